@@ -17,9 +17,9 @@
 
 namespace {
 using gpuemu::emulator::Code;
-using gpuemu::emulator::Ins;
 using gpuemu::emulator::Memory;
 using gpuemu::emulator::Program;
+using gpuemu::emulator::Step;
 namespace emulator = gpuemu::emulator;
 
 double processor_seconds() {
@@ -50,7 +50,7 @@ bool round(std::string_view text, Cost& cost) {
   cost.compiling = std::min(cost.compiling, end - decoded);
   cost.steps = cost.compiled = 0;
   for (const Code& code : program.functions)
-    for (const Ins& ins : code.ins) {
+    for (const Step& ins : code.ins) {
       ++cost.steps;
       if (emulator::operations(0).find(ins.run) != nullptr || ins.run == emulator::steps::nothing ||
           ins.jumps)

@@ -256,7 +256,7 @@ std::optional<bool> launch_once(const Variant& variant, Times& times, std::vecto
 
 /// Launches every variant once per round, forwards and backwards in turn, after a round to warm up,
 /// until none got faster for so many rounds. Empty, with a message, when one cannot run.
-std::vector<Times> take_turns(const std::vector<Variant>& variants, int rounds) {
+std::vector<Times> alternate_paths(const std::vector<Variant>& variants, int rounds) {
   constexpr int kLongest = 8;
   std::vector<Times> times(variants.size());
   std::vector<std::vector<double>> walls(variants.size());
@@ -336,7 +336,7 @@ void print_throughput(const Options& options, const Baselines& base) {
     std::vector<Variant> variants = {{&prepared}};
     for (const auto& [name, sanitize] : policies()) variants.push_back({&prepared, sanitize});
     variants.push_back({&prepared, {DeviceCheck::Memory}, true});
-    const std::vector<Times> times = take_turns(variants, options.rounds);
+    const std::vector<Times> times = alternate_paths(variants, options.rounds);
     if (times.empty()) continue;
     const Times& bounds = times[0];
     std::printf("%-12s %9.2f %9.0f |", operation.name, bounds.processor * 1e3,
@@ -359,7 +359,7 @@ void print_throughput(const Options& options, const Baselines& base) {
 std::vector<Times> on_one_and_two(const Operation& operation, int rounds) {
   Prepared one = prepare(operation, 1), two = prepare(operation, 2);
   if (one.device == nullptr || two.device == nullptr) return {};
-  return take_turns({{&one}, {&two}}, rounds);
+  return alternate_paths({{&one}, {&two}}, rounds);
 }
 
 void print_cores(const Options& options) {

@@ -9,11 +9,12 @@
 
 namespace gpuemu::emulator {
 namespace {
-/// Turns of a block on its own before it seems to wait, and of one among several.
+/// ThreadScheduler of a block on its own before it seems to wait, and of one among several.
 constexpr uint32_t kRoundsAlone = 128, kRoundsTogether = 4;
 /// Passes in which none ends before it seems that many have to meet.
 constexpr size_t kLonelyPasses = 32;
-/// Turns without an end before the first look whether there can be one. Every look doubles them.
+/// ThreadScheduler without an end before the first look whether there can be one. Every look
+/// doubles them.
 constexpr size_t kTurnsBeforeLook = 1024;
 /// Blocks in progress at once where blocks are to be mixed.
 constexpr size_t kMixed = 4;
@@ -34,9 +35,9 @@ Schedule::Schedule(Launch& launch, uint32_t threads, size_t resident_max, const 
       held_(std::max<uint64_t>(1, issue.held / blocks_of_cluster(launch))),
       resident_max_(issue.in_order ? std::min<size_t>(resident_max, held_) : resident_max),
       issue_(issue),
-      counts_(launch.program->may_spin || issue.in_order),
+      counts_(launch.inputs.program->may_spin || issue.in_order),
       taken_at_once_(
-          counts_ || launch.config->thread_order != ThreadOrder::InOrder
+          counts_ || launch.inputs.config->thread_order != ThreadOrder::InOrder
               ? 1
               : std::clamp<uint64_t>(clusters_ / (uint64_t{threads} * kTakings), 1, kTakenMost)),
       deadlock_(threads) {}
@@ -45,7 +46,7 @@ void Schedule::join(Clusters& resident, Clusters& spare, Taken& taken, size_t wa
   const size_t joining = std::min(wanted, resident_max_ - resident.size());
   for (size_t i = 0; i < joining; ++i) {
     if (taken.next == taken.end) {
-      taken.next = launch_.next_block.fetch_add(taken_at_once_, std::memory_order_relaxed);
+      taken.next = launch_.progress.next_block.fetch_add(taken_at_once_, std::memory_order_relaxed);
       taken.end = taken.next + taken_at_once_;
     }
     const uint64_t next = taken.next;
@@ -55,9 +56,9 @@ void Schedule::join(Clusters& resident, Clusters& spare, Taken& taken, size_t wa
     resident.push_back(std::move(spare.back()));
     spare.pop_back();
     if (counts_) count_another();
-    const LaunchConfig& config = *launch_.config;
+    const LaunchConfig& config = *launch_.inputs.config;
     resident.back()->start(
-        block_in_turn(config.thread_order, config.thread_order_seed, next, clusters_));
+        scheduled_block(config.thread_order, config.thread_order_seed, next, clusters_));
   }
 }
 
@@ -69,7 +70,7 @@ void Schedule::count_another() {
 
 bool Schedule::pass(Clusters& resident, Clusters& spare) {
   bool ended = false;
-  const bool mixed = launch_.config->thread_order == ThreadOrder::Random;
+  const bool mixed = launch_.inputs.config->thread_order == ThreadOrder::Random;
   const uint32_t rounds = mixed ? 1 : resident.size() == 1 ? kRoundsAlone : kRoundsTogether;
   for (size_t i = 0; i < resident.size();) {
     if (!resident[i]->advance(rounds)) {
@@ -86,27 +87,27 @@ bool Schedule::pass(Clusters& resident, Clusters& spare) {
 
 bool Schedule::is_full(const Clusters& resident) const {
   return issue_.in_order || resident.size() == resident_max_ ||
-         launch_.next_block.load(std::memory_order_relaxed) >= clusters_;
+         launch_.progress.next_block.load(std::memory_order_relaxed) >= clusters_;
 }
 
 bool Schedule::blocks_met() const {
-  return launch_.program->may_spin &&
+  return launch_.inputs.program->may_spin &&
          (in_progress_most_ > held_ || grows_too_large(in_progress_most_));
 }
 
 bool Schedule::grows_too_large(size_t waiting) const {
   const uint64_t each = blocks_of_cluster(launch_);
   return clusters_ * each >= kTellingBlocks && 2 * uint64_t{waiting} >= clusters_ &&
-         launch_.config->grown_blocks > issue_.held;
+         launch_.inputs.config->grown_blocks > issue_.held;
 }
 
 bool Schedule::is_short_of_memory(size_t resident) const {
   return issue_.in_order && resident < held_ && !grows_too_large(resident) &&
-         launch_.next_block.load(std::memory_order_relaxed) < clusters_;
+         launch_.progress.next_block.load(std::memory_order_relaxed) < clusters_;
 }
 
 size_t Schedule::issued_beside(size_t resident) const {
-  const uint64_t begun = launch_.next_block.load(std::memory_order_relaxed);
+  const uint64_t begun = launch_.progress.next_block.load(std::memory_order_relaxed);
   if (!issue_.in_order || begun >= clusters_ || grows_too_large(resident)) return 0;
   return std::min(resident, resident_max_ - resident);
 }
@@ -134,7 +135,7 @@ std::string Schedule::why_not_begun(uint64_t begun) const {
 }
 
 std::string Schedule::why_stuck() const {
-  const uint64_t begun = launch_.next_block.load(std::memory_order_relaxed);
+  const uint64_t begun = launch_.progress.next_block.load(std::memory_order_relaxed);
   if (issue_.in_order && begun < clusters_) return why_not_begun(begun);
   std::string why = "every thread waits in a loop for a value that no running thread writes";
   if (begun < clusters_) {
@@ -147,18 +148,20 @@ std::string Schedule::why_stuck() const {
 }
 
 bool Schedule::pass_time() {
-  if (!launch_.program->reads_clock || leaps_ == kLeaps) return false;
-  launch_.clock_ahead += uint64_t{1} << (kFirstLeap + leaps_++);
+  if (!launch_.inputs.program->reads_clock || leaps_ == kLeaps) return false;
+  launch_.clock.ahead += uint64_t{1} << (kFirstLeap + leaps_++);
   return true;
 }
 
 size_t Schedule::look(uint32_t thread, const Clusters& resident) {
   const auto over = [&] {
-    return launch_.stop.load() || std::chrono::steady_clock::now() > launch_.deadline.load();
+    return launch_.clock.stop.load() ||
+           std::chrono::steady_clock::now() > launch_.clock.deadline.load();
   };
   while (!over()) {
     const uint64_t time = deadlock_.begin(thread);
-    if (!std::ranges::all_of(resident, [](const auto& cluster) { return cluster->spins(); })) {
+    if (!std::ranges::all_of(resident,
+                             [](const auto& cluster) { return cluster->is_livelocked(); })) {
       leaps_ = 0;
       break;
     }
@@ -169,9 +172,9 @@ size_t Schedule::look(uint32_t thread, const Clusters& resident) {
       }
       if (!pass_time()) {
         if (is_short_of_memory(resident.size())) {
-          launch_.stop = true;
+          launch_.clock.stop = true;
         } else {
-          resident.front()->give_up(why_stuck());
+          resident.front()->stop_blocks(why_stuck());
         }
         return 0;
       }
@@ -186,10 +189,10 @@ size_t Schedule::look(uint32_t thread, const Clusters& resident) {
 }
 
 size_t Schedule::joining(size_t resident, bool ended, size_t passes) const {
-  const bool mixes = launch_.config->thread_order == ThreadOrder::Random;
+  const bool mixes = launch_.inputs.config->thread_order == ThreadOrder::Random;
   if (mixes && resident < kMixed) return kMixed - resident;
   // Blocks that wait for each other have to meet, however the others are mixed.
-  if (mixes && !launch_.program->may_spin) return 0;
+  if (mixes && !launch_.inputs.program->may_spin) return 0;
   if (resident == 0) return 1;
   if (ended || issue_.in_order) return 0;
   return passes > kLonelyPasses ? resident : 1;
@@ -201,18 +204,18 @@ void Schedule::work() {
   Taken taken;
   bool ended = true;
   size_t passes = 0, before_look = kTurnsBeforeLook, wanted = 0;
-  while (!launch_.stop.load(std::memory_order_relaxed)) {
+  while (!launch_.clock.stop.load(std::memory_order_relaxed)) {
     passes = ended ? 0 : passes + 1;
     join(resident, spare, taken, std::max(wanted, joining(resident.size(), ended, passes)));
     wanted = 0;
     if (resident.empty()) break;
     ended = pass(resident, spare);
     if (ended) before_look = kTurnsBeforeLook;
-    if (ended || !launch_.program->may_spin || !is_full(resident)) continue;
-    const size_t turns =
+    if (ended || !launch_.inputs.program->may_spin || !is_full(resident)) continue;
+    const size_t scheduler =
         passes * (resident.size() == 1 ? kRoundsAlone : kRoundsTogether * resident.size());
-    if (turns < before_look) continue;
-    before_look = 2 * turns;
+    if (scheduler < before_look) continue;
+    before_look = 2 * scheduler;
     wanted = look(thread, resident);
     if (wanted > 0) before_look = kTurnsBeforeLook, passes = 0;
   }

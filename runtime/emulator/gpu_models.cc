@@ -23,12 +23,12 @@ const Part& part_of(int sm) {
 }
 
 uint64_t blocks_held(const Part& part, const Launch& launch) {
-  const Dim3& block = launch.config->block;
+  const Dim3& block = launch.inputs.config->block;
   const uint64_t threads = uint64_t{block.x} * block.y * block.z;
   const uint64_t warps = (threads + kLanes - 1) / kLanes;
   uint64_t each = std::min<uint64_t>(part.blocks, part.threads / (warps * kLanes));
-  if (launch.shared_bytes > 0) {
-    each = std::min<uint64_t>(each, part.shared_per_multiprocessor / launch.shared_bytes);
+  if (launch.inputs.shared_bytes > 0) {
+    each = std::min<uint64_t>(each, part.shared_per_multiprocessor / launch.inputs.shared_bytes);
   }
   return std::max<uint64_t>(each, 1) * part.multiprocessors;
 }

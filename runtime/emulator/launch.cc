@@ -12,7 +12,7 @@
 #include "runtime/emulator/block_scheduler.h"
 #include "runtime/emulator/checks/global_races.h"
 #include "runtime/emulator/debugger/stepper.h"
-#include "runtime/emulator/decode/instrument.h"
+#include "runtime/emulator/decode/counting_code.h"
 #include "runtime/emulator/device.h"
 #include "runtime/emulator/gpu_models.h"
 #include "runtime/emulator/jit/compile.h"
@@ -101,16 +101,15 @@ void compile_if_worth(Program& program, const LaunchConfig& config, MachineCode 
   }
 }
 
-/// What the launch found, printed and did, but not what only a schedule or a follower knows.
+/// What the launch found, printed and did, but not what only a schedule or an observer knows.
 LaunchReport report_of(Launch& run, const Program& program) {
   LaunchReport report;
-  report.findings = std::move(run.findings);
-  report.printed = std::move(run.printed);
-  if (!run.printed_tail.empty()) report.printed.push_back(run.printed_tail);
-  report.thread_instructions = run.executed.load();
-  if (run.counters != nullptr) {
-    spread_counts(program, run.counters->counts);
-    report.profile = std::make_shared<Profile>(Profile{program.places, run.counters->counts});
+  report.findings = run.report.take_findings();
+  report.printed = run.report.take_printed();
+  report.thread_instructions = run.progress.executed.load();
+  if (Counters* const counters = run.report.counters(); counters != nullptr) {
+    spread_counts(program, counters->counts);
+    report.profile = std::make_shared<Profile>(Profile{program.places, counters->counts});
   }
   return report;
 }
@@ -157,16 +156,72 @@ Result<LaunchReport> Emulator::launch_now(ModuleId module, const LaunchConfig& c
 namespace {
 
 /// Copies the arguments to where the entry reads them, and notes which bytes an argument covers.
-void put_params(const EntryInfo& entry, const LaunchConfig& config, Launch& run) {
-  run.params.resize(run.entry->param_bytes);
-  run.params_given.resize(run.entry->param_bytes);
+void put_params(const EntryInfo& entry, const LaunchConfig& config, LaunchInputs& inputs) {
+  inputs.params.resize(inputs.entry->param_bytes);
+  inputs.params_given.resize(inputs.entry->param_bytes);
   for (size_t i = 0; i < config.args.size(); ++i) {
-    std::memcpy(run.params.data() + entry.params[i].offset, config.args[i].data(),
-                config.args[i].size());
-    std::fill_n(run.params_given.begin() + static_cast<std::ptrdiff_t>(entry.params[i].offset),
-                config.args[i].size(), uint8_t{1});
+    const auto at = static_cast<std::ptrdiff_t>(entry.params[i].offset);
+    std::ranges::copy(config.args[i], inputs.params.begin() + at);
+    std::fill_n(inputs.params_given.begin() + at, config.args[i].size(), uint8_t{1});
   }
 }
+
+/// Everything but the workspace of the grid's barrier.
+Result<LaunchInputs> inputs_of(const Program& program, const EntryInfo& entry,
+                               const LaunchConfig& config, const Checks& checks) {
+  LaunchInputs inputs;
+  inputs.program = &program;
+  inputs.entry = program.by_name.at(entry.name);
+  inputs.config = &config;
+  inputs.cluster = GPUEMU_TRY(cluster_of(entry, config));
+  put_params(entry, config, inputs);
+  inputs.own_shared_bytes = config.dynamic_shared_bytes == 0
+                                ? inputs.entry->static_shared
+                                : inputs.entry->dynamic_offset + config.dynamic_shared_bytes;
+  inputs.shared_bytes = inputs.own_shared_bytes;
+  if (program.reserved_shared) {
+    inputs.shared_bytes = reserved_shared_offset(inputs) + kReservedSharedBytes;
+  }
+  inputs.checks = checks;
+  inputs.accesses = accesses_of(checks);
+  return inputs;
+}
+
+/// The observer that a launch asks for, at most one of them, with what it needs.
+class Observers {
+ public:
+  void observe(Launch& run, const LaunchConfig& config, ShadowMemory& shadows) {
+    if (config.shadow != nullptr) {
+      run.observer = &shadow_.emplace(run, *config.shadow, shadows);
+    }
+  }
+  void observe(Launch& run, RedundancyReview* look) {
+    static const ShadowConfig kNoRegions{};
+    if (look == nullptr) {
+      return;
+    }
+    if (look->compares && !look->collects) {
+      comparing_.emplace(run, kNoRegions, own_shadows_).compare(&look->stores);
+    }
+    run.observer = &looking_.emplace(*look, comparing_ ? &*comparing_ : nullptr);
+  }
+  void observe(Launch& run, Debugger* debugger) {
+    if (debugger != nullptr) {
+      run.observer = &stepper_.emplace(run, *debugger);
+    }
+  }
+  /// Null unless the launch has asked for shadows.
+  std::shared_ptr<ShadowReport> shadow_report() {
+    return shadow_ ? std::make_shared<ShadowReport>(shadow_->report()) : nullptr;
+  }
+
+ private:
+  std::optional<Shadow> shadow_;
+  ShadowMemory own_shadows_;
+  std::optional<Shadow> comparing_;
+  std::optional<RedundancyObserver> looking_;
+  std::optional<Stepper> stepper_;
+};
 
 /// Executes all blocks on `threads` threads. ResourceExhausted when the host has no memory for
 /// them.
@@ -181,7 +236,7 @@ Status work_on(Schedule& schedule, uint32_t threads, ThreadPool& thread_pool,
     } catch (const std::length_error&) {
       short_of_memory = true;
     }
-    if (short_of_memory) run.stop = true;
+    if (short_of_memory) run.clock.stop = true;
   });
   if (!short_of_memory) return ok_status();
   return error(ErrorCode::ResourceExhausted,
@@ -195,64 +250,45 @@ Status work_on(Schedule& schedule, uint32_t threads, ThreadPool& thread_pool,
 Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
                                    const LaunchConfig& config, const Purpose& purpose) {
   const auto begin = std::chrono::steady_clock::now();
-  Launch run;
-  run.program = &found;
-  run.entry = found.by_name.at(entry.name);
-  run.config = &config;
-  run.cluster = GPUEMU_TRY(cluster_of(entry, config));
+  const Checks checks = purpose.look == nullptr  ? checks_of(config)
+                        : purpose.look->collects ? Checks{}
+                                                 : Checks{.init = true, .defines = true};
+  LaunchInputs inputs = GPUEMU_TRY(inputs_of(found, entry, config, checks));
+  inputs.sm = options_.sm;
+  const Residency most =
+      GPUEMU_TRY(fit_blocks(inputs, {options_.threads, kResidentMax}, memory_.limit()));
+  if (found.grid_barrier) {
+    const std::lock_guard layout(layout_);
+    inputs.workspace = GPUEMU_TRY(
+        memory_.allocate(kWorkspaceBytes, "barrier of the grid", Memory::Kind::Variable));
+    GPUEMU_TRY(memory_.fill(inputs.workspace, std::byte{0}, kWorkspaceBytes));
+  }
+  Launch run(std::move(inputs), config.profile ? new_counters(found) : nullptr);
   run.memory = &memory_;
   run.textures = &textures_;
-  run.sm = options_.sm;
-  put_params(entry, config, run);
-  run.own_shared_bytes = config.dynamic_shared_bytes == 0
-                             ? run.entry->static_shared
-                             : run.entry->dynamic_offset + config.dynamic_shared_bytes;
-  run.shared_bytes = run.own_shared_bytes;
-  if (found.reserved_shared) run.shared_bytes = reserved_shared_offset(run) + kReservedSharedBytes;
-  run.checks = purpose.look == nullptr  ? checks_of(config)
-               : purpose.look->collects ? Checks{}
-                                        : Checks{.init = true, .defines = true};
+  run.clock.began = begin;
+  run.clock.deadline =
+      begin + std::chrono::milliseconds(std::min(config.timeout_ms, kTimeoutMsMax));
+  run.progress.call_bytes_max = memory_.limit();
   std::optional<LaunchRaces> races;
-  if (run.checks.global_race) {
+  if (checks.global_race) {
     memory_.keep_histories();
     run.races = &races.emplace(memory_.segments, purpose.suspicion);
   }
-  run.accesses = accesses_of(run.checks);
-  if (config.profile) run.counters = new_counters(found);
-  run.began = begin;
-  run.deadline = begin + std::chrono::milliseconds(std::min(config.timeout_ms, kTimeoutMsMax));
-  run.calls_limit = memory_.limit();
-  const Residency most =
-      GPUEMU_TRY(fit_blocks(run, {options_.threads, kResidentMax}, memory_.limit()));
-  if (found.grid_barrier) {
-    const std::lock_guard layout(layout_);
-    run.workspace = GPUEMU_TRY(
-        memory_.allocate(kWorkspaceBytes, "barrier of the grid", Memory::Kind::Variable));
-    GPUEMU_TRY(memory_.fill(run.workspace, std::byte{0}, kWorkspaceBytes));
+  if (!checks.writes) {
+    memory_.settle();  // The check of what is written twice needs to see all writes.
   }
-  if (!run.checks.writes) memory_.settle();  // What is all written would not be looked at.
-  // Who follows the execution sees one order of it, and an order that is wanted is one: of one
-  // thread.
+  // An observer sees one order of execution, and a chosen order is one: both need a single thread.
   const bool ordered = config.shadow != nullptr || purpose.look != nullptr ||
                        options_.debugger != nullptr ||
                        config.thread_order != ThreadOrder::InOrder || config.in_issue_order;
   const uint64_t wanted = ordered ? 1 : cluster_count(run);
   const auto threads = static_cast<uint32_t>(std::min<uint64_t>(most.threads, wanted));
   const size_t resident = std::max<size_t>(1, most.blocks / blocks_of_cluster(run));
-  std::optional<Shadow> shadow;
-  if (config.shadow != nullptr) run.follower = &shadow.emplace(run, *config.shadow, shadows_);
-  std::optional<RedundancyObserver> looking;
-  ShadowMemory own_shadows;
-  static const ShadowConfig kNoRegions{};
-  std::optional<Shadow> comparing;
-  if (purpose.look != nullptr) {
-    if (purpose.look->compares && !purpose.look->collects) {
-      comparing.emplace(run, kNoRegions, own_shadows).compare(&purpose.look->stores);
-    }
-    run.follower = &looking.emplace(*purpose.look, comparing ? &*comparing : nullptr);
-  }
-  std::optional<Stepper> stepper;
-  if (options_.debugger != nullptr) run.follower = &stepper.emplace(run, *options_.debugger);
+  Observers observers;
+  observers.observe(run, config, shadows_);
+  observers.observe(run, purpose.look);
+  observers.observe(run, options_.debugger);
   const Part& part = part_of(options_.sm);
   Schedule schedule(run, threads, resident,
                     {.in_order = config.in_issue_order && !entry.cooperative,
@@ -260,15 +296,15 @@ Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
                      .sm = part.sm,
                      .multiprocessors = part.multiprocessors});
   const Status worked = work_on(schedule, threads, thread_pool_, entry.name, run);
-  if (run.workspace != 0) {
+  if (run.inputs.workspace != 0) {
     const std::lock_guard layout(layout_);
-    GPUEMU_TRY(memory_.free(run.workspace));
+    GPUEMU_TRY(memory_.free(run.inputs.workspace));
   }
   if (!worked) return worked.error();
   if (races) memory_.segments = races->next();
   LaunchReport report = report_of(run, found);
   report.blocks_met = !entry.cooperative && schedule.blocks_met();
-  if (shadow) report.shadow = std::make_shared<ShadowReport>(shadow->report());
+  report.shadow = observers.shadow_report();
   report.elapsed_ns = static_cast<uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin)
           .count());

@@ -1,5 +1,5 @@
 // Machine code must not show: random programs, accesses of every shape and faults in the middle of
-// a stretch give what the handlers give, bit for bit and finding by finding.
+// a straight-line run give what the handlers give, bit for bit and finding by finding.
 #include <random>
 
 #include "runtime/emulator/decode/decode.h"
@@ -143,7 +143,8 @@ TEST_F(MachineCodeTest, FaultsInTheMiddleOfAStretchAreThoseOfTheHandlers) {
   }
 }
 
-/// Memory that nothing wrote, read in a stretch: what follows it decides whether it matters.
+/// Memory that nothing wrote, read in a straight-line run: what follows it decides whether it
+/// matters.
 TEST_F(MachineCodeTest, ValuesThatNothingWroteAreFollowedFromTheMiddleOfAStretch) {
   const std::string ptx = with_header(R"(
 .visible .entry k(.param .u64 out, .param .u64 in, .param .u64 place) {

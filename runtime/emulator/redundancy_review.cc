@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "runtime/emulator/checks/access.h"
+#include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/machine/element_names.h"
 #include "runtime/emulator/machine/program.h"
 
@@ -24,8 +25,8 @@ void make_note(DeviceFinding& race, Proofs proofs) {
   race.kind = stores ? DeviceFindingKind::RedundantStores : DeviceFindingKind::RedundantReads;
 }
 
-uint64_t address_of(const Warp& warp, const Ins& ins, uint32_t lane) {
-  const std::byte* at = warp.regs + ins.src[0];
+uint64_t address_of(const Warp& warp, const Step& ins, uint32_t lane) {
+  const std::byte* at = warp.registers.data + ins.src[0];
   const uint64_t base = ins.wide != 0 ? reinterpret_cast<const uint64_t*>(at)[lane]
                                       : reinterpret_cast<const uint32_t*>(at)[lane];
   return base + static_cast<uint64_t>(ins.imm);
@@ -66,39 +67,39 @@ void MemoryCopy::put_back() const {
   }
 }
 
-void RedundancyObserver::collect(Warp& warp, const Ins& ins, uint32_t bytes) {
-  for (uint32_t left = warp.mask; left != 0; left &= left - 1) {
+void RedundancyObserver::collect(Warp& warp, const Step& ins, uint32_t bytes) {
+  for (uint32_t left = warp.masks.running; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
     const uint64_t from = address_of(warp, ins, lane);
     for (uint64_t at = from; at < from + bytes; ++at) {
-      if (look_.reads.has(warp.block->linear, at & ~uint64_t{3})) {
-        look_.reads.add_store({.block = warp.block->linear,
+      if (look_.reads.has(warp.block->position.linear, at & ~uint64_t{3})) {
+        look_.reads.add_store({.block = warp.block->position.linear,
                                .address = at,
-                               .epoch = warp.block->epoch,
+                               .epoch = warp.block->shared.epoch,
                                .warp = warp.index,
                                .lane = lane,
-                               .event = warp.order.now(),
-                               .ordered = warp.order.read_ordered()});
+                               .event = warp.ordering.clock.now(),
+                               .ordered = warp.ordering.clock.read_ordered()});
       }
     }
   }
 }
 
 /// Lanes of which some of these bytes may be the old ones or the new ones.
-uint32_t RedundancyObserver::doubtful_lanes(Warp& warp, const Ins& ins, uint64_t offset,
+uint32_t RedundancyObserver::doubtful_lanes(Warp& warp, const Step& ins, uint64_t offset,
                                             uint32_t bytes) const {
   uint32_t found = 0;
-  for (uint32_t left = warp.mask; left != 0; left &= left - 1) {
+  for (uint32_t left = warp.masks.running; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
     const uint64_t from = address_of(warp, ins, lane) + offset;
     for (uint64_t at = from; at < from + bytes; ++at) {
-      if (look_.reads.covers({.block = warp.block->linear,
+      if (look_.reads.covers({.block = warp.block->position.linear,
                               .address = at,
-                              .epoch = warp.block->epoch,
+                              .epoch = warp.block->shared.epoch,
                               .warp = warp.index,
                               .lane = lane,
-                              .event = warp.order.now(),
-                              .ordered = warp.order.ordered()})) {
+                              .event = warp.ordering.clock.now(),
+                              .ordered = warp.ordering.clock.ordered()})) {
         found |= uint32_t{1} << lane;
       }
     }
@@ -106,7 +107,7 @@ uint32_t RedundancyObserver::doubtful_lanes(Warp& warp, const Ins& ins, uint64_t
   return found;
 }
 
-void RedundancyObserver::before(Warp& warp, const Ins& ins) {
+void RedundancyObserver::before(Warp& warp, const Step& ins) {
   if (shadow_ != nullptr) shadow_->before(warp, ins);
   const auto space = static_cast<ptx::Space>(ins.space);
   const bool global = space == ptx::Space::Global || space == ptx::Space::Generic;
@@ -126,8 +127,8 @@ void RedundancyObserver::before(Warp& warp, const Ins& ins) {
   }
   for (uint32_t i = 0; i < ins.count; ++i) {
     if (const uint32_t lanes = doubtful_lanes(warp, ins, uint64_t{i} * element, element)) {
-      warp.definedness.note_element(warp, ins, i, lanes,
-                                    {DeviceFindingKind::UncertainReadUsed, "", "", 0});
+      warp.tracking.definedness.note_element(warp, ins, i, lanes,
+                                             {DeviceFindingKind::UncertainReadUsed, "", "", 0});
     }
   }
 }

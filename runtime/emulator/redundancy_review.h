@@ -43,15 +43,15 @@ class MemoryCopy {
   std::vector<Piece> pieces_;
 };
 
-class RedundancyObserver final : public Follower {
+class RedundancyObserver final : public StepObserver {
  public:
   /// `shadow` may be absent.
   RedundancyObserver(RedundancyReview& look, Shadow* shadow) : look_(look), shadow_(shadow) {}
-  void before(Warp& warp, const Ins& ins) override;
+  void before(Warp& warp, const Step& ins) override;
 
  private:
-  void collect(Warp& warp, const Ins& ins, uint32_t bytes);
-  uint32_t doubtful_lanes(Warp& warp, const Ins& ins, uint64_t offset, uint32_t bytes) const;
+  void collect(Warp& warp, const Step& ins, uint32_t bytes);
+  uint32_t doubtful_lanes(Warp& warp, const Step& ins, uint64_t offset, uint32_t bytes) const;
 
   RedundancyReview& look_;
   Shadow* shadow_;

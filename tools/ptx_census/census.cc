@@ -4,7 +4,7 @@
 #include <set>
 #include <system_error>
 
-#include "runtime/emulator/decode/survey.h"
+#include "runtime/emulator/decode/supported_forms.h"
 #include "runtime/ptx/parse.h"
 
 namespace gpuemu::census {
@@ -30,7 +30,7 @@ void add_text(Census& census, std::string_view text, const std::string& name) {
   for (const std::string& warning : (*parsed).warnings)
     census.warnings.push_back(name + ": " + warning);
   std::set<std::string> seen;
-  for (const emulator::SurveyedFunction& surveyed : emulator::survey(*parsed)) {
+  for (const emulator::FunctionSupport& surveyed : emulator::supported_forms(*parsed)) {
     for (size_t i = 0; i < surveyed.executed.size(); ++i) {
       const ptx::Instruction& instruction = surveyed.function->body[i];
       std::string spelling = instruction.spelling();

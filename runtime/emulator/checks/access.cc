@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "runtime/emulator/checks/index_overflow.h"
+#include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/machine/cluster.h"
 #include "runtime/emulator/machine/element_names.h"
 #include "runtime/emulator/machine/program.h"
@@ -15,34 +16,36 @@ namespace {
 constexpr std::string_view kShared = "shared";
 
 /// Alignment of every lane; the misaligned are reported and taken out.
-uint32_t aligned_lanes(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
+uint32_t aligned_lanes(Warp& warp, const Step& ins, const uint64_t* address, uint32_t bytes,
                        Access access) {
   Tally bad;
-  for (uint32_t lane = 0; lane < kLanes; ++lane)
-    if ((warp.mask >> lane & 1) != 0 && (address[lane] & (bytes - 1)) != 0) bad.note(lane);
-  if (bad.lanes == 0) return warp.mask;
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    if ((warp.masks.running >> lane & 1) != 0 && (address[lane] & (bytes - 1)) != 0) bad.note(lane);
+  }
+  if (bad.lanes == 0) return warp.masks.running;
   Allocation* near = warp.launch->memory->nearest(address[bad.first]);
-  Incident incident{.kind = DeviceFindingKind::Misaligned,
-                    .message = fmt::format("{} {} bytes at {:#x}, which is not a multiple of {}",
-                                           verb(access), bytes, address[bad.first], bytes),
-                    .lane = bad.first,
-                    .count = bad.count()};
+  CheckReport incident{.kind = DeviceFindingKind::Misaligned,
+                       .message = fmt::format("{} {} bytes at {:#x}, which is not a multiple of {}",
+                                              verb(access), bytes, address[bad.first], bytes),
+                       .lane = bad.first,
+                       .count = bad.count()};
   if (near != nullptr) {
     incident.tensor = near->name;
     incident.byte_offset = static_cast<int64_t>(address[bad.first] - near->base);
-    if (near->contains(address[bad.first], 1))
+    if (near->contains(address[bad.first], 1)) {
       incident.message =
           fmt::format("{} {} bytes at byte offset {} of '{}', which is not a multiple of {}",
                       verb(access), bytes, incident.byte_offset, near->name, bytes);
+    }
   }
-  report(warp, ins, std::move(incident));
-  return warp.mask & ~bad.lanes;
+  report_check(warp, ins, std::move(incident));
+  return warp.masks.running & ~bad.lanes;
 }
 
-void report_outside(Warp& warp, const Ins& ins, const Tally& bad, uint64_t address, uint32_t bytes,
+void report_outside(Warp& warp, const Step& ins, const Tally& bad, uint64_t address, uint32_t bytes,
                     Access access) {
   Allocation* near = warp.launch->memory->nearest(address);
-  Incident incident{
+  CheckReport incident{
       .kind = DeviceFindingKind::OutOfBounds, .lane = bad.first, .count = bad.count()};
   if (near == nullptr) {
     incident.message = fmt::format("{} {} bytes at {:#x}, which belongs to no tensor", verb(access),
@@ -55,7 +58,7 @@ void report_outside(Warp& warp, const Ins& ins, const Tally& bad, uint64_t addre
                     bytes, incident.byte_offset, near->name, near->bytes);
   }
   incident.message += explain_wrap(warp, ins, bad.first);
-  report(warp, ins, std::move(incident));
+  report_check(warp, ins, std::move(incident));
 }
 
 /// Whether nothing was ever written to any byte of it.
@@ -65,36 +68,38 @@ bool unwritten(const uint8_t* shadow, uint32_t bytes) {
 
 /// Whether an element was never written at all. One written in part is what copies of structures
 /// with padding read.
-bool undefined(const Ins& ins, const uint8_t* shadow, uint32_t bytes, Access access) {
+bool undefined(const Step& ins, const uint8_t* shadow, uint32_t bytes, Access access) {
   const uint32_t element = access == Access::Load && ins.count != 0 ? bytes / ins.count : bytes;
-  for (uint32_t at = 0; at + element <= bytes; at += element)
+  for (uint32_t at = 0; at + element <= bytes; at += element) {
     if (unwritten(shadow + at, element)) return true;
+  }
   return false;
 }
 
 /// Lanes that read what nothing wrote. What a plain load reads matters only where it is used.
 struct UndefinedRead {
   Tally lanes;
-  std::string where;  ///< Of the first.
+  std::string where;  ///< Where the first lane's access lies.
   std::string why = " before anything was written there";
   std::string tensor;
   int64_t offset = 0;
   std::array<const uint8_t*, kLanes> shadows{};
 };
 
-void note_undefined(Warp& warp, const Ins& ins, uint32_t bytes, const UndefinedRead& read) {
+void note_undefined(Warp& warp, const Step& ins, uint32_t bytes, const UndefinedRead& read) {
   if (read.lanes.lanes == 0) return;
   const std::string what = "reads " + read.where + read.why;
   const ptx::Opcode opcode = instruction_of(warp, ins).opcode;
   if (opcode == ptx::Opcode::Cp) return;  // What arrives is as undefined as this is.
-  if (opcode != ptx::Opcode::Ld)
-    return report(warp, ins,
-                  {.kind = DeviceFindingKind::Uninitialized,
-                   .message = what,
-                   .lane = read.lanes.first,
-                   .tensor = read.tensor,
-                   .byte_offset = read.offset,
-                   .count = read.lanes.count()});
+  if (opcode != ptx::Opcode::Ld) {
+    return report_check(warp, ins,
+                        {.kind = DeviceFindingKind::Uninitialized,
+                         .message = what,
+                         .lane = read.lanes.first,
+                         .tensor = read.tensor,
+                         .byte_offset = read.offset,
+                         .count = read.lanes.count()});
+  }
   const uint32_t size = bytes / ins.count;
   for (uint32_t element = 0; element < ins.count; ++element) {
     uint32_t lanes = 0;
@@ -102,17 +107,18 @@ void note_undefined(Warp& warp, const Ins& ins, uint32_t bytes, const UndefinedR
       const auto lane = static_cast<uint32_t>(std::countr_zero(left));
       if (unwritten(read.shadows[lane] + element * size, size)) lanes |= uint32_t{1} << lane;
     }
-    if (lanes != 0)
-      warp.definedness.note_element(
+    if (lanes != 0) {
+      warp.tracking.definedness.note_element(
           warp, ins, element, lanes,
           {DeviceFindingKind::Uninitialized, what, read.tensor, read.offset});
+    }
   }
 }
 
 /// Lanes whose bytes a copy has not brought yet.
-void report_in_flight(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
+void report_in_flight(Warp& warp, const Step& ins, const uint64_t* address, uint32_t bytes,
                       uint32_t lanes) {
-  const uint8_t* shadow = warp.block->shared_defined.data();
+  const uint8_t* shadow = warp.block->shared.defined.data();
   Tally bad;
   uint64_t where = 0;
   for (uint32_t left = lanes; left != 0; left &= left - 1) {
@@ -125,29 +131,31 @@ void report_in_flight(Warp& warp, const Ins& ins, const uint64_t* address, uint3
   }
   if (bad.lanes == 0) return;
   const ptx::Instruction* copy = copy_in_flight(*warp.block, static_cast<uint32_t>(where));
-  report(warp, ins,
-         {.kind = DeviceFindingKind::RaceAsync,
-          .message = fmt::format(
-              "reads shared memory {} before {} has been waited for",
-              shared_place(warp, where, element_bytes(instruction_of(warp, ins))),
-              copy != nullptr ? describe(warp.launch->program->module, *copy) : "a copy to it"),
-          .lane = bad.first,
-          .byte_offset = static_cast<int64_t>(where),
-          .count = bad.count(),
-          .other = copy});
+  report_check(
+      warp, ins,
+      {.kind = DeviceFindingKind::RaceAsync,
+       .message = fmt::format(
+           "reads shared memory {} before {} has been waited for",
+           shared_place(warp, where, element_bytes(instruction_of(warp, ins))),
+           copy != nullptr ? describe(warp.launch->inputs.program->module, *copy) : "a copy to it"),
+       .lane = bad.first,
+       .byte_offset = static_cast<int64_t>(where),
+       .count = bad.count(),
+       .other = copy});
 }
 
 /// What to do where a kernel has dynamic shared memory of no size.
 std::string about_dynamic(Warp& warp) {
-  const bool none = warp.code().names_dynamic && warp.launch->config->dynamic_shared_bytes == 0;
+  const bool none =
+      warp.code().names_dynamic && warp.launch->inputs.config->dynamic_shared_bytes == 0;
   if (!none) return "";
-  const bool cpp = ptx::language_of(warp.launch->program->module) == ptx::Language::Cpp;
+  const bool cpp = ptx::language_of(warp.launch->inputs.program->module) == ptx::Language::Cpp;
   return fmt::format(": the launch gives the dynamic part{} no bytes; set its `shared`",
                      cpp ? " (extern __shared__)" : "");
 }
 
 /// Lanes inside a window of `size` bytes.
-uint32_t window_lanes(Warp& warp, const Ins& ins, const uint64_t* address, uint64_t size,
+uint32_t window_lanes(Warp& warp, const Step& ins, const uint64_t* address, uint64_t size,
                       uint32_t bytes, std::pair<std::string_view, Access> what) {
   uint32_t lanes = aligned_lanes(warp, ins, address, bytes, what.second);
   Tally bad;
@@ -157,18 +165,19 @@ uint32_t window_lanes(Warp& warp, const Ins& ins, const uint64_t* address, uint6
   }
   if (bad.lanes == 0) return lanes;
   const auto offset = static_cast<int64_t>(address[bad.first]);
-  report(warp, ins,
-         {.kind = DeviceFindingKind::OutOfBounds,
-          .message = fmt::format("{} {} bytes at offset {} of {} memory, which has {} bytes{}",
-                                 verb(what.second), bytes, offset, what.first, size,
-                                 what.first == kShared ? about_dynamic(warp) : ""),
-          .lane = bad.first,
-          .byte_offset = offset,
-          .count = bad.count()});
+  report_check(
+      warp, ins,
+      {.kind = DeviceFindingKind::OutOfBounds,
+       .message = fmt::format("{} {} bytes at offset {} of {} memory, which has {} bytes{}",
+                              verb(what.second), bytes, offset, what.first, size,
+                              what.first == kShared ? about_dynamic(warp) : ""),
+       .lane = bad.first,
+       .byte_offset = offset,
+       .count = bad.count()});
   return lanes & ~bad.lanes;
 }
 
-void define_once(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
+void define_once(Warp& warp, const Step& ins, const uint64_t* address, uint32_t bytes,
                  uint32_t lanes) {
   Tally again;
   const Allocation* of = nullptr;
@@ -185,16 +194,17 @@ void define_once(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t b
   }
   if (again.lanes == 0) return;
   const uint64_t offset = address[again.first] - of->base;
-  report(warp, ins,
-         {.kind = DeviceFindingKind::WrittenTwice,
-          .message = fmt::format("writes {} bytes at byte offset {} of '{}'{}, which were written "
-                                 "before",
-                                 bytes, offset, of->name,
-                                 element_text(offset, element_bytes(instruction_of(warp, ins)))),
-          .lane = again.first,
-          .tensor = of->name,
-          .byte_offset = static_cast<int64_t>(offset),
-          .count = again.count()});
+  report_check(
+      warp, ins,
+      {.kind = DeviceFindingKind::WrittenTwice,
+       .message = fmt::format("writes {} bytes at byte offset {} of '{}'{}, which were written "
+                              "before",
+                              bytes, offset, of->name,
+                              element_text(offset, element_bytes(instruction_of(warp, ins)))),
+       .lane = again.first,
+       .tensor = of->name,
+       .byte_offset = static_cast<int64_t>(offset),
+       .count = again.count()});
 }
 }  // namespace
 
@@ -202,10 +212,10 @@ const char* verb(Access access) {
   return access == Access::Load ? "reads" : access == Access::Store ? "writes" : "updates";
 }
 
-uint32_t resolve_global(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
+uint32_t resolve_global(Warp& warp, const Step& ins, const uint64_t* address, uint32_t bytes,
                         Access access) {
   const uint32_t aligned = aligned_lanes(warp, ins, address, bytes, access);
-  Allocation* known = warp.cache[ins.cache];
+  Allocation* known = warp.registers.allocations[ins.cache];
   Tally outside;
   UndefinedRead undefined_read;
   uint32_t lanes = 0;
@@ -220,13 +230,13 @@ uint32_t resolve_global(Warp& warp, const Ins& ins, const uint64_t* address, uin
       known = found;
     }
     lanes |= uint32_t{1} << lane;
-    if (access == Access::Store || !warp.launch->checks.init || known->all_defined) continue;
+    if (access == Access::Store || !warp.launch->inputs.checks.init || known->all_defined) continue;
     const uint8_t* shadow = known->shadow(address[lane]);
     if (!undefined(ins, shadow, bytes, access)) continue;
     undefined_read.lanes.note(lane);
     undefined_read.shadows[lane] = shadow;
   }
-  warp.cache[ins.cache] = known;
+  warp.registers.allocations[ins.cache] = known;
   if (outside.lanes != 0) report_outside(warp, ins, outside, address[outside.first], bytes, access);
   if (const Tally& bad = undefined_read.lanes; bad.lanes != 0) {
     const Allocation* of = warp.launch->memory->find(address[bad.first], bytes);
@@ -240,15 +250,15 @@ uint32_t resolve_global(Warp& warp, const Ins& ins, const uint64_t* address, uin
   return lanes;
 }
 
-uint32_t resolve_shared(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
+uint32_t resolve_shared(Warp& warp, const Step& ins, const uint64_t* address, uint32_t bytes,
                         Access access) {
   const uint32_t lanes =
-      window_lanes(warp, ins, address, warp.launch->shared_bytes, bytes, {kShared, access});
-  if (access == Access::Store || !warp.launch->checks.init) return lanes;
+      window_lanes(warp, ins, address, warp.launch->inputs.shared_bytes, bytes, {kShared, access});
+  if (access == Access::Store || !warp.launch->inputs.checks.init) return lanes;
   UndefinedRead read;
   for (uint32_t left = lanes; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
-    const uint8_t* shadow = warp.block->shared_defined.data() + address[lane];
+    const uint8_t* shadow = warp.block->shared.defined.data() + address[lane];
     if (!undefined(ins, shadow, bytes, access)) continue;
     read.lanes.note(lane);
     read.shadows[lane] = shadow;
@@ -264,20 +274,20 @@ uint32_t resolve_shared(Warp& warp, const Ins& ins, const uint64_t* address, uin
   return lanes;
 }
 
-uint32_t resolve_param(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes) {
-  const uint32_t lanes = window_lanes(warp, ins, address, warp.launch->params.size(), bytes,
+uint32_t resolve_param(Warp& warp, const Step& ins, const uint64_t* address, uint32_t bytes) {
+  const uint32_t lanes = window_lanes(warp, ins, address, warp.launch->inputs.params.size(), bytes,
                                       {"parameter", Access::Load});
   note_param_gaps(warp, ins, address, bytes, lanes);
   return lanes;
 }
 
-void note_param_gaps(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
+void note_param_gaps(Warp& warp, const Step& ins, const uint64_t* address, uint32_t bytes,
                      uint32_t lanes) {
-  if (!warp.launch->checks.init) return;
+  if (!warp.launch->inputs.checks.init) return;
   UndefinedRead read;
   for (uint32_t left = lanes; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
-    const uint8_t* given = warp.launch->params_given.data() + address[lane];
+    const uint8_t* given = warp.launch->inputs.params_given.data() + address[lane];
     if (!undefined(ins, given, bytes, Access::Load)) continue;
     read.lanes.note(lane);
     read.shadows[lane] = given;
@@ -288,28 +298,29 @@ void note_param_gaps(Warp& warp, const Ins& ins, const uint64_t* address, uint32
   note_undefined(warp, ins, bytes, read);
 }
 
-void refuse_param(Warp& warp, const Ins& ins, const uint64_t* address) {
-  const auto lane = static_cast<uint32_t>(std::countr_zero(warp.mask));
-  report(warp, ins,
-         {.kind = DeviceFindingKind::OutOfBounds,
-          .message = fmt::format("writes to byte {} of the kernel's parameters, which are constant",
-                                 address[lane]),
-          .lane = lane,
-          .count = static_cast<uint64_t>(std::popcount(warp.mask))});
+void refuse_param(Warp& warp, const Step& ins, const uint64_t* address) {
+  const auto lane = static_cast<uint32_t>(std::countr_zero(warp.masks.running));
+  report_check(
+      warp, ins,
+      {.kind = DeviceFindingKind::OutOfBounds,
+       .message = fmt::format("writes to byte {} of the kernel's parameters, which are constant",
+                              address[lane]),
+       .lane = lane,
+       .count = static_cast<uint64_t>(std::popcount(warp.masks.running))});
 }
 
-uint32_t resolve_local(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
+uint32_t resolve_local(Warp& warp, const Step& ins, const uint64_t* address, uint32_t bytes,
                        Access access) {
   const uint64_t size = warp.local_end();
   const uint32_t lanes = window_lanes(
-      warp, ins, address, std::min<uint64_t>(size, warp.local_stride), bytes, {"local", access});
-  if (!warp.launch->checks.init) return lanes;
+      warp, ins, address, std::min<uint64_t>(size, warp.local.stride), bytes, {"local", access});
+  if (!warp.launch->inputs.checks.init) return lanes;
   // Unoptimised code reads whole words of variables to set a few of their bits.
-  const bool debug = warp.launch->program->module.debug;
+  const bool debug = warp.launch->inputs.program->module.debug;
   UndefinedRead read;
   for (uint32_t left = lanes; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
-    uint8_t* shadow = warp.local_defined.data() + size_t{lane} * warp.local_stride + address[lane];
+    uint8_t* shadow = warp.local.defined.data() + size_t{lane} * warp.local.stride + address[lane];
     if (access == Access::Store) {
       std::fill(shadow, shadow + bytes, uint8_t{1});
     } else if (!debug && undefined(ins, shadow, bytes, access)) {
@@ -325,54 +336,60 @@ uint32_t resolve_local(Warp& warp, const Ins& ins, const uint64_t* address, uint
   return lanes;
 }
 
-void define_global(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
+void define_global(Warp& warp, const Step& ins, const uint64_t* address, uint32_t bytes,
                    uint32_t lanes) {
-  if (warp.launch->checks.writes) return define_once(warp, ins, address, bytes, lanes);
-  Allocation* known = warp.cache[ins.cache];
+  if (warp.launch->inputs.checks.writes) return define_once(warp, ins, address, bytes, lanes);
+  Allocation* known = warp.registers.allocations[ins.cache];
   const uint64_t span = uint64_t{bytes} * kLanes;
   if (lanes == kNone && known != nullptr && known->contains(address[0], span)) {
     bool row = true;
-    for (uint32_t lane = 0; lane < kLanes; ++lane)
+    for (uint32_t lane = 0; lane < kLanes; ++lane) {
       row = row && address[lane] - address[0] == uint64_t{lane} * bytes;
+    }
     if (row && known->tracked) std::fill_n(known->shadow(address[0]), span, uint8_t{1});
     if (row) return;
   }
   for (uint32_t left = lanes; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
-    if (known == nullptr || !known->contains(address[lane], bytes))
+    if (known == nullptr || !known->contains(address[lane], bytes)) {
       known = warp.launch->memory->find(address[lane], bytes);
+    }
     if (known->tracked) std::fill_n(known->shadow(address[lane]), bytes, uint8_t{1});
   }
 }
 
-void split_generic(Warp& warp, const Ins& ins, uint64_t* address, const SpaceHandlers& handlers) {
-  const uint32_t all = warp.mask;
+void split_generic(Warp& warp, const Step& ins, uint64_t* address, const SpaceHandlers& handlers) {
+  const uint32_t all = warp.masks.running;
   for (const uint64_t window : {uint64_t{0}, kSharedWindow, kLocalWindow, kParamWindow}) {
     uint32_t lanes = 0;
     for (uint32_t lane = 0; lane < kLanes; ++lane) {
       const uint64_t high = address[lane] & kWindowMask;
       const bool other = high != kSharedWindow && high != kLocalWindow && high != kParamWindow;
-      if ((all >> lane & 1) != 0 && (window == 0 ? other : high == window))
+      if ((all >> lane & 1) != 0 && (window == 0 ? other : high == window)) {
         lanes |= uint32_t{1} << lane;
+      }
     }
     uint32_t ranked = 0;
-    for (uint32_t left = window == kSharedWindow ? lanes : 0; left != 0; left &= left - 1)
-      if ((address[std::countr_zero(left)] >> kRankShift & kRankMask) != 0)
+    for (uint32_t left = window == kSharedWindow ? lanes : 0; left != 0; left &= left - 1) {
+      if ((address[std::countr_zero(left)] >> kRankShift & kRankMask) != 0) {
         ranked |= left & (0 - left);
+      }
+    }
     if (ranked != 0) access_ranked(warp, ins, address, ranked);
     lanes &= ~ranked;
     if (lanes == 0) continue;
     uint64_t of_space[kLanes];
     const uint64_t first = address[std::countr_zero(lanes)];
-    for (uint32_t lane = 0; lane < kLanes; ++lane)
+    for (uint32_t lane = 0; lane < kLanes; ++lane) {
       of_space[lane] = ((lanes >> lane & 1) != 0 ? address[lane] : first) - window;
-    warp.mask = lanes;
+    }
+    warp.masks.running = lanes;
     (window == 0               ? handlers.global
      : window == kSharedWindow ? handlers.shared
      : window == kLocalWindow  ? handlers.local
                                : handlers.param)(warp, ins, of_space);
   }
-  warp.mask = all;
+  warp.masks.running = all;
 }
 
 }  // namespace gpuemu::emulator

@@ -8,6 +8,7 @@
 #include "runtime/emulator/checks/redundancy.h"
 #include "runtime/emulator/checks/shared_races.h"
 #include "runtime/emulator/machine/advice.h"
+#include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/machine/element_names.h"
 #include "runtime/emulator/machine/program.h"
 
@@ -29,8 +30,18 @@ uint32_t bits_of(uint64_t word_address, uint64_t address, uint64_t end) {
   return ((1u << to) - 1) & ~((1u << from) - 1);
 }
 
-/// Those of `lanes` that access the word that the first one accesses, where they access parts of
-/// it.
+/// The bytes of the word at `word_address` that accesses of `bytes` bytes touch.
+uint32_t touched_bits(uint64_t word_address, const uint64_t* address, uint32_t bytes,
+                      uint32_t lanes) {
+  uint32_t bits = 0;
+  for (uint32_t left = lanes; left != 0; left &= left - 1) {
+    const uint64_t from = address[std::countr_zero(left)];
+    bits |= bits_of(word_address, from, from + bytes);
+  }
+  return bits;
+}
+
+/// Returns the lanes that access the same word as the first of `lanes`, if they access parts of it.
 uint32_t lanes_of_word(const uint64_t* address, uint32_t bytes, uint32_t lanes) {
   const auto first = static_cast<uint32_t>(std::countr_zero(lanes));
   uint32_t found = uint32_t{1} << first;
@@ -43,7 +54,7 @@ uint32_t lanes_of_word(const uint64_t* address, uint32_t bytes, uint32_t lanes) 
 }
 
 /// ld or st, not an atomic or a copy.
-bool loads_or_stores(Warp& warp, const Ins& ins) {
+bool loads_or_stores(Warp& warp, const Step& ins) {
   const ptx::Opcode opcode = instruction_of(warp, ins).opcode;
   return opcode == ptx::Opcode::Ld || opcode == ptx::Opcode::St;
 }
@@ -104,75 +115,85 @@ uint32_t GlobalRaces::new_segment(Warp& warp) {
   std::atomic<Segment*>& chunk = chunks_[(number - first_) / kChunk];
   if (chunk.load(std::memory_order_acquire) == nullptr) {
     const std::lock_guard lock(mutex_);
-    if (chunk.load(std::memory_order_relaxed) == nullptr)
+    if (chunk.load(std::memory_order_relaxed) == nullptr) {
       chunk.store(new Segment[kChunk], std::memory_order_release);
+    }
   }
-  const uint32_t now = warp.order.now();
-  chunk.load(std::memory_order_acquire)[(number - first_) % kChunk] = {.block = block.linear,
-                                                                       .warp = warp.index,
-                                                                       .epoch = block.epoch,
-                                                                       .fences = block.fences,
-                                                                       .sync_ops = block.sync_ops,
-                                                                       .event = now};
+  const uint32_t now = warp.ordering.clock.now();
+  chunk.load(std::memory_order_acquire)[(number - first_) % kChunk] = {
+      .block = block.position.linear,
+      .warp = warp.index,
+      .epoch = block.shared.epoch,
+      .fences = block.grid_order.fences,
+      .sync_ops = block.grid_order.sync_ops,
+      .event = now};
   // Behind a fence its lanes are in no other order than before.
-  const bool is_behind_fence = warp.segment == 0 && warp.segment_epoch == block.epoch;
-  if (!is_behind_fence) warp.segment_ordered = now;
-  warp.segment = number;
-  warp.segment_epoch = block.epoch;
-  warp.segment_event = now;
+  const bool is_behind_fence =
+      warp.ordering.segment == 0 && warp.ordering.segment_epoch == block.shared.epoch;
+  if (!is_behind_fence) warp.ordering.segment_ordered = now;
+  warp.ordering.segment = number;
+  warp.ordering.segment_epoch = block.shared.epoch;
+  warp.ordering.segment_event = now;
   return number;
 }
 
 void GlobalRaces::fence(Warp& warp) {
   Block& block = *warp.block;
   const std::lock_guard lock(mutex_);
-  std::vector<Fence>& fences = fences_[block.linear];
-  const bool again = warp.segment == 0 && !fences.empty() && fences.back().warp == warp.index &&
-                     fences.back().epoch == block.epoch && fences.back().published == 0;
-  if (!again)
-    fences.push_back({.warp = warp.index, .epoch = block.epoch, .sync_ops = block.sync_ops});
-  block.fences = static_cast<uint32_t>(fences.size());
-  warp.segment = 0;  // What it does from now on is not behind the fence.
+  std::vector<Fence>& fences = fences_[block.position.linear];
+  const bool again = warp.ordering.segment == 0 && !fences.empty() &&
+                     fences.back().warp == warp.index &&
+                     fences.back().epoch == block.shared.epoch && fences.back().published == 0;
+  if (!again) {
+    fences.push_back(
+        {.warp = warp.index, .epoch = block.shared.epoch, .sync_ops = block.grid_order.sync_ops});
+  }
+  block.grid_order.fences = static_cast<uint32_t>(fences.size());
+  warp.ordering.segment = 0;  // What it does from now on is not behind the fence.
 }
 
 void GlobalRaces::publish(Block& block) {
-  ++block.sync_ops;
-  if (block.fences == block.published) return;
+  ++block.grid_order.sync_ops;
+  if (block.grid_order.fences == block.grid_order.published) return;
   const std::lock_guard lock(mutex_);
   const uint64_t now = clock_.fetch_add(1) + 1;
-  std::vector<Fence>& fences = fences_[block.linear];
-  for (; block.published < block.fences; ++block.published) fences[block.published].published = now;
+  std::vector<Fence>& fences = fences_[block.position.linear];
+  for (; block.grid_order.published < block.grid_order.fences; ++block.grid_order.published) {
+    fences[block.grid_order.published].published = now;
+  }
 }
 
 void GlobalRaces::acquire(Block& block) {
-  ++block.sync_ops;
-  block.acquired = clock_.load();
+  ++block.grid_order.sync_ops;
+  block.grid_order.acquired = clock_.load();
 }
 
 bool GlobalRaces::ordered(const Segment& before, const Warp& now) {
   const Block& block = *now.block;
-  if (before.block == block.linear)
-    return before.warp == now.index || before.epoch != block.epoch ||
-           before.sync_ops != block.sync_ops;
+  if (before.block == block.position.linear) {
+    return before.warp == now.index || before.epoch != block.shared.epoch ||
+           before.sync_ops != block.grid_order.sync_ops;
+  }
   const std::lock_guard lock(mutex_);
   const auto found = fences_.find(before.block);
   if (found == fences_.end()) return false;
   for (size_t i = before.fences; i < found->second.size(); ++i) {
     const Fence& fence = found->second[i];
-    if (fence.published == 0 || fence.published > block.acquired) return false;
+    if (fence.published == 0 || fence.published > block.grid_order.acquired) return false;
     if (fence.warp == before.warp || fence.epoch != before.epoch ||
-        fence.sync_ops != before.sync_ops)
+        fence.sync_ops != before.sync_ops) {
       return true;
+    }
   }
   return false;
 }
 
 bool GlobalRaces::is_of(const Warp& warp, uint32_t number) const {
   if (number == 0 || number < first_) return false;
-  if (number == warp.segment) return true;
+  if (number == warp.ordering.segment) return true;
   const Segment& other = segment(number);
-  return other.block == warp.block->linear && other.warp == warp.index &&
-         other.epoch == warp.block->epoch;
+  return other.block == warp.block->position.linear && other.warp == warp.index &&
+         other.epoch == warp.block->shared.epoch;
 }
 
 /// Whether the cell names another segment of this launch that touched the same bytes.
@@ -181,7 +202,33 @@ bool GlobalRaces::conflicts(Warp&, uint64_t cell, uint32_t bits, uint32_t own) c
   return other >= first_ && other != own && (bytes_in(cell) & bits) != 0;
 }
 
-void GlobalRaces::note(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
+std::optional<GlobalRaces::Seen> GlobalRaces::unfenced_store(Warp& warp, const Touch& touch,
+                                                             const RaceCells& cells) {
+  const uint64_t written = load(cells.last_write);
+  const bool plain = (written & kCellAtomic) == 0;
+  if (!plain || !conflicts(warp, written, cells.bits, touch.own)) return std::nullopt;
+  const Segment& other = segment(segment_in(written));
+  if (other.block == warp.block->position.linear || ordered(other, warp)) return std::nullopt;
+  return Seen{.segment = segment_in(written), .site = site_in(written)};
+}
+
+Proofs GlobalRaces::proofs_for(Warp& warp, const Touch& touch, const RaceCells& cells,
+                               const Seen& race, uint64_t written) {
+  const bool plain = loads_or_stores(warp, touch.ins) && !race.atomic && !race.read_only;
+  if (touch.is_volatile || !plain || segment(race.segment).block != warp.block->position.linear) {
+    return kNoProof;
+  }
+  const bool stores = touch.access == Access::Store,
+             again = site_in(written) == cell_site(touch.ins.cache);
+  const Proofs equal = again && site_in(written) != 0 ? kEqualStores : kNoProof;
+  if (stores && !race.read_before) return equal;
+  suspicion_of(*warp.launch)->reads.add(warp.block->position.linear, cells.at);
+  const bool overwrites = stores && conflicts(warp, written, cells.bits, touch.own) &&
+                          !ordered(segment(segment_in(written)), warp) && !writes_same(warp, touch);
+  return kUnusedReads | (overwrites ? equal : 0);
+}
+
+void GlobalRaces::note(Warp& warp, const Step& ins, const uint64_t* address, uint32_t bytes,
                        Access access, uint32_t lanes) {
   const bool is_volatile = access == Access::Load && (ins.flags & kOrdered) != 0;
   const uint32_t own = is_volatile ? 0 : segment_of(warp);  // Polling takes no segments.
@@ -193,75 +240,49 @@ void GlobalRaces::note(Warp& warp, const Ins& ins, const uint64_t* address, uint
   const Reach reach = access != Access::Atomic                            ? Reach::Plain
                       : instruction_of(warp, ins).has(ptx::Modifier::Cta) ? Reach::Block
                                                                           : Reach::All;
-  const uint32_t event = warp.order.now() - warp.segment_event;
-  // A volatile load waits for nobody: what another block has stored without a fence behind it, it
-  // may not see.
-  const auto unfenced = [&](const Cells& cells) -> std::optional<Seen> {
-    const uint64_t written = load(cells.last_write);
-    const bool plain = (written & kCellAtomic) == 0;
-    if (!plain || !conflicts(warp, written, cells.bits, own)) return std::nullopt;
-    const Segment& other = segment(segment_in(written));
-    if (other.block == warp.block->linear || ordered(other, warp)) return std::nullopt;
-    return Seen{.segment = segment_in(written), .site = site_in(written)};
-  };
+  const uint32_t event = warp.ordering.clock.now() - warp.ordering.segment_event;
   Suspicion* const suspicion = suspicion_of(*warp.launch);
-  /// What would show that the access changes no result although it races: the word's last write was
-  /// `written` before.
-  const auto proofs_for = [&](const Touch& touch, const Cells& cells, const Seen& race,
-                              uint64_t written) -> Proofs {
-    const bool plain = loads_or_stores(warp, ins) && !race.atomic && !race.read_only;
-    if (is_volatile || !plain || segment(race.segment).block != warp.block->linear) return kNoProof;
-    const bool stores = access == Access::Store, again = site_in(written) == cell_site(ins.cache);
-    const Proofs equal = again && site_in(written) != 0 ? kEqualStores : kNoProof;
-    if (stores && !race.read_before) return equal;
-    suspicion->reads.add(warp.block->linear, cells.at);
-    const bool overwrites = stores && conflicts(warp, written, cells.bits, own) &&
-                            !ordered(segment(segment_in(written)), warp) &&
-                            !writes_same(warp, touch);
-    return kUnusedReads | (overwrites ? equal : 0);
-  };
   const Allocation* in = nullptr;
   Tally bad;
   Seen seen;
   Proofs needed = 0;
   for (uint32_t left = lanes; left != 0;) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
-    const Touch touch{ins,     access, own,   lanes_of_word(address, bytes, left),
-                      address, bytes,  event, reach};
+    const Touch touch{ins,        access, own,   lanes_of_word(address, bytes, left),
+                      address,    bytes,  event, reach,
+                      is_volatile};
     left &= ~touch.lanes;
-    if (in == nullptr || !in->contains(address[lane], bytes))
+    if (in == nullptr || !in->contains(address[lane], bytes)) {
       in = warp.launch->memory->find(address[lane], bytes);
+    }
     if (in == nullptr || in->last_writes == nullptr) continue;
     const uint64_t end = address[lane] + bytes;
     for (uint64_t at = address[lane] & ~uint64_t{3}; at < end; at += 4) {
       const uint64_t word = (at - in->base) / 4;
-      uint32_t bits = 0;
-      for (uint32_t each = touch.lanes; each != 0; each &= each - 1) {
-        const uint64_t from = address[std::countr_zero(each)];
-        bits |= bits_of(at, from, from + bytes);
-      }
-      const Cells cells{in->last_writes.get()[word], in->last_reads.get()[word], at, bits};
+      const RaceCells cells{in->last_writes.get()[word], in->last_reads.get()[word], at,
+                            touched_bits(at, address, bytes, touch.lanes)};
       const uint64_t written = suspicion != nullptr ? load(cells.last_write) : 0;
       const std::optional<Seen> before =
-          is_volatile ? unfenced(cells) : note_word(warp, touch, cells);
+          is_volatile ? unfenced_store(warp, touch, cells) : note_word(warp, touch, cells);
       if (!before) continue;
-      if (suspicion != nullptr) needed |= proofs_for(touch, cells, *before, written);
+      if (suspicion != nullptr) needed |= proofs_for(warp, touch, cells, *before, written);
       if (bad.lanes == 0) seen = *before;
-      for (uint32_t each = touch.lanes; each != 0; each &= each - 1)
+      for (uint32_t each = touch.lanes; each != 0; each &= each - 1) {
         bad.note(static_cast<uint32_t>(std::countr_zero(each)));
+      }
     }
   }
   if (bad.lanes == 0) return;
   (this->*(seen.others != 0 ? &GlobalRaces::report_in_warp : &GlobalRaces::report_race))(
       warp, ins, access, bad, seen, address[bad.first]);
   if (suspicion == nullptr) return;
-  const Program& program = *warp.launch->program;
+  const Program& program = *warp.launch->inputs.program;
   suspicion->note(seen.others != 0 ? DeviceFindingKind::RaceWarp : DeviceFindingKind::RaceGlobal,
                   instruction_of(warp, ins), instruction_at(program, seen.site),
                   warp.launch->memory->nearest(address[bad.first])->name, needed);
 }
 
-/// Cells of the word at `at` that the lanes make: which of them touches which byte.
+/// Returns how a cell of the word at `at` names the lanes: which of them touches which byte.
 uint32_t GlobalRaces::who_touches(const Touch& touch, uint64_t at) {
   const auto first = static_cast<uint32_t>(std::countr_zero(touch.lanes));
   if ((touch.lanes & (touch.lanes - 1)) == 0) return first;
@@ -270,8 +291,9 @@ uint32_t GlobalRaces::who_touches(const Touch& touch, uint64_t at) {
       touch.bytes == 2 ? kPairs + first / kLanesOfPairs : kFours + first / kLanesOfFours;
   for (uint32_t left = touch.lanes; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
-    if (lane_of_byte(form, static_cast<uint32_t>(touch.address[lane] - at)) != lane)
+    if (lane_of_byte(form, static_cast<uint32_t>(touch.address[lane] - at)) != lane) {
       return kUnknownLanes;
+    }
   }
   return form;
 }
@@ -281,7 +303,7 @@ uint32_t GlobalRaces::unordered_lanes(const Warp& warp, const Touch& touch, uint
                                       uint64_t cell, bool reads) const {
   const uint32_t event = segment(segment_in(cell)).event + event_in(cell), who = who_in(cell);
   uint32_t out = 0;
-  if (event < warp.segment_ordered) return out;
+  if (event < warp.ordering.segment_ordered) return out;
   for (uint32_t left = touch.lanes; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
     const uint64_t from = touch.address[lane];
@@ -293,8 +315,8 @@ uint32_t GlobalRaces::unordered_lanes(const Warp& warp, const Touch& touch, uint
       if (other < kLanes) others |= uint32_t{1} << other;
     }
     others &= ~(uint32_t{1} << lane);
-    const uint32_t found = reads ? warp.order.unordered_reads(lane, others, event)
-                                 : warp.order.unordered_writes(lane, others, event);
+    const uint32_t found = reads ? warp.ordering.clock.unordered_reads(lane, others, event)
+                                 : warp.ordering.clock.unordered_writes(lane, others, event);
     // Some of who knows which lanes may be the ones that read.
     if (who != kSeveralLanes || found == others) out |= found;
   }
@@ -302,18 +324,19 @@ uint32_t GlobalRaces::unordered_lanes(const Warp& warp, const Touch& touch, uint
 }
 
 std::optional<GlobalRaces::Seen> GlobalRaces::note_in_warp(Warp& warp, const Touch& touch,
-                                                           const Cells& cells) const {
+                                                           const RaceCells& cells) const {
   const auto mine = [&](uint64_t cell) {
     return (bytes_in(cell) & cells.bits) != 0 && (cell & kCellAtomic) == 0 &&
            is_of(warp, segment_in(cell));
   };
   const uint64_t written = load(cells.last_write), read = load(cells.last_read);
-  // What one instruction writes in several lanes check_clashes() looks at.
+  // check_clashes() handles what one instruction writes in several lanes.
   const bool writes_again =
       touch.access != Access::Load && site_in(written) == cell_site(touch.ins.cache);
   uint32_t others = 0;
-  if (mine(written) && !writes_again)
+  if (mine(written) && !writes_again) {
     others = unordered_lanes(warp, touch, cells.at, written, false);
+  }
   const bool read_before = others == 0 && touch.access == Access::Store && mine(read);
   if (read_before) others = unordered_lanes(warp, touch, cells.at, read, true);
   if (others == 0 || writes_same(warp, touch)) return std::nullopt;
@@ -324,7 +347,7 @@ std::optional<GlobalRaces::Seen> GlobalRaces::note_in_warp(Warp& warp, const Tou
 }
 
 std::optional<GlobalRaces::Seen> GlobalRaces::note_word(Warp& warp, const Touch& touch,
-                                                        const Cells& cells) {
+                                                        const RaceCells& cells) {
   std::optional<Seen> seen = note_in_warp(warp, touch, cells);
   const uint64_t written = load(cells.last_write);
   const auto same = [&] { return writes_same(warp, touch); };
@@ -333,15 +356,16 @@ std::optional<GlobalRaces::Seen> GlobalRaces::note_word(Warp& warp, const Touch&
     const bool by_atomic = (written & kCellAtomic) != 0;
     // Loops that compare and swap begin with a plain read; counters are polled.
     const bool narrow = by_atomic && too_narrow(touch, written, warp);
-    const bool demoted =
-        by_atomic && !narrow && (touch.access != Access::Store || warp.block->acquired != 0);
+    const bool demoted = by_atomic && !narrow &&
+                         (touch.access != Access::Store || warp.block->grid_order.acquired != 0);
     if (!demoted && !ordered(segment(segment_in(written)), warp)) {
       harmless = touch.access == Access::Store && same_soon(warp, touch, segment_in(written));
-      if (!harmless)
+      if (!harmless) {
         seen = Seen{.segment = segment_in(written),
                     .site = site_in(written),
                     .atomic = by_atomic,
                     .narrow = narrow};
+      }
     }
   }
   if (touch.access == Access::Load) return note_reading(touch, cells, seen);
@@ -370,17 +394,19 @@ std::optional<GlobalRaces::Seen> GlobalRaces::note_word(Warp& warp, const Touch&
 bool GlobalRaces::too_narrow(const Touch& touch, uint64_t written, const Warp& now) const {
   if (touch.access != Access::Atomic) return false;
   if (touch.reach != Reach::Block && (written & kCellNarrow) == 0) return false;
-  return segment(segment_in(written)).block != now.block->linear;
+  return segment(segment_in(written)).block != now.block->position.linear;
 }
 
 /// The texture cache, through which `nc` reads, sees no store of the launch for sure, not even one
 /// of the same thread.
-std::optional<GlobalRaces::Seen> GlobalRaces::note_reading(const Touch& touch, const Cells& cells,
+std::optional<GlobalRaces::Seen> GlobalRaces::note_reading(const Touch& touch,
+                                                           const RaceCells& cells,
                                                            std::optional<Seen> before) const {
   const uint64_t written = load(cells.last_write);
   const bool of_launch = segment_in(written) >= first_ && (bytes_in(written) & cells.bits) != 0;
-  if (!before && of_launch && (touch.ins.flags & kReadOnly) != 0)
+  if (!before && of_launch && (touch.ins.flags & kReadOnly) != 0) {
     before = Seen{.segment = segment_in(written), .site = site_in(written), .read_only = true};
+  }
   const uint64_t now = cell_of({.segment = touch.own,
                                 .who = who_touches(touch, cells.at),
                                 .event = touch.event,
@@ -398,59 +424,61 @@ GlobalRace kind_of(bool narrow, bool read_only, bool same_block) {
 }
 }  // namespace
 
-void GlobalRaces::report_in_warp(Warp& warp, const Ins& ins, Access access, const Tally& bad,
+void GlobalRaces::report_in_warp(Warp& warp, const Step& ins, Access access, const Tally& bad,
                                  const Seen& seen, uint64_t address) {
-  const Program& program = *warp.launch->program;
+  const Program& program = *warp.launch->inputs.program;
   const Allocation* in = warp.launch->memory->nearest(address);
   const ptx::Instruction* instruction = instruction_at(program, seen.site);
   const auto offset = static_cast<int64_t>(address - in->base);
-  report(warp, ins,
-         {.kind = DeviceFindingKind::RaceWarp,
-          .message = fmt::format(
-              "{} byte offset {} of '{}'{} that lane {} of the same warp {} ({}) without {} in "
-              "between",
-              verb(access), offset, in->name,
-              element_text(static_cast<uint64_t>(offset), element_bytes(instruction_of(warp, ins))),
-              std::countr_zero(seen.others), seen.read_before ? "read" : "wrote",
-              instruction != nullptr ? describe(program.module, *instruction) : "an access",
-              warp_barrier(ptx::language_of(program.module))),
-          .lane = bad.first,
-          .tensor = in->name,
-          .byte_offset = offset,
-          .count = bad.count(),
-          .other = instruction});
+  report_check(
+      warp, ins,
+      {.kind = DeviceFindingKind::RaceWarp,
+       .message = fmt::format(
+           "{} byte offset {} of '{}'{} that lane {} of the same warp {} ({}) without {} in "
+           "between",
+           verb(access), offset, in->name,
+           element_text(static_cast<uint64_t>(offset), element_bytes(instruction_of(warp, ins))),
+           std::countr_zero(seen.others), seen.read_before ? "read" : "wrote",
+           instruction != nullptr ? describe(program.module, *instruction) : "an access",
+           warp_barrier(ptx::language_of(program.module))),
+       .lane = bad.first,
+       .tensor = in->name,
+       .byte_offset = offset,
+       .count = bad.count(),
+       .other = instruction});
 }
 
-void GlobalRaces::report_race(Warp& warp, const Ins& ins, Access access, const Tally& bad,
+void GlobalRaces::report_race(Warp& warp, const Step& ins, Access access, const Tally& bad,
                               const Seen& seen, uint64_t address) {
-  const Program& program = *warp.launch->program;
+  const Program& program = *warp.launch->inputs.program;
   const Allocation* in = warp.launch->memory->nearest(address);
   const Segment& other = segment(seen.segment);
-  const bool same_block = other.block == warp.block->linear;
+  const bool same_block = other.block == warp.block->position.linear;
   const ptx::Instruction* instruction = instruction_at(program, seen.site);
   const auto offset = static_cast<int64_t>(address - in->base);
   const bool same_warp = same_block && other.warp == warp.index;
   const std::string who = same_warp    ? "the same warp"
                           : same_block ? "another warp of the block"
                                        : fmt::format("block {} (in order)", other.block);
-  report(warp, ins,
-         {.kind = DeviceFindingKind::RaceGlobal,
-          .message = fmt::format(
-              "{} byte offset {} of '{}'{}, which {} {}{} ({}); {}", verb(access), offset, in->name,
-              element_text(static_cast<uint64_t>(offset), element_bytes(instruction_of(warp, ins))),
-              who,
-              seen.read_before ? "reads"
-              : seen.atomic    ? "updates"
-                               : "writes",
-              seen.read_only ? " in the same launch" : " without an order between them",
-              instruction != nullptr ? describe(program.module, *instruction) : "",
-              advice_on(kind_of(seen.narrow, seen.read_only, same_block),
-                        ptx::language_of(program.module))),
-          .lane = bad.first,
-          .tensor = in->name,
-          .byte_offset = offset,
-          .count = bad.count(),
-          .other = instruction});
+  report_check(
+      warp, ins,
+      {.kind = DeviceFindingKind::RaceGlobal,
+       .message = fmt::format(
+           "{} byte offset {} of '{}'{}, which {} {}{} ({}); {}", verb(access), offset, in->name,
+           element_text(static_cast<uint64_t>(offset), element_bytes(instruction_of(warp, ins))),
+           who,
+           seen.read_before ? "reads"
+           : seen.atomic    ? "updates"
+                            : "writes",
+           seen.read_only ? " in the same launch" : " without an order between them",
+           instruction != nullptr ? describe(program.module, *instruction) : "",
+           advice_on(kind_of(seen.narrow, seen.read_only, same_block),
+                     ptx::language_of(program.module))),
+       .lane = bad.first,
+       .tensor = in->name,
+       .byte_offset = offset,
+       .count = bad.count(),
+       .other = instruction});
 }
 
 }  // namespace gpuemu::emulator

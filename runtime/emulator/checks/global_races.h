@@ -6,10 +6,9 @@
 // blocks are ordered when the first block has executed a fence and then an atomic or volatile
 // access, and the second one an atomic or volatile access after that, whatever the addresses: too
 // many pairs count as ordered, never too few. The fence is one of the segment's own warp, or of
-// another one after a barrier. Accesses with scope .cta order nothing between blocks
-// and are not atomic there. What ld.global.nc reads nobody may write in the same launch, in
-// whatever order. Lanes of one segment
-// are ordered by their warp's events (lane_order.h). All methods may be called from any thread.
+// another one after a barrier. Accesses with scope .cta order nothing between blocks and are not
+// atomic there. No thread of a launch may write what ld.global.nc reads in it, in any order. Lanes
+// of one segment are ordered by their warp's events (lane_clock.h). All methods are thread-safe.
 #pragma once
 
 #include <array>
@@ -21,20 +20,27 @@
 #include <vector>
 
 #include "runtime/emulator/checks/access.h"
+#include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/memory/race_cell.h"
 
 namespace gpuemu::emulator {
 
+/// Proofs that a race changes no result, one bit each.
+using Proofs = uint32_t;
+inline constexpr Proofs kUnusedReads = 1;  ///< The values that were read affect no result.
+inline constexpr Proofs kEqualStores = 2;  ///< The stored values are equal without rounding.
+inline constexpr Proofs kNoProof = 4;      ///< No proof is possible.
+
 class GlobalRaces {
  public:
-  /// Numbers of segments go on from `first`: what earlier launches left in the words is older.
+  /// Segments are numbered from `first` on: cells with lower numbers come from earlier launches.
   explicit GlobalRaces(uint32_t first) : first_(first), next_(first) {}
   ~GlobalRaces();
   GlobalRaces(const GlobalRaces&) = delete;
   GlobalRaces& operator=(const GlobalRaces&) = delete;
 
-  /// Before the access: stores are compared with what they replace.
-  void note(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes, Access access,
+  /// Call it before the access: stores are compared with the values they replace.
+  void note(Warp& warp, const Step& ins, const uint64_t* address, uint32_t bytes, Access access,
             uint32_t lanes);
   /// From before a store is noted until it has been made: what another host thread compares with
   /// it waits for that. note() begins it for the st instructions of `segment`.
@@ -50,11 +56,12 @@ class GlobalRaces {
 
   /// The segment that the warp is in; 0 when there are too many.
   uint32_t segment_of(Warp& warp) {
-    const bool known = warp.segment != 0 && warp.segment_epoch == warp.block->epoch &&
-                       warp.order.now() - warp.segment_event < kCellEventsMax;
-    return known ? warp.segment : new_segment(warp);
+    const bool known = warp.ordering.segment != 0 &&
+                       warp.ordering.segment_epoch == warp.block->shared.epoch &&
+                       warp.ordering.clock.now() - warp.ordering.segment_event < kCellEventsMax;
+    return known ? warp.ordering.segment : new_segment(warp);
   }
-  /// Cells of lesser segments are of earlier launches.
+  /// Cells with lower segment numbers come from earlier launches.
   uint32_t first() const { return first_; }
   uint32_t next() const { return next_.load(std::memory_order_relaxed); }
 
@@ -62,61 +69,70 @@ class GlobalRaces {
   struct Segment {
     uint64_t block = 0;
     uint32_t warp = 0, epoch = 0, fences = 0, sync_ops = 0;
-    uint32_t event = 0;  ///< LaneOrder::now() when it began.
+    uint32_t event = 0;  ///< LaneClock::now() when it began.
   };
   struct Seen {
     uint32_t segment = 0, site = 0;
     bool read_before = false, atomic = false;
     bool narrow = false;     ///< Atomic, but not between these two blocks.
-    bool read_only = false;  ///< Read as what never changes.
-    uint32_t others = 0;     ///< Lanes of this warp; 0: it was another one.
+    bool read_only = false;  ///< Read by ld.global.nc.
+    uint32_t others = 0;     ///< Lanes of this warp; 0: another warp.
   };
-  /// One lane's access, or that of several in one word.
+  /// The access of one lane, or of several lanes to one word.
   struct Touch {
-    const Ins& ins;
+    const Step& ins;
     Access access;
     uint32_t own;  ///< The segment that the warp is in.
     uint32_t lanes;
     const uint64_t* address;
-    uint32_t bytes;  ///< Of each lane.
-    uint32_t event;  ///< Of the segment.
+    uint32_t bytes;  ///< Per lane.
+    uint32_t event;  ///< Events since the segment began.
     Reach reach = Reach::Plain;
+    bool is_volatile = false;  ///< A volatile load.
   };
-  /// What is known of one word of four bytes, and those of them that are touched now.
-  struct Cells {
+  /// The cells of one word of four bytes, and the bytes of it that are accessed now.
+  struct RaceCells {
     uint64_t& last_write;
     uint64_t& last_read;
     uint64_t at;  ///< Its address.
     uint32_t bits;
   };
   static constexpr uint32_t kChunk = 1 << 12;
-  static constexpr uint32_t kSlots = 64;  ///< Host threads beyond them share.
+  static constexpr uint32_t kSlots = 64;  ///< Further host threads share slots.
   struct alignas(64) Slot {
     std::atomic<uint32_t> segment = 0;
   };
 
   static uint32_t host_thread();
   uint32_t new_segment(Warp& warp);
-  std::optional<Seen> note_reading(const Touch& touch, const Cells& cells,
+  std::optional<Seen> note_reading(const Touch& touch, const RaceCells& cells,
                                    std::optional<Seen> before) const;
   bool too_narrow(const Touch& touch, uint64_t written, const Warp& now) const;
   static bool writes_same(Warp& warp, const Touch& touch);
-  /// The same, once another host thread has stored what it has noted for segment `other`.
+  /// Waits until another host thread has stored what it has noted for segment `other`, then
+  /// compares again.
   bool same_soon(Warp& warp, const Touch& touch, uint32_t other) const;
+  /// For a volatile load, which waits for nobody: the ordinary store of another block that it may
+  /// not see, because no fence follows the store.
+  std::optional<Seen> unfenced_store(Warp& warp, const Touch& touch, const RaceCells& cells);
+  /// The proofs that would show that the access changes no result although it races. `written` was
+  /// the cell of the word's last write before it.
+  Proofs proofs_for(Warp& warp, const Touch& touch, const RaceCells& cells, const Seen& race,
+                    uint64_t written);
   /// Returns the access that races with it, if one does.
-  std::optional<Seen> note_word(Warp& warp, const Touch& touch, const Cells& cells);
+  std::optional<Seen> note_word(Warp& warp, const Touch& touch, const RaceCells& cells);
   static uint32_t who_touches(const Touch& touch, uint64_t at);
   uint32_t unordered_lanes(const Warp& warp, const Touch& touch, uint64_t at, uint64_t cell,
                            bool reads) const;
-  std::optional<Seen> note_in_warp(Warp& warp, const Touch& touch, const Cells& cells) const;
+  std::optional<Seen> note_in_warp(Warp& warp, const Touch& touch, const RaceCells& cells) const;
   const Segment& segment(uint32_t number) const;
   bool ordered(const Segment& before, const Warp& now);
   /// Whether the segment is of this warp and nothing but fences came since.
   bool is_of(const Warp& warp, uint32_t number) const;
   bool conflicts(Warp& warp, uint64_t cell, uint32_t bytes_bits, uint32_t own) const;
-  void report_in_warp(Warp& warp, const Ins& ins, Access access, const Tally& bad, const Seen& seen,
-                      uint64_t address);
-  void report_race(Warp& warp, const Ins& ins, Access access, const Tally& bad, const Seen& seen,
+  void report_in_warp(Warp& warp, const Step& ins, Access access, const Tally& bad,
+                      const Seen& seen, uint64_t address);
+  void report_race(Warp& warp, const Step& ins, Access access, const Tally& bad, const Seen& seen,
                    uint64_t address);
 
   const uint32_t first_;
@@ -124,10 +140,10 @@ class GlobalRaces {
   std::atomic<uint64_t> clock_ = 1;
   std::array<Slot, kSlots> slots_;
   std::array<std::atomic<Segment*>, kRaceSegmentsMax / kChunk> chunks_{};
-  mutable std::mutex mutex_;  ///< Guards what follows, and the making of chunks.
+  mutable std::mutex mutex_;  ///< Guards the members below, and the creation of chunks.
   struct Fence {
     uint32_t warp = 0, epoch = 0, sync_ops = 0;
-    uint64_t published = 0;  ///< When what came before it could be seen; 0: not yet.
+    uint64_t published = 0;  ///< Time from which earlier accesses are visible; 0: not yet.
   };
   std::map<uint64_t, std::vector<Fence>> fences_;  ///< Per block.
 };

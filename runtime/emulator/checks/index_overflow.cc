@@ -63,9 +63,11 @@ bool is_32_bit(const Instruction& in) {
 }
 
 std::string WrapSearch::sources(const Instruction& of, Extension extension, uint32_t depth) {
-  for (size_t i = 1; i < of.operands.size(); ++i)
-    if (std::string found = visit(of.operands[i], extension, depth + 1); !found.empty())
+  for (size_t i = 1; i < of.operands.size(); ++i) {
+    if (std::string found = visit(of.operands[i], extension, depth + 1); !found.empty()) {
       return found;
+    }
+  }
   return "";
 }
 
@@ -108,7 +110,7 @@ std::string WrapSearch::arithmetic(const Instruction& in, Extension extension, u
   if (in.opcode == Opcode::Mad) text += fmt::format(" + {}", shown[2]);
   return fmt::format("; the index wrapped around: {} does not fit {} 32 bits in {}; {}", text,
                      signed_result ? "signed" : "unsigned",
-                     describe(warp_.launch->program->module, in),
+                     describe(warp_.launch->inputs.program->module, in),
                      subtracts && !signed_result ? "check it before" : "compute it in 64 bits");
 }
 
@@ -121,8 +123,9 @@ std::string WrapSearch::visit(const Operand& operand, Extension extension, uint3
   };
   const bool wide = in->has(ptx::Modifier::Wide);
   if (in->opcode == Opcode::Cvt && is_32_bit(*in) &&
-      (in->has(ptx::Modifier::S64) || in->has(ptx::Modifier::U64)))
+      (in->has(ptx::Modifier::S64) || in->has(ptx::Modifier::U64))) {
     return sources(*in, of_type(), depth);
+  }
   if (wide) return sources(*in, of_type(), depth);
   const bool computes =
       in->opcode == Opcode::Add || in->opcode == Opcode::Sub || in->opcode == Opcode::Shl ||
@@ -137,11 +140,13 @@ std::string WrapSearch::address(const Operand& operand) {
 }
 }  // namespace
 
-std::string explain_wrap(Warp& warp, const Ins& ins, uint32_t lane) {
+std::string explain_wrap(Warp& warp, const Step& ins, uint32_t lane) {
   const Instruction& in = instruction_of(warp, ins);
-  for (const Operand& operand : in.operands)
-    if (operand.kind == Operand::Kind::Address)
+  for (const Operand& operand : in.operands) {
+    if (operand.kind == Operand::Kind::Address) {
       if (std::string found = WrapSearch(warp, lane).address(operand); !found.empty()) return found;
+    }
+  }
   return "";
 }
 

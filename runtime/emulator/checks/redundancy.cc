@@ -51,10 +51,12 @@ bool Suspicion::may_explain(const std::vector<DeviceFinding>& findings, Proofs p
 
 std::set<uint32_t> Suspicion::stores(const std::vector<DeviceFinding>& findings) const {
   std::set<uint32_t> lines;
-  for (const DeviceFinding& finding : findings)
+  for (const DeviceFinding& finding : findings) {
     if (const Proofs needed = needed_by(finding);
-        (needed & kNoProof) == 0 && (needed & kEqualStores) != 0)
+        (needed & kNoProof) == 0 && (needed & kEqualStores) != 0) {
       lines.insert(finding.ptx_line);
+    }
+  }
   return lines;
 }
 

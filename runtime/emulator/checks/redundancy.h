@@ -3,8 +3,8 @@
 // and store what differs from its values by rounding. Neither changes a result, and the language
 // knows no threads that its programmer could order.
 //
-// A launch of such a module notes what would have to be shown of each race. Where all can be shown,
-// further executions look whether it is so (runtime/emulator/redundancy_review.h).
+// A launch of such a module records what would have to be proved for each race. If all of it can be
+// proved, further executions check it (runtime/emulator/redundancy_review.h).
 #pragma once
 
 #include <cstdint>
@@ -21,19 +21,13 @@
 
 namespace gpuemu::emulator {
 
-/// What shows that a race changes no result, as bits.
-using Proofs = uint32_t;
-inline constexpr Proofs kUnusedReads = 1;  ///< What was read reaches no result.
-inline constexpr Proofs kEqualStores = 2;  ///< Without rounding the stored values are equal.
-inline constexpr Proofs kNoProof = 4;      ///< Nothing does.
-
 /// An access of one lane to one byte.
 struct ByteAccess {
   uint64_t block = 0, address = 0;
   uint32_t epoch = 0, warp = 0, lane = 0;
-  uint32_t event = 0;  ///< LaneOrder::now()
-  /// What of the warp's accesses was ordered before it: of a store LaneOrder::read_ordered(), of a
-  /// load LaneOrder::ordered().
+  uint32_t event = 0;  ///< LaneClock::now()
+  /// What of the warp's accesses was ordered before it: of a store LaneClock::read_ordered(), of a
+  /// load LaneClock::ordered().
   uint32_t ordered = 0;
 };
 
@@ -48,7 +42,7 @@ class DoubtfulReads {
   void add_store(const ByteAccess& store);
   /// Whether the load of a byte is not ordered with a store by another thread of the block.
   bool covers(const ByteAccess& load) const;
-  /// False: there were too many to keep.
+  /// False if there were too many to keep.
   bool complete() const { return complete_; }
 
  private:
@@ -71,17 +65,17 @@ class DoubtfulReads {
   bool complete_ = true;
 };
 
-/// What a launch gathers for a second look at its races.
+/// What a launch gathers for the review of its races.
 class Suspicion {
  public:
   DoubtfulReads reads;
 
-  /// One occurrence of a race that `at` reports, and what it needs.
+  /// Records one occurrence of a race that `at` reports, and the proofs it needs.
   void note(DeviceFindingKind kind, const ptx::Instruction& at, const ptx::Instruction* other,
             const std::string& tensor, Proofs needed);
-  /// What all occurrences of a finding need; kNoProof where it is no race.
+  /// The proofs that all occurrences of a finding need; kNoProof if it is not a race.
   Proofs needed_by(const DeviceFinding& finding) const;
-  /// Whether a second look may explain one of these.
+  /// Whether a review may explain one of these.
   bool may_explain(const std::vector<DeviceFinding>& findings, Proofs proof) const;
   /// PTX lines whose stores have to be equal.
   std::set<uint32_t> stores(const std::vector<DeviceFinding>& findings) const;
@@ -94,14 +88,14 @@ class Suspicion {
   std::map<Race, Proofs> needed_;
 };
 
-/// The races of every launch; with what the second look needs, where there may be one.
+/// The races of every launch, and what their review needs if there may be one.
 class LaunchRaces final : public GlobalRaces {
  public:
   LaunchRaces(uint32_t first, Suspicion* gathered) : GlobalRaces(first), suspicion(gathered) {}
   Suspicion* const suspicion;
 };
 
-/// nullptr where races are findings in any case.
+/// Null if races are always findings.
 inline Suspicion* suspicion_of(const Launch& launch) {
   return launch.races == nullptr ? nullptr : static_cast<LaunchRaces*>(launch.races)->suspicion;
 }

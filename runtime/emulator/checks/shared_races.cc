@@ -7,21 +7,25 @@
 #include "runtime/emulator/checks/global_races.h"
 #include "runtime/emulator/checks/redundancy.h"
 #include "runtime/emulator/machine/advice.h"
+#include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/machine/program.h"
 
 namespace gpuemu::emulator {
 
 const ptx::Instruction* instruction_at(const Program& program, uint32_t site) {
-  for (const Code& code : program.functions)
-    for (const Ins& ins : code.ins)
-      if (site != 0 && ins.cache == site && ins.origin < code.source->body.size())
+  for (const Code& code : program.functions) {
+    for (const Step& ins : code.steps) {
+      if (site != 0 && ins.cache == site && ins.origin < code.source->body.size()) {
         return &code.source->body[ins.origin];
+      }
+    }
+  }
   return nullptr;
 }
 
-uint64_t stored_value(Warp& warp, const Ins& ins, uint32_t element, uint32_t lane,
+uint64_t stored_value(Warp& warp, const Step& ins, uint32_t element, uint32_t lane,
                       uint32_t element_size) {
-  const uint32_t at = warp.lists[ins.list + element];
+  const uint32_t at = warp.function.lists[ins.list + element];
   if (element_size == 8) return warp.u64(at)[lane];
   const uint32_t word = warp.u32(at)[lane];
   return element_size == 4 ? word : word & ((uint32_t{1} << 8 * element_size) - 1);
@@ -39,12 +43,12 @@ uint32_t bytes_of_word(uint64_t word, uint64_t address, uint32_t bytes) {
 /// What an access conflicts with.
 struct Conflicts {
   Tally between_warps, within_warp;
-  uint32_t site = 0;           ///< Of the other warp's access.
-  Proofs proofs = 0;           ///< Of what is between warps.
+  uint32_t site = 0;           ///< Step::cache of the other warp's access.
+  Proofs proofs = 0;           ///< Proofs that would excuse the races between warps.
   bool read_before = false;    ///< The other warp only read.
-  uint32_t others = 0;         ///< Of this warp's lanes: who accessed the place before.
+  uint32_t others = 0;         ///< Lanes of this warp that accessed the place before.
   uint32_t within_site = 0;    ///< With which instruction.
-  bool read_in_warp = false;   ///< And only read.
+  bool read_in_warp = false;   ///< These lanes only read.
   uint64_t first_word = 0;     ///< Where lanes of this warp met.
   bool several_words = false;  ///< Not only there.
 };
@@ -52,13 +56,13 @@ struct Conflicts {
 class SharedRace {
  public:
   /// Where `in_warp_only` nothing is said about other warps.
-  SharedRace(Warp& warp, const Ins& ins, Access access, bool in_warp_only = false)
+  SharedRace(Warp& warp, const Step& ins, Access access, bool in_warp_only = false)
       : warp_(warp),
         ins_(ins),
         access_(access),
         in_warp_only_(in_warp_only),
-        epoch_(warp.block->epoch),
-        self_(warp.block->epoch << kWarpBits | (warp.index + 1)) {}
+        epoch_(warp.block->shared.epoch),
+        self_(warp.block->shared.epoch << kWarpBits | (warp.index + 1)) {}
 
   void look(uint32_t lane, RaceHistory& history, uint64_t word, uint32_t bytes, bool same_value) {
     check_within(lane, history.load(word), word, bytes, same_value);
@@ -66,10 +70,11 @@ class SharedRace {
   void note(uint32_t lane, RaceHistory& history, uint64_t word, uint32_t bytes, bool same_value) {
     RaceWord seen = history.load(word);
     if (!in_warp_only_) check(lane, seen, bytes, same_value);
-    if (access_ == Access::Load)
+    if (access_ == Access::Load) {
       read(lane, seen, bytes);
-    else
+    } else {
       write(lane, seen, bytes, same_value);
+    }
     history.store(word, seen);
   }
   void report_all(const uint64_t* address);
@@ -88,14 +93,14 @@ class SharedRace {
   void say(DeviceFindingKind kind, const Tally& bad, uint32_t site, const uint64_t* address,
            const std::string& words, Proofs proofs = kNoProof);
   std::string name_of(uint32_t site) const;
-  ptx::Language language() const { return ptx::language_of(warp_.launch->program->module); }
+  ptx::Language language() const { return ptx::language_of(warp_.launch->inputs.program->module); }
   bool compares(uint32_t site) const {
-    const ptx::Instruction* other = instruction_at(*warp_.launch->program, site);
+    const ptx::Instruction* other = instruction_at(*warp_.launch->inputs.program, site);
     return other != nullptr && other->has(ptx::Modifier::Cas);
   }
 
   Warp& warp_;
-  const Ins& ins_;
+  const Step& ins_;
   Access access_;
   bool in_warp_only_;
   uint32_t epoch_, self_;
@@ -131,7 +136,7 @@ void SharedRace::check(uint32_t lane, const RaceWord& seen, uint32_t bytes, bool
 
 uint32_t SharedRace::unordered_writers(uint32_t lane, const RaceWord& seen, uint32_t bytes) const {
   const bool atomic = (seen.write & kAtomicTag) != 0;
-  if (!own(seen.write) || seen.write_event < warp_.order.ordered()) return 0;
+  if (!own(seen.write) || seen.write_event < warp_.ordering.clock.ordered()) return 0;
   const LanesOfWord by{seen.write_lanes, seen.write_parts};
   if (atomic) {
     const bool demoted =
@@ -140,15 +145,16 @@ uint32_t SharedRace::unordered_writers(uint32_t lane, const RaceWord& seen, uint
   } else if (by.includes(lane, bytes)) {
     return 0;
   }
-  return warp_.order.unordered_writes(lane, by.others(lane, bytes, atomic), seen.write_event);
+  return warp_.ordering.clock.unordered_writes(lane, by.others(lane, bytes, atomic),
+                                               seen.write_event);
 }
 
 uint32_t SharedRace::unordered_readers(uint32_t lane, const RaceWord& seen, uint32_t bytes) const {
   if (access_ != Access::Store || seen.read != self_) return 0;
-  if (seen.read_event < warp_.order.read_ordered()) return 0;
+  if (seen.read_event < warp_.ordering.clock.read_ordered()) return 0;
   const LanesOfWord by{seen.read_lanes, seen.read_parts};
   const uint32_t others = by.others(lane, bytes, true);
-  const uint32_t left = warp_.order.unordered_reads(lane, others, seen.read_event);
+  const uint32_t left = warp_.ordering.clock.unordered_reads(lane, others, seen.read_event);
   // Some of who knows which lanes may be the ones that read.
   return (others | uint32_t{1} << lane) == LanesOfWord::kAnyOther && left != others ? 0 : left;
 }
@@ -171,19 +177,20 @@ void SharedRace::check_within(uint32_t lane, const RaceWord& seen, uint64_t word
 }
 
 void SharedRace::read(uint32_t lane, RaceWord& seen, uint32_t bytes) {
-  // Of what several warps have read it is enough to know one of them.
+  // If several warps have read it, knowing one of them is enough.
   const uint32_t many = epoch_ << kWarpBits | kMany;
   if (seen.read == many && (bytes & ~seen.read_bytes) == 0) return;
   const bool now = current(seen.read), others = now && seen.read != self_;
-  // Of warps that read different bytes only the last one is kept: each may go on to write its own.
+  // If warps read different bytes, only the last one is kept: each may write its own later.
   const bool several = others && (seen.read_bytes & bytes) != 0;
   LanesOfWord by;
-  if (seen.read == self_ && seen.read_event == warp_.order.now())
+  if (seen.read == self_ && seen.read_event == warp_.ordering.clock.now()) {
     by = {seen.read_lanes, seen.read_parts};
+  }
   by.add(lane, bytes, false);
   seen.read_lanes = by.lanes;
   seen.read_parts = by.bytes & kWholeWord;
-  seen.read_event = warp_.order.now();
+  seen.read_event = warp_.ordering.clock.now();
   seen.read_bytes = (now && several == others ? seen.read_bytes | bytes : bytes) & kWholeWord;
   seen.read = several ? many : self_;
   seen.read_site = site_number(ins_.cache);
@@ -193,8 +200,9 @@ void SharedRace::write(uint32_t lane, RaceWord& seen, uint32_t bytes, bool same_
   const uint32_t flag = access_ == Access::Atomic ? kAtomicTag : 0, site = site_number(ins_.cache);
   const bool now = current(seen.write);
   LanesOfWord by;
-  if (own(seen.write) && seen.write_event == warp_.order.now())
+  if (own(seen.write) && seen.write_event == warp_.ordering.clock.now()) {
     by = {seen.write_lanes, seen.write_parts};
+  }
   by.add(lane, bytes, seen.write_site != site && !same_value);
   seen.write_lanes = by.lanes;
   seen.write_parts = by.bytes & kWholeWord;
@@ -207,12 +215,12 @@ void SharedRace::write(uint32_t lane, RaceWord& seen, uint32_t bytes, bool same_
   const bool several = (seen.writers & (seen.writers - 1)) != 0;
   seen.write = several ? epoch_ << kWarpBits | kMany | flag : self_ | flag;
   seen.written_bytes = (seen.written_bytes | bytes) & kWholeWord;
-  seen.write_event = warp_.order.now();
+  seen.write_event = warp_.ordering.clock.now();
   seen.write_site = site;
 }
 
 std::string SharedRace::name_of(uint32_t site) const {
-  const Program& program = *warp_.launch->program;
+  const Program& program = *warp_.launch->inputs.program;
   const ptx::Instruction* other = instruction_at(program, site);
   return other != nullptr ? describe(program.module, *other) : "an access";
 }
@@ -221,17 +229,18 @@ void SharedRace::say(DeviceFindingKind kind, const Tally& bad, uint32_t site,
                      const uint64_t* address, const std::string& words, Proofs proofs) {
   const uint32_t element = element_bytes(instruction_of(warp_, ins_));
   const uint64_t at = address[bad.first];
-  report(warp_, ins_,
-         {.kind = kind,
-          .message = fmt::format("{} shared memory {} {}", verb(access_),
-                                 shared_place(warp_, at, element), words),
-          .lane = bad.first,
-          .byte_offset = static_cast<int64_t>(at),
-          .count = bad.count(),
-          .other = instruction_at(*warp_.launch->program, site)});
-  if (Suspicion* suspicion = suspicion_of(*warp_.launch))
-    suspicion->note(kind, instruction_of(warp_, ins_), instruction_at(*warp_.launch->program, site),
-                    "", proofs);
+  report_check(warp_, ins_,
+               {.kind = kind,
+                .message = fmt::format("{} shared memory {} {}", verb(access_),
+                                       shared_place(warp_, at, element), words),
+                .lane = bad.first,
+                .byte_offset = static_cast<int64_t>(at),
+                .count = bad.count(),
+                .other = instruction_at(*warp_.launch->inputs.program, site)});
+  if (Suspicion* suspicion = suspicion_of(*warp_.launch)) {
+    suspicion->note(kind, instruction_of(warp_, ins_),
+                    instruction_at(*warp_.launch->inputs.program, site), "", proofs);
+  }
 }
 
 void SharedRace::report_within(const uint64_t* address) {
@@ -243,14 +252,16 @@ void SharedRace::report_within(const uint64_t* address) {
 }
 
 void SharedRace::report_all(const uint64_t* address) {
-  if (found_.between_warps.lanes != 0)
+  if (found_.between_warps.lanes != 0) {
     say(DeviceFindingKind::RaceShared, found_.between_warps, found_.site, address,
         fmt::format("without a barrier after another warp's {}; put {} between",
                     name_of(found_.site), block_barrier(language())),
         found_.proofs);
+  }
   // One volatile word that lanes write and read is a flag; several are data.
-  if (found_.within_warp.lanes != 0 && (!in_warp_only_ || found_.several_words))
+  if (found_.within_warp.lanes != 0 && (!in_warp_only_ || found_.several_words)) {
     report_within(address);
+  }
 }
 
 struct Clash {
@@ -259,7 +270,7 @@ struct Clash {
 };
 
 /// The first lane that stores something else than an earlier one to the same address.
-std::optional<Clash> first_clash(Warp& warp, const Ins& ins, const uint64_t* address,
+std::optional<Clash> first_clash(Warp& warp, const Step& ins, const uint64_t* address,
                                  uint32_t lanes) {
   constexpr uint32_t kSlots = 2 * kLanes;
   constexpr uint8_t kFree = 0xff;
@@ -294,7 +305,7 @@ bool ascending(const uint64_t* address, uint32_t lanes) {
 }
 }  // namespace
 
-void check_clashes(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t lanes,
+void check_clashes(Warp& warp, const Step& ins, const uint64_t* address, uint32_t lanes,
                    bool shared) {
   if (ascending(address, lanes)) return;
   const ptx::Instruction& instruction = instruction_of(warp, ins);
@@ -307,21 +318,23 @@ void check_clashes(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t
   const std::string place =
       in != nullptr ? fmt::format("byte offset {} of '{}'", offset, in->name)
                     : "shared memory " + shared_place(warp, at, element_bytes(instruction));
-  report(warp, ins,
-         {.kind = DeviceFindingKind::RaceWarp,
-          .message = fmt::format("writes {:#x} to {}, where lane {} of the same warp writes {:#x} "
-                                 "with the same instruction; which of them stays is undefined",
-                                 clash->value, place, clash->other, clash->others),
-          .lane = clash->lane,
-          .tensor = in != nullptr ? in->name : "",
-          .byte_offset = offset});
-  if (Suspicion* suspicion = suspicion_of(*warp.launch))
+  report_check(
+      warp, ins,
+      {.kind = DeviceFindingKind::RaceWarp,
+       .message = fmt::format("writes {:#x} to {}, where lane {} of the same warp writes {:#x} "
+                              "with the same instruction; which of them stays is undefined",
+                              clash->value, place, clash->other, clash->others),
+       .lane = clash->lane,
+       .tensor = in != nullptr ? in->name : "",
+       .byte_offset = offset});
+  if (Suspicion* suspicion = suspicion_of(*warp.launch)) {
     suspicion->note(DeviceFindingKind::RaceWarp, instruction, nullptr,
                     in != nullptr ? in->name : "", kEqualStores);
+  }
 }
 
 namespace {
-bool is_ordered(const Ins& ins, Access access) {
+bool is_ordered(const Step& ins, Access access) {
   return access == Access::Atomic || (ins.flags & kOrdered) != 0;
 }
 
@@ -331,60 +344,65 @@ bool is_ordered(const Ins& ins, Access access) {
 void order_before(Warp& warp, const ptx::Instruction& instruction) {
   const bool releases =
       instruction.has(ptx::Modifier::Release) || instruction.has(ptx::Modifier::AcqRel);
-  if (!releases && !warp.fenced) return;
-  warp.fenced = false;
+  if (!releases && !warp.ordering.fenced) return;
+  warp.ordering.fenced = false;
   warp.block->next_epoch();
 }
 }  // namespace
 
-void note_shared(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes, Access access,
-                 uint32_t lanes, uint32_t same_value) {
+void note_shared(Warp& warp, const Step& ins, const uint64_t* address, uint32_t bytes,
+                 Access access, uint32_t lanes, uint32_t same_value) {
   Block& block = *warp.block;
   if (is_ordered(ins, access)) order_before(warp, instruction_of(warp, ins));
   const bool plain = access == Access::Atomic || (ins.flags & kOrdered) == 0;
   if (!plain && !instruction_of(warp, ins).has(ptx::Modifier::Volatile)) return;
-  if (!plain && block.volatile_race.empty())
-    block.volatile_race.resize(block.race.words(), block.shared.data());
+  if (!plain && block.shared.volatile_races.empty()) {
+    block.shared.volatile_races.resize(block.shared.races.words(), block.shared.bytes.data());
+  }
   if (plain && access == Access::Store) check_clashes(warp, ins, address, lanes, true);
-  RaceHistory& history = plain ? block.race : block.volatile_race;
+  RaceHistory& history = plain ? block.shared.races : block.shared.volatile_races;
   SharedRace race(warp, ins, access, !plain);
-  using Step = void (SharedRace::*)(uint32_t, RaceHistory&, uint64_t, uint32_t, bool);
-  // What the other lanes do with the same instruction is no part of the history yet.
-  for (const Step step : {&SharedRace::look, &SharedRace::note})
+  using Phase = void (SharedRace::*)(uint32_t, RaceHistory&, uint64_t, uint32_t, bool);
+  // What other lanes do in the same instruction is not yet in the history.
+  for (const Phase phase : {&SharedRace::look, &SharedRace::note}) {
     for (uint32_t left = lanes; left != 0; left &= left - 1) {
       const auto lane = static_cast<uint32_t>(std::countr_zero(left));
       const bool same = access == Access::Store && (same_value >> lane & 1) != 0;
-      for (uint64_t word = address[lane] / 4; word <= (address[lane] + bytes - 1) / 4; ++word)
-        (race.*step)(lane, history, word, bytes_of_word(word, address[lane], bytes), same);
+      for (uint64_t word = address[lane] / 4; word <= (address[lane] + bytes - 1) / 4; ++word) {
+        (race.*phase)(lane, history, word, bytes_of_word(word, address[lane], bytes), same);
+      }
     }
+  }
   race.report_all(address);
 }
 
-void before_global(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
+void before_global(Warp& warp, const Step& ins, const uint64_t* address, uint32_t bytes,
                    Access access, uint32_t lanes) {
   GlobalRaces& races = *warp.launch->races;
   if (!is_ordered(ins, access)) return races.note(warp, ins, address, bytes, access, lanes);
   const ptx::Instruction& instruction = instruction_of(warp, ins);
   const bool of_block = instruction.has(ptx::Modifier::Cta);
   if (!of_block &&
-      (instruction.has(ptx::Modifier::Release) || instruction.has(ptx::Modifier::AcqRel)))
+      (instruction.has(ptx::Modifier::Release) || instruction.has(ptx::Modifier::AcqRel))) {
     races.fence(warp);
+  }
   order_before(warp, instruction);
   warp.pass_global();
   if (access == Access::Atomic) races.note(warp, ins, address, bytes, access, lanes);
-  if (of_block)
-    ++warp.block->sync_ops;
-  else
+  if (of_block) {
+    ++warp.block->grid_order.sync_ops;
+  } else {
     races.publish(*warp.block);
+  }
 }
 
-void after_global(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
+void after_global(Warp& warp, const Step& ins, const uint64_t* address, uint32_t bytes,
                   Access access, uint32_t lanes) {
   GlobalRaces& races = *warp.launch->races;
   if (is_ordered(ins, access)) {
     warp.pass_global();
     if (instruction_of(warp, ins).has(ptx::Modifier::Cta)) {
-      ++warp.block->sync_ops;
+      ++warp.block->grid_order.sync_ops;
       return;
     }
     races.acquire(*warp.block);

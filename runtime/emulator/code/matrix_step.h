@@ -13,11 +13,11 @@ enum class TensorRole : uint8_t { A, B, C };
 /// One matrix in the registers of a warp.
 struct TensorOperand {
   TensorRole role = TensorRole::C;
-  ptx::Type type = ptx::Type::None;  ///< Of one element.
+  ptx::Type type = ptx::Type::None;  ///< Element type.
   uint32_t rows = 0, columns = 0;
-  bool opaque = false;              ///< Of wmma, which does not say where elements are.
-  bool of_quads = false;            ///< Of mma.m8n8k4 with f16: four products, each of eight lanes.
-  bool transposed = false;          ///< In shared memory: M or N runs along the bytes, not K.
+  bool opaque = false;      ///< A fragment of wmma: PTX does not say where its elements are.
+  bool of_quads = false;    ///< mma.m8n8k4 with f16: four products, each by eight lanes.
+  bool transposed = false;  ///< In shared memory: M or N runs along the bytes, not K.
   std::vector<uint32_t> registers;  ///< Their offsets in the frame.
 };
 
@@ -29,8 +29,8 @@ struct TensorStep {
   TensorOperand a, b, c, d;
   TensorKind kind = TensorKind::Mma;
   bool saturate = false;
-  bool negate = false;    ///< A * B.
-  bool bits_and = false;  ///< Of one bit: common ones; else differing ones.
+  bool negate = false;    ///< Negates A * B.
+  bool bits_and = false;  ///< One-bit elements: count a & b; otherwise a ^ b.
   bool by_column = false, store = false;
 };
 

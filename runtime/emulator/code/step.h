@@ -16,8 +16,8 @@ namespace gpuemu::emulator {
 
 inline constexpr uint32_t kLanes = 32;
 inline constexpr uint32_t kNone = ~uint32_t{0};
-/// How many lanes a mask has. Without the processor's own instruction, which a portable build may
-/// not use, std::popcount is a call.
+/// Counts the lanes of a mask. std::popcount would be a call in a portable build, which may not use
+/// the processor's instruction.
 constexpr uint32_t lanes_in(uint32_t mask) {
   if (mask == kNone) return kLanes;
   mask -= mask >> 1 & 0x55555555u;
@@ -30,38 +30,39 @@ inline constexpr uint32_t kTrueOffset = 0;
 class Warp;
 struct Allocation;
 struct RaceTags;
-struct Ins;
-using Handler = void (*)(Warp&, const Ins&);
+struct Step;
+using Handler = void (*)(Warp&, const Step&);
 
-struct Ins {
+struct Step {
   Handler run = nullptr;
   uint32_t guard = kTrueOffset;
   uint32_t guard_xor = 0;  ///< All ones for @!p.
   uint32_t counted = 1;    ///< PTX instructions it stands for; 0: a helper step of one.
   uint32_t dst = kTrueOffset;
   std::array<uint32_t, 4> src = {kTrueOffset, kTrueOffset, kTrueOffset, kTrueOffset};
-  int64_t imm = 0;      ///< Address offset, rounding mode, branch target ...
-  uint32_t aux = 0;     ///< Reconvergence point, barrier kind, bytes ...
-  uint32_t list = 0;    ///< First of the extra operands in Code::lists.
-  uint8_t count = 1;    ///< Number of extra operands (vector width).
-  uint8_t wide = 1;     ///< Address register has 64 bits.
-  uint8_t flags = 0;    ///< Family specific.
-  uint8_t space = 0;    ///< ptx::Space
-  uint32_t cache = 0;   ///< Of an access: its number, and the index of its cached allocation.
+  int64_t imm = 0;    ///< Address offset, rounding mode, branch target ...
+  uint32_t aux = 0;   ///< Reconvergence point, barrier kind, bytes ...
+  uint32_t list = 0;  ///< First of the extra operands in Code::lists.
+  uint8_t count = 1;  ///< Number of extra operands (vector width).
+  uint8_t wide = 1;   ///< Address register has 64 bits.
+  uint8_t flags = 0;  ///< Depends on the handler.
+  uint8_t space = 0;  ///< ptx::Space
+  uint32_t cache =
+      0;  ///< Number of an access, and the index of its cached allocation; 0 otherwise.
   uint32_t origin = 0;  ///< Index into Function::body.
-  /// From here on so many instructions run one after the other with the same lanes: none of them
-  /// has a guard, changes the flow or is a place that others jump to. 0: it must be run on its own.
-  uint32_t stretch = 0;
-  uint32_t stretch_counted = 0;  ///< Those of them that count as PTX instructions.
-  bool jumps = false;            ///< A direct branch: `aux` is where to.
+  /// Number of steps from this one on that run one after the other with the same lanes: none has a
+  /// guard, branches or is the target of a branch. 0: the step runs on its own.
+  uint32_t straight_line = 0;
+  uint32_t straight_line_instructions = 0;  ///< How many of them count as PTX instructions.
+  bool jumps = false;                       ///< A direct branch: `aux` is where to.
 };
 
-/// Flags of load and store instructions (Ins::flags).
+/// Flags of load and store instructions (Step::flags).
 inline constexpr uint8_t kSigned = 1;
-inline constexpr uint8_t kOrdered = 2;  ///< volatile and its like: threads may meet here.
-/// A vector of plain words, as copies of structures use: some of them may be padding.
+inline constexpr uint8_t kOrdered = 2;  ///< volatile and its like: threads may synchronise here.
+/// A vector of plain words, as used to copy structures: some of them may be padding.
 inline constexpr uint8_t kWholeAccess = 4;
-/// ld.global.nc: of what does not change. No flag of the other instructions that read.
+/// ld.global.nc, which may only read memory that the launch does not write. Only loads have it.
 inline constexpr uint8_t kReadOnly = 64;
 
 /// One .param variable of a function or a call: a place in each lane's parameter area.
@@ -77,10 +78,10 @@ struct Constant {
   bool wide = false;
 };
 
-/// Where a register of PTX lies in the frame.
+/// Place of a PTX register in the frame.
 struct RegisterPlace {
   uint32_t offset = 0;
-  uint32_t bytes = 0;  ///< Of a lane; 0: a predicate.
+  uint32_t bytes = 0;  ///< Per lane; 0: a predicate.
 };
 
 /// A variable of shared memory, for messages.
@@ -89,92 +90,95 @@ struct SharedVariable {
   uint64_t offset = 0, bytes = 0;
 };
 
-/// What an instruction does with memory, for the counters.
+/// A memory access of an instruction, for the counters.
 struct MemoryUse {
-  uint32_t ins = 0;  ///< Index into Code::ins.
+  uint32_t step = 0;  ///< Index into Code::steps.
   ptx::Space space = ptx::Space::Generic;
   uint32_t base = 0;  ///< Address register, src[0] of most.
   int64_t offset = 0;
   bool wide = true;
-  uint32_t bytes = 0;  ///< Of one lane.
+  uint32_t bytes = 0;  ///< Per lane.
 };
 
-/// What the counting handler knows of the instruction that it stands for (steps/counting.cc).
-struct Probe {
+/// A step that the counting handler (steps/counting.cc) runs and counts.
+struct CountingStep {
   Handler run = nullptr;
   uint32_t guard = kTrueOffset, guard_xor = 0, counted = 0;
-  uint32_t instruction = kNone;  ///< Of Counters; kNone: a helper step.
-  uint32_t block = kNone;        ///< Of Counters, at the first step of a basic block.
-  uint32_t taken = kNone;        ///< Edge of a branch.
-  uint32_t next = kNone;         ///< Edge to the block behind, at the last step of a block.
-  uint32_t targets = kNone;      ///< brx: first of its edges in Code::lists.
-  uint32_t uses_begin = 0, uses_end = 0;  ///< Of Code::memory_uses.
+  uint32_t instruction = kNone;  ///< Index into ProfileCounts::instructions; kNone: a helper step.
+  uint32_t block =
+      kNone;  ///< Index into ProfileCounts::blocks, at the first step of a basic block.
+  uint32_t taken = kNone;    ///< Edge of a branch.
+  uint32_t next = kNone;     ///< Edge to the block behind, at the last step of a block.
+  uint32_t targets = kNone;  ///< brx: first of its edges in Code::lists.
+  uint32_t uses_begin = 0, uses_end = 0;  ///< Range of Code::memory_uses.
 };
 
-/// What a launch asks of loads and stores beside their bounds; machine code differs by it. As bits.
+/// The checks of loads and stores that compiled code distinguishes, one bit each; bounds are always
+/// checked.
 using Accesses = uint8_t;
-inline constexpr Accesses kInit = 1;  ///< Memory that nothing wrote.
+inline constexpr Accesses kInit = 1;  ///< Reads of memory that nothing wrote.
 inline constexpr Accesses kSharedRaces = 2;
 inline constexpr Accesses kGlobalChecks = 4;  ///< Races of global memory, bytes written twice.
 inline constexpr size_t kAccesses = 8;
 
-/// Where a warp is, as far as machine code moves it on.
+/// The part of a warp's state that compiled code changes.
 struct WarpProgress {
-  uint32_t pc = 0;           ///< Of the next instruction.
-  const Ins* ins = nullptr;  ///< The last one.
-  uint64_t remaining = 0;    ///< Warp instructions left in this time slice; 0 leaves the loop.
-  uint64_t executed = 0;     ///< Thread instructions.
+  uint32_t pc = 0;             ///< Index of the next step.
+  const Step* step = nullptr;  ///< The last one.
+  uint64_t remaining = 0;      ///< Warp instructions left in this time slice; 0 leaves the loop.
+  uint64_t executed = 0;       ///< Thread instructions.
 };
-/// What machine code works on, by argument: it reads nothing else of a warp.
-struct CompiledPlace {
+/// The arguments of compiled code, which reads nothing else of a warp.
+struct JitFrame {
   WarpProgress* progress = nullptr;
   std::byte* registers = nullptr;
   Allocation** cache = nullptr;
   std::byte* shared = nullptr;
   uint64_t shared_bytes = 0;
   const uint8_t* shared_defined = nullptr;
-  const RaceTags* races = nullptr;       ///< Of Block::race.
-  const uint32_t* lane_event = nullptr;  ///< LaneOrder::now(), whenever it is read.
-  uint32_t warp_tag = 0;                 ///< Of the warp, in the history of shared memory.
+  const RaceTags* races = nullptr;       ///< SharedMemory::races.
+  const uint32_t* lane_event = nullptr;  ///< LaneClock::now(), whenever it is read.
+  uint32_t warp_tag = 0;                 ///< The warp's tag in the history of shared memory.
 };
 /// Runs from the step that it was made for, for all 32 lanes, until the slice ends or a step comes
-/// that is for handlers: `pc` is there then, and it returns nullptr. Where a stretch ends early, it
-/// returns the step that handlers go on with until they come to `pc`.
-using CompiledSteps = const Ins* (*)(Warp&, const CompiledPlace&);
+/// that is for handlers: `pc` is there then, and it returns nullptr. Where a straight-line run ends
+/// early, it returns the step that handlers go on with until they come to `pc`.
+using JitFunction = const Step* (*)(Warp&, const JitFrame&);
 struct CompiledCode {
-  std::vector<CompiledSteps> at;  ///< Per step; nullptr: not to begin there. Empty: there are none.
-  std::shared_ptr<void> memory;   ///< That the functions lie in.
+  std::vector<JitFunction> at;   ///< Per step; nullptr: not to begin there. Empty: there are none.
+  std::shared_ptr<void> memory;  ///< Owns the memory that the functions lie in.
   bool tried = false;
 };
 
 struct Code;
-/// What a call copies and where it goes.
+/// A call: its callee, and the parameters to copy.
 struct CallSite {
   const Code* callee = nullptr;
   std::string external;  ///< vprintf, malloc ...: built in.
   std::vector<ParamSlot> arguments, results;
 };
 
-/// What depends on no path of the program, taken out of it: it runs for all lanes when a frame of
-/// registers is made, and again as far as it depends on the warp or block when the frame goes on to
-/// another one. Its results stay in their registers, as constants do.
+/// Steps whose results depend on no path of the program. They run for all lanes when a frame is
+/// made; those that depend on the warp or the block run again when another one gets the frame. The
+/// results stay in their registers, as constants do.
 struct Prologue {
-  std::vector<Ins> once, per_warp, per_block;
+  std::vector<Step> once, per_warp, per_block;
 };
 
 /// One decoded function.
 struct Code {
   const ptx::Function* source = nullptr;
   std::string name;
-  std::vector<Ins> ins;
+  std::vector<Step> steps;
   Prologue prologue;
   std::vector<uint32_t> lists;
   std::vector<Constant> constants;
   std::vector<CallSite> calls;
-  std::vector<std::string> refusals;  ///< Why instructions are not executed: Ins::aux - 1 of them.
+  std::vector<std::string> refusals;  ///< Why instructions are not executed, by Step::aux - 1.
   std::vector<TensorStep> tensors;
   std::vector<MemoryUse> memory_uses;
-  std::vector<Probe> probes;  ///< One per instruction of code that counts; else empty.
+  std::vector<CountingStep>
+      counting_steps;  ///< One per instruction of code that counts; else empty.
   std::vector<ParamSlot> params,
       results;  ///< In the frame's parameter area; an entry's: in its buffer.
   std::vector<SharedVariable> shared;
@@ -182,13 +186,13 @@ struct Code {
   std::vector<RegisterPlace> slots;      ///< All of a frame: those and what helper steps need.
   std::vector<uint32_t> used_early;      ///< Registers that may be used before they are written.
   uint32_t frame_bytes = 256;
-  uint32_t param_bytes = 0;  ///< Of one lane's parameter area (functions and call sites).
-  uint32_t local_bytes = 0;  ///< Of one thread.
+  uint32_t param_bytes = 0;  ///< Size of one lane's parameter area (functions and call sites).
+  uint32_t local_bytes = 0;  ///< Local memory of one thread.
   uint32_t static_shared = 0;
-  uint32_t dynamic_offset = 0;                   ///< Where dynamic shared memory begins.
-  bool names_dynamic = false;                    ///< It has a name for that memory.
+  uint32_t dynamic_offset = 0;  ///< Offset at which dynamic shared memory begins.
+  bool names_dynamic = false;   ///< The code names dynamic shared memory (extern __shared__).
   std::array<CompiledCode, kAccesses> compiled;  ///< By Accesses.
-  uint64_t warps = 0;  ///< That launches asked to run it, until it is compiled.
+  uint64_t warps = 0;  ///< Warps that launches have run, until it is compiled.
 };
 
 }  // namespace gpuemu::emulator

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "runtime/emulator/debugger/listing.h"
+#include "runtime/emulator/machine/block.h"
 
 namespace gpuemu::emulator {
 namespace {
@@ -24,9 +25,9 @@ const Stepper::Function& Stepper::function_of(const Code& code) {
   if (!fresh) return found->second;
   Function& made = found->second;
   made.index = index_of(code);
-  made.uses.resize(code.ins.size());
+  made.uses.resize(code.steps.size());
   for (const MemoryUse& use : code.memory_uses) {
-    if (use.ins < made.uses.size()) made.uses[use.ins].push_back(use);
+    if (use.step < made.uses.size()) made.uses[use.step].push_back(use);
   }
   made.results = results_of(*code.source);
   made.register_types = register_types(*code.source);
@@ -35,14 +36,14 @@ const Stepper::Function& Stepper::function_of(const Code& code) {
 
 uint32_t Stepper::index_of(const Code& code) const {
   uint32_t index = 0;
-  for (const Code& other : launch_.program->functions) {
+  for (const Code& other : launch_.inputs.program->functions) {
     if (&other == &code) return index;
     ++index;
   }
   GPUEMU_UNREACHABLE();
 }
 
-DebugPlace Stepper::place_of(const Code& code, const Ins& ins) {
+DebugPlace Stepper::place_of(const Code& code, const Step& ins) {
   return {function_of(code).index, ins.origin};
 }
 
@@ -63,18 +64,18 @@ void Stepper::renew_watches() {
   }
 }
 
-void Stepper::note_stores(const Warp& warp, const Ins& ins, const Function& in) {
-  const Code& code = *warp.levels[warp.depth - 1].frame->code;
+void Stepper::note_stores(const Warp& warp, const Step& ins, const Function& in) {
+  const Code& code = *warp.control.frames[warp.control.depth - 1].frame->code;
   if (ins.origin >= code.source->body.size() ||
       !code.source->body[ins.origin].has(ptx::Trait::Writes)) {
     return;
   }
-  for (const MemoryUse& use : in.uses[static_cast<size_t>(&ins - code.ins.data())]) {
+  for (const MemoryUse& use : in.uses[static_cast<size_t>(&ins - code.steps.data())]) {
     if (use.space != ptx::Space::Global && use.space != ptx::Space::Generic) continue;
-    for (uint32_t left = warp.mask; left != 0; left &= left - 1) {
+    for (uint32_t left = warp.masks.running; left != 0; left &= left - 1) {
       const auto lane = static_cast<uint32_t>(std::countr_zero(left));
-      const auto* narrow = reinterpret_cast<const uint32_t*>(warp.regs + use.base);
-      const auto* wide = reinterpret_cast<const uint64_t*>(warp.regs + use.base);
+      const auto* narrow = reinterpret_cast<const uint32_t*>(warp.registers.data + use.base);
+      const auto* wide = reinterpret_cast<const uint64_t*>(warp.registers.data + use.base);
       const uint64_t address =
           (use.wide ? wide[lane] : narrow[lane]) + static_cast<uint64_t>(use.offset);
       for (Watched& one : watched_) {
@@ -85,7 +86,7 @@ void Stepper::note_stores(const Warp& warp, const Ins& ins, const Function& in) 
         }
         one.stored = true;
         one.by.place = {in.index, ins.origin};
-        one.by.block = warp.block->index;
+        one.by.block = warp.block->position.index;
         one.by.thread = thread_of(warp, lane);
       }
     }
@@ -113,7 +114,7 @@ void Stepper::compare_watched() {
   }
 }
 
-void Stepper::Written::take_lanes(const FollowedRegisters& from, uint32_t taken) {
+void Stepper::Written::take_lanes(const ObservedRegisters& from, uint32_t taken) {
   const std::vector<uint32_t>& theirs = static_cast<const Written&>(from).lanes;
   for (size_t i = 0; i < std::min(lanes.size(), theirs.size()); ++i) {
     lanes[i] = (lanes[i] & ~taken) | (theirs[i] & taken);
@@ -122,40 +123,40 @@ void Stepper::Written::take_lanes(const FollowedRegisters& from, uint32_t taken)
 
 /// The instruction is about to write: what is looked at before it does is the state of now, so this
 /// comes last.
-void Stepper::note_written(Warp& warp, const Ins& ins, const Function& in) {
+void Stepper::note_written(Warp& warp, const Step& ins, const Function& in) {
   Frame& frame = warp.frame();
-  if (frame.followed == nullptr) frame.followed = std::make_unique<Written>();
-  auto& written = static_cast<Written&>(*frame.followed);
-  const bool same = written.code == frame.code && written.block == warp.block->linear &&
+  if (frame.observed == nullptr) frame.observed = std::make_unique<Written>();
+  auto& written = static_cast<Written&>(*frame.observed);
+  const bool same = written.code == frame.code && written.block == warp.block->position.linear &&
                     written.warp == warp.index;
   if (!same) written.lanes.assign(frame.code->registers.size(), 0);
   written.code = frame.code;
-  written.block = warp.block->linear;
+  written.block = warp.block->position.linear;
   written.warp = warp.index;
   // A call begins: the frame may be that of the call before.
   if (ins.origin == 0) {
-    for (uint32_t& lanes : written.lanes) lanes &= ~warp.mask;
+    for (uint32_t& lanes : written.lanes) lanes &= ~warp.masks.running;
   }
-  for (const uint32_t reg : in.results[ins.origin]) written.lanes[reg] |= warp.mask;
+  for (const uint32_t reg : in.results[ins.origin]) written.lanes[reg] |= warp.masks.running;
 }
 
-void Stepper::before(Warp& warp, const Ins& ins) {
+void Stepper::before(Warp& warp, const Step& ins) {
   const Code& code = warp.code();
   const Function& in = function_of(code);
   const bool first = ins.counted != 0 && ins.origin < code.source->body.size();
   if (first) {
     warp_ = &warp;
-    blocks_[warp.block->linear] = warp.block;
+    blocks_[warp.block->position.linear] = warp.block;
     place_ = {in.index, ins.origin};
     if (!watched_.empty()) compare_watched();
     if (!debugger_.before(*this)) {
-      launch_.stop = true;
+      launch_.clock.stop = true;
       warp.stop_slice();
     }
     stores_.clear();
     renew_watches();
     last_place_ = place_;
-    last_block_ = warp.block->index;
+    last_block_ = warp.block->position.index;
     note_written(warp, ins, in);
   }
   if (!watched_.empty()) note_stores(warp, ins, in);

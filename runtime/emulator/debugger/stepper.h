@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/device/debug.h"
+#include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/machine/step_observer.h"
 #include "runtime/emulator/machine/warp.h"
@@ -13,10 +14,10 @@
 namespace gpuemu::emulator {
 
 /// Stops before instructions of one launch. Runs on one thread.
-class Stepper final : public Follower, private DebugView {
+class Stepper final : public StepObserver, private DebugView {
  public:
   Stepper(Launch& launch, Debugger& debugger);
-  void before(Warp& warp, const Ins& ins) override;
+  void before(Warp& warp, const Step& ins) override;
 
  private:
   /// What an instruction does with memory, found once for each function.
@@ -35,34 +36,34 @@ class Stepper final : public Follower, private DebugView {
   };
 
   /// The lanes in which something was written to each register of a frame.
-  struct Written final : FollowedRegisters {
+  struct Written final : ObservedRegisters {
     const Code* code = nullptr;
     uint64_t block = 0;
     uint32_t warp = 0;
     std::vector<uint32_t> lanes;
-    void take_lanes(const FollowedRegisters& from, uint32_t taken) override;
+    void take_lanes(const ObservedRegisters& from, uint32_t taken) override;
   };
 
   // stepper.cc
-  static void note_written(Warp& warp, const Ins& ins, const Function& in);
+  static void note_written(Warp& warp, const Step& ins, const Function& in);
   const Function& function_of(const Code& code);
   void renew_watches();
-  void note_stores(const Warp& warp, const Ins& ins, const Function& in);
+  void note_stores(const Warp& warp, const Step& ins, const Function& in);
   void compare_watched();
-  DebugPlace place_of(const Code& code, const Ins& ins);
+  DebugPlace place_of(const Code& code, const Step& ins);
 
   // DebugView; stepper_view.cc
   DebugPlace place() const override { return place_; }
-  uint64_t block() const override { return warp_->block->linear; }
+  uint64_t block() const override { return warp_->block->position.linear; }
   uint32_t warp() const override { return warp_->index; }
-  uint32_t lanes() const override { return warp_->mask; }
-  uint32_t depth() const override { return warp_->depth; }
+  uint32_t lanes() const override { return warp_->masks.running; }
+  uint32_t depth() const override { return warp_->control.depth; }
   bool has_ended(uint64_t block, uint32_t warp, uint32_t lane) const override;
   const std::vector<DebugStore>& stores() const override { return stores_; }
   size_t findings() const override;
   DeviceFinding finding(size_t index) const override;
-  Dim3 block_index() const override { return warp_->block->index; }
-  Dim3 block_size() const override { return launch_.config->block; }
+  Dim3 block_index() const override { return warp_->block->position.index; }
+  Dim3 block_size() const override { return launch_.inputs.config->block; }
   Dim3 thread_index(uint32_t warp, uint32_t lane) const override;
   std::vector<DebugWarp> warps() const override;
   std::vector<DebugRegister> registers(uint32_t warp) const override;

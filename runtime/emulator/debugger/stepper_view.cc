@@ -4,17 +4,18 @@
 
 #include "runtime/emulator/debugger/listing.h"
 #include "runtime/emulator/debugger/stepper.h"
+#include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/machine/element_names.h"
 
 namespace gpuemu::emulator {
 namespace {
 
 std::string state_of(const Warp& warp) {
-  switch (warp.state) {
+  switch (warp.control.state) {
     case WarpState::Running:
       return "running";
     case WarpState::AtBarrier:
-      return fmt::format("at barrier {}", warp.barrier);
+      return fmt::format("at barrier {}", warp.control.barrier);
     case WarpState::AtCluster:
       return "at the cluster's barrier";
     case WarpState::Done:
@@ -37,19 +38,13 @@ bool Stepper::has_ended(uint64_t block, uint32_t warp, uint32_t lane) const {
   if (found == blocks_.end()) return false;
   const Block& of = *found->second;
   // A block that has ended leaves its place to another one.
-  if (of.linear != block || of.ended || warp >= of.warps.size()) return true;
-  return (of.warps[warp].alive >> lane & 1) == 0;
+  if (of.position.linear != block || of.shared.released || warp >= of.warps.size()) return true;
+  return (of.warps[warp].masks.alive >> lane & 1) == 0;
 }
 
-size_t Stepper::findings() const {
-  const std::lock_guard lock(launch_.mutex);
-  return launch_.findings.size();
-}
+size_t Stepper::findings() const { return launch_.report.finding_count(); }
 
-DeviceFinding Stepper::finding(size_t index) const {
-  const std::lock_guard lock(launch_.mutex);
-  return launch_.findings[index];
-}
+DeviceFinding Stepper::finding(size_t index) const { return launch_.report.finding(index); }
 
 Dim3 Stepper::thread_index(uint32_t warp, uint32_t lane) const {
   return thread_of(warp_->block->warps[warp], lane);
@@ -57,21 +52,22 @@ Dim3 Stepper::thread_index(uint32_t warp, uint32_t lane) const {
 
 /// The function that an entry of the warp's stack belongs to.
 const Code& Stepper::code_at_entry(const Warp& warp, size_t stack_index) const {
-  size_t level = warp.depth - 1;
-  while (level > 0 && warp.levels[level].base_depth > stack_index) --level;
-  return *warp.levels[level].frame->code;
+  size_t level = warp.control.depth - 1;
+  while (level > 0 && warp.control.frames[level].stack_base > stack_index) --level;
+  return *warp.control.frames[level].frame->code;
 }
 
 std::vector<DebugGroup> Stepper::groups_of(Warp& warp) const {
   std::vector<DebugGroup> groups;
-  if (warp.depth == 0) {
-    if (warp.alive != 0) groups.push_back({warp.alive, {index_of(*launch_.entry), 0}});
+  if (warp.control.depth == 0) {
+    if (warp.masks.alive != 0)
+      groups.push_back({warp.masks.alive, {index_of(*launch_.inputs.entry), 0}});
     return groups;
   }
   const auto origin = [](const Code& code, uint32_t pc) {
-    return code.ins[std::min<size_t>(pc, code.ins.size() - 1)].origin;
+    return code.steps[std::min<size_t>(pc, code.steps.size() - 1)].origin;
   };
-  uint32_t left = warp.alive;
+  uint32_t left = warp.masks.alive;
   const auto add = [&](uint32_t lanes, const Code& code, uint32_t instruction) {
     lanes &= left;
     left &= ~lanes;
@@ -79,18 +75,18 @@ std::vector<DebugGroup> Stepper::groups_of(Warp& warp) const {
   };
   // A warp that waits is at the instruction that made it wait; another is before its next one.
   const bool executes = &warp == warp_;
-  const bool waits = warp.state != WarpState::Running;
-  const uint32_t now = executes                       ? place_.instruction
-                       : waits && warp.ins != nullptr ? warp.next_instruction().origin
-                                                      : origin(warp.code(), warp.pc);
-  add(warp.active, warp.code(), now);
-  for (size_t i = warp.stack.size(); i-- > 0;) {
-    add(warp.stack[i].mask, code_at_entry(warp, i),
-        origin(code_at_entry(warp, i), warp.stack[i].pc));
+  const bool waits = warp.control.state != WarpState::Running;
+  const uint32_t now = executes                        ? place_.instruction
+                       : waits && warp.step != nullptr ? warp.next_instruction().origin
+                                                       : origin(warp.code(), warp.pc);
+  add(warp.masks.active, warp.code(), now);
+  for (size_t i = warp.control.stack.size(); i-- > 0;) {
+    add(warp.control.stack[i].mask, code_at_entry(warp, i),
+        origin(code_at_entry(warp, i), warp.control.stack[i].pc));
   }
-  for (const Path& path : warp.parked) {
+  for (const Path& path : warp.control.suspended) {
     for (size_t i = path.stack.size(); i-- > 0;) {
-      const Code& code = *path.levels.back().frame->code;
+      const Code& code = *path.frames.back().frame->code;
       add(path.stack[i].mask, code, origin(code, path.stack[i].pc));
     }
   }
@@ -109,13 +105,14 @@ std::vector<DebugRegister> Stepper::registers(uint32_t index) const {
   std::vector<DebugRegister> all;
   Warp& warp = warp_->block->warps[index];
   // A function that no instruction of the launch ran in has no types yet, and no values.
-  if (warp.depth == 0 || !functions_.contains(warp.frame().code)) return all;
+  if (warp.control.depth == 0 || !functions_.contains(warp.frame().code)) return all;
   const Frame& frame = warp.frame();
   const Code& code = *frame.code;
   const std::vector<std::string>& types = functions_.at(&code).register_types;
-  const auto* written = static_cast<const Written*>(frame.followed.get());
-  if (written != nullptr && (written->code != &code || written->block != warp_->block->linear ||
-                             written->warp != index)) {
+  const auto* written = static_cast<const Written*>(frame.observed.get());
+  if (written != nullptr &&
+      (written->code != &code || written->block != warp_->block->position.linear ||
+       written->warp != index)) {
     written = nullptr;
   }
   for (size_t i = 0; i < code.registers.size(); ++i) {
@@ -138,16 +135,16 @@ std::vector<DebugRegister> Stepper::registers(uint32_t index) const {
 }
 
 std::span<const std::byte> Stepper::shared() const {
-  return std::span(warp_->block->shared).first(launch_.own_shared_bytes);
+  return std::span(warp_->block->shared.bytes).first(launch_.inputs.own_shared_bytes);
 }
 
 std::vector<DebugVariable> Stepper::shared_variables() const {
   std::vector<DebugVariable> all;
-  const Code& entry = *launch_.entry;
+  const Code& entry = *launch_.inputs.entry;
   const std::string used = shared_type(*entry.source);
   for (const SharedVariable& variable : entry.shared) {
     std::string type = element_type(entry.source->variables, variable.name);
-    if (type.empty()) type = element_type(launch_.program->module.variables, variable.name);
+    if (type.empty()) type = element_type(launch_.inputs.program->module.variables, variable.name);
     all.push_back(
         {short_name(variable.name), type.empty() ? used : type, variable.offset, variable.bytes});
   }
@@ -158,25 +155,25 @@ std::vector<DebugVariable> Stepper::shared_variables() const {
     };
     if (std::ranges::any_of(all, same)) all[i].name = entry.shared[i].name;
   }
-  if (launch_.own_shared_bytes > entry.dynamic_offset &&
-      launch_.config->dynamic_shared_bytes != 0) {
-    all.push_back(
-        {"dynamic", used, entry.dynamic_offset, launch_.own_shared_bytes - entry.dynamic_offset});
+  if (launch_.inputs.own_shared_bytes > entry.dynamic_offset &&
+      launch_.inputs.config->dynamic_shared_bytes != 0) {
+    all.push_back({"dynamic", used, entry.dynamic_offset,
+                   launch_.inputs.own_shared_bytes - entry.dynamic_offset});
   }
   return all;
 }
 
 std::span<const std::byte> Stepper::local(uint32_t index, uint32_t lane) const {
   const Warp& warp = warp_->block->warps[index];
-  if (warp.local_stride == 0) return {};
-  return std::span(warp.local_storage).subspan(size_t{lane} * warp.local_stride, warp.local_stride);
+  if (warp.local.stride == 0) return {};
+  return std::span(warp.local.storage).subspan(size_t{lane} * warp.local.stride, warp.local.stride);
 }
 
-std::span<const std::byte> Stepper::params() const { return launch_.params; }
+std::span<const std::byte> Stepper::params() const { return launch_.inputs.params; }
 
 std::vector<DebugVariable> Stepper::param_variables() const {
   std::vector<DebugVariable> all;
-  const Code& entry = *launch_.entry;
+  const Code& entry = *launch_.inputs.entry;
   for (size_t i = 0; i < entry.params.size(); ++i) {
     const ParamSlot& slot = entry.params[i];
     all.push_back(

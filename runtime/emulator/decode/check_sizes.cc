@@ -58,20 +58,24 @@ Status check_function(const ptx::Module& module, const ptx::Function& function, 
 
 Status check_sizes(const ptx::Module& module, const std::string& name) {
   Sum shared(name, kModuleSharedMax, "the .shared variables of the module");
-  for (const ptx::Variable& variable : module.variables)
+  for (const ptx::Variable& variable : module.variables) {
     if (variable.space == ptx::Space::Shared) GPUEMU_TRY(shared.add(variable));
-  for (const ptx::Function& function : module.functions)
+  }
+  for (const ptx::Function& function : module.functions) {
     GPUEMU_TRY(check_function(module, function, shared, name));
+  }
   return ok_status();
 }
 
 Status check_frames(const Program& program, const std::string& name) {
-  for (const Code& code : program.functions)
-    if (code.frame_bytes > kFrameBytesMax)
+  for (const Code& code : program.functions) {
+    if (code.frame_bytes > kFrameBytesMax) {
       return error(
           ErrorCode::ResourceExhausted,
           "{}:{}: '{}' needs more than {} bytes of registers per warp, the limit; split it", name,
           code.source->where.line, code.name, kFrameBytesMax);
+    }
+  }
   return ok_status();
 }
 

@@ -1,5 +1,5 @@
-// Refuses modules that ask for more than a GPU has, so that everything that is laid out afterwards
-// fits 32 bits and the host's memory.
+// Refuses modules that need more than a GPU has, so that later offsets fit 32 bits and the host's
+// memory.
 #pragma once
 
 #include "common/base/result.h"
@@ -9,7 +9,7 @@ namespace gpuemu::emulator {
 
 /// Compile error with the line of what is too big: parameters, local or shared variables.
 Status check_sizes(const ptx::Module& module, const std::string& name);
-/// ResourceExhausted for a function whose registers are too many; decode() stopped there.
+/// ResourceExhausted for a function with too many registers, at which decode() stopped.
 Status check_frames(const Program& program, const std::string& name);
 
 }  // namespace gpuemu::emulator

@@ -1,5 +1,6 @@
-// Which products ptxas fuses was read from its machine code, case by case: all uses must be sums,
-// .ftz must agree, a saturated product is never fused, and of two products the first operand wins.
+// Fuses products and sums as ptxas does. The rules were read from its machine code, case by case:
+// all uses must be sums, .ftz must agree, a saturated product is never fused, and of two products
+// the first operand wins.
 #include "runtime/emulator/decode/contract.h"
 
 #include <algorithm>
@@ -31,8 +32,8 @@ bool is_sum(const Instruction& from) {
 bool is_quotient(const Instruction& from) { return from.opcode == Opcode::Div; }
 bool is_product(const Instruction& from) { return from.opcode == Opcode::Mul || is_quotient(from); }
 
-/// Of "mul.ftz.f32" and the like; nothing for other roundings and integers. A quotient must be one
-/// that is made of a product: div.full or div.approx.
+/// Parses "mul.ftz.f32" and the like; nothing for other roundings and integers. A quotient counts
+/// if it is made of a product: div.full or div.approx.
 std::optional<Shape> shape_of(const Instruction& from) {
   static constexpr std::array kTypes = {ptx::Type::F16,  ptx::Type::F16x2,  ptx::Type::F32,
                                         ptx::Type::BF16, ptx::Type::BF16x2, ptx::Type::F64};
@@ -62,14 +63,17 @@ std::optional<Shape> shape_of(const Instruction& from) {
 /// guards and the lists of a call.
 template <typename Visit>
 void each_mention(const Instruction& from, const Visit& visit) {
-  for (size_t i = 0; i < from.operands.size(); ++i)
+  for (size_t i = 0; i < from.operands.size(); ++i) {
     each_register(from.operands[i], [&](uint32_t reg) {
       visit(reg, from.opcode == Opcode::Call ? -1 : static_cast<int>(i));
     });
+  }
   if (from.guard) each_register(*from.guard, [&](uint32_t reg) { visit(reg, -1); });
-  for (const auto* list : {&from.call_results, &from.call_arguments})
-    for (const Operand& operand : *list)
+  for (const auto* list : {&from.call_results, &from.call_arguments}) {
+    for (const Operand& operand : *list) {
       each_register(operand, [&](uint32_t reg) { visit(reg, -1); });
+    }
+  }
 }
 
 class Contractor {
@@ -103,8 +107,9 @@ class Contractor {
         uses_[reg].users.push_back(at);
       });
       if (is_product(here) && !here.guard && shape_of(here) &&
-          here.operands[0].kind == Operand::Kind::Register)
+          here.operands[0].kind == Operand::Kind::Register) {
         uses_[here.operands[0].reg].product = at;
+      }
     }
   }
 
@@ -115,8 +120,9 @@ class Contractor {
       bool written = false;
       each_mention(function_.body[at], [&](uint32_t reg, int operand) {
         if (operand > 0) return;
-        for (const size_t input : {1, 2})
+        for (const size_t input : {1, 2}) {
           each_register(from.operands[input], [&](uint32_t read) { written |= read == reg; });
+        }
       });
       if (written) return false;
     }
@@ -155,8 +161,10 @@ class Contractor {
     if (sum.operands[0].kind != Operand::Kind::Register) return;
     for (const uint32_t which : {1U, 2U}) {
       const Operand& operand = sum.operands[which];
-      if (operand.kind != Operand::Kind::Register || operand.negated || !may_fuse(operand.reg, at))
+      if (operand.kind != Operand::Kind::Register || operand.negated ||
+          !may_fuse(operand.reg, at)) {
         continue;
+      }
       fused_.push_back({at, uses_[operand.reg].product, which});
       return;
     }
@@ -266,8 +274,9 @@ class Contractor {
   void rebuild() {
     if (fused_.empty()) return;
     std::vector<uint32_t> left(function_.body.size(), 0);
-    for (const Uses& uses : uses_)
+    for (const Uses& uses : uses_) {
       if (uses.product != kNowhere) left[uses.product] = uses.mentions;
+    }
     std::vector<bool> in_sums(function_.body.size(), false);
     for (const Fused& fused : fused_) {
       --left[fused.product];
@@ -282,8 +291,9 @@ class Contractor {
         append_fma(*next++, body);
         continue;
       }
-      if (in_sums[at] && is_quotient(function_.body[at]))
+      if (in_sums[at] && is_quotient(function_.body[at])) {
         factors_[at] = factors_of(function_.body[at], body);
+      }
       if (left[at] != 1) {
         body.push_back(function_.body[at]);
       }
@@ -301,14 +311,16 @@ class Contractor {
   std::optional<uint64_t> seed_;
   std::vector<Uses> uses_;
   std::vector<Fused> fused_;
-  std::map<uint32_t, std::pair<Operand, Operand>> factors_;  ///< Of quotients that are fused.
+  std::map<uint32_t, std::pair<Operand, Operand>>
+      factors_;  ///< Operands of quotients that are fused.
 };
 
 }  // namespace
 
 void contract(ptx::Module& module, std::optional<uint64_t> seed) {
-  for (ptx::Function& function : module.functions)
+  for (ptx::Function& function : module.functions) {
     if (!function.body.empty()) Contractor(function, seed).run();
+  }
 }
 
 }  // namespace gpuemu::emulator

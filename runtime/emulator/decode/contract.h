@@ -1,4 +1,4 @@
-// Products that become part of the sum that uses them, as the driver's compiler does it.
+// Fuses products into the sums that use them, as the driver's compiler does.
 #pragma once
 
 #include <cstdint>

@@ -14,9 +14,9 @@ uint32_t align_up(uint32_t value, uint32_t align) { return (value + align - 1) /
 
 }  // namespace
 
-Slot slot_of(ptx::Type type) {
-  if (type == ptx::Type::Pred) return Slot::Pred;
-  return ptx::byte_size(type) == 8 ? Slot::Wide : Slot::Narrow;
+RegisterClass register_class(ptx::Type type) {
+  if (type == ptx::Type::Pred) return RegisterClass::Pred;
+  return ptx::byte_size(type) == 8 ? RegisterClass::Wide : RegisterClass::Narrow;
 }
 
 bool is_signed(ptx::Type type) {
@@ -26,22 +26,23 @@ bool is_signed(ptx::Type type) {
 
 Form::Form(const ptx::Instruction& from) {
   for (const std::string& modifier : from.modifiers) {
-    if (modifier == "ftz")
+    if (modifier == "ftz") {
       ftz = true;
-    else if (modifier == "sat")
+    } else if (modifier == "sat") {
       sat = true;
-    else if (modifier == "rn")
+    } else if (modifier == "rn") {
       rounding = Rounding::Nearest;
-    else if (modifier == "rz")
+    } else if (modifier == "rz") {
       rounding = Rounding::Zero;
-    else if (modifier == "rm")
+    } else if (modifier == "rm") {
       rounding = Rounding::Down;
-    else if (modifier == "rp")
+    } else if (modifier == "rp") {
       rounding = Rounding::Up;
-    else if (const auto type = ptx::type_from_name(modifier))
+    } else if (const auto type = ptx::type_from_name(modifier)) {
       types.push_back(*type == ptx::Type::B128 ? ptx::Type::B64 : *type);
-    else
+    } else {
       rest.add(modifier);
+    }
     if (modifier == "global") space = ptx::Space::Global;
     if (modifier == "const") space = ptx::Space::Const;
     if (modifier == "local") space = ptx::Space::Local;
@@ -69,24 +70,24 @@ Decoder::Decoder(Program& program, Code& code) : program_(program), code_(code) 
 void Decoder::layout_registers() {
   code_.frame_bytes = kFrameAlign;
   for (const ptx::Register& reg : function().registers) {
-    slots_.push_back(emulator::slot_of(reg.type));
+    slots_.push_back(emulator::register_class(reg.type));
     offsets_.push_back(temp(slots_.back()));
-    code_.registers.push_back({offsets_.back(), slots_.back() == Slot::Pred   ? 0u
-                                                : slots_.back() == Slot::Wide ? 8u
-                                                                              : 4u});
+    code_.registers.push_back({offsets_.back(), slots_.back() == RegisterClass::Pred   ? 0u
+                                                : slots_.back() == RegisterClass::Wide ? 8u
+                                                                                       : 4u});
   }
 }
 
-uint32_t Decoder::temp(Slot slot) {
+uint32_t Decoder::temp(RegisterClass slot) {
   if (code_.frame_bytes > kFrameBytesMax) return kTrueOffset;  // check_frames refuses the function.
-  if (slot == Slot::Pred) {
+  if (slot == RegisterClass::Pred) {
     const uint32_t at = code_.frame_bytes;
     code_.frame_bytes += 4;
     code_.slots.push_back({at, 0});
     return at;
   }
   const uint32_t at = align_up(code_.frame_bytes, kFrameAlign);
-  const uint32_t bytes = slot == Slot::Wide ? 8 : 4;
+  const uint32_t bytes = slot == RegisterClass::Wide ? 8 : 4;
   code_.frame_bytes = at + bytes * kLanes;
   code_.slots.push_back({at, bytes});
   return at;
@@ -119,25 +120,29 @@ void Decoder::layout_variables() {
   }
   code_.local_bytes = align_up(code_.local_bytes, 16);
   code_.param_bytes = align_up(code_.param_bytes, 16);
-  for (const ptx::Variable& variable : program_.module.variables)
-    if (const auto at = program_.shared.find(variable.name); at != program_.shared.end())
+  for (const ptx::Variable& variable : program_.module.variables) {
+    if (const auto at = program_.shared.find(variable.name); at != program_.shared.end()) {
       code_.shared.push_back({variable.name, at->second, variable.bytes});
+    }
+  }
   code_.static_shared = shared;
   code_.dynamic_offset = align_up(shared, 128);
 }
 
 const ParamSlot* Decoder::param(const std::string& name) const {
   for (const std::vector<ParamSlot>* slots : std::initializer_list<const std::vector<ParamSlot>*>{
-           &param_slots_, &code_.params, &code_.results})
-    for (const ParamSlot& slot : *slots)
+           &param_slots_, &code_.params, &code_.results}) {
+    for (const ParamSlot& slot : *slots) {
       if (slot.name == name) return &slot;
+    }
+  }
   return nullptr;
 }
 
 uint32_t Decoder::constant(uint64_t bits, bool wide) {
   const auto [found, fresh] = constants_.try_emplace({bits, wide}, 0);
   if (fresh) {
-    found->second = temp(wide ? Slot::Wide : Slot::Narrow);
+    found->second = temp(wide ? RegisterClass::Wide : RegisterClass::Narrow);
     code_.constants.push_back({found->second, bits, wide});
   }
   return found->second;
@@ -150,25 +155,25 @@ uint32_t Decoder::list(const std::vector<uint32_t>& items) {
 }
 
 void Decoder::uses_memory(ptx::Space space, uint32_t bytes) {
-  const Ins& ins = code_.ins.back();
-  code_.memory_uses.push_back({static_cast<uint32_t>(code_.ins.size() - 1), space, ins.src[0],
+  const Step& ins = code_.steps.back();
+  code_.memory_uses.push_back({static_cast<uint32_t>(code_.steps.size() - 1), space, ins.src[0],
                                ins.imm, ins.wide != 0, bytes});
 }
 
-Slot Decoder::slot_of(const ptx::Operand& operand) const {
+RegisterClass Decoder::register_class(const ptx::Operand& operand) const {
   if (operand.kind == ptx::Operand::Kind::Register) return slots_[operand.reg];
-  return Slot::None;
+  return RegisterClass::None;
 }
 
-Ins& Decoder::emit(Handler handler) {
-  Ins ins;
+Step& Decoder::emit(Handler handler) {
+  Step ins;
   ins.run = handler;
   ins.guard = guard_;
   ins.guard_xor = guard_xor_;
   ins.origin = current_;
   ins.counted = 0;
-  code_.ins.push_back(ins);
-  return code_.ins.back();
+  code_.steps.push_back(ins);
+  return code_.steps.back();
 }
 
 uint64_t Decoder::variable_address(const ptx::Operand& operand, bool& local) const {
@@ -178,82 +183,106 @@ uint64_t Decoder::variable_address(const ptx::Operand& operand, bool& local) con
     return at->second + offset;
   }
   if (const auto at = shared_.find(operand.name); at != shared_.end()) return at->second + offset;
-  if (const auto at = program_.shared.find(operand.name); at != program_.shared.end())
+  if (const auto at = program_.shared.find(operand.name); at != program_.shared.end()) {
     return at->second + offset;
-  if (const auto at = program_.addresses.find(operand.name); at != program_.addresses.end())
+  }
+  if (const auto at = program_.addresses.find(operand.name); at != program_.addresses.end()) {
     return at->second + offset;
+  }
   if (const ParamSlot* slot = param(operand.name)) return slot->offset + offset;
-  for (size_t i = 0; i < program_.callable.size(); ++i)
+  for (size_t i = 0; i < program_.callable.size(); ++i) {
     if (program_.callable[i]->name == operand.name) return i + 1;
+  }
   for (const std::vector<ptx::Variable>* variables :
        std::initializer_list<const std::vector<ptx::Variable>*>{&function().variables,
-                                                                &program_.module.variables})
-    for (const ptx::Variable& variable : *variables)
+                                                                &program_.module.variables}) {
+    for (const ptx::Variable& variable : *variables) {
       if (variable.name == operand.name && variable.space == ptx::Space::Shared) {
         code_.names_dynamic = true;
         return code_.dynamic_offset + offset;
       }
+    }
+  }
   return 0;
 }
 
-uint32_t Decoder::source(const ptx::Operand& operand, Slot slot, ptx::Type type) {
-  using Kind = ptx::Operand::Kind;
-  const bool wide = slot == Slot::Wide;
-  switch (operand.kind) {
-    case Kind::Register: {
-      uint32_t at = offsets_[operand.reg];
-      // A part of a register, as in %r1.b0: only the scalar video instructions have it.
-      if (operand.name != function().registers[operand.reg].name)
-        refuse("the emulator knows no parts of registers such as " + operand.name);
-      const Slot have = slots_[operand.reg];
-      if (operand.negated) {
-        const uint32_t turned = temp(Slot::Pred);
-        Ins& ins = emit(handlers().at("not.pred").run);
-        ins.dst = turned;
-        ins.src[0] = at;
-        at = turned;
-      }
-      if (have == slot) return at;
-      if (have == Slot::Pred || slot == Slot::Pred) break;
-      const uint32_t converted = temp(slot);
-      Ins& ins = emit(handlers().at(wide ? "cvt.u64.u32" : "cvt.u32.u64").run);
-      ins.dst = converted;
-      ins.src[0] = at;
-      return converted;
+uint32_t Decoder::register_source(const ptx::Operand& operand, RegisterClass slot) {
+  uint32_t at = offsets_[operand.reg];
+  // A part of a register, as in %r1.b0: only the scalar video instructions have it.
+  if (operand.name != function().registers[operand.reg].name) {
+    refuse("the emulator knows no parts of registers such as " + operand.name);
+  }
+  const RegisterClass have = slots_[operand.reg];
+  if (operand.negated) {
+    const uint32_t turned = temp(RegisterClass::Pred);
+    Step& ins = emit(handlers().at("not.pred").run);
+    ins.dst = turned;
+    ins.src[0] = at;
+    at = turned;
+  }
+  if (have == slot) return at;
+  if (have == RegisterClass::Pred || slot == RegisterClass::Pred) return refused_source(slot);
+  const uint32_t converted = temp(slot);
+  Step& ins = emit(handlers().at(slot == RegisterClass::Wide ? "cvt.u64.u32" : "cvt.u32.u64").run);
+  ins.dst = converted;
+  ins.src[0] = at;
+  return converted;
+}
+
+uint32_t Decoder::number_source(const ptx::Operand& operand, RegisterClass slot, ptx::Type type) {
+  const bool wide = slot == RegisterClass::Wide;
+  if (operand.kind == ptx::Operand::Kind::Float) {
+    uint64_t bits = operand.bits;
+    if (operand.float_bits == 64 && !wide) {
+      bits = std::bit_cast<uint32_t>(static_cast<float>(std::bit_cast<double>(bits)));
     }
+    if (operand.float_bits == 32 && wide) {
+      bits = std::bit_cast<uint64_t>(double{std::bit_cast<float>(static_cast<uint32_t>(bits))});
+    }
+    return constant(bits, wide);
+  }
+  if (slot == RegisterClass::Pred) return constant(operand.bits != 0 ? kNone : 0, false);
+  if (type == ptx::Type::F32 && !wide) {
+    return constant(std::bit_cast<uint32_t>(static_cast<float>(static_cast<int64_t>(operand.bits))),
+                    false);
+  }
+  if (type == ptx::Type::F64 && wide) {
+    return constant(
+        std::bit_cast<uint64_t>(static_cast<double>(static_cast<int64_t>(operand.bits))), true);
+  }
+  return constant(wide ? operand.bits : static_cast<uint32_t>(operand.bits), wide);
+}
+
+uint32_t Decoder::refused_source(RegisterClass slot) {
+  refuse("the emulator does not know this form of operand");
+  return constant(0, slot == RegisterClass::Wide);
+}
+
+uint32_t Decoder::source(const ptx::Operand& operand, RegisterClass slot, ptx::Type type) {
+  using Kind = ptx::Operand::Kind;
+  const bool wide = slot == RegisterClass::Wide;
+  switch (operand.kind) {
+    case Kind::Register:
+      return register_source(operand, slot);
     case Kind::Special: {
       const auto which = steps::special_register(operand.name);
       if (!which) refuse("the emulator has no special register " + operand.name);
       const uint32_t at = temp(slot);
-      Ins& ins = emit(steps::special);
+      Step& ins = emit(steps::special);
       ins.dst = at;
       ins.aux = static_cast<uint32_t>(which.value_or(steps::SpecialRegister::Zero));
       ins.wide = wide ? 1 : 0;
       return at;
     }
     case Kind::Integer:
-      if (slot == Slot::Pred) return constant(operand.bits != 0 ? kNone : 0, false);
-      if (type == ptx::Type::F32 && !wide)
-        return constant(
-            std::bit_cast<uint32_t>(static_cast<float>(static_cast<int64_t>(operand.bits))), false);
-      if (type == ptx::Type::F64 && wide)
-        return constant(
-            std::bit_cast<uint64_t>(static_cast<double>(static_cast<int64_t>(operand.bits))), true);
-      return constant(wide ? operand.bits : static_cast<uint32_t>(operand.bits), wide);
-    case Kind::Float: {
-      uint64_t bits = operand.bits;
-      if (operand.float_bits == 64 && !wide)
-        bits = std::bit_cast<uint32_t>(static_cast<float>(std::bit_cast<double>(bits)));
-      if (operand.float_bits == 32 && wide)
-        bits = std::bit_cast<uint64_t>(double{std::bit_cast<float>(static_cast<uint32_t>(bits))});
-      return constant(bits, wide);
-    }
+    case Kind::Float:
+      return number_source(operand, slot, type);
     case Kind::Variable: {
       bool local = false;
       const uint64_t at = variable_address(operand, local);
       if (!local) return constant(at, wide);
       const uint32_t out = temp(slot);
-      Ins& ins = emit(steps::local_address);
+      Step& ins = emit(steps::local_address);
       ins.dst = out;
       ins.imm = static_cast<int64_t>(at);
       ins.wide = wide ? 1 : 0;
@@ -261,19 +290,18 @@ uint32_t Decoder::source(const ptx::Operand& operand, Slot slot, ptx::Type type)
     }
     case Kind::Vector:
       if (operand.elements.size() == 1) return source(operand.elements[0], slot, type);
-      break;
+      return refused_source(slot);
     default:
-      break;
+      return refused_source(slot);
   }
-  refuse("the emulator does not know this form of operand");
-  return constant(0, wide);
 }
 
-uint32_t Decoder::destination(const ptx::Operand& operand, Slot slot, bool is_signed) {
-  if (operand.kind == ptx::Operand::Kind::Vector && operand.elements.size() == 1)
+uint32_t Decoder::destination(const ptx::Operand& operand, RegisterClass slot, bool is_signed) {
+  if (operand.kind == ptx::Operand::Kind::Vector && operand.elements.size() == 1) {
     return destination(operand.elements[0], slot, is_signed);
+  }
   if (operand.kind != ptx::Operand::Kind::Register) return temp(slot);
-  const Slot have = slots_[operand.reg];
+  const RegisterClass have = slots_[operand.reg];
   if (have == slot) return offsets_[operand.reg];
   const uint32_t at = temp(slot);
   pending_.push_back({at, offsets_[operand.reg], slot, have, is_signed});
@@ -282,14 +310,14 @@ uint32_t Decoder::destination(const ptx::Operand& operand, Slot slot, bool is_si
 
 void Decoder::finish_destinations() {
   for (const Pending& pending : pending_) {
-    const char* key = pending.wanted == Slot::Wide
+    const char* key = pending.wanted == RegisterClass::Wide
                           ? (pending.is_signed ? "cvt.s64.s32" : "cvt.u64.u32")
                           : "cvt.u32.u64";
-    if (pending.wanted == Slot::Pred || pending.slot == Slot::Pred) {
+    if (pending.wanted == RegisterClass::Pred || pending.slot == RegisterClass::Pred) {
       emit(steps::unsupported);
       continue;
     }
-    Ins& ins = emit(handlers().at(key).run);
+    Step& ins = emit(handlers().at(key).run);
     ins.dst = pending.to;
     ins.src[0] = pending.from;
   }
@@ -299,8 +327,8 @@ void Decoder::finish_destinations() {
 void Decoder::address(uint32_t& base, int64_t& offset, uint8_t& wide, const ptx::Operand& operand) {
   offset = operand.offset;
   const ptx::Operand& inner = operand.elements.empty() ? operand : operand.elements[0];
-  wide = slot_of(inner) == Slot::Narrow ? 0 : 1;
-  base = source(inner, wide != 0 ? Slot::Wide : Slot::Narrow, ptx::Type::U64);
+  wide = register_class(inner) == RegisterClass::Narrow ? 0 : 1;
+  base = source(inner, wide != 0 ? RegisterClass::Wide : RegisterClass::Narrow, ptx::Type::U64);
   if (&inner == &operand) offset = 0;
 }
 

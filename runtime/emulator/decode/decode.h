@@ -20,11 +20,11 @@ namespace gpuemu::emulator {
 
 /// A Code for every function of the module that has a body.
 void list_functions(Program& program);
-/// Gives the module's variables their places and initial values.
+/// Allocates the module's variables and sets their initial values.
 Status place_variables(Program& program, Memory& memory);
 void release_variables(Program& program, Memory& memory);
-/// Fills `functions`; its variables have their places. Instructions that are not known become steps
-/// that report them.
+/// Fills `functions`; the variables must have their places. Unknown instructions become steps that
+/// report them.
 void decode(Program& program);
 
 /// The modifiers of an instruction, sorted by what they are.
@@ -33,7 +33,7 @@ struct Form {
   std::vector<ptx::Type> types;
   std::optional<Rounding> rounding;
   bool ftz = false, sat = false;
-  bool pairs = false;  ///< Of .b128: types and vector are those of its two registers.
+  bool pairs = false;  ///< .b128: types and vector describe its two registers.
   ptx::Space space = ptx::Space::Generic;
   uint32_t vector = 1;
   std::string key;  ///< name.rest.ftz.sat.types
@@ -46,28 +46,28 @@ struct Form {
 /// Registers that may be used before they are written, ascending.
 std::vector<uint32_t> used_early(const ptx::Function& function, const ptx::ControlFlow& flow);
 
-/// Works through one function.
+/// Decodes one function.
 class Decoder {
  public:
   Decoder(Program& program, Code& code);
   void run();
 
   // --- For the decoders of their own files ---
-  Ins& emit(Handler handler);
-  /// Where `operand` can be read as `slot`; emits what it needs to get there.
-  uint32_t source(const ptx::Operand& operand, Slot slot, ptx::Type type);
-  /// Where the result goes. Narrowing or widening to the register's own width follows after.
-  uint32_t destination(const ptx::Operand& operand, Slot slot, bool is_signed = false);
-  uint32_t temp(Slot slot);
+  Step& emit(Handler handler);
+  /// Offset at which `operand` can be read as `slot`; emits conversions if needed.
+  uint32_t source(const ptx::Operand& operand, RegisterClass slot, ptx::Type type);
+  /// Offset for the result. A conversion to the register's own width follows after the step.
+  uint32_t destination(const ptx::Operand& operand, RegisterClass slot, bool is_signed = false);
+  uint32_t temp(RegisterClass slot);
   uint32_t constant(uint64_t bits, bool wide);
   /// Base and offset of an address operand into `ins` (src[0], imm, wide).
   void address(uint32_t& base, int64_t& offset, uint8_t& wide, const ptx::Operand& operand);
   uint32_t list(const std::vector<uint32_t>& items);
   /// Tells the counters that the instruction emitted last accesses `bytes` per lane at its src[0].
   void uses_memory(ptx::Space space, uint32_t bytes);
-  Slot slot_of(const ptx::Operand& operand) const;
+  RegisterClass register_class(const ptx::Operand& operand) const;
   const ParamSlot* param(const std::string& name) const;
-  /// Makes the instruction one that is reported with `why` when it is reached.
+  /// Makes the step report `why` it is not supported when it is executed.
   bool refuse(const std::string& why);
   Program& program() { return program_; }
   Code& code() { return code_; }
@@ -86,8 +86,15 @@ class Decoder {
   bool comparison(const ptx::Instruction& instruction, const Form& form);
   bool set_values(const ptx::Instruction& instruction, ptx::Type type, uint32_t low, uint32_t high);
   bool move_pair(const ptx::Operand& to, const ptx::Operand& from);
+  /// mov between one register and a vector of parts of `bits` bits each.
+  void unpack_parts(const ptx::Operand& to, uint32_t value, RegisterClass slot, uint32_t bits);
+  void pack_parts(const ptx::Operand& to, const ptx::Operand& from, RegisterClass slot,
+                  uint32_t bits);
+  uint32_t register_source(const ptx::Operand& operand, RegisterClass slot);
+  uint32_t number_source(const ptx::Operand& operand, RegisterClass slot, ptx::Type type);
+  uint32_t refused_source(RegisterClass slot);
   bool extreme_of_three(const ptx::Instruction& instruction, const Form& form);
-  bool move_special(const ptx::Operand& to, const std::string& name, Slot slot);
+  bool move_special(const ptx::Operand& to, const std::string& name, RegisterClass slot);
   bool move(const ptx::Instruction& instruction, const Form& form);
   void finish_destinations();
   void hoist_invariants();
@@ -99,32 +106,32 @@ class Decoder {
 
   struct Pending {
     uint32_t from, to;
-    Slot slot, wanted;
+    RegisterClass slot, wanted;
     bool is_signed;
   };
   Program& program_;
   Code& code_;
   ptx::ControlFlow flow_;
   std::vector<uint32_t> offsets_;
-  std::vector<Slot> slots_;
+  std::vector<RegisterClass> slots_;
   std::map<std::pair<uint64_t, bool>, uint32_t> constants_;
   std::map<std::string, uint32_t> locals_, shared_;
   std::vector<ParamSlot> param_slots_;
   std::vector<Pending> pending_;
-  std::vector<uint32_t> first_;  ///< Per PTX instruction, its first Ins.
-  std::string refusal_;          ///< Of the current instruction.
+  std::vector<uint32_t> first_;  ///< Per PTX instruction, its first Step.
+  std::string refusal_;          ///< Why the current instruction is not executed.
   uint32_t current_ = 0;
   uint32_t guard_ = kTrueOffset, guard_xor_ = 0;
   bool main_done_ = false;
 };
 
-/// Marks what may run without a look at lanes and flow in between (Ins::stretch). Targets are
-/// final.
-void mark_stretches(Code& code);
+/// Marks steps that may run without a check of lanes and flow in between (Step::straight_line).
+/// Targets are final.
+void mark_straight_lines(Code& code);
 /// Whether it has no guard and leaves lanes and flow alone.
-bool runs_straight(const Ins& ins);
+bool runs_straight(const Step& ins);
 
-Slot slot_of(ptx::Type type);
+RegisterClass register_class(ptx::Type type);
 bool is_signed(ptx::Type type);
 
 }  // namespace gpuemu::emulator

@@ -20,17 +20,20 @@ namespace {
 std::string missing_function(const std::string& name) {
   constexpr std::array kLaunches = {"cudaLaunchDevice", "cudaGetParameterBuffer",
                                     "__cudaCDP2LaunchDevice", "__cudaCDP2GetParameterBuffer"};
-  for (const char* launch : kLaunches)
-    if (name.starts_with(launch))
+  for (const char* launch : kLaunches) {
+    if (name.starts_with(launch)) {
       return fmt::format(
           "this kernel launches a kernel (by {}), which the emulator does not run; launch both "
           "from "
           "the host, or run on hardware",
           name);
-  if (name.starts_with("cuda") || name.starts_with("__cudaCDP2"))
+    }
+  }
+  if (name.starts_with("cuda") || name.starts_with("__cudaCDP2")) {
     return fmt::format(
         "calls {} of the device runtime, which the emulator does not have; call it on the host",
         name);
+  }
   return fmt::format(
       "calls {}, which this module does not define; the emulator has vprintf, __assertfail, malloc "
       "and free, everything else must be linked into the module",
@@ -50,23 +53,26 @@ bool decode_call(Decoder& d, const Instruction& in, const Form& /*form*/) {
     }
     return true;
   };
-  if (!slots(in.call_arguments, site.arguments) || !slots(in.call_results, site.results))
+  if (!slots(in.call_arguments, site.arguments) || !slots(in.call_results, site.results)) {
     return false;
+  }
   const Operand& callee = in.operands[0];
   uint32_t pointer = kNone;
   if (callee.kind == Operand::Kind::Register) {
-    pointer = d.source(callee, Slot::Wide, Type::U64);
+    pointer = d.source(callee, RegisterClass::Wide, Type::U64);
   } else {
     const auto found = d.program().by_name.find(callee.name);
-    if (found != d.program().by_name.end())
+    if (found != d.program().by_name.end()) {
       site.callee = found->second;
-    else
+    } else {
       site.external = callee.name;
-    if (site.callee == nullptr && !steps::is_external(site.external))
+    }
+    if (site.callee == nullptr && !steps::is_external(site.external)) {
       return d.refuse(missing_function(callee.name));
+    }
   }
   d.code().calls.push_back(site);
-  Ins& ins = d.emit(pointer == kNone ? steps::call : steps::call_indirect);
+  Step& ins = d.emit(pointer == kNone ? steps::call : steps::call_indirect);
   ins.aux = static_cast<uint32_t>(d.code().calls.size() - 1);
   ins.src[0] = pointer == kNone ? kTrueOffset : pointer;
   return true;
@@ -78,14 +84,14 @@ bool decode_barrier(Decoder& d, const Instruction& in, const Form& form) {
   size_t first = 0;
   if (form.has(ptx::Modifier::Warp)) {
     if (in.operands.empty()) return false;
-    const uint32_t members = d.source(in.operands.at(0), Slot::Narrow, Type::B32);
+    const uint32_t members = d.source(in.operands.at(0), RegisterClass::Narrow, Type::B32);
     d.emit(steps::warp_barrier).src[0] = members;
     return true;
   }
   if (form.has(ptx::Modifier::Cluster)) {
     if (!form.has(ptx::Modifier::Arrive) && !form.has(ptx::Modifier::Wait)) return false;
-    Ins& ins = d.emit(form.has(ptx::Modifier::Arrive) ? steps::arrive_at_cluster
-                                                      : steps::wait_for_cluster);
+    Step& ins = d.emit(form.has(ptx::Modifier::Arrive) ? steps::arrive_at_cluster
+                                                       : steps::wait_for_cluster);
     ins.flags = form.has(ptx::Modifier::Aligned) ? steps::kAligned : 0;
     return true;
   }
@@ -101,13 +107,16 @@ bool decode_barrier(Decoder& d, const Instruction& in, const Form& form) {
   const size_t plain = kind >= BarrierKind::RedPopc ? count - 1 : count;
   uint32_t id = d.constant(0, false), threads = d.constant(0, false), predicate = kTrueOffset,
            out = kTrueOffset;
-  if (plain > first) id = d.source(in.operands[first], Slot::Narrow, Type::U32);
-  if (plain > first + 1) threads = d.source(in.operands[first + 1], Slot::Narrow, Type::U32);
-  if (kind >= BarrierKind::RedPopc) {
-    predicate = d.source(in.operands[count - 1], Slot::Pred, Type::Pred);
-    out = d.destination(in.operands[0], kind == BarrierKind::RedPopc ? Slot::Narrow : Slot::Pred);
+  if (plain > first) id = d.source(in.operands[first], RegisterClass::Narrow, Type::U32);
+  if (plain > first + 1) {
+    threads = d.source(in.operands[first + 1], RegisterClass::Narrow, Type::U32);
   }
-  Ins& ins = d.emit(steps::barrier);
+  if (kind >= BarrierKind::RedPopc) {
+    predicate = d.source(in.operands[count - 1], RegisterClass::Pred, Type::Pred);
+    out = d.destination(in.operands[0],
+                        kind == BarrierKind::RedPopc ? RegisterClass::Narrow : RegisterClass::Pred);
+  }
+  Step& ins = d.emit(steps::barrier);
   ins.src = {id, threads, predicate, 0};
   ins.dst = out;
   const bool aligned = in.opcode == Opcode::Bar || form.has(ptx::Modifier::Aligned);
@@ -135,14 +144,15 @@ bool decode_branch(Decoder& d, const Instruction& in, const Form& /*form*/) {
   if (in.opcode == Opcode::Bra) {
     if (in.operands.empty() || in.operands[0].kind != Operand::Kind::Label) return false;
     const uint32_t target = d.function().labels[in.operands[0].label].instruction;
-    Ins& ins = d.emit(steps::branch);
+    Step& ins = d.emit(steps::branch);
     ins.aux = target;
-    if (in.guard && skips_only_barriers(d.function(), ins.origin, target))
+    if (in.guard && skips_only_barriers(d.function(), ins.origin, target)) {
       ins.flags = steps::kSkipsBarrier;
+    }
     return true;
   }
   if (in.operands.size() < 2) return false;
-  const uint32_t index = d.source(in.operands[0], Slot::Narrow, Type::U32);
+  const uint32_t index = d.source(in.operands[0], RegisterClass::Narrow, Type::U32);
   const auto targets = d.function().branch_targets.find(in.operands[1].name);
   if (targets == d.function().branch_targets.end()) return false;
   std::vector<uint32_t> list;
@@ -151,7 +161,7 @@ bool decode_branch(Decoder& d, const Instruction& in, const Form& /*form*/) {
     if (list.back() == kNone) return false;  // A table of functions.
   }
   const uint32_t at = d.list(list);
-  Ins& ins = d.emit(steps::branch_indexed);
+  Step& ins = d.emit(steps::branch_indexed);
   ins.src[0] = index;
   ins.list = at;
   ins.aux = static_cast<uint32_t>(list.size());

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <array>
 
+#include "runtime/emulator/decode/counting_code.h"
 #include "runtime/emulator/decode/decode.h"
 #include "runtime/emulator/decode/decoders.h"
-#include "runtime/emulator/decode/instrument.h"
 #include "runtime/emulator/decode/modifiers.h"
 #include "runtime/emulator/steps/steps.h"
 
@@ -19,11 +19,11 @@ void Decoder::run() {
   const auto& body = function().body;
   first_.resize(body.size() + 1);
   for (current_ = 0; current_ < body.size(); ++current_) {
-    first_[current_] = static_cast<uint32_t>(code_.ins.size());
+    first_[current_] = static_cast<uint32_t>(code_.steps.size());
     one(body[current_]);
   }
   current_ = body.empty() ? 0 : static_cast<uint32_t>(body.size() - 1);
-  first_[body.size()] = static_cast<uint32_t>(code_.ins.size());
+  first_[body.size()] = static_cast<uint32_t>(code_.steps.size());
   guard_ = kTrueOffset;
   guard_xor_ = 0;
   emit(steps::ret);
@@ -32,16 +32,17 @@ void Decoder::run() {
   code_.used_early = used_early(function(), flow_);
   // What the prologue computes is there before anything runs.
   const Prologue& prologue = code_.prologue;
-  for (const auto* part : {&prologue.once, &prologue.per_warp, &prologue.per_block})
-    for (const Ins& ins : *part) {
+  for (const auto* part : {&prologue.once, &prologue.per_warp, &prologue.per_block}) {
+    for (const Step& ins : *part) {
       const Operand& to = function().body[ins.origin].operands[0];
       std::erase_if(code_.used_early, [&](uint32_t reg) {
         return to.kind == Operand::Kind::Register && to.reg == reg;
       });
     }
+  }
   resolve_targets();
-  if (program_.counting) instrument(program_, code_, flow_);
-  mark_stretches(code_);
+  if (program_.counting) insert_counters(program_, code_, flow_);
+  mark_straight_lines(code_);
 }
 
 void Decoder::one(const Instruction& instruction) {
@@ -51,22 +52,22 @@ void Decoder::one(const Instruction& instruction) {
     guard_ = offsets_[instruction.guard->reg];
     guard_xor_ = instruction.guard->negated ? kNone : 0;
   }
-  const size_t begin = code_.ins.size();
+  const size_t begin = code_.steps.size();
   const Form form(instruction);
   refusal_.clear();
   watch_division(instruction, form);
   if (!try_decoders(instruction, form) || !refusal_.empty()) {
-    code_.ins.resize(begin);
-    std::erase_if(code_.memory_uses, [&](const MemoryUse& use) { return use.ins >= begin; });
+    code_.steps.resize(begin);
+    std::erase_if(code_.memory_uses, [&](const MemoryUse& use) { return use.step >= begin; });
     pending_.clear();
-    Ins& refused = emit(steps::unsupported);
+    Step& refused = emit(steps::unsupported);
     if (!refusal_.empty()) {
       code_.refusals.push_back(refusal_);
       refused.aux = static_cast<uint32_t>(code_.refusals.size());
     }
   }
   finish_destinations();
-  if (code_.ins.size() > begin) code_.ins[begin].counted = 1;
+  if (code_.steps.size() > begin) code_.steps[begin].counted = 1;
 }
 
 /// Before a division by a register: hardware gives a value for zero, the language none.
@@ -76,8 +77,8 @@ void Decoder::watch_division(const Instruction& in, const Form& form) {
   const Operand &to = in.operands[0], &by = in.operands[2];
   const bool integer = type.starts_with("s") || type.starts_with("u");
   if (!integer || by.kind != Operand::Kind::Register || to.kind != Operand::Kind::Register) return;
-  const uint32_t divisor = source(by, emulator::slot_of(form.type()), form.type());
-  Ins& ins = emit(steps::check_divisor);
+  const uint32_t divisor = source(by, emulator::register_class(form.type()), form.type());
+  Step& ins = emit(steps::check_divisor);
   ins.src[0] = divisor;
   ins.imm = to.reg;
   ins.aux = ptx::byte_size(form.type());
@@ -94,7 +95,7 @@ bool Decoder::try_decoders(const Instruction& instruction, const Form& form) {
 }
 
 namespace {
-/// A result that is rounded to the nearest without being told: only floats are rounded at all.
+/// A result that is rounded to the nearest by default: only floats are rounded at all.
 bool rounds_to_nearest(Type type) {
   const std::string_view name = ptx::name_of(type);
   return name[0] == 'f' || name.starts_with("bf") || name[0] == 'e' || type == Type::TF32;
@@ -129,20 +130,21 @@ bool Decoder::pure(const Instruction& instruction, const Form& form) {
   std::array<uint32_t, 4> sources = {};
   for (uint32_t i = 0; i < row.sources; ++i) {
     Type type = form.type();
-    if (instruction.opcode == Opcode::Cvt || (instruction.opcode == Opcode::Slct && i == 2))
+    if (instruction.opcode == Opcode::Cvt || (instruction.opcode == Opcode::Slct && i == 2)) {
       type = form.types.back();
+    }
     sources[i] = source(instruction.operands[i + 1], row.src[i],
-                        row.src[i] == emulator::slot_of(type) ? type : Type::None);
+                        row.src[i] == emulator::register_class(type) ? type : Type::None);
   }
   const bool directed = rounding != Rounding::Nearest && row.rounded != nullptr;
   const uint32_t to = destination(instruction.operands[0], row.dst, is_signed(form.type()));
-  Ins& ins = emit(directed ? row.rounded : row.run);
+  Step& ins = emit(directed ? row.rounded : row.run);
   ins.src = sources;
   ins.imm = directed ? static_cast<int64_t>(rounding) : 0;
   ins.dst = to;
   // The register holds small signed results extended, as the wider register the value went into.
   if ((form.type() == Type::S8 || form.type() == Type::S16) && instruction.opcode == Opcode::Cvt) {
-    Ins& widen = emit(handlers().at(form.type() == Type::S8 ? "cvt.s32.s8" : "cvt.s32.s16").run);
+    Step& widen = emit(handlers().at(form.type() == Type::S8 ? "cvt.s32.s8" : "cvt.s32.s16").run);
     widen.dst = to;
     widen.src[0] = to;
   }
@@ -177,19 +179,19 @@ bool Decoder::set_values(const Instruction& instruction, Type type, uint32_t low
   const uint32_t yes = true_of(type, high != kNone);
   const auto select = [&](uint32_t value, uint32_t when, uint32_t out) {
     const uint32_t one = constant(value, false), zero = constant(0, false);
-    Ins& ins = emit(handlers().at("selp.b32").run);
+    Step& ins = emit(handlers().at("selp.b32").run);
     ins.src = {one, zero, when, 0};
     ins.dst = out;
   };
-  const uint32_t out = destination(instruction.operands[0], Slot::Narrow);
+  const uint32_t out = destination(instruction.operands[0], RegisterClass::Narrow);
   if (high == kNone) {
     select(yes, low, out);
     return true;
   }
-  const uint32_t lower = temp(Slot::Narrow), upper = temp(Slot::Narrow);
+  const uint32_t lower = temp(RegisterClass::Narrow), upper = temp(RegisterClass::Narrow);
   select(yes, low, lower);
   select(yes << 16, high, upper);
-  Ins& join = emit(handlers().at("or.b32").run);
+  Step& join = emit(handlers().at("or.b32").run);
   join.src = {lower, upper, 0, 0};
   join.dst = out;
   return true;
@@ -211,73 +213,76 @@ bool Decoder::comparison(const Instruction& instruction, const Form& form) {
   const uint32_t a = source(instruction.operands[1], row.src[0], type);
   const uint32_t b = source(instruction.operands[2], row.src[1], type);
   const uint32_t with = instruction.operands.size() > 3
-                            ? source(instruction.operands[3], Slot::Pred, Type::Pred)
+                            ? source(instruction.operands[3], RegisterClass::Pred, Type::Pred)
                             : kNone;
   const Operand& to = instruction.operands[0];
   const bool pair = to.kind == Operand::Kind::PredPair;
   const bool packed = type == Type::F16x2 || type == Type::BF16x2;
   if (pair && to.elements.size() != 2) return false;
-  if (with != kNone && form.rest.size() > 1 && !handlers().contains(form.rest[1] + ".pred"))
+  if (with != kNone && form.rest.size() > 1 && !handlers().contains(form.rest[1] + ".pred")) {
     return false;
+  }
   const auto combine = [&](uint32_t value, uint32_t out) {
     const bool combined = with != kNone && form.rest.size() > 1;
-    Ins& ins = emit(handlers().at(combined ? form.rest[1] + ".pred" : "mov.pred").run);
+    Step& ins = emit(handlers().at(combined ? form.rest[1] + ".pred" : "mov.pred").run);
     ins.src = {value, combined ? with : kTrueOffset, 0, 0};
     ins.dst = out;
   };
   const auto compare = [&](const Row& by) {
-    const uint32_t out = temp(Slot::Pred);
-    Ins& ins = emit(by.run);
+    const uint32_t out = temp(RegisterClass::Pred);
+    Step& ins = emit(by.run);
     ins.src = {a, b, 0, 0};
     ins.dst = out;
     return out;
   };
   const bool direct = !is_set && !pair && (with == kNone || form.rest.size() < 2);
   if (direct) {
-    const uint32_t out = destination(to, Slot::Pred);
-    Ins& ins = emit(row.run);
+    const uint32_t out = destination(to, RegisterClass::Pred);
+    Step& ins = emit(row.run);
     ins.src = {a, b, 0, 0};
     ins.dst = out;
     return true;
   }
   const uint32_t result = compare(row);
   uint32_t second = kNone;
-  if ((pair || is_set) && packed)
+  if ((pair || is_set) && packed) {
     second = compare(handlers().at("setp." + form.rest[0] + "." + ftz + name + ".high"));
+  }
   if (pair && !packed) {
-    second = temp(Slot::Pred);
-    Ins& ins = emit(handlers().at("not.pred").run);
+    second = temp(RegisterClass::Pred);
+    Step& ins = emit(handlers().at("not.pred").run);
     ins.src[0] = result;
     ins.dst = second;
   }
   if (is_set) {
-    const uint32_t low = temp(Slot::Pred), high = packed ? temp(Slot::Pred) : kNone;
+    const uint32_t low = temp(RegisterClass::Pred),
+                   high = packed ? temp(RegisterClass::Pred) : kNone;
     combine(result, low);
     if (packed) combine(second, high);
     return set_values(instruction, form.types[0], low, high);
   }
-  combine(result, destination(pair ? to.elements[0] : to, Slot::Pred));
-  if (pair) combine(second, destination(to.elements[1], Slot::Pred));
+  combine(result, destination(pair ? to.elements[0] : to, RegisterClass::Pred));
+  if (pair) combine(second, destination(to.elements[1], RegisterClass::Pred));
   return true;
 }
 
-bool Decoder::move_special(const Operand& to, const std::string& name, Slot slot) {
-  if (name == "%is_explicit_cluster" && slot == Slot::Pred) {
+bool Decoder::move_special(const Operand& to, const std::string& name, RegisterClass slot) {
+  if (name == "%is_explicit_cluster" && slot == RegisterClass::Pred) {
     const uint32_t yes = constant(function().explicit_cluster ? kNone : 0, false);
-    const uint32_t out = destination(to, Slot::Pred);
-    Ins& ins = emit(handlers().at("mov.pred").run);
+    const uint32_t out = destination(to, RegisterClass::Pred);
+    Step& ins = emit(handlers().at("mov.pred").run);
     ins.src[0] = yes;
     ins.dst = out;
     return true;
   }
   const auto which = steps::special_register(name);
   if (!which) return refuse("the emulator has no special register " + name);
-  if (slot == Slot::Pred) return false;
+  if (slot == RegisterClass::Pred) return false;
   const uint32_t out = destination(to, slot);
-  Ins& ins = emit(steps::special);
+  Step& ins = emit(steps::special);
   ins.dst = out;
   ins.aux = static_cast<uint32_t>(*which);
-  ins.wide = slot == Slot::Wide ? 1 : 0;
+  ins.wide = slot == RegisterClass::Wide ? 1 : 0;
   return true;
 }
 
@@ -286,15 +291,15 @@ bool Decoder::move_pair(const Operand& to, const Operand& from) {
   if (to.elements.size() != 2 || from.elements.size() != 2) return false;
   std::array<uint32_t, 2> values = {};
   for (size_t i = 0; i < values.size(); ++i) {
-    const uint32_t value = source(from.elements[i], Slot::Wide, Type::B64);
-    values[i] = temp(Slot::Wide);
-    Ins& keep = emit(handlers().at("mov.b64").run);
+    const uint32_t value = source(from.elements[i], RegisterClass::Wide, Type::B64);
+    values[i] = temp(RegisterClass::Wide);
+    Step& keep = emit(handlers().at("mov.b64").run);
     keep.src[0] = value;
     keep.dst = values[i];
   }
   for (size_t i = 0; i < values.size(); ++i) {
-    const uint32_t out = destination(to.elements[i], Slot::Wide);
-    Ins& copy = emit(handlers().at("mov.b64").run);
+    const uint32_t out = destination(to.elements[i], RegisterClass::Wide);
+    Step& copy = emit(handlers().at("mov.b64").run);
     copy.src[0] = values[i];
     copy.dst = out;
   }
@@ -310,20 +315,20 @@ bool Decoder::extreme_of_three(const Instruction& instruction, const Form& form)
   const Handler extreme = handlers().at(canonical_key(key + ".f32")).run;
   std::array<uint32_t, 3> values = {};
   for (size_t i = 0; i < values.size(); ++i) {
-    values[i] = source(instruction.operands[i + 1], Slot::Narrow, Type::F32);
+    values[i] = source(instruction.operands[i + 1], RegisterClass::Narrow, Type::F32);
     if (!absolute) continue;
-    const uint32_t size = temp(Slot::Narrow);
-    Ins& ins = emit(handlers().at("abs.f32").run);
+    const uint32_t size = temp(RegisterClass::Narrow);
+    Step& ins = emit(handlers().at("abs.f32").run);
     ins.src[0] = values[i];
     ins.dst = size;
     values[i] = size;
   }
-  const uint32_t of_two = temp(Slot::Narrow);
-  Ins& first = emit(extreme);
+  const uint32_t of_two = temp(RegisterClass::Narrow);
+  Step& first = emit(extreme);
   first.src = {values[0], values[1], 0, 0};
   first.dst = of_two;
-  const uint32_t out = destination(instruction.operands[0], Slot::Narrow);
-  Ins& second = emit(extreme);
+  const uint32_t out = destination(instruction.operands[0], RegisterClass::Narrow);
+  Step& second = emit(extreme);
   second.src = {of_two, values[2], 0, 0};
   second.dst = out;
   return true;
@@ -333,7 +338,7 @@ bool Decoder::extreme_of_three(const Instruction& instruction, const Form& form)
 bool Decoder::move(const Instruction& instruction, const Form& form) {
   if (instruction.operands.size() != 2 || form.types.empty()) return false;
   const Operand &to = instruction.operands[0], &from = instruction.operands[1];
-  const Slot slot = emulator::slot_of(form.type());
+  const RegisterClass slot = emulator::register_class(form.type());
   if (form.pairs) return move_pair(to, from);
   const bool unpack = to.kind == Operand::Kind::Vector && to.elements.size() > 1;
   const bool pack = from.kind == Operand::Kind::Vector && from.elements.size() > 1;
@@ -342,74 +347,83 @@ bool Decoder::move(const Instruction& instruction, const Form& form) {
       form.has(ptx::Modifier::V4)) {
     static constexpr std::array kParts = {".x", ".y", ".z", ".w"};
     bool all = to.elements.size() == kParts.size();
-    for (size_t i = 0; all && i < kParts.size(); ++i)
-      if (to.elements[i].kind == Operand::Kind::Register)
+    for (size_t i = 0; all && i < kParts.size(); ++i) {
+      if (to.elements[i].kind == Operand::Kind::Register) {
         all = move_special(to.elements[i], from.name + kParts[i], slot);
+      }
+    }
     return all;
   }
-  if (from.kind == Operand::Kind::Special && !unpack && !pack)
+  if (from.kind == Operand::Kind::Special && !unpack && !pack) {
     return move_special(to, from.name, slot);
+  }
   if (!unpack && !pack) return pure(instruction, form);
   const auto parts = static_cast<uint32_t>(pack ? from.elements.size() : to.elements.size());
   const uint32_t bits = ptx::byte_size(form.type()) * 8 / parts;
-  if (slot == Slot::Pred || bits * parts != ptx::byte_size(form.type()) * 8 ||
-      (bits != 8 && bits != 16 && bits != 32))
+  if (slot == RegisterClass::Pred || bits * parts != ptx::byte_size(form.type()) * 8 ||
+      (bits != 8 && bits != 16 && bits != 32)) {
     return false;
-  const std::string b = slot == Slot::Wide ? "b64" : "b32";
+  }
   if (ptx::byte_size(form.type()) > 8 || (pack && unpack) || !form.rest.empty()) return false;
   if (unpack) {
-    const uint32_t value = source(from, slot, form.type());
-    // Every part is read before any register is written: the source may be among them.
-    std::vector<uint32_t> shifted;
-    for (uint32_t i = 0; i < parts; ++i) {
-      const uint32_t amount = constant(i * bits, false), part = temp(slot);
-      Ins& shift = emit(handlers().at("shr." + b).run);
-      shift.src = {value, amount, 0, 0};
-      shift.dst = part;
-      shifted.push_back(part);
-    }
-    for (uint32_t i = 0; i < parts; ++i) {
-      if (to.elements[i].kind != Operand::Kind::Register) continue;
-      const uint32_t out = destination(to.elements[i], Slot::Narrow);
-      const char* width = bits == 32 ? "u32" : bits == 16 ? "u16" : "u8";
-      Ins& cut = emit(handlers()
-                          .at(std::string("cvt.") + (bits == 32 ? "u32" : width) + "." +
-                              (slot == Slot::Wide ? "u64" : "u32"))
-                          .run);
-      cut.src[0] = shifted[i];
-      cut.dst = out;
-    }
-    return true;
+    unpack_parts(to, source(from, slot, form.type()), slot, bits);
+  } else {
+    pack_parts(to, from, slot, bits);
   }
+  return true;
+}
+
+void Decoder::unpack_parts(const Operand& to, uint32_t value, RegisterClass slot, uint32_t bits) {
+  const bool wide = slot == RegisterClass::Wide;
+  // Every part is read before any register is written: the source may be among them.
+  std::vector<uint32_t> shifted;
+  for (uint32_t i = 0; i < to.elements.size(); ++i) {
+    const uint32_t amount = constant(i * bits, false), part = temp(slot);
+    Step& shift = emit(handlers().at(wide ? "shr.b64" : "shr.b32").run);
+    shift.src = {value, amount, 0, 0};
+    shift.dst = part;
+    shifted.push_back(part);
+  }
+  const char* width = bits == 32 ? "u32" : bits == 16 ? "u16" : "u8";
+  for (size_t i = 0; i < to.elements.size(); ++i) {
+    if (to.elements[i].kind != Operand::Kind::Register) continue;
+    const uint32_t out = destination(to.elements[i], RegisterClass::Narrow);
+    Step& cut = emit(handlers().at(fmt::format("cvt.{}.{}", width, wide ? "u64" : "u32")).run);
+    cut.src[0] = shifted[i];
+    cut.dst = out;
+  }
+}
+
+void Decoder::pack_parts(const Operand& to, const Operand& from, RegisterClass slot,
+                         uint32_t bits) {
+  const bool wide = slot == RegisterClass::Wide;
   uint32_t sum = kNone;
-  for (uint32_t i = 0; i < parts; ++i) {
+  for (uint32_t i = 0; i < from.elements.size(); ++i) {
     const uint32_t part = source(from.elements[i], slot, Type::None);
     const uint32_t cut = temp(slot), amount = constant(i * bits, false), moved = temp(slot);
-    const char* width = bits == 32 ? "u32" : bits == 16 ? "u16" : "u8";
-    Ins& narrow = emit(handlers().at(std::string("and.") + b).run);
-    const uint32_t keep = constant((uint64_t{1} << bits) - 1, slot == Slot::Wide);
-    code_.ins.back().src = {part, keep, 0, 0};
+    const uint32_t keep = constant((uint64_t{1} << bits) - 1, wide);
+    Step& narrow = emit(handlers().at(wide ? "and.b64" : "and.b32").run);
+    narrow.src = {part, keep, 0, 0};
     narrow.dst = cut;
-    static_cast<void>(width);
-    Ins& shift = emit(handlers().at("shl." + b).run);
+    Step& shift = emit(handlers().at(wide ? "shl.b64" : "shl.b32").run);
     shift.src = {cut, amount, 0, 0};
     shift.dst = moved;
     if (sum == kNone) {
       sum = moved;
       continue;
     }
-    const uint32_t joined = i + 1 == parts ? destination(to, slot) : temp(slot);
-    Ins& join = emit(handlers().at("or." + b).run);
+    const uint32_t joined = i + 1 == from.elements.size() ? destination(to, slot) : temp(slot);
+    Step& join = emit(handlers().at(wide ? "or.b64" : "or.b32").run);
     join.src = {sum, moved, 0, 0};
     join.dst = joined;
     sum = joined;
   }
-  return true;
 }
 
 uint32_t Decoder::label_target(const std::string& name) const {
-  for (const ptx::Label& label : function().labels)
+  for (const ptx::Label& label : function().labels) {
     if (label.name == name) return label.instruction;
+  }
   return kNone;
 }
 
@@ -418,7 +432,7 @@ void Decoder::resolve_targets() {
   const auto place = [&](uint32_t index) {
     return index == kNone ? kNone : first_[std::min<size_t>(index, first_.size() - 1)];
   };
-  for (Ins& ins : code_.ins) {
+  for (Step& ins : code_.steps) {
     if (ins.run != steps::branch && ins.run != steps::branch_indexed) continue;
     uint32_t meet = flow_.reconvergence(ins.origin);
     // Lanes that leave a loop wait behind it for those that go round, though it is the thread's
@@ -426,11 +440,13 @@ void Decoder::resolve_targets() {
     const bool goes_back = ins.run == steps::branch && ins.aux <= ins.origin;
     if (goes_back && meet >= function().body.size()) meet = ins.origin + 1;
     ins.imm = meet >= function().body.size() ? int64_t{kNone} : int64_t{place(meet)};
-    if (ins.run == steps::branch)
+    if (ins.run == steps::branch) {
       ins.aux = place(ins.aux);
-    else
-      for (uint32_t i = 0; i < ins.aux; ++i)
+    } else {
+      for (uint32_t i = 0; i < ins.aux; ++i) {
         code_.lists[ins.list + i] = place(code_.lists[ins.list + i]);
+      }
+    }
   }
 }
 

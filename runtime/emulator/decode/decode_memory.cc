@@ -49,11 +49,13 @@ std::vector<Operand> elements_of(const Operand& operand) {
 
 /// Whether one of the elements in [first, first + bytes) lies where the entry has no parameter.
 bool reads_gap(const Code& code, uint64_t first, uint64_t element, uint64_t bytes) {
-  for (uint64_t at = first; at < first + bytes; at += element)
+  for (uint64_t at = first; at < first + bytes; at += element) {
     if (std::ranges::none_of(code.params, [&](const ParamSlot& slot) {
           return at < uint64_t{slot.offset} + slot.bytes && slot.offset < at + element;
-        }))
+        })) {
       return true;
+    }
+  }
   return false;
 }
 
@@ -67,15 +69,16 @@ bool decode_param(Decoder& d, const Instruction& in, const Form& form, bool load
   for (const ParamSlot& p : d.code().params) own = own || &p == slot;
   const auto elements = elements_of(in.operands[load ? 0 : 1]);
   if (elements.size() != form.vector) return false;
-  const Slot width = slot_of(form.type());
+  const RegisterClass width = register_class(form.type());
   std::vector<uint32_t> registers;
-  for (const Operand& element : elements)
+  for (const Operand& element : elements) {
     registers.push_back(load ? d.destination(element, width, is_signed(form.type()))
                              : d.source(element, width, form.type()));
+  }
   uint32_t dynamic = kNone;
-  if (slot == nullptr) dynamic = d.source(base, Slot::Wide, Type::U64);
+  if (slot == nullptr) dynamic = d.source(base, RegisterClass::Wide, Type::U64);
   const bool of_entry = slot == nullptr || (own && d.function().is_entry);
-  // Wraps as addresses do; what is far outside is told where it runs.
+  // Wraps as addresses do; what is far outside is reported when it runs.
   const auto within = slot != nullptr ? slot->offset + static_cast<uint64_t>(base.offset) : 0;
   const auto first = static_cast<int64_t>(static_cast<uint64_t>(where.offset) + within);
   const uint64_t bytes = uint64_t{ptx::byte_size(form.type())} * registers.size();
@@ -84,22 +87,22 @@ bool decode_param(Decoder& d, const Instruction& in, const Form& form, bool load
   if (of_entry && slot != nullptr && inside &&
       !reads_gap(d.code(), static_cast<uint64_t>(first), ptx::byte_size(form.type()), bytes)) {
     const uint32_t list = d.list(registers);
-    Ins& ins = d.emit(handlers().at(std::string("ld.param.") + type_key(form.type())).run);
+    Step& ins = d.emit(handlers().at(std::string("ld.param.") + type_key(form.type())).run);
     ins.imm = first;
     ins.list = list;
     ins.count = static_cast<uint8_t>(registers.size());
     return true;
   }
   const uint32_t list = d.list(registers);
-  Ins& ins = d.emit(!load      ? steps::store_frame_param
-                    : of_entry ? steps::load_param
-                               : steps::load_frame_param);
+  Step& ins = d.emit(!load      ? steps::store_frame_param
+                     : of_entry ? steps::load_param
+                                : steps::load_frame_param);
   ins.imm = first;
   ins.src[0] = dynamic;
   ins.list = list;
   ins.count = static_cast<uint8_t>(registers.size());
   ins.aux = ptx::byte_size(form.type());
-  ins.wide = width == Slot::Wide ? 1 : 0;
+  ins.wide = width == RegisterClass::Wide ? 1 : 0;
   ins.flags = is_signed(form.type()) ? kSigned : 0;
   return true;
 }
@@ -108,13 +111,13 @@ bool decode_param(Decoder& d, const Instruction& in, const Form& form, bool load
 uint32_t generic_of_cluster(Decoder& d, uint32_t base, uint8_t wide) {
   uint32_t whole = base;
   if (wide == 0) {
-    whole = d.temp(Slot::Wide);
-    Ins& extend = d.emit(handlers().at("cvt.u64.u32").run);
+    whole = d.temp(RegisterClass::Wide);
+    Step& extend = d.emit(handlers().at("cvt.u64.u32").run);
     extend.src[0] = base;
     extend.dst = whole;
   }
-  const uint32_t window = d.constant(kSharedWindow, true), sum = d.temp(Slot::Wide);
-  Ins& add = d.emit(handlers().at("add.u64").run);
+  const uint32_t window = d.constant(kSharedWindow, true), sum = d.temp(RegisterClass::Wide);
+  Step& add = d.emit(handlers().at("add.u64").run);
   add.src = {whole, window, 0, 0};
   add.dst = sum;
   return sum;
@@ -139,11 +142,12 @@ bool decode_access(Decoder& d, const Instruction& in, const Form& form, bool loa
   if (cluster) base = generic_of_cluster(d, base, wide);
   if (cluster) wide = 1;
   std::vector<uint32_t> registers;
-  for (const Operand& element : elements)
+  for (const Operand& element : elements) {
     registers.push_back(load ? d.destination(element, row.dst, is_signed(form.type()))
                              : d.source(element, row.dst, form.type()));
+  }
   const uint32_t list = d.list(registers);
-  Ins& ins = d.emit(row.run);
+  Step& ins = d.emit(row.run);
   ins.src[0] = base;
   ins.imm = offset;
   ins.wide = wide;
@@ -161,13 +165,14 @@ bool decode_access(Decoder& d, const Instruction& in, const Form& form, bool loa
                                    (load && form.has(ptx::Modifier::Nc) ? kReadOnly : 0));
   ins.cache = d.program().cached++;
   if (form.space != Space::Local) d.uses_memory(form.space, ins.aux);
-  if (load && (form.type() == Type::S8 || form.type() == Type::S16))
+  if (load && (form.type() == Type::S8 || form.type() == Type::S16)) {
     for (const uint32_t reg : registers) {
-      Ins& extend =
+      Step& extend =
           d.emit(handlers().at(form.type() == Type::S8 ? "cvt.s32.s8" : "cvt.s32.s16").run);
       extend.dst = reg;
       extend.src[0] = reg;
     }
+  }
   return true;
 }
 
@@ -188,35 +193,39 @@ uint64_t window_of(Space space) {
 
 bool decode_rank(Decoder& d, const Instruction& in, const Form& form) {
   const bool maps = in.opcode == Opcode::Mapa;
-  const Slot slot = slot_of(form.type());
+  const RegisterClass slot = register_class(form.type());
   if (in.operands.size() != (maps ? 3u : 2u) || form.types.size() != 1) return false;
-  const uint32_t from = d.source(in.operands[1], maps ? slot : Slot::Wide, Type::U64);
-  const uint32_t rank = maps ? d.source(in.operands[2], Slot::Narrow, Type::U32) : kTrueOffset;
-  const uint32_t out = d.destination(in.operands[0], maps ? slot : Slot::Narrow);
-  Ins& ins = d.emit(maps ? steps::map_shared : steps::rank_of_shared);
+  const uint32_t from = d.source(in.operands[1], maps ? slot : RegisterClass::Wide, Type::U64);
+  const uint32_t rank =
+      maps ? d.source(in.operands[2], RegisterClass::Narrow, Type::U32) : kTrueOffset;
+  const uint32_t out = d.destination(in.operands[0], maps ? slot : RegisterClass::Narrow);
+  Step& ins = d.emit(maps ? steps::map_shared : steps::rank_of_shared);
   ins.src = {from, rank, 0, 0};
   ins.dst = out;
-  ins.flags = slot == Slot::Wide ? 1 : 0;
+  ins.flags = slot == RegisterClass::Wide ? 1 : 0;
   ins.imm = form.space == Space::Shared ? 0 : static_cast<int64_t>(kSharedWindow);
   return true;
 }
 
 bool decode_matrix_load(Decoder& d, const Instruction& in, const Form& form) {
-  if (in.operands.size() != 2 || !form.has(ptx::Modifier::M8n8) || form.type() != Type::B16)
+  if (in.operands.size() != 2 || !form.has(ptx::Modifier::M8n8) || form.type() != Type::B16) {
     return false;
+  }
   std::vector<uint32_t> registers;
-  for (const Operand& element : elements_of(in.operands[0]))
-    registers.push_back(d.destination(element, Slot::Narrow));
+  for (const Operand& element : elements_of(in.operands[0])) {
+    registers.push_back(d.destination(element, RegisterClass::Narrow));
+  }
   if (registers.size() != (form.has(ptx::Modifier::X4)   ? 4u
                            : form.has(ptx::Modifier::X2) ? 2u
-                                                         : 1u))
+                                                         : 1u)) {
     return false;
+  }
   uint32_t base = 0;
   int64_t offset = 0;
   uint8_t wide = 1;
   d.address(base, offset, wide, in.operands[1]);
   const uint32_t list = d.list(registers);
-  Ins& ins = d.emit(steps::load_matrix);
+  Step& ins = d.emit(steps::load_matrix);
   ins.src[0] = base;
   ins.imm = offset;
   ins.wide = wide;
@@ -231,7 +240,7 @@ bool decode_matrix_load(Decoder& d, const Instruction& in, const Form& form) {
 /// alloca, stacksave, stackrestore
 bool decode_stack(Decoder& d, const Instruction& in, const Form& form) {
   constexpr uint64_t kAlignDefault = 8, kAlignMax = uint64_t{1} << 23;
-  const Slot slot = slot_of(form.type());
+  const RegisterClass slot = register_class(form.type());
   const bool takes = in.opcode == Opcode::Alloca, restores = in.opcode == Opcode::Stackrestore;
   if (in.operands.size() < (takes ? 2u : 1u)) return false;
   uint64_t align = kAlignDefault;
@@ -243,13 +252,13 @@ bool decode_stack(Decoder& d, const Instruction& in, const Form& form) {
   uint32_t from = kTrueOffset, to = kTrueOffset;
   if (takes || restores) from = d.source(in.operands[takes ? 1 : 0], slot, form.type());
   if (!restores) to = d.destination(in.operands[0], slot);
-  Ins& ins = d.emit(takes      ? steps::take_stack
-                    : restores ? steps::restore_stack
-                               : steps::save_stack);
+  Step& ins = d.emit(takes      ? steps::take_stack
+                     : restores ? steps::restore_stack
+                                : steps::save_stack);
   ins.src[0] = from;
   ins.dst = to;
   ins.imm = static_cast<int64_t>(align);
-  ins.wide = slot == Slot::Wide ? 1 : 0;
+  ins.wide = slot == RegisterClass::Wide ? 1 : 0;
   return true;
 }
 bool decode_load(Decoder& d, const Instruction& in, const Form& form) {
@@ -266,11 +275,12 @@ bool decode_address_space(Decoder& d, const Instruction& in, const Form& form) {
   if (in.operands.size() < 2) return false;
   const bool to_generic = in.opcode == Opcode::Cvta && !in.has(ptx::Modifier::To);
   const bool test = in.opcode == Opcode::Isspacep;
-  const uint32_t value = d.source(in.operands[1], Slot::Wide, Type::U64);
-  const uint32_t out = d.destination(in.operands[0], test ? Slot::Pred : Slot::Wide);
+  const uint32_t value = d.source(in.operands[1], RegisterClass::Wide, Type::U64);
+  const uint32_t out =
+      d.destination(in.operands[0], test ? RegisterClass::Pred : RegisterClass::Wide);
   const uint64_t window = window_of(form.space);
   if (test) {
-    Ins& ins = d.emit(steps::is_space);
+    Step& ins = d.emit(steps::is_space);
     ins.src[0] = value;
     ins.dst = out;
     ins.imm = static_cast<int64_t>(window);
@@ -281,7 +291,7 @@ bool decode_address_space(Decoder& d, const Instruction& in, const Form& form) {
     return true;
   }
   const uint32_t shift = d.constant(to_generic ? window : uint64_t{0} - window, true);
-  Ins& ins = d.emit(handlers().at(window == 0 ? "mov.u64" : "add.u64").run);
+  Step& ins = d.emit(handlers().at(window == 0 ? "mov.u64" : "add.u64").run);
   ins.src = {value, shift, 0, 0};
   ins.dst = out;
   return true;

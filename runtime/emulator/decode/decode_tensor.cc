@@ -41,11 +41,12 @@ const std::vector<Operand>& elements_of(const Operand& operand, std::vector<Oper
 
 bool take_registers(Decoder& d, TensorOperand& operand, const Operand& from, bool written) {
   const uint32_t bits = steps::element_bits(operand.type);
-  const Slot slot = bits == 64 ? Slot::Wide : Slot::Narrow;
+  const RegisterClass slot = bits == 64 ? RegisterClass::Wide : RegisterClass::Narrow;
   std::vector<Operand> single;
-  for (const Operand& element : elements_of(from, single))
+  for (const Operand& element : elements_of(from, single)) {
     operand.registers.push_back(written ? d.destination(element, slot)
                                         : d.source(element, slot, Type::None));
+  }
   const size_t held = operand.registers.size() * kLanes * (bits >= 32 ? 1 : 32 / bits);
   const size_t wanted = size_t{operand.rows} * operand.columns * (operand.of_quads ? 4 : 1);
   return operand.opaque ? held >= wanted && held % wanted == 0 : held == wanted;
@@ -61,9 +62,10 @@ bool is_fp8(Type type) { return type == Type::E4M3 || type == Type::E5M2; }
 /// In the order D, A, B, C.
 bool known_types(const std::vector<Type>& types) {
   const Type d = types[0], a = types[1], b = types[2], c = types[3];
-  if (d == Type::S32)
+  if (d == Type::S32) {
     return c == Type::S32 && steps::element_bits(a) == steps::element_bits(b) &&
            ((is_integer(a) && is_integer(b)) || (a == Type::B1 && b == Type::B1));
+  }
   const bool halves = (d == Type::F32 || d == Type::F16) && (c == Type::F32 || c == Type::F16);
   if (is_fp8(a) && is_fp8(b)) return halves && c == d;
   if (a != b) return false;
@@ -83,10 +85,11 @@ bool emit_product(Decoder& d, const Instruction& in, const std::vector<Type>& ty
   if (!known_types(types) || !take_registers(d, step.a, in.operands[1], false) ||
       !take_registers(d, step.b, in.operands[2], false) ||
       !take_registers(d, step.c, in.operands[3], false) ||
-      !take_registers(d, step.d, in.operands[0], true))
+      !take_registers(d, step.d, in.operands[0], true)) {
     return false;
+  }
   d.code().tensors.push_back(std::move(step));
-  Ins& ins = d.emit(steps::multiply_matrices);
+  Step& ins = d.emit(steps::multiply_matrices);
   ins.list = static_cast<uint32_t>(d.code().tensors.size() - 1);
   return true;
 }
@@ -105,8 +108,9 @@ TensorStep product_of(const Shape& shape, bool opaque) {
 /// products. A and B lie by rows or by columns, as the modifiers say in this order.
 bool decode_quads(Decoder& d, const Instruction& in, const Form& form) {
   std::vector<std::string> orders;
-  for (const std::string& modifier : form.rest)
+  for (const std::string& modifier : form.rest) {
     if (modifier == "row" || modifier == "col") orders.push_back(modifier);
+  }
   if (orders.size() != 2) return false;
   TensorStep step = product_of({8, 8, 4}, false);
   for (TensorOperand* operand : {&step.a, &step.b, &step.c, &step.d}) operand->of_quads = true;
@@ -118,8 +122,9 @@ bool decode_quads(Decoder& d, const Instruction& in, const Form& form) {
 
 bool decode_mma(Decoder& d, const Instruction& in, const Form& form) {
   const auto shape = shape_of(form);
-  if (!shape || in.operands.size() != 4 || form.types.size() != 4 || form.has(ptx::Modifier::Sp))
+  if (!shape || in.operands.size() != 4 || form.types.size() != 4 || form.has(ptx::Modifier::Sp)) {
     return false;
+  }
   const bool one_bit = form.types[1] == Type::B1;
   const bool counts = form.has(ptx::Modifier::Popc);
   const bool combines = form.has(ptx::Modifier::Xor) || form.has(ptx::Modifier::And);
@@ -154,8 +159,9 @@ bool decode_wmma(Decoder& d, const Instruction& in, const Form& form) {
   TensorStep step;
   step.store = form.has(ptx::Modifier::Store);
   if ((!step.store && !form.has(ptx::Modifier::Load)) || form.types.size() != 1 ||
-      in.operands.size() < 2)
+      in.operands.size() < 2) {
     return false;
+  }
   const TensorStep all = product_of(*shape, true);
   step.d = form.has(ptx::Modifier::A) ? all.a : form.has(ptx::Modifier::B) ? all.b : all.c;
   step.d.type = form.type();
@@ -166,11 +172,12 @@ bool decode_wmma(Decoder& d, const Instruction& in, const Form& form) {
   uint8_t wide = 1;
   d.address(base, offset, wide, where);
   const uint32_t tight = step.by_column ? step.d.rows : step.d.columns;
-  const uint32_t stride = in.operands.size() > 2 ? d.source(in.operands[2], Slot::Narrow, Type::U32)
-                                                 : d.constant(tight, false);
+  const uint32_t stride = in.operands.size() > 2
+                              ? d.source(in.operands[2], RegisterClass::Narrow, Type::U32)
+                              : d.constant(tight, false);
   if (!take_registers(d, step.d, in.operands[step.store ? 1 : 0], !step.store)) return false;
   d.code().tensors.push_back(step);
-  Ins& ins = d.emit(steps::move_fragment);
+  Step& ins = d.emit(steps::move_fragment);
   ins.src = {base, stride, 0, 0};
   ins.imm = offset;
   ins.wide = wide;
@@ -181,22 +188,25 @@ bool decode_wmma(Decoder& d, const Instruction& in, const Form& form) {
 }
 
 bool decode_store_matrix(Decoder& d, const Instruction& in, const Form& form) {
-  if (in.operands.size() != 2 || !form.has(ptx::Modifier::M8n8) || form.type() != Type::B16)
+  if (in.operands.size() != 2 || !form.has(ptx::Modifier::M8n8) || form.type() != Type::B16) {
     return false;
+  }
   uint32_t base = 0;
   int64_t offset = 0;
   uint8_t wide = 1;
   d.address(base, offset, wide, in.operands[0]);
   std::vector<uint32_t> registers;
   std::vector<Operand> single;
-  for (const Operand& element : elements_of(in.operands[1], single))
-    registers.push_back(d.source(element, Slot::Narrow, Type::B32));
+  for (const Operand& element : elements_of(in.operands[1], single)) {
+    registers.push_back(d.source(element, RegisterClass::Narrow, Type::B32));
+  }
   if (registers.size() != (form.has(ptx::Modifier::X4)   ? 4u
                            : form.has(ptx::Modifier::X2) ? 2u
-                                                         : 1u))
+                                                         : 1u)) {
     return false;
+  }
   const uint32_t list = d.list(registers);
-  Ins& ins = d.emit(steps::store_matrix);
+  Step& ins = d.emit(steps::store_matrix);
   ins.src[0] = base;
   ins.imm = offset;
   ins.wide = wide;
@@ -212,9 +222,9 @@ bool decode_store_matrix(Decoder& d, const Instruction& in, const Form& form) {
 /// movmatrix
 bool decode_transpose(Decoder& d, const Instruction& in, const Form& form) {
   if (in.operands.size() != 2 || !form.has(ptx::Modifier::M8n8)) return false;
-  const uint32_t from = d.source(in.operands[1], Slot::Narrow, Type::B32);
-  const uint32_t to = d.destination(in.operands[0], Slot::Narrow);
-  Ins& ins = d.emit(steps::transpose_matrix);
+  const uint32_t from = d.source(in.operands[1], RegisterClass::Narrow, Type::B32);
+  const uint32_t to = d.destination(in.operands[0], RegisterClass::Narrow);
+  Step& ins = d.emit(steps::transpose_matrix);
   ins.src[0] = from;
   ins.dst = to;
   return true;

@@ -13,24 +13,28 @@ bool decode_texture(Decoder& d, const Instruction& in, const Form& form) {
   if (in.operands.size() != (level ? 3u : 2u) || form.types.size() != 2) return false;
   const Operand &to = in.operands[0], &where = in.operands[1];
   if (to.kind != Operand::Kind::Vector || to.elements.size() != 4) return false;
-  if (where.elements.size() != 2)
+  if (where.elements.size() != 2) {
     return d.refuse("the emulator reads texture objects, not a texture with a sampler of its own");
+  }
   const Operand& at = where.elements[1];
   const bool vector = at.kind == Operand::Kind::Vector;
   if (vector ? at.elements.size() != (rows ? 2u : 1u) : rows) return false;
-  if (where.elements[0].kind != Operand::Kind::Register)
+  if (where.elements[0].kind != Operand::Kind::Register) {
     return d.refuse(
         "the emulator reads texture objects (cudaTextureObject_t), not .texref variables");
+  }
   const Type coordinate = form.types.back();
-  const uint32_t object = d.source(where.elements[0], Slot::Wide, Type::U64);
-  const uint32_t x = d.source(vector ? at.elements[0] : at, Slot::Narrow, coordinate);
-  const uint32_t y = rows ? d.source(at.elements[1], Slot::Narrow, coordinate) : x;
+  const uint32_t object = d.source(where.elements[0], RegisterClass::Wide, Type::U64);
+  const uint32_t x = d.source(vector ? at.elements[0] : at, RegisterClass::Narrow, coordinate);
+  const uint32_t y = rows ? d.source(at.elements[1], RegisterClass::Narrow, coordinate) : x;
   std::vector<uint32_t> registers;
-  for (const Operand& element : to.elements)
-    registers.push_back(element.kind == Operand::Kind::Sink ? kNone
-                                                            : d.destination(element, Slot::Narrow));
+  for (const Operand& element : to.elements) {
+    registers.push_back(element.kind == Operand::Kind::Sink
+                            ? kNone
+                            : d.destination(element, RegisterClass::Narrow));
+  }
   const uint32_t list = d.list(registers);
-  Ins& ins = d.emit(steps::read_texture);
+  Step& ins = d.emit(steps::read_texture);
   ins.src = {object, x, y, 0};
   ins.list = list;
   ins.count = 4;

@@ -15,13 +15,14 @@ bool decode_shuffle(Decoder& d, const Instruction& in, const Form& form) {
   const Operand& to = in.operands[0];
   const bool pair = to.kind == Operand::Kind::PredPair;
   std::array<uint32_t, 4> sources = {};
-  for (uint32_t i = 0; i < 3; ++i)
-    sources[i] = d.source(in.operands[i + 1], Slot::Narrow, Type::B32);
-  sources[3] = in.operands.size() > 4 ? d.source(in.operands[4], Slot::Narrow, Type::B32)
+  for (uint32_t i = 0; i < 3; ++i) {
+    sources[i] = d.source(in.operands[i + 1], RegisterClass::Narrow, Type::B32);
+  }
+  sources[3] = in.operands.size() > 4 ? d.source(in.operands[4], RegisterClass::Narrow, Type::B32)
                                       : d.constant(kNone, false);
-  const uint32_t predicate = pair ? d.destination(to.elements[1], Slot::Pred) : kNone;
-  const uint32_t out = d.destination(pair ? to.elements[0] : to, Slot::Narrow);
-  Ins& ins = d.emit(steps::shuffle);
+  const uint32_t predicate = pair ? d.destination(to.elements[1], RegisterClass::Pred) : kNone;
+  const uint32_t out = d.destination(pair ? to.elements[0] : to, RegisterClass::Narrow);
+  Step& ins = d.emit(steps::shuffle);
   ins.src = sources;
   ins.dst = out;
   ins.aux = predicate;
@@ -37,12 +38,13 @@ bool decode_vote(Decoder& d, const Instruction& in, const Form& form) {
   if (in.operands.size() < 2) return false;
   using steps::VoteKind;
   const bool ballot = form.has(ptx::Modifier::Ballot);
-  const uint32_t value = d.source(in.operands[1], Slot::Pred, Type::Pred);
+  const uint32_t value = d.source(in.operands[1], RegisterClass::Pred, Type::Pred);
   const uint32_t members = in.operands.size() > 2
-                               ? d.source(in.operands[2], Slot::Narrow, Type::B32)
+                               ? d.source(in.operands[2], RegisterClass::Narrow, Type::B32)
                                : d.constant(kNone, false);
-  const uint32_t out = d.destination(in.operands[0], ballot ? Slot::Narrow : Slot::Pred);
-  Ins& ins = d.emit(steps::vote);
+  const uint32_t out =
+      d.destination(in.operands[0], ballot ? RegisterClass::Narrow : RegisterClass::Pred);
+  Step& ins = d.emit(steps::vote);
   ins.src = {value, members, 0, 0};
   ins.dst = out;
   ins.flags = static_cast<uint8_t>(ballot                         ? VoteKind::Ballot
@@ -56,23 +58,23 @@ bool decode_match(Decoder& d, const Instruction& in, const Form& form) {
   if (in.operands.size() < 3) return false;
   const Operand& to = in.operands[0];
   const bool pair = to.kind == Operand::Kind::PredPair;
-  const Slot slot = slot_of(form.type());
+  const RegisterClass slot = register_class(form.type());
   const uint32_t value = d.source(in.operands[1], slot, form.type());
-  const uint32_t members = d.source(in.operands[2], Slot::Narrow, Type::B32);
-  const uint32_t predicate = pair ? d.destination(to.elements[1], Slot::Pred) : kNone;
-  const uint32_t out = d.destination(pair ? to.elements[0] : to, Slot::Narrow);
-  Ins& ins = d.emit(steps::match);
+  const uint32_t members = d.source(in.operands[2], RegisterClass::Narrow, Type::B32);
+  const uint32_t predicate = pair ? d.destination(to.elements[1], RegisterClass::Pred) : kNone;
+  const uint32_t out = d.destination(pair ? to.elements[0] : to, RegisterClass::Narrow);
+  Step& ins = d.emit(steps::match);
   ins.src = {value, members, 0, 0};
   ins.dst = out;
   ins.aux = predicate;
-  ins.wide = slot == Slot::Wide ? 1 : 0;
+  ins.wide = slot == RegisterClass::Wide ? 1 : 0;
   ins.flags = form.has(ptx::Modifier::All) ? 1 : 0;
   return true;
 }
 
 bool decode_reduce(Decoder& d, const Instruction& in, const Form& form) {
   using steps::ReduceKind;
-  if (in.operands.size() < 3 || slot_of(form.type()) != Slot::Narrow) return false;
+  if (in.operands.size() < 3 || register_class(form.type()) != RegisterClass::Narrow) return false;
   const bool sign = is_signed(form.type());
   const ReduceKind kind =
       form.has(ptx::Modifier::Add)   ? ReduceKind::Add
@@ -81,10 +83,10 @@ bool decode_reduce(Decoder& d, const Instruction& in, const Form& form) {
       : form.has(ptx::Modifier::And) ? ReduceKind::And
       : form.has(ptx::Modifier::Or)  ? ReduceKind::Or
                                      : ReduceKind::Xor;
-  const uint32_t value = d.source(in.operands[1], Slot::Narrow, Type::B32);
-  const uint32_t members = d.source(in.operands[2], Slot::Narrow, Type::B32);
-  const uint32_t out = d.destination(in.operands[0], Slot::Narrow);
-  Ins& ins = d.emit(steps::reduce);
+  const uint32_t value = d.source(in.operands[1], RegisterClass::Narrow, Type::B32);
+  const uint32_t members = d.source(in.operands[2], RegisterClass::Narrow, Type::B32);
+  const uint32_t out = d.destination(in.operands[0], RegisterClass::Narrow);
+  Step& ins = d.emit(steps::reduce);
   ins.src = {value, members, 0, 0};
   ins.dst = out;
   ins.flags = static_cast<uint8_t>(kind);
@@ -99,7 +101,7 @@ bool decode_carry(Decoder& d, const Instruction& in, const Form& form) {
       in.opcode == Opcode::Addc || in.opcode == Opcode::Subc || in.opcode == Opcode::Madc;
   if (!carry_in && !form.has(ptx::Modifier::Cc)) return false;
   if (in.operands.size() != (multiply ? 4u : 3u)) return false;
-  const Slot slot = slot_of(form.type());
+  const RegisterClass slot = register_class(form.type());
   uint32_t a = d.source(in.operands[1], slot, form.type());
   uint32_t b = d.source(in.operands[2], slot, form.type());
   if (multiply) {
@@ -108,17 +110,17 @@ bool decode_carry(Decoder& d, const Instruction& in, const Form& form) {
                         std::string(ptx::name_of(form.type())));
     if (found == handlers().end()) return false;
     const uint32_t c = d.source(in.operands[3], slot, form.type()), product = d.temp(slot);
-    Ins& ins = d.emit(found->second.run);
+    Step& ins = d.emit(found->second.run);
     ins.src = {a, b, 0, 0};
     ins.dst = product;
     a = product;
     b = c;
   }
   const uint32_t out = d.destination(in.operands[0], slot);
-  Ins& ins = d.emit(steps::add_carry);
+  Step& ins = d.emit(steps::add_carry);
   ins.src = {a, b, 0, 0};
   ins.dst = out;
-  ins.wide = slot == Slot::Wide ? 1 : 0;
+  ins.wide = slot == RegisterClass::Wide ? 1 : 0;
   ins.flags =
       static_cast<uint8_t>((subtracts ? steps::kSub : 0) | (carry_in ? steps::kCarryIn : 0) |
                            (form.has(ptx::Modifier::Cc) ? steps::kCarryOut : 0));
@@ -127,17 +129,17 @@ bool decode_carry(Decoder& d, const Instruction& in, const Form& form) {
 
 bool decode_active_mask(Decoder& d, const Instruction& in, const Form& /*form*/) {
   if (in.operands.empty()) return false;
-  const uint32_t out = d.destination(in.operands[0], Slot::Narrow);
+  const uint32_t out = d.destination(in.operands[0], RegisterClass::Narrow);
   d.emit(steps::activemask).dst = out;
   return true;
 }
 
 bool decode_elect(Decoder& d, const Instruction& in, const Form& /*form*/) {
   if (in.operands.size() != 2 || in.operands[0].kind != Operand::Kind::PredPair) return false;
-  const uint32_t members = d.source(in.operands[1], Slot::Narrow, Type::B32);
-  const uint32_t lane = d.destination(in.operands[0].elements[0], Slot::Narrow);
-  const uint32_t predicate = d.destination(in.operands[0].elements[1], Slot::Pred);
-  Ins& ins = d.emit(steps::elect);
+  const uint32_t members = d.source(in.operands[1], RegisterClass::Narrow, Type::B32);
+  const uint32_t lane = d.destination(in.operands[0].elements[0], RegisterClass::Narrow);
+  const uint32_t predicate = d.destination(in.operands[0].elements[1], RegisterClass::Pred);
+  Step& ins = d.emit(steps::elect);
   ins.src[0] = members;
   ins.dst = lane;
   ins.aux = predicate;
@@ -145,7 +147,8 @@ bool decode_elect(Decoder& d, const Instruction& in, const Form& /*form*/) {
 }
 
 namespace {
-/// Of .b128; list: the operand, the new value of cas and the result, two registers each.
+/// Decodes an atomic of .b128; list: the operand, the new value of cas, the result, two registers
+/// each.
 bool decode_atomic_pair(Decoder& d, const Instruction& in, const Form& form,
                         steps::AtomicKind kind) {
   constexpr uint32_t kBytes = 16;
@@ -156,17 +159,20 @@ bool decode_atomic_pair(Decoder& d, const Instruction& in, const Form& form,
   std::vector<uint32_t> registers;
   for (const Operand* operand : {&in.operands[2], &next}) {
     if (operand->elements.size() != 2) return false;
-    for (const Operand& half : operand->elements)
-      registers.push_back(d.source(half, Slot::Wide, Type::B64));
+    for (const Operand& half : operand->elements) {
+      registers.push_back(d.source(half, RegisterClass::Wide, Type::B64));
+    }
   }
   uint32_t base = 0;
   int64_t offset = 0;
   uint8_t wide = 1;
   d.address(base, offset, wide, in.operands[1]);
-  for (size_t i = 0; i < 2; ++i)
-    registers.push_back(kept ? d.destination(to.elements.at(i), Slot::Wide) : d.temp(Slot::Wide));
+  for (size_t i = 0; i < 2; ++i) {
+    registers.push_back(kept ? d.destination(to.elements.at(i), RegisterClass::Wide)
+                             : d.temp(RegisterClass::Wide));
+  }
   const uint32_t list = d.list(registers);
-  Ins& ins = d.emit(steps::atomic);
+  Step& ins = d.emit(steps::atomic);
   ins.src = {base, 0, 0, 0};
   ins.imm = offset;
   ins.wide = wide;
@@ -191,8 +197,9 @@ bool decode_atomic(Decoder& d, const Instruction& in, const Form& form) {
   if (form.has(ptx::Modifier::Async)) return decode_async_store(d, in, form);
   const bool returns = in.opcode == Opcode::Atom;
   const AtomicKind* kind = nullptr;
-  for (const std::string& modifier : form.rest)
+  for (const std::string& modifier : form.rest) {
     if (const auto found = kKinds.find(modifier); found != kKinds.end()) kind = &found->second;
+  }
   const size_t first = returns ? 1 : 0,
                wanted = first + 2 + (kind != nullptr && *kind == AtomicKind::Cas ? 1 : 0);
   const uint32_t bytes = ptx::byte_size(form.type());
@@ -200,7 +207,7 @@ bool decode_atomic(Decoder& d, const Instruction& in, const Form& form) {
   if (form.pairs) return decode_atomic_pair(d, in, form, *kind);
   if (form.vector != 1) return false;
   if (bytes != 2 && bytes != 4 && bytes != 8) return false;
-  const Slot slot = slot_of(form.type());
+  const RegisterClass slot = register_class(form.type());
   uint32_t base = 0;
   int64_t offset = 0;
   uint8_t wide = 1;
@@ -209,7 +216,7 @@ bool decode_atomic(Decoder& d, const Instruction& in, const Form& form) {
   const uint32_t c = wanted == first + 3 ? d.source(in.operands[first + 2], slot, form.type()) : b;
   const uint32_t out =
       returns ? d.destination(in.operands[0], slot, is_signed(form.type())) : kTrueOffset;
-  Ins& ins = d.emit(steps::atomic);
+  Step& ins = d.emit(steps::atomic);
   ins.src = {base, b, c, 0};
   ins.imm = offset;
   ins.wide = wide;

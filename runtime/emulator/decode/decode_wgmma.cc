@@ -50,8 +50,9 @@ bool take_immediates(const Instruction& in, TensorStep& step) {
 bool decode_product(Decoder& d, const Instruction& in, const Form& form) {
   const auto shape = shape_of(form);
   if (!shape || shape->m != kGroupRows || shape->n % 8 != 0 || shape->n == 0 ||
-      in.operands.size() < 4 || form.types.size() != 3 || form.has(ptx::Modifier::Sp))
+      in.operands.size() < 4 || form.types.size() != 3 || form.has(ptx::Modifier::Sp)) {
     return false;
+  }
   const Type result = form.types[0];
   if (!known_types(result, form.types[1], form.types[2], shape->k)) return false;
   TensorStep step;
@@ -64,14 +65,14 @@ bool decode_product(Decoder& d, const Instruction& in, const Form& form) {
   if (in.operands[1].kind == Operand::Kind::Vector) {
     if (!take_registers(d, step.a, in.operands[1], false)) return false;
   } else {
-    a = d.source(in.operands[1], Slot::Wide, Type::B64);
+    a = d.source(in.operands[1], RegisterClass::Wide, Type::B64);
   }
-  const uint32_t b = d.source(in.operands[2], Slot::Wide, Type::B64);
-  const uint32_t keep = d.source(in.operands[3], Slot::Pred, Type::Pred);
+  const uint32_t b = d.source(in.operands[2], RegisterClass::Wide, Type::B64);
+  const uint32_t keep = d.source(in.operands[3], RegisterClass::Pred, Type::Pred);
   if (!take_immediates(in, step) || !take_registers(d, step.d, in.operands[0], true)) return false;
   step.c = step.d;
   d.code().tensors.push_back(std::move(step));
-  Ins& ins = d.emit(steps::multiply_group);
+  Step& ins = d.emit(steps::multiply_group);
   ins.src = {a, b, keep, 0};
   ins.list = static_cast<uint32_t>(d.code().tensors.size() - 1);
   ins.space = static_cast<uint8_t>(ptx::Space::Shared);
@@ -84,8 +85,9 @@ bool decode_wgmma(Decoder& d, const Instruction& in, const Form& form) {
   if (form.has(ptx::Modifier::MmaAsync)) return decode_product(d, in, form);
   // The product is there when mma_async has run: nothing is left to wait for.
   if (!form.has(ptx::Modifier::Fence) && !form.has(ptx::Modifier::CommitGroup) &&
-      !form.has(ptx::Modifier::WaitGroup))
+      !form.has(ptx::Modifier::WaitGroup)) {
     return false;
+  }
   d.emit(steps::nothing);
   return true;
 }

@@ -1,4 +1,4 @@
-// Which function decodes an instruction that is no row of the handlers: one per opcode.
+// The functions that decode instructions without a row in the handlers' table: one per opcode.
 #pragma once
 
 #include "runtime/emulator/decode/decode.h"

@@ -31,14 +31,16 @@ class Bits {
 template <typename Visit>
 void each_use(const Instruction& in, const Visit& visit) {
   if (in.guard) each_register(*in.guard, visit);
-  for (size_t i = in.has_result() ? 1 : 0; i < in.operands.size(); ++i)
+  for (size_t i = in.has_result() ? 1 : 0; i < in.operands.size(); ++i) {
     each_register(in.operands[i], visit);
+  }
 }
 
 /// What a guarded instruction writes may stay as it was.
 void define(const Instruction& in, Bits& defined) {
-  if (!in.guard && in.has_result() && !in.operands.empty())
+  if (!in.guard && in.has_result() && !in.operands.empty()) {
     each_register(in.operands[0], [&](uint32_t reg) { defined.add(reg); });
+  }
 }
 
 std::vector<Bits> defined_at_begin(const ptx::Function& function, const ptx::ControlFlow& flow) {
@@ -50,8 +52,9 @@ std::vector<Bits> defined_at_begin(const ptx::Function& function, const ptx::Con
     changed = false;
     for (size_t block = 0; block < flow.blocks.size(); ++block) {
       Bits end = begin[block];
-      for (uint32_t i = flow.blocks[block].begin; i < flow.blocks[block].end; ++i)
+      for (uint32_t i = flow.blocks[block].begin; i < flow.blocks[block].end; ++i) {
         define(function.body[i], end);
+      }
       for (const uint32_t next : flow.blocks[block].successors) {
         const Bits before = begin[next];
         begin[next].meet(end);
@@ -78,8 +81,9 @@ std::vector<uint32_t> used_early(const ptx::Function& function, const ptx::Contr
     }
   }
   std::vector<uint32_t> found;
-  for (uint32_t reg = 0; reg < registers; ++reg)
+  for (uint32_t reg = 0; reg < registers; ++reg) {
     if (early.has(reg)) found.push_back(reg);
+  }
   return found;
 }
 

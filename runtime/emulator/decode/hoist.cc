@@ -19,7 +19,7 @@ using ptx::Opcode;
 using ptx::Operand;
 namespace {
 
-/// Rows whose result follows from their operands, and which no check of a launch looks at.
+/// Rows whose result follows from their operands, and which no check of a launch reads.
 const std::unordered_set<Handler>& repeatable_handlers() {
   static const std::unordered_set<Handler> kAll = [] {
     static constexpr std::array kOthers = {"ld.", "st.", "div.", "rem."};
@@ -54,9 +54,11 @@ Dependence dependence_of(steps::SpecialRegister which) {
 /// Per register how often an instruction names it as its destination.
 std::vector<uint32_t> definitions(const ptx::Function& function) {
   std::vector<uint32_t> count(function.registers.size());
-  for (const Instruction& instruction : function.body)
-    if (!instruction.operands.empty() && instruction.operands[0].kind != Operand::Kind::Address)
+  for (const Instruction& instruction : function.body) {
+    if (!instruction.operands.empty() && instruction.operands[0].kind != Operand::Kind::Address) {
       each_register(instruction.operands[0], [&](uint32_t reg) { ++count[reg]; });
+    }
+  }
   return count;
 }
 }  // namespace
@@ -65,31 +67,38 @@ std::vector<uint32_t> definitions(const ptx::Function& function) {
 bool Decoder::repeatable(uint32_t index, const std::vector<bool>& invariant,
                          const std::vector<uint32_t>& defined) const {
   const Instruction& in = function().body[index];
-  if (in.guard || in.operands.size() < 2 || in.operands[0].kind == Operand::Kind::Address)
+  if (in.guard || in.operands.size() < 2 || in.operands[0].kind == Operand::Kind::Address) {
     return false;
+  }
   if (!function().is_entry && in.opcode == Opcode::Ld) return false;
   bool good = true;
   each_register(in.operands[0], [&](uint32_t reg) { good = good && defined[reg] == 1; });
-  for (size_t i = 1; i < in.operands.size(); ++i)
+  for (size_t i = 1; i < in.operands.size(); ++i) {
     each_register(in.operands[i], [&](uint32_t reg) { good = good && invariant[reg]; });
-  const Ins *begin = &code_.ins[first_[index]], *end = begin + (first_[index + 1] - first_[index]);
-  return good && begin != end && std::all_of(begin, end, [](const Ins& ins) {
-           if (ins.run == steps::special)
+  }
+  const Step *begin = &code_.steps[first_[index]],
+             *end = begin + (first_[index + 1] - first_[index]);
+  return good && begin != end && std::all_of(begin, end, [](const Step& ins) {
+           if (ins.run == steps::special) {
              return known_at_start(static_cast<steps::SpecialRegister>(ins.aux));
+           }
            return repeatable_handlers().contains(ins.run);
          });
 }
 
 namespace {
 /// What the result depends on, given that of the registers.
-Dependence dependence(const Instruction& in, std::span<const Ins> steps,
+Dependence dependence(const Instruction& in, std::span<const Step> steps,
                       const std::vector<Dependence>& of) {
   Dependence all = 0;
-  for (const Ins& ins : steps)
-    if (ins.run == steps::special)
+  for (const Step& ins : steps) {
+    if (ins.run == steps::special) {
       all |= dependence_of(static_cast<steps::SpecialRegister>(ins.aux));
-  for (size_t i = 1; i < in.operands.size(); ++i)
+    }
+  }
+  for (size_t i = 1; i < in.operands.size(); ++i) {
     each_register(in.operands[i], [&](uint32_t reg) { all |= of[reg]; });
+  }
   return all;
 }
 }  // namespace
@@ -100,10 +109,10 @@ std::vector<bool> Decoder::find_invariants() {
   const std::vector<uint32_t> defined = definitions(function());
   std::vector<bool> invariant(function().registers.size()), moved(body.size());
   // Text order is nearly always the order of dependence; a second pass takes what a jump reversed.
-  for (int pass = 0; pass < 2; ++pass)
+  for (int pass = 0; pass < 2; ++pass) {
     for (uint32_t i = 0; i < body.size(); ++i) {
       if (moved[i] || !repeatable(i, invariant, defined)) continue;
-      const std::span<const Ins> own(&code_.ins[first_[i]], first_[i + 1] - first_[i]);
+      const std::span<const Step> own(&code_.steps[first_[i]], first_[i + 1] - first_[i]);
       const Dependence depends = dependence(body[i], own, on);
       if (depends == (kOnWarp | kOnBlock)) continue;  // Another one for every warp there is.
       moved[i] = true;
@@ -111,11 +120,12 @@ std::vector<bool> Decoder::find_invariants() {
         invariant[reg] = true;
         on[reg] = depends;
       });
-      std::vector<Ins>& part = depends == kOnWarp    ? code_.prologue.per_warp
-                               : depends == kOnBlock ? code_.prologue.per_block
-                                                     : code_.prologue.once;
+      std::vector<Step>& part = depends == kOnWarp    ? code_.prologue.per_warp
+                                : depends == kOnBlock ? code_.prologue.per_block
+                                                      : code_.prologue.once;
       part.insert(part.end(), own.begin(), own.end());
     }
+  }
   return moved;
 }
 
@@ -124,11 +134,11 @@ std::vector<bool> Decoder::find_invariants() {
 void Decoder::hoist_invariants() {
   const std::vector<bool> moved = find_invariants();
   if (std::ranges::find(moved, true) == moved.end()) return;
-  std::vector<Ins> kept;
+  std::vector<Step> kept;
   uint32_t owed = 0;
   const auto settle = [&](uint32_t origin) {
     if (owed == 0) return;
-    Ins ins;
+    Step ins;
     ins.run = steps::nothing;
     ins.counted = owed;
     ins.origin = origin;
@@ -144,19 +154,19 @@ void Decoder::hoist_invariants() {
       continue;
     }
     if (begin == end) continue;
-    const bool stands_in = code_.ins[begin].counted != 0 && runs_straight(code_.ins[begin]);
+    const bool stands_in = code_.steps[begin].counted != 0 && runs_straight(code_.steps[begin]);
     if (!stands_in) {
       settle(i);
       first_[i] = static_cast<uint32_t>(kept.size());
     }
-    for (uint32_t at = begin; at < end; ++at) kept.push_back(code_.ins[at]);
+    for (uint32_t at = begin; at < end; ++at) kept.push_back(code_.steps[at]);
     if (stands_in) kept[first_[i]].counted += std::exchange(owed, 0);
   }
   settle(static_cast<uint32_t>(moved.size() - 1));
   const uint32_t tail = first_[moved.size()];
   first_[moved.size()] = static_cast<uint32_t>(kept.size());
-  for (size_t at = tail; at < code_.ins.size(); ++at) kept.push_back(code_.ins[at]);
-  code_.ins = std::move(kept);
+  for (size_t at = tail; at < code_.steps.size(); ++at) kept.push_back(code_.steps[at]);
+  code_.steps = std::move(kept);
 }
 
 }  // namespace gpuemu::emulator

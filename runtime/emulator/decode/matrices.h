@@ -1,4 +1,4 @@
-// What the decoders of the matrix instructions share.
+// Helpers of the decoders of matrix instructions.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace gpuemu::emulator {
 struct Shape {
   uint32_t m = 0, n = 0, k = 0;
 };
-/// Of the modifier "m16n8k16".
+/// Parses the modifier "m16n8k16".
 std::optional<Shape> shape_of(const Form& form);
 
 /// Fills in the registers; false unless they hold every element a whole number of times.

@@ -39,10 +39,11 @@ bool is_alternative(std::string_view group, std::string_view modifier) {
   while (!group.empty()) {
     const std::string_view one = take_until(group, '|');
     const size_t star = one.find('*');
-    if (star == std::string_view::npos
-            ? one == modifier
-            : modifier.starts_with(one.substr(0, star)) && modifier.ends_with(one.substr(star + 1)))
+    if (star == std::string_view::npos ? one == modifier
+                                       : modifier.starts_with(one.substr(0, star)) &&
+                                             modifier.ends_with(one.substr(star + 1))) {
       return true;
+    }
   }
   return false;
 }
@@ -56,10 +57,11 @@ bool fits(std::string_view form, std::vector<std::string_view> left) {
     if (optional) group.remove_suffix(1);
     const auto found = std::ranges::find_if(
         left, [&](std::string_view modifier) { return is_alternative(group, modifier); });
-    if (found != left.end())
+    if (found != left.end()) {
       left.erase(found);
-    else if (!optional)
+    } else if (!optional) {
       return false;
+    }
   }
   return left.empty();
 }

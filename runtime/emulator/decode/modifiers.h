@@ -1,4 +1,4 @@
-// Which modifiers the instructions take that are decoded by hand: a table, so that no decoder can
+// The modifiers that instructions take which are decoded by hand: a table, so that no decoder can
 // overlook one that changes the meaning.
 #pragma once
 
@@ -30,7 +30,7 @@ std::span<const FormRow> form_rows();
 bool is_of_three(const ptx::Instruction& instruction);
 
 /// False for a form of one of these instructions that is not in the table. Those that are not named
-/// there are true: their decoders look at every modifier themselves.
+/// there are true: their decoders check every modifier themselves.
 bool is_known_form(const ptx::Instruction& instruction);
 
 }  // namespace gpuemu::emulator

@@ -1,4 +1,4 @@
-// Places a module's variables and decodes its functions.
+// Allocates a module's variables and decodes its functions.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -14,19 +14,23 @@ uint32_t align_up(uint32_t value, uint32_t align) { return (value + align - 1) /
 template <typename Visit>
 void each_variable(const ptx::Module& module, const Visit& visit) {
   for (const ptx::Variable& variable : module.variables) visit(variable);
-  for (const ptx::Function& function : module.functions)
-    for (const ptx::Variable& variable : function.variables)
+  for (const ptx::Function& function : module.functions) {
+    for (const ptx::Variable& variable : function.variables) {
       if (!(variable.space == ptx::Space::Shared && function.is_entry)) visit(variable);
+    }
+  }
 }
 
 /// What the loop of a lock, a flag or a barrier of blocks contains.
 bool waits_for_threads(const ptx::Instruction& instruction) {
   static constexpr std::array kOrdered = {"volatile", "acquire", "relaxed", "mmio"};
-  if (instruction.opcode == ptx::Opcode::Atom || instruction.opcode == ptx::Opcode::Nanosleep)
+  if (instruction.opcode == ptx::Opcode::Atom || instruction.opcode == ptx::Opcode::Nanosleep) {
     return true;
+  }
   if (instruction.opcode == ptx::Opcode::Mbarrier &&
-      (instruction.has(ptx::Modifier::TestWait) || instruction.has(ptx::Modifier::TryWait)))
+      (instruction.has(ptx::Modifier::TestWait) || instruction.has(ptx::Modifier::TryWait))) {
     return true;
+  }
   return instruction.opcode == ptx::Opcode::Ld &&
          std::ranges::any_of(instruction.modifiers, [](const std::string& modifier) {
            return std::ranges::find(kOrdered, modifier) != kOrdered.end();
@@ -56,8 +60,9 @@ Status place_variables(Program& program, Memory& memory) {
       program.shared[variable.name] = program.shared_bytes;
       program.shared_bytes += static_cast<uint32_t>(variable.bytes);
     }
-    if (variable.space == ptx::Space::Global || variable.space == ptx::Space::Const)
+    if (variable.space == ptx::Space::Global || variable.space == ptx::Space::Const) {
       device.push_back(&variable);
+    }
   });
   for (const ptx::Variable* variable : device) {
     if (program.addresses.contains(variable->name)) continue;
@@ -68,25 +73,29 @@ Status place_variables(Program& program, Memory& memory) {
     const size_t given = std::min<size_t>(variable->init.size(), variable->bytes);
     if (given != 0) std::memcpy(reinterpret_cast<void*>(at), variable->init.data(), given);
   }
-  for (const ptx::Variable* variable : device)
+  for (const ptx::Variable* variable : device) {
     for (const auto& relocation : variable->relocations) {
       const auto target = program.addresses.find(relocation.symbol);
       uint64_t value = target != program.addresses.end() ? target->second : 0;
-      for (size_t i = 0; i < program.callable.size(); ++i)
+      for (size_t i = 0; i < program.callable.size(); ++i) {
         if (program.callable[i]->name == relocation.symbol) value = i + 1;
+      }
       value += static_cast<uint64_t>(relocation.addend);
       value = (value & relocation.mask) >> std::countr_zero(relocation.mask);
       const size_t size = std::min<size_t>(relocation.bytes, sizeof value);
-      if (relocation.offset + size <= variable->bytes)
+      if (relocation.offset + size <= variable->bytes) {
         std::memcpy(reinterpret_cast<void*>(program.addresses[variable->name] + relocation.offset),
                     &value, size);
+      }
     }
+  }
   return ok_status();
 }
 
 void release_variables(Program& program, Memory& memory) {
-  for (const auto& [name, address] : program.addresses)
+  for (const auto& [name, address] : program.addresses) {
     static_cast<void>(memory.free(address).ok());
+  }
 }
 
 namespace {
@@ -104,16 +113,20 @@ bool reads_clock(const ptx::Instruction& instruction) {
 }  // namespace
 
 void decode(Program& program) {
-  for (const ptx::Function& function : program.module.functions)
+  for (const ptx::Function& function : program.module.functions) {
     program.grid_barrier =
         program.grid_barrier || std::ranges::any_of(function.body, ptx::reads_grid_barrier);
-  for (const ptx::Function& function : program.module.functions)
+  }
+  for (const ptx::Function& function : program.module.functions) {
     program.reserved_shared =
         program.reserved_shared || std::ranges::any_of(function.body, reads_reserved_shared);
-  for (const ptx::Function& function : program.module.functions)
+  }
+  for (const ptx::Function& function : program.module.functions) {
     program.reads_clock = program.reads_clock || std::ranges::any_of(function.body, reads_clock);
-  for (const ptx::Function& function : program.module.functions)
+  }
+  for (const ptx::Function& function : program.module.functions) {
     program.may_spin = program.may_spin || std::ranges::any_of(function.body, waits_for_threads);
+  }
   for (Code& code : program.functions) Decoder(program, code).run();
 }
 

@@ -89,11 +89,12 @@ Result<const InstructionSet*> choose() {
     return error(ErrorCode::Internal, "environment {}: '{}' is none of {}", kInstructionSetVariable,
                  wanted, names);
   }
-  if (!found->available())
+  if (!found->available()) {
     return error(ErrorCode::Internal,
                  "environment {}: '{}' needs {}, which this processor does not have; unset it or "
                  "set it to {}",
                  kInstructionSetVariable, wanted, found->needs, best().name);
+  }
   return &*found;
 }
 

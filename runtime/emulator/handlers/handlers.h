@@ -14,14 +14,14 @@
 
 namespace gpuemu::emulator {
 
-/// How an operand lies in the frame.
-enum class Slot : uint8_t { None, Pred, Narrow, Wide };
+/// The kind of a register in the frame.
+enum class RegisterClass : uint8_t { None, Pred, Narrow, Wide };
 
 struct Row {
   Handler run = nullptr;
-  Handler rounded = nullptr;  ///< Obeys Ins::imm as rounding mode; nullptr: it has no rounding.
-  Slot dst = Slot::None;
-  std::array<Slot, 4> src = {};
+  Handler rounded = nullptr;  ///< Obeys Step::imm as rounding mode; nullptr: it has no rounding.
+  RegisterClass dst = RegisterClass::None;
+  std::array<RegisterClass, 4> src = {};
   uint8_t sources = 0;
 };
 
@@ -30,7 +30,7 @@ using Table = std::unordered_map<std::string, Row>;
 /// Rounding modes as MXCSR has them.
 enum class Rounding : uint8_t { Nearest = 0, Down = 1, Up = 2, Zero = 3 };
 
-/// For which the units were compiled.
+/// The instruction set of the host that the units were compiled for.
 struct InstructionSet {
   std::string_view name;  ///< As the environment has it.
   const char* title;
@@ -38,11 +38,11 @@ struct InstructionSet {
   bool (*available)();  ///< On this processor.
   const Table& (*table)();
 };
-/// The best last.
+/// Ordered from the slowest to the fastest.
 std::span<const InstructionSet> instruction_sets();
 
-/// Of the best instruction set that this processor has, or of the one that the environment names;
-/// built at the first call. Any thread.
+/// The table for the best instruction set of this processor, or for the one that the environment
+/// names; built at the first call. Thread-safe.
 const Table& handlers();
 /// "AVX-512", "AVX2" or "portable".
 const char* handlers_name();

@@ -10,8 +10,9 @@ namespace {
 bool is_type(std::string_view word) {
   if (word == "pred" || word == "tf32") return true;
   if (word.starts_with("bf")) word.remove_prefix(1);
-  if (word.size() < 2 || std::string_view("busfe").find(word[0]) == std::string_view::npos)
+  if (word.size() < 2 || std::string_view("busfe").find(word[0]) == std::string_view::npos) {
     return false;
+  }
   const auto digit = [](char c) { return c >= '0' && c <= '9'; };
   const bool small_float = word[0] == 'e' || word.starts_with("ue");
   return std::ranges::all_of(word.substr(1),
@@ -35,8 +36,9 @@ std::string canonical_key(std::string_view key) {
     at = end;
   }
   std::ranges::sort(modifiers);
-  for (const auto* words : {&modifiers, &types})
+  for (const auto* words : {&modifiers, &types}) {
     for (const std::string_view word : *words) out.append(".").append(word);
+  }
   return out;
 }
 

@@ -1,4 +1,4 @@
-// The spelling under which the table has an instruction, whatever the order of its modifiers.
+// The key of an instruction in the table, independent of the order of its modifiers.
 #pragma once
 
 #include <string>

@@ -46,19 +46,20 @@ class OneWarp {
   uint32_t in[kLanes], second[kLanes], out[kLanes];
 
   OneWarp() {
-    warp_.regs = reinterpret_cast<std::byte*>(this);
-    ins_.src[0] = static_cast<uint32_t>(reinterpret_cast<std::byte*>(in) - warp_.regs);
-    ins_.src[1] = static_cast<uint32_t>(reinterpret_cast<std::byte*>(second) - warp_.regs);
-    ins_.dst = static_cast<uint32_t>(reinterpret_cast<std::byte*>(out) - warp_.regs);
+    warp_.registers.data = reinterpret_cast<std::byte*>(this);
+    ins_.src[0] = static_cast<uint32_t>(reinterpret_cast<std::byte*>(in) - warp_.registers.data);
+    ins_.src[1] =
+        static_cast<uint32_t>(reinterpret_cast<std::byte*>(second) - warp_.registers.data);
+    ins_.dst = static_cast<uint32_t>(reinterpret_cast<std::byte*>(out) - warp_.registers.data);
   }
   void run(Handler handler, uint32_t mask = kNone) {
-    warp_.mask = mask;
+    warp_.masks.running = mask;
     handler(warp_, ins_);
   }
 
  private:
   Warp warp_;
-  Ins ins_;
+  Step ins_;
 };
 
 /// The instruction sets that this processor has.

@@ -4,13 +4,13 @@
 namespace gpuemu::emulator {
 namespace {
 using Xbyak::Zmm;
-using Looked = Emitter::Looked;
+using CheckedBounds = Emitter::CheckedBounds;
 
 /// Moves one element of every lane between `values` and memory whose lanes were looked at.
 class Mover {
  public:
-  Mover(Emitter& e, const Ins& ins, const Access& access, const Looked& looked)
-      : e_(e), ins_(ins), access_(access), looked_(looked), offset_(static_cast<int>(ins.imm)) {}
+  Mover(Emitter& e, const Step& ins, const Access& access, const CheckedBounds& bounds)
+      : e_(e), ins_(ins), access_(access), looked_(bounds), offset_(static_cast<int>(ins.imm)) {}
 
   /// Lanes side by side; on to `others` where they are not.
   void row(const Vectors& values, const Xbyak::Label& others, Xbyak::Label* out) {
@@ -26,10 +26,11 @@ class Mover {
       if (upper && i == values.count / 2) second_half();
       const uint32_t skip = upper && access_.is_shared ? i - values.count / 2 : i;
       const Xbyak::Address at = e_.ptr[e_.rax + offset_ + static_cast<int>(skip * kVectorBytes)];
-      if (access_.is_store)
+      if (access_.is_store) {
         e_.vmovdqu64(at, values.at[i]);
-      else
+      } else {
         e_.vmovdqu64(values.at[i], at);
+      }
     }
     if (access_.is_store) mark_row(e_, access_, looked_, offset_);
   }
@@ -48,11 +49,11 @@ class Mover {
       e_.jmp(done, Xbyak::CodeGenerator::T_NEAR);
       e_.L(anywhere);
     }
-    if (out != nullptr && (access_.is_store || access_.is_shared))
+    if (out != nullptr && (access_.is_store || access_.is_shared)) {
       e_.jmp(*out, Xbyak::CodeGenerator::T_NEAR);
-    else if (access_.is_shared)
+    } else if (access_.is_shared) {
       anywhere_in_shared(values, base);
-    else {
+    } else {
       if (!access_.is_store) halves(values, done);
       anywhere_in_global(values, base);
     }
@@ -70,10 +71,11 @@ class Mover {
     first_half();
     for (uint32_t i = 0; i < values.count; ++i) {
       if (i == values.count / 2) second_half();
-      if (access_.element == sizeof(uint32_t))
+      if (access_.element == sizeof(uint32_t)) {
         e_.vpbroadcastd(values.at[i], e_.ptr[e_.rax + offset_]);
-      else
+      } else {
         e_.vpbroadcastq(values.at[i], e_.ptr[e_.rax + offset_]);
+      }
     }
   }
 
@@ -100,18 +102,20 @@ class Mover {
       all_lanes();
       if (access_.element == sizeof(uint32_t)) {
         const Xbyak::Address at = e_.ptr[e_.shared + base.at[i] + offset_];
-        if (access_.is_store)
+        if (access_.is_store) {
           e_.vpscatterdd(at | e_.k7, values.at[i]);
-        else
+        } else {
           e_.vpgatherdd(values.at[i] | e_.k7, at);
+        }
         continue;
       }
       e_.vextracti64x4(part, base.at[i / 2], static_cast<uint8_t>(i % 2));
       const Xbyak::Address at = e_.ptr[e_.shared + part + offset_];
-      if (access_.is_store)
+      if (access_.is_store) {
         e_.vpscatterdq(at | e_.k7, values.at[i]);
-      else
+      } else {
         e_.vpgatherdq(values.at[i] | e_.k7, at);
+      }
     }
   }
 
@@ -122,10 +126,11 @@ class Mover {
       const Xbyak::Address at = e_.ptr[e_.rax + base.at[i]];
       all_lanes();
       if (access_.element == sizeof(uint64_t)) {
-        if (access_.is_store)
+        if (access_.is_store) {
           e_.vpscatterqq(at | e_.k7, values.at[i]);
-        else
+        } else {
           e_.vpgatherqq(values.at[i] | e_.k7, at);
+        }
         continue;
       }
       const Zmm& words = values.at[i / 2];
@@ -141,18 +146,18 @@ class Mover {
   }
 
   Emitter& e_;
-  const Ins& ins_;
+  const Step& ins_;
   const Access& access_;
-  const Looked& looked_;
+  const CheckedBounds& looked_;
   const int offset_;
 };
 
-/// The same for elements of 8 and 16 bits, which registers hold in words. Those that lie anywhere
-/// are left to the handlers.
+/// Moves elements of 8 and 16 bits, which registers hold in words. Scattered ones are left to the
+/// handlers.
 class SmallMover {
  public:
-  SmallMover(Emitter& e, const Access& access, const Looked& looked, int offset)
-      : e_(e), access_(access), looked_(looked), offset_(offset) {}
+  SmallMover(Emitter& e, const Access& access, const CheckedBounds& bounds, int offset)
+      : e_(e), access_(access), looked_(bounds), offset_(offset) {}
 
   void row(const Vectors& values, const Xbyak::Label& others) {
     e_.cmp(on_stack(e_, looked_, kShapeAt), static_cast<int>(kRow));
@@ -172,10 +177,11 @@ class SmallMover {
       load_place(i);
       const Xbyak::Address from =
           access_.element == 1 ? e_.byte[e_.rax + offset_] : e_.word[e_.rax + offset_];
-      if (access_.is_signed)
+      if (access_.is_signed) {
         e_.movsx(e_.eax, from);
-      else
+      } else {
         e_.movzx(e_.eax, from);
+      }
       e_.vpbroadcastd(values.at[i], e_.eax);
     }
   }
@@ -197,22 +203,24 @@ class SmallMover {
 
   Emitter& e_;
   const Access& access_;
-  const Looked& looked_;
+  const CheckedBounds& looked_;
   const int offset_;
 };
 
 Emit of_one(const Access& how) {
-  return [how](Emitter& e, const Ins& ins) {
+  return [how](Emitter& e, const Step& ins) {
     const uint32_t at = e.code().lists[ins.list];
     // A handler that runs after all finds the address in its register.
     const bool own_address = how.is_shared && at == ins.src[0];
     if (!is_usual(ins, how) || at == kNone || own_address) return e.call(ins, true);
-    const Slot slot = how.element == sizeof(uint64_t) ? Slot::Wide : Slot::Narrow;
-    const Vectors base = e.read(ins.src[0], how.is_shared ? Slot::Narrow : Slot::Wide);
+    const RegisterClass slot =
+        how.element == sizeof(uint64_t) ? RegisterClass::Wide : RegisterClass::Narrow;
+    const Vectors base =
+        e.read(ins.src[0], how.is_shared ? RegisterClass::Narrow : RegisterClass::Wide);
     Vectors values;
     if (how.is_store) values = e.read(at, slot);
-    const Looked* looked = look(e, ins, how, base);
-    if (looked == nullptr) return e.call(ins, true);
+    const CheckedBounds* bounds = check_bounds(e, ins, how, base);
+    if (bounds == nullptr) return e.call(ins, true);
     const bool small = how.element < sizeof(uint32_t);
     const bool checked = how.init || how.race;
     auto elsewhere = std::make_shared<Xbyak::Label>(), done = std::make_shared<Xbyak::Label>();
@@ -220,17 +228,19 @@ Emit of_one(const Access& how) {
     if (!how.is_store) values = e.write(at, slot);
     if (!small && checked && how.is_shared) out = &e.by_handler(done);
     const auto offset = static_cast<int>(ins.imm);
-    if (small)
-      SmallMover(e, how, *looked, offset).row(values, *elsewhere);
-    else
-      Mover(e, ins, how, *looked).row(values, *elsewhere, out);
+    if (small) {
+      SmallMover(e, how, *bounds, offset).row(values, *elsewhere);
+    } else {
+      Mover(e, ins, how, *bounds).row(values, *elsewhere, out);
+    }
     e.L(*done);
-    e.aside([=, &e, &ins, found = *looked] {
+    e.aside([=, &e, &ins, found = *bounds] {
       e.L(*elsewhere);
-      if (small)
+      if (small) {
         SmallMover(e, how, found, offset).others(values, *out);
-      else
+      } else {
         Mover(e, ins, how, found).others(values, base, out);
+      }
       e.jmp(*done, Xbyak::CodeGenerator::T_NEAR);
     });
   };
@@ -238,7 +248,7 @@ Emit of_one(const Access& how) {
 
 /// Vectors of several elements have a code of their own.
 Emit access(const Access& how) {
-  return [one = of_one(how), several = of_several(how)](Emitter& e, const Ins& ins) {
+  return [one = of_one(how), several = of_several(how)](Emitter& e, const Step& ins) {
     return ins.count == 1 ? one(e, ins) : several(e, ins);
   };
 }
@@ -256,8 +266,9 @@ void add_accesses(Operations& all, Accesses accesses) {
       how.is_shared = false;
       how.init = init;
       how.race = false;
-      for (const char* space : {"global.", "generic."})
+      for (const char* space : {"global.", "generic."}) {
         if (global && !(small && init && is_store)) all.add(family + space + type, access(how));
+      }
       how.is_shared = true;
       how.race = races;
       if (!(small && (init || races))) all.add(family + "shared." + type, access(how));

@@ -9,13 +9,13 @@ using Xbyak::CodeGenerator;
 using Compare = void (CodeGenerator::*)(const Xbyak::Opmask&, const Xbyak::Xmm&,
                                         const Xbyak::Operand&, uint8_t);
 
-Emit compare(Slot slot, Compare instruction, uint8_t relation, Nan nan = Nan::Exact) {
-  return [=](Emitter& e, const Ins& ins) {
+Emit compare(RegisterClass slot, Compare instruction, uint8_t relation, Nan nan = Nan::Exact) {
+  return [=](Emitter& e, const Step& ins) {
     const Vectors a = e.read(ins.src[0], slot, nan), b = e.read(ins.src[1], slot, nan);
     const Masks out = e.write_masks(ins.dst);
     for (uint32_t half = 0; half < 2; ++half) {
       const Xbyak::Opmask& to = out.at[half];
-      if (slot == Slot::Narrow) {
+      if (slot == RegisterClass::Narrow) {
         (e.*instruction)(to, a.at[half], b.at[half], relation);
         continue;
       }
@@ -27,14 +27,14 @@ Emit compare(Slot slot, Compare instruction, uint8_t relation, Nan nan = Nan::Ex
   };
 }
 
-Emit select(Slot slot) {
-  return [=](Emitter& e, const Ins& ins) {
+Emit select(RegisterClass slot) {
+  return [=](Emitter& e, const Step& ins) {
     const Vectors a = e.read(ins.src[0], slot), b = e.read(ins.src[1], slot);
     const Masks chosen = e.read_masks(ins.src[2]);
     const Vectors out = e.write(ins.dst, slot);
     constexpr uint8_t kUpperLanes = 8;
     for (uint32_t i = 0; i < out.count; ++i) {
-      if (slot == Slot::Narrow) {
+      if (slot == RegisterClass::Narrow) {
         e.vpblendmd(out.at[i] | chosen.at[i], b.at[i], a.at[i]);
         continue;
       }
@@ -47,11 +47,12 @@ Emit select(Slot slot) {
 using MaskTernary = void (CodeGenerator::*)(const Xbyak::Opmask&, const Xbyak::Opmask&,
                                             const Xbyak::Opmask&);
 Emit combine(MaskTernary instruction) {
-  return [=](Emitter& e, const Ins& ins) {
+  return [=](Emitter& e, const Step& ins) {
     const Masks a = e.read_masks(ins.src[0]), b = e.read_masks(ins.src[1]);
     const Masks out = e.write_masks(ins.dst);
-    for (uint32_t half = 0; half < 2; ++half)
+    for (uint32_t half = 0; half < 2; ++half) {
       (e.*instruction)(out.at[half], a.at[half], b.at[half]);
+    }
   };
 }
 
@@ -59,11 +60,11 @@ void add_predicates(Operations& all) {
   all.add("and.pred", combine(&CodeGenerator::kandw));
   all.add("or.pred", combine(&CodeGenerator::korw));
   all.add("xor.pred", combine(&CodeGenerator::kxorw));
-  all.add("not.pred", [](Emitter& e, const Ins& ins) {
+  all.add("not.pred", [](Emitter& e, const Step& ins) {
     const Masks a = e.read_masks(ins.src[0]), out = e.write_masks(ins.dst);
     for (uint32_t half = 0; half < 2; ++half) e.knotw(out.at[half], a.at[half]);
   });
-  all.add("mov.pred", [](Emitter& e, const Ins& ins) {
+  all.add("mov.pred", [](Emitter& e, const Step& ins) {
     const Masks a = e.read_masks(ins.src[0]), out = e.write_masks(ins.dst);
     for (uint32_t half = 0; half < 2; ++half) e.kmovw(out.at[half], a.at[half]);
   });
@@ -85,18 +86,19 @@ constexpr Relation kFloats[] = {{"eq", 0x00},  {"ne", 0x0c},  {"lt", 0x11},  {"l
 void add_comparisons(Operations& all) {
   for (const auto& [name, relation] : kIntegers) {
     const std::string family = std::string("setp.") + name + ".";
-    all.add(family + "s32", compare(Slot::Narrow, &CodeGenerator::vpcmpd, relation));
-    all.add(family + "u32", compare(Slot::Narrow, &CodeGenerator::vpcmpud, relation));
-    all.add(family + "s64", compare(Slot::Wide, &CodeGenerator::vpcmpq, relation));
-    all.add(family + "u64", compare(Slot::Wide, &CodeGenerator::vpcmpuq, relation));
+    all.add(family + "s32", compare(RegisterClass::Narrow, &CodeGenerator::vpcmpd, relation));
+    all.add(family + "u32", compare(RegisterClass::Narrow, &CodeGenerator::vpcmpud, relation));
+    all.add(family + "s64", compare(RegisterClass::Wide, &CodeGenerator::vpcmpq, relation));
+    all.add(family + "u64", compare(RegisterClass::Wide, &CodeGenerator::vpcmpuq, relation));
   }
   for (const auto& [name, relation] : kFloats) {
     const std::string family = std::string("setp.") + name + ".";
-    all.add(family + "f32", compare(Slot::Narrow, &CodeGenerator::vcmpps, relation, Nan::Any));
-    all.add(family + "f64", compare(Slot::Wide, &CodeGenerator::vcmppd, relation));
+    all.add(family + "f32",
+            compare(RegisterClass::Narrow, &CodeGenerator::vcmpps, relation, Nan::Any));
+    all.add(family + "f64", compare(RegisterClass::Wide, &CodeGenerator::vcmppd, relation));
   }
-  all.add("selp.b32", select(Slot::Narrow));
-  all.add("selp.b64", select(Slot::Wide));
+  all.add("selp.b32", select(RegisterClass::Narrow));
+  all.add("selp.b64", select(RegisterClass::Wide));
   add_predicates(all);
 }
 

@@ -41,39 +41,41 @@ const std::unordered_map<Handler, KnownHandler>& table_handlers() {
   return kAll;
 }
 
-bool may_end(const Ins& ins) {
+bool may_end(const Step& ins) {
   const auto found = table_handlers().find(ins.run);
   return found == table_handlers().end() || found->second.accesses;
 }
 
 /// Where branches lead to.
 std::vector<bool> targets_of(const Code& code) {
-  std::vector<bool> targets(code.ins.size() + 1, false);
-  for (const Ins& ins : code.ins)
+  std::vector<bool> targets(code.steps.size() + 1, false);
+  for (const Step& ins : code.steps) {
     if (ins.jumps) targets[ins.aux] = true;
+  }
   return targets;
 }
 
-/// A piece goes on behind its first stretch, or shuffle, as long as there are shuffles of the whole
-/// warp.
+/// A piece goes on behind its first straight-line run, or shuffle, as long as there are shuffles of
+/// the whole warp.
 void extend(Piece& piece, const Code& code, const std::vector<bool>& targets) {
-  const auto goes_on = [&](uint32_t step) { return step < code.ins.size() && !targets[step]; };
-  while (goes_on(piece.steps.end) && is_whole_shuffle(code, code.ins[piece.steps.end])) {
-    piece.counted += code.ins[piece.steps.end++].counted;
+  const auto goes_on = [&](uint32_t step) { return step < code.steps.size() && !targets[step]; };
+  while (goes_on(piece.steps.end) && is_whole_shuffle(code, code.steps[piece.steps.end])) {
+    piece.counted += code.steps[piece.steps.end++].counted;
     if (!goes_on(piece.steps.end)) return;
-    const Ins& behind = code.ins[piece.steps.end];
-    piece.counted += behind.stretch_counted;
-    piece.steps.end += behind.stretch;
+    const Step& behind = code.steps[piece.steps.end];
+    piece.counted += behind.straight_line_instructions;
+    piece.steps.end += behind.straight_line;
   }
 }
 
-/// Branches lead to beginnings of pieces only: stretches end where others jump to.
+/// Branches lead to beginnings of pieces only: straight-line runs end where others jump to.
 std::vector<Piece> pieces_of(const Code& code, Accesses accesses) {
   const std::vector<bool> targets = targets_of(code);
   std::vector<Piece> all;
-  for (uint32_t step = 0; step < code.ins.size(); ++step) {
-    const Ins& ins = code.ins[step];
-    Piece piece{.steps = {step, step + ins.stretch}, .counted = ins.stretch_counted};
+  for (uint32_t step = 0; step < code.steps.size(); ++step) {
+    const Step& ins = code.steps[step];
+    Piece piece{.steps = {step, step + ins.straight_line},
+                .counted = ins.straight_line_instructions};
     if (is_whole_shuffle(code, ins)) {
       piece.counted = ins.counted;
       piece.steps.end = step + 1;
@@ -87,7 +89,7 @@ std::vector<Piece> pieces_of(const Code& code, Accesses accesses) {
       piece.guarded = true;
       piece.counted = ins.counted;
       piece.steps.end = step + 1;
-    } else if (piece.steps.end < code.ins.size() && code.ins[piece.steps.end].jumps) {
+    } else if (piece.steps.end < code.steps.size() && code.steps[piece.steps.end].jumps) {
       piece.jump = piece.steps.end;
     }
     all.push_back(piece);
@@ -133,7 +135,7 @@ class PieceWriter {
 
   /// Behind it all lanes obey the guard. Where none does the code goes on at `otherwise`.
   void split_by_guard(uint32_t step, uint32_t otherwise) {
-    const Ins& ins = e_.code().ins[step];
+    const Step& ins = e_.code().steps[step];
     if (ins.guard == kTrueOffset && ins.guard_xor == 0) return;
     auto all = std::make_shared<Xbyak::Label>();
     e_.mov(e_.eax, e_.dword[e_.registers + static_cast<int>(ins.guard)]);
@@ -157,19 +159,20 @@ class PieceWriter {
     e_.mov(of_progress(kRemaining), e_.rax);
     count(piece.counted);
     for (uint32_t step = begin; step < end; ++step) {
-      const Ins& ins = e_.code().ins[step];
+      const Step& ins = e_.code().steps[step];
       e_.begin_step(step);
-      if (const Emit* emit = known_.find(ins.run); emit != nullptr)
+      if (const Emit* emit = known_.find(ins.run); emit != nullptr) {
         (*emit)(e_, ins);
-      else if (ins.run != steps::nothing)
+      } else if (ins.run != steps::nothing) {
         e_.call(ins, may_end(ins));
+      }
       e_.end_step();
     }
     e_.end_steps();
   }
 
   void write_jump(uint32_t step) {
-    const Ins& ins = e_.code().ins[step];
+    const Step& ins = e_.code().steps[step];
     look_at_slice(step);
     split_by_guard(step, step + 1);
     e_.dec(of_progress(kRemaining));
@@ -183,8 +186,9 @@ class PieceWriter {
 
 bool worth_entering(const Piece& piece, const Code& code, const Operations& known) {
   uint32_t compiled = piece.jump == kNone ? 0 : 1;
-  for (uint32_t step = piece.steps.begin; step < piece.steps.end; ++step)
-    if (known.find(code.ins[step].run) != nullptr) ++compiled;
+  for (uint32_t step = piece.steps.begin; step < piece.steps.end; ++step) {
+    if (known.find(code.steps[step].run) != nullptr) ++compiled;
+  }
   return compiled >= kStepsWorthEntering;
 }
 }  // namespace
@@ -196,23 +200,27 @@ void compile_code(Code& code, Accesses accesses) {
   compiled.tried = true;
   const Operations& known = operations(accesses);
   const std::vector<Piece> pieces = pieces_of(code, accesses);
-  if (code.ins.size() > kStepsMax) return;
+  if (code.steps.size() > kStepsMax) return;
   try {
-    auto emitter = std::make_shared<Emitter>(code, code.ins.size() * kBytesPerStep + kBytesBeside);
+    auto emitter =
+        std::make_shared<Emitter>(code, code.steps.size() * kBytesPerStep + kBytesBeside);
     for (const Piece& piece : pieces) emitter->piece(piece.steps.begin);
     for (const Piece& piece : pieces) PieceWriter(*emitter, known).write(piece);
     std::vector<std::pair<uint32_t, size_t>> entries;
-    for (const Piece& piece : pieces)
-      if (worth_entering(piece, code, known))
+    for (const Piece& piece : pieces) {
+      if (worth_entering(piece, code, known)) {
         entries.emplace_back(piece.steps.begin, emitter->entry(piece.steps.begin));
+      }
+    }
     emitter->finish();
     GPUEMU_CHECK(!emitter->hasUndefinedLabel());
     emitter->setProtectModeRE();
     if (entries.empty()) return;
-    compiled.at.assign(code.ins.size(), nullptr);
-    for (const auto& [step, at] : entries)
+    compiled.at.assign(code.steps.size(), nullptr);
+    for (const auto& [step, at] : entries) {
       compiled.at[step] =
-          reinterpret_cast<CompiledSteps>(reinterpret_cast<uintptr_t>(emitter->getCode()) + at);
+          reinterpret_cast<JitFunction>(reinterpret_cast<uintptr_t>(emitter->getCode()) + at);
+    }
     compiled.memory = std::move(emitter);
   } catch (const Xbyak::Error&) {
     // No memory that may be executed, or none at all: the handlers do the same.

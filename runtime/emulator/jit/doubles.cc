@@ -17,34 +17,39 @@ void prefer_nan(Emitter& e, const Zmm& out, const Zmm& operand) {
   e.vporq(out | e.k7, operand, e.splat64(kQuiet));
 }
 
-/// Of two NaNs the second one stays: the processor keeps its first operand.
+/// Swaps the operands: the GPU keeps the second of two NaNs, the processor the first.
 Emit swapped(Arithmetic instruction) {
-  return [=](Emitter& e, const Ins& ins) {
-    const Vectors a = e.read(ins.src[0], Slot::Wide), b = e.read(ins.src[1], Slot::Wide),
-                  out = e.write(ins.dst, Slot::Wide);
+  return [=](Emitter& e, const Step& ins) {
+    const Vectors a = e.read(ins.src[0], RegisterClass::Wide),
+                  b = e.read(ins.src[1], RegisterClass::Wide),
+                  out = e.write(ins.dst, RegisterClass::Wide);
     for (uint32_t i = 0; i < out.count; ++i) (e.*instruction)(out.at[i], b.at[i], a.at[i]);
   };
 }
 
-void subtract(Emitter& e, const Ins& ins) {
-  const Vectors a = e.read(ins.src[0], Slot::Wide), b = e.read(ins.src[1], Slot::Wide),
-                out = e.write(ins.dst, Slot::Wide);
+void subtract(Emitter& e, const Step& ins) {
+  const Vectors a = e.read(ins.src[0], RegisterClass::Wide),
+                b = e.read(ins.src[1], RegisterClass::Wide),
+                out = e.write(ins.dst, RegisterClass::Wide);
   for (uint32_t i = 0; i < out.count; ++i) {
     e.vsubpd(out.at[i], a.at[i], b.at[i]);
     prefer_nan(e, out.at[i], b.at[i]);
   }
 }
 
-void divide(Emitter& e, const Ins& ins) {
-  const Vectors a = e.read(ins.src[0], Slot::Wide), b = e.read(ins.src[1], Slot::Wide),
-                out = e.write(ins.dst, Slot::Wide);
+void divide(Emitter& e, const Step& ins) {
+  const Vectors a = e.read(ins.src[0], RegisterClass::Wide),
+                b = e.read(ins.src[1], RegisterClass::Wide),
+                out = e.write(ins.dst, RegisterClass::Wide);
   for (uint32_t i = 0; i < out.count; ++i) e.vdivpd(out.at[i], a.at[i], b.at[i]);
 }
 
 /// The second operand's NaN goes first, then the third's.
-void fused(Emitter& e, const Ins& ins) {
-  const Vectors a = e.read(ins.src[0], Slot::Wide), b = e.read(ins.src[1], Slot::Wide),
-                c = e.read(ins.src[2], Slot::Wide), out = e.write(ins.dst, Slot::Wide);
+void fused(Emitter& e, const Step& ins) {
+  const Vectors a = e.read(ins.src[0], RegisterClass::Wide),
+                b = e.read(ins.src[1], RegisterClass::Wide),
+                c = e.read(ins.src[2], RegisterClass::Wide),
+                out = e.write(ins.dst, RegisterClass::Wide);
   for (uint32_t i = 0; i < out.count; ++i) {
     e.vmovapd(out.at[i], a.at[i]);
     e.vfmadd213pd(out.at[i], b.at[i], c.at[i]);
@@ -55,8 +60,9 @@ void fused(Emitter& e, const Ins& ins) {
 
 /// A NaN keeps its sign.
 Emit with_bits(Ternary instruction, uint64_t bits) {
-  return [=](Emitter& e, const Ins& ins) {
-    const Vectors a = e.read(ins.src[0], Slot::Wide), out = e.write(ins.dst, Slot::Wide);
+  return [=](Emitter& e, const Step& ins) {
+    const Vectors a = e.read(ins.src[0], RegisterClass::Wide),
+                  out = e.write(ins.dst, RegisterClass::Wide);
     for (uint32_t i = 0; i < out.count; ++i) {
       (e.*instruction)(out.at[i], a.at[i], e.splat64(bits));
       prefer_nan(e, out.at[i], a.at[i]);
@@ -67,8 +73,9 @@ Emit with_bits(Ternary instruction, uint64_t bits) {
 /// From the half of a vector of 32-bit values.
 using Widening = void (CodeGenerator::*)(const Xbyak::Xmm&, const Xbyak::Operand&);
 Emit widened(Widening instruction) {
-  return [=](Emitter& e, const Ins& ins) {
-    const Vectors a = e.read(ins.src[0], Slot::Narrow), out = e.write(ins.dst, Slot::Wide);
+  return [=](Emitter& e, const Step& ins) {
+    const Vectors a = e.read(ins.src[0], RegisterClass::Narrow),
+                  out = e.write(ins.dst, RegisterClass::Wide);
     const Xbyak::Ymm half(e.scratch(0).getIdx());
     for (uint32_t i = 0; i < out.count; ++i) {
       e.vextracti64x4(half, a.at[i / 2], static_cast<uint8_t>(i % 2));

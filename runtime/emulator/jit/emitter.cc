@@ -12,23 +12,23 @@ constexpr uint32_t kCanonicalNan = 0x7fffffff;
 constexpr uint32_t kSavedWords = 6;
 static_assert((kSavedWords + 1) * sizeof(uint64_t) % 16 == 8 && Emitter::kStackBytes % 16 == 8);
 
-/// Runs a handler; true when the warp is to stop: what runs it has to look at it first.
-bool run_handler(Warp& warp, const Ins& ins) {
+/// Runs a handler; returns true if the warp has to stop so that its caller can check it.
+bool run_handler(Warp& warp, const Step& ins) {
   ins.run(warp, ins);
   return warp.remaining == 0;
 }
 }  // namespace
 
 Emitter::Emitter(const Code& code, size_t bytes)
-    : CodeGenerator(bytes, Xbyak::DontSetProtectRWE), code_(code), lifetimes_(code) {}
+    : CodeGenerator(bytes, Xbyak::DontSetProtectRWE), code_(code), liveness_(code) {}
 
-void Emitter::begin(StepRange stretch) {
-  stretch_ = stretch;
-  step_ = stretch.begin;
+void Emitter::begin(StepRange straight_line) {
+  straight_line_ = straight_line;
+  step_ = straight_line.begin;
   state_ = {};
   exits_.clear();
   asides_.clear();
-  looked.clear();
+  bounds.clear();
 }
 
 void Emitter::begin_step(uint32_t step) { step_ = step; }
@@ -44,7 +44,7 @@ void Emitter::end_step() {
   }
 }
 
-void Emitter::end_steps() { store_live(state_, stretch_.end); }
+void Emitter::end_steps() { store_live(state_, straight_line_.end); }
 
 void Emitter::go_on(uint32_t next, uint32_t last) {
   const auto found = pieces_.find(next);
@@ -58,14 +58,15 @@ Xbyak::Label& Emitter::out_at(uint32_t next, uint32_t last) {
   return at;
 }
 
-void Emitter::leave(uint32_t next, uint32_t last, const Ins* by_handlers) {
+void Emitter::leave(uint32_t next, uint32_t last, const Step* by_handlers) {
   mov(dword[progress + static_cast<int>(offsetof(WarpProgress, pc))], next);
-  mov(rax, reinterpret_cast<uint64_t>(&code_.ins[last]));
-  mov(ptr[progress + static_cast<int>(offsetof(WarpProgress, ins))], rax);
-  if (by_handlers == nullptr)
+  mov(rax, reinterpret_cast<uint64_t>(&code_.steps[last]));
+  mov(ptr[progress + static_cast<int>(offsetof(WarpProgress, step))], rax);
+  if (by_handlers == nullptr) {
     xor_(eax, eax);
-  else
+  } else {
     mov(rax, reinterpret_cast<uint64_t>(by_handlers));
+  }
   jmp(out_, T_NEAR);
 }
 
@@ -75,7 +76,7 @@ void Emitter::end() {
   for (const auto& exit : exits_) {
     L(exit->label);
     store_live(exit->state, exit->step);
-    leave(stretch_.end, stretch_.end - 1, &code_.ins[exit->step]);
+    leave(straight_line_.end, straight_line_.end - 1, &code_.steps[exit->step]);
   }
   for (const Out& out : outs_) {
     L(*out.label);
@@ -87,23 +88,24 @@ void Emitter::end() {
 size_t Emitter::entry(uint32_t step) {
   align(16);
   const size_t at = getSize();
-  for (const Xbyak::Reg64& kept : {warp, progress, registers, cache, shared, shared_bytes})
+  for (const Xbyak::Reg64& kept : {warp, progress, registers, cache, shared, shared_bytes}) {
     push(kept);
+  }
   sub(rsp, kStackBytes);
   mov(warp, rdi);
-  mov(progress, ptr[rsi + static_cast<int>(offsetof(CompiledPlace, progress))]);
-  mov(registers, ptr[rsi + static_cast<int>(offsetof(CompiledPlace, registers))]);
-  mov(cache, ptr[rsi + static_cast<int>(offsetof(CompiledPlace, cache))]);
-  mov(shared, ptr[rsi + static_cast<int>(offsetof(CompiledPlace, shared))]);
-  mov(shared_bytes, ptr[rsi + static_cast<int>(offsetof(CompiledPlace, shared_bytes))]);
-  mov(rax, ptr[rsi + static_cast<int>(offsetof(CompiledPlace, shared_defined))]);
+  mov(progress, ptr[rsi + static_cast<int>(offsetof(JitFrame, progress))]);
+  mov(registers, ptr[rsi + static_cast<int>(offsetof(JitFrame, registers))]);
+  mov(cache, ptr[rsi + static_cast<int>(offsetof(JitFrame, cache))]);
+  mov(shared, ptr[rsi + static_cast<int>(offsetof(JitFrame, shared))]);
+  mov(shared_bytes, ptr[rsi + static_cast<int>(offsetof(JitFrame, shared_bytes))]);
+  mov(rax, ptr[rsi + static_cast<int>(offsetof(JitFrame, shared_defined))]);
   sub(rax, shared);
   mov(ptr[rsp + kDefinedAt], rax);
-  mov(rax, ptr[rsi + static_cast<int>(offsetof(CompiledPlace, races))]);
+  mov(rax, ptr[rsi + static_cast<int>(offsetof(JitFrame, races))]);
   mov(ptr[rsp + kRacesAt], rax);
-  mov(rax, ptr[rsi + static_cast<int>(offsetof(CompiledPlace, lane_event))]);
+  mov(rax, ptr[rsi + static_cast<int>(offsetof(JitFrame, lane_event))]);
   mov(ptr[rsp + kLaneEventAt], rax);
-  mov(eax, ptr[rsi + static_cast<int>(offsetof(CompiledPlace, warp_tag))]);
+  mov(eax, ptr[rsi + static_cast<int>(offsetof(JitFrame, warp_tag))]);
   mov(ptr[rsp + kWarpTagAt], rax);
   jmp(pieces_.at(step), T_NEAR);
   return at;
@@ -113,8 +115,9 @@ void Emitter::finish() {
   L(out_);
   vzeroupper();
   add(rsp, kStackBytes);
-  for (const Xbyak::Reg64& kept : {shared_bytes, shared, cache, registers, progress, warp})
+  for (const Xbyak::Reg64& kept : {shared_bytes, shared, cache, registers, progress, warp}) {
     pop(kept);
+  }
   ret();
   for (auto& [writes, label] : routines_) {
     align(16);
@@ -133,7 +136,7 @@ void Emitter::finish() {
 }
 
 bool Emitter::dead(uint32_t home, uint32_t step) const {
-  return lifetimes_.is_dead_after(home, step, stretch_);
+  return liveness_.is_dead_after(home, step, straight_line_);
 }
 
 Masks Emitter::masks_of(uint32_t index) const {
@@ -166,13 +169,15 @@ void Emitter::store(HeldMasks& held, uint32_t index) {
 void Emitter::store_live(State& state, uint32_t step) {
   for (uint32_t i = 0; i < kVectors; ++i) {
     Held& held = state.vectors[i];
-    if (held.home != kNone && held.dirty && (step == 0 || !dead(held.home, step - 1)))
+    if (held.home != kNone && held.dirty && (step == 0 || !dead(held.home, step - 1))) {
       store(held, i);
+    }
   }
   for (uint32_t i = 0; i < kMaskPairs; ++i) {
     HeldMasks& held = state.masks[i];
-    if (held.home != kNone && held.dirty && (step == 0 || !dead(held.home, step - 1)))
+    if (held.home != kNone && held.dirty && (step == 0 || !dead(held.home, step - 1))) {
       store(held, i);
+    }
   }
 }
 
@@ -182,7 +187,7 @@ uint32_t Emitter::choose(const Any& held) const {
   for (uint32_t i = 0; i < held.size(); ++i) {
     if (held[i].locked) continue;
     if (held[i].home == kNone) return i;
-    const uint32_t next = lifetimes_.next_mention(held[i].home, step_);
+    const uint32_t next = liveness_.next_mention(held[i].home, step_);
     if (best != kNone && next <= furthest) continue;
     best = i;
     furthest = next;
@@ -200,17 +205,18 @@ uint32_t Emitter::take_vector() {
 }
 
 uint32_t Emitter::load(uint32_t at, uint32_t home) {
-  for (uint32_t i = 0; i < kVectors; ++i)
+  for (uint32_t i = 0; i < kVectors; ++i) {
     if (state_.vectors[i].at == at) return i;
+  }
   const uint32_t index = take_vector();
   vmovdqa64(Xbyak::Zmm(static_cast<int>(index)), in_frame(at));
   state_.vectors[index] = {.at = at, .home = home};
   return index;
 }
 
-Vectors Emitter::read(uint32_t offset, Slot slot, Nan nan) {
+Vectors Emitter::read(uint32_t offset, RegisterClass slot, Nan nan) {
   Vectors vectors;
-  vectors.count = slot == Slot::Wide ? 4 : 2;
+  vectors.count = slot == RegisterClass::Wide ? 4 : 2;
   for (uint32_t i = 0; i < vectors.count; ++i) {
     const uint32_t index = load(offset + i * kVectorBytes, offset);
     state_.vectors[index].locked = true;
@@ -220,13 +226,14 @@ Vectors Emitter::read(uint32_t offset, Slot slot, Nan nan) {
   return vectors;
 }
 
-Vectors Emitter::write(uint32_t offset, Slot slot, Nan nan) {
+Vectors Emitter::write(uint32_t offset, RegisterClass slot, Nan nan) {
   Vectors vectors;
-  vectors.count = slot == Slot::Wide ? 4 : 2;
+  vectors.count = slot == RegisterClass::Wide ? 4 : 2;
   for (uint32_t i = 0; i < vectors.count; ++i) {
     const uint32_t at = offset + i * kVectorBytes;
-    for (Held& old : state_.vectors)
+    for (Held& old : state_.vectors) {
       if (old.at == at) old = {.locked = old.locked};
+    }
     const uint32_t index = take_vector();
     state_.vectors[index] = {.at = at,
                              .home = offset,
@@ -265,14 +272,15 @@ Masks Emitter::read_masks(uint32_t offset) {
 }
 
 Masks Emitter::write_masks(uint32_t offset) {
-  for (HeldMasks& old : state_.masks)
+  for (HeldMasks& old : state_.masks) {
     if (old.home == offset) old = {.locked = old.locked};
+  }
   const uint32_t index = take_masks();
   state_.masks[index] = {.home = offset, .dirty = true, .locked = true};
   return masks_of(index);
 }
 
-void Emitter::call(const Ins& ins, bool may_end) {
+void Emitter::call(const Step& ins, bool may_end) {
   store_live(state_, step_);
   state_ = {};
   if (may_end) return call_handler(step_);
@@ -284,20 +292,24 @@ void Emitter::call(const Ins& ins, bool may_end) {
 }
 
 void Emitter::load_all(const State& state) {
-  for (uint32_t i = 0; i < kVectors; ++i)
-    if (state.vectors[i].home != kNone)
+  for (uint32_t i = 0; i < kVectors; ++i) {
+    if (state.vectors[i].home != kNone) {
       vmovdqa64(Xbyak::Zmm(static_cast<int>(i)), in_frame(state.vectors[i].at));
-  for (uint32_t i = 0; i < kMaskPairs; ++i)
+    }
+  }
+  for (uint32_t i = 0; i < kMaskPairs; ++i) {
     if (state.masks[i].home != kNone) load_masks(masks_of(i), state.masks[i].home);
+  }
 }
 
 void Emitter::call_handler(uint32_t step) {
   mov(rdi, warp);
-  mov(rsi, reinterpret_cast<uint64_t>(&code_.ins[step]));
+  mov(rsi, reinterpret_cast<uint64_t>(&code_.steps[step]));
   vzeroupper();
   mov(rax, reinterpret_cast<uint64_t>(&run_handler));
   Xbyak::CodeGenerator::call(rax);
-  if (step + 1 == stretch_.end) return;  // The next piece looks whether the slice is over.
+  if (step + 1 == straight_line_.end)
+    return;  // The next piece checks whether the time slice is over.
   auto exit = std::make_unique<Exit>();
   exit->step = step + 1;
   test(al, al);

@@ -10,7 +10,7 @@ using steps::ShuffleKind;
 using Xbyak::Zmm;
 
 constexpr uint32_t kHalf = kLanes / 2, kLast = kLanes - 1;
-constexpr uint8_t kNotEqual = 4, kGreater = 6;  ///< Of vpcmpud.
+constexpr uint8_t kNotEqual = 4, kGreater = 6;  ///< Predicates of vpcmpud.
 
 std::array<uint32_t, kHalf> lanes_of(uint32_t half) {
   std::array<uint32_t, kHalf> lanes{};
@@ -51,7 +51,7 @@ void expect_all(Emitter& e, const Vectors& members, const Xbyak::Label& others) 
   e.jnz(others, Xbyak::CodeGenerator::T_NEAR);
 }
 
-void shuffle(Emitter& e, const Ins& ins) {
+void shuffle(Emitter& e, const Step& ins) {
   const auto kind = static_cast<ShuffleKind>(ins.flags);
   const bool may_miss = kind == ShuffleKind::Up || kind == ShuffleKind::Down;
   uint32_t all = 0;
@@ -59,9 +59,10 @@ void shuffle(Emitter& e, const Ins& ins) {
   // A handler that runs after all finds its operands in their registers.
   const bool own_operand = std::ranges::find(ins.src, ins.dst) != ins.src.end();
   if (!fixed && own_operand) return e.call(ins, true);
-  const Vectors values = e.read(ins.src[0], Slot::Narrow), named = e.read(ins.src[1], Slot::Narrow);
-  const Vectors members = fixed ? Vectors() : e.read(ins.src[3], Slot::Narrow);
-  const Vectors out = e.write(ins.dst, Slot::Narrow);
+  const Vectors values = e.read(ins.src[0], RegisterClass::Narrow),
+                named = e.read(ins.src[1], RegisterClass::Narrow);
+  const Vectors members = fixed ? Vectors() : e.read(ins.src[3], RegisterClass::Narrow);
+  const Vectors out = e.write(ins.dst, RegisterClass::Narrow);
   Masks valid;
   if (ins.aux != kNone) valid = e.write_masks(ins.aux);
   auto done = std::make_shared<Xbyak::Label>();
@@ -70,16 +71,17 @@ void shuffle(Emitter& e, const Ins& ins) {
     find_sources(e, kind, out.at[half], named.at[half], half);
     e.vpermi2d(out.at[half], values.at[0], values.at[1]);
     if (ins.aux == kNone) continue;
-    if (may_miss)
+    if (may_miss) {
       e.knotw(valid.at[half], e.k7);
-    else
+    } else {
       e.kxnorw(valid.at[half], valid.at[half], valid.at[half]);
+    }
   }
   e.L(*done);
 }
 }  // namespace
 
-bool is_whole_shuffle(const Code& code, const Ins& ins) {
+bool is_whole_shuffle(const Code& code, const Step& ins) {
   if (ins.run != steps::shuffle || ins.guard != kTrueOffset || ins.guard_xor != 0) return false;
   const bool up = static_cast<ShuffleKind>(ins.flags) == ShuffleKind::Up;
   uint32_t clamp = 0, members = kNone;
@@ -91,7 +93,7 @@ bool is_whole_shuffle(const Code& code, const Ins& ins) {
 void add_exchanges(Operations& all, Accesses accesses) {
   // The race detectors want to know that lanes have met.
   const bool races = (accesses & (kSharedRaces | kGlobalChecks)) != 0;
-  all.add_step(steps::shuffle, [races](Emitter& e, const Ins& ins) {
+  all.add_step(steps::shuffle, [races](Emitter& e, const Step& ins) {
     if (races) return e.call(ins, true);
     shuffle(e, ins);
   });

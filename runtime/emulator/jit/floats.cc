@@ -8,12 +8,12 @@ using Xbyak::CodeGenerator;
 using Xbyak::Zmm;
 
 constexpr uint32_t kOne = 0x3f800000, kSign = 0x80000000, kMagnitude = 0x7fffffff;
-constexpr uint8_t kMinimum = 4, kMaximum = 5;  ///< Of vrangeps: -0 is below +0.
+constexpr uint8_t kMinimum = 4, kMaximum = 5;  ///< Modes of vrangeps, for which -0 is below +0.
 
 /// Makes the instruction of 16 lanes just written, on registers alone, round as the step says. The
 /// fourth byte of EVEX then has the mode, as MXCSR has it, where the length of vectors stands else
 /// (Intel's manual, volume 2, 2.7.1). The assembler knows this of some instructions, not of fma.
-void round_as(Emitter& e, const Ins& ins) {
+void round_as(Emitter& e, const Step& ins) {
   constexpr size_t kBytes = 6, kFourth = 3;
   constexpr uint32_t kModeAt = 5, kModes = 3, kRounds = 0x10;
   const size_t at = e.getSize() - kBytes + kFourth;
@@ -33,10 +33,10 @@ void add_both(Operations& all, const std::string& key, const std::function<Emit(
 
 std::function<Emit(bool)> of_two(FloatTernary instruction) {
   return [=](bool rounds) {
-    return [=](Emitter& e, const Ins& ins) {
-      const Vectors a = e.read(ins.src[0], Slot::Narrow, Nan::Any),
-                    b = e.read(ins.src[1], Slot::Narrow, Nan::Any),
-                    out = e.write(ins.dst, Slot::Narrow, Nan::Any);
+    return [=](Emitter& e, const Step& ins) {
+      const Vectors a = e.read(ins.src[0], RegisterClass::Narrow, Nan::Any),
+                    b = e.read(ins.src[1], RegisterClass::Narrow, Nan::Any),
+                    out = e.write(ins.dst, RegisterClass::Narrow, Nan::Any);
       for (uint32_t i = 0; i < out.count; ++i) {
         (e.*instruction)(out.at[i], a.at[i], b.at[i]);
         if (rounds) round_as(e, ins);
@@ -46,11 +46,11 @@ std::function<Emit(bool)> of_two(FloatTernary instruction) {
 }
 
 Emit fused(bool rounds) {
-  return [=](Emitter& e, const Ins& ins) {
-    const Vectors a = e.read(ins.src[0], Slot::Narrow, Nan::Any),
-                  b = e.read(ins.src[1], Slot::Narrow, Nan::Any),
-                  c = e.read(ins.src[2], Slot::Narrow, Nan::Any),
-                  out = e.write(ins.dst, Slot::Narrow, Nan::Any);
+  return [=](Emitter& e, const Step& ins) {
+    const Vectors a = e.read(ins.src[0], RegisterClass::Narrow, Nan::Any),
+                  b = e.read(ins.src[1], RegisterClass::Narrow, Nan::Any),
+                  c = e.read(ins.src[2], RegisterClass::Narrow, Nan::Any),
+                  out = e.write(ins.dst, RegisterClass::Narrow, Nan::Any);
     for (uint32_t i = 0; i < out.count; ++i) {
       e.vmovaps(out.at[i], a.at[i]);
       e.vfmadd213ps(out.at[i], b.at[i], c.at[i]);
@@ -60,9 +60,9 @@ Emit fused(bool rounds) {
 }
 
 Emit root(bool rounds) {
-  return [=](Emitter& e, const Ins& ins) {
-    const Vectors a = e.read(ins.src[0], Slot::Narrow, Nan::Any),
-                  out = e.write(ins.dst, Slot::Narrow, Nan::Any);
+  return [=](Emitter& e, const Step& ins) {
+    const Vectors a = e.read(ins.src[0], RegisterClass::Narrow, Nan::Any),
+                  out = e.write(ins.dst, RegisterClass::Narrow, Nan::Any);
     for (uint32_t i = 0; i < out.count; ++i) {
       e.vsqrtps(out.at[i], a.at[i]);
       if (rounds) round_as(e, ins);
@@ -71,9 +71,9 @@ Emit root(bool rounds) {
 }
 
 Emit inverse(bool rounds) {
-  return [=](Emitter& e, const Ins& ins) {
-    const Vectors a = e.read(ins.src[0], Slot::Narrow, Nan::Any),
-                  out = e.write(ins.dst, Slot::Narrow, Nan::Any);
+  return [=](Emitter& e, const Step& ins) {
+    const Vectors a = e.read(ins.src[0], RegisterClass::Narrow, Nan::Any),
+                  out = e.write(ins.dst, RegisterClass::Narrow, Nan::Any);
     const Zmm one = e.scratch(0);
     e.vpbroadcastd(one, e.single(kOne));
     for (uint32_t i = 0; i < out.count; ++i) {
@@ -84,19 +84,19 @@ Emit inverse(bool rounds) {
 }
 
 Emit with_bits(Ternary instruction, uint32_t bits) {
-  return [=](Emitter& e, const Ins& ins) {
-    const Vectors a = e.read(ins.src[0], Slot::Narrow, Nan::Any),
-                  out = e.write(ins.dst, Slot::Narrow, Nan::Any);
+  return [=](Emitter& e, const Step& ins) {
+    const Vectors a = e.read(ins.src[0], RegisterClass::Narrow, Nan::Any),
+                  out = e.write(ins.dst, RegisterClass::Narrow, Nan::Any);
     for (uint32_t i = 0; i < out.count; ++i) (e.*instruction)(out.at[i], a.at[i], e.splat(bits));
   };
 }
 
 /// A number wins over NaN.
 Emit extreme(uint8_t which) {
-  return [=](Emitter& e, const Ins& ins) {
-    const Vectors a = e.read(ins.src[0], Slot::Narrow, Nan::Any),
-                  b = e.read(ins.src[1], Slot::Narrow, Nan::Any),
-                  out = e.write(ins.dst, Slot::Narrow, Nan::Any);
+  return [=](Emitter& e, const Step& ins) {
+    const Vectors a = e.read(ins.src[0], RegisterClass::Narrow, Nan::Any),
+                  b = e.read(ins.src[1], RegisterClass::Narrow, Nan::Any),
+                  out = e.write(ins.dst, RegisterClass::Narrow, Nan::Any);
     for (uint32_t i = 0; i < out.count; ++i) {
       e.vrangeps(out.at[i], a.at[i], b.at[i], which);
       e.vcmpps(e.k7, a.at[i], a.at[i], kUnordered);
@@ -108,9 +108,9 @@ Emit extreme(uint8_t which) {
 }
 
 /// Where the first operand is no number, vmaxps gives the second; of zeros too.
-void saturate(Emitter& e, const Ins& ins) {
-  const Vectors a = e.read(ins.src[0], Slot::Narrow, Nan::Any),
-                out = e.write(ins.dst, Slot::Narrow);
+void saturate(Emitter& e, const Step& ins) {
+  const Vectors a = e.read(ins.src[0], RegisterClass::Narrow, Nan::Any),
+                out = e.write(ins.dst, RegisterClass::Narrow);
   const Zmm zero = e.scratch(0);
   e.vpxord(zero, zero, zero);
   for (uint32_t i = 0; i < out.count; ++i) {
@@ -120,11 +120,11 @@ void saturate(Emitter& e, const Ins& ins) {
 }
 
 /// Towards zero. The processor gives the least integer for what does not fit and for NaNs.
-void to_integer(Emitter& e, const Ins& ins) {
+void to_integer(Emitter& e, const Step& ins) {
   constexpr uint32_t kTwoTo31 = 0x4f000000, kGreatest = 0x7fffffff;
-  constexpr uint8_t kAtLeast = 0x1d;  ///< Of vcmpps.
-  const Vectors a = e.read(ins.src[0], Slot::Narrow, Nan::Any),
-                out = e.write(ins.dst, Slot::Narrow);
+  constexpr uint8_t kAtLeast = 0x1d;  ///< Predicate of vcmpps.
+  const Vectors a = e.read(ins.src[0], RegisterClass::Narrow, Nan::Any),
+                out = e.write(ins.dst, RegisterClass::Narrow);
   for (uint32_t i = 0; i < out.count; ++i) {
     e.vcvttps2dq(out.at[i], a.at[i]);
     e.vcmpps(e.k7, a.at[i], e.splat(kTwoTo31), kAtLeast);
@@ -135,12 +135,14 @@ void to_integer(Emitter& e, const Ins& ins) {
 }
 
 void add_conversions(Operations& all) {
-  all.add("cvt.f32.s32", [](Emitter& e, const Ins& ins) {
-    const Vectors a = e.read(ins.src[0], Slot::Narrow), out = e.write(ins.dst, Slot::Narrow);
+  all.add("cvt.f32.s32", [](Emitter& e, const Step& ins) {
+    const Vectors a = e.read(ins.src[0], RegisterClass::Narrow),
+                  out = e.write(ins.dst, RegisterClass::Narrow);
     for (uint32_t i = 0; i < out.count; ++i) e.vcvtdq2ps(out.at[i], a.at[i]);
   });
-  all.add("cvt.f32.u32", [](Emitter& e, const Ins& ins) {
-    const Vectors a = e.read(ins.src[0], Slot::Narrow), out = e.write(ins.dst, Slot::Narrow);
+  all.add("cvt.f32.u32", [](Emitter& e, const Step& ins) {
+    const Vectors a = e.read(ins.src[0], RegisterClass::Narrow),
+                  out = e.write(ins.dst, RegisterClass::Narrow);
     for (uint32_t i = 0; i < out.count; ++i) e.vcvtudq2ps(out.at[i], a.at[i]);
   });
   all.add("cvt.sat.f32.f32", saturate);

@@ -1,5 +1,5 @@
 // Integers of 8 and 16 bits, f16 and bf16. Registers hold the former in words whose upper bits are
-// zero; what reads them looks at the lower ones alone.
+// zero; readers use the lower ones only.
 #include "runtime/emulator/jit/operations.h"
 
 namespace gpuemu::emulator {
@@ -11,25 +11,27 @@ using Xbyak::Zmm;
 constexpr uint32_t kLow16 = 0xffff, kLow8 = 0xff, kNan16 = 0x7fff;
 constexpr uint32_t kBits = 32;
 
-/// Of what `emit` writes the lower bits stay.
+/// Keeps the lower bits of what `emit` writes.
 Emit cut(uint32_t mask, const Emit& emit) {
-  return [=](Emitter& e, const Ins& ins) {
+  return [=](Emitter& e, const Step& ins) {
     emit(e, ins);
-    const Vectors out = e.read(ins.dst, Slot::Narrow);
+    const Vectors out = e.read(ins.dst, RegisterClass::Narrow);
     for (uint32_t i = 0; i < out.count; ++i) e.vpandd(out.at[i], out.at[i], e.splat(mask));
   };
 }
 
 Emit zero_extend(uint32_t mask) {
-  return [=](Emitter& e, const Ins& ins) {
-    const Vectors a = e.read(ins.src[0], Slot::Narrow), out = e.write(ins.dst, Slot::Narrow);
+  return [=](Emitter& e, const Step& ins) {
+    const Vectors a = e.read(ins.src[0], RegisterClass::Narrow),
+                  out = e.write(ins.dst, RegisterClass::Narrow);
     for (uint32_t i = 0; i < out.count; ++i) e.vpandd(out.at[i], a.at[i], e.splat(mask));
   };
 }
 
 Emit sign_extend(uint32_t bits) {
-  return [=](Emitter& e, const Ins& ins) {
-    const Vectors a = e.read(ins.src[0], Slot::Narrow), out = e.write(ins.dst, Slot::Narrow);
+  return [=](Emitter& e, const Step& ins) {
+    const Vectors a = e.read(ins.src[0], RegisterClass::Narrow),
+                  out = e.write(ins.dst, RegisterClass::Narrow);
     const auto by = static_cast<uint8_t>(kBits - bits);
     for (uint32_t i = 0; i < out.count; ++i) {
       e.vpslld(out.at[i], a.at[i], by);
@@ -40,24 +42,27 @@ Emit sign_extend(uint32_t bits) {
 
 /// Whether the lower 16 bits of both are the same.
 Emit equal(bool wanted) {
-  return [=](Emitter& e, const Ins& ins) {
-    const Vectors a = e.read(ins.src[0], Slot::Narrow), b = e.read(ins.src[1], Slot::Narrow);
+  return [=](Emitter& e, const Step& ins) {
+    const Vectors a = e.read(ins.src[0], RegisterClass::Narrow),
+                  b = e.read(ins.src[1], RegisterClass::Narrow);
     const Masks out = e.write_masks(ins.dst);
     for (uint32_t half = 0; half < 2; ++half) {
       e.vpxord(e.scratch(0), a.at[half], b.at[half]);
-      if (wanted)
+      if (wanted) {
         e.vptestnmd(out.at[half], e.scratch(0), e.splat(kLow16));
-      else
+      } else {
         e.vptestmd(out.at[half], e.scratch(0), e.splat(kLow16));
+      }
     }
   };
 }
 
 Emit select() {
-  return [](Emitter& e, const Ins& ins) {
-    const Vectors a = e.read(ins.src[0], Slot::Narrow), b = e.read(ins.src[1], Slot::Narrow);
+  return [](Emitter& e, const Step& ins) {
+    const Vectors a = e.read(ins.src[0], RegisterClass::Narrow),
+                  b = e.read(ins.src[1], RegisterClass::Narrow);
     const Masks chosen = e.read_masks(ins.src[2]);
-    const Vectors out = e.write(ins.dst, Slot::Narrow);
+    const Vectors out = e.write(ins.dst, RegisterClass::Narrow);
     for (uint32_t i = 0; i < out.count; ++i) {
       e.vpblendmd(out.at[i] | chosen.at[i], b.at[i], a.at[i]);
       e.vpandd(out.at[i], out.at[i], e.splat(kLow16));
@@ -66,14 +71,15 @@ Emit select() {
 }
 
 /// The bits that are not set: none above the lower ones.
-void invert(Emitter& e, const Ins& ins) {
-  const Vectors a = e.read(ins.src[0], Slot::Narrow), out = e.write(ins.dst, Slot::Narrow);
+void invert(Emitter& e, const Step& ins) {
+  const Vectors a = e.read(ins.src[0], RegisterClass::Narrow),
+                out = e.write(ins.dst, RegisterClass::Narrow);
   for (uint32_t i = 0; i < out.count; ++i) e.vpandnd(out.at[i], a.at[i], e.splat(kLow16));
 }
 
-void from_half(Emitter& e, const Ins& ins) {
-  const Vectors a = e.read(ins.src[0], Slot::Narrow),
-                out = e.write(ins.dst, Slot::Narrow, Nan::Any);
+void from_half(Emitter& e, const Step& ins) {
+  const Vectors a = e.read(ins.src[0], RegisterClass::Narrow),
+                out = e.write(ins.dst, RegisterClass::Narrow, Nan::Any);
   const Ymm halves(e.scratch(0).getIdx());
   for (uint32_t i = 0; i < out.count; ++i) {
     e.vpmovdw(halves, a.at[i]);
@@ -82,9 +88,9 @@ void from_half(Emitter& e, const Ins& ins) {
 }
 
 /// Rounded to the nearest, ties to even; the one NaN.
-void to_half(Emitter& e, const Ins& ins) {
-  const Vectors a = e.read(ins.src[0], Slot::Narrow, Nan::Any),
-                out = e.write(ins.dst, Slot::Narrow);
+void to_half(Emitter& e, const Step& ins) {
+  const Vectors a = e.read(ins.src[0], RegisterClass::Narrow, Nan::Any),
+                out = e.write(ins.dst, RegisterClass::Narrow);
   const Ymm halves(e.scratch(0).getIdx());
   for (uint32_t i = 0; i < out.count; ++i) {
     e.vcvtps2ph(halves, a.at[i], 0);
@@ -95,14 +101,15 @@ void to_half(Emitter& e, const Ins& ins) {
 }
 
 /// A bfloat16 is the upper half of an f32.
-void from_bfloat(Emitter& e, const Ins& ins) {
-  const Vectors a = e.read(ins.src[0], Slot::Narrow), out = e.write(ins.dst, Slot::Narrow);
+void from_bfloat(Emitter& e, const Step& ins) {
+  const Vectors a = e.read(ins.src[0], RegisterClass::Narrow),
+                out = e.write(ins.dst, RegisterClass::Narrow);
   for (uint32_t i = 0; i < out.count; ++i) e.vpslld(out.at[i], a.at[i], 16);
 }
 
-void to_bfloat(Emitter& e, const Ins& ins) {
-  const Vectors a = e.read(ins.src[0], Slot::Narrow, Nan::Any),
-                out = e.write(ins.dst, Slot::Narrow);
+void to_bfloat(Emitter& e, const Step& ins) {
+  const Vectors a = e.read(ins.src[0], RegisterClass::Narrow, Nan::Any),
+                out = e.write(ins.dst, RegisterClass::Narrow);
   constexpr uint32_t kBelowHalf = 0x7fff;
   const Zmm odd = e.scratch(0);
   for (uint32_t i = 0; i < out.count; ++i) {
@@ -118,21 +125,24 @@ void to_bfloat(Emitter& e, const Ins& ins) {
 
 /// Bytes of two words by a selector that is a constant, as nearly all are; none that repeats a
 /// sign.
-void permute_bytes(Emitter& e, const Ins& ins) {
+void permute_bytes(Emitter& e, const Step& ins) {
   uint32_t selector = 0;
   constexpr uint32_t kSigns = 0x8888, kBytes = 4, kNoByte = 0x80;
-  if (!constant_at(e.code(), ins.src[2], selector) || (selector & kSigns) != 0)
+  if (!constant_at(e.code(), ins.src[2], selector) || (selector & kSigns) != 0) {
     return e.call(ins, false);
+  }
   std::array<uint32_t, 16> of_first{}, of_second{};
-  for (uint32_t lane = 0; lane < of_first.size(); ++lane)
+  for (uint32_t lane = 0; lane < of_first.size(); ++lane) {
     for (uint32_t byte = 0; byte < kBytes; ++byte) {
       const uint32_t from = selector >> (4 * byte) & 7, place = 8 * byte;
       const uint32_t at = lane % 4 * kBytes + from % kBytes;
       of_first[lane] |= (from < kBytes ? at : kNoByte) << place;
       of_second[lane] |= (from < kBytes ? kNoByte : at) << place;
     }
-  const Vectors a = e.read(ins.src[0], Slot::Narrow), b = e.read(ins.src[1], Slot::Narrow),
-                out = e.write(ins.dst, Slot::Narrow);
+  }
+  const Vectors a = e.read(ins.src[0], RegisterClass::Narrow),
+                b = e.read(ins.src[1], RegisterClass::Narrow),
+                out = e.write(ins.dst, RegisterClass::Narrow);
   for (uint32_t i = 0; i < out.count; ++i) {
     e.vpshufb(out.at[i], a.at[i], e.constant(of_first));
     e.vpshufb(e.scratch(0), b.at[i], e.constant(of_second));
@@ -141,7 +151,7 @@ void permute_bytes(Emitter& e, const Ins& ins) {
 }
 
 void add_conversions(Operations& all) {
-  for (const std::string to : {"u32", "s32", "u16", "s16"})
+  for (const std::string to : {"u32", "s32", "u16", "s16"}) {
     for (const std::string sign : {"u", "s"}) {
       const bool narrow = to.ends_with("16");
       const Emit from16 = sign == "u" || narrow ? zero_extend(kLow16) : sign_extend(16);
@@ -150,6 +160,7 @@ void add_conversions(Operations& all) {
       all.add("cvt." + to + "." + sign + "8", narrow ? cut(kLow16, from8) : from8);
       if (narrow) all.add("cvt." + to + "." + sign + "32", zero_extend(kLow16));
     }
+  }
   for (const std::string from : {"u32", "s32", "u16", "s16"}) {
     all.add("cvt.u8." + from, zero_extend(kLow8));
     all.add("cvt.s8." + from, zero_extend(kLow8));
@@ -163,7 +174,7 @@ void add_conversions(Operations& all) {
 
 void add_halves(Operations& all) {
   const auto of_words = [&](const std::string& key, Ternary instruction) {
-    all.add(key, cut(kLow16, lane_by_lane(Slot::Narrow, instruction)));
+    all.add(key, cut(kLow16, lane_by_lane(RegisterClass::Narrow, instruction)));
   };
   for (const std::string type : {"u16", "s16"}) {
     of_words("add." + type, &CodeGenerator::vpaddd);

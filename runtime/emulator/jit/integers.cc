@@ -6,12 +6,12 @@ namespace {
 using Xbyak::CodeGenerator;
 using Xbyak::Zmm;
 
-/// Of vpternlogd: rows of the truth table in which the last operand is 0.
+/// Rows of vpternlogd's truth table in which the last operand is 0.
 constexpr uint8_t kNotLast = 0x55;
 
 /// `mul` and `add` one after the other.
-Emit multiply_add(Slot slot, Ternary multiply, Ternary add) {
-  return [=](Emitter& e, const Ins& ins) {
+Emit multiply_add(RegisterClass slot, Ternary multiply, Ternary add) {
+  return [=](Emitter& e, const Step& ins) {
     const Vectors a = e.read(ins.src[0], slot), b = e.read(ins.src[1], slot),
                   c = e.read(ins.src[2], slot), out = e.write(ins.dst, slot);
     for (uint32_t i = 0; i < out.count; ++i) {
@@ -23,18 +23,20 @@ Emit multiply_add(Slot slot, Ternary multiply, Ternary add) {
 
 /// 64-bit products of 32-bit numbers, and sums of those with a third operand.
 Emit multiply_wide(bool is_signed, bool adds) {
-  return [=](Emitter& e, const Ins& ins) {
-    const Vectors a = e.read(ins.src[0], Slot::Narrow), b = e.read(ins.src[1], Slot::Narrow);
-    const Vectors c = adds ? e.read(ins.src[2], Slot::Wide) : Vectors{};
-    const Vectors out = e.write(ins.dst, Slot::Wide);
+  return [=](Emitter& e, const Step& ins) {
+    const Vectors a = e.read(ins.src[0], RegisterClass::Narrow),
+                  b = e.read(ins.src[1], RegisterClass::Narrow);
+    const Vectors c = adds ? e.read(ins.src[2], RegisterClass::Wide) : Vectors{};
+    const Vectors out = e.write(ins.dst, RegisterClass::Wide);
     const Zmm left = e.scratch(0), right = e.scratch(1);
     for (uint32_t i = 0; i < out.count; ++i) {
       widen(e, left, a, i, is_signed);
       widen(e, right, b, i, is_signed);
-      if (is_signed)
+      if (is_signed) {
         e.vpmuldq(out.at[i], left, right);
-      else
+      } else {
         e.vpmuludq(out.at[i], left, right);
+      }
       if (adds) e.vpaddq(out.at[i], out.at[i], c.at[i]);
     }
   };
@@ -42,9 +44,10 @@ Emit multiply_wide(bool is_signed, bool adds) {
 
 /// The processor's shifts by as many bits as there are, or more, give what PTX wants.
 Emit shift_wide(Ternary shift) {
-  return [=](Emitter& e, const Ins& ins) {
-    const Vectors a = e.read(ins.src[0], Slot::Wide), by = e.read(ins.src[1], Slot::Narrow);
-    const Vectors out = e.write(ins.dst, Slot::Wide);
+  return [=](Emitter& e, const Step& ins) {
+    const Vectors a = e.read(ins.src[0], RegisterClass::Wide),
+                  by = e.read(ins.src[1], RegisterClass::Narrow);
+    const Vectors out = e.write(ins.dst, RegisterClass::Wide);
     for (uint32_t i = 0; i < out.count; ++i) {
       widen(e, e.scratch(0), by, i, false);
       (e.*shift)(out.at[i], a.at[i], e.scratch(0));
@@ -52,15 +55,15 @@ Emit shift_wide(Ternary shift) {
   };
 }
 
-Emit invert(Slot slot) {
-  return [=](Emitter& e, const Ins& ins) {
+Emit invert(RegisterClass slot) {
+  return [=](Emitter& e, const Step& ins) {
     const Vectors a = e.read(ins.src[0], slot), out = e.write(ins.dst, slot);
     for (uint32_t i = 0; i < out.count; ++i) e.vpternlogd(out.at[i], a.at[i], a.at[i], kNotLast);
   };
 }
 
-Emit negate(Slot slot, Ternary subtract) {
-  return [=](Emitter& e, const Ins& ins) {
+Emit negate(RegisterClass slot, Ternary subtract) {
+  return [=](Emitter& e, const Step& ins) {
     const Vectors a = e.read(ins.src[0], slot), out = e.write(ins.dst, slot);
     const Zmm zero = e.scratch(0);
     e.vpxord(zero, zero, zero);
@@ -68,22 +71,24 @@ Emit negate(Slot slot, Ternary subtract) {
   };
 }
 
-Emit move(Slot slot) {
-  return [=](Emitter& e, const Ins& ins) {
+Emit move(RegisterClass slot) {
+  return [=](Emitter& e, const Step& ins) {
     const Vectors a = e.read(ins.src[0], slot), out = e.write(ins.dst, slot);
     for (uint32_t i = 0; i < out.count; ++i) e.vmovdqa64(out.at[i], a.at[i]);
   };
 }
 
 Emit extend(bool is_signed) {
-  return [=](Emitter& e, const Ins& ins) {
-    const Vectors a = e.read(ins.src[0], Slot::Narrow), out = e.write(ins.dst, Slot::Wide);
+  return [=](Emitter& e, const Step& ins) {
+    const Vectors a = e.read(ins.src[0], RegisterClass::Narrow),
+                  out = e.write(ins.dst, RegisterClass::Wide);
     for (uint32_t i = 0; i < out.count; ++i) widen(e, out.at[i], a, i, is_signed);
   };
 }
 
-void truncate(Emitter& e, const Ins& ins) {
-  const Vectors a = e.read(ins.src[0], Slot::Wide), out = e.write(ins.dst, Slot::Narrow);
+void truncate(Emitter& e, const Step& ins) {
+  const Vectors a = e.read(ins.src[0], RegisterClass::Wide),
+                out = e.write(ins.dst, RegisterClass::Narrow);
   const Xbyak::Ymm upper(e.scratch(0).getIdx());
   for (uint32_t i = 0; i < out.count; ++i) {
     e.vpmovqd(upper, a.at[2 * i + 1]);
@@ -94,11 +99,13 @@ void truncate(Emitter& e, const Ins& ins) {
 
 /// PTX numbers the rows of its truth table as the processor does. Tables are constants nearly
 /// always.
-void any_logic(Emitter& e, const Ins& ins) {
+void any_logic(Emitter& e, const Step& ins) {
   uint32_t table = 0;
   if (!constant_at(e.code(), ins.src[3], table)) return e.call(ins, false);
-  const Vectors a = e.read(ins.src[0], Slot::Narrow), b = e.read(ins.src[1], Slot::Narrow),
-                c = e.read(ins.src[2], Slot::Narrow), out = e.write(ins.dst, Slot::Narrow);
+  const Vectors a = e.read(ins.src[0], RegisterClass::Narrow),
+                b = e.read(ins.src[1], RegisterClass::Narrow),
+                c = e.read(ins.src[2], RegisterClass::Narrow),
+                out = e.write(ins.dst, RegisterClass::Narrow);
   for (uint32_t i = 0; i < out.count; ++i) {
     e.vmovdqa64(out.at[i], a.at[i]);
     e.vpternlogd(out.at[i], b.at[i], c.at[i], static_cast<uint8_t>(table));
@@ -109,37 +116,39 @@ void add_arithmetic(Operations& all) {
   for (const std::string sign : {"s", "u"}) {
     const bool is_signed = sign == "s";
     const std::string narrow = sign + "32", wide = sign + "64";
-    all.add("add." + narrow, lane_by_lane(Slot::Narrow, &CodeGenerator::vpaddd));
-    all.add("add." + wide, lane_by_lane(Slot::Wide, &CodeGenerator::vpaddq));
-    all.add("sub." + narrow, lane_by_lane(Slot::Narrow, &CodeGenerator::vpsubd));
-    all.add("sub." + wide, lane_by_lane(Slot::Wide, &CodeGenerator::vpsubq));
-    all.add("mul.lo." + narrow, lane_by_lane(Slot::Narrow, &CodeGenerator::vpmulld));
-    all.add("mul.lo." + wide, lane_by_lane(Slot::Wide, &CodeGenerator::vpmullq));
+    all.add("add." + narrow, lane_by_lane(RegisterClass::Narrow, &CodeGenerator::vpaddd));
+    all.add("add." + wide, lane_by_lane(RegisterClass::Wide, &CodeGenerator::vpaddq));
+    all.add("sub." + narrow, lane_by_lane(RegisterClass::Narrow, &CodeGenerator::vpsubd));
+    all.add("sub." + wide, lane_by_lane(RegisterClass::Wide, &CodeGenerator::vpsubq));
+    all.add("mul.lo." + narrow, lane_by_lane(RegisterClass::Narrow, &CodeGenerator::vpmulld));
+    all.add("mul.lo." + wide, lane_by_lane(RegisterClass::Wide, &CodeGenerator::vpmullq));
     all.add("mad.lo." + narrow,
-            multiply_add(Slot::Narrow, &CodeGenerator::vpmulld, &CodeGenerator::vpaddd));
+            multiply_add(RegisterClass::Narrow, &CodeGenerator::vpmulld, &CodeGenerator::vpaddd));
     all.add("mad.lo." + wide,
-            multiply_add(Slot::Wide, &CodeGenerator::vpmullq, &CodeGenerator::vpaddq));
+            multiply_add(RegisterClass::Wide, &CodeGenerator::vpmullq, &CodeGenerator::vpaddq));
     all.add("mul.wide." + narrow, multiply_wide(is_signed, false));
     all.add("mad.wide." + narrow, multiply_wide(is_signed, true));
   }
-  all.add("min.s32", lane_by_lane(Slot::Narrow, &CodeGenerator::vpminsd));
-  all.add("max.s32", lane_by_lane(Slot::Narrow, &CodeGenerator::vpmaxsd));
-  all.add("min.u32", lane_by_lane(Slot::Narrow, &CodeGenerator::vpminud));
-  all.add("max.u32", lane_by_lane(Slot::Narrow, &CodeGenerator::vpmaxud));
-  all.add("min.s64", lane_by_lane(Slot::Wide, &CodeGenerator::vpminsq));
-  all.add("max.s64", lane_by_lane(Slot::Wide, &CodeGenerator::vpmaxsq));
-  all.add("min.u64", lane_by_lane(Slot::Wide, &CodeGenerator::vpminuq));
-  all.add("max.u64", lane_by_lane(Slot::Wide, &CodeGenerator::vpmaxuq));
-  all.add("neg.s32", negate(Slot::Narrow, &CodeGenerator::vpsubd));
-  all.add("neg.s64", negate(Slot::Wide, &CodeGenerator::vpsubq));
-  all.add("abs.s32", [](Emitter& e, const Ins& ins) {
-    const Vectors a = e.read(ins.src[0], Slot::Narrow), out = e.write(ins.dst, Slot::Narrow);
+  all.add("min.s32", lane_by_lane(RegisterClass::Narrow, &CodeGenerator::vpminsd));
+  all.add("max.s32", lane_by_lane(RegisterClass::Narrow, &CodeGenerator::vpmaxsd));
+  all.add("min.u32", lane_by_lane(RegisterClass::Narrow, &CodeGenerator::vpminud));
+  all.add("max.u32", lane_by_lane(RegisterClass::Narrow, &CodeGenerator::vpmaxud));
+  all.add("min.s64", lane_by_lane(RegisterClass::Wide, &CodeGenerator::vpminsq));
+  all.add("max.s64", lane_by_lane(RegisterClass::Wide, &CodeGenerator::vpmaxsq));
+  all.add("min.u64", lane_by_lane(RegisterClass::Wide, &CodeGenerator::vpminuq));
+  all.add("max.u64", lane_by_lane(RegisterClass::Wide, &CodeGenerator::vpmaxuq));
+  all.add("neg.s32", negate(RegisterClass::Narrow, &CodeGenerator::vpsubd));
+  all.add("neg.s64", negate(RegisterClass::Wide, &CodeGenerator::vpsubq));
+  all.add("abs.s32", [](Emitter& e, const Step& ins) {
+    const Vectors a = e.read(ins.src[0], RegisterClass::Narrow),
+                  out = e.write(ins.dst, RegisterClass::Narrow);
     for (uint32_t i = 0; i < out.count; ++i) e.vpabsd(out.at[i], a.at[i]);
   });
 }
 
 void add_bits(Operations& all) {
-  for (const auto& [type, slot] : {std::pair("b32", Slot::Narrow), std::pair("b64", Slot::Wide)}) {
+  for (const auto& [type, slot] :
+       {std::pair("b32", RegisterClass::Narrow), std::pair("b64", RegisterClass::Wide)}) {
     const std::string suffix = std::string(".") + type;
     all.add("and" + suffix, lane_by_lane(slot, &CodeGenerator::vpandd));
     all.add("or" + suffix, lane_by_lane(slot, &CodeGenerator::vpord));
@@ -147,25 +156,27 @@ void add_bits(Operations& all) {
     all.add("not" + suffix, invert(slot));
     all.add("mov" + suffix, move(slot));
   }
-  all.add("shl.b32", lane_by_lane(Slot::Narrow, &CodeGenerator::vpsllvd));
+  all.add("shl.b32", lane_by_lane(RegisterClass::Narrow, &CodeGenerator::vpsllvd));
   all.add("shl.b64", shift_wide(&CodeGenerator::vpsllvq));
   for (const char* type : {"b", "u"}) {
-    all.add(std::string("shr.") + type + "32", lane_by_lane(Slot::Narrow, &CodeGenerator::vpsrlvd));
+    all.add(std::string("shr.") + type + "32",
+            lane_by_lane(RegisterClass::Narrow, &CodeGenerator::vpsrlvd));
     all.add(std::string("shr.") + type + "64", shift_wide(&CodeGenerator::vpsrlvq));
   }
-  all.add("shr.s32", lane_by_lane(Slot::Narrow, &CodeGenerator::vpsravd));
+  all.add("shr.s32", lane_by_lane(RegisterClass::Narrow, &CodeGenerator::vpsravd));
   all.add("shr.s64", shift_wide(&CodeGenerator::vpsravq));
   all.add("lop3.b32", any_logic);
 }
 
 void add_conversions(Operations& all) {
-  for (const std::string to : {"s", "u"})
+  for (const std::string to : {"s", "u"}) {
     for (const std::string from : {"s", "u"}) {
       all.add("cvt." + to + "64." + from + "32", extend(from == "s"));
       all.add("cvt." + to + "32." + from + "64", truncate);
-      all.add("cvt." + to + "32." + from + "32", move(Slot::Narrow));
-      all.add("cvt." + to + "64." + from + "64", move(Slot::Wide));
+      all.add("cvt." + to + "32." + from + "32", move(RegisterClass::Narrow));
+      all.add("cvt." + to + "64." + from + "64", move(RegisterClass::Wide));
     }
+  }
 }
 }  // namespace
 

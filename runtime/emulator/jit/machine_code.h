@@ -1,4 +1,4 @@
-// Which functions become machine code.
+// Decides which functions are compiled to machine code.
 #pragma once
 
 #include <cstdint>
@@ -7,19 +7,20 @@
 
 namespace gpuemu {
 
-/// Whose straight stretches are compiled, where the processor has AVX-512.
+/// The functions whose straight-line runs are compiled, if the processor has AVX-512.
 enum class MachineCode : uint8_t {
-  WhenWorth,  ///< Of entries that ran as long as compiling them takes.
+  WhenWorth,  ///< Entries that have run for as long as compiling them takes.
   Always,
   Never,
 };
 
 namespace emulator {
 
-/// "auto", "always" or "off": for tests and comparisons, and to tell a fault of one way to run.
+/// "auto", "always" or "off": for tests and comparisons, and to find out which way to run has a
+/// fault.
 inline constexpr const char* kMachineCodeVariable = "GPUEMU_EMULATOR_JIT";
 
-/// What the environment wants, else `otherwise`. Internal where it is none of these.
+/// The setting of the environment, or else `otherwise`. Internal if it is none of these.
 Result<MachineCode> machine_code_wanted(MachineCode otherwise);
 
 }  // namespace emulator

@@ -11,8 +11,9 @@ void Operations::add(const std::string& key, Emit emit) {
 
 void Operations::add_rounded(const std::string& key, Emit emit) {
   const auto found = handlers().find(key);
-  if (found != handlers().end() && found->second.rounded != nullptr)
+  if (found != handlers().end() && found->second.rounded != nullptr) {
     by_handler_[found->second.rounded] = std::move(emit);
+  }
 }
 
 const Emit* Operations::find(Handler handler) const {
@@ -40,8 +41,8 @@ const Operations& operations(Accesses accesses) {
   return kAll[accesses];
 }
 
-Emit lane_by_lane(Slot slot, Ternary instruction) {
-  return [=](Emitter& e, const Ins& ins) {
+Emit lane_by_lane(RegisterClass slot, Ternary instruction) {
+  return [=](Emitter& e, const Step& ins) {
     const Vectors a = e.read(ins.src[0], slot), b = e.read(ins.src[1], slot);
     const Vectors out = e.write(ins.dst, slot);
     for (uint32_t i = 0; i < out.count; ++i) (e.*instruction)(out.at[i], a.at[i], b.at[i]);
@@ -55,10 +56,11 @@ void widen(Emitter& e, const Xbyak::Zmm& out, const Vectors& narrow, uint32_t in
     half = Xbyak::Ymm(out.getIdx());
     e.vextracti64x4(half, narrow.at[index / 2], 1);
   }
-  if (is_signed)
+  if (is_signed) {
     e.vpmovsxdq(out, half);
-  else
+  } else {
     e.vpmovzxdq(out, half);
+  }
 }
 
 bool constant_at(const Code& code, uint32_t offset, uint32_t& value) {

@@ -5,9 +5,9 @@
 namespace gpuemu::emulator {
 namespace {
 using Xbyak::Zmm;
-using Looked = Emitter::Looked;
+using CheckedBounds = Emitter::CheckedBounds;
 
-constexpr uint8_t kLess = 1, kNotEqual = 4, kNotLess = 5;  ///< Of vpcmpd and its like.
+constexpr uint8_t kLess = 1, kNotEqual = 4, kNotLess = 5;  ///< Predicates of vpcmpd and its like.
 constexpr uint32_t kTagsOfEpoch = 1u << kWarpBits;
 constexpr uint32_t kHalfLanes = kLanes / 2, kWordBytes = sizeof(uint32_t);
 constexpr auto kNear = Xbyak::CodeGenerator::T_NEAR;
@@ -19,7 +19,7 @@ int beyond(RaceField field) {
 
 /// The routines get the address of shared memory's first word in rax, the note in edi, the lanes in
 /// the first scratch vector or esi, and keep all but scratch registers. They return with the carry
-/// set where a handler has to look, before they note anything.
+/// set where a handler has to check, before they note anything.
 class Routine {
  public:
   explicit Routine(Emitter& e) : e_(e) { e_.mov(e_.rcx, on_stack(Emitter::kRacesAt)); }
@@ -83,7 +83,7 @@ class Routine {
     self(e_.r11d);
     e_.cmp(e_.edx, e_.r11d);
     e_.jne(fresh, kNear);
-    // Of this warp: other lanes of the same event stay beside these.
+    // In this warp, other lanes of the same event are kept with these.
     e_.mov(e_.r10d, e_.r11d);
     e_.mov(e_.r11, of(RaceField::ReadEvent));
     event(e_.edx);
@@ -181,15 +181,16 @@ void row_load(Emitter& e) { Routine(e).note_row_load(); }
 void row_store(Emitter& e) { Routine(e).note_row_store(); }
 void word_load(Emitter& e) { Routine(e).note_word_load(); }
 
-void load_half(Emitter& e, const Looked& looked, uint32_t half) {
-  e.mov(e.rax, on_stack(e, looked, half == 0 ? kFirstAt : kSecondAt));
+void load_half(Emitter& e, const CheckedBounds& bounds, uint32_t half) {
+  e.mov(e.rax, on_stack(e, bounds, half == 0 ? kFirstAt : kSecondAt));
 }
 
 /// By so many words of each lane, from word `first` of a half on.
 std::array<uint32_t, 16> lanes_of(uint32_t half, uint32_t first, uint32_t words) {
   std::array<uint32_t, 16> lanes{};
-  for (uint32_t i = 0; i < lanes.size(); ++i)
+  for (uint32_t i = 0; i < lanes.size(); ++i) {
     lanes[i] = uint32_t{1} << (half * kHalfLanes + (first + i) / words);
+  }
   return lanes;
 }
 
@@ -209,63 +210,67 @@ void look_at_row(Emitter& e, int from, const Xbyak::Label& changes) {
 }
 
 /// Lanes of one store that meet are a race of their own.
-void leave_if_halves_meet(Emitter& e, const Looked& looked, uint32_t bytes, Xbyak::Label& out) {
-  load_half(e, looked, 1);
-  e.sub(e.rax, on_stack(e, looked, kFirstAt));
+void leave_if_halves_meet(Emitter& e, const CheckedBounds& bounds, uint32_t bytes,
+                          Xbyak::Label& out) {
+  load_half(e, bounds, 1);
+  e.sub(e.rax, on_stack(e, bounds, kFirstAt));
   e.add(e.rax, static_cast<int>(bytes) - 1);
   e.cmp(e.rax, 2 * static_cast<int>(bytes) - 2);
   e.jbe(out, kNear);
 }
 
-void note_rows(Emitter& e, const Ins& ins, const Access& access, const Looked& looked,
+void note_rows(Emitter& e, const Step& ins, const Access& access, const CheckedBounds& bounds,
                Xbyak::Label& out) {
-  const uint32_t bytes = looked.bytes * kHalfLanes;
-  if (access.is_store) leave_if_halves_meet(e, looked, bytes, out);
+  const uint32_t bytes = bounds.bytes * kHalfLanes;
+  if (access.is_store) leave_if_halves_meet(e, bounds, bytes, out);
   e.mov(e.edi, race_note(ins.cache, kWholeWord, kWholeWord));
-  for (uint32_t half = 0; half < 2; ++half)
+  for (uint32_t half = 0; half < 2; ++half) {
     for (uint32_t at = 0; at < bytes; at += kVectorBytes) {
-      load_half(e, looked, half);
+      load_half(e, bounds, half);
       e.add(e.rax, static_cast<int>(ins.imm + at));
       e.vmovdqa32(e.scratch(0),
-                  e.constant(lanes_of(half, at / kWordBytes, looked.bytes / kWordBytes)));
+                  e.constant(lanes_of(half, at / kWordBytes, bounds.bytes / kWordBytes)));
       e.call(e.routine(access.is_store ? row_store : row_load));
       e.jc(out, kNear);
     }
+  }
 }
 }  // namespace
 
-void note_row(Emitter& e, const Ins& ins, const Access& access, const Looked& looked,
+void note_row(Emitter& e, const Step& ins, const Access& access, const CheckedBounds& bounds,
               Xbyak::Label& out) {
   if (!access.is_shared || !access.race) return;
-  if (access.is_store) return note_rows(e, ins, access, looked, out);
-  const uint32_t bytes = looked.bytes * kHalfLanes;
+  if (access.is_store) return note_rows(e, ins, access, bounds, out);
+  const uint32_t bytes = bounds.bytes * kHalfLanes;
   auto changes = std::make_shared<Xbyak::Label>(), done = std::make_shared<Xbyak::Label>();
   e.mov(e.rcx, e.ptr[e.rsp + Emitter::kRacesAt]);
   for (uint32_t half = 0; half < 2; ++half) {
-    load_half(e, looked, half);
-    for (uint32_t at = 0; at < bytes; at += kVectorBytes)
+    load_half(e, bounds, half);
+    for (uint32_t at = 0; at < bytes; at += kVectorBytes) {
       look_at_row(e, static_cast<int>(ins.imm + at), *changes);
+    }
   }
   e.L(*done);
-  e.aside([&e, &ins, access, found = looked, changes, done, to = &out] {
+  e.aside([&e, &ins, access, found = bounds, changes, done, to = &out] {
     e.L(*changes);
     note_rows(e, ins, access, found, *to);
     e.jmp(*done, kNear);
   });
 }
 
-void note_same(Emitter& e, const Ins& ins, const Access& access, const Looked& looked,
+void note_same(Emitter& e, const Step& ins, const Access& access, const CheckedBounds& bounds,
                Xbyak::Label& out) {
   if (!access.is_shared || !access.race) return;
   e.mov(e.edi, race_note(ins.cache, kWholeWord, kWholeWord));
-  for (uint32_t half = 0; half < 2; ++half)
-    for (uint32_t at = 0; at < looked.bytes; at += kWordBytes) {
-      load_half(e, looked, half);
+  for (uint32_t half = 0; half < 2; ++half) {
+    for (uint32_t at = 0; at < bounds.bytes; at += kWordBytes) {
+      load_half(e, bounds, half);
       e.add(e.rax, static_cast<int>(ins.imm + at));
       e.mov(e.esi, ((uint32_t{1} << kHalfLanes) - 1) << half * kHalfLanes);
       e.call(e.routine(word_load));
       e.jc(out, kNear);
     }
+  }
 }
 
 }  // namespace gpuemu::emulator

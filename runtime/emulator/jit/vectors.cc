@@ -6,11 +6,11 @@ namespace gpuemu::emulator {
 namespace {
 using Xbyak::Ymm;
 using Xbyak::Zmm;
-using Looked = Emitter::Looked;
+using CheckedBounds = Emitter::CheckedBounds;
 using Words = std::array<uint32_t, 16>;
 
 constexpr uint32_t kElementsMax = 4;
-constexpr uint8_t kUpperHalves = 0xee;  ///< Of vshufi64x2.
+constexpr uint8_t kUpperHalves = 0xee;  ///< Control byte of vshufi64x2.
 
 template <typename Pick>
 Words words(const Pick& pick) {
@@ -18,7 +18,7 @@ Words words(const Pick& pick) {
   for (uint32_t i = 0; i < made.size(); ++i) made[i] = pick(i);
   return made;
 }
-/// The same of eight 64-bit values.
+/// Permutes eight 64-bit values.
 template <typename Pick>
 Words double_words(const Pick& pick) {
   Words made{};
@@ -28,8 +28,8 @@ Words double_words(const Pick& pick) {
 
 class VectorMover {
  public:
-  VectorMover(Emitter& e, const Access& access, const Looked& looked, int offset)
-      : e_(e), access_(access), looked_(looked), offset_(offset) {}
+  VectorMover(Emitter& e, const Access& access, const CheckedBounds& bounds, int offset)
+      : e_(e), access_(access), looked_(bounds), offset_(offset) {}
 
   /// `elements` hold the registers of the first, second ... element of all lanes.
   void move(const std::array<Vectors, kElementsMax>& elements, uint32_t count) {
@@ -42,10 +42,11 @@ class VectorMover {
       at_ = offset_ + static_cast<int>((second ? unit - half : unit) * count * kVectorBytes);
       std::array<Zmm, kElementsMax> own;
       for (uint32_t i = 0; i < count; ++i) own[i] = elements[i].at[unit];
-      if (count == 2)
+      if (count == 2) {
         access_.is_store ? join_two(own) : part_two(own);
-      else
+      } else {
         access_.is_store ? join_four(own) : part_four(own);
+      }
     }
   }
 
@@ -56,10 +57,11 @@ class VectorMover {
   bool is_wide() const { return access_.element == sizeof(uint64_t); }
   /// Elements of two rows by their numbers: those of the second follow those of the first.
   void pick(const Zmm& numbers, const Zmm& first, const Xbyak::Operand& second) {
-    if (is_wide())
+    if (is_wide()) {
       e_.vpermi2q(numbers, first, second);
-    else
+    } else {
       e_.vpermi2d(numbers, first, second);
+    }
   }
 
   void part_two(const std::array<Zmm, kElementsMax>& out) {
@@ -120,45 +122,51 @@ class VectorMover {
 
   Emitter& e_;
   const Access& access_;
-  const Looked& looked_;
+  const CheckedBounds& looked_;
   const int offset_;
   int at_ = 0;
 };
 
-bool has_code(const Emitter& e, const Ins& ins, const Access& access) {
+bool has_code(const Emitter& e, const Step& ins, const Access& access) {
   const bool known =
       access.element >= 4 && (ins.count == 2 || (ins.count == kElementsMax && access.element == 4));
   bool all = known && is_usual(ins, access);
   for (uint32_t i = 0; all && i < ins.count; ++i) all = e.code().lists[ins.list + i] != kNone;
   // A register that is loaded twice would be read by both.
-  for (uint32_t i = 1; all && i < ins.count; ++i)
-    for (uint32_t j = 0; j < i; ++j)
+  for (uint32_t i = 1; all && i < ins.count; ++i) {
+    for (uint32_t j = 0; j < i; ++j) {
       all = all && e.code().lists[ins.list + i] != e.code().lists[ins.list + j];
+    }
+  }
   return all || (known && access.is_store && is_usual(ins, access));
 }
 }  // namespace
 
 Emit of_several(const Access& access) {
-  return [access](Emitter& e, const Ins& ins) {
+  return [access](Emitter& e, const Step& ins) {
     if (!has_code(e, ins, access)) return e.call(ins, true);
-    const Slot slot = access.element == sizeof(uint64_t) ? Slot::Wide : Slot::Narrow;
-    const Vectors base = e.read(ins.src[0], access.is_shared ? Slot::Narrow : Slot::Wide);
+    const RegisterClass slot =
+        access.element == sizeof(uint64_t) ? RegisterClass::Wide : RegisterClass::Narrow;
+    const Vectors base =
+        e.read(ins.src[0], access.is_shared ? RegisterClass::Narrow : RegisterClass::Wide);
     std::array<Vectors, kElementsMax> elements;
     const uint32_t* list = &e.code().lists[ins.list];
-    if (access.is_store)
+    if (access.is_store) {
       for (uint32_t i = 0; i < ins.count; ++i) elements[i] = e.read(list[i], slot);
-    const Looked* looked = look(e, ins, access, base);
-    if (looked == nullptr) return e.call(ins, true);
-    e.cmp(on_stack(e, *looked, kShapeAt), static_cast<int>(kRow));
+    }
+    const CheckedBounds* bounds = check_bounds(e, ins, access, base);
+    if (bounds == nullptr) return e.call(ins, true);
+    e.cmp(on_stack(e, *bounds, kShapeAt), static_cast<int>(kRow));
     Xbyak::Label& out = e.leave_here();
     e.jnz(out, Xbyak::CodeGenerator::T_NEAR);
     const auto offset = static_cast<int>(ins.imm);
-    note_row(e, ins, access, *looked, out);
-    check_row(e, access, *looked, offset, out);
-    if (!access.is_store)
+    note_row(e, ins, access, *bounds, out);
+    check_row(e, access, *bounds, offset, out);
+    if (!access.is_store) {
       for (uint32_t i = 0; i < ins.count; ++i) elements[i] = e.write(list[i], slot);
-    VectorMover(e, access, *looked, offset).move(elements, ins.count);
-    if (access.is_store) mark_row(e, access, *looked, offset);
+    }
+    VectorMover(e, access, *bounds, offset).move(elements, ins.count);
+    if (access.is_store) mark_row(e, access, *bounds, offset);
   };
 }
 

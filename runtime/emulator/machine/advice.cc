@@ -38,14 +38,20 @@ constexpr std::array<Words, 3> kWords = {{
       "launch"}},
 }};
 
-const Words& words_of(ptx::Language language) { return kWords[static_cast<size_t>(language)]; }
+const Words& language_words(ptx::Language language) {
+  return kWords[static_cast<size_t>(language)];
+}
 
 }  // namespace
 
-std::string_view block_barrier(ptx::Language language) { return words_of(language).block_barrier; }
-std::string_view warp_barrier(ptx::Language language) { return words_of(language).warp_barrier; }
+std::string_view block_barrier(ptx::Language language) {
+  return language_words(language).block_barrier;
+}
+std::string_view warp_barrier(ptx::Language language) {
+  return language_words(language).warp_barrier;
+}
 std::string_view advice_on(GlobalRace race, ptx::Language language) {
-  return words_of(language).global[static_cast<size_t>(race)];
+  return language_words(language).global[static_cast<size_t>(race)];
 }
 
 }  // namespace gpuemu::emulator

@@ -1,4 +1,4 @@
-// What would mend a race, in the words of the language that the kernel is written in.
+// Suggests how to fix a race, in terms of the language that the kernel is written in.
 #pragma once
 
 #include <string_view>
@@ -7,9 +7,9 @@
 
 namespace gpuemu::emulator {
 
-/// What makes all threads of a block wait for each other: "__syncthreads()".
+/// The barrier of a block: "__syncthreads()".
 std::string_view block_barrier(ptx::Language language);
-/// The same for the threads of one warp.
+/// The barrier of one warp: "__syncwarp()".
 std::string_view warp_barrier(ptx::Language language);
 
 enum class GlobalRace : uint8_t {

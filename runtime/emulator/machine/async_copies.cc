@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstring>
 
+#include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/machine/warp.h"
 
@@ -12,14 +13,14 @@ namespace {
 uint32_t first_lane(uint32_t mask) { return static_cast<uint32_t>(std::countr_zero(mask)); }
 
 std::byte* host(const BulkEnd& end) {
-  return end.block != nullptr ? end.block->shared.data() + end.at
+  return end.block != nullptr ? end.block->shared.bytes.data() + end.at
                               : reinterpret_cast<std::byte*>(end.at);
 }
 
 /// Shadow bytes of an end; none where everything counts as defined.
 uint8_t* defined(Launch& launch, const BulkEnd& end, uint64_t bytes) {
-  if (!launch.checks.init) return nullptr;
-  if (end.block != nullptr) return end.block->shared_defined.data() + end.at;
+  if (!launch.inputs.checks.init) return nullptr;
+  if (end.block != nullptr) return end.block->shared.defined.data() + end.at;
   Allocation* allocation = launch.memory->find(end.at, bytes);
   return allocation != nullptr && allocation->tracked ? allocation->shadow(end.at) : nullptr;
 }
@@ -29,42 +30,49 @@ void arrive(Warp* reporter, BulkCopy& copy) {
   Launch& launch = *(copy.to.block != nullptr ? copy.to.block : copy.from.block)->launch;
   std::byte *to = host(copy.to), *from = host(copy.from);
   if (reporter != nullptr && !copy.seen.empty() &&
-      std::memcmp(copy.seen.data(), from, copy.bytes) != 0)
-    report(
-        *reporter, *reporter->ins,
+      std::memcmp(copy.seen.data(), from, copy.bytes) != 0) {
+    report_check(
+        *reporter, *reporter->step,
         {.kind = DeviceFindingKind::RaceAsync,
          .message = fmt::format("shared memory was changed while {} could still read it: wait with "
                                 "cp.async.bulk.wait_group.read before it is written again",
-                                describe(launch.program->module, *copy.source)),
+                                describe(launch.inputs.program->module, *copy.source)),
          .lane = copy.lane,
          .other = copy.source});
-  if (copy.combine != nullptr)
+  }
+  if (copy.combine != nullptr) {
     copy.combine(copy.how, to, from, copy.bytes);
-  else
+  } else {
     std::memmove(to, from, copy.bytes);
+  }
   uint8_t* shadow = defined(launch, copy.to, copy.bytes);
   if (shadow == nullptr) return;
   const uint8_t* source = defined(launch, copy.from, copy.bytes);
-  for (uint64_t i = 0; i < copy.bytes; ++i)
+  for (uint64_t i = 0; i < copy.bytes; ++i) {
     shadow[i] = source == nullptr || source[i] != 0 ? uint8_t{1} : uint8_t{0};
+  }
 }
 
 const ptx::Instruction* copy_in_flight(const Block& block, uint32_t offset) {
   for (const Warp& warp : block.warps) {
     if (warp.copies == nullptr) continue;
-    for (const AsyncCopy& copy : warp.copies->copies)
-      for (uint32_t rest = copy.lanes; rest != 0; rest &= rest - 1)
+    for (const AsyncCopy& copy : warp.copies->copies) {
+      for (uint32_t rest = copy.lanes; rest != 0; rest &= rest - 1) {
         if (offset - copy.to[first_lane(rest)] < copy.bytes) return copy.source;
+      }
+    }
   }
-  for (const BulkCopy& copy : block.bulk)
+  for (const BulkCopy& copy : block.barriers.bulk_copies) {
     if (copy.to.block == &block && offset - copy.to.at < copy.bytes) return copy.source;
+  }
   return nullptr;
 }
 
 const BulkCopy* unfinished_bulk(const Block& block) {
-  for (const Warp& warp : block.warps)
+  for (const Warp& warp : block.warps) {
     if (warp.copies != nullptr && !warp.copies->bulk.empty()) return &warp.copies->bulk.front();
-  return block.bulk.empty() ? nullptr : &block.bulk.front();
+  }
+  return block.barriers.bulk_copies.empty() ? nullptr : &block.barriers.bulk_copies.front();
 }
 
 }  // namespace gpuemu::emulator

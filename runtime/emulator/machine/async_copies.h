@@ -14,15 +14,15 @@ namespace gpuemu::emulator {
 class Warp;
 struct Block;
 
-/// In Block::shared_defined: a copy to this byte has not arrived.
+/// In SharedMemory::defined: a copy to this byte has not arrived.
 inline constexpr uint8_t kInFlight = 2;
 
 /// One cp.async of a warp. Lanes leave it as their bytes arrive.
 struct AsyncCopy {
   const ptx::Instruction* source = nullptr;
-  const Ins* ins = nullptr;
-  const Code* code = nullptr;  ///< The function that it is of.
-  uint32_t site = 0;           ///< Its Ins::cache.
+  const Step* step = nullptr;
+  const Code* code = nullptr;  ///< The function that contains the step.
+  uint32_t site = 0;           ///< Its Step::cache.
   uint64_t serial = 0;
   uint32_t lanes = 0, bytes = 0;
   std::array<uint32_t, kLanes> group{}, to{}, size{};
@@ -38,7 +38,7 @@ struct AsyncArrival {
 
 /// A piece of memory that a bulk copy reads or writes.
 struct BulkEnd {
-  Block* block = nullptr;  ///< Whose shared memory; none: global memory.
+  Block* block = nullptr;  ///< Block of the shared memory; null: global memory.
   uint64_t at = 0;         ///< Offset or address.
 };
 
@@ -51,19 +51,20 @@ struct BulkCopy {
   uint32_t lane = 0, group = 0;
   BulkEnd to, from;
   uint64_t bytes = 0;
-  uint32_t barrier = 0;  ///< Where it signals, in the block that keeps the copy.
+  uint32_t barrier =
+      0;  ///< Offset of the mbarrier that it signals, in the block that keeps the copy.
   BulkCombine combine = nullptr;
   uint32_t how = 0;
   std::vector<std::byte> seen;  ///< The source in shared memory when the copy started.
 };
 
-/// What the lanes of one warp have started.
+/// The copies that the lanes of one warp have started.
 struct WarpCopies {
   uint64_t serial = 0;
   std::vector<AsyncCopy> copies;
   std::vector<AsyncArrival> arrivals;
   std::array<uint32_t, kLanes> commits{};
-  std::vector<BulkCopy> bulk;  ///< Those that end with a bulk group.
+  std::vector<BulkCopy> bulk;  ///< Copies that complete with a bulk group.
   std::array<uint32_t, kLanes> bulk_commits{};
 };
 
@@ -72,7 +73,7 @@ void arrive(Warp* reporter, BulkCopy& copy);
 
 /// The instruction that started the copy that has not arrived at `offset`, if it is known.
 const ptx::Instruction* copy_in_flight(const Block& block, uint32_t offset);
-/// A bulk copy still reads the block's shared memory or writes to it.
+/// A bulk copy that still accesses the block's shared memory; null if there is none.
 const BulkCopy* unfinished_bulk(const Block& block);
 
 }  // namespace gpuemu::emulator

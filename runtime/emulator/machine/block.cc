@@ -1,4 +1,6 @@
-// Runs the warps of one block in turn until all are done, or none can go on.
+// Runs the warps of one block in time slices until all are done, or none can continue.
+#include "runtime/emulator/machine/block.h"
+
 #include <algorithm>
 #include <thread>
 
@@ -13,102 +15,109 @@
 namespace gpuemu::emulator {
 namespace {
 constexpr uint64_t kSlice = 1 << 16;
-/// Where warps may wait for each other in loops, their turns are short.
+/// If warps may wait for each other in loops, their time slices are short.
 constexpr uint64_t kShortSlice = 1 << 9;
-/// Slices of a warp before the first look whether it can end at all, where none waits for others.
+/// Time slices of a warp before the first test for an endless loop, in programs without waits.
 constexpr uint64_t kLongRun = 1 << 6;
 /// Short slices without an end before lanes count as waiting for others of their warp.
 constexpr uint64_t kPatience = 8;
-/// Steps in which a path that only waits is recognised, and the most slices between two such looks
-/// at a warp that works.
-constexpr uint32_t kGlance = 64, kUnwatchedMax = 64;
+/// Steps in which a path that only waits is recognised, and the most time slices between two such
+/// tests of a warp that works.
+constexpr uint32_t kGlance = 64, kSpinCheckIntervalMax = 64;
 /// Rounds in which every warp only waited.
 constexpr uint32_t kRoundsBeforeYield = 64;
-/// Slices that ended early (barrier, exit) between two looks at the clock, also over blocks.
+/// Time slices that ended early (barrier, exit) between two checks of the deadline, across blocks.
 constexpr uint32_t kClockSlices = 512;
 }  // namespace
 
 Block::Block(Launch& of) : launch(&of) {
-  const Dim3 size = of.config->block;
-  threads = size.x * size.y * size.z;
-  warps.resize((threads + kLanes - 1) / kLanes);
-  cache.resize(of.program->cached + 1);
-  shared.resize(of.shared_bytes + 64);
-  if (of.checks.init) shared_defined.resize(of.shared_bytes + 64);
-  if (of.checks.race) race.resize(of.shared_bytes / 4 + 1, shared.data());
-  if (of.config->thread_order != ThreadOrder::InOrder)
-    turns = std::make_shared<Turns>(of.config->thread_order, of.config->thread_order_seed);
-  if (of.counters != nullptr) {
-    counters = std::make_shared<Counters>(*of.counters);
-    counters->counts.clear();
+  const Dim3 size = of.inputs.config->block;
+  threads.total = size.x * size.y * size.z;
+  warps.resize((threads.total + kLanes - 1) / kLanes);
+  allocations.resize(of.inputs.program->cached + 1);
+  shared.bytes.resize(of.inputs.shared_bytes + 64);
+  if (of.inputs.checks.init) shared.defined.resize(of.inputs.shared_bytes + 64);
+  if (of.inputs.checks.race) {
+    shared.races.resize(of.inputs.shared_bytes / 4 + 1, shared.bytes.data());
   }
+  if (of.inputs.config->thread_order != ThreadOrder::InOrder) {
+    scheduler = std::make_shared<ThreadScheduler>(of.inputs.config->thread_order,
+                                                  of.inputs.config->thread_order_seed);
+  }
+  counters = of.report.new_block_counters();
 }
 
 void Block::start(Dim3 at) {
-  index = at;
-  ended = false;
-  std::fill(shared.begin(), shared.end(), std::byte{0});
-  std::fill(shared_defined.begin(), shared_defined.end(), uint8_t{0});
-  if (launch->program->reserved_shared && !shared_defined.empty())
-    std::fill_n(shared_defined.begin() + reserved_shared_offset(*launch), kReservedSharedBytes,
-                uint8_t{1});
+  position.index = at;
+  shared.released = false;
+  std::fill(shared.bytes.begin(), shared.bytes.end(), std::byte{0});
+  std::fill(shared.defined.begin(), shared.defined.end(), uint8_t{0});
+  if (launch->inputs.program->reserved_shared && !shared.defined.empty()) {
+    std::fill_n(shared.defined.begin() + reserved_shared_offset(launch->inputs),
+                kReservedSharedBytes, uint8_t{1});
+  }
   next_epoch();
-  proxy_epoch = epoch;
-  const Dim3 grid = launch->config->grid;
-  linear = index.x + uint64_t{grid.x} * (index.y + uint64_t{grid.y} * index.z);
-  if (turns != nullptr) turns->start(linear, static_cast<uint32_t>(warps.size()));
-  acquired = 0;
-  fences = published = sync_ops = 0;
-  barriers = {};
-  barriers_in_use = 0;
-  live_threads = threads;
-  mbarriers.clear();
-  bulk.clear();
-  warp_instructions = 0;
+  shared.proxy_epoch = shared.epoch;
+  const Dim3 grid = launch->inputs.config->grid;
+  position.linear = position.index.x +
+                    uint64_t{grid.x} * (position.index.y + uint64_t{grid.y} * position.index.z);
+  if (scheduler != nullptr) scheduler->start(position.linear, static_cast<uint32_t>(warps.size()));
+  grid_order.acquired = 0;
+  grid_order.fences = grid_order.published = grid_order.sync_ops = 0;
+  barriers.named = {};
+  barriers.in_use = 0;
+  threads.live = threads.total;
+  barriers.mbarriers.clear();
+  barriers.bulk_copies.clear();
+  clock.warp_instructions = 0;
   for (uint32_t i = 0; i < warps.size(); ++i) {
     Warp& warp = warps[i];
     warp.block = this;
     warp.launch = launch;
-    warp.cache = cache.data();
+    warp.registers.allocations = allocations.data();
     warp.executed = 0;
-    warp.slices = warp.unwatched = warp.unwatched_next = 0;
-    warp.spins = false;
-    warp.start(i, threads - i * kLanes);
+    warp.spin.slices = warp.spin.slices_to_check = warp.spin.check_interval = 0;
+    warp.spin.waits = false;
+    warp.start(i, threads.total - i * kLanes);
   }
 }
 
 bool Block::run_warp(Warp& warp, uint64_t slice) {
   if (unchecked_ >= kClockSlices) {
     unchecked_ = 0;
-    if (launch->stop.load(std::memory_order_relaxed) || over_budget()) return false;
+    if (launch->clock.stop.load(std::memory_order_relaxed) || over_budget()) return false;
   }
   const uint64_t before = warp.executed;
-  if (!warp.spins) warp.run(slice);
-  if (launch->program->may_spin) take_turns(warp);
-  if (never_ends(warp)) {
-    report_stuck(DeviceFindingKind::Deadlock, "a loop that reads and changes nothing never ends");
+  if (!warp.spin.waits) warp.run(slice);
+  if (launch->inputs.program->may_spin) alternate_paths(warp);
+  if (is_endless(warp)) {
+    report_unfinished(DeviceFindingKind::Deadlock,
+                      "a loop that reads and changes nothing never ends");
     return false;
   }
-  warp_instructions += (warp.executed - before) / kLanes + 1;
-  unchecked_ += warp.state == WarpState::Running ? kClockSlices : 1;
+  clock.warp_instructions += (warp.executed - before) / kLanes + 1;
+  unchecked_ += warp.control.state == WarpState::Running ? kClockSlices : 1;
   settle(warp);
   return true;
 }
 
-bool Block::advance_in_turns(uint32_t rounds) {
-  const bool may_spin = launch->program->may_spin;
-  const bool in_parts = may_spin || turns->mixes_blocks();
-  // Who waits in a loop must not keep the one that it waits for from its turn.
-  const bool one_per_pass = turns->one_per_pass() && !may_spin;
+bool Block::advance_scheduled(uint32_t rounds) {
+  const bool may_spin = launch->inputs.program->may_spin;
+  const bool in_parts = may_spin || scheduler->mixes_blocks();
+  // A warp that waits in a loop must not keep the one that it waits for from running.
+  const bool one_warp_per_round = scheduler->one_warp_per_round() && !may_spin;
   bool progress = true;
-  while (progress && !launch->stop.load(std::memory_order_relaxed)) {
+  while (progress && !launch->clock.stop.load(std::memory_order_relaxed)) {
     if (in_parts && rounds-- == 0) return false;
     progress = false;
-    for (const uint32_t at : turns->next_pass()) {
+    for (const uint32_t at : scheduler->next_round()) {
       Warp& warp = warps[at];
-      if (warp.state != WarpState::Running) continue;
+      if (warp.control.state != WarpState::Running) continue;
       progress = true;
-      if (!run_warp(warp, turns->slice(at, may_spin ? kShortSlice : kSlice)) || one_per_pass) break;
+      if (!run_warp(warp, scheduler->slice(at, may_spin ? kShortSlice : kSlice)) ||
+          one_warp_per_round) {
+        break;
+      }
     }
   }
   return end_unless_waiting();
@@ -116,27 +125,27 @@ bool Block::advance_in_turns(uint32_t rounds) {
 
 /// False when the block goes on once the other blocks of its cluster have come to a barrier.
 bool Block::end_unless_waiting() {
-  const bool waits =
-      std::ranges::any_of(warps, [](const Warp& w) { return w.state == WarpState::AtCluster; });
-  if (waits && !launch->stop.load(std::memory_order_relaxed)) return false;
+  const bool waits = std::ranges::any_of(
+      warps, [](const Warp& w) { return w.control.state == WarpState::AtCluster; });
+  if (waits && !launch->clock.stop.load(std::memory_order_relaxed)) return false;
   finish();
   return true;
 }
 
 bool Block::advance(uint32_t rounds) {
-  if (turns != nullptr) return advance_in_turns(rounds);
-  const bool may_spin = launch->program->may_spin;
+  if (scheduler != nullptr) return advance_scheduled(rounds);
+  const bool may_spin = launch->inputs.program->may_spin;
   const uint64_t slice = may_spin ? kShortSlice : kSlice;
   bool progress = true;
-  while (progress && !launch->stop.load(std::memory_order_relaxed)) {
+  while (progress && !launch->clock.stop.load(std::memory_order_relaxed)) {
     if (may_spin && rounds-- == 0) return false;
     progress = false;
     bool all_spin = may_spin;
     for (Warp& warp : warps) {
-      if (warp.state != WarpState::Running) continue;
+      if (warp.control.state != WarpState::Running) continue;
       progress = true;
       if (!run_warp(warp, slice)) break;
-      all_spin = all_spin && warp.spins;
+      all_spin = all_spin && warp.spin.waits;
     }
     // What they wait for may be up to a thread of the host that has no processor. On a busy machine
     // a yield costs milliseconds.
@@ -147,15 +156,15 @@ bool Block::advance(uint32_t rounds) {
 }
 
 void Block::settle(Warp& warp) {
-  if (warp.state != WarpState::Done) return;
+  if (warp.control.state != WarpState::Done) return;
   warp.give_back_frame();
-  for (uint32_t id = 0; barriers_in_use >> id != 0; ++id) release_if_complete(id);
+  for (uint32_t id = 0; barriers.in_use >> id != 0; ++id) release_if_complete(id);
   cluster->release_if_complete();
 }
 
-bool Block::spins() {
+bool Block::is_livelocked() {
   for (Warp& warp : warps) {
-    if (warp.state != WarpState::Running) continue;
+    if (warp.control.state != WarpState::Running) continue;
     const bool waits = all_paths_repeat(warp);
     settle(warp);
     if (!waits) return false;
@@ -167,8 +176,9 @@ std::shared_ptr<Frame> Block::take_frame(uint32_t warp_index) {
   if (frames.empty()) return std::make_shared<Frame>();
   // Where no warp waits for another there is one frame, which is the last one given back.
   size_t best = frames.size() - 1;
-  for (size_t i = 0; i < best; ++i)
+  for (size_t i = 0; i < best; ++i) {
     if (frames[i]->warp == warp_index) best = i;
+  }
   std::swap(frames[best], frames.back());
   std::shared_ptr<Frame> taken = std::move(frames.back());
   frames.pop_back();
@@ -176,126 +186,137 @@ std::shared_ptr<Frame> Block::take_frame(uint32_t warp_index) {
 }
 
 bool Block::can_run() const {
-  return std::ranges::any_of(warps, [](const Warp& w) { return w.state == WarpState::Running; });
+  return std::ranges::any_of(warps,
+                             [](const Warp& w) { return w.control.state == WarpState::Running; });
 }
 
-void Block::give_up(const std::string& why) {
-  report_stuck(DeviceFindingKind::Deadlock, why);
+void Block::stop_block(const std::string& why) {
+  report_unfinished(DeviceFindingKind::Deadlock, why);
   finish();
 }
 
-Block::~Block() { launch->executed.fetch_add(executed, std::memory_order_relaxed); }
+Block::~Block() {
+  launch->progress.executed.fetch_add(clock.thread_instructions, std::memory_order_relaxed);
+}
 
 void Block::finish() {
-  ended = true;
-  const bool stuck =
-      std::ranges::any_of(warps, [](const Warp& w) { return w.state == WarpState::AtBarrier; });
-  if (stuck && !launch->stop.load())
-    report_stuck(DeviceFindingKind::Deadlock, "no thread of the block can continue");
+  shared.released = true;
+  const bool stuck = std::ranges::any_of(
+      warps, [](const Warp& w) { return w.control.state == WarpState::AtBarrier; });
+  if (stuck && !launch->clock.stop.load()) {
+    report_unfinished(DeviceFindingKind::Deadlock, "no thread of the block can continue");
+  }
   report_unfinished_copy();
-  for (const Warp& warp : warps) executed += warp.executed;
+  for (const Warp& warp : warps) clock.thread_instructions += warp.executed;
   if (counters == nullptr) return;
-  const std::lock_guard lock(launch->mutex);
-  launch->counters->counts.add(counters->counts);
+  launch->report.add_counts(*counters);
   counters->counts.clear();
 }
 
 /// Shared memory is gone when the block ends, whatever still reads or writes it.
 void Block::report_unfinished_copy() {
-  const BulkCopy* copy = launch->stop.load() ? nullptr : unfinished_bulk(*this);
+  const BulkCopy* copy = launch->clock.stop.load() ? nullptr : unfinished_bulk(*this);
   if (copy == nullptr) return;
   Warp& warp = warps.front();
-  if (launch->checks.race)
-    report(warp, Ins{},
-           {.kind = DeviceFindingKind::RaceAsync,
-            .message = "the block ends before this copy has been waited for",
-            .lane = copy->lane,
-            .at = copy->source});
-  for (Warp& any : warps)
-    for (size_t i = 0; any.copies != nullptr && i < any.copies->bulk.size(); ++i)
+  if (launch->inputs.checks.race) {
+    report_check(warp, Step{},
+                 {.kind = DeviceFindingKind::RaceAsync,
+                  .message = "the block ends before this copy has been waited for",
+                  .lane = copy->lane,
+                  .at = copy->source});
+  }
+  for (Warp& any : warps) {
+    for (size_t i = 0; any.copies != nullptr && i < any.copies->bulk.size(); ++i) {
       arrive(nullptr, any.copies->bulk[i]);
+    }
+  }
 }
 
-void Block::take_turns(Warp& warp) {
-  warp.slices = warp.state == WarpState::Running ? warp.slices + 1 : 0;
-  warp.spins = warp.slices != 0 && only_waits(warp);
-  if (warp.state != WarpState::Running) warp.slices = 0;
-  if (warp.slices == 0) return;
-  if (!warp.spins && warp.slices < kPatience && warp.parked.empty()) return;
-  warp.slices = 0;
+void Block::alternate_paths(Warp& warp) {
+  warp.spin.slices = warp.control.state == WarpState::Running ? warp.spin.slices + 1 : 0;
+  warp.spin.waits = warp.spin.slices != 0 && only_waits(warp);
+  if (warp.control.state != WarpState::Running) warp.spin.slices = 0;
+  if (warp.spin.slices == 0) return;
+  if (!warp.spin.waits && warp.spin.slices < kPatience && warp.control.suspended.empty()) return;
+  warp.spin.slices = 0;
   warp.yield();
 }
 
-/// Whether its loop depends on nothing that anybody could change. Every look doubles the time to
-/// the next one.
-bool Block::never_ends(Warp& warp) {
-  if (launch->program->may_spin || launch->follower != nullptr) return false;
-  if (warp.state != WarpState::Running || ++warp.slices < kLongRun ||
-      !std::has_single_bit(warp.slices))
+/// Whether its loop depends on nothing that could change. Every test doubles the time to the next
+/// one.
+bool Block::is_endless(Warp& warp) {
+  if (launch->inputs.program->may_spin || launch->observer != nullptr) return false;
+  if (warp.control.state != WarpState::Running || ++warp.spin.slices < kLongRun ||
+      !std::has_single_bit(warp.spin.slices)) {
     return false;
-  const Spin spin = watch(warp);
+  }
+  const SpinWait spin = watch(warp);
   return spin.repeats && spin.read == nullptr;
 }
 
 /// Whether the path goes round in a loop and changes nothing. A warp that is found at work is left
 /// alone for longer and longer.
 bool Block::only_waits(Warp& warp) {
-  // A follower would miss the steps of a look, an order of turns is broken by them.
-  if (launch->follower != nullptr || turns != nullptr) return false;
-  if (!warp.spins && warp.unwatched != 0) {
-    --warp.unwatched;
+  // An observer would miss the steps of the test, and a chosen order would be disturbed by them.
+  if (launch->observer != nullptr || scheduler != nullptr) return false;
+  if (!warp.spin.waits && warp.spin.slices_to_check != 0) {
+    --warp.spin.slices_to_check;
     return false;
   }
   const bool waits = watch(warp, kGlance).repeats;
-  warp.unwatched_next = waits ? 0 : std::min(2 * warp.unwatched_next + 1, kUnwatchedMax);
-  warp.unwatched = warp.unwatched_next;
+  warp.spin.check_interval =
+      waits ? 0 : std::min(2 * warp.spin.check_interval + 1, kSpinCheckIntervalMax);
+  warp.spin.slices_to_check = warp.spin.check_interval;
   return waits;
 }
 
 void Block::release_if_complete(uint32_t id) {
-  Barrier& barrier = barriers[id];
+  Barrier& barrier = barriers.named[id];
   if (barrier.arrived == 0) return;
-  const uint32_t wanted = barrier.expected != 0 ? barrier.expected : live_threads;
+  const uint32_t wanted = barrier.expected != 0 ? barrier.expected : threads.live;
   if (barrier.arrived < wanted) return;
-  for (Warp& warp : warps)
-    if (warp.state == WarpState::AtBarrier && warp.barrier == id) {
-      const Ins& ins = *warp.ins;
+  for (Warp& warp : warps) {
+    if (warp.control.state == WarpState::AtBarrier && warp.control.barrier == id) {
+      const Step& ins = *warp.step;
       const auto kind = ins.flags & 0x7f;
-      if (kind == 2)
-        for (uint32_t lane = 0; lane < kLanes; ++lane)
+      if (kind == 2) {
+        for (uint32_t lane = 0; lane < kLanes; ++lane) {
           warp.u32(ins.dst)[lane] = barrier.reduce_count;
+        }
+      }
       if (kind == 3) warp.pred(ins.dst) = barrier.reduce_and != 0 ? kNone : 0;
       if (kind == 4) warp.pred(ins.dst) = barrier.reduce_or != 0 ? kNone : 0;
-      warp.state = WarpState::Running;
+      warp.control.state = WarpState::Running;
     }
+  }
   barrier = {};
-  barriers_in_use &= ~(uint32_t{1} << id);
+  barriers.in_use &= ~(uint32_t{1} << id);
   next_epoch();
 }
 
 void Block::next_epoch() {
-  if (++epoch == kEpochsMax) {  // Tags are about to repeat.
-    race.forget();
-    volatile_race.forget();
-    epoch = proxy_epoch = 1;
+  if (++shared.epoch == kEpochsMax) {  // Tags are about to repeat.
+    shared.races.forget();
+    shared.volatile_races.forget();
+    shared.epoch = shared.proxy_epoch = 1;
   }
-  race.begin_epoch(epoch);
+  shared.races.begin_epoch(shared.epoch);
 }
 
 bool Block::over_budget() {
-  if (std::chrono::steady_clock::now() > launch->deadline.load()) {
-    report_stuck(
-        DeviceFindingKind::Timeout,
-        launch->cut_short
-            ? "the launch was stopped early: memory that nothing was written to had "
-              "decided a branch, and it ran on and on"
-            : fmt::format("the launch did not end within {} ms", launch->config->timeout_ms));
+  if (std::chrono::steady_clock::now() > launch->clock.deadline.load()) {
+    report_unfinished(DeviceFindingKind::Timeout,
+                      launch->clock.cut_short
+                          ? "the launch was stopped early: memory that nothing was written to had "
+                            "decided a branch, and it ran on and on"
+                          : fmt::format("the launch did not end within {} ms",
+                                        launch->inputs.config->timeout_ms));
     return true;
   }
-  const uint64_t most = launch->config->warp_instructions_max;
-  if (warp_instructions < most) return false;
-  report_stuck(DeviceFindingKind::Timeout,
-               fmt::format("the block executed more than {} warp instructions", most));
+  const uint64_t most = launch->inputs.config->warp_instructions_max;
+  if (clock.warp_instructions < most) return false;
+  report_unfinished(DeviceFindingKind::Timeout,
+                    fmt::format("the block executed more than {} warp instructions", most));
   return true;
 }
 
@@ -304,15 +325,16 @@ namespace {
 struct Standing {
   uint32_t first = 0, last = 0, lanes = 0;
   const ptx::Instruction* at = nullptr;
-  std::string reads;  ///< What they look at again and again, if they do.
+  std::string reads;  ///< The memory that they read again and again, if they do.
 };
 
 void note_standing(std::vector<Standing>& all, const Standing& one) {
   if (!all.empty() && all.back().at == one.at && all.back().lanes == one.lanes &&
-      all.back().reads == one.reads && all.back().last + 1 == one.first)
+      all.back().reads == one.reads && all.back().last + 1 == one.first) {
     all.back().last = one.last;
-  else
+  } else {
     all.push_back(one);
+  }
 }
 
 /// Where the threads of the block that have not ended are, warp by warp.
@@ -320,15 +342,17 @@ std::string standing_threads(Block& block) {
   constexpr size_t kListed = 8;
   std::vector<Standing> all;
   for (Warp& warp : block.warps) {
-    if (warp.state == WarpState::Done || warp.depth == 0 || warp.ins == nullptr) continue;
-    const bool looks = warp.state == WarpState::Running && all.size() < kListed;
-    const Spin spin = looks ? watch(warp) : Spin();
-    if (warp.depth == 0) continue;
-    uint32_t lanes = warp.alive;
-    for (const Path& path : warp.parked) {
-      const Code& code = *path.levels.back().frame->code;
-      const StackEntry& top = path.stack.back();
-      const size_t origin = code.ins[std::min<size_t>(top.pc, code.ins.size() - 1)].origin;
+    if (warp.control.state == WarpState::Done || warp.control.depth == 0 || warp.step == nullptr) {
+      continue;
+    }
+    const bool looks = warp.control.state == WarpState::Running && all.size() < kListed;
+    const SpinWait spin = looks ? watch(warp) : SpinWait();
+    if (warp.control.depth == 0) continue;
+    uint32_t lanes = warp.masks.alive;
+    for (const Path& path : warp.control.suspended) {
+      const Code& code = *path.frames.back().frame->code;
+      const ReconvergenceEntry& top = path.stack.back();
+      const size_t origin = code.steps[std::min<size_t>(top.pc, code.steps.size() - 1)].origin;
       if (origin >= code.source->body.size()) continue;
       lanes &= ~top.mask;
       note_standing(all, {warp.index, warp.index, top.mask, &code.source->body[origin], ""});
@@ -338,31 +362,31 @@ std::string standing_threads(Block& block) {
         all, {warp.index, warp.index, lanes, spin.read != nullptr ? spin.read : &next, spin.what});
   }
   std::string text;
-  for (size_t i = 0; i < std::min(all.size(), kListed); ++i)
+  for (size_t i = 0; i < std::min(all.size(), kListed); ++i) {
     text += fmt::format("; {} (lanes {:#x}) {} at {}{}{}",
                         all[i].first == all[i].last
                             ? fmt::format("warp {}", all[i].first)
                             : fmt::format("warps {} to {}", all[i].first, all[i].last),
                         all[i].lanes, all[i].first == all[i].last ? "is" : "are",
-                        describe(block.launch->program->module, *all[i].at),
+                        describe(block.launch->inputs.program->module, *all[i].at),
                         all[i].reads.empty() ? "" : " and ", all[i].reads);
+  }
   if (all.size() > kListed) text += fmt::format("; and {} more", all.size() - kListed);
   return text;
 }
 }  // namespace
 
-void Block::report_stuck(DeviceFindingKind kind, const std::string& message) {
+void Block::report_unfinished(DeviceFindingKind kind, const std::string& message) {
   for (Warp& warp : warps) {
-    if (warp.state == WarpState::Done) continue;
-    const bool begun = warp.depth != 0;
-    const Ins& at = begun ? warp.next_instruction() : launch->entry->ins.front();
-    const Code& code = begun ? warp.code() : *launch->entry;
-    const auto lane = static_cast<uint32_t>(std::countr_zero(warp.alive | 0x80000000u));
-    // A look at what the warps do runs them on: afterwards this one may be elsewhere, or at its
-    // end.
+    if (warp.control.state == WarpState::Done) continue;
+    const bool begun = warp.control.depth != 0;
+    const Step& at = begun ? warp.next_instruction() : launch->inputs.entry->steps.front();
+    const Code& code = begun ? warp.code() : *launch->inputs.entry;
+    const auto lane = static_cast<uint32_t>(std::countr_zero(warp.masks.alive | 0x80000000u));
+    // Describing the warps runs them further: afterwards this one may be elsewhere, or at its end.
     const std::string standing = standing_threads(*this);
-    return report(warp, at,
-                  {.kind = kind, .message = message + standing, .lane = lane, .code = &code});
+    return report_check(warp, at,
+                        {.kind = kind, .message = message + standing, .lane = lane, .code = &code});
   }
 }
 

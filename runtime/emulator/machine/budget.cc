@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/emulator/machine/program.h"
+#include "runtime/emulator/memory/race_history.h"
 
 namespace gpuemu::emulator {
 namespace {
@@ -10,26 +11,27 @@ constexpr auto kGrace = std::chrono::milliseconds(500);
 constexpr int kGraceShare = 4;
 }  // namespace
 
-uint64_t block_bytes(const Launch& launch) {
-  const Dim3& block = launch.config->block;
+uint64_t block_bytes(const LaunchInputs& inputs) {
+  const Dim3& block = inputs.config->block;
   const uint64_t warps = (uint64_t{block.x} * block.y * block.z + kLanes - 1) / kLanes;
-  const Code& entry = *launch.entry;
+  const Code& entry = *inputs.entry;
   // Local memory is doubled when it grows and has a shadow; shared memory has two, and two
   // histories where the races of volatile accesses are watched.
   const uint64_t per_lane = entry.param_bytes + uint64_t{4} * entry.local_bytes;
   const uint64_t per_warp = entry.frame_bytes + per_lane * kLanes;
-  return warps * per_warp + uint64_t{launch.shared_bytes} * (2 + 2 * kRaceBytesPerWord / 4) +
-         uint64_t{launch.program->cached} * sizeof(Allocation*);
+  return warps * per_warp + uint64_t{inputs.shared_bytes} * (2 + 2 * kRaceBytesPerWord / 4) +
+         uint64_t{inputs.program->cached} * sizeof(Allocation*);
 }
 
-Result<Residency> fit_blocks(const Launch& launch, Residency wanted, uint64_t limit) {
-  const uint64_t one = std::max<uint64_t>(block_bytes(launch), 1);
+Result<Residency> fit_blocks(const LaunchInputs& inputs, Residency wanted, uint64_t limit) {
+  const uint64_t one = std::max<uint64_t>(block_bytes(inputs), 1);
   const uint64_t fitting = limit / one;
-  if (fitting == 0)
+  if (fitting == 0) {
     return error(ErrorCode::ResourceExhausted,
                  "a block of entry '{}' needs {} bytes of the host for its registers, local and "
                  "shared memory, the limit is {}; use fewer threads per block",
-                 launch.entry->name, one, limit);
+                 inputs.entry->name, one, limit);
+  }
   Residency made;
   made.threads = static_cast<uint32_t>(std::min<uint64_t>(wanted.threads, fitting));
   made.blocks = static_cast<uint32_t>(std::min<uint64_t>(wanted.blocks, fitting / made.threads));
@@ -37,12 +39,12 @@ Result<Residency> fit_blocks(const Launch& launch, Residency wanted, uint64_t li
 }
 
 void end_soon(Launch& launch) {
-  if (launch.cut_short.load(std::memory_order_relaxed)) return;
+  if (launch.clock.cut_short.load(std::memory_order_relaxed)) return;
   const auto now = std::chrono::steady_clock::now();
-  const auto grace =
-      std::max<std::chrono::steady_clock::duration>(kGrace, kGraceShare * (now - launch.began));
-  if (now + grace >= launch.deadline.load() || launch.cut_short.exchange(true)) return;
-  launch.deadline = now + grace;
+  const auto grace = std::max<std::chrono::steady_clock::duration>(
+      kGrace, kGraceShare * (now - launch.clock.began));
+  if (now + grace >= launch.clock.deadline.load() || launch.clock.cut_short.exchange(true)) return;
+  launch.clock.deadline = now + grace;
 }
 
 }  // namespace gpuemu::emulator

@@ -7,18 +7,17 @@
 namespace gpuemu::emulator {
 
 /// Bytes of one block's registers, shared and local memory and their shadows, before any call.
-uint64_t block_bytes(const Launch& launch);
+uint64_t block_bytes(const LaunchInputs& inputs);
 
-/// What fits `limit` bytes: host threads with a block in progress each, and blocks in progress per
-/// thread.
+/// The number of host threads and of blocks in progress per host thread that fit a memory limit.
 struct Residency {
   uint32_t threads = 1, blocks = 1;
 };
-/// At most what `wanted` says. ResourceExhausted when not a single block fits.
-Result<Residency> fit_blocks(const Launch& launch, Residency wanted, uint64_t limit);
+/// Fits at most `wanted` into `limit` bytes. ResourceExhausted if not a single block fits.
+Result<Residency> fit_blocks(const LaunchInputs& inputs, Residency wanted, uint64_t limit);
 
-/// After a read that makes the rest of the launch a matter of chance: as long again as it took to
-/// come there, some times over, is enough to see what else is wrong.
+/// Moves the deadline forward after a read that makes the rest of the launch a matter of chance: a
+/// few times as long as it took to come there is enough to see what else is wrong.
 void end_soon(Launch& launch);
 
 }  // namespace gpuemu::emulator

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/emulator/machine/block.h"
+
 namespace gpuemu::emulator {
 
 namespace {
@@ -13,28 +15,28 @@ Dim3 place_in(uint64_t at, const Dim3& extent) {
 }
 uint64_t volume(const Dim3& extent) { return uint64_t{extent.x} * extent.y * extent.z; }
 Dim3 clusters_of(const Launch& launch) {
-  const Dim3 &grid = launch.config->grid, &size = launch.cluster;
+  const Dim3 &grid = launch.inputs.config->grid, &size = launch.inputs.cluster;
   return {grid.x / size.x, grid.y / size.y, grid.z / size.z};
 }
 }  // namespace
 
-uint64_t blocks_of_cluster(const Launch& launch) { return volume(launch.cluster); }
+uint64_t blocks_of_cluster(const Launch& launch) { return volume(launch.inputs.cluster); }
 uint64_t cluster_count(const Launch& launch) { return volume(clusters_of(launch)); }
 
 Cluster::Cluster(Launch& of) : launch_(of) {
-  for (uint32_t rank = 0; rank < volume(of.cluster); ++rank) {
+  for (uint32_t rank = 0; rank < volume(of.inputs.cluster); ++rank) {
     Block& block = *blocks_.emplace_back(std::make_unique<Block>(of));
     block.cluster = this;
-    block.rank = rank;
+    block.position.rank = rank;
   }
 }
 
 void Cluster::start(uint64_t linear_index) {
-  const Dim3 first = place_in(linear_index, clusters_of(launch_)), size = launch_.cluster;
+  const Dim3 first = place_in(linear_index, clusters_of(launch_)), size = launch_.inputs.cluster;
   phase_ = 0;
   met_ = false;
   for (const auto& block : blocks_) {
-    const Dim3 within = place_in(block->rank, size);
+    const Dim3 within = place_in(block->position.rank, size);
     block->start(
         {first.x * size.x + within.x, first.y * size.y + within.y, first.z * size.z + within.z});
   }
@@ -47,30 +49,34 @@ bool Cluster::advance(uint32_t rounds) {
 bool Cluster::advance_all(uint32_t rounds) {
   for (; rounds > 0; --rounds) {
     bool live = false;
-    for (const auto& block : blocks_)
-      if (!block->ended) live = !block->advance(1) || live;
+    for (const auto& block : blocks_) {
+      if (!block->shared.released) live = !block->advance(1) || live;
+    }
     if (!live) return true;
-    const auto goes_on = [](const auto& block) { return !block->ended && block->can_run(); };
-    if (std::ranges::any_of(blocks_, goes_on) || launch_.stop.load()) continue;
-    give_up("no thread of the cluster can continue");
+    const auto goes_on = [](const auto& block) {
+      return !block->shared.released && block->can_run();
+    };
+    if (std::ranges::any_of(blocks_, goes_on) || launch_.clock.stop.load()) continue;
+    stop_blocks("no thread of the cluster can continue");
     return true;
   }
   return false;
 }
 
-bool Cluster::spins() {
-  return std::ranges::all_of(blocks_,
-                             [](const auto& block) { return block->ended || block->spins(); });
+bool Cluster::is_livelocked() {
+  return std::ranges::all_of(
+      blocks_, [](const auto& block) { return block->shared.released || block->is_livelocked(); });
 }
 
-void Cluster::give_up(const std::string& why) {
-  for (const auto& block : blocks_)
-    if (!block->ended) block->give_up(why);
+void Cluster::stop_blocks(const std::string& why) {
+  for (const auto& block : blocks_) {
+    if (!block->shared.released) block->stop_block(why);
+  }
 }
 
 void Cluster::arrive(Warp& warp) {
-  warp.cluster_arrived = true;
-  warp.cluster_phase = phase_;
+  warp.cluster_arrival.pending = true;
+  warp.cluster_arrival.phase = phase_;
   met_ = true;
   release_if_complete();
 }
@@ -78,18 +84,20 @@ void Cluster::arrive(Warp& warp) {
 void Cluster::release_if_complete() {
   if (!met_) return;
   const auto arrived = [&](const Warp& warp) {
-    return warp.state == WarpState::Done || (warp.cluster_arrived && warp.cluster_phase == phase_);
+    return warp.control.state == WarpState::Done ||
+           (warp.cluster_arrival.pending && warp.cluster_arrival.phase == phase_);
   };
-  for (const auto& block : blocks_)
+  for (const auto& block : blocks_) {
     if (!std::ranges::all_of(block->warps, arrived)) return;
+  }
   ++phase_;
   met_ = false;
   for (const auto& block : blocks_) {
     block->next_epoch();
     for (Warp& warp : block->warps) {
-      if (warp.state != WarpState::AtCluster) continue;
-      warp.state = WarpState::Running;
-      warp.cluster_arrived = false;
+      if (warp.control.state != WarpState::AtCluster) continue;
+      warp.control.state = WarpState::Running;
+      warp.cluster_arrival.pending = false;
     }
   }
 }
@@ -99,82 +107,91 @@ Block* block_of(const Warp& warp, uint64_t address) {
   return rank == 0 ? warp.block : warp.block->cluster->block(rank - 1);
 }
 
-std::optional<SharedPlace> locate_shared(Warp& warp, const Ins& ins, uint64_t address,
+std::optional<SharedPlace> locate_shared(Warp& warp, const Step& ins, uint64_t address,
                                          uint32_t lane, uint64_t bytes) {
   const uint64_t window = address & kWindowMask, offset = address & kSharedOffsetMask;
   Block* block = window == 0 || window == kSharedWindow ? block_of(warp, address) : nullptr;
-  const uint64_t size = warp.launch->shared_bytes, align = std::min<uint64_t>(bytes, 16);
+  const uint64_t size = warp.launch->inputs.shared_bytes, align = std::min<uint64_t>(bytes, 16);
   const auto refuse = [&](DeviceFindingKind kind, const std::string& message) {
-    report(warp, ins,
-           {.kind = kind,
-            .message = message,
-            .lane = lane,
-            .byte_offset = static_cast<int64_t>(offset)});
+    report_check(warp, ins,
+                 {.kind = kind,
+                  .message = message,
+                  .lane = lane,
+                  .byte_offset = static_cast<int64_t>(offset)});
     return std::nullopt;
   };
-  if (block == nullptr)
+  if (block == nullptr) {
     return refuse(DeviceFindingKind::OutOfBounds,
                   fmt::format("needs an address of shared memory, not {:#x}", address));
-  if (block->ended)
+  }
+  if (block->shared.released) {
     return refuse(
         DeviceFindingKind::OutOfBounds,
         fmt::format("needs the shared memory of block {} of the cluster, which has ended; "
                     "all blocks have to meet before the first one ends",
-                    block->rank));
-  if (offset > size || bytes > size - offset)
+                    block->position.rank));
+  }
+  if (offset > size || bytes > size - offset) {
     return refuse(DeviceFindingKind::OutOfBounds,
                   fmt::format("accesses {} bytes at offset {} of shared memory, which has {} bytes",
                               bytes, offset, size));
-  if (offset % align != 0)
+  }
+  if (offset % align != 0) {
     return refuse(
         DeviceFindingKind::Misaligned,
         fmt::format("accesses {} bytes at shared memory {}, which is not a multiple of {}", bytes,
                     shared_place(warp, offset, 8), align));
+  }
   return SharedPlace{block, static_cast<uint32_t>(offset)};
 }
 
 namespace {
-void load_ranked(Warp& warp, const Ins& ins, uint32_t lane, const std::byte* from) {
+void load_ranked(Warp& warp, const Step& ins, uint32_t lane, const std::byte* from) {
   const uint32_t width = ins.aux / ins.count;
   for (uint32_t element = 0; element < ins.count; ++element) {
-    const uint32_t to = warp.lists[ins.list + element];
+    const uint32_t to = warp.function.lists[ins.list + element];
     if (to == kNone) continue;
     uint64_t value = 0;
     if (from != nullptr) std::memcpy(&value, from + size_t{element} * width, width);
-    if (width == 8)
+    if (width == 8) {
       warp.u64(to)[lane] = value;
-    else
+    } else {
       warp.u32(to)[lane] = static_cast<uint32_t>(value);
+    }
   }
 }
 
-void store_ranked(Warp& warp, const Ins& ins, uint32_t lane, std::byte* to) {
+void store_ranked(Warp& warp, const Step& ins, uint32_t lane, std::byte* to) {
   const uint32_t width = ins.aux / ins.count;
   for (uint32_t element = 0; element < ins.count; ++element) {
-    const uint32_t from = warp.lists[ins.list + element];
+    const uint32_t from = warp.function.lists[ins.list + element];
     const uint64_t value = width == 8 ? warp.u64(from)[lane] : warp.u32(from)[lane];
     std::memcpy(to + size_t{element} * width, &value, width);
   }
 }
 }  // namespace
 
-void access_ranked(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t lanes) {
+void access_ranked(Warp& warp, const Step& ins, const uint64_t* address, uint32_t lanes) {
   const bool load = instruction_of(warp, ins).opcode != ptx::Opcode::St;
   for (uint32_t left = lanes; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
     const auto at = locate_shared(warp, ins, address[lane], lane, ins.aux);
-    std::byte* host = at ? at->block->shared.data() + at->offset : nullptr;
-    uint8_t* defined =
-        at && warp.launch->checks.init ? at->block->shared_defined.data() + at->offset : nullptr;
-    if (load && defined != nullptr && std::find(defined, defined + ins.aux, 0) != defined + ins.aux)
-      report(warp, ins,
-             {.kind = DeviceFindingKind::Uninitialized,
-              .message =
-                  fmt::format("reads shared memory {} of block {} of the cluster before "
-                              "anything was written there",
-                              shared_place(warp, at->offset, ins.aux / ins.count), at->block->rank),
-              .lane = lane,
-              .byte_offset = at->offset});
+    std::byte* host = at ? at->block->shared.bytes.data() + at->offset : nullptr;
+    uint8_t* defined = at && warp.launch->inputs.checks.init
+                           ? at->block->shared.defined.data() + at->offset
+                           : nullptr;
+    if (load && defined != nullptr &&
+        std::find(defined, defined + ins.aux, 0) != defined + ins.aux) {
+      report_check(
+          warp, ins,
+          {.kind = DeviceFindingKind::Uninitialized,
+           .message = fmt::format("reads shared memory {} of block {} of the cluster before "
+                                  "anything was written there",
+                                  shared_place(warp, at->offset, ins.aux / ins.count),
+                                  at->block->position.rank),
+           .lane = lane,
+           .byte_offset = at->offset});
+    }
     if (load) load_ranked(warp, ins, lane, host);
     if (load || host == nullptr) continue;
     store_ranked(warp, ins, lane, host);

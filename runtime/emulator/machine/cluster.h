@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/machine/warp.h"
 
 namespace gpuemu::emulator {
@@ -21,12 +22,13 @@ class Cluster {
  public:
   explicit Cluster(Launch& of);
   void start(uint64_t linear_index);
-  /// Runs until all its blocks end (true), or for so many turns where threads wait for each other.
+  /// Runs until all its blocks end and returns true; false after `rounds` time slices if threads
+  /// may wait for each other.
   bool advance(uint32_t rounds);
-  /// Whether every block waits for what others would have to change (Block::spins).
-  bool spins();
-  /// Reports that no thread will go on.
-  void give_up(const std::string& why);
+  /// Whether every block waits for what others would have to change (Block::is_livelocked).
+  bool is_livelocked();
+  /// Reports a deadlock and ends the blocks; `why` no thread can continue.
+  void stop_blocks(const std::string& why);
   /// Null beyond the cluster.
   Block* block(uint64_t rank) { return rank < blocks_.size() ? blocks_[rank].get() : nullptr; }
   /// The whole warp arrives at the barrier of the cluster.
@@ -53,13 +55,14 @@ struct SharedPlace {
   uint32_t offset = 0;
 };
 
-/// The block that a shared or generic address of shared memory belongs to; none beyond the cluster.
+/// The block that a shared or generic address of shared memory belongs to; null outside of the
+/// cluster.
 Block* block_of(const Warp& warp, uint64_t address);
 /// The place of `bytes` at such an address, aligned to them (16 at most), or a report.
-std::optional<SharedPlace> locate_shared(Warp& warp, const Ins& ins, uint64_t address,
+std::optional<SharedPlace> locate_shared(Warp& warp, const Step& ins, uint64_t address,
                                          uint32_t lane, uint64_t bytes);
 
 /// Loads or stores of `lanes` at generic addresses of shared memory that name a rank.
-void access_ranked(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t lanes);
+void access_ranked(Warp& warp, const Step& ins, const uint64_t* address, uint32_t lanes);
 
 }  // namespace gpuemu::emulator

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/machine/budget.h"
 #include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/machine/strict.h"
@@ -56,34 +57,35 @@ void Definedness::enter(Warp& warp, Frame& frame) {
   UndefinedRegisters& set = frame.undefined;
   set.lanes.clear();
   const std::vector<uint32_t>& early = frame.code->used_early;
-  if (early.empty() || !warp.launch->checks.init) return;
+  if (early.empty() || !warp.launch->inputs.checks.init) return;
   set.lanes.assign(frame.code->registers.size(), 0);
   set.origin.assign(frame.code->registers.size(), 0);
   set.bits.assign(frame.code->registers.size(), 0);
-  Definedness& all = warp.definedness;
+  Definedness& all = warp.tracking.definedness;
   if (all.origins_.empty()) all.origins_.emplace_back();
   for (const uint32_t reg : early) set.lanes[reg] = kNone;
-  if (!warp.watched) warp.stop_slice();
-  warp.watched = true;
+  if (!warp.tracking.active) warp.stop_slice();
+  warp.tracking.active = true;
 }
 
-uint32_t Definedness::origin_of(Warp& warp, const Ins& ins, const Cause& cause) {
+uint32_t Definedness::origin_of(Warp& warp, const Step& ins, const Cause& cause) {
   if (origins_.empty()) origins_.emplace_back();
-  for (size_t i = 1; i < origins_.size(); ++i)
-    if (origins_[i].ins == &ins) return static_cast<uint32_t>(i);
+  for (size_t i = 1; i < origins_.size(); ++i) {
+    if (origins_[i].step == &ins) return static_cast<uint32_t>(i);
+  }
   if (origins_.size() < kOriginsMax) origins_.push_back({&ins, &warp.code(), cause});
   return static_cast<uint32_t>(origins_.size() - 1);
 }
 
-void Definedness::note(Warp& warp, const Ins& ins, uint32_t reg, uint32_t lanes,
+void Definedness::note(Warp& warp, const Step& ins, uint32_t reg, uint32_t lanes,
                        const Cause& cause) {
   notes_.push_back({&ins, reg, lanes, origin_of(warp, ins, cause)});
-  if (warp.watched) return;
-  warp.watched = true;
+  if (warp.tracking.active) return;
+  warp.tracking.active = true;
   warp.stop_slice();
 }
 
-void Definedness::note_element(Warp& warp, const Ins& ins, uint32_t element, uint32_t lanes,
+void Definedness::note_element(Warp& warp, const Step& ins, uint32_t element, uint32_t lanes,
                                const Cause& cause) {
   const Instruction& in = instruction_of(warp, ins);
   if (in.operands.empty()) return;
@@ -94,8 +96,9 @@ void Definedness::note_element(Warp& warp, const Ins& ins, uint32_t element, uin
 
 Definedness::Value Definedness::value_of(const UndefinedRegisters& set,
                                          const Operand& operand) const {
-  if (operand.kind == Operand::Kind::Register)
+  if (operand.kind == Operand::Kind::Register) {
     return {set.lanes[operand.reg], set.origin[operand.reg], set.bits[operand.reg]};
+  }
   Value all;
   for (const Operand& element : operand.elements) {
     const Value one = value_of(set, element);
@@ -126,10 +129,11 @@ LogicOperand Definedness::operand_of(Warp& warp, const UndefinedRegisters& set,
   made.undefined = value_of(set, operand);
   const RegisterPlace& place = warp.code().registers[operand.reg];
   const uint32_t truth = place.bytes == 0 ? warp.pred(place.offset) : 0;
-  for (uint32_t lane = 0; lane < kLanes; ++lane)
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
     made.values[lane] = place.bytes == 0   ? (truth >> lane & 1) ^ (operand.negated ? 1 : 0)
                         : place.bytes == 8 ? warp.u64(place.offset)[lane]
                                            : warp.u32(place.offset)[lane];
+  }
   if (place.bytes == 0) made.undefined.bits = 1;
   return made;
 }
@@ -147,12 +151,13 @@ Definedness::Value Definedness::combined(Warp& warp, const UndefinedRegisters& s
 Definedness::Value Definedness::of_lanes(Warp& warp, const UndefinedRegisters& set,
                                          const Instruction& in) const {
   if (in.operands.size() != 3) return {};
-  const Gather kind = in.has(ptx::Modifier::Ballot)                             ? Gather::Ballot
-                      : in.opcode == Opcode::Vote && in.has(ptx::Modifier::Any) ? Gather::Any
-                      : in.opcode == Opcode::Vote && in.has(ptx::Modifier::All) ? Gather::All
-                                                                                : Gather::Reduce;
+  const MaskOperation kind =
+      in.has(ptx::Modifier::Ballot)                             ? MaskOperation::Ballot
+      : in.opcode == Opcode::Vote && in.has(ptx::Modifier::Any) ? MaskOperation::Any
+      : in.opcode == Opcode::Vote && in.has(ptx::Modifier::All) ? MaskOperation::All
+                                                                : MaskOperation::Reduce;
   return gathered(kind, operand_of(warp, set, in.operands[1]),
-                  operand_of(warp, set, in.operands[2]), warp.mask);
+                  operand_of(warp, set, in.operands[2]), warp.masks.running);
 }
 
 Definedness::Value Definedness::all_of(const UndefinedRegisters& set, const Instruction& in) const {
@@ -197,45 +202,48 @@ void Definedness::assign(UndefinedRegisters& set, const Operand& to, Value value
 }
 
 void Definedness::transfer(Warp& warp, UndefinedRegisters& set, const Instruction& in) {
-  const uint32_t mask = warp.mask;
+  const uint32_t mask = warp.masks.running;
   const Operand& to = in.operands[0];
   const bool strictly = follows_strictly(*warp.launch);
   if (!strictly && in.has(Trait::MatrixProduct)) {
     // An accumulator that nobody has set; operands may have unused rows.
     const Operand& from = in.operands.back();
-    for (size_t i = 0; i < to.elements.size(); ++i)
+    for (size_t i = 0; i < to.elements.size(); ++i) {
       assign(set, to.elements[i],
              i < from.elements.size() ? value_of(set, from.elements[i]) : Value{}, mask);
+    }
     return;
   }
   const auto of = [&](const Operand& operand) { return value_of(set, operand); };
   Value value;
-  if (strictly)
+  if (strictly) {
     value = in.opcode == Opcode::Selp                        ? picked(warp, in, of)
             : in.has(Trait::Reads) && !in.has(Trait::Writes) ? Value{}
                                                              : any_of(set, in);
-  else if (in.has(Trait::Selects))
+  } else if (in.has(Trait::Selects)) {
     value = selected(warp, set, in);
-  else if (in.opcode == Opcode::And || in.opcode == Opcode::Or)
+  } else if (in.opcode == Opcode::And || in.opcode == Opcode::Or) {
     value = combined(warp, set, in);
-  else if (may_ignore_operands(in))
+  } else if (may_ignore_operands(in)) {
     value = all_of(set, in);
-  else if (keeps_bits(in))
+  } else if (keeps_bits(in)) {
     value = value_of(set, in.operands[1]);
-  else if (is_shift(in))
+  } else if (is_shift(in)) {
     value = shifted(value_of(set, in.operands[1]), {in.opcode == Opcode::Shl, in.operands[2].bits},
                     word_of(warp, in));
-  else if (in.has(Trait::CombinesLanes))
+  } else if (in.has(Trait::CombinesLanes)) {
     value = of_lanes(warp, set, in);
-  else if (!in.has(Trait::FreshResult))
+  } else if (!in.has(Trait::FreshResult)) {
     value = any_of(set, in);
-  if (strictly)
+  }
+  if (strictly) {
     for_each_result(to, [&](uint32_t reg) {
       if (set.bits[reg] != kStays || set.lanes[reg] == 0) return;
       if ((value.lanes & mask) == 0) value.origin = set.origin[reg];
       value.lanes |= set.lanes[reg];
       value.bits = kStays;
     });
+  }
   if (in.guard) {
     const Value guard = value_of(set, *in.guard);
     value.lanes |= guard.lanes;
@@ -245,20 +253,21 @@ void Definedness::transfer(Warp& warp, UndefinedRegisters& set, const Instructio
   assign(set, to, value, mask);
 }
 
-void Definedness::check_guard(Warp& warp, const Ins& ins, UndefinedRegisters& set) {
+void Definedness::check_guard(Warp& warp, const Step& ins, UndefinedRegisters& set) {
   const Instruction& in = instruction_of(warp, ins);
   if (!in.guard || !in.has(Trait::UseIsVisible)) return;
   Value guard = value_of(set, *in.guard);
-  guard.lanes &= warp.active;
+  guard.lanes &= warp.masks.active;
   if (guard.lanes == 0) return;
   if (in.opcode == Opcode::Bra && follows_strictly(*warp.launch)) {
     const auto skipped = skipped_assignments(*warp.code().source, in);
-    for (const Instruction& one : skipped)
+    for (const Instruction& one : skipped) {
       for_each_result(one.operands[0], [&](uint32_t reg) {
         set.lanes[reg] |= guard.lanes;
         set.origin[reg] = guard.origin;
         set.bits[reg] = kStays;
       });
+    }
     if (!skipped.empty()) return;
   }
   use(warp, ins, guard,
@@ -267,31 +276,31 @@ void Definedness::check_guard(Warp& warp, const Ins& ins, UndefinedRegisters& se
   set.lanes[in.guard->reg] = 0;
 }
 
-void Definedness::check_address(Warp& warp, const Ins& ins, UndefinedRegisters& set) {
+void Definedness::check_address(Warp& warp, const Step& ins, UndefinedRegisters& set) {
   const Instruction& in = instruction_of(warp, ins);
   if (!accesses_memory(in) || in.has(ptx::Modifier::Param)) return;
   for (const Operand& operand : in.operands) {
     if (operand.kind != Operand::Kind::Address || operand.elements.empty()) continue;
     Value base = value_of(set, operand.elements[0]);
-    base.lanes &= warp.mask;
+    base.lanes &= warp.masks.running;
     if (base.lanes == 0) continue;
     use(warp, ins, base, "is an address");
     set.lanes[operand.elements[0].reg] = 0;
   }
   if (in.opcode != Opcode::Atom && in.opcode != Opcode::Red) return;
   Value operand = value_of(set, in.operands.back());
-  operand.lanes &= warp.mask;
+  operand.lanes &= warp.masks.running;
   if (operand.lanes != 0) use(warp, ins, operand, "is the operand of an atomic");
 }
 
-void Definedness::before(Warp& warp, const Ins& ins) {
+void Definedness::before(Warp& warp, const Step& ins) {
   UndefinedRegisters& set = warp.frame().undefined;
   if (set.lanes.empty()) return;
   const Instruction& in = instruction_of(warp, ins);
   if (follows_strictly(*warp.launch)) {
     const auto of = [&](const Operand& operand) { return value_of(set, operand); };
     Value lost = lost_in(in, of);
-    lost.lanes &= warp.mask;
+    lost.lanes &= warp.masks.running;
     if (lost.lanes != 0) use(warp, ins, lost, "is an operand");
   }
   check_guard(warp, ins, set);
@@ -302,7 +311,7 @@ void Definedness::before(Warp& warp, const Ins& ins) {
   if (assigns && !in.operands.empty()) transfer(warp, set, in);
 }
 
-void Definedness::after(Warp& warp, const Ins& ins) {
+void Definedness::after(Warp& warp, const Step& ins) {
   const bool noted = !notes_.empty();
   if (!noted && ins.cache == 0) return;
   Frame& frame = warp.frame();
@@ -313,60 +322,62 @@ void Definedness::after(Warp& warp, const Ins& ins) {
     set.bits.assign(frame.code->registers.size(), 0);
   }
   for (const Note& note : notes_) {
-    if (note.ins != &ins) continue;
+    if (note.step != &ins) continue;
     set.lanes[note.reg] |= note.lanes;
     set.origin[note.reg] = note.origin;
     set.bits[note.reg] = 0;
   }
-  std::erase_if(notes_, [&](const Note& note) { return note.ins == &ins; });
-  if (ins.cache != 0 && !set.lanes.empty() && instruction_of(warp, ins).opcode == Opcode::St)
+  std::erase_if(notes_, [&](const Note& note) { return note.step == &ins; });
+  if (ins.cache != 0 && !set.lanes.empty() && instruction_of(warp, ins).opcode == Opcode::St) {
     stored(warp, ins, set);
+  }
 }
 
 void Definedness::catch_up(Warp& warp) {
   if (notes_.empty()) return;
-  const Ins* first = notes_.front().ins;
-  warp.mask = warp.active;
-  for (const Ins* ins = first; ins <= warp.ins; ++ins) {
+  const Step* first = notes_.front().step;
+  warp.masks.running = warp.masks.active;
+  for (const Step* ins = first; ins <= warp.step; ++ins) {
     if (ins != first && ins->counted != 0) before(warp, *ins);
     after(warp, *ins);
   }
   notes_.clear();
 }
 
-void Definedness::shuffled(Warp& warp, const Ins& ins, const std::array<uint32_t, kLanes>& from) {
+void Definedness::shuffled(Warp& warp, const Step& ins, const std::array<uint32_t, kLanes>& from) {
   UndefinedRegisters& set = warp.frame().undefined;
   const Instruction& in = instruction_of(warp, ins);
   if (set.lanes.empty() || in.operands.size() < 2) return;
   const Value source = value_of(set, in.operands[1]);
   Value moved{0, source.origin};
-  for (uint32_t lane = 0; lane < kLanes; ++lane)
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
     moved.lanes |= (source.lanes >> (from[lane] & 31) & 1) << lane;
+  }
   const Operand& to = in.operands[0];
-  assign(set, to.elements.empty() ? to : to.elements[0], moved, warp.mask);
+  assign(set, to.elements.empty() ? to : to.elements[0], moved, warp.masks.running);
 }
 
 namespace {
 /// Where an access of `lane` goes: the shadow of its bytes in shared or local memory.
-uint8_t* shadow_of(Warp& warp, const Ins& ins, uint64_t address, uint32_t lane) {
+uint8_t* shadow_of(Warp& warp, const Step& ins, uint64_t address, uint32_t lane) {
   const uint64_t window = address & kWindowMask;
   const auto space = static_cast<ptx::Space>(ins.space);
   if (space == ptx::Space::Shared || window == kSharedWindow) {
     const uint64_t at = address & ~kWindowMask;
-    return at < warp.block->shared_defined.size() ? warp.block->shared_defined.data() + at
+    return at < warp.block->shared.defined.size() ? warp.block->shared.defined.data() + at
                                                   : nullptr;
   }
   if (space == ptx::Space::Local || window == kLocalWindow) {
     const uint64_t at = address & ~kWindowMask;
-    return at < warp.local_stride
-               ? warp.local_defined.data() + size_t{lane} * warp.local_stride + at
+    return at < warp.local.stride
+               ? warp.local.defined.data() + size_t{lane} * warp.local.stride + at
                : nullptr;
   }
   return nullptr;
 }
 }  // namespace
 
-void Definedness::stored(Warp& warp, const Ins& ins, const UndefinedRegisters& set) {
+void Definedness::stored(Warp& warp, const Step& ins, const UndefinedRegisters& set) {
   const Instruction& in = instruction_of(warp, ins);
   const Operand& value = in.operands.back();
   const uint32_t size = element_bytes(in);
@@ -376,18 +387,18 @@ void Definedness::stored(Warp& warp, const Ins& ins, const UndefinedRegisters& s
   if (follows_strictly(*warp.launch)) {
     Value any;
     for (const Value& part : parts) {
-      if ((part.lanes & warp.mask) != 0) any.origin = part.origin;
-      any.lanes |= part.lanes & warp.mask;
+      if ((part.lanes & warp.masks.running) != 0) any.origin = part.origin;
+      any.lanes |= part.lanes & warp.masks.running;
     }
     if (any.lanes != 0) use(warp, ins, any, "is stored");
     return;
   }
-  Value written{warp.mask, 0};  // Lanes whose elements are all undefined: no padding.
+  Value written{warp.masks.running, 0};  // Lanes whose elements are all undefined: no padding.
   for (const Value& part : parts) {
     written.lanes &= part.lanes;
     written.origin = part.origin;
   }
-  for (uint32_t left = warp.mask; left != 0; left &= left - 1) {
+  for (uint32_t left = warp.masks.running; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
     const uint64_t base = ins.wide != 0 ? warp.u64(ins.src[0])[lane] : warp.u32(ins.src[0])[lane];
     const uint64_t address = base + static_cast<uint64_t>(ins.imm);
@@ -397,35 +408,37 @@ void Definedness::stored(Warp& warp, const Ins& ins, const UndefinedRegisters& s
     if (global) continue;
     written.lanes &= ~(uint32_t{1} << lane);
     uint8_t* shadow = shadow_of(warp, ins, address, lane);
-    for (size_t i = 0; shadow != nullptr && i < parts.size(); ++i)
+    for (size_t i = 0; shadow != nullptr && i < parts.size(); ++i) {
       if ((parts[i].lanes >> lane & 1) != 0) std::fill_n(shadow + i * size, size, uint8_t{0});
+    }
   }
   // Copies of structures go byte by byte where nothing is known of their alignment.
   if (written.lanes != 0 && size > 1) use(warp, ins, written, "is an output");
 }
 
-void Definedness::use(Warp& warp, const Ins& ins, Value value, const std::string& how) {
+void Definedness::use(Warp& warp, const Step& ins, Value value, const std::string& how) {
   const Origin& origin = origins_[value.origin];
   const auto lane = static_cast<uint32_t>(std::countr_zero(value.lanes));
   const auto count = static_cast<uint64_t>(std::popcount(value.lanes));
   const Instruction& in = instruction_of(warp, ins);
-  if (origin.ins == nullptr)
-    return report(
+  if (origin.step == nullptr) {
+    return report_check(
         warp, ins,
         {.kind = DeviceFindingKind::Uninitialized,
          .message = "a register that nothing wrote " + how + "; give the variable a value",
          .lane = lane,
          .count = count});
-  report(warp, *origin.ins,
-         {.kind = origin.cause.kind,
-          .message = fmt::format("{}; the value {} in {}", origin.cause.what, how,
-                                 describe(warp.launch->program->module, in)),
-          .lane = lane,
-          .tensor = origin.cause.tensor,
-          .byte_offset = origin.cause.byte_offset,
-          .count = count,
-          .other = &in,
-          .code = origin.code});
+  }
+  report_check(warp, *origin.step,
+               {.kind = origin.cause.kind,
+                .message = fmt::format("{}; the value {} in {}", origin.cause.what, how,
+                                       describe(warp.launch->inputs.program->module, in)),
+                .lane = lane,
+                .tensor = origin.cause.tensor,
+                .byte_offset = origin.cause.byte_offset,
+                .count = count,
+                .other = &in,
+                .code = origin.code});
 }
 
 }  // namespace gpuemu::emulator

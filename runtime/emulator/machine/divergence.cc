@@ -9,9 +9,9 @@
 namespace gpuemu::emulator {
 
 namespace {
-uint32_t lanes_of(const std::vector<StackEntry>& stack) {
+uint32_t lanes_of(const std::vector<ReconvergenceEntry>& stack) {
   uint32_t all = 0;
-  for (const StackEntry& entry : stack) all |= entry.mask;
+  for (const ReconvergenceEntry& entry : stack) all |= entry.mask;
   return all;
 }
 }  // namespace
@@ -20,9 +20,9 @@ uint32_t lanes_of(const std::vector<StackEntry>& stack) {
 bool Warp::split_waiting() {
   uint32_t above = 0, ready = 0;
   size_t from = 0;
-  for (size_t i = stack.size(); i-- > 0; above |= stack[i].mask) {
-    const uint32_t waiting = stack[i].mask & ~above;
-    if (waiting == 0 || i + 1 == stack.size()) continue;
+  for (size_t i = control.stack.size(); i-- > 0; above |= control.stack[i].mask) {
+    const uint32_t waiting = control.stack[i].mask & ~above;
+    if (waiting == 0 || i + 1 == control.stack.size()) continue;
     ready = waiting;
     from = i;
   }
@@ -30,33 +30,34 @@ bool Warp::split_waiting() {
   Path part;
   std::vector<uint32_t> kept(from + 2, 0);  // Entries kept below each one.
   for (size_t i = 0; i <= from; ++i) {
-    StackEntry& entry = stack[i];
+    ReconvergenceEntry& entry = control.stack[i];
     kept[i + 1] = kept[i];
     if ((entry.mask & ready) == 0) continue;
     part.stack.push_back({entry.pc, entry.mask & ready, entry.reconverge, entry.due});
     entry.mask &= ~ready;
     ++kept[i + 1];
   }
-  for (uint32_t i = 0; i < depth && levels[i].base_depth <= from; ++i)
-    part.levels.push_back({levels[i].frame, kept[levels[i].base_depth]});
-  parked.push_back(take_path());
-  parked.push_back(std::move(part));
-  resume(parked.size() - 1);
+  for (uint32_t i = 0; i < control.depth && control.frames[i].stack_base <= from; ++i) {
+    part.frames.push_back({control.frames[i].frame, kept[control.frames[i].stack_base]});
+  }
+  control.suspended.push_back(suspend_path());
+  control.suspended.push_back(std::move(part));
+  resume_path(control.suspended.size() - 1);
   return true;
 }
 
-Path Warp::take_path() {
-  levels.resize(depth);
-  return {std::move(stack), std::move(levels)};
+Path Warp::suspend_path() {
+  control.frames.resize(control.depth);
+  return {std::move(control.stack), std::move(control.frames)};
 }
 
-void Warp::resume(size_t parked_index) {
-  const auto at = parked.begin() + static_cast<std::ptrdiff_t>(parked_index);
-  stack = std::move(at->stack);
-  levels = std::move(at->levels);
+void Warp::resume_path(size_t suspended_index) {
+  const auto at = control.suspended.begin() + static_cast<std::ptrdiff_t>(suspended_index);
+  control.stack = std::move(at->stack);
+  control.frames = std::move(at->frames);
   alone_ = at->arrived;
-  parked.erase(at);
-  depth = static_cast<uint32_t>(levels.size());
+  control.suspended.erase(at);
+  control.depth = static_cast<uint32_t>(control.frames.size());
   load_function();
   load_top();
 }
@@ -64,23 +65,26 @@ void Warp::resume(size_t parked_index) {
 void Warp::yield() {
   save_top();
   if (split_waiting()) return;
-  const auto next = std::ranges::find(parked, false, &Path::arrived);
-  if (next == parked.end()) return;
-  parked.push_back(take_path());
-  resume(static_cast<size_t>(std::ranges::find(parked, false, &Path::arrived) - parked.begin()));
+  const auto next = std::ranges::find(control.suspended, false, &Path::arrived);
+  if (next == control.suspended.end()) return;
+  control.suspended.push_back(suspend_path());
+  resume_path(static_cast<size_t>(std::ranges::find(control.suspended, false, &Path::arrived) -
+                                  control.suspended.begin()));
 }
 
 /// A path whose lanes are all together needs no memory of where they would meet.
 bool Warp::flatten(Path& path) {
   const uint32_t lanes = path.stack.back().mask;
-  if (std::ranges::any_of(path.stack, [&](const StackEntry& e) { return e.mask != lanes; }))
+  if (std::ranges::any_of(path.stack,
+                          [&](const ReconvergenceEntry& e) { return e.mask != lanes; })) {
     return false;
-  std::vector<StackEntry> flat;
-  for (size_t i = 0; i < path.levels.size(); ++i) {
+  }
+  std::vector<ReconvergenceEntry> flat;
+  for (size_t i = 0; i < path.frames.size(); ++i) {
     const size_t end =
-        i + 1 < path.levels.size() ? path.levels[i + 1].base_depth : path.stack.size();
+        i + 1 < path.frames.size() ? path.frames[i + 1].stack_base : path.stack.size();
     flat.push_back({path.stack[end - 1].pc, lanes, kNone, lanes});
-    path.levels[i].base_depth = static_cast<uint32_t>(i);
+    path.frames[i].stack_base = static_cast<uint32_t>(i);
   }
   path.stack = std::move(flat);
   return true;
@@ -89,106 +93,119 @@ bool Warp::flatten(Path& path) {
 /// Joins the current path with those that wait at the same instruction of the same calls.
 bool Warp::absorb_arrived() {
   const auto same_place = [](const Path& a, const Path& b) {
-    if (a.stack.size() != b.stack.size() || a.levels.size() != b.levels.size()) return false;
-    for (size_t i = 0; i < a.stack.size(); ++i)
-      if (a.stack[i].pc != b.stack[i].pc || !a.levels[i].frame->may_take(*b.levels[i].frame))
+    if (a.stack.size() != b.stack.size() || a.frames.size() != b.frames.size()) return false;
+    for (size_t i = 0; i < a.stack.size(); ++i) {
+      if (a.stack[i].pc != b.stack[i].pc || !a.frames[i].frame->may_take(*b.frames[i].frame)) {
         return false;
+      }
+    }
     return true;
   };
-  Path own = take_path();
+  Path own = suspend_path();
   const bool flat = flatten(own);
   bool joined = false;
-  for (size_t i = 0; i < parked.size() && flat;) {
-    if (!parked[i].arrived || !flatten(parked[i]) || !same_place(own, parked[i])) {
+  for (size_t i = 0; i < control.suspended.size() && flat;) {
+    if (!control.suspended[i].arrived || !flatten(control.suspended[i]) ||
+        !same_place(own, control.suspended[i])) {
       ++i;
       continue;
     }
-    const uint32_t lanes = parked[i].stack.back().mask;
-    for (StackEntry& entry : own.stack) {
+    const uint32_t lanes = control.suspended[i].stack.back().mask;
+    for (ReconvergenceEntry& entry : own.stack) {
       entry.mask |= lanes;
       entry.due |= lanes;
     }
-    for (size_t level = 0; level < own.levels.size(); ++level)
-      own.levels[level].frame->take_lanes(*parked[i].levels[level].frame, lanes);
-    parked.erase(parked.begin() + static_cast<std::ptrdiff_t>(i));
+    for (size_t level = 0; level < own.frames.size(); ++level) {
+      own.frames[level].frame->take_lanes(*control.suspended[i].frames[level].frame, lanes);
+    }
+    control.suspended.erase(control.suspended.begin() + static_cast<std::ptrdiff_t>(i));
     joined = true;
   }
-  parked.push_back(std::move(own));
-  resume(parked.size() - 1);
+  control.suspended.push_back(std::move(own));
+  resume_path(control.suspended.size() - 1);
   return joined;
 }
 
-bool Warp::await_lanes(const Ins& next, uint32_t wanted) {
+bool Warp::await_lanes(const Step& next, uint32_t wanted) {
   const bool alone = std::exchange(alone_, false);
-  if ((wanted & alive & ~mask) == 0) return false;
+  if ((wanted & masks.alive & ~masks.running) == 0) return false;
   const uint32_t after = pc;
-  pc = static_cast<uint32_t>(&next - code_begin);
+  pc = static_cast<uint32_t>(&next - function.steps);
   save_top();
-  if ((lanes_of(stack) & wanted & ~mask) != 0 && split_waiting()) {
-    parked.back().arrived = true;
-    parked.back().waits_for = wanted;
+  if ((lanes_of(control.stack) & wanted & ~masks.running) != 0 && split_waiting()) {
+    control.suspended.back().arrived = true;
+    control.suspended.back().waits_for = wanted;
     return true;
   }
-  if (alone || parked.empty()) {
+  if (alone || control.suspended.empty()) {
     pc = after;
     return false;
   }
   if (absorb_arrived()) return true;
   const size_t turn = next_path();
-  parked.push_back(take_path());
-  parked.back().arrived = true;
-  parked.back().waits_for = wanted;
-  resume(turn);
+  control.suspended.push_back(suspend_path());
+  control.suspended.back().arrived = true;
+  control.suspended.back().waits_for = wanted;
+  resume_path(turn);
   return true;
 }
 
-/// The parked path that goes on: one that waits for nobody, or not any more. Where all wait for
+/// The suspended path that goes on: one that waits for nobody, or not any more. Where all wait for
 /// each other it is the first that came: it names lanes that are not there.
 size_t Warp::next_path() const {
   const auto ready = [this](const Path& path) {
-    return !path.arrived || (path.waits_for & alive & ~lanes_of(path.stack)) == 0;
+    return !path.arrived || (path.waits_for & masks.alive & ~lanes_of(path.stack)) == 0;
   };
-  const auto next = std::ranges::find_if(parked, ready);
-  return next == parked.end() ? 0 : static_cast<size_t>(next - parked.begin());
+  const auto next = std::ranges::find_if(control.suspended, ready);
+  return next == control.suspended.end() ? 0
+                                         : static_cast<size_t>(next - control.suspended.begin());
 }
 
 /// Whether lanes that go on at the stack's `entry` do nothing but exit: they have in effect done so
 /// before, as after an early return.
 bool Warp::ends_at(size_t entry) const {
-  size_t level = depth;
-  while (level > 1 && levels[level - 1].base_depth > entry) --level;
+  size_t level = control.depth;
+  while (level > 1 && control.frames[level - 1].stack_base > entry) --level;
   for (;;) {
-    const Code& of = *levels[level - 1].frame->code;
-    const size_t at = stack[entry].pc;
-    if (at >= of.ins.size()) return true;
-    const Ins& next = of.ins[at];
+    const Code& of = *control.frames[level - 1].frame->code;
+    const size_t at = control.stack[entry].pc;
+    if (at >= of.steps.size()) return true;
+    const Step& next = of.steps[at];
     const ptx::Instruction& in = of.source->body[next.origin];
     if (next.guard != kTrueOffset) return false;
-    if (in.opcode == ptx::Opcode::Exit || (in.opcode == ptx::Opcode::Ret && level == 1))
+    if (in.opcode == ptx::Opcode::Exit || (in.opcode == ptx::Opcode::Ret && level == 1)) {
       return true;
+    }
     if (in.opcode != ptx::Opcode::Ret) return false;
-    entry = levels[level - 1].base_depth - 1;
+    entry = control.frames[level - 1].stack_base - 1;
     --level;
   }
 }
 
 uint32_t Warp::gone_past(uint32_t wanted) const {
-  const uint32_t exited = wanted & exists & ~alive;
+  const uint32_t exited = wanted & masks.exists & ~masks.alive;
   uint32_t gone = 0;
-  for (size_t i = 0; exited != 0 && i + 1 < stack.size(); ++i) {
-    const bool meets = (stack[i].mask & mask) != 0;  // Else the other side of a branch.
-    if (meets && (stack[i].due & exited) != 0 && !ends_at(i)) gone |= stack[i].due & exited;
+  for (size_t i = 0; exited != 0 && i + 1 < control.stack.size(); ++i) {
+    const bool meets =
+        (control.stack[i].mask & masks.running) != 0;  // Else the other side of a branch.
+    if (meets && (control.stack[i].due & exited) != 0 && !ends_at(i)) {
+      gone |= control.stack[i].due & exited;
+    }
   }
   return gone;
 }
 
 /// `lanes` exit on the current path. They come to none of the places where it was to meet others.
 void Warp::forget_due(uint32_t lanes) {
-  for (size_t i = 0; i + 1 < stack.size(); ++i) {
-    stack[i].due &= ~lanes;
-    for (Path& path : parked)
-      for (StackEntry& entry : path.stack)
-        if (entry.pc == stack[i].pc && entry.reconverge == stack[i].reconverge) entry.due &= ~lanes;
+  for (size_t i = 0; i + 1 < control.stack.size(); ++i) {
+    control.stack[i].due &= ~lanes;
+    for (Path& path : control.suspended) {
+      for (ReconvergenceEntry& entry : path.stack) {
+        if (entry.pc == control.stack[i].pc && entry.reconverge == control.stack[i].reconverge) {
+          entry.due &= ~lanes;
+        }
+      }
+    }
   }
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/machine/mbarrier.h"
 #include "runtime/emulator/machine/program.h"
 
@@ -34,24 +35,27 @@ class Hash {
   uint64_t value_ = 0x243f6a8885a308d3u;
 };
 
-/// Of all that decides what the path does next, but for memory that others see.
+/// Hashes the state that decides what the path does next, except memory that others see.
 uint64_t state_of(const Warp& warp) {
   Hash hash;
-  for (const uint64_t word : {uint64_t{warp.pc}, uint64_t{warp.active}, uint64_t{warp.reconverge},
-                              uint64_t{warp.carry}, uint64_t{warp.alive}, uint64_t{warp.depth},
-                              uint64_t{warp.parked.size()}, uint64_t{warp.stack.size()}})
+  for (const uint64_t word :
+       {uint64_t{warp.pc}, uint64_t{warp.masks.active}, uint64_t{warp.control.reconverge},
+        uint64_t{warp.registers.carry}, uint64_t{warp.masks.alive}, uint64_t{warp.control.depth},
+        uint64_t{warp.control.suspended.size()}, uint64_t{warp.control.stack.size()}}) {
     hash.add(word);
+  }
   // The place of the current entry is in the warp; the entry's own is old.
-  for (size_t i = 0; i + 1 < warp.stack.size(); ++i)
-    hash.add(uint64_t{warp.stack[i].pc} << 32 | warp.stack[i].mask);
-  for (uint32_t i = 0; i < warp.depth; ++i) {
-    const Frame& frame = *warp.levels[i].frame;
+  for (size_t i = 0; i + 1 < warp.control.stack.size(); ++i) {
+    hash.add(uint64_t{warp.control.stack[i].pc} << 32 | warp.control.stack[i].mask);
+  }
+  for (uint32_t i = 0; i < warp.control.depth; ++i) {
+    const Frame& frame = *warp.control.frames[i].frame;
     hash.add(frame.registers, frame.code->frame_bytes);
     hash.add(frame.params.data(), frame.params.size());
   }
-  hash.add(warp.local_storage.data(), warp.local_storage.size());
-  for (const auto& [offset, word] : warp.block->mbarriers) hash.add(offset ^ word);
-  hash.add(warp.block->bulk.size());
+  hash.add(warp.local.storage.data(), warp.local.storage.size());
+  for (const auto& [offset, word] : warp.block->barriers.mbarriers) hash.add(offset ^ word);
+  hash.add(warp.block->barriers.bulk_copies.size());
   return hash.value();
 }
 
@@ -63,42 +67,44 @@ struct Look {
   bool shared = false;
 };
 
-uint64_t address_in(Warp& warp, const Ins& ins, uint32_t lane) {
+uint64_t address_in(Warp& warp, const Step& ins, uint32_t lane) {
   const uint64_t base = ins.wide != 0 ? warp.u64(ins.src[0])[lane] : warp.u32(ins.src[0])[lane];
   return base + static_cast<uint64_t>(ins.imm);
 }
 
 /// Only private memory, or that of parameters.
-bool is_private(const Ins& ins, uint64_t address) {
+bool is_private(const Step& ins, uint64_t address) {
   const auto space = static_cast<Space>(ins.space);
   const uint64_t window = address & kWindowMask;
   return space == Space::Local || space == Space::Param || space == Space::Const ||
          (space == Space::Generic && (window == kLocalWindow || window == kParamWindow));
 }
 
-bool is_shared(const Ins& ins, uint64_t address) {
+bool is_shared(const Step& ins, uint64_t address) {
   const auto space = static_cast<Space>(ins.space);
   return space == Space::Shared ||
          (space == Space::Generic && (address & kWindowMask) == kSharedWindow);
 }
 
-/// Host address of an atomic's operand; none where it is not worth a look.
-const std::byte* host_of(Warp& warp, const Ins& ins, uint64_t address, uint32_t bytes) {
+/// Host address of an atomic's operand; null if it need not be checked.
+const std::byte* host_of(Warp& warp, const Step& ins, uint64_t address, uint32_t bytes) {
   if (is_shared(ins, address)) {
     const uint64_t offset = address & ~kWindowMask;
-    return offset + bytes <= warp.launch->shared_bytes ? warp.block->shared.data() + offset
-                                                       : nullptr;
+    return offset + bytes <= warp.launch->inputs.shared_bytes
+               ? warp.block->shared.bytes.data() + offset
+               : nullptr;
   }
-  if (is_private(ins, address) || warp.launch->memory->find(address, bytes) == nullptr)
+  if (is_private(ins, address) || warp.launch->memory->find(address, bytes) == nullptr) {
     return nullptr;
+  }
   return reinterpret_cast<const std::byte*>(address);
 }
 
 /// Whether the atomic left what it found, which is in its destination.
-bool left_alone(Warp& warp, const Ins& ins) {
+bool left_alone(Warp& warp, const Step& ins) {
   if (ins.dst == kTrueOffset) return false;
   const uint32_t bytes = ins.count;
-  for (uint32_t left = warp.mask; left != 0; left &= left - 1) {
+  for (uint32_t left = warp.masks.running; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
     const std::byte* now = host_of(warp, ins, address_in(warp, ins, lane), bytes);
     const uint64_t found = bytes == 8 ? warp.u64(ins.dst)[lane] : warp.u32(ins.dst)[lane];
@@ -107,12 +113,12 @@ bool left_alone(Warp& warp, const Ins& ins) {
   return true;
 }
 
-/// Whether a later step of the stretch has overwritten the register at `offset`.
-bool overwritten(Warp& warp, const Ins* from, const Ins* end, uint32_t offset) {
-  for (const Ins* ins = from; ins != end; ++ins) {
+/// Whether a later step of the straight-line run has overwritten the register at `offset`.
+bool overwritten(Warp& warp, const Step* from, const Step* end, uint32_t offset) {
+  for (const Step* ins = from; ins != end; ++ins) {
     if (ins->dst == offset) return true;
     if (instruction_of(warp, *ins).opcode != Opcode::Ld) continue;
-    const uint32_t* list = warp.lists + ins->list;
+    const uint32_t* list = warp.function.lists + ins->list;
     if (std::find(list, list + ins->count, offset) != list + ins->count) return true;
   }
   return false;
@@ -151,29 +157,30 @@ bool only_computes(const Instruction& in) {
 class Watch {
  public:
   explicit Watch(Warp& warp) : warp_(warp) {}
-  Spin run(uint32_t steps_max);
+  SpinWait run(uint32_t steps_max);
 
  private:
-  Spin step(uint32_t steps_max);
+  SpinWait step(uint32_t steps_max);
   /// After the steps [first, end): whether memory is as before. Notes what they read.
-  bool changed_nothing(const Ins* first, const Ins* end);
-  void note_read(const Ins& ins, const Instruction& in);
+  bool changed_nothing(const Step* first, const Step* end);
+  void note_read(const Step& ins, const Instruction& in);
   std::string text() const;
 
   Warp& warp_;
   Look look_;
 };
 
-bool Watch::changed_nothing(const Ins* first, const Ins* end) {
-  if (warp_.mask == 0) return true;
-  const auto lead = static_cast<uint32_t>(std::countr_zero(warp_.mask));
-  for (const Ins* ins = first; ins != end; ++ins) {
+bool Watch::changed_nothing(const Step* first, const Step* end) {
+  if (warp_.masks.running == 0) return true;
+  const auto lead = static_cast<uint32_t>(std::countr_zero(warp_.masks.running));
+  for (const Step* ins = first; ins != end; ++ins) {
     const Instruction& in = instruction_of(warp_, *ins);
     const bool accesses = ins->cache != 0;  // Else a step that prepares operands.
     if (in.opcode == Opcode::Atom && accesses) {
       if (overwritten(warp_, ins + 1, end, ins->dst) ||
-          overwritten(warp_, ins + 1, end, ins->src[0]) || !left_alone(warp_, *ins))
+          overwritten(warp_, ins + 1, end, ins->src[0]) || !left_alone(warp_, *ins)) {
         return false;
+      }
     } else if (in.opcode == Opcode::St && accesses) {
       if (!is_private(*ins, address_in(warp_, *ins, lead))) return false;
     } else if (in.opcode != Opcode::Atom && in.opcode != Opcode::St && !only_computes(in)) {
@@ -184,25 +191,27 @@ bool Watch::changed_nothing(const Ins* first, const Ins* end) {
   return true;
 }
 
-void Watch::note_read(const Ins& ins, const Instruction& in) {
+void Watch::note_read(const Step& ins, const Instruction& in) {
   const bool loads = in.opcode == Opcode::Ld && ins.count != 0;
   if ((!loads && in.opcode != Opcode::Atom && in.opcode != Opcode::Mbarrier) ||
-      (ins.cache == 0 && in.opcode != Opcode::Mbarrier))
+      (ins.cache == 0 && in.opcode != Opcode::Mbarrier)) {
     return;
-  const auto lane = static_cast<uint32_t>(std::countr_zero(warp_.mask));
+  }
+  const auto lane = static_cast<uint32_t>(std::countr_zero(warp_.masks.running));
   const uint64_t address = address_in(warp_, ins, lane);
   if (is_private(ins, address)) return;
   if (in.opcode == Opcode::Mbarrier &&
       mbarrier_state(*warp_.block, static_cast<uint32_t>(address & ~kWindowMask)) !=
-          MbarrierState::Valid)
+          MbarrierState::Valid) {
     return;
+  }
   look_ = {&in, address, 0, std::max(1u, element_bytes(in)), is_shared(ins, address)};
   if (in.opcode == Opcode::Mbarrier) {
     look_.shared = true;
     look_.address &= ~kWindowMask;
     return;
   }
-  const uint32_t to = loads ? warp_.lists[ins.list] : ins.dst;
+  const uint32_t to = loads ? warp_.function.lists[ins.list] : ins.dst;
   if (to == kNone) return;
   look_.value = look_.bytes == 8 ? warp_.u64(to)[lane] : warp_.u32(to)[lane];
   if (look_.bytes < 4) look_.value &= (uint64_t{1} << 8 * look_.bytes) - 1;
@@ -218,23 +227,24 @@ std::string Watch::text() const {
         "arrivals and {} bytes",
         shared_place(warp_, offset, 8), state.odd ? 1 : 0, state.pending, state.bytes);
   }
-  if (look_.shared)
+  if (look_.shared) {
     return fmt::format("reads shared memory {}, which is {}",
                        shared_place(warp_, offset, look_.bytes), look_.value);
+  }
   const Allocation* in = warp_.launch->memory->find(look_.address, look_.bytes);
   if (in == nullptr) return "";
   return fmt::format("reads '{}' element {}, which is {}", in->name,
                      (look_.address - in->base) / look_.bytes, look_.value);
 }
 
-Spin Watch::run(uint32_t steps_max) {
-  if (warp_.depth == 0) return {};
-  const Spin seen = step(steps_max);
-  if (warp_.depth != 0) warp_.load_function();  // With its machine code.
+SpinWait Watch::run(uint32_t steps_max) {
+  if (warp_.control.depth == 0) return {};
+  const SpinWait seen = step(steps_max);
+  if (warp_.control.depth != 0) warp_.load_function();  // With its machine code.
   return seen;
 }
 
-Spin Watch::step(uint32_t steps_max) {
+SpinWait Watch::step(uint32_t steps_max) {
   uint32_t saved_pc = kNone, since = 0, power = 1;
   uint64_t saved = 0;
   for (uint32_t step = 0; step < steps_max; ++step) {
@@ -244,16 +254,18 @@ Spin Watch::step(uint32_t steps_max) {
       power *= 2;
       since = 0;
     }
-    const Ins* const first = warp_.code_begin + warp_.pc;
+    const Step* const first = warp_.function.steps + warp_.pc;
     const Code* const code = &warp_.code();
-    const bool meets = warp_.pc == warp_.reconverge;
-    warp_.compiled = nullptr;  // It goes on beyond the stretch, to what would not be looked at.
+    const bool meets = warp_.pc == warp_.control.reconverge;
+    warp_.function.compiled =
+        nullptr;  // It goes on beyond the straight-line run, to what would not be looked at.
     warp_.run(1);
-    if (warp_.state != WarpState::Running || warp_.launch->stop.load()) return {};
-    // A call or return leaves nothing to look at: it changes no memory.
+    if (warp_.control.state != WarpState::Running || warp_.launch->clock.stop.load()) return {};
+    // A call or return changes no memory.
     if (!meets && &warp_.code() == code &&
-        !changed_nothing(first, first + std::max(first->stretch, 1u)))
+        !changed_nothing(first, first + std::max(first->straight_line, 1u))) {
       return {};
+    }
     ++since;
     if (warp_.pc == saved_pc && state_of(warp_) == saved) return {true, look_.at, text()};
   }
@@ -261,16 +273,16 @@ Spin Watch::step(uint32_t steps_max) {
 }
 }  // namespace
 
-Spin watch(Warp& warp, uint32_t steps_max) { return Watch(warp).run(steps_max); }
+SpinWait watch(Warp& warp, uint32_t steps_max) { return Watch(warp).run(steps_max); }
 
 bool all_paths_repeat(Warp& warp) {
   bool repeats = true;
-  warp.block->clock_stopped = true;
-  for (size_t turn = 0; repeats && turn <= warp.parked.size() + 1; ++turn) {
+  warp.block->clock.stopped = true;
+  for (size_t turn = 0; repeats && turn <= warp.control.suspended.size() + 1; ++turn) {
     repeats = watch(warp).repeats;
     if (repeats) warp.yield();
   }
-  warp.block->clock_stopped = false;
+  warp.block->clock.stopped = false;
   return repeats;
 }
 

@@ -1,5 +1,4 @@
-// Warps that go round in a loop and wait for others: whether they can still get out by themselves,
-// and what they look at.
+// Detects warps that only wait in a loop, and names the memory that they read meanwhile.
 #pragma once
 
 #include <string>
@@ -9,19 +8,19 @@
 namespace gpuemu::emulator {
 
 /// What the current path of a warp does.
-struct Spin {
+struct SpinWait {
   bool repeats =
       false;  ///< It came back to a state that it was in and changed no memory meanwhile.
-  const ptx::Instruction* read = nullptr;  ///< The last one of the loop that reads memory.
+  const ptx::Instruction* read = nullptr;  ///< The last instruction of the loop that reads memory.
   std::string what;                        ///< "reads 'flag' element 3, which is 0"
 };
 
-/// Steps of one path worth watching: loops that wait are short.
+/// Limit on the steps of one path that are examined: loops that wait are short.
 inline constexpr uint32_t kWatchedSteps = 1 << 12;
 
 /// Runs the path until it repeats itself, changes something or has done that many steps.
-Spin watch(Warp& warp, uint32_t steps_max = kWatchedSteps);
-/// The same for all paths of the warp, while no time passes: whether each repeats itself.
+SpinWait watch(Warp& warp, uint32_t steps_max = kWatchedSteps);
+/// Whether every path of the warp repeats itself while no time passes.
 bool all_paths_repeat(Warp& warp);
 
 }  // namespace gpuemu::emulator

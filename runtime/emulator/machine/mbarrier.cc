@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/machine/warp.h"
 
 namespace gpuemu::emulator {
@@ -11,7 +12,7 @@ constexpr uint32_t kCountBits = 20, kBytesBits = 21;
 
 uint64_t word_at(const Block& block, uint32_t offset) {
   uint64_t word = 0;
-  std::memcpy(&word, block.shared.data() + offset, sizeof word);
+  std::memcpy(&word, block.shared.bytes.data() + offset, sizeof word);
   return word;
 }
 }  // namespace
@@ -33,8 +34,8 @@ Mbarrier unpack(uint64_t word) {
 }
 
 MbarrierState mbarrier_state(const Block& block, uint32_t offset) {
-  const auto known = block.mbarriers.find(offset);
-  if (known == block.mbarriers.end()) return MbarrierState::None;
+  const auto known = block.barriers.mbarriers.find(offset);
+  if (known == block.barriers.mbarriers.end()) return MbarrierState::None;
   return known->second == word_at(block, offset) ? MbarrierState::Valid
                                                  : MbarrierState::Overwritten;
 }
@@ -51,13 +52,14 @@ bool write_mbarrier(Block& block, uint32_t offset, Mbarrier barrier) {
     block.next_epoch();  // Who waits for the phase comes after those that arrived.
   }
   const uint64_t word = pack(barrier);
-  std::memcpy(block.shared.data() + offset, &word, sizeof word);
-  if (!block.shared_defined.empty())
-    std::fill_n(block.shared_defined.begin() + offset, sizeof word, uint8_t{1});
-  block.mbarriers[offset] = word;
+  std::memcpy(block.shared.bytes.data() + offset, &word, sizeof word);
+  if (!block.shared.defined.empty()) {
+    std::fill_n(block.shared.defined.begin() + offset, sizeof word, uint8_t{1});
+  }
+  block.barriers.mbarriers[offset] = word;
   return complete;
 }
 
-void drop_mbarrier(Block& block, uint32_t offset) { block.mbarriers.erase(offset); }
+void drop_mbarrier(Block& block, uint32_t offset) { block.barriers.mbarriers.erase(offset); }
 
 }  // namespace gpuemu::emulator

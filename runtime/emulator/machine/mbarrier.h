@@ -11,8 +11,8 @@ struct Block;
 struct Mbarrier {
   uint32_t pending = 0;   ///< Arrivals that this phase waits for.
   uint32_t expected = 0;  ///< Arrivals of the next phase.
-  int32_t bytes = 0;      ///< That this phase waits for; below 0 while they are early.
-  bool odd = false;       ///< Parity of the phase.
+  int32_t bytes = 0;  ///< Bytes that this phase still waits for; negative if they arrived early.
+  bool odd = false;   ///< Parity of the phase.
 };
 
 /// Largest number of arrivals and of bytes.
@@ -25,7 +25,7 @@ enum class MbarrierState : uint8_t { None, Overwritten, Valid };
 /// What lies at an offset of the block's shared memory.
 MbarrierState mbarrier_state(const Block& block, uint32_t offset);
 Mbarrier read_mbarrier(const Block& block, uint32_t offset);
-/// Also ends the phase when nothing is left to wait for; says whether it did.
+/// Stores the mbarrier and ends the phase if nothing is pending; returns whether it did.
 bool write_mbarrier(Block& block, uint32_t offset, Mbarrier barrier);
 void drop_mbarrier(Block& block, uint32_t offset);
 

@@ -17,11 +17,12 @@ using ptx::Type;
 Type type_of(const Instruction& in, uint32_t which) {
   Type found = Type::None;
   uint32_t seen = 0;
-  for (const std::string& modifier : in.modifiers)
+  for (const std::string& modifier : in.modifiers) {
     if (const auto type = ptx::type_from_name(modifier)) {
       found = *type;
       if (seen++ == which) break;
     }
+  }
   return found;
 }
 
@@ -68,28 +69,29 @@ bool is_value(const Operand& operand) {
 }
 }  // namespace
 
-void Nonfinite::before(Warp& warp, const Ins& ins) {
+void Nonfinite::before(Warp& warp, const Step& ins) {
   finish(warp);
   const Instruction& in = instruction_of(warp, ins);
   if (!in.has(ptx::Trait::MakesNonFinite) || in.operands.size() < 2) return;
   if (in.operands[0].kind != Operand::Kind::Register) return;
   ins_ = &ins;
   code_ = &warp.code();
-  lanes_ = warp.mask;
+  lanes_ = warp.masks.running;
   const Type type = type_of(in, 1);
   for (size_t i = 1; i < in.operands.size(); ++i) {
     if (!is_value(in.operands[i])) continue;
     for (uint32_t left = lanes_; left != 0; left &= left - 1) {
       const auto lane = static_cast<uint32_t>(std::countr_zero(left));
-      if (class_of(type, bits_of(warp, in.operands[i], lane)) != Class::Finite)
+      if (class_of(type, bits_of(warp, in.operands[i], lane)) != Class::Finite) {
         lanes_ &= ~(uint32_t{1} << lane);
+      }
     }
   }
 }
 
 void Nonfinite::finish(Warp& warp) {
   if (ins_ == nullptr) return;
-  const Ins& ins = *ins_;
+  const Step& ins = *ins_;
   ins_ = nullptr;
   if (code_ != &warp.code()) return;
   const Instruction& in = instruction_of(warp, ins);
@@ -99,13 +101,13 @@ void Nonfinite::finish(Warp& warp) {
     const Class made = class_of(type, bits_of(warp, in.operands[0], lane));
     if (made == Class::Finite) continue;
     const uint32_t bit = made == Class::NaN ? 1 : 2;
-    if ((warp.launch->nonfinite.fetch_or(bit) & bit) != 0) continue;
-    report(warp, ins,
-           {.kind = made == Class::NaN ? DeviceFindingKind::NonfiniteNan
-                                       : DeviceFindingKind::NonfiniteInf,
-            .message = fmt::format("the first {} of this launch comes from finite operands",
-                                   made == Class::NaN ? "NaN" : "infinity"),
-            .lane = lane});
+    if (!warp.launch->report.note_nonfinite(bit)) continue;
+    report_check(warp, ins,
+                 {.kind = made == Class::NaN ? DeviceFindingKind::NonfiniteNan
+                                             : DeviceFindingKind::NonfiniteInf,
+                  .message = fmt::format("the first {} of this launch comes from finite operands",
+                                         made == Class::NaN ? "NaN" : "infinity"),
+                  .lane = lane});
   }
 }
 

@@ -1,5 +1,5 @@
-// Where the first NaN and the first infinity of a launch come from: an instruction whose operands
-// are finite and whose result is not.
+// Finds where the first NaN and the first infinity of a launch come from: an instruction with
+// finite operands and a result that is not finite.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@ class Warp;
 
 class Nonfinite {
  public:
-  /// Before the first step of a PTX instruction: looks at the result of the one before and at the
+  /// Before the first step of a PTX instruction: checks the result of the one before and the
   /// operands of this one.
-  void before(Warp& warp, const Ins& ins);
+  void before(Warp& warp, const Step& ins);
   void clear() { ins_ = nullptr; }
 
  private:
   void finish(Warp& warp);
 
-  const Ins* ins_ = nullptr;
+  const Step* ins_ = nullptr;
   const Code* code_ = nullptr;
-  uint32_t lanes_ = 0;  ///< That executed it with finite operands.
+  uint32_t lanes_ = 0;  ///< Lanes that executed it with finite operands.
 };
 
 }  // namespace gpuemu::emulator

@@ -1,23 +1,23 @@
-// Who watches every instruction of a launch. The machine knows no more of it; shadow execution is
-// one (runtime/emulator/shadow).
+// The interface of what observes every step of a launch: shadow execution
+// (runtime/emulator/shadow), the debugger.
 #pragma once
 
 #include "runtime/emulator/code/step.h"
 
 namespace gpuemu::emulator {
 
-class Follower {
+class StepObserver {
  public:
-  virtual ~Follower() = default;
-  /// Before a step, for warp.mask; not for steps without a lane.
-  virtual void before(Warp& warp, const Ins& ins) = 0;
+  virtual ~StepObserver() = default;
+  /// Called before a step with the lanes warp.masks.running; not if there are none.
+  virtual void before(Warp& warp, const Step& ins) = 0;
 };
 
-/// What a follower keeps with the registers of a frame.
-struct FollowedRegisters {
-  virtual ~FollowedRegisters() = default;
+/// State that an observer keeps with the registers of a frame.
+struct ObservedRegisters {
+  virtual ~ObservedRegisters() = default;
   /// Lanes of another frame of the same function come into this one. `from` has the same class.
-  virtual void take_lanes(const FollowedRegisters& from, uint32_t lanes) = 0;
+  virtual void take_lanes(const ObservedRegisters& from, uint32_t lanes) = 0;
 };
 
 }  // namespace gpuemu::emulator

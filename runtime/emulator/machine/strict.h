@@ -1,5 +1,6 @@
-// How a second look (runtime/emulator/redundancy_review.h) follows values that mean nothing: what
-// they have any part in means nothing, and where they may get lost they count as used.
+// Strict tracking of undefined values, for the redundancy review
+// (runtime/emulator/redundancy_review.h): a result with any undefined operand is undefined, and a
+// value that cannot be tracked further counts as used.
 #pragma once
 
 #include <algorithm>
@@ -10,10 +11,10 @@
 
 namespace gpuemu::emulator {
 
-/// A second look (runtime/emulator/redundancy_review.h); every other launch that looks at values
-/// that nothing wrote looks at divisions, too.
+/// Whether the launch is a redundancy review (runtime/emulator/redundancy_review.h). Every other
+/// launch that checks undefined values checks divisions as well.
 inline bool follows_strictly(const Launch& launch) {
-  return launch.follower != nullptr && launch.checks.init && !launch.checks.division;
+  return launch.observer != nullptr && launch.inputs.checks.init && !launch.inputs.checks.division;
 }
 
 /// What takes part in the result of `selp`, where the launch follows strictly.
@@ -49,15 +50,16 @@ UndefinedValue lost_in(const ptx::Instruction& in, const ValueOf& value_of) {
   return all;
 }
 
-/// Of registers, in UndefinedRegisters::bits where the launch follows strictly: what assigns them
-/// is executed or not as an undefined value says, so that they stay undefined.
+/// Marks a register in UndefinedRegisters::bits if the launch follows strictly: an undefined value
+/// decides whether it is assigned, so that it stays undefined.
 inline constexpr uint64_t kStays = 1;
 
 /// What the branch may jump over, where that assigns registers and does nothing else.
 inline std::span<const ptx::Instruction> skipped_assignments(const ptx::Function& function,
                                                              const ptx::Instruction& branch) {
-  if (branch.operands.size() != 1 || branch.operands[0].kind != ptx::Operand::Kind::Label)
+  if (branch.operands.size() != 1 || branch.operands[0].kind != ptx::Operand::Kind::Label) {
     return {};
+  }
   const auto begin = static_cast<size_t>(&branch - function.body.data()) + 1;
   const size_t end = function.labels[branch.operands[0].label].instruction;
   if (end < begin) return {};

@@ -7,46 +7,48 @@ namespace gpuemu::emulator {
 namespace {
 /// Instructions of a warp between two others, where the order is to be fine.
 constexpr uint64_t kFineSlice = 48;
-/// The same where it is drawn: short ones as often as long ones, by the power of two.
+/// Random time slices have up to so many bits: short ones are as likely as long ones.
 constexpr uint64_t kRandomBits = 7;
 /// How often the first of ThreadOrder::Priorities changes, and in how many passes.
 constexpr size_t kChanges = 3;
 constexpr uint64_t kChangesWithin = 256;
 }  // namespace
 
-uint64_t Turns::draw(uint64_t below) { return scale_below(next_output(random_), below); }
+uint64_t ThreadScheduler::draw(uint64_t below) { return scale_below(next_output(random_), below); }
 
-void Turns::start(uint64_t block, uint32_t warps) {
+void ThreadScheduler::start(uint64_t block, uint32_t warps) {
   random_ = derive_state(seed_, block, "turns");
   order_.resize(warps);
   std::iota(order_.begin(), order_.end(), uint32_t{0});
   if (how_ == ThreadOrder::Reverse) std::ranges::reverse(order_);
   ahead_ = static_cast<uint32_t>(draw(warps));
   if (how_ == ThreadOrder::FarAhead) std::swap(order_[0], order_[ahead_]);
-  passes_ = 0;
+  rounds_ = 0;
   changes_left_.clear();
   if (how_ != ThreadOrder::Priorities) return;
   for (size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[draw(i)]);
   for (size_t i = 0; i < kChanges; ++i) changes_left_.push_back(draw(kChangesWithin));
 }
 
-std::span<const uint32_t> Turns::next_pass() {
-  ++passes_;
-  if (how_ == ThreadOrder::Random)
+std::span<const uint32_t> ThreadScheduler::next_round() {
+  ++rounds_;
+  if (how_ == ThreadOrder::Random) {
     for (size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[draw(i)]);
-  if (std::ranges::find(changes_left_, passes_) != changes_left_.end())
+  }
+  if (std::ranges::find(changes_left_, rounds_) != changes_left_.end()) {
     std::ranges::rotate(order_, order_.begin() + 1);
+  }
   return order_;
 }
 
-uint64_t Turns::slice(uint32_t warp, uint64_t longest) {
+uint64_t ThreadScheduler::slice(uint32_t warp, uint64_t longest) {
   if (how_ == ThreadOrder::Random) return uint64_t{1} << draw(kRandomBits);
   const bool fine =
       how_ == ThreadOrder::Priorities || (how_ == ThreadOrder::FarAhead && warp != ahead_);
   return fine ? std::min(longest, kFineSlice) : longest;
 }
 
-uint64_t block_in_turn(ThreadOrder how, uint64_t seed, uint64_t at, uint64_t count) {
+uint64_t scheduled_block(ThreadOrder how, uint64_t seed, uint64_t at, uint64_t count) {
   if (how == ThreadOrder::Reverse) return count - 1 - at;
   if (how != ThreadOrder::Random && how != ThreadOrder::OneBlock) return at;
   // A walk with a step that has no factor in common with the count comes to every block once.

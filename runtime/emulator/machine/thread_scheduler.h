@@ -11,21 +11,21 @@
 
 namespace gpuemu::emulator {
 
-/// Of the warps of one block.
-class Turns {
+/// Chooses the order in which the warps of one block run.
+class ThreadScheduler {
  public:
-  Turns(ThreadOrder how, uint64_t seed) : how_(how), seed_(seed) {}
-  /// Before a block with so many warps begins.
+  ThreadScheduler(ThreadOrder how, uint64_t seed) : how_(how), seed_(seed) {}
+  /// Prepares for a block with `warps` warps.
   void start(uint64_t block, uint32_t warps);
-  /// The order of the warps in the next pass over all of them.
-  std::span<const uint32_t> next_pass();
-  /// Instructions that a warp may execute in this turn; `longest` where nothing else is wanted.
+  /// The order of the warps in the next round over all of them.
+  std::span<const uint32_t> next_round();
+  /// The warp's next time slice in warp instructions, `longest` at most.
   uint64_t slice(uint32_t warp, uint64_t longest);
-  /// A pass ends with the first warp that could go on.
-  bool one_per_pass() const { return how_ == ThreadOrder::Priorities; }
-  /// Blocks are left for others before they end.
+  /// Whether a round ends after the first warp that can run.
+  bool one_warp_per_round() const { return how_ == ThreadOrder::Priorities; }
+  /// Whether a block is left for others before it ends.
   bool mixes_blocks() const { return how_ == ThreadOrder::Random; }
-  /// Whether of two groups of lanes that part now the other one goes first.
+  /// Whether, of two groups of lanes that diverge now, the taken side runs first.
   bool swaps_paths() { return how_ == ThreadOrder::SplitWarps && draw(2) == 0; }
 
  private:
@@ -36,11 +36,11 @@ class Turns {
   RngState random_{};
   std::vector<uint32_t> order_;
   uint32_t ahead_ = 0;                  ///< The warp that runs far ahead.
-  std::vector<uint64_t> changes_left_;  ///< Passes at which the first warp becomes the last.
-  uint64_t passes_ = 0;
+  std::vector<uint64_t> changes_left_;  ///< Rounds at which the first warp becomes the last.
+  uint64_t rounds_ = 0;
 };
 
 /// The number of the block that begins as the `at`th of `count`.
-uint64_t block_in_turn(ThreadOrder how, uint64_t seed, uint64_t at, uint64_t count);
+uint64_t scheduled_block(ThreadOrder how, uint64_t seed, uint64_t at, uint64_t count);
 
 }  // namespace gpuemu::emulator

@@ -1,4 +1,4 @@
-// One piece of global memory and what the checks know of its bytes.
+// One allocation of global memory, and what the checks know of its bytes.
 #pragma once
 
 #include <cstddef>
@@ -14,23 +14,22 @@ struct Freed {
   void operator()(void* memory) const { std::free(memory); }
 };
 
-/// What machine code reads of an allocation: its first words.
+/// The first words of an allocation, which compiled code reads.
 struct AllocationBounds {
   uint64_t base = 0;
   uint64_t bytes = 0;
-  uint8_t* marks =
-      nullptr;  ///< Of Allocation::defined; none are kept where it is tracked by nobody.
+  uint8_t* marks = nullptr;  ///< Allocation::defined; null if undefined reads are not checked.
   bool all_defined = false;  ///< Every byte was written before this launch.
 };
 
 struct Allocation : AllocationBounds {
-  uint64_t counted = 0;  ///< Against the memory limit.
+  uint64_t counted = 0;  ///< Bytes that count against the memory limit.
   std::string name;
-  bool constant = false;         ///< Of the .const space.
-  bool tracked = true;           ///< Definedness matters (module variables are always defined).
+  bool constant = false;  ///< Lies in the .const space.
+  bool tracked = true;    ///< Undefined reads are checked (module variables are always defined).
   std::vector<uint8_t> defined;  ///< 1 per byte once written.
   std::unique_ptr<std::byte[], void (*)(void*)> storage{nullptr, std::free};
-  /// The last write and read of every four bytes, for the race detector; absent until it runs.
+  /// The last write and read of every four bytes, for the race detector; null until it runs.
   std::unique_ptr<uint64_t[], Freed> last_writes, last_reads;
 
   bool contains(uint64_t address, uint64_t size) const {

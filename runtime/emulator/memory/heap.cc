@@ -63,12 +63,13 @@ Heap::Pieces::iterator Heap::reused(uint64_t room) {
 }
 
 void Heap::join_free() {
-  for (auto at = pieces_.begin(); at != pieces_.end(); ++at)
+  for (auto at = pieces_.begin(); at != pieces_.end(); ++at) {
     for (auto next = std::next(at); !at->second.live && next != pieces_.end() && !next->second.live;
          next = pieces_.erase(next)) {
       at->second.room += next->second.room;
       spare_.push_back(std::move(next->second.allocation));
     }
+  }
 }
 
 std::unique_ptr<Allocation> Heap::allocation() {

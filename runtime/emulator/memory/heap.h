@@ -1,5 +1,5 @@
-// Memory that kernels take with malloc: an arena of the limit's size, of which every piece is an
-// allocation of its own, so that accesses beside it and behind its end are found.
+// Memory that kernels allocate with malloc: an arena of the limit's size. Every piece is an
+// allocation of its own, so that accesses out of its bounds and after free are found.
 #pragma once
 
 #include <cstdint>
@@ -12,27 +12,28 @@
 
 namespace gpuemu::emulator {
 
-/// Threads of several blocks may use it at once.
+/// Thread-safe: threads of several blocks may use it at once.
 class Heap {
  public:
-  /// Address of `bytes` bytes that nothing has written; 0 when there is no place for them.
+  /// Returns the address of `bytes` undefined bytes; 0 if there is no room for them.
   uint64_t take(uint64_t bytes);
 
   enum class Returned { Yes, Foreign, Twice, Inside };
-  /// Foreign: malloc never gave it. Twice: it is free already. Inside: a piece begins before it.
+  /// Foreign: not an address that malloc returned. Twice: already free. Inside: not the start of a
+  /// piece.
   Returned give_back(uint64_t address);
 
   /// The piece that holds all of [address, address + size).
   Allocation* find(uint64_t address, uint64_t size);
   /// The piece, live or free, that `address` lies in or behind; nullptr outside of the arena.
   Allocation* nearest(uint64_t address);
-  /// Everything is free again. No kernel runs.
+  /// Frees everything. No kernel may run.
   void clear();
 
  private:
   struct Piece {
     std::unique_ptr<Allocation> allocation;
-    uint64_t room = 0;  ///< To the next piece.
+    uint64_t room = 0;  ///< Bytes to the next piece.
     bool live = false;
   };
   using Pieces = std::map<uint64_t, Piece>;
@@ -45,11 +46,13 @@ class Heap {
 
   std::mutex mutex_;
   std::unique_ptr<std::byte[], Freed> arena_;
-  uint64_t begin_ = 0, unused_ = 0, end_ = 0;  ///< Everything from unused_ on was never given.
+  uint64_t begin_ = 0, unused_ = 0, end_ = 0;  ///< Nothing from unused_ on was ever allocated.
   Pieces pieces_;
-  /// Of pieces that were joined. Instructions may remember them as what they accessed last.
+  /// Pieces that were joined with others. Instructions may still remember them as their last
+  /// access.
   std::vector<std::unique_ptr<Allocation>> spare_;
-  uint64_t hopeless_ = ~uint64_t{0};  ///< So much was not found since the last give_back().
+  uint64_t hopeless_ =
+      ~uint64_t{0};  ///< No piece of this size was found since the last give_back().
 };
 
 }  // namespace gpuemu::emulator

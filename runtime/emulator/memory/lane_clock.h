@@ -1,4 +1,4 @@
-// What the lanes of one warp know of each other's accesses: its events, counted.
+// A logical clock that orders the accesses of the lanes of one warp.
 //
 // An event is a warp-level instruction at which lanes wait for each other. __syncwarp() and
 // barriers order all accesses of their lanes before it with those after it. Shuffles, votes,
@@ -13,16 +13,16 @@
 
 namespace gpuemu::emulator {
 
-class LaneOrder {
+class LaneClock {
  public:
-  /// Counts are kept in 16 bits. Who finds the order full makes a new epoch of the block, in which
-  /// nothing of before counts, and calls restart().
+  /// Counts are kept in 16 bits. When the clock is full, the caller begins a new epoch of the
+  /// block, in which earlier accesses do not count, and calls restart().
   static constexpr uint32_t kEventsMax = 0x7fff;
 
   uint32_t now() const { return now_; }
   const uint32_t* now_place() const { return &now_; }
   bool full() const { return now_ == kEventsMax; }
-  /// Writes that carry a lesser count are ordered for every lane, and so are reads.
+  /// Writes (reads) with a lower count are ordered for every lane.
   uint32_t ordered() const { return ordered_; }
   uint32_t read_ordered() const { return read_ordered_; }
 
@@ -30,24 +30,25 @@ class LaneOrder {
     now_ = ordered_ = read_ordered_ = 0;
     some_.reset();
   }
-  /// An event that orders nothing here; what carries a lesser count was before it.
-  uint32_t pass() { return ++now_; }
-  /// All lanes of the warp.
-  void sync_all() { ordered_ = read_ordered_ = ++now_; }
-  void meet_all() { read_ordered_ = ++now_; }
-  /// Some of them.
-  void sync(uint32_t lanes);
-  void meet(uint32_t lanes);
+  /// An event that orders nothing by itself; accesses with a lower count came before it.
+  uint32_t advance() { return ++now_; }
+  /// An event of all lanes of the warp.
+  void order_all() { ordered_ = read_ordered_ = ++now_; }
+  void order_reads() { read_ordered_ = ++now_; }
+  /// An event of `lanes` only.
+  void order_all(uint32_t lanes);
+  void order_reads(uint32_t lanes);
 
-  /// Those of `others` whose writes (reads) of the time `event` are not ordered before what `lane`
-  /// does now.
+  /// Returns the lanes of `others` whose writes (reads) at the time `event` are not ordered before
+  /// what `lane` does now.
   uint32_t unordered_writes(uint32_t lane, uint32_t others, uint32_t event) const {
     return event < ordered_ ? 0 : some_ == nullptr ? others : unknown(lane, others, event);
   }
   uint32_t unordered_reads(uint32_t lane, uint32_t others, uint32_t event) const {
     if (event < read_ordered_ ||
-        (some_ != nullptr && some_->met[lane] > static_cast<int32_t>(event)))
+        (some_ != nullptr && some_->met[lane] > static_cast<int32_t>(event))) {
       return 0;
+    }
     return some_ == nullptr ? others : unknown(lane, others, event);
   }
 

@@ -46,8 +46,9 @@ Result<uint64_t> Memory::allocate(uint64_t bytes, const std::string& name, Kind 
   const uint64_t counted = kind == Kind::Host ? 0 : bytes;
   const auto out = [&](std::string_view what) {
     std::vector<AllocationOwner> owners;
-    for (const auto& [base, one] : by_base_)
+    for (const auto& [base, one] : by_base_) {
       if (one->counted != 0) owners.push_back({one->name, one->counted, base});
+    }
     return out_of_memory(name, bytes, {what, used_, limit_}, std::move(owners));
   };
   if (counted > limit_ || used_ > limit_ - counted) return out("the emulator's memory");
@@ -56,10 +57,11 @@ Result<uint64_t> Memory::allocate(uint64_t bytes, const std::string& name, Kind 
   auto allocation = std::make_unique<Allocation>();
   const uint64_t total = bytes + 2 * kRedZone + kAlign;
   // Zero pages that nobody touches cost nothing: a module may declare gigabytes.
-  if (kind == Kind::Host && is_sparse(bytes))
+  if (kind == Kind::Host && is_sparse(bytes)) {
     allocation->storage = {map_sparse(total), unmap_sparse};
-  else
+  } else {
     allocation->storage.reset(static_cast<std::byte*>(std::calloc(total, 1)));
+  }
   if (!allocation->storage) return out(kHost);
   const auto start = reinterpret_cast<uint64_t>(allocation->storage.get());
   allocation->base = (start + kRedZone + kAlign - 1) / kAlign * kAlign;
@@ -86,9 +88,10 @@ Result<uint64_t> Memory::allocate(uint64_t bytes, const std::string& name, Kind 
 
 Status Memory::free(uint64_t address) {
   const auto found = by_base_.find(address);
-  if (found == by_base_.end())
+  if (found == by_base_.end()) {
     return error(ErrorCode::InvalidArgument, "free of {:#x}, which is not a live allocation",
                  address);
+  }
   used_ -= found->second->counted;
   if (found->second->tracked && --buffers_ == 0) heap_.clear();
   by_base_.erase(found);
@@ -97,9 +100,10 @@ Status Memory::free(uint64_t address) {
 
 Result<Allocation*> Memory::checked(uint64_t address, uint64_t bytes, const char* what) {
   Allocation* allocation = find(address, bytes);
-  if (allocation == nullptr)
+  if (allocation == nullptr) {
     return error(ErrorCode::InvalidArgument, "{} of {} bytes at {:#x} is not inside one allocation",
                  what, bytes, address);
+  }
   return allocation;
 }
 
@@ -139,10 +143,11 @@ Status Memory::copy(uint64_t to, uint64_t from, uint64_t bytes) {
   if (bytes == 0) return ok_status();
   std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
   if (!target->tracked) return ok_status();
-  if (source->tracked)
+  if (source->tracked) {
     std::memmove(target->shadow(to), source->shadow(from), bytes);
-  else
+  } else {
     std::memset(target->shadow(to), 1, bytes);
+  }
   return ok_status();
 }
 
@@ -171,10 +176,12 @@ Allocation* Memory::find(uint64_t address, uint64_t size) {
 }
 
 void Memory::settle() {
-  for (auto& [base, allocation] : by_base_)
-    if (!allocation->all_defined)
+  for (auto& [base, allocation] : by_base_) {
+    if (!allocation->all_defined) {
       allocation->all_defined = allocation->bytes == 0 || std::memchr(allocation->defined.data(), 0,
                                                                       allocation->bytes) == nullptr;
+    }
+  }
 }
 
 void Memory::keep_histories() {

@@ -15,7 +15,7 @@
 
 namespace gpuemu::emulator {
 
-/// Generic address windows: beyond every host address, told apart by the top four bits.
+/// Generic address windows: beyond every host address, distinguished by the top four bits.
 inline constexpr uint64_t kWindowShift = 60;
 inline constexpr uint64_t kSharedWindow = uint64_t{1} << kWindowShift;
 inline constexpr uint64_t kLocalWindow = uint64_t{2} << kWindowShift;
@@ -26,18 +26,18 @@ class Memory {
  public:
   explicit Memory(uint64_t limit) : limit_(limit) {}
 
-  /// A buffer is poisoned and every read of it before a write is found. Variables of modules and
-  /// the host's own memory are zero; the latter does not count against the limit.
+  /// Buffers are poisoned, and reads of them before a write are reported. Module variables and the
+  /// host's own memory start as zeros; the latter does not count against the limit.
   enum class Kind { Buffer, Variable, Host };
   Result<uint64_t> allocate(uint64_t bytes, const std::string& name, Kind kind = Kind::Buffer);
-  /// With the last buffer goes what kernels left in the heap: nothing can point there any more.
+  /// Freeing the last buffer also clears the heap of kernels: nothing can point there any more.
   Status free(uint64_t address);
   Status upload(uint64_t address, std::span<const std::byte> from);
   Status download(std::span<std::byte> to, uint64_t address);
   Status fill(uint64_t address, std::byte value, uint64_t bytes);
-  /// The bytes stay and count as never written.
+  /// Makes the bytes undefined; their values stay.
   Status forget(uint64_t address, uint64_t bytes);
-  /// What is not yet written stays so. The two may overlap.
+  /// Undefined bytes stay undefined. The ranges may overlap.
   Status copy(uint64_t to, uint64_t from, uint64_t bytes);
 
   /// The allocation whose bytes or red zones hold `address`; nullptr when there is none.
@@ -46,10 +46,10 @@ class Memory {
   Allocation* find(uint64_t address, uint64_t size);
   /// Recomputes `all_defined` of every allocation; the launch does it once.
   void settle();
-  /// Makes place for the histories of as many allocations as kRaceHistoryBytesMax allows.
+  /// Allocates race histories for as many allocations as kRaceHistoryBytesMax allows.
   void keep_histories();
   Heap& heap() { return heap_; }
-  /// Numbers below it were given out by earlier launches.
+  /// The next number of a race segment; earlier launches used the lower ones.
   uint32_t segments = 1;
   uint64_t used() const { return used_; }
   uint64_t limit() const { return limit_; }

@@ -1,8 +1,9 @@
-// What the race detector of global memory keeps of the last write and the last read of a word.
+// The record that the race detector of global memory keeps for the last write and the last read of
+// a word.
 //
 //   cell := segment:26  who:6  atomic:1  bytes:4  narrow:1  event:8  site:18        from the top
 //
-// narrow: atomic between threads of one block only. event: LaneOrder::now() since the segment
+// narrow: atomic between threads of one block only. event: LaneClock::now() since the segment
 // began. who: which lanes of the segment's warp touched the bytes.
 #pragma once
 
@@ -10,7 +11,7 @@
 
 namespace gpuemu::emulator {
 
-/// Between whom an access is atomic.
+/// The threads among which an access is atomic.
 enum class Reach : uint8_t { Plain, Block, All };
 
 /// Values of `who`. Below kSeveralLanes: the lane, of all of the bytes.
@@ -34,7 +35,7 @@ struct Touched {
   Reach reach = Reach::Plain;
 };
 
-/// As a cell keeps it; accesses beyond that have none.
+/// The site number that fits a cell; 0 for larger ones.
 constexpr uint32_t cell_site(uint32_t site) { return site >> kCellSiteBits == 0 ? site : 0; }
 constexpr uint64_t cell_of(const Touched& by) {
   return uint64_t{by.segment} << kCellSegmentShift | uint64_t{by.who} << kCellWhoShift |
@@ -65,8 +66,9 @@ constexpr uint32_t lane_of_byte(uint32_t who, uint32_t byte) {
   return who;
 }
 
-/// What remains of `before` and `now`, two reads of one word by one warp with nothing between them.
-/// Lanes that one instruction has read a place in may not all use it: then nothing is said.
+/// Merges `before` and `now`, two reads of one word by one warp without an event in between. If
+/// lanes of one instruction read one place, not all of them may use it: the result then names no
+/// lanes.
 constexpr uint64_t merged_reads(uint64_t before, uint64_t now) {
   constexpr uint64_t kSame = ~uint64_t{0} << kCellSegmentShift | uint64_t{kCellEventsMax - 1}
                                                                      << kCellSiteBits;

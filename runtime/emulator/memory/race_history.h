@@ -1,5 +1,5 @@
-// The histories of all words of shared memory. Each field stands on its own, so that what a warp
-// does to a row of words is looked at and noted with a few vectors.
+// The histories of all words of shared memory, stored field by field, so that accesses of a warp to
+// consecutive words are checked and recorded with a few vector instructions.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace gpuemu::emulator {
 
-/// Of RaceWord: four of the last write, the same ones of the last read. A note is the site, and
-/// above it the bytes and the parts.
+/// The fields of RaceWord: four for the last write, the same for the last read. A note is the site,
+/// and above it the bytes and the parts.
 enum class RaceField : uint8_t {
   Write,
   WriteLanes,
@@ -34,28 +34,29 @@ constexpr uint32_t race_note(uint32_t site, uint32_t bytes, uint32_t parts) {
 /// The least note of lanes that touched the whole word.
 inline constexpr uint32_t kWholeNote = kWholeWord << kNotePartsShift;
 
-/// What machine code reads of a history.
+/// The part of a history that compiled code reads.
 struct RaceTags {
   uint32_t epoch = 0;  ///< The least tag of the current epoch; the next one's is 2^kWarpBits above.
-  uint32_t many = 0;   ///< Of what several warps read in it.
-  /// How far beyond a word of shared memory its fields lie.
+  uint32_t many = 0;   ///< Tag of words that several warps read in this epoch.
+  /// Distance in bytes from a word of shared memory to each of its fields.
   std::array<uint64_t, kRaceFields> beyond{};
 };
 
 class RaceHistory {
  public:
-  /// Of the words from `shared` on, which stay there.
+  /// Prepares for `words` words at `shared`, which must not move.
   void resize(uint64_t words, const std::byte* shared) {
     words_ = words;
     stride_ = (words / kLine + 1) * kLine;
     fields_.assign(stride_ * kRaceFields, 0);
-    for (uint32_t i = 0; i < kRaceFields; ++i)
+    for (uint32_t i = 0; i < kRaceFields; ++i) {
       tags_.beyond[i] = reinterpret_cast<uint64_t>(fields_.data() + i * stride_) -
                         reinterpret_cast<uint64_t>(shared);
+    }
   }
   bool empty() const { return fields_.empty(); }
   uint64_t words() const { return words_; }
-  /// Nothing has been accessed.
+  /// Forgets all accesses.
   void forget() { std::ranges::fill(fields_, 0); }
   void begin_epoch(uint32_t epoch) {
     tags_.epoch = epoch << kWarpBits;
@@ -79,14 +80,15 @@ class RaceHistory {
                              (at(RaceField::WriteLanes, word) != lanes ||
                               at(RaceField::WriteNote, word) < kWholeNote));
   }
-  /// Such a load.
+  /// Records such a load.
   void note_whole_read(uint64_t word, uint32_t self, uint32_t lanes, uint32_t event,
                        uint32_t site) {
     uint32_t& read = at(RaceField::Read, word);
     if (read == tags_.many) return;
     if (read == self && at(RaceField::ReadEvent, word) == event &&
-        at(RaceField::ReadNote, word) >= kWholeNote)
+        at(RaceField::ReadNote, word) >= kWholeNote) {
       lanes |= at(RaceField::ReadLanes, word);
+    }
     read = read != self && is_current(read) ? tags_.many : self;
     at(RaceField::ReadLanes, word) = lanes;
     at(RaceField::ReadEvent, word) = event;

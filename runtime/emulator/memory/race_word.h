@@ -1,4 +1,4 @@
-// What the race detector of shared memory keeps of each word of four bytes.
+// The record that the race detector of shared memory keeps for each word of four bytes.
 #pragma once
 
 #include <bit>
@@ -6,7 +6,8 @@
 
 namespace gpuemu::emulator {
 
-/// Lanes of one warp, and which bytes of a word they touched. Most often all touched the same ones.
+/// Lanes of one warp, and the bytes of a word that they accessed; usually all accessed the same
+/// bytes.
 struct LanesOfWord {
   /// The lanes, where `bytes` says which bytes each of them touched. Where they differ `bytes` is 0
   /// and this is a number per byte: 0 for nobody, the lane + 1, or kSeveral.
@@ -16,7 +17,7 @@ struct LanesOfWord {
   static constexpr uint32_t kBytes = 4, kByteBits = 8, kSeveral = 0xff, kAnyOther = ~uint32_t{0};
 
   void set(uint32_t mask, uint32_t touched) { lanes = mask, bytes = touched; }
-  /// One lane more; the only one, on these bytes, if it `replaces` others.
+  /// Adds a lane; if it `replaces` others, it becomes the only one on these bytes.
   void add(uint32_t lane, uint32_t touched, bool replaces) {
     const uint32_t bit = uint32_t{1} << lane;
     if (bytes == touched || lanes == 0) {
@@ -31,8 +32,8 @@ struct LanesOfWord {
       put(i, now == 0 || replaces ? lane + 1 : kSeveral);
     }
   }
-  /// Lanes other than `lane` that touched these bytes. Of several on one byte it is not known which
-  /// they are: then all are named, if they are wanted at all.
+  /// Lanes other than `lane` that accessed these bytes. If several accessed one byte, they are not
+  /// known: with `unknown_too` all lanes are returned.
   uint32_t others(uint32_t lane, uint32_t touched, bool unknown_too) const {
     const uint32_t own = uint32_t{1} << lane;
     if (bytes != 0) return (bytes & touched) != 0 ? lanes & ~own : 0;
@@ -44,7 +45,7 @@ struct LanesOfWord {
     }
     return out & ~own;
   }
-  /// Whether `lane` itself touched all of these bytes, as far as anybody did.
+  /// Whether `lane` itself accessed all of these bytes that any lane accessed.
   bool includes(uint32_t lane, uint32_t touched) const {
     if (bytes != 0) return (lanes >> lane & 1) != 0 || (bytes & touched) == 0;
     return others(lane, touched, false) == 0;
@@ -60,31 +61,33 @@ struct LanesOfWord {
     const uint32_t who = one ? static_cast<uint32_t>(std::countr_zero(lanes)) + 1 : kSeveral;
     const uint32_t touched = bytes;
     set(0, 0);
-    for (uint32_t i = 0; i < kBytes; ++i)
+    for (uint32_t i = 0; i < kBytes; ++i) {
       if ((touched >> i & 1) != 0) put(i, who);
+    }
   }
 };
 
 inline constexpr uint32_t kSiteBits = 24;
 inline constexpr uint32_t kSiteMask = (uint32_t{1} << kSiteBits) - 1;
-/// As a word keeps it; accesses beyond that have none.
+/// The site number that fits a note; 0 for larger ones.
 constexpr uint32_t site_number(uint32_t site) { return site <= kSiteMask ? site : 0; }
-/// Of a tag: warp index + 1, or kMany; then the flag.
+/// Layout of a tag: warp index + 1, or kMany; then the flag.
 inline constexpr uint32_t kWarpBits = 7;
 inline constexpr uint32_t kMany = 63;
 inline constexpr uint32_t kAtomicTag = 64;
 inline constexpr uint32_t kEpochsMax = (uint32_t{1} << (32 - kWarpBits)) - 1;
 inline constexpr uint32_t kWholeWord = 0xf;
 
-/// A shared word's history. A tag is the barrier epoch above the warp: equal tags need no further
-/// look. Lanes are those of the last warp that wrote (read), at one event of its order.
+/// The history of a word in shared memory. A tag holds the barrier epoch above the warp: accesses
+/// with equal tags are ordered unless lanes of one warp race. Lanes belong to the last warp that
+/// wrote (read), at one event of its clock.
 struct RaceWord {
   uint32_t write = 0, read = 0;
-  uint32_t writers = 0;  ///< Warps, which wrote the same value.
+  uint32_t writers = 0;  ///< Warps that wrote the same value.
   uint32_t write_lanes = 0, read_lanes = 0;
-  uint32_t write_event = 0, read_event = 0;  ///< LaneOrder::now() then.
-  uint32_t write_site = 0;                   ///< Ins::cache of the instruction.
-  uint32_t written_bytes = 0;                ///< Bit per byte of the word.
+  uint32_t write_event = 0, read_event = 0;  ///< LaneClock::now() then.
+  uint32_t write_site = 0;                   ///< Step::cache of the instruction.
+  uint32_t written_bytes = 0;                ///< One bit per byte of the word.
   uint32_t write_parts = 0;                  ///< LanesOfWord::bytes.
   uint32_t read_site = 0, read_bytes = 0, read_parts = 0;
 };

@@ -15,7 +15,7 @@ namespace {
 constexpr uint64_t kPage = 4096;
 /// What is mapped at a time: the kernel allows 65,530 mappings of one process.
 constexpr uint64_t kPieceMin = uint64_t{8} << 20;
-/// Of memory that the pattern itself takes.
+/// Limit for the memory that the pattern itself takes.
 constexpr uint64_t kPieceMax = uint64_t{64} << 20;
 
 constexpr int kReadWrite = PROT_READ | PROT_WRITE;
@@ -36,8 +36,9 @@ class MemoryFile {
     if (all == MAP_FAILED) return false;
     auto* to = static_cast<std::byte*>(all);
     std::ranges::copy(pattern, to);
-    for (uint64_t done = pattern.size(); done < bytes; done *= 2)
+    for (uint64_t done = pattern.size(); done < bytes; done *= 2) {
       std::memcpy(to + done, to, std::min(done, bytes - done));
+    }
     ::munmap(all, bytes);
     return true;
   }
@@ -70,15 +71,17 @@ void unmap_sparse(void* mapped) {
 
 Status repeat_sparse(std::byte* at, uint64_t bytes, std::span<const std::byte> pattern) {
   const uint64_t whole = std::lcm<uint64_t>(pattern.size(), kPage);
-  if (whole > kPieceMax)
+  if (whole > kPieceMax) {
     return error(ErrorCode::Unsupported,
                  "a pattern of {} bytes fills whole pages only after {} bytes, the limit is {}",
                  pattern.size(), whole, kPieceMax);
+  }
   const uint64_t piece = whole * std::max<uint64_t>(1, kPieceMin / whole);
   const MemoryFile file;
   bool good = file.write(pattern, piece);
-  for (uint64_t done = 0; good && done < bytes; done += piece)
+  for (uint64_t done = 0; good && done < bytes; done += piece) {
     good = file.map(at + done, std::min(piece, (bytes - done + kPage - 1) / kPage * kPage));
+  }
   if (good) return ok_status();
   return error(ErrorCode::ResourceExhausted, "cannot map {} bytes: {}", bytes,
                std::strerror(errno));

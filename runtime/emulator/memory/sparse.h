@@ -1,4 +1,4 @@
-// Address space without memory behind it: a page comes into being when it is touched.
+// Reserves address space whose pages get memory when they are first accessed.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,12 @@
 
 namespace gpuemu::emulator {
 
-/// Whether so much memory of the host is better mapped than taken from the heap.
+/// Whether an allocation of this size should be mapped rather than taken from the heap.
 constexpr bool is_sparse(uint64_t bytes) { return bytes >= uint64_t{1} << 30; }
 
-/// Zeros, at the start of a page; null without room for the addresses. Ends with unmap_sparse.
+/// Returns page-aligned zeros; null if there is no address space left. Free them with unmap_sparse.
 std::byte* map_sparse(uint64_t bytes);
-/// A function as Allocation::storage wants one.
+/// Has the signature of a deleter of Allocation::storage.
 void unmap_sparse(void* mapped);
 
 /// Fills [at, at + bytes) with `pattern` again and again, by mapping one copy of it everywhere; up

@@ -16,7 +16,7 @@ class Textures {
     return last_;
   }
   bool remove(uint64_t handle) { return all_.erase(handle) != 0; }
-  /// nullptr for what is no handle.
+  /// Null if `handle` is not a handle.
   const TextureConfig* find(uint64_t handle) const {
     const auto found = all_.find(handle);
     return found == all_.end() ? nullptr : &found->second;

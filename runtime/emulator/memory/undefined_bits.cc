@@ -73,21 +73,22 @@ UndefinedValue choose(const LogicOperand& yes, const LogicOperand& no, Undefined
   return all.value();
 }
 
-UndefinedValue gathered(Gather kind, const LogicOperand& source, const LogicOperand& members,
+UndefinedValue gathered(MaskOperation kind, const LogicOperand& source, const LogicOperand& members,
                         uint32_t executing) {
   Collected all;
   if ((source.undefined.lanes & executing) == 0) return {};
   uint32_t truths = 0;
-  for (uint32_t lane = 0; lane < kUndefinedLanes; ++lane)
+  for (uint32_t lane = 0; lane < kUndefinedLanes; ++lane) {
     truths |= (source.values[lane] != 0 ? uint32_t{1} : 0) << lane;
+  }
   for (uint32_t left = executing; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
     const uint32_t group = static_cast<uint32_t>(members.values[lane]) & executing;
     const uint32_t unknown = group & source.undefined.lanes, known = group & ~unknown;
-    const bool decided = (kind == Gather::Any && (known & truths) != 0) ||
-                         (kind == Gather::All && (known & ~truths) != 0);
+    const bool decided = (kind == MaskOperation::Any && (known & truths) != 0) ||
+                         (kind == MaskOperation::All && (known & ~truths) != 0);
     if (unknown == 0 || decided) continue;
-    all.add(lane, source.undefined.origin, kind == Gather::Ballot ? unknown : 0);
+    all.add(lane, source.undefined.origin, kind == MaskOperation::Ballot ? unknown : 0);
   }
   return all.value();
 }

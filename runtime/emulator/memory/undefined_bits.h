@@ -1,7 +1,7 @@
-// Which bits of a value mean nothing, where it is known: of what an undefined condition picked, the
-// bits in which the two choices differ. `and` and `or` with other values keep, add or drop bits
-// exactly, so that a mask of conditions is followed to where it matters, and the bits that it drops
-// are not.
+// Tracks which bits of a value are undefined, if that is known: when an undefined condition selects
+// a value, the bits in which the two choices differ. `and` and `or` with other values keep, add or
+// drop bits exactly, so that a mask of conditions is followed to where it matters, and the bits
+// that it drops are not.
 #pragma once
 
 #include <array>
@@ -38,10 +38,10 @@ struct Choice {
 UndefinedValue choose(const LogicOperand& yes, const LogicOperand& no, UndefinedValue condition,
                       Choice choice);
 
-enum class Gather : uint8_t { Ballot, Any, All, Reduce };
+enum class MaskOperation : uint8_t { Ballot, Any, All, Reduce };
 /// What a vote or a reduction over the warp gives each lane of `executing`; `members` are the lanes
 /// that it names.
-UndefinedValue gathered(Gather kind, const LogicOperand& source, const LogicOperand& members,
+UndefinedValue gathered(MaskOperation kind, const LogicOperand& source, const LogicOperand& members,
                         uint32_t executing);
 
 struct Shift {

@@ -79,10 +79,12 @@ void Shadow::fetch(const Warp& warp, const ShadowedWarp& at, const Source& from,
   }
   const Plane* plane = from.plane == kNone ? nullptr : &at.registers->planes[from.plane];
   if (from.reg != kNone && from.bytes == 4 && format == Format::F32) {
-    return fetch_floats(reinterpret_cast<const uint32_t*>(warp.regs + from.offset), plane, to);
+    return fetch_floats(reinterpret_cast<const uint32_t*>(warp.registers.data + from.offset), plane,
+                        to);
   }
   if (from.reg != kNone && from.bytes == 8 && format == Format::F64) {
-    return fetch_doubles(reinterpret_cast<const uint64_t*>(warp.regs + from.offset), plane, to);
+    return fetch_doubles(reinterpret_cast<const uint64_t*>(warp.registers.data + from.offset),
+                         plane, to);
   }
   const Held wanted = held_as(format);
   if (plane != nullptr) plane += std::min(part, at.plan->planes_each - 1);
@@ -165,7 +167,7 @@ void Shadow::keep(Warp& warp, ShadowedWarp& at, uint32_t part) {
     plane.bound = from.bound;
     plane.held.fill(held);
     plane.node = from.node;
-    std::memcpy(plane.bits.data(), warp.regs + to.offset, sizeof plane.bits);
+    std::memcpy(plane.bits.data(), warp.registers.data + to.offset, sizeof plane.bits);
     plane.bits_high.fill(0);
     return;
   }
@@ -191,7 +193,7 @@ void Shadow::finish_arithmetic(Warp& warp, ShadowedWarp& at) {
     Lanes& out = at.results[part];
     const Source& to = does.results[0];
     if (does.to == Format::F32 && to.bytes == 4) {
-      const auto* bits = reinterpret_cast<const float*>(warp.regs + to.offset);
+      const auto* bits = reinterpret_cast<const float*>(warp.registers.data + to.offset);
       for (uint32_t lane = 0; lane < kLanes; ++lane) out.computed[lane] = bits[lane];
     } else {
       for (uint32_t lane = 0; lane < kLanes; ++lane) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/emulator/machine/block.h"
+
 namespace gpuemu::emulator {
 namespace {
 
@@ -45,9 +47,9 @@ void EqualStores::add(const Block& block, const ptx::Instruction& store, uint64_
   const uint32_t line = store.where.line;
   seen_.insert(line);
   if (places_.size() >= kPlacesMax) return;
-  First& first = places_[{block.linear, place, line}];
-  if (first.epoch != block.epoch) {
-    first = {block.epoch, value};
+  First& first = places_[{block.position.linear, place, line}];
+  if (first.epoch != block.shared.epoch) {
+    first = {block.shared.epoch, value};
   } else if (!agree(first.value, value)) {
     different_.insert(line);
   }

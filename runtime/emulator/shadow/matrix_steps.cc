@@ -30,7 +30,7 @@ Elements gather(const Warp& warp, const ShadowedWarp& at, const TensorOperand& o
   const bool wide = format == Format::F64;
   const Held held = wide ? Held::Eight : format == Format::F32 ? Held::Four : Held::Two;
   for (const steps::ElementPlace& each : steps::elements_of(operand, quad)) {
-    const std::byte* reg = warp.regs + each.reg;
+    const std::byte* reg = warp.registers.data + each.reg;
     const uint64_t bits = wide ? reinterpret_cast<const uint64_t*>(reg)[each.lane]
                                : reinterpret_cast<const uint32_t*>(reg)[each.lane];
     Element& made = out.at(each.place.row, each.place.column);
@@ -88,7 +88,7 @@ void Shadow::finish_matrix(Warp& warp, ShadowedWarp& at) {
   for (const MatrixResult& made : at.matrix) {
     const uint32_t part = made.shift / 16;
     if (part >= at.plan->planes_each) continue;
-    const std::byte* reg = warp.regs + made.offset;
+    const std::byte* reg = warp.registers.data + made.offset;
     const uint64_t bits = wide ? reinterpret_cast<const uint64_t*>(reg)[made.lane]
                                : reinterpret_cast<const uint32_t*>(reg)[made.lane];
     Plane& plane = at.registers->planes[made.plane + part];

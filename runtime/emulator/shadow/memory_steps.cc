@@ -4,6 +4,7 @@
 #include <cstring>
 #include <optional>
 
+#include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/shadow/shadow.h"
 
 namespace gpuemu::emulator {
@@ -35,7 +36,7 @@ struct Stretch {
   uint64_t address;
 };
 /// A row of words lies in one page or in two.
-std::array<Stretch, 2> stretches(uint64_t first) {
+std::array<Stretch, 2> straight_lines(uint64_t first) {
   const auto word = static_cast<uint32_t>(first % ShadowPage::kBytes / 4);
   const uint32_t count = std::min(kLanes, ShadowPage::kWords - word);
   return {{{0, word, count, first}, {count, 0, kLanes - count, first + uint64_t{count} * 4}}};
@@ -85,7 +86,7 @@ void put_stretch(ShadowMemory& memory, const Stretch& to, const StoredRow& row) 
 }
 }  // namespace
 
-void Shadow::take_addresses(Warp& warp, const Ins& ins, ShadowedWarp& at) {
+void Shadow::take_addresses(Warp& warp, const Step& ins, ShadowedWarp& at) {
   at.has_address = true;
   const auto offset = static_cast<uint64_t>(ins.imm);
   if (ins.wide != 0) {
@@ -119,8 +120,8 @@ ShadowMemory& Shadow::shared_of(Warp& warp, ShadowedWarp& at) {
     at.home = block.get();
     at.home_of = warp.block;
   }
-  if (at.home->linear != warp.block->linear) at.home->shared.wipe();
-  at.home->linear = warp.block->linear;
+  if (at.home->linear != warp.block->position.linear) at.home->shared.wipe();
+  at.home->linear = warp.block->position.linear;
   return at.home->shared;
 }
 
@@ -132,8 +133,8 @@ uint64_t Shadow::read_bits(Warp& warp, ShadowedWarp& at, uint32_t lane, uint32_t
     if (launch_.memory->find(place.key, bytes) != nullptr) {
       std::memcpy(&bits, reinterpret_cast<const std::byte*>(place.key), bytes);
     }
-  } else if (place.key + bytes <= warp.block->shared.size()) {
-    std::memcpy(&bits, warp.block->shared.data() + place.key, bytes);
+  } else if (place.key + bytes <= warp.block->shared.bytes.size()) {
+    std::memcpy(&bits, warp.block->shared.bytes.data() + place.key, bytes);
   }
   return bits;
 }
@@ -153,7 +154,7 @@ void Shadow::compare_stores(Warp& warp, ShadowedWarp& at) {
         const auto bytes = static_cast<uint32_t>(plane.held[lane]);
         if (part < value.parts.size() && bytes * (part + 1) <= element &&
             is_live(plane, lane, part, bits)) {
-          value.parts[part] = cell_of(plane, lane, plane.bits[lane], warp.block->linear);
+          value.parts[part] = cell_of(plane, lane, plane.bits[lane], warp.block->position.linear);
         }
       }
       const ShadowPlace place = place_of(warp, at, lane, static_cast<uint32_t>(i) * element);
@@ -191,8 +192,9 @@ void Shadow::store_float(Warp& warp, ShadowedWarp& at, uint32_t lane, const Sour
       continue;
     }
     const uint64_t part_bits = bits >> (8 * part * bytes) & ones(bytes);
-    const bool kept = place.memory->put(place.key + uint64_t{part} * bytes,
-                                        cell_of(planes[part], lane, part_bits, warp.block->linear));
+    const bool kept =
+        place.memory->put(place.key + uint64_t{part} * bytes,
+                          cell_of(planes[part], lane, part_bits, warp.block->position.linear));
     whole = whole || (kept && part == 0);
   }
   if (!whole) place.memory->drop(place.key);
@@ -209,17 +211,17 @@ bool Shadow::store_row(Warp& warp, ShadowedWarp& at, const Source& from, uint32_
   if (!moves_words(warp, at, from)) return false;
   const auto first = static_cast<uint32_t>(std::countr_zero(at.mask));
   const ShadowPlace place = place_of(warp, at, first, offset);
-  const auto* bits = reinterpret_cast<const uint32_t*>(warp.regs + from.offset);
+  const auto* bits = reinterpret_cast<const uint32_t*>(warp.registers.data + from.offset);
   const Plane* plane = from.plane == kNone ? nullptr : &at.registers->planes[from.plane];
   if (plane != nullptr && (pairs_.others(*plane) & at.mask) != 0) return false;
   const uint32_t live = plane == nullptr ? 0 : pairs_.live(bits, *plane) & at.mask;
   const bool near = static_cast<ptx::Space>(at.pending->access->space) != ptx::Space::Generic;
   if (live == 0 && near && place.memory->empty()) return true;
   if (place.memory == &at.local || place.key % 4 != 0) return false;
-  const uint64_t block = warp.block->linear;
+  const uint64_t block = warp.block->position.linear;
   if (pairs_.shape(at.address.data(), at.mask, 4) == LaneShape::Row) {
     const StoredRow row{plane, live, at.mask, block};
-    for (const Stretch& one : stretches(place.key - uint64_t{first} * 4)) {
+    for (const Stretch& one : straight_lines(place.key - uint64_t{first} * 4)) {
       put_stretch(*place.memory, one, row);
     }
     return true;
@@ -239,7 +241,7 @@ bool Shadow::store_row(Warp& warp, ShadowedWarp& at, const Source& from, uint32_
 /// of other sizes.
 std::optional<uint32_t> Shadow::gather_row(ShadowMemory& memory, uint64_t begin) {
   uint32_t there = 0;
-  for (const auto& [lane, word, count, address] : stretches(begin)) {
+  for (const auto& [lane, word, count, address] : straight_lines(begin)) {
     const ShadowPage* page = count == 0 ? nullptr : memory.page_at(address);
     if (page == nullptr) continue;
     if (!page->only_words) return std::nullopt;
@@ -300,7 +302,7 @@ bool Shadow::load_row(Warp& warp, ShadowedWarp& at, const Source& to, uint32_t o
                          ? gather_same(*place.memory, begin)
                          : gather_apart(*place.memory, at, begin - at.address[first]);
   if (!there) return false;
-  const auto* bits = reinterpret_cast<const uint32_t*>(warp.regs + to.offset);
+  const auto* bits = reinterpret_cast<const uint32_t*>(warp.registers.data + to.offset);
   const uint32_t live = *there == 0 ? 0 : pairs_.live(bits, row_) & *there & at.mask;
   pairs_.clear(at.mask & ~live, plane);
   if (live != 0) pairs_.assign(row_, live, plane);
@@ -397,7 +399,7 @@ void Shadow::finish_atomic(Warp& warp, ShadowedWarp& at) {
     if (sum != sums_.end()) {
       const auto& [exact, bound] = sum->second;
       place.memory->put(place.key, {exact.high, exact.low, bound, bits, 0, held_of(does.element),
-                                    warp.block->linear});
+                                    warp.block->position.linear});
       continue;
     }
     // exch and cas: what is there now may be what a lane put there.
@@ -405,7 +407,7 @@ void Shadow::finish_atomic(Warp& warp, ShadowedWarp& at) {
     if (!exchanges || value.plane == kNone || bits_of(warp, value, lane) != bits) continue;
     const Plane& plane = at.registers->planes[value.plane];
     if (is_live(plane, lane, 0, bits) && static_cast<uint32_t>(plane.held[lane]) == does.element) {
-      place.memory->put(place.key, cell_of(plane, lane, bits, warp.block->linear));
+      place.memory->put(place.key, cell_of(plane, lane, bits, warp.block->position.linear));
     }
   }
   for (const Source& to : does.results) {

@@ -87,7 +87,7 @@ bool Shadow::copy_row(Warp& warp, ShadowedWarp& at) {
   if (picks) {
     const Source& by = does.operands[2];
     if (by.reg == kNone || by.bytes != 0) return false;
-    const uint32_t holds = *reinterpret_cast<const uint32_t*>(warp.regs + by.offset);
+    const uint32_t holds = *reinterpret_cast<const uint32_t*>(warp.registers.data + by.offset);
     first &= by.negated ? ~holds : holds;
   }
   Plane& plane = at.registers->planes[to.plane];
@@ -95,7 +95,7 @@ bool Shadow::copy_row(Warp& warp, ShadowedWarp& at) {
     const Source& from = does.operands[i];
     const uint32_t lanes = i == 0 ? first : at.mask & ~first;
     const Plane* source = from.plane == kNone ? nullptr : &at.registers->planes[from.plane];
-    const auto* bits = reinterpret_cast<const uint32_t*>(warp.regs + from.offset);
+    const auto* bits = reinterpret_cast<const uint32_t*>(warp.registers.data + from.offset);
     const uint32_t live = source == nullptr ? 0 : pairs_.live(bits, *source) & lanes;
     pairs_.clear(lanes & ~live, plane);
     if (live != 0) pairs_.assign(*source, live, plane);
@@ -250,7 +250,7 @@ void Shadow::begin_bits(Warp& warp, ShadowedWarp& at) {
   for (const Source& from : does.operands) {
     if (from.plane == kNone) continue;
     const Plane& first = at.registers->planes[from.plane];
-    const auto* words = reinterpret_cast<const uint32_t*>(warp.regs + from.offset);
+    const auto* words = reinterpret_cast<const uint32_t*>(warp.registers.data + from.offset);
     if (at.plan->planes_each == 1 && from.bytes == 4 &&
         ((pairs_.others(first) | pairs_.live(words, first)) & at.mask) == 0) {
       continue;

@@ -384,12 +384,12 @@ class Planner {
   }
 
   void plan_matrix(const Instruction& in, Operation& made) const {
-    const auto step = std::ranges::find_if(code_.ins, [&](const Ins& ins) {
+    const auto step = std::ranges::find_if(code_.steps, [&](const Step& ins) {
       return &body_[std::min<size_t>(ins.origin, body_.size() - 1)] == &in &&
              ins.list < code_.tensors.size();
     });
     if (!in.has(ptx::Modifier::Mma) && in.opcode != Opcode::Mma) return;
-    if (step == code_.ins.end() || code_.tensors.empty()) return;
+    if (step == code_.steps.end() || code_.tensors.empty()) return;
     const TensorStep& tensor = code_.tensors[step->list];
     made.from = format_of(tensor.a.type == Type::TF32 ? Type::F32 : tensor.a.type);
     made.to = format_of(tensor.d.type);
@@ -400,9 +400,9 @@ class Planner {
   }
 
   void find_steps() {
-    plan_.roles.assign(code_.ins.size(), 0);
-    for (size_t i = 0; i < code_.ins.size(); ++i) {
-      const Ins& ins = code_.ins[i];
+    plan_.roles.assign(code_.steps.size(), 0);
+    for (size_t i = 0; i < code_.steps.size(); ++i) {
+      const Step& ins = code_.steps[i];
       if (ins.origin >= plan_.operations.size()) continue;
       Operation& made = plan_.operations[ins.origin];
       if (ins.counted != 0) plan_.roles[i] |= 1;

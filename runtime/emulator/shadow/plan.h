@@ -81,12 +81,12 @@ struct Operation {
   uint8_t pairs = 1;       ///< Elements of one register: 2 for f16x2.
   bool saturates = false;  ///< To [0, 1].
   bool is_unsigned = false;
-  bool magic = false;           ///< One addend is the constant that makes the sum a whole number.
-  bool picks_last = false;      ///< Packed conversions: the first operand is the upper half.
-  uint32_t element = 0;         ///< Bytes of one element of a load, store or atomic.
-  double unit = 0;              ///< What it rounds, relative to the result,
-  double absolute = 0;          ///< and in any case.
-  const Ins* access = nullptr;  ///< The step with the address.
+  bool magic = false;            ///< One addend is the constant that makes the sum a whole number.
+  bool picks_last = false;       ///< Packed conversions: the first operand is the upper half.
+  uint32_t element = 0;          ///< Bytes of one element of a load, store or atomic.
+  double unit = 0;               ///< What it rounds, relative to the result,
+  double absolute = 0;           ///< and in any case.
+  const Step* access = nullptr;  ///< The step with the address.
   const TensorStep* tensor = nullptr;
   uint32_t index = 0;  ///< Index of the instruction in the function.
   std::vector<Source> results, operands;

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/machine/program.h"
 
 namespace gpuemu::emulator {
@@ -38,8 +39,8 @@ ShadowedWarp& Shadow::state_of(Warp& warp) {
     last_state_ = kept.get();
   }
   ShadowedWarp* const state = last_state_;
-  if (state->block != warp.block->linear) {
-    state->block = warp.block->linear;
+  if (state->block != warp.block->position.linear) {
+    state->block = warp.block->position.linear;
     state->pending = nullptr;
     state->local.clear();
     state->visits.clear();
@@ -48,7 +49,7 @@ ShadowedWarp& Shadow::state_of(Warp& warp) {
   return *state;
 }
 
-void ShadowRegisters::take_lanes(const FollowedRegisters& from, uint32_t lanes) {
+void ShadowRegisters::take_lanes(const ObservedRegisters& from, uint32_t lanes) {
   const auto& theirs = static_cast<const ShadowRegisters&>(from);
   for (size_t i = 0; i < std::min(planes.size(), theirs.planes.size()); ++i) {
     for (uint32_t left = lanes; left != 0; left &= left - 1) {
@@ -60,21 +61,21 @@ void ShadowRegisters::take_lanes(const FollowedRegisters& from, uint32_t lanes) 
 
 ShadowRegisters& Shadow::registers_of(Warp& warp, const Plan& plan) {
   Frame& frame = warp.frame();
-  if (frame.followed == nullptr) frame.followed = std::make_unique<ShadowRegisters>();
-  auto& registers = static_cast<ShadowRegisters&>(*frame.followed);
-  if (registers.code == plan.code && registers.block == warp.block->linear &&
+  if (frame.observed == nullptr) frame.observed = std::make_unique<ShadowRegisters>();
+  auto& registers = static_cast<ShadowRegisters&>(*frame.observed);
+  if (registers.code == plan.code && registers.block == warp.block->position.linear &&
       registers.warp == warp.index && registers.planes.size() == plan.planes) {
     return registers;
   }
   registers.planes.resize(plan.planes);
   for (Plane& plane : registers.planes) plane.held.fill(Held::Nothing);
   registers.code = plan.code;
-  registers.block = warp.block->linear;
+  registers.block = warp.block->position.linear;
   registers.warp = warp.index;
   return registers;
 }
 
-void Shadow::before(Warp& warp, const Ins& ins) {
+void Shadow::before(Warp& warp, const Step& ins) {
   ShadowedWarp& at = state_of(warp);
   const Code& code = warp.code();
   if (at.plan == nullptr || at.plan->code != &code) {
@@ -84,14 +85,14 @@ void Shadow::before(Warp& warp, const Ins& ins) {
     visits.resize(at.plan->operations.size());
     at.counts = visits.data();
   }
-  const uint8_t role = at.plan->roles[static_cast<size_t>(&ins - code.ins.data())];
+  const uint8_t role = at.plan->roles[static_cast<size_t>(&ins - code.steps.data())];
   if ((role & 1) != 0) {
     finish(warp, at);
     const Operation& next = at.plan->operations[ins.origin];
     if (next.meaning == Meaning::None) return;
     at.pending = &next;
-    at.mask = warp.mask;
-    at.frame = warp.regs;
+    at.mask = warp.masks.running;
+    at.frame = warp.registers.data;
     at.registers = &registers_of(warp, *at.plan);
     at.has_address = false;
     ++at.counts[next.index];
@@ -137,9 +138,9 @@ void Shadow::finish(Warp& warp, ShadowedWarp& at) {
   const Operation* done = std::exchange(at.pending, nullptr);
   if (done == nullptr) return;
   at.pending = done;
-  std::byte* const regs = warp.regs;
+  std::byte* const regs = warp.registers.data;
   // The function may have changed in between; the frame of the pending one is still there.
-  warp.regs = const_cast<std::byte*>(at.frame);
+  warp.registers.data = const_cast<std::byte*>(at.frame);
   switch (done->meaning) {
     case Meaning::Copy:
     case Meaning::Shuffle:
@@ -173,11 +174,11 @@ void Shadow::finish(Warp& warp, ShadowedWarp& at) {
       finish_arithmetic(warp, at);
   }
   at.pending = nullptr;
-  warp.regs = regs;
+  warp.registers.data = regs;
 }
 
 bool Shadow::traces(const Warp& warp) const {
-  return config_.target && config_.target->block == warp.block->linear;
+  return config_.target && config_.target->block == warp.block->position.linear;
 }
 
 uint32_t Shadow::visit_of(const ShadowedWarp& at) const { return at.counts[at.pending->index]; }
@@ -194,8 +195,8 @@ uint32_t Shadow::add_node(const Warp& warp, const ShadowedWarp& at, uint32_t lan
 }
 
 ShadowStep Shadow::step_at(const Warp& warp, const ShadowedWarp& at, uint32_t lane) const {
-  ShadowStep step = step_of(launch_.program->module, *at.plan, at.pending->index);
-  step.block = warp.block->index;
+  ShadowStep step = step_of(launch_.inputs.program->module, *at.plan, at.pending->index);
+  step.block = warp.block->position.index;
   step.thread = thread_of(warp, lane);
   step.visit = visit_of(at);
   return step;
@@ -220,13 +221,15 @@ ShadowReport Shadow::report() {
   }
   if (config_.target) {
     const Cell cell = global_.get(config_.target->address);
-    const Dim3 grid = launch_.config->grid;
+    const Dim3 grid = launch_.inputs.config->grid;
     const uint64_t linear = config_.target->block;
     const Dim3 block = {static_cast<uint32_t>(linear % grid.x),
                         static_cast<uint32_t>(linear / grid.x % grid.y),
                         static_cast<uint32_t>(linear / (uint64_t{grid.x} * grid.y))};
     if (cell.node != 0) {
-      history_.explain(cell.node, {launch_.program->module, block, launch_.config->block}, report_);
+      history_.explain(cell.node,
+                       {launch_.inputs.program->module, block, launch_.inputs.config->block},
+                       report_);
     }
   }
   report_.complete = !global_.full() && !history_.full();

@@ -56,12 +56,12 @@ struct ShadowedWarp {
   std::array<OperandBits, 3> operand_bits;
 };
 
-class Shadow final : public Follower {
+class Shadow final : public StepObserver {
  public:
   /// `global` outlives the launch: later launches find there what this one stored.
   Shadow(Launch& launch, const ShadowConfig& config, ShadowMemory& global);
   ~Shadow() override;
-  void before(Warp& warp, const Ins& ins) override;
+  void before(Warp& warp, const Step& ins) override;
   /// Shows it what certain stores write; it outlives the launch.
   void compare(EqualStores* stores) { equal_stores_ = stores; }
   /// When the launch has ended.
@@ -106,7 +106,7 @@ class Shadow final : public Follower {
   void finish_bits(Warp& warp, ShadowedWarp& at);
 
   // memory_steps.cc
-  void take_addresses(Warp& warp, const Ins& ins, ShadowedWarp& at);
+  void take_addresses(Warp& warp, const Step& ins, ShadowedWarp& at);
   ShadowPlace place_of(Warp& warp, ShadowedWarp& at, uint32_t lane, uint32_t offset);
   ShadowMemory& shared_of(Warp& warp, ShadowedWarp& at);
   uint64_t read_bits(Warp& warp, ShadowedWarp& at, uint32_t lane, uint32_t bytes);
@@ -171,7 +171,7 @@ inline bool is_live(const Plane& plane, uint32_t lane, uint32_t part, uint64_t b
 /// The bits of a register in a lane, or of a constant.
 inline uint64_t bits_of(const Warp& warp, const Source& source, uint32_t lane) {
   if (source.reg == kNone) return source.bits;
-  const std::byte* at = warp.regs + source.offset;
+  const std::byte* at = warp.registers.data + source.offset;
   if (source.bytes == 0) return *reinterpret_cast<const uint32_t*>(at) >> lane & 1;
   return source.bytes == 8 ? reinterpret_cast<const uint64_t*>(at)[lane]
                            : reinterpret_cast<const uint32_t*>(at)[lane];

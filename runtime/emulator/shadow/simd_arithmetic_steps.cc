@@ -25,7 +25,7 @@ PairView Shadow::view(const Warp& warp, ShadowedWarp& at, size_t operand) {
   if (from.reg == kNone) {
     bits.fill(static_cast<uint32_t>(from.bits));
   } else {
-    std::memcpy(bits.data(), warp.regs + from.offset, sizeof bits);
+    std::memcpy(bits.data(), warp.registers.data + from.offset, sizeof bits);
   }
   if (config_.nudge != 0 && from.fixed) {
     const double value = value_of(static_cast<uint32_t>(from.bits), Format::F32);
@@ -72,7 +72,7 @@ void Shadow::finish_row(Warp& warp, ShadowedWarp& at) {
   const Operation& does = *at.pending;
   const Source& to = does.results[0];
   Lanes& out = at.results[0];
-  const auto* bits = reinterpret_cast<const uint32_t*>(warp.regs + to.offset);
+  const auto* bits = reinterpret_cast<const uint32_t*>(warp.registers.data + to.offset);
   for (uint32_t lane = 0; does.magic && lane < kLanes; ++lane) {
     if (!is_magic(bits[lane])) continue;
     out.high[lane] = std::bit_cast<float>(bits[lane]);

@@ -32,12 +32,12 @@ struct Plane {
   std::array<uint32_t, kLanes> node;  ///< Node of the history; 0: none.
 };
 
-struct ShadowRegisters final : FollowedRegisters {
+struct ShadowRegisters final : ObservedRegisters {
   std::vector<Plane> planes;
   const Code* code = nullptr;
   uint64_t block = 0;
   uint32_t warp = 0;
-  void take_lanes(const FollowedRegisters& from, uint32_t lanes) override;
+  void take_lanes(const ObservedRegisters& from, uint32_t lanes) override;
 };
 
 /// Values of all lanes on their way through an instruction.

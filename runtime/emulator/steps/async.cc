@@ -7,6 +7,7 @@
 #include "runtime/emulator/checks/access.h"
 #include "runtime/emulator/checks/async_races.h"
 #include "runtime/emulator/checks/shared_races.h"
+#include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/machine/mbarrier.h"
 #include "runtime/emulator/steps/async_arrivals.h"
 #include "runtime/emulator/steps/steps.h"
@@ -16,8 +17,8 @@ namespace {
 uint32_t first_lane(uint32_t mask) { return static_cast<uint32_t>(std::countr_zero(mask)); }
 
 /// Lanes that may read as many bytes as each wants, or want none.
-uint32_t readable_lanes(Warp& warp, const Ins& ins, const AsyncCopy& copy) {
-  const uint32_t all = warp.mask;
+uint32_t readable_lanes(Warp& warp, const Step& ins, const AsyncCopy& copy) {
+  const uint32_t all = warp.masks.running;
   uint32_t whole = 0, out = 0;
   for (uint32_t left = all; left != 0; left &= left - 1) {
     const uint32_t lane = first_lane(left), bit = uint32_t{1} << lane;
@@ -25,7 +26,7 @@ uint32_t readable_lanes(Warp& warp, const Ins& ins, const AsyncCopy& copy) {
     if (copy.size[lane] == 0) out |= bit;
     if (copy.size[lane] == copy.bytes || copy.size[lane] == 0) continue;
     // A shortened read may have any size: byte by byte it has no alignment but the copy's.
-    warp.mask = bit;
+    warp.masks.running = bit;
     uint64_t byte[kLanes];
     std::ranges::fill(byte, copy.from[lane]);
     bool good = true;
@@ -35,15 +36,15 @@ uint32_t readable_lanes(Warp& warp, const Ins& ins, const AsyncCopy& copy) {
     }
     if (good) out |= bit;
   }
-  warp.mask = whole;
+  warp.masks.running = whole;
   if (whole != 0) out |= resolve_global(warp, ins, copy.from.data(), copy.bytes, Access::Load);
-  warp.mask = all;
+  warp.masks.running = all;
   return out;
 }
 }  // namespace
 
 /// src: shared address, global address, bytes to read; count: bytes to write, the rest is zero.
-void copy_async(Warp& warp, const Ins& ins) {
+void copy_async(Warp& warp, const Step& ins) {
   WarpCopies& mine = copies_of(warp);
   AsyncCopy copy;
   copy.source = &instruction_of(warp, ins);
@@ -52,15 +53,15 @@ void copy_async(Warp& warp, const Ins& ins) {
   copy.bytes = ins.count;
   copy.group = mine.commits;
   uint64_t to[kLanes];
-  const uint32_t lead = first_lane(warp.mask);
+  const uint32_t lead = first_lane(warp.masks.running);
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
-    const uint32_t of = (warp.mask >> lane & 1) != 0 ? lane : lead;
+    const uint32_t of = (warp.masks.running >> lane & 1) != 0 ? lane : lead;
     const uint64_t base = ins.wide != 0 ? warp.u64(ins.src[0])[of] : warp.u32(ins.src[0])[of];
     to[lane] = (base + static_cast<uint64_t>(ins.imm)) & ~kWindowMask;
     copy.from[lane] = warp.u64(ins.src[1])[of];
     copy.size[lane] = warp.u32(ins.src[2])[of];
     if (copy.size[lane] > copy.bytes) {
-      report(
+      report_check(
           warp, ins,
           {.kind = DeviceFindingKind::OutOfBounds,
            .message = fmt::format("reads {} bytes for a copy of {}", copy.size[lane], copy.bytes),
@@ -69,39 +70,46 @@ void copy_async(Warp& warp, const Ins& ins) {
     }
   }
   const uint32_t lanes = resolve_shared(warp, ins, to, copy.bytes, Access::Store);
-  if (warp.launch->checks.race) note_shared(warp, ins, to, copy.bytes, Access::Store, lanes, 0);
+  if (warp.launch->inputs.checks.race) {
+    note_shared(warp, ins, to, copy.bytes, Access::Store, lanes, 0);
+  }
   const uint32_t readable = readable_lanes(warp, ins, copy);
-  copy.ins = &ins;
+  copy.step = &ins;
   copy.code = &warp.code();
   copy.lanes = lanes;
   for (uint32_t left = lanes; left != 0; left &= left - 1) {
     const uint32_t lane = first_lane(left);
     copy.to[lane] = static_cast<uint32_t>(to[lane]);
     if ((readable >> lane & 1) == 0) copy.size[lane] = 0;
-    if (warp.launch->checks.init)
-      std::fill_n(warp.block->shared_defined.begin() + copy.to[lane], copy.bytes, kInFlight);
+    if (warp.launch->inputs.checks.init) {
+      std::fill_n(warp.block->shared.defined.begin() + copy.to[lane], copy.bytes, kInFlight);
+    }
   }
   note_source(warp, copy, lanes);
   if (lanes != 0) mine.copies.push_back(copy);
 }
 
-void commit_copies(Warp& warp, const Ins&) {
+void commit_copies(Warp& warp, const Step&) {
   WarpCopies& mine = copies_of(warp);
-  for (uint32_t left = warp.mask; left != 0; left &= left - 1) ++mine.commits[first_lane(left)];
+  for (uint32_t left = warp.masks.running; left != 0; left &= left - 1) {
+    ++mine.commits[first_lane(left)];
+  }
 }
 
 /// imm below 0: all, also those of no group.
-void wait_copies(Warp& warp, const Ins& ins) {
+void wait_copies(Warp& warp, const Step& ins) {
   if (warp.copies == nullptr) return;
-  if (ins.imm >= 0) return wait_for_copies(warp, warp.mask, static_cast<uint32_t>(ins.imm));
+  if (ins.imm >= 0) {
+    return wait_for_copies(warp, warp.masks.running, static_cast<uint32_t>(ins.imm));
+  }
   commit_copies(warp, ins);
-  wait_for_copies(warp, warp.mask, 0);
+  wait_for_copies(warp, warp.masks.running, 0);
 }
 
-void arrive_copies(Warp& warp, const Ins& ins) {
+void arrive_copies(Warp& warp, const Step& ins) {
   AsyncArrival arrival;
   arrival.serial = ++copies_of(warp).serial;
-  for (uint32_t left = warp.mask; left != 0; left &= left - 1) {
+  for (uint32_t left = warp.masks.running; left != 0; left &= left - 1) {
     const uint32_t lane = first_lane(left);
     const LaneAddress named = address_of(warp, ins, lane);
     const auto at = locate_mbarrier(warp, ins, named);

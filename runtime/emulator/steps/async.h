@@ -1,4 +1,4 @@
-// What the steps of asynchronous copies and mbarriers share.
+// Helpers of the steps of asynchronous copies and mbarriers.
 #pragma once
 
 #include <memory>
@@ -23,11 +23,11 @@ inline WarpCopies& copies_of(Warp& warp) {
 }
 
 /// The address in src[0] plus the offset in imm.
-LaneAddress address_of(Warp& warp, const Ins& ins, uint32_t lane);
+LaneAddress address_of(Warp& warp, const Step& ins, uint32_t lane);
 /// The mbarrier there, or a report of what is there instead.
-std::optional<SharedPlace> locate_mbarrier(Warp& warp, const Ins& ins, LaneAddress at);
-void report_mbarrier(Warp& warp, const Ins& ins, LaneAddress at, const std::string& what);
+std::optional<SharedPlace> locate_mbarrier(Warp& warp, const Step& ins, LaneAddress at);
+void report_mbarrier(Warp& warp, const Step& ins, LaneAddress at, const std::string& what);
 /// What `atom` and `red` do to one element; `ins` has their kind, type and size.
-void update_atomically(const Ins& ins, std::byte* to, uint64_t operand, bool global);
+void update_atomically(const Step& ins, std::byte* to, uint64_t operand, bool global);
 
 }  // namespace gpuemu::emulator::steps

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "runtime/emulator/checks/async_races.h"
+#include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/machine/mbarrier.h"
 #include "runtime/emulator/machine/program.h"
 
@@ -16,8 +17,8 @@ uint32_t first_lane(uint32_t mask) { return static_cast<uint32_t>(std::countr_ze
 /// The copied bytes are as defined as their source; zeros that fill the rest are.
 void define_arrival(Warp& warp, const AsyncCopy& copy, uint32_t lane) {
   Block& block = *warp.block;
-  if (block.shared_defined.empty()) return;
-  uint8_t* const shadow = block.shared_defined.data() + copy.to[lane];
+  if (block.shared.defined.empty()) return;
+  uint8_t* const shadow = block.shared.defined.data() + copy.to[lane];
   std::fill_n(shadow, copy.bytes, uint8_t{1});
   const uint32_t size = copy.size[lane];
   Allocation* const from = size != 0 ? warp.launch->memory->find(copy.from[lane], size) : nullptr;
@@ -46,7 +47,7 @@ void arrive(Warp& warp, AsyncCopy& copy, uint32_t lanes) {
   Block& block = *warp.block;
   for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
     const uint32_t lane = first_lane(rest);
-    std::byte* to = block.shared.data() + copy.to[lane];
+    std::byte* to = block.shared.bytes.data() + copy.to[lane];
     const uint32_t size = copy.size[lane];
     if (size != 0) std::memcpy(to, reinterpret_cast<const void*>(copy.from[lane]), size);
     if (size < copy.bytes) std::memset(to + size, 0, copy.bytes - size);
@@ -61,12 +62,14 @@ void settle_arrivals(Warp& warp, uint32_t barrier) {
   WarpCopies& copies = *warp.copies;
   for (AsyncArrival& arrival : copies.arrivals) {
     uint32_t lanes = 0;
-    for (uint32_t rest = arrival.lanes; rest != 0; rest &= rest - 1)
+    for (uint32_t rest = arrival.lanes; rest != 0; rest &= rest - 1) {
       if (arrival.barrier[first_lane(rest)] == barrier) lanes |= rest & (0 - rest);
+    }
     if (lanes == 0) continue;
     arrival.lanes &= ~lanes;
-    for (AsyncCopy& copy : copies.copies)
+    for (AsyncCopy& copy : copies.copies) {
       if (copy.serial < arrival.serial) arrive(warp, copy, copy.lanes & lanes);
+    }
     for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
       if (mbarrier_state(*warp.block, barrier) != MbarrierState::Valid) break;
       Mbarrier state = read_mbarrier(*warp.block, barrier);
@@ -82,19 +85,21 @@ void settle_arrivals(Warp& warp, uint32_t barrier) {
 
 void wait_for_copies(Warp& warp, uint32_t lanes, uint32_t left) {
   if (warp.copies == nullptr) return;
-  for (AsyncCopy& copy : warp.copies->copies)
+  for (AsyncCopy& copy : warp.copies->copies) {
     arrive(warp, copy, due(*warp.copies, copy, lanes, left));
+  }
   drop_empty(warp.copies->copies);
 }
 
 void settle_barrier(Block& block, uint32_t barrier) {
-  for (size_t i = 0; i < block.bulk.size();) {
-    if (block.bulk[i].barrier != barrier) {
+  for (size_t i = 0; i < block.barriers.bulk_copies.size();) {
+    if (block.barriers.bulk_copies[i].barrier != barrier) {
       ++i;
       continue;
     }
-    BulkCopy copy = std::move(block.bulk[i]);
-    block.bulk.erase(block.bulk.begin() + static_cast<std::ptrdiff_t>(i));
+    BulkCopy copy = std::move(block.barriers.bulk_copies[i]);
+    block.barriers.bulk_copies.erase(block.barriers.bulk_copies.begin() +
+                                     static_cast<std::ptrdiff_t>(i));
     arrive(nullptr, copy);
     if (mbarrier_state(block, barrier) != MbarrierState::Valid) continue;
     Mbarrier state = read_mbarrier(block, barrier);
@@ -102,8 +107,9 @@ void settle_barrier(Block& block, uint32_t barrier) {
     // A phase that ends here is what somebody waits for; the rest belongs to later ones.
     if (write_mbarrier(block, barrier, state)) break;
   }
-  for (Warp& warp : block.warps)
+  for (Warp& warp : block.warps) {
     if (warp.copies != nullptr && !warp.copies->arrivals.empty()) settle_arrivals(warp, barrier);
+  }
 }
 
 }  // namespace gpuemu::emulator::steps

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "runtime/emulator/checks/access.h"
+#include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/steps/async.h"
 #include "runtime/emulator/steps/steps.h"
 
@@ -10,7 +11,7 @@ namespace gpuemu::emulator::steps {
 namespace {
 
 void reduce(uint32_t how, std::byte* to, const std::byte* from, uint64_t bytes) {
-  Ins ins;
+  Step ins;
   ins.flags = static_cast<uint8_t>(how & 0xff);
   ins.aux = how >> 8;
   ins.count = static_cast<uint8_t>(bytes);
@@ -20,29 +21,30 @@ void reduce(uint32_t how, std::byte* to, const std::byte* from, uint64_t bytes) 
 }
 
 /// The values of one lane, element after element.
-std::vector<std::byte> values_of(Warp& warp, const Ins& ins, uint32_t lane) {
+std::vector<std::byte> values_of(Warp& warp, const Step& ins, uint32_t lane) {
   const uint32_t width = ins.aux & 0xff;
   std::vector<std::byte> out(size_t{width} * ins.count);
   for (uint32_t i = 0; i < ins.count; ++i) {
-    const uint32_t reg = warp.lists[ins.list + i];
+    const uint32_t reg = warp.function.lists[ins.list + i];
     const uint64_t value = width == 8 ? warp.u64(reg)[lane] : warp.u32(reg)[lane];
     std::memcpy(&out[size_t{width} * i], &value, width);
   }
   return out;
 }
 
-void start(Warp& warp, const Ins& ins, uint32_t lane) {
+void start(Warp& warp, const Step& ins, uint32_t lane) {
   BulkCopy copy;
   copy.seen = values_of(warp, ins, lane);
   copy.bytes = copy.seen.size();
   const auto to = locate_shared(warp, ins, warp.u64(ins.src[0])[lane], lane, copy.bytes);
   const auto barrier = locate_mbarrier(warp, ins, {lane, warp.u64(ins.src[1])[lane]});
   if (!to || !barrier) return;
-  if (to->block != barrier->block)
+  if (to->block != barrier->block) {
     return report_mbarrier(warp, ins, {lane, warp.u64(ins.src[1])[lane]},
                            fmt::format("is of block {} of the cluster, the bytes go to block {}; "
                                        "both have to be of one",
-                                       barrier->block->rank, to->block->rank));
+                                       barrier->block->position.rank, to->block->position.rank));
+  }
   copy.source = &instruction_of(warp, ins);
   copy.lane = lane;
   copy.to = {to->block, to->offset};
@@ -51,16 +53,17 @@ void start(Warp& warp, const Ins& ins, uint32_t lane) {
   if ((ins.flags & kAsyncReduces) != 0) {
     copy.combine = reduce;
     copy.how = ins.aux >> 8;
-  } else if (warp.launch->checks.init) {
-    std::memset(to->block->shared_defined.data() + to->offset, kInFlight, copy.bytes);
+  } else if (warp.launch->inputs.checks.init) {
+    std::memset(to->block->shared.defined.data() + to->offset, kInFlight, copy.bytes);
   }
-  barrier->block->bulk.push_back(std::move(copy));
+  barrier->block->barriers.bulk_copies.push_back(std::move(copy));
 }
 }  // namespace
 
-void store_async(Warp& warp, const Ins& ins) {
-  for (uint32_t left = warp.mask; left != 0; left &= left - 1)
+void store_async(Warp& warp, const Step& ins) {
+  for (uint32_t left = warp.masks.running; left != 0; left &= left - 1) {
     start(warp, ins, static_cast<uint32_t>(std::countr_zero(left)));
+  }
 }
 
 }  // namespace gpuemu::emulator::steps

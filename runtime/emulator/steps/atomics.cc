@@ -6,6 +6,7 @@
 
 #include "runtime/emulator/checks/access.h"
 #include "runtime/emulator/checks/shared_races.h"
+#include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/steps/async.h"
 #include "runtime/emulator/steps/steps.h"
 
@@ -30,8 +31,9 @@ uint32_t to_f16(float v) {
   const uint32_t sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
   if (size > 0x7f800000) return 0x7fff;
   if (size >= 0x47800000) return sign | 0x7c00;
-  if (size < 0x38800000)
+  if (size < 0x38800000) {
     return sign | (std::bit_cast<uint32_t>(std::bit_cast<float>(size) + 0.5f) - 0x3f000000);
+  }
   return sign | (size + 0xfff + (size >> 13 & 1) - 0x38000000) >> 13;
 }
 template <typename Low>
@@ -41,7 +43,7 @@ uint32_t combine_float(AtomicKind kind, Low a, Low b, uint32_t (*pack)(Low)) {
                                           : std::fmax(a, b);
   return pack(r);
 }
-uint32_t combine_half(const Ins& ins, uint32_t a, uint32_t b) {
+uint32_t combine_half(const Step& ins, uint32_t a, uint32_t b) {
   const auto kind = static_cast<AtomicKind>(ins.flags);
   const bool brain = ins.aux == static_cast<uint32_t>(ptx::Type::BF16) ||
                      ins.aux == static_cast<uint32_t>(ptx::Type::BF16x2);
@@ -84,7 +86,7 @@ uint32_t add_f32(uint32_t a, uint32_t b, bool global) {
   return sum != sum ? 0x7fffffff : flushed(std::bit_cast<uint32_t>(sum));
 }
 
-uint64_t combine(const Ins& ins, uint64_t old, uint64_t b, bool global) {
+uint64_t combine(const Step& ins, uint64_t old, uint64_t b, bool global) {
   using ptx::Type;
   const auto kind = static_cast<AtomicKind>(ins.flags);
   const auto low = static_cast<uint32_t>(old), by = static_cast<uint32_t>(b);
@@ -122,23 +124,25 @@ struct Operands {
 
 /// The old value.
 template <typename T>
-uint64_t update(const Ins& ins, uint64_t host, Operands with) {
+uint64_t update(const Step& ins, uint64_t host, Operands with) {
   auto* at = reinterpret_cast<T*>(host);
   T old = __atomic_load_n(at, __ATOMIC_RELAXED);
   for (;;) {
     const bool cas = static_cast<AtomicKind>(ins.flags) == AtomicKind::Cas;
     if (cas && old != static_cast<T>(with.b)) return old;
     const T next = static_cast<T>(cas ? with.c : combine(ins, old, with.b, with.global));
-    if (__atomic_compare_exchange_n(at, &old, next, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+    if (__atomic_compare_exchange_n(at, &old, next, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
       return old;
+    }
   }
 }
 
 /// exch and cas of 16 bytes; list: operand, new value of cas and result, two registers each. Hosts
-/// have no such atomic that may be counted on: the launch's lock makes it one among its kind.
-void apply_pairs(Warp& warp, const Ins& ins, const uint64_t* host, uint32_t lanes) {
-  const uint32_t* list = warp.lists + ins.list;
-  const std::lock_guard lock(warp.launch->mutex);
+/// have no such atomic that may be counted on: Launch::wide_atomics makes each of them atomic for
+/// the others.
+void apply_pairs(Warp& warp, const Step& ins, const uint64_t* host, uint32_t lanes) {
+  const uint32_t* list = warp.function.lists + ins.list;
+  const std::lock_guard lock(warp.launch->wide_atomics);
   for (uint32_t left = lanes; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
     auto* at = reinterpret_cast<std::byte*>(host[lane]);
@@ -154,7 +158,7 @@ void apply_pairs(Warp& warp, const Ins& ins, const uint64_t* host, uint32_t lane
   }
 }
 
-void apply(Warp& warp, const Ins& ins, const uint64_t* host, uint32_t lanes, bool global = false) {
+void apply(Warp& warp, const Step& ins, const uint64_t* host, uint32_t lanes, bool global = false) {
   const uint32_t bytes = ins.count;
   if (bytes == 16) return apply_pairs(warp, ins, host, lanes);
   for (uint32_t left = lanes; left != 0; left &= left - 1) {
@@ -166,49 +170,57 @@ void apply(Warp& warp, const Ins& ins, const uint64_t* host, uint32_t lanes, boo
                          : bytes == 4 ? update<uint32_t>(ins, host[lane], with)
                                       : update<uint16_t>(ins, host[lane], with);
     if (ins.dst == kTrueOffset) continue;
-    if (wide)
+    if (wide) {
       warp.u64(ins.dst)[lane] = old;
-    else
+    } else {
       warp.u32(ins.dst)[lane] = static_cast<uint32_t>(old);
+    }
   }
 }
 
-void on_global(Warp& warp, const Ins& ins, const uint64_t* address) {
+void on_global(Warp& warp, const Step& ins, const uint64_t* address) {
   const uint32_t lanes = resolve_global(warp, ins, address, ins.count, Access::Atomic);
-  if (warp.launch->races != nullptr)
+  if (warp.launch->races != nullptr) {
     before_global(warp, ins, address, ins.count, Access::Atomic, lanes);
+  }
   apply(warp, ins, address, lanes, true);
-  if (warp.launch->races != nullptr)
+  if (warp.launch->races != nullptr) {
     after_global(warp, ins, address, ins.count, Access::Atomic, lanes);
-  if (warp.launch->checks.defines) define_global(warp, ins, address, ins.count, lanes);
+  }
+  if (warp.launch->inputs.checks.defines) define_global(warp, ins, address, ins.count, lanes);
 }
-void on_shared(Warp& warp, const Ins& ins, const uint64_t* address) {
+void on_shared(Warp& warp, const Step& ins, const uint64_t* address) {
   const uint32_t lanes = resolve_shared(warp, ins, address, ins.count, Access::Atomic);
-  if (warp.launch->checks.race)
+  if (warp.launch->inputs.checks.race) {
     note_shared(warp, ins, address, ins.count, Access::Atomic, lanes, 0);
+  }
   uint64_t host[kLanes];
-  for (uint32_t lane = 0; lane < kLanes; ++lane)
-    host[lane] = address[lane] + reinterpret_cast<uint64_t>(warp.block->shared.data());
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    host[lane] = address[lane] + reinterpret_cast<uint64_t>(warp.block->shared.bytes.data());
+  }
   apply(warp, ins, host, lanes);
-  if (warp.launch->checks.init)
-    for (uint32_t left = lanes; left != 0; left &= left - 1)
-      std::fill_n(warp.block->shared_defined.data() + address[std::countr_zero(left)], ins.count,
+  if (warp.launch->inputs.checks.init) {
+    for (uint32_t left = lanes; left != 0; left &= left - 1) {
+      std::fill_n(warp.block->shared.defined.data() + address[std::countr_zero(left)], ins.count,
                   uint8_t{1});
+    }
+  }
 }
-void on_local(Warp& warp, const Ins& ins, const uint64_t* address) {
+void on_local(Warp& warp, const Step& ins, const uint64_t* address) {
   const uint32_t lanes = resolve_local(warp, ins, address, ins.count, Access::Atomic);
   uint64_t host[kLanes];
-  for (uint32_t lane = 0; lane < kLanes; ++lane)
-    host[lane] =
-        address[lane] + reinterpret_cast<uint64_t>(warp.local) + uint64_t{lane} * warp.local_stride;
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    host[lane] = address[lane] + reinterpret_cast<uint64_t>(warp.local.data) +
+                 uint64_t{lane} * warp.local.stride;
+  }
   apply(warp, ins, host, lanes);
 }
 /// Lanes whose address names a block of the cluster; they are done.
-uint32_t on_ranked(Warp& warp, const Ins& ins, const uint64_t* address) {
+uint32_t on_ranked(Warp& warp, const Step& ins, const uint64_t* address) {
   const auto space = static_cast<ptx::Space>(ins.space);
   uint32_t ranked = 0, good = 0;
   uint64_t host[kLanes] = {};
-  for (uint32_t left = warp.mask; left != 0; left &= left - 1) {
+  for (uint32_t left = warp.masks.running; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
     const bool shared =
         space == ptx::Space::Shared ||
@@ -218,13 +230,13 @@ uint32_t on_ranked(Warp& warp, const Ins& ins, const uint64_t* address) {
     const auto at = locate_shared(warp, ins, address[lane], lane, ins.count);
     if (!at) continue;
     good |= uint32_t{1} << lane;
-    host[lane] = reinterpret_cast<uint64_t>(at->block->shared.data()) + at->offset;
+    host[lane] = reinterpret_cast<uint64_t>(at->block->shared.bytes.data()) + at->offset;
   }
   apply(warp, ins, host, good);
   return ranked;
 }
 
-void on_unranked(Warp& warp, const Ins& ins, uint64_t* address) {
+void on_unranked(Warp& warp, const Step& ins, uint64_t* address) {
   switch (static_cast<ptx::Space>(ins.space)) {
     case ptx::Space::Shared:
       return on_shared(warp, ins, address);
@@ -236,32 +248,34 @@ void on_unranked(Warp& warp, const Ins& ins, uint64_t* address) {
 }
 }  // namespace
 
-void update_atomically(const Ins& ins, std::byte* to, uint64_t operand, bool global) {
+void update_atomically(const Step& ins, std::byte* to, uint64_t operand, bool global) {
   const auto host = reinterpret_cast<uint64_t>(to);
   const Operands with{operand, 0, global};
-  if (ins.count == 8)
+  if (ins.count == 8) {
     update<uint64_t>(ins, host, with);
-  else if (ins.count == 4)
+  } else if (ins.count == 4) {
     update<uint32_t>(ins, host, with);
-  else
+  } else {
     update<uint16_t>(ins, host, with);
+  }
 }
 
-void atomic(Warp& warp, const Ins& ins) {
+void atomic(Warp& warp, const Step& ins) {
   uint64_t address[kLanes];
-  const auto lead = static_cast<uint32_t>(std::countr_zero(warp.mask));
+  const auto lead = static_cast<uint32_t>(std::countr_zero(warp.masks.running));
   const auto at = [&](uint32_t lane) {
     return ins.wide != 0 ? warp.u64(ins.src[0])[lane] + static_cast<uint64_t>(ins.imm)
                          : uint64_t{static_cast<uint32_t>(warp.u32(ins.src[0])[lane] +
                                                           static_cast<uint32_t>(ins.imm))};
   };
-  for (uint32_t lane = 0; lane < kLanes; ++lane)
-    address[lane] = at((warp.mask >> lane & 1) != 0 ? lane : lead);
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    address[lane] = at((warp.masks.running >> lane & 1) != 0 ? lane : lead);
+  }
   if (const uint32_t ranked = on_ranked(warp, ins, address); ranked != 0) {
-    const uint32_t all = warp.mask;
-    warp.mask = all & ~ranked;
-    if (warp.mask != 0) on_unranked(warp, ins, address);
-    warp.mask = all;
+    const uint32_t all = warp.masks.running;
+    warp.masks.running = all & ~ranked;
+    if (warp.masks.running != 0) on_unranked(warp, ins, address);
+    warp.masks.running = all;
     return;
   }
   on_unranked(warp, ins, address);

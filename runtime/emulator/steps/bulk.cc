@@ -5,6 +5,7 @@
 #include "runtime/emulator/checks/access.h"
 #include "runtime/emulator/checks/global_races.h"
 #include "runtime/emulator/checks/shared_races.h"
+#include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/steps/async.h"
 #include "runtime/emulator/steps/counting.h"
@@ -22,10 +23,10 @@ struct Operands {
   uint64_t to, from, bytes, barrier;
 };
 
-bool global_end(Warp& warp, const Ins& ins, uint32_t lane, uint64_t address, uint64_t bytes) {
+bool global_end(Warp& warp, const Step& ins, uint32_t lane, uint64_t address, uint64_t bytes) {
   Memory& memory = *warp.launch->memory;
   const Allocation* near = memory.nearest(address);
-  Incident incident{
+  CheckReport incident{
       .lane = lane,
       .tensor = near != nullptr ? near->name : "",
       .byte_offset = near != nullptr ? static_cast<int64_t>(address - near->base) : 0};
@@ -43,11 +44,11 @@ bool global_end(Warp& warp, const Ins& ins, uint32_t lane, uint64_t address, uin
   } else {
     return true;
   }
-  report(warp, ins, std::move(incident));
+  report_check(warp, ins, std::move(incident));
   return false;
 }
 
-std::optional<BulkEnd> end_of(Warp& warp, const Ins& ins, const Operands& with, bool source) {
+std::optional<BulkEnd> end_of(Warp& warp, const Step& ins, const Operands& with, bool source) {
   const uint64_t address = source ? with.from : with.to;
   if ((ins.flags & (source ? kBulkFromShared : kBulkToShared)) == 0) {
     if (!global_end(warp, ins, with.lane, address, with.bytes)) return std::nullopt;
@@ -58,13 +59,13 @@ std::optional<BulkEnd> end_of(Warp& warp, const Ins& ins, const Operands& with, 
   return BulkEnd{at->block, at->offset};
 }
 
-bool size_is_right(Warp& warp, const Ins& ins, const Operands& with) {
+bool size_is_right(Warp& warp, const Step& ins, const Operands& with) {
   if (with.bytes % kBulkAlign == 0) return true;
-  report(warp, ins,
-         {.kind = DeviceFindingKind::Misaligned,
-          .message = fmt::format("copies {} bytes; the size has to be a multiple of {}", with.bytes,
-                                 kBulkAlign),
-          .lane = with.lane});
+  report_check(warp, ins,
+               {.kind = DeviceFindingKind::Misaligned,
+                .message = fmt::format("copies {} bytes; the size has to be a multiple of {}",
+                                       with.bytes, kBulkAlign),
+                .lane = with.lane});
   return false;
 }
 
@@ -75,58 +76,66 @@ bool is_asynchronous(const ptx::Instruction* instruction) {
 
 /// Copies go another way to shared memory than stores do, and overtake them unless a fence of both
 /// ways stands between.
-void check_proxy_fence(Warp& warp, const Ins& ins, const BulkCopy& copy) {
+void check_proxy_fence(Warp& warp, const Step& ins, const BulkCopy& copy) {
   const Block& block = *warp.block;
   uint32_t known_site = 0;
   for (uint64_t at = copy.from.at / 4 * 4; at < copy.from.at + copy.bytes; at += 4) {
-    const RaceWord word = block.race.load(at / 4);
-    if (word.write >> kWarpBits < block.proxy_epoch || word.write_site == known_site) continue;
+    const RaceWord word = block.shared.races.load(at / 4);
+    if (word.write >> kWarpBits < block.shared.proxy_epoch || word.write_site == known_site) {
+      continue;
+    }
     known_site = word.write_site;
-    const ptx::Instruction* store = instruction_at(*warp.launch->program, word.write_site);
+    const ptx::Instruction* store = instruction_at(*warp.launch->inputs.program, word.write_site);
     if (is_asynchronous(store)) continue;
-    report(warp, ins,
-           {.kind = DeviceFindingKind::RaceShared,
-            .message = fmt::format(
-                "copies shared memory {} that was stored ({}) without fence.proxy.async after it: "
-                "the copy may see what was there before; put fence.proxy.async.shared::cta behind "
-                "the stores, before the barrier",
-                shared_place(warp, at, store != nullptr ? element_bytes(*store) : 0),
-                store != nullptr ? describe(warp.launch->program->module, *store) : "a store"),
-            .lane = copy.lane,
-            .byte_offset = static_cast<int64_t>(at),
-            .other = store});
+    report_check(
+        warp, ins,
+        {.kind = DeviceFindingKind::RaceShared,
+         .message = fmt::format(
+             "copies shared memory {} that was stored ({}) without fence.proxy.async after it: "
+             "the copy may see what was there before; put fence.proxy.async.shared::cta behind "
+             "the stores, before the barrier",
+             shared_place(warp, at, store != nullptr ? element_bytes(*store) : 0),
+             store != nullptr ? describe(warp.launch->inputs.program->module, *store) : "a store"),
+         .lane = copy.lane,
+         .byte_offset = static_cast<int64_t>(at),
+         .other = store});
     return;
   }
 }
 
 /// For the race detectors an end of a copy is accessed by the lane that starts it.
-void note_end(Warp& warp, const Ins& ins, const BulkCopy& copy, const BulkEnd& end, Access access) {
+void note_end(Warp& warp, const Step& ins, const BulkCopy& copy, const BulkEnd& end,
+              Access access) {
   const bool global = end.block == nullptr;
-  if (global ? warp.launch->races == nullptr : end.block != warp.block || warp.block->race.empty())
+  if (global ? warp.launch->races == nullptr
+             : end.block != warp.block || warp.block->shared.races.empty()) {
     return;
+  }
   if (!global && access == Access::Load) check_proxy_fence(warp, ins, copy);
-  const uint32_t all = warp.mask, lane = uint32_t{1} << copy.lane;
-  warp.mask = lane;
+  const uint32_t all = warp.masks.running, lane = uint32_t{1} << copy.lane;
+  warp.masks.running = lane;
   uint64_t address[kLanes] = {};
   for (uint64_t at = 0; at < copy.bytes; at += kBulkAlign) {
     address[copy.lane] = end.at + at;
-    if (global)
+    if (global) {
       warp.launch->races->note(warp, ins, address, kBulkAlign, access, lane);
-    else
+    } else {
       note_shared(warp, ins, address, kBulkAlign, access, lane, 0);
+    }
   }
-  warp.mask = all;
+  warp.masks.running = all;
 }
 
 /// The whole destination is written when the copy starts.
-void note_target(Warp& warp, const Ins& ins, const BulkCopy& copy) {
+void note_target(Warp& warp, const Step& ins, const BulkCopy& copy) {
   note_end(warp, ins, copy, copy.to, copy.combine != nullptr ? Access::Atomic : Access::Store);
-  if (copy.to.block != nullptr && warp.launch->checks.init)
-    std::memset(copy.to.block->shared_defined.data() + copy.to.at, kInFlight, copy.bytes);
+  if (copy.to.block != nullptr && warp.launch->inputs.checks.init) {
+    std::memset(copy.to.block->shared.defined.data() + copy.to.at, kInFlight, copy.bytes);
+  }
 }
 
 void combine(uint32_t how, std::byte* to, const std::byte* from, uint64_t bytes) {
-  Ins ins;
+  Step ins;
   ins.flags = static_cast<uint8_t>(how & 0xff);
   ins.aux = how >> 8 & 0xff;
   ins.count = static_cast<uint8_t>(ptx::byte_size(static_cast<ptx::Type>(ins.aux)));
@@ -137,27 +146,27 @@ void combine(uint32_t how, std::byte* to, const std::byte* from, uint64_t bytes)
   }
 }
 
-/// The same offset in every block of the mask, with that block's mbarrier.
-void multicast(Warp& warp, const Ins& ins, const BulkCopy& copy) {
-  const uint32_t blocks = warp.u32(warp.lists[ins.list])[copy.lane];
+/// Copies to the same offset in every block of the mask and signals that block's mbarrier.
+void multicast(Warp& warp, const Step& ins, const BulkCopy& copy) {
+  const uint32_t blocks = warp.u32(warp.function.lists[ins.list])[copy.lane];
   for (uint32_t left = blocks & 0xffff; left != 0; left &= left - 1) {
     Block* block = block_of(warp, uint64_t{first_lane(left) + 1} << kRankShift);
     if (block == nullptr) {
-      report(warp, ins,
-             {.kind = DeviceFindingKind::OutOfBounds,
-              .message = fmt::format("copies to block {} of the cluster, which has fewer",
-                                     first_lane(left)),
-              .lane = copy.lane});
+      report_check(warp, ins,
+                   {.kind = DeviceFindingKind::OutOfBounds,
+                    .message = fmt::format("copies to block {} of the cluster, which has fewer",
+                                           first_lane(left)),
+                    .lane = copy.lane});
       continue;
     }
     BulkCopy one = copy;
     one.to.block = block;
     note_target(warp, ins, one);
-    block->bulk.push_back(std::move(one));
+    block->barriers.bulk_copies.push_back(std::move(one));
   }
 }
 
-void start(Warp& warp, const Ins& ins, const Operands& with) {
+void start(Warp& warp, const Step& ins, const Operands& with) {
   if (!size_is_right(warp, ins, with) || with.bytes == 0) return;
   const auto to = end_of(warp, ins, with, false), from = end_of(warp, ins, with, true);
   if (!to || !from) return;
@@ -170,16 +179,18 @@ void start(Warp& warp, const Ins& ins, const Operands& with) {
   copy.combine = ins.aux != 0 ? combine : nullptr;
   copy.how = ins.aux;
   note_end(warp, ins, copy, copy.from, Access::Load);
-  if (warp.block->counters != nullptr)
-    for (const BulkEnd* end : {&copy.from, &copy.to})
+  if (warp.block->counters != nullptr) {
+    for (const BulkEnd* end : {&copy.from, &copy.to}) {
       count_row(warp, ins, end->block != nullptr ? ptx::Space::Shared : ptx::Space::Global, end->at,
                 copy.bytes);
+    }
+  }
   if ((ins.flags & kBulkToShared) == 0) {
     note_target(warp, ins, copy);
     WarpCopies& mine = copies_of(warp);
     copy.group = mine.bulk_commits[with.lane];
-    if (warp.launch->checks.race) {
-      const std::byte* source = from->block->shared.data() + from->at;
+    if (warp.launch->inputs.checks.race) {
+      const std::byte* source = from->block->shared.bytes.data() + from->at;
       copy.seen.assign(source, source + with.bytes);
     }
     mine.bulk.push_back(std::move(copy));
@@ -190,13 +201,13 @@ void start(Warp& warp, const Ins& ins, const Operands& with) {
   copy.barrier = barrier->offset;
   if ((ins.flags & kBulkMulticast) != 0) return multicast(warp, ins, copy);
   note_target(warp, ins, copy);
-  barrier->block->bulk.push_back(std::move(copy));
+  barrier->block->barriers.bulk_copies.push_back(std::move(copy));
 }
 }  // namespace
 
 /// src: destination, source, bytes, mbarrier; list: blocks of a multicast; aux: how to combine.
-void copy_bulk(Warp& warp, const Ins& ins) {
-  for (uint32_t left = warp.mask; left != 0; left &= left - 1) {
+void copy_bulk(Warp& warp, const Step& ins) {
+  for (uint32_t left = warp.masks.running; left != 0; left &= left - 1) {
     const uint32_t lane = first_lane(left);
     start(warp, ins,
           {.lane = lane,
@@ -208,28 +219,30 @@ void copy_bulk(Warp& warp, const Ins& ins) {
 }
 
 /// src: address, bytes.
-void prefetch_bulk(Warp& warp, const Ins& ins) {
-  for (uint32_t left = warp.mask; left != 0; left &= left - 1) {
+void prefetch_bulk(Warp& warp, const Step& ins) {
+  for (uint32_t left = warp.masks.running; left != 0; left &= left - 1) {
     const uint32_t lane = first_lane(left);
     const uint64_t from = warp.u64(ins.src[0])[lane], bytes = warp.u32(ins.src[1])[lane];
     if (size_is_right(warp, ins,
-                      {.lane = lane, .to = 0, .from = from, .bytes = bytes, .barrier = 0}))
+                      {.lane = lane, .to = 0, .from = from, .bytes = bytes, .barrier = 0})) {
       global_end(warp, ins, lane, from, bytes);
+    }
   }
 }
 
-void commit_bulk(Warp& warp, const Ins&) {
+void commit_bulk(Warp& warp, const Step&) {
   WarpCopies& mine = copies_of(warp);
-  for (uint32_t left = warp.mask; left != 0; left &= left - 1)
+  for (uint32_t left = warp.masks.running; left != 0; left &= left - 1) {
     ++mine.bulk_commits[first_lane(left)];
+  }
 }
 
 /// imm: groups that may stay under way.
-void wait_bulk(Warp& warp, const Ins& ins) {
+void wait_bulk(Warp& warp, const Step& ins) {
   if (warp.copies == nullptr) return;
   std::vector<BulkCopy>& all = warp.copies->bulk;
   for (size_t i = 0; i < all.size();) {
-    const bool mine = (warp.mask >> all[i].lane & 1) != 0;
+    const bool mine = (warp.masks.running >> all[i].lane & 1) != 0;
     const uint64_t last = all[i].group + static_cast<uint64_t>(ins.imm);
     if (!mine || last >= warp.copies->bulk_commits[all[i].lane]) {
       ++i;

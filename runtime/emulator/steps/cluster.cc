@@ -3,59 +3,64 @@
 
 #include <bit>
 
+#include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/steps/steps.h"
 
 namespace gpuemu::emulator::steps {
 
-void arrive_at_cluster(Warp& warp, const Ins& ins) {
+void arrive_at_cluster(Warp& warp, const Step& ins) {
   if (warp.await_lanes(ins, kNone)) return;
   warp.sync_lanes(kNone);
   check_aligned(warp, ins);
-  if (warp.cluster_arrived && warp.launch->checks.sync)
-    report(warp, ins,
-           {.kind = DeviceFindingKind::BarrierDivergence,
-            .message = "arrives at the cluster's barrier again without having waited there",
-            .lane = static_cast<uint32_t>(std::countr_zero(warp.mask))});
+  if (warp.cluster_arrival.pending && warp.launch->inputs.checks.sync) {
+    report_check(warp, ins,
+                 {.kind = DeviceFindingKind::BarrierDivergence,
+                  .message = "arrives at the cluster's barrier again without having waited there",
+                  .lane = static_cast<uint32_t>(std::countr_zero(warp.masks.running))});
+  }
   warp.block->cluster->arrive(warp);
 }
 
-void wait_for_cluster(Warp& warp, const Ins& ins) {
+void wait_for_cluster(Warp& warp, const Step& ins) {
   if (warp.await_lanes(ins, kNone)) return;
   warp.sync_lanes(kNone);
   check_aligned(warp, ins);
-  if (!warp.cluster_arrived && warp.launch->checks.sync)
-    report(warp, ins,
-           {.kind = DeviceFindingKind::BarrierDivergence,
-            .message = "waits at the cluster's barrier without having arrived there",
-            .lane = static_cast<uint32_t>(std::countr_zero(warp.mask))});
-  if (warp.cluster_arrived && warp.cluster_phase == warp.block->cluster->phase()) {
-    warp.state = WarpState::AtCluster;
+  if (!warp.cluster_arrival.pending && warp.launch->inputs.checks.sync) {
+    report_check(warp, ins,
+                 {.kind = DeviceFindingKind::BarrierDivergence,
+                  .message = "waits at the cluster's barrier without having arrived there",
+                  .lane = static_cast<uint32_t>(std::countr_zero(warp.masks.running))});
+  }
+  if (warp.cluster_arrival.pending && warp.cluster_arrival.phase == warp.block->cluster->phase()) {
+    warp.control.state = WarpState::AtCluster;
     return warp.stop_slice();
   }
-  warp.cluster_arrived = false;
+  warp.cluster_arrival.pending = false;
 }
 
 /// src: address, rank
-void map_shared(Warp& warp, const Ins& ins) {
+void map_shared(Warp& warp, const Step& ins) {
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
-    if ((warp.mask >> lane & 1) == 0) continue;
+    if ((warp.masks.running >> lane & 1) == 0) continue;
     const uint64_t address =
         ins.flags != 0 ? warp.u64(ins.src[0])[lane] : warp.u32(ins.src[0])[lane];
     const uint64_t rank = warp.u32(ins.src[1])[lane] + uint64_t{1};
     const uint64_t mapped = static_cast<uint64_t>(ins.imm) | (address & kSharedOffsetMask) |
                             std::min(rank, kRankMask) << kRankShift;
-    if (ins.flags != 0)
+    if (ins.flags != 0) {
       warp.u64(ins.dst)[lane] = mapped;
-    else
+    } else {
       warp.u32(ins.dst)[lane] = static_cast<uint32_t>(mapped);
+    }
   }
 }
 
-void rank_of_shared(Warp& warp, const Ins& ins) {
+void rank_of_shared(Warp& warp, const Step& ins) {
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
-    if ((warp.mask >> lane & 1) == 0) continue;
+    if ((warp.masks.running >> lane & 1) == 0) continue;
     const uint64_t rank = warp.u64(ins.src[0])[lane] >> kRankShift & kRankMask;
-    warp.u32(ins.dst)[lane] = rank == 0 ? warp.block->rank : static_cast<uint32_t>(rank - 1);
+    warp.u32(ins.dst)[lane] =
+        rank == 0 ? warp.block->position.rank : static_cast<uint32_t>(rank - 1);
   }
 }
 

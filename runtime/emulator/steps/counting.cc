@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/machine/counters.h"
 #include "runtime/emulator/steps/steps.h"
 
@@ -91,8 +92,9 @@ void count_global(const Request& request, MemoryCount& to) {
 /// Passes over the banks that the lanes of one part need.
 uint64_t passes_of(const Request& request, uint32_t lanes) {
   // Words one behind the other lie in one bank after the other.
-  if (const auto row = row_of(request, lanes))
+  if (const auto row = row_of(request, lanes)) {
     return (pieces_of_row(*row, kBankBytes) + kBanks - 1) / kBanks;
+  }
   return Pieces(request, lanes, kBankBytes).deepest_bank();
 }
 
@@ -117,16 +119,17 @@ void count_memory(Warp& warp, const MemoryUse& use, MemoryCount& to) {
   uint32_t shared = 0, global = 0;
   const bool generic = use.space == ptx::Space::Generic;
   const auto offset = static_cast<uint64_t>(use.offset);
-  for (uint32_t left = warp.mask; left != 0; left &= left - 1) {
+  for (uint32_t left = warp.masks.running; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
     uint64_t& at = request.address[lane];
     at = use.wide ? warp.u64(use.base)[lane] + offset
                   : static_cast<uint32_t>(warp.u32(use.base)[lane] + offset);
     const uint64_t window = at & kWindowMask;
-    if (use.space == ptx::Space::Shared || (generic && window == kSharedWindow))
+    if (use.space == ptx::Space::Shared || (generic && window == kSharedWindow)) {
       shared |= 1u << lane;
-    else if (!generic || (window != kLocalWindow && window != kParamWindow))
+    } else if (!generic || (window != kLocalWindow && window != kParamWindow)) {
       global |= 1u << lane;
+    }
     if (shared >> lane & 1) at &= ~kWindowMask;
   }
   request.lanes = global;
@@ -142,32 +145,34 @@ void add(std::vector<FlowCount>& to, uint32_t index, uint32_t lanes) {
 }
 
 /// Edges that lanes take behind this instruction; `active` are those that came to it.
-void count_edges(Warp& warp, const Ins& ins, const Probe& probe, uint32_t active) {
+void count_edges(Warp& warp, const Step& ins, const CountingStep& counter, uint32_t active) {
   ProfileCounts& counts = warp.block->counters->counts;
-  const uint32_t mask = warp.mask;
-  const bool goes_away = probe.run == branch || probe.run == branch_indexed || probe.run == ret ||
-                         probe.run == exit || probe.run == trap;
-  add(counts.edges, probe.taken, mask);
-  add(counts.edges, probe.next, goes_away ? active & ~mask : active);
-  if (probe.targets == kNone || mask == 0) return;
+  const uint32_t mask = warp.masks.running;
+  const bool goes_away = counter.run == branch || counter.run == branch_indexed ||
+                         counter.run == ret || counter.run == exit || counter.run == trap;
+  add(counts.edges, counter.taken, mask);
+  add(counts.edges, counter.next, goes_away ? active & ~mask : active);
+  if (counter.targets == kNone || mask == 0) return;
   const uint32_t* index = warp.u32(ins.src[0]);
   const uint32_t lead = index[std::countr_zero(mask)];
   uint32_t same = 0;
-  for (uint32_t lane = 0; lane < kLanes; ++lane)
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
     if ((mask >> lane & 1) != 0 && index[lane] == lead) same |= 1u << lane;
-  if (lead < ins.aux) add(counts.edges, warp.lists[probe.targets + lead], same);
+  }
+  if (lead < ins.aux) add(counts.edges, warp.function.lists[counter.targets + lead], same);
 }
 
 /// Where the requests of `ins` are counted; none for a helper step.
-MemoryCount* memory_count(Warp& warp, const Ins& ins) {
+MemoryCount* memory_count(Warp& warp, const Step& ins) {
   const Code& code = warp.code();
-  const uint32_t instruction = code.probes[static_cast<size_t>(&ins - code.ins.data())].instruction;
+  const uint32_t instruction =
+      code.counting_steps[static_cast<size_t>(&ins - code.steps.data())].instruction;
   if (instruction == kNone) return nullptr;
   return &warp.block->counters->counts.instructions[instruction].memory;
 }
 }  // namespace
 
-PieceCounter::PieceCounter(Warp& warp, const Ins& ins, ptx::Space space, uint32_t bytes)
+PieceCounter::PieceCounter(Warp& warp, const Step& ins, ptx::Space space, uint32_t bytes)
     : warp_(warp), ins_(ins), space_(space), bytes_(bytes) {}
 
 void PieceCounter::add(uint64_t address) {
@@ -188,7 +193,7 @@ void PieceCounter::flush() {
   used_ = 0;
 }
 
-void count_row(Warp& warp, const Ins& ins, ptx::Space space, uint64_t address, uint64_t bytes) {
+void count_row(Warp& warp, const Step& ins, ptx::Space space, uint64_t address, uint64_t bytes) {
   MemoryCount* const to = bytes != 0 ? memory_count(warp, ins) : nullptr;
   if (to == nullptr) return;
   const auto pieces = [&](uint64_t size) {
@@ -205,26 +210,27 @@ void count_row(Warp& warp, const Ins& ins, ptx::Space space, uint64_t address, u
   to->lines += pieces(kLineBytes);
 }
 
-void count(Warp& warp, const Ins& ins) {
+void count(Warp& warp, const Step& ins) {
   const Code& code = warp.code();
-  const Probe& probe = code.probes[static_cast<size_t>(&ins - code.ins.data())];
+  const CountingStep& counter = code.counting_steps[static_cast<size_t>(&ins - code.steps.data())];
   ProfileCounts& counts = warp.block->counters->counts;
-  const uint32_t active = warp.mask;
-  add(counts.blocks, probe.block, active);
-  warp.mask &= warp.pred(probe.guard) ^ probe.guard_xor;
-  warp.executed += uint64_t{lanes_in(warp.mask)} * probe.counted;
-  if (probe.instruction != kNone && warp.mask != 0) {
-    InstructionCount& of = counts.instructions[probe.instruction];
-    if (probe.counted != 0) {
+  const uint32_t active = warp.masks.running;
+  add(counts.blocks, counter.block, active);
+  warp.masks.running &= warp.pred(counter.guard) ^ counter.guard_xor;
+  warp.executed += uint64_t{lanes_in(warp.masks.running)} * counter.counted;
+  if (counter.instruction != kNone && warp.masks.running != 0) {
+    InstructionCount& of = counts.instructions[counter.instruction];
+    if (counter.counted != 0) {
       of.warps += 1;
-      of.threads += lanes_in(warp.mask);
+      of.threads += lanes_in(warp.masks.running);
     }
-    if (probe.run == branch && warp.mask != active) of.divergent += 1;
-    for (uint32_t i = probe.uses_begin; i < probe.uses_end; ++i)
+    if (counter.run == branch && warp.masks.running != active) of.divergent += 1;
+    for (uint32_t i = counter.uses_begin; i < counter.uses_end; ++i) {
       count_memory(warp, code.memory_uses[i], of.memory);
+    }
   }
-  count_edges(warp, ins, probe, active);
-  if (warp.mask != 0) probe.run(warp, ins);
+  count_edges(warp, ins, counter, active);
+  if (warp.masks.running != 0) counter.run(warp, ins);
 }
 
 }  // namespace gpuemu::emulator::steps

@@ -1,5 +1,5 @@
 // The handler that counts what an instruction does and then runs it. Code that counts has it
-// everywhere (decode/instrument.cc), other code nowhere: counting costs nothing when it is off.
+// everywhere (decode/counting_code.cc), other code nowhere: counting costs nothing when it is off.
 #pragma once
 
 #include <array>
@@ -8,16 +8,17 @@
 
 namespace gpuemu::emulator::steps {
 
-void count(Warp& warp, const Ins& ins);
+void count(Warp& warp, const Step& ins);
 
 /// Bytes that one lane's part of a matrix instruction's request has at most.
 inline constexpr uint32_t kPieceBytes = 16;
 
 /// Counts what an instruction moves whose addresses do not follow from one register per lane: 32
-/// pieces are one request. Only where Block::counters is there; what is left counts at the end.
+/// pieces are one request. REQUIRES: Block::counters is not null. What is left is counted at the
+/// end.
 class PieceCounter {
  public:
-  PieceCounter(Warp& warp, const Ins& ins, ptx::Space space, uint32_t bytes);
+  PieceCounter(Warp& warp, const Step& ins, ptx::Space space, uint32_t bytes);
   ~PieceCounter() { flush(); }
   PieceCounter(const PieceCounter&) = delete;
   PieceCounter& operator=(const PieceCounter&) = delete;
@@ -27,7 +28,7 @@ class PieceCounter {
   void flush();
 
   Warp& warp_;
-  const Ins& ins_;
+  const Step& ins_;
   ptx::Space space_;
   uint32_t bytes_;
   std::array<uint64_t, kLanes> address_{};
@@ -35,6 +36,6 @@ class PieceCounter {
 };
 
 /// One request for a row of bytes.
-void count_row(Warp& warp, const Ins& ins, ptx::Space space, uint64_t address, uint64_t bytes);
+void count_row(Warp& warp, const Step& ins, ptx::Space space, uint64_t address, uint64_t bytes);
 
 }  // namespace gpuemu::emulator::steps

@@ -5,18 +5,20 @@
 
 namespace gpuemu::emulator::steps {
 
-void check_divisor(Warp& warp, const Ins& ins) {
-  if (!warp.launch->checks.division) return;
+void check_divisor(Warp& warp, const Step& ins) {
+  if (!warp.launch->inputs.checks.division) return;
   const uint64_t kept = ins.aux == 8 ? ~uint64_t{0} : (uint64_t{1} << 8 * ins.aux) - 1;
   uint32_t zero = 0;
-  for (uint32_t left = warp.mask; left != 0; left &= left - 1) {
+  for (uint32_t left = warp.masks.running; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
     const uint64_t value = ins.aux == 8 ? warp.u64(ins.src[0])[lane] : warp.u32(ins.src[0])[lane];
     if ((value & kept) == 0) zero |= uint32_t{1} << lane;
   }
-  if (zero != 0)
-    warp.definedness.note(warp, ins, static_cast<uint32_t>(ins.imm), zero,
-                          {DeviceFindingKind::DivisionByZero, "divides an integer by zero"});
+  if (zero != 0) {
+    warp.tracking.definedness.note(
+        warp, ins, static_cast<uint32_t>(ins.imm), zero,
+        {DeviceFindingKind::DivisionByZero, "divides an integer by zero"});
+  }
 }
 
 }  // namespace gpuemu::emulator::steps

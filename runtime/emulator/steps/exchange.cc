@@ -11,21 +11,22 @@ uint32_t first_lane(uint32_t mask) { return static_cast<uint32_t>(std::countr_ze
 bool in(uint32_t mask, uint32_t lane) { return (mask >> lane & 1) != 0; }
 
 /// What an instruction does for lanes with the same member mask: `present` are its members here.
-using Exchange = void (*)(Warp& warp, const Ins& ins, uint32_t present);
+using Exchange = void (*)(Warp& warp, const Step& ins, uint32_t present);
 
 /// What the instruction orders between its lanes.
 enum class Orders : uint8_t { Reads, All };
 void note_order(Warp& warp, uint32_t members, Orders orders) {
-  if (orders == Orders::All)
+  if (orders == Orders::All) {
     warp.sync_lanes(members);
-  else
+  } else {
     warp.meet_lanes(members);
+  }
 }
 
 /// Runs `one` for every group of lanes that name the same members in register `source`.
-void for_groups(Warp& warp, const Ins& ins, uint32_t source, Exchange one,
+void for_groups(Warp& warp, const Step& ins, uint32_t source, Exchange one,
                 Orders orders = Orders::Reads) {
-  const uint32_t all = warp.mask;
+  const uint32_t all = warp.masks.running;
   uint32_t common = kNone;
   for (uint32_t lane = 0; lane < kLanes; ++lane) common &= warp.u32(source)[lane];
   if (all == kNone && common == kNone) {  // Everyone with everyone: nothing can be wrong.
@@ -41,37 +42,40 @@ void for_groups(Warp& warp, const Ins& ins, uint32_t source, Exchange one,
   for (uint32_t left = all; left != 0;) {
     const uint32_t lead = first_lane(left);
     uint32_t group = 0;
-    for (uint32_t lane = lead; lane < kLanes; ++lane)
+    for (uint32_t lane = lead; lane < kLanes; ++lane) {
       if (in(left, lane) && named[lane] == named[lead]) group |= uint32_t{1} << lane;
+    }
     left &= ~group;
-    warp.mask = group;
+    warp.masks.running = group;
     note_order(warp, named[lead] | group, orders);
     // A mask may name lanes that have exited, unless they went past this instruction before.
-    const uint32_t absent = (named[lead] & warp.alive & ~group) | warp.gone_past(named[lead]),
+    const uint32_t absent = (named[lead] & warp.masks.alive & ~group) | warp.gone_past(named[lead]),
                    strangers = group & ~named[lead];
-    if (warp.launch->checks.sync && (absent != 0 || strangers != 0))
-      report(warp, ins,
-             {.kind = DeviceFindingKind::IllegalMask,
-              .message = fmt::format(
-                  "member mask {:#010x} does not match the lanes that execute it, {:#010x}",
-                  named[lead], group),
-              .lane = lead});
+    if (warp.launch->inputs.checks.sync && (absent != 0 || strangers != 0)) {
+      report_check(warp, ins,
+                   {.kind = DeviceFindingKind::IllegalMask,
+                    .message = fmt::format(
+                        "member mask {:#010x} does not match the lanes that execute it, {:#010x}",
+                        named[lead], group),
+                    .lane = lead});
+    }
     one(warp, ins, named[lead] & group);
   }
-  warp.mask = all;
+  warp.masks.running = all;
 }
 void set_pred(Warp& warp, uint32_t offset, uint32_t value) {
   uint32_t& out = warp.pred(offset);
-  out = (out & ~warp.mask) | (value & warp.mask);
+  out = (out & ~warp.masks.running) | (value & warp.masks.running);
 }
 void set_all(Warp& warp, uint32_t offset, uint32_t value) {
-  for (uint32_t lane = 0; lane < kLanes; ++lane)
-    if (in(warp.mask, lane)) warp.u32(offset)[lane] = value;
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    if (in(warp.masks.running, lane)) warp.u32(offset)[lane] = value;
+  }
 }
 }  // namespace
 
-void warp_barrier(Warp& warp, const Ins& ins) {
-  for_groups(warp, ins, ins.src[0], [](Warp&, const Ins&, uint32_t) {}, Orders::All);
+void warp_barrier(Warp& warp, const Step& ins) {
+  for_groups(warp, ins, ins.src[0], [](Warp&, const Step&, uint32_t) {}, Orders::All);
 }
 
 namespace {
@@ -101,35 +105,38 @@ uint32_t shuffle_sources(const uint32_t* offsets, const uint32_t* clamps, uint32
 }
 
 /// A lane that reads from one that takes no part has a value that means nothing.
-void follow_shuffle(Warp& warp, const Ins& ins, uint32_t present, const uint32_t* from) {
+void follow_shuffle(Warp& warp, const Step& ins, uint32_t present, const uint32_t* from) {
   std::array<uint32_t, kLanes> source{};
   uint32_t nobody = 0;
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     source[lane] = from[lane] & 31;
-    if (in(warp.mask, lane) && !in(present, source[lane])) nobody |= uint32_t{1} << lane;
+    if (in(warp.masks.running, lane) && !in(present, source[lane])) nobody |= uint32_t{1} << lane;
   }
-  if (warp.watched) warp.definedness.shuffled(warp, ins, source);
-  if (nobody != 0)
-    warp.definedness.note_element(
+  if (warp.tracking.active) warp.tracking.definedness.shuffled(warp, ins, source);
+  if (nobody != 0) {
+    warp.tracking.definedness.note_element(
         warp, ins, 0, nobody,
         {DeviceFindingKind::Uninitialized, "takes the value of a lane that takes no part"});
+  }
 }
 
 /// A whole warp in one segment, as reductions and broadcasts have it: no lane can name another one
 /// that does not exist. False, and nothing done, where it is something else.
 template <ShuffleKind Kind>
-bool shuffle_whole(Warp& warp, const Ins& ins, uint32_t present) {
-  if ((Kind != ShuffleKind::Idx && Kind != ShuffleKind::Bfly) || (warp.mask & present) != kNone ||
-      warp.watched)
+bool shuffle_whole(Warp& warp, const Step& ins, uint32_t present) {
+  if ((Kind != ShuffleKind::Idx && Kind != ShuffleKind::Bfly) ||
+      (warp.masks.running & present) != kNone || warp.tracking.active) {
     return false;
+  }
   const uint32_t *offsets = warp.u32(ins.src[1]), *clamps = warp.u32(ins.src[2]);
   uint32_t other = 0;
   for (uint32_t lane = 0; lane < kLanes; ++lane) other |= clamps[lane] ^ (kLanes - 1);
   if (other != 0) return false;
   uint32_t values[kLanes], from[kLanes];
   std::copy_n(warp.u32(ins.src[0]), kLanes, values);
-  for (uint32_t lane = 0; lane < kLanes; ++lane)
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
     from[lane] = (Kind == ShuffleKind::Bfly ? lane ^ offsets[lane] : offsets[lane]) & (kLanes - 1);
+  }
   uint32_t* out = warp.u32(ins.dst);
   for (uint32_t lane = 0; lane < kLanes; ++lane) out[lane] = values[from[lane]];
   if (ins.aux != kNone) warp.pred(ins.aux) = kNone;
@@ -138,22 +145,25 @@ bool shuffle_whole(Warp& warp, const Ins& ins, uint32_t present) {
 
 /// src: value, lane operand, clamp and segment mask, member mask. aux: predicate or kNone.
 template <ShuffleKind Kind>
-void shuffle_group(Warp& warp, const Ins& ins, uint32_t present) {
+void shuffle_group(Warp& warp, const Step& ins, uint32_t present) {
   if (shuffle_whole<Kind>(warp, ins, present)) return;
   uint32_t values[kLanes], from[kLanes];
   std::copy_n(warp.u32(ins.src[0]), kLanes, values);
-  for (uint32_t left = ~present; left != 0; left &= left - 1)
+  for (uint32_t left = ~present; left != 0; left &= left - 1) {
     values[first_lane(left)] = kUndefinedShuffle;
+  }
   const uint32_t valid = shuffle_sources<Kind>(warp.u32(ins.src[1]), warp.u32(ins.src[2]), from);
   uint32_t* out = warp.u32(ins.dst);
-  for (uint32_t lane = 0; lane < kLanes; ++lane)
-    if (in(warp.mask, lane)) out[lane] = values[from[lane] & 31];
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    if (in(warp.masks.running, lane)) out[lane] = values[from[lane] & 31];
+  }
   if (ins.aux != kNone) set_pred(warp, ins.aux, valid);
-  if (warp.launch->checks.init && (warp.watched || present != kNone))
+  if (warp.launch->inputs.checks.init && (warp.tracking.active || present != kNone)) {
     follow_shuffle(warp, ins, present, from);
+  }
 }
 }  // namespace
-void shuffle(Warp& warp, const Ins& ins) {
+void shuffle(Warp& warp, const Step& ins) {
   switch (static_cast<ShuffleKind>(ins.flags)) {
     case ShuffleKind::Up:
       return for_groups(warp, ins, ins.src[3], shuffle_group<ShuffleKind::Up>);
@@ -168,7 +178,7 @@ void shuffle(Warp& warp, const Ins& ins) {
 
 namespace {
 /// src: predicate, member mask.
-void vote_group(Warp& warp, const Ins& ins, uint32_t present) {
+void vote_group(Warp& warp, const Step& ins, uint32_t present) {
   const uint32_t yes = warp.pred(ins.src[0]) & present;
   switch (static_cast<VoteKind>(ins.flags)) {
     case VoteKind::Ballot:
@@ -182,44 +192,49 @@ void vote_group(Warp& warp, const Ins& ins, uint32_t present) {
   }
 }
 }  // namespace
-void vote(Warp& warp, const Ins& ins) { for_groups(warp, ins, ins.src[1], vote_group); }
+void vote(Warp& warp, const Step& ins) { for_groups(warp, ins, ins.src[1], vote_group); }
 
 namespace {
 /// flags 0: any, 1: all. aux: predicate of .all or kNone. count 8: 64-bit values.
-void match_group(Warp& warp, const Ins& ins, uint32_t present) {
+void match_group(Warp& warp, const Step& ins, uint32_t present) {
   const auto value = [&](uint32_t lane) {
     return ins.wide != 0 ? warp.u64(ins.src[0])[lane] : uint64_t{warp.u32(ins.src[0])[lane]};
   };
   uint32_t same[kLanes] = {};
   bool all = true;
-  for (uint32_t lane = 0; lane < kLanes; ++lane)
-    for (uint32_t other = 0; other < kLanes && in(present, lane); ++other)
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    for (uint32_t other = 0; other < kLanes && in(present, lane); ++other) {
       if (in(present, other) && value(other) == value(lane)) same[lane] |= uint32_t{1} << other;
-  for (uint32_t lane = 0; lane < kLanes; ++lane)
+    }
+  }
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
     if (in(present, lane)) all = all && same[lane] == present;
-  for (uint32_t lane = 0; lane < kLanes; ++lane)
-    if (in(warp.mask, lane))
+  }
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    if (in(warp.masks.running, lane)) {
       warp.u32(ins.dst)[lane] = ins.flags == 0 ? same[lane] : all ? present : 0;
+    }
+  }
   if (ins.aux != kNone) set_pred(warp, ins.aux, all ? kNone : 0);
 }
 }  // namespace
-void match(Warp& warp, const Ins& ins) { for_groups(warp, ins, ins.src[1], match_group); }
+void match(Warp& warp, const Step& ins) { for_groups(warp, ins, ins.src[1], match_group); }
 
-void activemask(Warp& warp, const Ins& ins) { set_all(warp, ins.dst, warp.mask); }
+void activemask(Warp& warp, const Step& ins) { set_all(warp, ins.dst, warp.masks.running); }
 
 namespace {
-void elect_group(Warp& warp, const Ins& ins, uint32_t present) {
-  const uint32_t leader = first_lane(present == 0 ? warp.mask : present);
+void elect_group(Warp& warp, const Step& ins, uint32_t present) {
+  const uint32_t leader = first_lane(present == 0 ? warp.masks.running : present);
   if (ins.dst != kTrueOffset) set_all(warp, ins.dst, leader);
   set_pred(warp, ins.aux, uint32_t{1} << leader);
 }
 }  // namespace
-void elect(Warp& warp, const Ins& ins) { for_groups(warp, ins, ins.src[0], elect_group); }
+void elect(Warp& warp, const Step& ins) { for_groups(warp, ins, ins.src[0], elect_group); }
 
 namespace {
-void reduce_group(Warp& warp, const Ins& ins, uint32_t present) {
+void reduce_group(Warp& warp, const Step& ins, uint32_t present) {
   const uint32_t* values = warp.u32(ins.src[0]);
-  uint32_t total = values[first_lane(present == 0 ? warp.mask : present)];
+  uint32_t total = values[first_lane(present == 0 ? warp.masks.running : present)];
   for (uint32_t left = present & (present - 1); left != 0; left &= left - 1) {
     const uint32_t v = values[first_lane(left)];
     const auto a = static_cast<int32_t>(total), b = static_cast<int32_t>(v);
@@ -253,28 +268,30 @@ void reduce_group(Warp& warp, const Ins& ins, uint32_t present) {
   set_all(warp, ins.dst, total);
 }
 }  // namespace
-void reduce(Warp& warp, const Ins& ins) { for_groups(warp, ins, ins.src[1], reduce_group); }
+void reduce(Warp& warp, const Step& ins) { for_groups(warp, ins, ins.src[1], reduce_group); }
 
 /// dst = a + b + carry, or a + ~b + carry: after a subtraction the flag says that nothing was
 /// borrowed, which compiled code relies on when it reads the flag with addc.
-void add_carry(Warp& warp, const Ins& ins) {
+void add_carry(Warp& warp, const Step& ins) {
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
-    if (!in(warp.mask, lane)) continue;
+    if (!in(warp.masks.running, lane)) continue;
     const bool wide = ins.wide != 0, sub = (ins.flags & kSub) != 0;
     const uint64_t a = wide ? warp.u64(ins.src[0])[lane] : warp.u32(ins.src[0])[lane];
     const uint64_t b = wide ? warp.u64(ins.src[1])[lane] : warp.u32(ins.src[1])[lane];
     const bool first = (ins.flags & kCarryIn) == 0;
-    const uint64_t carry = (first ? sub : in(warp.carry, lane)) ? 1 : 0;
+    const uint64_t carry = (first ? sub : in(warp.registers.carry, lane)) ? 1 : 0;
     const uint64_t all = wide ? ~uint64_t{0} : uint64_t{kNone};
     __extension__ using Wide = unsigned __int128;
     const Wide result = Wide{a} + (sub ? ~b & all : b) + carry;
-    if (wide)
+    if (wide) {
       warp.u64(ins.dst)[lane] = static_cast<uint64_t>(result);
-    else
+    } else {
       warp.u32(ins.dst)[lane] = static_cast<uint32_t>(result);
+    }
     if ((ins.flags & kCarryOut) == 0) continue;
     const bool out = (static_cast<uint64_t>(result >> (wide ? 64 : 32)) & 1) != 0;
-    warp.carry = (warp.carry & ~(uint32_t{1} << lane)) | static_cast<uint32_t>(out) << lane;
+    warp.registers.carry =
+        (warp.registers.carry & ~(uint32_t{1} << lane)) | static_cast<uint32_t>(out) << lane;
   }
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 struct External {
   std::string_view name;
-  void (*run)(Warp&, const Ins&, const CallSite&);
+  void (*run)(Warp&, const Step&, const CallSite&);
 };
 constexpr auto kExternals = std::to_array<External>({
     {"__assertfail", assert_failed},
@@ -25,7 +25,7 @@ bool is_external(std::string_view name) {
   return std::ranges::find(kExternals, name, &External::name) != kExternals.end();
 }
 
-void call_external(Warp& warp, const Ins& ins, const CallSite& site) {
+void call_external(Warp& warp, const Step& ins, const CallSite& site) {
   const auto found =
       std::ranges::find(kExternals, std::string_view(site.external), &External::name);
   found->run(warp, ins, site);

@@ -1,4 +1,4 @@
-// What kernels call without a body: what a driver supplies.
+// Functions without a body that kernels call: those that a driver supplies.
 #pragma once
 
 #include "runtime/emulator/machine/warp.h"
@@ -6,16 +6,16 @@
 namespace gpuemu::emulator::steps {
 
 /// REQUIRES: is_external(site.external).
-void call_external(Warp& warp, const Ins& ins, const CallSite& site);
+void call_external(Warp& warp, const Step& ins, const CallSite& site);
 
-void print(Warp& warp, const Ins& ins, const CallSite& site);          // printf.cc
-void assert_failed(Warp& warp, const Ins& ins, const CallSite& site);  // printf.cc
-void take_memory(Warp& warp, const Ins& ins, const CallSite& site);    // heap.cc
-void free_memory(Warp& warp, const Ins& ins, const CallSite& site);    // heap.cc
+void print(Warp& warp, const Step& ins, const CallSite& site);          // printf.cc
+void assert_failed(Warp& warp, const Step& ins, const CallSite& site);  // printf.cc
+void take_memory(Warp& warp, const Step& ins, const CallSite& site);    // heap.cc
+void free_memory(Warp& warp, const Step& ins, const CallSite& site);    // heap.cc
 
-/// Argument `which` of one lane, its low 64 bits; 0 when there is none.
+/// The low 64 bits of argument `which` of one lane; 0 if there is none.
 uint64_t argument(Warp& warp, const CallSite& site, size_t which, uint32_t lane);
-/// The first result of one lane.
+/// Sets the first result of one lane.
 void give_back(Warp& warp, const CallSite& site, uint32_t lane, uint64_t value);
 
 }  // namespace gpuemu::emulator::steps

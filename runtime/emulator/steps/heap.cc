@@ -8,22 +8,22 @@ namespace gpuemu::emulator::steps {
 namespace {
 constexpr std::string_view kRemedy = "; free takes what malloc in a kernel gave, once";
 
-void report_free(Warp& warp, const Ins& ins, uint32_t lane, std::string message) {
-  report(
+void report_free(Warp& warp, const Step& ins, uint32_t lane, std::string message) {
+  report_check(
       warp, ins,
       {.kind = DeviceFindingKind::InvalidFree, .message = message.append(kRemedy), .lane = lane});
 }
 }  // namespace
 
-void take_memory(Warp& warp, const Ins&, const CallSite& site) {
-  for (uint32_t left = warp.mask; left != 0; left &= left - 1) {
+void take_memory(Warp& warp, const Step&, const CallSite& site) {
+  for (uint32_t left = warp.masks.running; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
     give_back(warp, site, lane, warp.launch->memory->heap().take(argument(warp, site, 0, lane)));
   }
 }
 
-void free_memory(Warp& warp, const Ins& ins, const CallSite& site) {
-  for (uint32_t left = warp.mask; left != 0; left &= left - 1) {
+void free_memory(Warp& warp, const Step& ins, const CallSite& site) {
+  for (uint32_t left = warp.masks.running; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
     const uint64_t address = argument(warp, site, 0, lane);
     if (address == 0) continue;

@@ -4,6 +4,7 @@
 
 #include "runtime/emulator/checks/access.h"
 #include "runtime/emulator/checks/shared_races.h"
+#include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/steps/product.h"
 #include "runtime/emulator/steps/steps.h"
 
@@ -13,29 +14,32 @@ constexpr uint32_t kRows = 8, kRowBytes = 16;
 }
 
 /// src[0]: row addresses in shared memory, lane 8m + r for row r of matrix m. flags 1: transposed.
-void load_matrix(Warp& warp, const Ins& ins) {
+void load_matrix(Warp& warp, const Step& ins) {
   if (!whole_warp(warp, ins)) return;
   uint64_t address[kLanes];
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     const uint64_t base = ins.wide != 0 ? warp.u64(ins.src[0])[lane] : warp.u32(ins.src[0])[lane];
     address[lane] = (base + static_cast<uint64_t>(ins.imm)) & ~kWindowMask;
   }
-  const uint32_t all = warp.mask,
+  const uint32_t all = warp.masks.running,
                  wanted = ins.count == 4 ? kNone : (uint32_t{1} << (kRows * ins.count)) - 1;
-  warp.mask &= wanted;
+  warp.masks.running &= wanted;
   const uint32_t lanes =
-      warp.mask == 0 ? 0 : resolve_shared(warp, ins, address, kRowBytes, Access::Load);
-  if (lanes != 0 && warp.launch->checks.race)
+      warp.masks.running == 0 ? 0 : resolve_shared(warp, ins, address, kRowBytes, Access::Load);
+  if (lanes != 0 && warp.launch->inputs.checks.race) {
     note_shared(warp, ins, address, kRowBytes, Access::Load, lanes, 0);
+  }
   warp.meet_lanes(kNone);  // .sync, and the rows have been read for all of them.
-  warp.mask = all;
+  warp.masks.running = all;
   for (uint32_t matrix = 0; matrix < ins.count; ++matrix) {
     uint16_t cells[kRows][kRows] = {};
-    for (uint32_t row = 0; row < kRows; ++row)
-      if ((lanes >> (matrix * kRows + row) & 1) != 0)
-        std::memcpy(cells[row], warp.block->shared.data() + address[matrix * kRows + row],
+    for (uint32_t row = 0; row < kRows; ++row) {
+      if ((lanes >> (matrix * kRows + row) & 1) != 0) {
+        std::memcpy(cells[row], warp.block->shared.bytes.data() + address[matrix * kRows + row],
                     kRowBytes);
-    uint32_t* out = warp.u32(warp.lists[ins.list + matrix]);
+      }
+    }
+    uint32_t* out = warp.u32(warp.function.lists[ins.list + matrix]);
     for (uint32_t lane = 0; lane < kLanes; ++lane) {
       if ((all >> lane & 1) == 0) continue;
       const uint32_t row = lane / 4, column = lane % 4 * 2;

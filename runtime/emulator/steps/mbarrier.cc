@@ -16,21 +16,23 @@ constexpr int64_t kBytesMax = kMbarrierCountMax;
 
 uint32_t first_lane(uint32_t mask) { return static_cast<uint32_t>(std::countr_zero(mask)); }
 
-void init(Warp& warp, const Ins& ins, LaneAddress named) {
+void init(Warp& warp, const Step& ins, LaneAddress named) {
   const auto at = locate_shared(warp, ins, named.address, named.lane, kMbarrierBytes);
   if (!at) return;
   const uint32_t count = warp.u32(ins.src[1])[named.lane];
-  if (mbarrier_state(*at->block, at->offset) == MbarrierState::Valid)
+  if (mbarrier_state(*at->block, at->offset) == MbarrierState::Valid) {
     report_mbarrier(warp, ins, named, "is initialised already; mbarrier.inval has to come first");
-  if (count == 0 || count > kMbarrierCountMax)
+  }
+  if (count == 0 || count > kMbarrierCountMax) {
     return report_mbarrier(warp, ins, named,
                            fmt::format("is initialised for {} arrivals; 1 to {} are possible",
                                        count, kMbarrierCountMax));
+  }
   write_mbarrier(*at->block, at->offset, {.pending = count, .expected = count});
 }
 
 /// Adds to the bytes that the phase waits for.
-bool expect_bytes(Warp& warp, const Ins& ins, LaneAddress named, int64_t bytes, Mbarrier& state) {
+bool expect_bytes(Warp& warp, const Step& ins, LaneAddress named, int64_t bytes, Mbarrier& state) {
   const int64_t sum = state.bytes + bytes;
   if (sum > kBytesMax || sum < -kBytesMax) {
     report_mbarrier(
@@ -42,7 +44,7 @@ bool expect_bytes(Warp& warp, const Ins& ins, LaneAddress named, int64_t bytes, 
   return true;
 }
 
-void arrive(Warp& warp, const Ins& ins, LaneAddress named) {
+void arrive(Warp& warp, const Step& ins, LaneAddress named) {
   const auto at = locate_mbarrier(warp, ins, named);
   if (!at) return;
   Mbarrier state = read_mbarrier(*at->block, at->offset);
@@ -51,52 +53,55 @@ void arrive(Warp& warp, const Ins& ins, LaneAddress named) {
   const bool expects = (ins.aux & kArriveExpect) != 0;
   const uint32_t count = expects ? 1 : given;
   if (expects && !expect_bytes(warp, ins, named, given, state)) return;
-  if (count == 0 || count > state.pending)
+  if (count == 0 || count > state.pending) {
     return report_mbarrier(
         warp, ins, named,
         fmt::format("gets {} arrivals while its phase waits for {}", count, state.pending));
+  }
   if ((ins.aux & kDrop) != 0) state.expected -= std::min(state.expected, count);
   state.pending -= count;
-  if ((ins.aux & kNoComplete) != 0 && state.pending == 0 && state.bytes == 0)
+  if ((ins.aux & kNoComplete) != 0 && state.pending == 0 && state.bytes == 0) {
     report_mbarrier(warp, ins, named, "ends its phase by an arrival with .noComplete");
+  }
   write_mbarrier(*at->block, at->offset, state);
 }
 
-void count_bytes(Warp& warp, const Ins& ins, LaneAddress named, bool complete) {
+void count_bytes(Warp& warp, const Step& ins, LaneAddress named, bool complete) {
   const auto at = locate_mbarrier(warp, ins, named);
   if (!at) return;
   Mbarrier state = read_mbarrier(*at->block, at->offset);
   const int64_t bytes = warp.u32(ins.src[1])[named.lane];
-  if (expect_bytes(warp, ins, named, complete ? -bytes : bytes, state))
+  if (expect_bytes(warp, ins, named, complete ? -bytes : bytes, state)) {
     write_mbarrier(*at->block, at->offset, state);
+  }
 }
 
 /// Whether the phase that src[1] names, by its parity or the state before an arrival, has ended.
-bool ended(Warp& warp, const Ins& ins, uint32_t lane, const Mbarrier& state) {
+bool ended(Warp& warp, const Step& ins, uint32_t lane, const Mbarrier& state) {
   const bool odd = (ins.aux & kByParity) != 0 ? (warp.u32(ins.src[1])[lane] & 1) != 0
                                               : unpack(warp.u64(ins.src[1])[lane]).odd;
   return odd != state.odd;
 }
 }  // namespace
 
-LaneAddress address_of(Warp& warp, const Ins& ins, uint32_t lane) {
+LaneAddress address_of(Warp& warp, const Step& ins, uint32_t lane) {
   const auto offset = static_cast<uint64_t>(ins.imm);
   return {lane, ins.wide != 0
                     ? warp.u64(ins.src[0])[lane] + offset
                     : uint64_t{static_cast<uint32_t>(warp.u32(ins.src[0])[lane] + offset)}};
 }
 
-void report_mbarrier(Warp& warp, const Ins& ins, LaneAddress named, const std::string& what) {
+void report_mbarrier(Warp& warp, const Step& ins, LaneAddress named, const std::string& what) {
   const uint64_t address = named.address & kSharedOffsetMask;
-  report(warp, ins,
-         {.kind = DeviceFindingKind::Mbarrier,
-          .message = fmt::format("the mbarrier at shared memory {} {}",
-                                 shared_place(warp, address, kMbarrierBytes), what),
-          .lane = named.lane,
-          .byte_offset = static_cast<int64_t>(address)});
+  report_check(warp, ins,
+               {.kind = DeviceFindingKind::Mbarrier,
+                .message = fmt::format("the mbarrier at shared memory {} {}",
+                                       shared_place(warp, address, kMbarrierBytes), what),
+                .lane = named.lane,
+                .byte_offset = static_cast<int64_t>(address)});
 }
 
-std::optional<SharedPlace> locate_mbarrier(Warp& warp, const Ins& ins, LaneAddress named) {
+std::optional<SharedPlace> locate_mbarrier(Warp& warp, const Step& ins, LaneAddress named) {
   const auto at = locate_shared(warp, ins, named.address, named.lane, kMbarrierBytes);
   if (!at) return std::nullopt;
   switch (mbarrier_state(*at->block, at->offset)) {
@@ -113,16 +118,17 @@ std::optional<SharedPlace> locate_mbarrier(Warp& warp, const Ins& ins, LaneAddre
   return std::nullopt;
 }
 
-void mbarrier(Warp& warp, const Ins& ins) {
-  for (uint32_t left = warp.mask; left != 0; left &= left - 1) {
+void mbarrier(Warp& warp, const Step& ins) {
+  for (uint32_t left = warp.masks.running; left != 0; left &= left - 1) {
     const LaneAddress named = address_of(warp, ins, first_lane(left));
     switch (static_cast<MbarrierKind>(ins.flags)) {
       case MbarrierKind::Init:
         init(warp, ins, named);
         break;
       case MbarrierKind::Inval:
-        if (const auto at = locate_mbarrier(warp, ins, named))
+        if (const auto at = locate_mbarrier(warp, ins, named)) {
           drop_mbarrier(*at->block, at->offset);
+        }
         break;
       case MbarrierKind::Arrive:
         arrive(warp, ins, named);
@@ -135,9 +141,9 @@ void mbarrier(Warp& warp, const Ins& ins) {
   }
 }
 
-void wait_mbarrier(Warp& warp, const Ins& ins) {
+void wait_mbarrier(Warp& warp, const Step& ins) {
   uint32_t done = 0;
-  for (uint32_t left = warp.mask; left != 0; left &= left - 1) {
+  for (uint32_t left = warp.masks.running; left != 0; left &= left - 1) {
     const uint32_t lane = first_lane(left);
     const auto at = locate_mbarrier(warp, ins, address_of(warp, ins, lane));
     if (!at) {
@@ -152,12 +158,12 @@ void wait_mbarrier(Warp& warp, const Ins& ins) {
     done |= static_cast<uint32_t>(over) << lane;
   }
   uint32_t& out = warp.pred(ins.dst);
-  out = (out & ~warp.mask) | done;
-  if (done != warp.mask) warp.stop_slice();
+  out = (out & ~warp.masks.running) | done;
+  if (done != warp.masks.running) warp.stop_slice();
 }
 
-void count_mbarrier(Warp& warp, const Ins& ins) {
-  for (uint32_t left = warp.mask; left != 0; left &= left - 1) {
+void count_mbarrier(Warp& warp, const Step& ins) {
+  for (uint32_t left = warp.masks.running; left != 0; left &= left - 1) {
     const uint32_t lane = first_lane(left);
     warp.u32(ins.dst)[lane] = unpack(warp.u64(ins.src[0])[lane]).pending;
   }

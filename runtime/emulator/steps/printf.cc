@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "common/base/limits.h"
+#include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/steps/externals.h"
 
 namespace gpuemu::emulator::steps {
@@ -23,11 +24,11 @@ std::string bytes_at(Warp& warp, uint64_t address, size_t size, uint32_t lane) {
   for (size_t i = 0; i < size; ++i) {
     const uint64_t at = address - window + i;
     if (window == kLocalWindow) {
-      if (at >= warp.local_stride) break;
-      out.push_back(static_cast<char>(warp.local[size_t{lane} * warp.local_stride + at]));
+      if (at >= warp.local.stride) break;
+      out.push_back(static_cast<char>(warp.local.data[size_t{lane} * warp.local.stride + at]));
     } else if (window == kSharedWindow) {
-      if (at >= warp.launch->shared_bytes) break;
-      out.push_back(static_cast<char>(warp.block->shared[at]));
+      if (at >= warp.launch->inputs.shared_bytes) break;
+      out.push_back(static_cast<char>(warp.block->shared.bytes[at]));
     } else {
       if (warp.launch->memory->find(at, 1) == nullptr) break;
       out.push_back(*reinterpret_cast<const char*>(at));
@@ -57,8 +58,9 @@ struct Conversion {
 std::string digits_at(const std::string& format, size_t& at) {
   if (at < format.size() && format[at] == '*') return ++at, "*";
   std::string digits;
-  for (; at < format.size() && format[at] >= '0' && format[at] <= '9'; ++at)
+  for (; at < format.size() && format[at] >= '0' && format[at] <= '9'; ++at) {
     if (digits.size() < kDigitsMax) digits.push_back(format[at]);
+  }
   return digits;
 }
 
@@ -67,8 +69,9 @@ Conversion conversion_at(const std::string& format, size_t at) {
   const auto among = [&](const char* letters) {
     return at < format.size() && format[at] != '\0' && std::strchr(letters, format[at]) != nullptr;
   };
-  for (++at; among("-+ #0"); ++at)
+  for (++at; among("-+ #0"); ++at) {
     if (made.flags.find(format[at]) == std::string::npos) made.flags.push_back(format[at]);
+  }
   made.width = digits_at(format, at);
   if (among(".")) made.precision = fmt::format(".{}", digits_at(format, ++at));
   for (; among("hljztL"); ++at) ++(format[at] == 'h' ? made.shorts : made.longs);
@@ -183,64 +186,42 @@ std::pair<std::string, int> expand(Warp& warp, const std::string& format, uint64
   return {out, arguments.taken()};
 }
 
-bool printed_enough(const Launch& launch) {
-  return launch.printed.size() >= kPrintedLinesMax || launch.printed_bytes >= kPrintedBytesMax;
-}
-
-void keep_printed(Launch& launch, const std::string& text) {
-  for (const char c : text) {
-    if (printed_enough(launch)) return;
-    ++launch.printed_bytes;
-    if (c != '\n') {
-      launch.printed_tail.push_back(c);
-      continue;
-    }
-    launch.printed.push_back(launch.printed_tail);
-    launch.printed_tail.clear();
-  }
-}
-
-bool silent(Launch& launch) {
-  const std::lock_guard lock(launch.mutex);
-  return printed_enough(launch);
-}
-
 }  // namespace
 
 /// Gives the number of arguments it read, and -1 without a format.
-void print(Warp& warp, const Ins&, const CallSite& site) {
-  const bool quiet = silent(*warp.launch);
+void print(Warp& warp, const Step&, const CallSite& site) {
+  const bool quiet = warp.launch->report.is_print_full();
   std::string format;
   uint64_t format_at = 0;  // Lanes mostly share it.
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
-    if ((warp.mask >> lane & 1) == 0) continue;
+    if ((warp.masks.running >> lane & 1) == 0) continue;
     const uint64_t wanted = argument(warp, site, 0, lane);
     if (wanted == 0) {
       give_back(warp, site, lane, ~uint64_t{0});
       continue;
     }
-    if (wanted != format_at || (wanted & kWindowMask) == kLocalWindow)
+    if (wanted != format_at || (wanted & kWindowMask) == kLocalWindow) {
       format = string_at(warp, wanted, lane);
+    }
     format_at = wanted;
     const auto [text, taken] = expand(warp, format, argument(warp, site, 1, lane), lane);
     give_back(warp, site, lane, static_cast<uint64_t>(taken));
-    if (quiet) continue;
-    const std::lock_guard lock(warp.launch->mutex);
-    keep_printed(*warp.launch, text);
+    if (!quiet) warp.launch->report.print(text);
   }
 }
 
-void assert_failed(Warp& warp, const Ins& ins, const CallSite& site) {
-  const auto lane = static_cast<uint32_t>(std::countr_zero(warp.mask));
+void assert_failed(Warp& warp, const Step& ins, const CallSite& site) {
+  const auto lane = static_cast<uint32_t>(std::countr_zero(warp.masks.running));
   const std::string what = string_at(warp, argument(warp, site, 0, lane), lane);
   const std::string file = string_at(warp, argument(warp, site, 1, lane), lane);
   const auto line = static_cast<uint32_t>(argument(warp, site, 2, lane));
   const std::string function = string_at(warp, argument(warp, site, 3, lane), lane);
-  report(warp, ins,
-         {.kind = DeviceFindingKind::Assert,
-          .message = fmt::format("{}:{}: {}: assertion `{}' failed", file, line, function, what),
-          .lane = lane,
-          .count = static_cast<uint64_t>(std::popcount(warp.mask))});
+  report_check(
+      warp, ins,
+      {.kind = DeviceFindingKind::Assert,
+       .message = fmt::format("{}:{}: {}: assertion `{}' failed", file, line, function, what),
+       .lane = lane,
+       .count = static_cast<uint64_t>(std::popcount(warp.masks.running))});
 }
 
 }  // namespace gpuemu::emulator::steps

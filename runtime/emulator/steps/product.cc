@@ -14,20 +14,23 @@ using ptx::Type;
 /// Where mma.sync and wgmma keep element `part` of register `reg` of `lane`.
 Place place_of(TensorRole role, uint32_t per_register, uint32_t reg, uint32_t lane, uint32_t part) {
   const uint32_t group = lane / 4, within = lane % 4;
-  if (role == TensorRole::A)
+  if (role == TensorRole::A) {
     return {group + 8 * (reg & 1), reg / 2 * 4 * per_register + within * per_register + part};
+  }
   if (role == TensorRole::B) return {reg * 4 * per_register + within * per_register + part, group};
   const uint32_t index = reg * per_register + part;
   return {group + 8 * (index / 2 % 2), 8 * (index / 4) + within * 2 + index % 2};
 }
 
-/// The same for mma.m8n8k4 with f16, in the product that the lane takes part in.
+/// Place of an element for mma.m8n8k4 with f16, in the product that the lane takes part in.
 Place place_of_quads(const TensorOperand& operand, uint32_t index, uint32_t lane) {
   const uint32_t within = lane % 4, upper = lane < kLanes / 2 ? 0 : 4;
-  if (operand.role == TensorRole::A)
+  if (operand.role == TensorRole::A) {
     return operand.transposed ? Place{index + upper, within} : Place{within + upper, index};
-  if (operand.role == TensorRole::B)
+  }
+  if (operand.role == TensorRole::B) {
     return operand.transposed ? Place{index, within + upper} : Place{within, index + upper};
+  }
   if (operand.type == Type::F16) return {within + upper, index};
   return {(lane & 1) + (index & 2) + upper, (index & 4) + (lane & 2) + (index & 1)};
 }
@@ -36,47 +39,55 @@ Place place_of_quads(const TensorOperand& operand, uint32_t index, uint32_t lane
 template <typename Visit>
 void each_element(const TensorOperand& operand, uint32_t quad, const Visit& visit) {
   const uint32_t bits = element_bits(operand.type), per_register = bits >= 32 ? 1 : 32 / bits;
-  for (uint32_t reg = 0; reg < operand.registers.size(); ++reg)
-    for (uint32_t part = 0; part < per_register; ++part)
+  for (uint32_t reg = 0; reg < operand.registers.size(); ++reg) {
+    for (uint32_t part = 0; part < per_register; ++part) {
       for (uint32_t lane = 0; lane < kLanes; ++lane) {
         if (operand.of_quads && lane / 4 % kQuads != quad) continue;
         const Place place = operand.opaque ? place_of_wmma(operand, per_register, reg, lane, part)
                             : operand.of_quads
                                 ? place_of_quads(operand, reg * per_register + part, lane)
                                 : place_of(operand.role, per_register, reg, lane, part);
-        if (place.row < operand.rows && place.column < operand.columns)
+        if (place.row < operand.rows && place.column < operand.columns) {
           visit(place, operand.registers[reg], lane, part * bits);
+        }
       }
+    }
+  }
 }
 
 /// One of the two sums of an integer product: of products, or of the bits that two words share.
 int64_t integer_term(const TensorStep& step, uint32_t a, uint32_t b) {
-  if (step.a.type != Type::B1)
+  if (step.a.type != Type::B1) {
     return int64_t{integer_element(a, step.a.type)} * integer_element(b, step.b.type);
+  }
   return step.bits_and ? a & b : a ^ b;
 }
 
 void multiply_integers(const TensorStep& step, Matrix& a, Matrix& b, Matrix& c) {
-  for (uint32_t i = 0; i < step.d.rows; ++i)
+  for (uint32_t i = 0; i < step.d.rows; ++i) {
     for (uint32_t j = 0; j < step.d.columns; ++j) {
       int64_t sum = static_cast<int32_t>(c.at(i, j));
-      for (uint32_t k = 0; k < step.a.columns; ++k)
+      for (uint32_t k = 0; k < step.a.columns; ++k) {
         sum += integer_term(step, static_cast<uint32_t>(a.at(i, k)),
                             static_cast<uint32_t>(b.at(k, j)));
+      }
       if (step.saturate) sum = std::clamp<int64_t>(sum, INT32_MIN, INT32_MAX);
       c.at(i, j) = static_cast<uint32_t>(sum);
     }
+  }
 }
 
 void multiply_doubles(const TensorStep& step, Matrix& a, Matrix& b, Matrix& c) {
-  for (uint32_t i = 0; i < step.d.rows; ++i)
+  for (uint32_t i = 0; i < step.d.rows; ++i) {
     for (uint32_t j = 0; j < step.d.columns; ++j) {
       double sum = std::bit_cast<double>(c.at(i, j));
-      for (uint32_t k = 0; k < step.a.columns; ++k)
+      for (uint32_t k = 0; k < step.a.columns; ++k) {
         sum = __builtin_fma(std::bit_cast<double>(a.at(i, k)), std::bit_cast<double>(b.at(k, j)),
                             sum);
+      }
       c.at(i, j) = std::bit_cast<uint64_t>(sum);
     }
+  }
 }
 
 /// The factors of every row of A, or of every column of B, one after the other.
@@ -100,10 +111,12 @@ Factors rows_of(Matrix& a, const TensorOperand& operand, bool negate) {
 }
 Factors columns_of(Matrix& b, const TensorOperand& operand) {
   Factors out{operand.rows, std::vector<Factor>(b.cells.size())};
-  for (uint32_t k = 0; k < operand.rows; ++k)
-    for (uint32_t j = 0; j < operand.columns; ++j)
+  for (uint32_t k = 0; k < operand.rows; ++k) {
+    for (uint32_t j = 0; j < operand.columns; ++j) {
       out.all[size_t{j} * operand.rows + k] =
           factor_of(static_cast<uint32_t>(b.at(k, j)), operand.type);
+    }
+  }
   return out;
 }
 
@@ -117,7 +130,7 @@ void multiply_floats(const TensorStep& step, Matrix& a, Matrix& b, Matrix& c, in
   const DotModel model = dot_model(sm, step.a.type, unit_of(step.kind));
   const Factors rows = rows_of(a, step.a, step.negate), columns = columns_of(b, step.b);
   const bool from_half = step.c.type == Type::F16, to_half = step.d.type == Type::F16;
-  for (uint32_t i = 0; i < step.d.rows; ++i)
+  for (uint32_t i = 0; i < step.d.rows; ++i) {
     for (uint32_t j = 0; j < step.d.columns; ++j) {
       auto bits = static_cast<uint32_t>(c.at(i, j));
       if (from_half && to_half) {
@@ -128,6 +141,7 @@ void multiply_floats(const TensorStep& step, Matrix& a, Matrix& b, Matrix& c, in
       bits = dot_float(rows.of(i), columns.of(j), bits, model);
       c.at(i, j) = to_half ? half_from_float(bits) : bits;
     }
+  }
 }
 
 /// mma of eight-bit floats on chips without a unit for them: as f16, the lower two bytes of every
@@ -143,10 +157,12 @@ void multiply_fp8(const TensorStep& step, Matrix& a, Matrix& b, Matrix& c, int s
     Matrix left(step.a.rows, depth / 2), right(depth / 2, step.b.columns);
     for (uint32_t k = 0; k < depth / 2; ++k) {
       const uint32_t from = k / 2 * 4 + 2 * pass + k % 2;
-      for (uint32_t i = 0; i < step.a.rows; ++i)
+      for (uint32_t i = 0; i < step.a.rows; ++i) {
         left.at(i, k) = half_from_fp8(static_cast<uint32_t>(a.at(i, from)), step.a.type);
-      for (uint32_t j = 0; j < step.b.columns; ++j)
+      }
+      for (uint32_t j = 0; j < step.b.columns; ++j) {
         right.at(k, j) = half_from_fp8(static_cast<uint32_t>(b.at(from, j)), step.b.type);
+      }
     }
     multiply_floats(half, left, right, sum, sm);
   }
@@ -193,7 +209,7 @@ Matrix gather(Warp& warp, const TensorOperand& operand, uint32_t quad) {
 void scatter(Warp& warp, const TensorOperand& operand, Matrix& from, uint32_t quad) {
   const uint32_t bits = element_bits(operand.type);
   each_element(operand, quad, [&](Place place, uint32_t reg, uint32_t lane, uint32_t shift) {
-    if ((warp.mask >> lane & 1) == 0) return;
+    if ((warp.masks.running >> lane & 1) == 0) return;
     const uint64_t value = from.at(place.row, place.column);
     if (bits == 64) {
       warp.u64(reg)[lane] = value;
@@ -207,23 +223,25 @@ void scatter(Warp& warp, const TensorOperand& operand, Matrix& from, uint32_t qu
 
 void multiply(const TensorStep& step, Matrix& a, Matrix& b, Matrix& c, int sm) {
   const bool eight = step.a.type == Type::E4M3 || step.a.type == Type::E5M2;
-  if (step.d.type == Type::S32)
+  if (step.d.type == Type::S32) {
     multiply_integers(step, a, b, c);
-  else if (step.d.type == Type::F64)
+  } else if (step.d.type == Type::F64) {
     multiply_doubles(step, a, b, c);
-  else if (eight && step.kind != TensorKind::Wgmma)
+  } else if (eight && step.kind != TensorKind::Wgmma) {
     multiply_fp8(step, a, b, c, sm);
-  else
+  } else {
     multiply_floats(step, a, b, c, sm);
+  }
 }
 
-bool whole_warp(Warp& warp, const Ins& ins) {
+bool whole_warp(Warp& warp, const Step& ins) {
   if (warp.await_lanes(ins, kNone)) return false;
-  if (warp.mask != kNone && warp.launch->checks.sync)
-    report(warp, ins,
-           {.kind = DeviceFindingKind::IllegalMask,
-            .message = "a matrix instruction needs all lanes of the warp",
-            .lane = static_cast<uint32_t>(std::countr_zero(warp.mask))});
+  if (warp.masks.running != kNone && warp.launch->inputs.checks.sync) {
+    report_check(warp, ins,
+                 {.kind = DeviceFindingKind::IllegalMask,
+                  .message = "a matrix instruction needs all lanes of the warp",
+                  .lane = static_cast<uint32_t>(std::countr_zero(warp.masks.running))});
+  }
   return true;
 }
 

@@ -12,7 +12,7 @@ namespace gpuemu::emulator::steps {
 /// Bits of one element of a matrix.
 uint32_t element_bits(ptx::Type type);
 
-/// Raw bits of every element.
+/// A matrix as the raw bits of its elements.
 struct Matrix {
   uint32_t columns = 0;
   std::vector<uint64_t> cells;
@@ -26,8 +26,8 @@ struct Matrix {
 struct Place {
   uint32_t row = 0, column = 0;
 };
-/// Of element `part` of register `reg` of `lane`, for operands of wmma, whose places are ours to
-/// choose.
+/// Place of element `part` of register `reg` of `lane` in an operand of wmma. PTX leaves the places
+/// open; these are ours.
 Place place_of_wmma(const TensorOperand& operand, uint32_t per_register, uint32_t reg,
                     uint32_t lane, uint32_t part);
 
@@ -36,19 +36,19 @@ struct ElementPlace {
   Place place;
   uint32_t reg = 0, lane = 0, shift = 0;  ///< Its register's offset; its first bit there.
 };
-/// All of them, some more than once for wmma.
+/// All elements of an operand, some more than once for wmma.
 std::vector<ElementPlace> elements_of(const TensorOperand& operand, uint32_t quad = 0);
 
 /// Products of one mma.m8n8k4 with f16; `quad` is one of them, and of no meaning for others.
 inline constexpr uint32_t kQuads = 4;
 Matrix gather(Warp& warp, const TensorOperand& operand, uint32_t quad = 0);
-/// Into the lanes of warp.mask.
+/// Writes to the running lanes.
 void scatter(Warp& warp, const TensorOperand& operand, Matrix& from, uint32_t quad = 0);
 
 /// a * b + c in `c`, its elements of the type of d.
 void multiply(const TensorStep& step, Matrix& a, Matrix& b, Matrix& c, int sm);
 
-/// Waits until all lanes of the warp are here; false: executed again later.
-bool whole_warp(Warp& warp, const Ins& ins);
+/// Waits until all lanes of the warp have arrived; false: the step is executed again later.
+bool whole_warp(Warp& warp, const Step& ins);
 
 }  // namespace gpuemu::emulator::steps

@@ -1,6 +1,7 @@
-// The names of special registers.
+// Special registers: their names and values.
 #include <map>
 
+#include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/steps/steps.h"
 
 namespace gpuemu::emulator::steps {
@@ -71,6 +72,180 @@ std::optional<SpecialRegister> special_register(const std::string& name) {
   const auto found = kNames.find(name);
   if (found == kNames.end()) return std::nullopt;
   return found->second;
+}
+
+namespace {
+uint64_t cluster_value(const Warp& warp, SpecialRegister which) {
+  using R = SpecialRegister;
+  const Dim3 &at = warp.block->position.index, &size = warp.launch->inputs.cluster,
+             &grid = warp.launch->inputs.config->grid;
+  switch (which) {
+    case R::ClusterCtaRank:
+      return warp.block->position.rank;
+    case R::ClusterNctaRank:
+      return uint64_t{size.x} * size.y * size.z;
+    case R::ClusterCtaidX:
+      return at.x % size.x;
+    case R::ClusterCtaidY:
+      return at.y % size.y;
+    case R::ClusterCtaidZ:
+      return at.z % size.z;
+    case R::ClusterNctaidX:
+      return size.x;
+    case R::ClusterNctaidY:
+      return size.y;
+    case R::ClusterNctaidZ:
+      return size.z;
+    case R::ClusteridX:
+      return at.x / size.x;
+    case R::ClusteridY:
+      return at.y / size.y;
+    case R::ClusteridZ:
+      return at.z / size.z;
+    case R::NclusteridX:
+      return grid.x / size.x;
+    case R::NclusteridY:
+      return grid.y / size.y;
+    case R::NclusteridZ:
+      return grid.z / size.z;
+    default:
+      return 0;
+  }
+}
+
+/// Registers that say where a thread and its block are, and how large block and grid are.
+uint64_t coordinate_value(const Warp& warp, SpecialRegister which, uint32_t lane) {
+  using R = SpecialRegister;
+  const LaunchConfig& config = *warp.launch->inputs.config;
+  const Dim3& at = warp.block->position.index;
+  switch (which) {
+    case R::TidX:
+      return thread_of(warp, lane).x;
+    case R::TidY:
+      return thread_of(warp, lane).y;
+    case R::TidZ:
+      return thread_of(warp, lane).z;
+    case R::NtidX:
+      return config.block.x;
+    case R::NtidY:
+      return config.block.y;
+    case R::NtidZ:
+      return config.block.z;
+    case R::CtaidX:
+      return at.x;
+    case R::CtaidY:
+      return at.y;
+    case R::CtaidZ:
+      return at.z;
+    case R::NctaidX:
+      return config.grid.x;
+    case R::NctaidY:
+      return config.grid.y;
+    case R::NctaidZ:
+      return config.grid.z;
+    default:
+      return cluster_value(warp, which);
+  }
+}
+
+uint64_t special_value(Warp& warp, SpecialRegister which, uint32_t lane) {
+  using R = SpecialRegister;
+  const LaunchInputs& inputs = warp.launch->inputs;
+  const uint32_t bit = uint32_t{1} << lane;
+  switch (which) {
+    case R::LaneId:
+      return lane;
+    case R::WarpId:
+      return warp.index;
+    case R::NwarpId:
+      return warp.block->warps.size();
+    case R::NsmId:
+    case R::One:
+      return 1;
+    case R::MaskEq:
+      return bit;
+    case R::MaskLe:
+      return bit | (bit - 1);
+    case R::MaskLt:
+      return bit - 1;
+    case R::MaskGe:
+      return ~(bit - 1);
+    case R::MaskGt:
+      return ~(bit | (bit - 1));
+    case R::Clock:
+    case R::Clock64:
+    case R::Globaltimer:
+    case R::GlobaltimerLo:
+      warp.block->pass_time();
+      return warp.block->clock_now() * 16;
+    case R::ClockHi:
+    case R::GlobaltimerHi:
+      return warp.block->clock_now() >> 28;
+    case R::WarpSize:
+      return kLanes;
+    case R::DynamicShared:
+      return inputs.config->dynamic_shared_bytes;
+    case R::TotalShared:
+      return (inputs.own_shared_bytes + kSharedGranule - 1) / kSharedGranule * kSharedGranule;
+    case R::ReservedBegin:
+      return reserved_shared_offset(inputs);
+    case R::ReservedMiddle:
+      return reserved_shared_offset(inputs) + kReservedSharedBytes / 2;
+    case R::ReservedEnd:
+      return reserved_shared_offset(inputs) + kReservedSharedBytes;
+    case R::EnvReg1:
+      return inputs.workspace >> 32;
+    case R::EnvReg2:
+      return inputs.workspace & kNone;
+    default:
+      return coordinate_value(warp, which, lane);
+  }
+}
+
+/// Writes `first` to all lanes; if ascending, one more from lane to lane.
+template <typename Word>
+void fill_lanes(Word* out, Word first, bool ascending) {
+  for (uint32_t lane = 0; lane < kLanes; ++lane) out[lane] = first + (ascending ? lane : 0);
+}
+}  // namespace
+
+void special(Warp& warp, const Step& ins) {
+  using R = SpecialRegister;
+  const auto which = static_cast<R>(ins.aux);
+  const Dim3& block = warp.launch->inputs.config->block;
+  const bool row = which == R::TidX && block.x % kLanes == 0;
+  const bool flat = (which == R::TidY && (block.y == 1 || block.x % kLanes == 0)) ||
+                    (which == R::TidZ && block.z == 1);
+  const bool per_lane =
+      which < R::NtidX || which == R::LaneId || (which >= R::MaskEq && which <= R::MaskGt);
+  const uint32_t linear = warp.index * kLanes;
+  const uint64_t first =
+      row && linear < block.x ? linear : special_value(warp, which, 0);  // A row of a flat block.
+  if (warp.masks.running == kNone && (!per_lane || flat || row)) {
+    if (ins.wide != 0) {
+      fill_lanes(warp.u64(ins.dst), first, row);
+    } else {
+      fill_lanes(warp.u32(ins.dst), static_cast<uint32_t>(first), row);
+    }
+    return;
+  }
+  uint64_t values[kLanes];
+  for (uint32_t lane = 0; lane < kLanes; ++lane) values[lane] = row ? first + lane : first;
+  if (per_lane && !row && !flat) {
+    for (uint32_t lane = 0; lane < kLanes; ++lane) values[lane] = special_value(warp, which, lane);
+  }
+  if (ins.wide != 0) {
+    uint64_t* out = warp.u64(ins.dst);
+    for (uint32_t lane = 0; lane < kLanes; ++lane) {
+      out[lane] = (warp.masks.running >> lane & 1) != 0 ? values[lane] : out[lane];
+    }
+  } else {
+    uint32_t* out = warp.u32(ins.dst);
+    for (uint32_t lane = 0; lane < kLanes; ++lane) {
+      out[lane] =
+          (warp.masks.running >> lane & 1) != 0 ? static_cast<uint32_t>(values[lane]) : out[lane];
+    }
+  }
 }
 
 }  // namespace gpuemu::emulator::steps

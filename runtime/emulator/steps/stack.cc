@@ -20,57 +20,61 @@ std::array<uint32_t, kLanes>& ends_of(Warp& warp) {
   return *frame.stack_ends;
 }
 
-void put(Warp& warp, const Ins& ins, uint32_t lane, uint32_t value) {
-  if (ins.wide != 0)
+void put(Warp& warp, const Step& ins, uint32_t lane, uint32_t value) {
+  if (ins.wide != 0) {
     warp.u64(ins.dst)[lane] = value;
-  else
+  } else {
     warp.u32(ins.dst)[lane] = value;
+  }
 }
-uint64_t get(Warp& warp, const Ins& ins, uint32_t lane) {
+uint64_t get(Warp& warp, const Step& ins, uint32_t lane) {
   return ins.wide != 0 ? warp.u64(ins.src[0])[lane] : warp.u32(ins.src[0])[lane];
 }
 }  // namespace
 
-void take_stack(Warp& warp, const Ins& ins) {
+void take_stack(Warp& warp, const Step& ins) {
   std::array<uint32_t, kLanes>& ends = ends_of(warp);
   const auto align = static_cast<uint64_t>(ins.imm);
-  for (uint32_t left = warp.mask; left != 0; left &= left - 1) {
+  for (uint32_t left = warp.masks.running; left != 0; left &= left - 1) {
     const uint32_t lane = first_lane(left);
     const uint64_t begin = (ends[lane] + align - 1) / align * align, bytes = get(warp, ins, lane);
-    if (begin > kLocalBytesMax || bytes > kLocalBytesMax - begin)
-      return report(warp, ins,
-                    {.kind = DeviceFindingKind::StackOverflow,
-                     .message = fmt::format("takes {} bytes of the stack, of which a thread has {} "
-                                            "and uses {}",
-                                            bytes, kLocalBytesMax, ends[lane]),
-                     .lane = lane});
+    if (begin > kLocalBytesMax || bytes > kLocalBytesMax - begin) {
+      return report_check(
+          warp, ins,
+          {.kind = DeviceFindingKind::StackOverflow,
+           .message = fmt::format("takes {} bytes of the stack, of which a thread has {} "
+                                  "and uses {}",
+                                  bytes, kLocalBytesMax, ends[lane]),
+           .lane = lane});
+    }
     ends[lane] = static_cast<uint32_t>(begin + bytes);
     warp.ensure_local(ends[lane]);
     // What an earlier alloca left there is none of its business.
-    const auto shadow = warp.local_defined.begin() +
-                        static_cast<std::ptrdiff_t>(size_t{lane} * warp.local_stride + begin);
+    const auto shadow = warp.local.defined.begin() +
+                        static_cast<std::ptrdiff_t>(size_t{lane} * warp.local.stride + begin);
     std::fill_n(shadow, bytes, uint8_t{0});
     put(warp, ins, lane, static_cast<uint32_t>(begin));
   }
 }
 
-void save_stack(Warp& warp, const Ins& ins) {
+void save_stack(Warp& warp, const Step& ins) {
   const std::array<uint32_t, kLanes>& ends = ends_of(warp);
-  for (uint32_t left = warp.mask; left != 0; left &= left - 1)
+  for (uint32_t left = warp.masks.running; left != 0; left &= left - 1) {
     put(warp, ins, first_lane(left), ends[first_lane(left)]);
+  }
 }
 
-void restore_stack(Warp& warp, const Ins& ins) {
+void restore_stack(Warp& warp, const Step& ins) {
   std::array<uint32_t, kLanes>& ends = ends_of(warp);
   const uint32_t begin = warp.frame().local_base + warp.code().local_bytes;
-  for (uint32_t left = warp.mask; left != 0; left &= left - 1) {
+  for (uint32_t left = warp.masks.running; left != 0; left &= left - 1) {
     const uint32_t lane = first_lane(left);
     const uint64_t to = get(warp, ins, lane);
     if (to >= begin && to <= ends[lane]) {
       ends[lane] = static_cast<uint32_t>(to);
       continue;
     }
-    return report(
+    return report_check(
         warp, ins,
         {.kind = DeviceFindingKind::StackOverflow,
          .message = fmt::format("sets the stack to {:#x}, which stacksave did not give in "

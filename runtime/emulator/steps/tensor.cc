@@ -6,6 +6,7 @@
 #include "runtime/emulator/checks/access.h"
 #include "runtime/emulator/checks/shared_races.h"
 #include "runtime/emulator/code/matrix_step.h"
+#include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/steps/counting.h"
 #include "runtime/emulator/steps/product.h"
@@ -20,7 +21,7 @@ struct Stored {
   Access access() const { return first != nullptr ? Access::Store : Access::Load; }
 };
 
-/// Those of `lanes` that store what is at `base` + `address` already.
+/// Returns the lanes that store what is at `base` + `address` already.
 uint32_t unchanged(const Stored& stored, uint32_t lanes, const uint64_t* address, uint64_t base,
                    uint32_t bytes) {
   uint32_t same = 0;
@@ -32,23 +33,25 @@ uint32_t unchanged(const Stored& stored, uint32_t lanes, const uint64_t* address
   return same;
 }
 
-uint32_t resolve_in_global(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
+uint32_t resolve_in_global(Warp& warp, const Step& ins, const uint64_t* address, uint32_t bytes,
                            const Stored& stored) {
   const uint32_t good = resolve_global(warp, ins, address, bytes, stored.access());
   if (warp.launch->races != nullptr) {
     const uint32_t noted = good & ~unchanged(stored, good, address, 0, bytes);
-    if (noted != 0)
+    if (noted != 0) {
       (stored.first != nullptr ? before_global : after_global)(warp, ins, address, bytes,
                                                                stored.access(), noted);
+    }
   }
-  if (good != 0 && stored.first != nullptr && warp.launch->checks.defines)
+  if (good != 0 && stored.first != nullptr && warp.launch->inputs.checks.defines) {
     define_global(warp, ins, address, bytes, good);
+  }
   return good;
 }
 
 /// For the race detector. Which lane has which element is not specified, and ours may be the one
 /// that a kernel fills its tile by: then no other lane would ever seem to touch it.
-void note_fragment(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
+void note_fragment(Warp& warp, const Step& ins, const uint64_t* address, uint32_t bytes,
                    Access access, uint32_t lanes, uint32_t same_value) {
   uint64_t turned[kLanes];
   uint32_t turned_lanes = 0, turned_same = 0;
@@ -61,61 +64,67 @@ void note_fragment(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t
   note_shared(warp, ins, turned, bytes, access, turned_lanes, turned_same);
 }
 
-/// Also makes host addresses of the good lanes' offsets.
-uint32_t resolve_in_shared(Warp& warp, const Ins& ins, uint64_t* address, uint32_t bytes,
+/// Checks the lanes and turns the offsets of the good ones into host addresses.
+uint32_t resolve_in_shared(Warp& warp, const Step& ins, uint64_t* address, uint32_t bytes,
                            const Stored& stored) {
   Block& block = *warp.block;
-  const auto base = reinterpret_cast<uint64_t>(block.shared.data());
+  const auto base = reinterpret_cast<uint64_t>(block.shared.bytes.data());
   const uint32_t good = resolve_shared(warp, ins, address, bytes, stored.access());
-  if (good != 0 && warp.launch->checks.race)
+  if (good != 0 && warp.launch->inputs.checks.race) {
     note_fragment(warp, ins, address, bytes, stored.access(), good,
                   unchanged(stored, good, address, base, bytes));
+  }
   for (uint32_t left = good; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
-    if (stored.first != nullptr && warp.launch->checks.init)
-      std::memset(block.shared_defined.data() + address[lane], 1, bytes);
+    if (stored.first != nullptr && warp.launch->inputs.checks.init) {
+      std::memset(block.shared.defined.data() + address[lane], 1, bytes);
+    }
     address[lane] += base;
   }
   return good;
 }
 
 /// Host address of `bytes` at each lane's generic or space's address; 0 where it may not go.
-void resolve(Warp& warp, const Ins& ins, uint64_t* address, uint32_t bytes, const Stored& stored) {
-  const uint32_t all = warp.mask;
+void resolve(Warp& warp, const Step& ins, uint64_t* address, uint32_t bytes, const Stored& stored) {
+  const uint32_t all = warp.masks.running;
   const auto space = static_cast<ptx::Space>(ins.space);
   uint32_t shared = space == ptx::Space::Shared ? all : 0;
-  if (space == ptx::Space::Generic)
-    for (uint32_t lane = 0; lane < kLanes; ++lane)
+  if (space == ptx::Space::Generic) {
+    for (uint32_t lane = 0; lane < kLanes; ++lane) {
       if ((address[lane] & kWindowMask) == kSharedWindow) shared |= uint32_t{1} << lane & all;
-  for (uint32_t lane = 0; lane < kLanes; ++lane)
+    }
+  }
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
     if ((shared >> lane & 1) != 0) address[lane] &= ~kWindowMask;
+  }
   uint32_t good = 0;
-  warp.mask = all & ~shared;
-  if (warp.mask != 0) good = resolve_in_global(warp, ins, address, bytes, stored);
-  warp.mask = shared;
+  warp.masks.running = all & ~shared;
+  if (warp.masks.running != 0) good = resolve_in_global(warp, ins, address, bytes, stored);
+  warp.masks.running = shared;
   if (shared != 0) good |= resolve_in_shared(warp, ins, address, bytes, stored);
-  warp.mask = all;
-  for (uint32_t lane = 0; lane < kLanes; ++lane)
+  warp.masks.running = all;
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
     if ((good >> lane & 1) == 0) address[lane] = 0;
+  }
 }
 
-const TensorStep& step_of(Warp& warp, const Ins& ins) { return warp.code().tensors[ins.list]; }
+const TensorStep& step_of(Warp& warp, const Step& ins) { return warp.code().tensors[ins.list]; }
 }  // namespace
 
-void multiply_matrices(Warp& warp, const Ins& ins) {
+void multiply_matrices(Warp& warp, const Step& ins) {
   if (!whole_warp(warp, ins)) return;
   const TensorStep& step = step_of(warp, ins);
   for (uint32_t quad = 0; quad < (step.d.of_quads ? kQuads : 1); ++quad) {
     Matrix a = gather(warp, step.a, quad), b = gather(warp, step.b, quad),
            c = gather(warp, step.c, quad);
-    multiply(step, a, b, c, warp.launch->sm);
+    multiply(step, a, b, c, warp.launch->inputs.sm);
     scatter(warp, step.d, c, quad);
   }
 }
 
 namespace {
 /// A fragment moves in pieces of 16 bytes, one per lane, as ldmatrix moves its rows.
-void count_fragment(Warp& warp, const Ins& ins, const TensorStep& step) {
+void count_fragment(Warp& warp, const Step& ins, const TensorStep& step) {
   const uint64_t bytes = element_bits(step.d.type) / 8;
   const uint64_t stride = warp.u32(ins.src[1])[0] * bytes;
   const uint64_t lines = step.by_column ? step.d.columns : step.d.rows,
@@ -124,20 +133,21 @@ void count_fragment(Warp& warp, const Ins& ins, const TensorStep& step) {
                         static_cast<uint64_t>(ins.imm);
   const auto width = static_cast<uint32_t>(std::min<uint64_t>(line_bytes, kPieceBytes));
   PieceCounter pieces(warp, ins, static_cast<ptx::Space>(ins.space), width);
-  for (uint64_t line = 0; line < lines; ++line)
+  for (uint64_t line = 0; line < lines; ++line) {
     for (uint64_t at = 0; at < line_bytes; at += width) pieces.add(base + line * stride + at);
+  }
 }
 }  // namespace
 
 /// src: address of the first element, distance of rows or columns in elements.
-void move_fragment(Warp& warp, const Ins& ins) {
+void move_fragment(Warp& warp, const Step& ins) {
   if (!whole_warp(warp, ins)) return;
   const TensorStep& step = step_of(warp, ins);
   const TensorOperand& fragment = step.d;
   if (warp.block->counters != nullptr) count_fragment(warp, ins, step);
   const uint32_t bits = element_bits(fragment.type), bytes = bits / 8;
   const uint32_t per_register = bits >= 32 ? 1 : 32 / bits;
-  for (uint32_t reg = 0; reg < fragment.registers.size(); ++reg)
+  for (uint32_t reg = 0; reg < fragment.registers.size(); ++reg) {
     for (uint32_t part = 0; part < per_register; ++part) {
       uint64_t address[kLanes];
       for (uint32_t lane = 0; lane < kLanes; ++lane) {
@@ -149,22 +159,23 @@ void move_fragment(Warp& warp, const Ins& ins) {
             ins.wide != 0 ? warp.u64(ins.src[0])[lane] : warp.u32(ins.src[0])[lane];
         address[lane] = base + static_cast<uint64_t>(ins.imm) + index * bytes;
       }
-      std::byte* const words = warp.regs + fragment.registers[reg] + part * bytes;
+      std::byte* const words = warp.registers.data + fragment.registers[reg] + part * bytes;
       const size_t step_bytes = bits == 64 ? 8 : 4;
       resolve(warp, ins, address, bytes, step.store ? Stored{words, step_bytes} : Stored());
       for (uint32_t lane = 0; lane < kLanes; ++lane) {
-        if ((warp.mask >> lane & 1) == 0) continue;
+        if ((warp.masks.running >> lane & 1) == 0) continue;
         std::byte* const word = words + lane * step_bytes;
         void* host = reinterpret_cast<void*>(address[lane]);
         if (host == nullptr && !step.store) std::memset(word, 0, bytes);
         if (host != nullptr) std::memcpy(step.store ? host : word, step.store ? word : host, bytes);
       }
     }
+  }
   warp.meet_lanes(kNone);
 }
 
 /// stmatrix; src[0]: row addresses in shared memory, lane 8m + r for row r of matrix m.
-void store_matrix(Warp& warp, const Ins& ins) {
+void store_matrix(Warp& warp, const Step& ins) {
   if (!whole_warp(warp, ins)) return;
   constexpr uint32_t kRows = 8, kRowBytes = 16;
   uint64_t address[kLanes];
@@ -174,36 +185,40 @@ void store_matrix(Warp& warp, const Ins& ins) {
   }
   uint16_t rows[kLanes][kRows];
   for (uint32_t row = 0; row < kRows * ins.count; ++row) {
-    const uint32_t* values = warp.u32(warp.lists[ins.list + row / kRows]);
+    const uint32_t* values = warp.u32(warp.function.lists[ins.list + row / kRows]);
     for (uint32_t column = 0; column < kRows; ++column) {
       const uint32_t r = ins.flags != 0 ? column : row % kRows,
                      c = ins.flags != 0 ? row % kRows : column;
       rows[row][column] = static_cast<uint16_t>(values[r * 4 + c / 2] >> (c % 2 * 16));
     }
   }
-  const uint32_t all = warp.mask;
-  if (ins.count < 4) warp.mask &= (uint32_t{1} << (kRows * ins.count)) - 1;
-  if (warp.mask != 0)
+  const uint32_t all = warp.masks.running;
+  if (ins.count < 4) warp.masks.running &= (uint32_t{1} << (kRows * ins.count)) - 1;
+  if (warp.masks.running != 0) {
     resolve(warp, ins, address, kRowBytes, {reinterpret_cast<const std::byte*>(rows), kRowBytes});
-  else
+  } else {
     std::fill_n(address, kLanes, uint64_t{0});
-  warp.mask = all;
-  for (uint32_t row = 0; row < kRows * ins.count; ++row)
+  }
+  warp.masks.running = all;
+  for (uint32_t row = 0; row < kRows * ins.count; ++row) {
     if (address[row] != 0) std::memcpy(reinterpret_cast<void*>(address[row]), rows[row], kRowBytes);
+  }
 }
 
 /// movmatrix.trans
-void transpose_matrix(Warp& warp, const Ins& ins) {
+void transpose_matrix(Warp& warp, const Step& ins) {
   if (!whole_warp(warp, ins)) return;
   std::array<uint32_t, kLanes> out{};
   const uint32_t* in = warp.u32(ins.src[0]);
-  for (uint32_t lane = 0; lane < kLanes; ++lane)
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
     for (uint32_t half = 0; half < 2; ++half) {
       const uint32_t row = lane % 4 * 2 + half, column = lane / 4;
       out[lane] |= (in[row * 4 + column / 2] >> (column % 2 * 16) & 0xffff) << (16 * half);
     }
-  for (uint32_t lane = 0; lane < kLanes; ++lane)
-    if ((warp.mask >> lane & 1) != 0) warp.u32(ins.dst)[lane] = out[lane];
+  }
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    if ((warp.masks.running >> lane & 1) != 0) warp.u32(ins.dst)[lane] = out[lane];
+  }
 }
 
 }  // namespace gpuemu::emulator::steps

@@ -31,7 +31,7 @@ const std::byte* texel_at(Warp& warp, const TextureConfig& texture, const TexelS
     of.second->gone |= bit;
     return nullptr;
   }
-  if (warp.launch->checks.init && !in->all_defined && in->tracked &&
+  if (warp.launch->inputs.checks.init && !in->all_defined && in->tracked &&
       std::find(in->shadow(at), in->shadow(at) + bytes, 0) != in->shadow(at) + bytes) {
     of.second->undefined |= bit;
     of.second->tensor = in->name;
@@ -50,68 +50,79 @@ std::array<uint32_t, 4> fetch(Warp& warp, const TextureConfig& texture, const Te
     if (texel == nullptr) continue;
     for (uint32_t channel = 0; channel < texture.channels; ++channel) {
       out[channel] = channel_of(texture, texel, channel);
-      if (share.share != 0)
+      if (share.share != 0) {
         sums[channel] += double{std::bit_cast<float>(out[channel])} * share.share / kWholeShare;
+      }
     }
   }
-  if (texture.filter == TextureConfig::Filter::Linear)
-    for (uint32_t channel = 0; channel < texture.channels; ++channel)
+  if (texture.filter == TextureConfig::Filter::Linear) {
+    for (uint32_t channel = 0; channel < texture.channels; ++channel) {
       out[channel] = std::bit_cast<uint32_t>(static_cast<float>(sums[channel]));
+    }
+  }
   return out;
 }
 
-void report_faults(Warp& warp, const Ins& ins, const Faults& faults) {
-  if (faults.gone != 0)
-    report(warp, ins,
-           {.kind = DeviceFindingKind::OutOfBounds,
-            .message = "reads a texture whose memory is freed; free the tensor after the "
-                       "texture",
-            .lane = first_lane(faults.gone),
-            .count = static_cast<uint64_t>(std::popcount(faults.gone))});
-  if (faults.undefined != 0)
-    report(warp, ins,
-           {.kind = DeviceFindingKind::Uninitialized,
-            .message = fmt::format("reads texels of '{}' that nothing wrote", faults.tensor),
-            .lane = first_lane(faults.undefined),
-            .tensor = faults.tensor,
-            .count = static_cast<uint64_t>(std::popcount(faults.undefined))});
+void report_faults(Warp& warp, const Step& ins, const Faults& faults) {
+  if (faults.gone != 0) {
+    report_check(warp, ins,
+                 {.kind = DeviceFindingKind::OutOfBounds,
+                  .message = "reads a texture whose memory is freed; free the tensor after the "
+                             "texture",
+                  .lane = first_lane(faults.gone),
+                  .count = static_cast<uint64_t>(std::popcount(faults.gone))});
+  }
+  if (faults.undefined != 0) {
+    report_check(warp, ins,
+                 {.kind = DeviceFindingKind::Uninitialized,
+                  .message = fmt::format("reads texels of '{}' that nothing wrote", faults.tensor),
+                  .lane = first_lane(faults.undefined),
+                  .tensor = faults.tensor,
+                  .count = static_cast<uint64_t>(std::popcount(faults.undefined))});
+  }
 }
 
 /// Why the instruction cannot read this object; empty when it can.
-std::string mismatch(const Ins& ins, uint64_t handle, const TextureConfig* texture) {
+std::string mismatch(const Step& ins, uint64_t handle, const TextureConfig* texture) {
   if (texture == nullptr) return fmt::format("reads {:#x}, which is not a texture object", handle);
   const bool rows = (ins.flags & kTextureRows) != 0;
-  if ((texture->height != 0) != rows)
+  if ((texture->height != 0) != rows) {
     return fmt::format("reads a texture of {} rows by a .{} instruction", texture->height,
                        rows ? "2d" : "1d");
-  if (!rows && (ins.flags & kIntegerCoordinates) == 0)
+  }
+  if (!rows && (ins.flags & kIntegerCoordinates) == 0) {
     return "reads a texture without rows at a float coordinate; those take integers (tex1Dfetch)";
+  }
   return {};
 }
 
-TexelShares shares_of(Warp& warp, const Ins& ins, const TextureConfig& texture, uint32_t lane) {
+TexelShares shares_of(Warp& warp, const Step& ins, const TextureConfig& texture, uint32_t lane) {
   const uint32_t x = warp.u32(ins.src[1])[lane], y = warp.u32(ins.src[2])[lane];
-  if ((ins.flags & kIntegerCoordinates) != 0)
+  if ((ins.flags & kIntegerCoordinates) != 0) {
     return texels_at(texture, int64_t{static_cast<int32_t>(x)}, int64_t{static_cast<int32_t>(y)});
+  }
   return texels_at(texture, double{std::bit_cast<float>(x)}, double{std::bit_cast<float>(y)});
 }
 }  // namespace
 
-void read_texture(Warp& warp, const Ins& ins) {
+void read_texture(Warp& warp, const Step& ins) {
   Faults faults;
-  for (uint32_t left = warp.mask; left != 0; left &= left - 1) {
+  for (uint32_t left = warp.masks.running; left != 0; left &= left - 1) {
     const uint32_t lane = first_lane(left);
     const uint64_t handle = warp.u64(ins.src[0])[lane];
     const TextureConfig* texture = warp.launch->textures->find(handle);
     if (const std::string wrong = mismatch(ins, handle, texture); !wrong.empty()) {
-      report(warp, ins,
-             {.kind = DeviceFindingKind::InvalidTexture, .message = wrong, .lane = lane});
+      report_check(warp, ins,
+                   {.kind = DeviceFindingKind::InvalidTexture, .message = wrong, .lane = lane});
       continue;
     }
     const auto values =
         fetch(warp, *texture, shares_of(warp, ins, *texture, lane), {lane, &faults});
-    for (uint32_t i = 0; i < ins.count; ++i)
-      if (warp.lists[ins.list + i] != kNone) warp.u32(warp.lists[ins.list + i])[lane] = values[i];
+    for (uint32_t i = 0; i < ins.count; ++i) {
+      if (warp.function.lists[ins.list + i] != kNone) {
+        warp.u32(warp.function.lists[ins.list + i])[lane] = values[i];
+      }
+    }
   }
   report_faults(warp, ins, faults);
 }

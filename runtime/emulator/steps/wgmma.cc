@@ -8,6 +8,7 @@
 
 #include "runtime/emulator/checks/access.h"
 #include "runtime/emulator/checks/shared_races.h"
+#include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/steps/counting.h"
 #include "runtime/emulator/steps/product.h"
@@ -59,7 +60,7 @@ uint32_t chunk_offset(const Descriptor& from, const Layout& layout, uint32_t lin
 /// Reads 32 chunks at most, with all that the checks see of a load; zeros where it may not read.
 struct ChunkReader {
   Warp& warp;
-  const Ins& ins;
+  const Step& ins;
   uint64_t address[kLanes] = {};
   uint32_t used = 0;
   std::vector<std::array<std::byte, kChunkBytes>> chunks = {};
@@ -72,16 +73,18 @@ struct ChunkReader {
   }
   void flush() {
     if (used == 0) return;
-    const uint32_t all = warp.mask;
-    warp.mask = used == kLanes ? kNone : (uint32_t{1} << used) - 1;
+    const uint32_t all = warp.masks.running;
+    warp.masks.running = used == kLanes ? kNone : (uint32_t{1} << used) - 1;
     const uint32_t good = resolve_shared(warp, ins, address, kChunkBytes, Access::Load);
-    if (good != 0 && warp.launch->checks.race)
+    if (good != 0 && warp.launch->inputs.checks.race) {
       note_shared(warp, ins, address, kChunkBytes, Access::Load, good, 0);
-    warp.mask = all;
+    }
+    warp.masks.running = all;
     for (uint32_t lane = 0; lane < used; ++lane) {
       auto& chunk = chunks.emplace_back();
-      if ((good >> lane & 1) != 0)
-        std::memcpy(chunk.data(), warp.block->shared.data() + address[lane], kChunkBytes);
+      if ((good >> lane & 1) != 0) {
+        std::memcpy(chunk.data(), warp.block->shared.bytes.data() + address[lane], kChunkBytes);
+      }
     }
     used = 0;
   }
@@ -95,7 +98,7 @@ uint32_t element_of(const std::array<std::byte, kChunkBytes>& chunk, uint32_t in
 }
 
 /// Rows [first, first + rows) of the matrix that the descriptor shows.
-Matrix read_shared(Warp& warp, const Ins& ins, uint64_t descriptor, const Layout& layout,
+Matrix read_shared(Warp& warp, const Step& ins, uint64_t descriptor, const Layout& layout,
                    uint32_t first) {
   const Descriptor from(descriptor);
   const uint32_t per_chunk = kChunkBytes * 8 / layout.bits;
@@ -104,38 +107,43 @@ Matrix read_shared(Warp& warp, const Ins& ins, uint64_t descriptor, const Layout
   const uint32_t line_from = layout.by_row ? first : 0;
   const uint32_t chunk_from = layout.by_row ? 0 : first / per_chunk;
   ChunkReader reader{warp, ins};
-  if (warp.block->counters != nullptr)
+  if (warp.block->counters != nullptr) {
     reader.pieces.emplace(warp, ins, ptx::Space::Shared, kChunkBytes);
-  for (uint32_t line = 0; line < lines; ++line)
-    for (uint32_t chunk = 0; chunk < chunks; ++chunk)
+  }
+  for (uint32_t line = 0; line < lines; ++line) {
+    for (uint32_t chunk = 0; chunk < chunks; ++chunk) {
       reader.add(from.address(chunk_offset(from, layout, line + line_from, chunk + chunk_from)));
+    }
+  }
   reader.flush();
   Matrix out(layout.rows, layout.depth);
-  for (uint32_t line = 0; line < lines; ++line)
+  for (uint32_t line = 0; line < lines; ++line) {
     for (uint32_t at = 0; at < chunks * per_chunk; ++at) {
       const uint32_t value =
           element_of(reader.chunks[line * chunks + at / per_chunk], at % per_chunk, layout.bits);
       (layout.by_row ? out.at(line, at) : out.at(at, line)) = value;
     }
+  }
   return out;
 }
 
 Matrix transposed(Matrix& from) {
   const auto rows = static_cast<uint32_t>(from.cells.size() / from.columns);
   Matrix out(from.columns, rows);
-  for (uint32_t i = 0; i < rows; ++i)
+  for (uint32_t i = 0; i < rows; ++i) {
     for (uint32_t j = 0; j < from.columns; ++j) out.at(j, i) = from.at(i, j);
+  }
   return out;
 }
 }  // namespace
 
 /// src: descriptors of A and B, predicate "D is an operand too".
-void multiply_group(Warp& warp, const Ins& ins) {
+void multiply_group(Warp& warp, const Step& ins) {
   if (!whole_warp(warp, ins)) return;
-  // Which of its lanes read what is not defined: between them it counts as a barrier.
+  // Its lanes may read undefined values; between them it counts as a barrier.
   warp.sync_lanes(kNone);
   const TensorStep& step = warp.code().tensors[ins.list];
-  const uint32_t lane = static_cast<uint32_t>(std::countr_zero(warp.mask));
+  const uint32_t lane = static_cast<uint32_t>(std::countr_zero(warp.masks.running));
   const uint32_t bits = element_bits(step.a.type);
   Matrix a = step.a.registers.empty()
                  ? read_shared(warp, ins, warp.u64(ins.src[0])[lane],
@@ -147,7 +155,7 @@ void multiply_group(Warp& warp, const Ins& ins) {
   Matrix b = transposed(columns);
   Matrix c = (warp.pred(ins.src[2]) >> lane & 1) != 0 ? gather(warp, step.d)
                                                       : Matrix(step.d.rows, step.d.columns);
-  multiply(step, a, b, c, warp.launch->sm);
+  multiply(step, a, b, c, warp.launch->inputs.sm);
   scatter(warp, step.d, c);
 }
 

@@ -1,9 +1,10 @@
-#include "runtime/emulator/decode/instrument.h"
+#include "runtime/emulator/decode/counting_code.h"
 
 #include <algorithm>
 
 #include "runtime/device/profile.h"
 #include "runtime/emulator/decode/decode.h"
+#include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/steps/counting.h"
 #include "runtime/emulator/steps/steps.h"
 #include "runtime/ptx/isa/opcode.h"
@@ -81,27 +82,28 @@ class Instrumenter {
       place.text = instruction.spelling();
       place.group = group_of(instruction.opcode);
     }
-    for (uint32_t i = 0; i < flow_.blocks.size(); ++i)
+    for (uint32_t i = 0; i < flow_.blocks.size(); ++i) {
       places_.blocks.push_back({id_of(fmt::format("{}#{}", code_.name, i)), function,
                                 first_instruction_ + flow_.blocks[i].begin,
                                 first_instruction_ + flow_.blocks[i].end - 1});
+    }
   }
 
   void wrap() {
     size_t use = 0;
-    code_.probes.resize(code_.ins.size());
-    for (size_t i = 0; i < code_.ins.size(); ++i) {
-      Ins& ins = code_.ins[i];
-      Probe& probe = code_.probes[i];
+    code_.counting_steps.resize(code_.steps.size());
+    for (size_t i = 0; i < code_.steps.size(); ++i) {
+      Step& ins = code_.steps[i];
+      CountingStep& counter = code_.counting_steps[i];
       straight_.push_back(runs_straight(ins));
-      probe.run = ins.run;
-      probe.guard = ins.guard;
-      probe.guard_xor = ins.guard_xor;
-      probe.counted = ins.counted;
-      probe.instruction = code_.source->body.empty() ? kNone : first_instruction_ + ins.origin;
-      probe.uses_begin = static_cast<uint32_t>(use);
-      while (use < code_.memory_uses.size() && code_.memory_uses[use].ins == i) ++use;
-      probe.uses_end = static_cast<uint32_t>(use);
+      counter.run = ins.run;
+      counter.guard = ins.guard;
+      counter.guard_xor = ins.guard_xor;
+      counter.counted = ins.counted;
+      counter.instruction = code_.source->body.empty() ? kNone : first_instruction_ + ins.origin;
+      counter.uses_begin = static_cast<uint32_t>(use);
+      while (use < code_.memory_uses.size() && code_.memory_uses[use].step == i) ++use;
+      counter.uses_end = static_cast<uint32_t>(use);
       ins.run = steps::count;
       ins.guard = kTrueOffset;
       ins.guard_xor = 0;
@@ -111,32 +113,34 @@ class Instrumenter {
 
   /// A step that leaves lanes and flow alone and counts nothing but that it ran.
   bool is_plain(size_t step) const {
-    const Probe& probe = code_.probes[step];
-    return straight_[step] && probe.uses_begin == probe.uses_end && probe.taken == kNone &&
-           probe.next == kNone && probe.targets == kNone;
+    const CountingStep& counter = code_.counting_steps[step];
+    return straight_[step] && counter.uses_begin == counter.uses_end && counter.taken == kNone &&
+           counter.next == kNone && counter.targets == kNone;
   }
 
-  /// Of plain steps one behind the other all run as often as the first, which counts for them: the
-  /// others run as they do in code that counts nothing. spread_counts() gives them their counts.
+  /// Consecutive plain steps all run as often as the first, which counts for them: the others run
+  /// without a counter, and spread_counts() gives them their counts.
   void unwrap_followers() {
     bool led = false;
-    for (size_t i = 0; i < code_.ins.size(); ++i) {
-      const Probe& probe = code_.probes[i];
+    for (size_t i = 0; i < code_.steps.size(); ++i) {
+      const CountingStep& counter = code_.counting_steps[i];
       const bool plain = is_plain(i);
-      if (plain && led && probe.block == kNone) {
-        Ins& ins = code_.ins[i];
-        ins.run = probe.run;
-        ins.counted = probe.counted;
+      if (plain && led && counter.block == kNone) {
+        Step& ins = code_.steps[i];
+        ins.run = counter.run;
+        ins.counted = counter.counted;
         continue;
       }
-      led = plain && probe.counted != 0;
+      led = plain && counter.counted != 0;
     }
   }
 
   /// One for several ways between the same blocks.
   uint32_t edge(uint32_t from, uint32_t to) {
-    for (size_t i = places_.edges.size(); i-- > 0 && places_.edges[i].from == first_block_ + from;)
+    for (size_t i = places_.edges.size();
+         i-- > 0 && places_.edges[i].from == first_block_ + from;) {
       if (places_.edges[i].to == first_block_ + to) return static_cast<uint32_t>(i);
+    }
     const uint64_t id = id_of(fmt::format("{}#{}-{}", code_.name, from, to));
     places_.edges.push_back({id, first_block_ + from, first_block_ + to});
     return static_cast<uint32_t>(places_.edges.size() - 1);
@@ -145,36 +149,38 @@ class Instrumenter {
   /// The block that begins at step `place`; kNone behind the last.
   uint32_t block_at(uint32_t place) const {
     // The step that ends the function belongs to the last instruction and begins nothing.
-    if (place + size_t{1} >= code_.ins.size()) return kNone;
-    const uint32_t origin = code_.ins[place].origin;
+    if (place + size_t{1} >= code_.steps.size()) return kNone;
+    const uint32_t origin = code_.steps[place].origin;
     const uint32_t block = flow_.block_of[origin];
     return flow_.blocks[block].begin == origin ? block : kNone;
   }
 
   void count_block(uint32_t index) {
     const ptx::BasicBlock& block = flow_.blocks[index];
-    const auto begin = std::ranges::lower_bound(code_.ins, block.begin, {}, &Ins::origin);
-    auto end = std::ranges::lower_bound(code_.ins, block.end, {}, &Ins::origin);
+    const auto begin = std::ranges::lower_bound(code_.steps, block.begin, {}, &Step::origin);
+    auto end = std::ranges::lower_bound(code_.steps, block.end, {}, &Step::origin);
     // The step that ends the function comes after those of its last instruction.
-    if (end == code_.ins.end() && end - begin > 1) --end;
+    if (end == code_.steps.end() && end - begin > 1) --end;
     if (begin == end) return;
-    code_.probes[static_cast<size_t>(begin - code_.ins.begin())].block = first_block_ + index;
-    const auto last = static_cast<size_t>(end - code_.ins.begin()) - 1;
-    Probe& probe = code_.probes[last];
-    const bool direct = probe.run == steps::branch;
-    const uint32_t target = direct ? block_at(code_.ins[last].aux) : kNone;
-    if (target != kNone) probe.taken = edge(index, target);
-    if (probe.run == steps::branch_indexed) {
+    code_.counting_steps[static_cast<size_t>(begin - code_.steps.begin())].block =
+        first_block_ + index;
+    const auto last = static_cast<size_t>(end - code_.steps.begin()) - 1;
+    CountingStep& counter = code_.counting_steps[last];
+    const bool direct = counter.run == steps::branch;
+    const uint32_t target = direct ? block_at(code_.steps[last].aux) : kNone;
+    if (target != kNone) counter.taken = edge(index, target);
+    if (counter.run == steps::branch_indexed) {
       const auto first = static_cast<uint32_t>(code_.lists.size());
-      for (uint32_t i = 0; i < code_.ins[last].aux; ++i) {
-        const uint32_t to = block_at(code_.lists[code_.ins[last].list + i]);
+      for (uint32_t i = 0; i < code_.steps[last].aux; ++i) {
+        const uint32_t to = block_at(code_.lists[code_.steps[last].list + i]);
         code_.lists.push_back(to == kNone ? kNone : edge(index, to));
       }
-      probe.targets = first;
+      counter.targets = first;
     }
     const bool falls = std::ranges::binary_search(block.successors, index + 1);
-    const bool jumps = (direct || probe.run == steps::branch_indexed) && probe.guard == kTrueOffset;
-    if (falls && !jumps) probe.next = edge(index, index + 1);
+    const bool jumps =
+        (direct || counter.run == steps::branch_indexed) && counter.guard == kTrueOffset;
+    if (falls && !jumps) counter.next = edge(index, index + 1);
   }
 
   Program& program_;
@@ -188,19 +194,19 @@ class Instrumenter {
 
 }  // namespace
 
-void instrument(Program& program, Code& code, const ptx::ControlFlow& flow) {
+void insert_counters(Program& program, Code& code, const ptx::ControlFlow& flow) {
   Instrumenter(program, code, flow).run();
 }
 
 void spread_counts(const Program& program, ProfileCounts& counts) {
   for (const Code& code : program.functions) {
     uint32_t leader = kNone;
-    for (size_t i = 0; i < code.probes.size(); ++i) {
-      const Probe& probe = code.probes[i];
-      if (code.ins[i].run == steps::count) {
-        leader = probe.instruction;
-      } else if (probe.counted != 0) {
-        InstructionCount& of = counts.instructions[probe.instruction];
+    for (size_t i = 0; i < code.counting_steps.size(); ++i) {
+      const CountingStep& counter = code.counting_steps[i];
+      if (code.steps[i].run == steps::count) {
+        leader = counter.instruction;
+      } else if (counter.counted != 0) {
+        InstructionCount& of = counts.instructions[counter.instruction];
         of.warps = counts.instructions[leader].warps;
         of.threads = counts.instructions[leader].threads;
       }

@@ -1,4 +1,5 @@
-// Code that counts: the same instructions, each behind the counting handler (steps/counting.h).
+// Makes code that counts: the same instructions, each run by the counting handler
+// (steps/counting.h).
 #pragma once
 
 #include "runtime/device/profile.h"
@@ -11,12 +12,12 @@ namespace gpuemu::emulator {
 /// which owns it.
 const Program& counting_program(Program& program);
 
-/// The form of `program` in which every instruction stays where it is: for who follows all of them.
+/// The form of `program` in which every instruction stays in its place, for step observers.
 const Program& plain_program(Program& program);
 
 /// Puts counters around what decides how often the steps of `code` run; its targets are final. Adds
 /// its places to those of the program.
-void instrument(Program& program, Code& code, const ptx::ControlFlow& flow);
+void insert_counters(Program& program, Code& code, const ptx::ControlFlow& flow);
 
 /// Gives instructions without a counter of their own the counts of the one that counts for them.
 void spread_counts(const Program& program, ProfileCounts& counts);

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "common/base/limits.h"
+#include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/machine/element_names.h"
 #include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/machine/warp.h"
@@ -17,14 +18,14 @@ std::string file_of(const ptx::Module& module, const ptx::SourceLine& line) {
   return file == module.files.end() ? "" : file->second;
 }
 
-/// Whether a header came with a compiler: a person looks for the line that uses it. A toolkit may
-/// lie anywhere, in a virtual environment inside the project too, so the folder that holds it says
-/// nothing; its own folders and names do.
+/// Whether a header came with a compiler: messages name the line that uses it instead. A toolkit
+/// may lie anywhere, in a virtual environment inside the project too, so the folder that holds it
+/// says nothing; its own folders and names do.
 bool is_toolkit(std::string_view file) {
   static constexpr std::array kParts = {
-      // Of an installed toolkit.
+      // An installed toolkit.
       "/usr/local/cuda", "/usr/include/", "/targets/x86_64-linux/", "/targets/sbsa-linux/",
-      // Of NVIDIA's wheels, whatever folder they were put into.
+      // NVIDIA's wheels, wherever they are installed.
       "/site-packages/nvidia/", "nvidia/cu12/include/", "nvidia/cu13/include/",
       "nvidia/cuda_runtime/include/", "nvidia/cuda_cccl/include/", "nvidia/cuda_nvcc/include/",
       // Libraries of headers.
@@ -78,8 +79,9 @@ std::string short_name(const std::string& mangled) {
   if (!mangled.starts_with("_Z")) return mangled;
   std::string_view rest = mangled;
   const size_t discriminator = rest.find_last_not_of("0123456789");
-  if (discriminator != rest.npos && discriminator + 1 < rest.size() && rest[discriminator] == '_')
+  if (discriminator != rest.npos && discriminator + 1 < rest.size() && rest[discriminator] == '_') {
     rest = rest.substr(0, discriminator);
+  }
   while (rest.ends_with('E')) rest.remove_suffix(1);
   std::string_view name = mangled;
   for (size_t size = 1; size < rest.size(); ++size) {
@@ -94,47 +96,43 @@ std::string short_name(const std::string& mangled) {
 
 namespace {
 /// The folding key: kind, tensor and the pair of instructions.
-void identify(DeviceFinding& finding, const Code& code, const Ins& ins, const Incident& incident) {
+void identify(DeviceFinding& finding, const Code& code, const Step& ins, const CheckReport& check) {
   const auto& body = code.source->body;
-  finding.kind = incident.kind;
-  finding.tensor = incident.tensor;
-  finding.count = incident.count;
-  if (incident.at != nullptr)
-    finding.ptx_line = incident.at->where.line;
-  else if (ins.origin < body.size())
+  finding.kind = check.kind;
+  finding.tensor = check.tensor;
+  finding.count = check.count;
+  if (check.at != nullptr) {
+    finding.ptx_line = check.at->where.line;
+  } else if (ins.origin < body.size()) {
     finding.ptx_line = body[ins.origin].where.line;
-  if (incident.other != nullptr) finding.other_ptx_line = incident.other->where.line;
+  }
+  if (check.other != nullptr) finding.other_ptx_line = check.other->where.line;
 }
 
-bool same_pair(const DeviceFinding& a, const DeviceFinding& b) {
-  return a.kind == b.kind && a.ptx_line == b.ptx_line && a.other_ptx_line == b.other_ptx_line &&
-         a.tensor == b.tensor;
-}
-
-void complete(DeviceFinding& finding, Warp& warp, const Code& code, const Ins& ins,
-              const Incident& incident) {
-  const ptx::Module& module = warp.launch->program->module;
+void complete(DeviceFinding& finding, Warp& warp, const Code& code, const Step& ins,
+              const CheckReport& check) {
+  const ptx::Module& module = warp.launch->inputs.program->module;
   const auto& body = code.source->body;
-  finding.entry = warp.launch->entry->name;
-  finding.block = warp.block->index;
-  finding.thread = thread_of(warp, incident.lane);
-  finding.byte_offset = incident.byte_offset;
+  finding.entry = warp.launch->inputs.entry->name;
+  finding.block = warp.block->position.index;
+  finding.thread = thread_of(warp, check.lane);
+  finding.byte_offset = check.byte_offset;
   std::string place = "PTX line 0";
-  if (incident.at != nullptr || ins.origin < body.size()) {
-    const ptx::Instruction& instruction = incident.at != nullptr ? *incident.at : body[ins.origin];
+  if (check.at != nullptr || ins.origin < body.size()) {
+    const ptx::Instruction& instruction = check.at != nullptr ? *check.at : body[ins.origin];
     const SourcePlace at = source_place(module, instruction);
     finding.file = at.file;
     finding.line = at.line;
     finding.instruction = instruction.text();
     place = text_of(at, instruction);
   }
-  if (incident.other != nullptr) {
-    const SourcePlace at = source_place(module, *incident.other);
+  if (check.other != nullptr) {
+    const SourcePlace at = source_place(module, *check.other);
     finding.other_file = at.file;
     finding.other_line = at.line;
   }
   finding.message =
-      fmt::format("{}; thread ({},{},{}) of block ({},{},{}), {}: {}", incident.message,
+      fmt::format("{}; thread ({},{},{}) of block ({},{},{}), {}: {}", check.message,
                   finding.thread.x, finding.thread.y, finding.thread.z, finding.block.x,
                   finding.block.y, finding.block.z, place, finding.instruction);
 }
@@ -145,7 +143,7 @@ std::string describe(const ptx::Module& module, const ptx::Instruction& instruct
   return instruction.text() + " at " + text_of(source_place(module, instruction), instruction);
 }
 
-const ptx::Instruction& instruction_of(Warp& warp, const Ins& ins) {
+const ptx::Instruction& instruction_of(Warp& warp, const Step& ins) {
   static const ptx::Instruction kNothing;
   const auto& body = warp.code().source->body;
   return ins.origin < body.size() ? body[ins.origin] : kNothing;
@@ -153,8 +151,9 @@ const ptx::Instruction& instruction_of(Warp& warp, const Ins& ins) {
 
 /// Copies name no type: 0.
 uint32_t element_bytes(const ptx::Instruction& instruction) {
-  for (const std::string& modifier : instruction.modifiers)
+  for (const std::string& modifier : instruction.modifiers) {
     if (const auto type = ptx::type_from_name(modifier)) return std::max(1u, ptx::byte_size(*type));
+  }
   return 0;
 }
 
@@ -163,42 +162,38 @@ std::string element_text(uint64_t offset, uint32_t element) {
 }
 
 std::string shared_place(const Warp& warp, uint64_t offset, uint32_t element) {
-  const Code& entry = *warp.launch->entry;
-  for (const SharedVariable& variable : entry.shared)
-    if (offset >= variable.offset && offset - variable.offset < variable.bytes)
+  const Code& entry = *warp.launch->inputs.entry;
+  for (const SharedVariable& variable : entry.shared) {
+    if (offset >= variable.offset && offset - variable.offset < variable.bytes) {
       return element == 0 ? fmt::format("offset {} (byte {} of '{}')", offset,
                                         offset - variable.offset, short_name(variable.name))
                           : fmt::format("offset {} ('{}'[{}])", offset, short_name(variable.name),
                                         (offset - variable.offset) / element);
-  if (offset < entry.dynamic_offset || offset >= warp.launch->own_shared_bytes)
+    }
+  }
+  if (offset < entry.dynamic_offset || offset >= warp.launch->inputs.own_shared_bytes) {
     return fmt::format("offset {}", offset);
-  if (element == 0)
+  }
+  if (element == 0) {
     return fmt::format("offset {} (dynamic, byte {})", offset, offset - entry.dynamic_offset);
+  }
   return fmt::format("offset {} (dynamic, element {})", offset,
                      (offset - entry.dynamic_offset) / element);
 }
 
-void report(Warp& warp, const Ins& ins, Incident incident) {
+void report_check(Warp& warp, const Step& step, CheckReport check) {
   Launch& launch = *warp.launch;
   // A warp that has ended is in no function.
-  const Code& code = incident.code != nullptr ? *incident.code
-                     : warp.depth == 0        ? *launch.entry
-                                              : warp.code();
+  const Code& code = check.code != nullptr     ? *check.code
+                     : warp.control.depth == 0 ? *launch.inputs.entry
+                                               : warp.code();
   DeviceFinding finding;
-  identify(finding, code, ins, incident);
-  const std::lock_guard lock(launch.mutex);
-  const auto known = std::ranges::find_if(
-      launch.findings, [&](const DeviceFinding& other) { return same_pair(other, finding); });
-  const bool fresh = known == launch.findings.end();
-  if (!fresh) {
-    known->count += incident.count;
-  } else if (launch.findings.size() < kFindingsMax) {
-    complete(finding, warp, code, ins, incident);
-    launch.findings.push_back(std::move(finding));
-  }
-  const bool stops = effect_of(incident.kind) == DeviceFindingEffect::StopsLaunch;
-  if (stops || (fresh && launch.findings.size() >= kFindingsMax)) {
-    launch.stop = true;
+  identify(finding, code, step, check);
+  const bool full = launch.report.add(
+      std::move(finding), [&](DeviceFinding& added) { complete(added, warp, code, step, check); });
+  const bool stops = effect_of(check.kind) == DeviceFindingEffect::StopsLaunch;
+  if (stops || full) {
+    launch.clock.stop = true;
     warp.stop_slice();
   }
 }

@@ -1,5 +1,5 @@
-// Finds the instructions that run one after the other whatever happens, so that the loop over
-// instructions looks at lanes, flow and budget once for all of them.
+// Finds straight-line runs: steps that always run one after the other, so that the interpreter loop
+// checks lanes, flow and budget once for all of them.
 #include <array>
 #include <unordered_set>
 
@@ -27,11 +27,11 @@ const std::unordered_set<Handler>& straight_handlers() {
 
 /// Per instruction whether the flow can come to it from elsewhere than the one before.
 std::vector<bool> entrances(const Code& code) {
-  std::vector<bool> entered(code.ins.size() + 1, false);
+  std::vector<bool> entered(code.steps.size() + 1, false);
   const auto mark = [&](uint64_t at) {
     if (at < entered.size()) entered[at] = true;
   };
-  for (const Ins& ins : code.ins) {
+  for (const Step& ins : code.steps) {
     if (ins.run != steps::branch && ins.run != steps::branch_indexed) continue;
     mark(static_cast<uint64_t>(ins.imm));
     if (ins.run == steps::branch) {
@@ -44,23 +44,23 @@ std::vector<bool> entrances(const Code& code) {
 }
 }  // namespace
 
-bool runs_straight(const Ins& ins) {
+bool runs_straight(const Step& ins) {
   return ins.guard == kTrueOffset && ins.guard_xor == 0 && straight_handlers().contains(ins.run);
 }
 
-void mark_stretches(Code& code) {
+void mark_straight_lines(Code& code) {
   const std::vector<bool> entered = entrances(code);
   uint32_t length = 0, counted = 0;
-  for (size_t i = code.ins.size(); i-- > 0;) {
-    Ins& ins = code.ins[i];
+  for (size_t i = code.steps.size(); i-- > 0;) {
+    Step& ins = code.steps[i];
     if (entered[i + 1]) length = counted = 0;
     ins.jumps = ins.run == steps::branch;
     if (!runs_straight(ins)) {
       length = counted = 0;
       continue;
     }
-    ins.stretch = ++length;
-    ins.stretch_counted = counted += ins.counted;
+    ins.straight_line = ++length;
+    ins.straight_line_instructions = counted += ins.counted;
   }
 }
 

@@ -26,7 +26,7 @@ bool Frame::may_take(const Frame& from) const {
   return this == &from ||
          (code == from.code && site == from.site && local_base == from.local_base &&
           warp == from.warp && block == from.block &&
-          (followed == nullptr) == (from.followed == nullptr));
+          (observed == nullptr) == (from.observed == nullptr));
 }
 
 void Frame::take_lanes(const Frame& from, uint32_t lanes) {
@@ -51,12 +51,14 @@ void Frame::take_lanes(const Frame& from, uint32_t lanes) {
       stack_ends = std::make_unique<std::array<uint32_t, kLanes>>();
       stack_ends->fill(begin);
     }
-    for (uint32_t lane = 0; lane < kLanes; ++lane)
-      if ((lanes >> lane & 1) != 0)
+    for (uint32_t lane = 0; lane < kLanes; ++lane) {
+      if ((lanes >> lane & 1) != 0) {
         (*stack_ends)[lane] = from.stack_ends != nullptr ? (*from.stack_ends)[lane] : begin;
+      }
+    }
   }
   undefined.take_lanes(from.undefined, lanes);
-  if (followed != nullptr) followed->take_lanes(*from.followed, lanes);
+  if (observed != nullptr) observed->take_lanes(*from.observed, lanes);
 }
 
 void UndefinedRegisters::take_lanes(const UndefinedRegisters& from, uint32_t taken) {

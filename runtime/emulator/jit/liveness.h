@@ -1,4 +1,4 @@
-// Which registers hold nothing that anybody reads any more.
+// Finds the registers whose values are not read any more.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,21 @@
 
 namespace gpuemu::emulator {
 
-/// Steps [begin, end) of Code::ins.
+/// Steps [begin, end) of Code::steps.
 struct StepRange {
   uint32_t begin = 0, end = 0;
 };
 
 /// Built once per function. A register counts as mentioned by every step of a PTX instruction that
 /// names it, which may be more than those that access it.
-class Lifetimes {
+class Liveness {
  public:
-  explicit Lifetimes(const Code& code);
+  explicit Liveness(const Code& code);
 
-  /// Whether the register at this offset of the frame begins and ends inside of `stretch` and no
-  /// step after `step` mentions it. Of what is no register of the function it is not known: false.
-  bool is_dead_after(uint32_t offset, uint32_t step, StepRange stretch) const;
+  /// Whether the register at this offset of the frame is written first and used last inside of
+  /// `straight_line`, and no step after `step` mentions it. False for anything but a register of
+  /// the function.
+  bool is_dead_after(uint32_t offset, uint32_t step, StepRange straight_line) const;
   /// The first step from `step` on that mentions it; kNone if there is none.
   uint32_t next_mention(uint32_t offset, uint32_t step) const;
 

@@ -1,23 +1,24 @@
-#include "runtime/emulator/decode/survey.h"
+#include "runtime/emulator/decode/supported_forms.h"
 
 #include "runtime/emulator/decode/decode.h"
 #include "runtime/emulator/steps/steps.h"
 
 namespace gpuemu::emulator {
 
-std::vector<SurveyedFunction> survey(const ptx::Module& module) {
+std::vector<FunctionSupport> supported_forms(const ptx::Module& module) {
   Program program;
   program.module = module;
   list_functions(program);
   decode(program);
-  std::vector<SurveyedFunction> all;
+  std::vector<FunctionSupport> all;
   for (const Code& code : program.functions) {
     const auto index = static_cast<size_t>(code.source - program.module.functions.data());
-    SurveyedFunction& made = all.emplace_back();
+    FunctionSupport& made = all.emplace_back();
     made.function = &module.functions[index];
     made.executed.assign(made.function->body.size(), true);
-    for (const Ins& ins : code.ins)
+    for (const Step& ins : code.steps) {
       if (ins.run == steps::unsupported) made.executed[ins.origin] = false;
+    }
   }
   return all;
 }

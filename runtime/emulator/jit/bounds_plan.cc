@@ -1,4 +1,4 @@
-#include "runtime/emulator/jit/looks.h"
+#include "runtime/emulator/jit/bounds_plan.h"
 
 #include <algorithm>
 
@@ -7,14 +7,14 @@
 namespace gpuemu::emulator {
 namespace {
 using Xbyak::Zmm;
-using Looked = Emitter::Looked;
+using CheckedBounds = Emitter::CheckedBounds;
 
-constexpr uint8_t kGreater = 6, kNotEqual = 4;  ///< Of vpcmpd and its like.
-constexpr uint8_t kFirstOrDifferent = 0xf6;     ///< Of vpternlogd: a | (b ^ c).
+constexpr uint8_t kGreater = 6, kNotEqual = 4;  ///< Predicates of vpcmpd and its like.
+constexpr uint8_t kFirstOrDifferent = 0xf6;     ///< Truth table for vpternlogd: a | (b ^ c).
 constexpr uint32_t kWords = 16;
 /// Displacements that instructions can have, with room for what is added.
 constexpr int64_t kReach = int64_t{1} << 30;
-/// Offsets that share a look, at most so far apart.
+/// The largest distance of offsets that share a check.
 constexpr int64_t kSpanMax = int64_t{1} << 28;
 
 std::array<uint32_t, kWords> counted(uint32_t step) {
@@ -22,58 +22,62 @@ std::array<uint32_t, kWords> counted(uint32_t step) {
   for (uint32_t i = 0; i < kWords; ++i) words[i] = i * step;
   return words;
 }
-/// The same as 64-bit values from `first` on.
+/// Returns first, first + step ... as 64-bit values.
 std::array<uint32_t, kWords> counted64(uint32_t first, uint32_t step) {
   std::array<uint32_t, kWords> words{};
   for (uint32_t i = 0; i < kWords; i += 2) words[i] = (first + i / 2) * step;
   return words;
 }
 
-bool writes(const Code& code, const Ins& ins, uint32_t offset) {
+bool writes(const Code& code, const Step& ins, uint32_t offset) {
   if (ins.dst == offset) return true;
-  for (uint32_t i = 0; i < ins.count && ins.list + i < code.lists.size(); ++i)
+  for (uint32_t i = 0; i < ins.count && ins.list + i < code.lists.size(); ++i) {
     if (code.lists[ins.list + i] == offset) return true;
+  }
   return false;
 }
 
 class Looks {
  public:
-  Looks(Emitter& e, const Ins& ins, const Access& access)
+  Looks(Emitter& e, const Step& ins, const Access& access)
       : e_(e), ins_(ins), access_(access), bytes_(access.element * ins.count) {}
 
-  /// The look that covers this step, made before or now; nullptr: there is no more room.
-  const Looked* find(const Vectors& base) {
-    for (const Looked& each : e_.looked)
+  /// The check that covers this step, emitted before or now; nullptr: no more room.
+  const CheckedBounds* find(const Vectors& base) {
+    for (const CheckedBounds& each : e_.bounds) {
       if (each.base == ins_.src[0] && each.bytes == bytes_ && each.is_store == access_.is_store &&
           each.is_shared == access_.is_shared && e_.step() <= each.until && ins_.imm >= each.low &&
-          ins_.imm <= each.high && (ins_.imm - each.low) % bytes_ == 0)
+          ins_.imm <= each.high && (ins_.imm - each.low) % bytes_ == 0) {
         return &each;
-    const auto at = static_cast<uint32_t>(e_.looked.size()) * kLookBytes;
-    if (at + kLookBytes > Emitter::kLooksBytes) return nullptr;
-    Looked made{.base = ins_.src[0],
-                .bytes = bytes_,
-                .is_store = access_.is_store,
-                .is_shared = access_.is_shared,
-                .until = e_.step(),
-                .low = ins_.imm,
-                .high = ins_.imm,
-                .at = at};
+      }
+    }
+    const auto at = static_cast<uint32_t>(e_.bounds.size()) * kCheckedBoundsBytes;
+    if (at + kCheckedBoundsBytes > Emitter::kLooksBytes) return nullptr;
+    CheckedBounds made{.base = ins_.src[0],
+                       .bytes = bytes_,
+                       .is_store = access_.is_store,
+                       .is_shared = access_.is_shared,
+                       .until = e_.step(),
+                       .low = ins_.imm,
+                       .high = ins_.imm,
+                       .at = at};
     gather_others(made);
     out_ = &e_.leave_here();
-    if (access_.is_shared)
+    if (access_.is_shared) {
       look_at_shared(made, base);
-    else
+    } else {
       look_at_global(made, base);
-    e_.looked.push_back(made);
-    return &e_.looked.back();
+    }
+    e_.bounds.push_back(made);
+    return &e_.bounds.back();
   }
 
  private:
-  /// Further accesses of the stretch by the same register, before anything writes it.
-  void gather_others(Looked& made) {
+  /// Further accesses of the straight-line run by the same register, before anything writes it.
+  void gather_others(CheckedBounds& made) {
     const Code& code = e_.code();
-    for (uint32_t step = e_.step(); step < e_.stretch().end; ++step) {
-      const Ins& other = code.ins[step];
+    for (uint32_t step = e_.step(); step < e_.straight_line().end; ++step) {
+      const Step& other = code.steps[step];
       if (other.run == ins_.run && other.src[0] == ins_.src[0] && other.count == ins_.count &&
           other.wide == ins_.wide && std::abs(other.imm - ins_.imm) < kSpanMax &&
           (other.imm - ins_.imm) % bytes_ == 0) {
@@ -85,7 +89,7 @@ class Looks {
     }
   }
 
-  uint32_t span(const Looked& made) const {
+  uint32_t span(const CheckedBounds& made) const {
     return static_cast<uint32_t>(made.high - made.low) + bytes_;
   }
   using Label = Xbyak::Label;
@@ -97,7 +101,7 @@ class Looks {
   // A row's last lane follows from its first, so that bounds and alignment are those of one number.
   // Rows go straight on; what else there is stands aside.
 
-  void look_at_shared(const Looked& made, const Vectors& base) {
+  void look_at_shared(const CheckedBounds& made, const Vectors& base) {
     const std::array halves{e_.scratch(2), e_.scratch(3)};
     for (uint32_t i = 0; i < 2; ++i) {
       e_.vpbroadcastd(halves[i], lowest_of(base.at[i]));
@@ -113,7 +117,8 @@ class Looks {
     e_.L(*aside.back);
     e_.aside([self = *this, made, base, aside] { self.look_at_other_shared(made, base, aside); });
   }
-  void look_at_other_shared(const Looked& made, const Vectors& base, const Aside& aside) const {
+  void look_at_other_shared(const CheckedBounds& made, const Vectors& base,
+                            const Aside& aside) const {
     Label anywhere;
     e_.L(*aside.here);
     e_.vptestmd(e_.k7, e_.scratch(2), e_.scratch(2));
@@ -143,7 +148,7 @@ class Looks {
     e_.jmp(*aside.back, kNear);
   }
   /// Looks at the first of so many lanes in a row of each half, and leaves its host address.
-  void place_halves(const Looked& made, const Vectors& base, uint32_t lanes) const {
+  void place_halves(const CheckedBounds& made, const Vectors& base, uint32_t lanes) const {
     e_.mov(e_.ecx, e_.shared_bytes.cvt32());
     e_.sub(e_.ecx, span(made) + (lanes - 1) * bytes_);
     e_.jb(*out_, kNear);
@@ -161,7 +166,7 @@ class Looks {
     }
   }
 
-  void look_at_global(const Looked& made, const Vectors& base) {
+  void look_at_global(const CheckedBounds& made, const Vectors& base) {
     find_allocation(made);
     const Zmm first = e_.scratch(0), apart = e_.scratch(1), here = e_.scratch(2);
     e_.vpbroadcastq(first, lowest_of(base.at[0]));
@@ -169,10 +174,11 @@ class Looks {
       const Zmm& from_row = i == 0 ? apart : here;
       e_.vpsubq(from_row, base.at[i], first);
       const auto row = e_.constant(counted64(i * kLanes / base.count, bytes_));
-      if (i == 0)
+      if (i == 0) {
         e_.vpxorq(apart, apart, row);
-      else
+      } else {
         e_.vpternlogq(apart, here, row, kFirstOrDifferent);
+      }
     }
     Aside aside;
     e_.vptestmq(e_.k7, apart, apart);
@@ -183,7 +189,8 @@ class Looks {
     e_.L(*aside.back);
     e_.aside([self = *this, made, base, aside] { self.look_at_other_global(made, base, aside); });
   }
-  void look_at_other_global(const Looked& made, const Vectors& base, const Aside& aside) const {
+  void look_at_other_global(const CheckedBounds& made, const Vectors& base,
+                            const Aside& aside) const {
     Label anywhere;
     const Zmm first = e_.scratch(0), apart = e_.scratch(1), here = e_.scratch(2),
               limit = e_.scratch(3);
@@ -221,7 +228,7 @@ class Looks {
     e_.jmp(*aside.back, kNear);
   }
   /// Two rows, one of each half of the warp, as blocks of 16 x 16 threads have them.
-  void look_at_halves(const Looked& made, const Vectors& base, const Aside& aside) const {
+  void look_at_halves(const CheckedBounds& made, const Vectors& base, const Aside& aside) const {
     Label others;
     const Zmm first = e_.scratch(0), apart = e_.scratch(1), here = e_.scratch(2),
               second = e_.scratch(3);
@@ -242,7 +249,7 @@ class Looks {
     e_.L(others);
   }
   /// In rax the allocation that the instruction met last, in rdx its bytes.
-  void find_allocation(const Looked& made) {
+  void find_allocation(const CheckedBounds& made) {
     e_.mov(e_.rax, e_.ptr[e_.cache + static_cast<int>(ins_.cache * sizeof(Allocation*))]);
     e_.test(e_.rax, e_.rax);
     e_.jz(*out_, kNear);
@@ -259,12 +266,12 @@ class Looks {
     e_.mov(e_.rdx, e_.ptr[e_.rax + static_cast<int>(offsetof(AllocationBounds, bytes))]);
   }
   /// Looks at the first of so many lanes in a row, and leaves its address.
-  void place_first(const Looked& made, const Vectors& base, uint32_t lanes) const {
+  void place_first(const CheckedBounds& made, const Vectors& base, uint32_t lanes) const {
     e_.sub(e_.rdx, span(made) + (lanes - 1) * bytes_);
     e_.jb(*out_, kNear);
     place(made, base.at[0], kFirstAt);
   }
-  void place(const Looked& made, const Zmm& lanes, uint32_t slot) const {
+  void place(const CheckedBounds& made, const Zmm& lanes, uint32_t slot) const {
     e_.vmovq(e_.rcx, lowest_of(lanes));
     e_.mov(on_stack(e_, made, slot), e_.rcx);
     if (made.low != 0) e_.add(e_.rcx, static_cast<int>(made.low));
@@ -286,7 +293,7 @@ class Looks {
   static constexpr int kBase = offsetof(AllocationBounds, base);
 
   Emitter& e_;
-  const Ins& ins_;
+  const Step& ins_;
   const Access access_;
   const uint32_t bytes_;
   Xbyak::Label* out_ = nullptr;
@@ -294,19 +301,19 @@ class Looks {
 
 constexpr uint32_t kHalfLanes = kLanes / 2, kMarks = 0x01010101;
 
-Xbyak::Address of_half(Emitter& e, const Looked& looked, uint32_t half) {
-  return on_stack(e, looked, half == 0 ? kFirstAt : kSecondAt);
+Xbyak::Address of_half(Emitter& e, const CheckedBounds& bounds, uint32_t half) {
+  return on_stack(e, bounds, half == 0 ? kFirstAt : kSecondAt);
 }
 }  // namespace
 
-void check_row(Emitter& e, const Access& access, const Looked& looked, int offset,
+void check_row(Emitter& e, const Access& access, const CheckedBounds& bounds, int offset,
                Xbyak::Label& out) {
   if (!access.is_shared || access.is_store || !access.init) return;
-  const uint32_t bytes = looked.bytes * kHalfLanes;
+  const uint32_t bytes = bounds.bytes * kHalfLanes;
   const Zmm seen = e.scratch(0);
   e.mov(e.rcx, e.ptr[e.rsp + Emitter::kDefinedAt]);
   for (uint32_t at = 0; at < 2 * bytes; at += kVectorBytes) {
-    if (at % bytes == 0) e.mov(e.rax, of_half(e, looked, at / bytes));
+    if (at % bytes == 0) e.mov(e.rax, of_half(e, bounds, at / bytes));
     const int from = offset + static_cast<int>(at % bytes);
     e.vmovdqu64(seen, e.ptr[e.rax + e.rcx + from]);
     e.vptestnmb(e.k7, seen, seen);
@@ -315,42 +322,44 @@ void check_row(Emitter& e, const Access& access, const Looked& looked, int offse
   }
 }
 
-void check_same(Emitter& e, const Access& access, const Looked& looked, int offset,
+void check_same(Emitter& e, const Access& access, const CheckedBounds& bounds, int offset,
                 Xbyak::Label& out) {
   if (!access.is_shared || !access.init) return;
   e.mov(e.rcx, e.ptr[e.rsp + Emitter::kDefinedAt]);
   for (uint32_t half = 0; half < 2; ++half) {
-    e.mov(e.rax, of_half(e, looked, half));
-    for (uint32_t at = 0; at < looked.bytes; at += sizeof(uint32_t)) {
+    e.mov(e.rax, of_half(e, bounds, half));
+    for (uint32_t at = 0; at < bounds.bytes; at += sizeof(uint32_t)) {
       e.cmp(e.dword[e.rax + e.rcx + offset + static_cast<int>(at)], kMarks);
       e.jnz(out, Xbyak::CodeGenerator::T_NEAR);
     }
   }
 }
 
-void mark_row(Emitter& e, const Access& access, const Looked& looked, int offset) {
+void mark_row(Emitter& e, const Access& access, const CheckedBounds& bounds, int offset) {
   if (!access.init) return;
-  const uint32_t bytes = looked.bytes * kHalfLanes;
+  const uint32_t bytes = bounds.bytes * kHalfLanes;
   const Zmm marks = e.scratch(0);
   e.vpbroadcastd(marks, e.single(kMarks));
-  if (access.is_shared)
+  if (access.is_shared) {
     e.mov(e.rcx, e.ptr[e.rsp + Emitter::kDefinedAt]);
-  else
-    e.mov(e.rcx, on_stack(e, looked, kSecondAt));
+  } else {
+    e.mov(e.rcx, on_stack(e, bounds, kSecondAt));
+  }
   for (uint32_t at = 0; at < 2 * bytes; at += kVectorBytes) {
     const bool second = access.is_shared && at >= bytes;
-    if (at == 0 || (second && at == bytes)) e.mov(e.rax, of_half(e, looked, second ? 1 : 0));
+    if (at == 0 || (second && at == bytes)) e.mov(e.rax, of_half(e, bounds, second ? 1 : 0));
     e.vmovdqu64(e.ptr[e.rax + e.rcx + offset + static_cast<int>(second ? at - bytes : at)], marks);
   }
 }
 
-bool is_usual(const Ins& ins, const Access& access) {
+bool is_usual(const Step& ins, const Access& access) {
   // Who orders accesses has a history of its own.
   const bool has_history = access.race && (ins.flags & kOrdered) != 0;
   return !has_history && (ins.wide == 0) == access.is_shared && std::abs(ins.imm) < kReach;
 }
 
-const Looked* look(Emitter& e, const Ins& ins, const Access& access, const Vectors& base) {
+const CheckedBounds* check_bounds(Emitter& e, const Step& ins, const Access& access,
+                                  const Vectors& base) {
   return Looks(e, ins, access).find(base);
 }
 

@@ -1,0 +1,101 @@
+// The state that all blocks of one launch share.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "runtime/device/device.h"
+#include "runtime/emulator/code/step.h"
+#include "runtime/emulator/machine/launch_report.h"
+
+namespace gpuemu::emulator {
+
+struct Program;
+class GlobalRaces;
+class Memory;
+class StepObserver;
+class Textures;
+
+/// The checks that a launch asked for.
+struct Checks {
+  bool init = false, race = false, sync = false, division = false, nonfinite = false;
+  bool global_race = false;
+  bool writes = false;   ///< Report bytes that two stores write.
+  bool defines = false;  ///< Stores mark the bytes they write: needed by `init` and `writes`.
+};
+
+/// Shared memory that the system reserves in every block from sm_80 on. Groups of several warps
+/// keep their barriers in its second half, which starts as zeros
+/// (cooperative_groups/details/memory.h of CUDA).
+inline constexpr uint32_t kReservedSharedBytes = 1024, kReservedSharedAlign = 16;
+
+/// The granularity in bytes at which a block is given shared memory (measured on sm_90).
+inline constexpr uint32_t kSharedGranule = 128;
+
+/// What a launch runs, with which arguments and checks.
+struct LaunchInputs {
+  const Program* program = nullptr;
+  const Code* entry = nullptr;
+  const LaunchConfig* config = nullptr;
+  std::vector<std::byte> params;      ///< The parameter buffer of the entry.
+  std::vector<uint8_t> params_given;  ///< 1 for each byte of `params` that an argument covers.
+  Dim3 cluster;                       ///< Blocks per cluster.
+  /// Device address of the grid barrier's workspace; 0 if the program has no grid barrier.
+  uint64_t workspace = 0;
+  uint32_t own_shared_bytes = 0;  ///< Static and dynamic shared memory of a block.
+  uint32_t shared_bytes = 0;  ///< own_shared_bytes and the reserved part, if the program has it.
+  int sm = 80;                ///< Compute capability: 80 for 8.0.
+  Checks checks;
+  Accesses accesses = 0;  ///< The same checks as compiled code distinguishes them.
+};
+
+/// When a launch has to end.
+struct LaunchClock {
+  std::chrono::steady_clock::time_point began;
+  std::atomic<std::chrono::steady_clock::time_point> deadline;
+  std::atomic<bool> cut_short = false;  ///< end_soon() moved the deadline forward.
+  std::atomic<bool> stop = false;       ///< All blocks stop at the next time slice.
+  /// Added to each block's own clock, in its units, when all blocks only wait for time to pass.
+  std::atomic<uint64_t> ahead = 0;
+};
+
+/// How far a launch has come. Cache lines of its own: every block writes it, while every step reads
+/// the other parts of a launch.
+struct LaunchProgress {
+  alignas(64) std::atomic<uint64_t> next_block = 0;
+  std::atomic<uint64_t> executed = 0;  ///< Thread instructions of the blocks that have ended.
+  /// Counts the bytes held by call frames. Shared, because a frame can outlive its launch.
+  alignas(64) std::shared_ptr<std::atomic<uint64_t>> call_bytes =
+      std::make_shared<std::atomic<uint64_t>>(0);
+  uint64_t call_bytes_max = ~uint64_t{0};
+};
+
+struct Launch {
+  const LaunchInputs inputs;
+  LaunchClock clock;
+  LaunchProgress progress;
+  LaunchReportBuilder report;
+  Memory* memory = nullptr;
+  const Textures* textures = nullptr;
+  GlobalRaces* races = nullptr;      ///< Null unless races of global memory are checked.
+  StepObserver* observer = nullptr;  ///< Called before each step; null if nothing observes it.
+  /// Held during a 16-byte atomic: hosts have no such instruction that can be relied on.
+  std::mutex wide_atomics;
+
+  Launch(LaunchInputs of, std::shared_ptr<Counters> counters)
+      : inputs(std::move(of)), report(std::move(counters)) {}
+};
+
+/// Offset in a block's shared memory at which the reserved part begins.
+inline uint32_t reserved_shared_offset(const LaunchInputs& inputs) {
+  return (inputs.own_shared_bytes + kReservedSharedAlign - 1) / kReservedSharedAlign *
+         kReservedSharedAlign;
+}
+
+}  // namespace gpuemu::emulator

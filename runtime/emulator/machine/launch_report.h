@@ -1,0 +1,64 @@
+// What a launch has found, printed and counted so far.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "runtime/device/device.h"
+
+namespace gpuemu::emulator {
+
+struct Counters;
+
+/// Collects the findings, the printed lines and the profile of a launch. Thread-safe: the host
+/// threads that run blocks add to it side by side.
+class LaunchReportBuilder {
+ public:
+  /// `counters` have the sizes that the program needs; null unless the launch is profiled.
+  explicit LaunchReportBuilder(std::shared_ptr<Counters> counters);
+  LaunchReportBuilder() : LaunchReportBuilder(nullptr) {}
+
+  /// Adds one finding. If an earlier one has the same kind, tensor and pair of instructions, only
+  /// that one's count grows. Otherwise `complete` fills in the message and the place, which costs
+  /// time. Returns whether the list is full, so that the launch should stop.
+  bool add(DeviceFinding finding, const std::function<void(DeviceFinding&)>& complete);
+  size_t finding_count() const;
+  DeviceFinding finding(size_t index) const;
+
+  /// Notes that a NaN (bit 1) or an infinity (bit 2) was made. Returns true for the first of each.
+  bool note_nonfinite(uint32_t bit) { return (nonfinite_.fetch_or(bit) & bit) == 0; }
+
+  /// Appends what printf wrote, up to the limits on printed lines and bytes.
+  void print(const std::string& text);
+  /// Whether print() would drop any further text.
+  bool is_print_full() const;
+
+  /// Zeroed counters for one block; null unless the launch is profiled.
+  std::shared_ptr<Counters> new_block_counters() const;
+  void add_counts(const Counters& block);
+
+  /// Moves the findings and the printed lines out. Call it when no block runs any more.
+  std::vector<DeviceFinding> take_findings();
+  std::vector<std::string> take_printed();
+  /// The summed counters; null unless the launch is profiled. Read it when no block runs any more.
+  Counters* counters() { return counters_.get(); }
+
+ private:
+  bool print_full() const;
+
+  std::atomic<uint32_t> nonfinite_ = 0;
+  mutable std::mutex mutex_;  ///< Guards all members below.
+  std::vector<DeviceFinding> findings_;
+  std::shared_ptr<Counters> counters_;
+  std::vector<std::string> printed_;
+  std::string printed_tail_;  ///< Text after the last line end.
+  size_t printed_bytes_ = 0;
+};
+
+}  // namespace gpuemu::emulator
