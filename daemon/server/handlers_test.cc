@@ -295,7 +295,7 @@ TEST_F(Handlers, FailuresAreDeletedBySeedByOpOrAll) {
 TEST_F(Handlers, ACiRunWhoseStoredFailuresCannotBeReadIsNoSuccess) {
   store_.failures_damaged = true;
   RunCiRequest request;
-  request.profile = "default";
+  request.profile = CiProfile::Default;
   const CiRunSummary summary = get<CiRunCompleteReply>(request).summary;
   ASSERT_EQ(summary.ops.size(), 1u);
   EXPECT_NE(summary.ops[0].error.find("a damaged block"), std::string::npos)
@@ -307,7 +307,7 @@ TEST_F(Handlers, ACiRunSaysHowMuchOfTheCorpusIsUnreadable) {
   const std::byte junk[] = {std::byte{'{'}};
   ASSERT_TRUE(store_.put_corpus("scale", junk));
   RunCiRequest request;
-  request.profile = "default";
+  request.profile = CiProfile::Default;
   const CiRunSummary summary = get<CiRunCompleteReply>(request).summary;
   ASSERT_EQ(summary.ops.size(), 1u);
   EXPECT_EQ(summary.ops[0].error, "");
@@ -321,7 +321,7 @@ TEST_F(Handlers, ACiRunSaysHowMuchOfTheCorpusIsUnreadable) {
 TEST_F(Handlers, ACiRunAgainstABaselineOfWhichHalfCannotBeReadIsRefused) {
   ASSERT_TRUE(store_.put_baseline("main", {}));
   RunCiRequest request;
-  request.profile = "default";
+  request.profile = CiProfile::Default;
   request.baseline = "main";
   get<CiRunCompleteReply>(request);
   store_.artifact_baselines_damaged = true;
