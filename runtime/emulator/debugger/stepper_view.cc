@@ -60,8 +60,9 @@ const Code& Stepper::code_at_entry(const Warp& warp, size_t stack_index) const {
 std::vector<DebugGroup> Stepper::groups_of(Warp& warp) const {
   std::vector<DebugGroup> groups;
   if (warp.control.depth == 0) {
-    if (warp.masks.alive != 0)
+    if (warp.masks.alive != 0) {
       groups.push_back({warp.masks.alive, {index_of(*launch_.inputs.entry), 0}});
+    }
     return groups;
   }
   const auto origin = [](const Code& code, uint32_t pc) {

@@ -308,8 +308,9 @@ void Emitter::call_handler(uint32_t step) {
   vzeroupper();
   mov(rax, reinterpret_cast<uint64_t>(&run_handler));
   Xbyak::CodeGenerator::call(rax);
-  if (step + 1 == straight_line_.end)
+  if (step + 1 == straight_line_.end) {
     return;  // The next piece checks whether the time slice is over.
+  }
   auto exit = std::make_unique<Exit>();
   exit->step = step + 1;
   test(al, al);
