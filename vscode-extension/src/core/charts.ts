@@ -76,13 +76,19 @@ export function heatMap(map: ErrorMap, tile?: Tile): string {
     `viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" ` +
     `data-columns="${map.columns}" data-rows="${map.rows}">` +
     `<g class="cells">${cells.join('')}</g>${grid(map, side, tile)}` +
-    `<text x="${LEFT - 6}" y="${TOP + 10}" text-anchor="end">0</text>` +
-    `<text x="${LEFT - 6}" y="${TOP + side * map.rows}" text-anchor="end">${rows - 1}</text>` +
-    `<text x="${LEFT}" y="${TOP + side * map.rows + 14}">0</text>` +
-    `<text x="${LEFT + side * map.columns}" y="${TOP + side * map.rows + 14}" ` +
-    `text-anchor="end">${columns - 1}</text>` +
+    `${axes(side * map.rows, rows, side * map.columns, columns)}` +
     `<text x="${LEFT}" y="12">${escapeHtml(map.output)}[${map.shape.join(', ')}]: ` +
     `rows down, columns across</text></svg>`;
+}
+
+/** The first and the last index of both axes; the last one where there is room beside the first. */
+function axes(height: number, rows: number, width: number, columns: number): string {
+  const label = (x: number, y: number, anchor: string, value: number): string =>
+    `<text x="${x}" y="${y}" text-anchor="${anchor}">${value}</text>`;
+  return label(LEFT - 6, TOP + 10, 'end', 0) +
+    (rows > 1 && height >= 24 ? label(LEFT - 6, TOP + height, 'end', rows - 1) : '') +
+    label(LEFT, TOP + height + 14, 'start', 0) +
+    (columns > 1 && width >= 60 ? label(LEFT + width, TOP + height + 14, 'end', columns - 1) : '');
 }
 
 /** Rows and columns of the output: all axes but the last are rows. */

@@ -102,6 +102,13 @@ test('cells are shaded by decades, not finite ones fully', () => {
   assert.match(svg, /class="tiles"><line/);
 });
 
+test('indices of axes do not cover each other', () => {
+  const labels = (rows: number, columns: number): number => heatMap({
+    ...MAP, rows, columns, shape: [rows, columns], cells: Array<number>(rows * columns).fill(1),
+  }).match(/<text/g)!.length;
+  assert.deepEqual([labels(8, 8), labels(1, 8), labels(8, 1), labels(1, 1)], [5, 4, 4, 3]);
+});
+
 test('the histogram is in order and has the bound', () => {
   const svg = histogram(MAP);
   assert.ok(svg.indexOf('>0<') < svg.indexOf('>1e-06<') &&
