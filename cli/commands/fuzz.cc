@@ -69,9 +69,9 @@ void print(const std::string& op, const FuzzResultsReply& results, const FuzzOpt
                      left_out(results, options), values_of_first(results));
   out << warnings_text(results.warned, results.total, results.warnings);
   for (const std::string& note : results.notes) out << "       " << one_line(note) << '\n';
-  for (const Proof& proof : results.proofs) {
-    if (results.proofs.size() > 1) out << fmt::format("    {}\n", name_of(proof.dtype));
-    out << proof_line(proof);
+  for (const Evidence& evidence : results.evidence) {
+    if (results.evidence.size() > 1) out << fmt::format("    {}\n", name_of(evidence.dtype));
+    out << evidence_line(evidence);
   }
   if (results.search) out << search_line(*results.search);
   session.out << session.shown(out.str());

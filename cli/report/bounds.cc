@@ -8,12 +8,12 @@
 namespace gpuemu::cli {
 namespace {
 
-std::string place_of(const AccessBounds& access) {
+std::string place_of(const ProvedAccess& access) {
   if (access.file.empty() || access.line == 0) return fmt::format("PTX line {}", access.ptx_line);
   return fmt::format("{}:{}", std::filesystem::path(access.file).filename().string(), access.line);
 }
 
-void print_access(const AccessBounds& access, std::ostream& out) {
+void print_access(const ProvedAccess& access, std::ostream& out) {
   const std::string tensor = access.tensor.empty() ? "" : " '" + one_line(access.tensor) + "'";
   out << fmt::format("    {:<10} {} {}{} at {}", access.proved ? "proved" : "not proved",
                      one_line(access.kind), access.space, tensor, one_line(place_of(access)));
@@ -25,7 +25,7 @@ void print_access(const AccessBounds& access, std::ostream& out) {
 }
 
 void print_launch(const LaunchBounds& launch, bool all, std::ostream& out) {
-  const auto proved = std::ranges::count_if(launch.accesses, &AccessBounds::proved);
+  const auto proved = std::ranges::count_if(launch.accesses, &ProvedAccess::proved);
   const std::string variant = launch.kernel == launch.op_name ? "" : " " + launch.kernel;
   out << fmt::format("{}{} {} {}: ", one_line(launch.op_name), one_line(variant),
                      name_of(launch.dtype), one_line(launch.entry));
@@ -34,7 +34,7 @@ void print_launch(const LaunchBounds& launch, bool all, std::ostream& out) {
     return;
   }
   out << fmt::format("{} of {} accesses proved\n", proved, launch.accesses.size());
-  for (const AccessBounds& access : launch.accesses) {
+  for (const ProvedAccess& access : launch.accesses) {
     if (all || !access.proved) print_access(access, out);
   }
 }

@@ -62,12 +62,12 @@ Table failures_of(const CiRunSummary& summary) {
   return table;
 }
 
-Table proofs_of(const CiRunSummary& summary) {
+Table evidence_of(const CiRunSummary& summary) {
   Table table("Proof", "| op | cases | what those that pass prove |", "| --- | --- | --- |");
   for (const CiOp& op : summary.ops) {
-    if (!op.proof) continue;
+    if (!op.evidence) continue;
     table.row({cell(fmt::format("{} {}", op.op_name, name_of(op.dtype))), number(op.cases),
-               cell(proof_text(*op.proof))});
+               cell(evidence_text(*op.evidence))});
   }
   return table;
 }
@@ -179,7 +179,7 @@ std::string ci_comment(const CiRunSummary& summary, const Config&) {
   reasons_of(summary).append_to(comment);
   violations_of(summary).append_to(comment);
   regressions_of(summary).append_to(comment);
-  proofs_of(summary).append_to(comment);
+  evidence_of(summary).append_to(comment);
   std::string notes;
   for (const std::string& note : summary.notes) notes += "\n- " + cell(note);
   if (!notes.empty() && comment.size() + notes.size() < kCommentMax) comment += notes + "\n";

@@ -140,7 +140,7 @@ ArtifactDiffSummary since_main() {
   return {.baseline_tag = "main", .has_regressions = true, .diffs = {diff}, .missing = {"retired"}};
 }
 
-Proof proof(uint64_t telling) {
+Evidence evidence(uint64_t telling) {
   return {.judged = 64,
           .telling = telling,
           .trivial = {{"zeros", 64 - telling}},
@@ -156,27 +156,28 @@ CiRunSummary a_run() {
   run.timestamp = 1'790'000'000;
   run.duration_ms = 3125;
   run.validation_results = {failed_case()};
-  run.ops = {{.op_name = "gelu",
-              .kernel = "gelu",
-              .cases = 64,
-              .passed = 64,
-              .replayed = 3,
-              .worst_error_use = 0.25,
-              .file = "/p/gpuemu.toml",
-              .line = 3,
-              .proof = proof(60)},
-             {.op_name = "softmax",
-              .kernel = "softmax",
-              .cases = 64,
-              .passed = 63,
-              .failed = 1,
-              .max_diff = 0.5,
-              .worst_error_use = 1e6,
-              .file = "/p/gpuemu.toml",
-              .line = 9},
-             {.op_name = "kept", .cases = 64, .passed = 64, .cached = true, .proof = proof(0)},
-             {.op_name = "client", .skipped_reason = "runs in the client"},
-             {.op_name = "lost", .error = "reference lost.py: no such file", .line = 20}};
+  run.ops = {
+      {.op_name = "gelu",
+       .kernel = "gelu",
+       .cases = 64,
+       .passed = 64,
+       .replayed = 3,
+       .bound_ratio_max = 0.25,
+       .file = "/p/gpuemu.toml",
+       .line = 3,
+       .evidence = evidence(60)},
+      {.op_name = "softmax",
+       .kernel = "softmax",
+       .cases = 64,
+       .passed = 63,
+       .failed = 1,
+       .max_diff = 0.5,
+       .bound_ratio_max = 1e6,
+       .file = "/p/gpuemu.toml",
+       .line = 9},
+      {.op_name = "kept", .cases = 64, .passed = 64, .cached = true, .evidence = evidence(0)},
+      {.op_name = "client", .skipped_reason = "runs in the client"},
+      {.op_name = "lost", .error = "reference lost.py: no such file", .line = 20}};
   LintResult broken;
   broken.kernel_name = "torn";
   broken.passed = false;
@@ -258,9 +259,9 @@ TEST(GoldenReports, OfATestRun) {
   OpTestReport good;
   good.op_name = "gelu";
   good.cases = good.passed = 64;
-  good.worst_error_use = 0.25;
+  good.bound_ratio_max = 0.25;
   good.cases_per_second = 1200;
-  good.proof = proof(60);
+  good.evidence = evidence(60);
   OpTestReport bad;
   bad.op_name = "softmax";
   bad.cases = 64;

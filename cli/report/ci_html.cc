@@ -59,18 +59,18 @@ std::string ops_table(const CiRunSummary& summary) {
         "<tr><td>{}</td><td>{}</td>{}<td class=\"n\">{} / {}</td><td class=\"n\">{:.3g}</td><td "
         "class=\"n\">{:.3g}</td><td class=\"n\">{:.3g}</td><td>{}</td></tr>\n",
         cell(op.op_name), name_of(op.dtype), verdict_cell(op), op.passed, op.cases, op.max_diff,
-        largest_relative(summary, op), op.worst_error_use, cell(why));
+        largest_relative(summary, op), op.bound_ratio_max, cell(why));
   }
   return html + "</table>\n";
 }
 
-std::string proofs_table(const CiRunSummary& summary) {
+std::string evidence_table(const CiRunSummary& summary) {
   std::string rows;
   for (const CiOp& op : summary.ops) {
-    if (!op.proof) continue;
+    if (!op.evidence) continue;
     rows += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n", cell(op.op_name),
-                        name_of(op.dtype), share_bar(op.proof->telling, op.proof->judged),
-                        cell(proof_text(*op.proof)));
+                        name_of(op.dtype), share_bar(op.evidence->telling, op.evidence->judged),
+                        cell(evidence_text(*op.evidence)));
   }
   if (rows.empty()) return "";
   return "<h2>What passing proves</h2><table><tr><th>op</th><th>dtype</th><th>cases that tell</th>"
@@ -199,7 +199,7 @@ std::string ci_html(const CiRunSummary& summary, const Config& config) {
       static_cast<double>(summary.duration_ms) / 1000, cell(origin_of(summary)));
   if (!summary.incomplete.empty())
     html += "<p class=\"bad\">incomplete: " + cell(summary.incomplete) + "</p>\n";
-  html += ops_table(summary) + proofs_table(summary) + failures_table(summary) +
+  html += ops_table(summary) + evidence_table(summary) + failures_table(summary) +
           worst_section(summary) + kernels_table(summary) + trend_section(summary) +
           history_section(summary) + coverage_section(summary);
   for (const std::string& note : summary.notes) {

@@ -61,7 +61,7 @@ std::string op_line(const CiRunSummary& summary, const CiOp& op) {
   }
   // Stored results do not tell how much of the allowed error was used.
   const std::string error =
-      summary.profile == kStored ? "" : ", " + error_use_text(op.worst_error_use);
+      summary.profile == kStored ? "" : ", " + error_use_text(op.bound_ratio_max);
   return fmt::format("[PASS] {} {} {} cases{}{}{}\n", name, name_of(op.dtype), op.cases,
                      op.replayed > 0 ? fmt::format(" ({} stored)", op.replayed) : "",
                      op.cached ? ", unchanged since they passed" : "", error);
@@ -124,10 +124,10 @@ void print_baseline(const CiRunSummary& summary, std::ostream& out, std::ostream
 /// Ops with what they found; in blocks [FAIL] lines go without their first finding.
 void print_ops(const CiRunSummary& summary, const ReportStyle& style, std::ostream& out,
                std::ostream& err) {
-  std::vector<const Proof*> proofs;
+  std::vector<const Evidence*> proofs;
   for (const CiOp& op : summary.ops) {
-    const bool has_proof = op.proof && op.error.empty();
-    if (has_proof) proofs.push_back(&*op.proof);
+    const bool has_evidence = op.evidence && op.error.empty();
+    if (has_evidence) proofs.push_back(&*op.evidence);
     if (style.blocks && op.failed > 0 && op.error.empty()) {
       std::ostringstream unused;
       tell(op_line(summary, op), unused, err);
@@ -136,7 +136,7 @@ void print_ops(const CiRunSummary& summary, const ReportStyle& style, std::ostre
     } else {
       tell(op_line(summary, op), out, err);
     }
-    if (has_proof && !style.compact) out << proof_line(*op.proof);
+    if (has_evidence && !style.compact) out << evidence_line(*op.evidence);
   }
   if (!style.blocks)
     for (const ValidationResult& one : summary.validation_results) print_reasons(one, out);

@@ -135,13 +135,13 @@ Json text_parameter(const std::string& name) {
 
 Json invariant(const InvariantName& row) {
   Json parameters = {{"type", "object"}, {"properties", Json::object()}};
-  for (const std::string& name : words_of(row.numbers))
+  for (const std::string& name : split_words(row.numbers))
     parameters["properties"][name] = number_parameter(name);
-  for (const std::string& name : words_of(row.texts))
+  for (const std::string& name : split_words(row.texts))
     parameters["properties"][name] = text_parameter(name);
   parameters["additionalProperties"] = false;
   Json forms = {type("boolean"), std::move(parameters)};
-  const std::vector<std::string> numbers = words_of(row.numbers);
+  const std::vector<std::string> numbers = split_words(row.numbers);
   if (std::ranges::find(numbers, "value") != numbers.end()) forms.push_back(type("number"));
   return one_or_list({{"anyOf", std::move(forms)}});
 }

@@ -112,31 +112,31 @@ void print_op(const OpTestReport& op, const ReportStyle& style, std::ostream& ou
   }
   if (op.failed == 0) {
     const std::string closeness =
-        op.no_reference ? "no reference" : error_use_text(op.worst_error_use);
+        op.no_reference ? "no reference" : error_use_text(op.bound_ratio_max);
     out << fmt::format("[PASS] {} {} {} cases, {}, {:.0f} cases/s\n", op.op_name, name_of(op.dtype),
                        op.cases, closeness, op.cases_per_second);
     out << warnings_text(op.warned, op.cases, op.warnings);
     if (!style.compact) print_basis(op, out);
-    if (op.proof && !style.compact) out << proof_line(*op.proof);
+    if (op.evidence && !style.compact) out << evidence_line(*op.evidence);
     print_fragile(op, out);
     return;
   }
   print_failed(op, style, out, err);
   out << warnings_text(op.warned, op.cases, op.warnings);
   if (!style.compact) print_basis(op, out);
-  if (op.proof && !style.compact) out << proof_line(*op.proof);
+  if (op.evidence && !style.compact) out << evidence_line(*op.evidence);
   print_fragile(op, out);
 }
 
 }  // namespace
 
-std::string evidence_summary(const std::vector<const Proof*>& proofs) {
+std::string evidence_summary(const std::vector<const Evidence*>& proofs) {
   uint64_t telling = 0, judged = 0;
   size_t without = 0;
-  for (const Proof* proof : proofs) {
-    telling += proof->telling;
-    judged += proof->judged;
-    if (proof->telling == 0) ++without;
+  for (const Evidence* evidence : proofs) {
+    telling += evidence->telling;
+    judged += evidence->judged;
+    if (evidence->telling == 0) ++without;
   }
   if (proofs.empty()) return "";
   std::string text = fmt::format(
@@ -158,42 +158,44 @@ std::string search_line(const SearchReport& search) {
 namespace {
 
 /// Where the limit ends, when that is below the declared sizes.
-std::string sizes_text(const Proof& proof) {
+std::string sizes_text(const Evidence& evidence) {
   std::vector<std::string> parts;
-  for (const auto& [name, size] : proof.up_to)
+  for (const auto& [name, size] : evidence.up_to)
     parts.push_back(fmt::format("{} up to {}", name, size));
   if (!parts.empty()) return fmt::format(" with {}", fmt::join(parts, ", "));
-  for (const auto& [name, size] : proof.largest)
+  for (const auto& [name, size] : evidence.largest)
     parts.push_back(fmt::format("{} = {}", name, size));
   return parts.empty() ? "" : fmt::format(" up to {}", fmt::join(parts, ", "));
 }
 
 }  // namespace
 
-std::string proof_text(const Proof& proof) {
+std::string evidence_text(const Evidence& evidence) {
   std::string text = fmt::format(
       "{} of {} passing cases would have caught a kernel that writes zeros, copies its input or "
       "writes row means",
-      proof.telling, proof.judged);
+      evidence.telling, evidence.judged);
   std::string through;
-  for (const auto& [name, cases] : proof.trivial) {
+  for (const auto& [name, cases] : evidence.trivial) {
     through += fmt::format("{}{} {}", through.empty() ? " (accepted: " : ", ", name, cases);
   }
   if (!through.empty()) text += through + ")";
-  if (proof.exact > 0) text += fmt::format("; {} allow no error", proof.exact);
-  if (proof.telling == 0) {
+  if (evidence.exact > 0) text += fmt::format("; {} allow no error", evidence.exact);
+  if (evidence.telling == 0) {
     text = fmt::format(
         "none: each of the {} passing cases would accept a trivial output too{}; see "
         "docs/guides/evidence.md",
-        proof.judged, through.empty() ? "" : through + ")");
-  } else if (proof.failure_limit && *proof.failure_limit <= kTellingLimitMax) {
+        evidence.judged, through.empty() ? "" : through + ")");
+  } else if (evidence.failure_limit && *evidence.failure_limit <= kTellingLimitMax) {
     text += fmt::format("; 95 % confidence that under {:.3g} % of cases like these{} fail",
-                        100 * *proof.failure_limit, sizes_text(proof));
+                        100 * *evidence.failure_limit, sizes_text(evidence));
   }
   return text;
 }
 
-std::string proof_line(const Proof& proof) { return "    evidence: " + proof_text(proof) + "\n"; }
+std::string evidence_line(const Evidence& evidence) {
+  return "    evidence: " + evidence_text(evidence) + "\n";
+}
 
 std::string describe(const ValidationFailure& failure) {
   std::string text = fmt::format("[{}] {}", name_of(failure.kind), one_line(failure.message));
@@ -237,10 +239,10 @@ namespace {
 
 /// What -v says of each op, in one line for all of them.
 std::string summed_up(const TestReportReply& report) {
-  std::vector<const Proof*> proofs;
+  std::vector<const Evidence*> proofs;
   size_t notes = 0;
   for (const OpTestReport& op : report.ops) {
-    if (op.proof) proofs.push_back(&*op.proof);
+    if (op.evidence) proofs.push_back(&*op.evidence);
     notes += op.notes.size();
   }
   std::string text = evidence_summary(proofs);

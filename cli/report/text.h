@@ -36,11 +36,11 @@ std::string error_use_text(double use);
 
 /// How much the passing cases prove; names no op, and the words with which editors find failures
 /// stand nowhere in it.
-std::string proof_text(const Proof& proof);
+std::string evidence_text(const Evidence& evidence);
 /// The evidence of one op in one indented line.
-std::string proof_line(const Proof& proof);
+std::string evidence_line(const Evidence& evidence);
 /// What the passing cases of all ops prove, in one line; "" without any.
-std::string evidence_summary(const std::vector<const Proof*>& proofs);
+std::string evidence_summary(const std::vector<const Evidence*>& proofs);
 
 /// What a guided run reached, indented, in one line.
 std::string search_line(const SearchReport& search);

@@ -47,31 +47,31 @@ Printed print(const TestReportReply& report) {
 }
 
 TEST(ProofLine, SaysWhatPassingProvesWithoutTheWordsOfFailures) {
-  Proof proof;
-  proof.judged = 64;
-  proof.telling = 60;
-  proof.exact = 5;
-  proof.trivial = {{"row_mean", 4}, {"zeros", 3}};
-  proof.failure_limit = 0.05;
-  EXPECT_EQ(proof_line(proof),
+  Evidence evidence;
+  evidence.judged = 64;
+  evidence.telling = 60;
+  evidence.exact = 5;
+  evidence.trivial = {{"row_mean", 4}, {"zeros", 3}};
+  evidence.failure_limit = 0.05;
+  EXPECT_EQ(evidence_line(evidence),
             "    evidence: 60 of 64 passing cases would have caught a kernel that writes zeros, "
             "copies its "
             "input or writes row means (accepted: row_mean 4, zeros 3); 5 allow no error; 95 % "
             "confidence "
             "that under 5 % of cases like these fail\n");
-  proof.failure_limit = 0.5;
-  EXPECT_TRUE(RE2::PartialMatch(proof_line(proof), "under 50 %"));
-  proof.failure_limit = 0.51;
-  EXPECT_FALSE(RE2::PartialMatch(proof_line(proof), "confidence")) << proof_line(proof);
-  proof.telling = 0;
-  EXPECT_TRUE(RE2::PartialMatch(proof_line(proof), "evidence: none: "));
-  EXPECT_FALSE(RE2::PartialMatch(proof_line(proof), "FAIL|failed|confidence"));
+  evidence.failure_limit = 0.5;
+  EXPECT_TRUE(RE2::PartialMatch(evidence_line(evidence), "under 50 %"));
+  evidence.failure_limit = 0.51;
+  EXPECT_FALSE(RE2::PartialMatch(evidence_line(evidence), "confidence")) << evidence_line(evidence);
+  evidence.telling = 0;
+  EXPECT_TRUE(RE2::PartialMatch(evidence_line(evidence), "evidence: none: "));
+  EXPECT_FALSE(RE2::PartialMatch(evidence_line(evidence), "FAIL|failed|confidence"));
 }
 
 TEST(TestReport, TheProofFollowsTheLineOfItsOp) {
   TestReportReply report;
   report.ops = {op_report("gelu", 0), op_report("relu", 2)};
-  for (OpTestReport& op : report.ops) op.proof = Proof{.judged = 64, .telling = 64};
+  for (OpTestReport& op : report.ops) op.evidence = Evidence{.judged = 64, .telling = 64};
   const Printed printed = print(report);
   EXPECT_TRUE(RE2::PartialMatch(printed.out,
                                 "PASS. gelu .*\n    evidence: .*\n.FAIL. relu .*\n    evidence: "))
@@ -86,7 +86,7 @@ TEST(TestReport, AReasonFollowsTheLineOfItsOp) {
   first.failures.front().diagnosis = Diagnosis{.verdict = ExplainVerdict::Logic,
                                                .note = "logic: another\nformula",
                                                .divergence = {},
-                                               .vote = {}};
+                                               .disagreement = {}};
   const Printed printed = print(report);
   EXPECT_TRUE(RE2::PartialMatch(
       printed.out, "FAIL. relu .*\n    why \\d+ .ToleranceExceeded.: logic: another formula\n"))

@@ -27,7 +27,7 @@ std::vector<std::string> op_names(const Config& config) {
   return names;
 }
 
-const std::string* text_of(const InvariantSpec& spec, const char* name) {
+const std::string* find_text(const InvariantSpec& spec, const char* name) {
   const auto found = spec.strings.find(name);
   return found == spec.strings.end() ? nullptr : &found->second;
 }
@@ -40,7 +40,7 @@ class SpecChecker {
 
   void check_one_of(const char* parameter, const char* what,
                     const std::vector<std::string>& known) {
-    const std::string* name = text_of(spec_, parameter);
+    const std::string* name = find_text(spec_, parameter);
     if (name == nullptr || std::ranges::find(known, *name) != known.end()) return;
     problem(parameter, fmt::format("no {} is called '{}', {}{}", what, *name, known_text(known),
                                    did_you_mean(*name, known)));
@@ -59,7 +59,7 @@ class SpecChecker {
 
   void check_expressions(const std::vector<std::string>& known) {
     for (const char* parameter : {"grid", "block", "shared"}) {
-      const std::string* text = text_of(spec_, parameter);
+      const std::string* text = find_text(spec_, parameter);
       if (text == nullptr) continue;
       const auto expression = Expression::parse(*text);
       if (!expression) continue;  // Reported where it was read.
@@ -111,7 +111,7 @@ void check_determinism(ReadState& state, const OpConfig& op, const InvariantSpec
 /// Copies of the tensors one behind the other are a longer dim only where it is the first axis.
 void check_huge(ReadState& state, const OpConfig& op, const InvariantSpec& spec,
                 const std::string& key) {
-  const std::string* dim = spec.name == "huge" ? text_of(spec, "dim") : nullptr;
+  const std::string* dim = spec.name == "huge" ? find_text(spec, "dim") : nullptr;
   if (dim == nullptr || std::ranges::find(op.dims, *dim, &DimSpec::name) == op.dims.end()) return;
   const auto leads = [&](const TensorSpec& tensor) {
     return !tensor.inout && !tensor.shape.empty() && tensor.shape.front().text() == *dim;
@@ -126,7 +126,7 @@ void check_huge(ReadState& state, const OpConfig& op, const InvariantSpec& spec,
 }
 
 void check_axis(SpecChecker& checker, const OpConfig& op, const InvariantSpec& spec) {
-  const std::string* input = text_of(spec, "input");
+  const std::string* input = find_text(spec, "input");
   if (axis_is_of_input(spec.name)) {
     for (const TensorSpec& tensor : op.inputs) {
       if (input == nullptr ? &tensor == &op.inputs.front() : tensor.name == *input) {

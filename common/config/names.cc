@@ -140,7 +140,7 @@ bool is_architecture(std::string_view name) {
          (rest.empty() || rest == "a" || rest == "f");
 }
 
-std::vector<std::string> words_of(std::string_view separated_by_blanks) {
+std::vector<std::string> split_words(std::string_view separated_by_blanks) {
   std::vector<std::string> words;
   while (!separated_by_blanks.empty()) {
     const size_t end = std::min(separated_by_blanks.find(' '), separated_by_blanks.size());

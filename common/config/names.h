@@ -33,7 +33,7 @@ std::span<const std::string_view> builtin_kernel_names();
 /// "sm_80", "sm_90a": what [runtime].arch, the tables of artifact_checks and requests may name.
 bool is_architecture(std::string_view name);
 
-std::vector<std::string> words_of(std::string_view separated_by_blanks);
+std::vector<std::string> split_words(std::string_view separated_by_blanks);
 std::vector<std::string> texts_of(std::span<const std::string_view> names);
 
 }  // namespace gpuemu

@@ -24,12 +24,12 @@ const InvariantName* find_invariant(const std::string& name) {
 }
 
 bool has_word(std::string_view words, const std::string& word) {
-  return std::ranges::count(words_of(words), word) > 0;
+  return std::ranges::count(split_words(words), word) > 0;
 }
 
 std::string parameters_text(const InvariantName& row) {
-  std::vector<std::string> words = words_of(row.numbers);
-  std::ranges::copy(words_of(row.texts), std::back_inserter(words));
+  std::vector<std::string> words = split_words(row.numbers);
+  std::ranges::copy(split_words(row.texts), std::back_inserter(words));
   return words.empty() ? "it has no parameters, write true"
                        : fmt::format("expected {}", fmt::join(words, ", "));
 }
@@ -93,8 +93,8 @@ void read_parameters(const InvariantName& row, const ValueReader& value, Invaria
     } else if (has_word(row.numbers, key)) {
       if (const auto number = number_of(parameter, key)) spec.numbers[key] = *number;
     } else {
-      std::vector<std::string> known = words_of(row.numbers);
-      std::ranges::copy(words_of(row.texts), std::back_inserter(known));
+      std::vector<std::string> known = split_words(row.numbers);
+      std::ranges::copy(split_words(row.texts), std::back_inserter(known));
       parameter.problem(fmt::format("unknown parameter of '{}', {}{}", row.name,
                                     parameters_text(row), did_you_mean(key, known)));
     }
@@ -116,7 +116,7 @@ constexpr Needed kNeeded[] = {
 bool is_complete(const InvariantSpec& spec, const ValueReader& value) {
   for (const Needed& row : kNeeded) {
     if (spec.name != row.relation) continue;
-    const auto given = words_of(row.parameters);
+    const auto given = split_words(row.parameters);
     const bool any = std::ranges::any_of(given, [&](const std::string& name) {
       return spec.strings.contains(name) || spec.numbers.contains(name);
     });

@@ -141,7 +141,7 @@ void read_layouts(TableReader& table, OpConfig& op) {
   if (!value) return;
   op.layouts_given = true;
   for (const ValueReader& item : value->items(true)) {
-    if (const auto layout = item.one_of(table.words_of("layouts"))) {
+    if (const auto layout = item.one_of(table.allowed_words("layouts"))) {
       op.layouts.push_back(*layout);
     }
   }
@@ -221,7 +221,7 @@ void read_error_scale(TableReader& table, OpConfig& op) {
   }
   TableReader rows(*value);
   for (const auto& [output, scale] : rows.all())
-    if (const auto name = scale.one_of(table.words_of("error_scale")))
+    if (const auto name = scale.one_of(table.allowed_words("error_scale")))
       op.error_scales[output] = *name;
 }
 

@@ -258,7 +258,7 @@ const Key& TableReader::row_of(std::string_view key) const {
   return *row;
 }
 
-std::vector<std::string> TableReader::words_of(std::string_view key) const {
+std::vector<std::string> TableReader::allowed_words(std::string_view key) const {
   return texts_of(row_of(key).words());
 }
 
@@ -323,7 +323,7 @@ void TableReader::read(std::string_view key, std::vector<DType>& out) {
 
 void TableReader::read_one_of(std::string_view key, std::string& out) {
   if (auto value = find(key)) {
-    if (auto choice = value->one_of(words_of(key))) out = *choice;
+    if (auto choice = value->one_of(allowed_words(key))) out = *choice;
   }
 }
 

@@ -121,7 +121,7 @@ class TableReader {
   void read_number(std::string_view key, double& out);
   /// What the section says of the key.
   const Key& row_of(std::string_view key) const;
-  std::vector<std::string> words_of(std::string_view key) const;
+  std::vector<std::string> allowed_words(std::string_view key) const;
   /// Warns of each key whose form is Retired, with the row's help. finish() does so too.
   void warn_of_retired();
   /// An entry whose key is a name, which then is known.

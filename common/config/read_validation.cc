@@ -45,7 +45,8 @@ void read_sanitize(TableReader& validation, Config& config) {
   if (!value) return;
   std::vector<std::string> names;
   for (const ValueReader& item : value->items(value->layer().from_text)) {
-    if (const auto check = item.one_of(validation.words_of("sanitize"))) names.push_back(*check);
+    if (const auto check = item.one_of(validation.allowed_words("sanitize")))
+      names.push_back(*check);
   }
   // one_of() has accepted them all.
   config.sanitize = *device_checks_from_names(names);
@@ -76,7 +77,7 @@ void read_strategies(TableReader& validation, Config& config) {
   const auto items = value->items(value->layer().from_text);
   config.strategies.clear();
   for (const ValueReader& item : items) {
-    if (const auto name = item.one_of(validation.words_of("strategies"))) {
+    if (const auto name = item.one_of(validation.allowed_words("strategies"))) {
       config.strategies.push_back(*name);
     }
   }

@@ -23,9 +23,9 @@ std::string list_of(const std::vector<DType>& dtypes) {
   return list_of(names);
 }
 
-std::string text_of(bool value) { return value ? "true" : "false"; }
+std::string to_text(bool value) { return value ? "true" : "false"; }
 
-std::string text_of(const Tolerance& tolerance) {
+std::string to_text(const Tolerance& tolerance) {
   if (tolerance.automatic) return "\"auto\"";
   std::string text = fmt::format("{{ atol = {}, rtol = {}", tolerance.atol, tolerance.rtol);
   if (tolerance.ulp) text += fmt::format(", ulp = {}", *tolerance.ulp);
@@ -67,7 +67,7 @@ class Lister {
   static std::string leaf(const TomlValue& value) {
     if (value.kind == TomlValue::Kind::Integer) return std::to_string(value.integer);
     if (value.kind == TomlValue::Kind::Real) return fmt::format("{}", value.real);
-    if (value.kind == TomlValue::Kind::Boolean) return text_of(value.boolean);
+    if (value.kind == TomlValue::Kind::Boolean) return to_text(value.boolean);
     return quoted(value.text);
   }
 
@@ -115,7 +115,7 @@ void list_limits(const std::string& path, const ArtifactLimits& limits, Lister& 
 }
 
 void list_policies(const Config& config, Lister& out) {
-  out.add("policies.fail_on_regression", text_of(config.fail_on_regression));
+  out.add("policies.fail_on_regression", to_text(config.fail_on_regression));
   out.add("policies.warn_threshold", fmt::format("{}", config.warn_threshold));
   const std::string path = "policies.artifact_checks.";
   list_limits(path, config.limits_for(nullptr, ""), out);
@@ -126,8 +126,8 @@ void list_policies(const Config& config, Lister& out) {
 
 void list_validation(const Config& config, Lister& out) {
   out.add("validation.dtypes", list_of(config.dtypes));
-  out.add("validation.check_nan", text_of(config.check_nan));
-  out.add("validation.check_inf", text_of(config.check_inf));
+  out.add("validation.check_nan", to_text(config.check_nan));
+  out.add("validation.check_inf", to_text(config.check_inf));
   out.add("validation.seed", config.seed ? std::to_string(*config.seed) : "drawn for each run");
   out.add("validation.cases", std::to_string(config.cases));
   out.add(kMaxElements, config.max_elements ? std::to_string(*config.max_elements) : "by backend");
@@ -138,9 +138,9 @@ void list_validation(const Config& config, Lister& out) {
   out.add("validation.reference_memory_limit_mb",
           config.reference_memory_limit_mb == 0 ? "\"auto\""
                                                 : std::to_string(config.reference_memory_limit_mb));
-  out.add("validation.strict", text_of(config.strict));
+  out.add("validation.strict", to_text(config.strict));
   for (const auto& [dtype, tolerance] : config.tolerances) {
-    out.add(fmt::format("validation.tolerances.{}", name_of(dtype)), text_of(tolerance));
+    out.add(fmt::format("validation.tolerances.{}", name_of(dtype)), to_text(tolerance));
   }
 }
 

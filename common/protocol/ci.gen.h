@@ -12,7 +12,7 @@
 
 #include "common/numeric/dtype.h"
 #include "common/protocol/artifacts.gen.h"
-#include "common/protocol/proof.gen.h"
+#include "common/protocol/evidence.gen.h"
 #include "common/protocol/records.gen.h"
 #include "common/tensor/tensor.h"
 
@@ -32,10 +32,10 @@ struct CiOp {
   std::string error;  ///< Why it could not be run; the run is no success then.
   uint64_t duration_ms = 0;
   double max_diff = 0;
-  double worst_error_use = 0;  ///< Largest error over its allowed bound; 1 is the limit.
+  double bound_ratio_max = 0;  ///< Largest error over its allowed bound; 1 is the limit.
   std::string file;  ///< Where it is declared.
   uint32_t line = 0;
-  std::optional<Proof> proof;  ///< When a case passed.
+  std::optional<Evidence> evidence;  ///< When a case passed.
   OpState state = OpState::Ran;
   bool operator==(const CiOp&) const = default;
 };

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "common/protocol/json_codec.h"
-#include "common/protocol/shared_data.h"
+#include "common/protocol/shared_tensor.h"
 
 namespace gpuemu {
 namespace {

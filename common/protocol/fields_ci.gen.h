@@ -6,7 +6,7 @@
 #include "common/protocol/ci.gen.h"
 #include "common/protocol/fields.h"
 #include "common/protocol/fields_artifacts.gen.h"
-#include "common/protocol/fields_proof.gen.h"
+#include "common/protocol/fields_evidence.gen.h"
 #include "common/protocol/fields_records.gen.h"
 
 namespace gpuemu {
@@ -25,10 +25,10 @@ void fields(V& v, R& r) {
   v.extra("error", r.error);
   v.optional("duration_ms", r.duration_ms);
   v.diff("max_diff", r.max_diff);
-  v.diff("worst_error_use", r.worst_error_use);
+  v.diff("worst_error_use", r.bound_ratio_max);
   v.extra("file", r.file);
   v.extra("line", r.line);
-  v.extra("proof", r.proof);
+  v.extra("proof", r.evidence);
   v.extra("state", r.state);
 }
 

@@ -77,7 +77,7 @@ void fields(V& v, R& r) {
   v.extra("left_out", r.left_out);
 }
 
-template <typename V, Is<AccessBounds> R>
+template <typename V, Is<ProvedAccess> R>
 void fields(V& v, R& r) {
   v.required("kind", r.kind);
   v.required("space", r.space);

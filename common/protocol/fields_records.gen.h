@@ -43,15 +43,15 @@ void fields(V& v, R& r) {
   v.required("rounding", r.rounding);
 }
 
-template <typename V, Is<VoteSide> R>
+template <typename V, Is<DisagreementSide> R>
 void fields(V& v, R& r) {
   v.required("name", r.name);
   v.required("value", r.value);
 }
 
-template <typename V, Is<Vote> R>
+template <typename V, Is<Disagreement> R>
 void fields(V& v, R& r) {
-  v.required("alone", r.alone);
+  v.required("alone", r.dissenter);
   v.required("sentence", r.sentence);
   v.required("sides", r.sides);
 }
@@ -61,7 +61,7 @@ void fields(V& v, R& r) {
   v.required("verdict", r.verdict);
   v.required("note", r.note);
   v.extra("divergence", r.divergence);
-  v.extra("vote", r.vote);
+  v.extra("vote", r.disagreement);
 }
 
 template <typename V, Is<ValidationFailure> R>

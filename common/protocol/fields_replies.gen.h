@@ -6,8 +6,8 @@
 #include "common/protocol/fields.h"
 #include "common/protocol/fields_artifacts.gen.h"
 #include "common/protocol/fields_ci.gen.h"
+#include "common/protocol/fields_evidence.gen.h"
 #include "common/protocol/fields_kernel_records.gen.h"
-#include "common/protocol/fields_proof.gen.h"
 #include "common/protocol/fields_records.gen.h"
 #include "common/protocol/replies.gen.h"
 
@@ -101,7 +101,7 @@ void fields(V& v, R& r) {
   v.required("passed", r.passed);
   v.required("failed", r.failed);
   v.required("failures", r.failures);
-  v.extra("proofs", r.proofs);
+  v.extra("proofs", r.evidence);
   v.extra("search", r.search);
   v.extra("error", r.error);
   v.extra("notes", r.notes);
@@ -361,7 +361,7 @@ void fields(V& v, R& r) {
   v.required("other_decisions", r.other_decisions);
   v.extra("first_other_decision", r.first_other_decision);
   v.required("complete", r.complete);
-  v.extra("vote", r.vote);
+  v.extra("vote", r.disagreement);
 }
 
 template <typename V, Is<BoundsReportReply> R>

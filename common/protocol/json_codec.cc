@@ -6,7 +6,7 @@
 #include "common/protocol/json_reader.h"
 #include "common/protocol/json_writer.h"
 #include "common/protocol/names.h"
-#include "common/protocol/shared_data.h"
+#include "common/protocol/shared_tensor.h"
 
 namespace gpuemu {
 namespace {

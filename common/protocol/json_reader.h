@@ -15,7 +15,7 @@
 #include "common/protocol/enums.gen.h"
 #include "common/protocol/fields_replies.gen.h"
 #include "common/protocol/fields_requests.gen.h"
-#include "common/protocol/shared_data.h"
+#include "common/protocol/shared_tensor.h"
 
 namespace gpuemu {
 

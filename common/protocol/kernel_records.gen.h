@@ -129,7 +129,7 @@ struct EntryDifference {
 };
 
 /// One use of memory by one instruction of a kernel, and whether it stays inside for all data.
-struct AccessBounds {
+struct ProvedAccess {
   std::string kind;  ///< "load", "store", "atomic", "copy to", "copy from", "access", "call"
   std::string space;  ///< "global", "shared", "local", "const" or "generic"
   std::string tensor;  ///< Or a variable of the kernel; "" when not known.
@@ -141,7 +141,7 @@ struct AccessBounds {
   std::string reason;  ///< Why not.
   std::string offset;
   std::string extent;  ///< First byte and bytes of the tensor, over dims and threads.
-  bool operator==(const AccessBounds&) const = default;
+  bool operator==(const ProvedAccess&) const = default;
 };
 
 /// A launch of a kernel for one dtype.
@@ -152,7 +152,7 @@ struct LaunchBounds {
   uint32_t launch = 0;  ///< Its place in the kernel's launches, from 1.
   std::string entry;  ///< Its name in the PTX.
   std::string error;  ///< Why it could not be looked at.
-  std::vector<AccessBounds> accesses;
+  std::vector<ProvedAccess> accesses;
   bool operator==(const LaunchBounds&) const = default;
 };
 

@@ -2,8 +2,8 @@
 // Written by tools/make_protocol.py from common/protocol/*.def; edit those and run it again.
 // clang-format off
 #include "common/protocol/artifacts.gen.h"
+#include "common/protocol/evidence.gen.h"
 #include "common/protocol/kernel_records.gen.h"
-#include "common/protocol/proof.gen.h"
 #include "common/protocol/records.gen.h"
 #include "common/protocol/replies.gen.h"
 #include "common/protocol/requests.gen.h"

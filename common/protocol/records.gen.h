@@ -83,19 +83,19 @@ struct ExplainedOutput {
 };
 
 /// What one of those that can know a value says of it.
-struct VoteSide {
+struct DisagreementSide {
   /// "reference", "exact", "emulator", "cuda", "kernel NAME" of another variant.
   std::string name;
   double value = 0;
-  bool operator==(const VoteSide&) const = default;
+  bool operator==(const DisagreementSide&) const = default;
 };
 
-/// Who stands alone about one element.
-struct Vote {
-  std::string alone;  ///< "kernel", "reference", "cuda", "emulator"; "none" where no two agree.
+/// Which of those that know an element's value disagrees with the others.
+struct Disagreement {
+  std::string dissenter;  ///< "kernel", "reference", "cuda", "emulator"; "none" where no two agree.
   std::string sentence;
-  std::vector<VoteSide> sides;
-  bool operator==(const Vote&) const = default;
+  std::vector<DisagreementSide> sides;
+  bool operator==(const Disagreement&) const = default;
 };
 
 /// Why a finding is there, as far as reports look into it; `gpuemu explain` says all of it.
@@ -103,7 +103,7 @@ struct Diagnosis {
   ExplainVerdict verdict = ExplainVerdict::Passes;
   std::string note;  ///< In one line, for people.
   std::optional<ExplainedStep> divergence;
-  std::optional<Vote> vote;
+  std::optional<Disagreement> disagreement;
   bool operator==(const Diagnosis&) const = default;
 };
 

@@ -15,8 +15,8 @@
 #include "common/protocol/artifacts.gen.h"
 #include "common/protocol/case_input.h"
 #include "common/protocol/ci.gen.h"
+#include "common/protocol/evidence.gen.h"
 #include "common/protocol/kernel_records.gen.h"
-#include "common/protocol/proof.gen.h"
 #include "common/protocol/records.gen.h"
 #include "common/tensor/tensor.h"
 
@@ -147,7 +147,7 @@ struct FuzzResultsReply {
   uint64_t passed = 0;
   uint64_t failed = 0;
   std::vector<ValidationResult> failures;
-  std::vector<Proof> proofs;  ///< One per dtype with a passing case.
+  std::vector<Evidence> evidence;  ///< One per dtype with a passing case.
   std::optional<SearchReport> search;  ///< What a guided run reached.
   std::string error;  ///< Why not all cases could be run, "" when they could.
   std::vector<std::string> notes;  ///< What the verdict does not rest on; empty: not sent.
@@ -416,7 +416,7 @@ struct ExplainResultReply {
   uint64_t other_decisions = 0;  ///< Branches that the exact values take otherwise.
   std::optional<ExplainedStep> first_other_decision;
   bool complete = true;  ///< False where the history was too long to keep.
-  std::optional<Vote> vote;
+  std::optional<Disagreement> disagreement;
   bool operator==(const ExplainResultReply&) const = default;
 };
 

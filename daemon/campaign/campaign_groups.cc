@@ -51,10 +51,10 @@ void Campaign::Group::record(Finished finished) {
   ++report.strategies[finished.plan.value_strategy];
   for (const std::string& relation : finished.outcome.relations) ++report.relations[relation];
   for (const CaseNote note : finished.outcome.notes) ++report.relations[std::string(name_of(note))];
-  proof.add(finished.outcome, finished.plan.value_strategy, finished.plan.dims);
+  evidence.add(finished.outcome, finished.plan.value_strategy, finished.plan.dims);
   if (report.kernel.empty()) report.kernel = finished.outcome.kernel;
   report.max_diff = std::max(report.max_diff, result.max_diff);
-  report.worst_error_use = std::max(report.worst_error_use, finished.outcome.bound_ratio_max);
+  report.bound_ratio_max = std::max(report.bound_ratio_max, finished.outcome.bound_ratio_max);
   notes.merge(finished.outcome.remarks);
   if (!result.warnings.empty()) {
     ++report.warned;
@@ -97,7 +97,7 @@ OpTestReport Campaign::Group::finish(EarlyEnd end) {
   for (auto& [iteration, result] : bad) report.failures.push_back(std::move(result));
   for (auto& [iteration, result] : warned) report.warnings.push_back(std::move(result));
   report.notes.insert(report.notes.end(), notes.begin(), notes.end());
-  report.proof = proof.proof(report.dtype, op->dims);
+  report.evidence = evidence.evidence(report.dtype, op->dims);
   if (broken) set_op_state(report, OpState::Broken, why_broken);
   if (left_out > 0) {
     report.notes.push_back(

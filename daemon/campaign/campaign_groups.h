@@ -46,7 +46,7 @@ struct Campaign::Group {
 
   // All below: the keeping thread's while the campaign runs.
   OpTestReport report;
-  EvidenceTally proof;
+  EvidenceTally evidence;
   SilentReference<Finished> unanswered;
   std::map<uint64_t, ValidationResult> bad, warned;  ///< By iteration.
   std::set<std::string> notes;

@@ -27,49 +27,50 @@ void EvidenceTally::add(const CaseReport& outcome, const std::string& value_stra
   const CaseEvidence& evidence = *outcome.extras.evidence;
   for (const auto& [name, size] : dims) reached_[name] = std::max(reached_[name], size);
   if (largest_.empty() || product_of(dims) > product_of(largest_)) largest_ = dims;
-  ++cases_[{value_strategy, evidence.power.passing}];
+  ++cases_[{value_strategy, evidence.trivial_outputs.passing}];
   if (evidence.exact) ++exact_;
-  copies_ = copies_ && evidence.power.first_input_is_answer;
+  copies_ = copies_ && evidence.trivial_outputs.first_input_is_answer;
 }
 
-void EvidenceTally::limit_sizes(const std::vector<DimSpec>& declared, Proof& proof) const {
+void EvidenceTally::limit_sizes(const std::vector<DimSpec>& declared, Evidence& evidence) const {
   bool all_at_once = true;
   for (const DimSpec& dim : declared) {
     const auto reached = reached_.find(dim.name);
     if (reached == reached_.end()) continue;
     const int64_t highest = std::ranges::max(dim.values);
-    if (reached->second < highest) proof.up_to[dim.name] = reached->second;
+    if (reached->second < highest) evidence.up_to[dim.name] = reached->second;
     all_at_once = all_at_once && largest_.at(dim.name) == highest;
   }
-  if (proof.up_to.empty() && !all_at_once) proof.largest = largest_;
+  if (evidence.up_to.empty() && !all_at_once) evidence.largest = largest_;
 }
 
-std::optional<Proof> EvidenceTally::proof(DType dtype, const std::vector<DimSpec>& declared) const {
+std::optional<Evidence> EvidenceTally::evidence(DType dtype,
+                                                const std::vector<DimSpec>& declared) const {
   if (cases_.empty()) return std::nullopt;
-  Proof proof;
-  proof.dtype = dtype;
-  proof.exact = exact_;
+  Evidence evidence;
+  evidence.dtype = dtype;
+  evidence.exact = exact_;
   // What the op computes is its first input: that a copy passes says nothing against the cases.
-  Power copy;
-  if (copies_) copy.set(Trivial::FirstInput);
+  TrivialOutputs copy;
+  if (copies_) copy.set(TrivialOutput::FirstInput);
   for (const auto& [key, count] : cases_) {
-    const Power power{key.second & ~copy.passing, false};
-    proof.judged += count;
-    if (power.passing == 0) {
-      proof.telling += count;
-      proof.strategies[key.first] += count;
+    const TrivialOutputs trivial_outputs{key.second & ~copy.passing, false};
+    evidence.judged += count;
+    if (trivial_outputs.passing == 0) {
+      evidence.telling += count;
+      evidence.strategies[key.first] += count;
     }
     for (size_t i = 0; i < kTrivialCount; ++i) {
-      const auto trivial = static_cast<Trivial>(i);
-      if (power.passes(trivial)) proof.trivial[std::string(name_of(trivial))] += count;
+      const auto trivial = static_cast<TrivialOutput>(i);
+      if (trivial_outputs.passes(trivial)) evidence.trivial[std::string(name_of(trivial))] += count;
     }
   }
   if (failed_ == 0) {
-    const auto telling = static_cast<double>(proof.telling);
-    proof.failure_limit = proof.telling == 0 ? 1 : std::min(1.0, kRuleOfThree / telling);
-    limit_sizes(declared, proof);
+    const auto telling = static_cast<double>(evidence.telling);
+    evidence.failure_limit = evidence.telling == 0 ? 1 : std::min(1.0, kRuleOfThree / telling);
+    limit_sizes(declared, evidence);
   }
-  return proof;
+  return evidence;
 }
 
 }  // namespace gpuemu

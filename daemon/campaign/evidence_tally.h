@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/config/config.h"
-#include "common/protocol/proof.gen.h"
+#include "common/protocol/evidence.gen.h"
 #include "daemon/pipeline/case_run.h"
 
 namespace gpuemu {
@@ -19,12 +19,13 @@ class EvidenceTally {
   void add(const CaseReport& outcome, const std::string& value_strategy, const Dims& dims = {});
   /// Nothing where no passing case was judged. It holds for sizes up to those of its cases:
   /// `declared` tells whether these are all.
-  std::optional<Proof> proof(DType dtype, const std::vector<DimSpec>& declared = {}) const;
+  std::optional<Evidence> evidence(DType dtype, const std::vector<DimSpec>& declared = {}) const;
 
  private:
-  void limit_sizes(const std::vector<DimSpec>& declared, Proof& proof) const;
+  void limit_sizes(const std::vector<DimSpec>& declared, Evidence& evidence) const;
 
-  std::map<std::pair<std::string, uint32_t>, uint64_t> cases_;  ///< By strategy and Power::passing.
+  std::map<std::pair<std::string, uint32_t>, uint64_t>
+      cases_;  ///< By strategy and TrivialOutputs::passing.
   uint64_t exact_ = 0, failed_ = 0;
   Dims reached_;        ///< The largest size of each dim in a judged case.
   Dims largest_;        ///< Dims of the judged case whose dims have the largest product.

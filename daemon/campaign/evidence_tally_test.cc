@@ -10,50 +10,50 @@
 namespace gpuemu {
 namespace {
 
-CaseReport passing(std::initializer_list<Trivial> trivial, bool is_copy = false) {
+CaseReport passing(std::initializer_list<TrivialOutput> trivial, bool is_copy = false) {
   CaseReport outcome;
-  Power& power = outcome.extras.evidence.emplace().power;
-  for (const Trivial one : trivial) power.set(one);
-  power.first_input_is_answer = is_copy;
+  TrivialOutputs& trivial_outputs = outcome.extras.evidence.emplace().trivial_outputs;
+  for (const TrivialOutput one : trivial) trivial_outputs.set(one);
+  trivial_outputs.first_input_is_answer = is_copy;
   return outcome;
 }
 
 TEST(EvidenceTally, CountsCasesThatATrivialOutputPassesAsNothing) {
   EvidenceTally tally;
   for (int i = 0; i < 30; ++i) tally.add(passing({}), "normal");
-  tally.add(passing({Trivial::Zeros, Trivial::RowMean}), "zeros");
-  tally.add(passing({Trivial::Zeros}), "zeros");
-  const auto proof = tally.proof(DType::Float16);
-  ASSERT_TRUE(proof);
-  EXPECT_EQ(proof->dtype, DType::Float16);
-  EXPECT_EQ(proof->judged, 32u);
-  EXPECT_EQ(proof->telling, 30u);
-  EXPECT_EQ(proof->trivial, (std::map<std::string, uint64_t>{{"zeros", 2}, {"row_mean", 1}}));
-  EXPECT_EQ(proof->strategies, (std::map<std::string, uint64_t>{{"normal", 30}}));
-  EXPECT_DOUBLE_EQ(*proof->failure_limit, 0.1);
+  tally.add(passing({TrivialOutput::Zeros, TrivialOutput::RowMean}), "zeros");
+  tally.add(passing({TrivialOutput::Zeros}), "zeros");
+  const auto evidence = tally.evidence(DType::Float16);
+  ASSERT_TRUE(evidence);
+  EXPECT_EQ(evidence->dtype, DType::Float16);
+  EXPECT_EQ(evidence->judged, 32u);
+  EXPECT_EQ(evidence->telling, 30u);
+  EXPECT_EQ(evidence->trivial, (std::map<std::string, uint64_t>{{"zeros", 2}, {"row_mean", 1}}));
+  EXPECT_EQ(evidence->strategies, (std::map<std::string, uint64_t>{{"normal", 30}}));
+  EXPECT_DOUBLE_EQ(*evidence->failure_limit, 0.1);
 }
 
 TEST(EvidenceTally, ACopyIsNoTrivialOutputOfAnOpThatCopies) {
   EvidenceTally copy, relu;
-  for (int i = 0; i < 4; ++i) copy.add(passing({Trivial::FirstInput}, true), "normal");
-  EXPECT_EQ(copy.proof(DType::Float32)->telling, 4u);
-  relu.add(passing({Trivial::FirstInput}, true), "all_pos");
+  for (int i = 0; i < 4; ++i) copy.add(passing({TrivialOutput::FirstInput}, true), "normal");
+  EXPECT_EQ(copy.evidence(DType::Float32)->telling, 4u);
+  relu.add(passing({TrivialOutput::FirstInput}, true), "all_pos");
   relu.add(passing({}), "normal");
-  EXPECT_EQ(relu.proof(DType::Float32)->telling, 1u);
+  EXPECT_EQ(relu.evidence(DType::Float32)->telling, 1u);
 }
 
 TEST(EvidenceTally, NothingIsClaimedBesideAFailureOrWithoutCases) {
   EvidenceTally tally;
-  EXPECT_FALSE(tally.proof(DType::Float32));
+  EXPECT_FALSE(tally.evidence(DType::Float32));
   CaseReport failing;
   failing.result.passed = false;
   tally.add(failing, "normal");
-  EXPECT_FALSE(tally.proof(DType::Float32));
+  EXPECT_FALSE(tally.evidence(DType::Float32));
   tally.add(passing({}), "normal");
-  EXPECT_FALSE(tally.proof(DType::Float32)->failure_limit);
+  EXPECT_FALSE(tally.evidence(DType::Float32)->failure_limit);
   EvidenceTally blind;
-  blind.add(passing({Trivial::Zeros}), "normal");
-  EXPECT_EQ(*blind.proof(DType::Float32)->failure_limit, 1);
+  blind.add(passing({TrivialOutput::Zeros}), "normal");
+  EXPECT_EQ(*blind.evidence(DType::Float32)->failure_limit, 1);
 }
 
 /// A float32 row of whole numbers and its exact sum.

@@ -134,7 +134,7 @@ Status CiTests::run_planned_case(const PlannedCase& planned) {
   unit.report.replayed += planned.is_stored ? 1 : 0;
   ++(outcome->result.passed ? unit.report.passed : unit.report.failed);
   unit.report.max_diff = std::max(unit.report.max_diff, outcome->result.max_diff);
-  unit.report.worst_error_use = std::max(unit.report.worst_error_use, outcome->bound_ratio_max);
+  unit.report.bound_ratio_max = std::max(unit.report.bound_ratio_max, outcome->bound_ratio_max);
   // What is stored already is not stored as another failure.
   const bool is_new_failure = !planned.is_stored && !outcome->result.passed;
   GPUEMU_TRY(machine_.store.put_result(outcome->result, is_new_failure));

@@ -51,7 +51,7 @@ struct CiScriptCases {
   std::vector<DType> dtypes;                                      ///< Empty: the generator's own.
   std::optional<std::chrono::steady_clock::time_point> deadline;  ///< No case begins later.
   /// Each case that counts, with its largest error over its allowed bound.
-  std::function<void(const ValidationResult&, double worst_use)> on_case;
+  std::function<void(const ValidationResult&, double bound_ratio_max)> on_case;
 };
 
 /// Called by several threads.

@@ -137,11 +137,11 @@ void CiTests::run_scripts() {
 void CiTests::run_script_op(CiUnit& unit) {
   CiOp& op = unit.report;
   const auto start = Clock::now();
-  const auto on_case = [&](const ValidationResult& result, double worst_use) {
+  const auto on_case = [&](const ValidationResult& result, double bound_ratio_max) {
     ++op.cases;
     ++(result.passed ? op.passed : op.failed);
     op.max_diff = std::max(op.max_diff, result.max_diff);
-    op.worst_error_use = std::max(op.worst_error_use, worst_use);
+    op.bound_ratio_max = std::max(op.bound_ratio_max, bound_ratio_max);
     const std::lock_guard lock(mutex_);
     list(unit, op.cases, result, false);
   };
@@ -219,7 +219,7 @@ void CiTests::note(const CaseReport& outcome) {
   if (unit != nullptr) ++unit->ran[outcome.kernel];
   if (unit != nullptr) {
     const ReproductionInfo& info = *result.repro_info;
-    unit->proof.add(outcome, info.value_strategy, info.dims);
+    unit->evidence.add(outcome, info.value_strategy, info.dims);
   }
   if (unit != nullptr && !outcome.extras.lines.empty()) {
     found_ += unit->gain.add(outcome.extras.lines);
@@ -258,7 +258,7 @@ void CiTests::merge(const TestReportReply& report) {
     unit->surplus = {};
     op.duration_ms += one.duration_ms;
     op.max_diff = std::max(op.max_diff, one.max_diff);
-    op.worst_error_use = std::max(op.worst_error_use, one.worst_error_use);
+    op.bound_ratio_max = std::max(op.bound_ratio_max, one.bound_ratio_max);
     if (one.state == OpState::Broken) {
       op.error = op_reason(one);
     } else if (op.cases == 0 && deadline_ && is_over()) {
@@ -447,7 +447,7 @@ Status CiTests::run(CiRunSummary& summary) {
   GPUEMU_TRY(grow());
   for (const auto& unit : units_) {
     if (!unit->report.cached)
-      unit->report.proof = unit->proof.proof(unit->report.dtype, unit->op->dims);
+      unit->report.evidence = unit->evidence.evidence(unit->report.dtype, unit->op->dims);
   }
   std::ranges::stable_sort(
       kept_, {}, [](const Kept& one) { return std::pair(one.unit->op_index, one.iteration); });

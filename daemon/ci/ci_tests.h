@@ -33,7 +33,7 @@ struct CiUnit {
   uint64_t next_number = 0;  ///< Of the cases that were generated.
   uint64_t not_run = 0;      ///< Of the profile's cases: the time was over.
   bool regressed = false;    ///< Against the baseline: worse than it was, though it may pass.
-  EvidenceTally proof;
+  EvidenceTally evidence;
   std::map<std::string, uint64_t> chosen;  ///< Generated cases by the variant that they select.
   std::map<std::string, uint64_t> ran;     ///< All cases by variant.
   /// Stored cases that are generated too, by seed, and whether they have run; and how many of

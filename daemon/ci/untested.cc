@@ -7,7 +7,7 @@
 
 #include "common/config/names.h"
 #include "daemon/campaign/unused_variants.h"
-#include "judge/relations/infer.h"
+#include "judge/relations/known_properties.h"
 
 namespace gpuemu {
 namespace {

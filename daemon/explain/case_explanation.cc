@@ -9,7 +9,7 @@
 #include "daemon/pipeline/device_findings.h"
 #include "judge/explain/disagreement.h"
 #include "judge/explain/exact_comparison.h"
-#include "judge/verdict/formats.h"
+#include "judge/verdict/float_format.h"
 
 namespace gpuemu {
 namespace {
@@ -28,7 +28,7 @@ class Explainer {
   Result<ExplainResultReply> explain();
 
  private:
-  Result<CaseReport> shadowed(const ShadowWish& wish);
+  Result<CaseReport> shadowed(const ShadowOptions& wish);
   const ComparedShadow* choose(const CaseReport& outcome) const;
   /// The property to explain where no value is wrong; null: none.
   const ExactProperty* property_of(const CaseReport& outcome) const;
@@ -39,7 +39,7 @@ class Explainer {
   Result<ExplainResultReply> without_element(const CaseReport& outcome);
   void take_element(const WrongElement& element, const std::string& output);
   void take_history(const ExecutionShadow& history);
-  void vote(const ComparedShadow& output, const WrongElement& element);
+  void compare_sides(const ComparedShadow& output, const WrongElement& element);
   std::optional<double> value_on(Campaign& campaign, const std::string& kernel,
                                  const WrongElement& element) const;
   void vote_of_devices();
@@ -52,7 +52,7 @@ class Explainer {
   ExplainResultReply reply_;
 };
 
-Result<CaseReport> Explainer::shadowed(const ShadowWish& wish) {
+Result<CaseReport> Explainer::shadowed(const ShadowOptions& wish) {
   return emulator_->run_one(task_.op, task_.plan, {.extras = Extra::Shadows, .shadow = wish},
                             task_.session);
 }
@@ -126,35 +126,35 @@ std::optional<double> Explainer::value_on(Campaign& campaign, const std::string&
   return gpuemu::element(view_of(output->second), index);
 }
 
-void Explainer::vote(const ComparedShadow& output, const WrongElement& element) {
-  Ballot ballot{.backend = machines_.own_backend,
-                .computed = element.computed,
-                .other_backend = machines_.other_backend,
-                .other = {},
-                .exact = {},
-                .others = {},
-                .reference = element.reference,
-                .tolerance = element.tolerance,
-                .broken_by_reference = output.broken_by_reference,
-                .broken_by_output = output.broken_by_output};
-  if (element.known) ballot.exact = element.exact;
+void Explainer::compare_sides(const ComparedShadow& output, const WrongElement& element) {
+  DisputedElement disputed{.backend = machines_.own_backend,
+                           .computed = element.computed,
+                           .other_backend = machines_.other_backend,
+                           .other = {},
+                           .exact = {},
+                           .others = {},
+                           .reference = element.reference,
+                           .tolerance = element.tolerance,
+                           .broken_by_reference = output.broken_by_reference,
+                           .broken_by_output = output.broken_by_output};
+  if (element.known) disputed.exact = element.exact;
   if (machines_.own_backend != "emulator") {
     const auto own = value_on(machines_.own, reply_.kernel, element);
     if (!own) return;
-    ballot.other = element.computed;
-    ballot.computed = *own;
+    disputed.other = element.computed;
+    disputed.computed = *own;
   } else if (!machines_.other_backend.empty()) {
     const auto other = machines_.other();
-    if (other) ballot.other = value_on(**other, reply_.kernel, element);
+    if (other) disputed.other = value_on(**other, reply_.kernel, element);
   }
   size_t asked = 0;
   for (const std::string& name : task_.op.kernels) {
     if (name == reply_.kernel || asked == kVariantsMax) continue;
     ++asked;
     const auto value = value_on(*emulator_, name, element);
-    if (value) ballot.others.push_back({"kernel " + name, *value});
+    if (value) disputed.others.push_back({"kernel " + name, *value});
   }
-  reply_.vote = cast_vote(ballot);
+  reply_.disagreement = find_dissenter(disputed);
 }
 
 /// The emulator finds nothing wrong: then the device on which the case failed stands alone.
@@ -162,13 +162,14 @@ void Explainer::vote_of_devices() {
   if (machines_.own_backend == "emulator") return;
   const auto own = machines_.own.run_one(task_.op, task_.plan, {}, task_.session);
   if (!own || own->result.passed) return;
-  reply_.vote = Vote{machines_.own_backend,
-                     fmt::format("only {} is wrong: the same kernel passes on the emulator, whose "
-                                 "values match the reference; compare compiler flags and "
-                                 "hardware",
-                                 machines_.own_backend),
-                     {}};
-  reply_.sentences.push_back("Vote: " + reply_.vote->sentence + ".");
+  reply_.disagreement =
+      Disagreement{machines_.own_backend,
+                   fmt::format("only {} is wrong: the same kernel passes on the emulator, whose "
+                               "values match the reference; compare compiler flags and "
+                               "hardware",
+                               machines_.own_backend),
+                   {}};
+  reply_.sentences.push_back("Vote: " + reply_.disagreement->sentence + ".");
 }
 
 /// Why no element can be explained: what went wrong was no value, or nothing went wrong.
@@ -208,11 +209,12 @@ Result<ExplainResultReply> Explainer::explain_element(
         fmt::format("That is: {}", cause->message)};
     return std::move(reply_);
   }
-  // What rounding alone does needs no vote, and a right element has no side against it.
+  // What rounding alone does needs no comparison of the sides, and a right element has no side against it.
   if (at.verdict == ExplainVerdict::Passes || at.verdict == ExplainVerdict::Rounding)
     return std::move(reply_);
-  vote(output, at);
-  if (reply_.vote) reply_.sentences.push_back("Vote: " + reply_.vote->sentence + ".");
+  compare_sides(output, at);
+  if (reply_.disagreement)
+    reply_.sentences.push_back("Vote: " + reply_.disagreement->sentence + ".");
   return std::move(reply_);
 }
 

@@ -10,7 +10,7 @@
 #include "common/base/shell_word.h"
 #include "daemon/pipeline/case_record.h"
 #include "daemon/pipeline/device_findings.h"
-#include "judge/verdict/describe.h"
+#include "judge/verdict/mismatch_text.h"
 
 namespace gpuemu {
 namespace {
@@ -149,7 +149,7 @@ std::optional<Diagnosis> Diagnoser::diagnosis_of(const ExplainTask& task,
   auto explained = explain_case(task, machines_);
   if (!explained)
     return Diagnosis{ExplainVerdict::Skipped, explained.error().message + command, {}, {}};
-  if (explained->output.empty() && !explained->vote) {
+  if (explained->output.empty() && !explained->disagreement) {
     if (is_property(kind)) return std::nullopt;
     const std::string why = explained->verdict == ExplainVerdict::Passes
                                 ? "the case passes when rerun alone: the failure depends on thread "
@@ -160,7 +160,7 @@ std::optional<Diagnosis> Diagnoser::diagnosis_of(const ExplainTask& task,
   }
   return Diagnosis{explained->verdict,
                    note_of(*explained, kind, element_text(*explained, task.plan, failure)),
-                   std::move(explained->divergence), std::move(explained->vote)};
+                   std::move(explained->divergence), std::move(explained->disagreement)};
 }
 
 void Diagnoser::look_at(const OpConfig& op, const CasePlan& plan, const ValidationResult& result,
@@ -222,7 +222,7 @@ void Diagnoser::look_at(ValidationResult& result) {
 
 std::string note_of(const ExplainResultReply& explained, FindingKind kind,
                     const std::string& element) {
-  if (explained.output.empty() && explained.vote) return "devices: " + explained.vote->sentence;
+  if (explained.output.empty() && explained.disagreement) return "devices: " + explained.disagreement->sentence;
   const ExplainVerdict verdict = explained.verdict;
   std::string text = fmt::format("{}: {}", name_of(verdict), element);
   if (is_property(kind)) {
@@ -240,7 +240,7 @@ std::string note_of(const ExplainResultReply& explained, FindingKind kind,
                         explained.tolerance);
   if (verdict == ExplainVerdict::Unknown) text += "formula and arithmetic cannot be told apart";
   text += where_text(explained);
-  if (explained.vote) text += "; vote: " + explained.vote->sentence;
+  if (explained.disagreement) text += "; vote: " + explained.disagreement->sentence;
   return text;
 }
 

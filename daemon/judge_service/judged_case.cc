@@ -9,8 +9,8 @@
 #include "daemon/pipeline/review_findings.h"
 #include "daemon/pipeline/rounding_review.h"
 #include "judge/verdict/conditioning.h"
+#include "judge/verdict/float_format.h"
 #include "judge/verdict/flushed.h"
-#include "judge/verdict/formats.h"
 
 namespace gpuemu {
 namespace {

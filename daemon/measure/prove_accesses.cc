@@ -32,7 +32,7 @@ std::vector<std::map<std::string, int64_t>> combinations_of(const OpConfig& op) 
   std::vector<std::map<std::string, int64_t>> all(1);
   for (const AttrSpec& attr : op.attrs) {
     if (is_float(attr.dtype)) continue;
-    if (all.size() * attr.values.size() > prove::kAttrCombinationsMax) return {{}};
+    if (all.size() * attr.values.size() > inbounds::kAttrCombinationsMax) return {{}};
     std::vector<std::map<std::string, int64_t>> more;
     for (const auto& before : all) {
       for (const double value : attr.values) {
@@ -53,10 +53,10 @@ std::string text_of(const std::map<std::string, int64_t>& attrs) {
   return text;
 }
 
-AccessBounds described(const ptx::Module& module, const ptx::Function& entry,
-                       const prove::Access& access) {
+ProvedAccess described(const ptx::Module& module, const ptx::Function& entry,
+                       const inbounds::Access& access) {
   const ptx::Instruction& instruction = entry.body[access.instruction];
-  AccessBounds bounds;
+  ProvedAccess bounds;
   bounds.kind = access.kind;
   bounds.space = name_of_space(access.space);
   bounds.tensor = access.region;
@@ -76,18 +76,18 @@ AccessBounds described(const ptx::Module& module, const ptx::Function& entry,
 
 /// One launch for all values of the attrs: proved where it is for each of them.
 void prove_launch(const ptx::Module& module, const ptx::Function& entry,
-                  const prove::Setting& setting, size_t launch, LaunchBounds& bounds) {
-  prove::Setting one = setting;
+                  const inbounds::Setting& setting, size_t launch, LaunchBounds& bounds) {
+  inbounds::Setting one = setting;
   bool looked = false;
   for (const auto& attrs : combinations_of(setting.op)) {
     one.attrs = attrs;
-    prove::LaunchSpace space = prove::launch_space(one, setting.kernel.launches[launch]);
+    inbounds::LaunchDomain space = inbounds::launch_domain(one, setting.kernel.launches[launch]);
     if (!space.possible) continue;
-    const auto accesses = prove::prove_accesses(module, entry, std::move(space));
+    const auto accesses = inbounds::prove_accesses(module, entry, std::move(space));
     const bool first = !looked;
     looked = true;
     for (size_t i = 0; i < accesses.size(); ++i) {
-      AccessBounds access = described(module, entry, accesses[i]);
+      ProvedAccess access = described(module, entry, accesses[i]);
       if (!access.proved && !attrs.empty()) access.reason += " (with " + text_of(attrs) + ")";
       if (first) {
         bounds.accesses.push_back(std::move(access));
@@ -100,7 +100,8 @@ void prove_launch(const ptx::Module& module, const ptx::Function& entry,
 }
 
 /// What does not compile is told in the report: the other kernels are looked at all the same.
-void prove_kernel(KernelStore& kernels, const prove::Setting& setting, BoundsReportReply& reply) {
+void prove_kernel(KernelStore& kernels, const inbounds::Setting& setting,
+                  BoundsReportReply& reply) {
   LaunchBounds bounds{
       .op_name = setting.op.name, .kernel = setting.kernel.name, .dtype = setting.dtype};
   const auto prepared = kernels.prepare(setting.kernel, setting.dtype);

@@ -43,7 +43,7 @@ bool same_without_rounding(const CaseRequest& request, const CaseReport& own,
     agreement.policy.tolerance = request.config.tolerance_for(request.op, expected.dtype);
     agreement.policy.widen = kShareOfBound;
     agreement.inputs = &inputs;
-    if (!request.plan.inputs.empty()) agreement.first_input = request.plan.inputs.front().name;
+    if (!request.plan.inputs.empty()) agreement.reference_input = request.plan.inputs.front().name;
     return !find_disagreement(agreement);
   });
 }

@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "common/base/files.h"
-#include "judge/verdict/bound.h"
-#include "judge/verdict/formats.h"
+#include "judge/verdict/error_bound.h"
+#include "judge/verdict/float_format.h"
 
 namespace gpuemu {
 namespace {
@@ -149,7 +149,7 @@ ExportedCaseReply describe_case(const CaseRequest& request, const BuiltPlan& bui
 void add_expectation(const Comparison& comparison, ExportedCaseReply& to) {
   const TensorView& reference = comparison.reference;
   const auto count = static_cast<size_t>(element_count(reference.shape));
-  const Bound bound(comparison);
+  const ErrorBound bound(comparison);
   const auto& ulps = comparison.policy.tolerance.ulp;
   const bool widened =
       ulps && !comparison.policy.tolerance.automatic && is_float(comparison.output.dtype);

@@ -13,8 +13,8 @@
 #include "common/protocol/records.h"
 #include "common/protocol/replies.h"
 #include "judge/explain/exact_comparison.h"
-#include "judge/verdict/envelope.h"
-#include "judge/verdict/power.h"
+#include "judge/verdict/error_range.h"
+#include "judge/verdict/trivial_outputs.h"
 #include "runtime/device/coverage.h"
 #include "runtime/device/shadow.h"
 
@@ -69,7 +69,7 @@ struct CaseTensors {
 };
 
 struct CaseEvidence {
-  Power power;
+  TrivialOutputs trivial_outputs;
   bool exact = false;  ///< All outputs were compared without a tolerance.
 };
 
@@ -91,7 +91,7 @@ struct CaseExtras {
   std::vector<LineProfile> lines;
   std::optional<ErrorMap> error_map;
   std::optional<CaseEvidence> evidence;  ///< Only of a case whose values were compared and passed.
-  ErrorEnvelope error_range;
+  ErrorRange error_range;
   LaunchCoverage coverage;
   std::optional<CaseShadows> shadows;
   std::optional<ExportedCaseReply> exported;  ///< Without inputs and result.

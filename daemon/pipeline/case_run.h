@@ -19,7 +19,7 @@ namespace gpuemu {
 /// How a case runs, and what it gives beside its verdict.
 struct CaseSettings {
   ExtraSet extras = {};
-  ShadowWish shadow = {};                    ///< The element whose history Extra::Shadows has.
+  ShadowOptions shadow = {};                 ///< The element whose history Extra::Shadows has.
   ThreadOrder order = ThreadOrder::InOrder;  ///< The order of the threads in the first run.
 };
 

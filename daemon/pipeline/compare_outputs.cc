@@ -9,9 +9,9 @@
 #include "daemon/pipeline/case_work.h"
 #include "daemon/pipeline/compare_flushed.h"
 #include "daemon/pipeline/review_findings.h"
-#include "judge/relations/infer.h"
-#include "judge/verdict/bound.h"
+#include "judge/relations/known_properties.h"
 #include "judge/verdict/customary.h"
+#include "judge/verdict/error_bound.h"
 #include "judge/verdict/exact_sums.h"
 #include "judge/verdict/flushed.h"
 #include "judge/verdict/invariants.h"
@@ -40,7 +40,7 @@ Result<ValidationPolicy> policy_of(const CaseRequest& request, const Scope& scop
   ValidationPolicy policy;
   policy.accumulate_dtype = request.op.accumulate_dtype;
   policy.error_scale = request.op.error_scale;
-  policy.input_magnitude = magnitude;
+  policy.input_abs_max = magnitude;
   policy.ftz_ok = request.op.subnormal == SubnormalPolicy::FtzOk;
   if (request.op.has_nan_policy) policy.nan_policy = request.op.nan_policy;
   policy.check_nan = request.config.check_nan;
@@ -103,7 +103,8 @@ class OutputComparer {
     comparison.output = GPUEMU_TRY(
         arena_view(arena_, output.dtype, output.shape, planned(output.name).output_offset));
     comparison.inputs = inputs_;
-    if (!request_.plan.inputs.empty()) comparison.first_input = request_.plan.inputs.front().name;
+    if (!request_.plan.inputs.empty())
+      comparison.reference_input = request_.plan.inputs.front().name;
     comparison.policy = policy;
     comparison.has_reference = reply != nullptr;
     if (reply != nullptr) {
@@ -126,7 +127,7 @@ class OutputComparer {
     }
     if (compared.exact) explain_exactness(verdict);
     for (const InvariantSpec& spec : policy.invariants) {
-      if (is_rarely_told(spec.name) && tells_about(comparison, spec)) {
+      if (is_rarely_conclusive(spec.name) && is_conclusive(comparison, spec)) {
         values_.invariants.push_back(spec.name);
       }
     }
@@ -172,7 +173,7 @@ class OutputComparer {
     });
     if (!exceeded || output.shape != reference.shape) return;
     if (!is_float(output.dtype)) return note_off_by_one(comparison);
-    const Bound bound(comparison);
+    const ErrorBound bound(comparison);
     const Customary customary(comparison);
     const bool declared = comparison.policy.error_scale != "auto" || !comparison.scale.empty();
     const auto count = static_cast<size_t>(element_count(output.shape));
@@ -282,8 +283,8 @@ class OutputComparer {
     compared.max_diff = verdict.max_diff;
     // The statistics of a case are those of its worst output, and one that fails is worse.
     const bool worse =
-        fails == statistics_fail_ ? !(verdict.worst_use <= values_.bound_ratio_max) : fails;
-    values_.bound_ratio_max = std::max(values_.bound_ratio_max, verdict.worst_use);
+        fails == statistics_fail_ ? !(verdict.bound_ratio_max <= values_.bound_ratio_max) : fails;
+    values_.bound_ratio_max = std::max(values_.bound_ratio_max, verdict.bound_ratio_max);
     if ((worse || !values_.error_stats) && verdict.stats) {
       values_.error_stats = verdict.stats;
       statistics_fail_ = fails;

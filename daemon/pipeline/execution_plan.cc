@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "common/base/limits.h"
-#include "judge/relations/infer.h"
+#include "judge/relations/known_properties.h"
 
 namespace gpuemu {
 namespace {
@@ -326,7 +326,7 @@ Status change_launches(const InvariantSpec& sizes, const Scope& scope, Execution
   return ok_status();
 }
 
-void plan_shadow(const ShadowWish& wish, BuiltPlan& built) {
+void plan_shadow(const ShadowOptions& wish, BuiltPlan& built) {
   ExecutionPlan& plan = built.plan;
   plan.runs = 1;
   plan.shadow.wanted = true;

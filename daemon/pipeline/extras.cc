@@ -8,10 +8,10 @@
 #include "daemon/pipeline/case_export.h"
 #include "daemon/pipeline/case_work.h"
 #include "daemon/pipeline/compare_outputs.h"
-#include "judge/relations/infer.h"
-#include "judge/verdict/bound.h"
+#include "judge/relations/known_properties.h"
+#include "judge/verdict/error_bound.h"
 #include "judge/verdict/error_map.h"
-#include "judge/verdict/formats.h"
+#include "judge/verdict/float_format.h"
 
 namespace gpuemu {
 namespace {
@@ -64,7 +64,7 @@ bool has_errors(const ComparedOutput& compared) {
 std::optional<double> bound_of_worst(const Comparison& comparison) {
   const TensorView &output = comparison.output, &reference = comparison.reference;
   if (output.shape != reference.shape || !is_float(output.dtype)) return std::nullopt;
-  const Bound bound(comparison);
+  const ErrorBound bound(comparison);
   std::optional<double> found;
   double worst = 0;
   const auto count = static_cast<size_t>(element_count(output.shape));
@@ -110,11 +110,11 @@ Status collect_evidence(CaseWork& work) {
     if (!compared.comparison.has_reference) continue;
     exact = exact && is_exact(compared);
     if (!has_errors(compared) || !compared.passed) continue;
-    const Power power = power_of(compared.comparison);
+    const TrivialOutputs trivial_outputs = find_trivial_outputs(compared.comparison);
     if (evidence) {
-      evidence->power.join(power);
+      evidence->trivial_outputs.join(trivial_outputs);
     } else {
-      evidence.emplace(power);
+      evidence.emplace(trivial_outputs);
     }
   }
   if (evidence) evidence->exact = exact;

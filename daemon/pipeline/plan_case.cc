@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "daemon/pipeline/case_work.h"
-#include "judge/relations/follow_up.h"
+#include "judge/relations/derived_case.h"
 
 namespace gpuemu {
 namespace {

@@ -12,7 +12,7 @@
 #include "daemon/pipeline/review_findings.h"
 #include "daemon/pipeline/sensitivity.h"
 #include "judge/verdict/conditioning.h"
-#include "judge/verdict/formats.h"
+#include "judge/verdict/float_format.h"
 #include "runtime/ptx/parse.h"
 
 namespace gpuemu {

@@ -19,8 +19,8 @@ Shape small_shape(const PlanTensor& tensor) {
   return shape;
 }
 
-HugeWindow window_of(const PlanTensor& tensor, std::span<const std::byte> bytes) {
-  HugeWindow window{make_tensor(tensor.dtype, small_shape(tensor)), {}};
+WideIndexWindow window_of(const PlanTensor& tensor, std::span<const std::byte> bytes) {
+  WideIndexWindow window{make_tensor(tensor.dtype, small_shape(tensor)), {}};
   std::ranges::copy(bytes, window.values.data.begin());
   const size_t size = byte_size(tensor.dtype);
   for (size_t at = 0; at < bytes.size(); at += size) {
@@ -41,15 +41,15 @@ uint64_t threads_of(const PlanLaunch& launch) {
 
 }  // namespace
 
-void repeat_tensors(const FollowUp& follow_up, BuiltPlan& built) {
+void repeat_tensors(const DerivedCase& derived, BuiltPlan& built) {
   ExecutionPlan& plan = built.plan;
   uint64_t next = 0;
   for (PlanTensor& tensor : plan.tensors) {
-    const auto input = follow_up.inputs.find(tensor.name);
+    const auto input = derived.inputs.find(tensor.name);
     const bool output = tensor.role == PlanTensor::Role::Output;
     // An output repeats; an input does where it is larger than what there is of it.
-    if (output || (input != follow_up.inputs.end() && input->second.shape != tensor.shape))
-      tensor.repeats = follow_up.huge->repeats;
+    if (output || (input != derived.inputs.end() && input->second.shape != tensor.shape))
+      tensor.repeats = derived.wide_index->repeats;
     if (tensor.role == PlanTensor::Role::Scratch) continue;
     const uint64_t bytes =
         static_cast<uint64_t>(element_count(small_shape(tensor))) * byte_size(tensor.dtype);
@@ -58,19 +58,19 @@ void repeat_tensors(const FollowUp& follow_up, BuiltPlan& built) {
     next -= next % kAlignment;
   }
   built.result_offset = next;
-  plan.sparse_launch_ms = follow_up.huge->launch_ms;
+  plan.sparse_launch_ms = derived.wide_index->launch_ms;
   plan.runs = 1;
   plan.warmup = false;
   plan.sanitize = {DeviceCheck::Memory};
 }
 
-Status read_windows(const BuiltPlan& built, Arena& arena, HugeRun& run) {
+Status read_windows(const BuiltPlan& built, Arena& arena, WideIndexRun& run) {
   for (const PlanTensor& tensor : built.plan.tensors) {
     if (tensor.role != PlanTensor::Role::Output) continue;
     const uint64_t part =
         static_cast<uint64_t>(element_count(small_shape(tensor))) * byte_size(tensor.dtype);
     uint64_t from = tensor.output_offset;
-    for (HugeRun::Windows* windows : {&run.in_order, &run.reverse}) {
+    for (WideIndexRun::Windows* windows : {&run.in_order, &run.reverse}) {
       for (auto* place : {&windows->first, &windows->last}) {
         const auto bytes = GPUEMU_TRY(arena.range(from, part));
         place->insert_or_assign(tensor.name, window_of(tensor, bytes));

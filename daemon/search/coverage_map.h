@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "common/protocol/proof.gen.h"
+#include "common/protocol/evidence.gen.h"
 #include "runtime/device/coverage.h"
 
 namespace gpuemu {

@@ -192,8 +192,8 @@ Result<SearchOutcome> GuidedSearch::run(const std::vector<CasePlan>& corpus,
   outcome_.reference_failed = outcome_.broken.empty() && !unanswered_.text().empty();
   if (outcome_.reference_failed) outcome_.broken = unanswered_.text();
   for (const DType dtype : options_.dtypes) {
-    if (auto proof = evidence_[dtype].proof(dtype, op_.dims))
-      outcome_.proofs.push_back(*std::move(proof));
+    if (auto evidence = evidence_[dtype].evidence(dtype, op_.dims))
+      outcome_.evidence.push_back(*std::move(evidence));
   }
   outcome_.corpus = smallest_cover(std::move(entries_), kCorpusMax);
   SearchReport& report = outcome_.report;

@@ -51,7 +51,7 @@ struct SearchOutcome {
   std::vector<ValidationResult> failures;  ///< In order of running; the first ones.
   uint64_t warned = 0;                     ///< Cases that passed with a warning.
   std::vector<ValidationResult> warnings;  ///< Likewise the first of them.
-  std::vector<Proof> proofs;
+  std::vector<Evidence> evidence;
   SearchReport report;
   uint64_t replays_failed = 0;  ///< Of the corpus.
   bool counted = false;         ///< The device counts; else no case followed another.

@@ -94,9 +94,9 @@ JudgedOutput compare(const Config& config, const OpConfig& op, const NamedTensor
   comparison.reference = view_of(expected.tensor);
   comparison.reference_is_wide = expected.wide;
   for (const auto& [name, tensor] : inputs) comparison.inputs[name] = view_of(tensor);
-  comparison.first_input = !op.input_names.empty() ? op.input_names.front()
-                           : !inputs.empty()       ? inputs.begin()->first
-                                                   : "";
+  comparison.reference_input = !op.input_names.empty() ? op.input_names.front()
+                               : !inputs.empty()       ? inputs.begin()->first
+                                                       : "";
   comparison.policy.tolerance = config.tolerance_for(op, output.dtype);
   comparison.policy.error_scale = op.error_scale;
   comparison.policy.check_nan = config.check_nan;
@@ -119,7 +119,7 @@ JudgedOutput compare(const Config& config, const OpConfig& op, const NamedTensor
   result.max_diff = verdict.max_diff;
   result.max_rel_diff = verdict.max_rel_diff;
   result.error_stats = verdict.stats;
-  return {std::move(result), verdict.worst_use};
+  return {std::move(result), verdict.bound_ratio_max};
 }
 
 ReproductionInfo client_case_info(const LegacyCase& made, const FuzzConfig& config) {

@@ -20,7 +20,7 @@ struct ScriptInputs {
 
 struct JudgedOutput {
   ValidationResult result;
-  double worst_use = 0;  ///< Largest error over its allowed bound.
+  double bound_ratio_max = 0;  ///< Largest error over its allowed bound.
 };
 
 /// Runs the op's reference on `inputs` and compares. The reference's failure is an error here.

@@ -16,7 +16,7 @@ constexpr double kMargin = 2;
 
 /// What the passing cases of one dtype have shown.
 struct Measured {
-  ErrorEnvelope envelope;
+  ErrorRange envelope;
   std::map<std::string, CalibrationRow> rows;
   uint64_t cases = 0, left_out = 0;
 };

@@ -158,7 +158,7 @@ FuzzResultsReply fuzz_results(const TestReportReply& report) {
     results.failures.insert(results.failures.end(), op.failures.begin(), op.failures.end());
     results.warned += op.warned;
     results.warnings.insert(results.warnings.end(), op.warnings.begin(), op.warnings.end());
-    if (op.proof) results.proofs.push_back(*op.proof);
+    if (op.evidence) results.evidence.push_back(*op.evidence);
     for (const std::string& note : op.notes) results.notes.push_back(note);
   }
   // The report is in order of dtype.
@@ -231,7 +231,7 @@ Reply search(const OpConfig& op, const CampaignOptions& options, Call& call, Pro
   results.failures = std::move(found->failures);
   results.warned = found->warned;
   results.warnings = std::move(found->warnings);
-  results.proofs = std::move(found->proofs);
+  results.evidence = std::move(found->evidence);
   results.error = found->broken;
   if (control.cancel && results.error.empty()) results.error = control.incomplete();
   if (found->counted) results.search = found->report;

@@ -117,7 +117,7 @@ CiEvents events_of(Call& call, const Config& config, uint64_t seed, JobControl& 
              (wanted.deadline && std::chrono::steady_clock::now() >= *wanted.deadline);
     };
     const auto on_case = [&](const JudgedOutput& one) {
-      wanted.on_case(one.result, one.worst_use);
+      wanted.on_case(one.result, one.bound_ratio_max);
     };
     const Reply reply =
         fuzz_script_op({wanted.op, request, config, stopped, on_case}, call, control);

@@ -32,7 +32,7 @@ Status test_script_op(const OpConfig& op, const ScriptTest& test, OpTestReport& 
     ++report.cases;
     ++(one.result.passed ? report.passed : report.failed);
     report.max_diff = std::max(report.max_diff, one.result.max_diff);
-    report.worst_error_use = std::max(report.worst_error_use, one.worst_use);
+    report.bound_ratio_max = std::max(report.bound_ratio_max, one.bound_ratio_max);
   };
   Reply reply = fuzz_script_op({op, request, test.config, stopped, on_case}, test.call, control);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;

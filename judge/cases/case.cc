@@ -93,7 +93,7 @@ std::optional<std::string> reserved_strategy(const OpConfig& op, uint64_t row,
 }
 
 /// Short sums have the tightest bounds where the values are small too: these take turns.
-std::string tight_values(const CasePlan& plan, const Choices& choices, uint64_t row) {
+std::string exact_values(const CasePlan& plan, const Choices& choices, uint64_t row) {
   constexpr std::string_view kTight[] = {"unit", "signed_zero", "normal", "bits_uniform"};
   const std::string_view wanted = kTight[row / 16 % std::size(kTight)];
   const bool there = std::ranges::find(choices.values, wanted) != choices.values.end();
@@ -108,7 +108,7 @@ std::string exact_values(const CasePlan& plan, const Choices& choices) {
 }
 
 /// Of a size that comes once, zeros would hide what is done with it.
-std::string telling_values(const CasePlan& plan, const Choices& choices) {
+std::string discriminating_values(const CasePlan& plan, const Choices& choices) {
   const bool mostly_zero = plan.value_strategy == "zeros" || plan.value_strategy == "impulse";
   const bool has_other = std::ranges::find(choices.values, "uniform10") != choices.values.end();
   return mostly_zero && has_other ? "uniform10" : plan.value_strategy;
@@ -201,8 +201,8 @@ Result<CasePlan> plan_case(const OpConfig& op, uint64_t base_seed, uint64_t iter
     if (reserved) {
       request.strategies = {*reserved};
       request.turn = (row - kCoveringFirst) / 4;
-      if (*reserved == "constants") plan.value_strategy = telling_values(plan, choices);
-      if (*reserved == "short_reduce") plan.value_strategy = tight_values(plan, choices, row);
+      if (*reserved == "constants") plan.value_strategy = discriminating_values(plan, choices);
+      if (*reserved == "short_reduce") plan.value_strategy = exact_values(plan, choices, row);
       request.longest = *reserved == "long_reduce";
       if (request.longest) plan.value_strategy = exact_values(plan, choices);
     }

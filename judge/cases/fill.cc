@@ -193,14 +193,14 @@ std::optional<double> planted_value(const std::string& strategy) {
 }
 
 /// A part of a tensor's elements.
-struct Places {
+struct PlantedPlaces {
   size_t first, count;
 };
 
 /// Where a NaN or an infinity stands. Infinities stand at one place in a quarter of the cases; else
 /// in a whole row of the last axis, of a tensor of one row in a quarter of it: only so a row or a
 /// window has nothing else, and what a maximum begins with shows.
-Places planted_places(const ValueRecipe& recipe, Stream& stream, size_t count) {
+PlantedPlaces planted_places(const ValueRecipe& recipe, Stream& stream, size_t count) {
   const size_t place = stream.below(count);
   if (recipe.strategy == "one_nan" || stream.below(4) == 0) return {place, 1};
   const size_t row = recipe.shape.empty() ? 1 : static_cast<size_t>(recipe.shape.back());
@@ -257,7 +257,7 @@ void plant(const ValueRecipe& recipe, const Domain& domain, std::span<double> va
   if (const auto planted = planted_value(recipe.strategy)) {
     if (!is_float(recipe.dtype) || is_excluded(*planted, domain)) return;
     Stream stream(recipe.base_seed, recipe.iteration, label);
-    const Places places = planted_places(recipe, stream, values.size());
+    const PlantedPlaces places = planted_places(recipe, stream, values.size());
     std::ranges::fill(values.subspan(places.first, places.count), *planted);
     return;
   }

@@ -17,102 +17,108 @@ bool agree(double a, double b, double tolerance) {
   return a == b || std::fabs(a - b) <= tolerance;
 }
 
-/// A ballot with what every sentence about it needs.
+/// A disputed with what every sentence about it needs.
 class Count {
  public:
-  explicit Count(const Ballot& ballot) : ballot_(ballot) {}
+  explicit Count(const DisputedElement& disputed) : disputed_(disputed) {}
 
-  std::vector<VoteSide> sides() const {
-    std::vector<VoteSide> all = {{ballot_.backend, ballot_.computed}};
-    if (ballot_.other) all.push_back({ballot_.other_backend, *ballot_.other});
-    if (ballot_.exact) all.push_back({"exact", *ballot_.exact});
-    all.insert(all.end(), ballot_.others.begin(), ballot_.others.end());
-    all.push_back({"reference", ballot_.reference});
+  std::vector<DisagreementSide> sides() const {
+    std::vector<DisagreementSide> all = {{disputed_.backend, disputed_.computed}};
+    if (disputed_.other) all.push_back({disputed_.other_backend, *disputed_.other});
+    if (disputed_.exact) all.push_back({"exact", *disputed_.exact});
+    all.insert(all.end(), disputed_.others.begin(), disputed_.others.end());
+    all.push_back({"reference", disputed_.reference});
     return all;
   }
 
-  bool backends_differ() const { return ballot_.other && !same(*ballot_.other, ballot_.computed); }
-  bool other_is_right() const { return same(*ballot_.other, ballot_.reference); }
-  bool exact_is_right() const { return ballot_.exact && same(*ballot_.exact, ballot_.reference); }
-  bool exact_is_computed() const { return ballot_.exact && same(*ballot_.exact, ballot_.computed); }
+  bool backends_differ() const {
+    return disputed_.other && !same(*disputed_.other, disputed_.computed);
+  }
+  bool other_is_right() const { return same(*disputed_.other, disputed_.reference); }
+  bool exact_is_right() const {
+    return disputed_.exact && same(*disputed_.exact, disputed_.reference);
+  }
+  bool exact_is_computed() const {
+    return disputed_.exact && same(*disputed_.exact, disputed_.computed);
+  }
   /// The first other kernel of the op that says the same as this; null: none.
-  const VoteSide* kernel_with(double value) const {
+  const DisagreementSide* kernel_with(double value) const {
     const auto found = std::ranges::find_if(
-        ballot_.others, [&](const VoteSide& one) { return same(one.value, value); });
-    return found == ballot_.others.end() ? nullptr : &*found;
+        disputed_.others, [&](const DisagreementSide& one) { return same(one.value, value); });
+    return found == disputed_.others.end() ? nullptr : &*found;
   }
   /// "the kernel on cuda and on emulator", "the kernel"
   std::string kernel() const {
-    return ballot_.other
-               ? fmt::format("the kernel on {} and on {}", ballot_.backend, ballot_.other_backend)
-               : "the kernel";
+    return disputed_.other ? fmt::format("the kernel on {} and on {}", disputed_.backend,
+                                         disputed_.other_backend)
+                           : "the kernel";
   }
 
-  const Ballot& ballot() const { return ballot_; }
+  const DisputedElement& disputed() const { return disputed_; }
 
  private:
-  bool same(double a, double b) const { return agree(a, b, ballot_.tolerance); }
+  bool same(double a, double b) const { return agree(a, b, disputed_.tolerance); }
 
-  const Ballot& ballot_;
+  const DisputedElement& disputed_;
 };
 
-std::string values_text(const std::vector<VoteSide>& sides) {
+std::string values_text(const std::vector<DisagreementSide>& sides) {
   std::string text;
-  for (const VoteSide& side : sides)
+  for (const DisagreementSide& side : sides)
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", side.name, number_text(side.value));
   return text;
 }
 
-Vote between_backends(const Count& count) {
-  const Ballot& ballot = count.ballot();
+Disagreement between_backends(const Count& count) {
+  const DisputedElement& disputed = count.disputed();
   if (count.other_is_right()) {
-    return {ballot.backend,
+    return {disputed.backend,
             fmt::format("only {} is wrong: the same kernel matches the reference on {}; compare "
                         "compiler flags and hardware",
-                        ballot.backend, ballot.other_backend),
+                        disputed.backend, disputed.other_backend),
             {}};
   }
   if (count.exact_is_right()) {
     return {"none",
             fmt::format("{} and {} differ from each other and from the reference, which the kernel "
                         "gives without rounding: its arithmetic depends on the machine",
-                        ballot.backend, ballot.other_backend),
+                        disputed.backend, disputed.other_backend),
             {}};
   }
   return {"none",
-          fmt::format("{} and {} differ from each other and from the reference", ballot.backend,
-                      ballot.other_backend),
+          fmt::format("{} and {} differ from each other and from the reference", disputed.backend,
+                      disputed.other_backend),
           {}};
 }
 
 /// The kernel's formula against the reference's.
-Vote between_formulas(const Count& count) {
-  const Ballot& ballot = count.ballot();
+Disagreement between_formulas(const Count& count) {
+  const DisputedElement& disputed = count.disputed();
   const std::string lead =
       fmt::format("disagrees with {}{}", count.kernel(),
                   count.exact_is_computed() ? ", whose value without rounding is the same" : "");
-  if (const VoteSide* right = count.kernel_with(ballot.reference)) {
+  if (const DisagreementSide* right = count.kernel_with(disputed.reference)) {
     return {"kernel",
             fmt::format("only the kernel is wrong: {} matches the reference", right->name),
             {}};
   }
-  if (const VoteSide* same = count.kernel_with(ballot.computed)) {
+  if (const DisagreementSide* same = count.kernel_with(disputed.computed)) {
     return {"reference",
             fmt::format("the reference {}, and with {}: suspect the reference", lead, same->name),
             {}};
   }
-  if (!ballot.broken_by_reference.empty()) {
+  if (!disputed.broken_by_reference.empty()) {
     return {"reference",
             fmt::format("the reference {}, and it violates {}, which the output keeps: the "
                         "reference is wrong",
-                        lead, ballot.broken_by_reference),
+                        lead, disputed.broken_by_reference),
             {}};
   }
-  if (!ballot.broken_by_output.empty()) {
+  if (!disputed.broken_by_output.empty()) {
     return {"kernel",
             fmt::format("the reference {}, but the output violates {}, which the reference keeps: "
                         "the kernel is wrong",
-                        lead, ballot.broken_by_output),
+                        lead, disputed.broken_by_output),
             {}};
   }
   return {"reference",
@@ -122,7 +128,7 @@ Vote between_formulas(const Count& count) {
           {}};
 }
 
-Vote vote_of(const Count& count) {
+Disagreement disagreement_of(const Count& count) {
   if (count.backends_differ()) return between_backends(count);
   if (count.exact_is_right()) {
     return {"kernel",
@@ -131,8 +137,8 @@ Vote vote_of(const Count& count) {
                         count.kernel()),
             {}};
   }
-  if (!count.ballot().exact || count.exact_is_computed()) return between_formulas(count);
-  if (count.kernel_with(count.ballot().reference) != nullptr) return between_formulas(count);
+  if (!count.disputed().exact || count.exact_is_computed()) return between_formulas(count);
+  if (count.kernel_with(count.disputed().reference) != nullptr) return between_formulas(count);
   return {"none",
           "output, value without rounding and reference all differ: formula and arithmetic "
           "are both off",
@@ -141,15 +147,15 @@ Vote vote_of(const Count& count) {
 
 }  // namespace
 
-std::optional<Vote> cast_vote(const Ballot& ballot) {
-  const Count count(ballot);
-  std::vector<VoteSide> sides = count.sides();
+std::optional<Disagreement> find_dissenter(const DisputedElement& disputed) {
+  const Count count(disputed);
+  std::vector<DisagreementSide> sides = count.sides();
   constexpr size_t kSidesMin = 3;
   if (sides.size() < kSidesMin) return std::nullopt;
-  Vote vote = vote_of(count);
-  vote.sentence += fmt::format(" ({})", values_text(sides));
-  vote.sides = std::move(sides);
-  return vote;
+  Disagreement disagreement = disagreement_of(count);
+  disagreement.sentence += fmt::format(" ({})", values_text(sides));
+  disagreement.sides = std::move(sides);
+  return disagreement;
 }
 
 }  // namespace gpuemu

@@ -11,13 +11,14 @@
 namespace gpuemu {
 
 /// What is known of an element that failed on `backend`.
-struct Ballot {
+struct DisputedElement {
   std::string backend;  ///< Where the kernel's output was found wrong.
   double computed = 0;
-  std::string other_backend;     ///< "": there is none.
-  std::optional<double> other;   ///< The same kernel's output there.
-  std::optional<double> exact;   ///< What the kernel's instructions give without any rounding.
-  std::vector<VoteSide> others;  ///< "kernel NAME": other kernels of the op on the same inputs.
+  std::string other_backend;    ///< "": there is none.
+  std::optional<double> other;  ///< The same kernel's output there.
+  std::optional<double> exact;  ///< What the kernel's instructions give without any rounding.
+  std::vector<DisagreementSide>
+      others;  ///< "kernel NAME": other kernels of the op on the same inputs.
   double reference = 0;
   double tolerance = 0;  ///< Values that are not farther apart agree.
   /// An invariant that only the reference violates, or only the output.
@@ -25,6 +26,6 @@ struct Ballot {
 };
 
 /// Nothing where fewer than three sides are known.
-std::optional<Vote> cast_vote(const Ballot& ballot);
+std::optional<Disagreement> find_dissenter(const DisputedElement& disputed);
 
 }  // namespace gpuemu

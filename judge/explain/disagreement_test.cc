@@ -7,7 +7,7 @@
 namespace gpuemu {
 namespace {
 
-Ballot on_emulator(double computed, double exact, double reference) {
+DisputedElement on_emulator(double computed, double exact, double reference) {
   return {.backend = "emulator",
           .computed = computed,
           .other_backend = {},
@@ -20,88 +20,91 @@ Ballot on_emulator(double computed, double exact, double reference) {
           .broken_by_output = {}};
 }
 
-Ballot on_both(double cuda, double emulator, double exact, double reference) {
-  Ballot ballot = on_emulator(cuda, exact, reference);
-  ballot.backend = "cuda";
-  ballot.other_backend = "emulator";
-  ballot.other = emulator;
-  return ballot;
+DisputedElement on_both(double cuda, double emulator, double exact, double reference) {
+  DisputedElement disputed = on_emulator(cuda, exact, reference);
+  disputed.backend = "cuda";
+  disputed.other_backend = "emulator";
+  disputed.other = emulator;
+  return disputed;
 }
 
-std::string alone(const Ballot& ballot) {
-  const auto vote = cast_vote(ballot);
-  return vote ? vote->alone : "no vote";
+std::string alone(const DisputedElement& disputed) {
+  const auto disagreement = find_dissenter(disputed);
+  return disagreement ? disagreement->dissenter : "no vote";
 }
 
-std::string sentence(const Ballot& ballot) { return cast_vote(ballot).value_or(Vote{}).sentence; }
-
-bool says(const Ballot& ballot, std::string_view words) {
-  return sentence(ballot).find(words) != std::string::npos;
+std::string sentence(const DisputedElement& disputed) {
+  return find_dissenter(disputed).value_or(Disagreement{}).sentence;
 }
 
-TEST(Vote, BlamesTheArithmeticWhereTheFormulaGivesTheReference) {
+bool says(const DisputedElement& disputed, std::string_view words) {
+  return sentence(disputed).find(words) != std::string::npos;
+}
+
+TEST(Disagreement, BlamesTheArithmeticWhereTheFormulaGivesTheReference) {
   EXPECT_EQ(alone(on_emulator(2, 1, 1)), "kernel");
   EXPECT_TRUE(says(on_emulator(2, 1, 1), "its arithmetic is at fault"));
   EXPECT_TRUE(says(on_both(2, 2, 1, 1), "only the kernel on cuda and on emulator is wrong"));
 }
 
-TEST(Vote, NoBoundMakesAnInfinityTheSameAsAnotherValue) {
+TEST(Disagreement, NoBoundMakesAnInfinityTheSameAsAnotherValue) {
   for (const double reference : {-HUGE_VAL, HUGE_VAL}) {
-    Ballot ballot = on_emulator(0, 0, reference);
-    ballot.tolerance = HUGE_VAL;
-    EXPECT_TRUE(says(ballot, "the reference disagrees with the kernel")) << sentence(ballot);
+    DisputedElement disputed = on_emulator(0, 0, reference);
+    disputed.tolerance = HUGE_VAL;
+    EXPECT_TRUE(says(disputed, "the reference disagrees with the kernel")) << sentence(disputed);
   }
   EXPECT_TRUE(says(on_emulator(3, HUGE_VAL, HUGE_VAL), "its arithmetic is at fault"));
 }
 
-TEST(Vote, DoesNotAcquitAKernelBecauseItsFormulaAgreesWithItself) {
-  const Ballot ballot = on_emulator(2, 2, 1);
-  EXPECT_EQ(alone(ballot), "reference");
-  EXPECT_TRUE(says(ballot, "the kernel's is wrong unless the reference is")) << sentence(ballot);
+TEST(Disagreement, DoesNotAcquitAKernelBecauseItsFormulaAgreesWithItself) {
+  const DisputedElement disputed = on_emulator(2, 2, 1);
+  EXPECT_EQ(alone(disputed), "reference");
+  EXPECT_TRUE(says(disputed, "the kernel's is wrong unless the reference is"))
+      << sentence(disputed);
   EXPECT_EQ(alone(on_both(2, 2, 2, 1)), "reference");
 }
 
-TEST(Vote, AsksTheOtherKernelsOfTheOpWhoseFormulaIsMeant) {
-  Ballot ballot = on_emulator(2, 2, 1);
-  ballot.others = {{"kernel plain", 1}};
-  EXPECT_EQ(alone(ballot), "kernel");
-  EXPECT_TRUE(says(ballot, "kernel plain matches the reference"));
-  ballot.others = {{"kernel plain", 2}};
-  EXPECT_EQ(alone(ballot), "reference");
-  EXPECT_TRUE(says(ballot, "suspect the reference"));
+TEST(Disagreement, AsksTheOtherKernelsOfTheOpWhoseFormulaIsMeant) {
+  DisputedElement disputed = on_emulator(2, 2, 1);
+  disputed.others = {{"kernel plain", 1}};
+  EXPECT_EQ(alone(disputed), "kernel");
+  EXPECT_TRUE(says(disputed, "kernel plain matches the reference"));
+  disputed.others = {{"kernel plain", 2}};
+  EXPECT_EQ(alone(disputed), "reference");
+  EXPECT_TRUE(says(disputed, "suspect the reference"));
 }
 
-TEST(Vote, BelievesAnInvariantThatOneSideBreaks) {
-  Ballot ballot = on_emulator(2, 2, 1);
-  ballot.broken_by_reference = "sums_to_one";
-  EXPECT_TRUE(says(ballot, "it violates sums_to_one, which the output keeps: the reference is "));
-  ballot.broken_by_reference.clear();
-  ballot.broken_by_output = "sums_to_one";
-  EXPECT_EQ(alone(ballot), "kernel");
+TEST(Disagreement, BelievesAnInvariantThatOneSideBreaks) {
+  DisputedElement disputed = on_emulator(2, 2, 1);
+  disputed.broken_by_reference = "sums_to_one";
+  EXPECT_TRUE(says(disputed, "it violates sums_to_one, which the output keeps: the reference is "));
+  disputed.broken_by_reference.clear();
+  disputed.broken_by_output = "sums_to_one";
+  EXPECT_EQ(alone(disputed), "kernel");
 }
 
-TEST(Vote, NamesTheBackendThatStandsAlone) {
-  const Ballot ballot = on_both(2, 1, 1, 1);
-  EXPECT_EQ(alone(ballot), "cuda");
-  EXPECT_TRUE(says(ballot, "(cuda 2, emulator 1, exact 1, reference 1)")) << sentence(ballot);
+TEST(Disagreement, NamesTheBackendThatStandsAlone) {
+  const DisputedElement disputed = on_both(2, 1, 1, 1);
+  EXPECT_EQ(alone(disputed), "cuda");
+  EXPECT_TRUE(says(disputed, "(cuda 2, emulator 1, exact 1, reference 1)")) << sentence(disputed);
 }
 
-TEST(Vote, NamesNobodyWhereNoTwoAgree) {
+TEST(Disagreement, NamesNobodyWhereNoTwoAgree) {
   EXPECT_EQ(alone(on_both(3, 2, 1, 0)), "none");
   EXPECT_EQ(alone(on_both(3, 2, 1, 1)), "none");
   EXPECT_EQ(alone(on_emulator(3, 2, 1)), "none");
 }
 
-TEST(Vote, NeedsThreeSides) {
-  Ballot ballot = on_emulator(2, 0, 1);
-  ballot.exact.reset();
-  EXPECT_EQ(alone(ballot), "no vote");
-  ballot.other_backend = "cuda";
-  ballot.other = 2;
-  EXPECT_EQ(alone(ballot), "reference");
+TEST(Disagreement, NeedsThreeSides) {
+  DisputedElement disputed = on_emulator(2, 0, 1);
+  disputed.exact.reset();
+  EXPECT_EQ(alone(disputed), "no vote");
+  disputed.other_backend = "cuda";
+  disputed.other = 2;
+  EXPECT_EQ(alone(disputed), "reference");
 }
 
-TEST(Vote, TakesNaNForAValueLikeAnyOther) {
+TEST(Disagreement, TakesNaNForAValueLikeAnyOther) {
   EXPECT_EQ(alone(on_emulator(NAN, 1, 1)), "kernel");
   EXPECT_EQ(alone(on_emulator(NAN, NAN, 1)), "reference");
   EXPECT_EQ(alone(on_both(INFINITY, 1, 1, 1)), "cuda");

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "common/numeric/element.h"
-#include "judge/verdict/bound.h"
-#include "judge/verdict/formats.h"
+#include "judge/verdict/error_bound.h"
+#include "judge/verdict/float_format.h"
 #include "judge/verdict/invariants.h"
 
 namespace gpuemu {
@@ -183,11 +183,11 @@ std::string number_text(double value) {
 }
 
 ComparedShadow compare_shadow(const Comparison& comparison, std::span<const ElementShadow> shadows,
-                              const ShadowWish& wish) {
+                              const ShadowOptions& wish) {
   ComparedShadow made;
   made.counts.name = comparison.output_name;
   made.counts.elements = shadows.size();
-  const Bound bound(comparison);
+  const ErrorBound bound(comparison);
   name_broken_invariants(comparison, made);
   double worst = -1;
   for (size_t i = 0; i < shadows.size(); ++i) {

@@ -15,7 +15,7 @@
 namespace gpuemu {
 
 /// Shadow execution of a case, and the element whose history is wanted.
-struct ShadowWish {
+struct ShadowOptions {
   std::string output;  ///< "": no history.
   int64_t element = 0;
   uint64_t block = 0;
@@ -61,7 +61,7 @@ std::vector<ExactProperty> judge_exactly(const Comparison& comparison,
 
 /// `shadows` has one per element. Of a wish for this output its element is looked at as well.
 ComparedShadow compare_shadow(const Comparison& comparison, std::span<const ElementShadow> shadows,
-                              const ShadowWish& wish);
+                              const ShadowOptions& wish);
 
 /// The element's verdict now that its history is known: an overflow of finite values is one of the
 /// arithmetic, whatever the exact value would be.

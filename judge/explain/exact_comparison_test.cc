@@ -17,7 +17,7 @@ struct Case {
   std::vector<double> reference;
   std::vector<ElementShadow> shadows;
 
-  ComparedShadow compare(const ShadowWish& wish = {}) const {
+  ComparedShadow compare(const ShadowOptions& wish = {}) const {
     Comparison comparison;
     comparison.output_name = "y";
     const auto count = static_cast<int64_t>(computed.size());

@@ -5,7 +5,7 @@
 
 #include "judge/inbounds/evaluator.h"
 
-namespace gpuemu::prove {
+namespace gpuemu::inbounds {
 namespace {
 
 using ptx::Instruction;
@@ -90,40 +90,41 @@ std::vector<Access> list_accesses(const ptx::Function& entry, const std::string&
   return all;
 }
 
-Poly Evaluator::address(uint32_t at, const Operand& operand) {
-  if (operand.kind != Operand::Kind::Address || operand.elements.empty()) return Poly::broken();
+Polynomial Evaluator::address(uint32_t at, const Operand& operand) {
+  if (operand.kind != Operand::Kind::Address || operand.elements.empty())
+    return Polynomial::broken();
   const Operand& base = operand.elements[0];
-  Poly from = Poly::broken();
+  Polynomial from = Polynomial::broken();
   if (base.kind == Operand::Kind::Register) from = value_of(ssa_.read(at, base.reg)).poly;
-  if (base.kind == Operand::Kind::Variable) from = address_of(base.name) + Poly(base.offset);
-  return from + Poly(operand.offset);
+  if (base.kind == Operand::Kind::Variable) from = address_of(base.name) + Polynomial(base.offset);
+  return from + Polynomial(operand.offset);
 }
 
 namespace {
-// Only what the atom was made of: conditions name others too.
-void add_earlier(const Assumption& assumption, Atom atom, std::vector<Atom>& to) {
-  for (const Poly& fact : assumption.facts) {
-    for (const Atom other : fact.atoms()) {
-      if (other < atom) to.push_back(other);
+// Only what the symbol was made of: conditions name others too.
+void add_earlier(const Assumption& assumption, Symbol symbol, std::vector<Symbol>& to) {
+  for (const Polynomial& fact : assumption.facts) {
+    for (const Symbol other : fact.symbols()) {
+      if (other < symbol) to.push_back(other);
     }
   }
 }
 }  // namespace
 
 // The first thing in it that nothing is known about.
-std::string Evaluator::blame(const Poly& poly) const {
-  std::vector<Atom> open;
-  for (const Atom atom : poly.atoms()) open.push_back(atom);
-  std::set<Atom> seen;
+std::string Evaluator::blame(const Polynomial& poly) const {
+  std::vector<Symbol> open;
+  for (const Symbol symbol : poly.symbols()) open.push_back(symbol);
+  std::set<Symbol> seen;
   while (!open.empty()) {
-    const Atom atom = open.back();
+    const Symbol symbol = open.back();
     open.pop_back();
-    if (!seen.insert(atom).second) continue;
-    const AtomInfo& info = space_.atoms[atom];
+    if (!seen.insert(symbol).second) continue;
+    const SymbolInfo& info = space_.symbols[symbol];
     if (!info.reason.empty()) return info.name + " " + info.reason;
     open.insert(open.end(), info.parts.begin(), info.parts.end());
     for (const Alternatives& cases : info.cases) {
-      for (const Assumption& one : cases) add_earlier(one, atom, open);
+      for (const Assumption& one : cases) add_earlier(one, symbol, open);
     }
   }
   return "";
@@ -132,32 +133,32 @@ std::string Evaluator::blame(const Poly& poly) const {
 Access Evaluator::judge(uint32_t at, const Use& use) {
   const Instruction& instruction = function_.body[at];
   Access access{at, use.space, use.kind, "", false, "", "", ""};
-  Poly where = use.operand < instruction.operands.size()
-                   ? address(at, instruction.operands[use.operand])
-                   : Poly::broken();
+  Polynomial where = use.operand < instruction.operands.size()
+                         ? address(at, instruction.operands[use.operand])
+                         : Polynomial::broken();
   if (use.bytes == 0) {
     access.reason = instruction.spelling() + " is not understood";
     return access;
   }
-  std::vector<Atom> bases;
-  for (const Atom atom : where.atoms()) {
-    if (space_.atoms[atom].region >= 0) bases.push_back(atom);
+  std::vector<Symbol> bases;
+  for (const Symbol symbol : where.symbols()) {
+    if (space_.symbols[symbol].region >= 0) bases.push_back(symbol);
   }
   const auto parts = bases.size() == 1 ? where.linear_in(bases[0]) : std::nullopt;
-  if (where.is_broken() || !parts || !(parts->factor == Poly(1))) {
+  if (where.is_broken() || !parts || !(parts->factor == Polynomial(1))) {
     const std::string what = where.is_broken() ? "" : blame(where);
     access.reason =
         what.empty() ? "what the address points into is not known" : "the address: " + what;
     return access;
   }
-  const Region& region = space_.regions[static_cast<size_t>(space_.atoms[bases[0]].region)];
+  const Region& region = space_.regions[static_cast<size_t>(space_.symbols[bases[0]].region)];
   access.region = region.name;
-  Poly offset = parts->rest;
+  Polynomial offset = parts->rest;
   if (use.space == Space::Generic) offset = offset - window_of(region.space);
   if (use.space == Space::Generic) access.space = region.space;
-  const Poly room = region.bytes - Poly(static_cast<int64_t>(use.bytes)) - offset;
-  access.offset = space_.atoms.text(offset);
-  access.extent = space_.atoms.text(region.bytes);
+  const Polynomial room = region.bytes - Polynomial(static_cast<int64_t>(use.bytes)) - offset;
+  access.offset = space_.symbols.text(offset);
+  access.extent = space_.symbols.text(region.bytes);
   const bool same_space = use.space == Space::Generic || use.space == region.space;
   const Known known = known_at(at);
   const bool low = same_space && prover_.holds(offset, known);
@@ -197,4 +198,4 @@ std::vector<Access> Evaluator::accesses() {
   return all;
 }
 
-}  // namespace gpuemu::prove
+}  // namespace gpuemu::inbounds

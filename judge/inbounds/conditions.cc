@@ -4,7 +4,7 @@
 #include "judge/inbounds/evaluator.h"
 #include "judge/inbounds/limits.h"
 
-namespace gpuemu::prove {
+namespace gpuemu::inbounds {
 namespace {
 
 using ptx::Opcode;
@@ -15,7 +15,7 @@ struct Sides {
   Alternatives yes, no;  ///< Empty: nothing is known.
 };
 
-Alternatives one(std::vector<Poly> facts) { return {Assumption{std::move(facts), {}}}; }
+Alternatives one(std::vector<Polynomial> facts) { return {Assumption{std::move(facts), {}}}; }
 
 /// Where either of them is not known, or they are too many, nothing is.
 Alternatives either(const Alternatives& a, const Alternatives& b) {
@@ -47,11 +47,11 @@ Sides join(Opcode how, const Sides& a, const Sides& b) {
 }
 
 /// a < b and the like, of the numbers themselves.
-Sides ordered(const std::string& how, const Poly& a, const Poly& b) {
-  if (how == "lt" || how == "lo") return {one({b - a - Poly(1)}), one({a - b})};
-  if (how == "le" || how == "ls") return {one({b - a}), one({a - b - Poly(1)})};
-  if (how == "gt" || how == "hi") return {one({a - b - Poly(1)}), one({b - a})};
-  if (how == "ge" || how == "hs") return {one({a - b}), one({b - a - Poly(1)})};
+Sides ordered(const std::string& how, const Polynomial& a, const Polynomial& b) {
+  if (how == "lt" || how == "lo") return {one({b - a - Polynomial(1)}), one({a - b})};
+  if (how == "le" || how == "ls") return {one({b - a}), one({a - b - Polynomial(1)})};
+  if (how == "gt" || how == "hi") return {one({a - b - Polynomial(1)}), one({b - a})};
+  if (how == "ge" || how == "hs") return {one({a - b}), one({b - a - Polynomial(1)})};
   return {};
 }
 
@@ -67,8 +67,8 @@ void Evaluator::compare(uint32_t at) {
   if (whole && instruction.operands.size() >= 3) {
     const bool is_signed = type >= Type::S8 && type <= Type::S64;
     const Integer integer{ptx::byte_size(type) * 8, is_signed};
-    const Poly a = operand(at, 1, integer);
-    const Poly b = operand(at, 2, integer);
+    const Polynomial a = operand(at, 1, integer);
+    const Polynomial b = operand(at, 2, integer);
     const auto left = exact(at, a, integer, 1);
     const auto right = exact(at, b, integer, 2);
     const bool equality = how == "eq" || how == "ne";
@@ -129,4 +129,4 @@ void Evaluator::combine_predicates(uint32_t at) {
   value.when_false = result.no;
 }
 
-}  // namespace gpuemu::prove
+}  // namespace gpuemu::inbounds

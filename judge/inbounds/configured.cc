@@ -7,23 +7,23 @@
 #include "common/config/expression_node.h"
 #include "judge/inbounds/limits.h"
 
-namespace gpuemu::prove {
+namespace gpuemu::inbounds {
 namespace {
 
 using Node = Expression::Node;
 using Op = ExpressionOp;
 
 struct Tensor {
-  std::vector<Poly> shape, strides;
-  Poly count;  ///< Elements.
-  Poly address;
+  std::vector<Polynomial> shape, strides;
+  Polynomial count;  ///< Elements.
+  Polynomial address;
 };
 
-class SpaceBuilder {
+class DomainBuilder {
  public:
-  explicit SpaceBuilder(const Setting& setting) : setting_(setting), prover_(space_.atoms) {}
+  explicit DomainBuilder(const Setting& setting) : setting_(setting), prover_(space_.symbols) {}
 
-  LaunchSpace build(const LaunchSpec& launch) {
+  LaunchDomain build(const LaunchSpec& launch) {
     for (const DimSpec& dim : setting_.op.dims) names_[dim.name] = one_of(dim.name, dim.values);
     for (const AttrSpec& attr : setting_.op.attrs) add_attr(attr);
     for (const auto* tensors : {&setting_.op.inputs, &setting_.op.outputs}) {
@@ -38,22 +38,22 @@ class SpaceBuilder {
     sizes(launch.grid, "gridDim", space_.grid);
     sizes(launch.block, "blockDim", space_.block);
     space_.add_threads();
-    space_.shared_bytes = launch.shared ? value_of(*launch.shared, "shared") : Poly();
+    space_.shared_bytes = launch.shared ? value_of(*launch.shared, "shared") : Polynomial();
     for (const LaunchSpec::Arg& arg : launch.args) space_.params.push_back(argument(arg));
     return std::move(space_);
   }
 
  private:
-  Poly one_of(const std::string& name, const std::vector<int64_t>& values) {
+  Polynomial one_of(const std::string& name, const std::vector<int64_t>& values) {
     const auto [least, most] = std::ranges::minmax(values);
-    if (least == most) return Poly(least);
-    return Poly::atom(space_.atoms.add({.name = name, .range = {least, most}}));
+    if (least == most) return Polynomial(least);
+    return Polynomial::symbol(space_.symbols.add({.name = name, .range = {least, most}}));
   }
 
   void add_attr(const AttrSpec& attr) {
     if (is_float(attr.dtype)) return;
     if (const auto chosen = setting_.attrs.find(attr.name); chosen != setting_.attrs.end()) {
-      names_[attr.name] = Poly(chosen->second);
+      names_[attr.name] = Polynomial(chosen->second);
       return;
     }
     std::vector<int64_t> values;
@@ -61,34 +61,36 @@ class SpaceBuilder {
     names_[attr.name] = one_of(attr.name, values);
   }
 
-  Poly anything(const std::string& name, Interval range) {
-    return Poly::atom(
-        space_.atoms.add({.name = name,
-                          .range = range,
-                          .reason = "comes from an expression that is not understood"}));
+  Polynomial anything(const std::string& name, Interval range) {
+    return Polynomial::symbol(
+        space_.symbols.add({.name = name,
+                            .range = range,
+                            .reason = "comes from an expression that is not understood"}));
   }
 
-  Poly value_of(const Expression& expression, const std::string& name) {
-    Poly poly = expression.root() == nullptr ? Poly::broken() : value(*expression.root());
+  Polynomial value_of(const Expression& expression, const std::string& name) {
+    Polynomial poly =
+        expression.root() == nullptr ? Polynomial::broken() : value(*expression.root());
     return poly.is_broken() ? anything(name, {}) : poly;
   }
 
   void add_tensor(const TensorSpec& spec) {
     if (tensors_.contains(spec.name)) return;  // An output that updates an input.
     Tensor tensor;
-    tensor.count = Poly(1);
+    tensor.count = Polynomial(1);
     for (size_t axis = 0; axis < spec.shape.size(); ++axis) {
-      const Poly size = value_of(spec.shape[axis], fmt::format("{}.shape[{}]", spec.name, axis));
+      const Polynomial size =
+          value_of(spec.shape[axis], fmt::format("{}.shape[{}]", spec.name, axis));
       // A negative size is an error before anything runs.
       if (!size.constant()) space_.known.facts.push_back(size);
       tensor.shape.push_back(size);
       tensor.count = tensor.count * size;
     }
-    const Poly elements = lay_out(spec, tensor);
+    const Polynomial elements = lay_out(spec, tensor);
     const auto dtype = spec.dtype == "{dtype}" ? setting_.dtype : dtype_from_alias(spec.dtype);
-    const Poly bytes =
-        dtype ? elements * Poly(static_cast<int64_t>(byte_size(*dtype))) : Poly::broken();
-    const Poly rest = Poly(static_cast<int64_t>(setting_.memory_limit_bytes)) - bytes;
+    const Polynomial bytes = dtype ? elements * Polynomial(static_cast<int64_t>(byte_size(*dtype)))
+                                   : Polynomial::broken();
+    const Polynomial rest = Polynomial(static_cast<int64_t>(setting_.memory_limit_bytes)) - bytes;
     if (!bytes.constant() && !bytes.is_broken()) space_.known.facts.push_back(rest);
     tensor.address = space_.add_region({spec.name, ptx::Space::Global, bytes});
     tensors_[spec.name] = std::move(tensor);
@@ -101,50 +103,50 @@ class SpaceBuilder {
   }
 
   /// Gives the tensor strides; how many elements they reach over.
-  Poly lay_out(const TensorSpec& spec, Tensor& tensor) {
+  Polynomial lay_out(const TensorSpec& spec, Tensor& tensor) {
     const size_t rank = tensor.shape.size();
-    tensor.strides.assign(rank, Poly(1));
+    tensor.strides.assign(rank, Polynomial(1));
     if (is_always_packed(spec)) {
       for (size_t axis = rank; axis-- > 1;) {
         tensor.strides[axis - 1] = tensor.strides[axis] * tensor.shape[axis];
       }
       return tensor.count;
     }
-    Poly reach(1);
+    Polynomial reach(1);
     bool sound = std::ranges::find(setting_.op.layouts, "reversed") == setting_.op.layouts.end();
     for (size_t axis = 0; axis < rank; ++axis) {
       const bool free = spec.all_strides_passed || axis + 1 < rank;
       if (free) {
-        tensor.strides[axis] =
-            Poly::atom(space_.atoms.add({.name = fmt::format("stride({}, {})", spec.name, axis),
-                                         .range = {0, Interval::kNone}}));
+        tensor.strides[axis] = Polynomial::symbol(
+            space_.symbols.add({.name = fmt::format("stride({}, {})", spec.name, axis),
+                                .range = {0, Interval::kNone}}));
       }
-      sound = sound && prover_.holds(tensor.shape[axis] - Poly(1), space_.known);
-      reach += (tensor.shape[axis] - Poly(1)) * tensor.strides[axis];
+      sound = sound && prover_.holds(tensor.shape[axis] - Polynomial(1), space_.known);
+      reach += (tensor.shape[axis] - Polynomial(1)) * tensor.strides[axis];
     }
-    return sound ? reach : Poly::broken();
+    return sound ? reach : Polynomial::broken();
   }
 
-  void sizes(const std::vector<Expression>& from, const char* name, std::array<Poly, 3>& to) {
-    to.fill(Poly(1));
+  void sizes(const std::vector<Expression>& from, const char* name, std::array<Polynomial, 3>& to) {
+    to.fill(Polynomial(1));
     for (size_t axis = 0; axis < from.size() && axis < to.size(); ++axis) {
       to[axis] = value_of(from[axis], fmt::format("{}.{}", name, "xyz"[axis]));
     }
   }
 
-  Poly argument(const LaunchSpec::Arg& arg) {
+  Polynomial argument(const LaunchSpec::Arg& arg) {
     using Kind = LaunchSpec::Arg::Kind;
     Interval range;
     switch (arg.kind) {
       case Kind::Tensor: {
         const auto found = tensors_.find(arg.tensor);
-        return found == tensors_.end() ? Poly::broken() : found->second.address;
+        return found == tensors_.end() ? Polynomial::broken() : found->second.address;
       }
       case Kind::NullPointer:
         return {};
       case Kind::F32:
       case Kind::F64:
-        return Poly::broken();
+        return Polynomial::broken();
       case Kind::I32:
         range = {INT32_MIN, INT32_MAX};
         break;
@@ -157,24 +159,25 @@ class SpaceBuilder {
       case Kind::I64:
         break;
     }
-    const Poly poly = arg.value ? value_of(*arg.value, "'" + arg.text + "'") : Poly::broken();
+    const Polynomial poly =
+        arg.value ? value_of(*arg.value, "'" + arg.text + "'") : Polynomial::broken();
     if (poly.is_broken() || poly.constant()) return poly;
     // A launch whose numbers do not fit is an error before anything runs.
-    if (range.has_low()) space_.known.facts.push_back(poly - Poly(range.low));
-    if (range.has_high()) space_.known.facts.push_back(Poly(range.high) - poly);
+    if (range.has_low()) space_.known.facts.push_back(poly - Polynomial(range.low));
+    if (range.has_high()) space_.known.facts.push_back(Polynomial(range.high) - poly);
     return poly;
   }
 
-  Poly value(const Node& node) {
+  Polynomial value(const Node& node) {
     switch (node.op) {
       case Op::Integer:
-        return Poly(node.integer);
+        return Polynomial(node.integer);
       case Op::Name: {
         const auto found = names_.find(node.text);
-        return found == names_.end() ? Poly::broken() : found->second;
+        return found == names_.end() ? Polynomial::broken() : found->second;
       }
       case Op::Negate:
-        return Poly(-1) * value(*node.children[0]);
+        return Polynomial(-1) * value(*node.children[0]);
       case Op::Add:
         return value(*node.children[0]) + value(*node.children[1]);
       case Op::Subtract:
@@ -199,30 +202,31 @@ class SpaceBuilder {
     }
   }
 
-  Poly quotient(const Node& node) {
-    const Poly a = value(*node.children[0]);
-    const Poly b = value(*node.children[1]);
-    if (a.is_broken() || !prover_.holds(b - Poly(1), space_.known)) return Poly::broken();
+  Polynomial quotient(const Node& node) {
+    const Polynomial a = value(*node.children[0]);
+    const Polynomial b = value(*node.children[1]);
+    if (a.is_broken() || !prover_.holds(b - Polynomial(1), space_.known))
+      return Polynomial::broken();
     if (node.op == Op::Cdiv || node.op == Op::Roundup) {
-      const Poly up = space_.atoms.floor_of(a + b - Poly(1), b);
+      const Polynomial up = space_.symbols.floor_of(a + b - Polynomial(1), b);
       return node.op == Op::Cdiv ? up : up * b;
     }
-    if (!prover_.holds(a, space_.known)) return Poly::broken();
-    const Poly down = space_.atoms.floor_of(a, b);
+    if (!prover_.holds(a, space_.known)) return Polynomial::broken();
+    const Polynomial down = space_.symbols.floor_of(a, b);
     return node.op == Op::Divide ? down : a - b * down;
   }
 
-  Poly extreme(const Node& node) {
-    Poly all = value(*node.children[0]);
+  Polynomial extreme(const Node& node) {
+    Polynomial all = value(*node.children[0]);
     for (size_t i = 1; i < node.children.size(); ++i) {
-      all = space_.atoms.extreme_of(all, value(*node.children[i]), node.op == Op::Max);
+      all = space_.symbols.extreme_of(all, value(*node.children[i]), node.op == Op::Max);
     }
     return all;
   }
 
-  Poly size_of(const Node& node) const {
+  Polynomial size_of(const Node& node) const {
     const auto dtype = text_of(node) ? dtype_from_alias(*text_of(node)) : std::nullopt;
-    return dtype ? Poly(static_cast<int64_t>(byte_size(*dtype))) : Poly::broken();
+    return dtype ? Polynomial(static_cast<int64_t>(byte_size(*dtype))) : Polynomial::broken();
   }
 
   std::optional<std::string> text_of(const Node& node) const {
@@ -231,28 +235,28 @@ class SpaceBuilder {
     return std::nullopt;
   }
 
-  Poly of_tensor(const Node& node) {
+  Polynomial of_tensor(const Node& node) {
     const auto found = tensors_.find(node.text);
-    if (found == tensors_.end()) return Poly::broken();
+    if (found == tensors_.end()) return Polynomial::broken();
     if (node.op == Op::Numel) return found->second.count;
     const auto axis = value(*node.children[0]).constant();
     const auto& strides = found->second.strides;
     const auto rank = static_cast<int64_t>(strides.size());
-    if (!axis || *axis < -rank || *axis >= rank) return Poly::broken();
+    if (!axis || *axis < -rank || *axis >= rank) return Polynomial::broken();
     return strides[static_cast<size_t>(*axis < 0 ? *axis + rank : *axis)];
   }
 
   /// 1 or 0.
-  Poly truth(const Node& node) {
-    if (impossible(holds_when(node, false))) return Poly(1);
-    if (impossible(holds_when(node, true))) return Poly(0);
+  Polynomial truth(const Node& node) {
+    if (impossible(holds_when(node, false))) return Polynomial(1);
+    if (impossible(holds_when(node, true))) return Polynomial(0);
     return anything("(condition)", {0, 1});
   }
 
   bool impossible(const Alternatives& all) {
     return !all.empty() && std::ranges::all_of(all, [this](const Assumption& one) {
-      return std::ranges::any_of(one.facts, [this](const Poly& fact) {
-        return prover_.holds(Poly(-1) - fact, space_.known);
+      return std::ranges::any_of(one.facts, [this](const Polynomial& fact) {
+        return prover_.holds(Polynomial(-1) - fact, space_.known);
       });
     });
   }
@@ -267,23 +271,23 @@ class SpaceBuilder {
       // dtype == 'float16' is known.
       if (left && right) {
         const bool holds = ((*left == *right) == (node.op == Op::Equal)) == wanted;
-        return {Assumption{{Poly(holds ? 0 : -1)}, {}}};
+        return {Assumption{{Polynomial(holds ? 0 : -1)}, {}}};
       }
     }
     const bool compares = node.op >= Op::Less && node.op <= Op::NotEqual;
     if (!compares) return {};
-    const Poly a = value(*node.children[0]);
-    const Poly b = value(*node.children[1]);
+    const Polynomial a = value(*node.children[0]);
+    const Polynomial b = value(*node.children[1]);
     if (a.is_broken() || b.is_broken()) return {};
     return compared(node.op, a, b, wanted);
   }
 
-  static Alternatives compared(Op op, const Poly& a, const Poly& b, bool wanted) {
+  static Alternatives compared(Op op, const Polynomial& a, const Polynomial& b, bool wanted) {
     if (op == Op::Greater) return compared(Op::Less, b, a, wanted);
     if (op == Op::GreaterEqual) return compared(Op::LessEqual, b, a, wanted);
     if (op == Op::NotEqual) return compared(Op::Equal, a, b, !wanted);
-    if (op == Op::Less) return {Assumption{{wanted ? b - a - Poly(1) : a - b}, {}}};
-    if (op == Op::LessEqual) return {Assumption{{wanted ? b - a : a - b - Poly(1)}, {}}};
+    if (op == Op::Less) return {Assumption{{wanted ? b - a - Polynomial(1) : a - b}, {}}};
+    if (op == Op::LessEqual) return {Assumption{{wanted ? b - a : a - b - Polynomial(1)}, {}}};
     if (!wanted) return {Assumption{{}, {a - b}}};
     return {Assumption{{a - b, b - a}, {}}};
   }
@@ -307,16 +311,16 @@ class SpaceBuilder {
   }
 
   const Setting& setting_;
-  LaunchSpace space_;
-  Prover prover_;
-  std::map<std::string, Poly> names_;
+  LaunchDomain space_;
+  InequalityProver prover_;
+  std::map<std::string, Polynomial> names_;
   std::map<std::string, Tensor> tensors_;
 };
 
 }  // namespace
 
-LaunchSpace launch_space(const Setting& setting, const LaunchSpec& launch) {
-  return SpaceBuilder(setting).build(launch);
+LaunchDomain launch_domain(const Setting& setting, const LaunchSpec& launch) {
+  return DomainBuilder(setting).build(launch);
 }
 
-}  // namespace gpuemu::prove
+}  // namespace gpuemu::inbounds

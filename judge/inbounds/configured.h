@@ -5,9 +5,9 @@
 #include <string>
 
 #include "common/config/config.h"
-#include "judge/inbounds/space.h"
+#include "judge/inbounds/launch_domain.h"
 
-namespace gpuemu::prove {
+namespace gpuemu::inbounds {
 
 struct Setting {
   const OpConfig& op;
@@ -20,6 +20,6 @@ struct Setting {
 /// Dims take every size of their range. Strides that the kernel is given are any that are not
 /// negative, when the op has other layouts than packed ones. What an expression says in ways that
 /// are not understood is anything.
-LaunchSpace launch_space(const Setting& setting, const LaunchSpec& launch);
+LaunchDomain launch_domain(const Setting& setting, const LaunchSpec& launch);
 
-}  // namespace gpuemu::prove
+}  // namespace gpuemu::inbounds

@@ -6,7 +6,7 @@
 
 #include "judge/inbounds/limits.h"
 
-namespace gpuemu::prove {
+namespace gpuemu::inbounds {
 namespace {
 
 const Value kNothing;
@@ -18,9 +18,10 @@ bool is_predicate(const ptx::Function& function, uint32_t reg) {
 
 /// One formula that gives each of the values where its way was taken: behind a loop of r iterations
 /// that is skipped when r is 0, a sum has grown by r steps on either way.
-std::optional<Poly> common_formula(const Alternatives& ways, const std::vector<Poly>& values) {
+std::optional<Polynomial> common_formula(const Alternatives& ways,
+                                         const std::vector<Polynomial>& values) {
   for (size_t i = 0; i < values.size(); ++i) {
-    const Poly formula = reduced(values[i], ways[i]);
+    const Polynomial formula = reduced(values[i], ways[i]);
     bool fits = !formula.is_broken();
     for (size_t j = 0; j < values.size() && fits; ++j) {
       fits = reduced(formula - values[j], ways[j]).is_zero();
@@ -33,7 +34,7 @@ std::optional<Poly> common_formula(const Alternatives& ways, const std::vector<P
 }  // namespace
 
 Evaluator::Evaluator(const ptx::Module& module, const ptx::Function& function, const Flow& flow,
-                     LaunchSpace space)
+                     LaunchDomain space)
     : module_(module),
       function_(function),
       flow_(flow),
@@ -138,34 +139,34 @@ std::string Evaluator::place(uint32_t at) const {
   return fmt::format("line {}", line.line);
 }
 
-Poly Evaluator::unknown(const std::string& key, int32_t home, Interval range,
-                        const std::string& reason) {
+Polynomial Evaluator::unknown(const std::string& key, int32_t home, Interval range,
+                              const std::string& reason) {
   const auto [place, added] = named_.try_emplace(key, 0);
-  if (added) place->second = space_.atoms.add({});
-  AtomInfo info;
+  if (added) place->second = space_.symbols.add({});
+  SymbolInfo info;
   info.name = key.substr(0, key.find('@'));
   info.range = range;
   info.home = home;
   info.reason = reason;
-  space_.atoms[place->second] = std::move(info);
-  return Poly::atom(place->second);
+  space_.symbols[place->second] = std::move(info);
+  return Polynomial::symbol(place->second);
 }
 
 // One value of several, by which of the conditions holds.
-Poly Evaluator::choice(const std::string& key, int32_t home, const Alternatives& ways,
-                       const std::vector<Poly>& values) {
-  if (std::ranges::any_of(values, &Poly::is_broken)) return Poly::broken();
-  if (std::ranges::all_of(values, [&](const Poly& one) { return one == values[0]; })) {
+Polynomial Evaluator::choice(const std::string& key, int32_t home, const Alternatives& ways,
+                             const std::vector<Polynomial>& values) {
+  if (std::ranges::any_of(values, &Polynomial::is_broken)) return Polynomial::broken();
+  if (std::ranges::all_of(values, [&](const Polynomial& one) { return one == values[0]; })) {
     return values[0];
   }
   if (const auto formula = common_formula(ways, values)) return *formula;
-  const Poly it = unknown(key, home, {}, "");
-  AtomInfo& info = space_.atoms[named_.at(key)];
-  Interval range = space_.atoms.interval(values[0]);
+  const Polynomial it = unknown(key, home, {}, "");
+  SymbolInfo& info = space_.symbols[named_.at(key)];
+  Interval range = space_.symbols.interval(values[0]);
   Alternatives cases = ways;
   for (size_t i = 0; i < values.size(); ++i) {
     add_equality(cases[i].facts, it, values[i]);
-    const Interval one = space_.atoms.interval(values[i]);
+    const Interval one = space_.symbols.interval(values[i]);
     range = {std::min(range.low, one.low), std::max(range.high, one.high)};
   }
   info.range = range;
@@ -173,13 +174,13 @@ Poly Evaluator::choice(const std::string& key, int32_t home, const Alternatives&
   return it;
 }
 
-Poly Evaluator::unknown_result(uint32_t at, uint32_t reg, const std::string& reason) {
+Polynomial Evaluator::unknown_result(uint32_t at, uint32_t reg, const std::string& reason) {
   const auto home = static_cast<int32_t>(flow_.control.block_of[at]);
   return unknown(fmt::format("{}@{}", function_.registers[reg].name, at), home,
                  range_of_result(at, reg), reason);
 }
 
-void Evaluator::assign(uint32_t at, uint32_t reg, Poly poly) {
+void Evaluator::assign(uint32_t at, uint32_t reg, Polynomial poly) {
   const ValueId value = ssa_.assigned(at, reg);
   const auto home = static_cast<int32_t>(flow_.control.block_of[at]);
   const auto& guard = function_.body[at].guard;
@@ -194,7 +195,7 @@ void Evaluator::assign(uint32_t at, uint32_t reg, Poly poly) {
     Assumption run = one(condition.when_true);
     Assumption kept = one(condition.when_false);
     if (guard->negated) std::swap(run, kept);
-    const Poly before =
+    const Polynomial before =
         old < 0 ? unknown_result(at, reg, "is not set before " + place(at)) : value_of(old).poly;
     poly = choice(fmt::format("{}@{}?", function_.registers[reg].name, at), home, {run, kept},
                   {poly, before});
@@ -217,7 +218,7 @@ void Evaluator::evaluate(uint32_t at) {
     }
     return;
   }
-  const std::optional<Poly> poly = results.size() == 1 ? compute(at) : std::nullopt;
+  const std::optional<Polynomial> poly = results.size() == 1 ? compute(at) : std::nullopt;
   for (const uint32_t reg : results) {
     if (is_predicate(function_, reg)) continue;
     std::string reason = "comes from " + instruction.spelling() + " at " + place(at);
@@ -230,7 +231,8 @@ void Evaluator::evaluate(uint32_t at) {
   }
 }
 
-std::optional<Poly> Evaluator::exact(uint32_t at, const Poly& poly, Integer type, int slot) {
+std::optional<Polynomial> Evaluator::exact(uint32_t at, const Polynomial& poly, Integer type,
+                                           int slot) {
   if (poly.is_broken()) return std::nullopt;
   Interval range{type.is_signed ? -kSafely64 : 0, kSafely64};
   if (type.bits < 64) {
@@ -238,23 +240,23 @@ std::optional<Poly> Evaluator::exact(uint32_t at, const Poly& poly, Integer type
     range = type.is_signed ? Interval{-count / 2, count / 2 - 1} : Interval{0, count - 1};
     if (const auto number = poly.constant()) {
       const int64_t low = (*number % count + count) % count;
-      return Poly(low > range.high ? low - count : low);
+      return Polynomial(low > range.high ? low - count : low);
     }
   }
-  std::vector<Poly> goals = {poly - Poly(range.low), Poly(range.high) - poly};
+  std::vector<Polynomial> goals = {poly - Polynomial(range.low), Polynomial(range.high) - poly};
   // An address plus what stays inside of its region. Those of shared and local memory have 32 bits.
-  for (const Atom atom : poly.atoms()) {
-    const int32_t index = space_.atoms[atom].region;
+  for (const Symbol symbol : poly.symbols()) {
+    const int32_t index = space_.symbols[symbol].region;
     if (index < 0) continue;
     const Region& region = space_.regions[static_cast<size_t>(index)];
     const bool narrow = region.space == ptx::Space::Shared || region.space == ptx::Space::Local;
     if (type.bits < 64 && !narrow) return std::nullopt;
-    const Poly offset = poly - Poly::atom(atom);
+    const Polynomial offset = poly - Polynomial::symbol(symbol);
     goals = {offset, region.bytes - offset};
   }
   const Known known = known_at(at);
-  const bool holds =
-      std::ranges::all_of(goals, [&](const Poly& goal) { return prover_.holds(goal, known); });
+  const bool holds = std::ranges::all_of(
+      goals, [&](const Polynomial& goal) { return prover_.holds(goal, known); });
   if (holds) return poly;
   const std::string key =
       fmt::format("{}/{}/{}{}", at, slot, type.is_signed ? "s" : "u", type.bits);
@@ -267,7 +269,7 @@ bool Evaluator::settle() {
   bool all = true;
   for (const Duty& duty : duties_) {
     const bool holds = std::ranges::all_of(
-        duty.goals, [&](const Poly& goal) { return prover_.holds(goal, duty.known); });
+        duty.goals, [&](const Polynomial& goal) { return prover_.holds(goal, duty.known); });
     if (holds) continue;
     denied_.insert(duty.key);
     all = false;
@@ -275,4 +277,4 @@ bool Evaluator::settle() {
   return all;
 }
 
-}  // namespace gpuemu::prove
+}  // namespace gpuemu::inbounds

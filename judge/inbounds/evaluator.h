@@ -13,15 +13,15 @@
 #include <string>
 #include <vector>
 
+#include "judge/inbounds/launch_domain.h"
 #include "judge/inbounds/prover.h"
-#include "judge/inbounds/space.h"
 #include "judge/inbounds/ssa.h"
 
-namespace gpuemu::prove {
+namespace gpuemu::inbounds {
 
 struct Value {
-  Poly poly = Poly::broken();          ///< Of anything but a predicate; broken: not known.
-  Alternatives when_true, when_false;  ///< Of a predicate; empty: nothing is known.
+  Polynomial poly = Polynomial::broken();  ///< Of anything but a predicate; broken: not known.
+  Alternatives when_true, when_false;      ///< Of a predicate; empty: nothing is known.
 };
 
 /// One use of memory by one instruction.
@@ -51,7 +51,7 @@ class Evaluator {
  public:
   /// REQUIRES: all outlive this; flow.reducible.
   Evaluator(const ptx::Module& module, const ptx::Function& function, const Flow& flow,
-            LaunchSpace space);
+            LaunchDomain space);
 
   std::vector<Access> run();
 
@@ -59,21 +59,21 @@ class Evaluator {
   /// How a register changes from one iteration of a loop to the next.
   struct Form {
     enum class Kind { Undecided, Steady, Ranged } kind = Kind::Undecided;
-    Poly step;  ///< Steady: what is added in every iteration.
+    Polynomial step;  ///< Steady: what is added in every iteration.
   };
   /// What was assumed, where, and what must hold for it.
   struct Duty {
     std::string key;
     Known known;
-    std::vector<Poly> goals;
+    std::vector<Polynomial> goals;
   };
   /// Something that is true of a register at the beginning of a loop and shall stay so.
   struct Candidate {
     std::string key;
     ValueId meeting;
     const Loop* loop;
-    Atom atom;  ///< Of the register, as a number without a sign up to `most`.
-    Poly fact;
+    Symbol symbol;  ///< Of the register, as a number without a sign up to `most`.
+    Polynomial fact;
     int64_t most;
   };
   struct Integer {
@@ -90,33 +90,34 @@ class Evaluator {
   Alternatives condition_of_edge(uint32_t from, uint32_t to) const;
   Alternatives guard_of(uint32_t at) const;
   const Value& value_of(ValueId value) const;
-  void assign(uint32_t at, uint32_t reg, Poly poly);
-  Poly choice(const std::string& key, int32_t home, const Alternatives& ways,
-              const std::vector<Poly>& values);
-  Poly unknown(const std::string& key, int32_t home, Interval range, const std::string& reason);
-  Poly unknown_result(uint32_t at, uint32_t reg, const std::string& reason);
+  void assign(uint32_t at, uint32_t reg, Polynomial poly);
+  Polynomial choice(const std::string& key, int32_t home, const Alternatives& ways,
+                    const std::vector<Polynomial>& values);
+  Polynomial unknown(const std::string& key, int32_t home, Interval range,
+                     const std::string& reason);
+  Polynomial unknown_result(uint32_t at, uint32_t reg, const std::string& reason);
   std::string place(uint32_t at) const;
   /// `poly` when it is the number that the bits stand for; see above.
-  std::optional<Poly> exact(uint32_t at, const Poly& poly, Integer type, int slot);
+  std::optional<Polynomial> exact(uint32_t at, const Polynomial& poly, Integer type, int slot);
   bool settle();
 
   // operations.cc: one instruction
-  Poly operand(uint32_t at, size_t index, Integer type) const;
-  Poly special(const std::string& name) const;
-  Poly address_of(const std::string& variable);
+  Polynomial operand(uint32_t at, size_t index, Integer type) const;
+  Polynomial special(const std::string& name) const;
+  Polynomial address_of(const std::string& variable);
   /// What is added to an address in `space` to make it a generic one.
-  Poly window_of(ptx::Space space);
-  std::optional<Poly> compute(uint32_t at);
-  std::optional<Poly> arithmetic(uint32_t at, Integer type);
-  std::optional<Poly> product(uint32_t at, Integer type);
-  std::optional<Poly> quotient(uint32_t at, Integer type);
-  std::optional<Poly> shifted(uint32_t at, Integer type);
-  std::optional<Poly> masked(uint32_t at, Integer type);
-  std::optional<Poly> bits_kept(const Poly& poly, uint64_t mask);
-  std::optional<Poly> converted(uint32_t at);
-  std::optional<Poly> selected(uint32_t at, Integer type);
-  std::optional<Poly> loaded_param(uint32_t at);
-  std::optional<Poly> moved(uint32_t at, Integer type);
+  Polynomial window_of(ptx::Space space);
+  std::optional<Polynomial> compute(uint32_t at);
+  std::optional<Polynomial> arithmetic(uint32_t at, Integer type);
+  std::optional<Polynomial> product(uint32_t at, Integer type);
+  std::optional<Polynomial> quotient(uint32_t at, Integer type);
+  std::optional<Polynomial> shifted(uint32_t at, Integer type);
+  std::optional<Polynomial> masked(uint32_t at, Integer type);
+  std::optional<Polynomial> bits_kept(const Polynomial& poly, uint64_t mask);
+  std::optional<Polynomial> converted(uint32_t at);
+  std::optional<Polynomial> selected(uint32_t at, Integer type);
+  std::optional<Polynomial> loaded_param(uint32_t at);
+  std::optional<Polynomial> moved(uint32_t at, Integer type);
   void compare(uint32_t at);
   void combine_predicates(uint32_t at);
   Interval range_of_result(uint32_t at, uint32_t reg) const;
@@ -124,40 +125,40 @@ class Evaluator {
   // loops.cc: what changes from iteration to iteration
   void meet(ValueId meeting);
   void meet_in_loop(ValueId meeting, const Loop& loop);
-  Atom counter_of(const Loop& loop);
-  bool is_invariant(Atom atom, const Loop& loop) const;
-  bool is_invariant(const Poly& poly, const Loop& loop) const;
+  Symbol counter_of(const Loop& loop);
+  bool is_invariant(Symbol symbol, const Loop& loop) const;
+  bool is_invariant(const Polynomial& poly, const Loop& loop) const;
   void find_loop_facts(const Loop& loop);
-  void add_countdown(const Poly& unequal, Atom counter, const Known& entry);
+  void add_countdown(const Polynomial& unequal, Symbol counter, const Known& entry);
   bool find_forms();
   Form form_of(ValueId meeting, const Loop& loop) const;
-  std::optional<Poly> initial(ValueId meeting, const Loop& loop) const;
+  std::optional<Polynomial> initial(ValueId meeting, const Loop& loop) const;
   std::vector<ValueId> next_values(ValueId meeting, const Loop& loop) const;
-  Poly ranged(ValueId meeting, const Loop& loop, const std::optional<Poly>& from);
+  Polynomial ranged(ValueId meeting, const Loop& loop, const std::optional<Polynomial>& from);
   std::optional<Known> known_before(const Loop& loop) const;
   void add_duties_of_candidates();
 
   // accesses.cc
   std::vector<Access> accesses();
-  Poly address(uint32_t at, const ptx::Operand& operand);
+  Polynomial address(uint32_t at, const ptx::Operand& operand);
   Access judge(uint32_t at, const Use& use);
-  std::string blame(const Poly& poly) const;
+  std::string blame(const Polynomial& poly) const;
 
   const ptx::Module& module_;
   const ptx::Function& function_;
   const Flow& flow_;
-  LaunchSpace space_;
+  LaunchDomain space_;
   Ssa ssa_;
-  Prover prover_{space_.atoms};
+  InequalityProver prover_{space_.symbols};
   std::vector<Value> values_;  // By ValueId.
   std::vector<Known> known_;   // Per block, at its beginning.
   std::map<ValueId, Form> forms_;
   std::vector<Duty> duties_;
   std::vector<Candidate> candidates_;
-  std::set<std::string> denied_;           // Assumptions that did not hold.
-  bool trusting_ = true;                   // False: nothing is assumed any more.
-  std::map<std::string, Atom> named_;      // Atoms by what they are for, the same in every walk.
-  std::map<std::string, Poly> variables_;  // Addresses of variables.
+  std::set<std::string> denied_;         // Assumptions that did not hold.
+  bool trusting_ = true;                 // False: nothing is assumed any more.
+  std::map<std::string, Symbol> named_;  // Symbols by what they are for, the same in every walk.
+  std::map<std::string, Polynomial> variables_;  // Addresses of variables.
 };
 
-}  // namespace gpuemu::prove
+}  // namespace gpuemu::inbounds

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace gpuemu::prove {
+namespace gpuemu::inbounds {
 
 /// Addresses that people write have a dozen terms; products of them grow fast.
 inline constexpr size_t kPolyTermsMax = 96;
@@ -27,4 +27,4 @@ inline constexpr size_t kInstructionsMax = 60'000;
 /// Combinations of an op's whole attrs that are looked at one by one.
 inline constexpr size_t kAttrCombinationsMax = 16;
 
-}  // namespace gpuemu::prove
+}  // namespace gpuemu::inbounds

@@ -5,38 +5,39 @@
 
 #include "judge/inbounds/evaluator.h"
 
-namespace gpuemu::prove {
+namespace gpuemu::inbounds {
 
-Atom Evaluator::counter_of(const Loop& loop) {
+Symbol Evaluator::counter_of(const Loop& loop) {
   const std::string key = fmt::format("iteration@{}", loop.header);
   if (const auto found = named_.find(key); found != named_.end()) {
     // What an earlier walk concluded is void.
-    space_.atoms[found->second].facts.clear();
-    space_.atoms[found->second].cases.clear();
+    space_.symbols[found->second].facts.clear();
+    space_.symbols[found->second].cases.clear();
     return found->second;
   }
   unknown(key, static_cast<int32_t>(loop.header), {0, Interval::kNone}, "");
   return named_.at(key);
 }
 
-bool Evaluator::is_invariant(Atom atom, const Loop& loop) const {
-  const AtomInfo& info = space_.atoms[atom];
+bool Evaluator::is_invariant(Symbol symbol, const Loop& loop) const {
+  const SymbolInfo& info = space_.symbols[symbol];
   if (info.home >= 0 && loop.contains[static_cast<size_t>(info.home)]) return false;
-  return std::ranges::all_of(info.parts, [&](Atom part) { return is_invariant(part, loop); });
+  return std::ranges::all_of(info.parts, [&](Symbol part) { return is_invariant(part, loop); });
 }
 
-bool Evaluator::is_invariant(const Poly& poly, const Loop& loop) const {
-  return !poly.is_broken() &&
-         std::ranges::all_of(poly.atoms(), [&](Atom atom) { return is_invariant(atom, loop); });
+bool Evaluator::is_invariant(const Polynomial& poly, const Loop& loop) const {
+  return !poly.is_broken() && std::ranges::all_of(poly.symbols(), [&](Symbol symbol) {
+    return is_invariant(symbol, loop);
+  });
 }
 
-std::optional<Poly> Evaluator::initial(ValueId meeting, const Loop& loop) const {
+std::optional<Polynomial> Evaluator::initial(ValueId meeting, const Loop& loop) const {
   const Definition& definition = ssa_.definitions()[static_cast<size_t>(meeting)];
   const std::vector<uint32_t>& before = flow_.before[loop.header];
-  std::optional<Poly> only;
+  std::optional<Polynomial> only;
   for (size_t i = 0; i < definition.incoming.size(); ++i) {
     if (i < before.size() && loop.contains[before[i]]) continue;
-    const Poly poly = value_of(ssa_.resolved(definition.incoming[i])).poly;
+    const Polynomial poly = value_of(ssa_.resolved(definition.incoming[i])).poly;
     if (poly.is_broken() || (only && !(*only == poly))) return std::nullopt;
     only = poly;
   }
@@ -69,7 +70,7 @@ void Evaluator::meet(ValueId meeting) {
   if (reg.type == ptx::Type::Pred) return;
   if (const Loop* loop = flow_.loop_at(definition.block)) return meet_in_loop(meeting, *loop);
   Alternatives ways;
-  std::vector<Poly> values;
+  std::vector<Polynomial> values;
   const std::vector<uint32_t>& before = flow_.before[definition.block];
   const auto dominator = static_cast<size_t>(std::max(flow_.dominator[definition.block], 0));
   const size_t shared_facts = known_[dominator].facts.size();
@@ -86,9 +87,9 @@ void Evaluator::meet(ValueId meeting) {
   }
   const std::string key = fmt::format("{}@m{}", reg.name, definition.block);
   const auto home = static_cast<int32_t>(definition.block);
-  Poly result = values.size() == definition.incoming.size() && !values.empty()
-                    ? choice(key, home, ways, values)
-                    : Poly::broken();
+  Polynomial result = values.size() == definition.incoming.size() && !values.empty()
+                          ? choice(key, home, ways, values)
+                          : Polynomial::broken();
   if (result.is_broken()) result = unknown(key, home, {}, "has several values that meet");
   values_[static_cast<size_t>(meeting)].poly = result;
 }
@@ -98,12 +99,12 @@ void Evaluator::meet_in_loop(ValueId meeting, const Loop& loop) {
   const ptx::Register& reg = function_.registers[definition.reg];
   const std::string key = fmt::format("{}@l{}", reg.name, loop.header);
   const auto home = static_cast<int32_t>(loop.header);
-  const std::optional<Poly> from = initial(meeting, loop);
+  const std::optional<Polynomial> from = initial(meeting, loop);
   const Form& form = forms_[meeting];
-  Poly& poly = values_[static_cast<size_t>(meeting)].poly;
+  Polynomial& poly = values_[static_cast<size_t>(meeting)].poly;
   switch (form.kind) {
     case Form::Kind::Steady:
-      poly = from ? *from + form.step * Poly::atom(counter_of(loop)) : Poly::broken();
+      poly = from ? *from + form.step * Polynomial::symbol(counter_of(loop)) : Polynomial::broken();
       break;
     case Form::Kind::Undecided:
       break;
@@ -117,7 +118,8 @@ void Evaluator::meet_in_loop(ValueId meeting, const Loop& loop) {
 }
 
 // Any number, unless it never leaves one side of where it began: halved, doubled, counted down.
-Poly Evaluator::ranged(ValueId meeting, const Loop& loop, const std::optional<Poly>& from) {
+Polynomial Evaluator::ranged(ValueId meeting, const Loop& loop,
+                             const std::optional<Polynomial>& from) {
   const Definition& definition = ssa_.definitions()[static_cast<size_t>(meeting)];
   const ptx::Register& reg = function_.registers[definition.reg];
   const std::string key = fmt::format("{}@l{}", reg.name, loop.header);
@@ -125,26 +127,26 @@ Poly Evaluator::ranged(ValueId meeting, const Loop& loop, const std::optional<Po
   const bool whole =
       bits <= 32 && bits > 0 && reg.type != ptx::Type::F32 && reg.type != ptx::Type::F16;
   const int64_t most = whole ? (int64_t{1} << bits) - 1 : Interval::kNone;
-  const Poly it =
+  const Polynomial it =
       unknown(key, static_cast<int32_t>(loop.header), whole ? Interval{0, most} : Interval{},
               "changes in a loop by more than a fixed step");
   const auto before = known_before(loop);
-  const bool has_address = from && std::ranges::any_of(from->atoms(), [&](Atom atom) {
-                             return space_.atoms[atom].region >= 0;
+  const bool has_address = from && std::ranges::any_of(from->symbols(), [&](Symbol symbol) {
+                             return space_.symbols[symbol].region >= 0;
                            });
   if (!whole || !from || !before || has_address || !trusting_) return it;
   if (!prover_.holds_between(*from, {0, most}, *before)) return it;
   // Candidates that hold at first; that they stay is found out when the loop has been walked.
-  std::vector<std::pair<std::string, Poly>> candidates = {{key + "/least", it - *from},
-                                                          {key + "/most", *from - it}};
-  if (prover_.holds(Poly(most / 2) - *from, *before)) {
-    candidates.emplace_back(key + "/positive", Poly(most / 2) - it);
+  std::vector<std::pair<std::string, Polynomial>> candidates = {{key + "/least", it - *from},
+                                                                {key + "/most", *from - it}};
+  if (prover_.holds(Polynomial(most / 2) - *from, *before)) {
+    candidates.emplace_back(key + "/positive", Polynomial(most / 2) - it);
   }
   for (const auto& [name, fact] : candidates) {
     if (denied_.contains(name)) continue;
-    const Atom atom = named_.at(key);
-    space_.atoms[atom].facts.push_back(fact);
-    candidates_.push_back({name, meeting, &loop, atom, fact, most});
+    const Symbol symbol = named_.at(key);
+    space_.symbols[symbol].facts.push_back(fact);
+    candidates_.push_back({name, meeting, &loop, symbol, fact, most});
   }
   return it;
 }
@@ -154,21 +156,21 @@ void Evaluator::add_duties_of_candidates() {
   for (const Candidate& one : candidates_) {
     const std::vector<ValueId> next = next_values(one.meeting, *one.loop);
     for (size_t i = 0; i < next.size() && i < one.loop->latches.size(); ++i) {
-      const Poly& poly = value_of(next[i]).poly;
+      const Polynomial& poly = value_of(next[i]).poly;
       duties_.push_back({one.key,
                          known_on_edge(one.loop->latches[i], one.loop->header),
-                         {poly, Poly(one.most) - poly, one.fact.replaced(one.atom, poly)}});
+                         {poly, Polynomial(one.most) - poly, one.fact.replaced(one.symbol, poly)}});
     }
   }
 }
 
 Evaluator::Form Evaluator::form_of(ValueId meeting, const Loop& loop) const {
-  const Poly& now = value_of(meeting).poly;
+  const Polynomial& now = value_of(meeting).poly;
   Form form{Form::Kind::Ranged, {}};
   const std::vector<ValueId> next = next_values(meeting, loop);
   if (next.empty() || now.is_broken()) return form;
   for (size_t i = 0; i < next.size(); ++i) {
-    const Poly step = value_of(next[i]).poly - now;
+    const Polynomial step = value_of(next[i]).poly - now;
     if (step.is_broken() || !is_invariant(step, loop)) return form;
     if (i > 0 && !(step == form.step)) return form;
     form.step = step;
@@ -201,56 +203,57 @@ bool Evaluator::find_forms() {
 
 // A loop goes back when its last condition held: in iteration k that says something of k - 1.
 void Evaluator::find_loop_facts(const Loop& loop) {
-  const Atom counter = counter_of(loop);
+  const Symbol counter = counter_of(loop);
   const auto entry = known_before(loop);
   if (loop.latches.size() != 1 || !entry) return;
   const Known latch = known_on_edge(loop.latches[0], loop.header);
-  const Poly previous = Poly::atom(counter) - Poly(1);
-  const auto usable = [&](const Poly& fact) {
+  const Polynomial previous = Polynomial::symbol(counter) - Polynomial(1);
+  const auto usable = [&](const Polynomial& fact) {
     if (fact.is_broken() || !fact.has(counter)) return false;
-    return std::ranges::all_of(
-        fact.atoms(), [&](Atom atom) { return atom == counter || is_invariant(atom, loop); });
+    return std::ranges::all_of(fact.symbols(), [&](Symbol symbol) {
+      return symbol == counter || is_invariant(symbol, loop);
+    });
   };
   Assumption again{{previous}, {}};
-  std::vector<Poly> facts;
-  for (const Poly& fact : latch.facts) {
+  std::vector<Polynomial> facts;
+  for (const Polynomial& fact : latch.facts) {
     if (!usable(fact)) continue;
     facts.push_back(fact.replaced(counter, previous));
-    const Poly before = facts.back();
-    for (const Atoms::Rounded& more : space_.atoms.rounded(before)) {
+    const Polynomial before = facts.back();
+    for (const Symbols::Rounded& more : space_.symbols.rounded(before)) {
       const bool sound = usable(more.fact) && is_invariant(more.numerator, loop) &&
                          prover_.holds(more.numerator, *entry) &&
-                         prover_.holds(more.divisor - Poly(1), *entry);
+                         prover_.holds(more.divisor - Polynomial(1), *entry);
       if (sound) facts.push_back(more.fact);
     }
   }
-  for (const Poly& now : facts) {
-    if (prover_.holds(now.replaced(counter, Poly()), *entry)) {
-      space_.atoms[counter].facts.push_back(now);
+  for (const Polynomial& now : facts) {
+    if (prover_.holds(now.replaced(counter, Polynomial()), *entry)) {
+      space_.symbols[counter].facts.push_back(now);
     } else {
       again.facts.push_back(now);
     }
   }
-  for (const Poly& unequal : latch.unequal) {
+  for (const Polynomial& unequal : latch.unequal) {
     if (usable(unequal)) add_countdown(unequal.replaced(counter, previous), counter, *entry);
   }
-  const Assumption first{{Poly(-1) * Poly::atom(counter)}, {}};
-  space_.atoms[counter].cases = {{first, again}};
+  const Assumption first{{Polynomial(-1) * Polynomial::symbol(counter)}, {}};
+  space_.symbols[counter].cases = {{first, again}};
 }
 
 // What moves by one in every iteration and is never 0 keeps its sign.
-void Evaluator::add_countdown(const Poly& unequal, Atom counter, const Known& entry) {
+void Evaluator::add_countdown(const Polynomial& unequal, Symbol counter, const Known& entry) {
   const auto parts = unequal.linear_in(counter);
   const auto step = parts ? parts->factor.constant() : std::nullopt;
   if (!step || *step == 0 || *step == INT64_MIN) return;
   const auto [whole, rest] = unequal.split_by(std::abs(*step));
   if (!rest.is_zero()) return;
-  const Poly at_first = whole.replaced(counter, Poly());
-  if (*step < 0 && prover_.holds(at_first - Poly(1), entry)) {
-    space_.atoms[counter].facts.push_back(whole - Poly(1));
-  } else if (*step > 0 && prover_.holds(Poly(-1) - at_first, entry)) {
-    space_.atoms[counter].facts.push_back(Poly(-1) - whole);
+  const Polynomial at_first = whole.replaced(counter, Polynomial());
+  if (*step < 0 && prover_.holds(at_first - Polynomial(1), entry)) {
+    space_.symbols[counter].facts.push_back(whole - Polynomial(1));
+  } else if (*step > 0 && prover_.holds(Polynomial(-1) - at_first, entry)) {
+    space_.symbols[counter].facts.push_back(Polynomial(-1) - whole);
   }
 }
 
-}  // namespace gpuemu::prove
+}  // namespace gpuemu::inbounds

@@ -7,7 +7,7 @@
 #include "judge/inbounds/evaluator.h"
 #include "judge/inbounds/limits.h"
 
-namespace gpuemu::prove {
+namespace gpuemu::inbounds {
 namespace {
 
 using ptx::Instruction;
@@ -37,7 +37,7 @@ int64_t as_number(uint64_t pattern, uint32_t bits) {
 constexpr uint32_t kShiftMost = 61;  // Of a power of two among the coefficients.
 
 /// Amount of a shift by a number; nothing for others.
-std::optional<uint32_t> amount_of(const Poly& poly, uint32_t bits) {
+std::optional<uint32_t> amount_of(const Polynomial& poly, uint32_t bits) {
   const auto number = poly.constant();
   if (!number || *number < 0 || *number >= bits || *number > kShiftMost) return std::nullopt;
   return static_cast<uint32_t>(*number);
@@ -45,27 +45,27 @@ std::optional<uint32_t> amount_of(const Poly& poly, uint32_t bits) {
 
 }  // namespace
 
-Poly Evaluator::special(const std::string& name) const {
+Polynomial Evaluator::special(const std::string& name) const {
   const size_t dot = name.find('.');
-  if (dot == std::string::npos || dot + 2 != name.size()) return Poly::broken();
+  if (dot == std::string::npos || dot + 2 != name.size()) return Polynomial::broken();
   const size_t axis = static_cast<size_t>(name[dot + 1] - 'x');
-  if (axis > 2) return Poly::broken();
+  if (axis > 2) return Polynomial::broken();
   const std::string base = name.substr(0, dot);
   if (base == "%tid") return space_.thread_index[axis];
   if (base == "%ctaid") return space_.block_index[axis];
   if (base == "%ntid") return space_.block[axis];
   if (base == "%nctaid") return space_.grid[axis];
-  return Poly::broken();
+  return Polynomial::broken();
 }
 
-Poly Evaluator::window_of(ptx::Space space) {
+Polynomial Evaluator::window_of(ptx::Space space) {
   if (space == ptx::Space::Global) return {};
   const auto name = fmt::format("window{}", static_cast<int>(space));
-  if (!named_.contains(name)) named_[name] = space_.atoms.add({.name = name});
-  return Poly::atom(named_.at(name));
+  if (!named_.contains(name)) named_[name] = space_.symbols.add({.name = name});
+  return Polynomial::symbol(named_.at(name));
 }
 
-Poly Evaluator::address_of(const std::string& name) {
+Polynomial Evaluator::address_of(const std::string& name) {
   const auto known = variables_.find(name);
   if (known != variables_.end()) return known->second;
   const ptx::Variable* found = nullptr;
@@ -74,27 +74,27 @@ Poly Evaluator::address_of(const std::string& name) {
       if (one.name == name && found == nullptr) found = &one;
     }
   }
-  if (found == nullptr) return Poly::broken();
-  Region region{name, found->space, Poly(static_cast<int64_t>(found->bytes))};
+  if (found == nullptr) return Polynomial::broken();
+  Region region{name, found->space, Polynomial(static_cast<int64_t>(found->bytes))};
   const bool dynamic = found->bytes == 0 && found->space == ptx::Space::Shared;
   if (dynamic) region.bytes = space_.shared_bytes;
-  if (found->bytes == 0 && !dynamic) region.bytes = Poly::broken();
+  if (found->bytes == 0 && !dynamic) region.bytes = Polynomial::broken();
   return variables_[name] = space_.add_region(std::move(region));
 }
 
-Poly Evaluator::operand(uint32_t at, size_t index, Integer type) const {
+Polynomial Evaluator::operand(uint32_t at, size_t index, Integer type) const {
   const Instruction& instruction = function_.body[at];
-  if (index >= instruction.operands.size()) return Poly::broken();
+  if (index >= instruction.operands.size()) return Polynomial::broken();
   const Operand& operand = instruction.operands[index];
   switch (operand.kind) {
     case Operand::Kind::Register:
-      return operand.negated ? Poly::broken() : value_of(ssa_.read(at, operand.reg)).poly;
+      return operand.negated ? Polynomial::broken() : value_of(ssa_.read(at, operand.reg)).poly;
     case Operand::Kind::Integer:
-      return Poly(as_number(operand.bits, type.bits));
+      return Polynomial(as_number(operand.bits, type.bits));
     case Operand::Kind::Special:
       return special(operand.name);
     default:
-      return Poly::broken();
+      return Polynomial::broken();
   }
 }
 
@@ -124,7 +124,7 @@ Interval Evaluator::range_of_result(uint32_t at, uint32_t reg) const {
   return {0, count - 1};
 }
 
-std::optional<Poly> Evaluator::loaded_param(uint32_t at) {
+std::optional<Polynomial> Evaluator::loaded_param(uint32_t at) {
   const Instruction& instruction = function_.body[at];
   const Type type = type_of(instruction);
   if (!is_whole(type) || instruction.operands.size() < 2) return std::nullopt;
@@ -144,18 +144,18 @@ std::optional<Poly> Evaluator::loaded_param(uint32_t at) {
   return exact(at, space_.params[index], {bits, is_signed(type)}, 1);
 }
 
-std::optional<Poly> Evaluator::moved(uint32_t at, Integer type) {
+std::optional<Polynomial> Evaluator::moved(uint32_t at, Integer type) {
   const Operand& from = function_.body[at].operands[1];
-  if (from.kind == Operand::Kind::Variable) return address_of(from.name) + Poly(from.offset);
+  if (from.kind == Operand::Kind::Variable) return address_of(from.name) + Polynomial(from.offset);
   return operand(at, 1, type);
 }
 
-std::optional<Poly> Evaluator::converted(uint32_t at) {
+std::optional<Polynomial> Evaluator::converted(uint32_t at) {
   const Instruction& instruction = function_.body[at];
   if (instruction.opcode == Opcode::Cvta) {
-    const Poly from =
+    const Polynomial from =
         instruction.operands[1].kind == Operand::Kind::Variable
-            ? address_of(instruction.operands[1].name) + Poly(instruction.operands[1].offset)
+            ? address_of(instruction.operands[1].name) + Polynomial(instruction.operands[1].offset)
             : operand(at, 1, {64, false});
     ptx::Space space = ptx::Space::Generic;
     if (instruction.has(ptx::Modifier::Global)) space = ptx::Space::Global;
@@ -169,11 +169,11 @@ std::optional<Poly> Evaluator::converted(uint32_t at) {
   const bool plain = instruction.modifiers.size() == 2 && is_whole(to) && is_whole(from);
   if (!plain) return std::nullopt;
   const uint32_t from_bits = ptx::byte_size(from) * 8;
-  const Poly value = operand(at, 1, {from_bits, is_signed(from)});
+  const Polynomial value = operand(at, 1, {from_bits, is_signed(from)});
   // A register may be wider than what is converted to: then the result is extended once more.
   const uint32_t own = ptx::byte_size(function_.registers[instruction.operands[0].reg].type) * 8;
   const uint32_t to_bits = ptx::byte_size(to) * 8;
-  Poly result = value;
+  Polynomial result = value;
   if (to_bits > from_bits || (own > to_bits && to_bits == from_bits)) {
     const auto number = exact(at, value, {from_bits, is_signed(from)}, 1);
     if (!number) return std::nullopt;
@@ -187,13 +187,13 @@ std::optional<Poly> Evaluator::converted(uint32_t at) {
   return result;
 }
 
-std::optional<Poly> Evaluator::arithmetic(uint32_t at, Integer type) {
+std::optional<Polynomial> Evaluator::arithmetic(uint32_t at, Integer type) {
   const Instruction& instruction = function_.body[at];
   const Opcode opcode = instruction.opcode;
-  const Poly a = operand(at, 1, type);
-  if (opcode == Opcode::Neg) return Poly(-1) * a;
-  if (opcode == Opcode::Not) return Poly(-1) - a;
-  const Poly b = operand(at, 2, type);
+  const Polynomial a = operand(at, 1, type);
+  if (opcode == Opcode::Neg) return Polynomial(-1) * a;
+  if (opcode == Opcode::Not) return Polynomial(-1) - a;
+  const Polynomial b = operand(at, 2, type);
   // Plain ones wrap as the polynomials' congruence allows; saturating ones and carries do not.
   if (opcode == Opcode::Add || opcode == Opcode::Sub) {
     if (instruction.modifiers.size() != 1) return std::nullopt;
@@ -202,13 +202,13 @@ std::optional<Poly> Evaluator::arithmetic(uint32_t at, Integer type) {
   const auto left = exact(at, a, type, 1);
   const auto right = exact(at, b, type, 2);
   if (!left || !right || instruction.modifiers.size() != 1) return std::nullopt;
-  return space_.atoms.extreme_of(*left, *right, opcode == Opcode::Max);
+  return space_.symbols.extreme_of(*left, *right, opcode == Opcode::Max);
 }
 
-std::optional<Poly> Evaluator::product(uint32_t at, Integer type) {
+std::optional<Polynomial> Evaluator::product(uint32_t at, Integer type) {
   const Instruction& instruction = function_.body[at];
-  Poly a = operand(at, 1, type);
-  Poly b = operand(at, 2, type);
+  Polynomial a = operand(at, 1, type);
+  Polynomial b = operand(at, 2, type);
   const bool wide = instruction.has(ptx::Modifier::Wide);
   if (!wide && !instruction.has(ptx::Modifier::Lo) && !instruction.has(ptx::Modifier::Hi))
     return std::nullopt;
@@ -219,66 +219,67 @@ std::optional<Poly> Evaluator::product(uint32_t at, Integer type) {
     a = *left;
     b = *right;
   }
-  Poly result = a * b;
+  Polynomial result = a * b;
   if (instruction.has(ptx::Modifier::Hi)) {
     if (type.bits > 32) return std::nullopt;
-    result = space_.atoms.floor_of(result, int64_t{1} << type.bits);
+    result = space_.symbols.floor_of(result, int64_t{1} << type.bits);
   }
   if (instruction.opcode == Opcode::Mul) return result;
   if (instruction.modifiers.size() != 2) return std::nullopt;
   return result + operand(at, 3, {wide ? type.bits * 2 : type.bits, type.is_signed});
 }
 
-std::optional<Poly> Evaluator::quotient(uint32_t at, Integer type) {
+std::optional<Polynomial> Evaluator::quotient(uint32_t at, Integer type) {
   const auto a = exact(at, operand(at, 1, type), type, 1);
   const auto b = exact(at, operand(at, 2, type), type, 2);
   if (!a || !b) return std::nullopt;
   // '/' drops the fraction, which is rounding down for what is not negative.
   const Known known = known_at(at);
-  if (!prover_.holds(*b - Poly(1), known)) return std::nullopt;
+  if (!prover_.holds(*b - Polynomial(1), known)) return std::nullopt;
   if (type.is_signed && !prover_.holds(*a, known)) {
     const std::string key = fmt::format("{}/sign", at);
     if (!trusting_ || denied_.contains(key)) return std::nullopt;
     duties_.push_back({key, known, {*a}});
   }
-  const Poly down = space_.atoms.quotient_of(*a, *b);
+  const Polynomial down = space_.symbols.quotient_of(*a, *b);
   return function_.body[at].opcode == Opcode::Div ? down : *a - *b * down;
 }
 
-std::optional<Poly> Evaluator::shifted(uint32_t at, Integer type) {
+std::optional<Polynomial> Evaluator::shifted(uint32_t at, Integer type) {
   const Instruction& instruction = function_.body[at];
-  const Poly a = operand(at, 1, type);
-  const Poly b = operand(at, 2, {32, false});
+  const Polynomial a = operand(at, 1, type);
+  const Polynomial b = operand(at, 2, {32, false});
   const auto amount = amount_of(b, type.bits);
   if (!amount) return std::nullopt;
   const int64_t factor = int64_t{1} << *amount;
-  if (instruction.opcode == Opcode::Shl) return a * Poly(factor);
+  if (instruction.opcode == Opcode::Shl) return a * Polynomial(factor);
   // Logical unless the type is signed.
   const auto number = exact(at, a, type, 1);
-  if (number && !type.is_signed) return space_.atoms.quotient_of(*number, Poly(factor));
-  if (number) return space_.atoms.floor_of(*number, factor);
+  if (number && !type.is_signed) return space_.symbols.quotient_of(*number, Polynomial(factor));
+  if (number) return space_.symbols.floor_of(*number, factor);
   if (type.is_signed || type.bits > 32 || a.is_broken()) return std::nullopt;
   // Whatever was lost above: bits `amount` to 31 of the sum.
-  return space_.atoms.modulo(space_.atoms.floor_of(a, factor), int64_t{1} << (type.bits - *amount));
+  return space_.symbols.modulo(space_.symbols.floor_of(a, factor),
+                               int64_t{1} << (type.bits - *amount));
 }
 
 // Bits of a two's complement number below a power of two do not depend on those above.
-std::optional<Poly> Evaluator::bits_kept(const Poly& poly, uint64_t mask) {
+std::optional<Polynomial> Evaluator::bits_kept(const Polynomial& poly, uint64_t mask) {
   if (poly.is_broken() || mask == 0) return std::nullopt;
   const int low = std::countr_zero(mask);
   const uint64_t run = mask >> low;
   if ((run & (run + 1)) != 0) return std::nullopt;
   const int high = low + std::popcount(run);
   if (high > static_cast<int>(kShiftMost)) return std::nullopt;
-  const Poly upper = space_.atoms.modulo(poly, int64_t{1} << high);
-  return low == 0 ? upper : upper - space_.atoms.modulo(poly, int64_t{1} << low);
+  const Polynomial upper = space_.symbols.modulo(poly, int64_t{1} << high);
+  return low == 0 ? upper : upper - space_.symbols.modulo(poly, int64_t{1} << low);
 }
 
-std::optional<Poly> Evaluator::masked(uint32_t at, Integer type) {
+std::optional<Polynomial> Evaluator::masked(uint32_t at, Integer type) {
   const Instruction& instruction = function_.body[at];
   const Opcode opcode = instruction.opcode;
-  Poly a = operand(at, 1, type);
-  Poly b = operand(at, 2, type);
+  Polynomial a = operand(at, 1, type);
+  Polynomial b = operand(at, 2, type);
   if (a.constant() && opcode != Opcode::Bfe) std::swap(a, b);
   const auto number = b.constant();
   if (opcode == Opcode::Bfe) {
@@ -288,7 +289,8 @@ std::optional<Poly> Evaluator::masked(uint32_t at, Integer type) {
         a.is_broken()) {
       return std::nullopt;
     }
-    return space_.atoms.modulo(space_.atoms.floor_of(a, int64_t{1} << *from), int64_t{1} << *count);
+    return space_.symbols.modulo(space_.symbols.floor_of(a, int64_t{1} << *from),
+                                 int64_t{1} << *count);
   }
   if (opcode == Opcode::And && number) {
     const auto pattern = static_cast<uint64_t>(*number);
@@ -296,7 +298,7 @@ std::optional<Poly> Evaluator::masked(uint32_t at, Integer type) {
     if (*number < 0 && std::has_single_bit(uint64_t{0} - pattern)) {
       const uint64_t unit = uint64_t{0} - pattern;
       if (unit > uint64_t{1} << kShiftMost) return std::nullopt;
-      return a - space_.atoms.modulo(a, static_cast<int64_t>(unit));
+      return a - space_.symbols.modulo(a, static_cast<int64_t>(unit));
     }
     const uint64_t mask = type.bits < 64 ? pattern & ((uint64_t{1} << type.bits) - 1) : pattern;
     if (const auto kept = bits_kept(a, mask)) return kept;
@@ -318,8 +320,8 @@ std::optional<Poly> Evaluator::masked(uint32_t at, Integer type) {
     }
   }
   // Bits that neither has appear in no result of `or`, `xor` and `and`.
-  const Interval left = space_.atoms.interval(a);
-  const Interval right = space_.atoms.interval(b);
+  const Interval left = space_.symbols.interval(a);
+  const Interval right = space_.symbols.interval(b);
   if (left.low < 0 || right.low < 0 || !left.has_high() || !right.has_high()) return std::nullopt;
   const auto most = std::bit_ceil(static_cast<uint64_t>(std::max(left.high, right.high)) + 1);
   if (most > uint64_t{1} << kShiftMost) return std::nullopt;
@@ -328,7 +330,7 @@ std::optional<Poly> Evaluator::masked(uint32_t at, Integer type) {
                  {0, static_cast<int64_t>(most) - 1}, "");
 }
 
-std::optional<Poly> Evaluator::selected(uint32_t at, Integer type) {
+std::optional<Polynomial> Evaluator::selected(uint32_t at, Integer type) {
   const Instruction& instruction = function_.body[at];
   if (instruction.operands.size() != 4) return std::nullopt;
   const Operand& by = instruction.operands[3];
@@ -342,7 +344,7 @@ std::optional<Poly> Evaluator::selected(uint32_t at, Integer type) {
                 {operand(at, 1, type), operand(at, 2, type)});
 }
 
-std::optional<Poly> Evaluator::compute(uint32_t at) {
+std::optional<Polynomial> Evaluator::compute(uint32_t at) {
   const Instruction& instruction = function_.body[at];
   const Opcode opcode = instruction.opcode;
   if (opcode == Opcode::Ld && instruction.has(ptx::Modifier::Param)) return loaded_param(at);
@@ -350,7 +352,7 @@ std::optional<Poly> Evaluator::compute(uint32_t at) {
   const Type type = type_of(instruction);
   if (!is_whole(type) || instruction.operands.size() < 2) return std::nullopt;
   const Integer integer{ptx::byte_size(type) * 8, is_signed(type)};
-  using Meaning = std::optional<Poly> (Evaluator::*)(uint32_t, Integer);
+  using Meaning = std::optional<Polynomial> (Evaluator::*)(uint32_t, Integer);
   static constexpr ptx::PerOpcode<Meaning> kMeanings({
       {Opcode::Add, &Evaluator::arithmetic},
       {Opcode::Sub, &Evaluator::arithmetic},
@@ -375,4 +377,4 @@ std::optional<Poly> Evaluator::compute(uint32_t at) {
   return meaning == nullptr ? std::nullopt : (this->**meaning)(at, integer);
 }
 
-}  // namespace gpuemu::prove
+}  // namespace gpuemu::inbounds

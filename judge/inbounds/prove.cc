@@ -2,10 +2,10 @@
 
 #include "judge/inbounds/limits.h"
 
-namespace gpuemu::prove {
+namespace gpuemu::inbounds {
 
 std::vector<Access> prove_accesses(const ptx::Module& module, const ptx::Function& entry,
-                                   LaunchSpace space) {
+                                   LaunchDomain space) {
   const Flow flow = flow_of(entry);
   const bool large = entry.body.size() > kInstructionsMax;
   if (flow.reducible && !large) return Evaluator(module, entry, flow, std::move(space)).run();
@@ -14,4 +14,4 @@ std::vector<Access> prove_accesses(const ptx::Module& module, const ptx::Functio
   return list_accesses(entry, reason);
 }
 
-}  // namespace gpuemu::prove
+}  // namespace gpuemu::inbounds

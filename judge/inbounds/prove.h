@@ -4,14 +4,14 @@
 #include <vector>
 
 #include "judge/inbounds/evaluator.h"
-#include "judge/inbounds/space.h"
+#include "judge/inbounds/launch_domain.h"
 #include "runtime/ptx/module.h"
 
-namespace gpuemu::prove {
+namespace gpuemu::inbounds {
 
 /// Every access of `entry`, in the order of its text, for all threads of all launches of `space`.
 /// REQUIRES: `entry` is of `module`, which was verified.
 std::vector<Access> prove_accesses(const ptx::Module& module, const ptx::Function& entry,
-                                   LaunchSpace space);
+                                   LaunchDomain space);
 
-}  // namespace gpuemu::prove
+}  // namespace gpuemu::inbounds

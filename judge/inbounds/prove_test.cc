@@ -6,7 +6,7 @@
 
 #include "runtime/ptx/parse.h"
 
-namespace gpuemu::prove {
+namespace gpuemu::inbounds {
 namespace {
 
 /// entry k(float* x, int n), launched as cdiv(n, 256) blocks of 256 for n from 1 to 100000; x has n
@@ -26,11 +26,11 @@ class Entry {
     auto parsed = ptx::parse(text, "test.ptx");
     EXPECT_TRUE(parsed) << parsed.error().message;
     module_ = *std::move(parsed);
-    const Poly n = Poly::atom(space_.atoms.add({.name = "n", .range = {1, most}}));
-    space_.grid = {space_.atoms.floor_of(n + Poly(255), 256), Poly(1), Poly(1)};
-    space_.block = {Poly(256), Poly(1), Poly(1)};
+    const Polynomial n = Polynomial::symbol(space_.symbols.add({.name = "n", .range = {1, most}}));
+    space_.grid = {space_.symbols.floor_of(n + Polynomial(255), 256), Polynomial(1), Polynomial(1)};
+    space_.block = {Polynomial(256), Polynomial(1), Polynomial(1)};
     space_.add_threads();
-    space_.params = {space_.add_region({"x", ptx::Space::Global, Poly(4) * n}), n};
+    space_.params = {space_.add_region({"x", ptx::Space::Global, Polynomial(4) * n}), n};
   }
 
   std::vector<Access> accesses() const {
@@ -47,7 +47,7 @@ class Entry {
 
  private:
   ptx::Module module_;
-  LaunchSpace space_;
+  LaunchDomain space_;
 };
 
 const std::string kAddress = "mul.wide.s32 %rd2, %r5, 4; add.s64 %rd3, %rd1, %rd2;";
@@ -252,4 +252,4 @@ TEST(Prove, SharedTilesByTheirSize) {
 }
 
 }  // namespace
-}  // namespace gpuemu::prove
+}  // namespace gpuemu::inbounds

@@ -2,103 +2,103 @@
 
 #include <gtest/gtest.h>
 
-namespace gpuemu::prove {
+namespace gpuemu::inbounds {
 namespace {
 
 struct Numbers {
-  Atoms atoms;
-  Poly add(const char* name, Interval range = {}) {
-    return Poly::atom(atoms.add({.name = name, .range = range}));
+  Symbols symbols;
+  Polynomial add(const char* name, Interval range = {}) {
+    return Polynomial::symbol(symbols.add({.name = name, .range = range}));
   }
 };
 
-TEST(Poly, AddsMultipliesAndTakesApart) {
+TEST(Polynomial, AddsMultipliesAndTakesApart) {
   Numbers numbers;
-  const Poly x = numbers.add("x");
-  const Poly y = numbers.add("y");
-  const Poly sum = (x + y) * (x - y) + Poly(3);
-  EXPECT_EQ(numbers.atoms.text(sum), "x*x - y*y + 3");
-  EXPECT_EQ(sum - sum, Poly());
-  EXPECT_EQ((Poly(4) * x + Poly(6)).split_by(4).first, x + Poly(1));
-  EXPECT_EQ((Poly(4) * x + Poly(6)).split_by(4).second, Poly(2));
+  const Polynomial x = numbers.add("x");
+  const Polynomial y = numbers.add("y");
+  const Polynomial sum = (x + y) * (x - y) + Polynomial(3);
+  EXPECT_EQ(numbers.symbols.text(sum), "x*x - y*y + 3");
+  EXPECT_EQ(sum - sum, Polynomial());
+  EXPECT_EQ((Polynomial(4) * x + Polynomial(6)).split_by(4).first, x + Polynomial(1));
+  EXPECT_EQ((Polynomial(4) * x + Polynomial(6)).split_by(4).second, Polynomial(2));
   EXPECT_FALSE(sum.linear_in(0));
-  EXPECT_EQ((x * y + x).linear_in(0)->factor, y + Poly(1));
-  EXPECT_EQ((x * y * Poly(6)).divided_by(x * Poly(2)), y * Poly(3));
+  EXPECT_EQ((x * y + x).linear_in(0)->factor, y + Polynomial(1));
+  EXPECT_EQ((x * y * Polynomial(6)).divided_by(x * Polynomial(2)), y * Polynomial(3));
 }
 
-TEST(Poly, IsBrokenWhereANumberLeaves64Bits) {
-  const Poly huge(INT64_MAX);
-  EXPECT_TRUE((huge + Poly(1)).is_broken());
-  EXPECT_TRUE((huge * Poly(2)).is_broken());
-  EXPECT_TRUE((Poly(0) * (huge * Poly(2))).is_broken());
+TEST(Polynomial, IsBrokenWhereANumberLeaves64Bits) {
+  const Polynomial huge(INT64_MAX);
+  EXPECT_TRUE((huge + Polynomial(1)).is_broken());
+  EXPECT_TRUE((huge * Polynomial(2)).is_broken());
+  EXPECT_TRUE((Polynomial(0) * (huge * Polynomial(2))).is_broken());
 }
 
-TEST(Prover, UsesAGuard) {
+TEST(InequalityProver, UsesAGuard) {
   Numbers numbers;
-  const Poly n = numbers.add("n", {1, 100000});
-  const Poly block = numbers.add("block", {0, Interval::kNone});
-  const Poly thread = numbers.add("thread", {0, 255});
-  const Poly i = Poly(256) * block + thread;
+  const Polynomial n = numbers.add("n", {1, 100000});
+  const Polynomial block = numbers.add("block", {0, Interval::kNone});
+  const Polynomial thread = numbers.add("thread", {0, 255});
+  const Polynomial i = Polynomial(256) * block + thread;
   Known guarded;
-  guarded.facts = {n - Poly(1) - i};
-  Prover prover(numbers.atoms);
-  EXPECT_TRUE(prover.holds(Poly(4) * n - Poly(4) * i - Poly(4), guarded));
-  EXPECT_FALSE(prover.holds(Poly(4) * n - Poly(4) * i - Poly(8), guarded));
-  EXPECT_FALSE(prover.holds(Poly(4) * n - Poly(4) * i - Poly(4), {}));
+  guarded.facts = {n - Polynomial(1) - i};
+  InequalityProver prover(numbers.symbols);
+  EXPECT_TRUE(prover.holds(Polynomial(4) * n - Polynomial(4) * i - Polynomial(4), guarded));
+  EXPECT_FALSE(prover.holds(Polynomial(4) * n - Polynomial(4) * i - Polynomial(8), guarded));
+  EXPECT_FALSE(prover.holds(Polynomial(4) * n - Polynomial(4) * i - Polynomial(4), {}));
 }
 
-TEST(Prover, MultipliesRowsByColumns) {
+TEST(InequalityProver, MultipliesRowsByColumns) {
   Numbers numbers;
-  const Poly rows = numbers.add("rows", {1, 64});
-  const Poly cols = numbers.add("cols", {1, 4096});
-  const Poly row = numbers.add("row", {0, Interval::kNone});
-  const Poly col = numbers.add("col", {0, Interval::kNone});
+  const Polynomial rows = numbers.add("rows", {1, 64});
+  const Polynomial cols = numbers.add("cols", {1, 4096});
+  const Polynomial row = numbers.add("row", {0, Interval::kNone});
+  const Polynomial col = numbers.add("col", {0, Interval::kNone});
   Known known;
-  known.facts = {rows - Poly(1) - row, cols - Poly(1) - col};
-  Prover prover(numbers.atoms);
-  EXPECT_TRUE(prover.holds(rows * cols - row * cols - col - Poly(1), known));
-  EXPECT_FALSE(prover.holds(rows * cols - row * cols - col - Poly(2), known));
+  known.facts = {rows - Polynomial(1) - row, cols - Polynomial(1) - col};
+  InequalityProver prover(numbers.symbols);
+  EXPECT_TRUE(prover.holds(rows * cols - row * cols - col - Polynomial(1), known));
+  EXPECT_FALSE(prover.holds(rows * cols - row * cols - col - Polynomial(2), known));
 }
 
-TEST(Prover, RoundsQuotientsDown) {
+TEST(InequalityProver, RoundsQuotientsDown) {
   Numbers numbers;
-  const Poly n = numbers.add("n", {4, 1000});
-  Prover prover(numbers.atoms);
-  const Poly quads = numbers.atoms.floor_of(n, 4);
-  EXPECT_TRUE(prover.holds(quads - Poly(1), {}));
-  EXPECT_FALSE(prover.holds(quads - Poly(2), {}));
-  EXPECT_TRUE(prover.holds(n - Poly(4) * quads, {}));
-  EXPECT_TRUE(prover.holds(Poly(3) - numbers.atoms.modulo(n, 4), {}));
-  EXPECT_FALSE(prover.holds(Poly(2) - numbers.atoms.modulo(n, 4), {}));
+  const Polynomial n = numbers.add("n", {4, 1000});
+  InequalityProver prover(numbers.symbols);
+  const Polynomial quads = numbers.symbols.floor_of(n, 4);
+  EXPECT_TRUE(prover.holds(quads - Polynomial(1), {}));
+  EXPECT_FALSE(prover.holds(quads - Polynomial(2), {}));
+  EXPECT_TRUE(prover.holds(n - Polynomial(4) * quads, {}));
+  EXPECT_TRUE(prover.holds(Polynomial(3) - numbers.symbols.modulo(n, 4), {}));
+  EXPECT_FALSE(prover.holds(Polynomial(2) - numbers.symbols.modulo(n, 4), {}));
 }
 
-TEST(Prover, DistinguishesCases) {
+TEST(InequalityProver, DistinguishesCases) {
   Numbers numbers;
-  const Poly n = numbers.add("n", {0, 100});
-  const Poly m = numbers.add("m", {0, 100});
-  const Poly least = numbers.atoms.extreme_of(n, m, false);
-  const Poly most = numbers.atoms.extreme_of(n, m, true);
-  Prover prover(numbers.atoms);
+  const Polynomial n = numbers.add("n", {0, 100});
+  const Polynomial m = numbers.add("m", {0, 100});
+  const Polynomial least = numbers.symbols.extreme_of(n, m, false);
+  const Polynomial most = numbers.symbols.extreme_of(n, m, true);
+  InequalityProver prover(numbers.symbols);
   EXPECT_TRUE(prover.holds(n + m - least - most, {}));
   EXPECT_TRUE(prover.holds(least + most - n - m, {}));
-  EXPECT_FALSE(prover.holds(least - Poly(1), {}));
+  EXPECT_FALSE(prover.holds(least - Polynomial(1), {}));
   Known known;
   known.unequal = {least};
-  EXPECT_TRUE(prover.holds(least - Poly(1), known));
+  EXPECT_TRUE(prover.holds(least - Polynomial(1), known));
 }
 
 // x * f with f of unknown sign proves nothing where x may be 0.
-TEST(Prover, DoesNotDivideByWhatMayBeZero) {
+TEST(InequalityProver, DoesNotDivideByWhatMayBeZero) {
   Numbers numbers;
-  const Poly x = numbers.add("x", {0, 10});
-  const Poly y = numbers.add("y", {-5, 5});
-  const Poly a = numbers.add("a");
+  const Polynomial x = numbers.add("x", {0, 10});
+  const Polynomial y = numbers.add("y", {-5, 5});
+  const Polynomial a = numbers.add("a");
   Known known;
   known.facts = {x * a};
-  Prover prover(numbers.atoms);
+  InequalityProver prover(numbers.symbols);
   EXPECT_FALSE(prover.holds(x * y * a, known));
   EXPECT_FALSE(prover.holds(a, known));
 }
 
 }  // namespace
-}  // namespace gpuemu::prove
+}  // namespace gpuemu::inbounds

@@ -9,7 +9,7 @@
 #include "runtime/emulator/emulator.h"
 #include "runtime/ptx/parse.h"
 
-namespace gpuemu::prove {
+namespace gpuemu::inbounds {
 namespace {
 
 constexpr int64_t kSizeMost = 700;
@@ -247,12 +247,14 @@ std::set<uint32_t> lines_outside(Device& device, ModuleId module, int64_t n) {
 }
 
 std::set<uint32_t> lines_proved(const ptx::Module& module) {
-  LaunchSpace space;
-  const Poly n = Poly::atom(space.atoms.add({.name = "n", .range = {1, kSizeMost}}));
-  space.grid = {space.atoms.floor_of(n + Poly(kThreads - 1), kThreads), Poly(1), Poly(1)};
-  space.block = {Poly(kThreads), Poly(1), Poly(1)};
+  LaunchDomain space;
+  const Polynomial n =
+      Polynomial::symbol(space.symbols.add({.name = "n", .range = {1, kSizeMost}}));
+  space.grid = {space.symbols.floor_of(n + Polynomial(kThreads - 1), kThreads), Polynomial(1),
+                Polynomial(1)};
+  space.block = {Polynomial(kThreads), Polynomial(1), Polynomial(1)};
   space.add_threads();
-  space.params = {space.add_region({"x", ptx::Space::Global, Poly(4) * n}), n};
+  space.params = {space.add_region({"x", ptx::Space::Global, Polynomial(4) * n}), n};
   const ptx::Function& entry = *module.find("k");
   std::set<uint32_t> lines;
   for (const Access& access : prove_accesses(module, entry, std::move(space))) {
@@ -295,4 +297,4 @@ TEST(RandomKernels, NeverLeaveATensorWhereThatIsProved) {
 }
 
 }  // namespace
-}  // namespace gpuemu::prove
+}  // namespace gpuemu::inbounds

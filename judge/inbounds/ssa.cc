@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace gpuemu::prove {
+namespace gpuemu::inbounds {
 namespace {
 
 using ptx::Instruction;
@@ -295,4 +295,4 @@ ValueId Ssa::assigned(uint32_t at, uint32_t reg) const {
   return found == assigned_.end() ? kUndefined : found->second;
 }
 
-}  // namespace gpuemu::prove
+}  // namespace gpuemu::inbounds

@@ -8,7 +8,7 @@
 #include "runtime/ptx/flow/cfg.h"
 #include "runtime/ptx/module.h"
 
-namespace gpuemu::prove {
+namespace gpuemu::inbounds {
 
 using ValueId = int32_t;
 inline constexpr ValueId kUndefined = -1;  ///< Read before anything is assigned.
@@ -77,4 +77,4 @@ std::vector<uint32_t> assigned_registers(const ptx::Instruction& instruction);
 /// Registers that it reads, its guard among them.
 std::vector<uint32_t> read_registers(const ptx::Instruction& instruction);
 
-}  // namespace gpuemu::prove
+}  // namespace gpuemu::inbounds

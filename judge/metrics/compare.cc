@@ -25,10 +25,10 @@ class Changes {
   void add(const Number& number, const std::string& arch) {
     if (number.before == number.after) return;
     MetricChange change{number.metric, arch, number.before, number.after, std::nullopt, ""};
-    const double growth = number.after - number.before;
-    if (number.before != 0) change.percent = 100 * growth / number.before;
-    const bool worse = (growth > 0) != number.high_is_good;
-    const bool large = number.before == 0 || std::abs(growth) / number.before > warn_threshold_;
+    const double increase = number.after - number.before;
+    if (number.before != 0) change.percent = 100 * increase / number.before;
+    const bool worse = (increase > 0) != number.high_is_good;
+    const bool large = number.before == 0 || std::abs(increase) / number.before > warn_threshold_;
     change.verdict = !worse           ? "improvement"
                      : number.decides ? kRegression
                      : large          ? "warning"

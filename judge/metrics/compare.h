@@ -9,7 +9,7 @@ namespace gpuemu {
 
 /// Deltas and is_regression as existing clients know them: registers, spills or local memory grew.
 /// Where both sides know what ptxas made for the same architecture, its numbers decide instead of
-/// the virtual ones. `warn_threshold`: growth of any other number from which it is a "warning".
+/// the virtual ones. `warn_threshold`: increase of any other number from which it is a "warning".
 ArtifactDiff compare_artifacts(const ArtifactMetrics* baseline, const ArtifactMetrics& current,
                                double warn_threshold);
 

@@ -109,7 +109,7 @@ class CaseMinimizer {
   }
 
   /// The search sees the place in the list for dims that have one, and sizes for the others.
-  Dims places_of(Dims dims) const {
+  Dims positions_of(Dims dims) const {
     for (auto& [name, size] : dims) {
       const auto list = search_.sizes.find(name);
       if (list == search_.sizes.end()) continue;
@@ -137,10 +137,10 @@ class CaseMinimizer {
     options.cancelled = [this] { return exhausted(); };
     const Dims before = best_.dims;
     const DimsMinimum minimum = minimize_dims(
-        places_of(before), kind_, [&](const Dims& places) { return ask(made(sizes_of(places))); },
-        options);
+        positions_of(before), kind_,
+        [&](const Dims& places) { return ask(made(sizes_of(places))); }, options);
     // An unlisted size of an older configuration stays as it is unless something smaller fails.
-    if (minimum.dims != places_of(before)) best_ = made(sizes_of(minimum.dims));
+    if (minimum.dims != positions_of(before)) best_ = made(sizes_of(minimum.dims));
     return best_.dims != before;
   }
 

@@ -5,7 +5,7 @@
 #include <fmt/core.h>
 
 #include "common/numeric/element.h"
-#include "judge/verdict/describe.h"
+#include "judge/verdict/mismatch_text.h"
 #include "judge/verdict/scan.h"
 
 namespace gpuemu {
@@ -32,7 +32,7 @@ Comparison comparison_of(const Agreement& agreement) {
   comparison.output = view_of(agreement.got);
   comparison.reference = view_of(agreement.expected);
   comparison.policy = agreement.policy;
-  comparison.first_input = agreement.first_input;
+  comparison.reference_input = agreement.reference_input;
   if (agreement.inputs == nullptr) return comparison;
   std::vector<double> wide;
   for (const auto& [name, tensor] : *agreement.inputs) {
@@ -42,7 +42,7 @@ Comparison comparison_of(const Agreement& agreement) {
     widen_to_double(tensor.dtype, tensor.data, wide);
     for (const double value : wide) {
       if (!std::isfinite(value)) continue;
-      double& magnitude = comparison.policy.input_magnitude;
+      double& magnitude = comparison.policy.input_abs_max;
       magnitude = std::max(magnitude, std::fabs(value));
     }
   }
@@ -68,7 +68,7 @@ std::optional<ValidationFailure> find_disagreement(const Agreement& agreement) {
   const Tensor &got = agreement.got, &expected = agreement.expected;
   if (got.shape != expected.shape || got.dtype != expected.dtype) return shape_failure(agreement);
   const Comparison comparison = comparison_of(agreement);
-  const Bound bound(comparison);
+  const ErrorBound bound(comparison);
   const NanPolicy policy = agreement.policy.nan_policy.value_or(NanPolicy::Match);
   // Integers get here with unequal bytes: beyond 2^53 their doubles may be equal nevertheless.
   const auto agree = [&](double here, double there, double allowed) {
@@ -79,7 +79,7 @@ std::optional<ValidationFailure> find_disagreement(const Agreement& agreement) {
     return here == there || std::fabs(here - there) <= allowed;
   };
   const Grid grid = grid_of(got.shape);
-  FaultTally faults;
+  MismatchPattern faults;
   const auto count = static_cast<size_t>(got.count());
   for (size_t i = 0; i < count; ++i) {
     if (same_bytes(got, expected, i) || (!agreement.free.empty() && agreement.free[i])) continue;

@@ -19,7 +19,7 @@ struct Agreement {
   std::vector<double> slack = {};  ///< Allowed beyond the bound, per element; or none.
   ValidationPolicy policy = {};    ///< Of the bound; its invariants are not looked at.
   const NamedTensors* inputs = nullptr;  ///< Of the run that gave `got`, for the error scale.
-  std::string first_input = {};
+  std::string reference_input = {};
 };
 
 /// The message of the failure says place, both values, how many elements and their pattern. A zero

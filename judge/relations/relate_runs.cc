@@ -3,7 +3,7 @@
 
 #include "common/config/names.h"
 #include "common/numeric/element.h"
-#include "judge/relations/relations.h"
+#include "judge/relations/relation_check.h"
 
 namespace gpuemu {
 namespace {
@@ -36,24 +36,24 @@ bool solve_dims(const OpConfig& op, const Shape& shape, std::map<std::string, in
 
 }  // namespace
 
-RelationResult relate_idempotent(const Relating& relating) {
-  const CaseTensor& output = relating.plan().outputs.front();
-  const CaseTensor* input = choose(relating.plan().inputs, relating.text("input"), output);
+RelationResult relate_idempotent(const RelationCheck& relation) {
+  const CaseTensor& output = relation.plan().outputs.front();
+  const CaseTensor* input = choose(relation.plan().inputs, relation.text("input"), output);
   if (input == nullptr) return not_checked();
-  const RelationRun base = GPUEMU_TRY(relating.base(relating.op().deterministic));
+  const DerivedRun base = GPUEMU_TRY(relation.base(relation.op().deterministic));
   NamedTensors inputs = base.inputs;
   inputs.at(input->name) = base.outputs.at(output.name);
-  if (!is_in_range(relating.op(), input->name, inputs.at(input->name))) return not_checked();
-  const NamedTensors got = GPUEMU_TRY(relating.checker().run(inputs));
-  Relating::Demand demand{fmt::format("'{}' the output of a run before", input->name),
-                          relating.exact(false)};
+  if (!is_in_range(relation.op(), input->name, inputs.at(input->name))) return not_checked();
+  const NamedTensors got = GPUEMU_TRY(relation.checker().run(inputs));
+  RelationCheck::Demand demand{fmt::format("'{}' the output of a run before", input->name),
+                               relation.exact(false)};
   demand.inputs = &inputs;
-  return relating.agree(got, {{output.name, base.outputs.at(output.name)}}, demand);
+  return relation.agree(got, {{output.name, base.outputs.at(output.name)}}, demand);
 }
 
-RelationResult relate_in_place(const Relating& relating) {
-  const CasePlan& plan = relating.plan();
-  const std::string wanted = relating.text("output");
+RelationResult relate_in_place(const RelationCheck& relation) {
+  const CasePlan& plan = relation.plan();
+  const std::string wanted = relation.text("output");
   const CaseTensor* output = nullptr;
   for (const CaseTensor& tensor : plan.outputs) {
     if (!tensor.inout && (wanted.empty() || tensor.name == wanted)) {
@@ -62,72 +62,72 @@ RelationResult relate_in_place(const Relating& relating) {
     }
   }
   if (output == nullptr) return not_checked();
-  const CaseTensor* input = choose(plan.inputs, relating.text("input"), *output);
+  const CaseTensor* input = choose(plan.inputs, relation.text("input"), *output);
   if (input == nullptr || input->inout || input->layout != output->layout) return not_checked();
-  const bool exact = relating.exact(true);
-  const RelationRun base = GPUEMU_TRY(relating.base(exact));
-  const FollowUp follow_up{.plan = plan,
-                           .inputs = base.inputs,
-                           .in_place_input = input->name,
-                           .in_place_output = output->name};
-  const NamedTensors got = GPUEMU_TRY(relating.checker().of().run(follow_up));
-  Relating::Demand demand{
+  const bool exact = relation.exact(true);
+  const DerivedRun base = GPUEMU_TRY(relation.base(exact));
+  const DerivedCase derived{.plan = plan,
+                            .inputs = base.inputs,
+                            .in_place_input = input->name,
+                            .in_place_output = output->name};
+  const NamedTensors got = GPUEMU_TRY(relation.checker().of().run(derived));
+  RelationCheck::Demand demand{
       fmt::format("'{}' written to the memory of '{}'", output->name, input->name), exact};
   demand.inputs = &base.inputs;
-  return relating.agree(got, base.outputs, demand);
+  return relation.agree(got, base.outputs, demand);
 }
 
-RelationResult relate_launch(const Relating& relating) {
-  const bool exact = relating.exact(false);
-  const RelationRun base = GPUEMU_TRY(relating.base(exact));
-  const FollowUp follow_up{.plan = relating.plan(),
-                           .inputs = base.inputs,
-                           .in_place_input = {},
-                           .in_place_output = {},
-                           .launch = &relating.spec()};
-  const NamedTensors got = GPUEMU_TRY(relating.checker().of().run(follow_up));
-  Relating::Demand demand{"another launch", exact};
+RelationResult relate_launch(const RelationCheck& relation) {
+  const bool exact = relation.exact(false);
+  const DerivedRun base = GPUEMU_TRY(relation.base(exact));
+  const DerivedCase derived{.plan = relation.plan(),
+                            .inputs = base.inputs,
+                            .in_place_input = {},
+                            .in_place_output = {},
+                            .launch = &relation.spec()};
+  const NamedTensors got = GPUEMU_TRY(relation.checker().of().run(derived));
+  RelationCheck::Demand demand{"another launch", exact};
   demand.inputs = &base.inputs;
-  return relating.agree(got, base.outputs, demand);
+  return relation.agree(got, base.outputs, demand);
 }
 
-RelationResult relate_deterministic(const Relating& relating) {
-  const double tolerance = relating.number("tolerance", 0);
+RelationResult relate_deterministic(const RelationCheck& relation) {
+  const double tolerance = relation.number("tolerance", 0);
   std::vector<ThreadOrder> orders;
-  for (const std::string& name : words_of(relating.text("schedules")))
+  for (const std::string& name : split_words(relation.text("schedules")))
     orders.push_back(*thread_order_from_name(name));  // The configuration has checked the name.
   if (orders.empty())
     for (int i = 1; i < kThreadOrders; ++i) orders.push_back(static_cast<ThreadOrder>(i));
   // Without a number each order has its turn.
   const auto runs =
-      static_cast<size_t>(relating.number("runs", static_cast<double>(orders.size() + 1)));
+      static_cast<size_t>(relation.number("runs", static_cast<double>(orders.size() + 1)));
   for (size_t run = 1; run < runs; ++run) {
-    FollowUp follow_up{.plan = relating.plan(),
-                       .inputs = relating.checker().of().inputs,
-                       .in_place_input = {},
-                       .in_place_output = {}};
-    follow_up.order = orders[(run - 1) % orders.size()];
-    follow_up.order_seed = relating.plan().case_seed + run;
-    const NamedTensors got = GPUEMU_TRY(relating.checker().of().run(follow_up));
-    Relating::Demand demand{
+    DerivedCase derived{.plan = relation.plan(),
+                        .inputs = relation.checker().of().inputs,
+                        .in_place_input = {},
+                        .in_place_output = {}};
+    derived.order = orders[(run - 1) % orders.size()];
+    derived.order_seed = relation.plan().case_seed + run;
+    const NamedTensors got = GPUEMU_TRY(relation.checker().of().run(derived));
+    RelationCheck::Demand demand{
         fmt::format("the same inputs again (run {} of {}, threads in the order '{}' where the "
                     "device can choose)",
-                    run + 1, runs, name_of(follow_up.order)),
+                    run + 1, runs, name_of(derived.order)),
         true};
-    for (const auto& [name, output] : relating.checker().of().outputs)
+    for (const auto& [name, output] : relation.checker().of().outputs)
       demand.slack[name] = std::vector<double>(static_cast<size_t>(output.count()), tolerance);
-    RelationVerdict verdict = relating.agree(got, relating.checker().of().outputs, demand);
+    RelationVerdict verdict = relation.agree(got, relation.checker().of().outputs, demand);
     if (verdict.finding) return verdict;
   }
   return RelationVerdict{.checked = runs > 1, .finding = {}};
 }
 
 /// The other op on this op's output must give this op's first input.
-RelationResult relate_inverse(const Relating& relating) {
-  const OpConfig* other = relating.checker().of().find_op(relating.text("op"));
-  const CasePlan& plan = relating.plan();
+RelationResult relate_inverse(const RelationCheck& relation) {
+  const OpConfig* other = relation.checker().of().find_op(relation.text("op"));
+  const CasePlan& plan = relation.plan();
   if (other == nullptr || plan.inputs.empty() || other->outputs.empty()) return not_checked();
-  const RelationRun base = GPUEMU_TRY(relating.base(relating.op().deterministic));
+  const DerivedRun base = GPUEMU_TRY(relation.base(relation.op().deterministic));
   const CaseTensor &input = plan.inputs.front(), &output = plan.outputs.front();
   CasePlan wanted = plan;
   wanted.op = other->name;
@@ -141,26 +141,26 @@ RelationResult relate_inverse(const Relating& relating) {
   }
   const auto made = with_dims(*other, wanted, dims);
   if (!made) return not_checked();
-  FollowUp follow_up{.plan = *made, .inputs = {}, .in_place_input = {}, .in_place_output = {}};
+  DerivedCase derived{.plan = *made, .inputs = {}, .in_place_input = {}, .in_place_output = {}};
   for (const CaseTensor& needed : made->inputs) {
     const bool is_first = &needed == &made->inputs.front();
     const auto own = base.inputs.find(needed.name);
     if (!is_first && own == base.inputs.end()) return not_checked();
     const Tensor& given = is_first ? base.outputs.at(output.name) : own->second;
     if (given.shape != needed.shape || given.dtype != needed.dtype) return not_checked();
-    follow_up.inputs[needed.name] = given;
+    derived.inputs[needed.name] = given;
   }
-  const NamedTensors back = GPUEMU_TRY(relating.checker().of().run(follow_up));
+  const NamedTensors back = GPUEMU_TRY(relation.checker().of().run(derived));
   const auto result = back.find(other->outputs.front().name);
   const Tensor& start = base.inputs.at(input.name);
   if (result == back.end() || result->second.shape != start.shape) return not_checked();
-  Relating::Demand demand{
+  RelationCheck::Demand demand{
       fmt::format("op '{}' on the output, which must give '{}' back", other->name, input.name),
-      relating.exact(!relating.spec().numbers.contains("tolerance"))};
+      relation.exact(!relation.spec().numbers.contains("tolerance"))};
   demand.slack[input.name] =
-      std::vector<double>(static_cast<size_t>(start.count()), relating.number("tolerance", 0));
+      std::vector<double>(static_cast<size_t>(start.count()), relation.number("tolerance", 0));
   demand.inputs = &base.inputs;
-  return relating.agree({{input.name, result->second}}, {{input.name, start}}, demand);
+  return relation.agree({{input.name, result->second}}, {{input.name, start}}, demand);
 }
 
 }  // namespace gpuemu

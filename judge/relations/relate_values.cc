@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "common/numeric/element.h"
-#include "judge/relations/relations.h"
+#include "judge/relations/relation_check.h"
 
 namespace gpuemu {
 namespace {
@@ -26,12 +26,12 @@ bool is_calm(const Tensor& tensor) {
 }
 
 /// All float inputs calm: the case itself, else the run on tame ones.
-Result<RelationRun> calm_base(const Relating& relating, bool exact) {
-  const NamedTensors& own = relating.checker().of().inputs;
+Result<DerivedRun> calm_base(const RelationCheck& relation, bool exact) {
+  const NamedTensors& own = relation.checker().of().inputs;
   const bool calm = std::ranges::all_of(own, [](const auto& named) {
     return !is_float(named.second.dtype) || is_calm(named.second);
   });
-  return relating.base(exact && calm);
+  return relation.base(exact && calm);
 }
 
 /// Elements near the ends of the format, where a power of two rounds too.
@@ -49,13 +49,13 @@ std::vector<bool> rounds_at(const Tensor& expected) {
 }  // namespace
 
 /// An output that does not depend on the inputs is a constant, left over, or taken from elsewhere.
-RelationResult relate_reads_inputs(const Relating& relating) {
-  for (const auto& [name, size] : relating.plan().dims) {
+RelationResult relate_reads_inputs(const RelationCheck& relation) {
+  for (const auto& [name, size] : relation.plan().dims) {
     if (size < kTellingSize) return not_checked();
   }
-  if (relating.input() == nullptr) return not_checked();
-  const RelationRun first = *GPUEMU_TRY(relating.checker().tame(0));
-  const RelationRun second = *GPUEMU_TRY(relating.checker().tame(1));
+  if (relation.input() == nullptr) return not_checked();
+  const DerivedRun first = *GPUEMU_TRY(relation.checker().tame(0));
+  const DerivedRun second = *GPUEMU_TRY(relation.checker().tame(1));
   for (const auto& [name, tensor] : first.inputs) {
     const bool same = tensor == second.inputs.at(name);
     if (is_float(tensor.dtype) && (same || tensor.count() < kTellingElements)) return not_checked();
@@ -78,22 +78,22 @@ RelationResult relate_reads_inputs(const Relating& relating) {
   return verdict;
 }
 
-RelationResult relate_scale(const Relating& relating) {
-  const CaseTensor* input = relating.input();
+RelationResult relate_scale(const RelationCheck& relation) {
+  const CaseTensor* input = relation.input();
   if (input == nullptr || !is_float(input->dtype)) return not_checked();
-  const bool exact = relating.exact(true);
-  RelationRun base = GPUEMU_TRY(calm_base(relating, exact));
+  const bool exact = relation.exact(true);
+  DerivedRun base = GPUEMU_TRY(calm_base(relation, exact));
   constexpr double kFactors[] = {0.25, 0.5, 2, 4};
-  Stream stream = relating.stream();
-  const double factor = relating.number("factor", kFactors[stream.below(std::size(kFactors))]);
+  Stream stream = relation.stream();
+  const double factor = relation.number("factor", kFactors[stream.below(std::size(kFactors))]);
   Tensor& scaled = base.inputs.at(input->name);
   std::vector<double> values = values_of(scaled);
   for (double& value : values) value *= factor;
   scaled = with_values(scaled, values);
-  if (!is_in_range(relating.op(), input->name, scaled)) return not_checked();
-  const NamedTensors got = GPUEMU_TRY(relating.checker().run(base.inputs));
-  const double power = std::pow(factor, relating.number("degree", 1));
-  Relating::Demand demand{fmt::format("'{}' times {}", input->name, factor), exact};
+  if (!is_in_range(relation.op(), input->name, scaled)) return not_checked();
+  const NamedTensors got = GPUEMU_TRY(relation.checker().run(base.inputs));
+  const double power = std::pow(factor, relation.number("degree", 1));
+  RelationCheck::Demand demand{fmt::format("'{}' times {}", input->name, factor), exact};
   NamedTensors expected;
   for (const auto& [name, tensor] : base.outputs) {
     if (!is_float(tensor.dtype)) continue;
@@ -103,19 +103,19 @@ RelationResult relate_scale(const Relating& relating) {
     demand.free[name] = rounds_at(expected[name]);
   }
   demand.inputs = &base.inputs;
-  return relating.agree(got, expected, demand);
+  return relation.agree(got, expected, demand);
 }
 
-RelationResult relate_shift(const Relating& relating) {
-  const CaseTensor* input = relating.input();
+RelationResult relate_shift(const RelationCheck& relation) {
+  const CaseTensor* input = relation.input();
   if (input == nullptr || !is_float(input->dtype)) return not_checked();
-  const TensorSpec& spec = *std::ranges::find(relating.op().inputs, input->name, &TensorSpec::name);
-  const DimAxes axes = axes_of(relating.op(), relating.spec(), spec, -1);
+  const TensorSpec& spec = *std::ranges::find(relation.op().inputs, input->name, &TensorSpec::name);
+  const SharedAxes axes = axes_of(relation.op(), relation.spec(), spec, -1);
   const auto along = axes.inputs.find(input->name);
   if (along == axes.inputs.end()) return not_checked();
   const size_t axis = along->second.back();
-  const double shift = relating.number("c", kUsualShift);
-  RelationRun base = GPUEMU_TRY(relating.base(false));
+  const double shift = relation.number("c", kUsualShift);
+  DerivedRun base = GPUEMU_TRY(relation.base(false));
   Tensor& shifted = base.inputs.at(input->name);
   std::vector<double> values = values_of(shifted);
   // Lines move by different amounts, so that they cannot share what is subtracted.
@@ -124,32 +124,33 @@ RelationResult relate_shift(const Relating& relating) {
   for (size_t i = axis + 1; i < input->shape.size(); ++i) {
     inner *= static_cast<size_t>(input->shape[i]);
   }
-  const size_t stretch = inner * static_cast<size_t>(input->shape[axis]);
+  const size_t plane = inner * static_cast<size_t>(input->shape[axis]);
   for (size_t i = 0; i < values.size(); ++i) {
-    const size_t line = i / stretch * inner + i % inner;
+    const size_t line = i / plane * inner + i % inner;
     values[i] += shift * kShares[line % std::size(kShares)];
   }
   shifted = with_values(shifted, values);
-  if (!is_in_range(relating.op(), input->name, shifted)) return not_checked();
-  const NamedTensors got = GPUEMU_TRY(relating.checker().run(base.inputs));
-  Relating::Demand demand{fmt::format("{} added to '{}' along axis {} (half of it, with either "
-                                      "sign, in two lines of three)",
-                                      shift, input->name, axis),
-                          relating.exact(false), 2 * (1 + std::fabs(shift) / kShiftUnit)};
-  return relating.agree(got, base.outputs, demand);
+  if (!is_in_range(relation.op(), input->name, shifted)) return not_checked();
+  const NamedTensors got = GPUEMU_TRY(relation.checker().run(base.inputs));
+  RelationCheck::Demand demand{
+      fmt::format("{} added to '{}' along axis {} (half of it, with either "
+                  "sign, in two lines of three)",
+                  shift, input->name, axis),
+      relation.exact(false), 2 * (1 + std::fabs(shift) / kShiftUnit)};
+  return relation.agree(got, base.outputs, demand);
 }
 
-RelationResult relate_mirror(const Relating& relating) {
-  const CaseTensor* input = relating.input();
+RelationResult relate_mirror(const RelationCheck& relation) {
+  const CaseTensor* input = relation.input();
   if (input == nullptr || !is_float(input->dtype)) return not_checked();
-  const bool exact = relating.exact(true), odd = relating.spec().name == "odd";
-  RelationRun base = GPUEMU_TRY(relating.base(exact));
+  const bool exact = relation.exact(true), odd = relation.spec().name == "odd";
+  DerivedRun base = GPUEMU_TRY(relation.base(exact));
   Tensor& mirrored = base.inputs.at(input->name);
   std::vector<double> values = values_of(mirrored);
   for (double& value : values) value = -value;
   mirrored = with_values(mirrored, values);
-  if (!is_in_range(relating.op(), input->name, mirrored)) return not_checked();
-  const NamedTensors got = GPUEMU_TRY(relating.checker().run(base.inputs));
+  if (!is_in_range(relation.op(), input->name, mirrored)) return not_checked();
+  const NamedTensors got = GPUEMU_TRY(relation.checker().run(base.inputs));
   NamedTensors expected;
   for (const auto& [name, tensor] : base.outputs) {
     std::vector<double> wanted = values_of(tensor);
@@ -159,31 +160,31 @@ RelationResult relate_mirror(const Relating& relating) {
     }
     expected[name] = odd ? with_values(tensor, wanted) : tensor;
   }
-  Relating::Demand demand{fmt::format("'{}' negated", input->name), exact};
+  RelationCheck::Demand demand{fmt::format("'{}' negated", input->name), exact};
   demand.inputs = &base.inputs;
-  return relating.agree(got, expected, demand);
+  return relation.agree(got, expected, demand);
 }
 
-RelationResult relate_linear(const Relating& relating) {
-  const CaseTensor* input = relating.input();
+RelationResult relate_linear(const RelationCheck& relation) {
+  const CaseTensor* input = relation.input();
   if (input == nullptr || !is_float(input->dtype)) return not_checked();
-  const RelationRun first = *GPUEMU_TRY(relating.checker().tame(0));
+  const DerivedRun first = *GPUEMU_TRY(relation.checker().tame(0));
   NamedTensors inputs = first.inputs;
   const NamedTensors drawn =
-      tame_inputs(relating.op(), relating.plan(), relating.checker().of().inputs, 1);
+      tame_inputs(relation.op(), relation.plan(), relation.checker().of().inputs, 1);
   inputs.at(input->name) = drawn.at(input->name);
-  const NamedTensors second = GPUEMU_TRY(relating.checker().run(inputs));
+  const NamedTensors second = GPUEMU_TRY(relation.checker().run(inputs));
   std::vector<double> sum = values_of(first.inputs.at(input->name));
   const std::vector<double> more = values_of(drawn.at(input->name));
   for (size_t i = 0; i < sum.size(); ++i) sum[i] += more[i];
   inputs.at(input->name) = with_values(inputs.at(input->name), sum);
-  if (!is_in_range(relating.op(), input->name, inputs.at(input->name))) return not_checked();
-  const NamedTensors got = GPUEMU_TRY(relating.checker().run(inputs));
-  Relating::Demand demand{fmt::format("'{}' the sum of two inputs", input->name),
-                          relating.exact(false), 3};
+  if (!is_in_range(relation.op(), input->name, inputs.at(input->name))) return not_checked();
+  const NamedTensors got = GPUEMU_TRY(relation.checker().run(inputs));
+  RelationCheck::Demand demand{fmt::format("'{}' the sum of two inputs", input->name),
+                               relation.exact(false), 3};
   NamedTensors expected = sum_of(first.outputs, second, demand);
   demand.inputs = &inputs;
-  return relating.agree(got, expected, demand);
+  return relation.agree(got, expected, demand);
 }
 
 }  // namespace gpuemu

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/tensor/tensor.h"
-#include "judge/verdict/formats.h"
+#include "judge/verdict/float_format.h"
 
 namespace gpuemu {
 

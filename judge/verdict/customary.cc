@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "judge/verdict/formats.h"
+#include "judge/verdict/float_format.h"
 #include "judge/verdict/scan_block.h"
 
 namespace gpuemu {

@@ -7,7 +7,7 @@
 
 #include "common/numeric/element.h"
 #include "judge/cases/strategies.h"
-#include "judge/verdict/formats.h"
+#include "judge/verdict/float_format.h"
 
 namespace gpuemu {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "common/base/check.h"
 #include "judge/verdict/avx2.h"
-#include "judge/verdict/edge_group.h"
+#include "judge/verdict/histogram_edges.h"
 #include "judge/verdict/scan_block.h"
 
 #if defined(__x86_64__)
@@ -34,7 +34,7 @@ float float_above(double value) {
 FloatLimits32 limits_of(const BlockRun& run, const Scan& scan) {
   // Larger than all roundings of a product and a sum, or of a quotient, in float32.
   constexpr double kSlack = 1 - 0x1p-20;
-  const Bound& bound = run.judge.bound();
+  const ErrorBound& bound = run.judge.bound();
   FloatLimits32 limits;
   limits.relative = float_below(std::min(scan.max_rel, scan.max_rel_diff) * kSlack);
   if (bound.rtol() == 0) {
@@ -140,7 +140,8 @@ GPUEMU_AVX2 void count_below(const float* errors, size_t count, const EdgeGroup&
   for (size_t k = 0; k < group.count; ++k) counts.below[group.first + k] += sum_of_32(below[k]);
 }
 
-void count_errors(const float* errors, size_t size, const Cells& cells, CellCounts& counts) {
+void count_errors(const float* errors, size_t size, const HistogramCells& cells,
+                  CellCounts& counts) {
   counts.finite += size;
   KeptBits kept = kept_at_first(cells);
   for (size_t edge = 0; edge < cells.edges.size(); edge += kEdgesAtOnce) {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "common/numeric/element.h"
-#include "judge/verdict/formats.h"
+#include "judge/verdict/float_format.h"
 
 namespace gpuemu {
 namespace {

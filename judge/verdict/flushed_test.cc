@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "judge/verdict/formats.h"
+#include "judge/verdict/float_format.h"
 #include "judge/verdict/test_values.h"
 
 namespace gpuemu {

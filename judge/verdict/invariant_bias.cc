@@ -108,7 +108,7 @@ bool has_places(const Comparison& comparison) {
 
 }  // namespace
 
-bool tells_of_bias(const Subject& subject) {
+bool can_show_bias(const Subject& subject) {
   if (!has_places(subject.comparison)) return false;
   const Bias bias = Halves(subject).bias(&Miss::inward);
   // A kernel that truncates would be found.

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "judge/verdict/formats.h"
+#include "judge/verdict/float_format.h"
 #include "judge/verdict/validate.h"
 
 namespace gpuemu::invariants {
@@ -64,6 +64,6 @@ Finding check_conserve(const Subject& subject);
 // invariant_bias.cc
 Finding check_unbiased(const Subject& subject);
 /// Whether there are elements enough to find a kernel that truncates.
-bool tells_of_bias(const Subject& subject);
+bool can_show_bias(const Subject& subject);
 
 }  // namespace gpuemu::invariants

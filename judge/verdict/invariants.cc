@@ -7,8 +7,8 @@
 
 #include <fmt/core.h>
 
-#include "judge/verdict/describe.h"
 #include "judge/verdict/invariant_subject.h"
+#include "judge/verdict/mismatch_text.h"
 
 namespace gpuemu {
 namespace invariants {
@@ -100,7 +100,7 @@ Finding check_range(const Subject& subject) {
 }
 
 Finding check_shape_preserved(const Subject& subject) {
-  const auto found = subject.comparison.inputs.find(subject.comparison.first_input);
+  const auto found = subject.comparison.inputs.find(subject.comparison.reference_input);
   if (found == subject.comparison.inputs.end() || found->second.shape == subject.shape) {
     return std::nullopt;
   }
@@ -294,13 +294,13 @@ std::span<const InvariantInfo> known_invariants() {
   return kInfos;
 }
 
-bool tells_about(const Comparison& comparison, const InvariantSpec& spec) {
+bool is_conclusive(const Comparison& comparison, const InvariantSpec& spec) {
   if (spec.name == "written_once") return false;
   if (spec.name != "unbiased") return true;
   invariants::Subject subject{comparison, spec, comparison.output.shape, {}};
   subject.values.resize(static_cast<size_t>(element_count(subject.shape)));
   decode(comparison.output, 0, subject.values);
-  return invariants::tells_of_bias(subject);
+  return invariants::can_show_bias(subject);
 }
 
 std::optional<ValidationFailure> check_invariant(const Comparison& comparison,

@@ -14,6 +14,6 @@ std::optional<ValidationFailure> check_invariant(const Comparison& comparison,
 
 /// False where the output is too small, or of values too few, to show a violation, and for what the
 /// device alone sees.
-bool tells_about(const Comparison& comparison, const InvariantSpec& spec);
+bool is_conclusive(const Comparison& comparison, const InvariantSpec& spec);
 
 }  // namespace gpuemu

@@ -3,15 +3,15 @@
 
 #include <fmt/core.h>
 
-#include "judge/verdict/describe.h"
 #include "judge/verdict/invariant_subject.h"
+#include "judge/verdict/mismatch_text.h"
 
 namespace gpuemu::invariants {
 
 const TensorView* input_of(const Subject& subject) {
   const auto named = subject.spec.strings.find("input");
   const auto found = subject.comparison.inputs.find(
-      named == subject.spec.strings.end() ? subject.comparison.first_input : named->second);
+      named == subject.spec.strings.end() ? subject.comparison.reference_input : named->second);
   return found == subject.comparison.inputs.end() ? nullptr : &found->second;
 }
 
@@ -71,13 +71,13 @@ Hull hull_of(const TensorView& input, size_t axis) {
   for (size_t i = axis + 1; i < input.shape.size(); ++i) {
     hull.inner *= static_cast<size_t>(input.shape[i]);
   }
-  const size_t stretch = hull.inner * static_cast<size_t>(input.shape[axis]);
-  const size_t lines = stretch == 0 ? 0 : values.size() / stretch * hull.inner;
+  const size_t plane = hull.inner * static_cast<size_t>(input.shape[axis]);
+  const size_t lines = plane == 0 ? 0 : values.size() / plane * hull.inner;
   hull.least.assign(lines, kInfinity);
   hull.most.assign(lines, -kInfinity);
   hull.finite.assign(lines, true);
   for (size_t i = 0; i < values.size(); ++i) {
-    const size_t line = i / stretch * hull.inner + i % hull.inner;
+    const size_t line = i / plane * hull.inner + i % hull.inner;
     if (!std::isfinite(values[i])) hull.finite[line] = false;
     hull.least[line] = std::min(hull.least[line], values[i]);
     hull.most[line] = std::max(hull.most[line], values[i]);
@@ -162,7 +162,7 @@ Finding check_subset_of_input(const Subject& subject) {
         fmt::format("element {} is {:.9g}, which is not an element of input '{}'",
                     place_of(i, subject.shape), subject.values[i],
                     subject.spec.strings.contains("input") ? subject.spec.strings.at("input")
-                                                           : subject.comparison.first_input),
+                                                           : subject.comparison.reference_input),
         i);
   }
   return std::nullopt;

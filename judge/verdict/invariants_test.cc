@@ -29,7 +29,7 @@ Verdict judge(const Case& item) {
   const Tensor input = floats({2, 2}, {0, 3, 1, 2});
   Comparison comparison = automatic(output, output);
   comparison.inputs = {{"x", view_of(input)}};
-  comparison.first_input = "x";
+  comparison.reference_input = "x";
   comparison.policy.invariants = {item.spec};
   return validate(comparison);
 }
@@ -196,11 +196,11 @@ TEST(Unbiased, SaysNothingOfFewValuesOrOfARoundedReference) {
   Comparison comparison = automatic(output, reference);
   comparison.policy.invariants = {{"unbiased", {}, {}}};
   EXPECT_TRUE(validate(comparison).failures.empty());
-  EXPECT_FALSE(tells_about(comparison, comparison.policy.invariants[0]));
+  EXPECT_FALSE(is_conclusive(comparison, comparison.policy.invariants[0]));
   const Tensor wide = doubles({1000}, values);
   const Comparison telling = automatic(output, wide);
-  EXPECT_TRUE(tells_about(telling, {"unbiased", {}, {}}));
-  EXPECT_FALSE(tells_about(telling, {"written_once", {}, {}}));
+  EXPECT_TRUE(is_conclusive(telling, {"unbiased", {}, {}}));
+  EXPECT_FALSE(is_conclusive(telling, {"written_once", {}, {}}));
 }
 
 TEST(Invariants, AreAllListed) {
@@ -214,8 +214,8 @@ TEST(Invariants, AreThoseThatTheConfigurationKnows) {
     here.push_back(fmt::format("{}({})", info.name, info.parameters));
   }
   for (const InvariantName& row : invariant_names()) {
-    auto parameters = words_of(row.numbers);
-    std::ranges::copy(words_of(row.texts), std::back_inserter(parameters));
+    auto parameters = split_words(row.numbers);
+    std::ranges::copy(split_words(row.texts), std::back_inserter(parameters));
     known.push_back(fmt::format("{}({})", row.name, fmt::join(parameters, ", ")));
   }
   EXPECT_EQ(here, known);

@@ -86,10 +86,10 @@ uint64_t percentile_rank(size_t which, uint64_t count) {
   return static_cast<uint64_t>(std::llround(kPercentiles[which] * static_cast<double>(count - 1)));
 }
 
-Cells keep_all() { return {{0.0}, {{0.0, kInfinity}}, {1.0}, {true}}; }
+HistogramCells keep_all() { return {{0.0}, {{0.0, kInfinity}}, {1.0}, {true}}; }
 
-Cells cells_around_percentiles(std::vector<double> sample, uint64_t count) {
-  Cells cells;
+HistogramCells cells_around_percentiles(std::vector<double> sample, uint64_t count) {
+  HistogramCells cells;
   if (sample.empty()) return cells;
   std::vector<ValueRange> windows;
   for (size_t which = 0; which < kPercentileCount; ++which) {
@@ -134,7 +134,7 @@ Cells cells_around_percentiles(std::vector<double> sample, uint64_t count) {
   return cells;
 }
 
-CellCounts::CellCounts(const Cells& cells, uint64_t count)
+CellCounts::CellCounts(const HistogramCells& cells, uint64_t count)
     : below(cells.edges.size()), kept(cells.kept.size()) {
   constexpr double kMargin = 1.1;
   for (size_t i = 0; i < kept.size(); ++i) {
@@ -143,7 +143,7 @@ CellCounts::CellCounts(const Cells& cells, uint64_t count)
   }
 }
 
-void CellCounts::add(const Cells& cells, double value, uint64_t times) {
+void CellCounts::add(const HistogramCells& cells, double value, uint64_t times) {
   finite += value < kInfinity ? times : 0;
   for (size_t i = 0; i < below.size(); ++i) below[i] += value < cells.edges[i] ? times : 0;
   for (size_t i = 0; i < cells.kept.size(); ++i) {
@@ -157,7 +157,7 @@ void CellCounts::merge(CellCounts&& other) {
   for (std::vector<double>& values : other.kept) kept.push_back(std::move(values));
 }
 
-double value_at_rank(uint64_t rank, const Cells& cells, const CellCounts& counts,
+double value_at_rank(uint64_t rank, const HistogramCells& cells, const CellCounts& counts,
                      const Revisit& revisit) {
   if (rank >= counts.finite) return kInfinity;
   size_t edge = 0;

@@ -25,7 +25,7 @@ struct ValueRange {
 /// How a pass over errors (finite ones are >= 0) sorts them. Two edges next to each other in
 /// float64 isolate one value, which then needs not be kept: errors in whole units in the last place
 /// repeat a few values millions of times.
-struct Cells {
+struct HistogramCells {
   std::vector<double> edges;     ///< Ascending, finite.
   std::vector<ValueRange> kept;  ///< Ascending, disjoint; ends are edges or infinity.
   std::vector<double> shares;    ///< Of each kept range: which part of all values it holds, about.
@@ -33,20 +33,20 @@ struct Cells {
 };
 
 /// Keeps everything: for small tensors.
-Cells keep_all();
+HistogramCells keep_all();
 /// From a sample of the values (any order, infinity allowed) of which there are `count`.
-Cells cells_around_percentiles(std::vector<double> sample, uint64_t count);
+HistogramCells cells_around_percentiles(std::vector<double> sample, uint64_t count);
 
 /// What one pass (or one thread's part of it) found.
 struct CellCounts {
   /// With room for what is kept of `count` values.
-  CellCounts(const Cells& cells, uint64_t count);
+  CellCounts(const HistogramCells& cells, uint64_t count);
   std::vector<uint64_t> below;  ///< How many values lie below each edge.
   uint64_t finite = 0;
   /// Number i holds values of kept range i modulo their number; a merge appends.
   std::vector<std::vector<double>> kept;
 
-  void add(const Cells& cells, double value, uint64_t times = 1);
+  void add(const HistogramCells& cells, double value, uint64_t times = 1);
   void merge(CellCounts&& other);
 };
 
@@ -54,7 +54,7 @@ struct CellCounts {
 using Revisit = std::function<void(const std::function<void(double)>& visit)>;
 
 /// Element `rank` of the sorted values.
-double value_at_rank(uint64_t rank, const Cells& cells, const CellCounts& counts,
+double value_at_rank(uint64_t rank, const HistogramCells& cells, const CellCounts& counts,
                      const Revisit& revisit);
 
 }  // namespace gpuemu

@@ -9,7 +9,7 @@
 
 #include "common/base/check.h"
 #include "common/base/processors.h"
-#include "judge/verdict/formats.h"
+#include "judge/verdict/float_format.h"
 #include "judge/verdict/scan_block.h"
 
 namespace gpuemu {
@@ -48,7 +48,7 @@ std::vector<size_t> sample_places(size_t count, size_t size) {
   return places;
 }
 
-Cells cells_of(const Comparison& comparison, size_t count) {
+HistogramCells cells_of(const Comparison& comparison, size_t count) {
   if (count < kSampleFrom) return keep_all();
   const TensorView &output = comparison.output, &reference = comparison.reference;
   const size_t output_size = byte_size(output.dtype), reference_size = byte_size(reference.dtype);
@@ -84,8 +84,8 @@ void merge_scans(Scan& to, Scan&& from) {
   to.max_ulp = std::max(to.max_ulp, from.max_ulp);
   to.max_diff = std::max(to.max_diff, from.max_diff);
   to.max_rel_diff = std::max(to.max_rel_diff, from.max_rel_diff);
-  if (from.worst_use > to.worst_use) {
-    to.worst_use = from.worst_use;
+  if (from.bound_ratio_max > to.bound_ratio_max) {
+    to.bound_ratio_max = from.bound_ratio_max;
     to.worst_error = from.worst_error;
     to.worst_index = from.worst_index;
   }
@@ -112,9 +112,9 @@ double mean_signed_ulp(const Comparison& comparison, size_t count) {
   return finite == 0 ? 0 : sum / static_cast<double>(finite);
 }
 
-void fill_stats(const Judge& judge, const Cells& cells, Scan& scan, ErrorStats& stats) {
+void fill_stats(const Judge& judge, const HistogramCells& cells, Scan& scan, ErrorStats& stats) {
   stats.count = scan.count;
-  for (const FaultTally& tally : scan.faults) stats.num_exceeding += tally.count();
+  for (const MismatchPattern& tally : scan.faults) stats.num_exceeding += tally.count();
   if (scan.count == 0) return;
   const auto count = static_cast<double>(scan.count);
   stats.max_abs = scan.max_abs;
@@ -260,7 +260,7 @@ ScanOptions fastest_scan() { return {has_vector_blocks(), kThreadElementsMin}; }
 Scan scan_floats(const Judge& judge, const ScanOptions& options, ErrorStats& stats) {
   const Comparison& comparison = judge.comparison();
   const auto count = static_cast<size_t>(element_count(comparison.output.shape));
-  const Cells cells = cells_of(comparison, count);
+  const HistogramCells cells = cells_of(comparison, count);
   const bool floats =
       comparison.output.dtype == DType::Float32 && comparison.reference.dtype == DType::Float32;
   const BlockRun run{judge, cells, options.vectors,
@@ -285,7 +285,7 @@ Scan scan_floats(const Judge& judge, const ScanOptions& options, ErrorStats& sta
 Scan scan_exact(const Judge& judge) {
   const Comparison& comparison = judge.comparison();
   const bool integers = !is_float(comparison.reference.dtype);
-  const Cells cells;
+  const HistogramCells cells;
   Scan scan(comparison.output, cells, 0);
   scan.count = static_cast<uint64_t>(element_count(comparison.output.shape));
   for (size_t i = 0; i < scan.count; ++i) {
@@ -297,8 +297,8 @@ Scan scan_exact(const Judge& judge) {
     const Fault fault = judge.at(i);
     if (fault == Fault::None) continue;
     scan.faults[static_cast<size_t>(fault)].add(i, scan.grid);
-    if (distance > scan.worst_use) {
-      scan.worst_use = distance;
+    if (distance > scan.bound_ratio_max) {
+      scan.bound_ratio_max = distance;
       scan.worst_index = i;
     }
   }

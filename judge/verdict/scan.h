@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "judge/verdict/bound.h"
-#include "judge/verdict/fault_tally.h"
+#include "judge/verdict/error_bound.h"
+#include "judge/verdict/mismatch_pattern.h"
 #include "judge/verdict/percentiles.h"
 #include "judge/verdict/validate.h"
 
@@ -45,13 +45,13 @@ class Judge {
     return !comparison_.undefined.empty() && comparison_.undefined[index] != 0;
   }
   const Comparison& comparison() const { return comparison_; }
-  const Bound& bound() const { return bound_; }
+  const ErrorBound& bound() const { return bound_; }
   bool legacy() const { return !rules_.policy.has_value(); }
 
  private:
   Fault of_non_finite(double output, double reference) const;
   const Comparison& comparison_;
-  Bound bound_;
+  ErrorBound bound_;
   NonFiniteRules rules_;
 };
 
@@ -59,15 +59,15 @@ Grid grid_of(const Shape& shape);
 
 struct Scan {
   /// For up to `size` elements of the output.
-  Scan(const TensorView& output, const Cells& cells, size_t size)
+  Scan(const TensorView& output, const HistogramCells& cells, size_t size)
       : grid(grid_of(output.shape)), errors(cells, size) {}
   Grid grid;
   uint64_t count = 0;
-  std::array<FaultTally, kFaultCount> faults;
+  std::array<MismatchPattern, kFaultCount> faults;
   double sum_abs = 0, max_abs = 0, sum_rel = 0, max_rel = 0, sum_ulp = 0;
   uint64_t rel_count = 0, max_ulp = 0;
   double max_diff = 0, max_rel_diff = 0;
-  double worst_use = 0;
+  double bound_ratio_max = 0;
   double worst_error = 0;  ///< |o - r| at worst_index.
   size_t worst_index = 0;
   CellCounts errors;  ///< Of the absolute errors.

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "judge/verdict/formats.h"
+#include "judge/verdict/float_format.h"
 
 namespace gpuemu {
 namespace {
@@ -19,8 +19,8 @@ void add_fault(Fault fault, size_t index, Scan& scan) {
 void add_use(size_t index, double difference, double bound, Scan& scan) {
   if (!(difference > 0)) return;
   const double use = bound > 0 ? difference / bound : kInfinity;
-  if (use > scan.worst_use) {
-    scan.worst_use = use;
+  if (use > scan.bound_ratio_max) {
+    scan.bound_ratio_max = use;
     scan.worst_error = difference;
     scan.worst_index = index;
   }
@@ -67,7 +67,7 @@ void slow_block(const BlockRun& run, size_t first, size_t count, Scan& scan) {
   scan.count += count;
 }
 
-double use_threshold(const Scan& scan) { return scan.worst_use * (1 - 0x1p-50); }
+double use_threshold(const Scan& scan) { return scan.bound_ratio_max * (1 - 0x1p-50); }
 
 void judge_errors(const BlockRun& run, const WideBlock& block, Scan& scan) {
   const bool ulps_pass = run.judge.comparison().policy.tolerance.ulp.has_value();

@@ -20,7 +20,7 @@ inline constexpr size_t kGroupElements = 16;
 /// A part of the pass with its own totals.
 struct BlockRun {
   const Judge& judge;
-  const Cells& cells;
+  const HistogramCells& cells;
   bool wide = false;    ///< wide_block may be tried.
   bool narrow = false;  ///< float_block may be tried: float32 tensors and a plain bound.
 };

@@ -131,7 +131,7 @@ Comparison random_comparison(Source& source, const Sample& sample) {
   if (source.below(4) == 0) policy.tolerance.ulp = source.below(6);
   policy.tolerance.automatic = source.below(2) == 0;
   policy.error_scale = kScales[source.below(std::size(kScales))];
-  policy.input_magnitude = 3;
+  policy.input_abs_max = 3;
   policy.ftz_ok = source.below(2) == 0;
   if (source.below(4) == 0) policy.accumulate_length = 1000;
   if (source.below(3) == 0) comparison.scale = sample.scale;
@@ -159,7 +159,7 @@ void expect_same(const Comparison& comparison, const ScanOptions& options) {
     EXPECT_EQ(scan.faults[i].first(), slow.faults[i].first());
     EXPECT_EQ(scan.faults[i].pattern(scan.grid), slow.faults[i].pattern(slow.grid));
   }
-  EXPECT_EQ(scan.worst_use, slow.worst_use);
+  EXPECT_EQ(scan.bound_ratio_max, slow.bound_ratio_max);
   EXPECT_EQ(scan.worst_index, slow.worst_index);
   EXPECT_EQ(scan.max_diff, slow.max_diff);
   EXPECT_EQ(scan.max_rel_diff, slow.max_rel_diff);

@@ -5,7 +5,7 @@
 #include <bit>
 
 #include "judge/verdict/avx2.h"
-#include "judge/verdict/formats.h"
+#include "judge/verdict/float_format.h"
 
 #if defined(__x86_64__)
 

@@ -8,7 +8,7 @@
 #include <fmt/core.h>
 
 #include "common/numeric/element.h"
-#include "judge/verdict/formats.h"
+#include "judge/verdict/float_format.h"
 
 namespace gpuemu {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <fmt/core.h>
 
-#include "judge/verdict/describe.h"
-#include "judge/verdict/formats.h"
+#include "judge/verdict/float_format.h"
 #include "judge/verdict/invariants.h"
+#include "judge/verdict/mismatch_text.h"
 #include "judge/verdict/scan.h"
 
 namespace gpuemu {
@@ -54,10 +54,10 @@ void check_metadata(const Comparison& comparison, Verdict& verdict) {
 /// One failure per kind: the first fault of the kind, and how many there are.
 void report_kind(const Judge& judge, const Scan& scan, FindingKind kind, Verdict& verdict) {
   Fault first = Fault::None;
-  FaultTally all;
+  MismatchPattern all;
   for (size_t i = 1; i < kFaultCount; ++i) {
     const auto fault = static_cast<Fault>(i);
-    const FaultTally& tally = scan.faults[i];
+    const MismatchPattern& tally = scan.faults[i];
     if (tally.count() == 0 || kind_of(fault, judge.legacy()) != kind) continue;
     if (all.count() == 0 || tally.first() < all.first()) first = fault;
     all.merge(tally);
@@ -82,8 +82,8 @@ void compare_values(const Comparison& comparison, Verdict& verdict) {
     verdict.max_rel_diff = scan.max_rel_diff;
     verdict.stats = stats;
   }
-  if (scan.worst_use > 0) {
-    verdict.worst_use = scan.worst_use;
+  if (scan.bound_ratio_max > 0) {
+    verdict.bound_ratio_max = scan.bound_ratio_max;
     verdict.worst_index = static_cast<int64_t>(scan.worst_index);
   }
   for (const FindingKind kind :

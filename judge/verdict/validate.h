@@ -28,7 +28,7 @@ struct ValidationPolicy {
   std::optional<int64_t> accumulate_length;  ///< n; absent = 1.
   std::optional<DType> accumulate_dtype;
   std::string error_scale = "auto";  ///< Built-in by name when no scale tensor is given.
-  double input_magnitude = 0;        ///< X: largest finite |input|.
+  double input_abs_max = 0;          ///< X: largest finite |input|.
   bool ftz_ok = false;
   double widen = 1;  ///< Multiplies every bound: both sides of a comparison may have rounded.
   std::optional<NanPolicy> nan_policy;  ///< Absent: ops of existing clients.
@@ -47,7 +47,7 @@ struct Comparison {
   std::span<const uint8_t> undefined;
   std::string undefined_hint;  ///< For messages: why an integer may mean nothing.
   std::map<std::string, TensorView> inputs;
-  std::string first_input;  ///< For shape_preserved.
+  std::string reference_input;  ///< For shape_preserved.
   ValidationPolicy policy;
 };
 
@@ -57,7 +57,7 @@ struct Verdict {
   double max_diff = 0, max_rel_diff = 0;
   std::optional<ErrorStats> stats;     ///< Float outputs of equal shape and dtype.
   std::optional<int64_t> worst_index;  ///< Largest use of its bound.
-  double worst_use = 0;                ///< |o - r| / bound there.
+  double bound_ratio_max = 0;          ///< |o - r| / bound there.
 };
 
 Verdict validate(const Comparison& comparison);

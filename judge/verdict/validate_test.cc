@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "judge/verdict/formats.h"
+#include "judge/verdict/float_format.h"
 #include "judge/verdict/test_values.h"
 
 namespace gpuemu {
@@ -271,10 +271,10 @@ TEST(Validate, FollowsTheFormulaOfTheScaleAwareBound) {
     Comparison comparison = automatic(output, wide);
     comparison.scale = scales;
     comparison.policy.accumulate_length = static_cast<int64_t>(terms);
-    comparison.policy.input_magnitude = magnitude;
+    comparison.policy.input_abs_max = magnitude;
     const Verdict verdict = validate(comparison);
     EXPECT_EQ(verdict.failures.empty(), inside);
-    EXPECT_NEAR(verdict.worst_use, inside ? 0.99 : 1.01, 0.01);
+    EXPECT_NEAR(verdict.bound_ratio_max, inside ? 0.99 : 1.01, 0.01);
     EXPECT_EQ(verdict.worst_index, 0);
   }
 }

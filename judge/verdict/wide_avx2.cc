@@ -4,8 +4,8 @@
 
 #include "common/base/check.h"
 #include "judge/verdict/avx2.h"
-#include "judge/verdict/edge_group.h"
-#include "judge/verdict/formats.h"
+#include "judge/verdict/float_format.h"
+#include "judge/verdict/histogram_edges.h"
 #include "judge/verdict/scan_block.h"
 #include "judge/verdict/ulps_avx2.h"
 
@@ -45,7 +45,7 @@ GPUEMU_AVX2 void count_below(const WideBlock& block, const EdgeGroup& group, Cel
   }
 }
 
-void count_errors(const WideBlock& block, const Cells& cells, CellCounts& counts) {
+void count_errors(const WideBlock& block, const HistogramCells& cells, CellCounts& counts) {
   counts.finite += block.count;
   KeptBits kept = kept_at_first(cells);
   for (size_t edge = 0; edge < cells.edges.size(); edge += kEdgesAtOnce) {

@@ -1,0 +1,82 @@
+#include "judge/relations/derived_case.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/numeric/element.h"
+#include "common/rng/rng.h"
+
+namespace gpuemu {
+namespace {
+
+/// Added to the base seed, so that another case's values come out.
+constexpr uint64_t kOtherSeed = 0x9E3779B97F4A7C15;
+constexpr int64_t kTameMax = 3;
+
+const TensorSpec* input_spec(const OpConfig& op, const std::string& name) {
+  const auto found = std::ranges::find(op.inputs, name, &TensorSpec::name);
+  return found == op.inputs.end() ? nullptr : &*found;
+}
+
+/// Seven values from a range that does not hold the integers -3 to 3.
+double spread_over(const std::pair<double, double>& range, int64_t step) {
+  const double share = static_cast<double>(step + kTameMax + 1) / (2 * kTameMax + 2);
+  return range.first + (range.second - range.first) * share;
+}
+
+}  // namespace
+
+NamedTensors tame_inputs(const OpConfig& op, const CasePlan& plan, const NamedTensors& own,
+                         uint64_t draw) {
+  NamedTensors inputs = own;
+  for (auto& [name, tensor] : inputs) {
+    if (!is_float(tensor.dtype)) continue;
+    const TensorSpec* spec = input_spec(op, name);
+    const bool ranged = spec != nullptr && spec->range;
+    const bool integers =
+        !ranged || (spec->range->first <= -kTameMax && spec->range->second >= kTameMax);
+    Stream stream(plan.base_seed, plan.iteration, fmt::format("relation/{}/{}", name, draw));
+    std::vector<double> values(static_cast<size_t>(tensor.count()));
+    for (double& value : values) {
+      const int64_t step = stream.integer(-kTameMax, kTameMax);
+      value = integers ? static_cast<double>(step) : spread_over(*spec->range, step);
+    }
+    narrow_from_double(tensor.dtype, values, tensor.data);
+  }
+  return inputs;
+}
+
+CasePlan other_case(const CasePlan& plan) {
+  CasePlan other = plan;
+  other.base_seed += kOtherSeed;
+  other.value_strategy = "uniform10";
+  other.value_scale = 1;
+  other.value_parameters.clear();
+  return other;
+}
+
+NamedTensors other_inputs(const OpConfig& op, const CasePlan& plan) {
+  const CasePlan other = other_case(plan);
+  NamedTensors inputs;
+  for (size_t index = 0; index < plan.inputs.size(); ++index) {
+    Tensor tensor = make_tensor(plan.inputs[index].dtype, plan.inputs[index].shape);
+    fill_input(op, other, index, tensor.data);
+    inputs.emplace(plan.inputs[index].name, std::move(tensor));
+  }
+  return inputs;
+}
+
+bool is_in_range(const OpConfig& op, const std::string& input, const Tensor& values) {
+  const TensorSpec* spec = input_spec(op, input);
+  if (spec == nullptr || !spec->range) return true;
+  std::vector<double> wide(static_cast<size_t>(values.count()));
+  widen_to_double(values.dtype, values.data, wide);
+  // An infinity belongs to a range that has numbers of its sign, as the strategies draw it.
+  return std::ranges::all_of(
+      wide, [least = spec->range->first, most = spec->range->second](double value) {
+        if (std::isinf(value)) return value > 0 ? most > 0 : least < 0;
+        return std::isnan(value) || (value >= least && value <= most);
+      });
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,23 @@
+// Relations and invariants that nobody declared but that the op must have.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/config/config.h"
+
+namespace gpuemu {
+
+/// The relations of an op and its kernel, without repetitions: the declared ones, and for an op
+/// without a reference those that its kind implies (a name such as "softmax", or a built-in
+/// kernel) unless the configuration switches them off.
+std::vector<InvariantSpec> relations_of(const OpConfig& op, const KernelConfig& kernel);
+
+/// The same for the invariants.
+std::vector<InvariantSpec> invariants_of(const OpConfig& op, const KernelConfig& kernel);
+
+/// Invariants that not every case or device can tell anything about: reports count the cases that
+/// did, as those of relations.
+bool is_rarely_conclusive(const std::string& invariant);
+
+}  // namespace gpuemu

@@ -1,0 +1,177 @@
+// Tensors beyond 2^31 elements: the case's own slices again and again along a dim, until an index
+// of 32 bits cannot tell them apart. A few blocks run; what they write must be what the case has.
+//
+// Two sizes: a little above 2^31 elements an index that is signed becomes negative, a little above
+// 2^32 an unsigned one begins anew, so that the last blocks write where the first ones do.
+#include <algorithm>
+
+#include "judge/relations/relation_check.h"
+
+namespace gpuemu {
+namespace {
+
+constexpr uint64_t kBeyond[] = {uint64_t{1} << 31, uint64_t{1} << 32};
+/// Smaller cases would need more blocks than a grid can have, larger ones more than the time.
+constexpr int64_t kElementsMin = 8, kElementsMax = 65'536;
+/// Enough for tens of thousands of threads. A block that was ended may have left what it was going
+/// to change, so a wrong value counts where it is still there after the longer time.
+constexpr uint64_t kLaunchMs = 20, kLongLaunchMs = 400;
+/// Each takes a tenth of a second: so many cases are left out between two.
+constexpr uint64_t kEvery = 4;
+
+bool leads(const std::vector<size_t>& axes) { return axes.size() == 1 && axes.front() == 0; }
+
+/// The dim is the first axis wherever it is one, and every output has it: copies one after the
+/// other in memory are a longer dim.
+bool can_grow(const OpConfig& op, const SharedAxes& axes) {
+  const auto good = [](const auto& one) { return leads(one.second); };
+  return !axes.inputs.empty() && axes.outputs.size() == op.outputs.size() &&
+         std::ranges::all_of(axes.inputs, good) && std::ranges::all_of(axes.outputs, good);
+}
+
+void grow(std::vector<CaseTensor>& tensors, const std::map<std::string, std::vector<size_t>>& axes,
+          int64_t repeats) {
+  for (CaseTensor& tensor : tensors) {
+    if (!axes.contains(tensor.name)) continue;
+    tensor.shape[0] *= repeats;
+    tensor.layout = contiguous_layout(tensor.shape);
+  }
+}
+
+CasePlan grown(const CasePlan& plan, const SharedAxes& axes, int64_t repeats) {
+  CasePlan huge = plan;
+  huge.dims.at(axes.dim) *= repeats;
+  grow(huge.inputs, axes.inputs, repeats);
+  grow(huge.outputs, axes.outputs, repeats);
+  return huge;
+}
+
+bool same_shapes(const std::vector<CaseTensor>& a, const std::vector<CaseTensor>& b) {
+  return std::ranges::equal(a, b, {}, &CaseTensor::shape, &CaseTensor::shape);
+}
+
+/// No size follows from the dim in another way, such as rows + 1.
+bool grows_alone(const RelationCheck& relation, const SharedAxes& axes) {
+  const CasePlan twice = grown(relation.plan(), axes, 2);
+  const auto made = with_dims(relation.op(), relation.plan(), twice.dims);
+  return made && same_shapes(made->inputs, twice.inputs) &&
+         same_shapes(made->outputs, twice.outputs);
+}
+
+bool is_plain(const CaseTensor& tensor) {
+  return !tensor.inout && tensor.base_offset_bytes == 0 &&
+         tensor.layout == contiguous_layout(tensor.shape);
+}
+
+/// Of the largest tensor that has the dim; 0 where some tensor does not lie packed.
+int64_t most_elements(const CasePlan& plan, const SharedAxes& axes) {
+  int64_t most = 0;
+  for (const auto* tensors : {&plan.inputs, &plan.outputs}) {
+    for (const CaseTensor& tensor : *tensors) {
+      if (!is_plain(tensor)) return 0;
+      if (axes.inputs.contains(tensor.name) || axes.outputs.contains(tensor.name))
+        most = std::max(most, element_count(tensor.shape));
+    }
+  }
+  return most;
+}
+
+/// What the elements that the windows have must be.
+RelationVerdict agree_where_written(const RelationCheck& relation,
+                                    const std::map<std::string, WideIndexWindow>& windows,
+                                    const NamedTensors& expected, RelationCheck::Demand demand) {
+  NamedTensors got;
+  for (const auto& [name, window] : windows) {
+    got.emplace(name, window.values);
+    demand.free[name] = window.written;
+    demand.free[name].flip();
+  }
+  return relation.agree(got, expected, demand);
+}
+
+/// An element that the first and the last blocks write. In a case of ordinary size no two blocks
+/// do: the races that they would be are found there.
+std::optional<ValidationFailure> written_by_both(const RelationCheck& relation,
+                                                 const WideIndexRun& run,
+                                                 const std::string& change) {
+  for (const auto& [name, window] : run.in_order.first) {
+    const WideIndexWindow& other = run.reverse.first.at(name);
+    for (size_t i = 0; i < window.written.size(); ++i) {
+      if (!window.written[i] || !other.written[i]) continue;
+      ValidationFailure failure{.kind = FindingKind::RelationViolation, .message = {}};
+      failure.output = name;
+      failure.message = fmt::format(
+          "relation {}: with {}, the last blocks of the grid write element {} of '{}', which the "
+          "first ones write too: an index is computed in 32 bits; use 64, as in (long long)row * "
+          "cols",
+          describe_relation(relation.spec()), change, i, name);
+      return failure;
+    }
+  }
+  return std::nullopt;
+}
+
+bool shows_end(const WideIndexRun& run) {
+  const auto any = [](const auto& one) {
+    return std::ranges::find(one.second.written, true) != one.second.written.end();
+  };
+  return std::ranges::any_of(run.in_order.last, any) || std::ranges::any_of(run.reverse.last, any);
+}
+
+/// A run on `repeats` copies, judged.
+RelationResult check_run(const RelationCheck& relation, const DerivedRun& base,
+                         const SharedAxes& axes, const WideIndexRun& wanted) {
+  WideIndexRun run = wanted;
+  const auto repeats = static_cast<int64_t>(run.repeats);
+  DerivedCase derived{.plan = grown(relation.plan(), axes, repeats),
+                      .inputs = base.inputs,
+                      .in_place_input = {},
+                      .in_place_output = {}};
+  derived.wide_index = &run;
+  GPUEMU_TRY(relation.checker().of().run(derived));
+  RelationCheck::Demand demand{
+      fmt::format("'{}' made {} so that a tensor has {} elements", axes.dim,
+                  derived.plan.dims.at(axes.dim), most_elements(relation.plan(), axes) * repeats),
+      relation.exact(false)};
+  demand.inputs = &base.inputs;
+  for (const WideIndexRun::Windows* windows : {&run.in_order, &run.reverse}) {
+    for (const auto* place : {&windows->first, &windows->last}) {
+      RelationVerdict verdict = agree_where_written(relation, *place, base.outputs, demand);
+      if (!verdict.finding) continue;
+      if (run.launch_ms == kLongLaunchMs) return verdict;
+      run.launch_ms = kLongLaunchMs;
+      return check_run(relation, base, axes, run);
+    }
+  }
+  RelationVerdict verdict{.checked = shows_end(run), .finding = {}};
+  if (run.blocks_apart) verdict.finding = written_by_both(relation, run, demand.change);
+  verdict.checked = verdict.checked || verdict.finding;
+  return verdict;
+}
+
+}  // namespace
+
+RelationResult relate_index_width(const RelationCheck& relation) {
+  const CasePlan& plan = relation.plan();
+  const SharedAxes axes = axes_of(relation.op(), relation.spec(), relation.op().outputs.front(), 0);
+  if (plan.iteration % kEvery != 0 || !plan.dims.contains(axes.dim) ||
+      !can_grow(relation.op(), axes))
+    return not_checked();
+  const int64_t elements = most_elements(plan, axes);
+  if (elements < kElementsMin || elements > kElementsMax || !grows_alone(relation, axes))
+    return not_checked();
+  const DerivedRun base = GPUEMU_TRY(relation.base(relation.exact(false)));
+  RelationVerdict all = not_checked();
+  for (const uint64_t beyond : kBeyond) {
+    const uint64_t repeats = beyond / static_cast<uint64_t>(elements) + 2;
+    const auto verdict =
+        check_run(relation, base, axes, {.repeats = repeats, .launch_ms = kLaunchMs});
+    // An argument of 32 bits, or a grid, that cannot be so large is a limit and no fault.
+    if (!verdict && verdict.error().code == ErrorCode::Unsupported) continue;
+    if (!verdict || verdict->finding) return verdict;
+    all.checked = all.checked || verdict->checked;
+  }
+  return all;
+}
+
+}  // namespace gpuemu

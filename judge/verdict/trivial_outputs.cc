@@ -1,0 +1,184 @@
+// Each trivial output is a function from index to value, judged until one element fails.
+#include "judge/verdict/trivial_outputs.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include "common/numeric/element.h"
+#include "judge/verdict/float_format.h"
+#include "judge/verdict/invariants.h"
+#include "judge/verdict/scan.h"
+
+namespace gpuemu {
+namespace {
+
+constexpr std::array<std::string_view, kTrivialCount> kNames = {
+    "zeros", "first_input", "row_mean", "one_over_n", "other_row", "wrong_row", "wrong_column"};
+
+constexpr uint32_t kWrongLines = 1U << static_cast<uint32_t>(TrivialOutput::WrongRow) |
+                                 1U << static_cast<uint32_t>(TrivialOutput::WrongColumn);
+
+double as_output(DType dtype, double value) {
+  if (is_float(dtype)) return round_to(dtype, value);
+  if (!std::isfinite(value)) return 0;
+  return std::clamp(std::nearbyint(value), lowest_value(dtype), highest_value(dtype));
+}
+
+class TrivialJudge {
+ public:
+  explicit TrivialJudge(const Comparison& comparison)
+      : comparison_(comparison),
+        judge_(comparison),
+        dtype_(comparison.output.dtype),
+        grid_(grid_of(comparison.output.shape)),
+        count_(static_cast<size_t>(element_count(comparison.output.shape))) {}
+
+  TrivialOutputs run() {
+    TrivialOutputs trivial_outputs;
+    if (count_ == 0) {
+      trivial_outputs.set(TrivialOutput::Zeros);
+      return trivial_outputs;
+    }
+    const auto try_one = [&](TrivialOutput trivial, const auto& value) {
+      if (passes(value)) trivial_outputs.set(trivial);
+    };
+    try_one(TrivialOutput::Zeros, [](size_t) { return 0.0; });
+    add_first_input(trivial_outputs);
+    const double part = as_output(dtype_, 1.0 / static_cast<double>(grid_.columns));
+    try_one(TrivialOutput::OneOverN, [&](size_t) { return part; });
+    if (grid_.columns > 1) {
+      try_one(TrivialOutput::RowMean,
+              [this](size_t index) { return row_mean(index / grid_.columns); });
+    }
+    if (grid_.rows > 1) {
+      try_one(TrivialOutput::OtherRow, [this](size_t index) {
+        const size_t before = index < grid_.columns ? count_ - grid_.columns : 0;
+        return as_output(dtype_,
+                         reference(index < grid_.columns ? index + before : index - grid_.columns));
+      });
+    }
+    add_wrong_lines(trivial_outputs);
+    return trivial_outputs;
+  }
+
+ private:
+  double reference(size_t index) const { return element(comparison_.reference, index); }
+  bool faulty(size_t index, double value) const {
+    return judge_.of(index, value, reference(index)) != Fault::None;
+  }
+
+  template <typename Value>
+  bool passes(const Value& value) const {
+    for (size_t index = 0; index < count_; ++index) {
+      if (faulty(index, value(index))) return false;
+    }
+    return comparison_.policy.invariants.empty() || keeps_invariants(value);
+  }
+
+  template <typename Value>
+  bool keeps_invariants(const Value& value) const {
+    std::vector<double> wide(count_);
+    for (size_t index = 0; index < count_; ++index) wide[index] = value(index);
+    std::vector<std::byte> bytes(count_ * byte_size(dtype_));
+    narrow_from_double(dtype_, wide, bytes);
+    Comparison trivial = comparison_;
+    trivial.output.data = bytes;
+    return std::ranges::none_of(comparison_.policy.invariants, [&](const InvariantSpec& spec) {
+      return check_invariant(trivial, spec).has_value();
+    });
+  }
+
+  /// The mean of the finite elements; computed when the row begins.
+  double row_mean(size_t row) {
+    if (mean_row_ == row) return mean_;
+    double sum = 0;
+    size_t finite = 0;
+    for (size_t at = row * grid_.columns; at < (row + 1) * grid_.columns; ++at) {
+      const double value = reference(at);
+      if (!std::isfinite(value)) continue;
+      sum += value;
+      ++finite;
+    }
+    mean_row_ = row;
+    mean_ = as_output(dtype_, finite == 0 ? 0 : sum / static_cast<double>(finite));
+    return mean_;
+  }
+
+  void add_first_input(TrivialOutputs& trivial_outputs) const {
+    const auto input = comparison_.inputs.find(comparison_.reference_input);
+    if (input == comparison_.inputs.end()) return;
+    const TensorView& view = input->second;
+    if (static_cast<size_t>(element_count(view.shape)) != count_) return;
+    const auto value = [&](size_t index) { return as_output(dtype_, element(view, index)); };
+    if (!passes(value)) return;
+    trivial_outputs.set(TrivialOutput::FirstInput);
+    trivial_outputs.first_input_is_answer = true;
+    for (size_t index = 0; index < count_ && trivial_outputs.first_input_is_answer; ++index) {
+      const double right = as_output(dtype_, reference(index)), copied = value(index);
+      const bool same = right == copied || (std::isnan(right) && std::isnan(copied));
+      trivial_outputs.first_input_is_answer = same;
+    }
+  }
+
+  double largest_magnitude() const {
+    double largest = 0;
+    std::array<double, 256> block{};
+    for (size_t at = 0; at < count_; at += block.size()) {
+      const auto part = std::span(block).first(std::min(block.size(), count_ - at));
+      decode(comparison_.reference, at, part);
+      for (const double value : part) {
+        if (std::isfinite(value)) largest = std::max(largest, std::fabs(value));
+      }
+    }
+    return largest;
+  }
+
+  double wrong_value(size_t index, double off) const {
+    const double right = reference(index);
+    if (!std::isfinite(right)) return 0;
+    if (dtype_ == DType::Bool) return right == 0 ? 1 : 0;
+    // Away from the end of the format.
+    return as_output(dtype_, right > 0 ? right - off : right + off);
+  }
+
+  void add_wrong_lines(TrivialOutputs& trivial_outputs) const {
+    const double half = largest_magnitude() / 2;
+    const double off = half > 0 ? (is_float(dtype_) ? half : std::ceil(half)) : 1;
+    bool row_passes = true, column_passes = true;
+    for (size_t index = count_ - grid_.columns; index < count_ && row_passes; ++index) {
+      row_passes = !faulty(index, wrong_value(index, off));
+    }
+    for (size_t index = grid_.columns - 1; index < count_ && column_passes;
+         index += grid_.columns) {
+      column_passes = !faulty(index, wrong_value(index, off));
+    }
+    if (row_passes) trivial_outputs.set(TrivialOutput::WrongRow);
+    if (column_passes) trivial_outputs.set(TrivialOutput::WrongColumn);
+  }
+
+  const Comparison& comparison_;
+  const Judge judge_;
+  const DType dtype_;
+  const Grid grid_;
+  const size_t count_;
+  size_t mean_row_ = ~size_t{0};
+  double mean_ = 0;
+};
+
+}  // namespace
+
+std::string_view name_of(TrivialOutput trivial) { return kNames[static_cast<size_t>(trivial)]; }
+
+void TrivialOutputs::join(const TrivialOutputs& other) {
+  passing = (passing & other.passing & ~kWrongLines) | ((passing | other.passing) & kWrongLines);
+  first_input_is_answer = first_input_is_answer && other.first_input_is_answer;
+}
+
+TrivialOutputs find_trivial_outputs(const Comparison& comparison) {
+  return TrivialJudge(comparison).run();
+}
+
+}  // namespace gpuemu
