@@ -13,6 +13,7 @@ A table consists of items, each followed by its rows; a line that begins with # 
   extern NAME header.h                        a record that is written by hand
   capability NAME | what it means             Pong.capabilities, in this order
   enum NAME [parse=function]                  rows: ENUMERATOR [= name on the wire] [also=other name] [| comment]
+            [rows=Xs.def]                     or the rows GPUEMU_X(enumerator, other name, comment, ...) of that file
   record NAME [python=module.Class]           rows: members; its dataclass in gpuemu.client, without one a dict.
               [methods=yes]                   The class has methods in gpuemu.client.extras. Replies likewise
   request NAME -> REPLY PACE [capability=..]  rows: members; PACE: quick, long (may wait) or job (may also run as one)

@@ -12,6 +12,7 @@
 #include "common/base/limits.h"
 #include "common/config/keys.h"
 #include "common/config/names.h"
+#include "common/config/vocabulary.h"
 #include "common/numeric/dtype.h"
 
 namespace gpuemu::cli {
@@ -133,7 +134,7 @@ Json text_parameter(const std::string& name) {
   return text();
 }
 
-Json invariant(const InvariantName& row) {
+Json invariant(const InvariantInfo& row) {
   Json parameters = {{"type", "object"}, {"properties", Json::object()}};
   for (const std::string& name : split_words(row.numbers))
     parameters["properties"][name] = number_parameter(name);
@@ -148,8 +149,8 @@ Json invariant(const InvariantName& row) {
 
 Json invariants() {
   Json all = {{"type", "object"}, {"properties", Json::object()}};
-  for (const auto rows : {invariant_names(), relation_names()})
-    for (const InvariantName& row : rows) all["properties"][std::string(row.name)] = invariant(row);
+  for (const InvariantInfo& row : invariant_table())
+    all["properties"][std::string(row.name)] = invariant(row);
   all["additionalProperties"] = false;
   return all;
 }

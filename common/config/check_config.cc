@@ -87,7 +87,7 @@ void inherit(const ReadState& state, OpConfig& op, OpDraft& draft, const Config&
     if (op.dtypes.empty()) op.dtypes = data.dtypes;
     if (!op.accumulate) op.accumulate = data.accumulate;
     if (!op.accumulate_dtype) op.accumulate_dtype = data.accumulate_dtype;
-    if (op.error_scale == "auto" && op.error_scales.empty()) {
+    if (op.error_scale == ErrorScale::Auto && op.error_scales.empty()) {
       op.error_scale = data.error_scale;
       op.error_scales = data.error_scales;
     }

@@ -83,17 +83,18 @@ class SpecChecker {
   bool reported_ = false;
 };
 
-/// Whether the axis of the relation is one of the input.
-bool axis_is_of_input(const std::string& relation) {
-  constexpr std::string_view kOfInput[] = {"shift_invariant", "permutation_invariant",
-                                           "pad_invariant", "additive", "convex_hull"};
-  return std::ranges::find(kOfInput, relation) != std::end(kOfInput);
+/// Of these the axis is one of the input.
+bool axis_is_of_input(InvariantKind kind) {
+  constexpr InvariantKind kOfInput[] = {
+      InvariantKind::ShiftInvariant, InvariantKind::PermutationInvariant,
+      InvariantKind::PadInvariant, InvariantKind::Additive, InvariantKind::ConvexHull};
+  return std::ranges::find(kOfInput, kind) != std::end(kOfInput);
 }
 
 /// Whether runs must agree bit for bit is said in two places, which must not contradict each other.
 void check_determinism(ReadState& state, const OpConfig& op, const InvariantSpec& spec,
                        const std::string& key) {
-  if (spec.name != "deterministic") return;
+  if (spec.kind != InvariantKind::Deterministic) return;
   const auto tolerance = spec.numbers.find("tolerance");
   const bool bitwise = tolerance == spec.numbers.end() || tolerance->second == 0;
   if (bitwise && !op.deterministic) {
@@ -111,7 +112,7 @@ void check_determinism(ReadState& state, const OpConfig& op, const InvariantSpec
 /// Copies of the tensors one behind the other are a longer dim only where it is the first axis.
 void check_huge(ReadState& state, const OpConfig& op, const InvariantSpec& spec,
                 const std::string& key) {
-  const std::string* dim = spec.name == "huge" ? find_text(spec, "dim") : nullptr;
+  const std::string* dim = spec.kind == InvariantKind::Huge ? find_text(spec, "dim") : nullptr;
   if (dim == nullptr || std::ranges::find(op.dims, *dim, &DimSpec::name) == op.dims.end()) return;
   const auto leads = [&](const TensorSpec& tensor) {
     return !tensor.inout && !tensor.shape.empty() && tensor.shape.front().text() == *dim;
@@ -127,13 +128,13 @@ void check_huge(ReadState& state, const OpConfig& op, const InvariantSpec& spec,
 
 void check_axis(SpecChecker& checker, const OpConfig& op, const InvariantSpec& spec) {
   const std::string* input = find_text(spec, "input");
-  if (axis_is_of_input(spec.name)) {
+  if (axis_is_of_input(spec.kind)) {
     for (const TensorSpec& tensor : op.inputs) {
       if (input == nullptr ? &tensor == &op.inputs.front() : tensor.name == *input) {
         checker.check_axis_of("input", tensor);
       }
     }
-  } else if (is_relation(spec.name)) {
+  } else if (is_relation(spec.kind)) {
     checker.check_axis_of("output", op.outputs.front());
   } else {
     for (const TensorSpec& output : op.outputs) checker.check_axis_of("output", output);
@@ -153,8 +154,8 @@ void check_invariants(ReadState& state, const Config& config, const OpConfig& op
     if (!is_float(attr.dtype)) integers.push_back(attr.name);
   }
   for (const InvariantSpec& spec : invariants) {
-    const std::string key = path + ".invariants." + spec.name;
-    if (is_relation(spec.name) && op.mode != ExecutionMode::Kernel) {
+    const std::string key = fmt::format("{}.invariants.{}", path, name_of(spec.kind));
+    if (is_relation(spec.kind) && op.mode != ExecutionMode::Kernel) {
       state.problem_at(key, "a relation runs the kernel on other inputs, so the op needs a kernel");
     }
     SpecChecker checker(state, op, spec, key);

@@ -80,15 +80,16 @@ void settle_layouts(ReadState& state, const Config& config, OpConfig& op, const 
   for (auto* tensors : {&op.inputs, &op.outputs}) {
     for (TensorSpec& tensor : *tensors) find_strides(kernels, tensor);
   }
-  const std::map<std::string, bool> taken = {{"contiguous", true},
-                                             {"strided", any_tensor(op, takes_strided)},
-                                             {"transposed", any_tensor(op, takes_transposed)},
-                                             {"broadcast", takes_broadcast(op)},
-                                             {"reversed", any_tensor(op, takes_reversed)}};
+  const std::map<MemoryLayout, bool> taken = {
+      {MemoryLayout::Contiguous, true},
+      {MemoryLayout::Strided, any_tensor(op, takes_strided)},
+      {MemoryLayout::Transposed, any_tensor(op, takes_transposed)},
+      {MemoryLayout::Broadcast, takes_broadcast(op)},
+      {MemoryLayout::Reversed, any_tensor(op, takes_reversed)}};
   if (op.layouts.empty()) {
     // Not reversed: many a kernel takes strides as unsigned numbers, and says so nowhere.
-    for (const char* name : {"contiguous", "strided", "transposed", "broadcast"}) {
-      if (taken.at(name)) op.layouts.emplace_back(name);
+    for (const auto& [layout, is_taken] : taken) {
+      if (is_taken && layout != MemoryLayout::Reversed) op.layouts.push_back(layout);
     }
     return;
   }
@@ -96,14 +97,15 @@ void settle_layouts(ReadState& state, const Config& config, OpConfig& op, const 
   const std::string own = draft.path + ".layouts";
   const std::string path = state.places.contains(own) ? own : draft.data_path + ".layouts";
   for (size_t i = 0; i < op.layouts.size(); ++i) {
-    const std::string& name = op.layouts[i];
-    if (taken.at(name)) continue;
-    state.problem_at(fmt::format("{}[{}]", path, i),
-                     fmt::format("no {} of op '{}' can lie {} in memory: the kernel must be given "
-                                 "its strides{}, such as \"i64:stride(x, 0)\" among the args of "
-                                 "each launch that gets its address",
-                                 name == "broadcast" ? "input" : "tensor", op.name, name,
-                                 name == "strided" ? "" : " on every axis"));
+    const MemoryLayout layout = op.layouts[i];
+    if (taken.at(layout)) continue;
+    state.problem_at(
+        fmt::format("{}[{}]", path, i),
+        fmt::format("no {} of op '{}' can lie {} in memory: the kernel must be given "
+                    "its strides{}, such as \"i64:stride(x, 0)\" among the args of "
+                    "each launch that gets its address",
+                    layout == MemoryLayout::Broadcast ? "input" : "tensor", op.name,
+                    name_of(layout), layout == MemoryLayout::Strided ? "" : " on every axis"));
   }
 }
 

@@ -11,6 +11,7 @@
 #include "common/base/device_checks.h"
 #include "common/base/result.h"
 #include "common/config/expression.h"
+#include "common/config/vocabulary.h"
 #include "common/numeric/dtype.h"
 
 namespace gpuemu {
@@ -68,7 +69,7 @@ struct AttrSpec {
 
 /// A named invariant or relation with its parameters, as written: sums_to_one = { axis = -1 }.
 struct InvariantSpec {
-  std::string name;
+  InvariantKind kind = InvariantKind::NonNegative;
   std::map<std::string, double> numbers;
   std::map<std::string, std::string> strings;
 };
@@ -81,7 +82,7 @@ struct OpConfig {
   std::vector<std::string> kernels;  ///< Variants.
   std::string op_script;
   ExecutionMode mode = ExecutionMode::ClientSide;
-  std::string reference_mode = "auto";  ///< auto | process
+  ReferenceMode reference_mode = ReferenceMode::Auto;
   std::vector<std::string> input_names;
   std::vector<TensorSpec> inputs, outputs;
   std::vector<AttrSpec> attrs;
@@ -89,10 +90,9 @@ struct OpConfig {
   std::vector<DType> dtypes;  ///< Never empty: the op's or [validation].dtypes.
   std::optional<Expression> accumulate;
   std::optional<DType> accumulate_dtype;
-  std::string error_scale = "auto";
-  std::map<std::string, std::string> error_scales;  ///< By output, where it names any.
-  /// The name of an output's scale.
-  const std::string& error_scale_of(const std::string& output) const {
+  ErrorScale error_scale = ErrorScale::Auto;
+  std::map<std::string, ErrorScale> error_scales;  ///< By output, where it names any.
+  ErrorScale error_scale_of(const std::string& output) const {
     const auto found = error_scales.find(output);
     return found == error_scales.end() ? error_scale : found->second;
   }
@@ -106,14 +106,13 @@ struct OpConfig {
   std::optional<bool> exact;
   /// Elements of the largest tensor of any case. Absent: Config::max_elements.
   std::optional<uint64_t> max_elements;
-  std::vector<std::string> layouts;  ///< contiguous, strided, transposed, broadcast, reversed.
-                                     ///< Never empty. A tensor whose strides the kernel does not
-                                     ///< get stays contiguous.
+  /// Never empty. A tensor whose strides the kernel does not get stays contiguous.
+  std::vector<MemoryLayout> layouts;
   bool layouts_given = false;
-  ToleranceTable tolerances;                ///< The op's own; see Config::tolerance_for.
-  std::vector<InvariantSpec> invariants;    ///< Relations too; see relation_names().
-  std::vector<std::string> invariants_off;  ///< Written as `false`: not even inferred.
-  std::string file;                         ///< Where it is declared.
+  ToleranceTable tolerances;                  ///< The op's own; see Config::tolerance_for.
+  std::vector<InvariantSpec> invariants;      ///< Relations too; see is_relation().
+  std::vector<InvariantKind> invariants_off;  ///< Written as `false`: not even inferred.
+  std::string file;                           ///< Where it is declared.
   uint32_t line = 0, column = 0, end_line = 0;
 };
 
@@ -178,7 +177,7 @@ struct Config {
   std::optional<uint64_t> seed;
   uint64_t cases = 64;
   std::optional<uint64_t> max_elements;  ///< For ops that name none. Absent: by the backend.
-  std::vector<std::string> strategies = {"default"};
+  std::vector<Strategy> strategies = {Strategy::Default};
   DeviceChecks sanitize = {DeviceCheck::Memory, DeviceCheck::Init, DeviceCheck::Race,
                            DeviceCheck::Sync, DeviceCheck::Schedule};
   uint32_t determinism_runs = 2;

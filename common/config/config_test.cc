@@ -126,7 +126,7 @@ TEST(Config, AKernelsOpDefaultsToAutoToleranceAndANanPolicy) {
   Config config = good(kOneKernel);
   EXPECT_TRUE(config.ops[0].has_nan_policy);
   EXPECT_EQ(config.ops[0].nan_policy, NanPolicy::Match);
-  EXPECT_EQ(config.ops[0].layouts, std::vector<std::string>{"contiguous"});
+  EXPECT_EQ(config.ops[0].layouts, std::vector{MemoryLayout::Contiguous});
   EXPECT_EQ(config.ops[0].outputs[0].dtype, "float16");
   EXPECT_EQ(config.ops[0].inputs[0].dtype, "{dtype}");
   EXPECT_EQ(config.ops[0].input_names, std::vector<std::string>{"x"});
@@ -172,14 +172,15 @@ dims = { m = 4, n = [1, 9] }
 
 TEST(Config, ATensorTakesTheLayoutsWhoseStridesTheKernelIsGiven) {
   const OpConfig op = good(kMatrixKernel).ops[0];
-  EXPECT_EQ(op.layouts, (std::vector<std::string>{"contiguous", "strided", "transposed"}));
+  EXPECT_EQ(op.layouts, (std::vector{MemoryLayout::Contiguous, MemoryLayout::Strided,
+                                     MemoryLayout::Transposed}));
   EXPECT_TRUE(op.inputs[0].outer_strides_passed);
   EXPECT_FALSE(op.inputs[0].all_strides_passed);
   EXPECT_TRUE(op.outputs[0].all_strides_passed);
   const std::string reversed = std::string(kMatrixKernel) + "layouts = [\"reversed\"]\n";
-  EXPECT_EQ(good(reversed).ops[0].layouts, std::vector<std::string>{"reversed"});
+  EXPECT_EQ(good(reversed).ops[0].layouts, std::vector{MemoryLayout::Reversed});
   const std::string given = std::string(kMatrixKernel) + "layouts = [\"contiguous\"]\n";
-  EXPECT_EQ(good(given).ops[0].layouts, std::vector<std::string>{"contiguous"});
+  EXPECT_EQ(good(given).ops[0].layouts, std::vector{MemoryLayout::Contiguous});
   const OpConfig plain = good(with(kMatrixKernel, "stride(x, 0)", "n")).ops[0];
   EXPECT_FALSE(plain.inputs[0].outer_strides_passed);
 }
@@ -193,14 +194,14 @@ TEST(Config, EveryLaunchAndVariantMustBeGivenTheStrides) {
                               "[[kernels]]\nname = \"v\"\nsource = \"v.cu\"\nlaunches = [{ entry = "
                               "\"v\", grid = 1, block = 1, args = [\"x\", \"y\"] }]\n";
   const OpConfig op = good(variant).ops[0];
-  EXPECT_EQ(op.layouts, std::vector<std::string>{"contiguous"});
+  EXPECT_EQ(op.layouts, std::vector{MemoryLayout::Contiguous});
 }
 
 TEST(Config, AVectorWithItsStrideMayBeStridedOnly) {
   const std::string toml = with(kOneKernel, "\"i32:n\"", "\"i64:stride(x, 0)\"");
   // An input that may be one element for all, too.
-  EXPECT_EQ(good(toml).ops[0].layouts,
-            (std::vector<std::string>{"contiguous", "strided", "broadcast"}));
+  EXPECT_EQ(good(toml).ops[0].layouts, (std::vector{MemoryLayout::Contiguous, MemoryLayout::Strided,
+                                                    MemoryLayout::Broadcast}));
 }
 
 TEST(Config, ALargeSeedStandsInQuotes) {

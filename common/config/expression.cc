@@ -24,7 +24,7 @@ std::vector<std::string> keys_of(const std::map<std::string, T>& table) {
   return keys;
 }
 
-std::string split_words(const std::vector<std::string>& words) {
+std::string list_text(const std::vector<std::string>& words) {
   return words.empty() ? "none" : fmt::format("{}", fmt::join(words, ", "));
 }
 
@@ -87,7 +87,7 @@ class Evaluator {
     }
     std::vector<std::string> known = keys_of(scope_.integers);
     for (const std::string& key : keys_of(scope_.strings)) known.push_back(key);
-    return fail(node, "unknown name '" + node.text + "', known are " + split_words(known) +
+    return fail(node, "unknown name '" + node.text + "', known are " + list_text(known) +
                           did_you_mean(node.text, known));
   }
 
@@ -130,7 +130,7 @@ class Evaluator {
   }
 
   Error unknown_tensor(const Node& node, const std::vector<std::string>& known) const {
-    return fail(node, "unknown tensor '" + node.text + "', known are " + split_words(known) +
+    return fail(node, "unknown tensor '" + node.text + "', known are " + list_text(known) +
                           did_you_mean(node.text, known));
   }
 

@@ -35,7 +35,6 @@ constexpr std::string_view kChecks[] = {
 };
 constexpr std::string_view kModes[] = {"client_side", "daemon_orchestrated", "script_based",
                                        "kernel"};
-constexpr std::string_view kReferenceModes[] = {"auto", "process"};
 constexpr std::string_view kNanPolicies[] = {"match", "class", "any"};
 constexpr std::string_view kSubnormals[] = {"keep", "ftz_ok"};
 
@@ -274,7 +273,7 @@ constexpr Key kOp[] = {
     {.name = "reference_mode",
      .form = Word,
      .help = "process: a fresh process for each case (default auto).",
-     .words = list<kReferenceModes>},
+     .words = reference_mode_names},
 };
 constexpr KeySection kOpSection{"ops", kOp, &kTestDataSection};
 

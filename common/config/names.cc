@@ -2,113 +2,14 @@
 
 #include <algorithm>
 
+#include "common/base/enum_count.h"
+#include "common/config/vocabulary.h"
+
 namespace gpuemu {
 namespace {
 
-constexpr InvariantName kInvariants[] = {
-    {"non_negative", "", ""},
-    {"shape_preserved", "", ""},
-    {"no_nan", "", ""},
-    {"no_inf", "", ""},
-    {"finite", "", ""},
-    {"range", "lo hi ulps", ""},
-    {"sums_to_one", "axis tolerance", ""},
-    {"sums_to", "axis value tolerance", ""},
-    {"norm", "axis p value tolerance", ""},
-    {"mean_var", "axis mean var tolerance", ""},
-    {"monotonic", "axis strict", "direction"},
-    {"sorted", "axis", "direction"},
-    {"zero_preserving", "", "input"},
-    {"count_preserved", "", "input"},
-    {"symmetric", "", ""},
-    {"convex_hull", "axis ulps", "input"},
-    {"sign", "", "input kind"},
-    {"subset_of_input", "", "input"},
-    {"conserve", "axis tolerance", "input"},
-    {"unbiased", "ulps", ""},
-    {"written_once", "", ""},
-};
-
-constexpr InvariantName kRelations[] = {
-    {"reads_inputs", "", ""},
-    {"scale_equivariant", "degree factor exact", "input"},
-    {"shift_invariant", "axis c exact", "input dim"},
-    {"permutation_equivariant", "axis exact", "dim"},
-    {"permutation_invariant", "axis exact", "dim"},
-    {"row_independent", "axis", "dim"},
-    {"pad_invariant", "axis fill exact", "dim input"},
-    {"additive", "axis exact", "dim"},
-    {"linear", "exact", "input"},
-    {"idempotent", "exact", "input"},
-    {"odd", "", "input"},
-    {"even", "", "input"},
-    {"transpose_dual", "exact", ""},
-    {"causal", "axis", "dim"},
-    {"in_place_equal", "", "input output"},
-    {"config_invariant", "exact", "grid block shared"},
-    {"inverse_of", "tolerance exact", "op"},
-    {"concat", "axis exact", "dim"},
-    {"deterministic", "runs tolerance", "schedules"},
-    {"huge", "exact", "dim"},
-};
-
 constexpr std::string_view kSchedules[] = {"in_order",  "reverse",   "random",     "priorities",
                                            "far_ahead", "one_block", "split_warps"};
-
-constexpr std::string_view kStrategies[] = {
-    "default",
-    "regular",
-    "boundary",
-    "tile_cross",
-    "degenerate",
-    "distinct",
-    "long_reduce",
-    "short_reduce",
-    "waves",
-    "constants",
-    "random",
-    "bits_uniform",
-    "normal",
-    "uniform10",
-    "unit",
-    "small_int",
-    "offset",
-    "tiny",
-    "subnormal",
-    "all_neg",
-    "all_pos",
-    "impulse",
-    "ascend",
-    "descend",
-    "constant",
-    "zeros",
-    "large",
-    "duplicates",
-    "signed_zero",
-    "sorted_ties",
-    "int_extremes",
-    "tile_maxima",
-    "exact_ties",
-    "row_mix",
-    "thresholds",
-    "int_thresholds",
-    "row_specials",
-    "one_nan",
-    "one_inf",
-    "one_ninf",
-    "special",
-    "near_max",
-    "mixed_adversarial",
-    "int_wide",
-};
-
-constexpr std::string_view kErrorScales[] = {
-    "auto",   "dot",     "elementwise", "exp",     "gelu", "l2norm",  "layernorm", "matmul", "norm",
-    "output", "rmsnorm", "shadow",      "sigmoid", "silu", "softmax", "sum",       "tanh",
-};
-
-constexpr std::string_view kLayouts[] = {"contiguous", "strided", "transposed", "broadcast",
-                                         "reversed"};
 
 constexpr std::string_view kBuiltins[] = {
     "adam_step",     "arithmetic", "attention",     "bias_add",   "cast",           "copy",
@@ -118,17 +19,35 @@ constexpr std::string_view kBuiltins[] = {
     "sgd_step",      "sigmoid",    "silu",          "softmax",    "softmax_online", "tanh",
     "transpose",     "vector_add"};
 
+/// The names of an enumeration without markers, in order.
+template <typename Enum>
+std::span<const std::string_view> all_names() {
+  static const std::vector<std::string_view> kNames = [] {
+    std::vector<std::string_view> names;
+    for (size_t i = 0; i < enum_count<Enum>(); ++i) names.push_back(name_of(static_cast<Enum>(i)));
+    return names;
+  }();
+  return kNames;
+}
+
 }  // namespace
 
-std::span<const InvariantName> invariant_names() { return kInvariants; }
-std::span<const InvariantName> relation_names() { return kRelations; }
-bool is_relation(std::string_view name) {
-  return std::ranges::find(kRelations, name, &InvariantName::name) != std::end(kRelations);
-}
 std::span<const std::string_view> schedule_names() { return kSchedules; }
-std::span<const std::string_view> strategy_names() { return kStrategies; }
-std::span<const std::string_view> error_scale_names() { return kErrorScales; }
-std::span<const std::string_view> layout_names() { return kLayouts; }
+
+std::span<const std::string_view> strategy_names() {
+  static const std::vector<std::string_view> kNames = [] {
+    std::vector<std::string_view> names{name_of(Strategy::Default)};
+    for (const StrategyInfo& row : strategy_table()) {
+      if (row.kind != StrategyKind::Marker) names.push_back(row.name);
+    }
+    return names;
+  }();
+  return kNames;
+}
+
+std::span<const std::string_view> error_scale_names() { return all_names<ErrorScale>(); }
+std::span<const std::string_view> layout_names() { return all_names<MemoryLayout>(); }
+std::span<const std::string_view> reference_mode_names() { return all_names<ReferenceMode>(); }
 std::span<const std::string_view> builtin_kernel_names() { return kBuiltins; }
 
 bool is_architecture(std::string_view name) {

@@ -1,5 +1,5 @@
-// Names that gpuemu.toml may hold and that other folders give a meaning: invariants, relations,
-// strategies, error scales, built-in kernels. Those folders stand above this one or beside it, so
+// Names that gpuemu.toml may hold: those of the enumerations of vocabulary.h as lists, and those of
+// built-in kernels and orders of threads, whose folders stand above this one or beside it, so that
 // their tests compare their tables with these.
 #pragma once
 
@@ -10,16 +10,6 @@
 
 namespace gpuemu {
 
-/// One invariant and the parameters that its table may have, separated by blanks.
-struct InvariantName {
-  std::string_view name, numbers, texts;
-};
-
-/// What one output alone shows.
-std::span<const InvariantName> invariant_names();
-/// What further runs of the kernel show; they stand in the same tables.
-std::span<const InvariantName> relation_names();
-bool is_relation(std::string_view name);
 /// Words for `schedules` of the relation deterministic: orders in which a device runs threads.
 std::span<const std::string_view> schedule_names();
 /// Words for [validation].strategies, including "default".
@@ -27,6 +17,7 @@ std::span<const std::string_view> strategy_names();
 /// Words for `error_scale`, including "auto".
 std::span<const std::string_view> error_scale_names();
 std::span<const std::string_view> layout_names();
+std::span<const std::string_view> reference_mode_names();
 /// Behind "builtin:".
 std::span<const std::string_view> builtin_kernel_names();
 

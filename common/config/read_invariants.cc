@@ -15,19 +15,11 @@ constexpr double kParameterMax = 1e300;
 constexpr double kAxisMax = 64;
 constexpr double kRunsMax = 100;  // As [validation].determinism_runs.
 
-const InvariantName* find_invariant(const std::string& name) {
-  for (const auto rows : {invariant_names(), relation_names()}) {
-    const auto row = std::ranges::find(rows, name, &InvariantName::name);
-    if (row != rows.end()) return &*row;
-  }
-  return nullptr;
-}
-
 bool has_word(std::string_view words, const std::string& word) {
   return std::ranges::count(split_words(words), word) > 0;
 }
 
-std::string parameters_text(const InvariantName& row) {
+std::string parameters_text(const InvariantInfo& row) {
   std::vector<std::string> words = split_words(row.numbers);
   std::ranges::copy(split_words(row.texts), std::back_inserter(words));
   return words.empty() ? "it has no parameters, write true"
@@ -85,7 +77,7 @@ void read_text(const ValueReader& value, const std::string& name, InvariantSpec&
   if (text) spec.strings[name] = *text;
 }
 
-void read_parameters(const InvariantName& row, const ValueReader& value, InvariantSpec& spec) {
+void read_parameters(const InvariantInfo& row, const ValueReader& value, InvariantSpec& spec) {
   TableReader table(value);
   for (const auto& [key, parameter] : table.all()) {
     if (has_word(row.texts, key)) {
@@ -103,19 +95,20 @@ void read_parameters(const InvariantName& row, const ValueReader& value, Invaria
 
 /// Relations that say nothing without one of these.
 struct Needed {
-  std::string_view relation, parameters, example;
+  InvariantKind relation;
+  std::string_view parameters, example;
 };
 constexpr Needed kNeeded[] = {
-    {"pad_invariant", "dim axis", "{ dim = \"cols\", fill = 0 }"},
-    {"causal", "dim axis", "{ dim = \"seq\" }"},
-    {"config_invariant", "grid block", "{ block = 64 }"},
-    {"inverse_of", "op", "{ op = \"quantize\" }"},
-    {"huge", "dim", "{ dim = \"rows\" }"},
+    {InvariantKind::PadInvariant, "dim axis", "{ dim = \"cols\", fill = 0 }"},
+    {InvariantKind::Causal, "dim axis", "{ dim = \"seq\" }"},
+    {InvariantKind::ConfigInvariant, "grid block", "{ block = 64 }"},
+    {InvariantKind::InverseOf, "op", "{ op = \"quantize\" }"},
+    {InvariantKind::Huge, "dim", "{ dim = \"rows\" }"},
 };
 
 bool is_complete(const InvariantSpec& spec, const ValueReader& value) {
   for (const Needed& row : kNeeded) {
-    if (spec.name != row.relation) continue;
+    if (spec.kind != row.relation) continue;
     const auto given = split_words(row.parameters);
     const bool any = std::ranges::any_of(given, [&](const std::string& name) {
       return spec.strings.contains(name) || spec.numbers.contains(name);
@@ -123,7 +116,7 @@ bool is_complete(const InvariantSpec& spec, const ValueReader& value) {
     if (!any) value.problem(fmt::format("expected parameters such as {}", row.example));
     return any;
   }
-  if (spec.name != "range") return true;
+  if (spec.kind != InvariantKind::Range) return true;
   const auto lo = spec.numbers.find("lo"), hi = spec.numbers.find("hi");
   const auto end = spec.numbers.end();
   if (lo == end && hi == end) {
@@ -139,24 +132,22 @@ bool is_complete(const InvariantSpec& spec, const ValueReader& value) {
 
 std::string unknown_text(const std::string& name) {
   std::vector<std::string> known;
-  for (const auto rows : {invariant_names(), relation_names()}) {
-    for (const InvariantName& row : rows) known.emplace_back(row.name);
-  }
+  for (const InvariantInfo& row : invariant_table()) known.emplace_back(row.name);
   return fmt::format("no invariant is called '{}', expected one of {}{}", name,
                      fmt::join(known, ", "), did_you_mean(name, known));
 }
 
-void read_invariant(const InvariantName& row, const ValueReader& value,
-                    std::vector<InvariantSpec>& out, std::vector<std::string>& off) {
+void read_invariant(const InvariantInfo& row, const ValueReader& value,
+                    std::vector<InvariantSpec>& out, std::vector<InvariantKind>& off) {
   if (value.is(TomlValue::Kind::Array)) {  // Several sets of parameters.
     for (const ValueReader& item : value.items()) read_invariant(row, item, out, off);
     return;
   }
   InvariantSpec spec;
-  spec.name = row.name;
+  spec.kind = row.kind;
   if (value.is(TomlValue::Kind::Boolean)) {
     if (!value.value().boolean) {
-      off.push_back(spec.name);
+      off.push_back(spec.kind);
     } else if (is_complete(spec, value)) {
       out.push_back(std::move(spec));
     }
@@ -182,13 +173,13 @@ void read_invariant(const InvariantName& row, const ValueReader& value,
 }  // namespace
 
 void read_invariants(TableReader& table, std::vector<InvariantSpec>& invariants,
-                     std::vector<std::string>& off) {
+                     std::vector<InvariantKind>& off) {
   const auto value = table.find("invariants");
   if (!value) return;
   TableReader rows(*value);
   for (const auto& [name, parameters] : rows.all()) {
-    if (const InvariantName* row = find_invariant(name)) {
-      read_invariant(*row, parameters, invariants, off);
+    if (const auto kind = invariant_from_name(name)) {
+      read_invariant(info_of(*kind), parameters, invariants, off);
     } else {
       rows.problem_at_key(name, unknown_text(name));
     }

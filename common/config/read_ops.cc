@@ -142,7 +142,7 @@ void read_layouts(TableReader& table, OpConfig& op) {
   op.layouts_given = true;
   for (const ValueReader& item : value->items(true)) {
     if (const auto layout = item.one_of(table.allowed_words("layouts"))) {
-      op.layouts.push_back(*layout);
+      op.layouts.push_back(*memory_layout_from_name(*layout));
     }
   }
   if (value->is(TomlValue::Kind::Array) && value->value().items.empty()) {
@@ -193,7 +193,7 @@ void read_op(const ValueReader& item, Config& config, Drafts& drafts) {
   read_kernel_names(table, op);
   if (const auto path = table.find("op_script")) op.op_script = path->path_value().value_or("");
   read_mode(table, op, draft);
-  table.read_one_of("reference_mode", op.reference_mode);
+  table.read_one_of("reference_mode", op.reference_mode, reference_mode_from_name);
   read_test_data(table, op);
   draft.nan_policy_given = op.has_nan_policy;
   read_tolerances(table, op.tolerances);
@@ -216,13 +216,13 @@ void read_error_scale(TableReader& table, OpConfig& op) {
   const auto value = table.find("error_scale");
   if (!value) return;
   if (!value->is(TomlValue::Kind::Table)) {
-    table.read_one_of("error_scale", op.error_scale);
+    table.read_one_of("error_scale", op.error_scale, error_scale_from_name);
     return;
   }
   TableReader rows(*value);
   for (const auto& [output, scale] : rows.all())
     if (const auto name = scale.one_of(table.allowed_words("error_scale")))
-      op.error_scales[output] = *name;
+      op.error_scales[output] = *error_scale_from_name(*name);
 }
 
 }  // namespace

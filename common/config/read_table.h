@@ -110,6 +110,14 @@ class TableReader {
   void read(std::string_view key, std::vector<DType>& out);
   /// One of the key's words.
   void read_one_of(std::string_view key, std::string& out);
+  /// The enumerator of the word. REQUIRES: `parse` knows every word that the key allows.
+  template <typename Enum>
+  void read_one_of(std::string_view key, Enum& out,
+                   std::optional<Enum> (*parse)(std::string_view)) {
+    std::string word;
+    read_one_of(key, word);
+    if (!word.empty()) out = *parse(word);
+  }
   /// Within the key's limits.
   template <typename T>
   void read_integer(std::string_view key, T& out) {

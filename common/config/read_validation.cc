@@ -78,7 +78,7 @@ void read_strategies(TableReader& validation, Config& config) {
   config.strategies.clear();
   for (const ValueReader& item : items) {
     if (const auto name = item.one_of(validation.allowed_words("strategies"))) {
-      config.strategies.push_back(*name);
+      config.strategies.push_back(*strategy_from_name(*name));
     }
   }
   if (items.empty() && value->is(TomlValue::Kind::Array)) {

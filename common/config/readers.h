@@ -38,7 +38,7 @@ void read_tolerances(TableReader& table, ToleranceTable& tolerances);
 void read_artifact_checks(TableReader& parent, ArtifactChecks& checks);
 /// `off`: those written as `false`.
 void read_invariants(TableReader& table, std::vector<InvariantSpec>& invariants,
-                     std::vector<std::string>& off);
+                     std::vector<InvariantKind>& off);
 /// inputs, outputs, dims, attrs, dtypes, accumulate ... of an op or a kernel.
 void read_test_data(TableReader& table, OpConfig& op);
 std::vector<TensorSpec> read_tensors(TableReader& table, std::string_view key, bool outputs);

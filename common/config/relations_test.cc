@@ -17,7 +17,7 @@ config_invariant = { block = 64, grid = "min(n, 8)" }
 )toml");
   const OpConfig& op = config.ops.at(0);
   ASSERT_EQ(op.invariants.size(), 5u);
-  EXPECT_EQ(op.invariants_off, std::vector<std::string>{"odd"});
+  EXPECT_EQ(op.invariants_off, std::vector{InvariantKind::Odd});
   EXPECT_EQ(op.invariants[1].numbers.at("factor"), 2);
   EXPECT_EQ(op.invariants[2].numbers.at("exact"), 0);
   EXPECT_EQ(op.invariants[3].numbers.at("fill"), -1e300);

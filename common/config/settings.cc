@@ -23,6 +23,12 @@ std::string list_of(const std::vector<DType>& dtypes) {
   return list_of(names);
 }
 
+std::string list_of(const std::vector<Strategy>& strategies) {
+  std::vector<std::string> names;
+  for (const Strategy one : strategies) names.emplace_back(name_of(one));
+  return list_of(names);
+}
+
 std::string to_text(bool value) { return value ? "true" : "false"; }
 
 std::string to_text(const Tolerance& tolerance) {

@@ -11,7 +11,7 @@ namespace gpuemu {
 namespace {
 
 constexpr std::array kRows = {
-#define GPUEMU_FINDING(kind, check, effect, help) \
+#define GPUEMU_FINDING(kind, also, what, check, effect, help) \
   FindingInfo{FindingKind::kind, CaseCheck::check, FindingEffect::effect, help},
 #include "common/protocol/findings.def"
 #undef GPUEMU_FINDING

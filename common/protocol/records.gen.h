@@ -110,32 +110,32 @@ struct Diagnosis {
 /// What can be wrong with an output or a kernel; those from LaunchError on appear only for ops with
 /// kernels. Stored results hold the number: new kinds go to the end.
 enum class FindingKind {
-  ToleranceExceeded,
-  NaNDetected,
-  InfDetected,
-  ShapeMismatch,
-  DTypeMismatch,
-  InvariantViolation,
-  ReferenceError,
+  ToleranceExceeded,  ///< An output is farther from its reference than the bound.
+  NaNDetected,  ///< NaN where none may be, or none where one must be.
+  InfDetected,  ///< Infinity where none may be, or none where one must be.
+  ShapeMismatch,  ///< The reference has another shape than the output.
+  DTypeMismatch,  ///< The reference has another dtype than the output.
+  InvariantViolation,  ///< An output lacks a property that it must have.
+  ReferenceError,  ///< The reference gave no answer.
   LaunchError,  ///< The kernel could not run: argument, entry, compile.
   Timeout,  ///< Stopped by the instruction or time budget.
   WorkerLost,  ///< The worker process died in this case.
-  OutOfBounds,
-  Misaligned,
-  UninitializedRead,
-  DataRace,
-  BarrierDivergence,
+  OutOfBounds,  ///< An access outside of every allocation.
+  Misaligned,  ///< An address that is no multiple of the access's size.
+  UninitializedRead,  ///< A value that depends on memory that nothing has written.
+  DataRace,  ///< Two accesses without an order between them, one of them a write.
+  BarrierDivergence,  ///< Not all threads of a block reach a barrier.
   IllegalSync,  ///< Mask of a shuffle or vote, misuse of an mbarrier.
-  UnsupportedInstruction,
-  Trap,
+  UnsupportedInstruction,  ///< The emulator cannot execute it.
+  Trap,  ///< The kernel stopped itself.
   DeviceFault,  ///< Any other fault the device reports.
   NotWritten,  ///< Output elements that no run wrote.
   GuardDamaged,  ///< Bytes before or after a tensor changed.
-  InputModified,
-  NonDeterministic,
+  InputModified,  ///< An input has other bytes after the launch.
+  NonDeterministic,  ///< Runs on the same inputs differ.
   DivisionByZero,  ///< Division of integers, where the result matters.
   Deadlock,  ///< Threads that wait for each other for ever.
-  StackOverflow,
+  StackOverflow,  ///< Calls need more local memory than a thread has.
   RelationViolation,  ///< Two runs of the kernel do not relate as they must.
   StaleOutput,  ///< The output is that of a run with other inputs.
 };

@@ -320,7 +320,6 @@ Status Campaign::run_and_keep(Progress& progress, const CampaignOptions& options
 Result<TestReportReply> Campaign::run(const CampaignOptions& options, const CampaignEvents& events,
                                       const std::atomic<bool>& cancel) {
   const auto start = Clock::now();
-  GPUEMU_TRY(check_strategies(options.strategies));
   const std::vector<Selected> selected = select(options);
   compile(selected, events);
   std::vector<std::shared_ptr<Group>> groups;

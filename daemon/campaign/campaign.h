@@ -38,7 +38,7 @@ struct CampaignOptions {
   std::optional<uint64_t>
       cases_total;  ///< Instead: cases over all dtypes together, in iteration order.
   uint64_t seed = 0;
-  std::vector<std::string> strategies;  ///< Empty: the configuration's.
+  std::vector<Strategy> strategies;  ///< Empty: the configuration's.
   bool fail_fast = false;
   std::string session;                               ///< Slots are shared fairly among sessions.
   std::set<std::pair<std::string, DType>> left_out;  ///< Of the ops and their dtypes.
@@ -117,7 +117,7 @@ class Campaign {
   /// From what the cases of the op in this dtype are drawn. Empty `strategies`: the
   /// configuration's.
   CaseOptions case_options(const OpConfig& op, DType dtype,
-                           const std::vector<std::string>& strategies = {});
+                           const std::vector<Strategy>& strategies = {});
   /// Of the op's cases; nothing is compiled for it.
   LargeSizes large_sizes_of(const OpConfig& op, DType dtype) const;
   /// Declared sizes that no case has, and large cases that were left out so far; for people.

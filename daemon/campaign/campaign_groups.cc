@@ -48,10 +48,11 @@ void Campaign::Group::record(Finished finished) {
   last = std::max(last, finished.ended);
   ++report.cases;
   ++(result.passed ? report.passed : report.failed);
-  ++report.strategies[finished.plan.value_strategy];
+  const std::string values(name_of(finished.plan.value_strategy));
+  ++report.strategies[values];
   for (const std::string& relation : finished.outcome.relations) ++report.relations[relation];
   for (const CaseNote note : finished.outcome.notes) ++report.relations[std::string(name_of(note))];
-  evidence.add(finished.outcome, finished.plan.value_strategy, finished.plan.dims);
+  evidence.add(finished.outcome, values, finished.plan.dims);
   if (report.kernel.empty()) report.kernel = finished.outcome.kernel;
   report.max_diff = std::max(report.max_diff, result.max_diff);
   report.bound_ratio_max = std::max(report.bound_ratio_max, finished.outcome.bound_ratio_max);

@@ -32,7 +32,7 @@ LargeSizes Campaign::large_sizes_of(const OpConfig& op, DType dtype) const {
 }
 
 CaseOptions Campaign::case_options(const OpConfig& op, DType dtype,
-                                   const std::vector<std::string>& strategies) {
+                                   const std::vector<Strategy>& strategies) {
   CaseOptions options;
   options.dtypes = {dtype};
   options.strategies = strategies.empty() ? config_.strategies : strategies;

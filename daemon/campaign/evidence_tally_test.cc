@@ -67,7 +67,7 @@ class Sum {
     for (const float value : values) total += static_cast<double>(value);
     std::memcpy(sum_.data.data(), &total, sizeof total);
     inputs_["x"] = view_of(row_);
-    op.error_scale = "sum";
+    op.error_scale = ErrorScale::Sum;
   }
   bool exact(DType output = DType::Float32) const {
     const auto terms = element_count(row_.shape);
@@ -101,11 +101,11 @@ TEST(ExactTier, NotWhereAPartialSumOrTheResultNeedsMoreBits) {
 
 TEST(ExactTier, OnlyForOpsThatAddAndMultiplyAndSayingNoWins) {
   Sum sum({1, 2});
-  sum.op.error_scale = "softmax";
+  sum.op.error_scale = ErrorScale::Softmax;
   EXPECT_FALSE(sum.exact());
   sum.op.exact = true;
   EXPECT_TRUE(sum.exact());
-  sum.op.error_scale = "sum";
+  sum.op.error_scale = ErrorScale::Sum;
   sum.op.exact = false;
   EXPECT_FALSE(sum.exact());
 }

@@ -20,7 +20,7 @@ bool CiTests::will_be_generated(const OpConfig& op, const ReproductionInfo& info
   const CaseOptions same = machine_.campaign.case_options(op, info.dtype);
   const auto plan = plan_case(op, options_.seed, info.iteration.value_or(0), same);
   return plan && plan->dims == info.dims && plan->attrs == info.attrs &&
-         plan->value_strategy == info.value_strategy &&
+         name_of(plan->value_strategy) == info.value_strategy &&
          plan->value_parameters == info.value_parameters && plan->case_seed == info.seed;
 }
 
@@ -35,7 +35,7 @@ bool CiTests::may_be_a_variants(const OpConfig& op, const ReproductionInfo& info
 /// Listings leave inputs out; a minimized case is nothing without them.
 Result<CasePlan> CiTests::plan_of_stored(const OpConfig& op, const ValidationResult& stored) {
   ReproductionInfo info = *stored.repro_info;
-  if (info.value_strategy == kStoredValues && !info.input_snapshot) {
+  if (info.value_strategy == name_of(Strategy::Stored) && !info.input_snapshot) {
     const ValidationResult whole = GPUEMU_TRY(machine_.store.failure(stored.seed, op.name));
     if (whole.repro_info) info.input_snapshot = whole.repro_info->input_snapshot;
   }

@@ -68,11 +68,13 @@ std::set<std::string> value_judges(const Config& config, const OpConfig& op) {
   for (const std::string& name : op.kernels) {
     const KernelConfig* kernel = config.find_kernel(name);
     if (kernel == nullptr) continue;
-    for (const InvariantSpec& one : relations_of(op, *kernel)) judges.insert(one.name);
-    for (const InvariantSpec& one : invariants_of(op, *kernel)) judges.insert(one.name);
+    for (const InvariantSpec& one : relations_of(op, *kernel)) judges.emplace(name_of(one.kind));
+    for (const InvariantSpec& one : invariants_of(op, *kernel)) judges.emplace(name_of(one.kind));
   }
   // That a shape is right or that inputs matter at all says nothing about a value.
-  for (const char* name : {"shape_preserved", "reads_inputs", "written_once"}) judges.erase(name);
+  for (const InvariantKind kind :
+       {InvariantKind::ShapePreserved, InvariantKind::ReadsInputs, InvariantKind::WrittenOnce})
+    judges.erase(std::string(name_of(kind)));
   return judges;
 }
 

@@ -61,8 +61,9 @@ bool same_kind(const JudgedCase& judged) {
 
 /// Whether nothing beyond the bound passes: the op says how large its errors may be, or is strict.
 bool is_settled_by_bound(const JudgedCase& judged) {
-  const std::string& scale = judged.op.error_scale_of(kJudgedOutput);
-  const bool declared = (scale != "auto" && scale != kShadowScale) || !judged.scale.empty();
+  const ErrorScale scale = judged.op.error_scale_of(kJudgedOutput);
+  const bool declared =
+      (scale != ErrorScale::Auto && scale != kShadowScale) || !judged.scale.empty();
   return declared || judged.op.strict.value_or(judged.config.strict);
 }
 

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include <fmt/ranges.h>
+
+#include "common/config/names.h"
 #include "common/pipes/members.h"
 #include "common/protocol/json_codec.h"
 #include "daemon/judge_service/judged_case.h"
@@ -81,6 +84,21 @@ Result<Json> object_member(const Json& from, const char* name) {
   return *found;
 }
 
+/// The layout and the values that the request names instead of those of the plan.
+Status take_words(const Json& request, CasePlan& plan) {
+  const auto layout = GPUEMU_TRY(optional(request, "layout", std::string(name_of(plan.layout))));
+  const auto known = memory_layout_from_name(layout);
+  if (!known) {
+    return error(ErrorCode::InvalidArgument, "unknown layout '{}', expected one of {}", layout,
+                 fmt::join(layout_names(), ", "));
+  }
+  plan.layout = *known;
+  const auto values =
+      GPUEMU_TRY(optional(request, "values", std::string(name_of(plan.value_strategy))));
+  plan.value_strategy = GPUEMU_TRY(parse_strategies({values})).front();
+  return ok_status();
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const Config>> CheckSession::config_of(const Json& request) {
@@ -105,13 +123,13 @@ Result<Message> CheckSession::make_case(const Json& request) {
   const auto number = GPUEMU_TRY(required<uint64_t>(request, "case"));
   CaseOptions options;
   options.elements_max = kCheckedElementsMax;
-  options.strategies = GPUEMU_TRY(optional(request, "strategies", std::vector<std::string>()));
+  const auto strategies = GPUEMU_TRY(optional(request, "strategies", std::vector<std::string>()));
+  options.strategies = GPUEMU_TRY(parse_strategies(strategies));
   options.dtypes = {op.dtypes[number % op.dtypes.size()]};  // As campaigns take turns with them.
   if (request.contains("dtype")) options.dtypes = {GPUEMU_TRY(dtype_member(request, "dtype"))};
   const auto seed = GPUEMU_TRY(required<uint64_t>(request, "seed"));
   CasePlan plan = GPUEMU_TRY(plan_case(op, seed, number, options));
-  plan.layout = GPUEMU_TRY(optional(request, "layout", plan.layout));
-  plan.value_strategy = GPUEMU_TRY(optional(request, "values", plan.value_strategy));
+  GPUEMU_TRY(take_words(request, plan));
   const auto dims = GPUEMU_TRY(named_numbers<int64_t>(request, "dims"));
   if (request.contains("dims")) plan = GPUEMU_TRY(with_dims(op, plan, dims));
   Message reply{Json::object(), {}};
@@ -124,10 +142,13 @@ Result<Message> CheckSession::make_case(const Json& request) {
                       static_cast<size_t>(element_count(input.shape)) * byte_size(input.dtype));
     fill_input(op, plan, index, std::span(reply.data).subspan(first));
   }
-  reply.json = {
-      {"dtype", name_of(plan.dtype)},       {"dims", plan.dims},      {"layout", plan.layout},
-      {"values", plan.value_strategy},      {"seed", plan.case_seed}, {"inputs", std::move(inputs)},
-      {"parameters", plan.value_parameters}};
+  reply.json = {{"dtype", name_of(plan.dtype)},
+                {"dims", plan.dims},
+                {"layout", name_of(plan.layout)},
+                {"values", name_of(plan.value_strategy)},
+                {"seed", plan.case_seed},
+                {"inputs", std::move(inputs)},
+                {"parameters", plan.value_parameters}};
   return reply;
 }
 

@@ -36,7 +36,8 @@ Status add_supported(const CaseSource& source, CasePlan plan, std::vector<CasePl
 
 /// Small whole numbers at the least sizes of all dims in every combination, up to a limit.
 Status add_small_cases(const CaseSource& source, std::vector<CasePlan>& to) {
-  CaseOptions options{.dtypes = {source.dtype}, .strategies = {"small_int", "degenerate"}};
+  CaseOptions options{.dtypes = {source.dtype},
+                      .strategies = {Strategy::SmallInt, Strategy::Degenerate}};
   const CasePlan first =
       GPUEMU_TRY(plan_case(source.op, source.seed, iteration_of(source, kFirstNumber), options));
   std::vector<std::map<std::string, int64_t>> all{first.dims};
@@ -94,19 +95,18 @@ Result<std::vector<CasePlan>> configured_cases(const Config& config, const CaseS
 Result<std::vector<CasePlan>> every_kind_of_case(const CaseSource& source) {
   std::vector<CasePlan> plans;
   uint64_t number = kFirstNumber;
-  const std::vector<StrategyInfo> strategies = list_strategies();
-  for (const StrategyInfo& value : strategies) {
-    if (value.kind != "value") continue;
-    for (const StrategyInfo& shape : strategies) {
-      if (shape.kind != "shape") continue;
+  for (const StrategyInfo& value : strategy_table()) {
+    if (value.kind != StrategyKind::Values) continue;
+    for (const StrategyInfo& shape : strategy_table()) {
+      if (shape.kind != StrategyKind::Sizes) continue;
       const CaseOptions options{.dtypes = {source.dtype},
-                                .strategies = {value.name, shape.name},
+                                .strategies = {value.strategy, shape.strategy},
                                 .elements_max = kElementsMax,
                                 .constants = source.constants};
       CasePlan plan =
           GPUEMU_TRY(plan_case(source.op, source.seed, iteration_of(source, ++number), options));
       // What the op or dtype does not allow comes back as something else.
-      if (plan.value_strategy != value.name || plan.shape_strategy != shape.name) continue;
+      if (plan.value_strategy != value.strategy || plan.shape_strategy != shape.strategy) continue;
       GPUEMU_TRY(add_supported(source, std::move(plan), plans));
     }
   }

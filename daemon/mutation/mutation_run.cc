@@ -238,8 +238,8 @@ class MutationRun {
       if (!expected[i]) continue;
       const CaseReport outcome = GPUEMU_TRY(run_one(changed, all[i], {.extras = Extra::Tensors}));
       if (!outcome.result.passed) {
-        report.killing_strategy = all[i].value_strategy;
-        report.killing_shape_strategy = all[i].shape_strategy;
+        report.killing_strategy = name_of(all[i].value_strategy);
+        report.killing_shape_strategy = name_of(all[i].shape_strategy);
         report.killing_dims = all[i].dims;
         report.reason = fmt::format("{}: {}", name_of(outcome.result.failures.front().kind),
                                     outcome.result.failures.front().message);

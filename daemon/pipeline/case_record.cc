@@ -44,18 +44,19 @@ ReproductionInfo reproduction_of(const CasePlan& plan, const NamedTensors& input
     info.strides = representative->layout.strides;
   }
   info.dtype = plan.dtype;
-  info.layout = layout_from_name(plan.layout).value_or(LayoutKind::Contiguous);
+  const std::string layout(name_of(plan.layout));
+  info.layout = layout_from_name(layout).value_or(LayoutKind::Contiguous);
   info.base_seed = plan.base_seed;
   info.iteration = plan.iteration;
   info.dims = plan.dims;
   info.attrs = plan.attrs;
-  info.value_strategy = plan.value_strategy;
+  info.value_strategy = name_of(plan.value_strategy);
   info.kernel = plan.kernel;
   info.value_scale = plan.value_scale;
   info.value_parameters = plan.value_parameters;
-  if (!layout_from_name(plan.layout)) {
+  if (!layout_from_name(layout)) {
     info.layout = LayoutKind::Strided;
-    info.layout_name = plan.layout;
+    info.layout_name = layout;
     for (const CaseTensor& input : plan.inputs)
       info.input_strides[input.name] = input.layout.strides;
   }
@@ -98,12 +99,22 @@ Result<CasePlan> plan_from(const OpConfig& op, const ReproductionInfo& info) {
   plan.case_seed = info.seed;
   plan.dtype = info.dtype;
   plan.attrs = info.attrs;
-  plan.layout = info.layout_name.empty() ? lower_name_of(info.layout) : info.layout_name;
-  plan.value_strategy = info.value_strategy;
+  const auto layout = memory_layout_from_name(
+      info.layout_name.empty() ? lower_name_of(info.layout) : info.layout_name);
+  const auto strategy = strategy_from_name(info.value_strategy);
+  if (!layout || !strategy) {
+    return error(ErrorCode::InvalidArgument,
+                 "case {} has the {} '{}', which this version does not know: run it with the "
+                 "version that has found it",
+                 info.seed, layout ? "value strategy" : "layout",
+                 layout ? info.value_strategy : info.layout_name);
+  }
+  plan.layout = *layout;
+  plan.value_strategy = *strategy;
   plan.value_scale = info.value_scale.value_or(1.0);
   plan.value_parameters = info.value_parameters;
   plan.kernel = info.kernel;
-  if (plan.value_strategy == kStoredValues) {
+  if (plan.value_strategy == Strategy::Stored) {
     if (!info.input_snapshot) {
       return error(ErrorCode::Corruption, "case {} has lost the inputs that were stored with it",
                    info.seed);

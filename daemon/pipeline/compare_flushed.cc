@@ -12,8 +12,8 @@
 namespace gpuemu {
 namespace {
 
-constexpr std::array<std::string_view, 5> kStrategies = {"tiny", "subnormal", "special",
-                                                         "mixed_adversarial", "thresholds"};
+constexpr std::array kStrategies = {Strategy::Tiny, Strategy::Subnormal, Strategy::Special,
+                                    Strategy::MixedAdversarial, Strategy::Thresholds};
 
 struct KeptInput {
   uint64_t offset = 0;

@@ -127,8 +127,8 @@ class OutputComparer {
     }
     if (compared.exact) explain_exactness(verdict);
     for (const InvariantSpec& spec : policy.invariants) {
-      if (is_rarely_conclusive(spec.name) && is_conclusive(comparison, spec)) {
-        values_.invariants.push_back(spec.name);
+      if (is_rarely_conclusive(spec.kind) && is_conclusive(comparison, spec)) {
+        values_.invariants.emplace_back(name_of(spec.kind));
       }
     }
     take(std::move(verdict), compared);
@@ -175,7 +175,7 @@ class OutputComparer {
     if (!is_float(output.dtype)) return note_off_by_one(comparison);
     const ErrorBound bound(comparison);
     const Customary customary(comparison);
-    const bool declared = comparison.policy.error_scale != "auto" || !comparison.scale.empty();
+    const bool declared = comparison.policy.error_scale != ErrorScale::Auto || !comparison.scale.empty();
     const auto count = static_cast<size_t>(element_count(output.shape));
     for (size_t i = 0; i < count; ++i) {
       const double computed = element(output, i), expected = element(reference, i);
@@ -208,7 +208,7 @@ class OutputComparer {
 
   /// Says that a scale which gpuemu.toml names does nothing.
   void note_scale(const Comparison& comparison) {
-    const std::string& name = comparison.policy.error_scale;
+    const ErrorScale scale = comparison.policy.error_scale;
     if (!comparison.has_reference || !is_float(comparison.output.dtype) ||
         element_count(comparison.output.shape) == 0 || !comparison.scale.empty() ||
         scale_applies(comparison))
@@ -216,12 +216,12 @@ class OutputComparer {
     values_.remarks.insert(fmt::format(
         "error_scale '{}' does not apply to output '{}', whose bound is that of 'auto': "
         "{}; `error_scale = {{ {} = ... }}` names one for this output",
-        name, comparison.output_name, needed_for(name), comparison.output_name));
+        name_of(scale), comparison.output_name, needed_for(scale), comparison.output_name));
   }
 
-  static const char* needed_for(const std::string& name) {
-    if (name == "sum") return "the first input has no row for each of its elements";
-    if (name == "dot" || name == "matmul") return "no two inputs multiply to its shape";
+  static const char* needed_for(ErrorScale scale) {
+    if (scale == ErrorScale::Sum) return "the first input has no row for each of its elements";
+    if (scale == ErrorScale::Dot || scale == ErrorScale::Matmul) return "no two inputs multiply to its shape";
     return "no input has its shape";
   }
 

@@ -21,7 +21,7 @@ double as_passed(const CaseRequest& request, const std::string& name, double val
 ReferenceRequest reference_request(const CaseRequest& request, const BuiltPlan& built) {
   ReferenceRequest out;
   out.script = request.op.reference;
-  out.process_only = request.op.reference_mode == "process";
+  out.process_only = request.op.reference_mode == ReferenceMode::Process;
   for (const PlanTensor& tensor : built.plan.tensors) {
     if (tensor.role == PlanTensor::Role::Input || tensor.role == PlanTensor::Role::InOut) {
       out.inputs.push_back({tensor.name, tensor.dtype, tensor.shape, tensor.arena_offset});
@@ -42,7 +42,7 @@ ReferenceRequest reference_request(const CaseRequest& request, const BuiltPlan& 
     }
   }
   for (const CaseTensor& output : request.plan.outputs) out.output_names.push_back(output.name);
-  out.want_scale = request.op.error_scale == "auto";
+  out.want_scale = request.op.error_scale == ErrorScale::Auto;
   out.result_offset = built.result_offset;
   out.timeout_ms = static_cast<uint64_t>(request.config.reference_timeout_s * 1000);
   out.memory_bytes = request.config.reference_memory_limit_mb << 20;

@@ -9,8 +9,6 @@
 namespace gpuemu {
 namespace {
 
-constexpr std::string_view kWrittenOnce = "written_once";
-
 constexpr uint64_t kArenaAlignment = 64;  // A cache line; any vector load of NumPy is aligned.
 
 uint64_t packed_bytes(DType dtype, const Shape& shape) {
@@ -222,9 +220,9 @@ uint64_t grown_blocks(const LaunchSpec& spec, const Scope& grown) {
   return static_cast<uint64_t>(blocks);
 }
 
-bool is_declared(std::string_view invariant, const OpConfig& op, const KernelConfig& kernel) {
+bool is_declared(InvariantKind invariant, const OpConfig& op, const KernelConfig& kernel) {
   const auto declared = invariants_of(op, kernel);
-  return std::ranges::find(declared, invariant, &InvariantSpec::name) != declared.end();
+  return std::ranges::find(declared, invariant, &InvariantSpec::kind) != declared.end();
 }
 
 }  // namespace
@@ -271,7 +269,7 @@ Result<BuiltPlan> build_plan(const Config& config, const KernelConfig& kernel,
   out.timeout_ms = config.case_timeout_ms;
   out.memory_limit_bytes = config.memory_limit_mb << 20;
   out.sanitize = config.sanitize;
-  if (is_declared(kWrittenOnce, op, kernel)) out.sanitize.add(DeviceCheck::Writes);
+  if (is_declared(InvariantKind::WrittenOnce, op, kernel)) out.sanitize.add(DeviceCheck::Writes);
   OffsetPlanner offsets;
   add_case_tensors(plan, offsets, out);
   const Scope scope = scope_of(op, plan);

@@ -335,14 +335,16 @@ void describe_verdict(const Config& config, const OpConfig& op, OpTestReport& re
   std::set<std::string> idle;
   for (const InvariantSpec& spec : relations_of(op, *kernel)) {
     // Cases with a finding of another kind are not asked for their relations.
-    if (!judges.contains(spec.name) && report.failed < report.cases) idle.insert(spec.name);
+    const std::string name(name_of(spec.kind));
+    if (!judges.contains(name) && report.failed < report.cases) idle.insert(name);
   }
   for (const InvariantSpec& spec : invariants_of(op, *kernel)) {
-    if (is_rarely_conclusive(spec.name) && !judges.contains(spec.name)) idle.insert(spec.name);
+    const std::string name(name_of(spec.kind));
+    if (is_rarely_conclusive(spec.kind) && !judges.contains(name)) idle.insert(name);
   }
   report.no_reference = op.reference.empty();
   if (report.no_reference) {
-    for (const InvariantSpec& spec : invariants_of(op, *kernel)) judges.insert(spec.name);
+    for (const InvariantSpec& spec : invariants_of(op, *kernel)) judges.emplace(name_of(spec.kind));
     report.notes.push_back(
         fmt::format("no reference was compared; judged by {}{}what the harness and the device see",
                     fmt::join(judges, ", "), judges.empty() ? "" : " and "));
@@ -381,7 +383,7 @@ Result<Next> check_relations(CaseWork& work) {
     for (ValidationFailure& failure : runs.take_failures()) failures.push_back(std::move(failure));
     if (!verdict && verdict.error().code != ErrorCode::Cancelled) return verdict.error();
     if (verdict && !verdict->checked) continue;
-    work.report.relations.push_back(spec.name);
+    work.report.relations.emplace_back(name_of(spec.kind));
     if (!verdict || !verdict->finding) continue;
     failures.push_back(*verdict->finding);
     if (!work.wants(Extra::Shadows)) continue;

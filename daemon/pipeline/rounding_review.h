@@ -16,7 +16,7 @@
 namespace gpuemu {
 
 /// The error scale that asks for 1 to 3.
-inline constexpr const char* kShadowScale = "shadow";
+inline constexpr ErrorScale kShadowScale = ErrorScale::Shadow;
 
 /// Where tolerances alone are exceeded: removes the findings if every exceeding element passes.
 /// Runs the kernel without rounding once, and for 2 and 3 a few times more. A case too large for

@@ -148,7 +148,7 @@ Status GuidedSearch::take(const CasePlan& plan, Result<CaseReport> outcome) {
 void GuidedSearch::count(const CasePlan& plan, CaseReport outcome) {
   ++outcome_.total;
   ++(outcome.result.passed ? outcome_.passed : outcome_.failed);
-  evidence_[plan.dtype].add(outcome, plan.value_strategy, plan.dims);
+  evidence_[plan.dtype].add(outcome, std::string(name_of(plan.value_strategy)), plan.dims);
   note_coverage(plan, outcome);
   if (!outcome.result.warnings.empty()) {
     ++outcome_.warned;

@@ -21,7 +21,7 @@ struct SearchOptions {
   std::vector<DType> dtypes;  ///< Of the op's; not empty.
   uint64_t cases = 0;         ///< Beside the corpus.
   uint64_t seed = 0;
-  std::vector<std::string> strategies;
+  std::vector<Strategy> strategies;
   bool fail_fast = false;
   std::string session;
 };

@@ -79,7 +79,7 @@ Result<ScriptAnswer> run_script(const ScriptRun& run, const NamedTensors& inputs
 ScriptRun reference_run(const Config& config, const OpConfig& op) {
   ScriptRun run;
   run.script = op.reference;
-  run.process_only = op.reference_mode == "process";
+  run.process_only = op.reference_mode == ReferenceMode::Process;
   for (const TensorSpec& output : op.outputs) run.outputs.push_back(output.name);
   run.timeout_ms = static_cast<uint64_t>(config.reference_timeout_s * 1000);
   run.memory_bytes = config.reference_memory_limit_mb << 20;

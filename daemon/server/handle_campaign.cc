@@ -78,7 +78,9 @@ Reply run_tests(const RunTestsRequest& request, Call& call, JobControl& control)
   options.dtypes = request.dtypes;
   options.cases = request.cases > 0 ? request.cases : config.cases;
   options.seed = request.seed ? *request.seed : config.seed.value_or(fresh_seed());
-  options.strategies = request.strategies;
+  auto strategies = parse_strategies(request.strategies);
+  if (!strategies) return error_reply(strategies.error());
+  options.strategies = *std::move(strategies);
   options.fail_fast = request.fail_fast;
   options.session = call.key;
   options.settings.extras.add(Extra::Evidence);
@@ -118,7 +120,7 @@ Reply run_tests(const RunTestsRequest& request, Call& call, JobControl& control)
   return *std::move(report);
 }
 
-CampaignOptions fuzz_options(const FuzzOpRequest& request, const Config& config) {
+Result<CampaignOptions> fuzz_options(const FuzzOpRequest& request, const Config& config) {
   CampaignOptions options;
   options.ops = {request.op_name};
   options.cases = request.iterations;
@@ -127,7 +129,7 @@ CampaignOptions fuzz_options(const FuzzOpRequest& request, const Config& config)
   options.seed = config.seed.value_or(fresh_seed());
   if (request.config) {
     options.dtypes = request.config->dtypes;
-    options.strategies = request.config->strategies;
+    options.strategies = GPUEMU_TRY(parse_strategies(request.config->strategies));
     if (request.config->seed) options.seed = *request.config->seed;
   } else if (request.fuzz_config) {
     options.dtypes = request.fuzz_config->dtypes;
@@ -192,8 +194,6 @@ Status keep_corpus(const OpConfig& op, const SearchOutcome& found, const JobCont
 
 Reply search(const OpConfig& op, const CampaignOptions& options, Call& call, Project& project,
              JobControl& control) {
-  const Status known = check_strategies(options.strategies);
-  if (!known) return error_reply(known.error());
   const auto entries = call.context.store.list_corpus(op.name);
   if (!entries) return error_reply(entries.error());
   const std::vector<CasePlan> corpus = corpus_plans(op, *entries);
@@ -247,7 +247,9 @@ Reply search(const OpConfig& op, const CampaignOptions& options, Call& call, Pro
 
 Reply fuzz_kernel_op(const OpConfig& op, const FuzzOpRequest& request, Call& call, Project& project,
                      JobControl& control) {
-  CampaignOptions options = fuzz_options(request, project.config());
+  auto wanted = fuzz_options(request, project.config());
+  if (!wanted) return error_reply(wanted.error());
+  CampaignOptions options = *std::move(wanted);
   options.session = call.key;
   // `iterations` counts cases of the op, whatever its dtypes; the campaign counts per dtype.
   const auto tested = [&](DType dtype) {

@@ -66,7 +66,8 @@ std::string stored_label(const CasePlan& plan) {
 
 /// Tells the cases of one search apart.
 std::string label_of(const CasePlan& plan) {
-  std::string label = fmt::format("{} {} {}", plan.value_strategy, plan.value_scale, plan.layout);
+  std::string label =
+      fmt::format("{} {} {}", name_of(plan.value_strategy), plan.value_scale, name_of(plan.layout));
   for (const auto& [name, value] : plan.dims) label += fmt::format(" {}={}", name, value);
   for (const auto& [name, value] : plan.attrs) label += fmt::format(" {}={}", name, value);
   return content_hash({label, stored_label(plan)});
@@ -110,7 +111,7 @@ class Trials {
   }
   Result<CasePlan> with_choice(const CaseChoice& choice) const {
     CasePlan simpler = plan_;
-    simpler.value_strategy = choice.stored ? kStoredValues : choice.values.strategy;
+    simpler.value_strategy = choice.stored ? Strategy::Stored : choice.values.strategy;
     simpler.value_scale = choice.stored ? 1.0 : choice.values.scale;
     simpler.layout = choice.layout;
     simpler.attrs = choice.attrs;
@@ -147,7 +148,8 @@ CaseSearch search_of(const OpConfig& op) {
     search.sizes[dim.name] = dim.values;
     std::ranges::sort(search.sizes[dim.name]);
   }
-  for (const char* layout : {"contiguous", "strided", "transposed"}) {
+  for (const MemoryLayout layout :
+       {MemoryLayout::Contiguous, MemoryLayout::Strided, MemoryLayout::Transposed}) {
     if (std::ranges::find(op.layouts, layout) != op.layouts.end()) search.layouts.push_back(layout);
   }
   for (const AttrSpec& attr : op.attrs) search.attrs[attr.name] = attr.values;
@@ -164,8 +166,8 @@ CaseSearch search_of(const OpConfig& op) {
 uint64_t minimized_seed_of(uint64_t seed, const CasePlan& start, const CasePlan& plan) {
   std::string label;
   for (const auto& [name, value] : plan.dims) label += fmt::format("{}={},", name, value);
-  label += fmt::format("{}*{}", plan.value_strategy, plan.value_scale);
-  if (plan.layout != start.layout) label += fmt::format(",{}", plan.layout);
+  label += fmt::format("{}*{}", name_of(plan.value_strategy), plan.value_scale);
+  if (plan.layout != start.layout) label += fmt::format(",{}", name_of(plan.layout));
   if (plan.attrs != start.attrs) {
     for (const auto& [name, value] : plan.attrs) label += fmt::format(",{}={}", name, value);
   }
@@ -186,9 +188,9 @@ std::vector<std::string> changes_between(const CasePlan& before, const CasePlan&
   const auto changed = [&lines](const std::string& what, const auto& from, const auto& to) {
     if (from != to) lines.push_back(fmt::format("{} {} -> {}", what, from, to));
   };
-  changed("layout", before.layout, after.layout);
+  changed("layout", name_of(before.layout), name_of(after.layout));
   for (const auto& [name, value] : after.attrs) changed(name, before.attrs.at(name), value);
-  changed("values", before.value_strategy, after.value_strategy);
+  changed("values", name_of(before.value_strategy), name_of(after.value_strategy));
   if (!after.stored) changed("scale", before.value_scale, after.value_scale);
   return lines;
 }

@@ -54,8 +54,8 @@ Status cut_shape(OpConfig& op, const OwnFuzzConfig& wanted) {
 }
 
 Status cut_layouts(OpConfig& op, const std::vector<LayoutKind>& wanted) {
-  std::erase_if(op.layouts, [&](const std::string& layout) {
-    const auto kind = layout_from_name(layout);
+  std::erase_if(op.layouts, [&](MemoryLayout layout) {
+    const auto kind = layout_from_name(std::string(name_of(layout)));
     return !kind || std::ranges::find(wanted, *kind) == wanted.end();
   });
   if (!op.layouts.empty()) return ok_status();

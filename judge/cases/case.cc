@@ -29,11 +29,11 @@ const T& choose(const CasePlan& plan, const std::string& label, const std::vecto
 
 /// What a case chooses from beside its dtype.
 struct Choices {
-  std::vector<std::string> values;         ///< In the order in which they come up.
+  std::vector<Strategy> values;            ///< In the order in which they come up.
   std::vector<std::vector<int64_t>> dims;  ///< Corners of each dim.
 };
 
-Choices choices_of(const OpConfig& op, uint64_t base_seed, const std::vector<std::string>& values) {
+Choices choices_of(const OpConfig& op, uint64_t base_seed, const std::vector<Strategy>& values) {
   Choices choices{in_order(values, base_seed), {}};
   for (const DimSpec& dim : op.dims) choices.dims.push_back(corner_sizes(dim, base_seed));
   return choices;
@@ -58,14 +58,14 @@ bool choose_covering(const OpConfig& op, const Choices& choices, uint64_t row, C
   for (size_t j = 0; j < op.dims.size(); ++j) {
     plan.dims[op.dims[j].name] = choices.dims[j][array.choice(row, factor++)];
   }
-  plan.shape_strategy = "boundary";
+  plan.shape_strategy = Strategy::Boundary;
   return true;
 }
 
 /// Cases left to chance have strategies of their own, or go on where the first cases of the
 /// covering array end; later ones go through all from the end, before chance decides that too.
-std::string value_strategy_of(const CasePlan& plan, const Choices& choices, uint64_t row,
-                              bool covered) {
+Strategy value_strategy_of(const CasePlan& plan, const Choices& choices, uint64_t row,
+                           bool covered) {
   const size_t count = choices.values.size();
   if (!covered) {
     if (row < 2 * count) return choices.values[row % count];
@@ -81,52 +81,54 @@ std::string value_strategy_of(const CasePlan& plan, const Choices& choices, uint
 /// Sizes that some cases draw without being asked for: the kernel's own numbers in every fourth
 /// case, short sums and, where they can be exact, the longest ones in every sixteenth, long grids
 /// in every thirty-second.
-std::optional<std::string> reserved_strategy(const OpConfig& op, uint64_t row,
-                                             const Constants& constants) {
+std::optional<Strategy> reserved_strategy(const OpConfig& op, uint64_t row,
+                                          const Constants& constants) {
   if (row < kCoveringFirst) return std::nullopt;
-  if (row % 4 == 1 && fits_constants(op, constants)) return "constants";
-  if (row % 16 == 11 && op.accumulate) return "short_reduce";
-  if (row % 32 == 15) return "waves";
+  if (row % 4 == 1 && fits_constants(op, constants)) return Strategy::Constants;
+  if (row % 16 == 11 && op.accumulate) return Strategy::ShortReduce;
+  if (row % 32 == 15) return Strategy::Waves;
   const bool is_long_turn = row % 32 == 19 || row % 32 == 23;
-  if (is_long_turn && op.accumulate && has_exact_sums(op)) return "long_reduce";
+  if (is_long_turn && op.accumulate && has_exact_sums(op)) return Strategy::LongReduce;
   return std::nullopt;
 }
 
 /// Short sums have the tightest bounds where the values are small too: these take turns.
-std::string exact_values(const CasePlan& plan, const Choices& choices, uint64_t row) {
-  constexpr std::string_view kTight[] = {"unit", "signed_zero", "normal", "bits_uniform"};
-  const std::string_view wanted = kTight[row / 16 % std::size(kTight)];
+Strategy exact_values(const CasePlan& plan, const Choices& choices, uint64_t row) {
+  constexpr Strategy kTight[] = {Strategy::Unit, Strategy::SignedZero, Strategy::Normal,
+                                 Strategy::BitsUniform};
+  const Strategy wanted = kTight[row / 16 % std::size(kTight)];
   const bool there = std::ranges::find(choices.values, wanted) != choices.values.end();
-  return there ? std::string(wanted) : plan.value_strategy;
+  return there ? wanted : plan.value_strategy;
 }
 
 /// One term of a long sum is less than the bound of its rounding errors: it shows where there are
 /// none.
-std::string exact_values(const CasePlan& plan, const Choices& choices) {
-  const bool there = std::ranges::find(choices.values, "small_int") != choices.values.end();
-  return there ? "small_int" : plan.value_strategy;
+Strategy exact_values(const CasePlan& plan, const Choices& choices) {
+  const bool there = std::ranges::find(choices.values, Strategy::SmallInt) != choices.values.end();
+  return there ? Strategy::SmallInt : plan.value_strategy;
 }
 
 /// Of a size that comes once, zeros would hide what is done with it.
-std::string discriminating_values(const CasePlan& plan, const Choices& choices) {
-  const bool mostly_zero = plan.value_strategy == "zeros" || plan.value_strategy == "impulse";
-  const bool has_other = std::ranges::find(choices.values, "uniform10") != choices.values.end();
-  return mostly_zero && has_other ? "uniform10" : plan.value_strategy;
+Strategy discriminating_values(const CasePlan& plan, const Choices& choices) {
+  const bool mostly_zero =
+      plan.value_strategy == Strategy::Zeros || plan.value_strategy == Strategy::Impulse;
+  const bool has_other =
+      std::ranges::find(choices.values, Strategy::Uniform10) != choices.values.end();
+  return mostly_zero && has_other ? Strategy::Uniform10 : plan.value_strategy;
 }
 
 /// The value strategies that have something to draw: without numbers in the kernel there are no
 /// thresholds.
-Result<std::vector<std::string>> values_for(const OpConfig& op, DType dtype,
-                                            const CaseOptions& options) {
-  const auto allowed = GPUEMU_TRY(value_strategies_for(op, dtype, options.strategies));
-  std::vector<std::string> kept = allowed;
-  if (options.constants.floats.empty()) std::erase(kept, "thresholds");
-  if (options.constants.integers.empty()) std::erase(kept, "int_thresholds");
+std::vector<Strategy> values_for(const OpConfig& op, DType dtype, const CaseOptions& options) {
+  const auto allowed = value_strategies_for(op, dtype, options.strategies);
+  std::vector<Strategy> kept = allowed;
+  if (options.constants.floats.empty()) std::erase(kept, Strategy::Thresholds);
+  if (options.constants.integers.empty()) std::erase(kept, Strategy::IntThresholds);
   return kept.empty() ? allowed : kept;
 }
 
-void change_one(const OpConfig& op, const std::vector<std::string>& values,
-                const Constants& constants, Stream& stream, CasePlan& plan) {
+void change_one(const OpConfig& op, const std::vector<Strategy>& values, const Constants& constants,
+                Stream& stream, CasePlan& plan) {
   const uint64_t what = stream.below(4);
   if (what < 2 && !op.dims.empty()) {
     const DimSpec& dim = op.dims[stream.below(op.dims.size())];
@@ -147,7 +149,8 @@ void change_one(const OpConfig& op, const std::vector<std::string>& values,
 
 /// A name of its own for what does not follow from seed and number alone.
 std::string label_of(const CasePlan& plan) {
-  std::string label = plan.op + "?" + plan.layout + "," + plan.value_strategy;
+  std::string label =
+      fmt::format("{}?{},{}", plan.op, name_of(plan.layout), name_of(plan.value_strategy));
   for (const auto& [name, size] : plan.dims) label += fmt::format(",{}={}", name, size);
   for (const auto& [name, value] : plan.attrs) label += fmt::format(",{}={}", name, value);
   return label;
@@ -181,10 +184,9 @@ Result<CasePlan> plan_case(const OpConfig& op, uint64_t base_seed, uint64_t iter
   // Campaigns give every dtype of the op each n-th iteration; rows count within one of them.
   const uint64_t number = iteration / std::max<size_t>(1, op.dtypes.size());
   DimRequest request{base_seed, iteration, {}, options.constants, {}};
-  request.strategies = GPUEMU_TRY(shape_strategies_for(op, options.strategies));
-  const bool usual = request.strategies == GPUEMU_TRY(shape_strategies_for(op, {}));
-  const Choices choices =
-      choices_of(op, base_seed, GPUEMU_TRY(values_for(op, plan.dtype, options)));
+  request.strategies = shape_strategies_for(op, options.strategies);
+  const bool usual = request.strategies == shape_strategies_for(op, {});
+  const Choices choices = choices_of(op, base_seed, values_for(op, plan.dtype, options));
   const LargeTurn large = usual ? large_turn(number, options.large.targets.size()) : LargeTurn();
   if (large.is_large) {
     choose_large(op, options.large, large.before, choices.values, plan);
@@ -201,9 +203,11 @@ Result<CasePlan> plan_case(const OpConfig& op, uint64_t base_seed, uint64_t iter
     if (reserved) {
       request.strategies = {*reserved};
       request.turn = (row - kCoveringFirst) / 4;
-      if (*reserved == "constants") plan.value_strategy = discriminating_values(plan, choices);
-      if (*reserved == "short_reduce") plan.value_strategy = exact_values(plan, choices, row);
-      request.longest = *reserved == "long_reduce";
+      if (*reserved == Strategy::Constants)
+        plan.value_strategy = discriminating_values(plan, choices);
+      if (*reserved == Strategy::ShortReduce)
+        plan.value_strategy = exact_values(plan, choices, row);
+      request.longest = *reserved == Strategy::LongReduce;
       if (request.longest) plan.value_strategy = exact_values(plan, choices);
     }
     DimChoice choice = choose_dims(op, request);
@@ -223,8 +227,8 @@ Result<CasePlan> mutated_case(const OpConfig& op, const CasePlan& from, uint64_t
   plan.iteration = iteration;
   plan.value_scale = 1;
   plan.kernel.clear();
-  plan.shape_strategy = "mutated";
-  const auto values = GPUEMU_TRY(values_for(op, plan.dtype, options));
+  plan.shape_strategy = Strategy::Mutated;
+  const auto values = values_for(op, plan.dtype, options);
   Stream stream(base_seed, iteration, "mutate");
   for (uint64_t left = 1 + stream.below(kChangesMax); left > 0; --left) {
     change_one(op, values, options.constants, stream, plan);

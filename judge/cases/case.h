@@ -15,9 +15,6 @@
 
 namespace gpuemu {
 
-/// The value strategy of a case whose inputs are kept with it.
-inline constexpr const char* kStoredValues = "stored";
-
 struct CaseTensor {
   std::string name;
   DType dtype = DType::Float32;
@@ -34,10 +31,10 @@ struct CasePlan {
   DType dtype = DType::Float32;
   std::map<std::string, int64_t> dims;
   std::map<std::string, double> attrs;
-  std::string layout = "contiguous";  ///< contiguous | strided | transposed | broadcast | reversed
-  std::string shape_strategy, value_strategy;
+  MemoryLayout layout = MemoryLayout::Contiguous;
+  Strategy shape_strategy = Strategy::None, value_strategy = Strategy::None;
   /// The inputs' elements, where they do not follow from the seed: minimization has changed single
-  /// ones. `value_strategy` is then kStoredValues.
+  /// ones. `value_strategy` is then Stored.
   std::shared_ptr<const NamedTensors> stored;
   double value_scale = 1.0;  ///< Narrowed by minimization; 1 as generated.
   /// What the value strategy takes beside the seed: `thresholds` its numbers, patterns of rows
@@ -63,7 +60,7 @@ struct LargeSizes {
 
 struct CaseOptions {
   std::vector<DType> dtypes;                 ///< Restricts the op's; empty = the op's.
-  std::vector<std::string> strategies;       ///< Value or shape strategies or "default".
+  std::vector<Strategy> strategies;          ///< Value or shape strategies or Default.
   int64_t elements_max = kUsualElementsMax;  ///< Largest tensor; dims are lowered until it fits.
   Constants constants = {};                  ///< Of the kernel, for the strategies named for them.
   LargeSizes large = {};                     ///< Cases with other limits; by default none.
@@ -90,12 +87,7 @@ Result<CasePlan> mutated_case(const OpConfig& op, const CasePlan& from, uint64_t
 /// Writes the packed elements of input number `index`. REQUIRES: `to` has exactly its bytes.
 void fill_input(const OpConfig& op, const CasePlan& plan, size_t index, std::span<std::byte> to);
 
-struct StrategyInfo {
-  std::string name, kind, tier, description;  ///< kind: "shape" or "value"
-};
-/// InvalidArgument naming the first one that does not exist, and those that do.
-Status check_strategies(const std::vector<std::string>& chosen);
-/// Every strategy there is, for --list-strategies and the documentation.
-std::vector<StrategyInfo> list_strategies();
+/// Strategies by name, "default" among them. InvalidArgument for the first that does not exist.
+Result<std::vector<Strategy>> parse_strategies(const std::vector<std::string>& names);
 
 }  // namespace gpuemu

@@ -52,14 +52,16 @@ Result<DType> dtype_of(const OpConfig& op, const TensorSpec& spec, DType case_dt
 /// The case's layout where the kernel is given the tensor's strides, else contiguous.
 Layout layout_of(const OpConfig& op, const CasePlan& plan, const TensorSpec& spec,
                  const Shape& shape) {
-  if (plan.layout == "transposed" && spec.all_strides_passed) return transposed_layout(shape);
-  if (plan.layout == "contiguous" || plan.layout == "transposed") return contiguous_layout(shape);
+  if (plan.layout == MemoryLayout::Transposed && spec.all_strides_passed)
+    return transposed_layout(shape);
+  if (plan.layout == MemoryLayout::Contiguous || plan.layout == MemoryLayout::Transposed)
+    return contiguous_layout(shape);
   // Not "layout/": its first output has chosen the layout of the case.
   Stream stream(plan.base_seed, plan.iteration, "strides/" + spec.name);
-  if (plan.layout != "strided") {
+  if (plan.layout != MemoryLayout::Strided) {
     if (!spec.all_strides_passed || shape.empty()) return contiguous_layout(shape);
     const size_t axis = stream.below(shape.size());
-    if (plan.layout == "reversed") return reversed_layout(shape, axis);
+    if (plan.layout == MemoryLayout::Reversed) return reversed_layout(shape, axis);
     const bool written =
         std::ranges::find(op.outputs, spec.name, &TensorSpec::name) != op.outputs.end();
     return written ? contiguous_layout(shape) : broadcast_layout(shape, axis);

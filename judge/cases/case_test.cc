@@ -29,7 +29,7 @@ OpConfig softmax() {
   op.attrs = {{"scale", DType::Float32, {1.0, 0.5}}};
   op.dtypes = {DType::Float32, DType::Float16};
   op.accumulate = *Expression::parse("cols");
-  op.layouts = {"contiguous"};
+  op.layouts = {MemoryLayout::Contiguous};
   return op;
 }
 
@@ -98,94 +98,99 @@ TEST(PlanCase, FirstCasesMeetTheCornersOfEveryDtype) {
 }
 
 TEST(PlanCase, EveryShapeAndValueStrategyComesUp) {
-  std::set<std::string> shapes, values;
+  std::set<Strategy> shapes, values;
   for (uint64_t i = 0; i < 300; ++i) {
     const auto plan = plan_case(softmax(), 1, i, {});
     shapes.insert(plan->shape_strategy);
     values.insert(plan->value_strategy);
   }
   EXPECT_EQ(shapes.size(), 9u);
-  EXPECT_FALSE(shapes.contains("constants"));  // No kernel has told any.
-  EXPECT_TRUE(values.contains("bits_uniform") && values.contains("duplicates"));
-  EXPECT_FALSE(values.contains("one_nan"));  // No policy says what is right.
-  EXPECT_FALSE(values.contains("large"));    // No domain says what is legal.
+  EXPECT_FALSE(shapes.contains(Strategy::Constants));  // No kernel has told any.
+  EXPECT_TRUE(values.contains(Strategy::BitsUniform) && values.contains(Strategy::Duplicates));
+  EXPECT_FALSE(values.contains(Strategy::OneNan));  // No policy says what is right.
+  EXPECT_FALSE(values.contains(Strategy::Large));   // No domain says what is legal.
 }
 
 TEST(PlanCase, TheLongestSumsHaveExactCasesOfTheirOwn) {
   OpConfig op = softmax();
   op.dtypes = {DType::Float32};
-  op.error_scale = "sum";
+  op.error_scale = ErrorScale::Sum;
   const int64_t longest = plan_case(op, 42, 1, {})->dims.at("cols");
   for (const uint64_t row : {19u, 23u, 51u, 55u}) {
     const CasePlan plan = *plan_case(op, 42, row, {});
-    EXPECT_EQ(plan.shape_strategy, "long_reduce");
-    EXPECT_EQ(plan.value_strategy, "small_int");
+    EXPECT_EQ(plan.shape_strategy, Strategy::LongReduce);
+    EXPECT_EQ(plan.value_strategy, Strategy::SmallInt);
     EXPECT_EQ(plan.dims.at("cols"), longest);
     EXPECT_EQ(plan.dims.at("rows"), 1);
   }
-  op.error_scale = "softmax";
-  EXPECT_NE(plan_case(op, 42, 19, {})->value_strategy, "small_int") << "its sums are rounded";
+  op.error_scale = ErrorScale::Softmax;
+  EXPECT_NE(plan_case(op, 42, 19, {})->value_strategy, Strategy::SmallInt)
+      << "its sums are rounded";
 }
 
 TEST(PlanCase, ShortSumsOfSmallValuesHaveCasesOfTheirOwn) {
   OpConfig op = softmax();
   op.dtypes = {DType::Float32};
-  std::set<std::string> values;
+  std::set<Strategy> values;
   for (uint64_t row = 11; row < 75; row += 16) {
     const CasePlan plan = *plan_case(op, 42, row, {});
-    EXPECT_EQ(plan.shape_strategy, "short_reduce");
+    EXPECT_EQ(plan.shape_strategy, Strategy::ShortReduce);
     EXPECT_TRUE(plan.dims.at("cols") >= 2 && plan.dims.at("cols") <= 8);
     EXPECT_EQ(plan.dims.at("rows"), 64);
     values.insert(plan.value_strategy);
   }
-  EXPECT_EQ(values, (std::set<std::string>{"unit", "signed_zero", "normal", "bits_uniform"}));
+  EXPECT_EQ(values, (std::set<Strategy>{Strategy::Unit, Strategy::SignedZero, Strategy::Normal,
+                                        Strategy::BitsUniform}));
   op.accumulate.reset();
-  EXPECT_NE(plan_case(op, 42, 11, {})->shape_strategy, "short_reduce") << "nothing is summed";
-  EXPECT_EQ(plan_case(softmax(), 42, 11, {{}, {"zeros"}})->value_strategy, "zeros");
+  EXPECT_NE(plan_case(op, 42, 11, {})->shape_strategy, Strategy::ShortReduce)
+      << "nothing is summed";
+  EXPECT_EQ(plan_case(softmax(), 42, 11, {{}, {Strategy::Zeros}})->value_strategy, Strategy::Zeros);
 }
 
 TEST(PlanCase, SpecialValuesNeedANanPolicy) {
   OpConfig op = softmax();
   op.has_nan_policy = true;
-  std::set<std::string> values;
+  std::set<Strategy> values;
   for (uint64_t i = 0; i < 100; ++i) values.insert(plan_case(op, 1, i, {})->value_strategy);
-  EXPECT_TRUE(values.contains("one_nan") && values.contains("one_ninf"));
+  EXPECT_TRUE(values.contains(Strategy::OneNan) && values.contains(Strategy::OneNinf));
 }
 
 TEST(PlanCase, SpecialValuesOfAnOpWithIntegerOutputsAloneComeByName) {
   OpConfig op = softmax();
   op.has_nan_policy = true;
   for (TensorSpec& output : op.outputs) output.dtype = "int32";
-  const std::set<std::string> special = {"one_nan", "one_inf", "one_ninf", "special"};
+  const std::set<Strategy> special = {Strategy::OneNan, Strategy::OneInf, Strategy::OneNinf,
+                                      Strategy::Special};
   for (uint64_t i = 0; i < 200; ++i) {
-    const std::string value = plan_case(op, 1, i, {})->value_strategy;
-    EXPECT_FALSE(special.contains(value)) << value << " has no meaning as an integer";
+    const Strategy value = plan_case(op, 1, i, {})->value_strategy;
+    EXPECT_FALSE(special.contains(value)) << name_of(value) << " has no meaning as an integer";
   }
-  EXPECT_EQ(plan_case(op, 1, 3, {{}, {"one_nan"}})->value_strategy, "one_nan");
+  EXPECT_EQ(plan_case(op, 1, 3, {{}, {Strategy::OneNan}})->value_strategy, Strategy::OneNan);
   op.outputs.front().dtype = "int8";
   op.outputs.push_back(op.outputs.front());
   op.outputs.back().name = "scales";
   op.outputs.back().dtype = "float16";
-  std::set<std::string> values;
+  std::set<Strategy> values;
   for (uint64_t i = 0; i < 100; ++i) values.insert(plan_case(op, 1, i, {})->value_strategy);
-  EXPECT_TRUE(values.contains("one_nan")) << "an output of floats can say NaN";
+  EXPECT_TRUE(values.contains(Strategy::OneNan)) << "an output of floats can say NaN";
 }
 
 TEST(PlanCase, AnInfinityComesOnlyWhereSomeInputHasNumbersOfItsSign) {
   OpConfig op = softmax();
   op.has_nan_policy = true;
   for (TensorSpec& input : op.inputs) input.range = {{0.5, 100.0}};
-  std::set<std::string> values;
+  std::set<Strategy> values;
   for (uint64_t i = 0; i < 200; ++i) values.insert(plan_case(op, 1, i, {})->value_strategy);
-  EXPECT_TRUE(values.contains("one_inf"));
-  EXPECT_FALSE(values.contains("one_ninf"));
+  EXPECT_TRUE(values.contains(Strategy::OneInf));
+  EXPECT_FALSE(values.contains(Strategy::OneNinf));
 }
 
 TEST(PlanCase, KeepsToTheStrategiesAskedFor) {
   for (uint64_t i = 0; i < 50; ++i) {
-    const auto plan = plan_case(softmax(), 1, i, {{}, {"normal", "tile_cross"}, 1 << 18});
-    EXPECT_EQ(plan->value_strategy, "normal");
-    EXPECT_EQ(plan->shape_strategy, "tile_cross");
+    const auto plan =
+        plan_case(softmax(), 1, i, {{}, {Strategy::Normal, Strategy::TileCross}, 1 << 18});
+    EXPECT_EQ(plan->value_strategy, Strategy::Normal);
+    EXPECT_EQ(plan->shape_strategy, Strategy::TileCross);
   }
   const auto unknown = plan_case(softmax(), 1, 0, {{}, {"nomral"}, 1 << 18});
   ASSERT_FALSE(unknown);
@@ -206,12 +211,12 @@ TEST(PlanCase, SizeZeroOnlyWhereTheRangeHasIt) {
 
 TEST(PlanCase, StridedTensorsAreRealMemoryWithGaps) {
   OpConfig op = softmax();
-  op.layouts = {"contiguous", "strided", "transposed"};
+  op.layouts = {MemoryLayout::Contiguous, MemoryLayout::Strided, MemoryLayout::Transposed};
   op.inputs[0].outer_strides_passed = op.inputs[0].all_strides_passed = true;
   std::set<int64_t> row_pads, steps;
   for (uint64_t i = 0; i < 120; ++i) {
     const auto plan = plan_case(op, 1, i, {});
-    if (plan->layout != "strided") continue;
+    if (plan->layout != MemoryLayout::Strided) continue;
     const Shape& shape = plan->inputs[0].shape;
     const Strides& strides = plan->inputs[0].layout.strides;
     steps.insert(strides[1]);
@@ -223,7 +228,7 @@ TEST(PlanCase, StridedTensorsAreRealMemoryWithGaps) {
 
 TEST(PlanCase, OnlyTensorsWhoseStridesAreKnownLeaveTheContiguousLayout) {
   OpConfig op = softmax();
-  op.layouts = {"strided", "transposed"};
+  op.layouts = {MemoryLayout::Strided, MemoryLayout::Transposed};
   op.inputs[0].outer_strides_passed = true;
   for (uint64_t i = 0; i < 60; ++i) {
     const auto plan = plan_case(op, 1, i, {});
@@ -231,10 +236,10 @@ TEST(PlanCase, OnlyTensorsWhoseStridesAreKnownLeaveTheContiguousLayout) {
     const Layout& layout = plan->inputs[0].layout;
     EXPECT_EQ(plan->outputs[0].layout, contiguous_layout(shape));
     EXPECT_EQ(layout.strides[1], 1);
-    EXPECT_EQ(layout == contiguous_layout(shape), plan->layout == "transposed");
+    EXPECT_EQ(layout == contiguous_layout(shape), plan->layout == MemoryLayout::Transposed);
   }
   op.inputs[0].all_strides_passed = true;
-  op.layouts = {"transposed"};
+  op.layouts = {MemoryLayout::Transposed};
   const auto plan = plan_case(op, 1, 5, {});
   EXPECT_EQ(plan->inputs[0].layout, transposed_layout(plan->inputs[0].shape));
 }
@@ -242,11 +247,12 @@ TEST(PlanCase, OnlyTensorsWhoseStridesAreKnownLeaveTheContiguousLayout) {
 TEST(PlanCase, AdvisoryStrategiesComeUpOnlyByName) {
   OpConfig op = softmax();
   op.has_nan_policy = true;
-  std::set<std::string> values;
+  std::set<Strategy> values;
   for (uint64_t i = 0; i < 200; ++i) values.insert(plan_case(op, 1, i, {})->value_strategy);
-  EXPECT_TRUE(values.contains("special") && values.contains("signed_zero"));
-  EXPECT_FALSE(values.contains("near_max") || values.contains("mixed_adversarial"));
-  EXPECT_EQ(plan_case(op, 1, 3, {{}, {"near_max"}, 1 << 18})->value_strategy, "near_max");
+  EXPECT_TRUE(values.contains(Strategy::Special) && values.contains(Strategy::SignedZero));
+  EXPECT_FALSE(values.contains(Strategy::NearMax) || values.contains(Strategy::MixedAdversarial));
+  EXPECT_EQ(plan_case(op, 1, 3, {{}, {Strategy::NearMax}, 1 << 18})->value_strategy,
+            Strategy::NearMax);
 }
 
 TEST(PlanCase, ANegativeSizeNamesTheExpression) {
@@ -280,7 +286,7 @@ TEST(PlanCase, NamesOpTensorAndExpressionOfASchemaThatFails) {
 TEST(PlanCase, EveryPairOfCornersValuesLayoutsAndAttrsMeets) {
   OpConfig op = softmax();
   op.dtypes = {DType::Float32};
-  op.layouts = {"contiguous", "strided", "transposed"};
+  op.layouts = {MemoryLayout::Contiguous, MemoryLayout::Strided, MemoryLayout::Transposed};
   using Pair = std::pair<std::string, std::string>;
   std::set<Pair> met;
   std::set<std::string> values, rows;
@@ -288,25 +294,27 @@ TEST(PlanCase, EveryPairOfCornersValuesLayoutsAndAttrsMeets) {
     const auto plan = plan_case(op, 5, i, {{}, {}, int64_t{1} << 40});
     const std::string size = std::to_string(plan->dims.at("rows"));
     const std::string scale = std::to_string(plan->attrs.at("scale"));
-    values.insert(plan->value_strategy);
+    values.emplace(name_of(plan->value_strategy));
     if (i >= 8 && i % 2 != 0) continue;
     rows.insert(size);
-    met.insert({"rows " + size, plan->value_strategy});
-    met.insert({"cols " + std::to_string(plan->dims.at("cols")), plan->value_strategy});
-    met.insert({plan->layout, plan->value_strategy});
-    met.insert({plan->layout, scale});
-    met.insert({"rows " + size, plan->layout});
+    const std::string layout(name_of(plan->layout)), value(name_of(plan->value_strategy));
+    met.insert({"rows " + size, value});
+    met.insert({"cols " + std::to_string(plan->dims.at("cols")), value});
+    met.insert({layout, value});
+    met.insert({layout, scale});
+    met.insert({"rows " + size, layout});
   }
   EXPECT_GT(rows.size(), 9u);
   for (const std::string& value : values) {
     for (const std::string& size : rows) {
       EXPECT_TRUE(met.contains({"rows " + size, value})) << size << " with " << value;
     }
-    for (const std::string& layout : op.layouts) EXPECT_TRUE(met.contains({layout, value}));
+    for (const MemoryLayout layout : op.layouts)
+      EXPECT_TRUE(met.contains({std::string(name_of(layout)), value}));
   }
   for (const std::string& size : rows) {
-    for (const std::string& layout : op.layouts) {
-      EXPECT_TRUE(met.contains({"rows " + size, layout}));
+    for (const MemoryLayout layout : op.layouts) {
+      EXPECT_TRUE(met.contains({"rows " + size, std::string(name_of(layout))}));
     }
   }
 }
@@ -320,7 +328,7 @@ TEST(PlanCase, ConstantsOfTheKernelHaveCasesOfTheirOwnAndChangeNoOthers) {
   for (uint64_t i = 0; i < 80; ++i) {
     const auto plain = plan_case(op, 3, i, {});
     const auto plan = plan_case(op, 3, i, options);
-    if (plan->shape_strategy != "constants") {
+    if (plan->shape_strategy != Strategy::Constants) {
       EXPECT_EQ(plan->dims, plain->dims);
       EXPECT_EQ(plan->value_strategy, plain->value_strategy);
       continue;
@@ -369,10 +377,10 @@ TEST(PlanCase, SizesOfTheKernelComeWithValuesThatShowThem) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     for (uint64_t i = 0; i < 80; ++i) {
       const auto plan = plan_case(op, seed, i, options);
-      if (plan->shape_strategy != "constants") continue;
+      if (plan->shape_strategy != Strategy::Constants) continue;
       ++seen;
-      EXPECT_NE(plan->value_strategy, "zeros");
-      EXPECT_NE(plan->value_strategy, "impulse");
+      EXPECT_NE(plan->value_strategy, Strategy::Zeros);
+      EXPECT_NE(plan->value_strategy, Strategy::Impulse);
     }
   }
   EXPECT_GT(seen, 100u);
@@ -382,17 +390,17 @@ TEST(PlanCase, ConstantsThatNoDimCanBeLeaveTheirCasesToChance) {
   CaseOptions options;
   options.constants.all = {60'000};
   for (uint64_t i = 0; i < 80; ++i) {
-    EXPECT_NE(plan_case(softmax(), 3, i, options)->shape_strategy, "constants");
+    EXPECT_NE(plan_case(softmax(), 3, i, options)->shape_strategy, Strategy::Constants);
   }
 }
 
 TEST(PlanCase, ABroadcastInputHasOneElementForManyInBytesToo) {
   OpConfig op = softmax();
-  op.layouts = {"broadcast"};
+  op.layouts = {MemoryLayout::Broadcast};
   for (TensorSpec* spec : {&op.inputs[0], &op.outputs[0]}) spec->all_strides_passed = true;
   std::set<size_t> axes;
   for (uint64_t i = 0; i < 40; ++i) {
-    const auto plan = plan_case(op, 1, i, {{DType::Float32}, {"uniform10"}, 1 << 12});
+    const auto plan = plan_case(op, 1, i, {{DType::Float32}, {Strategy::Uniform10}, 1 << 12});
     const CaseTensor& x = plan->inputs[0];
     EXPECT_EQ(plan->outputs[0].layout, contiguous_layout(x.shape));
     const size_t axis = x.layout.strides[0] == 0 ? 0 : 1;
@@ -418,7 +426,7 @@ TEST(PlanCase, ABroadcastInputHasOneElementForManyInBytesToo) {
 
 TEST(PlanCase, AReversedLayoutHasANegativeStrideAndTheSameElements) {
   OpConfig op = softmax();
-  op.layouts = {"reversed"};
+  op.layouts = {MemoryLayout::Reversed};
   op.inputs[0].all_strides_passed = true;
   for (uint64_t i = 0; i < 20; ++i) {
     const auto plan = plan_case(op, 1, i, {{DType::Float32}, {}, 1 << 12});
@@ -437,7 +445,7 @@ TEST(PlanCase, AReversedLayoutHasANegativeStrideAndTheSameElements) {
 
 TEST(MutatedCase, StaysLegalFollowsFromItsSeedAndHasANameOfItsOwn) {
   OpConfig op = softmax();
-  op.layouts = {"contiguous", "strided"};
+  op.layouts = {MemoryLayout::Contiguous, MemoryLayout::Strided};
   const auto from = plan_case(op, 9, 3, {});
   std::set<uint64_t> seeds;
   size_t changed = 0;

@@ -78,7 +78,7 @@ int64_t random_size(const DimSpec& dim, Stream& stream) {
 
 /// What all dims of a case share.
 struct Draw {
-  std::string strategy;
+  Strategy strategy = Strategy::None;
   uint64_t shared = 0;
   std::vector<std::string> reduced;   ///< Dims that sums run over.
   const DimSpec* zero = nullptr;      ///< The one that is 0.
@@ -143,35 +143,35 @@ void take_class(const OpConfig& op, Stream stream, Draw& draw) {
 int64_t size_of(const DimSpec& dim, size_t position, const Draw& draw, Stream stream) {
   const int64_t least = std::min(std::max<int64_t>(1, lowest(dim)), highest(dim));
   std::vector<int64_t> sizes;
-  if (draw.strategy == "regular") sizes = legal(dim, regular_sizes());
-  if (draw.strategy == "boundary") sizes = legal(dim, boundary_sizes(dim));
-  if (draw.strategy == "tile_cross") sizes = legal(dim, tile_sizes());
-  if (draw.strategy == "degenerate") {
+  if (draw.strategy == Strategy::Regular) sizes = legal(dim, regular_sizes());
+  if (draw.strategy == Strategy::Boundary) sizes = legal(dim, boundary_sizes(dim));
+  if (draw.strategy == Strategy::TileCross) sizes = legal(dim, tile_sizes());
+  if (draw.strategy == Strategy::Degenerate) {
     if (draw.zero != nullptr)
       return &dim == draw.zero ? 0 : legal(dim, {least}).empty() ? lowest(dim) : least;
     return lowest(dim);
   }
-  if (draw.strategy == "distinct") {
+  if (draw.strategy == Strategy::Distinct) {
     const auto primes = legal(dim, {std::begin(kPrimes), std::end(kPrimes)});
     if (!primes.empty()) return primes[(draw.shared + position) % primes.size()];
   }
-  if (draw.strategy == "long_reduce") {
+  if (draw.strategy == Strategy::LongReduce) {
     if (std::ranges::find(draw.reduced, dim.name) == draw.reduced.end()) {
       return legal(dim, {least}).empty() ? lowest(dim) : least;
     }
     if (draw.longest) return highest(dim);
     sizes = legal(dim, {4097, 65537, highest(dim)});
   }
-  if (draw.strategy == "short_reduce") {
+  if (draw.strategy == Strategy::ShortReduce) {
     const bool reduced = std::ranges::find(draw.reduced, dim.name) != draw.reduced.end();
     sizes = legal(dim, reduced ? std::vector<int64_t>{2, 3, 4, 5, 8} : std::vector<int64_t>{64});
     if (sizes.empty() && highest(dim) < 64) return highest(dim);
   }
-  if (draw.strategy == "waves") {
+  if (draw.strategy == Strategy::Waves) {
     if (&dim == draw.long_one) return highest(dim);
     sizes = legal(dim, {least, least + 1, least + 2});
   }
-  if (draw.strategy == "constants") {
+  if (draw.strategy == Strategy::Constants) {
     const auto given = draw.combination.find(dim.name);
     if (given != draw.combination.end()) return given->second;
     sizes = legal(dim, sizes_around(draw.constants.all));
@@ -230,7 +230,7 @@ DimChoice choose_dims(const OpConfig& op, const DimRequest& request) {
   if (draw.turn) take_combination(op, draw);
   if (draw.turn)
     take_class(op, Stream(request.base_seed, request.iteration, "constants/class"), draw);
-  if (draw.strategy == "waves" && !op.dims.empty()) {
+  if (draw.strategy == Strategy::Waves && !op.dims.empty()) {
     draw.long_one = &op.dims[draw.shared % op.dims.size()];
   }
   std::vector<const DimSpec*> may_vanish;

@@ -24,15 +24,15 @@ struct Constants {
 
 struct DimRequest {
   uint64_t base_seed = 0, iteration = 0;
-  std::vector<std::string> strategies;  ///< To draw from.
-  Constants constants = {};             ///< Of the kernel, for strategy `constants`.
+  std::vector<Strategy> strategies;  ///< To draw from.
+  Constants constants = {};          ///< Of the kernel, for strategy `constants`.
   /// Goes through them in order, this being the case's turn; absent: by chance.
   std::optional<uint64_t> turn = {};
   bool longest = false;  ///< `long_reduce` takes the largest size.
 };
 
 struct DimChoice {
-  std::string strategy;
+  Strategy strategy;
   std::map<std::string, int64_t> dims;
 };
 

@@ -29,8 +29,9 @@ double round_inward(DType dtype, double value, double toward) {
 }
 
 /// Strategies that draw whole numbers of all of their type.
-bool takes_whole_type(const std::string& strategy) {
-  return strategy == "int_extremes" || strategy == "int_wide" || strategy == "int_thresholds";
+bool takes_whole_type(Strategy strategy) {
+  return strategy == Strategy::IntExtremes || strategy == Strategy::IntWide ||
+         strategy == Strategy::IntThresholds;
 }
 
 }  // namespace

@@ -7,13 +7,15 @@
 #include <utility>
 #include <vector>
 
+#include "common/config/vocabulary.h"
 #include "common/tensor/tensor.h"
 
 namespace gpuemu {
 
 struct ValueRecipe {
   uint64_t base_seed = 0, iteration = 0;
-  std::string input, strategy;
+  std::string input;
+  Strategy strategy = Strategy::None;
   double scale = 1.0;
   DType dtype = DType::Float32;
   Shape shape;

@@ -50,28 +50,28 @@ Recipe offset_recipe(double centre, const Domain& domain) {
 
 Recipe float_recipe(const ValueRecipe& recipe, const Domain& domain) {
   const FloatLimits limits = float_limits(recipe.dtype);
-  const std::string& name = recipe.strategy;
+  const Strategy strategy = recipe.strategy;
   const bool wide = recipe.dtype == DType::Float32 || recipe.dtype == DType::Float64;
-  if (name == "bits_uniform") return {Distribution::log_uniform(-12, 4), -1, 1, true};
-  if (name == "unit") return {Distribution::uniform(0, 1), 0, 1, false};
-  if (name == "normal") return {Distribution::normal(0, 1), -1, 1, true};
-  if (name == "offset") return offset_recipe(wide ? 1000.0 : 100.0, domain);
-  if (name == "tiny") {
+  if (strategy == Strategy::BitsUniform) return {Distribution::log_uniform(-12, 4), -1, 1, true};
+  if (strategy == Strategy::Unit) return {Distribution::uniform(0, 1), 0, 1, false};
+  if (strategy == Strategy::Normal) return {Distribution::normal(0, 1), -1, 1, true};
+  if (strategy == Strategy::Offset) return offset_recipe(wide ? 1000.0 : 100.0, domain);
+  if (strategy == Strategy::Tiny) {
     const double most = 4 * limits.min_normal;
     return {Distribution::uniform(-most, most), -most, most, true};
   }
-  if (name == "subnormal") {
+  if (strategy == Strategy::Subnormal) {
     const double most = 100 * limits.min_subnormal;
     return {Distribution::integer(-100, 100), -most, most, true, limits.min_subnormal};
   }
-  if (name == "all_neg") return {Distribution::uniform(-10, -5), -10, -5, false};
-  if (name == "all_pos") return {Distribution::uniform(5, 10), 5, 10, false};
-  if (name == "near_max") {
+  if (strategy == Strategy::AllNeg) return {Distribution::uniform(-10, -5), -10, -5, false};
+  if (strategy == Strategy::AllPos) return {Distribution::uniform(5, 10), 5, 10, false};
+  if (strategy == Strategy::NearMax) {
     const int top = std::ilogb(limits.max);
     return {Distribution::log_uniform(top - 2, top), -limits.max, limits.max, true};
   }
-  if (name == "mixed_adversarial") return {Distribution::normal(0, 1), -1, 1, true};
-  if (name == "large") {
+  if (strategy == Strategy::MixedAdversarial) return {Distribution::normal(0, 1), -1, 1, true};
+  if (strategy == Strategy::Large) {
     double most = std::min(1e15, std::sqrt(limits.max) / 2);
     if (domain.declared) most = std::min(most, std::max(std::abs(domain.lo), std::abs(domain.hi)));
     return {Distribution::uniform(-most, most), -most, most, true};
@@ -82,12 +82,12 @@ Recipe float_recipe(const ValueRecipe& recipe, const Domain& domain) {
 Recipe recipe_of(const ValueRecipe& recipe, const Domain& domain) {
   Recipe drawn = uniform_recipe(recipe, domain);
   const bool is_integer = !is_float(recipe.dtype) && recipe.dtype != DType::Bool;
-  if (recipe.strategy == "int_wide" && is_integer) {
+  if (recipe.strategy == Strategy::IntWide && is_integer) {
     // Numbers that float32 cannot hold, products that wrap: every power of two is as likely.
     const auto bits = static_cast<int64_t>(byte_size(recipe.dtype)) * 8;
     const int64_t top = is_signed_integer(recipe.dtype) ? bits - 2 : bits - 1;
     drawn = {Distribution::log_uniform(0, top), -1, 1, true};
-  } else if (recipe.strategy == "small_int") {
+  } else if (recipe.strategy == Strategy::SmallInt) {
     drawn = {Distribution::integer(-3, 3), -3, 3, true};
   } else if (is_float(recipe.dtype)) {
     drawn = float_recipe(recipe, domain);
@@ -119,7 +119,7 @@ void ramp(const ValueRecipe& recipe, const Domain& domain, std::span<double> val
   for (size_t i = 0; i < values.size(); ++i) {
     const double part = static_cast<double>(i % row) / last;
     const double rise = part * (hi - lo);
-    values[i] = recipe.strategy == "ascend" ? lo + rise : hi - rise;
+    values[i] = recipe.strategy == Strategy::Ascend ? lo + rise : hi - rise;
   }
 }
 
@@ -157,27 +157,28 @@ void pick(const ValueRecipe& recipe, std::span<const double> choices, std::span<
 }
 
 void make_values(const ValueRecipe& recipe, const Domain& domain, std::span<double> values) {
-  const std::string& name = recipe.strategy;
+  const Strategy strategy = recipe.strategy;
   if (fill_rows(recipe, domain, values)) return;
-  if (name == "zeros") {
+  if (strategy == Strategy::Zeros) {
     std::ranges::fill(values, 0.0);
-  } else if (name == "ascend" || name == "descend") {
+  } else if (strategy == Strategy::Ascend || strategy == Strategy::Descend) {
     ramp(recipe, domain, values);
-  } else if (name == "impulse") {
+  } else if (strategy == Strategy::Impulse) {
     impulse(recipe, values);
-  } else if (name == "constant") {
+  } else if (strategy == Strategy::Constant) {
     draw_values(recipe, domain, values.first(1));
     std::ranges::fill(values, values[0]);
-  } else if (name == "duplicates") {
+  } else if (strategy == Strategy::Duplicates) {
     const auto [lo, hi] = usual_interval(recipe, domain);
     const double step = (hi - lo) / 3;
     pick(recipe, std::array{lo, lo + step, lo + 2 * step, hi}, values);
-  } else if (name == "sorted_ties") {
+  } else if (strategy == Strategy::SortedTies) {
     ties(recipe, domain, values);
-  } else if (name == "signed_zero" && is_float(recipe.dtype) && domain.lo <= 0 && domain.hi >= 0) {
+  } else if (strategy == Strategy::SignedZero && is_float(recipe.dtype) && domain.lo <= 0 &&
+             domain.hi >= 0) {
     const auto [lo, hi] = usual_interval(recipe, domain);
     pick(recipe, std::array{-0.0, 0.0, lo, hi}, values);
-  } else if (name == "int_extremes" && !is_float(recipe.dtype)) {
+  } else if (strategy == Strategy::IntExtremes && !is_float(recipe.dtype)) {
     pick(recipe, std::array{domain.lo, domain.hi, -1.0, 0.0, 1.0}, values);
   } else {
     draw_values(recipe, domain, values);
@@ -185,10 +186,10 @@ void make_values(const ValueRecipe& recipe, const Domain& domain, std::span<doub
 }
 
 /// NaN or an infinity for the strategies that plant one.
-std::optional<double> planted_value(const std::string& strategy) {
-  if (strategy == "one_nan") return std::numeric_limits<double>::quiet_NaN();
-  if (strategy == "one_inf") return kInfinity;
-  if (strategy == "one_ninf") return -kInfinity;
+std::optional<double> planted_value(Strategy strategy) {
+  if (strategy == Strategy::OneNan) return std::numeric_limits<double>::quiet_NaN();
+  if (strategy == Strategy::OneInf) return kInfinity;
+  if (strategy == Strategy::OneNinf) return -kInfinity;
   return std::nullopt;
 }
 
@@ -202,7 +203,7 @@ struct PlantedPlaces {
 /// window has nothing else, and what a maximum begins with shows.
 PlantedPlaces planted_places(const ValueRecipe& recipe, Stream& stream, size_t count) {
   const size_t place = stream.below(count);
-  if (recipe.strategy == "one_nan" || stream.below(4) == 0) return {place, 1};
+  if (recipe.strategy == Strategy::OneNan || stream.below(4) == 0) return {place, 1};
   const size_t row = recipe.shape.empty() ? 1 : static_cast<size_t>(recipe.shape.back());
   const size_t length = row < count ? row : (count + 3) / 4;
   const size_t first = place / length * length;
@@ -229,13 +230,14 @@ std::vector<double> special_family(const ValueRecipe& recipe) {
 /// The table that `special`, `mixed_adversarial` and the thresholds pick from; the others have
 /// none.
 std::vector<double> special_values(const ValueRecipe& recipe, const Domain& domain) {
-  if (recipe.strategy == "thresholds" || recipe.strategy == "int_thresholds") {
+  if (recipe.strategy == Strategy::Thresholds || recipe.strategy == Strategy::IntThresholds) {
     return values_around(recipe, domain);
   }
   if (!is_float(recipe.dtype)) return {};
-  if (recipe.strategy != "special" && recipe.strategy != "mixed_adversarial") return {};
+  if (recipe.strategy != Strategy::Special && recipe.strategy != Strategy::MixedAdversarial)
+    return {};
   std::vector<double> table = {0.0, -0.0, 1.0, -1.0};
-  if (recipe.strategy == "special") {
+  if (recipe.strategy == Strategy::Special) {
     for (const double value : special_family(recipe)) {
       if (!is_excluded(value, domain)) table.push_back(value);
     }
@@ -264,7 +266,7 @@ void plant(const ValueRecipe& recipe, const Domain& domain, std::span<double> va
   const std::vector<double> table = special_values(recipe, domain);
   if (table.empty()) return;
   std::vector<double> rows(values.size());
-  const double probability = recipe.strategy == "special" ? 0.125 : 0.5;
+  const double probability = recipe.strategy == Strategy::Special ? 0.125 : 0.5;
   fill_doubles(derive_state(recipe.base_seed, recipe.iteration, label),
                Distribution::special(static_cast<int64_t>(table.size()), probability), rows);
   for (size_t i = 0; i < values.size(); ++i) {

@@ -13,7 +13,6 @@
 #include <nlohmann/json.hpp>
 
 #include "common/base/blake2.h"
-#include "common/config/names.h"
 #include "common/numeric/element.h"
 #include "judge/cases/case.h"
 
@@ -29,22 +28,22 @@ std::vector<double> values_of(const ValueRecipe& recipe) {
   return values;
 }
 
-ValueRecipe recipe(const std::string& strategy, DType dtype = DType::Float32) {
+ValueRecipe recipe(Strategy strategy, DType dtype = DType::Float32) {
   return {42, 3, "x", strategy, 1.0, dtype, {5, 7}, std::nullopt};
 }
 
 TEST(FillValues, EveryStrategyStaysInEveryDomain) {
   const std::pair<double, double> domains[] = {{-10, 10}, {0, 1}, {1e-10, 1}, {5, 6}, {-3, -1}};
-  for (const StrategyInfo& info : list_strategies()) {
-    if (info.kind != "value") continue;
+  for (const StrategyInfo& info : strategy_table()) {
+    if (info.kind != StrategyKind::Values) continue;
     for (size_t d = 0; d < kDTypeCount; ++d) {
       for (const auto& domain : domains) {
-        ValueRecipe r = recipe(info.name, static_cast<DType>(d));
+        ValueRecipe r = recipe(info.strategy, static_cast<DType>(d));
         if (r.dtype == DType::Bool) continue;
         if (r.dtype >= DType::UInt8 && domain.second < 0) continue;
         r.range = domain;
         for (const double value : values_of(r)) {
-          if (info.tier == "2" && !std::isfinite(value)) continue;
+          if (info.tier == 2 && !std::isfinite(value)) continue;
           ASSERT_TRUE(value >= domain.first && value <= domain.second)
               << info.name << " " << name_of(r.dtype) << " " << value;
         }
@@ -54,7 +53,7 @@ TEST(FillValues, EveryStrategyStaysInEveryDomain) {
 }
 
 TEST(FillValues, AnOffsetOutsideTheDomainBecomesItsFarEnd) {
-  ValueRecipe r = recipe("offset");
+  ValueRecipe r = recipe(Strategy::Offset);
   const auto ends = [&](double lo, double hi) {
     r.range = {{lo, hi}};
     const auto values = values_of(r);
@@ -68,16 +67,16 @@ TEST(FillValues, AnOffsetOutsideTheDomainBecomesItsFarEnd) {
 }
 
 TEST(FillValues, DisjointStrategiesBecomeUniformInsteadOfOneValue) {
-  ValueRecipe r = recipe("all_pos");
+  ValueRecipe r = recipe(Strategy::AllPos);
   r.range = {{-1, 1}};
   const auto values = values_of(r);
   EXPECT_GT(std::set<double>(values.begin(), values.end()).size(), 30u);
-  r.strategy = std::string("uniform10");
+  r.strategy = Strategy::Uniform10;
   EXPECT_EQ(values, values_of(r));
 }
 
 TEST(FillValues, SignedStrategiesFoldOntoAPositiveDomain) {
-  ValueRecipe r = recipe("normal");
+  ValueRecipe r = recipe(Strategy::Normal);
   r.range = {{0, 100}};
   const auto values = values_of(r);
   EXPECT_EQ(std::ranges::count(values, 0.0), 0);
@@ -85,13 +84,13 @@ TEST(FillValues, SignedStrategiesFoldOntoAPositiveDomain) {
 
 TEST(FillValues, SpecialStrategiesPlantOne) {
   size_t nans = 0;
-  for (const double value : values_of(recipe("one_nan", DType::BFloat16)))
+  for (const double value : values_of(recipe(Strategy::OneNan, DType::BFloat16)))
     nans += std::isnan(value);
   EXPECT_EQ(nans, 1u);
 }
 
 TEST(FillValues, AnInfinityStandsAloneOrFillsARow) {
-  ValueRecipe r = recipe("one_ninf");
+  ValueRecipe r = recipe(Strategy::OneNinf);
   r.shape = {4, 25};
   std::map<int64_t, int> runs;
   for (uint64_t i = 0; i < 200; ++i) {
@@ -111,7 +110,7 @@ TEST(FillValues, AnInfinityStandsAloneOrFillsARow) {
 }
 
 TEST(FillValues, OfATensorOfOneRowAQuarterIsInfinite) {
-  ValueRecipe r = recipe("one_inf");
+  ValueRecipe r = recipe(Strategy::OneInf);
   r.shape = {101};
   std::set<int64_t> counts;
   for (uint64_t i = 0; i < 200; ++i) {
@@ -122,14 +121,15 @@ TEST(FillValues, OfATensorOfOneRowAQuarterIsInfinite) {
 }
 
 TEST(FillValues, InfinitiesHaveASignThatTheDomainHas) {
-  for (const auto& [strategy, range, planted] : {std::tuple("one_ninf", std::pair(0.0, 1e10), 0),
-                                                 {"one_ninf", {-1.0, 10.0}, true},
-                                                 {"one_inf", {0.0, 10.0}, true},
-                                                 {"one_inf", {-10.0, 0.0}, false}}) {
+  for (const auto& [strategy, range, planted] :
+       {std::tuple(Strategy::OneNinf, std::pair(0.0, 1e10), 0),
+        {"one_ninf", {-1.0, 10.0}, true},
+        {"one_inf", {0.0, 10.0}, true},
+        {"one_inf", {-10.0, 0.0}, false}}) {
     ValueRecipe r = recipe(strategy);
     r.range = range;
     EXPECT_EQ(std::ranges::any_of(values_of(r), [](double v) { return std::isinf(v); }), planted)
-        << strategy << " in " << range.first << " to " << range.second;
+        << name_of(strategy) << " in " << range.first << " to " << range.second;
   }
 }
 
@@ -142,7 +142,7 @@ std::array<int64_t, 4> planted_in(const std::vector<double>& values) {
 }
 
 TEST(FillValues, SpecialPlantsOneFamilyPerCaseAmongOrdinaryValues) {
-  ValueRecipe r = recipe("special");
+  ValueRecipe r = recipe(Strategy::Special);
   r.shape = {8000};
   std::set<size_t> families;
   for (r.iteration = 0; r.iteration < 24; ++r.iteration) {
@@ -165,7 +165,7 @@ TEST(FillValues, SpecialPlantsOneFamilyPerCaseAmongOrdinaryValues) {
 }
 
 TEST(FillValues, SignedZeroHasZerosOfBothSigns) {
-  const auto values = values_of(recipe("signed_zero", DType::BFloat16));
+  const auto values = values_of(recipe(Strategy::SignedZero, DType::BFloat16));
   const auto zero = [&](bool negative) {
     return std::ranges::count_if(
         values, [&](double value) { return value == 0 && std::signbit(value) == negative; });
@@ -176,7 +176,7 @@ TEST(FillValues, SignedZeroHasZerosOfBothSigns) {
 }
 
 TEST(FillValues, SortedTiesAreRunsInOneDirection) {
-  ValueRecipe r = recipe("sorted_ties");
+  ValueRecipe r = recipe(Strategy::SortedTies);
   r.shape = {3, 40};
   std::set<bool> directions;
   for (r.iteration = 0; r.iteration < 20; ++r.iteration) {
@@ -192,10 +192,10 @@ TEST(FillValues, SortedTiesAreRunsInOneDirection) {
 }
 
 TEST(FillValues, NearMaxAndMixedReachTheEndsOfTheType) {
-  for (const double value : values_of(recipe("near_max", DType::Float16))) {
+  for (const double value : values_of(recipe(Strategy::NearMax, DType::Float16))) {
     EXPECT_TRUE(std::abs(value) >= 8192 && std::abs(value) <= 65504) << value;
   }
-  ValueRecipe r = recipe("mixed_adversarial");
+  ValueRecipe r = recipe(Strategy::MixedAdversarial);
   r.shape = {400};
   const auto values = values_of(r);
   EXPECT_GT(std::ranges::count(values, 0.0), 20);
@@ -203,33 +203,27 @@ TEST(FillValues, NearMaxAndMixedReachTheEndsOfTheType) {
   EXPECT_GT(std::ranges::count_if(values, [](double v) { return v != std::rint(v); }), 100);
 }
 
-TEST(Strategies, AreThoseThatTheConfigurationKnows) {
-  std::set<std::string> here = {"default"};
-  for (const StrategyInfo& info : list_strategies()) here.insert(info.name);
-  const auto known = texts_of(strategy_names());
-  EXPECT_EQ(here, std::set<std::string>(known.begin(), known.end()));
-}
-
 TEST(FillValues, SmallIntegersImpulsesAndRampsAreWhatTheySay) {
-  for (const double value : values_of(recipe("small_int"))) EXPECT_EQ(value, std::rint(value));
-  const auto impulse = values_of(recipe("impulse"));
+  for (const double value : values_of(recipe(Strategy::SmallInt)))
+    EXPECT_EQ(value, std::rint(value));
+  const auto impulse = values_of(recipe(Strategy::Impulse));
   EXPECT_GE(std::ranges::count(impulse, 0.0), 33);
-  const auto ramp = values_of(recipe("ascend"));
+  const auto ramp = values_of(recipe(Strategy::Ascend));
   EXPECT_EQ(ramp[0], -10);
   EXPECT_EQ(ramp[6], 10);
   EXPECT_EQ(ramp[7], -10);
-  const auto flat = values_of(recipe("constant"));
+  const auto flat = values_of(recipe(Strategy::Constant));
   EXPECT_EQ(std::set<double>(flat.begin(), flat.end()).size(), 1u);
 }
 
 TEST(FillValues, SubnormalsAreSubnormal) {
-  for (const double value : values_of(recipe("subnormal", DType::Float16))) {
+  for (const double value : values_of(recipe(Strategy::Subnormal, DType::Float16))) {
     EXPECT_LT(std::abs(value), 0x1p-14);
   }
 }
 
 TEST(FillValues, ScalesByTheValueScale) {
-  ValueRecipe r = recipe("normal", DType::Float64);
+  ValueRecipe r = recipe(Strategy::Normal, DType::Float64);
   const auto full = values_of(r);
   r.scale = 0.5;
   const auto half = values_of(r);
@@ -237,7 +231,7 @@ TEST(FillValues, ScalesByTheValueScale) {
 }
 
 TEST(FillValues, ExtremesReachBothEndsOfTheType) {
-  ValueRecipe r = recipe("int_extremes", DType::Int8);
+  ValueRecipe r = recipe(Strategy::IntExtremes, DType::Int8);
   r.shape = {100};
   const auto values = values_of(r);
   const std::set<double> seen(values.begin(), values.end());
@@ -245,7 +239,7 @@ TEST(FillValues, ExtremesReachBothEndsOfTheType) {
 }
 
 TEST(FillValues, WideIntegersReachEveryMagnitudeOfTheType) {
-  ValueRecipe r = recipe("int_wide", DType::Int32);
+  ValueRecipe r = recipe(Strategy::IntWide, DType::Int32);
   r.shape = {2000};
   std::set<int> exponents;
   int beyond_float = 0;
@@ -263,7 +257,7 @@ TEST(FillValues, BytesAreThoseOfTheSharedVectors) {
   const auto vectors = nlohmann::json::parse(in);
   ASSERT_GT(vectors["cases"].size(), 1000u);
   for (const auto& item : vectors["cases"]) {
-    ValueRecipe r = recipe(item["value_strategy"].get<std::string>());
+    ValueRecipe r = recipe(*strategy_from_name(item["value_strategy"].get<std::string>()));
     r.iteration = item["iteration"];
     r.scale = item["value_scale"];
     r.dtype = *dtype_from_name(item["dtype"].get<std::string>());
@@ -279,9 +273,9 @@ TEST(FillValues, BytesAreThoseOfTheSharedVectors) {
 }
 
 TEST(FillValues, AnInputDoesNotChangeAnother) {
-  ValueRecipe other = recipe("normal");
+  ValueRecipe other = recipe(Strategy::Normal);
   other.input = std::string("y");
-  EXPECT_NE(values_of(recipe("normal")), values_of(other));
+  EXPECT_NE(values_of(recipe(Strategy::Normal)), values_of(other));
 }
 
 }  // namespace

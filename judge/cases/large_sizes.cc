@@ -249,10 +249,10 @@ LargeTurn large_turn(uint64_t row, size_t targets) {
 }
 
 void choose_large(const OpConfig& op, const LargeSizes& large, uint64_t turn,
-                  const std::vector<std::string>& values, CasePlan& plan) {
+                  const std::vector<Strategy>& values, CasePlan& plan) {
   const size_t count = large.targets.size();
   plan.dims = large.targets[turn % count];
-  plan.shape_strategy = "largest";
+  plan.shape_strategy = Strategy::Largest;
   for (const DimSpec& dim : op.dims) {
     int64_t& size = plan.dims[dim.name];
     if (turn < count || size < kDrawnFrom) continue;
@@ -272,7 +272,7 @@ void choose_large(const OpConfig& op, const LargeSizes& large, uint64_t turn,
   // These cases are about sizes. Long sums of small whole numbers come out exact in any order, of
   // others a correct kernel may lose more than a reference shows.
   plan.value_strategy = values[turn % values.size()];
-  for (const char* ordinary : {"normal", "uniform10", "small_int"})
+  for (const Strategy ordinary : {Strategy::Normal, Strategy::Uniform10, Strategy::SmallInt})
     if (std::ranges::find(values, ordinary) != values.end()) plan.value_strategy = ordinary;
 }
 

@@ -35,6 +35,6 @@ std::vector<uint64_t> large_rows(size_t targets);
 /// Sets dims, sizes' strategy and values of the large case number `turn`: the targets as they are,
 /// then odd sizes below them. REQUIRES: there is a target.
 void choose_large(const OpConfig& op, const LargeSizes& large, uint64_t turn,
-                  const std::vector<std::string>& values, CasePlan& plan);
+                  const std::vector<Strategy>& values, CasePlan& plan);
 
 }  // namespace gpuemu

@@ -28,7 +28,7 @@ OpConfig scale(int64_t most) {
   op.outputs = {tensor("y", {"n"})};
   op.dims = {{"n", false, {1, most}}};
   op.dtypes = {DType::Float32};
-  op.layouts = {"contiguous"};
+  op.layouts = {MemoryLayout::Contiguous};
   return op;
 }
 
@@ -146,7 +146,7 @@ TEST(LargeCases, TenCasesHaveTwoAndLongRunsFew) {
   std::vector<uint64_t> rows;
   for (uint64_t i = 0; i < 1000; ++i) {
     const CasePlan plan = *plan_case(op, 42, i, options);
-    if (plan.shape_strategy == "largest") rows.push_back(i);
+    if (plan.shape_strategy == Strategy::Largest) rows.push_back(i);
   }
   EXPECT_EQ(rows, (std::vector<uint64_t>{2, 4, 32, 64, 128, 256, 512}));
   EXPECT_EQ(plan_case(op, 42, 2, options)->dims.at("n"), 4'194'304);
@@ -197,10 +197,10 @@ TEST(LargeCases, EveryTargetComesInTenCases) {
 TEST(LargeCases, KeepToTheStrategiesAskedFor) {
   const OpConfig op = scale(4'194'304);
   CaseOptions options = with_large(op);
-  options.strategies = {"zeros"};
-  EXPECT_EQ(plan_case(op, 42, 2, options)->value_strategy, "zeros");
-  options.strategies = {"tile_cross"};
-  EXPECT_EQ(plan_case(op, 42, 2, options)->shape_strategy, "tile_cross");
+  options.strategies = {Strategy::Zeros};
+  EXPECT_EQ(plan_case(op, 42, 2, options)->value_strategy, Strategy::Zeros);
+  options.strategies = {Strategy::TileCross};
+  EXPECT_EQ(plan_case(op, 42, 2, options)->shape_strategy, Strategy::TileCross);
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "judge/cases/case.h"
@@ -12,7 +11,7 @@ namespace gpuemu {
 
 /// The strategies in the order in which the covering array goes through them: some have a place of
 /// their own, the others begin at one that the seed chooses.
-std::vector<std::string> in_order(const std::vector<std::string>& strategies, uint64_t base_seed);
+std::vector<Strategy> in_order(const std::vector<Strategy>& strategies, uint64_t base_seed);
 
 /// Which row of the covering array a case of one dtype is: the first ones, then every other one, so
 /// that a short run has both. Nothing for a case that is left to chance.
@@ -25,7 +24,7 @@ inline constexpr uint64_t kOrderedRows = 24;
 
 /// The strategy of a case below kOrderedRows that is left to chance: its own, else the next one in
 /// order that no case has had, else one again. Nothing for other cases.
-std::optional<std::string> value_of_row(const std::vector<std::string>& ordered, uint64_t row);
+std::optional<Strategy> value_of_row(const std::vector<Strategy>& ordered, uint64_t row);
 
 /// What the plan's value strategy takes beside the seed: patterns of rows their turn, thresholds
 /// the kernel's numbers.

@@ -27,7 +27,7 @@ OpConfig plain_op(std::vector<DType> dtypes) {
   op.dims = {{"rows", false, {1, 64}}, {"cols", false, {1, 300}}};
   op.dtypes = std::move(dtypes);
   op.has_nan_policy = true;
-  op.layouts = {"contiguous"};
+  op.layouts = {MemoryLayout::Contiguous};
   return op;
 }
 
@@ -37,9 +37,9 @@ CaseOptions with_numbers() {
   return options;
 }
 
-std::map<std::string, std::vector<uint64_t>> rows_by_strategy(const OpConfig& op, DType dtype,
-                                                              uint64_t seed,
-                                                              const CaseOptions& options) {
+std::map<Strategy, std::vector<uint64_t>> rows_by_strategy(const OpConfig& op, DType dtype,
+                                                           uint64_t seed,
+                                                           const CaseOptions& options) {
   std::map<std::string, std::vector<uint64_t>> rows;
   CaseOptions of = options;
   of.dtypes = {dtype};
@@ -56,15 +56,16 @@ TEST(Order, WhatChanceMissesHasCasesOfItsOwnInEveryRun) {
     for (const DType dtype : op.dtypes) {
       auto rows = rows_by_strategy(op, dtype, seed, with_numbers());
       using Rows = std::vector<uint64_t>;
-      EXPECT_EQ(rows["tile_maxima"], (Rows{1, 23}));
-      EXPECT_EQ(rows["row_mix"], (Rows{4, 9, 21}));
-      EXPECT_EQ(rows["row_specials"], (Rows{6, 13, 14, 19}));
-      EXPECT_EQ(rows["thresholds"], (Rows{3, 17}));
-      EXPECT_EQ(rows["exact_ties"], Rows{15});
-      for (const char* usual :
-           {"bits_uniform", "normal", "uniform10", "unit", "small_int", "offset", "tiny",
-            "subnormal", "special", "signed_zero", "duplicates"}) {
-        EXPECT_EQ(rows[usual].size(), 1u) << usual << ", seed " << seed;
+      EXPECT_EQ(rows[Strategy::TileMaxima], (Rows{1, 23}));
+      EXPECT_EQ(rows[Strategy::RowMix], (Rows{4, 9, 21}));
+      EXPECT_EQ(rows[Strategy::RowSpecials], (Rows{6, 13, 14, 19}));
+      EXPECT_EQ(rows[Strategy::Thresholds], (Rows{3, 17}));
+      EXPECT_EQ(rows[Strategy::ExactTies], Rows{15});
+      for (const Strategy usual :
+           {Strategy::BitsUniform, Strategy::Normal, Strategy::Uniform10, Strategy::Unit,
+            Strategy::SmallInt, Strategy::Offset, Strategy::Tiny, Strategy::Subnormal,
+            Strategy::Special, Strategy::SignedZero, Strategy::Duplicates}) {
+        EXPECT_EQ(rows[usual].size(), 1u) << name_of(usual) << ", seed " << seed;
       }
     }
   }
@@ -75,8 +76,8 @@ TEST(Order, WithoutNumbersOfTheKernelNothingIsLeftEmpty) {
   op.has_nan_policy = false;
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     auto rows = rows_by_strategy(op, DType::Float32, seed, {});
-    EXPECT_FALSE(rows.contains("thresholds") || rows.contains("row_specials"));
-    EXPECT_EQ(rows["tile_maxima"].size(), 2u);
+    EXPECT_FALSE(rows.contains(Strategy::Thresholds) || rows.contains(Strategy::RowSpecials));
+    EXPECT_EQ(rows[Strategy::TileMaxima].size(), 2u);
     EXPECT_GE(rows.size(), 17u);
   }
 }
@@ -85,10 +86,10 @@ TEST(Order, IntegersMeetTheNumbersOfTheKernel) {
   const OpConfig op = plain_op({DType::Int32});
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     auto rows = rows_by_strategy(op, DType::Int32, seed, with_numbers());
-    EXPECT_EQ(std::ranges::count(rows["int_thresholds"], 3), 1);
-    EXPECT_EQ(std::ranges::count(rows["int_thresholds"], 17), 1);
+    EXPECT_EQ(std::ranges::count(rows[Strategy::IntThresholds], 3), 1);
+    EXPECT_EQ(std::ranges::count(rows[Strategy::IntThresholds], 17), 1);
     EXPECT_GE(rows.size(), 12u) << "and everything else";
-    EXPECT_FALSE(rows_by_strategy(op, DType::Int32, seed, {}).contains("int_thresholds"));
+    EXPECT_FALSE(rows_by_strategy(op, DType::Int32, seed, {}).contains(Strategy::IntThresholds));
   }
 }
 
@@ -97,11 +98,11 @@ TEST(Order, TellsTheTurnAndTheNumbersWithTheCase) {
   std::set<double> turns;
   for (uint64_t row = 0; row < 24; ++row) {
     const CasePlan plan = *plan_case(op, 5, row, with_numbers());
-    if (plan.value_strategy == "row_specials") turns.insert(plan.value_parameters.at(0));
-    if (plan.value_strategy == "thresholds") {
+    if (plan.value_strategy == Strategy::RowSpecials) turns.insert(plan.value_parameters.at(0));
+    if (plan.value_strategy == Strategy::Thresholds) {
       EXPECT_EQ(plan.value_parameters, (std::vector<double>{0.5}));
     }
-    if (plan.value_strategy == "normal") {
+    if (plan.value_strategy == Strategy::Normal) {
       EXPECT_TRUE(plan.value_parameters.empty());
     }
   }

@@ -71,7 +71,7 @@ Table table_of(const ValueRecipe& recipe, const Domain& domain, size_t count) {
   double most = wide ? 500 : 100;
   // As `large` does it: who declares a domain has its kernels hold it. Rows of another kind beside
   // it would be judged by bounds that follow from the largest input.
-  if (domain.declared && recipe.strategy == "tile_maxima")
+  if (domain.declared && recipe.strategy == Strategy::TileMaxima)
     most = std::max(most, std::min(1e5, std::sqrt(float_limits(recipe.dtype).max) / 2));
   const auto [lo, hi] = usual_interval(recipe, domain);
   const bool reaches = domain.lo <= most && domain.hi >= -most;
@@ -94,10 +94,10 @@ double turn_of(const ValueRecipe& recipe) {
                                    : recipe.parameters.front();
 }
 
-Form form_of(const std::string& strategy, uint64_t turn, size_t row, bool alone) {
-  if (strategy == "exact_ties") return Form::Ties;
-  if (strategy == "tile_maxima" && turn % 2 == 1 && !alone) return Form::RowByRow;
-  if (strategy == "tile_maxima") return kStairs[(row + turn) % kStairs.size()];
+Form form_of(Strategy strategy, uint64_t turn, size_t row, bool alone) {
+  if (strategy == Strategy::ExactTies) return Form::Ties;
+  if (strategy == Strategy::TileMaxima && turn % 2 == 1 && !alone) return Form::RowByRow;
+  if (strategy == Strategy::TileMaxima) return kStairs[(row + turn) % kStairs.size()];
   if (row >= 4) return kAfterFirst[row % kAfterFirst.size()];
   const Form first = kAfterFirst[(row + turn) % 4];
   return first == Form::Rising ? kStairs[turn / 4 % kStairs.size()] : first;
@@ -112,7 +112,7 @@ Row row_of(const ValueRecipe& recipe, const Table& table, size_t number, double 
           .place = std::floor(draw * table.count),
           .has_second = false,
           .number = static_cast<double>(number % table.rows)};
-  if (row.form != Form::Ties || recipe.strategy == "exact_ties") return row;
+  if (row.form != Form::Ties || recipe.strategy == Strategy::ExactTies) return row;
   const double eighth = draw * 8;
   row.place = std::floor((eighth - std::floor(eighth)) * table.count);
   row.power = std::ldexp(table.shift, -static_cast<int>(std::max(0.0, std::floor(eighth) - 4)));
@@ -216,8 +216,9 @@ double element(const Table& table, const Row& row, double column, double draw) {
   return 0;
 }
 
-bool has_patterns(const std::string& strategy) {
-  return strategy == "tile_maxima" || strategy == "exact_ties" || strategy == "row_mix";
+bool has_patterns(Strategy strategy) {
+  return strategy == Strategy::TileMaxima || strategy == Strategy::ExactTies ||
+         strategy == Strategy::RowMix;
 }
 
 std::vector<double> row_draws(const ValueRecipe& recipe, size_t rows) {
@@ -280,7 +281,7 @@ bool fill_rows(const ValueRecipe& recipe, const Domain& domain, std::span<double
 }
 
 bool plant_in_rows(const ValueRecipe& recipe, const Domain& domain, std::span<double> values) {
-  if (recipe.strategy != "row_specials") return false;
+  if (recipe.strategy != Strategy::RowSpecials) return false;
   if (!is_float(recipe.dtype)) return true;
   const size_t length = length_of(recipe);
   const size_t rows = values.size() / length;

@@ -13,7 +13,7 @@
 namespace gpuemu {
 namespace {
 
-ValueRecipe recipe(const std::string& strategy, Shape shape, std::vector<double> parameters) {
+ValueRecipe recipe(Strategy strategy, Shape shape, std::vector<double> parameters) {
   return {42,
           0,
           "x",
@@ -45,7 +45,7 @@ std::vector<std::vector<double>> rows_of(const ValueRecipe& recipe) {
 
 TEST(TileMaxima, GrowFromTileToTileByMoreThanExpCanHold) {
   for (const DType dtype : {DType::Float32, DType::Float16, DType::BFloat16}) {
-    ValueRecipe r = recipe("tile_maxima", {1, 300}, {0});
+    ValueRecipe r = recipe(Strategy::TileMaxima, {1, 300}, {0});
     r.dtype = dtype;
     const auto row = rows_of(r).front();
     double before = -INFINITY;
@@ -60,7 +60,7 @@ TEST(TileMaxima, GrowFromTileToTileByMoreThanExpCanHold) {
 }
 
 TEST(TileMaxima, TakeTheirTurnsByRow) {
-  const auto rows = rows_of(recipe("tile_maxima", {4, 200}, {0}));
+  const auto rows = rows_of(recipe(Strategy::TileMaxima, {4, 200}, {0}));
   const auto largest = [](const std::vector<double>& row) {
     return std::ranges::max_element(row) - row.begin();
   };
@@ -68,12 +68,12 @@ TEST(TileMaxima, TakeTheirTurnsByRow) {
   EXPECT_GT(std::ranges::max(rows[1]), 89 + std::ranges::min(rows[1]));
   EXPECT_LE(std::ranges::max(rows[2]), 0);
   EXPECT_LT(largest(rows[3]), 10);
-  EXPECT_EQ(rows_of(recipe("tile_maxima", {1, 200}, {3})).front().size(), 200u);
-  EXPECT_LT(largest(rows_of(recipe("tile_maxima", {1, 200}, {3})).front()), 10);
+  EXPECT_EQ(rows_of(recipe(Strategy::TileMaxima, {1, 200}, {3})).front().size(), 200u);
+  EXPECT_LT(largest(rows_of(recipe(Strategy::TileMaxima, {1, 200}, {3})).front()), 10);
 }
 
 TEST(TileMaxima, GrowFromRowToRowInOddTurns) {
-  const auto rows = rows_of(recipe("tile_maxima", {2, 60, 3}, {1}));
+  const auto rows = rows_of(recipe(Strategy::TileMaxima, {2, 60, 3}, {1}));
   for (size_t row = 1; row < 120; ++row) {
     if (row % 60 <= 30) continue;  // Around -100 some are moved.
     EXPECT_GT(std::ranges::min(rows[row]), std::ranges::max(rows[row - 1])) << row;
@@ -89,7 +89,7 @@ int64_t ties_in(const std::vector<double>& values) {
 
 TEST(ExactTies, StayTiesByTheScaleThatFollowsFromTheLargest) {
   for (uint64_t i = 0; i < 20; ++i) {
-    ValueRecipe r = recipe("exact_ties", {5, 64}, {});
+    ValueRecipe r = recipe(Strategy::ExactTies, {5, 64}, {});
     r.iteration = i;
     std::vector<double> scaled = values_of(r);
     const double most = std::abs(
@@ -102,7 +102,7 @@ TEST(ExactTies, StayTiesByTheScaleThatFollowsFromTheLargest) {
 }
 
 TEST(ExactTies, OfWhatOthersAreDividedByArePowersOfTwo) {
-  ValueRecipe r = recipe("exact_ties", {100}, {});
+  ValueRecipe r = recipe(Strategy::ExactTies, {100}, {});
   r.range = {{0.01, 1.0}};
   for (const double value : values_of(r)) {
     EXPECT_EQ(value, std::ldexp(1.0, std::ilogb(value)));
@@ -113,7 +113,7 @@ TEST(ExactTies, OfWhatOthersAreDividedByArePowersOfTwo) {
 TEST(RowMix, HasEveryPatternInTheTurnsOfARun) {
   std::set<bool> eps, ties, negative;
   for (const double turn : {0.0, 1.0, 2.0}) {
-    const auto row = rows_of(recipe("row_mix", {1, 100}, {turn})).front();
+    const auto row = rows_of(recipe(Strategy::RowMix, {1, 100}, {turn})).front();
     eps.insert(std::ranges::all_of(row, [](double v) { return std::abs(v) <= 0x1p-6; }));
     int64_t most = 0;
     for (const double scale : {1.0, 2.0, 4.0, 8.0}) {
@@ -125,7 +125,7 @@ TEST(RowMix, HasEveryPatternInTheTurnsOfARun) {
     negative.insert(std::ranges::max(row) < 0);
   }
   EXPECT_EQ(eps.size() + ties.size() + negative.size(), 6u);
-  const auto rows = rows_of(recipe("row_mix", {12, 40}, {0}));
+  const auto rows = rows_of(recipe(Strategy::RowMix, {12, 40}, {0}));
   EXPECT_LE(std::ranges::max(rows[0]), 0x1p-6);
   EXPECT_LT(std::ranges::max(rows[2]), 0);
   EXPECT_EQ(std::set<double>(rows[5].begin(), rows[5].end()).size(), 1u);
@@ -135,7 +135,7 @@ TEST(RowMix, HasEveryPatternInTheTurnsOfARun) {
 TEST(RowSpecials, OneOfARowStandsInEitherHalfOfAPair) {
   std::set<std::pair<bool, size_t>> nans, infinities;
   for (uint64_t i = 0; i < 40; ++i) {
-    ValueRecipe r = recipe("row_specials", {8, 31}, {static_cast<double>(i % 3)});
+    ValueRecipe r = recipe(Strategy::RowSpecials, {8, 31}, {static_cast<double>(i % 3)});
     r.iteration = i;
     size_t with = 0;
     for (const auto& row : rows_of(r)) {
@@ -156,14 +156,14 @@ TEST(RowSpecials, OneOfARowStandsInEitherHalfOfAPair) {
 
 TEST(RowSpecials, LeaveMostRowsOfALargeTensorAlone) {
   size_t with = 0;
-  for (const auto& row : rows_of(recipe("row_specials", {1000, 16}, {0}))) {
+  for (const auto& row : rows_of(recipe(Strategy::RowSpecials, {1000, 16}, {0}))) {
     with += std::ranges::all_of(row, [](double v) { return std::isfinite(v); }) ? 0 : 1;
   }
   EXPECT_EQ(with, 14u);
 }
 
 TEST(Thresholds, AreTheNumbersAndTheirNeighbours) {
-  ValueRecipe r = recipe("thresholds", {2000}, {6, 1e-5, -0.25, 70000});
+  ValueRecipe r = recipe(Strategy::Thresholds, {2000}, {6, 1e-5, -0.25, 70000});
   const auto values = values_of(r);
   const std::set<double> seen(values.begin(), values.end());
   for (const float number : {6.0F, 1e-5F, -0.25F, 70000.0F}) {
@@ -178,12 +178,12 @@ TEST(Thresholds, AreTheNumbersAndTheirNeighbours) {
 }
 
 TEST(Thresholds, OfIntegersReachBeyondTheUsualOnes) {
-  ValueRecipe r = recipe("int_thresholds", {2000}, {48611});
+  ValueRecipe r = recipe(Strategy::IntThresholds, {2000}, {48611});
   r.dtype = DType::Int32;
   const auto values = values_of(r);
   const std::set<double> seen(values.begin(), values.end());
   EXPECT_TRUE(seen.contains(48610) && seen.contains(48611) && seen.contains(48612));
-  r.strategy = std::string("thresholds");
+  r.strategy = Strategy::Thresholds;
   for (const double value : values_of(r)) EXPECT_LE(std::abs(value), 100);
 }
 

@@ -1,11 +1,11 @@
-// One row per strategy; there is no second list.
+// Which strategies of common/config/strategies.def a case draws from.
 #include "judge/cases/strategies.h"
 
 #include <algorithm>
-#include <string_view>
 
 #include <fmt/core.h>
 
+#include "common/config/names.h"
 #include "common/config/nearest.h"
 
 namespace gpuemu {
@@ -23,90 +23,20 @@ enum class Gate : uint8_t {
   MinusInf,      ///< The same, and the domain of some input has negative numbers.
   ByName,        ///< When somebody asks for it, values in floats only. The generator gives some of
                  ///< the sizes rows of their own.
+  Never,         ///< Markers.
 };
 
 struct Row {
-  std::string_view name, kind, tier, description;
+  Strategy strategy;
+  StrategyKind kind;
   Gate gate;
 };
 
 constexpr Row kRows[] = {
-    {"regular", "shape", "1", "powers of two and multiples of 32", Gate::Always},
-    {"boundary", "shape", "1", "1, 2, 3, powers of two and their neighbours, primes, both ends",
-     Gate::Always},
-    {"tile_cross", "shape", "1", "t-1, t, t+1, 2t, 2t+1, 3t+1 for tiles of 16 to 256",
-     Gate::Always},
-    {"degenerate", "shape", "1", "every dim at its least; one dim 0 where its range allows",
-     Gate::Always},
-    {"distinct", "shape", "1", "every dim another prime", Gate::Always},
-    {"long_reduce", "shape", "1", "long sums, the other dims at their least", Gate::Reduction},
-    {"short_reduce", "shape", "1", "sums of 2 to 8 terms, many of them: where bounds are tightest",
-     Gate::Reduction},
-    {"waves", "shape", "1",
-     "one dim at its largest, the others small: more blocks than run at once", Gate::ByName},
-    {"constants", "shape", "1", "c-1, c, c+1, 2c, 2c+1 for numbers c that the kernel compares with",
-     Gate::ByName},
-    {"random", "shape", "1", "any size of the range, small ones more often", Gate::Always},
-    {"bits_uniform", "value", "1", "magnitudes log-uniform from 2^-12 to 2^5, either sign",
-     Gate::Floats},
-    {"normal", "value", "1", "normal, mean 0 and variance 1", Gate::Floats},
-    {"uniform10", "value", "1", "uniform over the declared range, else -10 to 10", Gate::Both},
-    {"unit", "value", "1", "uniform from 0 to 1, where bounds are tight", Gate::Floats},
-    {"small_int", "value", "1", "integers -3 to 3, so that sums are exact", Gate::Both},
-    {"offset", "value", "1",
-     "uniform within 1 of 1000 (16-bit types: 100), or at the end of a declared range without it",
-     Gate::Floats},
-    {"tiny", "value", "1", "up to four times the smallest normal number", Gate::Floats},
-    {"subnormal", "value", "1", "up to 100 times the smallest subnormal number", Gate::Floats},
-    {"all_neg", "value", "1", "uniform from -10 to -5", Gate::Floats},
-    {"all_pos", "value", "1", "uniform from 5 to 10", Gate::Floats},
-    {"impulse", "value", "1", "zero but for two elements", Gate::Both},
-    {"ascend", "value", "1", "a rising ramp along the last axis", Gate::Both},
-    {"descend", "value", "1", "a falling ramp along the last axis", Gate::Both},
-    {"constant", "value", "1", "one value everywhere", Gate::Both},
-    {"zeros", "value", "1", "zero everywhere", Gate::Both},
-    {"large", "value", "1", "magnitudes up to min(1e15, sqrt(max)/2), within the declared range",
-     Gate::RangedFloats},
-    {"duplicates", "value", "1", "four different values", Gate::Both},
-    {"signed_zero", "value", "1", "zeros of either sign, and both ends of the usual range",
-     Gate::Floats},
-    {"sorted_ties", "value", "1", "sorted along the last axis, in runs of equal values",
-     Gate::Both},
-    {"int_extremes", "value", "1", "least, largest, -1, 0 and 1", Gate::Integers},
-    {"int_wide", "value", "1", "magnitudes log-uniform over the whole type, either sign",
-     Gate::Integers},
-    {"tile_maxima", "value", "1",
-     "by rows a rising or falling ramp with noise, or one large element, over 1000 (16-bit types: "
-     "200), so that exp overflows between the elements of a row",
-     Gate::Floats},
-    {"exact_ties", "value", "1",
-     "whole numbers and a half, 127 the largest, times powers of two: what quantisers round",
-     Gate::Floats},
-    {"row_mix", "value", "1",
-     "by rows numbers near an epsilon, ties, numbers below zero, maxima of tiles, one value, zeros",
-     Gate::Floats},
-    {"thresholds", "value", "1",
-     "uniform10 and, half of it, the numbers in the kernel's code and their neighbours",
-     Gate::Floats},
-    {"int_thresholds", "value", "1",
-     "uniform and, half of it, the numbers that the kernel compares with and their neighbours",
-     Gate::Integers},
-    {"row_specials", "value", "2",
-     "uniform10, by rows with one NaN or infinity at an even or at an odd place, or a row of "
-     "infinities",
-     Gate::NanPolicy},
-    {"one_nan", "value", "2", "uniform10 with one NaN", Gate::NanPolicy},
-    {"one_inf", "value", "2", "uniform10 with one +infinity, or by case a row of it",
-     Gate::PlusInf},
-    {"one_ninf", "value", "2", "uniform10 with one -infinity, or by case a row of it",
-     Gate::MinusInf},
-    {"special", "value", "2",
-     "uniform10 with every eighth element a zero, a one or, by case, a smallest number, one of the "
-     "infinities or NaN",
-     Gate::NanPolicy},
-    {"near_max", "value", "3", "the three largest powers of two and their mantissas", Gate::ByName},
-    {"mixed_adversarial", "value", "3", "normal, half of it zeros, least and largest numbers",
-     Gate::ByName},
+#define GPUEMU_STRATEGY(value, name, kind, tier, gate, description, when) \
+  {Strategy::value, StrategyKind::kind, Gate::gate},
+#include "common/config/strategies.def"
+#undef GPUEMU_STRATEGY
 };
 
 /// Whether the domain of some input has numbers of this sign.
@@ -139,6 +69,8 @@ bool open(Gate gate, const OpConfig& op, DType dtype) {
       return is_float(dtype) && op.has_nan_policy && any_input_holds(op, false);
     case Gate::ByName:
       return is_float(dtype);
+    case Gate::Never:
+      break;
   }
   return false;
 }
@@ -159,73 +91,55 @@ bool comes_unasked(Gate gate, const OpConfig& op, DType dtype) {
   return gate != Gate::ByName && (!plants || gives_floats(op, dtype));
 }
 
-/// A kind's names that were asked for; empty when the kind was not, or by "default".
-Result<std::vector<std::string>> named(std::string_view kind,
-                                       const std::vector<std::string>& chosen) {
-  std::vector<std::string> names;
-  for (const std::string& name : chosen) {
-    if (name == "default") return std::vector<std::string>();
-    const Row* row = std::ranges::find(kRows, name, &Row::name);
-    if (row == std::end(kRows)) {
-      std::vector<std::string> known;
-      for (const Row& each : kRows) known.emplace_back(each.name);
-      return error(
-          ErrorCode::InvalidArgument,
-          "unknown strategy '{}'{}; docs/reference/strategies.md lists all {}, and 'default'", name,
-          did_you_mean(name, known), known.size());
-    }
-    if (row->kind == kind) names.push_back(name);
-  }
-  return names;
-}
-
-Result<std::vector<std::string>> allowed(std::string_view kind, const OpConfig& op, DType dtype,
-                                         const std::vector<std::string>& chosen) {
-  std::vector<std::string> asked = GPUEMU_TRY(named(kind, chosen));
-  std::vector<std::string> names;
-  std::vector<std::string> defaults;
+std::vector<Strategy> allowed(StrategyKind kind, const OpConfig& op, DType dtype,
+                              const std::vector<Strategy>& chosen) {
+  const auto is_asked = [&](Strategy strategy) { return std::ranges::count(chosen, strategy) > 0; };
+  const bool by_default = is_asked(Strategy::Default);
+  std::vector<Strategy> named, defaults;
   for (const Row& row : kRows) {
     if (row.kind != kind || !open(row.gate, op, dtype)) continue;
-    if (comes_unasked(row.gate, op, dtype)) defaults.emplace_back(row.name);
-    if (std::ranges::find(asked, row.name) != asked.end()) names.emplace_back(row.name);
+    if (comes_unasked(row.gate, op, dtype)) defaults.push_back(row.strategy);
+    if (!by_default && is_asked(row.strategy)) named.push_back(row.strategy);
   }
   // `large` without a domain is no gate, yet somebody may ask for it by name.
-  if (is_float(dtype) && names.empty() && std::ranges::find(asked, "large") != asked.end()) {
-    names.emplace_back("large");
-  }
+  const bool wants_large =
+      kind == StrategyKind::Values && !by_default && is_asked(Strategy::Large) && is_float(dtype);
+  if (named.empty() && wants_large) named.push_back(Strategy::Large);
   // Asked for nothing that fits this op and dtype (int_extremes of a float): the usual ones.
-  return names.empty() ? defaults : names;
+  return named.empty() ? defaults : named;
 }
 
 }  // namespace
 
-Result<std::vector<std::string>> shape_strategies_for(const OpConfig& op,
-                                                      const std::vector<std::string>& chosen) {
-  return allowed("shape", op, DType::Float32, chosen);
+std::vector<Strategy> shape_strategies_for(const OpConfig& op,
+                                           const std::vector<Strategy>& chosen) {
+  return allowed(StrategyKind::Sizes, op, DType::Float32, chosen);
 }
 
-Result<std::vector<std::string>> value_strategies_for(const OpConfig& op, DType dtype,
-                                                      const std::vector<std::string>& chosen) {
-  return allowed("value", op, dtype, chosen);
+std::vector<Strategy> value_strategies_for(const OpConfig& op, DType dtype,
+                                           const std::vector<Strategy>& chosen) {
+  return allowed(StrategyKind::Values, op, dtype, chosen);
 }
 
 bool has_exact_sums(const OpConfig& op) {
   if (op.exact) return *op.exact;
-  return op.error_scale == "matmul" || op.error_scale == "dot" || op.error_scale == "sum";
+  return op.error_scale == ErrorScale::Matmul || op.error_scale == ErrorScale::Dot ||
+         op.error_scale == ErrorScale::Sum;
 }
 
-Status check_strategies(const std::vector<std::string>& chosen) {
-  auto known = named("", chosen);
-  return known ? ok_status() : Status(known.error());
-}
-
-std::vector<StrategyInfo> list_strategies() {
-  std::vector<StrategyInfo> all;
-  for (const Row& row : kRows) {
-    all.push_back({std::string(row.name), std::string(row.kind), std::string(row.tier),
-                   std::string(row.description)});
+Result<std::vector<Strategy>> parse_strategies(const std::vector<std::string>& names) {
+  const std::vector<std::string> known = texts_of(strategy_names());
+  std::vector<Strategy> strategies;
+  for (const std::string& name : names) {
+    if (std::ranges::find(known, name) == known.end()) {
+      return error(
+          ErrorCode::InvalidArgument,
+          "unknown strategy '{}'{}; docs/reference/strategies.md lists all {}, and 'default'", name,
+          did_you_mean(name, known), known.size() - 1);
+    }
+    strategies.push_back(*strategy_from_name(name));
   }
-  return all;
+  return strategies;
 }
 
 }  // namespace gpuemu

@@ -31,7 +31,7 @@ void add_around(DType dtype, double number, std::vector<double>& values) {
 }  // namespace
 
 std::vector<double> values_around(const ValueRecipe& recipe, const Domain& domain) {
-  if (is_float(recipe.dtype) != (recipe.strategy == "thresholds")) return {};
+  if (is_float(recipe.dtype) != (recipe.strategy == Strategy::Thresholds)) return {};
   std::vector<double> all, kept;
   for (const double number : recipe.parameters) add_around(recipe.dtype, number, all);
   for (const double value : all) {

@@ -71,7 +71,7 @@ void name_broken_invariants(const Comparison& comparison, ComparedShadow& made) 
     const bool reference = check_invariant(expected, spec).has_value();
     if (output == reference) continue;
     std::string& name = output ? made.broken_by_output : made.broken_by_reference;
-    if (name.empty()) name = spec.name;
+    if (name.empty()) name = name_of(spec.kind);
   }
 }
 

@@ -123,7 +123,8 @@ TEST(Explain, AsksOfAnInvariantWhetherItWouldHoldWithoutRounding) {
     comparison.output_name = "y";
     comparison.output = {DType::Float32, {2}, std::as_bytes(std::span(computed))};
     comparison.has_reference = false;
-    comparison.policy.invariants = {{"sums_to_one", {}, {}}, {"non_negative", {}, {}}};
+    comparison.policy.invariants = {{InvariantKind::SumsToOne, {}, {}},
+                                    {InvariantKind::NonNegative, {}, {}}};
     return judge_exactly(comparison, shadows);
   };
   const auto lost = broken({exactly(0.5), exactly(0.5)});
@@ -146,7 +147,7 @@ TEST(Explain, NamesAnInvariantThatOnlyOneSideBreaks) {
   comparison.output = {DType::Float32, {2}, std::as_bytes(std::span(computed))};
   comparison.reference = {DType::Float64, {2}, std::as_bytes(std::span(reference))};
   comparison.reference_is_wide = true;
-  comparison.policy.invariants = {{"sums_to_one", {}, {}}};
+  comparison.policy.invariants = {{InvariantKind::SumsToOne, {}, {}}};
   const ComparedShadow compared = compare_shadow(comparison, shadows, {});
   EXPECT_EQ(compared.broken_by_reference, "sums_to_one");
   EXPECT_EQ(compared.broken_by_output, "");

@@ -148,14 +148,14 @@ ValueMinimum minimize_values(const ValueChoice& start, const std::string& kind,
     best.choice = choice;
     return true;
   };
-  for (const std::string& strategy : options.simpler) {
+  for (const Strategy strategy : options.simpler) {
     if (strategy == start.strategy || adopt({strategy, start.scale})) break;
   }
-  const std::string strategy = best.choice.strategy;
+  const Strategy strategy = best.choice.strategy;
   const double from = best.choice.scale;
   // Halvings still left of those that take 1 to the least scale; zeros have nothing to narrow.
   const double left = static_cast<double>(options.halvings_max) + std::floor(std::log2(from));
-  if (strategy == "zeros" || !(left >= 1)) return best;
+  if (strategy == Strategy::Zeros || !(left >= 1)) return best;
   const auto narrowed = [&](uint64_t halvings) {
     return ValueChoice{strategy, std::ldexp(from, -static_cast<int>(halvings))};
   };

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "common/config/vocabulary.h"
 #include "common/tensor/tensor.h"
 
 namespace gpuemu {
@@ -41,14 +42,14 @@ DimsMinimum minimize_dims(const Dims& start, const std::string& kind, const Dims
 
 /// The values of a case: where they come from and by which factor they are narrowed.
 struct ValueChoice {
-  std::string strategy;
+  Strategy strategy = Strategy::None;
   double scale = 1.0;
 };
 using ValueTrial = std::function<std::optional<std::string>(const ValueChoice& choice)>;
 
 struct ValueOptions {
-  std::vector<std::string> simpler{"zeros", "constant", "small_int",
-                                   "impulse"};  ///< Simplest first.
+  std::vector<Strategy> simpler{Strategy::Zeros, Strategy::Constant, Strategy::SmallInt,
+                                Strategy::Impulse};  ///< Simplest first.
   uint64_t trials_max = 100;
   uint64_t halvings_max = 24;  ///< Of a scale of 1.
   std::function<bool()> cancelled;
@@ -89,7 +90,7 @@ ElementCount count_elements(const NamedTensors& inputs,
 struct CaseChoice {
   Dims dims;
   ValueChoice values;
-  std::string layout = {};
+  MemoryLayout layout = MemoryLayout::Contiguous;
   std::map<std::string, double> attrs = {};
   /// The inputs' elements, when single ones were changed; `values` then says nothing.
   std::shared_ptr<const NamedTensors> stored = {};
@@ -100,7 +101,7 @@ struct CaseSearch {
   Dims lower;  ///< As in DimsOptions.
   /// Dims that may have these sizes only, each list ascending; the search goes along the list.
   std::map<std::string, std::vector<int64_t>> sizes;
-  std::vector<std::string> layouts;                  ///< Simplest first.
+  std::vector<MemoryLayout> layouts;                 ///< Simplest first.
   std::map<std::string, std::vector<double>> attrs;  ///< The values that each may have.
   /// Inputs of a choice, and the simplest value of each; empty where elements are not to be
   /// changed.

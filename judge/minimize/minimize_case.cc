@@ -90,7 +90,7 @@ class CaseMinimizer {
   }
 
   void simplify_layout() {
-    for (const std::string& layout : search_.layouts) {
+    for (const MemoryLayout layout : search_.layouts) {
       if (layout == best_.layout) return;
       if (consider(with([&](CaseChoice& choice) { choice.layout = layout; }))) return;
     }
@@ -177,7 +177,8 @@ class CaseMinimizer {
   /// Where few elements matter, the others are simplified; else the generator's values stay.
   void shrink_elements() {
     // Those are simpler to tell than a list of elements.
-    if (best_.values.strategy == "zeros" || best_.values.strategy == "constant") return;
+    if (best_.values.strategy == Strategy::Zeros || best_.values.strategy == Strategy::Constant)
+      return;
     const NamedTensors inputs = best_.stored ? *best_.stored : search_.inputs_of(best_);
     const Elements elements(inputs, search_.simplest);
     const std::vector<size_t> differing = elements.differing();
@@ -201,7 +202,7 @@ class CaseMinimizer {
       CaseChoice choice = start;
       choice.dims = dims;
       choice.stored = nullptr;
-      choice.values.strategy = "zeros";
+      choice.values.strategy = Strategy::Zeros;
       const NamedTensors shapes = search_.inputs_of(choice);
       choice.values = start.values;
       choice.stored = std::make_shared<const NamedTensors>(cropped(*start.stored, shapes));
@@ -229,7 +230,7 @@ class CaseMinimizer {
   const CaseTrial& trial_;
   const CaseSearch& search_;
   uint64_t trials_ = 0;
-  std::map<std::tuple<Dims, std::string, double, std::string, std::map<std::string, double>>,
+  std::map<std::tuple<Dims, Strategy, double, MemoryLayout, std::map<std::string, double>>,
            std::optional<std::string>>
       tried_;
 };

@@ -24,12 +24,12 @@ CaseMinimum minimum_of(const CaseChoice& start, const CaseSearch& search,
 
 TEST(MinimizeCase, SimplerValuesLetTheDimsShrinkFurther) {
   const CaseMinimum found =
-      minimum_of({{{"n", 1024}}, {"impulse", 1.0}}, {}, [](const CaseChoice& choice) {
-        return choice.dims.at("n") >= (choice.values.strategy == "constant" ? 97 : 175) &&
-               choice.values.strategy != "zeros";
+      minimum_of({{{"n", 1024}}, {Strategy::Impulse, 1.0}}, {}, [](const CaseChoice& choice) {
+        return choice.dims.at("n") >= (choice.values.strategy == Strategy::Constant ? 97 : 175) &&
+               choice.values.strategy != Strategy::Zeros;
       });
   EXPECT_EQ(found.choice.dims, (Dims{{"n", 97}}));
-  EXPECT_EQ(found.choice.values.strategy, "constant");
+  EXPECT_EQ(found.choice.values.strategy, Strategy::Constant);
   EXPECT_TRUE(found.complete);
   EXPECT_LE(found.trials, 60u);
 }
@@ -38,11 +38,11 @@ TEST(MinimizeCase, TriesOnlySizesOfTheList) {
   std::set<int64_t> tried;
   CaseSearch search;
   search.sizes["head"] = {16, 32, 64, 80, 128, 256};
-  const CaseMinimum found =
-      minimum_of({{{"head", 256}, {"n", 100}}, {"normal", 1.0}}, search, [&](const CaseChoice& c) {
-        tried.insert(c.dims.at("head"));
-        return c.dims.at("head") >= 70 && c.dims.at("n") >= 3;
-      });
+  const CaseMinimum found = minimum_of({{{"head", 256}, {"n", 100}}, {Strategy::Normal, 1.0}},
+                                       search, [&](const CaseChoice& c) {
+                                         tried.insert(c.dims.at("head"));
+                                         return c.dims.at("head") >= 70 && c.dims.at("n") >= 3;
+                                       });
   EXPECT_EQ(found.choice.dims, (Dims{{"head", 80}, {"n", 3}}));
   for (const int64_t size : tried) {
     EXPECT_TRUE(std::ranges::count(search.sizes["head"], size)) << size;
@@ -50,11 +50,11 @@ TEST(MinimizeCase, TriesOnlySizesOfTheList) {
 }
 
 TEST(MinimizeCase, TriesNothingTwiceAndKeepsToItsTrials) {
-  std::set<std::tuple<Dims, std::string, double>> seen;
+  std::set<std::tuple<Dims, Strategy, double>> seen;
   CaseSearch search;
   search.trials_max = 17;
-  const CaseMinimum found =
-      minimum_of({{{"m", 999}, {"n", 777}}, {"normal", 1.0}}, search, [&](const CaseChoice& c) {
+  const CaseMinimum found = minimum_of(
+      {{{"m", 999}, {"n", 777}}, {Strategy::Normal, 1.0}}, search, [&](const CaseChoice& c) {
         EXPECT_TRUE(seen.insert({c.dims, c.values.strategy, c.values.scale}).second);
         return c.dims.at("m") >= 31 && c.dims.at("n") >= 29 && c.values.scale > 0.1;
       });
@@ -66,32 +66,32 @@ TEST(MinimizeCase, TriesNothingTwiceAndKeepsToItsTrials) {
 TEST(MinimizeCase, KeepsWhatItMayNotChange) {
   CaseSearch search;
   search.change_dims = false;
-  const CaseMinimum found = minimum_of({{{"n", 8}}, {"normal", 1.0}}, search,
+  const CaseMinimum found = minimum_of({{{"n", 8}}, {Strategy::Normal, 1.0}}, search,
                                        [](const CaseChoice& c) { return c.dims.at("n") == 8; });
   EXPECT_EQ(found.choice.dims, (Dims{{"n", 8}}));
-  EXPECT_EQ(found.choice.values.strategy, "zeros");
+  EXPECT_EQ(found.choice.values.strategy, Strategy::Zeros);
 }
 
 TEST(MinimizeCase, SimplifiesLayoutAndAttributes) {
   CaseSearch search;
-  search.layouts = {"contiguous", "strided", "transposed"};
+  search.layouts = {MemoryLayout::Contiguous, MemoryLayout::Strided, MemoryLayout::Transposed};
   search.attrs = {{"alpha", {0.37, 1.0, 0.0}}, {"eps", {1e-5, 1e-3}}};
   CaseChoice start;
   start.dims = {{"n", 4}};
-  start.values = {"zeros", 1.0};
-  start.layout = "transposed";
+  start.values = {Strategy::Zeros, 1.0};
+  start.layout = MemoryLayout::Transposed;
   start.attrs = {{"alpha", 0.37}, {"eps", 1e-3}};
   const CaseMinimum found = minimum_of(start, search, [](const CaseChoice& choice) {
-    return choice.layout != "contiguous" && choice.attrs.at("alpha") != 0;
+    return choice.layout != MemoryLayout::Contiguous && choice.attrs.at("alpha") != 0;
   });
-  EXPECT_EQ(found.choice.layout, "strided");
+  EXPECT_EQ(found.choice.layout, MemoryLayout::Strided);
   EXPECT_EQ(found.choice.attrs, (std::map<std::string, double>{{"alpha", 1.0}, {"eps", 1e-5}}));
 }
 
 /// An input "x" of n elements: 1.5, 2.5, 3.5, ... or the simplest value for "zeros".
 NamedTensors ramp(const CaseChoice& choice) {
   Tensor x = make_tensor(DType::Float32, {choice.dims.at("n")});
-  if (choice.values.strategy == "zeros") return {{"x", x}};
+  if (choice.values.strategy == Strategy::Zeros) return {{"x", x}};
   std::vector<double> values(static_cast<size_t>(choice.dims.at("n")));
   for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i) + 1.5;
   narrow_from_double(DType::Float32, values, x.data);
@@ -110,10 +110,10 @@ TEST(MinimizeCase, KeepsTheElementThatMattersAndDropsWhatLiesBehindIt) {
   CaseSearch search;
   search.inputs_of = ramp;
   const CaseMinimum found =
-      minimum_of({{{"n", 64}}, {"normal", 1.0}}, search, [](const CaseChoice& choice) {
+      minimum_of({{{"n", 64}}, {Strategy::Normal, 1.0}}, search, [](const CaseChoice& choice) {
         const std::vector<double> values = values_of(choice);
         return values.size() >= 7 && values[6] > 3 &&
-               (choice.stored || choice.values.strategy == "normal");
+               (choice.stored || choice.values.strategy == Strategy::Normal);
       });
   ASSERT_TRUE(found.choice.stored);
   EXPECT_EQ(found.choice.dims, (Dims{{"n", 7}}));
@@ -126,10 +126,10 @@ TEST(MinimizeCase, SimplestValuesLieInTheDomain) {
   search.inputs_of = ramp;
   search.simplest = {{"x", -100.0}};
   const CaseMinimum found =
-      minimum_of({{{"n", 3}}, {"normal", 1.0}}, search, [](const CaseChoice& choice) {
+      minimum_of({{{"n", 3}}, {Strategy::Normal, 1.0}}, search, [](const CaseChoice& choice) {
         const std::vector<double> values = values_of(choice);
         return values.size() == 3 && values[0] == 1.5 &&
-               (choice.stored || choice.values.strategy == "normal");
+               (choice.stored || choice.values.strategy == Strategy::Normal);
       });
   ASSERT_TRUE(found.choice.stored);
   EXPECT_EQ(values_of(found.choice), (std::vector<double>{1.5, -100, -100}));
@@ -138,8 +138,8 @@ TEST(MinimizeCase, SimplestValuesLieInTheDomain) {
 TEST(MinimizeCase, StoredValuesOfAnEarlierMinimizationShrinkFurther) {
   CaseSearch search;
   search.inputs_of = ramp;
-  CaseChoice start{{{"n", 5}}, {"stored", 1.0}};
-  start.stored = std::make_shared<const NamedTensors>(ramp({{{"n", 5}}, {"normal", 1.0}}));
+  CaseChoice start{{{"n", 5}}, {Strategy::Stored, 1.0}};
+  start.stored = std::make_shared<const NamedTensors>(ramp({{{"n", 5}}, {Strategy::Normal, 1.0}}));
   const CaseMinimum found = minimum_of(start, search, [](const CaseChoice& choice) {
     return choice.stored && values_of(choice)[0] > 0;
   });

@@ -89,23 +89,24 @@ TEST(MinimizeDims, StopsWhenCancelled) {
 
 TEST(MinimizeValues, TakesTheSimplestStrategyThenTheSmallestScale) {
   const ValueMinimum found =
-      minimize_values({"normal", 1.0}, "wrong",
+      minimize_values({Strategy::Normal, 1.0}, "wrong",
                       [](const ValueChoice& choice) -> std::optional<std::string> {
-                        if (choice.strategy == "zeros" || choice.scale < 0.25) return std::nullopt;
+                        if (choice.strategy == Strategy::Zeros || choice.scale < 0.25)
+                          return std::nullopt;
                         return "wrong";
                       },
                       {});
-  EXPECT_EQ(found.choice.strategy, "constant");
+  EXPECT_EQ(found.choice.strategy, Strategy::Constant);
   EXPECT_EQ(found.choice.scale, 0.25);
 }
 
 TEST(MinimizeValues, NarrowsInFewTrials) {
   uint64_t trials = 0;
   const ValueMinimum found =
-      minimize_values({"offset", 1.0}, "wrong",
+      minimize_values({Strategy::Offset, 1.0}, "wrong",
                       [&](const ValueChoice& choice) -> std::optional<std::string> {
                         ++trials;
-                        if (choice.strategy != "offset" || choice.scale < 0x1p-11)
+                        if (choice.strategy != Strategy::Offset || choice.scale < 0x1p-11)
                           return std::nullopt;
                         return "wrong";
                       },
@@ -117,12 +118,12 @@ TEST(MinimizeValues, NarrowsInFewTrials) {
 
 TEST(MinimizeValues, KeepsTheStrategyWhenOnlyItFails) {
   const ValueMinimum found = minimize_values(
-      {"offset", 1.0}, "wrong",
+      {Strategy::Offset, 1.0}, "wrong",
       [](const ValueChoice& choice) -> std::optional<std::string> {
-        return choice.strategy == "offset" && choice.scale == 1.0 ? "wrong" : "other";
+        return choice.strategy == Strategy::Offset && choice.scale == 1.0 ? "wrong" : "other";
       },
       {});
-  EXPECT_EQ(found.choice.strategy, "offset");
+  EXPECT_EQ(found.choice.strategy, Strategy::Offset);
   EXPECT_EQ(found.choice.scale, 1.0);
 }
 

@@ -49,7 +49,7 @@ NamedTensors tame_inputs(const OpConfig& op, const CasePlan& plan, const NamedTe
 CasePlan other_case(const CasePlan& plan) {
   CasePlan other = plan;
   other.base_seed += kOtherSeed;
-  other.value_strategy = "uniform10";
+  other.value_strategy = Strategy::Uniform10;
   other.value_scale = 1;
   other.value_parameters.clear();
   return other;

@@ -1,8 +1,8 @@
 #include "judge/relations/known_properties.h"
 
 #include <algorithm>
-
-#include "common/config/names.h"
+#include <array>
+#include <optional>
 
 namespace gpuemu {
 namespace {
@@ -10,8 +10,9 @@ namespace {
 /// What a kind of op implies. Only names that leave no doubt about the axis and the formula.
 struct KindRow {
   std::string_view kind;
-  std::string_view implied;  ///< Separated by blanks.
+  std::array<std::optional<InvariantKind>, 4> implied;
 };
+constexpr KindRow kKinds[] = {};
 constexpr KindRow kKinds[] = {
     {"relu", "permutation_equivariant scale_equivariant idempotent non_negative"},
     {"gelu", "permutation_equivariant"},
@@ -28,7 +29,7 @@ constexpr KindRow kKinds[] = {
 };
 
 bool same(const InvariantSpec& a, const InvariantSpec& b) {
-  return a.name == b.name && a.numbers == b.numbers && a.strings == b.strings;
+  return a.kind == b.kind && a.numbers == b.numbers && a.strings == b.strings;
 }
 
 std::string_view kind_of(const OpConfig& op, const KernelConfig& kernel) {
@@ -46,10 +47,11 @@ std::vector<InvariantSpec> implied_by_kind(const OpConfig& op, const KernelConfi
   std::vector<InvariantSpec> implied;
   for (const KindRow& row : kKinds) {
     if (row.kind != kind_of(op, kernel)) continue;
-    for (std::string& name : split_words(row.implied)) {
+    for (const auto& implied_one : row.implied) {
       // Along rows of one axis there is nothing but the row.
-      if (name == "row_independent" && op.outputs.front().shape.size() < 2) continue;
-      implied.push_back({.name = std::move(name), .numbers = {}, .strings = {}});
+      const bool needs_rows = implied_one == InvariantKind::RowIndependent;
+      if (!implied_one || (needs_rows && op.outputs.front().shape.size() < 2)) continue;
+      implied.push_back({.kind = *implied_one, .numbers = {}, .strings = {}});
     }
   }
   return implied;
@@ -59,17 +61,17 @@ std::vector<InvariantSpec> collect(const OpConfig& op, const KernelConfig& kerne
   std::vector<InvariantSpec> all;
   const auto add = [&](const InvariantSpec& spec) {
     const bool known = std::ranges::any_of(all, [&](const auto& one) { return same(one, spec); });
-    if (is_relation(spec.name) == relations && !known) all.push_back(spec);
+    if (is_relation(spec.kind) == relations && !known) all.push_back(spec);
   };
   for (const InvariantSpec& spec : op.invariants) add(spec);
   for (const InvariantSpec& spec : kernel.invariants) add(spec);
   if (!op.reference.empty()) return all;
   std::vector<InvariantSpec> implied = implied_by_kind(op, kernel);
-  implied.push_back({.name = "reads_inputs", .numbers = {}, .strings = {}});
+  implied.push_back({.kind = InvariantKind::ReadsInputs, .numbers = {}, .strings = {}});
   for (const InvariantSpec& spec : implied) {
-    const bool off = std::ranges::count(op.invariants_off, spec.name) > 0;
+    const bool off = std::ranges::count(op.invariants_off, spec.kind) > 0;
     const bool declared =
-        std::ranges::any_of(all, [&](const InvariantSpec& one) { return one.name == spec.name; });
+        std::ranges::any_of(all, [&](const InvariantSpec& one) { return one.kind == spec.kind; });
     if (!off && !declared) add(spec);
   }
   return all;
@@ -77,8 +79,8 @@ std::vector<InvariantSpec> collect(const OpConfig& op, const KernelConfig& kerne
 
 }  // namespace
 
-bool is_rarely_conclusive(const std::string& invariant) {
-  return invariant == "unbiased" || invariant == "written_once";
+bool is_rarely_conclusive(InvariantKind invariant) {
+  return invariant == InvariantKind::Unbiased || invariant == InvariantKind::WrittenOnce;
 }
 
 std::vector<InvariantSpec> relations_of(const OpConfig& op, const KernelConfig& kernel) {

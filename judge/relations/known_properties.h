@@ -18,6 +18,6 @@ std::vector<InvariantSpec> invariants_of(const OpConfig& op, const KernelConfig&
 
 /// Invariants that not every case or device can tell anything about: reports count the cases that
 /// did, as those of relations.
-bool is_rarely_conclusive(const std::string& invariant);
+bool is_rarely_conclusive(InvariantKind invariant);
 
 }  // namespace gpuemu

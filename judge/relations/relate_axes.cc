@@ -42,12 +42,12 @@ std::string reduced_dim(const OpConfig& op) {
 /// The dim or axis that the spec names, else the reduced one where the relation speaks of it.
 SharedAxes chosen_axes(const RelationCheck& relation) {
   const OpConfig& op = relation.op();
-  const bool reduces =
-      relation.spec().name == "permutation_invariant" || relation.spec().name == "additive";
+  const bool reduces = relation.spec().kind == InvariantKind::PermutationInvariant ||
+                       relation.spec().kind == InvariantKind::Additive;
   const bool named =
       relation.spec().strings.contains("dim") || relation.spec().numbers.contains("axis");
   if (reduces && !named) return axes_written(op, reduced_dim(op));
-  const bool of_input = reduces || relation.spec().name == "pad_invariant";
+  const bool of_input = reduces || relation.spec().kind == InvariantKind::PadInvariant;
   if (of_input && op.inputs.empty()) return {};
   return axes_of(op, relation.spec(), of_input ? op.inputs.front() : op.outputs.front(), 0);
 }
@@ -131,7 +131,7 @@ RelationResult relate_independence(const RelationCheck& relation) {
   const SharedAxes axes = chosen_axes(relation);
   const int64_t size = size_along(relation.plan(), axes);
   if (size < 2 || axes.outputs.empty()) return not_checked();
-  const bool causal = relation.spec().name == "causal", exact = relation.exact(true);
+  const bool causal = relation.spec().kind == InvariantKind::Causal, exact = relation.exact(true);
   const DerivedRun base = GPUEMU_TRY(relation.base(exact));
   Stream stream = relation.stream();
   const std::vector<bool> kept = kept_slices(static_cast<size_t>(size), causal, stream);

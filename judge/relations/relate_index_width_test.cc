@@ -73,7 +73,7 @@ launches = [{ entry = "k", grid = 1, block = 32, args = [] }]
                              runner,
                              [](const std::string&) { return nullptr; }});
     const auto verdict =
-        checker.check({.name = "huge", .numbers = {}, .strings = {{"dim", "rows"}}});
+        checker.check({.kind = InvariantKind::Huge, .numbers = {}, .strings = {{"dim", "rows"}}});
     EXPECT_TRUE(verdict) << verdict.error().message;
     return verdict ? *verdict : RelationVerdict{};
   }

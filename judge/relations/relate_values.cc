@@ -143,7 +143,7 @@ RelationResult relate_shift(const RelationCheck& relation) {
 RelationResult relate_mirror(const RelationCheck& relation) {
   const CaseTensor* input = relation.input();
   if (input == nullptr || !is_float(input->dtype)) return not_checked();
-  const bool exact = relation.exact(true), odd = relation.spec().name == "odd";
+  const bool exact = relation.exact(true), odd = relation.spec().kind == InvariantKind::Odd;
   DerivedRun base = GPUEMU_TRY(relation.base(exact));
   Tensor& mirrored = base.inputs.at(input->name);
   std::vector<double> values = values_of(mirrored);

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "common/rng/rng.h"
 #include "judge/relations/compare.h"
 #include "judge/relations/relation_checker.h"
@@ -25,7 +27,9 @@ class RelationCheck {
   double number(const char* name, double otherwise) const;
   std::string text(const char* name) const;  ///< "" without it.
   /// Draws that belong to the relation and the case.
-  Stream stream() const { return {plan().base_seed, plan().iteration, "relation/" + spec_.name}; }
+  Stream stream() const {
+    return {plan().base_seed, plan().iteration, fmt::format("relation/{}", name_of(spec_.kind))};
+  }
 
   /// The input that the spec names, else the first float one (any one with `any`); null: none.
   const CaseTensor* input(bool any = false) const;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "common/base/check.h"
+#include "common/base/enum_count.h"
 #include "common/numeric/element.h"
 #include "judge/relations/relation_check.h"
 
@@ -11,32 +12,42 @@ namespace gpuemu {
 namespace {
 
 struct Row {
-  std::string_view name;
+  InvariantKind kind;
   RelationResult (*check)(const RelationCheck&);
 };
 
 constexpr Row kRows[] = {
-    {"reads_inputs", relate_reads_inputs},
-    {"scale_equivariant", relate_scale},
-    {"shift_invariant", relate_shift},
-    {"permutation_equivariant", relate_permutation},
-    {"permutation_invariant", relate_permutation},
-    {"row_independent", relate_independence},
-    {"causal", relate_independence},
-    {"pad_invariant", relate_padding},
-    {"additive", relate_additive},
-    {"linear", relate_linear},
-    {"idempotent", relate_idempotent},
-    {"odd", relate_mirror},
-    {"even", relate_mirror},
-    {"transpose_dual", relate_transpose_dual},
-    {"in_place_equal", relate_in_place},
-    {"config_invariant", relate_launch},
-    {"inverse_of", relate_inverse},
-    {"concat", relate_concat},
-    {"deterministic", relate_deterministic},
-    {"huge", relate_index_width},
+    {InvariantKind::ReadsInputs, relate_reads_inputs},
+    {InvariantKind::ScaleEquivariant, relate_scale},
+    {InvariantKind::ShiftInvariant, relate_shift},
+    {InvariantKind::PermutationEquivariant, relate_permutation},
+    {InvariantKind::PermutationInvariant, relate_permutation},
+    {InvariantKind::RowIndependent, relate_independence},
+    {InvariantKind::PadInvariant, relate_padding},
+    {InvariantKind::Additive, relate_additive},
+    {InvariantKind::Linear, relate_linear},
+    {InvariantKind::Idempotent, relate_idempotent},
+    {InvariantKind::Odd, relate_mirror},
+    {InvariantKind::Even, relate_mirror},
+    {InvariantKind::TransposeDual, relate_transpose_dual},
+    {InvariantKind::Causal, relate_independence},
+    {InvariantKind::InPlaceEqual, relate_in_place},
+    {InvariantKind::ConfigInvariant, relate_launch},
+    {InvariantKind::InverseOf, relate_inverse},
+    {InvariantKind::Concat, relate_concat},
+    {InvariantKind::Deterministic, relate_deterministic},
+    {InvariantKind::Huge, relate_index_width},
 };
+
+/// In the order of the enumeration, behind the invariants of one output.
+constexpr auto kFirst = static_cast<size_t>(kRows[0].kind);
+constexpr bool rows_follow_the_enumeration() {
+  for (size_t i = 0; i < std::size(kRows); ++i) {
+    if (static_cast<size_t>(kRows[i].kind) != kFirst + i) return false;
+  }
+  return kFirst + std::size(kRows) == enum_count<InvariantKind>();
+}
+static_assert(rows_follow_the_enumeration());
 
 bool has_elements(const CasePlan& plan) {
   const auto full = [](const CaseTensor& tensor) { return element_count(tensor.shape) > 0; };
@@ -46,10 +57,10 @@ bool has_elements(const CasePlan& plan) {
 }  // namespace
 
 Result<RelationVerdict> RelationChecker::check(const InvariantSpec& spec) {
-  const auto row = std::ranges::find(kRows, spec.name, &Row::name);
-  GPUEMU_CHECK(row != std::end(kRows));
+  GPUEMU_CHECK(is_relation(spec.kind));
+  const Row& row = kRows[static_cast<size_t>(spec.kind) - kFirst];
   if (!has_elements(of_.plan)) return RelationVerdict{};
-  auto verdict = row->check(RelationCheck(*this, spec));
+  auto verdict = row.check(RelationCheck(*this, spec));
   if (!verdict && verdict.error().code == ErrorCode::Unsupported) return RelationVerdict{};
   return verdict;
 }
@@ -72,8 +83,8 @@ std::string describe_relation(const InvariantSpec& spec) {
   std::string parameters;
   for (const auto& [name, value] : spec.strings) parameters += fmt::format(", {} {}", name, value);
   for (const auto& [name, value] : spec.numbers) parameters += fmt::format(", {} {}", name, value);
-  if (parameters.empty()) return spec.name;
-  return fmt::format("{} ({})", spec.name, parameters.substr(2));
+  if (parameters.empty()) return std::string(name_of(spec.kind));
+  return fmt::format("{} ({})", name_of(spec.kind), parameters.substr(2));
 }
 
 double RelationCheck::number(const char* name, double otherwise) const {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "common/config/names.h"
@@ -67,12 +68,12 @@ launches = [{ entry = "k", grid = 1, block = 32, args = [] }]
     ASSERT_TRUE(parsed.config) << parsed.text();
     config_ = *parsed.config;
     op_ = &config_.ops[0];
-    auto plan = plan_case(*op_, 7, 0, {.dtypes = {}, .strategies = {"normal"}});
+    auto plan = plan_case(*op_, 7, 0, {.dtypes = {}, .strategies = {Strategy::Normal}});
     ASSERT_TRUE(plan) << plan.error().message;
     auto sized = with_dims(*op_, *plan, dims);
     ASSERT_TRUE(sized) << sized.error().message;
     plan_ = *sized;
-    plan_.value_strategy = "normal";
+    plan_.value_strategy = Strategy::Normal;
   }
 
   Result<NamedTensors> run(const DerivedCase& derived) {
@@ -115,16 +116,16 @@ launches = [{ entry = "k", grid = 1, block = 32, args = [] }]
   /// Checked, and nothing found.
   void expect_holds(const InvariantSpec& spec, const Kernel& kernel) {
     const RelationVerdict verdict = check(spec, kernel);
-    EXPECT_TRUE(verdict.checked) << spec.name;
+    EXPECT_TRUE(verdict.checked) << name_of(spec.kind);
     EXPECT_FALSE(verdict.finding) << verdict.finding->message;
   }
   /// The message of what was found.
   std::string found(const InvariantSpec& spec, const Kernel& kernel) {
     const RelationVerdict verdict = check(spec, kernel);
-    EXPECT_TRUE(verdict.finding) << spec.name << " found nothing";
+    EXPECT_TRUE(verdict.finding) << name_of(spec.kind) << " found nothing";
     if (!verdict.finding) return "";
     EXPECT_EQ(verdict.finding->kind, FindingKind::RelationViolation);
-    EXPECT_EQ(verdict.finding->message.find("relation " + spec.name), 0u);
+    EXPECT_EQ(verdict.finding->message.find(fmt::format("relation {}", name_of(spec.kind))), 0u);
     return verdict.finding->message;
   }
 
@@ -135,9 +136,9 @@ launches = [{ entry = "k", grid = 1, block = 32, args = [] }]
   int runs_ = 0;
 };
 
-InvariantSpec spec_of(std::string name, std::map<std::string, double> numbers = {},
+InvariantSpec spec_of(InvariantKind kind, std::map<std::string, double> numbers = {},
                       std::map<std::string, std::string> texts = {}) {
-  return {.name = std::move(name), .numbers = std::move(numbers), .strings = std::move(texts)};
+  return {.kind = kind, .numbers = std::move(numbers), .strings = std::move(texts)};
 }
 
 size_t dim(const DerivedCase& derived, const char* name) {
@@ -189,39 +190,41 @@ void running_sum(const float* x, size_t count, float* y) {
 
 TEST_F(Relate, EveryRelationOfTheConfigurationIsKnownHere) {
   rows_op(R"(["rows", "cols"])");
-  for (const InvariantName& row : relation_names()) {
-    check(spec_of(std::string(row.name)), elementwise([](float x) { return x; }));
+  for (const InvariantInfo& row : invariant_table()) {
+    if (row.is_relation) check(spec_of(row.kind), elementwise([](float x) { return x; }));
   }
 }
 
 TEST_F(Relate, ScalingByPowersOfTwoIsExact) {
   rows_op(R"(["rows", "cols"])");
-  expect_holds(spec_of("scale_equivariant"), elementwise([](float x) { return 0.3f * x; }));
-  expect_holds(spec_of("scale_equivariant", {{"degree", 2}}),
+  expect_holds(spec_of(InvariantKind::ScaleEquivariant),
+               elementwise([](float x) { return 0.3f * x; }));
+  expect_holds(spec_of(InvariantKind::ScaleEquivariant, {{"degree", 2}}),
                elementwise([](float x) { return x * x; }));
-  const std::string message = found(spec_of("scale_equivariant", {{"factor", 4}}),
+  const std::string message = found(spec_of(InvariantKind::ScaleEquivariant, {{"factor", 4}}),
                                     elementwise([](float x) { return 0.3f * x + 1e-6f; }));
   EXPECT_NE(message.find("with 'x' times 4"), std::string::npos) << message;
 }
 
 TEST_F(Relate, ShiftsShowASoftmaxThatSubtractsNoMaximum) {
   rows_op(R"(["rows", "cols"])");
-  expect_holds(spec_of("shift_invariant"), by_row(softmax));
-  const std::string message = found(spec_of("shift_invariant"), by_row(softmax_without_max));
+  expect_holds(spec_of(InvariantKind::ShiftInvariant), by_row(softmax));
+  const std::string message =
+      found(spec_of(InvariantKind::ShiftInvariant), by_row(softmax_without_max));
   EXPECT_NE(message.find("nan"), std::string::npos) << message;
 }
 
 TEST_F(Relate, MirroredInputsMirrorOddFunctionsOnly) {
   rows_op(R"(["rows", "cols"])");
-  expect_holds(spec_of("odd"), elementwise([](float x) { return std::tanh(x); }));
-  expect_holds(spec_of("even"), elementwise([](float x) { return std::cos(x); }));
-  found(spec_of("odd"), elementwise([](float x) { return x > 0 ? x : 0.5f * x; }));
-  found(spec_of("even"), elementwise([](float x) { return x; }));
+  expect_holds(spec_of(InvariantKind::Odd), elementwise([](float x) { return std::tanh(x); }));
+  expect_holds(spec_of(InvariantKind::Even), elementwise([](float x) { return std::cos(x); }));
+  found(spec_of(InvariantKind::Odd), elementwise([](float x) { return x > 0 ? x : 0.5f * x; }));
+  found(spec_of(InvariantKind::Even), elementwise([](float x) { return x; }));
 }
 
 TEST_F(Relate, RowsThatReadTheirNeighboursAreNotIndependent) {
   rows_op(R"(["rows", "cols"])");
-  expect_holds(spec_of("row_independent"), by_row(softmax));
+  expect_holds(spec_of(InvariantKind::RowIndependent), by_row(softmax));
   const auto leaking = [](const DerivedCase& derived, std::map<std::string, Floats>& t) {
     const size_t cols = dim(derived, "cols");
     for (size_t i = 0; i < t["y"].size(); ++i) {
@@ -229,26 +232,27 @@ TEST_F(Relate, RowsThatReadTheirNeighboursAreNotIndependent) {
       if (i >= cols) t["y"][i] += 1e-7f * t["x"][i - cols];
     }
   };
-  found(spec_of("row_independent"), leaking);
+  found(spec_of(InvariantKind::RowIndependent), leaking);
 }
 
 TEST_F(Relate, PermutedSlicesPermuteTheOutput) {
   rows_op(R"(["rows", "cols"])");
-  expect_holds(spec_of("permutation_equivariant"), by_row(softmax));
-  expect_holds(spec_of("permutation_equivariant", {}, {{"dim", "cols"}}), by_row(softmax));
-  found(spec_of("permutation_equivariant", {}, {{"dim", "cols"}}), by_row(running_sum));
+  expect_holds(spec_of(InvariantKind::PermutationEquivariant), by_row(softmax));
+  expect_holds(spec_of(InvariantKind::PermutationEquivariant, {}, {{"dim", "cols"}}),
+               by_row(softmax));
+  found(spec_of(InvariantKind::PermutationEquivariant, {}, {{"dim", "cols"}}), by_row(running_sum));
 }
 
 TEST_F(Relate, AReductionDoesNotCareForTheOrder) {
   rows_op(R"(["rows"])");
-  expect_holds(spec_of("permutation_invariant"), by_row(row_sum));
-  found(spec_of("permutation_invariant"), by_row(row_sum_without_last));
+  expect_holds(spec_of(InvariantKind::PermutationInvariant), by_row(row_sum));
+  found(spec_of(InvariantKind::PermutationInvariant), by_row(row_sum_without_last));
 }
 
 TEST_F(Relate, PaddingWithTheIdentityChangesNothing) {
   rows_op(R"(["rows"])");
   const auto padded = [](double fill) {
-    return spec_of("pad_invariant", {{"fill", fill}}, {{"dim", "cols"}});
+    return spec_of(InvariantKind::PadInvariant, {{"fill", fill}}, {{"dim", "cols"}});
   };
   expect_holds(padded(0), by_row(row_sum));
   found(padded(0), by_row(row_sum_without_last));
@@ -259,28 +263,29 @@ TEST_F(Relate, PaddingWithTheIdentityChangesNothing) {
 TEST_F(Relate, PaddingRespectsWhatTheDimMayBe) {
   rows_op(R"(["rows"])");
   plan_ = *with_dims(*op_, plan_, {{"rows", 2}, {"cols", 64}});
-  EXPECT_FALSE(check(spec_of("pad_invariant", {}, {{"dim", "cols"}}), by_row(row_sum)).checked);
+  EXPECT_FALSE(
+      check(spec_of(InvariantKind::PadInvariant, {}, {{"dim", "cols"}}), by_row(row_sum)).checked);
 }
 
 TEST_F(Relate, SumsSplitAlongTheirLength) {
   rows_op(R"(["rows"])");
-  expect_holds(spec_of("additive"), by_row(row_sum));
-  found(spec_of("additive"), by_row(row_max_from_zero));
-  expect_holds(spec_of("linear"), by_row(row_sum));
-  found(spec_of("linear"), by_row(row_max_from_zero));
+  expect_holds(spec_of(InvariantKind::Additive), by_row(row_sum));
+  found(spec_of(InvariantKind::Additive), by_row(row_max_from_zero));
+  expect_holds(spec_of(InvariantKind::Linear), by_row(row_sum));
+  found(spec_of(InvariantKind::Linear), by_row(row_max_from_zero));
 }
 
 TEST_F(Relate, TheFutureDoesNotChangeThePast) {
   rows_op(R"(["rows", "cols"])");
-  expect_holds(spec_of("causal", {}, {{"dim", "cols"}}), by_row(running_sum));
-  found(spec_of("causal", {}, {{"dim", "cols"}}), by_row(softmax));
+  expect_holds(spec_of(InvariantKind::Causal, {}, {{"dim", "cols"}}), by_row(running_sum));
+  found(spec_of(InvariantKind::Causal, {}, {{"dim", "cols"}}), by_row(softmax));
 }
 
 TEST_F(Relate, AFunctionOfItsOwnResult) {
   rows_op(R"(["rows", "cols"])");
-  expect_holds(spec_of("idempotent", {{"exact", 1}}),
+  expect_holds(spec_of(InvariantKind::Idempotent, {{"exact", 1}}),
                elementwise([](float x) { return std::fmax(x, 0.0f); }));
-  found(spec_of("idempotent"), elementwise([](float x) { return 0.5f * x; }));
+  found(spec_of(InvariantKind::Idempotent), elementwise([](float x) { return 0.5f * x; }));
 }
 
 /// y = a b, or a b^T when b is stored as [n, k]; `faulty` swaps the result for square outputs.
@@ -301,9 +306,9 @@ void multiply(const DerivedCase& derived, std::map<std::string, Floats>& t, bool
 TEST_F(Relate, ATransposedProductIsTheProductOfTheTransposed) {
   for (const bool turned : {false, true}) {
     matmul_op(turned ? R"(["n", "k"])" : R"(["k", "n"])");
-    expect_holds(spec_of("transpose_dual"),
+    expect_holds(spec_of(InvariantKind::TransposeDual),
                  [&](const DerivedCase& f, auto& t) { multiply(f, t, turned, false); });
-    found(spec_of("transpose_dual"),
+    found(spec_of(InvariantKind::TransposeDual),
           [&](const DerivedCase& f, auto& t) { multiply(f, t, turned, true); });
   }
 }
@@ -311,38 +316,40 @@ TEST_F(Relate, ATransposedProductIsTheProductOfTheTransposed) {
 TEST_F(Relate, AProductAddsUpOverItsInnerDim) {
   matmul_op(R"(["k", "n"])");
   const auto right = [](const DerivedCase& f, auto& t) { multiply(f, t, false, false); };
-  expect_holds(spec_of("additive"), right);
-  expect_holds(spec_of("row_independent"), right);
-  expect_holds(spec_of("linear", {}, {{"input", "b"}}), right);
+  expect_holds(spec_of(InvariantKind::Additive), right);
+  expect_holds(spec_of(InvariantKind::RowIndependent), right);
+  expect_holds(spec_of(InvariantKind::Linear, {}, {{"input", "b"}}), right);
 }
 
 TEST_F(Relate, OutputsThatIgnoreTheInputsAreFound) {
   rows_op(R"(["rows", "cols"])");
-  expect_holds(spec_of("reads_inputs"), by_row(softmax));
+  expect_holds(spec_of(InvariantKind::ReadsInputs), by_row(softmax));
   const std::string message =
-      found(spec_of("reads_inputs"), elementwise([](float) { return 0.0f; }));
+      found(spec_of(InvariantKind::ReadsInputs), elementwise([](float) { return 0.0f; }));
   EXPECT_NE(message.find("every input changed"), std::string::npos) << message;
 }
 
 TEST_F(Relate, ValuesStayInTheRangeOfTheInput) {
   rows_op(R"(["rows", "cols"])", ", range = [0.5, 1.5] ");
-  EXPECT_FALSE(check(spec_of("odd"), elementwise([](float x) { return x; })).checked);
-  EXPECT_FALSE(check(spec_of("shift_invariant"), by_row(softmax)).checked);
-  check(spec_of("reads_inputs"), [](const DerivedCase&, std::map<std::string, Floats>& t) {
-    for (const float x : t["x"]) EXPECT_TRUE(x >= 0.5f && x <= 1.5f) << x;
-  });
+  EXPECT_FALSE(check(spec_of(InvariantKind::Odd), elementwise([](float x) { return x; })).checked);
+  EXPECT_FALSE(check(spec_of(InvariantKind::ShiftInvariant), by_row(softmax)).checked);
+  check(spec_of(InvariantKind::ReadsInputs),
+        [](const DerivedCase&, std::map<std::string, Floats>& t) {
+          for (const float x : t["x"]) EXPECT_TRUE(x >= 0.5f && x <= 1.5f) << x;
+        });
 }
 
 TEST_F(Relate, FollowUpsAreTheSameEveryTime) {
   rows_op(R"(["rows", "cols"])");
   std::vector<Floats> seen[2];
   for (std::vector<Floats>& runs : seen) {
-    check(spec_of("row_independent"), [&](const DerivedCase&, std::map<std::string, Floats>& t) {
-      Floats bits = t["x"];
-      for (float& x : bits) x = std::isnan(x) ? 12345.0f : x;
-      runs.push_back(bits);
-      t["y"] = t["x"];
-    });
+    check(spec_of(InvariantKind::RowIndependent),
+          [&](const DerivedCase&, std::map<std::string, Floats>& t) {
+            Floats bits = t["x"];
+            for (float& x : bits) x = std::isnan(x) ? 12345.0f : x;
+            runs.push_back(bits);
+            t["y"] = t["x"];
+          });
   }
   ASSERT_EQ(seen[0].size(), 2u);
   EXPECT_NE(seen[0][0], seen[0][1]);
@@ -351,34 +358,37 @@ TEST_F(Relate, FollowUpsAreTheSameEveryTime) {
 
 TEST_F(Relate, PartsOneAfterTheOtherAreTheWhole) {
   rows_op(R"(["rows"])");
-  expect_holds(spec_of("concat"), by_row(row_sum));
+  expect_holds(spec_of(InvariantKind::Concat), by_row(row_sum));
   const Kernel one_row_less = [](const DerivedCase& derived, std::map<std::string, Floats>& t) {
     const size_t rows = dim(derived, "rows"), cols = dim(derived, "cols");
     for (size_t row = 0; row < rows; ++row) row_sum(&t["x"][row * cols], cols, &t["y"][row]);
     if (rows >= 6) t["y"][0] += 1;
   };
-  const std::string message = found(spec_of("concat", {}, {{"dim", "rows"}}), one_row_less);
+  const std::string message =
+      found(spec_of(InvariantKind::Concat, {}, {{"dim", "rows"}}), one_row_less);
   EXPECT_NE(message.find("slices along 'rows' in two runs"), std::string::npos) << message;
-  EXPECT_FALSE(check(spec_of("concat", {}, {{"dim", "cols"}}), by_row(row_sum)).checked);
+  EXPECT_FALSE(
+      check(spec_of(InvariantKind::Concat, {}, {{"dim", "cols"}}), by_row(row_sum)).checked);
   plan_ = *with_dims(*op_, plan_, {{"rows", 1}, {"cols", 8}});
-  EXPECT_FALSE(check(spec_of("concat"), by_row(row_sum)).checked);
+  EXPECT_FALSE(check(spec_of(InvariantKind::Concat), by_row(row_sum)).checked);
 }
 
 TEST_F(Relate, EachOrderOfTheThreadsGivesTheSame) {
   rows_op(R"(["rows", "cols"])");
-  expect_holds(spec_of("deterministic"), elementwise([](float x) { return 2 * x; }));
+  expect_holds(spec_of(InvariantKind::Deterministic), elementwise([](float x) { return 2 * x; }));
   EXPECT_EQ(runs_, kThreadOrders);
   const Kernel ordered = [](const DerivedCase& derived, std::map<std::string, Floats>& t) {
     t["y"] = t["x"];
     if (derived.order == ThreadOrder::Priorities) t["y"][3] += 0.5F;
   };
-  const std::string message = found(spec_of("deterministic"), ordered);
+  const std::string message = found(spec_of(InvariantKind::Deterministic), ordered);
   EXPECT_NE(message.find("threads in the order 'priorities'"), std::string::npos) << message;
   EXPECT_NE(message.find("element 3"), std::string::npos) << message;
-  expect_holds(spec_of("deterministic", {{"tolerance", 0.6}}), ordered);
-  found(spec_of("deterministic", {{"tolerance", 0.4}}), ordered);
-  expect_holds(spec_of("deterministic", {}, {{"schedules", "reverse random"}}), ordered);
-  expect_holds(spec_of("deterministic", {{"runs", 2}}), ordered);
+  expect_holds(spec_of(InvariantKind::Deterministic, {{"tolerance", 0.6}}), ordered);
+  found(spec_of(InvariantKind::Deterministic, {{"tolerance", 0.4}}), ordered);
+  expect_holds(spec_of(InvariantKind::Deterministic, {}, {{"schedules", "reverse random"}}),
+               ordered);
+  expect_holds(spec_of(InvariantKind::Deterministic, {{"runs", 2}}), ordered);
 }
 
 TEST(Schedules, OfTheConfigurationAreThoseOfDevices) {
@@ -390,7 +400,8 @@ TEST(Schedules, OfTheConfigurationAreThoseOfDevices) {
 TEST_F(Relate, NothingIsAskedOfEmptyTensors) {
   rows_op(R"(["rows", "cols"])");
   plan_ = *with_dims(*op_, plan_, {{"rows", 0}, {"cols", 8}});
-  EXPECT_FALSE(check(spec_of("odd"), elementwise([](float x) { return x + 1; })).checked);
+  EXPECT_FALSE(
+      check(spec_of(InvariantKind::Odd), elementwise([](float x) { return x + 1; })).checked);
 }
 
 TEST(Infer, AKnownKindBringsItsRelationsUnlessAReferenceDecides) {
@@ -399,19 +410,19 @@ TEST(Infer, AKnownKindBringsItsRelationsUnlessAReferenceDecides) {
   op.outputs.push_back({.name = "y", .shape = {Expression::constant(2), Expression::constant(3)}});
   KernelConfig kernel;
   const auto names = [&] {
-    std::vector<std::string> all;
-    for (const InvariantSpec& spec : relations_of(op, kernel)) all.push_back(spec.name);
+    std::vector<InvariantKind> all;
+    for (const InvariantSpec& spec : relations_of(op, kernel)) all.push_back(spec.kind);
     return all;
   };
-  EXPECT_EQ(names(),
-            (std::vector<std::string>{"row_independent", "shift_invariant", "reads_inputs"}));
-  op.invariants_off = {"shift_invariant"};
-  EXPECT_EQ(names(), (std::vector<std::string>{"row_independent", "reads_inputs"}));
+  EXPECT_EQ(names(), (std::vector{InvariantKind::RowIndependent, InvariantKind::ShiftInvariant,
+                                  InvariantKind::ReadsInputs}));
+  op.invariants_off = {InvariantKind::ShiftInvariant};
+  EXPECT_EQ(names(), (std::vector{InvariantKind::RowIndependent, InvariantKind::ReadsInputs}));
   op.reference = "softmax.py";
   EXPECT_TRUE(names().empty());
-  op.invariants = {spec_of("odd"), spec_of("finite")};
-  kernel.invariants = {spec_of("odd")};
-  EXPECT_EQ(names(), std::vector<std::string>{"odd"});
+  op.invariants = {spec_of(InvariantKind::Odd), spec_of(InvariantKind::Finite)};
+  kernel.invariants = {spec_of(InvariantKind::Odd)};
+  EXPECT_EQ(names(), std::vector{InvariantKind::Odd});
   EXPECT_EQ(invariants_of(op, kernel).size(), 1u);
 }
 

@@ -129,34 +129,60 @@ std::vector<double> sum_scale(const Comparison& comparison) {
 }
 
 std::vector<double> elementwise_scale(const Comparison& comparison, const std::vector<double>& r,
-                                      std::string_view name) {
+                                      ErrorScale kind) {
   const TensorView* input = same_shape_input(comparison);
   const std::vector<double> x = input == nullptr ? std::vector<double>() : all_of(*input);
   std::vector<double> scale(r.size());
   for (size_t i = 0; i < r.size(); ++i) {
     const double from = x.empty() ? comparison.policy.input_abs_max : std::fabs(x[i]);
     const double value = std::fabs(r[i]);
-    scale[i] = name == "gelu" ? std::max(value, from) : value * (1 + from);
+    scale[i] = kind == ErrorScale::Gelu ? std::max(value, from) : value * (1 + from);
   }
   return scale;
 }
 
-/// Built-in scales by name; empty when the name has none for these shapes.
-std::vector<double> built_in_scale(const Comparison& comparison, std::string_view name) {
-  if (name == "dot" || name == "matmul") {
-    std::vector<double> scale = product_scale(comparison);
-    return scale.empty() ? sum_scale(comparison) : scale;
+/// What a scale demands of the shapes of inputs and output.
+enum class ScaleNeed : uint8_t { Nothing, Summed, Factors, SameShape };
+ScaleNeed need_of(ErrorScale scale) {
+  switch (scale) {
+    case ErrorScale::Sum:
+      return ScaleNeed::Summed;
+    case ErrorScale::Dot:
+    case ErrorScale::Matmul:
+      return ScaleNeed::Factors;
+    case ErrorScale::Norm:
+    case ErrorScale::LayerNorm:
+      return ScaleNeed::SameShape;
+    default:
+      return ScaleNeed::Nothing;
   }
-  if (name == "sum") return sum_scale(comparison);
-  if (name == "gelu" || name == "silu" || name == "sigmoid" || name == "exp") {
-    return elementwise_scale(comparison, all_of(comparison.reference), name);
+}
+
+/// The scale of each element; empty where it has none for these shapes, or is none of them.
+std::vector<double> scale_per_element(const Comparison& comparison, ErrorScale scale) {
+  switch (scale) {
+    case ErrorScale::Dot:
+    case ErrorScale::Matmul: {
+      std::vector<double> products = product_scale(comparison);
+      return products.empty() ? sum_scale(comparison) : products;
+    }
+    case ErrorScale::Sum:
+      return sum_scale(comparison);
+    case ErrorScale::Gelu:
+    case ErrorScale::Silu:
+    case ErrorScale::Sigmoid:
+    case ErrorScale::Exp:
+      return elementwise_scale(comparison, all_of(comparison.reference), scale);
+    case ErrorScale::Norm:
+    case ErrorScale::LayerNorm: {
+      const TensorView* input = same_shape_input(comparison);
+      if (input == nullptr) return {};
+      return normalized_scale(all_of(*input), all_of(comparison.reference),
+                              row_size_of(comparison.output.shape));
+    }
+    default:
+      return {};
   }
-  const TensorView* input = same_shape_input(comparison);
-  if ((name == "norm" || name == "layernorm") && input != nullptr) {
-    return normalized_scale(all_of(*input), all_of(comparison.reference),
-                            row_size_of(comparison.output.shape));
-  }
-  return {};
 }
 
 /// The formula; automatic_bounds_by_four does the same operations in the same order.
@@ -170,11 +196,16 @@ inline double automatic_bound(const BoundTerms& terms, double reference, double 
 }  // namespace
 
 bool scale_applies(const Comparison& comparison) {
-  const std::string& name = comparison.policy.error_scale;
-  if (name == "sum") return summed_of(comparison) != nullptr;
-  if (name == "dot" || name == "matmul")
-    return factors_of(comparison).has_value() || summed_of(comparison) != nullptr;
-  if (name == "norm" || name == "layernorm") return same_shape_input(comparison) != nullptr;
+  switch (need_of(comparison.policy.error_scale)) {
+    case ScaleNeed::Summed:
+      return summed_of(comparison) != nullptr;
+    case ScaleNeed::Factors:
+      return factors_of(comparison).has_value() || summed_of(comparison) != nullptr;
+    case ScaleNeed::SameShape:
+      return same_shape_input(comparison) != nullptr;
+    case ScaleNeed::Nothing:
+      break;
+  }
   return true;
 }
 
@@ -208,18 +239,27 @@ ErrorBound::ErrorBound(const Comparison& comparison) {
     GPUEMU_CHECK(given_.size() == count);
     return;
   }
-  const std::string& name = policy.error_scale;
-  if (name == "elementwise" || name == "output" || name == "rmsnorm" || name == "l2norm") return;
-  if (name == "softmax") {
-    multiplier_ = 1 + magnitude;
-    return;
+  take_scale(comparison, magnitude);
+}
+
+void ErrorBound::take_scale(const Comparison& comparison, double magnitude) {
+  switch (comparison.policy.error_scale) {
+    case ErrorScale::Elementwise:
+    case ErrorScale::Output:
+    case ErrorScale::RmsNorm:
+    case ErrorScale::L2Norm:
+      return;
+    case ErrorScale::Softmax:
+      multiplier_ = 1 + magnitude;
+      return;
+    case ErrorScale::Tanh:
+      multiplier_ = 0;
+      addend_ = 1;
+      return;
+    default:
+      break;
   }
-  if (name == "tanh") {
-    multiplier_ = 0;
-    addend_ = 1;
-    return;
-  }
-  per_element_ = built_in_scale(comparison, name);
+  per_element_ = scale_per_element(comparison, comparison.policy.error_scale);
   if (!per_element_.empty()) return;
   row_size_ = row_size_of(comparison.output.shape);
   reference_ = comparison.reference;

@@ -40,6 +40,7 @@ class ErrorBound {
   double rtol() const { return rtol_; }
 
  private:
+  void take_scale(const Comparison& comparison, double magnitude);
   double row_maximum(size_t row) const;
   double scale_at(size_t index, double reference) const;
   void fill_scales(size_t first, std::span<const double> references,

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <limits>
 
 #include <fmt/core.h>
 
+#include "common/base/check.h"
 #include "judge/verdict/invariant_subject.h"
 #include "judge/verdict/mismatch_text.h"
 
@@ -17,7 +19,7 @@ Finding violation(const Subject& subject, std::string message, std::optional<siz
                   std::optional<double> expected) {
   ValidationFailure failure;
   failure.kind = FindingKind::InvariantViolation;
-  failure.message = fmt::format("invariant {}: {}", subject.spec.name, message);
+  failure.message = fmt::format("invariant {}: {}", name_of(subject.spec.kind), message);
   failure.expected = expected;
   if (index.has_value() && *index < subject.values.size()) {
     failure.index = static_cast<int64_t>(*index);
@@ -234,7 +236,8 @@ Finding check_symmetric(const Subject& subject) {
 
 /// Against a reference the scan decides these, for each element once.
 Finding check_finite(const Subject& subject) {
-  const bool nan = subject.spec.name != "no_inf", inf = subject.spec.name != "no_nan";
+  const bool nan = subject.spec.kind != InvariantKind::NoInf;
+  const bool inf = subject.spec.kind != InvariantKind::NoNan;
   for (size_t i = 0; i < subject.values.size(); ++i) {
     const double value = subject.values[i];
     if (!(nan && std::isnan(value)) && !(inf && std::isinf(value))) continue;
@@ -248,55 +251,49 @@ Finding check_finite(const Subject& subject) {
 Finding seen_by_device(const Subject&) { return std::nullopt; }
 
 struct Row {
-  InvariantInfo info;
+  InvariantKind kind;
   Finding (*check)(const Subject&);
 };
 
 constexpr Row kRows[] = {
-    {{"non_negative", "", "no element is below 0"}, check_non_negative},
-    {{"shape_preserved", "", "the output has the shape of the first input"}, check_shape_preserved},
-    {{"no_nan", "", "no NaN, whatever check_nan and nan_policy say"}, check_finite},
-    {{"no_inf", "", "no infinity, whatever check_inf and nan_policy say"}, check_finite},
-    {{"finite", "", "no_nan and no_inf"}, check_finite},
-    {{"range", "lo, hi, ulps", "lo - ulps <= element <= hi + ulps"}, check_range},
-    {{"sums_to_one", "axis, tolerance", "sums along the axis are 1"}, check_sums},
-    {{"sums_to", "axis, value, tolerance", "sums along the axis are value"}, check_sums},
-    {{"norm", "axis, p, value, tolerance", "p-norms along the axis are value"}, check_norm},
-    {{"mean_var", "axis, mean, var, tolerance", "mean and variance along the axis"},
-     check_mean_var},
-    {{"monotonic", "axis, strict, direction",
-      "values never fall (direction = \"decreasing\": never rise)"},
-     check_monotonic},
-    {{"sorted", "axis, direction", "the same as monotonic"}, check_monotonic},
-    {{"zero_preserving", "input", "0 where the input is 0"}, check_zero_preserving},
-    {{"count_preserved", "input", "a rearrangement of the input's elements"},
-     check_count_preserved},
-    {{"symmetric", "", "equal to its transpose in the last two axes"}, check_symmetric},
-    {{"convex_hull", "axis, ulps, input",
-      "between the least and the largest element of the input's line along the axis"},
-     check_convex_hull},
-    {{"sign", "input, kind", "the same sign as the input, or the opposite one"}, check_sign},
-    {{"subset_of_input", "input", "every element is one of the input's"}, check_subset_of_input},
-    {{"conserve", "axis, tolerance, input", "the sum is that of the input"}, check_conserve},
-    {{"unbiased", "ulps", "rounding errors are off in both directions alike"}, check_unbiased},
-    {{"written_once", "", "no element is written twice; the emulator sees it"}, seen_by_device},
+    {InvariantKind::NonNegative, check_non_negative},
+    {InvariantKind::ShapePreserved, check_shape_preserved},
+    {InvariantKind::NoNan, check_finite},
+    {InvariantKind::NoInf, check_finite},
+    {InvariantKind::Finite, check_finite},
+    {InvariantKind::Range, check_range},
+    {InvariantKind::SumsToOne, check_sums},
+    {InvariantKind::SumsTo, check_sums},
+    {InvariantKind::Norm, check_norm},
+    {InvariantKind::MeanVar, check_mean_var},
+    {InvariantKind::Monotonic, check_monotonic},
+    {InvariantKind::Sorted, check_monotonic},
+    {InvariantKind::ZeroPreserving, check_zero_preserving},
+    {InvariantKind::CountPreserved, check_count_preserved},
+    {InvariantKind::Symmetric, check_symmetric},
+    {InvariantKind::ConvexHull, check_convex_hull},
+    {InvariantKind::Sign, check_sign},
+    {InvariantKind::SubsetOfInput, check_subset_of_input},
+    {InvariantKind::Conserve, check_conserve},
+    {InvariantKind::Unbiased, check_unbiased},
+    {InvariantKind::WrittenOnce, seen_by_device},
 };
+
+/// The row of each invariant has its place in the enumeration; relations follow behind them.
+constexpr bool rows_follow_the_enumeration() {
+  for (size_t i = 0; i < std::size(kRows); ++i) {
+    if (static_cast<size_t>(kRows[i].kind) != i) return false;
+  }
+  return static_cast<size_t>(InvariantKind::ReadsInputs) == std::size(kRows);
+}
+static_assert(rows_follow_the_enumeration());
 
 }  // namespace
 }  // namespace invariants
 
-std::span<const InvariantInfo> known_invariants() {
-  static const std::vector<InvariantInfo> kInfos = [] {
-    std::vector<InvariantInfo> all;
-    for (const invariants::Row& row : invariants::kRows) all.push_back(row.info);
-    return all;
-  }();
-  return kInfos;
-}
-
 bool is_conclusive(const Comparison& comparison, const InvariantSpec& spec) {
-  if (spec.name == "written_once") return false;
-  if (spec.name != "unbiased") return true;
+  if (spec.kind == InvariantKind::WrittenOnce) return false;
+  if (spec.kind != InvariantKind::Unbiased) return true;
   invariants::Subject subject{comparison, spec, comparison.output.shape, {}};
   subject.values.resize(static_cast<size_t>(element_count(subject.shape)));
   decode(comparison.output, 0, subject.values);
@@ -306,21 +303,16 @@ bool is_conclusive(const Comparison& comparison, const InvariantSpec& spec) {
 std::optional<ValidationFailure> check_invariant(const Comparison& comparison,
                                                  const InvariantSpec& spec) {
   invariants::Subject subject{comparison, spec, comparison.output.shape, {}};
-  for (const invariants::Row& row : invariants::kRows) {
-    if (spec.name != row.info.name) continue;
-    if (row.check == invariants::check_finite && comparison.has_reference) return std::nullopt;
-    const bool reads_values =
-        row.check != invariants::check_shape_preserved && row.check != invariants::seen_by_device;
-    if (reads_values) {
-      subject.values.resize(static_cast<size_t>(element_count(subject.shape)));
-      decode(comparison.output, 0, subject.values);
-    }
-    return row.check(subject);
+  GPUEMU_CHECK(!is_relation(spec.kind));
+  const invariants::Row& row = invariants::kRows[static_cast<size_t>(spec.kind)];
+  if (row.check == invariants::check_finite && comparison.has_reference) return std::nullopt;
+  const bool reads_values =
+      row.check != invariants::check_shape_preserved && row.check != invariants::seen_by_device;
+  if (reads_values) {
+    subject.values.resize(static_cast<size_t>(element_count(subject.shape)));
+    decode(comparison.output, 0, subject.values);
   }
-  std::string names;
-  for (const invariants::Row& row : invariants::kRows)
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", row.info.name);
-  return invariants::violation(subject, fmt::format("no such invariant; known are {}", names));
+  return row.check(subject);
 }
 
 }  // namespace gpuemu

@@ -24,9 +24,9 @@ constexpr size_t kBiasSample = 4096;
 // A second thread costs some ten microseconds to start.
 constexpr size_t kThreadElementsMin = size_t{1} << 20;
 
-bool asks_for(const ValidationPolicy& policy, std::string_view name) {
+bool asks_for(const ValidationPolicy& policy, InvariantKind kind) {
   return std::any_of(policy.invariants.begin(), policy.invariants.end(),
-                     [&](const InvariantSpec& spec) { return spec.name == name; });
+                     [&](const InvariantSpec& spec) { return spec.kind == kind; });
 }
 
 double absolute_error(double output, double reference) {
@@ -201,9 +201,11 @@ Judge::Judge(const Comparison& comparison) : comparison_(comparison), bound_(com
   const ValidationPolicy& policy = comparison.policy;
   rules_.policy = policy.nan_policy;
   const bool legacy = !policy.nan_policy.has_value();
-  const bool finite = asks_for(policy, "finite");
-  rules_.refuse_nan = (legacy && policy.check_nan) || asks_for(policy, "no_nan") || finite;
-  rules_.refuse_inf = (legacy && policy.check_inf) || asks_for(policy, "no_inf") || finite;
+  const bool finite = asks_for(policy, InvariantKind::Finite);
+  rules_.refuse_nan =
+      (legacy && policy.check_nan) || asks_for(policy, InvariantKind::NoNan) || finite;
+  rules_.refuse_inf =
+      (legacy && policy.check_inf) || asks_for(policy, InvariantKind::NoInf) || finite;
   rules_.overflow_edge = !legacy && is_float(comparison.output.dtype) && !rules_.refuse_inf;
 }
 

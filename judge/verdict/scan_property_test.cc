@@ -122,7 +122,8 @@ Sample random_sample(Source& source, DType output, DType reference, size_t count
 
 Comparison random_comparison(Source& source, const Sample& sample) {
   constexpr double kTolerances[] = {0, 1e-30, 1e-6, 1e-3, 1, 1e30, kInfinity};
-  constexpr const char* kScales[] = {"auto", "elementwise", "tanh", "softmax"};
+  constexpr ErrorScale kScales[] = {ErrorScale::Auto, ErrorScale::Elementwise, ErrorScale::Tanh,
+                                    ErrorScale::Softmax};
   Comparison comparison = legacy(sample.output, sample.reference);
   comparison.reference_is_wide = true;
   ValidationPolicy& policy = comparison.policy;

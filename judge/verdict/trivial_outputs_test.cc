@@ -72,7 +72,7 @@ TEST(TrivialOutputs, ALooseToleranceLetsEverythingThrough) {
 TEST(TrivialOutputs, AnInvariantCanBeWhatRefusesATrivialOutput) {
   Case some({1, 4}, {0.1F, 0.2F, 0.3F, 0.4F});
   some.comparison.policy.tolerance.atol = 1;
-  some.comparison.policy.invariants = {{"sums_to_one", {}, {}}};
+  some.comparison.policy.invariants = {{InvariantKind::SumsToOne, {}, {}}};
   const TrivialOutputs trivial_outputs = some.trivial_outputs();
   EXPECT_FALSE(trivial_outputs.passes(TrivialOutput::Zeros));
   EXPECT_TRUE(trivial_outputs.passes(TrivialOutput::RowMean));  // It sums to one as well.

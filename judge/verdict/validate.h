@@ -27,8 +27,8 @@ struct ValidationPolicy {
   // Of the scale-aware bound (tolerance.automatic); docs/internals/validation.md has the formula.
   std::optional<int64_t> accumulate_length;  ///< n; absent = 1.
   std::optional<DType> accumulate_dtype;
-  std::string error_scale = "auto";  ///< Built-in by name when no scale tensor is given.
-  double input_abs_max = 0;          ///< X: largest finite |input|.
+  ErrorScale error_scale = ErrorScale::Auto;  ///< When no scale tensor is given.
+  double input_abs_max = 0;                   ///< X: largest finite |input|.
   bool ftz_ok = false;
   double widen = 1;  ///< Multiplies every bound: both sides of a comparison may have rounded.
   std::optional<NanPolicy> nan_policy;  ///< Absent: ops of existing clients.
@@ -61,13 +61,5 @@ struct Verdict {
 };
 
 Verdict validate(const Comparison& comparison);
-
-/// What a configuration may ask for under `invariants`.
-struct InvariantInfo {
-  const char* name;
-  const char* parameters;  ///< "axis, value, tolerance"; "" when none.
-  const char* description;
-};
-std::span<const InvariantInfo> known_invariants();
 
 }  // namespace gpuemu

@@ -81,7 +81,7 @@ TEST(Validate, RefusesATensorWhoseBytesAreNotItsShapes) {
 TEST(Validate, RunsAllStagesAndNamesTheFirstThatFailsFirst) {
   const Tensor output = floats({4}, {-1, kNan, kInf, 4}), reference = doubles({4}, {1, 1, 1, 4});
   Comparison comparison = automatic(output, reference);
-  comparison.policy.invariants = {{"non_negative", {}, {}}};
+  comparison.policy.invariants = {{InvariantKind::NonNegative, {}, {}}};
   const Verdict verdict = validate(comparison);
   EXPECT_EQ(kinds(verdict),
             (Kinds{ToleranceExceeded, NaNDetected, InfDetected, InvariantViolation}));
@@ -245,7 +245,7 @@ TEST(Validate, JudgesNonFiniteValuesByThePolicy) {
 TEST(Validate, RefusesDemandedNansUnderTheNoNanInvariant) {
   const Tensor nan = floats({1}, {kNan});
   Comparison comparison = automatic(nan, nan);
-  comparison.policy.invariants = {{"no_nan", {}, {}}};
+  comparison.policy.invariants = {{InvariantKind::NoNan, {}, {}}};
   EXPECT_EQ(kinds(validate(comparison)), Kinds{NaNDetected});
 }
 

@@ -105,7 +105,7 @@ void Dispatcher::warn_once(const std::string& warning) {
 Result<Dispatcher::Choice> Dispatcher::choose(const OpCase& c, const TypeBinding& types,
                                               StreamId stream) {
   const std::vector<const KernelVariant*>* order = nullptr;
-  Strategy strategy = Strategy::FirstSupported;
+  SelectionRule strategy = SelectionRule::FirstSupported;
   std::string preferred;
   {
     const std::lock_guard lock(mutex_);
@@ -126,7 +126,7 @@ Result<Dispatcher::Choice> Dispatcher::choose(const OpCase& c, const TypeBinding
   std::string reasons;
   for (const KernelVariant* variant : *order) {
     const std::string reason = refusal_of(c, *variant, types);
-    if (reason.empty() && strategy == Strategy::FirstSupported) {
+    if (reason.empty() && strategy == SelectionRule::FirstSupported) {
       return Choice{variant, "first supported"};
     }
     if (reason.empty()) able.push_back(variant);

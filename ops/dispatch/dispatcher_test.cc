@@ -137,7 +137,7 @@ TEST_F(Dispatching, FollowsAPreferenceAndWarnsOnceWhenItCannot) {
   op_.variants[1].unsupported = [](const OpCase& c) {
     return c.in(0).count() == 3 ? std::string() : std::string("x is not of 3 elements");
   };
-  renew({.strategy = Strategy::FirstSupported, .preferred = {{"twice_gelu", "fast"}}});
+  renew({.strategy = SelectionRule::FirstSupported, .preferred = {{"twice_gelu", "fast"}}});
   const uint64_t x = tensor({0, 1, -1, 2}), y = tensor({9, 9, 9, 9});
   ASSERT_TRUE(call("twice_gelu", x, y, 3));
   EXPECT_EQ(log_.back().variant, "fast");
@@ -153,19 +153,19 @@ TEST_F(Dispatching, FollowsAPreferenceAndWarnsOnceWhenItCannot) {
 
 TEST_F(Dispatching, TimesVariantsOnceAndRemembersTheFastest) {
   const uint64_t x = tensor(std::vector<float>(4096, 1)), y = tensor(std::vector<float>(4096));
-  renew({.strategy = Strategy::BestPerformance});
+  renew({.strategy = SelectionRule::BestPerformance});
   ASSERT_TRUE(call("twice_gelu", x, y, 4096));
   EXPECT_EQ(log_.back().variant, "fast");
   EXPECT_NE(log_.back().why.find("fastest of 2"), std::string::npos);
   const std::string first = log_.back().why;
-  renew({.strategy = Strategy::BestPerformance});
+  renew({.strategy = SelectionRule::BestPerformance});
   ASSERT_TRUE(call("twice_gelu", x, y, 4000));  // The same class, another process.
   EXPECT_EQ(log_.back().why, first);
 }
 
 TEST_F(Dispatching, TimesAgainWhenAModuleChanged) {
   const uint64_t x = tensor(std::vector<float>(4096, 1)), y = tensor(std::vector<float>(4096));
-  renew({.strategy = Strategy::BestPerformance});
+  renew({.strategy = SelectionRule::BestPerformance});
   ASSERT_TRUE(call("twice_gelu", x, y, 4096));
   const std::vector<int64_t> shape = {4096}, strides = {1};
   const TensorView in{x, DType::Float32, shape, strides}, out{y, DType::Float32, shape, strides};
@@ -176,19 +176,19 @@ TEST_F(Dispatching, TimesAgainWhenAModuleChanged) {
   ASSERT_EQ(times.size(), 2U);
   times["fast"] = {"another module", 1e9};
   Timings(folder_).keep(question, times);
-  renew({.strategy = Strategy::BestPerformance});
+  renew({.strategy = SelectionRule::BestPerformance});
   ASSERT_TRUE(call("twice_gelu", x, y, 4096));
   EXPECT_EQ(log_.back().variant, "fast");
   times["fast"].module_hash = Timings(folder_).find(question)["fast"].module_hash;
   Timings(folder_).keep(question, times);
-  renew({.strategy = Strategy::BestPerformance});
+  renew({.strategy = SelectionRule::BestPerformance});
   ASSERT_TRUE(call("twice_gelu", x, y, 4096));  // The same module: what is on disk is believed.
   EXPECT_EQ(log_.back().variant, "slow");
 }
 
 TEST_F(Dispatching, TimingTouchesNeitherInputsNorOutputs) {
   op_.in_place = true;
-  renew({.strategy = Strategy::BestPerformance});
+  renew({.strategy = SelectionRule::BestPerformance});
   const uint64_t x = tensor({1, 1, 1});
   op_.variants[0].priority = 0;  // `fast` computes once.
   ASSERT_TRUE(call("twice_gelu", x, x, 3));
@@ -198,7 +198,7 @@ TEST_F(Dispatching, TimingTouchesNeitherInputsNorOutputs) {
 }
 
 TEST_F(Dispatching, OfACaptureTimesNothingAndReplaysWithTheContentsOfThen) {
-  renew({.strategy = Strategy::BestPerformance});
+  renew({.strategy = SelectionRule::BestPerformance});
   Streams& streams = **device_->streams();
   const StreamId stream = *streams.make_stream({});
   const uint64_t x = tensor({0}), y = tensor({9});
@@ -275,7 +275,7 @@ TEST_F(Dispatching, KeepsTheLaunchesOfACallTogetherWhenThreadsShareAStream) {
 }
 
 TEST_F(Dispatching, TimesBesideACaptureOfAnotherStreamAndLeavesItsFaultsAlone) {
-  renew({.strategy = Strategy::BestPerformance});
+  renew({.strategy = SelectionRule::BestPerformance});
   Streams& streams = **device_->streams();
   const StreamId captured = *streams.make_stream({}), faulty = *streams.make_stream({}),
                  mine = *streams.make_stream({});
@@ -303,7 +303,7 @@ TEST_F(Dispatching, TellsOfAVariantThatFaultsWhileItIsTimed) {
     const auto count = static_cast<int32_t>(c.in(0).count()) + 1;
     plan.launch({1, 1, 1}, {64, 1, 1}).arg(c.in(0)).arg(c.out(0)).arg(count);
   };
-  renew({.strategy = Strategy::BestPerformance});
+  renew({.strategy = SelectionRule::BestPerformance});
   const uint64_t x = tensor({0, 1}), y = tensor({9, 9});
   const Status told = call("twice_gelu", x, y, 2);
   ASSERT_FALSE(told);

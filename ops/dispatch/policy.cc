@@ -24,10 +24,10 @@ Error wrong(const std::string& where, const std::string& what) {
   return error(ErrorCode::InvalidArgument, "{}: {}", where, what);
 }
 
-Result<Strategy> read_strategy(const std::string& file, const TomlEntry& entry) {
+Result<SelectionRule> read_strategy(const std::string& file, const TomlEntry& entry) {
   if (entry.value.kind == TomlValue::Kind::Text) {
-    if (entry.value.text == "first_supported") return Strategy::FirstSupported;
-    if (entry.value.text == "best_performance") return Strategy::BestPerformance;
+    if (entry.value.text == "first_supported") return SelectionRule::FirstSupported;
+    if (entry.value.text == "best_performance") return SelectionRule::BestPerformance;
   }
   return wrong(place(file, entry), "expected \"first_supported\" or \"best_performance\"");
 }

@@ -15,13 +15,13 @@
 
 namespace gpuemu {
 
-enum class Strategy : uint8_t {
+enum class SelectionRule : uint8_t {
   FirstSupported,   ///< By priority, then in order of declaration.
   BestPerformance,  ///< The fastest, timed once per op, shape class, dtypes and device.
 };
 
 struct DispatchPolicy {
-  Strategy strategy = Strategy::FirstSupported;
+  SelectionRule strategy = SelectionRule::FirstSupported;
   std::map<std::string, std::string> preferred = {};  ///< Op to variant; goes before the strategy.
 };
 

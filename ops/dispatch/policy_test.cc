@@ -32,10 +32,10 @@ TEST(Policy, IsTheSameInBothLanguages) {
                        "p", registry());
   for (const auto* policy : {&toml, &json}) {
     ASSERT_TRUE(*policy) << policy->error().message;
-    EXPECT_EQ((*policy)->strategy, Strategy::BestPerformance);
+    EXPECT_EQ((*policy)->strategy, SelectionRule::BestPerformance);
     EXPECT_EQ((*policy)->preferred, (std::map<std::string, std::string>{{"matmul", wish}}));
   }
-  EXPECT_EQ(policy_from_toml("", "p", registry())->strategy, Strategy::FirstSupported);
+  EXPECT_EQ(policy_from_toml("", "p", registry())->strategy, SelectionRule::FirstSupported);
 }
 
 TEST(Policy, OfTheDocumentationIsOne) {

@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from gpuemu import dtypes_generated
+
+DTYPES = dtypes_generated.DTYPES
 Array = np.ndarray[Any, np.dtype[Any]]
-DTYPES = (
-    "float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
-    "bool",
-)  # fmt: skip
 
 
 def bfloat16() -> np.dtype[Any] | None:

@@ -3,7 +3,7 @@ import re
 
 from conftest import ROOT
 
-NAMES = "common/config/names.cc"
+WORDS = "common/config"
 
 
 def text_of(path):
@@ -20,11 +20,6 @@ def section(path, first, last=None):
 def first_cells(text):
     """The names in backticks of the first column of every table."""
     return {name for cell in re.findall(r"^\| (`.*?) \|", text, flags=re.M) for name in re.findall(r"`([\w.]+)`", cell)}
-
-
-def array(path, name):
-    """The initialisers of a constexpr array."""
-    return re.search(rf"{name}\[\] = \{{(.*?)\n?\}};", text_of(path), flags=re.S)[1]
 
 
 def test_the_page_of_gpuemu_toml_has_every_key_that_is_read_and_no_other():
@@ -72,28 +67,34 @@ def test_what_the_readers_of_gpuemu_toml_set_is_used():
 
 def test_the_page_of_strategies_has_every_strategy_and_layout():
     section_of = section("docs/reference/strategies.md", "## Strategies", "## Sizes")
-    rows = re.findall(r'\{"(\w+)", "(shape|value)",', text_of("judge/cases/strategies.cc"))
+    rows = re.findall(r'GPUEMU_STRATEGY\(\w+, "(\w+)", (Sizes|Values),', text_of(f"{WORDS}/strategies.def"))
     assert len(rows) > 40 and first_cells(section_of) == {name for name, _ in rows}
-    kinds = {"shape": first_cells(section_of.partition("\n| values |")[0]), "value": first_cells(section_of.partition("\n| values |")[2])}
+    kinds = {"Sizes": first_cells(section_of.partition("\n| values |")[0]), "Values": first_cells(section_of.partition("\n| values |")[2])}
     assert kinds == {kind: {name for name, one in rows if one == kind} for kind in kinds}
-    assert {name for name, _ in rows} | {"default"} == set(re.findall(r'"(\w+)"', array(NAMES, "kStrategies")))
     layouts = first_cells(section("docs/reference/strategies.md", "## Layouts", "## Following coverage"))
-    assert layouts == set(re.findall(r'"(\w+)"', array(NAMES, "kLayouts")))
+    assert layouts == set(re.findall(r'GPUEMU_MEMORY_LAYOUT\(\w+, "(\w+)"', text_of(f"{WORDS}/memory_layouts.def")))
 
 
 def test_the_page_of_relations_has_every_invariant_and_relation_with_its_parameters():
     text = text_of("docs/guides/relations.md")
     rows = {name: line for line in text.splitlines() if line.startswith("| `") for name in re.findall(r"`(\w+)`", line.split("|")[1])}
-    for table in ("kInvariants", "kRelations"):
-        for name, numbers, texts in re.findall(r'\{"(\w+)", "([\w ]*)", "([\w ]*)"\}', array(NAMES, table)):
-            assert name in rows, f"the page has no {name}"
-            unnamed = [one for one in f"{numbers} {texts}".split() if f"`{one}`" not in rows[name]]
-            assert not unnamed, f"{name} takes {unnamed}, which its row does not name"
+    table = re.findall(r'GPUEMU_(?:INVARIANT|RELATION)\(\w+, "(\w+)", "([\w ]*)", "([\w ]*)"', text_of(f"{WORDS}/invariants.def"))
+    assert len(table) > 40
+    for name, numbers, texts in table:
+        assert name in rows, f"the page has no {name}"
+        unnamed = [one for one in f"{numbers} {texts}".split() if f"`{one}`" not in rows[name]]
+        assert not unnamed, f"{name} takes {unnamed}, which its row does not name"
 
 
 def test_the_page_of_validation_has_every_error_scale():
     table = section("docs/internals/validation.md", "## Tolerance", "### Beyond the bound").partition("| name | S |")[2]
-    assert first_cells(table) == set(re.findall(r'"(\w+)"', array(NAMES, "kErrorScales")))
+    assert first_cells(table) == set(re.findall(r'GPUEMU_ERROR_SCALE\(\w+, "(\w+)"', text_of(f"{WORDS}/error_scales.def")))
+
+
+def test_the_page_of_findings_has_every_kind_and_no_other():
+    kinds = re.findall(r"^GPUEMU_FINDING\(\s*(\w+),", text_of("common/protocol/findings.def"), flags=re.M)
+    headings = re.findall(r"^### (\w+)$", text_of("docs/reference/findings.md"), flags=re.M)
+    assert len(kinds) > 25 and sorted(headings) == sorted(kinds)
 
 
 def test_the_page_of_commands_has_every_exit_code():

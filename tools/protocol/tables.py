@@ -2,6 +2,8 @@
 import re
 from dataclasses import dataclass, field
 
+from protocol import macros
+
 BUILTIN = ("text", "bool", "u64", "u32", "i64", "f64", "bytes", "tensor", "tensors", "dtype", "shape", "strides")
 PRESENCES = ("required", "optional", "extra", "diff", "lower", "json", "beside")
 PACES = ("quick", "long", "job")
@@ -170,6 +172,8 @@ class Reader:
         elif kind == "enum":
             snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
             self.item = Enum(name, options.get("parse", f"{snake}_from_name"))
+            if "rows" in options:
+                self.read_macros(options["rows"])
         elif kind in ("record", "reply"):
             self.item = Record(kind, name, python=options.get("python", ""), methods="methods" in options)
         elif kind == "extern" and len(words) == 3:
@@ -180,6 +184,17 @@ class Reader:
         else:
             self.fail(f"'{line}' is no item; expected one of those that tools/make_protocol.py describes")
         self.table.items.append(self.item)
+
+    def read_macros(self, source):
+        """Enumerators of a table that C++ includes, too: GPUEMU_X(enumerator, other name, comment, ...)."""
+        macro = f"GPUEMU_{source.removesuffix('.def').removesuffix('s').upper()}"
+        try:
+            rows = macros.rows_of(self.path.with_name(source), macro)
+        except (OSError, macros.RowError) as problem:
+            self.fail(str(problem))
+        if not rows or any(len(row) < 3 for row in rows):
+            self.fail(f"{source}: expected rows {macro}(enumerator, other name, comment, ...)")
+        self.item.rows = [Enumerator(row[0], row[0], row[1], row[2]) for row in rows]
 
     def read_row(self, line):
         words, value, options, doc = self.split(line)

@@ -21,16 +21,15 @@ from typing import Any
 
 import numpy as np
 
+from gpuemu import dtypes_generated
 from gpuemu.device.device import Device, Report, shared_device
 from gpuemu.device.kernel import CHECKS, Kernel, bounds_of, checks_of, dims, is_array
 from gpuemu.device.storages import view_of
 from gpuemu.errors import LaunchError
 
-_POINTERS = {
-    "float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float64": "fp64", "int8": "i8", "int16": "i16", "int32": "i32",
-    "int64": "i64", "uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64", "bool": "i1",
-    "float8_e4m3fn": "fp8e4nv", "float8_e5m2": "fp8e5",
-}  # fmt: skip
+# What Triton calls the types that pointers point to: our short names, but for fp16 to fp64 and i1.
+_POINTERS = {name: "i1" if one.kind == "bool" else re.sub("^f", "fp", one.short) for name, one in dtypes_generated.TABLE.items()}
+_POINTERS |= {"float8_e4m3fn": "fp8e4nv", "float8_e5m2": "fp8e5"}
 _OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg", "enable_fp_fusion")
 _FP8_SM = 89  # The first that has all types of fp8 in Triton.
 _DIVISOR = 16  # What Triton asks addresses and integers for.

@@ -13,9 +13,10 @@ from gpuemu import tensors
 from gpuemu.check import judge
 from gpuemu.check.tolerances import ToleranceConfig
 from gpuemu.client.records import ValidationResult
+from gpuemu.generate import recipes
 from gpuemu.tensors import Array
 
-UNITS = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23, "float64": 2.0**-52}  # The distance of neighbours at 1.
+UNITS = {name: unit for name, (_, _, _, unit) in recipes.FLOATS.items()}  # The distance of neighbours at 1.
 DIFFERENCES_MAX = 200  # Elements of an input that finite differences look at; each costs two calls.
 
 

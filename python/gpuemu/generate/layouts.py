@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpuemu.generate import rng
+from gpuemu.generate import rng, words_generated
 from gpuemu.generate.legacy import row_major_strides
 from gpuemu.tensors import Array
 
-KINDS = ("contiguous", "strided", "transposed", "broadcast", "reversed")
+KINDS = words_generated.LAYOUTS
 ALIGNMENT = 256  # Alignment of allocations in bytes.
 UNUSED = 0xFF  # What the bytes between the elements are: NaN in every floating-point dtype.
 

@@ -9,18 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuemu import arguments
-from gpuemu.generate import linear, native, rng, rows
+from gpuemu.generate import linear, native, rng, rows, words_generated
 from gpuemu.generate.linear import MASK
 from gpuemu.generate.recipes import FLOATS, Domain, Source, choice_of, clamp, domain_of, recipe_of, round_to, source_of, usual_range
 from gpuemu.tensors import Array
 
+STRATEGIES = words_generated.VALUE_STRATEGIES
 PART = 1 << 15  # Elements of a long row that are made at once: they stay in the processor's cache.
-STRATEGIES = (
-    "bits_uniform", "normal", "uniform10", "unit", "small_int", "offset", "tiny", "subnormal", "all_neg", "all_pos", "impulse", "ascend",
-    "descend", "constant", "zeros", "large", "duplicates", "signed_zero", "sorted_ties", "int_extremes", "int_wide", "tile_maxima",
-    "exact_ties", "row_mix", "thresholds", "int_thresholds", "row_specials", "one_nan", "one_inf", "one_ninf", "special", "near_max",
-    "mixed_adversarial",
-)  # fmt: skip
 
 
 def _ramp(row: int, strategy: str, usual: tuple[float, float]) -> Callable[[Array], Array]:
