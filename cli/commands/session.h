@@ -13,8 +13,8 @@
 
 #include "cli/report/event_lines.h"
 #include "cli/report/terminal_text.h"
+#include "common/codec/json_codec.h"
 #include "common/config/config.h"
-#include "common/protocol/json_codec.h"
 #include "common/transport/client.h"
 
 namespace gpuemu::cli {

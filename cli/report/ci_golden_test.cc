@@ -11,7 +11,7 @@
 #include "cli/report/lint.h"
 #include "cli/report/text.h"
 #include "common/base/files.h"
-#include "common/protocol/json_codec.h"
+#include "common/codec/json_codec.h"
 #include "common/protocol/op_state.h"
 
 namespace gpuemu::cli {

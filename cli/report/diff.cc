@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/report/text.h"
-#include "common/protocol/json_codec.h"
+#include "common/codec/json_codec.h"
 
 namespace gpuemu::cli {
 namespace {

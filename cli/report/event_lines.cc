@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/report/seed_text.h"
-#include "common/protocol/json_codec.h"
+#include "common/codec/json_codec.h"
 
 namespace gpuemu::cli {
 namespace {

@@ -12,7 +12,7 @@
 #include "cli/report/escape.h"
 #include "cli/report/seed_text.h"
 #include "cli/report/text.h"
-#include "common/protocol/json_codec.h"
+#include "common/codec/json_codec.h"
 
 namespace gpuemu::cli {
 namespace {

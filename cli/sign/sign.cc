@@ -16,7 +16,7 @@
 
 #include "common/base/files.h"
 #include "common/base/unique_fd.h"
-#include "common/protocol/base64.h"
+#include "common/codec/base64.h"
 
 namespace gpuemu::cli {
 namespace {

@@ -1,4 +1,4 @@
-// Private to this folder: every enumeration of the wire.
+// Every enumeration of the wire.
 // Written by tools/make_protocol.py from common/protocol/*.def; edit those and run it again.
 // clang-format off
 #pragma once

@@ -16,7 +16,7 @@
 
 #include <sys/eventfd.h>
 
-#include "common/protocol/json_codec.h"
+#include "common/codec/json_codec.h"
 #include "common/transport/client_table.h"
 #include "common/transport/listener.h"
 

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "judge/verdict/exact_sums.h"
+#include "judge/bounds/exact_sums.h"
 
 namespace gpuemu {
 namespace {

@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "common/base/threads.h"
-#include "common/protocol/json_codec.h"
+#include "common/codec/json_codec.h"
 #include "daemon/ci/ci_tests.h"
 #include "daemon/pipeline/case_record.h"
 

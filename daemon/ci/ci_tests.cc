@@ -4,8 +4,8 @@
 
 #include "common/base/blake2.h"
 #include "common/base/limits.h"
+#include "common/codec/json_codec.h"
 #include "common/config/source_kind.h"
-#include "common/protocol/json_codec.h"
 #include "common/protocol/op_state.h"
 #include "daemon/ci/compare_results.h"
 #include "daemon/pipeline/case_record.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "common/protocol/json_codec.h"
+#include "common/codec/json_codec.h"
 
 namespace gpuemu {
 namespace {

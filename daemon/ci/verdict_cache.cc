@@ -1,6 +1,6 @@
 #include "daemon/ci/verdict_cache.h"
 
-#include "common/protocol/json_codec.h"
+#include "common/codec/json_codec.h"
 
 namespace gpuemu {
 namespace {

@@ -7,9 +7,9 @@
 #include <limits>
 
 #include "daemon/pipeline/device_findings.h"
+#include "judge/bounds/float_format.h"
 #include "judge/explain/disagreement.h"
 #include "judge/explain/exact_comparison.h"
-#include "judge/verdict/float_format.h"
 
 namespace gpuemu {
 namespace {

@@ -10,7 +10,7 @@
 #include "common/base/shell_word.h"
 #include "daemon/pipeline/case_record.h"
 #include "daemon/pipeline/device_findings.h"
-#include "judge/verdict/mismatch_text.h"
+#include "judge/scan/mismatch_text.h"
 
 namespace gpuemu {
 namespace {

@@ -8,9 +8,9 @@
 #include "daemon/pipeline/compare_outputs.h"
 #include "daemon/pipeline/review_findings.h"
 #include "daemon/pipeline/rounding_review.h"
-#include "judge/verdict/conditioning.h"
-#include "judge/verdict/float_format.h"
-#include "judge/verdict/flushed.h"
+#include "judge/bounds/conditioning.h"
+#include "judge/bounds/float_format.h"
+#include "judge/bounds/flushed.h"
 
 namespace gpuemu {
 namespace {

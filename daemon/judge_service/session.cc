@@ -5,9 +5,9 @@
 
 #include <fmt/ranges.h>
 
+#include "common/codec/json_codec.h"
 #include "common/config/names.h"
 #include "common/pipes/members.h"
-#include "common/protocol/json_codec.h"
 #include "daemon/judge_service/judged_case.h"
 
 namespace gpuemu {

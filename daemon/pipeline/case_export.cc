@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "common/base/files.h"
-#include "judge/verdict/error_bound.h"
-#include "judge/verdict/float_format.h"
+#include "judge/bounds/error_bound.h"
+#include "judge/bounds/float_format.h"
 
 namespace gpuemu {
 namespace {

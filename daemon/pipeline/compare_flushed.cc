@@ -7,7 +7,7 @@
 #include "daemon/pipeline/compare_outputs.h"
 #include "daemon/pipeline/execute_case.h"
 #include "daemon/pipeline/review_findings.h"
-#include "judge/verdict/flushed.h"
+#include "judge/bounds/flushed.h"
 
 namespace gpuemu {
 namespace {

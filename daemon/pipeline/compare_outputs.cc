@@ -9,13 +9,13 @@
 #include "daemon/pipeline/case_work.h"
 #include "daemon/pipeline/compare_flushed.h"
 #include "daemon/pipeline/review_findings.h"
+#include "judge/bounds/customary.h"
+#include "judge/bounds/error_bound.h"
+#include "judge/bounds/exact_sums.h"
+#include "judge/bounds/flushed.h"
+#include "judge/bounds/undefined_integers.h"
 #include "judge/relations/known_properties.h"
-#include "judge/verdict/customary.h"
-#include "judge/verdict/error_bound.h"
-#include "judge/verdict/exact_sums.h"
-#include "judge/verdict/flushed.h"
 #include "judge/verdict/invariants.h"
-#include "judge/verdict/undefined_integers.h"
 #include "judge/verdict/validate.h"
 
 namespace gpuemu {
@@ -175,7 +175,8 @@ class OutputComparer {
     if (!is_float(output.dtype)) return note_off_by_one(comparison);
     const ErrorBound bound(comparison);
     const Customary customary(comparison);
-    const bool declared = comparison.policy.error_scale != ErrorScale::Auto || !comparison.scale.empty();
+    const bool declared =
+        comparison.policy.error_scale != ErrorScale::Auto || !comparison.scale.empty();
     const auto count = static_cast<size_t>(element_count(output.shape));
     for (size_t i = 0; i < count; ++i) {
       const double computed = element(output, i), expected = element(reference, i);
@@ -221,7 +222,8 @@ class OutputComparer {
 
   static const char* needed_for(ErrorScale scale) {
     if (scale == ErrorScale::Sum) return "the first input has no row for each of its elements";
-    if (scale == ErrorScale::Dot || scale == ErrorScale::Matmul) return "no two inputs multiply to its shape";
+    if (scale == ErrorScale::Dot || scale == ErrorScale::Matmul)
+      return "no two inputs multiply to its shape";
     return "no input has its shape";
   }
 

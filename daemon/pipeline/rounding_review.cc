@@ -11,8 +11,8 @@
 #include "daemon/pipeline/relation_runs.h"
 #include "daemon/pipeline/review_findings.h"
 #include "daemon/pipeline/sensitivity.h"
-#include "judge/verdict/conditioning.h"
-#include "judge/verdict/float_format.h"
+#include "judge/bounds/conditioning.h"
+#include "judge/bounds/float_format.h"
 #include "runtime/ptx/parse.h"
 
 namespace gpuemu {

@@ -5,7 +5,7 @@
 
 #include "common/numeric/element.h"
 #include "daemon/pipeline/case_record.h"
-#include "judge/verdict/conditioning.h"
+#include "judge/bounds/conditioning.h"
 
 namespace gpuemu {
 

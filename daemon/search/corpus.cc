@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "common/protocol/json_codec.h"
+#include "common/codec/json_codec.h"
 #include "daemon/pipeline/case_record.h"
 #include "daemon/pipeline/case_run.h"
 

@@ -6,9 +6,9 @@
 #include "common/base/limits.h"
 #include "common/tensor/snapshot.h"
 #include "daemon/campaign/silent_reference.h"
+#include "judge/bounds/flushed.h"
 #include "judge/cases/case.h"
 #include "judge/cases/legacy_cases.h"
-#include "judge/verdict/flushed.h"
 #include "judge/verdict/validate.h"
 
 namespace gpuemu {

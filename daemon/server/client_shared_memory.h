@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/base/limits.h"
-#include "common/protocol/shared_tensor.h"
+#include "common/codec/shared_tensor.h"
 
 namespace gpuemu {
 

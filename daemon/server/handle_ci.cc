@@ -2,7 +2,7 @@
 #include <map>
 
 #include "common/base/service_limits.h"
-#include "common/protocol/json_codec.h"
+#include "common/codec/json_codec.h"
 #include "daemon/ci/ci_run.h"
 #include "daemon/explain/failure_reasons.h"
 #include "daemon/server/client_judged_ops.h"

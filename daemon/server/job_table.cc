@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "common/base/service_limits.h"
-#include "common/protocol/json_codec.h"
+#include "common/codec/json_codec.h"
 
 namespace gpuemu {
 namespace {

@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "common/protocol/json_codec.h"
+#include "common/codec/json_codec.h"
 
 namespace gpuemu {
 namespace {

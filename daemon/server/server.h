@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "common/protocol/json_codec.h"
+#include "common/codec/json_codec.h"
 #include "daemon/schedule/slot_pool.h"
 #include "daemon/server/job_table.h"
 #include "daemon/server/project.h"

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "common/numeric/element.h"
-#include "judge/verdict/error_bound.h"
-#include "judge/verdict/float_format.h"
+#include "judge/bounds/error_bound.h"
+#include "judge/bounds/float_format.h"
 #include "judge/verdict/invariants.h"
 
 namespace gpuemu {

@@ -5,8 +5,8 @@
 #include <fmt/core.h>
 
 #include "common/numeric/element.h"
-#include "judge/verdict/mismatch_text.h"
-#include "judge/verdict/scan.h"
+#include "judge/scan/mismatch_text.h"
+#include "judge/scan/scan.h"
 
 namespace gpuemu {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "common/protocol/records.h"
-#include "judge/verdict/validate.h"
+#include "judge/bounds/comparison.h"
 
 namespace gpuemu {
 

@@ -10,8 +10,8 @@
 
 #include "common/config/config.h"
 #include "common/protocol/records.h"
+#include "judge/bounds/comparison.h"
 #include "judge/relations/derived_case.h"
-#include "judge/verdict/validate.h"
 
 namespace gpuemu {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "judge/verdict/float_format.h"
+#include "judge/bounds/float_format.h"
 #include "judge/verdict/validate.h"
 
 namespace gpuemu::invariants {

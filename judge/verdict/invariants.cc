@@ -9,8 +9,8 @@
 #include <fmt/core.h>
 
 #include "common/base/check.h"
+#include "judge/scan/mismatch_text.h"
 #include "judge/verdict/invariant_subject.h"
-#include "judge/verdict/mismatch_text.h"
 
 namespace gpuemu {
 namespace invariants {

@@ -3,8 +3,8 @@
 
 #include <fmt/core.h>
 
+#include "judge/scan/mismatch_text.h"
 #include "judge/verdict/invariant_subject.h"
-#include "judge/verdict/mismatch_text.h"
 
 namespace gpuemu::invariants {
 

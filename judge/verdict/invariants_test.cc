@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "judge/verdict/test_values.h"
+#include "judge/bounds/test_values.h"
 #include "judge/verdict/validate.h"
 
 namespace gpuemu {

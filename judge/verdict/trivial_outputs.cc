@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "common/numeric/element.h"
-#include "judge/verdict/float_format.h"
+#include "judge/bounds/float_format.h"
+#include "judge/scan/scan.h"
 #include "judge/verdict/invariants.h"
-#include "judge/verdict/scan.h"
 
 namespace gpuemu {
 namespace {

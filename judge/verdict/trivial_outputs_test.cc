@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "judge/verdict/test_values.h"
+#include "judge/bounds/test_values.h"
 
 namespace gpuemu {
 namespace {

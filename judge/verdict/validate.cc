@@ -4,10 +4,10 @@
 
 #include <fmt/core.h>
 
-#include "judge/verdict/float_format.h"
+#include "judge/bounds/float_format.h"
+#include "judge/scan/mismatch_text.h"
+#include "judge/scan/scan.h"
 #include "judge/verdict/invariants.h"
-#include "judge/verdict/mismatch_text.h"
-#include "judge/verdict/scan.h"
 
 namespace gpuemu {
 namespace {
@@ -110,8 +110,6 @@ void check_invariants(const Comparison& comparison, Verdict& verdict) {
 }
 
 }  // namespace
-
-TensorView view_of(const Tensor& tensor) { return {tensor.dtype, tensor.shape, tensor.data}; }
 
 Verdict validate(const Comparison& comparison) {
   Verdict verdict;

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "judge/verdict/float_format.h"
-#include "judge/verdict/test_values.h"
+#include "judge/bounds/float_format.h"
+#include "judge/bounds/test_values.h"
 
 namespace gpuemu {
 namespace {

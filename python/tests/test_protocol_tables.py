@@ -8,7 +8,7 @@ import sys
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PLACES = ("common/protocol", "python/gpuemu/client", "docs/reference", "tools/protocol")
+PLACES = ("common/protocol", "common/codec", "python/gpuemu/client", "docs/reference", "tools/protocol")
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_a_new_request_changes_every_file_that_tells_of_it_and_nothing_by_hand(c
                  '  X(Sing, Ok, Job, "sing") \\'):
         assert line in structs, line
     assert structs.count("SingRequest") == 3
-    fields = (copy / "common/protocol/fields_requests.gen.h").read_text()
+    fields = (copy / "common/codec/fields_requests.gen.h").read_text()
     assert '  v.extra("verses", r.verses);\n  v.at_most("verses", r.verses, kIterationsMax);\n  v.extra("stream", r.stream);' in fields
     assert "| `Sing` | `song` | `verses` | `Ok` | Sings. May be a job. |" in (copy / "docs/reference/protocol.md").read_text()
 

@@ -5,6 +5,7 @@ import textwrap
 from protocol.tables import BUILTIN, Capability, Constant, Enum, Record, element
 
 FOLDER = "common/protocol"
+CODEC = "common/codec"
 WIDTH = 100
 TYPES = {
     "text": "std::string", "bool": "bool", "u64": "uint64_t", "u32": "uint32_t", "i64": "int64_t", "f64": "double",
@@ -188,7 +189,7 @@ def fields_file(table, protocol):
     used = sorted({element(member.type) for one in table.items if isinstance(one, Record) for member in one.members})
     enums = {one.name for one in protocol.all(Enum)}
     others = {protocol.home[base] for base in used if base in protocol.home and base not in enums} - {table.name}
-    includes = [f"{FOLDER}/fields.h"] + [f"{FOLDER}/fields_{one}.gen.h" for one in others if not one.endswith(".h")]
+    includes = [f"{CODEC}/fields.h"] + [f"{CODEC}/fields_{one}.gen.h" for one in others if not one.endswith(".h")]
     includes += [f"{FOLDER}/{table.name}.gen.h"]
     if any("max" in member.options for one in table.items if isinstance(one, Record) for member in one.members):
         includes += ["common/base/limits.h", "common/base/service_limits.h"]
@@ -201,7 +202,7 @@ def fields_file(table, protocol):
 
 def enums_file(protocol):
     rows = [f"{one.name}, {one.parse}" for one in protocol.all(Enum)]
-    lines = ["// Private to this folder: every enumeration of the wire.",
+    lines = ["// Every enumeration of the wire.",
              "// Written by tools/make_protocol.py from common/protocol/*.def; edit those and run it again.",
              "// clang-format off", "#pragma once", ""]
     return lines + macro("GPUEMU_WIRE_ENUMS", "X(enumeration, function that reads its name) of each.", rows)[:-1]
@@ -229,7 +230,7 @@ def files(protocol):
     made = {}
     for table in protocol.tables:
         made[f"{FOLDER}/{table.name}.gen.h"] = structs_file(table, protocol)
-        made[f"{FOLDER}/fields_{table.name}.gen.h"] = fields_file(table, protocol)
+        made[f"{CODEC}/fields_{table.name}.gen.h"] = fields_file(table, protocol)
     made[f"{FOLDER}/enums.gen.h"] = enums_file(protocol)
     made[f"{FOLDER}/names.gen.cc"] = names_file(protocol)
     return {path: "\n".join(lines) + "\n" for path, lines in made.items()}

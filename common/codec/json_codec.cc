@@ -1,0 +1,129 @@
+// Finds the alternative that `type` names and lets the reader or writer walk its member list.
+#include "common/codec/json_codec.h"
+
+#include <fmt/format.h>
+
+#include "common/codec/json_reader.h"
+#include "common/codec/json_writer.h"
+#include "common/codec/shared_tensor.h"
+#include "common/protocol/names.h"
+
+namespace gpuemu {
+namespace {
+
+/// Where `type` stands among `types`.
+Result<size_t> type_index(const nlohmann::json& object, std::span<const char* const> types) {
+  const auto member = object.find("type");
+  if (member == object.end()) {
+    return error(ErrorCode::InvalidArgument, "member 'type' is missing, expected one of {}",
+                 fmt::join(types, " "));
+  }
+  if (!member->is_string()) {
+    return error(ErrorCode::InvalidArgument, "member 'type': expected a string, got {}",
+                 member->type_name());
+  }
+  const auto& name = member->get_ref<const std::string&>();
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (name == types[i]) return i;
+  }
+  return error(ErrorCode::InvalidArgument, "member 'type': unknown type \"{}\", expected one of {}",
+               name.substr(0, 64), fmt::join(types, " "));
+}
+
+template <typename Message, typename Record>
+Result<Message> read_record(const nlohmann::json& object, const FetchShared* fetch) {
+  Record record;
+  JsonReader reader(object, fetch);
+  fields(reader, record);
+  GPUEMU_TRY(reader.status());
+  return Message(std::move(record));
+}
+
+/// One reader per alternative of the variant, in its order.
+template <typename Message, size_t... kIndex>
+Result<Message> read_alternative(size_t index, const nlohmann::json& object,
+                                 const FetchShared* fetch, std::index_sequence<kIndex...>) {
+  using Read = Result<Message> (*)(const nlohmann::json&, const FetchShared*);
+  constexpr Read kReaders[] = {
+      &read_record<Message, std::variant_alternative_t<kIndex, Message>>...};
+  return kReaders[index](object, fetch);
+}
+
+template <typename Message>
+Result<Message> decode(std::string_view json, std::span<const char* const> types,
+                       const FetchShared* fetch = nullptr) {
+  const nlohmann::json object = GPUEMU_TRY(parse_object(json));
+  const size_t index = GPUEMU_TRY(type_index(object, types));
+  auto message = read_alternative<Message>(
+      index, object, fetch, std::make_index_sequence<std::variant_size_v<Message>>());
+  if (!message) return message.error().with_context(types[index]);
+  return message;
+}
+
+/// What the field list alone cannot say: FuzzOp has two forms.
+Status check_fuzz_op(FuzzOpRequest& request) {
+  if (request.fuzz_config.has_value() == request.config.has_value()) {
+    return error(ErrorCode::InvalidArgument,
+                 "FuzzOp: expected one of the members 'fuzz_config' and 'config', got {}",
+                 request.config ? "both" : "neither");
+  }
+  if (request.config && request.config->iterations) {
+    request.iterations = *request.config->iterations;
+  }
+  return ok_status();
+}
+
+Result<Request> decode_checked(std::string_view json, const FetchShared* fetch) {
+  auto request = decode<Request>(json, request_types(), fetch);
+  if (!request) return request;
+  if (auto* fuzz = std::get_if<FuzzOpRequest>(&*request)) GPUEMU_TRY(check_fuzz_op(*fuzz));
+  return request;
+}
+
+}  // namespace
+
+Result<Request> decode_request(std::string_view json) { return decode_checked(json, nullptr); }
+
+Result<Request> decode_request(std::string_view json, const FetchShared& fetch) {
+  return decode_checked(json, &fetch);
+}
+
+Result<Reply> decode_reply(std::string_view json) { return decode<Reply>(json, reply_types()); }
+
+std::string encode_request(const Request& request) {
+  JsonWriter writer;
+  std::visit([&](const auto& record) { writer.message(type_of(request), record); }, request);
+  return writer.take();
+}
+
+std::string encode_reply(const Reply& reply) {
+  JsonWriter writer;
+  std::visit([&](const auto& record) { writer.message(type_of(reply), record); }, reply);
+  return writer.take();
+}
+
+std::string encode_result(const ValidationResult& result) {
+  JsonWriter writer;
+  writer.write(result);
+  return writer.take();
+}
+
+std::string encode_event(const JobEvent& event) {
+  JsonWriter writer;
+  writer.write(event);
+  return writer.take();
+}
+
+std::string encode_op_report(const OpTestReport& report) {
+  JsonWriter writer;
+  writer.write(report);
+  return writer.take();
+}
+
+std::string encode_lint_results(const std::vector<LintResult>& results) {
+  JsonWriter writer;
+  writer.write(results);
+  return writer.take();
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,70 @@
+#include "judge/bounds/blocks.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "judge/bounds/avx2.h"
+
+namespace gpuemu {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+double largest_finite(std::span<const double> values) {
+  const size_t groups = has_vector_blocks() ? values.size() / 4 * 4 : 0;
+  double largest = groups > 0 ? largest_finite_by_four(values.first(groups)) : 0;
+  for (const double value : values.subspan(groups)) {
+    const double magnitude = std::fabs(value);
+    if (magnitude < kInfinity) largest = std::max(largest, magnitude);
+  }
+  return largest;
+}
+
+#if defined(__x86_64__)
+
+bool has_vector_blocks() { return __builtin_cpu_supports("avx2") != 0; }
+
+GPUEMU_AVX2 void automatic_bounds_by_four(const BoundTerms& terms, const double* references,
+                                          std::span<double> scales) {
+  const __m256d exponent_bits = _mm256_castsi256_pd(_mm256_set1_epi64x(int64_t{0x7FF} << 52));
+  const __m256d min_normal = _mm256_set1_pd(terms.format.min_normal);
+  const __m256d ulp_of_one = _mm256_set1_pd(2 * terms.format.unit);
+  const __m256d sum_factor = _mm256_set1_pd(terms.sum_factor);
+  const __m256d value_factor = _mm256_set1_pd(terms.value_factor);
+  const __m256d floor = _mm256_set1_pd(terms.floor), infinity = _mm256_set1_pd(kInfinity);
+  for (size_t i = 0; i < scales.size(); i += 4) {
+    const __m256d reference = _mm256_loadu_pd(references + i);
+    const __m256d scale = magnitude(_mm256_loadu_pd(scales.data() + i));
+    const __m256d power = _mm256_max_pd(_mm256_and_pd(reference, exponent_bits), min_normal);
+    __m256d bound = _mm256_mul_pd(power, ulp_of_one);
+    bound = _mm256_add_pd(bound, _mm256_mul_pd(sum_factor, scale));
+    bound = _mm256_add_pd(bound, _mm256_mul_pd(value_factor, magnitude(reference)));
+    bound = _mm256_add_pd(bound, floor);
+    const __m256d finite = _mm256_cmp_pd(scale, infinity, _CMP_LT_OQ);
+    _mm256_storeu_pd(scales.data() + i, _mm256_blendv_pd(infinity, bound, finite));
+  }
+}
+
+GPUEMU_AVX2 double largest_finite_by_four(std::span<const double> values) {
+  const __m256d infinity = _mm256_set1_pd(kInfinity);
+  __m256d largest = _mm256_setzero_pd();
+  for (size_t i = 0; i < values.size(); i += 4) {
+    const __m256d size = magnitude(_mm256_loadu_pd(values.data() + i));
+    const __m256d finite = _mm256_cmp_pd(size, infinity, _CMP_LT_OQ);
+    largest = _mm256_max_pd(largest, _mm256_and_pd(finite, size));
+  }
+  return max_of(largest);
+}
+
+#else
+
+bool has_vector_blocks() { return false; }
+double largest_finite_by_four(std::span<const double>) { return 0; }
+void automatic_bounds_by_four(const BoundTerms&, const double*, std::span<double>) {}
+
+#endif
+
+}  // namespace gpuemu

@@ -1,0 +1,81 @@
+#include "judge/bounds/conditioning.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/core.h>
+
+#include "common/numeric/element.h"
+#include "common/rng/rng.h"
+
+namespace gpuemu {
+namespace {
+
+/// Roundings inside a kernel are as many as its terms, a change of the inputs is one per term.
+constexpr double kTimes = 32, kTimesNarrow = 8;
+/// The same of sums of n terms in the type of their inputs, times sqrt(n): each partial sum of a
+/// sequence is rounded, and grows with sqrt(n).
+constexpr double kTimesSequence = 4;
+/// Within so many units in the last place no input has to be blamed. A type of 16 bits is what a
+/// kernel stores in, not what it sums in.
+constexpr double kOrdinaryUlps = 16, kOrdinaryUlpsNarrow = 2;
+/// A sum of n equal terms rounds the same way again and again, and may lose n times this many.
+constexpr double kUlpsSequence = 0.125;
+constexpr double kHopeless = 100;
+/// What exact sums in another order leave of a move that cancels.
+constexpr double kStill = 1e-6;
+
+Tensor neighbour_of(const Tensor& tensor, bool in_turn, Stream stream) {
+  std::vector<double> values(static_cast<size_t>(tensor.count()));
+  widen_to_double(tensor.dtype, tensor.data, values);
+  bool turn = false;
+  for (double& value : values) {
+    turn = !turn;
+    const bool down = in_turn ? turn : stream.negative();
+    if (!std::isfinite(value) || value == 0) continue;
+    const double step = ulp_at(format_of(tensor.dtype), value);
+    value += down ? -step : step;
+  }
+  Tensor moved = tensor;
+  narrow_from_double(tensor.dtype, values, moved.data);
+  return moved;
+}
+
+}  // namespace
+
+NamedTensors neighbours_of(const NamedTensors& inputs, DrawnFor drawn, uint64_t draw) {
+  NamedTensors changed = inputs;
+  for (auto& [name, tensor] : changed) {
+    if (!is_float(tensor.dtype)) continue;
+    const std::string label = fmt::format("error_scale/{}/{}", name, draw);
+    tensor = neighbour_of(tensor, draw == 0, Stream(drawn.base_seed, drawn.iteration, label));
+  }
+  return changed;
+}
+
+double terms_of(const std::vector<Shape>& inputs, const Shape& output) {
+  const int64_t results = std::max<int64_t>(1, element_count(output));
+  int64_t longest = 1;
+  for (const Shape& input : inputs) {
+    for (const int64_t size : input) longest = std::max(longest, size);
+    longest = std::max(longest, element_count(input) / results);
+  }
+  return static_cast<double>(longest);
+}
+
+Conditioning::Conditioning(DType output, double terms)
+    : format_(&format_of(output)),
+      narrow_(format_->unit > format_of(DType::Float32).unit),
+      terms_(terms),
+      times_(narrow_ ? kTimesNarrow : std::max(kTimes, kTimesSequence * std::sqrt(terms))),
+      ulps_(narrow_ ? kOrdinaryUlpsNarrow : std::max(kOrdinaryUlps, kUlpsSequence * terms)) {}
+
+double Conditioning::allowed(double moved, double value) const {
+  return std::max(times_ * moved, ulps_ * ulp_at(*format_, value));
+}
+
+bool may_be_explained(double error, double allowed) { return error <= kHopeless * allowed; }
+
+bool stayed_by_chance(double moved, double largest) { return moved <= kStill * largest; }
+
+}  // namespace gpuemu

@@ -1,0 +1,78 @@
+#include "judge/bounds/customary.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "judge/bounds/blocks.h"
+#include "judge/bounds/float_format.h"
+
+namespace gpuemu {
+namespace {
+
+/// Root of the mean square of the finite elements [first, first + count). Scaled by the largest:
+/// squares of float64 overflow.
+double root_mean_square(const TensorView& tensor, size_t first, size_t count) {
+  std::array<double, kBlockElements> buffer;
+  double largest = 0, squares = 0;
+  size_t finite = 0;
+  const auto each_block = [&](const auto& use) {
+    for (size_t at = 0; at < count; at += kBlockElements) {
+      const size_t size = std::min(kBlockElements, count - at);
+      use(as_doubles(tensor, first + at, {buffer.data(), size}));
+    }
+  };
+  each_block([&](std::span<const double> values) {
+    for (const double value : values)
+      if (std::isfinite(value)) largest = std::max(largest, std::fabs(value));
+  });
+  if (largest == 0) return 0;
+  each_block([&](std::span<const double> values) {
+    for (const double value : values) {
+      if (!std::isfinite(value)) continue;
+      squares += (value / largest) * (value / largest);
+      ++finite;
+    }
+  });
+  return largest * std::sqrt(squares / static_cast<double>(finite));
+}
+
+}  // namespace
+
+CustomaryTolerance customary_tolerance(DType dtype) {
+  switch (dtype) {
+    case DType::Float16:
+      return {1e-3, 1e-5};
+    case DType::BFloat16:
+      return {1.6e-2, 1e-5};
+    case DType::Float64:
+      return {1e-7, 1e-7};
+    default:
+      return {1.3e-6, 1e-5};
+  }
+}
+
+Customary::Customary(const Comparison& comparison)
+    : tolerance_(customary_tolerance(comparison.output.dtype)) {
+  const TensorView& reference = comparison.reference;
+  const auto count = static_cast<size_t>(element_count(reference.shape));
+  if (!reference.shape.empty() && reference.shape.back() > 0)
+    row_size_ = static_cast<size_t>(reference.shape.back());
+  for (size_t first = 0; first < count; first += row_size_)
+    rows_.push_back(root_mean_square(reference, first, std::min(row_size_, count - first)));
+  for (const auto& [name, input] : comparison.inputs) {
+    if (!is_float(input.dtype)) continue;
+    const auto elements = static_cast<size_t>(element_count(input.shape));
+    inputs_ = std::max(inputs_, root_mean_square(input, 0, elements));
+  }
+}
+
+double Customary::magnitude(size_t index) const {
+  return std::max(rows_[index / row_size_], std::min(inputs_, 1.0));
+}
+
+double Customary::at(size_t index, double reference) const {
+  return tolerance_.rtol * std::fabs(reference) + tolerance_.atol * magnitude(index);
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,31 @@
+// Integers that mean nothing: what a kernel and a reference make of a NaN or of an infinity in an
+// integer type is undefined in C and in CUDA, and NumPy gives the smallest number of the type.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "judge/bounds/comparison.h"
+
+namespace gpuemu {
+
+struct UndefinedIntegers {
+  std::vector<uint8_t> mask;  ///< One per element, 1 where it is not compared; empty: none is.
+  std::string
+      hint;  ///< Where elements are compared that may mean nothing: the reason, and what to do.
+};
+
+/// Of an output of integers, where an input of floats has a NaN or an infinity: the elements of
+/// which the reference is none either, or is INT64_MIN, which NumPy makes of one; and with a
+/// nan_policy that lets pass whatever a float is there, those that belong to an element of
+/// `floats`, references of the op's float outputs, that is none. An element belongs to those of the
+/// same leading dims.
+struct NamedReference {
+  std::string name;
+  TensorView values;
+};
+UndefinedIntegers undefined_integers(const Comparison& comparison,
+                                     const std::vector<NamedReference>& floats);
+
+}  // namespace gpuemu

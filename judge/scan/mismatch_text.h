@@ -1,0 +1,17 @@
+// Sentences about faults: where, what was expected, how many, and the pattern they form.
+#pragma once
+
+#include <string>
+
+#include "judge/scan/scan.h"
+
+namespace gpuemu {
+
+/// "17 [0, 17]"
+std::string place_of(size_t index, const Shape& shape);
+
+/// "element 17 [0, 17]: expected 0.5, got 0, |diff| 0.5 > bound 1e-05 (3 of 54 elements; only the
+/// last column)". `fault` is what the first of the faults is. REQUIRES: faults.count() > 0.
+std::string describe_fault(const Judge& judge, Fault fault, const MismatchPattern& faults);
+
+}  // namespace gpuemu

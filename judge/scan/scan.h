@@ -1,0 +1,88 @@
+// The one pass over output and reference: every statistic, every fault of an element, the worst use
+// of the bound. Fast where a block has no fault and sets no new maximum; element by element
+// elsewhere.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "judge/bounds/comparison.h"
+#include "judge/bounds/error_bound.h"
+#include "judge/scan/mismatch_pattern.h"
+#include "judge/scan/percentiles.h"
+
+namespace gpuemu {
+
+enum class Fault : uint8_t {
+  None,
+  Tolerance,
+  NanCreated,
+  NanLost,
+  NanBoth,
+  InfCreated,
+  InfLost,
+  InfBoth
+};
+inline constexpr size_t kFaultCount = 8;
+FindingKind kind_of(Fault fault, bool legacy);
+
+/// How non-finite values are judged.
+struct NonFiniteRules {
+  std::optional<NanPolicy> policy;
+  bool refuse_nan = false, refuse_inf = false;  ///< Even where the reference has the same.
+  bool overflow_edge = false;  ///< Inf for a finite reference at the format's edge.
+};
+
+/// Decides single elements; the scan and the search for error patterns share it.
+class Judge {
+ public:
+  /// The comparison outlives the judge.
+  explicit Judge(const Comparison& comparison);
+  Fault of(size_t index, double output, double reference) const;
+  Fault at(size_t index) const;
+  bool is_undefined(size_t index) const {
+    return !comparison_.undefined.empty() && comparison_.undefined[index] != 0;
+  }
+  const Comparison& comparison() const { return comparison_; }
+  const ErrorBound& bound() const { return bound_; }
+  bool legacy() const { return !rules_.policy.has_value(); }
+
+ private:
+  Fault of_non_finite(double output, double reference) const;
+  const Comparison& comparison_;
+  ErrorBound bound_;
+  NonFiniteRules rules_;
+};
+
+Grid grid_of(const Shape& shape);
+
+struct Scan {
+  /// For up to `size` elements of the output.
+  Scan(const TensorView& output, const HistogramCells& cells, size_t size)
+      : grid(grid_of(output.shape)), errors(cells, size) {}
+  Grid grid;
+  uint64_t count = 0;
+  std::array<MismatchPattern, kFaultCount> faults;
+  double sum_abs = 0, max_abs = 0, sum_rel = 0, max_rel = 0, sum_ulp = 0;
+  uint64_t rel_count = 0, max_ulp = 0;
+  double max_diff = 0, max_rel_diff = 0;
+  double bound_ratio_max = 0;
+  double worst_error = 0;  ///< |o - r| at worst_index.
+  size_t worst_index = 0;
+  CellCounts errors;  ///< Of the absolute errors.
+};
+
+/// How a scan runs; never what it finds, but for the last digits of the means.
+struct ScanOptions {
+  bool vectors = false;            ///< REQUIRES: has_vector_blocks().
+  size_t halve_from = ~size_t{0};  ///< Elements from which a second thread takes one half.
+};
+ScanOptions fastest_scan();
+
+/// Float outputs. `stats` receives the wire's statistics.
+Scan scan_floats(const Judge& judge, const ScanOptions& options, ErrorStats& stats);
+/// Integers, bool, and a float reference of them.
+Scan scan_exact(const Judge& judge);
+
+}  // namespace gpuemu

@@ -1,0 +1,95 @@
+#include "judge/scan/scan_block.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "judge/bounds/float_format.h"
+
+namespace gpuemu {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+void add_fault(Fault fault, size_t index, Scan& scan) {
+  if (fault != Fault::None) scan.faults[static_cast<size_t>(fault)].add(index, scan.grid);
+}
+
+/// `difference` is finite.
+void add_use(size_t index, double difference, double bound, Scan& scan) {
+  if (!(difference > 0)) return;
+  const double use = bound > 0 ? difference / bound : kInfinity;
+  if (use > scan.bound_ratio_max) {
+    scan.bound_ratio_max = use;
+    scan.worst_error = difference;
+    scan.worst_index = index;
+  }
+}
+
+void add_relative(double absolute, double difference, double reference, Scan& scan) {
+  if (reference != 0) {
+    const double quotient = absolute / std::fabs(reference);
+    const double relative = std::isnan(quotient) ? kInfinity : quotient;
+    ++scan.rel_count;
+    scan.sum_rel += relative;
+    scan.max_rel = std::max(scan.max_rel, relative);
+  }
+  if (std::isnan(difference)) return;
+  scan.max_diff = std::max(scan.max_diff, difference);
+  const double against = reference != 0 ? difference / std::fabs(reference) : difference;
+  if (!std::isnan(against)) scan.max_rel_diff = std::max(scan.max_rel_diff, against);
+}
+
+void add_element(const BlockRun& run, size_t index, double output, double reference, Scan& scan) {
+  add_fault(run.judge.of(index, output, reference), index, scan);
+  const double difference = std::fabs(output - reference);
+  const double absolute = std::isfinite(difference) ? difference : kInfinity;
+  scan.sum_abs += absolute;
+  scan.max_abs = std::max(scan.max_abs, absolute);
+  add_relative(absolute, difference, reference, scan);
+  if (std::isfinite(difference)) {
+    add_use(index, difference, run.judge.bound().at(index, reference), scan);
+  }
+  const FloatFormat& format = format_of(run.judge.comparison().output.dtype);
+  const uint64_t ulps = ulp_distance(format, output, reference);
+  scan.max_ulp = std::max(scan.max_ulp, ulps);
+  scan.sum_ulp += static_cast<double>(ulps);
+  scan.errors.add(run.cells, absolute);
+}
+
+}  // namespace
+
+void slow_block(const BlockRun& run, size_t first, size_t count, Scan& scan) {
+  std::array<double, kBlockElements> output, reference;
+  decode(run.judge.comparison().output, first, {output.data(), count});
+  decode(run.judge.comparison().reference, first, {reference.data(), count});
+  for (size_t i = 0; i < count; ++i) add_element(run, first + i, output[i], reference[i], scan);
+  scan.count += count;
+}
+
+double use_threshold(const Scan& scan) { return scan.bound_ratio_max * (1 - 0x1p-50); }
+
+void judge_errors(const BlockRun& run, const WideBlock& block, Scan& scan) {
+  const bool ulps_pass = run.judge.comparison().policy.tolerance.ulp.has_value();
+  for (size_t i = 0; i < block.count; ++i) {
+    const size_t index = block.first + i;
+    if (!(block.error[i] <= block.bound[i])) {
+      const Fault fault =
+          ulps_pass ? run.judge.of(index, block.output[i], block.reference[i]) : Fault::Tolerance;
+      add_fault(fault, index, scan);
+    }
+    if (!(block.error[i] < use_threshold(scan) * block.bound[i])) {
+      add_use(index, block.error[i], block.bound[i], scan);
+    }
+  }
+}
+
+void scan_block(const BlockRun& run, size_t first, size_t count, Scan& scan) {
+  const size_t groups = run.wide ? count / kGroupElements * kGroupElements : 0;
+  const bool done = groups > 0 && ((run.narrow && float_block(run, first, groups, scan)) ||
+                                   wide_block(run, first, groups, scan));
+  const size_t from = done ? groups : 0;
+  if (from < count) slow_block(run, first + from, count - from, scan);
+}
+
+}  // namespace gpuemu
