@@ -9,7 +9,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 case ${1:-} in
   address) preset=asan
-    targets=(common_base common_config runtime_ptx judge_cases judge_verdict) ;;
+    targets=(common_base common_config runtime_ptx judge_cases judge_bounds judge_scan judge_verdict) ;;
   thread) preset=tsan; targets=(common_transport daemon_schedule runtime_emulator_queues ops_memory) ;;
   -h|--help) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 0 ;;
   *) echo "usage: scripts/sanitize.sh address|thread [--runtime|--all]" >&2; exit 2 ;;

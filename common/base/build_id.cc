@@ -38,8 +38,9 @@ std::string id_among(std::string_view notes) {
     if (owner_bytes > notes.size() || bytes > notes.size() - owner_bytes) return "";
     if (header.n_type == NT_GNU_BUILD_ID && notes.substr(0, header.n_namesz) == kOwner) {
       std::string digits;
-      for (const char byte : notes.substr(owner_bytes, header.n_descsz))
+      for (const char byte : notes.substr(owner_bytes, header.n_descsz)) {
         fmt::format_to(std::back_inserter(digits), "{:02x}", static_cast<unsigned char>(byte));
+      }
       return digits;
     }
     notes.remove_prefix(owner_bytes + bytes);

@@ -44,8 +44,9 @@ Status check_emulated_architecture(int sm) {
 
 int nearest_emulated_architecture(int sm) {
   int found = kArchitectures[0];
-  for (const int one : kArchitectures)
+  for (const int one : kArchitectures) {
     if (one <= sm) found = one;
+  }
   return found;
 }
 
@@ -73,8 +74,9 @@ Result<std::vector<EmulatedDevice>> parse_emulated_devices(std::string_view text
   while (true) {
     const size_t comma = text.find(',');
     out.push_back(GPUEMU_TRY(parse_emulated_device(trimmed(text.substr(0, comma)))));
-    if (out.size() > kEmulatedDevicesMax)
+    if (out.size() > kEmulatedDevicesMax) {
       return error(ErrorCode::InvalidArgument, "more than {} devices", kEmulatedDevicesMax);
+    }
     if (comma == std::string_view::npos) return out;
     text.remove_prefix(comma + 1);
   }

@@ -298,8 +298,9 @@ void check_all_files(ReadState& state, const Config& config, const Drafts& draft
   for (const OpDraft& op : drafts.ops) op_paths.insert(op.path);
   for (size_t i = 0; i < config.kernels.size(); ++i) {
     check_file(state, drafts.kernels[i].path + ".source", config.kernels[i].source);
-    if (op_paths.contains(drafts.kernels[i].path))
+    if (op_paths.contains(drafts.kernels[i].path)) {
       continue;  // Its reference was checked as the op's.
+    }
     check_file(state, drafts.kernels[i].path + ".reference", config.kernels[i].reference);
   }
 }

@@ -83,7 +83,7 @@ class SpecChecker {
   bool reported_ = false;
 };
 
-/// Of these the axis is one of the input.
+/// Whether the axis of the relation or invariant is one of the input, not of the output.
 bool axis_is_of_input(InvariantKind kind) {
   constexpr InvariantKind kOfInput[] = {
       InvariantKind::ShiftInvariant, InvariantKind::PermutationInvariant,

@@ -143,8 +143,9 @@ class OpChecker {
     const TensorSpec& output = op_.outputs[i];
     const std::string key = fmt::format(".outputs[{}].name", i);
     if (output.name.empty()) return;
-    if (!outputs.insert(output.name).second)
+    if (!outputs.insert(output.name).second) {
       problem(key, "'" + output.name + "' is an output already");
+    }
     if (output.inout && !inputs.contains(output.name)) {
       problem(key, "'" + output.name + "' is inout, but no input has that name, " + joined(inputs) +
                        hint(output.name, inputs));
@@ -189,8 +190,9 @@ class OpChecker {
                     "the shape of '{}' needs '{}', which is listed behind it; list '{}' "
                     "first",
                     tensor.name, use.name, use.name);
-      if (use.name == tensor.name)
+      if (use.name == tensor.name) {
         message = "a cycle: the shape of '" + use.name + "' needs itself";
+      }
       in_text(key, size, use.column, 0, message);
     }
   }
@@ -397,8 +399,9 @@ class OpChecker {
     using Kind = LaunchSpec::Arg::Kind;
     constexpr uint32_t kPrefixChars = 4;  // "i32:"
     if (arg.text.empty() || arg.kind == Kind::NullPointer) return;
-    if (arg.kind == Kind::F32 || arg.kind == Kind::F64)
+    if (arg.kind == Kind::F32 || arg.kind == Kind::F64) {
       return check_real(key, *arg.value, kPrefixChars);
+    }
     if (arg.kind != Kind::Tensor) return check_integer(key, *arg.value, kPrefixChars);
     if (names_.tensors.contains(arg.tensor)) return;
     std::string message = fmt::format("unknown tensor '{}' (op '{}'), {}", arg.tensor, op_.name,

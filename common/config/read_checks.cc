@@ -32,8 +32,9 @@ void read_limit(TableReader& table, std::string_view key, std::optional<uint32_t
   const auto value = table.find(key);
   if (!value) return;
   const Key& row = table.row_of(key);
-  if (const auto limit = value->integer(row.lowest, row.highest))
+  if (const auto limit = value->integer(row.lowest, row.highest)) {
     out = static_cast<uint32_t>(*limit);
+  }
 }
 
 void read_limits(TableReader& table, ArtifactLimits& limits) {

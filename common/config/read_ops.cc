@@ -163,8 +163,9 @@ void read_mode(TableReader& table, OpConfig& op, OpDraft& draft) {
   std::string mode;
   table.read_one_of("execution_mode", mode);
   draft.mode_given = !mode.empty();
-  if (mode == "daemon_orchestrated")
+  if (mode == "daemon_orchestrated") {
     table.find("execution_mode")->warn("has no effect: it is the same as 'client_side'");
+  }
   if (mode == "script_based") op.mode = ExecutionMode::ScriptBased;
   if (mode == "kernel" || (mode.empty() && !op.kernels.empty())) op.mode = ExecutionMode::Kernel;
 }
@@ -220,9 +221,11 @@ void read_error_scale(TableReader& table, OpConfig& op) {
     return;
   }
   TableReader rows(*value);
-  for (const auto& [output, scale] : rows.all())
-    if (const auto name = scale.one_of(table.allowed_words("error_scale")))
+  for (const auto& [output, scale] : rows.all()) {
+    if (const auto name = scale.one_of(table.allowed_words("error_scale"))) {
       op.error_scales[output] = *error_scale_from_name(*name);
+    }
+  }
 }
 
 }  // namespace

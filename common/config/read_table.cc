@@ -380,10 +380,12 @@ void TableReader::read_name(const std::string& whose, std::string& out) {
   const auto text = name->text();
   if (!text) return;
   if (text->empty()) name->problem("empty, expected " + whose + " name");
-  if (text->find_first_of("\t\n\r") != std::string::npos)
+  if (text->find_first_of("\t\n\r") != std::string::npos) {
     name->problem("expected a name without tabs and line ends");
-  if (turns_text(*text))
+  }
+  if (turns_text(*text)) {
     name->problem("expected a name without characters that turn the direction of text (U+202E)");
+  }
   out = *text;
 }
 

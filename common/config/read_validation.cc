@@ -45,8 +45,9 @@ void read_sanitize(TableReader& validation, Config& config) {
   if (!value) return;
   std::vector<std::string> names;
   for (const ValueReader& item : value->items(value->layer().from_text)) {
-    if (const auto check = item.one_of(validation.allowed_words("sanitize")))
+    if (const auto check = item.one_of(validation.allowed_words("sanitize"))) {
       names.push_back(*check);
+    }
   }
   // one_of() has accepted them all.
   config.sanitize = *device_checks_from_names(names);

@@ -160,8 +160,9 @@ Status set_max_elements(uint64_t elements, Config& config) {
   config.max_elements = elements;
   for (OpConfig& op : config.ops) op.max_elements.reset();
   for (Config::Setting& setting : config.settings) {
-    if (setting.key == kMaxElements)
+    if (setting.key == kMaxElements) {
       setting = {kMaxElements, std::to_string(elements), "flag --max-elements"};
+    }
   }
   return ok_status();
 }

@@ -21,7 +21,8 @@ struct StrategyInfo {
   Strategy strategy;
   std::string_view name;
   StrategyKind kind;
-  int tier;  ///< 1 ordinary numbers, 2 NaN and infinity, 3 what correct kernels may fail; 0: a marker.
+  int tier;  ///< 1 ordinary numbers, 2 NaN and infinity, 3 what correct kernels may fail; 0
+             ///< markers.
 };
 /// Every row, in the order of the enumeration.
 std::span<const StrategyInfo> strategy_table();
@@ -46,7 +47,7 @@ enum class MemoryLayout : uint8_t {
 std::string_view name_of(MemoryLayout layout);
 std::optional<MemoryLayout> memory_layout_from_name(std::string_view name);
 
-/// Which process runs the reference of a case.
+/// Says which process runs the reference of a case.
 enum class ReferenceMode : uint8_t {
   Auto,     ///< One that is kept between cases where the script allows it.
   Process,  ///< A fresh one for each case.
@@ -66,7 +67,7 @@ struct InvariantInfo {
   InvariantKind kind;
   std::string_view name;
   std::string_view numbers, texts;  ///< Parameters of its table, separated by blanks.
-  bool is_relation;  ///< Further runs of the kernel show it, not one output alone.
+  bool is_relation;                 ///< Further runs of the kernel show it, not one output alone.
 };
 /// Every row, in the order of the enumeration: invariants, then relations.
 std::span<const InvariantInfo> invariant_table();

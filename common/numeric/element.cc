@@ -78,7 +78,7 @@ double widen(T value) {
   }
 }
 
-/// Of a whole number or NaN; the limits themselves are compared in float64.
+/// Clamps a whole number to T; NaN gives 0. The limits are compared in float64.
 template <typename T>
 T saturate(double value) {
   constexpr double kPastMax =

@@ -18,7 +18,7 @@ void write_from_double(DType dtype, double value, std::byte* element);
 
 /// Exact for the integer types and bool (uint64 wraps); floats truncate and saturate, NaN gives 0.
 int64_t read_as_int64(DType dtype, const std::byte* element);
-/// The same, as unsigned; negative integers wrap.
+/// read_as_int64() as unsigned; negative integers wrap.
 uint64_t read_as_uint64(DType dtype, const std::byte* element);
 /// Integer types saturate, floats round to nearest even, bool is `value != 0`.
 void write_from_int64(DType dtype, int64_t value, std::byte* element);

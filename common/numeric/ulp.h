@@ -17,9 +17,9 @@ uint64_t ulp_distance_bfloat16(uint16_t a, uint16_t b);  ///< Patterns.
 uint64_t ulp_distance(float a, float b);
 uint64_t ulp_distance(double a, double b);
 
-/// Of two elements; of integers and bool the absolute difference.
+/// Distance of two elements; of integers and bool the absolute difference.
 uint64_t ulp_distance(DType dtype, const std::byte* a, const std::byte* b);
-/// Of two values after each is rounded to the dtype.
+/// Distance of two values after each is rounded to the dtype.
 uint64_t ulp_distance(DType dtype, double a, double b);
 
 }  // namespace gpuemu

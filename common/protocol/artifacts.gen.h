@@ -65,7 +65,7 @@ struct PtxMetrics {
   uint32_t ftz = 0;
   uint32_t approx = 0;
   uint32_t branches = 0;  ///< Conditional ones.
-  uint32_t divergent_branches = 0;  ///< Those whose condition may differ inside a warp.
+  uint32_t divergent_branches = 0;  ///< Branches whose condition may differ inside a warp.
   uint32_t loops = 0;
   uint32_t loop_depth = 0;
   uint32_t back_edges = 0;

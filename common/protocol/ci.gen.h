@@ -63,7 +63,7 @@ struct TrendPoint {
   uint64_t spill_bytes = 0;
   uint64_t stack_bytes = 0;
   uint64_t shared_bytes = 0;
-  uint64_t instructions = 0;  ///< Those of the machine code; where there is none, of the PTX.
+  uint64_t instructions = 0;  ///< In the machine code; where there is none, in the PTX.
   bool operator==(const TrendPoint&) const = default;
 };
 

@@ -33,8 +33,8 @@ std::optional<OpState> op_state_from_name(const std::string& name);
 struct Evidence {
   DType dtype = DType::Float32;
   uint64_t judged = 0;  ///< Passing cases whose values were compared.
-  uint64_t telling = 0;  ///< Those judged where no trivial output would have passed as well.
-  uint64_t exact = 0;  ///< Those judged that were compared without any tolerance.
+  uint64_t telling = 0;  ///< Judged cases in which no trivial output passes.
+  uint64_t exact = 0;  ///< Judged cases that were compared without tolerance.
   std::map<std::string, uint64_t> trivial;  ///< Cases that this output would pass, by its name.
   std::map<std::string, uint64_t> strategies;  ///< Telling cases per value strategy.
   /// Upper limit, with 95 % confidence, of the share of such cases that would fail. Absent where

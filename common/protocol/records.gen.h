@@ -90,7 +90,7 @@ struct DisagreementSide {
   bool operator==(const DisagreementSide&) const = default;
 };
 
-/// Which of those that know an element's value disagrees with the others.
+/// The side that disagrees with the others about an element's value.
 struct Disagreement {
   std::string dissenter;  ///< "kernel", "reference", "cuda", "emulator"; "none" where no two agree.
   std::string sentence;
@@ -239,7 +239,7 @@ struct ReproductionInfo {
   std::vector<double> value_parameters;
   /// "broadcast" or "reversed", which `layout` has no name for and calls Strided; else "".
   std::string layout_name;
-  std::map<std::string, Strides> input_strides;  ///< Those of such a layout, by input.
+  std::map<std::string, Strides> input_strides;  ///< Strides of such a layout, by input.
   bool operator==(const ReproductionInfo&) const = default;
 };
 

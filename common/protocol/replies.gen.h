@@ -72,7 +72,7 @@ struct DeviceInfo {
   uint64_t threads_per_multiprocessor = 0;
   std::string driver_version;
   std::string runtime_version;  ///< "" without one.
-  std::vector<std::string> dtypes;  ///< Those that it computes or converts in hardware.
+  std::vector<std::string> dtypes;  ///< Computed or converted in hardware.
   std::string note;  ///< Why it is not usable, "" when it is.
   bool operator==(const DeviceInfo&) const = default;
 };
@@ -181,8 +181,8 @@ struct MinimizeResultReply {
   /// What was made simpler beside the dims, one line each: "layout strided -> contiguous".
   std::vector<std::string> simplified;
   uint64_t input_elements = 0;
-  uint64_t nonzero_elements = 0;  ///< Those of the smaller case's inputs.
-  std::vector<std::string> notes;  ///< As that not every run of it fails.
+  uint64_t nonzero_elements = 0;  ///< In the inputs of the smaller case.
+  std::vector<std::string> notes;  ///< For example that not every run of it fails.
   std::string incomplete;  ///< What ended the run early, "" when all was done.
   bool operator==(const MinimizeResultReply&) const = default;
 };
@@ -260,7 +260,7 @@ struct JobStatusReply {
   /// Lines from JobStatusRequest::log_from on; empty for a client that asks for `lines`. Warnings
   /// begin with "warning: ".
   std::vector<std::string> log;
-  std::vector<JobEvent> events;  ///< Those from JobStatusRequest::events_from on; empty: not sent.
+  std::vector<JobEvent> events;  ///< From JobStatusRequest::events_from on; empty: not sent.
   std::vector<JobLine> lines;  ///< The log from JobStatusRequest::lines_from on.
   /// The final reply as encode_reply wrote it, "" while the job runs. Sent as an object, not as
   /// text.
@@ -319,7 +319,7 @@ struct BaselineReply {
 /// What cases reached of one kernel.
 struct KernelCoverageReply {
   std::string kernel;
-  std::vector<std::string> ops;  ///< Whose cases ran.
+  std::vector<std::string> ops;  ///< The ops whose cases ran.
   uint64_t seed = 0;
   uint64_t cases = 0;
   uint64_t failed = 0;

@@ -14,16 +14,16 @@ struct gpuemu_draws {        // NOLINT(readability-identifier-naming): C.
   uint64_t state[2];         ///< Where the stream of the draws stands.
   const char* distribution;  ///< "uniform", "normal", "log_uniform" or "integer".
   const char* dtype;         ///< Wire name.
-  double first, second;      ///< Of the distribution: bounds, mean and deviation, exponents.
-  double factor;             ///< Multiplies a draw.
-  int64_t fold;              ///< 1: then its magnitude is taken, -1: minus that, 0: neither.
-  double scale;              ///< Multiplies that.
-  double least, most;        ///< It is clamped to these.
-  const void* table;         ///< Elements, one for each integer that can be drawn; else null.
-  const void* special;       ///< Elements that are put over some of the others; else null.
+  double first, second;  ///< Parameters of the distribution: bounds, mean and deviation, exponents.
+  double factor;         ///< Multiplies a draw.
+  int64_t fold;          ///< 1: then its magnitude is taken, -1: minus that, 0: neither.
+  double scale;          ///< Multiplies that.
+  double least, most;    ///< It is clamped to these.
+  const void* table;     ///< Elements, one for each integer that can be drawn; else null.
+  const void* special;   ///< Elements that are put over some of the others; else null.
   uint64_t special_rows;
   uint64_t special_state[2];  ///< Where the stream that chooses them stands.
-  double probability;         ///< Of one being put over an element.
+  double probability;         ///< How likely one is put over an element.
 };
 
 /// 1; another number where the meaning of gpuemu_draws is another.

@@ -42,7 +42,7 @@ using NamedTensors = std::map<std::string, Tensor>;  // Ordered: equal inputs, e
 /// How the elements of a tensor lie in its device buffer.
 struct Layout {
   Strides strides;              ///< In elements; may be padded, transposed, 0 or negative.
-  int64_t offset_elements = 0;  ///< Of element 0 from the start of the buffer.
+  int64_t offset_elements = 0;  ///< Where element 0 lies, from the start of the buffer.
   int64_t buffer_elements = 0;  ///< What the buffer must hold.
   bool operator==(const Layout&) const = default;
 };

@@ -61,7 +61,7 @@ class Connection {
   const uint64_t number_;
   bool open_ = true;
   Stage stage_ = Stage::Handshake;
-  size_t wanted_bytes_;  ///< Of the present stage.
+  size_t wanted_bytes_;  ///< Bytes that complete the present stage.
   std::string input_;    ///< The part of the present stage that has arrived.
   std::deque<std::string> output_;
   size_t output_sent_ = 0;  ///< Bytes of the first of output_ that are sent.

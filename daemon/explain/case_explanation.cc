@@ -209,7 +209,8 @@ Result<ExplainResultReply> Explainer::explain_element(
         fmt::format("That is: {}", cause->message)};
     return std::move(reply_);
   }
-  // What rounding alone does needs no comparison of the sides, and a right element has no side against it.
+  // What rounding alone does needs no comparison of the sides, and a right element has no side
+  // against it.
   if (at.verdict == ExplainVerdict::Passes || at.verdict == ExplainVerdict::Rounding)
     return std::move(reply_);
   compare_sides(output, at);

@@ -222,7 +222,8 @@ void Diagnoser::look_at(ValidationResult& result) {
 
 std::string note_of(const ExplainResultReply& explained, FindingKind kind,
                     const std::string& element) {
-  if (explained.output.empty() && explained.disagreement) return "devices: " + explained.disagreement->sentence;
+  if (explained.output.empty() && explained.disagreement)
+    return "devices: " + explained.disagreement->sentence;
   const ExplainVerdict verdict = explained.verdict;
   std::string text = fmt::format("{}: {}", name_of(verdict), element);
   if (is_property(kind)) {

@@ -99,8 +99,8 @@ Result<CasePlan> plan_from(const OpConfig& op, const ReproductionInfo& info) {
   plan.case_seed = info.seed;
   plan.dtype = info.dtype;
   plan.attrs = info.attrs;
-  const auto layout = memory_layout_from_name(
-      info.layout_name.empty() ? lower_name_of(info.layout) : info.layout_name);
+  const auto layout = memory_layout_from_name(info.layout_name.empty() ? lower_name_of(info.layout)
+                                                                       : info.layout_name);
   const auto strategy = strategy_from_name(info.value_strategy);
   if (!layout || !strategy) {
     return error(ErrorCode::InvalidArgument,

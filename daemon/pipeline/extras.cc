@@ -8,10 +8,10 @@
 #include "daemon/pipeline/case_export.h"
 #include "daemon/pipeline/case_work.h"
 #include "daemon/pipeline/compare_outputs.h"
+#include "judge/bounds/error_bound.h"
+#include "judge/bounds/float_format.h"
 #include "judge/relations/known_properties.h"
-#include "judge/verdict/error_bound.h"
 #include "judge/verdict/error_map.h"
-#include "judge/verdict/float_format.h"
 
 namespace gpuemu {
 namespace {

@@ -15,7 +15,7 @@ bool has_vector_blocks();
 
 /// Largest finite |value|, 0 without any.
 double largest_finite(std::span<const double> values);
-/// The same. REQUIRES: has_vector_blocks(), values.size() % 4 == 0.
+/// largest_finite(). REQUIRES: has_vector_blocks(), values.size() % 4 == 0.
 double largest_finite_by_four(std::span<const double> values);
 /// Turns scales into bounds. REQUIRES: has_vector_blocks(), scales.size() % 4 == 0.
 void automatic_bounds_by_four(const BoundTerms& terms, const double* references,

@@ -24,7 +24,7 @@ TensorView view_of(const Tensor& tensor);
 
 struct ValidationPolicy {
   Tolerance tolerance;
-  // Of the scale-aware bound (tolerance.automatic); docs/internals/validation.md has the formula.
+  // For the scale-aware bound (tolerance.automatic); docs/internals/validation.md has the formula.
   std::optional<int64_t> accumulate_length;  ///< n; absent = 1.
   std::optional<DType> accumulate_dtype;
   ErrorScale error_scale = ErrorScale::Auto;  ///< When no scale tensor is given.

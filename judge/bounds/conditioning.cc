@@ -13,7 +13,7 @@ namespace {
 
 /// Roundings inside a kernel are as many as its terms, a change of the inputs is one per term.
 constexpr double kTimes = 32, kTimesNarrow = 8;
-/// The same of sums of n terms in the type of their inputs, times sqrt(n): each partial sum of a
+/// Roundings of sums of n terms in the type of their inputs, times sqrt(n): each partial sum of a
 /// sequence is rounded, and grows with sqrt(n).
 constexpr double kTimesSequence = 4;
 /// Within so many units in the last place no input has to be blamed. A type of 16 bits is what a

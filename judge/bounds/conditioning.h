@@ -16,7 +16,7 @@ namespace gpuemu {
 inline constexpr size_t kConditioningDrawsLeast = 2, kConditioningDrawsMost = 6,
                         kConditioningDrawsForStill = 16;
 
-/// Which case the draws belong to.
+/// The case that draws belong to.
 struct DrawnFor {
   uint64_t base_seed = 0, iteration = 0;
 };
@@ -32,13 +32,14 @@ double terms_of(const std::vector<Shape>& inputs, const Shape& output);
 /// Errors that the conditioning of a result explains.
 class Conditioning {
  public:
-  /// Of an output that is a sum of so many terms, or less.
+  /// For an output that is a sum of so many terms, or fewer.
   Conditioning(DType output, double terms);
 
   const FloatFormat& format() const { return *format_; }
-  bool is_narrow() const { return narrow_; }  ///< Of less precision than float32.
+  bool is_narrow() const { return narrow_; }  ///< Less precise than float32.
   double terms() const { return terms_; }
-  /// Of a result `value` that moves by `moved` with the last place of the inputs.
+  /// The error that is allowed of a result `value` that moves by `moved` with the last place of the
+  /// inputs.
   double allowed(double moved, double value) const;
 
  private:

@@ -23,8 +23,9 @@ double root_mean_square(const TensorView& tensor, size_t first, size_t count) {
     }
   };
   each_block([&](std::span<const double> values) {
-    for (const double value : values)
+    for (const double value : values) {
       if (std::isfinite(value)) largest = std::max(largest, std::fabs(value));
+    }
   });
   if (largest == 0) return 0;
   each_block([&](std::span<const double> values) {
@@ -56,10 +57,12 @@ Customary::Customary(const Comparison& comparison)
     : tolerance_(customary_tolerance(comparison.output.dtype)) {
   const TensorView& reference = comparison.reference;
   const auto count = static_cast<size_t>(element_count(reference.shape));
-  if (!reference.shape.empty() && reference.shape.back() > 0)
+  if (!reference.shape.empty() && reference.shape.back() > 0) {
     row_size_ = static_cast<size_t>(reference.shape.back());
-  for (size_t first = 0; first < count; first += row_size_)
+  }
+  for (size_t first = 0; first < count; first += row_size_) {
     rows_.push_back(root_mean_square(reference, first, std::min(row_size_, count - first)));
+  }
   for (const auto& [name, input] : comparison.inputs) {
     if (!is_float(input.dtype)) continue;
     const auto elements = static_cast<size_t>(element_count(input.shape));

@@ -15,7 +15,7 @@ struct CustomaryTolerance {
 };
 CustomaryTolerance customary_tolerance(DType dtype);
 
-/// Of one output of floats.
+/// What a customary test allows for each element of one output of floats.
 class Customary {
  public:
   /// REQUIRES: output and reference of equal shape.

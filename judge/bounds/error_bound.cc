@@ -82,8 +82,9 @@ std::optional<std::pair<const TensorView*, const TensorView*>> factors_of(
   for (const auto& [left_name, left] : comparison.inputs) {
     for (const auto& [right_name, right] : comparison.inputs) {
       if (left_name == right_name || left.shape.size() != 2 || right.shape.size() != 2) continue;
-      if (left.shape[0] == out[0] && left.shape[1] == right.shape[0] && right.shape[1] == out[1])
+      if (left.shape[0] == out[0] && left.shape[1] == right.shape[0] && right.shape[1] == out[1]) {
         return std::pair(&left, &right);
+      }
     }
   }
   return std::nullopt;

@@ -15,7 +15,7 @@ namespace gpuemu {
 
 /// What the scale-aware bound has in common for all elements.
 struct BoundTerms {
-  FloatFormat format;       ///< Of the output.
+  FloatFormat format;       ///< The output's.
   double sum_factor = 0;    ///< K u_acc sqrt(n)
   double value_factor = 0;  ///< K u_acc
   double floor = 0;         ///< F (1 + X)
@@ -31,7 +31,7 @@ class ErrorBound {
 
   /// Never NaN; infinite where the scale is not finite. `reference` is the finite value at `index`.
   double at(size_t index, double reference) const;
-  /// The same for the elements [first, first + references.size()). REQUIRES: equal sizes.
+  /// at() for the elements [first, first + references.size()). REQUIRES: equal sizes.
   void fill(size_t first, std::span<const double> references, std::span<double> bounds) const;
 
   /// True when it is atol + rtol |r| and nothing else.

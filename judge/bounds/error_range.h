@@ -13,7 +13,7 @@ struct ErrorRange {
   /// By the exponent e of references in [2^e, 2^(e + 1)): the largest |o - r|. Only of elements
   /// that are finite on both sides.
   std::map<int, double> largest;
-  double largest_at_zero = 0;  ///< The same where the reference is 0 or subnormal in float64.
+  double largest_at_zero = 0;  ///< Where the reference is 0 or subnormal in float64.
   uint64_t elements = 0;
 
   void merge(const ErrorRange& other);

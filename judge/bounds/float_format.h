@@ -43,7 +43,7 @@ uint64_t ulp_distance(const FloatFormat& format, double a, double b);
 
 /// Elements [first, first + to.size()) as double. 64-bit integers round to nearest.
 void decode(const TensorView& tensor, size_t first, std::span<double> to);
-/// The same without a copy where the tensor holds float64 in aligned memory, else through `buffer`.
+/// decode() without a copy where the tensor holds float64 in aligned memory, else through `buffer`.
 std::span<const double> as_doubles(const TensorView& tensor, size_t first,
                                    std::span<double> buffer);
 double element(const TensorView& tensor, size_t index);

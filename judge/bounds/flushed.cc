@@ -63,15 +63,17 @@ std::optional<Tensor> flushed_reference(const Comparison& comparison,
   const TensorView &output = comparison.output, &reference = comparison.reference;
   if (output.shape != reference.shape) return std::nullopt;
   const TensorView* other = of_flushed_inputs;
-  if (other != nullptr && (other->shape != reference.shape || other->dtype != reference.dtype))
+  if (other != nullptr && (other->shape != reference.shape || other->dtype != reference.dtype)) {
     other = nullptr;
+  }
   const double least = least_kept(output.dtype);
   if (other == nullptr && least == 0) return std::nullopt;
   std::optional<Tensor> made;
   const auto to = [&]() -> Tensor& {
-    if (!made)
+    if (!made) {
       made =
           Tensor{reference.dtype, reference.shape, {reference.data.begin(), reference.data.end()}};
+    }
     return *made;
   };
   const auto count = static_cast<size_t>(element_count(reference.shape));

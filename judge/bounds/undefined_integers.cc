@@ -15,8 +15,9 @@ namespace {
 
 bool is_finite_everywhere(const TensorView& tensor) {
   const auto count = static_cast<size_t>(element_count(tensor.shape));
-  for (size_t i = 0; i < count; ++i)
+  for (size_t i = 0; i < count; ++i) {
     if (!std::isfinite(element(tensor, i))) return false;
+  }
   return true;
 }
 
@@ -78,7 +79,7 @@ UndefinedIntegers undefined_integers(const Comparison& comparison,
     mark_belonging(one.values, belonging);
     const auto first = first_marked(belonging);
     if (!first) continue;
-    if (!lenient && made.hint.empty() && made.mask[*first] == 0)
+    if (!lenient && made.hint.empty() && made.mask[*first] == 0) {
       made.hint = fmt::format(
           "element {} is an integer made of '{}', which is {:.9g} there: C leaves converting a NaN "
           "or "
@@ -86,6 +87,7 @@ UndefinedIntegers undefined_integers(const Comparison& comparison,
           *first, one.name,
           element(one.values,
                   *first * static_cast<size_t>(element_count(one.values.shape)) / count));
+    }
     for (size_t i = 0; lenient && i < count; ++i) made.mask[i] |= belonging[i];
   }
   if (!first_marked(made.mask)) made.mask.clear();

@@ -16,15 +16,16 @@ struct UndefinedIntegers {
       hint;  ///< Where elements are compared that may mean nothing: the reason, and what to do.
 };
 
-/// Of an output of integers, where an input of floats has a NaN or an infinity: the elements of
-/// which the reference is none either, or is INT64_MIN, which NumPy makes of one; and with a
-/// nan_policy that lets pass whatever a float is there, those that belong to an element of
-/// `floats`, references of the op's float outputs, that is none. An element belongs to those of the
-/// same leading dims.
+/// The reference of one output.
 struct NamedReference {
   std::string name;
   TensorView values;
 };
+/// Finds elements of an output of integers that mean nothing, where an input of floats has a NaN or
+/// an infinity: those whose reference is not finite, or is INT64_MIN, which NumPy makes of it; and
+/// with a nan_policy that accepts any float there, those that belong to an element of `floats` (the
+/// references of the op's float outputs) that is not finite. An element belongs to those of the
+/// same leading dims.
 UndefinedIntegers undefined_integers(const Comparison& comparison,
                                      const std::vector<NamedReference>& floats);
 

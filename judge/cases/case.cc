@@ -108,7 +108,7 @@ Strategy exact_values(const CasePlan& plan, const Choices& choices) {
   return there ? Strategy::SmallInt : plan.value_strategy;
 }
 
-/// Of a size that comes once, zeros would hide what is done with it.
+/// A size that comes once needs values that show what is done with it: no zeros.
 Strategy discriminating_values(const CasePlan& plan, const Choices& choices) {
   const bool mostly_zero =
       plan.value_strategy == Strategy::Zeros || plan.value_strategy == Strategy::Impulse;
@@ -203,10 +203,12 @@ Result<CasePlan> plan_case(const OpConfig& op, uint64_t base_seed, uint64_t iter
     if (reserved) {
       request.strategies = {*reserved};
       request.turn = (row - kCoveringFirst) / 4;
-      if (*reserved == Strategy::Constants)
+      if (*reserved == Strategy::Constants) {
         plan.value_strategy = discriminating_values(plan, choices);
-      if (*reserved == Strategy::ShortReduce)
+      }
+      if (*reserved == Strategy::ShortReduce) {
         plan.value_strategy = exact_values(plan, choices, row);
+      }
       request.longest = *reserved == Strategy::LongReduce;
       if (request.longest) plan.value_strategy = exact_values(plan, choices);
     }

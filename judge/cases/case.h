@@ -46,9 +46,9 @@ struct CasePlan {
 
 /// How large a case may be.
 struct SizeLimits {
-  int64_t elements = kUsualElementsMax;                      ///< Of the largest tensor.
-  double product = std::numeric_limits<double>::infinity();  ///< Of all dims.
-  double bytes = std::numeric_limits<double>::infinity();    ///< Of all tensors.
+  int64_t elements = kUsualElementsMax;                      ///< Elements of the largest tensor.
+  double product = std::numeric_limits<double>::infinity();  ///< The product of all dims.
+  double bytes = std::numeric_limits<double>::infinity();    ///< Bytes of all tensors.
 };
 
 /// What large_sizes() finds.
@@ -62,7 +62,7 @@ struct CaseOptions {
   std::vector<DType> dtypes;                 ///< Restricts the op's; empty = the op's.
   std::vector<Strategy> strategies;          ///< Value or shape strategies or Default.
   int64_t elements_max = kUsualElementsMax;  ///< Largest tensor; dims are lowered until it fits.
-  Constants constants = {};                  ///< Of the kernel, for the strategies named for them.
+  Constants constants = {};                  ///< The kernel's, for strategies that use them.
   LargeSizes large = {};                     ///< Cases with other limits; by default none.
 };
 
@@ -74,8 +74,8 @@ uint64_t case_seed_of(uint64_t base_seed, uint64_t iteration, const std::string&
 Result<CasePlan> plan_case(const OpConfig& op, uint64_t base_seed, uint64_t iteration,
                            const CaseOptions& options);
 
-/// The same case with other dims (and dtype, layout as in `plan`): what minimization tries. Shapes
-/// and layouts are derived anew.
+/// `plan` with other dims (dtype and layout as they are): what minimization tries. Shapes and
+/// layouts are derived anew.
 Result<CasePlan> with_dims(const OpConfig& op, const CasePlan& plan,
                            const std::map<std::string, int64_t>& dims);
 

@@ -52,10 +52,12 @@ Result<DType> dtype_of(const OpConfig& op, const TensorSpec& spec, DType case_dt
 /// The case's layout where the kernel is given the tensor's strides, else contiguous.
 Layout layout_of(const OpConfig& op, const CasePlan& plan, const TensorSpec& spec,
                  const Shape& shape) {
-  if (plan.layout == MemoryLayout::Transposed && spec.all_strides_passed)
+  if (plan.layout == MemoryLayout::Transposed && spec.all_strides_passed) {
     return transposed_layout(shape);
-  if (plan.layout == MemoryLayout::Contiguous || plan.layout == MemoryLayout::Transposed)
+  }
+  if (plan.layout == MemoryLayout::Contiguous || plan.layout == MemoryLayout::Transposed) {
     return contiguous_layout(shape);
+  }
   // Not "layout/": its first output has chosen the layout of the case.
   Stream stream(plan.base_seed, plan.iteration, "strides/" + spec.name);
   if (plan.layout != MemoryLayout::Strided) {
@@ -135,11 +137,12 @@ const TensorSpec* too_large(const OpConfig& op, const CasePlan& plan) {
   return checked_element_count(shape) ? nullptr : spec;
 }
 
-/// Of the dims in its shape.
+/// Names of the dims in its shape.
 std::vector<std::string> names_of(const TensorSpec& spec) {
   std::vector<std::string> names;
-  for (const Expression& size : spec.shape)
+  for (const Expression& size : spec.shape) {
     for (const std::string& name : size.names()) names.push_back(name);
+  }
   return names;
 }
 
@@ -165,8 +168,9 @@ struct Excess {
 };
 
 Excess excess_of(const OpConfig& op, const CasePlan& plan, const SizeLimits& limits) {
-  if (const TensorSpec* spec = largest_above(op, plan, limits.elements))
+  if (const TensorSpec* spec = largest_above(op, plan, limits.elements)) {
     return {SizeLimit::Elements, names_of(*spec)};
+  }
   if (product_of_dims(plan) > limits.product) {
     Excess excess{SizeLimit::Product, {}};
     for (const DimSpec& dim : op.dims) excess.dims.push_back(dim.name);
@@ -183,8 +187,9 @@ Excess excess_of(const OpConfig& op, const CasePlan& plan, const SizeLimits& lim
 
 double product_of_dims(const CasePlan& plan) {
   double product = 1;
-  for (const auto& [name, size] : plan.dims)
+  for (const auto& [name, size] : plan.dims) {
     product *= static_cast<double>(std::max<int64_t>(1, size));
+  }
   return product;
 }
 
@@ -244,8 +249,9 @@ SizeLimit exceeded_limit(const OpConfig& op, const CasePlan& plan, const SizeLim
 
 int64_t largest_tensor(const CasePlan& plan) {
   int64_t most = 0;
-  for (const auto* tensors : {&plan.inputs, &plan.outputs})
+  for (const auto* tensors : {&plan.inputs, &plan.outputs}) {
     for (const CaseTensor& tensor : *tensors) most = std::max(most, element_count(tensor.shape));
+  }
   return most;
 }
 

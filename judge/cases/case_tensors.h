@@ -22,7 +22,7 @@ SizeLimit exceeded_limit(const OpConfig& op, const CasePlan& plan, const SizeLim
 
 /// About what a kernel computes with; a dim that is 0 counts as 1.
 double product_of_dims(const CasePlan& plan);
-/// Of all tensors, each once.
+/// Sums over all tensors, each once.
 double bytes_of(const CasePlan& plan);
 /// Elements.
 int64_t largest_tensor(const CasePlan& plan);

@@ -7,9 +7,9 @@
 
 namespace gpuemu {
 
-/// Of strength two, from Latin squares over a prime p that is no less than the number of factors
+/// Has strength two, from Latin squares over a prime p that is no less than the number of factors
 /// and the most choices of one: p^2 rows, the fewest there can be where two factors have p choices.
-/// Row 0 is everybody's choice 0, row 1 everybody's choice 1; the first p rows have every choice of
+/// Row 0 has choice 0 of every factor, row 1 choice 1; the first p rows have every choice of
 /// every factor.
 class CoveringArray {
  public:

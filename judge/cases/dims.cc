@@ -24,7 +24,7 @@ int64_t highest(const DimSpec& dim) {
   return dim.is_set ? std::ranges::max(dim.values) : dim.values.back();
 }
 
-/// Those the dim may have, sorted, once each.
+/// The sizes that the dim may have, sorted, once each.
 std::vector<int64_t> legal(const DimSpec& dim, const std::vector<int64_t>& wanted) {
   std::set<int64_t> sizes;
   for (const int64_t size : wanted) {
@@ -86,8 +86,7 @@ struct Draw {
   Constants constants = {};
   std::optional<uint64_t> turn = {};
   bool longest = false;
-  /// Of the turn, while combinations of the numbers that are singled out last: which of them each
-  /// dim takes.
+  /// The size that each dim takes in this turn, while combinations of singled-out numbers last.
   std::map<std::string, int64_t> combination = {};
 };
 
@@ -147,8 +146,9 @@ int64_t size_of(const DimSpec& dim, size_t position, const Draw& draw, Stream st
   if (draw.strategy == Strategy::Boundary) sizes = legal(dim, boundary_sizes(dim));
   if (draw.strategy == Strategy::TileCross) sizes = legal(dim, tile_sizes());
   if (draw.strategy == Strategy::Degenerate) {
-    if (draw.zero != nullptr)
+    if (draw.zero != nullptr) {
       return &dim == draw.zero ? 0 : legal(dim, {least}).empty() ? lowest(dim) : least;
+    }
     return lowest(dim);
   }
   if (draw.strategy == Strategy::Distinct) {
@@ -228,8 +228,9 @@ DimChoice choose_dims(const OpConfig& op, const DimRequest& request) {
   draw.turn = request.turn;
   draw.longest = request.longest;
   if (draw.turn) take_combination(op, draw);
-  if (draw.turn)
+  if (draw.turn) {
     take_class(op, Stream(request.base_seed, request.iteration, "constants/class"), draw);
+  }
   if (draw.strategy == Strategy::Waves && !op.dims.empty()) {
     draw.long_one = &op.dims[draw.shared % op.dims.size()];
   }

@@ -14,10 +14,10 @@ namespace gpuemu {
 
 /// Numbers in a kernel's code.
 struct Constants {
-  std::vector<int64_t> all = {};       ///< With which sizes are compared.
-  std::vector<int64_t> singled = {};   ///< Those for which one size by itself takes another path.
-  std::vector<double> floats = {};     ///< That values of floats meet.
-  std::vector<int64_t> integers = {};  ///< With which values of integers are compared.
+  std::vector<int64_t> all = {};       ///< Sizes are compared with them.
+  std::vector<int64_t> singled = {};   ///< One size by itself takes another path.
+  std::vector<double> floats = {};     ///< Values of floats meet them.
+  std::vector<int64_t> integers = {};  ///< Values of integers are compared with them.
   /// Sizes that take a path which few take: one of each list is enough. The rarest come first.
   std::vector<std::vector<int64_t>> classes = {};
 };
@@ -25,7 +25,7 @@ struct Constants {
 struct DimRequest {
   uint64_t base_seed = 0, iteration = 0;
   std::vector<Strategy> strategies;  ///< To draw from.
-  Constants constants = {};          ///< Of the kernel, for strategy `constants`.
+  Constants constants = {};          ///< The kernel's, for strategy `constants`.
   /// Goes through them in order, this being the case's turn; absent: by chance.
   std::optional<uint64_t> turn = {};
   bool longest = false;  ///< `long_reduce` takes the largest size.

@@ -20,7 +20,7 @@ struct ValueRecipe {
   DType dtype = DType::Float32;
   Shape shape;
   std::optional<std::pair<double, double>> range;
-  /// Of CasePlan::value_parameters.
+  /// CasePlan::value_parameters.
   std::vector<double> parameters = {};
 };
 

@@ -24,7 +24,7 @@ constexpr double kExactInteger = 0x1p53;
 struct Recipe {
   Distribution distribution;
   double core_lo, core_hi;  ///< Where most of its values lie.
-  bool symmetric;           ///< Of either sign: folded onto a domain of one sign.
+  bool symmetric;           ///< Has either sign: folded onto a domain of one sign.
   double factor = 1;        ///< Multiplies each value.
 };
 
@@ -39,8 +39,9 @@ Recipe uniform_recipe(const ValueRecipe& recipe, const Domain& domain) {
 /// Far from 0 and close together. Where the domain has no 1000, at the end of it that is farther
 /// from 0, of two the lower one: what is large and positive, `uniform10` has too.
 Recipe offset_recipe(double centre, const Domain& domain) {
-  if (domain.lo <= centre + 1 && domain.hi >= centre - 1)
+  if (domain.lo <= centre + 1 && domain.hi >= centre - 1) {
     return {Distribution::uniform(centre - 1, centre + 1), centre - 1, centre + 1, false};
+  }
   const double width = std::min(2.0, (domain.hi - domain.lo) / 50);
   const bool below = std::abs(domain.lo) >= std::abs(domain.hi);
   const double lo = below ? domain.lo : domain.hi - width;
@@ -234,8 +235,9 @@ std::vector<double> special_values(const ValueRecipe& recipe, const Domain& doma
     return values_around(recipe, domain);
   }
   if (!is_float(recipe.dtype)) return {};
-  if (recipe.strategy != Strategy::Special && recipe.strategy != Strategy::MixedAdversarial)
+  if (recipe.strategy != Strategy::Special && recipe.strategy != Strategy::MixedAdversarial) {
     return {};
+  }
   std::vector<double> table = {0.0, -0.0, 1.0, -1.0};
   if (recipe.strategy == Strategy::Special) {
     for (const double value : special_family(recipe)) {

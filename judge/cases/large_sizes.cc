@@ -35,8 +35,9 @@ int64_t highest(const DimSpec& dim) { return std::ranges::max(dim.values); }
 int64_t small_size(const DimSpec& dim) {
   if (!dim.is_set) return std::clamp(kBeside, lowest(dim), highest(dim));
   int64_t best = highest(dim);
-  for (const int64_t size : dim.values)
+  for (const int64_t size : dim.values) {
     if (size >= kBeside) best = std::min(best, size);
+  }
   return best;
 }
 
@@ -45,8 +46,9 @@ CasePlan plan_without_dims(const OpConfig& op, DType dtype) {
   CasePlan plan;
   plan.op = op.name;
   plan.dtype = dtype;
-  for (const AttrSpec& attr : op.attrs)
+  for (const AttrSpec& attr : op.attrs) {
     if (!attr.values.empty()) plan.attrs[attr.name] = attr.values.front();
+  }
   return plan;
 }
 
@@ -63,8 +65,9 @@ class Finder {
   }
   Dims one_largest(const DimSpec& which) const {
     Dims dims;
-    for (const DimSpec& dim : op_.dims)
+    for (const DimSpec& dim : op_.dims) {
       dims[dim.name] = &dim == &which ? highest(dim) : small_size(dim);
+    }
     return dims;
   }
   SizeLimit exceeded(const Dims& dims) const { return exceeded_limit(op_, with(dims), limits_); }
@@ -74,7 +77,7 @@ class Finder {
     if (!fit(op_, plan, limits)) return std::nullopt;
     return plan.dims;
   }
-  /// The same, no smaller than halving has left it.
+  /// fitted(), raised again as far as halving has lowered too much.
   std::optional<Dims> largest_of(const Dims& wanted) const {
     auto dims = fitted(wanted, limits_);
     if (!dims) return std::nullopt;
@@ -113,8 +116,9 @@ class Finder {
       return exceeded(tried) == SizeLimit::None;
     };
     if (dim.is_set) {
-      for (const int64_t size : dim.values)
+      for (const int64_t size : dim.values) {
         if (size > dims[dim.name] && size <= most && fits(size)) dims[dim.name] = size;
+      }
       return;
     }
     int64_t good = before, bad = most;
@@ -137,8 +141,9 @@ class Finder {
 
 std::string text_of(const OpConfig& op, const Dims& dims) {
   std::vector<std::string> parts;
-  for (const DimSpec& dim : op.dims)
+  for (const DimSpec& dim : op.dims) {
     parts.push_back(fmt::format("{} = {}", dim.name, dims.at(dim.name)));
+  }
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
@@ -171,8 +176,9 @@ std::string reason(const Finder& finder, const Dims& dims, const SizeLimits& lim
 /// The largest size of each dim among these.
 Dims reach_of(const std::vector<Dims>& all) {
   Dims reached;
-  for (const Dims& dims : all)
+  for (const Dims& dims : all) {
     for (const auto& [name, size] : dims) reached[name] = std::max(reached[name], size);
+  }
   return reached;
 }
 
@@ -235,10 +241,12 @@ LargeSizes large_sizes(const OpConfig& op, DType dtype, const SizeLimits& limits
 std::vector<uint64_t> large_rows(size_t targets) {
   std::vector<uint64_t> rows;
   if (targets == 0) return rows;
-  for (size_t turn = 0; turn < std::max<size_t>(2, targets); ++turn)
+  for (size_t turn = 0; turn < std::max<size_t>(2, targets); ++turn) {
     rows.push_back(kFirstLarge + turn * kLargeEvery);
-  for (uint64_t row = kDoublingFrom; row <= kIterationsMax; row *= 2)
+  }
+  for (uint64_t row = kDoublingFrom; row <= kIterationsMax; row *= 2) {
     if (row > rows.back()) rows.push_back(row);
+  }
   return rows;
 }
 
@@ -272,8 +280,9 @@ void choose_large(const OpConfig& op, const LargeSizes& large, uint64_t turn,
   // These cases are about sizes. Long sums of small whole numbers come out exact in any order, of
   // others a correct kernel may lose more than a reference shows.
   plan.value_strategy = values[turn % values.size()];
-  for (const Strategy ordinary : {Strategy::Normal, Strategy::Uniform10, Strategy::SmallInt})
+  for (const Strategy ordinary : {Strategy::Normal, Strategy::Uniform10, Strategy::SmallInt}) {
     if (std::ranges::find(values, ordinary) != values.end()) plan.value_strategy = ordinary;
+  }
 }
 
 }  // namespace gpuemu

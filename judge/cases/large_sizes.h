@@ -21,7 +21,7 @@ using AcceptsCase = std::function<bool(const CasePlan& plan)>;
 LargeSizes large_sizes(const OpConfig& op, DType dtype, const SizeLimits& limits,
                        const AcceptsCase& accepts = {});
 
-/// Of the cases of one dtype: the number of large ones before `row`, and whether it is one itself.
+/// Counts the large cases before `row` among those of one dtype, and says whether it is one itself.
 /// Each target comes once within the first rows; from then on there is one whenever the number of
 /// cases has doubled, so that they cost little of a long run.
 struct LargeTurn {

@@ -17,7 +17,7 @@ struct LegacyCase {
   DType dtype = DType::Float32;
   LayoutKind layout = LayoutKind::Contiguous;
   Shape shape;      ///< The representative one.
-  Strides strides;  ///< Of it: labels, the data of every input is packed.
+  Strides strides;  ///< Labels only: the data of every input is packed.
   NamedTensors inputs;
   std::map<std::string, Strides> input_strides;
 };

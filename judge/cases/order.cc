@@ -15,14 +15,15 @@ struct Place {
   uint64_t turn = 0;
 };
 
-/// Of the cases that are rows of the covering array. Row 0 has every dim at its least, where little
-/// shows, row 1 at its largest.
+/// Strategies with places among the rows of the covering array. Row 0 has every dim at its least,
+/// where little shows, row 1 at its largest.
 constexpr Place kCovered[] = {{0, Strategy::Normal},         {1, Strategy::TileMaxima},
                               {3, Strategy::Thresholds},     {3, Strategy::IntThresholds},
                               {4, Strategy::RowMix},         {6, Strategy::RowSpecials},
                               {14, Strategy::RowSpecials, 1}};
 
-/// Of the cases between: every fourth from 9 on has sizes of the kernel's own, 15 a long dim.
+/// Strategies with places between those rows: every fourth from 9 on has sizes of the kernel's own,
+/// 15 a long dim.
 constexpr Place kBetween[] = {{9, Strategy::RowMix, 2},      {13, Strategy::RowSpecials, 3},
                               {15, Strategy::ExactTies},     {17, Strategy::Thresholds},
                               {17, Strategy::IntThresholds}, {19, Strategy::RowSpecials, 2},
@@ -78,7 +79,7 @@ std::vector<Strategy> in_order(const std::vector<Strategy>& strategies, uint64_t
     const auto start = static_cast<ptrdiff_t>(rotation.below(usual.size()));
     std::ranges::rotate(usual, usual.begin() + start);
   }
-  // So that functions without code of ours have the cases that kernels with numbers have.
+  // Functions without code of ours have the cases that kernels with numbers have.
   const bool has_numbers =
       has(placed, Strategy::Thresholds) || has(placed, Strategy::IntThresholds);
   const bool is_filled = !has_numbers && !later.empty();

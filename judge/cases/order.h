@@ -1,5 +1,5 @@
-// Which value strategy the cases of a run take, in what order: what finds faults that chance misses
-// has cases of its own among the first 24.
+// Orders the value strategies of a run's cases: what finds faults that chance misses has cases of
+// its own among the first 24.
 #pragma once
 
 #include <optional>
@@ -13,8 +13,8 @@ namespace gpuemu {
 /// their own, the others begin at one that the seed chooses.
 std::vector<Strategy> in_order(const std::vector<Strategy>& strategies, uint64_t base_seed);
 
-/// Which row of the covering array a case of one dtype is: the first ones, then every other one, so
-/// that a short run has both. Nothing for a case that is left to chance.
+/// The row of the covering array that a case of one dtype is: the first ones, then every other one,
+/// so that a short run has both. Nothing for a case that is left to chance.
 std::optional<uint64_t> covering_row(uint64_t row);
 
 /// Cases of one dtype before the covering array leaves every other one to chance.

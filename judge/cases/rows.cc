@@ -32,7 +32,7 @@ constexpr std::array kStairs = {Form::Rising, Form::Spike, Form::RisingBelowZero
 constexpr std::array kAfterFirst = {Form::NearEps, Form::Ties,     Form::Negative, Form::Rising,
                                     Form::Offset,  Form::Constant, Form::Zeros,    Form::Spike};
 
-/// Of the magnitudes near an epsilon: their squares lie around 1e-5 to 1e-12.
+/// Exponents of magnitudes near an epsilon: their squares lie around 1e-5 to 1e-12.
 constexpr std::array kNearEps = {-6, -7, -8, -9, -10, -11, -13, -20};
 
 /// What all rows of a tensor share.
@@ -41,8 +41,8 @@ struct Table {
   double lo, hi;              ///< The usual interval.
   double reach_lo, reach_hi;  ///< Wide enough that exp overflows between its ends.
   double count;               ///< Elements of a row.
-  uint64_t rows;              ///< Of one index of the axes before the last two.
-  bool is_wide;               ///< Of more than 16 bits.
+  uint64_t rows;              ///< Rows for one index of the axes before the last two.
+  bool is_wide;               ///< The type has more than 16 bits.
   bool is_scale;              ///< Something that other inputs may be divided by.
   double shift;               ///< Makes ties small enough for the domain: a power of two.
 };
@@ -50,9 +50,9 @@ struct Table {
 struct Row {
   Form form;
   double draw;      ///< From 0 to 1.
-  double power;     ///< Of ties: a power of two for the row.
-  double place;     ///< Of the one element that differs.
-  bool has_second;  ///< Of ties: -128 beside 127.
+  double power;     ///< A power of two for a row of ties.
+  double place;     ///< Where the one element that differs stands.
+  bool has_second;  ///< Ties have -128 beside 127.
   double number;    ///< Along its axis.
 };
 
@@ -71,8 +71,9 @@ Table table_of(const ValueRecipe& recipe, const Domain& domain, size_t count) {
   double most = wide ? 500 : 100;
   // As `large` does it: who declares a domain has its kernels hold it. Rows of another kind beside
   // it would be judged by bounds that follow from the largest input.
-  if (domain.declared && recipe.strategy == Strategy::TileMaxima)
+  if (domain.declared && recipe.strategy == Strategy::TileMaxima) {
     most = std::max(most, std::min(1e5, std::sqrt(float_limits(recipe.dtype).max) / 2));
+  }
   const auto [lo, hi] = usual_interval(recipe, domain);
   const bool reaches = domain.lo <= most && domain.hi >= -most;
   return {.domain = domain,
@@ -103,7 +104,7 @@ Form form_of(Strategy strategy, uint64_t turn, size_t row, bool alone) {
   return first == Form::Rising ? kStairs[turn / 4 % kStairs.size()] : first;
 }
 
-/// Of `exact_ties` all rows are alike: a scale may follow from the whole tensor.
+/// All rows of `exact_ties` are alike: a scale may follow from the whole tensor.
 Row row_of(const ValueRecipe& recipe, const Table& table, size_t number, double draw) {
   const auto turn = static_cast<uint64_t>(turn_of(recipe));
   Row row{.form = form_of(recipe.strategy, turn, number, table.rows == 1),

@@ -1,4 +1,4 @@
-// Which strategies of common/config/strategies.def a case draws from.
+// Chooses the strategies of common/config/strategies.def that a case draws from.
 #include "judge/cases/strategies.h"
 
 #include <algorithm>
@@ -19,8 +19,8 @@ enum class Gate : uint8_t {
   Both,          ///< Any dtype.
   RangedFloats,  ///< Floats when every input declares its domain: else a correct kernel overflows.
   NanPolicy,     ///< Floats when the op says what NaN and infinity must give.
-  PlusInf,       ///< The same, and the domain of some input has positive numbers.
-  MinusInf,      ///< The same, and the domain of some input has negative numbers.
+  PlusInf,       ///< As NanPolicy, and the domain of some input has positive numbers.
+  MinusInf,      ///< As NanPolicy, and the domain of some input has negative numbers.
   ByName,        ///< When somebody asks for it, values in floats only. The generator gives some of
                  ///< the sizes rows of their own.
   Never,         ///< Markers.

@@ -1,4 +1,4 @@
-// Which shape and value strategies a case draws from.
+// Chooses the shape and value strategies that a case draws from.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace gpuemu {
 
-/// Those of one kind that `chosen` allows for the op, in table order. A kind of which nothing is
-/// named, or Default, gives its default.
+/// The strategies of one kind that `chosen` allows for the op, in table order. A kind of which
+/// nothing is named, or Default, gives its default.
 std::vector<Strategy> shape_strategies_for(const OpConfig& op, const std::vector<Strategy>& chosen);
 std::vector<Strategy> value_strategies_for(const OpConfig& op, DType dtype,
                                            const std::vector<Strategy>& chosen);

@@ -7,7 +7,7 @@
 
 namespace gpuemu {
 
-/// Of each number of the recipe's parameters the value just below, the number itself and the value
+/// For each number of the recipe's parameters the value just below, the number itself and the value
 /// just above, as far as the domain has them. A number that the format rounds or that has many
 /// digits is left out itself: a reference that writes 0.1 means another one than the kernel's 0.1f,
 /// and both are right.

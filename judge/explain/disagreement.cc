@@ -64,8 +64,9 @@ class Count {
 
 std::string values_text(const std::vector<DisagreementSide>& sides) {
   std::string text;
-  for (const DisagreementSide& side : sides)
+  for (const DisagreementSide& side : sides) {
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", side.name, number_text(side.value));
+  }
   return text;
 }
 

@@ -1,5 +1,5 @@
-// Who stands alone about one element: backends, other kernels of the op, the same kernel without
-// any rounding, the reference. A pure function of what each of them says.
+// Finds the side that disagrees about one element: backends, other kernels of the op, the same
+// kernel without any rounding, the reference. A pure function of what each of them says.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ struct DisputedElement {
   std::string backend;  ///< Where the kernel's output was found wrong.
   double computed = 0;
   std::string other_backend;    ///< "": there is none.
-  std::optional<double> other;  ///< The same kernel's output there.
+  std::optional<double> other;  ///< This kernel's output there.
   std::optional<double> exact;  ///< What the kernel's instructions give without any rounding.
   std::vector<DisagreementSide>
       others;  ///< "kernel NAME": other kernels of the op on the same inputs.

@@ -23,21 +23,25 @@ static_assert(static_cast<int>(kLastStepKind) == static_cast<int>(ShadowStep::Ki
 static_assert(static_cast<int>(StepKind::Cancels) == static_cast<int>(ShadowStep::Kind::Cancels));
 
 bool is_wrong(double computed, double reference, double tolerance) {
-  if (std::isnan(computed) || std::isnan(reference))
+  if (std::isnan(computed) || std::isnan(reference)) {
     return std::isnan(computed) != std::isnan(reference);
+  }
   if (std::isinf(computed) || std::isinf(reference)) return computed != reference;
   return !(std::fabs(computed - reference) <= tolerance);
 }
 
 ExplainVerdict judge(const WrongElement& at, DType dtype) {
   if (!at.known) return ExplainVerdict::Logic;  // Nothing was rounded.
-  if (!std::isfinite(at.reference))
+  if (!std::isfinite(at.reference)) {
     return std::isfinite(at.exact) ? ExplainVerdict::Logic : ExplainVerdict::Numerical;
-  if (!std::isfinite(at.exact))
+  }
+  if (!std::isfinite(at.exact)) {
     return std::isfinite(at.computed) ? ExplainVerdict::Numerical : ExplainVerdict::Unknown;
+  }
   const double formula = std::fabs(at.exact - at.reference);
-  if (!std::isfinite(at.computed))
+  if (!std::isfinite(at.computed)) {
     return formula > at.tolerance ? ExplainVerdict::Logic : ExplainVerdict::Numerical;
+  }
   const double arithmetic = std::fabs(at.computed - at.exact);
   if (formula > at.tolerance && formula * kByFar > arithmetic) return ExplainVerdict::Logic;
   const double ordinary = kOrdinaryUlps * ulp_at(format_of(dtype), at.exact);
@@ -90,9 +94,10 @@ std::string thread_text(const ShadowStep& step) {
 
 std::string operand_text(const ShadowStep& step) {
   std::string text;
-  for (const ShadowValue& value : step.operands)
+  for (const ShadowValue& value : step.operands) {
     text += fmt::format("{}{} (exactly {})", text.empty() ? "" : " and ",
                         number_text(value.computed), number_text(value.exact));
+  }
   return text;
 }
 
@@ -193,7 +198,7 @@ ComparedShadow compare_shadow(const Comparison& comparison, std::span<const Elem
   for (size_t i = 0; i < shadows.size(); ++i) {
     WrongElement at = element_of(comparison.output, shadows[i], i);
     at.reference = element(comparison.reference, i);
-    // Of what is not finite there is no bound; the others still agree up to that of the output.
+    // A value that is not finite has no bound; the others still agree up to that of the output.
     const double magnitude = std::isfinite(at.reference) ? at.reference : at.computed;
     at.tolerance = std::isfinite(magnitude) ? bound.at(i, magnitude) : 0;
     const bool wrong = is_wrong(at.computed, at.reference, at.tolerance);
@@ -259,8 +264,8 @@ std::vector<std::string> sentences_of(const ExactProperty& property,
 }
 
 namespace {
-/// Also 0 / 0, a root of a negative number and their like: of finite values nothing else makes a
-/// NaN without rounding.
+/// Includes 0 / 0, a root of a negative number and their like: nothing else makes a NaN of finite
+/// values without rounding.
 bool divides_by_zero(const ShadowStep& step) {
   const auto is_zero = [](const ShadowValue& operand) { return operand.exact == 0; };
   const std::string& text = step.instruction;
@@ -326,8 +331,9 @@ std::vector<std::string> sentences_of(const WrongElement& at, const std::string&
       add_origin(history, all);
       break;
   }
-  if (!history.complete)
+  if (!history.complete) {
     all.push_back("The history was too long to keep all of it: minimize the case first.");
+  }
   return all;
 }
 

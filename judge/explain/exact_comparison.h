@@ -19,7 +19,7 @@ struct ShadowOptions {
   std::string output;  ///< "": no history.
   int64_t element = 0;
   uint64_t block = 0;
-  uint64_t timeout_ms = 0;  ///< Of the launches; 0: the project's.
+  uint64_t timeout_ms = 0;  ///< Limit of the launches; 0: the project's.
   ShadowErrors errors = ShadowErrors::All;
   uint64_t nudge = 0;  ///< ShadowConfig::nudge
 };
@@ -38,7 +38,7 @@ struct WrongElement {
 struct ComparedShadow {
   ExplainedOutput counts;
   std::optional<WrongElement> worst;   ///< None when no element is wrong.
-  std::optional<WrongElement> chosen;  ///< The element of the wish.
+  std::optional<WrongElement> chosen;  ///< The element of the options.
   /// An invariant that only the reference violates, or only the output; "" without one.
   std::string broken_by_reference, broken_by_output;
 };
@@ -46,8 +46,8 @@ struct ComparedShadow {
 /// An invariant or a relation that the outputs violate, and whether they would without rounding.
 struct ExactProperty {
   ValidationFailure finding;
-  bool holds = false;  ///< Of the exact values.
-  /// Of the element that the finding names, where it is one of the case's own run.
+  bool holds = false;  ///< Whether the exact values have it.
+  /// The element that the finding names, where it is one of the case's own run.
   std::optional<WrongElement> at;
 };
 

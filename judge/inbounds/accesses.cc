@@ -60,8 +60,9 @@ std::vector<Use> uses_of(const Instruction& instruction) {
   if (reads && !writes) return {{"load", 1, space, bytes}};
   if (opcode == Opcode::St) return {{"store", 0, space, bytes}};
   if (opcode == Opcode::Atom) return {{"atomic", 1, space, bytes}};
-  if (opcode == Opcode::Red && !instruction.has(ptx::Modifier::Async))
+  if (opcode == Opcode::Red && !instruction.has(ptx::Modifier::Async)) {
     return {{"atomic", 0, space, bytes}};
+  }
   const bool copies = opcode == Opcode::Cp && instruction.has(ptx::Modifier::Async) &&
                       !instruction.has(ptx::Modifier::Bulk);
   if (copies && instruction.operands.size() >= 3) {
@@ -91,8 +92,9 @@ std::vector<Access> list_accesses(const ptx::Function& entry, const std::string&
 }
 
 Polynomial Evaluator::address(uint32_t at, const Operand& operand) {
-  if (operand.kind != Operand::Kind::Address || operand.elements.empty())
+  if (operand.kind != Operand::Kind::Address || operand.elements.empty()) {
     return Polynomial::broken();
+  }
   const Operand& base = operand.elements[0];
   Polynomial from = Polynomial::broken();
   if (base.kind == Operand::Kind::Register) from = value_of(ssa_.read(at, base.reg)).poly;

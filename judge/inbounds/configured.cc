@@ -205,8 +205,9 @@ class DomainBuilder {
   Polynomial quotient(const Node& node) {
     const Polynomial a = value(*node.children[0]);
     const Polynomial b = value(*node.children[1]);
-    if (a.is_broken() || !prover_.holds(b - Polynomial(1), space_.known))
+    if (a.is_broken() || !prover_.holds(b - Polynomial(1), space_.known)) {
       return Polynomial::broken();
+    }
     if (node.op == Op::Cdiv || node.op == Op::Roundup) {
       const Polynomial up = space_.symbols.floor_of(a + b - Polynomial(1), b);
       return node.op == Op::Cdiv ? up : up * b;

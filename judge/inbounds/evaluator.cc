@@ -225,8 +225,9 @@ void Evaluator::evaluate(uint32_t at) {
     const bool reads =
         instruction.has(ptx::Trait::Reads) || instruction.opcode == ptx::Opcode::Ldmatrix;
     if (reads) reason = "is read from memory at " + place(at);
-    if (instruction.opcode == ptx::Opcode::Shfl)
+    if (instruction.opcode == ptx::Opcode::Shfl) {
       reason = "comes from another thread at " + place(at);
+    }
     assign(at, reg, poly ? *poly : unknown_result(at, reg, reason));
   }
 }

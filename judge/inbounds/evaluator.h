@@ -20,8 +20,8 @@
 namespace gpuemu::inbounds {
 
 struct Value {
-  Polynomial poly = Polynomial::broken();  ///< Of anything but a predicate; broken: not known.
-  Alternatives when_true, when_false;      ///< Of a predicate; empty: nothing is known.
+  Polynomial poly = Polynomial::broken();  ///< Unless it is a predicate; broken: not known.
+  Alternatives when_true, when_false;      ///< If it is a predicate; empty: not known.
 };
 
 /// One use of memory by one instruction.
@@ -72,7 +72,7 @@ class Evaluator {
     std::string key;
     ValueId meeting;
     const Loop* loop;
-    Symbol symbol;  ///< Of the register, as a number without a sign up to `most`.
+    Symbol symbol;  ///< The register, as a number without a sign up to `most`.
     Polynomial fact;
     int64_t most;
   };

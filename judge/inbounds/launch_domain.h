@@ -21,7 +21,7 @@ struct Region {
 
 struct LaunchDomain {
   Symbols symbols;
-  Known known;                            ///< Of every thread of every launch.
+  Known known;                            ///< Holds for every thread of every launch.
   std::array<Polynomial, 3> grid, block;  ///< Each at least 1 where a thread runs.
   std::array<Polynomial, 3> block_index, thread_index;
   Polynomial shared_bytes;         ///< Dynamic.

@@ -22,7 +22,7 @@ inline constexpr uint32_t kCaseDepthMax = 5;
 inline constexpr size_t kAlternativesMax = 4;
 /// Rounds in which assumptions that do not hold are dropped; then nothing is assumed any more.
 inline constexpr uint32_t kRoundsMax = 12;
-/// Of a kernel's code: three times the largest that we have seen from compilers.
+/// Instructions of a kernel: three times the most that we have seen from compilers.
 inline constexpr size_t kInstructionsMax = 60'000;
 /// Combinations of an op's whole attrs that are looked at one by one.
 inline constexpr size_t kAttrCombinationsMax = 16;

@@ -34,7 +34,7 @@ int64_t as_number(uint64_t pattern, uint32_t bits) {
   return static_cast<int64_t>(kept) - (negative ? int64_t{1} << bits : 0);
 }
 
-constexpr uint32_t kShiftMost = 61;  // Of a power of two among the coefficients.
+constexpr uint32_t kShiftMost = 61;  // The largest power of two among the coefficients.
 
 /// Amount of a shift by a number; nothing for others.
 std::optional<uint32_t> amount_of(const Polynomial& poly, uint32_t bits) {
@@ -210,8 +210,9 @@ std::optional<Polynomial> Evaluator::product(uint32_t at, Integer type) {
   Polynomial a = operand(at, 1, type);
   Polynomial b = operand(at, 2, type);
   const bool wide = instruction.has(ptx::Modifier::Wide);
-  if (!wide && !instruction.has(ptx::Modifier::Lo) && !instruction.has(ptx::Modifier::Hi))
+  if (!wide && !instruction.has(ptx::Modifier::Lo) && !instruction.has(ptx::Modifier::Hi)) {
     return std::nullopt;
+  }
   if (!instruction.has(ptx::Modifier::Lo)) {
     const auto left = exact(at, a, type, 1);
     const auto right = exact(at, b, type, 2);

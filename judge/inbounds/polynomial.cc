@@ -131,8 +131,9 @@ std::pair<Polynomial, Polynomial> Polynomial::split_by(int64_t divisor) const {
     // Only the constant is taken apart: 5 symbols are no 4 symbols and one more.
     if (coefficient % divisor == 0 || monomial.empty()) {
       parts.first.add_term(monomial, whole);
-      if (coefficient % divisor != 0)
+      if (coefficient % divisor != 0) {
         parts.second.add_term(monomial, coefficient - whole * divisor);
+      }
     } else {
       parts.second.add_term(monomial, coefficient);
     }

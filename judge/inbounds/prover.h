@@ -48,7 +48,7 @@ class InequalityProver {
 
   const Symbols& symbols_;
   Order order_ = Order::LatestFirst;
-  uint32_t steps_left_ = 0;  // Of the goal.
+  uint32_t steps_left_ = 0;  // For the goal.
   uint32_t all_steps_left_ = kLaunchStepsMax;
 };
 

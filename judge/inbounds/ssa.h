@@ -18,8 +18,8 @@ struct Definition {
   int32_t instruction = -1;  ///< -1: a meeting.
   uint32_t reg = 0;
   uint32_t block = 0;
-  std::vector<ValueId> incoming;  ///< Of a meeting, in the order of Flow::before[block].
-  ValueId old = kUndefined;       ///< Of a guarded instruction: what the register held before.
+  std::vector<ValueId> incoming;  ///< For a meeting, in the order of Flow::before[block].
+  ValueId old = kUndefined;       ///< What the register held before a guarded instruction.
 };
 
 struct Loop {
@@ -66,7 +66,7 @@ class Ssa {
   const ptx::Function& function_;
   const Flow& flow_;
   std::vector<Definition> definitions_;
-  std::vector<ValueId> same_as_;  // Of trivial meetings; else itself.
+  std::vector<ValueId> same_as_;  // What a trivial meeting is; else itself.
   std::vector<std::vector<ValueId>> meetings_;
   std::vector<std::map<uint32_t, ValueId>> last_in_, begin_of_;        // Per block, by register.
   std::map<std::pair<uint32_t, uint32_t>, ValueId> reads_, assigned_;  // By instruction, register.

@@ -218,7 +218,7 @@ Polynomial reduced(Polynomial poly, const Assumption& way) {
     const Polynomial fact = one->normalized();
     if (fact.is_broken()) continue;
     const Polynomial opposite = Polynomial(-1) * fact;
-    // Of the two only the first: the second one would put back what it has taken out.
+    // Only the first of the two: the second one would put back what it has taken out.
     const bool equal = std::any_of(one + 1, way.facts.end(), [&](const Polynomial& other) {
       return other.normalized() == opposite;
     });

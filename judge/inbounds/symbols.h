@@ -30,9 +30,9 @@ struct SymbolInfo {
   Interval range;
   std::vector<Polynomial> facts;    ///< >= 0 wherever the symbol has a value.
   std::vector<Alternatives> cases;  ///< One of each, wherever the symbol has a value.
-  std::vector<Symbol> parts;        ///< Of an symbol that is a function of others: those.
+  std::vector<Symbol> parts;        ///< The symbols that it is a function of.
   int32_t home = -1;                ///< Basic block that gives it its value; -1: the launch.
-  int32_t region = -1;              ///< Of an symbol that is the address of a region: which.
+  int32_t region = -1;              ///< The region whose address it is; -1: none.
   bool is_quotient = false;         ///< Rounded down, at least 0.
   std::string reason;  ///< Why nothing is known about it: "is read from memory at line 7".
 };
@@ -49,9 +49,9 @@ class Symbols {
 
   /// The integer floor(numerator / divisor). REQUIRES: divisor > 0.
   Polynomial floor_of(const Polynomial& numerator, int64_t divisor);
-  /// The same where the divisor is known to be at least 1 wherever this is used.
+  /// floor(numerator / divisor). REQUIRES: the divisor is at least 1 wherever this is used.
   Polynomial floor_of(const Polynomial& numerator, const Polynomial& divisor);
-  /// The same where numerator >= 0 and divisor >= 1 are known wherever this is used.
+  /// floor_of(). REQUIRES: numerator >= 0 and divisor >= 1 wherever this is used.
   Polynomial quotient_of(const Polynomial& numerator, const Polynomial& divisor);
   /// What else `fact`, which is >= 0, says: of numerator - divisor * x that x is at most the
   /// quotient, where numerator >= 0 and divisor >= 1.
@@ -80,8 +80,8 @@ class Symbols {
   std::map<Key, Symbol> functions_;
 };
 
-/// The same number as `poly` where the assumption holds: each equality among its facts takes one
-/// symbol out of it.
+/// Equals `poly` where the assumption holds: each equality among its facts takes one symbol out of
+/// it.
 Polynomial reduced(Polynomial poly, const Assumption& way);
 
 /// a == b as facts.

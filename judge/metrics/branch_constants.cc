@@ -37,7 +37,7 @@ enum class What : uint8_t {
   Data,        ///< What follows from memory.
 };
 
-/// Which registers hold that, wherever in the function.
+/// The registers that hold it, anywhere in the function.
 class Followers {
  public:
   Followers(const Function& function, What what)
@@ -58,8 +58,9 @@ class Followers {
  private:
   bool follows(const Operand& operand) const {
     if (operand.kind == Operand::Kind::Register) return follows_[operand.reg];
-    if (operand.kind == Operand::Kind::Special)
+    if (operand.kind == Operand::Kind::Special) {
       return what_ == What::Derived && speaks_of_threads(operand.name);
+    }
     return std::ranges::any_of(operand.elements,
                                [this](const Operand& element) { return follows(element); });
   }
@@ -137,8 +138,9 @@ void add_function(const Function& function, Found& found) {
       if (operand.kind != Operand::Kind::Integer) continue;
       const auto wide = static_cast<int64_t>(operand.bits);
       add_number(instruction, wide, found.sizes);
-      if (asks_whether_equal(instruction) && parameters.any_of(instruction, 1))
+      if (asks_whether_equal(instruction) && parameters.any_of(instruction, 1)) {
         add_size(wide, found.singled);
+      }
     }
   }
 }
@@ -271,8 +273,9 @@ Constants constants_in(const ptx::Module& module, const std::vector<std::string>
   }
   constants.floats = floats.found();
   if (constants.integers.size() > kConstantsMax) constants.integers.resize(kConstantsMax);
-  for (const int64_t size : found.sizes)
+  for (const int64_t size : found.sizes) {
     if (size >= kTileFrom) tiles.insert(size);
+  }
   for (const int64_t block : known_blocks) add_class({block + 1}, found);
   for (const int64_t size : thresholds) add_class({size}, found);
   for (const int64_t tile : tiles) add_class({tile + 1}, found);

@@ -89,7 +89,7 @@ void compare_constants(const Counts& before, const Counts& after, std::vector<st
   }
 }
 
-/// Those of both sides for the same architecture; false when there are none.
+/// Compares what both sides have for the same architecture; false when there is nothing.
 bool compare_all_archs(const ArtifactMetrics& baseline, const ArtifactMetrics& current,
                        Changes& changes) {
   bool any = false;

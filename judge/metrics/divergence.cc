@@ -97,7 +97,7 @@ class Analysis {
 
   bool result_varies(const Instruction& one) const {
     if (one.guard && varies(*one.guard)) return true;
-    // Of those that took part, which after a divergent branch are not all.
+    // The lanes that took part agree, which after a divergent branch are not all.
     if (one.has(ptx::Trait::UniformResult)) return parted_;
     if (one.has(ptx::Trait::VaryingResult)) return true;
     if (one.opcode == Opcode::Ld && load_varies(one)) return true;

@@ -1,4 +1,4 @@
-// Which branches of a kernel may send the threads of one warp different ways.
+// Finds the branches of a kernel that may send the threads of one warp different ways.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace gpuemu {
 
 struct Branches {
   uint32_t conditional = 0;
-  uint32_t divergent = 0;  ///< Of these: the condition may differ between the lanes of a warp.
+  uint32_t divergent = 0;  ///< Their condition may differ between the lanes of a warp.
 };
 
 /// What may differ between lanes follows from %tid, %laneid and what atomics, shuffles, calls and

@@ -27,7 +27,7 @@ class Walk {
 
  private:
   struct Node {
-    uint32_t header = kNone;  // Of the innermost loop around it, itself not counted.
+    uint32_t header = kNone;  // Header of the innermost loop around it, itself not counted.
     uint32_t position = 0;    // On the path that is being walked, from 1; 0 when not on it.
     bool seen = false, is_header = false;
   };

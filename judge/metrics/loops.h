@@ -11,7 +11,7 @@ namespace gpuemu {
 struct Loops {
   uint32_t headers = 0;            ///< Blocks that something inside their loop goes back to.
   uint32_t back_edges = 0;         ///< Edges to a block that is on the path to their own.
-  uint32_t depth = 0;              ///< Of the innermost loop; 0 without loops.
+  uint32_t depth = 0;              ///< Depth of the innermost loop; 0 without loops.
   std::vector<uint32_t> depth_of;  ///< Per block, how many loops it is in.
 };
 

@@ -25,7 +25,7 @@ constexpr auto kArchs = std::to_array<ArchLimits>({
     {"sm_89", 48, 24, 100, 99, 128, 1024},
     {"sm_90", 64, 32, 228, 227, 128, 1024},
 });
-// The same for all of them.
+// All of them have these.
 constexpr uint32_t kRegisters = 65536;      // Per multiprocessor and at most per block.
 constexpr uint32_t kRegisterUnit = 256;     // Registers are given to a warp in these steps.
 constexpr uint32_t kPartitions = 4;         // Each has a quarter of the registers.

@@ -16,7 +16,7 @@ namespace gpuemu {
 struct Measured {
   const ptx::Module* module = nullptr;  ///< Null for machine code alone; then `entry` is too.
   const ptx::Function* entry = nullptr;
-  std::vector<std::string> archs;                        ///< Those that were asked for.
+  std::vector<std::string> archs;                        ///< The ones that were asked for.
   std::map<std::string, std::vector<std::string>> sass;  ///< Opcodes by architecture.
   std::map<std::string, std::string> not_compiled;       ///< Why an architecture has no numbers.
   std::map<std::string, std::string> no_occupancy;       ///< Why it has no occupancy.

@@ -108,8 +108,9 @@ void count_instruction(const Instruction& one, PtxMetrics& metrics) {
   if (one.has(Trait::Reads) && !one.has(Trait::Writes)) {
     ++metrics.loads[fmt::format("{}.{}", space_of(one), width_of(one))];
   }
-  if (one.opcode == Opcode::St)
+  if (one.opcode == Opcode::St) {
     ++metrics.stores[fmt::format("{}.{}", space_of(one), width_of(one))];
+  }
   const bool divides =
       one.opcode == Opcode::Div && (one.has(ptx::Modifier::Approx) || one.has(ptx::Modifier::Full));
   if (one.has(Trait::SpecialFunction) || divides) {

@@ -17,14 +17,14 @@ PtxMetrics measure_ptx(const ptx::Module& module, const ptx::Function& entry);
 struct InstructionSite {
   std::string text;
   std::string source_file;   ///< "" without line information.
-  uint32_t source_line = 0;  ///< Of the source; of the PTX where source_file is "".
+  uint32_t source_line = 0;  ///< Line of the source; of the PTX where source_file is "".
 };
 InstructionSite place_of(const ptx::Module& module, const ptx::Instruction& instruction);
 
 /// "softmax<float>" for a mangled name, the name itself where there is nothing to undo. Parameters
 /// and a leading return type are left out.
 std::string readable_name(const std::string& entry);
-/// The same for all entries of one file, where overloads that would read alike keep their own
+/// readable_name() for all entries of one file; overloads that would read alike keep their own
 /// names.
 std::map<std::string, std::string> readable_names(const std::set<std::string>& entries);
 

@@ -16,7 +16,7 @@ namespace gpuemu {
 namespace {
 
 struct ClassRow {
-  std::string_view prefix;  // Of the opcode, up to its first dot.
+  std::string_view prefix;  // Begin of the opcode, up to its first dot.
   std::string_view name;
 };
 // The first that fits counts; the CUDA Binary Utilities manual lists the opcodes of each

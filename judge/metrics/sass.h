@@ -12,7 +12,7 @@ namespace gpuemu {
 /// One kernel for one architecture.
 struct SassKernel {
   std::string name;
-  CompiledMetrics metrics;             ///< Of `cuobjdump -sass` only arch and sass_*.
+  CompiledMetrics metrics;             ///< `cuobjdump -sass` gives only arch and sass_*.
   std::vector<std::string> mnemonics;  ///< Distinct ones, with their dots, in order of appearance.
 };
 

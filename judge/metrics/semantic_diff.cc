@@ -261,8 +261,9 @@ class EntryComparison {
     }
     if (a.kind == Operand::Kind::Register) return corresponds(a, b) && a.negated == b.negated;
     bool same = true;
-    if (a.kind == Operand::Kind::Label)
+    if (a.kind == Operand::Kind::Label) {
       same = labels_.try_emplace(a.label, b.label).first->second == b.label;
+    }
     if (a.kind == Operand::Kind::Variable) same = names_correspond(a.name, b.name);
     for (size_t i = 0; i < a.elements.size(); ++i) {
       const bool writes = pair.writes && a.kind != Operand::Kind::Address;

@@ -37,16 +37,18 @@ std::optional<IntegerType> integer_type(const std::string& modifier) {
   if (modifier.size() < 2 || modifier.size() > 3) return std::nullopt;
   const char kind = modifier[0];
   if (kind != 's' && kind != 'u' && kind != 'b') return std::nullopt;
-  for (const uint32_t bits : {8U, 16U, 32U, 64U})
+  for (const uint32_t bits : {8U, 16U, 32U, 64U}) {
     if (modifier.substr(1) == std::to_string(bits)) return IntegerType{bits, kind == 's'};
+  }
   return std::nullopt;
 }
 
 /// The last types of the instruction, in order of writing.
 std::vector<IntegerType> types_of(const Instruction& instruction) {
   std::vector<IntegerType> types;
-  for (const std::string& modifier : instruction.modifiers)
+  for (const std::string& modifier : instruction.modifiers) {
     if (const auto type = integer_type(modifier)) types.push_back(*type);
+  }
   return types;
 }
 
@@ -100,7 +102,7 @@ Computed divided(const Given& given) {
   return number(rest ? bits(a) % bits(b) : bits(a) / bits(b));
 }
 
-/// Of 64 bits the upper half is not computed.
+/// The upper half of a product of 64 bits is not computed.
 Computed multiplied(const Given& given) {
   const IntegerType type = given.from;
   const uint64_t low = bits(given.values[0]) * bits(given.values[1]);
@@ -207,8 +209,9 @@ class Evaluator {
   /// The parameters that a value follows from; nothing where it follows from something else too.
   std::optional<std::set<std::string>> parameters(const Operand& operand, int depth = 0) const {
     if (operand.kind == Operand::Kind::Integer) return std::set<std::string>();
-    if (operand.kind == Operand::Kind::Special && operand.name == "%ntid.x" && block_ > 0)
+    if (operand.kind == Operand::Kind::Special && operand.name == "%ntid.x" && block_ > 0) {
       return std::set<std::string>();
+    }
     const Instruction* from = definition(operand);
     if (from == nullptr || depth > kDepthMax) return std::nullopt;
     if (const auto name = parameter_of(*from)) return std::set{*name};
@@ -275,12 +278,14 @@ class Evaluator {
   }
 
   static std::optional<std::string> parameter_of(const Instruction& instruction) {
-    if (instruction.opcode != Opcode::Ld || !instruction.has(ptx::Modifier::Param))
+    if (instruction.opcode != Opcode::Ld || !instruction.has(ptx::Modifier::Param)) {
       return std::nullopt;
+    }
     if (types_of(instruction).empty() || instruction.operands.size() < 2) return std::nullopt;
     const Operand& from = instruction.operands[1];
-    if (from.elements.empty() || from.elements[0].kind != Operand::Kind::Variable)
+    if (from.elements.empty() || from.elements[0].kind != Operand::Kind::Variable) {
       return std::nullopt;
+    }
     return from.elements[0].name + "+" + std::to_string(from.offset + from.elements[0].offset);
   }
 
@@ -288,17 +293,20 @@ class Evaluator {
     const std::vector<IntegerType> types = types_of(instruction);
     const Operation* const operation = kOperations.find(instruction.opcode);
     if (given.empty() || operation == nullptr) return std::nullopt;
-    if (types.empty())
+    if (types.empty()) {
       return instruction.has(ptx::Modifier::Pred) ? of_predicates(instruction, given)
                                                   : std::nullopt;
-    // Of cvt the first type is the result's and the second the operand's.
+    }
+    // The first type of cvt is the result's, the second the operand's.
     const bool converts = instruction.opcode == Opcode::Cvt && types.size() > 1;
     const IntegerType from = converts ? types[1] : types[0];
     IntegerType to = types[0];
     if (instruction.has(ptx::Modifier::Wide)) to.bits = 2 * to.bits;
-    for (size_t i = 0; i < given.size(); ++i)
-      if (!is_of_another_type(instruction, i))
+    for (size_t i = 0; i < given.size(); ++i) {
+      if (!is_of_another_type(instruction, i)) {
         given[i] = as_type(static_cast<uint64_t>(given[i]), from);
+      }
+    }
     if (given.size() < operation->operands || to.bits > 64) return std::nullopt;
     const std::optional<int64_t> result = operation->compute({instruction, from, given});
     if (!result) return std::nullopt;
@@ -319,11 +327,12 @@ struct RareClass {
   std::vector<int64_t> sizes;
 };
 
-/// Those that do what few do, without the ones at which a period has hardly begun.
+/// The sizes that do what few do, without those at which a period has hardly begun.
 std::vector<int64_t> chosen(const std::vector<int64_t>& rare) {
   std::vector<int64_t> sizes;
-  for (const int64_t size : rare)
+  for (const int64_t size : rare) {
     if (size > 2 && sizes.size() < kSizesOfClass) sizes.push_back(size);
+  }
   return sizes.empty() ? rare : sizes;
 }
 
@@ -341,13 +350,15 @@ class Search {
         for (int64_t off = -2; off <= 2; ++off) beyond.insert(number + off);
       }
     }
-    for (const int64_t size : beyond)
+    for (const int64_t size : beyond) {
       if (size > kSizesTried) tried_.push_back(size);
+    }
   }
 
   RareSizes found() {
-    for (const Instruction& instruction : function_.body)
+    for (const Instruction& instruction : function_.body) {
       if (instruction.opcode == Opcode::Setp) look_at(instruction);
+    }
     std::ranges::stable_sort(rare_, {}, &RareClass::fulfilled);
     RareSizes found;
     for (const RareClass& one : rare_) {
@@ -396,8 +407,9 @@ class Search {
       }
     }
     if (changes == 1) {
-      for (const int64_t size : {edge, edge - 1})
+      for (const int64_t size : {edge, edge - 1}) {
         if (size >= kThresholdFrom) edges_.insert(size);
+      }
     } else if (changes > 1 && rare.size() * kCommonFrom <= holds.size()) {
       rare_.push_back({rare.size(), chosen(rare)});
     }

@@ -10,7 +10,7 @@
 namespace gpuemu {
 
 struct RareSizes {
-  /// Of each predicate that few sizes fulfil, or few do not, some of these; the rarest first.
+  /// Some sizes for each predicate that few sizes fulfil, or few do not; the rarest first.
   std::vector<std::vector<int64_t>> classes;
   /// Both sides of each threshold (`n > 1024`), the largest first.
   std::vector<int64_t> thresholds;

@@ -15,7 +15,7 @@ class Elements {
  public:
   Elements(const NamedTensors& inputs, const std::map<std::string, double>& simplest);
 
-  /// Those that are not simple already, ascending.
+  /// The elements that are not simple already, ascending.
   std::vector<size_t> differing() const;
   /// The inputs with every other element simplified. REQUIRES: `kept` ascends.
   NamedTensors only(const std::vector<size_t>& kept) const;

@@ -140,8 +140,9 @@ ValueMinimum minimize_values(const ValueChoice& start, const std::string& kind,
                              const ValueTrial& trial, const ValueOptions& options) {
   ValueMinimum best{start, kind, 0};
   const auto adopt = [&](const ValueChoice& choice) {
-    if (best.trials >= options.trials_max || (options.cancelled && options.cancelled()))
+    if (best.trials >= options.trials_max || (options.cancelled && options.cancelled())) {
       return false;
+    }
     ++best.trials;
     const std::optional<std::string> found = trial(choice);
     if (!found.has_value() || *found != kind) return false;

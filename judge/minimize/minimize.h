@@ -29,7 +29,7 @@ struct DimsOptions {
 
 struct DimsMinimum {
   Dims dims;         ///< The smallest failing ones found; the start's when nothing smaller fails.
-  std::string kind;  ///< Of the failure that was kept.
+  std::string kind;  ///< Kind of the failure that was kept.
   uint64_t trials = 0;
   bool complete = false;  ///< No single dim can shrink further; false when trials ran out.
 };
@@ -51,7 +51,7 @@ struct ValueOptions {
   std::vector<Strategy> simpler{Strategy::Zeros, Strategy::Constant, Strategy::SmallInt,
                                 Strategy::Impulse};  ///< Simplest first.
   uint64_t trials_max = 100;
-  uint64_t halvings_max = 24;  ///< Of a scale of 1.
+  uint64_t halvings_max = 24;  ///< From a scale of 1.
   std::function<bool()> cancelled;
 };
 
@@ -66,7 +66,8 @@ struct ValueMinimum {
 ValueMinimum minimize_values(const ValueChoice& start, const std::string& kind,
                              const ValueTrial& trial, const ValueOptions& options);
 
-/// Which elements of a case's inputs keep their value, ascending; the others take the simplest one.
+/// Tries a case in which only the elements `kept` (ascending) of its inputs keep their value; the
+/// others take the simplest one.
 using ElementTrial = std::function<bool(const std::vector<size_t>& kept)>;
 
 struct ElementMinimum {

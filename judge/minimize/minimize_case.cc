@@ -176,9 +176,10 @@ class CaseMinimizer {
 
   /// Where few elements matter, the others are simplified; else the generator's values stay.
   void shrink_elements() {
-    // Those are simpler to tell than a list of elements.
-    if (best_.values.strategy == Strategy::Zeros || best_.values.strategy == Strategy::Constant)
+    // A word is simpler to tell than a list of elements.
+    if (best_.values.strategy == Strategy::Zeros || best_.values.strategy == Strategy::Constant) {
       return;
+    }
     const NamedTensors inputs = best_.stored ? *best_.stored : search_.inputs_of(best_);
     const Elements elements(inputs, search_.simplest);
     const std::vector<size_t> differing = elements.differing();

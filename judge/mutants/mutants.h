@@ -14,13 +14,14 @@ namespace gpuemu {
 struct Mutant {
   uint64_t id = 0;  ///< Its number among all of the text; the same whatever is chosen.
   std::string mutation, entry;
-  std::string file;  ///< Of the source; "" when not known.
+  std::string file;  ///< The source file; "" when not known.
   uint32_t line = 0, ptx_line = 0;
   std::string before, after;  ///< `after` is "" where the instruction is removed.
   size_t begin = 0, end = 0;  ///< In the text.
 };
 
-/// Those of the entries and of all functions that are not entries. `mutations` empty: all kinds.
+/// The mutants of the entries and of all functions that are not entries. `mutations` empty: all
+/// kinds.
 /// REQUIRES: `module` was parsed from `ptx`.
 std::vector<Mutant> find_mutants(std::string_view ptx, const ptx::Module& module,
                                  const std::vector<std::string>& entries,

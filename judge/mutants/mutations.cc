@@ -148,8 +148,9 @@ Texts loosen_predicate(const MutationSite& site) {
       {Modifier::Ltu, Modifier::Leu}, {Modifier::Leu, Modifier::Ltu},
       {Modifier::Gtu, Modifier::Geu}, {Modifier::Geu, Modifier::Gtu}};
   for (const auto& [from, to] : kPairs) {
-    if (site.instruction.has(from))
+    if (site.instruction.has(from)) {
       return {with_modifier(site.statement, name_of(from), name_of(to))};
+    }
   }
   return {};
 }

@@ -14,11 +14,11 @@ namespace gpuemu {
 struct Agreement {
   std::string output;
   const Tensor& got;
-  const Tensor& expected;          ///< Of the shape of `got`.
+  const Tensor& expected;          ///< Has the shape of `got`.
   std::vector<bool> free = {};     ///< Elements about which the relation says nothing; or none.
   std::vector<double> slack = {};  ///< Allowed beyond the bound, per element; or none.
-  ValidationPolicy policy = {};    ///< Of the bound; its invariants are not looked at.
-  const NamedTensors* inputs = nullptr;  ///< Of the run that gave `got`, for the error scale.
+  ValidationPolicy policy = {};    ///< For the bound; its invariants do not matter.
+  const NamedTensors* inputs = nullptr;  ///< Those of the run that gave `got`.
   std::string reference_input = {};
 };
 

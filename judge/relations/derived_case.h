@@ -13,7 +13,7 @@
 
 namespace gpuemu {
 
-/// Of one output: the slices that a wide_index run shows, and which elements it has written.
+/// The slices of one output that a wide-index run shows, and which elements it has written.
 struct WideIndexWindow {
   Tensor values;
   std::vector<bool> written;
@@ -39,10 +39,10 @@ struct DerivedCase {
   std::string in_place_input, in_place_output;
   /// Its `grid`, `block` and `shared` instead of the kernel's; null: the kernel's.
   const InvariantSpec* launch = nullptr;
-  /// Of the threads, and what it draws from, where the device can choose.
+  /// Order of the threads, and what it draws from, where the device can choose.
   ThreadOrder order = ThreadOrder::InOrder;
   uint64_t order_seed = 0;
-  /// Not null: its windows are made instead of outputs. The sizes of `plan` are the wide_index
+  /// Not null: its windows are made instead of outputs. The sizes of `plan` are the large
   /// ones, those of `inputs` the small ones.
   WideIndexRun* wide_index = nullptr;
 };

@@ -12,20 +12,23 @@ struct KindRow {
   std::string_view kind;
   std::array<std::optional<InvariantKind>, 4> implied;
 };
-constexpr KindRow kKinds[] = {};
 constexpr KindRow kKinds[] = {
-    {"relu", "permutation_equivariant scale_equivariant idempotent non_negative"},
-    {"gelu", "permutation_equivariant"},
-    {"silu", "permutation_equivariant"},
-    {"sigmoid", "permutation_equivariant non_negative"},
-    {"tanh", "permutation_equivariant odd"},
-    {"softmax", "row_independent shift_invariant sums_to_one non_negative"},
-    {"layernorm", "row_independent"},
-    {"rmsnorm", "row_independent"},
-    {"matmul", "row_independent additive"},
-    {"transpose", "count_preserved"},
-    {"vector_add", "permutation_equivariant"},
-    {"copy", "permutation_equivariant idempotent"},
+    {"relu",
+     {InvariantKind::PermutationEquivariant, InvariantKind::ScaleEquivariant,
+      InvariantKind::Idempotent, InvariantKind::NonNegative}},
+    {"gelu", {InvariantKind::PermutationEquivariant}},
+    {"silu", {InvariantKind::PermutationEquivariant}},
+    {"sigmoid", {InvariantKind::PermutationEquivariant, InvariantKind::NonNegative}},
+    {"tanh", {InvariantKind::PermutationEquivariant, InvariantKind::Odd}},
+    {"softmax",
+     {InvariantKind::RowIndependent, InvariantKind::ShiftInvariant, InvariantKind::SumsToOne,
+      InvariantKind::NonNegative}},
+    {"layernorm", {InvariantKind::RowIndependent}},
+    {"rmsnorm", {InvariantKind::RowIndependent}},
+    {"matmul", {InvariantKind::RowIndependent, InvariantKind::Additive}},
+    {"transpose", {InvariantKind::CountPreserved}},
+    {"vector_add", {InvariantKind::PermutationEquivariant}},
+    {"copy", {InvariantKind::PermutationEquivariant, InvariantKind::Idempotent}},
 };
 
 bool same(const InvariantSpec& a, const InvariantSpec& b) {

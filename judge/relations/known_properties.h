@@ -1,4 +1,4 @@
-// Relations and invariants that nobody declared but that the op must have.
+// Relations and invariants that an op must have without declaring them.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace gpuemu {
 /// kernel) unless the configuration switches them off.
 std::vector<InvariantSpec> relations_of(const OpConfig& op, const KernelConfig& kernel);
 
-/// The same for the invariants.
+/// The invariants of an op and its kernel, found in the same way.
 std::vector<InvariantSpec> invariants_of(const OpConfig& op, const KernelConfig& kernel);
 
 /// Invariants that not every case or device can tell anything about: reports count the cases that

@@ -68,7 +68,8 @@ bool may_hold_nan(const RelationCheck& relation, const std::string& input, DType
   return spec != relation.op().inputs.end() && !spec->range;
 }
 
-/// Which slices stay: those up to a place, or about every second one. REQUIRES: size >= 2.
+/// Chooses the slices that stay: those up to a place, or about every second one. REQUIRES: size >=
+/// 2.
 std::vector<bool> kept_slices(size_t size, bool causal, Stream& stream) {
   std::vector<bool> kept(size);
   const uint64_t last = stream.below(size - 1);

@@ -31,8 +31,9 @@ NamedTensors part_of(const NamedTensors& inputs, const SharedAxes& axes, int64_t
   NamedTensors part = inputs;
   std::vector<int64_t> from(static_cast<size_t>(count));
   std::iota(from.begin(), from.end(), first);
-  for (const auto& [name, list] : axes.inputs)
+  for (const auto& [name, list] : axes.inputs) {
     part.at(name) = take_slices(part.at(name), list.front(), from);
+  }
   return part;
 }
 
@@ -43,8 +44,9 @@ Result<std::optional<NamedTensors>> run_part(const RelationCheck& relation, cons
   dims[axes.dim] = size;
   const auto plan = with_dims(relation.op(), relation.plan(), dims);
   if (!plan) return std::optional<NamedTensors>();
-  for (const CaseTensor& input : plan->inputs)
+  for (const CaseTensor& input : plan->inputs) {
     if (inputs.at(input.name).shape != input.shape) return std::optional<NamedTensors>();
+  }
   const DerivedCase derived{
       .plan = *plan, .inputs = inputs, .in_place_input = {}, .in_place_output = {}};
   return std::optional(GPUEMU_TRY(relation.checker().of().run(derived)));
@@ -70,8 +72,9 @@ RelationResult relate_concat(const RelationCheck& relation) {
   const auto dim = std::ranges::find(op.dims, axes.dim, &DimSpec::name);
   const auto size = relation.plan().dims.find(axes.dim);
   if (dim == op.dims.end() || size == relation.plan().dims.end()) return not_checked();
-  if (axes.outputs.empty() || !once_each(axes.inputs) || !once_each(axes.outputs))
+  if (axes.outputs.empty() || !once_each(axes.inputs) || !once_each(axes.outputs)) {
     return not_checked();
+  }
   const int64_t cut = cut_of(*dim, size->second, relation.stream());
   if (cut == 0) return not_checked();
   const bool exact = relation.exact(false);

@@ -63,14 +63,15 @@ bool is_plain(const CaseTensor& tensor) {
          tensor.layout == contiguous_layout(tensor.shape);
 }
 
-/// Of the largest tensor that has the dim; 0 where some tensor does not lie packed.
+/// Elements of the largest tensor that has the dim; 0 where some tensor does not lie packed.
 int64_t most_elements(const CasePlan& plan, const SharedAxes& axes) {
   int64_t most = 0;
   for (const auto* tensors : {&plan.inputs, &plan.outputs}) {
     for (const CaseTensor& tensor : *tensors) {
       if (!is_plain(tensor)) return 0;
-      if (axes.inputs.contains(tensor.name) || axes.outputs.contains(tensor.name))
+      if (axes.inputs.contains(tensor.name) || axes.outputs.contains(tensor.name)) {
         most = std::max(most, element_count(tensor.shape));
+      }
     }
   }
   return most;
@@ -158,8 +159,9 @@ RelationResult relate_index_width(const RelationCheck& relation) {
       !can_grow(relation.op(), axes))
     return not_checked();
   const int64_t elements = most_elements(plan, axes);
-  if (elements < kElementsMin || elements > kElementsMax || !grows_alone(relation, axes))
+  if (elements < kElementsMin || elements > kElementsMax || !grows_alone(relation, axes)) {
     return not_checked();
+  }
   const DerivedRun base = GPUEMU_TRY(relation.base(relation.exact(false)));
   RelationVerdict all = not_checked();
   for (const uint64_t beyond : kBeyond) {

@@ -94,10 +94,12 @@ RelationResult relate_launch(const RelationCheck& relation) {
 RelationResult relate_deterministic(const RelationCheck& relation) {
   const double tolerance = relation.number("tolerance", 0);
   std::vector<ThreadOrder> orders;
-  for (const std::string& name : split_words(relation.text("schedules")))
+  for (const std::string& name : split_words(relation.text("schedules"))) {
     orders.push_back(*thread_order_from_name(name));  // The configuration has checked the name.
-  if (orders.empty())
+  }
+  if (orders.empty()) {
     for (int i = 1; i < kThreadOrders; ++i) orders.push_back(static_cast<ThreadOrder>(i));
+  }
   // Without a number each order has its turn.
   const auto runs =
       static_cast<size_t>(relation.number("runs", static_cast<double>(orders.size() + 1)));
@@ -114,8 +116,9 @@ RelationResult relate_deterministic(const RelationCheck& relation) {
                     "device can choose)",
                     run + 1, runs, name_of(derived.order)),
         true};
-    for (const auto& [name, output] : relation.checker().of().outputs)
+    for (const auto& [name, output] : relation.checker().of().outputs) {
       demand.slack[name] = std::vector<double>(static_cast<size_t>(output.count()), tolerance);
+    }
     RelationVerdict verdict = relation.agree(got, relation.checker().of().outputs, demand);
     if (verdict.finding) return verdict;
   }

@@ -42,7 +42,7 @@ class RelationCheck {
   struct Demand {
     std::string change;  ///< "x times 4"
     bool exact = true;
-    double widen = 2;                                    ///< Of the bound, where it is not exact.
+    double widen = 2;  ///< Multiplies the bound, where it is not exact.
     std::map<std::string, std::vector<bool>> free = {};  ///< By output; see Agreement.
     std::map<std::string, std::vector<double>> slack = {};
     const NamedTensors* inputs = nullptr;

@@ -20,7 +20,7 @@ struct RelationCase {
   const OpConfig& op;
   const CasePlan& plan;
   const NamedTensors &inputs, &outputs;
-  ValidationPolicy policy;  ///< Of the op; tolerance and invariants do not matter.
+  ValidationPolicy policy;  ///< The op's; tolerance and invariants do not matter.
   std::function<Tolerance(DType)> tolerance_of;
   const DerivedCaseRunner& run;
   std::function<const OpConfig*(const std::string& name)> find_op;  ///< Null for an unknown one.

@@ -1,4 +1,5 @@
-// Which axes of an op's tensors are one dim, and tensors whose slices along an axis are exchanged.
+// The axes of an op's tensors that are one dim, and tensors whose slices along an axis are
+// exchanged.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +18,10 @@ struct SharedAxes {
   std::map<std::string, std::vector<size_t>> inputs, outputs;
 };
 
-/// Those of the dim that the spec names, else of the one at its `axis` of `anchor`.
+/// The axes of the dim that the spec names, else of the one at its `axis` of `anchor`.
 SharedAxes axes_of(const OpConfig& op, const InvariantSpec& spec, const TensorSpec& anchor,
                    int64_t default_axis);
-/// Of all axes whose size is written `text`.
+/// All axes whose size is written `text`.
 SharedAxes axes_written(const OpConfig& op, const std::string& text);
 
 /// Slice i of the result is slice from[i] along the axis; -1: every element is `fill`.

@@ -90,7 +90,7 @@ GPUEMU_AVX2_INLINE __m256 add_eight(const float* output, const float* reference,
   const __m256 zero = _mm256_cmp_ps(size, _mm256_setzero_ps(), _CMP_EQ_OQ);
   totals.max_rel = _mm256_max_ps(quotient, totals.max_rel);
   totals.zeros = _mm256_sub_epi32(totals.zeros, _mm256_castps_si256(zero));
-  // Of numbers of one sign; of two signs it is above 2^23 as well.
+  // Right for numbers of one sign; above 2^23 for two signs as well.
   const __m256i ulps =
       _mm256_abs_epi32(_mm256_sub_epi32(_mm256_castps_si256(o), _mm256_castps_si256(r)));
   totals.max_ulp = _mm256_max_epu32(totals.max_ulp, ulps);

@@ -57,8 +57,9 @@ bool is_beyond(const TensorView& output, double value) {
 }
 
 std::string difference_of(const TensorView& a, const TensorView& b, size_t index) {
-  if (!is_integer(a) || a.dtype != b.dtype)
+  if (!is_integer(a) || a.dtype != b.dtype) {
     return fmt::format("{:.6g}", std::fabs(element(a, index) - element(b, index)));
+  }
   const std::byte* left = a.data.data() + index * byte_size(a.dtype);
   const std::byte* right = b.data.data() + index * byte_size(b.dtype);
   const uint64_t x = read_as_uint64(a.dtype, left);

@@ -28,7 +28,7 @@ struct ValueRange {
 struct HistogramCells {
   std::vector<double> edges;     ///< Ascending, finite.
   std::vector<ValueRange> kept;  ///< Ascending, disjoint; ends are edges or infinity.
-  std::vector<double> shares;    ///< Of each kept range: which part of all values it holds, about.
+  std::vector<double> shares;    ///< About which part of all values each kept range holds.
   std::vector<bool> ends;        ///< Whether the edge of this place is an end of a kept range.
 };
 

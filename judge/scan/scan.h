@@ -70,7 +70,7 @@ struct Scan {
   double bound_ratio_max = 0;
   double worst_error = 0;  ///< |o - r| at worst_index.
   size_t worst_index = 0;
-  CellCounts errors;  ///< Of the absolute errors.
+  CellCounts errors;  ///< Counts of the absolute errors.
 };
 
 /// How a scan runs; never what it finds, but for the last digits of the means.

@@ -42,7 +42,7 @@ GPUEMU_AVX2 Rounding rounding_to(const FloatFormat& format) {
   Rounding to;
   to.min_normal = _mm256_set1_pd(format.min_normal);
   to.runs_from = _mm256_set1_epi64x(min_normal);
-  // Of a power of two, this minus its bits is the bits of (one ulp there) to the power of -1.
+  // This minus the bits of a power of two is the bits of (one ulp there) to the power of -1.
   to.to_digits = _mm256_set1_epi64x(
       static_cast<int64_t>(static_cast<uint64_t>(2045 + format.precision) << 52));
   to.infinity = _mm256_set1_epi64x(order_number(format, format.max) + 1);

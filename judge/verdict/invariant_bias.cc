@@ -31,7 +31,7 @@ constexpr double kVarianceMin = 0.25;
 struct Miss {
   double reference = 0;
   double ulps = 0;    ///< Output minus the nearest neighbour.
-  double inward = 0;  ///< The same towards zero.
+  double inward = 0;  ///< `ulps` counted towards zero.
 };
 
 /// Elements that say the same twice are one: nothing else makes their errors independent.

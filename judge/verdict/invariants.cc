@@ -84,8 +84,9 @@ Finding check_range(const Subject& subject) {
   const double lo = subject.number("lo", -kInfinity), hi = subject.number("hi", kInfinity);
   const double ulps = subject.number("ulps", 0);
   const auto slack = [&](double limit) {
-    if (ulps == 0 || !std::isfinite(limit) || !is_float(subject.comparison.output.dtype))
+    if (ulps == 0 || !std::isfinite(limit) || !is_float(subject.comparison.output.dtype)) {
       return 0.0;
+    }
     return ulps * ulp_at(format_of(subject.comparison.output.dtype), limit);
   };
   const double low = lo - slack(lo), high = hi + slack(hi);

@@ -32,13 +32,13 @@ struct TrivialOutputs {
     return (passing >> static_cast<uint32_t>(trivial) & 1) != 0;
   }
   void set(TrivialOutput trivial) { passing |= 1U << static_cast<uint32_t>(trivial); }
-  /// Of a case with several outputs: a trivial kernel has to get through all of them, a wrong line
+  /// Adds another output of the case: a trivial kernel has to get through all of them, a wrong line
   /// through one.
   void join(const TrivialOutputs& other);
 };
 
-/// Of an output that passes. Stops at the first element of each that fails, so that it costs little
-/// where the case proves something. REQUIRES: output and reference of equal shape.
+/// Finds those of an output that passes. Stops at the first element of each that fails, so that it
+/// costs little where the case proves something. REQUIRES: output and reference of equal shape.
 TrivialOutputs find_trivial_outputs(const Comparison& comparison);
 
 }  // namespace gpuemu

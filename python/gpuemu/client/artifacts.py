@@ -39,7 +39,7 @@ class PtxMetrics:
     ftz: int = 0
     approx: int = 0
     branches: int = 0  # Conditional ones.
-    divergent_branches: int = 0  # Those whose condition may differ inside a warp.
+    divergent_branches: int = 0  # Branches whose condition may differ inside a warp.
     loops: int = 0
     loop_depth: int = 0
     back_edges: int = 0

@@ -65,7 +65,7 @@ class TrendPoint:
     spill_bytes: int = 0
     stack_bytes: int = 0
     shared_bytes: int = 0
-    instructions: int = 0  # Those of the machine code; where there is none, of the PTX.
+    instructions: int = 0  # In the machine code; where there is none, in the PTX.
 
 
 @dataclass

@@ -230,7 +230,7 @@ class KernelCoverage:
     """What cases reached of one kernel."""
 
     kernel: str = ""
-    ops: list[str] = field(default_factory=list)  # Whose cases ran.
+    ops: list[str] = field(default_factory=list)  # The ops whose cases ran.
     seed: int = 0
     cases: int = 0
     failed: int = 0
