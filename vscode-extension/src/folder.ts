@@ -102,6 +102,7 @@ export class Folder implements vscode.Disposable {
         this.problem = undefined;
       } else {
         this.project = projectOfText(text, this.configFile);
+        this.problem = vscode.workspace.isTrusted ? this.tool.missing() : undefined;
       }
     } catch (error) {
       this.problem = messageOf(error);
