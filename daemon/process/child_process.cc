@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 
 #include "common/base/limits.h"
-#include "daemon/process/spawn.h"
+#include "common/process/spawn.h"
 
 namespace gpuemu {
 namespace {

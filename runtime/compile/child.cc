@@ -5,9 +5,10 @@
 #include <thread>
 
 #include <fcntl.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "common/process/spawn.h"
 
 extern char** environ;
 
@@ -33,13 +34,6 @@ std::vector<std::string> environment(const std::string& path_first) {
   }
   if (!path_first.empty() && !has_path) all.push_back("PATH=" + path_first);
   return all;
-}
-
-std::vector<char*> pointers_to(const std::vector<std::string>& words) {
-  std::vector<char*> pointers;
-  for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
-  pointers.push_back(nullptr);
-  return pointers;
 }
 
 bool is_set(const std::atomic<bool>* cancel) { return cancel != nullptr && *cancel; }
@@ -97,26 +91,16 @@ ScratchFolder::~ScratchFolder() {
 Result<int> run_child(const std::vector<std::string>& command, const fs::path& log,
                       const std::string& path_first, const std::atomic<bool>* cancel) {
   if (is_set(cancel)) return cancelled(command[0]);
-  const std::vector<std::string> variables = environment(path_first);
-  std::vector<char*> argv = pointers_to(command), envp = pointers_to(variables);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, 1, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  posix_spawn_file_actions_adddup2(&actions, 1, 2);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  // Its own group, so that a hanging compiler goes with its children.
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-  pid_t child = 0;
-  const int failed =
-      ::posix_spawn(&child, argv[0], &actions, &attributes, argv.data(), envp.data());
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  if (failed != 0) {
-    return error(ErrorCode::Unavailable, "cannot start {}: {}", command[0],
-                 std::generic_category().message(failed));
+  const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const UniqueFd output(::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (nothing.get() < 0 || output.get() < 0) {
+    return error(ErrorCode::Io, "cannot write {}: {}", log.string(),
+                 std::generic_category().message(errno));
   }
+  const pid_t child = GPUEMU_TRY(spawn({.command = command,
+                                        .folder = "",
+                                        .descriptors = {nothing.get(), output.get(), output.get()},
+                                        .environment = environment(path_first)}));
   return wait_for(child, command[0], cancel);
 }
 

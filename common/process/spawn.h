@@ -1,6 +1,7 @@
 // fork and exec with everything prepared beforehand: between the two only async-signal-safe calls.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,9 +21,12 @@ struct SpawnPlan {
   std::string folder;
   std::vector<int> descriptors;  ///< Become 0, 1, 2, ... in the child; all others are closed.
   int lifeline = -1;             ///< Index into `descriptors` of the read end of the lifeline pipe.
+  /// "NAME=value" for every variable of the child; absent: those of this process.
+  std::optional<std::vector<std::string>> environment = {};
 };
 
-/// The child leads a new session. Unavailable when it cannot be executed.
+/// Thread-safe. The child leads a new session, so that kill(-pid) ends it with its children.
+/// Waiting for it is the caller's. Unavailable when it cannot be executed.
 Result<pid_t> spawn(const SpawnPlan& plan);
 
 }  // namespace gpuemu

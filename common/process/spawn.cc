@@ -1,7 +1,7 @@
 // The lifeline: the child reads a pipe whose other end only we hold. O_ASYNC with F_SETSIG makes
 // the kernel send SIGKILL to the child's process group when our end closes, kill -9 included.
 // Unlike PR_SET_PDEATHSIG it does not fire when merely the thread ends that forked.
-#include "daemon/process/spawn.h"
+#include "common/process/spawn.h"
 
 #include <cerrno>
 #include <csignal>
@@ -41,6 +41,7 @@ int child_umask = -1;
 struct ChildStart {
   const char* program;
   char* const* arguments;
+  char* const* environment;
   const char* folder;
   const int* descriptors;
   int descriptor_count;
@@ -79,11 +80,18 @@ struct ChildStart {
     const auto kept = static_cast<unsigned>(failure);
     ::syscall(SYS_close_range, first, kept - 1, 0U);
     ::syscall(SYS_close_range, kept + 1, ~0U, 0U);
-    ::execv(start.program, start.arguments);
+    ::execve(start.program, start.arguments, start.environment);
   }
   const int number = errno;
   const ssize_t ignored = ::write(failure, &number, sizeof number);
   ::_exit(ignored == 0 ? 126 : 127);
+}
+
+std::vector<char*> pointers_to(const std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
 }
 
 int highest(const std::vector<int>& descriptors) {
@@ -98,9 +106,9 @@ void make_private_files() { child_umask = static_cast<int>(::umask(077)); }
 
 Result<pid_t> spawn(const SpawnPlan& plan) {
   const std::string program = find_program(plan.command.front());
-  std::vector<char*> arguments;
-  for (const std::string& word : plan.command) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
+  const std::vector<char*> arguments = pointers_to(plan.command);
+  std::vector<char*> variables;
+  if (plan.environment) variables = pointers_to(*plan.environment);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) {
     return error(ErrorCode::Io, "pipe: {}", std::strerror(errno));
@@ -109,6 +117,7 @@ Result<pid_t> spawn(const SpawnPlan& plan) {
   const int base = (highest(plan.descriptors) > ends[1] ? highest(plan.descriptors) : ends[1]) + 1;
   const ChildStart start{program.c_str(),
                          arguments.data(),
+                         plan.environment ? variables.data() : environ,
                          plan.folder.c_str(),
                          plan.descriptors.data(),
                          static_cast<int>(plan.descriptors.size()),
