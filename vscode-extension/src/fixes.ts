@@ -1,8 +1,9 @@
 // Quick fixes of the problems that gpuemu reports.
 
 import * as vscode from 'vscode';
-import { toleranceEdit } from './core/edits';
+import { roundedUp, toleranceEdit } from './core/edits';
 import { Problem } from './core/problems';
+import { shown } from './core/verdict';
 import { Folder } from './folder';
 import { GpuemuDiagnostic } from './problemsPanel';
 
@@ -61,8 +62,8 @@ export class Fixes implements vscode.CodeActionProvider {
     if (!(problem.maxDiff > 0) || problem.maxDiff > 1e300) return undefined;
     const document = vscode.workspace.textDocuments.find(
       (one) => one.uri.toString() === folder.config.toString());
-    const title = `gpuemu: Adjust Tolerance to the measured ${problem.maxDiff.toPrecision(2)} ` +
-      '(weakens the check)';
+    const title = `gpuemu: Adjust Tolerance to ${roundedUp(problem.maxDiff)}, ` +
+      `measured ${shown(problem.maxDiff)} (weakens the check)`;
     const action = new vscode.CodeAction(title, vscode.CodeActionKind.QuickFix);
     action.diagnostics = [diagnostic];
     action.isPreferred = false;
