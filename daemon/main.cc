@@ -46,7 +46,7 @@ constexpr size_t kLogBytesMax = size_t{8} << 20;
 constexpr size_t kRequestsMax = kLongRequestsMax + 64;
 // Every waiting client and as many that are silent.
 constexpr size_t kClientsMax = 2 * kRequestsMax;
-// Of the database, the slots and everything else.
+// Descriptors for the database, the slots and everything else.
 constexpr rlim_t kOtherDescriptors = 1024;
 
 std::filesystem::path own_folder() {
@@ -210,10 +210,10 @@ int check_database(const Config& config) {
   return kExitBroken;
 }
 
-/// Of one backend: that of the configuration, else of the first that answers.
+/// The devices of one backend: that of the configuration, else the first that answers.
 struct Devices {
-  std::vector<DeviceProperties> served;  ///< Of one backend.
-  std::vector<std::string> backends;     ///< Of every device that answers.
+  std::vector<DeviceProperties> served;  ///< Devices of one backend.
+  std::vector<std::string> backends;     ///< Backends with a device that answers.
 };
 
 Result<Devices> devices_of(const Config& config) {

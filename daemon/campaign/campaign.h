@@ -41,15 +41,15 @@ struct CampaignOptions {
   std::vector<Strategy> strategies;  ///< Empty: the configuration's.
   bool fail_fast = false;
   std::string session;                               ///< Slots are shared fairly among sessions.
-  std::set<std::pair<std::string, DType>> left_out;  ///< Of the ops and their dtypes.
-  bool prefer_dtypes = false;      ///< An op without any of `dtypes` runs in its first one.
-  uint64_t first_number = 0;       ///< Of the cases of each op and dtype: the first `first_number`
-                                   ///< have run already.
+  std::set<std::pair<std::string, DType>> left_out;  ///< Ops and dtypes that do not run.
+  bool prefer_dtypes = false;  ///< An op without any of `dtypes` runs in its first one.
+  uint64_t first_number = 0;  ///< Cases of each op and dtype to leave out: the first `first_number`
+                              ///< have run already.
   uint64_t shard = 0, shards = 0;  ///< Only the part with this number, from 1; 0: all.
   uint32_t threads_max = 0;        ///< 0: one per slot.
   /// No case begins later. Cases of all ops and dtypes then take turns, so that each gets some.
   std::optional<std::chrono::steady_clock::time_point> deadline;
-  CaseSettings settings;  ///< Of each case.
+  CaseSettings settings;  ///< How each case runs.
 };
 
 /// Why a run ended before all its cases had run.
@@ -118,7 +118,7 @@ class Campaign {
   /// configuration's.
   CaseOptions case_options(const OpConfig& op, DType dtype,
                            const std::vector<Strategy>& strategies = {});
-  /// Of the op's cases; nothing is compiled for it.
+  /// The large sizes of the op's cases; nothing is compiled for it.
   LargeSizes large_sizes_of(const OpConfig& op, DType dtype) const;
   /// Declared sizes that no case has, and large cases that were left out so far; for people.
   std::vector<std::string> sizes_not_run(const OpConfig& op, DType dtype) const;

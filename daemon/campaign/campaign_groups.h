@@ -30,7 +30,7 @@ struct Campaign::Group {
   const OpConfig* op = nullptr;
   uint64_t dtype_index = 0;  ///< In the op's own list, so that filters do not move iterations.
   uint64_t cases = 0;
-  uint64_t planned = 0;  ///< Of the cases, those of this run: of its shard, of its total.
+  uint64_t planned = 0;  ///< Cases of this run: of its shard, of its total.
   CaseOptions case_options;
   std::set<std::string> warnings;
 

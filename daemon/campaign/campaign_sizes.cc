@@ -1,4 +1,4 @@
-// Which sizes the cases of a campaign have: numbers of the kernels, limits, large cases.
+// The sizes of a campaign's cases: numbers of the kernels, limits, large cases.
 #include <algorithm>
 #include <set>
 

@@ -18,7 +18,7 @@ using Clock = std::chrono::steady_clock;
 // Cases of one op between two looks at where coverage grows.
 constexpr uint64_t kTurnCases = 16;
 
-// Of an op that the gate did not look at, which is no success.
+// Why an op has no cases: the gate is no success then.
 constexpr const char* kNoTime = "no time was left for any of its cases";
 
 std::vector<DType> dtypes_of(const OpConfig& op, const std::vector<DType>& wanted) {
@@ -281,7 +281,7 @@ Status CiTests::run_cases() {
       options.ops.push_back(unit->report.op_name);
       ++left;
     }
-    // Those behind the first belong to the variants, each its own: see variant_plans().
+    // Numbers behind the first belong to the variants, each its own: see variant_plans().
     const uint64_t variants = unit->op->kernels.size() > 1 ? unit->op->kernels.size() : 0;
     unit->next_number = options_.cases * (1 + variants);
   }
@@ -290,7 +290,7 @@ Status CiTests::run_cases() {
   return ok_status();
 }
 
-/// Of one variant of one op: behind those that are for all variants, and of their number.
+/// Plans for one variant of one op: behind the cases for all variants, and as many.
 std::vector<CasePlan> CiTests::variant_plans(const CiUnit& unit, size_t variant) const {
   const OpConfig& op = *unit.op;
   const DType dtype = unit.report.dtype;
@@ -302,7 +302,7 @@ std::vector<CasePlan> CiTests::variant_plans(const CiUnit& unit, size_t variant)
     const uint64_t number = options_.cases * (1 + variant) + i;
     if (!is_in_shard(number, options_.shard, options_.shards)) continue;
     auto plan = plan_case(op, options_.seed, number * op.dtypes.size() + dtype_index, options);
-    // That none can be made has been told with the cases for all variants.
+    // The cases for all variants have said why none can be made.
     if (!plan) break;
     plan->kernel = op.kernels[variant];
     if (!unit.twice.contains(plan->case_seed)) plans.push_back(*std::move(plan));

@@ -30,8 +30,8 @@ struct CiUnit {
   std::optional<std::string> key;  ///< Under which its verdict is kept.
   std::vector<CasePlan> replays;
   CoverageGain gain;
-  uint64_t next_number = 0;  ///< Of the cases that were generated.
-  uint64_t not_run = 0;      ///< Of the profile's cases: the time was over.
+  uint64_t next_number = 0;  ///< The number of the next generated case.
+  uint64_t not_run = 0;      ///< Cases of the profile for which no time was left.
   bool regressed = false;    ///< Against the baseline: worse than it was, though it may pass.
   EvidenceTally evidence;
   std::map<std::string, uint64_t> chosen;  ///< Generated cases by the variant that they select.

@@ -13,7 +13,7 @@ void sort_baseline(std::vector<ValidationResult>& results);
 /// The result of the same op and seed, null when there is none.
 const ValidationResult* same_case(const std::vector<ValidationResult>& baseline,
                                   const ValidationResult& current);
-/// The same, else the first of the same op, as CompareBaseline matches.
+/// The result of the same case, else the first of the same op, as CompareBaseline matches.
 const ValidationResult* matching_result(const std::vector<ValidationResult>& baseline,
                                         const ValidationResult& current);
 

@@ -36,8 +36,8 @@ class CoverageGain {
   std::set<std::pair<std::pair<std::string, uint32_t>, uint32_t>> seen_;
 };
 
-/// Whose turn it is: who found most per second lately; every fourth turn goes to the one with the
-/// fewest cases, so that nobody is forgotten.
+/// Chooses whose cases run next: who found most per second lately; every fourth turn goes to the
+/// one with the fewest cases, so that nobody is forgotten.
 class Turns {
  public:
   explicit Turns(size_t count) : scores_(count, 1.0), cases_(count, 0) {}

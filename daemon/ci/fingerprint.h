@@ -40,7 +40,7 @@ std::string hash_of_file(const std::string& path);
 std::optional<std::vector<FileContent>> contents_of(const ReferenceReads& reads,
                                                     std::filesystem::file_time_type start);
 
-/// The same for the measurement of a kernel.
+/// The fingerprint of what a measurement of a kernel depends on.
 std::optional<std::string> fingerprint_of(const Config& config, const KernelConfig& kernel,
                                           const InspectOptions& options,
                                           const RunIdentity& identity);

@@ -28,8 +28,8 @@ struct ExplainTask {
   std::string output;            ///< "": the one whose error is the worst.
   std::optional<int64_t> index;  ///< Absent: the worst element.
   std::string session;
-  uint64_t timeout_ms = 0;  ///< Of each run with shadows; 0: the project's.
-  /// Of an invariant or a relation, which is to be explained though values are wrong too.
+  uint64_t timeout_ms = 0;  ///< Limit of each run with shadows; 0: the project's.
+  /// The invariant or relation to explain, though values are wrong too.
   std::optional<FindingKind> property = {};
 };
 

@@ -15,7 +15,7 @@ namespace gpuemu {
 
 struct SensitivityTask {
   const Config& config;
-  const CampaignOptions& options;  ///< Those of the run whose cases are looked at.
+  const CampaignOptions& options;                     ///< The run whose cases are run again.
   std::set<std::pair<std::string, uint64_t>> passed;  ///< Its passing cases by op and seed.
   std::string own_backend;
   /// The project's campaign on other slots.

@@ -187,7 +187,7 @@ Result<Judgement> judge_case(const JudgedCase& judged) {
   const KernelConfig kernel;
   const PreparedKernel prepared;
   CaseRequest request{judged.config, judged.op, kernel, prepared, plan};
-  // Of the references of changed inputs the first is that of flushed ones, where there are any.
+  // The first reference of changed inputs is that of flushed ones, where there are any.
   NamedTensors flushed_inputs;
   if (may_note_flushing(request) && !judged.changed.empty())
     flushed_inputs = flushed_inputs_of(judged);

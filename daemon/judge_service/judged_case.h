@@ -25,7 +25,7 @@ struct JudgedInput {
 struct JudgedCase {
   const Config& config;
   const OpConfig& op;
-  CasePlan plan;  ///< Of which op, seeds, dtype, dims and attrs count.
+  CasePlan plan;  ///< Only its op, seeds, dtype, dims and attrs count.
   std::vector<JudgedInput> inputs;
   TensorView output;
   TensorView reference;

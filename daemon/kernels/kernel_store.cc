@@ -89,7 +89,7 @@ std::vector<std::string> entries_wanted(const KernelConfig& kernel, DType dtype)
   return wanted;
 }
 
-/// The same for all that one compilation can serve.
+/// The key of everything that one compilation can serve.
 std::vector<std::string> unit_of(const CompileRequest& request) {
   std::vector<std::string> unit = {request.path};
   unit.insert(unit.end(), request.flags.begin(), request.flags.end());

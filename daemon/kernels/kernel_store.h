@@ -55,7 +55,7 @@ class KernelStore {
   std::mutex mutex_;
   // Guarded by mutex_, as is what follows: by source and flags, why it does not compile.
   std::map<std::vector<std::string>, Error> broken_;
-  std::set<std::vector<std::string>> asked_;  ///< The same, of what was compiled ahead.
+  std::set<std::vector<std::string>> asked_;  ///< Keys of what was compiled ahead.
   std::map<std::pair<std::string, DType>, Result<std::shared_ptr<const PreparedKernel>>> made_;
 };
 

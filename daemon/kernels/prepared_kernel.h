@@ -14,9 +14,10 @@ struct PreparedKernel {
   std::string key;  ///< Content hash of `ptx`.
   std::string name;
   std::string ptx;
-  std::vector<std::string> entries;        ///< PTX names, one per KernelConfig::launches.
-  std::vector<std::string> warnings = {};  ///< Of reading the PTX, with the kernel's name.
-  Constants constants = {};                ///< See judge/metrics/branch_constants.h.
+  std::vector<std::string> entries;  ///< PTX names, one per KernelConfig::launches.
+  std::vector<std::string> warnings =
+      {};                    ///< What reading the PTX warned of, with the kernel's name.
+  Constants constants = {};  ///< See judge/metrics/branch_constants.h.
 };
 
 /// Replaces {dtype} and {ctype}.

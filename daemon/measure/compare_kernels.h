@@ -12,7 +12,7 @@ namespace gpuemu {
 struct KernelFiles {
   std::string before, after;  ///< Absolute paths; .cu files are compiled.
   std::string arch;           ///< For those.
-  std::string cache_folder;   ///< Of compiled PTX.
+  std::string cache_folder;   ///< Where compiled PTX is kept.
 };
 
 /// InvalidArgument for what is no file; the compiler's and the parser's errors.

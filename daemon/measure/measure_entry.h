@@ -19,7 +19,7 @@ struct PtxUnit {
   std::string text;
   ptx::Module module;
   std::map<std::string, CompiledMetrics> compiled;          ///< By entry.
-  std::map<std::string, std::vector<std::string>> opcodes;  ///< The same, of machine code.
+  std::map<std::string, std::vector<std::string>> opcodes;  ///< Opcodes of machine code.
   std::string not_compiled;                                 ///< Why `compiled` is empty.
 };
 
@@ -29,16 +29,16 @@ Result<std::shared_ptr<const PtxUnit>> make_unit(const std::string& ptx, const s
 
 /// The launch that occupancy is computed for.
 struct EntryLaunch {
-  uint32_t threads = 0;  ///< Of the request; 0: from what follows.
+  uint32_t threads = 0;  ///< Threads per block as requested; 0: from the members below.
   uint64_t dynamic_shared_bytes = 0;
   const LaunchSpec* spec = nullptr;
-  const OpConfig* op = nullptr;  ///< Whose dims the launch is computed from, at their largest.
+  const OpConfig* op = nullptr;  ///< The op whose dims, at their largest, give the launch.
   DType dtype = DType::Float32;
 };
 
 struct EntryMeasurement {
   std::string name;
-  std::shared_ptr<const PtxUnit> unit;      ///< Of the first architecture.
+  std::shared_ptr<const PtxUnit> unit;      ///< The PTX for the first architecture.
   const ptx::Function* function = nullptr;  ///< In it.
   std::vector<CompiledMetrics> compiled;
   Measured measured;

@@ -1,4 +1,4 @@
-// Which texts a kernel has, one per dtype and architecture, and which of their entries count.
+// The texts of a kernel, one per dtype and architecture, and those of their entries that count.
 #include "daemon/measure/measure_kernels.h"
 
 #include <algorithm>
@@ -207,7 +207,7 @@ class Measurement {
   std::vector<std::string> order_;
 };
 
-/// Those that go through the compiler together: with the same flags.
+/// Groups of dtypes that go through the compiler together, with the same flags.
 std::vector<std::vector<Wanted>> groups_of(std::vector<Wanted> wanted) {
   std::map<DType, std::vector<Wanted>> by_dtype;
   for (Wanted& one : wanted) by_dtype[one.dtype].push_back(std::move(one));

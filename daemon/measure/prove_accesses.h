@@ -1,4 +1,5 @@
-// Which memory accesses of an op's kernels stay inside of their tensors, for all data and sizes.
+// Proves that memory accesses of an op's kernels stay inside of their tensors for all data and
+// sizes.
 #pragma once
 
 #include <functional>

@@ -7,8 +7,9 @@
 namespace gpuemu {
 namespace {
 
-constexpr int64_t kElementsMax = int64_t{1} << 14;  // Of other cases: many small ones show more.
-constexpr uint64_t kFirstNumber = 1'000'000;        // Far from those of the configuration.
+constexpr int64_t kElementsMax = int64_t{1}
+                                 << 14;       // Limit for further cases: many small ones show more.
+constexpr uint64_t kFirstNumber = 1'000'000;  // Far from those of the configuration.
 constexpr int64_t kSmallSizes = 4;
 constexpr size_t kSmallCasesMax = 64;
 

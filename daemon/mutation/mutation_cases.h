@@ -13,7 +13,7 @@ struct CaseSource {
   const KernelConfig& kernel;
   DType dtype;
   uint64_t seed;
-  const Constants& constants;  ///< Of the kernel, for strategy `constants`.
+  const Constants& constants;  ///< Constants of the kernel, for the strategy `constants`.
 };
 
 /// The first `count` that `gpuemu test` would run with this seed, smallest first; those that the

@@ -20,7 +20,7 @@ struct MutationOptions {
   std::string kernel;  ///< A variant of the op; "": the one that runs.
   std::optional<DType> dtype;
   uint64_t cases = 0;        ///< Per mutant; 0: the configuration's.
-  uint64_t seed = 0;         ///< Of the cases, and of which mutants are chosen.
+  uint64_t seed = 0;         ///< Decides the cases, and which mutants are chosen.
   uint64_t mutants_max = 0;  ///< 0: all.
   std::vector<std::string> mutations;
   /// No mutant begins later.

@@ -25,7 +25,7 @@ enum class Extra : uint8_t {
   Tensors,        ///< Its inputs and outputs.
   LineProfile,    ///< What each source line did, on a device that counts.
   ErrorMap,       ///< Where the errors of the output with the largest one lie.
-  Evidence,       ///< Which trivial outputs would have passed as well.
+  Evidence,       ///< Trivial outputs that would have passed as well.
   ErrorRange,     ///< How large the errors of all float outputs are.
   Coverage,       ///< What was reached of the kernel, on a device that counts.
   CoverageLines,  ///< Coverage with source lines, for which the kernel runs slower.
@@ -87,7 +87,7 @@ struct CaseShadows {
 
 /// One member for each Extra; absent unless it was asked for and the case came to it.
 struct CaseExtras {
-  std::optional<CaseTensors> tensors;  ///< Of failing cases always, with their inputs.
+  std::optional<CaseTensors> tensors;  ///< Failing cases always have their inputs.
   std::vector<LineProfile> lines;
   std::optional<ErrorMap> error_map;
   std::optional<CaseEvidence> evidence;  ///< Only of a case whose values were compared and passed.

@@ -56,7 +56,7 @@ struct ComparedValues {
   std::optional<ErrorStats> error_stats;
   double bound_ratio_max = 0;
   std::set<CaseNote> notes;
-  std::vector<std::string> invariants;  ///< Those seldom conclusive that were conclusive here.
+  std::vector<std::string> invariants;  ///< Seldom conclusive ones that were conclusive here.
   std::set<std::string> remarks;
   Exceeding exceeding;
   std::vector<ComparedOutput> outputs;

@@ -80,7 +80,7 @@ class Follower {
   const ptx::Function& function_;
   const std::string type_;
   std::map<uint32_t, const Instruction*>
-      made_by_;  ///< Which instruction rounded a register's value.
+      made_by_;  ///< The instruction that rounded a register's value.
 };
 
 }  // namespace

@@ -25,7 +25,7 @@ namespace {
 /// Runs the kernel on whatever the relations of a case need, on one slot.
 class DerivedRuns {
  public:
-  /// Which outputs of the runs count: the computed ones, those without any rounding but their own,
+  /// Outputs of the runs that count: the computed ones, those without any rounding but their own,
   /// or those as float64.
   enum class Outputs : uint8_t { Computed, Exact, Wide };
   DerivedRuns(const CaseRequest& request, Slot& slot, Outputs outputs)

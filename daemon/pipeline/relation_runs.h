@@ -16,8 +16,8 @@ Result<Next> check_relations(CaseWork& work);
 Result<NamedTensors> run_exactly(const CaseRequest& request, Slot& slot,
                                  const NamedTensors& inputs);
 
-/// The same with scalar parameters and what ShadowConfig::nudge names moved by a unit in the last
-/// place, by chance of `draw`, which is not 0.
+/// What run_exactly() gives with scalar parameters and what ShadowConfig::nudge names moved by a
+/// unit in the last place, by chance of `draw`, which is not 0.
 Result<NamedTensors> run_nudged(const CaseRequest& request, Slot& slot, const NamedTensors& inputs,
                                 uint64_t draw);
 

@@ -1,4 +1,4 @@
-// Which Python computes the references.
+// Finds the Python that computes the references.
 #pragma once
 
 #include <string>

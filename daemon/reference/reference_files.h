@@ -1,5 +1,5 @@
-// Which files reference scripts read while they ran, so that a verdict is not taken for today's
-// after one of them has changed.
+// Records the files that reference scripts read while they ran, so that a verdict is not taken for
+// today's after one of them has changed.
 #pragma once
 
 #include <map>
@@ -18,7 +18,7 @@ struct ReferenceReads {
   bool complete = true;
 };
 
-/// Of all interpreters of a daemon. Thread-safe.
+/// The files that all interpreters of a daemon have read. Thread-safe.
 class ReferenceFiles {
  public:
   void add(const std::string& script, const ReferenceReads& reads);

@@ -59,7 +59,7 @@ struct ReferenceProcess::State {
   std::vector<std::byte> received;
   std::optional<ReferenceRequest> in_flight;
   bool ready = false;
-  Deadline deadline;  ///< Of the request in flight.
+  Deadline deadline;  ///< When the request in flight times out.
 
   State(ReferenceOptions given, Arena& shared) : options(std::move(given)), arena(shared) {}
 

@@ -12,7 +12,7 @@ namespace gpuemu {
 
 struct SlotPool::State {
   // Fixed after create(); read without the mutex.
-  std::vector<std::unique_ptr<Arena>> arenas;  ///< Of the slots, in their order.
+  std::vector<std::unique_ptr<Arena>> arenas;  ///< One for each slot, in their order.
   std::vector<std::unique_ptr<Slot>> slots;
   size_t workers = 0;
   std::shared_ptr<ReferenceFiles> files = std::make_shared<ReferenceFiles>();

@@ -28,8 +28,8 @@ struct Slot {
 struct SlotPoolOptions {
   uint32_t count = 1;    ///< Workers: one process each.
   uint32_t devices = 1;  ///< The workers take them in turn.
-  /// That share a worker. On a GPU several slots with one worker are three times as fast as one,
-  /// several workers slower: processes take turns at it.
+  /// Slots that share a worker. On a GPU several slots with one worker are three times as fast as
+  /// one, several workers slower: processes take turns at it.
   uint32_t slots_per_worker = 1;
   WorkerOptions worker;
   ReferenceOptions reference;
@@ -54,7 +54,7 @@ class SlotLease {
 
   Slot& operator*() const;
   Slot* operator->() const { return &**this; }
-  /// Which of the pool's slots it is.
+  /// Its place among the pool's slots.
   size_t index() const { return index_; }
 
  private:

@@ -1,4 +1,4 @@
-// Whose turn it is: tickets of many sessions, served one session after the other.
+// Serves tickets of many sessions, one session after the other.
 #pragma once
 
 #include <cstdint>

@@ -33,7 +33,7 @@ int64_t elements_of(const CasePlan& plan) {
          std::accumulate(plan.outputs.begin(), plan.outputs.end(), int64_t{0}, add);
 }
 
-/// Those of `found` that `known` lacks; `known` has them afterwards. Both are sorted.
+/// Returns what `found` has and `known` lacks; `known` has it afterwards. Both are sorted.
 size_t learn(std::vector<uint64_t>& known, const std::vector<uint64_t>& found) {
   std::vector<uint64_t> both;
   std::ranges::set_union(known, found, std::back_inserter(both));
@@ -131,7 +131,7 @@ Status GuidedSearch::take(const CasePlan& plan, Result<CaseReport> outcome) {
   if (!outcome) {
     const ErrorCode code = outcome.error().code;
     if (code == ErrorCode::Unsupported || code == ErrorCode::Cancelled) return ok_status();
-    // Of the op, not of this program: told once, as a campaign does.
+    // The op is at fault, not this program: said once, as a campaign does.
     const bool of_op = code == ErrorCode::InvalidArgument || code == ErrorCode::Compile ||
                        code == ErrorCode::NotFound;
     if (!of_op) return outcome.error();

@@ -18,8 +18,8 @@
 namespace gpuemu {
 
 struct SearchOptions {
-  std::vector<DType> dtypes;  ///< Of the op's; not empty.
-  uint64_t cases = 0;         ///< Beside the corpus.
+  std::vector<DType> dtypes;  ///< Some of the op's; not empty.
+  uint64_t cases = 0;         ///< Generated cases, without the corpus.
   uint64_t seed = 0;
   std::vector<Strategy> strategies;
   bool fail_fast = false;
@@ -50,10 +50,10 @@ struct SearchOutcome {
   uint64_t total = 0, passed = 0, failed = 0;
   std::vector<ValidationResult> failures;  ///< In order of running; the first ones.
   uint64_t warned = 0;                     ///< Cases that passed with a warning.
-  std::vector<ValidationResult> warnings;  ///< Likewise the first of them.
+  std::vector<ValidationResult> warnings;  ///< The first cases with a warning.
   std::vector<Evidence> evidence;
   SearchReport report;
-  uint64_t replays_failed = 0;  ///< Of the corpus.
+  uint64_t replays_failed = 0;  ///< Corpus entries that fail today.
   bool counted = false;         ///< The device counts; else no case followed another.
   std::vector<CorpusEntry> corpus;
   std::string broken;             ///< Why cases could not run; "" when all did.

@@ -19,7 +19,7 @@ Reply rerun_kernel_case(const ValidationResult& failure, const OpConfig& op, Pro
   auto outcome = project.campaign().run_one(op, *plan, settings, call.key);
   if (!outcome) return error_reply(outcome.error());
   outcome->result.seed = failure.seed;
-  // So that lists of failures tell whether it passes now.
+  // Lists of failures then say whether it passes now.
   if (const Status kept = call.context.store.put_result(outcome->result, false); !kept)
     return error_reply(kept.error());
   ReproduceResultReply reply{.result = std::move(outcome->result),

@@ -34,7 +34,7 @@ class JobControl {
   std::string incomplete() const;
   /// Counts a failure and adds a line about it to the job's log, which keeps the first ones.
   void failed(std::string line);
-  /// The same for a case, which becomes an event too.
+  /// Counts a failing case, adds a line and an event.
   void failed(std::string line, const ValidationResult& result);
   void op_started(const std::string& op_name, DType dtype);
   /// Counts alone; cases are left out.

@@ -22,7 +22,8 @@ struct ServerContext {
   Store& store;
   SlotPool& slots;
   JobTable& jobs;
-  std::string cache_folder, arch;  ///< Of compiled kernels.
+  std::string cache_folder,
+      arch;  ///< Where compiled kernels are kept, and what they are compiled for.
   std::string socket_path, db_path, config_file;
   std::vector<DeviceInfo> devices;
   std::map<std::string, std::string> start_settings;  ///< What the daemon was started with.
@@ -32,7 +33,7 @@ struct ServerContext {
   ExtraSlots* extra_slots = nullptr;                  ///< For second opinions; null: none.
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
   std::atomic<uint64_t> requests{0};
-  std::atomic<size_t> long_requests{0};  ///< Of those under way.
+  std::atomic<size_t> long_requests{0};  ///< Long requests under way.
 };
 
 /// Requests that run kernels or scripts at the same time, waiting ones included. The transport must

@@ -66,10 +66,10 @@ class Database {
   WriteGate gate_;
   LedgerKeeper keeper_;
   std::string note_;
-  dev_t device_ = 0;  ///< Of the folder, as it was opened.
+  dev_t device_ = 0;  ///< The device of the folder when it was opened.
   ino_t inode_ = 0;
   std::mutex place_mutex_;
-  std::string log_path_;  ///< Of the log in use. Guarded by place_mutex_, with its inode.
+  std::string log_path_;  ///< The log in use. Guarded by place_mutex_, with its inode.
   ino_t log_inode_ = 0;
 };
 

@@ -51,7 +51,7 @@ class LedgerKeeper {
   rocksdb::DB& db_;
   WriteGate& gate_;
 
-  std::mutex writing_;  // Of the file, and of written_.
+  std::mutex writing_;  // Guards the file and written_.
   Ledger written_;
 
   mutable std::mutex mutex_;

@@ -24,7 +24,7 @@ class NoLog : public rocksdb::Logger {
 rocksdb::Options options() {
   rocksdb::Options options;
   options.keep_log_file_num = 4;
-  options.max_open_files = 256;  // Of the daemon's descriptors; workers and clients need theirs.
+  options.max_open_files = 256;  // Leaves descriptors of the daemon to workers and clients.
   // There are few files: threads and their properties would only delay the start.
   options.max_file_opening_threads = 1;
   options.skip_stats_update_on_db_open = true;

@@ -277,7 +277,7 @@ Status RocksStore::erase_failure(rocksdb::WriteBatch& batch, std::string_view ke
   const auto record = storage::decode_result(*value);
   if (record && record->result.passed) return ok_status();
   database_->erase(batch, Family::Results, result);
-  if (!record) return ok_status();  // Of a damaged one the index entries are void.
+  if (!record) return ok_status();  // A damaged record has no valid index entries.
   database_->erase(batch, Family::Index, storage::time_key('r', record->stamp));
   database_->erase(batch, Family::Index, storage::seed_key('r', parts.seed, record->stamp));
   return ok_status();

@@ -31,7 +31,7 @@ constexpr size_t kTellingBytes = 4;
 constexpr uint64_t kHeldBytesMax = uint64_t{256} << 20;
 /// The warmup gets this part of a case's time: one that does not end must leave the case its own.
 constexpr int kWarmupShare = 3;
-/// The same of the run in issue order: the later runs need what the first one did.
+/// The part of a case's time for the run in issue order: later runs need what the first one did.
 constexpr int kIssueShare = 4;
 /// A warmup of the emulator that takes longer begins again with a look at what it reads.
 constexpr auto kWarmupFirst = std::chrono::milliseconds(250);
@@ -99,7 +99,7 @@ class Execution {
   const ExecutionPlan& plan_;
   steady_clock::time_point end_;
   ExecutionReport report_;
-  uint64_t bytes_needed_ = 0;            ///< Of one run.
+  uint64_t bytes_needed_ = 0;            ///< Device memory of one run.
   std::vector<ExecuteBuffer> previous_;  ///< Keeps their addresses from the next run.
   std::optional<Outputs> warmed_up_;     ///< What the warmup wrote.
   bool blocks_met_ = false;              ///< LaunchReport::blocks_met of a launch.
@@ -292,7 +292,7 @@ Result<LaunchReport> Execution::warm_up(std::vector<ExecuteBuffer>& buffers,
   return last;
 }
 
-/// Of its findings only a fault counts, where it takes the device with it: the runs that count
+/// Only a fault among its findings counts, where it takes the device with it: the runs that count
 /// repeat the others and say more about them.
 Status Execution::run_warmup(std::vector<ExecuteBuffer>& buffers) {
   const bool emulated = device_.properties().backend == "emulator";

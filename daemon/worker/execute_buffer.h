@@ -33,7 +33,7 @@ class ExecuteBuffer {
   /// Bytes that create() allocates for it.
   static Result<uint64_t> bytes_for(const PlanTensor& tensor, bool checks_bounds);
 
-  /// Of the tensor's buffer, without guard and base offset.
+  /// The bytes of the tensor's buffer, without guard and base offset.
   uint64_t address() const { return allocation_ + front_bytes_; }
   uint64_t front_bytes() const { return front_bytes_; }
 

@@ -27,7 +27,7 @@ struct PlanTensor {
   uint64_t warmup_offset = 0;  ///< Packed elements: what Input and InOut hold in the warmup.
   uint32_t base_offset_bytes =
       0;  ///< Added to the (256-aligned) buffer's start; layouts with less alignment.
-  /// Of execute_sparse(): the buffer holds the packed elements so often, one copy after the other.
+  /// For execute_sparse(): the buffer holds the packed elements so often, one copy after the other.
   uint64_t repeats = 1;
 };
 
@@ -35,7 +35,7 @@ struct PlanTensor {
 struct PlanShadow {
   bool wanted = false;
   std::vector<uint64_t> offsets;  ///< Per tensor: where its ElementShadows go; unused for inputs.
-  int32_t tensor = -1;            ///< Whose element's history is wanted; -1: of none.
+  int32_t tensor = -1;            ///< The tensor whose element's history is recorded; -1: none.
   int64_t element = 0;            ///< Flat row-major.
   uint64_t block = 0;             ///< ElementShadow::block of it.
   ShadowErrors errors = ShadowErrors::All;
@@ -54,11 +54,11 @@ struct PlanLaunch {
   Dim3 cluster{0, 0, 0};  ///< Zeros: what the kernel declares.
   uint32_t shared_bytes = 0;
   std::vector<PlanArg> args;
-  uint64_t grown_blocks = 0;  ///< Of the grid for much larger sizes.
+  uint64_t grown_blocks = 0;  ///< Blocks of the grid for much larger sizes.
 };
 
 struct ExecutionPlan {
-  uint32_t arena = 0;       ///< Which of the worker's arenas the offsets of its tensors mean.
+  uint32_t arena = 0;       ///< The worker's arena that the offsets of its tensors mean.
   std::string module_key;   ///< Content hash; the client sends the text once per worker process.
   std::string module_name;  ///< For messages.
   std::vector<PlanTensor> tensors;
@@ -81,7 +81,7 @@ struct ExecutionPlan {
   /// Runs after the first have their threads in an order that follows from it, with the check
   /// "schedule" on a device that can.
   uint64_t order_seed = 0;
-  /// Of the threads in the first run, where the device can.
+  /// The order of the threads in the first run, where the device can choose it.
   ThreadOrder first_order = ThreadOrder::InOrder;
   uint64_t sparse_launch_ms =
       0;  ///< Not 0: execute_sparse() runs it, and ends each launch after so long.
@@ -112,8 +112,9 @@ struct ExecutionReport {
   uint64_t elapsed_ns = 0;  ///< All launches of the first run.
   std::vector<std::string> printed;
   std::vector<LineCount> lines;  ///< When the plan asked for them and the device counts.
-  LaunchCoverage reached;        ///< Likewise; empty when nobody asked or the device cannot.
-  ExecutionShadow shadow;        ///< When the plan asked for it.
+  LaunchCoverage
+      reached;  ///< What was reached of the kernel; empty unless asked for on a device that counts.
+  ExecutionShadow shadow;  ///< When the plan asked for it.
 };
 
 }  // namespace gpuemu

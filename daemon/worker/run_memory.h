@@ -33,7 +33,7 @@ class RunMemory {
 
   /// What host() gave is used again from now on; copies that nobody waited for are waited for.
   void reuse_host();
-  /// Of undefined content; its owner's until reuse_host().
+  /// Memory of undefined content, the caller's until reuse_host().
   std::span<std::byte> host(uint64_t bytes);
   /// `from` is of host() and stays as it is until settle(). A launch that follows sees the bytes.
   Status upload(uint64_t address, std::span<const std::byte> from);
@@ -47,7 +47,8 @@ class RunMemory {
 
   Device& device_;
   Streams* streams_ = nullptr;  ///< Null: everything is done at once.
-  std::unique_ptr<Pool> pool_;  ///< Of small blocks; null where the device has its own reasons.
+  std::unique_ptr<Pool>
+      pool_;  ///< Keeps small blocks; null on a device that checks bounds or has no streams.
   /// What host() gives as long as it suffices: pinned where there are streams.
   std::byte* block_ = nullptr;
   bool pinned_ = false;

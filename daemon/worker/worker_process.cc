@@ -31,7 +31,8 @@ constexpr size_t kReceiveBytes = size_t{256} << 10;
 struct Loaded {
   ModuleText module;
   std::vector<EntryInfo> entries;
-  uint64_t start = 0;  ///< Of the process that has it; another one has to load it first.
+  uint64_t start =
+      0;  ///< Start of the process that has loaded it; another one has to load it first.
 };
 
 /// A message and its kind; `in` reads behind the kind.
@@ -69,7 +70,7 @@ struct WorkerProcess::State {
   Status greet();
   Status send(const std::vector<std::byte>& message);
   Result<std::vector<std::byte>> receive(Deadline deadline);
-  /// The same, of a plan; Cancelled soon after `*cancel` became true.
+  /// Waits for the answer to a plan; Cancelled soon after `*cancel` became true.
   Result<std::vector<std::byte>> receive_report(const std::atomic<bool>* cancel);
   Result<std::vector<EntryInfo>> load(const ModuleText& module);
   /// The error as the caller shall see it; a process that is of no use any more is gone after it.

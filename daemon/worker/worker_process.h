@@ -19,9 +19,10 @@ struct WorkerOptions {
   int sm = 0;            ///< Emulated compute capability; 0 = the default.
   uint32_t threads = 1;  ///< Emulator: threads per launch.
   std::string contraction = "auto";
-  uint64_t contraction_seed = 0;                    ///< Of contraction "random".
-  uint64_t memory_limit_bytes = uint64_t{8} << 30;  ///< Of all that the device holds at a time.
-  uint64_t grace_ms = 5'000;  ///< Beyond a plan's time-out before the process is killed.
+  uint64_t contraction_seed = 0;  ///< Seed of contraction "random".
+  uint64_t memory_limit_bytes = uint64_t{8}
+                                << 30;  ///< Limit for all that the device holds at a time.
+  uint64_t grace_ms = 5'000;            ///< Beyond a plan's time-out before the process is killed.
 };
 
 class WorkerProcess {

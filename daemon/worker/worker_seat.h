@@ -20,7 +20,7 @@ struct SharedWorker {
 
   std::mutex turn;  ///< Guards the process.
   WorkerProcess process;
-  /// Of the process, as of the end of the last turn: to be had without one.
+  /// The process at the end of the last turn; does not wait for one.
   std::atomic<int> pid = -1;
   std::atomic<uint64_t> restarts = 0;
 };
