@@ -91,8 +91,9 @@ Result<Arguments> parse(int count, char** words) {
 
 Status serve(const Arguments& arguments) {
   std::vector<Arena> arenas;
-  for (int i = 0; i < arguments.arenas; ++i)
+  for (int i = 0; i < arguments.arenas; ++i) {
     arenas.push_back(GPUEMU_TRY(Arena::open(UniqueFd(arguments.arena + i))));
+  }
   DeviceRequest request;
   request.backend = arguments.backend;
   request.index = arguments.device;

@@ -63,8 +63,9 @@ class Campaign::Progress {
   }
   void stop() { stop_ = true; }
   void begin(Group& group) {
-    if (!group.started.exchange(true) && events_.on_op_started)
+    if (!group.started.exchange(true) && events_.on_op_started) {
       events_.on_op_started(*group.op, group.report.dtype);
+    }
   }
   /// The next case to run; nothing when there is none or the run ends early.
   std::optional<Item> next() {
@@ -105,8 +106,9 @@ class Campaign::Progress {
     for (Finished& one : ready) {
       Group& group = *one.group;
       group.record(std::move(one));
-      if (group.report.cases == group.planned && events_.on_op_finished)
+      if (group.report.cases == group.planned && events_.on_op_finished) {
         events_.on_op_finished(group.report);
+      }
     }
     return ok_status();
   }
@@ -187,8 +189,9 @@ std::vector<std::optional<Result<CaseReport>>> Campaign::run_batch(
   std::vector<std::optional<Result<CaseReport>>> outcomes(plans.size());
   std::atomic<size_t> next{0};
   const auto work = [&] {
-    for (size_t i = next++; i < plans.size() && !cancel; i = next++)
+    for (size_t i = next++; i < plans.size() && !cancel; i = next++) {
       outcomes[i] = run_one(op, plans[i], settings, session);
+    }
   };
   run_on_threads(std::min(slots_.size(), plans.size()), work);
   return outcomes;
@@ -209,8 +212,9 @@ Result<std::shared_ptr<Campaign::Group>> Campaign::make_group(const OpConfig& op
     group->cases = 0;
     return group;
   }
-  for (const std::string& text : group->case_options.large.not_run)
+  for (const std::string& text : group->case_options.large.not_run) {
     group->warnings.insert(fmt::format("{}: declared sizes that no case has: {}", op.name, text));
+  }
   const auto constants = [&](DType wanted) { return constants_of(op, wanted); };
   const LargeSizes& large = group->case_options.large;
   for (const std::string& name :
@@ -330,13 +334,15 @@ Result<TestReportReply> Campaign::run(const CampaignOptions& options, const Camp
   events.on_total(progress.size());
   std::set<std::string> warnings;
   for (const auto& group : groups) warnings.insert(group->warnings.begin(), group->warnings.end());
-  for (const std::string& warning : warnings)
+  for (const std::string& warning : warnings) {
     if (events.on_warning) events.on_warning(warning);
+  }
 
   const auto left_out_of = [&](const Group& group) {
     std::set<std::string> said;
-    for (const std::string& text : sizes_left_out(*group.op, group.report.dtype))
+    for (const std::string& text : sizes_left_out(*group.op, group.report.dtype)) {
       said.insert(fmt::format("{}: {}", group.op->name, text));
+    }
     return said;
   };
   std::set<std::string> told;  // By earlier runs of this campaign.
@@ -350,11 +356,13 @@ Result<TestReportReply> Campaign::run(const CampaignOptions& options, const Camp
   for (const auto& group : groups) {
     OpTestReport one = group->finish(end);
     if (one.cases > 0) {
-      for (const std::string& text : sizes_not_run(*group->op, one.dtype))
+      for (const std::string& text : sizes_not_run(*group->op, one.dtype)) {
         one.notes.push_back("warning: " + text);
+      }
     }
-    for (const std::string& text : left_out_of(*group))
+    for (const std::string& text : left_out_of(*group)) {
       if (events.on_warning && !told.contains(text)) events.on_warning(text);
+    }
     describe_verdict(config_, *group->op, one);
     report.total += one.cases;
     report.passed += one.passed;

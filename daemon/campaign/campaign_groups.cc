@@ -154,8 +154,9 @@ uint64_t Campaign::Items::place(const Group& group, uint64_t turn) const {
   }
   const uint64_t usual = each_ - large.size();
   if (turn >= usual) return large[turn - usual];
-  for (const uint64_t one : large)
+  for (const uint64_t one : large) {
     if (one <= turn) ++turn;
+  }
   return turn;
 }
 

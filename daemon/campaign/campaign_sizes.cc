@@ -45,16 +45,18 @@ CaseOptions Campaign::case_options(const OpConfig& op, DType dtype,
 std::vector<std::string> Campaign::sizes_not_run(const OpConfig& op, DType dtype) const {
   std::vector<std::string> said;
   if (op.mode != ExecutionMode::Kernel) return said;
-  for (const std::string& text : large_sizes_of(op, dtype).not_run)
+  for (const std::string& text : large_sizes_of(op, dtype).not_run) {
     said.push_back("declared sizes that no case has: " + text);
+  }
   for (std::string& text : sizes_left_out(op, dtype)) said.push_back(std::move(text));
   return said;
 }
 
 std::vector<std::string> Campaign::sizes_left_out(const OpConfig& op, DType dtype) const {
   std::vector<std::string> said;
-  for (const std::string& text : large_.left_out(op.name, dtype))
+  for (const std::string& text : large_.left_out(op.name, dtype)) {
     said.push_back("declared sizes that were not run: " + text);
+  }
   return said;
 }
 
@@ -72,8 +74,9 @@ Constants Campaign::constants_of(const OpConfig& op, DType dtype) {
     singled.insert(found.singled.begin(), found.singled.end());
     floats.insert(found.floats.begin(), found.floats.end());
     integers.insert(found.integers.begin(), found.integers.end());
-    for (const std::vector<int64_t>& sizes : found.classes)
+    for (const std::vector<int64_t>& sizes : found.classes) {
       if (std::ranges::find(classes, sizes) == classes.end()) classes.push_back(sizes);
+    }
   }
   return {{all.begin(), all.end()},
           {singled.begin(), singled.end()},

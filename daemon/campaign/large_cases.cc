@@ -24,8 +24,9 @@ double work_of(const CasePlan& plan) {
 
 std::string sizes_of(const CasePlan& plan) {
   std::string text;
-  for (const auto& [name, size] : plan.dims)
+  for (const auto& [name, size] : plan.dims) {
     text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name, size);
+  }
   return text;
 }
 
@@ -83,8 +84,9 @@ std::optional<std::string> LargeCases::too_long(const CasePlan& plan) const {
 
 std::optional<std::string> LargeCases::no_verdict(const CasePlan& plan, const CaseReport& outcome,
                                                   uint64_t timeout_ms) const {
-  if (const auto* failure = failure_of(outcome, FindingKind::ReferenceError))
+  if (const auto* failure = failure_of(outcome, FindingKind::ReferenceError)) {
     return "its reference could not compute it: " + failure->message;
+  }
   if (failure_of(outcome, FindingKind::Timeout) == nullptr) return std::nullopt;
   // A kernel whose time grows with the square of its sizes may take that long and be right.
   const std::lock_guard lock(mutex_);

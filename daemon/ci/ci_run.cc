@@ -99,8 +99,9 @@ class Measurer {
 void add_missing(const CiMachine& machine, const CiOptions& options, ArtifactDiffSummary& diffs) {
   if (is_in_shard(0, options.shard, options.shards)) {
     for (std::string& op : missing_ops(machine.config, options)) {
-      if (std::ranges::find(diffs.missing, op) == diffs.missing.end())
+      if (std::ranges::find(diffs.missing, op) == diffs.missing.end()) {
         diffs.missing.push_back(std::move(op));
+      }
     }
   }
   diffs.has_regressions = diffs.has_regressions || !diffs.missing.empty();
@@ -214,10 +215,11 @@ Result<CiRunSummary> run_ci(const CiMachine& machine, const CiOptions& options,
   summary.trends =
       GPUEMU_TRY(follow_metrics(machine.store, {options.baseline_name, options.baseline_artifacts},
                                 summary.lint_results, summary.timestamp));
-  if (cancel)
+  if (cancel) {
     mark_interrupted(options, summary);
-  else
+  } else {
     blame_ops_without_cases(options, summary);
+  }
   add_untested_notes(machine, options, summary);
   count(summary);
   summary.duration_ms = static_cast<uint64_t>(

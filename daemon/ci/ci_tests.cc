@@ -74,8 +74,9 @@ void CiTests::take_cached(CiUnit& unit, VerdictCache& cache) {
 std::string CiTests::baseline_text(const OpConfig& op) const {
   std::string text;
   for (const ValidationResult& one : baseline_) {
-    if (one.op_name == op.name)
+    if (one.op_name == op.name) {
       text += fmt::format("{} {} {};", one.seed, one.passed, one.max_diff);
+    }
   }
   return text.empty() ? text : " baseline " + content_hash({text});
 }
@@ -389,10 +390,12 @@ void CiTests::keep_verdicts() {
     // A verdict that is not kept is made again.
     if (!reads) continue;
     std::vector<ValidationResult> results;
-    for (const Kept& one : kept_)
+    for (const Kept& one : kept_) {
       if (one.unit == unit.get()) results.push_back(one.result);
-    if (const Status kept = cache.keep({op, std::move(results)}, *unit->key, *reads); !kept)
+    }
+    if (const Status kept = cache.keep({op, std::move(results)}, *unit->key, *reads); !kept) {
       events_.warn(kept.error().message);
+    }
   }
 }
 
@@ -428,8 +431,9 @@ void CiTests::map_worst(CiRunSummary& summary) {
     if (!plan) continue;
     const auto outcome =
         machine_.campaign.run_one(*op, *plan, {.extras = Extra::ErrorMap}, options_.session);
-    if (!outcome || !outcome->extras.error_map || outcome->extras.error_map->cells.empty())
+    if (!outcome || !outcome->extras.error_map || outcome->extras.error_map->cells.empty()) {
       continue;
+    }
     summary.worst = outcome->extras.error_map;
     summary.worst->op_name = op->name;
     summary.worst->seed = result.seed;
@@ -446,8 +450,9 @@ Status CiTests::run(CiRunSummary& summary) {
   GPUEMU_TRY(run_variants());
   GPUEMU_TRY(grow());
   for (const auto& unit : units_) {
-    if (!unit->report.cached)
+    if (!unit->report.cached) {
       unit->report.evidence = unit->evidence.evidence(unit->report.dtype, unit->op->dims);
+    }
   }
   std::ranges::stable_sort(
       kept_, {}, [](const Kept& one) { return std::pair(one.unit->op_index, one.iteration); });
@@ -471,9 +476,10 @@ Status CiTests::run(CiRunSummary& summary) {
   }
   if (!cancel_) map_worst(summary);
   for (const auto& unit : units_) {
-    for (const std::string& text : machine_.campaign.sizes_not_run(*unit->op, unit->report.dtype))
+    for (const std::string& text : machine_.campaign.sizes_not_run(*unit->op, unit->report.dtype)) {
       notes_.push_back(fmt::format("warning: {} {}: {}", unit->report.op_name,
                                    name_of(unit->report.dtype), text));
+    }
   }
   summary.notes.insert(summary.notes.end(), notes_.begin(), notes_.end());
   return ok_status();

@@ -41,8 +41,9 @@ void add_notes(const std::vector<std::string>& lines, const char* rest, CiRunSum
   const size_t shown = std::min(lines.size(), kLinesMax);
   summary.notes.insert(summary.notes.end(), lines.begin(),
                        lines.begin() + static_cast<std::ptrdiff_t>(shown));
-  if (lines.size() > shown)
+  if (lines.size() > shown) {
     summary.notes.push_back(fmt::format("{} more {}", lines.size() - shown, rest));
+  }
 }
 
 void tell_kernels(const Config& config, CiRunSummary& summary) {

@@ -60,8 +60,9 @@ Status VerdictCache::keep(const KeptVerdict& verdict, const std::string& key,
   one.summary.ops = {op};
   one.summary.validation_results = verdict.results;
   std::string lines;
-  for (const FileContent& read : reads)
+  for (const FileContent& read : reads) {
     lines += fmt::format("{}{} {}\n", kRead, read.hash, read.path);
+  }
   return store_.put_meta(op_name(op.op_name, op.dtype),
                          key + "\n" + lines + encode_reply(Reply(one)));
 }

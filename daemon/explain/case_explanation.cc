@@ -64,8 +64,9 @@ const ComparedShadow* Explainer::choose(const CaseReport& outcome) const {
   for (const ComparedShadow& one : outcome.extras.shadows->outputs) {
     const bool failed =
         std::ranges::find(failures, one.counts.name, &ValidationFailure::output) != failures.end();
-    if (task_.output.empty() ? failed && one.worst.has_value() : one.counts.name == task_.output)
+    if (task_.output.empty() ? failed && one.worst.has_value() : one.counts.name == task_.output) {
       return &one;
+    }
   }
   return nullptr;
 }
@@ -105,8 +106,9 @@ void Explainer::take_history(const ExecutionShadow& history) {
   if (!history.origin.empty()) reply_.divergence = explained(history.origin.front());
   for (const ShadowStep& step : history.slice) reply_.slice.push_back(explained(step));
   reply_.other_decisions = history.other_decisions;
-  if (!history.other_decision.empty())
+  if (!history.other_decision.empty()) {
     reply_.first_other_decision = explained(history.other_decision.front());
+  }
   reply_.complete = history.complete;
 }
 
@@ -121,8 +123,9 @@ std::optional<double> Explainer::value_on(Campaign& campaign, const std::string&
   const NamedTensors& outputs = outcome->extras.tensors->outputs;
   const auto output = outputs.find(reply_.output);
   const auto index = static_cast<size_t>(element.index);
-  if (output == outputs.end() || index >= static_cast<size_t>(output->second.count()))
+  if (output == outputs.end() || index >= static_cast<size_t>(output->second.count())) {
     return std::nullopt;
+  }
   return gpuemu::element(view_of(output->second), index);
 }
 
@@ -211,11 +214,13 @@ Result<ExplainResultReply> Explainer::explain_element(
   }
   // What rounding alone does needs no comparison of the sides, and a right element has no side
   // against it.
-  if (at.verdict == ExplainVerdict::Passes || at.verdict == ExplainVerdict::Rounding)
+  if (at.verdict == ExplainVerdict::Passes || at.verdict == ExplainVerdict::Rounding) {
     return std::move(reply_);
+  }
   compare_sides(output, at);
-  if (reply_.disagreement)
+  if (reply_.disagreement) {
     reply_.sentences.push_back("Vote: " + reply_.disagreement->sentence + ".");
+  }
   return std::move(reply_);
 }
 
@@ -244,8 +249,9 @@ Result<ExplainResultReply> Explainer::explain() {
                                .timeout_ms = task_.timeout_ms});
   if (!first) return first.error();
   reply_.kernel = first->kernel;
-  for (const ComparedShadow& one : first->extras.shadows->outputs)
+  for (const ComparedShadow& one : first->extras.shadows->outputs) {
     reply_.outputs.push_back(one.counts);
+  }
   const ComparedShadow* output = choose(*first);
   const ExactProperty* property = property_of(*first);
   if (task_.property && property != nullptr) return explain_property(*property);
@@ -256,10 +262,11 @@ Result<ExplainResultReply> Explainer::explain() {
                  task_.op.name);
   }
   const auto& element = task_.index ? output->chosen : output->worst;
-  if (!element && task_.index)
+  if (!element && task_.index) {
     return error(ErrorCode::InvalidArgument,
                  "output '{}' has {} elements; there is none with index {}", output->counts.name,
                  output->counts.elements, *task_.index);
+  }
   if (!element && property != nullptr) return explain_property(*property);
   if (!element) return without_element(*first);
   return explain_element(first->result.failures, *output, *element);

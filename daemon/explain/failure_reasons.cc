@@ -39,8 +39,9 @@ Diagnosis follows_from(const ValidationFailure& cause) {
 /// A shadow is many times as large as its element.
 int64_t elements_of(const CasePlan& plan) {
   int64_t sum = 0;
-  for (const auto* tensors : {&plan.inputs, &plan.outputs})
+  for (const auto* tensors : {&plan.inputs, &plan.outputs}) {
     for (const CaseTensor& tensor : *tensors) sum += element_count(tensor.shape);
+  }
   return sum;
 }
 
@@ -59,8 +60,9 @@ std::string operand_text(const ExplainedStep& step) {
   for (const ExplainedValue& value : step.operands) {
     text += (text.empty() ? " of " : " and ") + number_text(value.computed);
     const bool both_nan = std::isnan(value.exact) && std::isnan(value.computed);
-    if (value.exact != value.computed && !both_nan)
+    if (value.exact != value.computed && !both_nan) {
       text += fmt::format(" (exactly {})", number_text(value.exact));
+    }
   }
   return text;
 }
@@ -72,12 +74,14 @@ std::string step_text(const ExplainedStep& step) {
 }
 
 std::string where_text(const ExplainResultReply& explained) {
-  if (explained.divergence && explained.verdict != ExplainVerdict::Logic)
+  if (explained.divergence && explained.verdict != ExplainVerdict::Logic) {
     return fmt::format("; it begins with {}", step_text(*explained.divergence));
+  }
   const auto last = std::ranges::find_if(
       explained.slice, [](const ExplainedStep& step) { return step.kind != StepKind::Store; });
-  if (explained.verdict == ExplainVerdict::Logic && last != explained.slice.end())
+  if (explained.verdict == ExplainVerdict::Logic && last != explained.slice.end()) {
     return fmt::format("; its last instruction is {}", step_text(*last));
+  }
   return "";
 }
 
@@ -147,8 +151,9 @@ std::optional<Diagnosis> Diagnoser::diagnosis_of(const ExplainTask& task,
   const std::string reason = reason_to_skip(task.plan);
   if (!reason.empty()) return Diagnosis{ExplainVerdict::Skipped, reason + command, {}, {}};
   auto explained = explain_case(task, machines_);
-  if (!explained)
+  if (!explained) {
     return Diagnosis{ExplainVerdict::Skipped, explained.error().message + command, {}, {}};
+  }
   if (explained->output.empty() && !explained->disagreement) {
     if (is_property(kind)) return std::nullopt;
     const std::string why = explained->verdict == ExplainVerdict::Passes
@@ -168,8 +173,9 @@ void Diagnoser::look_at(const OpConfig& op, const CasePlan& plan, const Validati
   const auto output = std::ranges::find(plan.outputs, failure.output, &CaseTensor::name);
   if (output == plan.outputs.end() || !is_float(output->dtype)) return;
   if (const ValidationFailure* cause = cause_of_values(result.failures)) {
-    if (caused_.emplace(op.name, plan.dtype, failure.kind).second)
+    if (caused_.emplace(op.name, plan.dtype, failure.kind).second) {
       failure.diagnosis = follows_from(*cause);
+    }
     return;
   }
   if (!seen_.emplace(op.name, plan.dtype, failure.kind).second) return;
@@ -214,16 +220,18 @@ void Diagnoser::look_at(ValidationResult& result) {
   if (op == nullptr || op->mode != ExecutionMode::Kernel) return;
   const auto plan = plan_from(*op, *result.repro_info);
   if (!plan) return;
-  for (ValidationFailure& one : told)
+  for (ValidationFailure& one : told) {
     if (is_about_values(one.kind) && !is_over()) look_at(*op, *plan, result, one);
+  }
 }
 
 }  // namespace
 
 std::string note_of(const ExplainResultReply& explained, FindingKind kind,
                     const std::string& element) {
-  if (explained.output.empty() && explained.disagreement)
+  if (explained.output.empty() && explained.disagreement) {
     return "devices: " + explained.disagreement->sentence;
+  }
   const ExplainVerdict verdict = explained.verdict;
   std::string text = fmt::format("{}: {}", name_of(verdict), element);
   if (is_property(kind)) {
@@ -232,13 +240,16 @@ std::string note_of(const ExplainResultReply& explained, FindingKind kind,
                 : "without rounding it would hold, the arithmetic loses it";
     return text + where_text(explained);
   }
-  if (verdict == ExplainVerdict::Logic)
+  if (verdict == ExplainVerdict::Logic) {
     text += "the kernel computes a different formula; higher precision would not help";
-  if (verdict == ExplainVerdict::Numerical)
+  }
+  if (verdict == ExplainVerdict::Numerical) {
     text += "the formula is right, its arithmetic loses the value";
-  if (verdict == ExplainVerdict::Rounding)
+  }
+  if (verdict == ExplainVerdict::Rounding) {
     text += fmt::format("the value is as exact as its type allows, so allow more than {:.3g}",
                         explained.tolerance);
+  }
   if (verdict == ExplainVerdict::Unknown) text += "formula and arithmetic cannot be told apart";
   text += where_text(explained);
   if (explained.disagreement) text += "; vote: " + explained.disagreement->sentence;

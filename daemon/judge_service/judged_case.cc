@@ -69,8 +69,9 @@ bool is_settled_by_bound(const JudgedCase& judged) {
 
 NamedTensors inputs_of(const JudgedCase& judged) {
   NamedTensors inputs;
-  for (const auto& [name, view] : judged.inputs)
+  for (const auto& [name, view] : judged.inputs) {
     inputs[name] = {view.dtype, view.shape, {view.data.begin(), view.data.end()}};
+  }
   return inputs;
 }
 
@@ -189,8 +190,9 @@ Result<Judgement> judge_case(const JudgedCase& judged) {
   CaseRequest request{judged.config, judged.op, kernel, prepared, plan};
   // The first reference of changed inputs is that of flushed ones, where there are any.
   NamedTensors flushed_inputs;
-  if (may_note_flushing(request) && !judged.changed.empty())
+  if (may_note_flushing(request) && !judged.changed.empty()) {
     flushed_inputs = flushed_inputs_of(judged);
+  }
   std::span<const TensorView> neighbours = judged.changed;
   if (!flushed_inputs.empty()) {
     request.of_flushed_inputs[kJudgedOutput] = neighbours.front();
@@ -213,9 +215,10 @@ Result<Judgement> judge_case(const JudgedCase& judged) {
   }
   if (is_strict(request)) explain_strictness(values.exceeding, report);
   if (!judged.inputs.empty() && !is_settled_by_bound(judged) && may_be_conditioning(values)) {
-    if (review_rounding(judged, plan, neighbours, values.exceeding, report) == NextStep::Draw)
+    if (review_rounding(judged, plan, neighbours, values.exceeding, report) == NextStep::Draw) {
       made.wanted =
           neighbours_of(inputs_of(judged), {plan.base_seed, plan.iteration}, neighbours.size());
+    }
   }
   made.flushed = report.notes.contains(CaseNote::Flushed);
   report.result.passed = report.result.failures.empty();

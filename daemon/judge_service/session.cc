@@ -35,8 +35,9 @@ Result<std::map<std::string, T>> named_numbers(const Json& from, const char* nam
   std::map<std::string, T> found;
   const auto at = from.find(name);
   if (at == from.end() || at->is_null()) return found;
-  if (!at->is_object())
+  if (!at->is_object()) {
     return error(ErrorCode::InvalidArgument, "'{}' must be numbers by name", name);
+  }
   for (const auto& [key, value] : at->items()) {
     const bool fits = std::is_integral_v<T> ? value.is_number_integer() : value.is_number();
     if (!fits) return error(ErrorCode::InvalidArgument, "'{}.{}' is not a number", name, key);
@@ -79,8 +80,9 @@ Json json_of(const CaseTensor& tensor) {
 
 Result<Json> object_member(const Json& from, const char* name) {
   const auto found = from.find(name);
-  if (found == from.end() || !found->is_object())
+  if (found == from.end() || !found->is_object()) {
     return error(ErrorCode::InvalidArgument, "'{}' must be a tensor {{dtype, shape}}", name);
+  }
   return *found;
 }
 
@@ -165,8 +167,9 @@ Result<Message> CheckSession::judge(const Message& request) {
   judged.plan.attrs = GPUEMU_TRY(named_numbers<double>(request.json, "attrs"));
   DataReader data(request.data);
   const auto inputs = request.json.find("inputs");
-  if (inputs == request.json.end() || !inputs->is_array())
+  if (inputs == request.json.end() || !inputs->is_array()) {
     return error(ErrorCode::InvalidArgument, "'inputs' must be a list of tensors");
+  }
   for (const Json& input : *inputs) {
     const auto name = GPUEMU_TRY(required<std::string>(input, "name"));
     judged.inputs.push_back({name, GPUEMU_TRY(data.tensor(input))});
@@ -182,8 +185,10 @@ Result<Message> CheckSession::judge(const Message& request) {
     std::memcpy(scale.data(), bytes.data(), bytes.size());
     judged.scale = scale;
   }
-  for (uint64_t left = GPUEMU_TRY(optional(request.json, "changed", uint64_t{0})); left > 0; --left)
+  for (uint64_t left = GPUEMU_TRY(optional(request.json, "changed", uint64_t{0})); left > 0;
+       --left) {
     judged.changed.push_back(GPUEMU_TRY(data.tensor(reference)));
+  }
   const Judgement made = GPUEMU_TRY(judge_case(judged));
   Message reply{{{"result", Json::parse(encode_result(made.result))}}, {}};
   if (made.flushed) reply.json["flushed"] = true;

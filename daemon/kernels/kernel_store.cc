@@ -59,8 +59,9 @@ std::vector<uint32_t> blocks_of(const KernelConfig& kernel) {
 /// the text and the sizes that its launched entries speak of are kept.
 Result<std::vector<EntryInfo>> entries_of(const KernelConfig& kernel, PreparedKernel& prepared) {
   const ptx::Module module = GPUEMU_TRY(ptx::parse(prepared.ptx, prepared.name));
-  for (const std::string& warning : module.warnings)
+  for (const std::string& warning : module.warnings) {
     prepared.warnings.push_back(prepared.name + ": " + warning);
+  }
   prepared.constants = constants_in(module, prepared.entries, blocks_of(kernel));
   std::vector<EntryInfo> entries;
   for (const ptx::Function& function : module.functions) {
@@ -198,8 +199,9 @@ std::vector<KernelStore::Wanted> KernelStore::sharing(const CompileRequest& requ
       const KernelConfig* kernel = config_.find_kernel(name);
       if (kernel == nullptr || kernel->source != request.path) continue;
       for (const DType dtype : op.dtypes) {
-        if (unit_of(request_for(*kernel, dtype)) == unit_of(request))
+        if (unit_of(request_for(*kernel, dtype)) == unit_of(request)) {
           all.emplace_back(kernel, dtype);
+        }
       }
     }
   }

@@ -223,8 +223,9 @@ Result<std::vector<LintResult>> measure_object(const Config& config, const Kerne
     result.metrics.compiled = entry.compiled;
     fill_plain(entry.compiled.front(), result.metrics);
     std::set<std::string> opcodes;
-    for (const auto& [arch, listed] : entry.measured.sass)
+    for (const auto& [arch, listed] : entry.measured.sass) {
       opcodes.insert(listed.begin(), listed.end());
+    }
     result.metrics.patterns_found.assign(opcodes.begin(), opcodes.end());
     result.timestamp = result.metrics.timestamp = now_seconds();
     judge(config, kernel, entry.measured, result);

@@ -246,8 +246,9 @@ class MutationRun {
         return ok_status();
       }
       ++compared;
-      if (outcome.extras.tensors->outputs != expected[i]->extras.tensors->outputs)
+      if (outcome.extras.tensors->outputs != expected[i]->extras.tensors->outputs) {
         differing.push_back(i);
+      }
       largest_use = std::max(largest_use, outcome.bound_ratio_max);
       own_use = std::max(own_use, expected[i]->bound_ratio_max);
     }
@@ -262,8 +263,9 @@ class MutationRun {
     report.reason = fmt::format(
         "outputs differ in {} of {} other cases, by at most {:.2g} of what the tolerance allows",
         differing.size(), compared, largest_use);
-    if (largest_use > kNoWorse * own_use || !GPUEMU_TRY(rounds_alone(changed, all, differing)))
+    if (largest_use > kNoWorse * own_use || !GPUEMU_TRY(rounds_alone(changed, all, differing))) {
       return ok_status();
+    }
     report.status = MutantStatus::Equivalent;
     report.reason = fmt::format(
         "probably equivalent: only the rounding of the outputs differs, in {} of {} cases of every "

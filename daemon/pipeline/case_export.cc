@@ -129,8 +129,9 @@ Tensor doubles(const Shape& shape, std::span<const double> values) {
 
 LaunchedCode launched_code(const CaseRequest& request, const BuiltPlan& built) {
   LaunchedCode code{.ptx = request.prepared.ptx, .launches = {}};
-  for (const PlanLaunch& launch : built.plan.launches)
+  for (const PlanLaunch& launch : built.plan.launches) {
     code.launches.push_back(describe(launch, built.plan));
+  }
   return code;
 }
 
@@ -158,8 +159,9 @@ void add_expectation(const Comparison& comparison, ExportedCaseReply& to) {
   for (size_t i = 0; i < count; ++i) {
     if (!std::isfinite(values[i])) continue;
     bounds[i] = bound.at(i, values[i]);
-    if (!comparison.undefined.empty() && comparison.undefined[i] != 0)
+    if (!comparison.undefined.empty() && comparison.undefined[i] != 0) {
       bounds[i] = std::numeric_limits<double>::max();
+    }
     if (!widened) continue;
     // The reference is rounded to the output's type before places are counted: half a place more.
     const double place = ulp_at(format_of(comparison.output.dtype), values[i]);

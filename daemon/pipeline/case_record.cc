@@ -57,8 +57,9 @@ ReproductionInfo reproduction_of(const CasePlan& plan, const NamedTensors& input
   if (!layout_from_name(layout)) {
     info.layout = LayoutKind::Strided;
     info.layout_name = layout;
-    for (const CaseTensor& input : plan.inputs)
+    for (const CaseTensor& input : plan.inputs) {
       info.input_strides[input.name] = input.layout.strides;
+    }
   }
   size_t bytes = 0;
   for (const auto& [name, tensor] : inputs) bytes += tensor.data.size();

@@ -103,8 +103,9 @@ class OutputComparer {
     comparison.output = GPUEMU_TRY(
         arena_view(arena_, output.dtype, output.shape, planned(output.name).output_offset));
     comparison.inputs = inputs_;
-    if (!request_.plan.inputs.empty())
+    if (!request_.plan.inputs.empty()) {
       comparison.reference_input = request_.plan.inputs.front().name;
+    }
     comparison.policy = policy;
     comparison.has_reference = reply != nullptr;
     if (reply != nullptr) {
@@ -157,8 +158,9 @@ class OutputComparer {
     std::vector<NamedReference> all;
     for (const CaseTensor& output : request_.plan.outputs) {
       const auto found = std::ranges::find(reply.outputs, output.name, &ReferenceTensor::name);
-      if (!is_float(output.dtype) || found == reply.outputs.end() || !is_float(found->dtype))
+      if (!is_float(output.dtype) || found == reply.outputs.end() || !is_float(found->dtype)) {
         continue;
+      }
       const TensorView view =
           GPUEMU_TRY(arena_view(arena_, found->dtype, found->shape, found->arena_offset));
       all.push_back({output.name, view});
@@ -222,8 +224,9 @@ class OutputComparer {
 
   static const char* needed_for(ErrorScale scale) {
     if (scale == ErrorScale::Sum) return "the first input has no row for each of its elements";
-    if (scale == ErrorScale::Dot || scale == ErrorScale::Matmul)
+    if (scale == ErrorScale::Dot || scale == ErrorScale::Matmul) {
       return "no two inputs multiply to its shape";
+    }
     return "no input has its shape";
   }
 
@@ -263,8 +266,9 @@ class OutputComparer {
 
   static void explain_exactness(Verdict& verdict) {
     for (ValidationFailure& failure : verdict.failures) {
-      if (failure.kind == FindingKind::ToleranceExceeded)
+      if (failure.kind == FindingKind::ToleranceExceeded) {
         failure.message += "; all inputs are small whole numbers, so any order of adding is exact";
+      }
     }
   }
 
@@ -324,9 +328,11 @@ void add_values(const ComparedValues& values, CaseReport& report) {
   report.bound_ratio_max = values.bound_ratio_max;
   report.notes.insert(values.notes.begin(), values.notes.end());
   report.remarks.insert(values.remarks.begin(), values.remarks.end());
-  for (const std::string& name : values.invariants)
-    if (std::ranges::find(report.relations, name) == report.relations.end())
+  for (const std::string& name : values.invariants) {
+    if (std::ranges::find(report.relations, name) == report.relations.end()) {
       report.relations.push_back(name);
+    }
+  }
 }
 
 Result<Next> compare_outputs(CaseWork& work) {

@@ -28,8 +28,9 @@ std::optional<FindingKind> finding_kind(DeviceFindingKind kind) {
 ValidationFailure from_device(const DeviceFinding& finding, FindingKind kind) {
   ValidationFailure failure{.kind = kind, .message = finding.message};
   // Looked for where this invariant is declared, and nowhere else.
-  if (finding.kind == DeviceFindingKind::WrittenTwice)
+  if (finding.kind == DeviceFindingKind::WrittenTwice) {
     failure.message = "invariant written_once: " + failure.message;
+  }
   failure.output = finding.tensor;
   failure.source_file = finding.file;
   failure.source_line = finding.line;
@@ -135,14 +136,15 @@ std::optional<ValidationFailure> stale_output(const ExecutionReport& report,
 std::vector<ValidationFailure> findings_after_values(const ExecutionReport& report) {
   std::vector<ValidationFailure> all;
   for (const HarnessFinding& finding : report.harness) {
-    if (finding.kind == HarnessFinding::Kind::NonDeterministic)
+    if (finding.kind == HarnessFinding::Kind::NonDeterministic) {
       all.push_back(from_harness(finding));
+    }
   }
   return all;
 }
 
 void explain_values(std::vector<ValidationFailure>& failures, const ExecutionReport& report) {
-  for (ValidationFailure& failure : failures)
+  for (ValidationFailure& failure : failures) {
     for (const DeviceFinding& finding : report.device) {
       const bool explains = (finding.kind == DeviceFindingKind::NonfiniteNan &&
                              failure.kind == FindingKind::NaNDetected) ||
@@ -150,6 +152,7 @@ void explain_values(std::vector<ValidationFailure>& failures, const ExecutionRep
                              failure.kind == FindingKind::InfDetected);
       if (explains) failure.message += "; " + finding.message;
     }
+  }
 }
 
 bool outputs_are_void(const std::vector<ValidationFailure>& findings) {

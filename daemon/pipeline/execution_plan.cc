@@ -74,8 +74,9 @@ Status add_scratch(const KernelConfig& kernel, const Scope& scope, DType dtype,
     tensor.dtype = *scratch_dtype;
     for (const Expression& size : spec.shape) {
       auto value = size.evaluate(scope);
-      if (!value)
+      if (!value) {
         return value.error().with_context("scratch '" + spec.name + "' of " + kernel.name);
+      }
       tensor.shape.push_back(*value);
     }
     auto count = checked_element_count(tensor.shape);
@@ -168,8 +169,9 @@ Result<PlanLaunch> build_launch(const LaunchSpec& spec, const Scope& scope,
   PlanLaunch launch;
   launch.grid = GPUEMU_TRY(evaluate_dim3(spec.grid, scope, what + " grid"));
   launch.block = GPUEMU_TRY(evaluate_dim3(spec.block, scope, what + " block"));
-  if (!spec.cluster.empty())
+  if (!spec.cluster.empty()) {
     launch.cluster = GPUEMU_TRY(evaluate_dim3(spec.cluster, scope, what + " cluster"));
+  }
   if (spec.shared) {
     auto bytes = spec.shared->evaluate(scope);
     if (!bytes) return bytes.error().with_context(what + " shared");
@@ -338,9 +340,10 @@ void plan_shadow(const ShadowOptions& wish, BuiltPlan& built) {
     const bool output =
         tensor.role == PlanTensor::Role::Output || tensor.role == PlanTensor::Role::InOut;
     plan.shadow.offsets.push_back(built.result_offset);
-    if (output)
+    if (output) {
       built.result_offset +=
           static_cast<uint64_t>(element_count(tensor.shape)) * sizeof(ElementShadow);
+    }
     if (!output || wish.output != tensor.name) continue;
     plan.shadow.tensor = static_cast<int32_t>(i);
     plan.shadow.element = wish.element;

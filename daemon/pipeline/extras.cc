@@ -197,8 +197,9 @@ constexpr Row kRows[] = {
 }  // namespace
 
 Result<Next> collect_extras(CaseWork& work) {
-  for (const Row& row : kRows)
+  for (const Row& row : kRows) {
     if (work.wants(row.extra)) GPUEMU_TRY(row.collect(work));
+  }
   // Relations compare further runs with these outputs, which lie in memory that those runs use.
   const bool relates = !relations_of(work.request.op, work.request.kernel).empty();
   if (relates && work.outputs.empty()) GPUEMU_TRY(copy_outputs(work));

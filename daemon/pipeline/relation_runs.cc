@@ -130,8 +130,9 @@ void nudge_scalars(uint64_t draw, ExecutionPlan& plan) {
     for (PlanArg& arg : launch.args) {
       const bool down = stream.negative();
       float value = 0;
-      if (arg.tensor >= 0 || !arg.text.starts_with("f32:") || arg.scalar.size() != sizeof value)
+      if (arg.tensor >= 0 || !arg.text.starts_with("f32:") || arg.scalar.size() != sizeof value) {
         continue;
+      }
       std::memcpy(&value, arg.scalar.data(), sizeof value);
       if (!was_rounded(value)) continue;
       value = std::nextafter(value, down ? -INFINITY : INFINITY);
@@ -164,8 +165,9 @@ Result<BuiltPlan> DerivedRuns::build(const DerivedCase& derived, const Target& t
   share_memory(derived, plan);
   plan.first_order = derived.order;
   if (derived.order != ThreadOrder::InOrder) plan.order_seed = derived.order_seed;
-  if (outputs_ != Outputs::Computed)
+  if (outputs_ != Outputs::Computed) {
     plan_shadow({.output = {}, .errors = shadow_errors(), .nudge = nudge_}, *built);
+  }
   if (nudge_ != 0) nudge_scalars(nudge_, plan);
   return built;
 }
@@ -192,8 +194,9 @@ Status DerivedRuns::execute(const Target& target, const ExecutionPlan& plan) {
   const Status launched =
       worker.begin(target.prepared->key, target.prepared->name, target.prepared->ptx, plan);
   const auto report = launched ? worker.finish() : Result<ExecutionReport>(launched.error());
-  if (!report && plan.sparse_launch_ms != 0 && report.error().code == ErrorCode::Unsupported)
+  if (!report && plan.sparse_launch_ms != 0 && report.error().code == ErrorCode::Unsupported) {
     return report.error();
+  }
   if (!report) return failed(finding_of(report.error()));
   std::vector<ValidationFailure> findings = findings_before_values(*report);
   instructions_ += report->thread_instructions;
@@ -204,8 +207,9 @@ Status DerivedRuns::execute(const Target& target, const ExecutionPlan& plan) {
 
 Tensor bounds_of(const Shape& shape, std::span<const ElementShadow> shadows) {
   std::vector<double> bounds(shadows.size());
-  for (size_t i = 0; i < shadows.size(); ++i)
+  for (size_t i = 0; i < shadows.size(); ++i) {
     bounds[i] = shadows[i].known != 0 ? shadows[i].bound : 0;
+  }
   Tensor made = make_tensor(DType::Float64, shape);
   narrow_from_double(DType::Float64, bounds, made.data);
   return made;
@@ -238,8 +242,9 @@ Result<NamedTensors> DerivedRuns::outputs_of(const DerivedCase& derived, const B
 
 Result<NamedTensors> DerivedRuns::run_sparse(const DerivedCase& derived, const Target& target) {
   // Without rounding the question is the same: it is one of places.
-  if (outputs_ != Outputs::Computed)
+  if (outputs_ != Outputs::Computed) {
     return error(ErrorCode::Unsupported, "a huge run has no shadows");
+  }
   auto built =
       build_plan(request_.config, *target.kernel, *target.prepared, *target.op, derived.plan);
   // "i32:n" of what 32 bits cannot hold: the kernel does not take such sizes.

@@ -75,8 +75,9 @@ void excuse(const std::vector<const ExceedingElement*>& warned, CaseReport& repo
     worst.at = at;
     worst.relative = relative;
   }
-  for (const auto& [output, worst] : outputs)
+  for (const auto& [output, worst] : outputs) {
     report.result.warnings.push_back(warning_of(output, worst));
+  }
   if (!outputs.empty()) report.notes.insert(CaseNote::Customary);
 }
 

@@ -56,8 +56,9 @@ double summed_terms(const CaseRequest& request, const std::string& output) {
 /// are kept in no less than float32.
 double constants_share(const CasePlan& plan) {
   double unit = 0;
-  for (const CaseTensor& input : plan.inputs)
+  for (const CaseTensor& input : plan.inputs) {
     if (is_float(input.dtype)) unit = std::max(unit, format_of(input.dtype).unit);
+  }
   return unit > 0 ? std::min(1.0, format_of(DType::Float32).unit / unit) : 1;
 }
 
@@ -124,10 +125,11 @@ void RoundingReview::begin(Doubt& doubt) const {
   if (little && formula <= at.tolerance &&
       std::fabs(at.computed - doubt.exact) <= at.tolerance + doubt.lost)
     doubt.standing = Standing::Underflow;
-  else if (!(formula <= at.tolerance + kOtherFormula * (std::fabs(at.reference) + at.magnitude)))
+  else if (!(formula <= at.tolerance + kOtherFormula * (std::fabs(at.reference) + at.magnitude))) {
     doubt.standing = Standing::Formula;
-  else
+  } else {
     doubt.standing = Standing::Inaccurate;
+  }
 }
 
 /// `moved`: by how much the exact value moves with the last place of the inputs.
@@ -177,10 +179,11 @@ Status RoundingReview::draw_while_in_doubt(Sensitivity& sensitivity) {
       judge(doubt, moved);
       if (doubt.standing == Standing::Conditioning) continue;
       in_doubt = true;
-      if (stayed_by_chance(moved, sensitivity.largest(doubt.at->output)))
+      if (stayed_by_chance(moved, sensitivity.largest(doubt.at->output))) {
         still = true;
-      else if (doubt.standing != Standing::Customary && doubt.hopeless)
+      } else if (doubt.standing != Standing::Customary && doubt.hopeless) {
         fails = true;
+      }
     }
     if (draws >= kConditioningDrawsLeast && (!in_doubt || fails)) break;
     if (draws >= kConditioningDrawsMost && !still) break;
@@ -199,8 +202,9 @@ void RoundingReview::note_narrow_steps() const {
   const auto module = ptx::parse(request_.prepared.ptx, request_.prepared.name);
   const std::string step =
       module ? narrow_step(*module, dtype_of(request_.plan, found->at->output)) : "";
-  if (!step.empty())
+  if (!step.empty()) {
     report_.remarks.insert(fmt::format("{}, which explains larger errors than its bound", step));
+  }
 }
 
 void RoundingReview::close() {
@@ -223,8 +227,9 @@ void RoundingReview::close() {
     note_narrow_steps();
   }
   std::vector<const ExceedingElement*> warned;
-  for (const Doubt& doubt : doubts_)
+  for (const Doubt& doubt : doubts_) {
     if (doubt.standing == Standing::Customary) warned.push_back(doubt.at);
+  }
   excuse(warned, report_);
 }
 
@@ -248,8 +253,9 @@ Status RoundingReview::review() {
 
 int64_t elements_of(const CasePlan& plan) {
   int64_t elements = 0;
-  for (const auto* tensors : {&plan.inputs, &plan.outputs})
+  for (const auto* tensors : {&plan.inputs, &plan.outputs}) {
     for (const CaseTensor& tensor : *tensors) elements += element_count(tensor.shape);
+  }
   return elements;
 }
 

@@ -36,8 +36,9 @@ double Sensitivity::largest(const std::string& output) const {
 double Sensitivity::at(const std::string& output, size_t index) const {
   const double value = element(view_of(exact_.at(output)), index);
   double moved = 0;
-  for (const NamedTensors& changed : changed_)
+  for (const NamedTensors& changed : changed_) {
     moved = std::max(moved, std::fabs(element(view_of(changed.at(output)), index) - value));
+  }
   return moved;
 }
 

@@ -25,8 +25,9 @@ WideIndexWindow window_of(const PlanTensor& tensor, std::span<const std::byte> b
   const size_t size = byte_size(tensor.dtype);
   for (size_t at = 0; at < bytes.size(); at += size) {
     bool poison = true;
-    for (size_t i = at; i < at + size; ++i)
+    for (size_t i = at; i < at + size; ++i) {
       poison = poison && bytes[i] == poison_byte(kSparsePoison, i);
+    }
     window.written.push_back(!poison);
   }
   return window;
@@ -48,8 +49,9 @@ void repeat_tensors(const DerivedCase& derived, BuiltPlan& built) {
     const auto input = derived.inputs.find(tensor.name);
     const bool output = tensor.role == PlanTensor::Role::Output;
     // An output repeats; an input does where it is larger than what there is of it.
-    if (output || (input != derived.inputs.end() && input->second.shape != tensor.shape))
+    if (output || (input != derived.inputs.end() && input->second.shape != tensor.shape)) {
       tensor.repeats = derived.wide_index->repeats;
+    }
     if (tensor.role == PlanTensor::Role::Scratch) continue;
     const uint64_t bytes =
         static_cast<uint64_t>(element_count(small_shape(tensor))) * byte_size(tensor.dtype);

@@ -86,8 +86,9 @@ Result<ChildProcess> ChildProcess::spawn(const ChildOptions& options) {
   ChildProcess child;
   child.socket_.reset(sockets[0]);
   UniqueFd their_socket(sockets[1]);
-  if (::pipe2(errors, O_CLOEXEC) != 0)
+  if (::pipe2(errors, O_CLOEXEC) != 0) {
     return error(ErrorCode::Io, "pipe: {}", std::strerror(errno));
+  }
   child.errors_.reset(errors[0]);
   UniqueFd their_errors(errors[1]);
   if (::pipe2(lifeline, O_CLOEXEC) != 0) {

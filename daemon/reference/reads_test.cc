@@ -53,8 +53,9 @@ TEST_F(ReadsTest, TheFunctionFormTellsScriptDataModulesAndWhatIsMissing) {
   EXPECT_TRUE(has_read(path("none.txt")));
   EXPECT_FALSE(has_read(path("own.txt")));
   EXPECT_TRUE(is_complete());
-  for (const std::string& file : files_->of(request_.script).files)
+  for (const std::string& file : files_->of(request_.script).files) {
     EXPECT_TRUE(file.starts_with(folder_)) << file;
+  }
 }
 
 TEST_F(ReadsTest, TheProcessFormTellsItToo) {

@@ -134,8 +134,9 @@ Result<std::optional<ReferenceReply>> decode_line(std::string_view line, uint64_
   reply.outputs = GPUEMU_TRY(decode_tensors(message, "outputs", arena_bytes));
   reply.scales = GPUEMU_TRY(decode_tensors(message, "scales", arena_bytes));
   reply.function_form = message.contains("function_form") && message["function_form"] == true;
-  if (const auto reads = message.find("reads"); reads != message.end())
+  if (const auto reads = message.find("reads"); reads != message.end()) {
     reply.reads = GPUEMU_TRY(decode_reads(*reads));
+  }
   return std::optional(std::move(reply));
 }
 

@@ -215,8 +215,9 @@ Result<ReferenceReply> ReferenceProcess::finish() {
   GPUEMU_CHECK(state_->in_flight.has_value());
   Result<ReferenceReply> reply = state_->wait();
   if (!reply && reply.error().code == ErrorCode::Cancelled) reply = state_->in_another();
-  if (reply && reply->reads && state_->options.files)
+  if (reply && reply->reads && state_->options.files) {
     state_->options.files->add(state_->in_flight->script, *reply->reads);
+  }
   state_->in_flight.reset();
   return reply;
 }

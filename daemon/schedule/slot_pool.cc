@@ -40,8 +40,9 @@ Status SlotPool::State::add_worker(size_t number, const SlotPoolOptions& options
   WorkerOptions own = options.worker;
   own.device_index = static_cast<int>(number % std::max(1U, options.devices));
   const auto worker = std::make_shared<SharedWorker>(std::move(own), std::move(shared));
-  for (uint32_t i = 0; i < options.slots_per_worker; ++i)
+  for (uint32_t i = 0; i < options.slots_per_worker; ++i) {
     slots.push_back(std::make_unique<Slot>(*arenas[first + i], WorkerSeat(worker, i), reference));
+  }
   return ok_status();
 }
 
@@ -71,16 +72,19 @@ SlotPool::~SlotPool() {
 }
 
 Result<std::unique_ptr<SlotPool>> SlotPool::create(const SlotPoolOptions& options) {
-  if (options.count == 0 || options.slots_per_worker == 0)
+  if (options.count == 0 || options.slots_per_worker == 0) {
     return error(ErrorCode::InvalidArgument, "0 slots, expected at least 1");
+  }
   auto state = std::make_unique<State>();
   ReferenceOptions reference = options.reference;
   reference.files = state->files;
   for (size_t i = 0; i < options.count; ++i) GPUEMU_TRY(state->add_worker(i, options, reference));
   // Slots of workers that differ come first: the last in the list is the first to be taken.
-  for (size_t place = options.slots_per_worker; place-- > 0;)
-    for (size_t i = options.count; i-- > 0;)
+  for (size_t place = options.slots_per_worker; place-- > 0;) {
+    for (size_t i = options.count; i-- > 0;) {
       state->free.push_back(i * options.slots_per_worker + place);
+    }
+  }
   state->workers = options.count;
   state->statistics.resize(state->slots.size());
   return std::unique_ptr<SlotPool>(new SlotPool(std::move(state)));

@@ -154,8 +154,9 @@ void GuidedSearch::count(const CasePlan& plan, CaseReport outcome) {
     ++outcome_.warned;
     if (outcome_.warnings.size() < kWarningsListedMax) outcome_.warnings.push_back(outcome.result);
   }
-  if (!outcome.result.passed && outcome_.failures.size() < kFailuresListedMax)
+  if (!outcome.result.passed && outcome_.failures.size() < kFailuresListedMax) {
     outcome_.failures.push_back(outcome.result);
+  }
   const size_t bytes = snapshot_bytes(outcome.result);
   writer_.push(std::move(outcome), bytes);
 }
@@ -183,8 +184,9 @@ Result<SearchOutcome> GuidedSearch::run(const std::vector<CasePlan>& corpus,
   outcome_.report.grown = 0;
   for (uint64_t number = 0; number < options_.cases && !is_over(cancel);) {
     plans.clear();
-    for (; plans.size() < kBatch && number < options_.cases; ++number)
+    for (; plans.size() < kBatch && number < options_.cases; ++number) {
       plans.push_back(GPUEMU_TRY(plan_of(number)));
+    }
     GPUEMU_TRY(run_batch(plans, cancel));
     if (!outcome_.broken.empty() && outcome_.total == 0) break;
   }
@@ -192,8 +194,9 @@ Result<SearchOutcome> GuidedSearch::run(const std::vector<CasePlan>& corpus,
   outcome_.reference_failed = outcome_.broken.empty() && !unanswered_.text().empty();
   if (outcome_.reference_failed) outcome_.broken = unanswered_.text();
   for (const DType dtype : options_.dtypes) {
-    if (auto evidence = evidence_[dtype].evidence(dtype, op_.dims))
+    if (auto evidence = evidence_[dtype].evidence(dtype, op_.dims)) {
       outcome_.evidence.push_back(*std::move(evidence));
+    }
   }
   outcome_.corpus = smallest_cover(std::move(entries_), kCorpusMax);
   SearchReport& report = outcome_.report;

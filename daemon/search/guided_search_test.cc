@@ -46,8 +46,9 @@ TEST(SmallestCover, IsBounded) {
 
 size_t followers(uint64_t first, uint64_t since_growth) {
   size_t count = 0;
-  for (uint64_t number = first; number < first + 80; ++number)
+  for (uint64_t number = first; number < first + 80; ++number) {
     count += follows_corpus(number, number, since_growth) ? 1U : 0U;
+  }
   return count;
 }
 
@@ -64,8 +65,9 @@ TEST(OneToFollow, IsTheSmallerOfTwoAndAnyOfThemAtTimes) {
   for (const int64_t size : {4000, 70, 900}) entries.push_back(entry(size, {}));
   const std::vector<const CorpusEntry*> all = {&entries[0], &entries[1], &entries[2]};
   std::vector<size_t> chosen(entries.size());
-  for (uint64_t number = 0; number < 2000; ++number)
+  for (uint64_t number = 0; number < 2000; ++number) {
     ++chosen[static_cast<size_t>(one_to_follow(all, 7, number) - entries.data())];
+  }
   EXPECT_GT(chosen[1], chosen[2]);
   EXPECT_GT(chosen[2], chosen[0]);
   EXPECT_GT(chosen[0], 0u);

@@ -253,8 +253,9 @@ class ScriptCases {
     ++(result.passed ? reply_.passed : reply_.failed);
     if (!result.passed) control_.failed(log_line(result), result);
     if (given_.on_case) given_.on_case(judged);
-    if (!result.passed && reply_.failures.size() < kFailuresListedMax)
+    if (!result.passed && reply_.failures.size() < kFailuresListedMax) {
       reply_.failures.push_back(std::move(result));
+    }
     return ok_status();
   }
 
@@ -289,8 +290,9 @@ Reply fuzz_script_op(const ScriptFuzz& given, Call& call, JobControl& control) {
   if (!fuzz) return error_reply(fuzz.error());
   auto results = ScriptCases(given, *fuzz, call, control).run();
   if (!results) return error_reply(results.error());
-  if (results->total == 0 && !results->error.empty())
+  if (results->total == 0 && !results->error.empty()) {
     return ErrorReply{WireErrorCode::ReferenceScriptFailed, results->error};
+  }
   if (control.cancel && results->error.empty()) results->error = control.incomplete();
   return *std::move(results);
 }

@@ -77,8 +77,9 @@ Result<FolderLock> FolderLock::take(const std::filesystem::path& folder) {
       return locked(path, *foreign);
     }
     const bool serves = holder.find(kServes) != std::string::npos;
-    if ((serves && !foreign) || std::chrono::steady_clock::now() > deadline)
+    if ((serves && !foreign) || std::chrono::steady_clock::now() > deadline) {
       return taken(folder, holder);
+    }
     ::poll(nullptr, 0, kLookAgainMilliseconds);
   }
   FolderLock lock(std::move(file), path);

@@ -88,9 +88,11 @@ Reply run_tests(const RunTestsRequest& request, Call& call, JobControl& control)
   std::set<std::pair<std::string, uint64_t>> passed;
   events.on_cases =
       [&, keep = events.on_cases](const std::vector<const CaseReport*>& ended) -> Status {
-    for (const CaseReport* one : ended)
-      if (request.fragile && one->result.passed)
+    for (const CaseReport* one : ended) {
+      if (request.fragile && one->result.passed) {
         passed.emplace(one->result.op_name, one->result.seed);
+      }
+    }
     return keep(ended);
   };
   auto report = (*project)->campaign().run(options, events, control.cancel);
@@ -106,10 +108,12 @@ Reply run_tests(const RunTestsRequest& request, Call& call, JobControl& control)
   }
   if (options.cases > 0 && !control.cancel) blame_ops_without_cases(report->ops);
   std::vector<ValidationResult*> failures;
-  for (OpTestReport& op : report->ops)
+  for (OpTestReport& op : report->ops) {
     for (ValidationResult& failure : op.failures) failures.push_back(&failure);
-  for (OpTestReport& op : report->ops)
+  }
+  for (OpTestReport& op : report->ops) {
     for (ValidationResult& warned : op.warnings) failures.push_back(&warned);
+  }
   diagnose(config, (*project)->machines(), failures, {call.key, &control.cancel});
   for (OpTestReport& op : report->ops) {
     bound_snapshots(op.failures);
@@ -175,8 +179,9 @@ FuzzResultsReply fuzz_results(const TestReportReply& report) {
 void diagnose_all(FuzzResultsReply& results, const Call& call, Project& project,
                   const JobControl& control) {
   std::vector<ValidationResult*> all;
-  for (auto* told : {&results.failures, &results.warnings})
+  for (auto* told : {&results.failures, &results.warnings}) {
     for (ValidationResult& one : *told) all.push_back(&one);
+  }
   diagnose(project.config(), project.machines(), all, {call.key, &control.cancel});
   bound_snapshots(results.failures);
   bound_snapshots(results.warnings);
@@ -207,9 +212,11 @@ Reply search(const OpConfig& op, const CampaignOptions& options, Call& call, Pro
                        .fail_fast = options.fail_fast,
                        .session = options.session},
                       keeping_events(call.context, control).on_cases);
-  for (const DType dtype : options.dtypes)
-    for (const std::string& text : project.campaign().sizes_not_run(op, dtype))
+  for (const DType dtype : options.dtypes) {
+    for (const std::string& text : project.campaign().sizes_not_run(op, dtype)) {
       control.warn(fmt::format("{}: {}", op.name, text));
+    }
+  }
   control.total = corpus.size() + *options.cases_total;
   auto found = guided.run(corpus, control.cancel);
   if (!found) return error_reply(found.error());
@@ -235,12 +242,16 @@ Reply search(const OpConfig& op, const CampaignOptions& options, Call& call, Pro
   results.error = found->broken;
   if (control.cancel && results.error.empty()) results.error = control.incomplete();
   if (found->counted) results.search = found->report;
-  for (const DType dtype : options.dtypes)
-    for (const std::string& text : project.campaign().sizes_not_run(op, dtype))
+  for (const DType dtype : options.dtypes) {
+    for (const std::string& text : project.campaign().sizes_not_run(op, dtype)) {
       results.notes.push_back("warning: " + text);
-  for (const DType dtype : options.dtypes)
-    for (const std::string& text : project.campaign().sizes_left_out(op, dtype))
+    }
+  }
+  for (const DType dtype : options.dtypes) {
+    for (const std::string& text : project.campaign().sizes_left_out(op, dtype)) {
       control.warn(fmt::format("{}: {}", op.name, text));
+    }
+  }
   diagnose_all(results, call, project, control);
   return results;
 }
@@ -323,8 +334,9 @@ Reply handle(const FuzzOpRequest& request, Call& call) {
     Reply reply = fuzz_op(request, kept, control);
     const auto* results = std::get_if<FuzzResultsReply>(&reply);
     // Clients of the other form go by the count of failures alone.
-    if (request.fuzz_config && control.cancel && results != nullptr && results->failed == 0)
+    if (request.fuzz_config && control.cancel && results != nullptr && results->failed == 0) {
       reply = ErrorReply{WireErrorCode::InternalError, control.incomplete()};
+    }
     return reply;
   });
 }

@@ -131,8 +131,9 @@ CiEvents events_of(Call& call, const Config& config, uint64_t seed, JobControl& 
 
 /// Tens of MiB that a report has no use for.
 void drop_snapshots(std::vector<ValidationResult>& results) {
-  for (ValidationResult& result : results)
+  for (ValidationResult& result : results) {
     if (result.repro_info) result.repro_info->input_snapshot.reset();
+  }
 }
 
 Reply run(const RunCiRequest& request, Call& call, JobControl& control) {
@@ -181,8 +182,9 @@ Reply run(const RunCiRequest& request, Call& call, JobControl& control) {
   const CiRunCompleteReply reply{*std::move(summary)};
   const Status kept = context.store.put_meta(kSummary, encode_reply(reply));
   if (!kept) return error_reply(kept.error());
-  if (by_count && control.cancel && reply.summary.failed == 0)
+  if (by_count && control.cancel && reply.summary.failed == 0) {
     return ErrorReply{WireErrorCode::InternalError, control.incomplete()};
+  }
   return reply;
 }
 

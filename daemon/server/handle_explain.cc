@@ -28,9 +28,10 @@ Reply explain(const ExplainRequest& request, const ValidationResult& failure, co
 Reply handle(const ExplainRequest& request, Call& call) {
   const auto failure = find_failure(call, request.seed, request.op_name);
   if (!failure) return error_reply(failure.error());
-  if (request.index && request.output.empty())
+  if (request.index && request.output.empty()) {
     return ErrorReply{WireErrorCode::InvalidRequest,
                       "'index' needs 'output': the name of the tensor that has the element"};
+  }
   auto project = open_project(call);
   if (!project) return config_error(project.error());
   const OpConfig* op = (*project)->config().find_op(failure->op_name);

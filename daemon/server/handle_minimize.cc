@@ -278,8 +278,9 @@ Reply minimize(const MinimizeRequest& request, Call& call, JobControl& control) 
   if (!smallest) return error_reply(smallest.error());
   Smallest found{*smallest, minimum.trials, search.simplest, trials.failure_of(*smallest), {}};
   // What a race or a time limit decides may come out otherwise every time.
-  if (!trials.is_cancelled() && !trials.fails_again(*smallest))
+  if (!trials.is_cancelled() && !trials.fails_again(*smallest)) {
     found.notes.emplace_back(kSometimes);
+  }
   return finish(*op, *failure, std::move(found), call);
 }
 

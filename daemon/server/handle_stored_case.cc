@@ -20,8 +20,9 @@ Reply rerun_kernel_case(const ValidationResult& failure, const OpConfig& op, Pro
   if (!outcome) return error_reply(outcome.error());
   outcome->result.seed = failure.seed;
   // Lists of failures then say whether it passes now.
-  if (const Status kept = call.context.store.put_result(outcome->result, false); !kept)
+  if (const Status kept = call.context.store.put_result(outcome->result, false); !kept) {
     return error_reply(kept.error());
+  }
   ReproduceResultReply reply{.result = std::move(outcome->result),
                              .inputs = std::move(outcome->extras.tensors->inputs),
                              .profile = std::move(outcome->extras.lines),
@@ -61,8 +62,9 @@ Reply reproduce(const ReproduceRequest& request, Call& call, JobControl& control
     again.repro_info = failure->repro_info;
     ValidationResult small = again;
     if (small.repro_info) small.repro_info->input_snapshot.reset();
-    if (const Status kept = call.context.store.put_result(small, false); !kept)
+    if (const Status kept = call.context.store.put_result(small, false); !kept) {
       return error_reply(kept.error());
+    }
     return ReproduceResultReply{
         .result = std::move(again), .inputs = *std::move(inputs), .rerun = true};
   }

@@ -24,10 +24,11 @@ Result<std::optional<Tolerance>> wider_of(const Submission& submission) {
   wider.atol = submission.atol.value_or(0);
   wider.rtol = submission.rtol.value_or(0);
   for (const double part : {wider.atol, wider.rtol}) {
-    if (!(part >= 0) || !std::isfinite(part))
+    if (!(part >= 0) || !std::isfinite(part)) {
       return error(ErrorCode::InvalidArgument,
                    "atol is {} and rtol {}, expected finite numbers from 0", wider.atol,
                    wider.rtol);
+    }
   }
   return std::optional(wider);
 }

@@ -261,8 +261,9 @@ TEST(JobTable, AStoppedJobSaysWhatEndedItAndCanStillBeAskedFor) {
     return TestReportReply{};
   });
   ASSERT_TRUE(id);
-  while (jobs.status({.job_id = *id, .log_from = 0, .wait_ms = 0})->done < 2)
+  while (jobs.status({.job_id = *id, .log_from = 0, .wait_ms = 0})->done < 2) {
     std::this_thread::yield();
+  }
   jobs.stop();
   const JobStatusReply status = end_of(jobs, *id);
   EXPECT_EQ(status.state, JobState::Cancelled);

@@ -66,8 +66,9 @@ Reply dispatch_long(const Request& request, Call& call) {
 void set_strict(Config& config) {
   config.strict = true;
   for (OpConfig& op : config.ops) op.strict.reset();
-  for (Config::Setting& setting : config.settings)
+  for (Config::Setting& setting : config.settings) {
     if (setting.key == "validation.strict") setting = {setting.key, "true", "flag --strict"};
+  }
 }
 
 }  // namespace

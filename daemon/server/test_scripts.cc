@@ -40,8 +40,9 @@ Status test_script_op(const OpConfig& op, const ScriptTest& test, OpTestReport& 
   if (took.count() > 0) report.cases_per_second = static_cast<double>(report.cases) / took.count();
   if (const auto* failure = std::get_if<ErrorReply>(&reply)) {
     // The disk or the daemon, not this op.
-    if (failure->code == WireErrorCode::InternalError && !control.cancel)
+    if (failure->code == WireErrorCode::InternalError && !control.cancel) {
       return error(ErrorCode::Internal, "{}", failure->message);
+    }
     report.reference_failed = failure->code == WireErrorCode::ReferenceScriptFailed;
     set_op_state(report, OpState::Broken, failure->message);
     return ok_status();
@@ -63,8 +64,9 @@ Status test_script_ops(const CampaignOptions& options, const Config& config, Cal
     const OpConfig* op = config.find_op(one.op_name);
     return op != nullptr && has_op_script(*op) ? op : nullptr;
   };
-  for (const OpTestReport& one : report.ops)
+  for (const OpTestReport& one : report.ops) {
     if (op_of(one) != nullptr) control.total += options.cases;
+  }
   for (OpTestReport& one : report.ops) {
     const OpConfig* op = op_of(one);
     if (op == nullptr) continue;

@@ -192,8 +192,9 @@ void Execution::take(LaunchReport report, const std::vector<ExecuteBuffer>& buff
       if (report_.printed.size() < kPrintedLinesKept) report_.printed.push_back(std::move(line));
     }
   }
-  if (report.profile != nullptr && plan_.profile)
+  if (report.profile != nullptr && plan_.profile) {
     add_lines(report_.lines, by_line(*report.profile));
+  }
   for (DeviceFinding& finding : report.findings) {
     if (report_.device.size() >= kFindingsMax) break;
     for (size_t i = 0; i < buffers.size(); ++i) {
@@ -212,8 +213,9 @@ void Execution::take(LaunchReport report, const std::vector<ExecuteBuffer>& buff
 Status Execution::find_others() {
   if (!plan_.coverage) return ok_status();
   for (const EntryInfo& entry : GPUEMU_TRY(device_.entries(module_))) {
-    if (std::ranges::find(plan_.launches, entry.name, &PlanLaunch::entry) == plan_.launches.end())
+    if (std::ranges::find(plan_.launches, entry.name, &PlanLaunch::entry) == plan_.launches.end()) {
       others_.push_back(entry.name);
+    }
   }
   return ok_status();
 }
@@ -257,11 +259,13 @@ Result<bool> Execution::launch_all(const std::vector<ExecuteBuffer>& buffers, ui
     blocks_met_ = blocks_met_ || launched->blocks_met;
     stopped_ = stopped_ || !std::ranges::all_of(launched->findings, is_note);
     const bool goes_on = std::ranges::none_of(launched->findings, is_fault);
-    if (launched->profile != nullptr && plan_.coverage)
+    if (launched->profile != nullptr && plan_.coverage) {
       merge_coverage(report_.reached,
                      coverage_of(*launched->profile, launch.entry, others_, plan_.coverage_lines));
-    if (plan_.shadow.wanted)
+    }
+    if (plan_.shadow.wanted) {
       GPUEMU_TRY(keep_shadow(launched->shadow.get(), device_.properties(), plan_, arena_, report_));
+    }
     take(*std::move(launched), buffers, run);
     if (!goes_on) return false;
   }
@@ -308,8 +312,9 @@ Status Execution::run_warmup(std::vector<ExecuteBuffer>& buffers) {
   if (std::ranges::any_of(warmup->findings, is_fault)) {
     // A fault of these inputs is none of the case's. On a GPU nothing can run behind it.
     if (emulated) return ok_status();
-    for (DeviceFinding& finding : warmup->findings)
+    for (DeviceFinding& finding : warmup->findings) {
       finding.message += "; it was the call before the case's own, which has other values";
+    }
     take(*std::move(warmup), buffers, 0);
     stopped_ = true;
     return ok_status();
@@ -320,8 +325,9 @@ Status Execution::run_warmup(std::vector<ExecuteBuffer>& buffers) {
     GPUEMU_TRY(buffers[i].download());
   }
   GPUEMU_TRY(memory_.settle());
-  for (size_t i = 0; i < buffers.size(); ++i)
+  for (size_t i = 0; i < buffers.size(); ++i) {
     if (is_output(plan_.tensors[i].role)) outputs[i] = buffers[i].packed();
+  }
   memory_.reuse_host();
   warmed_up_ = std::move(outputs);
   return ok_status();

@@ -64,17 +64,19 @@ std::shared_ptr<const ShadowConfig> shadow_config(const ExecutionPlan& plan,
 
 Status keep_shadow(const ShadowReport* answer, const DeviceProperties& device,
                    const ExecutionPlan& plan, Arena& arena, ExecutionReport& report) {
-  if (answer == nullptr)
+  if (answer == nullptr) {
     return error(ErrorCode::Unsupported,
                  "the backend '{}' has no shadow execution; run the daemon with "
                  "backend = \"emulator\" under [runtime]",
                  device.backend);
+  }
   size_t region = 0;
   for (size_t i = 0; i < plan.tensors.size(); ++i) {
     if (!has_shadow(plan.tensors[i])) continue;
-    if (i < plan.shadow.offsets.size() && region < answer->regions.size())
+    if (i < plan.shadow.offsets.size() && region < answer->regions.size()) {
       GPUEMU_TRY(
           write_elements(plan.tensors[i], answer->regions[region], plan.shadow.offsets[i], arena));
+    }
     ++region;
   }
   ExecutionShadow& kept = report.shadow;

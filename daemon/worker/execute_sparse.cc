@@ -93,8 +93,9 @@ Result<SparseExecution::Ended> SparseExecution::launch_all(const std::vector<Spa
     config.timeout_ms = plan_.sparse_launch_ms;
     config.thread_order = order;
     Result<LaunchReport> launched = device_.launch(module_, config);
-    if (!launched && launched.error().code == ErrorCode::InvalidArgument)
+    if (!launched && launched.error().code == ErrorCode::InvalidArgument) {
       return error(ErrorCode::Unsupported, "{}", launched.error().message);
+    }
     if (!launched) return launched.error();
     report_.thread_instructions += launched->thread_instructions;
     const auto over = [](const DeviceFinding& finding) {
@@ -120,10 +121,11 @@ Status SparseExecution::keep_windows(const std::vector<SparseBuffer>& buffers, s
     for (size_t place = 0; place < std::size(places); ++place) {
       const uint64_t to = tensor.output_offset + (run * std::size(places) + place) * part;
       const auto window = GPUEMU_TRY(arena_.range(to, part));
-      if (told)
+      if (told) {
         GPUEMU_TRY(device_.download(window, buffers[i].address() + places[place]));
-      else
+      } else {
         std::ranges::copy(poison(part), window.begin());
+      }
     }
   }
   return ok_status();
@@ -131,14 +133,16 @@ Status SparseExecution::keep_windows(const std::vector<SparseBuffer>& buffers, s
 
 Result<ExecutionReport> SparseExecution::run() {
   SparseMemory* memory = sparse_memory_of(device_);
-  if (memory == nullptr)
+  if (memory == nullptr) {
     return error(ErrorCode::Unsupported, "backend '{}' has no sparse memory",
                  device_.properties().backend);
+  }
   for (size_t run = 0; run < std::size(kOrders); ++run) {
     std::vector<SparseBuffer> buffers;
     buffers.reserve(plan_.tensors.size());
-    for (const PlanTensor& tensor : plan_.tensors)
+    for (const PlanTensor& tensor : plan_.tensors) {
       buffers.push_back(GPUEMU_TRY(create(*memory, tensor)));
+    }
     const Ended ended = GPUEMU_TRY(launch_all(buffers, kOrders[run]));
     if (ended == Ended::WithFinding) break;
     GPUEMU_TRY(keep_windows(buffers, run, ended == Ended::InTheLast));
@@ -151,9 +155,10 @@ Result<ExecutionReport> SparseExecution::run() {
 Result<ExecutionReport> execute_sparse(Device& device, ModuleId module, Arena& arena,
                                        const ExecutionPlan& plan) {
   for (const PlanTensor& tensor : plan.tensors) {
-    if (tensor.repeats == 0 || tensor.role == Role::InOut || tensor.base_offset_bytes != 0)
+    if (tensor.repeats == 0 || tensor.role == Role::InOut || tensor.base_offset_bytes != 0) {
       return error(ErrorCode::InvalidArgument, "tensor '{}' cannot be repeated {} times",
                    tensor.name, tensor.repeats);
+    }
   }
   return SparseExecution(device, module, arena, plan).run();
 }

@@ -23,8 +23,9 @@ TEST(ExecuteSparse, RefusesWhatCannotBeRepeated) {
   none.tensors[0].repeats = 0;
   updated.tensors[2].role = PlanTensor::Role::InOut;
   shifted.tensors[1].base_offset_bytes = 16;
-  for (const ExecutionPlan& plan : {none, updated, shifted})
+  for (const ExecutionPlan& plan : {none, updated, shifted}) {
     EXPECT_EQ(refusal(plan), ErrorCode::InvalidArgument);
+  }
 }
 
 }  // namespace

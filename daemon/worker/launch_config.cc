@@ -18,9 +18,10 @@ Result<LaunchConfig> launch_config(const ExecutionPlan& plan, const PlanLaunch& 
       continue;
     }
     const auto tensor = static_cast<size_t>(arg.tensor);
-    if (tensor >= addresses.size())
+    if (tensor >= addresses.size()) {
       return error(ErrorCode::InvalidArgument, "argument '{}' names tensor {} of {}", arg.text,
                    arg.tensor, addresses.size());
+    }
     const auto* bytes = reinterpret_cast<const std::byte*>(&addresses[tensor]);
     config.args.emplace_back(bytes, bytes + sizeof addresses[tensor]);
   }

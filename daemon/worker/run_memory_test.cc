@@ -22,10 +22,11 @@ TEST(RunMemory, EachPieceOfTheHostsMemoryIsItsOwn) {
       ASSERT_EQ(pieces.back().size(), bytes);
       std::ranges::fill(pieces.back(), static_cast<std::byte>(pieces.size()));
     }
-    for (size_t i = 0; i < pieces.size(); ++i)
+    for (size_t i = 0; i < pieces.size(); ++i) {
       EXPECT_TRUE(std::ranges::all_of(
           pieces[i], [&](std::byte value) { return value == static_cast<std::byte>(i + 1); }))
           << "piece " << i << " in round " << round;
+    }
   }
 }
 

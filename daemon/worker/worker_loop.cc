@@ -101,8 +101,9 @@ Result<std::vector<std::byte>> WorkerLoop::run_plan(const ExecutionPlan& plan) {
   if (module == modules_.end()) {
     return error(ErrorCode::NotFound, "module '{}' is not loaded in this worker", plan.module_name);
   }
-  if (plan.arena >= arenas_.size())
+  if (plan.arena >= arenas_.size()) {
     return error(ErrorCode::Corruption, "a plan of arena {} of {}", plan.arena, arenas_.size());
+  }
   GPUEMU_TRY(arenas_[plan.arena].refresh());
   const ExecutionReport report = GPUEMU_TRY(
       plan.fresh_module ? run_afresh(module->second.text, plan) : run(module->second.id, plan));

@@ -100,8 +100,9 @@ TEST_F(Seats, ModulesOfOneSeatDoNotPushOutThatOfAnotherBeforeItRuns) {
   std::thread other([&] {
     for (int i = 0; i < 200; ++i) EXPECT_TRUE(run(1, "add", "mine"));
   });
-  for (size_t i = 0; i <= kWorkerModulesMax; ++i)
+  for (size_t i = 0; i <= kWorkerModulesMax; ++i) {
     EXPECT_TRUE(run(0, "add", "module " + std::to_string(i)));
+  }
   other.join();
 }
 
