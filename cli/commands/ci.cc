@@ -146,7 +146,7 @@ void run(const CiOptions& options, Session& session) {
 
 void add_ci(Command app, Session& session) {
   auto options = std::make_shared<CiOptions>();
-  Command command = app.command("ci", "Everything in front of a merge: test, lint and diff");
+  Command command = app.command("ci", "Check everything before a merge: test, lint and diff");
   command.flag("--quick", options->quick, "10 cases per op, in ci.quick_dtypes");
   command.flag("--thorough", options->thorough,
                "256 cases per op and dtype, at most ci.thorough_timeout");
@@ -158,7 +158,7 @@ void add_ci(Command app, Session& session) {
       .check(not_empty());
   command
       .option("--budget", options->budget,
-              "Go on until so much time is spent, where coverage grows:\n90s, 10m, 2h")
+              "Continue until this much time is spent, where coverage grows:\n90s, 10m, 2h")
       .type_name("TIME")
       .check(not_empty());
   command.option("--shard", options->shard, "Only this part of the work, as in 2/8")

@@ -277,7 +277,7 @@ constexpr Shell kShells[] = {{"bash", bash_script}, {"zsh", zsh_script}, {"fish"
 
 void add_completion(Command app, Session& session) {
   auto shell = std::make_shared<std::string>();
-  Command command = app.command("completion", "Print what completes gpuemu's words in a shell");
+  Command command = app.command("completion", "Print the completion script of a shell");
   Option option = command.option("SHELL", *shell, "Which shell").required();
   option.one_of({"bash", "zsh", "fish"});
   command.footer(

@@ -110,8 +110,8 @@ void run(const CoverageOptions& options, Session& session) {
 
 void add_coverage(Command app, Session& session) {
   auto options = std::make_shared<CoverageOptions>();
-  Command command =
-      app.command("coverage", "Which ops have results, or what cases reach of a kernel");
+  Command command = app.command(
+      "coverage", "Show which ops have results, or the lines of a kernel that cases reach");
   command
       .option("-k,--kernel", options->kernel,
               "Run cases of its ops and show which lines and branches none reaches")

@@ -63,7 +63,7 @@ ExitCode logs(size_t lines, Session& session) {
 }  // namespace
 
 void add_daemon(Command app, Session& session) {
-  Command command = app.command("daemon", "Start, stop and look at the daemon");
+  Command command = app.command("daemon", "Start, stop and inspect the daemon");
   command.require_command();
   auto background = std::make_shared<bool>(false);
   Command starting =

@@ -1,4 +1,4 @@
-// `gpuemu debug`: a prompt to look into a failure with.
+// `gpuemu debug`: a prompt to examine a failure.
 #include "cli/debug/debug.h"
 
 #include <iostream>
@@ -73,7 +73,8 @@ void run(const DebugOptions& options, Session& session) {
 
 void add_debug(Command app, Session& session) {
   auto options = std::make_shared<DebugOptions>();
-  Command command = app.command("debug", "Look into a failure: tensors, stages, the kernel");
+  Command command =
+      app.command("debug", "Examine a failure: tensors, stages, the kernel step by step");
   add_failure_choice(command, options->failure);
   command
       .option("-c,--command", options->commands,

@@ -55,7 +55,7 @@ void add_failures(Command app, Session& session) {
       .type_name("N")
       .check(whole_number(1, kResultsListedMax))
       .show_default();
-  command.option("--op", options->op, "Only of this op").type_name("NAME");
+  command.option("--op", options->op, "Only failures of this op").type_name("NAME");
   command.flag("--delete", options->deletes,
                "Forget failures and their inputs: of SEED, of --op, or --all");
   command.flag("--all", options->all, "With --delete: every one of every project");

@@ -101,7 +101,7 @@ void add_failure_choice(Command command, FailureChoice& choice) {
       .type_name(" ")
       .check(whole_number(0, kAnyNumber));
   command.option("--seed", choice.seed, "The same").check(whole_number(0, kAnyNumber)).hidden();
-  command.option("--op", choice.op, "Of this op, when several ops have this seed")
+  command.option("--op", choice.op, "The op, where failures of several have this seed")
       .type_name("NAME");
 }
 

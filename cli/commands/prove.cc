@@ -62,7 +62,7 @@ void run(const ProveOptions& options, Session& session) {
 void add_prove(Command app, Session& session) {
   auto options = std::make_shared<ProveOptions>();
   Command command = app.command(
-      "prove", "Prove that memory accesses stay inside of their tensors, whatever the data");
+      "prove", "Prove for all data and sizes that memory accesses stay inside their tensors");
   command.option("OP", options->op, "The op (default: all with a kernel)").type_name(" ");
   command.option("-k,--kernel", options->kernel, "A variant (default: all of the op's)")
       .type_name("NAME");

@@ -201,7 +201,7 @@ void add_verify(Command command, Session& session) {
 
 void add_report(Command app, Session& session) {
   auto options = std::make_shared<ReportOptions>();
-  Command command = app.command("report", "The last CI run, or stored results, as a document");
+  Command command = app.command("report", "Write a report of the last CI run or of stored results");
   command.optional_command();
   command.keep_options();
   command

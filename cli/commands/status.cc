@@ -58,7 +58,7 @@ ExitCode show_status(Session& session) {
 }
 
 void add_status(Command app, Session& session) {
-  Command command = app.command("status", "Say whether a daemon runs, and for what");
+  Command command = app.command("status", "Say whether a daemon runs, and for which project");
   add_format(command, session);
   command.callback([&session] { show_status(session); });
   app.command("version", "Print the version").callback([&session] {

@@ -82,12 +82,12 @@ Option Option::rewrite(const Check& rewrite) {
 }
 
 Option Option::between(double lowest, double highest) {
-  option_->check(CLI::Range(lowest, highest));
+  option_->check(CLI::Range(lowest, highest).description(""));
   return *this;
 }
 
 Option Option::not_negative() {
-  option_->check(CLI::NonNegativeNumber);
+  option_->check(CLI::Validator(CLI::NonNegativeNumber).description(""));
   return *this;
 }
 

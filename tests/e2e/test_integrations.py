@@ -186,7 +186,7 @@ def test_fish_offers_what_fits(tmp_path):
     for typed, words in TYPED:
         assert list(offers(typed)) == [words.split()[-1]], typed
     commands = offers("gpuemu ")
-    assert {"ci", "lint", "baseline"} <= set(commands) and commands["ci"].startswith("Everything in front of a merge")
+    assert {"ci", "lint", "baseline"} <= set(commands) and commands["ci"].startswith("Check everything before a merge")
     assert not any("\\" in text for text in commands.values())
     assert "save" not in commands and "save" in offers("gpuemu baseline ") and "ci" not in offers("gpuemu baseline ")
 
