@@ -1,12 +1,12 @@
-# gpuemu_library(NAME [HOT] SOURCES.. HEADERS.. DEPS.. EXTERNAL.. TESTS.. TEST_DEPS.. OPTIONS.. UNITY.. ALONE..)
+# gpuemu_library(NAME [HOT] [UNITY|NO_UNITY] SOURCES.. HEADERS.. DEPS.. EXTERNAL.. TESTS.. TEST_DEPS.. OPTIONS.. ALONE..)
 # One folder, one static library. DEPS is the whole permission list: a folder that is not named here
 # may not be included (tools/tidy.py checks) and cannot be linked. EXTERNAL names third-party targets
 # that stay inside this folder; TEST_DEPS are folders that only the tests use. HOT: loops over every
-# element or instruction live here, and a release build optimises them most. UNITY: what GPUEMU_UNITY may compile
-# together, "sources", "tests" or both, where that has been measured to pay; ALONE: files that stay by themselves there, because
-# their names clash with those of others.
+# element or instruction live here, and a release build optimises them most. With GPUEMU_UNITY the sources of a folder are
+# compiled together, but for those in ALONE, whose names clash with those of others; HOT folders only with UNITY, others not with
+# NO_UNITY.
 function(gpuemu_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "HOT" "" "SOURCES;HEADERS;DEPS;EXTERNAL;TESTS;TEST_DEPS;OPTIONS;UNITY;ALONE")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "HOT;UNITY;NO_UNITY" "" "SOURCES;HEADERS;DEPS;EXTERNAL;TESTS;TEST_DEPS;OPTIONS;ALONE")
   if(NOT ARG_SOURCES)  # Headers alone.
     add_library(${name} INTERFACE)
     add_library(gpuemu::${name} ALIAS ${name})
@@ -26,8 +26,8 @@ function(gpuemu_library name)
   set_target_properties(${name} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
   gpuemu_shareable(${name})
   set_source_files_properties(${ARG_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-  if("sources" IN_LIST ARG_UNITY)
-    gpuemu_unity(${name})
+  if(GPUEMU_UNITY AND (ARG_UNITY OR NOT (ARG_HOT OR ARG_NO_UNITY)))
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
   endif()
   if(ARG_TESTS AND GPUEMU_TESTS)
     add_executable(${name}_test ${ARG_TESTS})
@@ -41,23 +41,15 @@ function(gpuemu_library name)
     endforeach()
     # Compiling most of them takes longer than running them.
     target_compile_options(${name}_test PRIVATE $<$<CONFIG:Release>:-O1>)
-    if("tests" IN_LIST ARG_UNITY)
-      gpuemu_unity(${name}_test)
-    endif()
     set_property(GLOBAL APPEND PROPERTY GPUEMU_EXTRA_TESTS ${name}_test)
     gtest_discover_tests(${name}_test DISCOVERY_MODE PRE_TEST PROPERTIES LABELS unit TIMEOUT 120)
   endif()
 endfunction()
 
-# With GPUEMU_UNITY the compiler sees a dozen files of TARGET at a time and reads their common headers once: the 35 files of
+# The compiler sees a dozen files at a time and reads their common headers once: the 35 files of
 # cli/commands cost 38 s of processor time instead of 206 (2026-11-23), but a change to one of them costs a dozen. For a cold
 # build; not for a folder that somebody edits in, and not for HOT ones: what is inlined in a loop must not depend on it.
 option(GPUEMU_UNITY "Compile a folder's files together: for cold builds" OFF)
-function(gpuemu_unity target)
-  if(GPUEMU_UNITY)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
-  endif()
-endfunction()
 
 # The installed shared library is made of the folders' objects, so their code must not care where it
 # is loaded; with nothing exported by default the compiler still calls and reads its own directly.

@@ -11,7 +11,7 @@ namespace {
 
 using Takes = DebugCommand::Takes;
 
-constexpr size_t kNearest = 3;
+constexpr size_t kNearestCommands = 3;
 
 constexpr DebugCommand kCommands[] = {
     {"list", "ls", "list [N] [OP]", "stored failures, newest first",
@@ -154,7 +154,7 @@ Result<const DebugCommand*> command_named(const std::string& word) {
   if (begins == 1) return begun;
   return error(ErrorCode::InvalidArgument,
                "no command '{}'; did you mean one of: {}; `help` lists all", word,
-               fmt::join(nearest_few(word, command_names(), kNearest), ", "));
+               fmt::join(nearest_few(word, command_names(), kNearestCommands), ", "));
 }
 
 Status run_command(DebugContext& context, const Words& words) {

@@ -8,7 +8,7 @@
 namespace gpuemu::cli {
 namespace {
 
-using Json = nlohmann::json;
+using SortedJson = nlohmann::json;
 
 std::string change_text(const MetricChange& change) {
   std::string text = change.metric;
@@ -62,7 +62,7 @@ void print_results(const BaselineComparisonReply& reply, std::ostream& out) {
 }
 
 /// A reply as JSON that can be taken apart; what our own codec wrote always parses.
-Json document_of(const Reply& reply) { return Json::parse(encode_reply(reply)); }
+SortedJson document_of(const Reply& reply) { return SortedJson::parse(encode_reply(reply)); }
 
 }  // namespace
 
@@ -74,16 +74,16 @@ void print_comparison(const Comparison& comparison, std::ostream& out) {
 }
 
 std::string comparison_json(const Comparison& comparison) {
-  Json document = {{"baseline_tag", comparison.tag},
-                   {"has_regressions", comparison.has_regressions()},
-                   {"diffs", Json::array()}};
+  SortedJson document = {{"baseline_tag", comparison.tag},
+                         {"has_regressions", comparison.has_regressions()},
+                         {"diffs", SortedJson::array()}};
   if (comparison.artifacts) {
-    const Json artifacts = document_of(ArtifactDiffsReply{*comparison.artifacts});
+    const SortedJson artifacts = document_of(ArtifactDiffsReply{*comparison.artifacts});
     document["diffs"] = artifacts["diffs"];
     if (artifacts.contains("missing")) document["missing"] = artifacts["missing"];
   }
   if (comparison.results) {
-    const Json results = document_of(*comparison.results);
+    const SortedJson results = document_of(*comparison.results);
     for (const char* member : {"comparisons", "unmatched", "baseline_unmatched"}) {
       if (results.contains(member)) document[member] = results[member];
     }
@@ -92,13 +92,13 @@ std::string comparison_json(const Comparison& comparison) {
 }
 
 std::string baseline_file_text(const BaselineReply& baseline) {
-  return document_of(baseline).dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return document_of(baseline).dump(1, ' ', false, SortedJson::error_handler_t::replace) + "\n";
 }
 
 Result<BaselineReply> read_baseline_file(const std::string& text, const std::string& file) {
-  const Json document = Json::parse(text, nullptr, false);
+  const SortedJson document = SortedJson::parse(text, nullptr, false);
   const char* expected = "a file that `gpuemu baseline save TAG --file` wrote";
-  if (!document.is_object() || document.value("type", Json()) != "Baseline") {
+  if (!document.is_object() || document.value("type", SortedJson()) != "Baseline") {
     return error(ErrorCode::InvalidArgument, "{} is not a baseline; expected {}", file, expected);
   }
   const auto version = document.find("schema_version");

@@ -32,8 +32,8 @@ struct Line {
         std::ranges::count_if(ways, [](const BranchWay* way) { return way->hits > 0; }));
   }
 };
-using Lines = std::map<uint32_t, Line>;
-using Files = std::map<std::string, Lines>;
+using LinesOfFile = std::map<uint32_t, Line>;
+using Files = std::map<std::string, LinesOfFile>;
 
 Files files_of(const KernelCoverageReply& coverage) {
   Files files;

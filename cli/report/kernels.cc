@@ -12,7 +12,7 @@
 namespace gpuemu::cli {
 namespace {
 
-using Json = nlohmann::json;
+using SortedJson = nlohmann::json;
 
 std::string joined(const std::vector<DType>& dtypes) {
   std::string text;
@@ -69,8 +69,8 @@ void print_schema(const AttributeSchema& schema, std::ostream& out) {
   }
 }
 
-Json operands_json(const std::vector<OperandSpec>& operands) {
-  Json list = Json::array();
+SortedJson operands_json(const std::vector<OperandSpec>& operands) {
+  SortedJson list = SortedJson::array();
   for (const OperandSpec& operand : operands) {
     list.push_back({{"name", operand.name},
                     {"type", std::string(1, operand.type)},
@@ -80,14 +80,14 @@ Json operands_json(const std::vector<OperandSpec>& operands) {
   return list;
 }
 
-Json schema_json(const AttributeSchema& schema) {
-  Json fields = Json::array();
+SortedJson schema_json(const AttributeSchema& schema) {
+  SortedJson fields = SortedJson::array();
   for (size_t i = 0; i < schema.fields.size(); ++i) {
     const AttributeField& field = schema.fields[i];
     fields.push_back({{"name", field.name},
                       {"type", name_of(field.type)},
                       {"offset", schema.offset_of(i)},
-                      {"default", field.fallback ? Json(*field.fallback) : Json()},
+                      {"default", field.fallback ? SortedJson(*field.fallback) : SortedJson()},
                       {"since", field.since},
                       {"meaning", field.meaning}});
   }
@@ -96,10 +96,10 @@ Json schema_json(const AttributeSchema& schema) {
           {"fields", fields}};
 }
 
-Json variant_json(const KernelVariant& variant) {
-  Json types = Json::object();
+SortedJson variant_json(const KernelVariant& variant) {
+  SortedJson types = SortedJson::object();
   for (const TypeRule& rule : variant.types) {
-    Json names = Json::array();
+    SortedJson names = SortedJson::array();
     for (const DType dtype : rule.dtypes) names.push_back(name_of(dtype));
     types[std::string(1, rule.letter)] = names;
   }
@@ -144,9 +144,9 @@ void print_op(const OpKind& op, std::ostream& out) {
 }
 
 std::string ops_json(std::span<const OpKind* const> ops) {
-  Json list = Json::array();
+  SortedJson list = SortedJson::array();
   for (const OpKind* op : ops) {
-    Json variants = Json::array();
+    SortedJson variants = SortedJson::array();
     for (const KernelVariant* variant : variants_here(*op))
       variants.push_back(variant_json(*variant));
     list.push_back({{"name", op->name},
@@ -157,7 +157,7 @@ std::string ops_json(std::span<const OpKind* const> ops) {
                     {"attributes", schema_json(op->schema)},
                     {"variants", variants}});
   }
-  return Json{{"ops", list}}.dump();
+  return SortedJson{{"ops", list}}.dump();
 }
 
 }  // namespace gpuemu::cli

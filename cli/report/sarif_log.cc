@@ -11,7 +11,7 @@
 namespace gpuemu::cli {
 namespace {
 
-using Json = nlohmann::json;
+using SortedJson = nlohmann::json;
 
 constexpr const char* kSchema =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
@@ -44,8 +44,9 @@ void SarifLog::add(const SarifFinding& finding) {
   if (results_.size() >= kResultsMax) return;
   rules_.insert(finding.rule);
   const std::string name = clean(one_line(finding.name));
-  const Json physical = {{"artifactLocation", {{"uri", uri_of(finding.place.file, folder_)}}},
-                         {"region", {{"startLine", std::max<uint32_t>(1, finding.place.line)}}}};
+  const SortedJson physical = {
+      {"artifactLocation", {{"uri", uri_of(finding.place.file, folder_)}}},
+      {"region", {{"startLine", std::max<uint32_t>(1, finding.place.line)}}}};
   results_.push_back(
       {{"ruleId", finding.rule},
        {"level", "error"},
@@ -62,7 +63,7 @@ void SarifLog::note(const std::string& text) {
 }
 
 std::string SarifLog::text() const {
-  Json rules = Json::array();
+  SortedJson rules = SortedJson::array();
   for (const std::string& rule : rules_) {
     const std::string kind = rule.substr(rule.find('/') + 1);
     rules.push_back({{"id", rule},
@@ -70,16 +71,16 @@ std::string SarifLog::text() const {
                      {"shortDescription", {{"text", kind + " (gpuemu)"}}},
                      {"helpUri", kRulePage}});
   }
-  const Json driver = {{"name", "gpuemu"},
-                       {"version", GPUEMU_VERSION},
-                       {"informationUri", kRulePage},
-                       {"rules", rules}};
-  Json run = {{"tool", {{"driver", driver}}}, {"results", results_}};
+  const SortedJson driver = {{"name", "gpuemu"},
+                             {"version", GPUEMU_VERSION},
+                             {"informationUri", kRulePage},
+                             {"rules", rules}};
+  SortedJson run = {{"tool", {{"driver", driver}}}, {"results", results_}};
   if (!notes_.empty()) {
     run["invocations"] = {{{"executionSuccessful", true}, {"toolExecutionNotifications", notes_}}};
   }
-  const Json document = {{"$schema", kSchema}, {"version", "2.1.0"}, {"runs", {run}}};
-  return document.dump(2, ' ', false, Json::error_handler_t::replace);
+  const SortedJson document = {{"$schema", kSchema}, {"version", "2.1.0"}, {"runs", {run}}};
+  return document.dump(2, ' ', false, SortedJson::error_handler_t::replace);
 }
 
 }  // namespace gpuemu::cli

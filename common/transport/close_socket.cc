@@ -12,7 +12,7 @@
 namespace gpuemu {
 namespace {
 
-constexpr std::chrono::seconds kPatience{1};
+constexpr std::chrono::seconds kClosePatience{1};
 constexpr nng_duration kNeverMilliseconds = 24 * 3600 * 1000;
 constexpr size_t kLeftMax = 64;
 
@@ -48,7 +48,7 @@ void close_socket(nng_socket socket) {
     nng_close(socket);
     return;
   }
-  closed->get_future().wait_for(kPatience);
+  closed->get_future().wait_for(kClosePatience);
 }
 
 void leave_socket(nng_socket socket, nng_dialer dialer) {

@@ -10,7 +10,7 @@
 namespace gpuemu {
 namespace {
 
-constexpr uint64_t kCases = 256;
+constexpr uint64_t kCalibrationCases = 256;
 /// What a correct kernel may do beyond what was seen of it: other inputs, another compiler.
 constexpr double kMargin = 2;
 
@@ -79,7 +79,7 @@ Reply calibrate(const CalibrateRequest& request, Call& call, JobControl& control
   CampaignOptions options;
   options.ops = {op->name};
   options.dtypes = request.dtypes;
-  options.cases = request.cases > 0 ? request.cases : kCases;
+  options.cases = request.cases > 0 ? request.cases : kCalibrationCases;
   options.seed = request.seed ? *request.seed : config.seed.value_or(fresh_seed());
   options.session = call.key;
   options.settings.extras = {Extra::ErrorRange, Extra::Reproduction};

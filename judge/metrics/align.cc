@@ -10,9 +10,9 @@ namespace {
 constexpr int64_t kChangesMax = 2000;
 
 /// The search between two middles, which have no common ends.
-class Search {
+class Alignment {
  public:
-  Search(const std::vector<uint64_t>& before, const std::vector<uint64_t>& after)
+  Alignment(const std::vector<uint64_t>& before, const std::vector<uint64_t>& after)
       : before_(before),
         after_(after),
         rows_(static_cast<int64_t>(before.size())),
@@ -89,7 +89,7 @@ std::vector<AlignedPair> align(const std::vector<uint64_t>& before,
   }
   const std::vector<uint64_t> left(first_left, before.end() - static_cast<ptrdiff_t>(tail));
   const std::vector<uint64_t> right(first_right, after.end() - static_cast<ptrdiff_t>(tail));
-  auto pairs = Search(left, right).run().value_or(std::vector<std::pair<size_t, size_t>>());
+  auto pairs = Alignment(left, right).run().value_or(std::vector<std::pair<size_t, size_t>>());
   pairs.emplace_back(left.size(), right.size());
   std::vector<AlignedPair> all;
   for (size_t i = 0; i < head; ++i) all.push_back({i, i});

@@ -3,13 +3,14 @@
 namespace gpuemu {
 namespace {
 
-std::string text_of(const Dim3& dim) { return fmt::format("{}x{}x{}", dim.x, dim.y, dim.z); }
+std::string index_text(const Dim3& dim) { return fmt::format("{}x{}x{}", dim.x, dim.y, dim.z); }
 
 }  // namespace
 
 std::string geometry_of(const LaunchShape& shape) {
-  std::string out = fmt::format("grid {}, block {}", text_of(shape.grid), text_of(shape.block));
-  if (shape.cluster.x != 0) out += fmt::format(", cluster {}", text_of(shape.cluster));
+  std::string out =
+      fmt::format("grid {}, block {}", index_text(shape.grid), index_text(shape.block));
+  if (shape.cluster.x != 0) out += fmt::format(", cluster {}", index_text(shape.cluster));
   if (shape.dynamic_shared_bytes != 0) {
     out += fmt::format(", {} bytes of dynamic shared memory", shape.dynamic_shared_bytes);
   }

@@ -36,7 +36,7 @@ uint8_t bucket(uint64_t times) {
   return times < 128 ? 0x40 : 0x80;
 }
 
-constexpr double kWarpLanes = 32;
+constexpr double kLanesPerWarp = 32;
 constexpr double kSectorBytes = 32;
 
 }  // namespace
@@ -101,7 +101,7 @@ std::vector<GroupCount> by_group(const Profile& profile) {
 
 double lanes_active(const InstructionCount& count) {
   if (count.warps == 0) return 1;
-  return static_cast<double>(count.threads) / (static_cast<double>(count.warps) * kWarpLanes);
+  return static_cast<double>(count.threads) / (static_cast<double>(count.warps) * kLanesPerWarp);
 }
 
 double coalescing(const MemoryCount& count) {
