@@ -23,8 +23,9 @@ struct BaselineOptions {
 std::string some_of(const KernelNames& names) {
   constexpr size_t kShown = 5;
   std::string text;
-  for (size_t i = 0; i < std::min(names.size(), kShown); ++i)
+  for (size_t i = 0; i < std::min(names.size(), kShown); ++i) {
     text += (i == 0 ? "" : ", ") + one_line(names[i]);
+  }
   return names.size() > kShown ? text + ", ..." : text;
 }
 

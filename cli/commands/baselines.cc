@@ -30,8 +30,9 @@ std::optional<KernelNames> stored_names(Session& session) {
     return std::nullopt;
   }
   KernelNames names;
-  for (const ArtifactMetrics& one : std::get<ArtifactListReply>(*reply).artifacts)
+  for (const ArtifactMetrics& one : std::get<ArtifactListReply>(*reply).artifacts) {
     names.push_back(one.kernel_name);
+  }
   return names;
 }
 
@@ -65,8 +66,9 @@ std::optional<KernelNames> measured_before(const Config& config, Session& sessio
   if (!stored) return std::nullopt;
   KernelNames names;
   for (const KernelConfig& kernel : config.kernels) names.push_back(kernel.name);
-  for (const std::string& one : *stored)
+  for (const std::string& one : *stored) {
     if (one.find(':') != std::string::npos && is_of_project(one, config)) names.push_back(one);
+  }
   return config.kernels.empty() ? KernelNames{} : names;
 }
 
@@ -74,15 +76,17 @@ std::optional<KernelNames> linted_before(const Config& config, Session& session)
   const auto stored = stored_names(session);
   if (!stored) return std::nullopt;
   KernelNames names;
-  for (const std::string& one : *stored)
+  for (const std::string& one : *stored) {
     if (!config.kernels.empty() && !is_of_project(one, config)) names.push_back(one);
+  }
   return names;
 }
 
 void add_linted(const Config& config, const BaselineReply& baseline, KernelNames& names) {
   if (names.empty()) return;  // An empty list means all.
-  for (const ArtifactMetrics& one : baseline.artifacts)
+  for (const ArtifactMetrics& one : baseline.artifacts) {
     if (!is_of_project(one.kernel_name, config)) names.push_back(one.kernel_name);
+  }
 }
 
 std::optional<BaselineReply> find_baseline(const std::string& tag, const std::string& file,

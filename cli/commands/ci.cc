@@ -107,8 +107,9 @@ RunPlan plan_of(const CiOptions& options, const Config& config) {
   plan.cases = options.quick ? kQuickCases : options.thorough ? kThoroughCases : config.cases;
   for (const OpConfig& op : config.ops) {
     plan.ops.push_back(op.name);
-    for (const DType dtype : options.quick ? config.ci_quick_dtypes : op.dtypes)
+    for (const DType dtype : options.quick ? config.ci_quick_dtypes : op.dtypes) {
       if (std::ranges::find(plan.dtypes, dtype) == plan.dtypes.end()) plan.dtypes.push_back(dtype);
+    }
   }
   return plan;
 }

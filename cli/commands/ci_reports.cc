@@ -109,8 +109,10 @@ Status ReportChoice::check(const Session& session) const {
     const auto [other, is_new] = reports.emplace(place_of(report.file, session), report.format);
     std::error_code failed;
     // A pipe or a terminal takes one after the other.
-    if (is_new || (fs::exists(other->first, failed) && !fs::is_regular_file(other->first, failed)))
+    if (is_new ||
+        (fs::exists(other->first, failed) && !fs::is_regular_file(other->first, failed))) {
       continue;
+    }
     return error(ErrorCode::InvalidArgument,
                  "{}: two reports, {} and {}, would go into this file; name two files", report.file,
                  other->second, report.format);

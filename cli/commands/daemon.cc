@@ -48,9 +48,10 @@ ExitCode logs(size_t lines, Session& session) {
   if (!socket) return session.fail(socket.error());
   const std::string path = (std::filesystem::path(*socket).parent_path() / "daemon.log").string();
   std::ifstream file(path);
-  if (!file)
+  if (!file) {
     return session.fail(error(ErrorCode::NotFound,
                               "no log at {}; a daemon writes it once it has been started", path));
+  }
   std::deque<std::string> last;
   for (std::string line; std::getline(file, line);) {
     last.push_back(line);

@@ -47,8 +47,9 @@ DebugWishes wishes_of(const DebugOptions& options, const Session& session) {
   wishes.prompt = !only_given && (options.repl || ::isatty(STDIN_FILENO) == 1);
   if (!only_given && !wishes.prompt) wishes.lines = &std::cin;
   const auto home = session.environment.find("HOME");
-  if (home != session.environment.end() && !home->second.empty())
+  if (home != session.environment.end() && !home->second.empty()) {
     wishes.history_file = home->second + "/.gpuemu/debug_history";
+  }
   return wishes;
 }
 

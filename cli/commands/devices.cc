@@ -18,12 +18,14 @@ void run(Session& session) {
     session.out << fmt::format(
         "  {} multiprocessors; a block has {} KiB of shared memory and {} registers at most\n",
         device.multiprocessors, device.shared_bytes_per_block >> 10, device.registers_per_block);
-    if (!device.driver_version.empty())
+    if (!device.driver_version.empty()) {
       session.out << fmt::format(
           "  driver for CUDA {}{}\n", device.driver_version,
           device.runtime_version.empty() ? "" : ", runtime " + device.runtime_version);
-    if (!device.dtypes.empty())
+    }
+    if (!device.dtypes.empty()) {
       session.out << fmt::format("  computes {}\n", fmt::join(device.dtypes, ", "));
+    }
   }
 }
 

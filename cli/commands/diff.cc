@@ -62,8 +62,9 @@ bool has_template_kernel(const std::string& path) {
   for (size_t at = text->find("template"); at != std::string::npos;
        at = text->find("template", at + 1)) {
     const std::string_view rest = std::string_view(*text).substr(at);
-    if (rest.substr(0, rest.find_first_of(";{")).find("__global__") != std::string_view::npos)
+    if (rest.substr(0, rest.find_first_of(";{")).find("__global__") != std::string_view::npos) {
       return true;
+    }
   }
   return false;
 }

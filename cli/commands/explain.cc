@@ -37,9 +37,10 @@ void print_explanation(const ExplainResultReply& reply, std::ostream& out) {
                        one_line(output.name), output.wrong, output.elements, output.logic,
                        output.numerical, output.rounding);
   }
-  if (!reply.slice.empty())
+  if (!reply.slice.empty()) {
     out << fmt::format("What {}[{}] is made of, the last instruction first:\n",
                        one_line(reply.output), reply.index);
+  }
   for (const ExplainedStep& step : reply.slice) print_step(step, out);
 }
 

@@ -38,8 +38,9 @@ void run(const FailuresOptions& options, Session& session) {
   const auto reply = session.answer(ListFailuresRequest{options.limit, options.op});
   if (!reply || session.json()) return;
   const auto& results = std::get<ResultsReply>(*reply).results;
-  for (const ValidationResult& result : results)
+  for (const ValidationResult& result : results) {
     session.out << failure_line(result) << (result.passes_now ? " (passes now)" : "") << '\n';
+  }
   if (results.empty()) {
     session.err << "no stored failures"
                 << (options.op.empty() ? "" : fmt::format(" of op '{}'", options.op)) << '\n';

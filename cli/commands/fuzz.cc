@@ -133,8 +133,9 @@ void tell_not_run(const std::vector<std::string>& ops, const std::string& why, S
 std::vector<DType> dtypes_of(const std::vector<std::string>& ops, const Config& config) {
   std::vector<DType> dtypes;
   for (const std::string& name : ops) {
-    for (const DType dtype : config.find_op(name)->dtypes)
+    for (const DType dtype : config.find_op(name)->dtypes) {
       if (std::ranges::find(dtypes, dtype) == dtypes.end()) dtypes.push_back(dtype);
+    }
   }
   return dtypes;
 }

@@ -139,8 +139,9 @@ std::optional<JobResult> finish_any(Session& session, const Request& request,
     if (done->incomplete) session.exit_code = ExitCode::Broken;
     return std::nullopt;
   }
-  if (done->interrupted)
+  if (done->interrupted) {
     session.err << "gpuemu: interrupted: not everything ran, this is what was found until then\n";
+  }
   if (done->incomplete) tell_incomplete(*done, what, session);
   return *std::move(done);
 }

@@ -65,8 +65,9 @@ void run(const ReproduceOptions& options, Session& session) {
         << "note: no profile: only the emulator counts, for the kernels of gpuemu.toml; use "
            "backend = \"emulator\"\n";
   }
-  if (options.exit_code && !again.result.passed && !done->incomplete)
+  if (options.exit_code && !again.result.passed && !done->incomplete) {
     session.exit_code = ExitCode::Findings;
+  }
 }
 
 }  // namespace

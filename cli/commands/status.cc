@@ -52,8 +52,9 @@ ExitCode show_status(Session& session) {
   session.out << fmt::format("process:  {}, {} workers, {} jobs, backend {}\n", status.pid,
                              status.workers, status.jobs_running, status.backend);
   const std::string own = daemon_build({session.program_folder, "", "", ""});
-  if (!own.empty() && status.build != own)
+  if (!own.empty() && status.build != own) {
     session.out << "build:    differs from this program's; the next command restarts the daemon\n";
+  }
   return session.exit_code = ExitCode::Ok;
 }
 

@@ -94,8 +94,9 @@ std::vector<std::string> untested(const TestReportReply& report,
   std::map<std::string, uint64_t> cases;
   for (const OpTestReport& op : report.ops) cases[op.op_name] += op.cases;
   std::vector<std::string> none;
-  for (const auto& [name, count] : cases)
+  for (const auto& [name, count] : cases) {
     if (count == 0) none.push_back(name);
+  }
   // An op that runs in the client is reported as skipped if others ran.
   const bool some_ran = none.size() < cases.size();
   if (named.empty() && some_ran) none.clear();

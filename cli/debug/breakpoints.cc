@@ -18,8 +18,9 @@ uint64_t line_of(const DebugInstruction& at, const BreakSpec& spec) {
 std::string file_of(const DebugProgram& program, const std::string& entry) {
   for (const DebugFunction& function : program.functions) {
     if (function.name != entry) continue;
-    for (const DebugInstruction& at : function.body)
+    for (const DebugInstruction& at : function.body) {
       if (at.line != 0) return at.file;
+    }
   }
   return "";
 }
@@ -44,19 +45,21 @@ std::vector<DebugPlace> places_of_line(const DebugProgram& program, const BreakS
 /// Lines with code around the one that has none.
 Error no_code(const DebugProgram& program, const BreakSpec& spec, const std::string& own_file) {
   std::vector<uint64_t> lines;
-  for (const DebugFunction& function : program.functions)
+  for (const DebugFunction& function : program.functions) {
     for (const DebugInstruction& at : function.body) {
       const bool file =
           spec.ptx || (spec.file.empty() ? at.file == own_file : is_file(at.file, spec.file));
       if (file && line_of(at, spec) != 0) lines.push_back(line_of(at, spec));
     }
+  }
   std::ranges::sort(lines);
   lines.erase(std::ranges::unique(lines).begin(), lines.end());
-  if (lines.empty())
+  if (lines.empty()) {
     return error(ErrorCode::InvalidArgument,
                  "no line of '{}' is known; the kernel was compiled without -lineinfo, or the file "
                  "is another one: `source` shows what there is, ptx:LINE always works",
                  spec.file.empty() ? own_file : spec.file);
+  }
   std::ranges::stable_sort(lines, {}, [&](uint64_t line) {
     return line > spec.line ? line - spec.line : spec.line - line;
   });
@@ -72,9 +75,10 @@ Status parse_target(const std::string& word, BreakSpec& spec) {
   const std::string number = colon == std::string::npos ? word : word.substr(colon + 1);
   const auto line = parse_count(number, "line");
   if (!line && colon == std::string::npos) return spec.function = word, ok_status();
-  if (!line || *line == 0)
+  if (!line || *line == 0) {
     return error(ErrorCode::InvalidArgument, "'{}': a line is a number from 1; usage: {}", word,
                  kUsage);
+  }
   spec.line = *line;
   if (colon == std::string::npos) return ok_status();
   spec.ptx = word.substr(0, colon) == "ptx";
@@ -104,14 +108,16 @@ std::string place_text(const DebugInstruction& at) {
 
 Result<BreakSpec> parse_break(const Words& words) {
   BreakSpec spec;
-  if (words.empty())
+  if (words.empty()) {
     return error(ErrorCode::InvalidArgument, "where to stop is missing; usage: {}", kUsage);
+  }
   GPUEMU_TRY(parse_target(words[0], spec));
   for (size_t at = 1; at < words.size(); at += 2) {
     const bool block = words[at] == "block";
-    if ((!block && words[at] != "thread") || at + 1 == words.size())
+    if ((!block && words[at] != "thread") || at + 1 == words.size()) {
       return error(ErrorCode::InvalidArgument, "'{}': expected `block X,Y,Z` or `thread X,Y,Z`",
                    words[at]);
+    }
     (block ? spec.block : spec.thread) = GPUEMU_TRY(parse_index3(words[at + 1], words[at]));
   }
   return spec;
@@ -138,8 +144,9 @@ Result<std::vector<DebugPlace>> find_places(const DebugProgram& program, const B
   std::vector<std::string> names;
   for (uint32_t f = 0; f < program.functions.size(); ++f) {
     const DebugFunction& function = program.functions[f];
-    if (is_function(function.name, spec.function) && !function.body.empty())
+    if (is_function(function.name, spec.function) && !function.body.empty()) {
       return std::vector<DebugPlace>{{f, 0}};
+    }
     names.push_back(function.name);
   }
   return error(ErrorCode::InvalidArgument, "no function '{}'; did you mean one of: {}",

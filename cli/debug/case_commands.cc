@@ -22,12 +22,13 @@ Result<ExportedCaseReply> inputs_alone(const DebugContext& context, uint64_t see
   if (!again) return again.error();
   ExportedCaseReply made;
   made.result = std::move(again->result);
-  for (const auto& [name, values] : again->inputs)
+  for (const auto& [name, values] : again->inputs) {
     made.tensors.push_back({.name = name,
                             .role = "input",
                             .dtype = values.dtype,
                             .shape = values.shape,
                             .strides = row_major_strides(values.shape)});
+  }
   made.inputs = std::move(again->inputs);
   return made;
 }
@@ -36,8 +37,9 @@ Result<ExportedCaseReply> fetch(const DebugContext& context, uint64_t seed, cons
   Reply reply = GPUEMU_TRY(context.environment.ask(ExportCaseRequest{seed, op}));
   if (auto* exported = std::get_if<ExportedCaseReply>(&reply)) return std::move(*exported);
   const auto* refused = std::get_if<ErrorReply>(&reply);
-  if (refused == nullptr)
+  if (refused == nullptr) {
     return error(ErrorCode::Internal, "the daemon answers with {}", type_of(reply));
+  }
   if (refused->code == WireErrorCode::InvalidRequest) {
     auto alone = inputs_alone(context, seed, op);
     if (alone) return alone;
@@ -60,8 +62,9 @@ void print_loaded(const DebugContext& context) {
     context.out << "  submitted by a client: its inputs can be printed, nothing can be run\n";
     return;
   }
-  for (const ExportedLaunch& launch : loaded.launches)
+  for (const ExportedLaunch& launch : loaded.launches) {
     context.out << "  launches " << launch_text(launch) << '\n';
+  }
 }
 
 Status run_launches(DebugContext& context) {
@@ -81,10 +84,12 @@ Status do_list(DebugContext& context, const Words& words) {
   ListFailuresRequest request{.limit = kListed, .op_name = ""};
   for (const std::string& word : words) {
     const auto number = parse_count(word, "list");
-    if (!number && !request.op_name.empty())
+    if (!number && !request.op_name.empty()) {
       return wrong_usage("list [N] [OP]", fmt::format("'{}': there is an op already", word));
-    if (number && *number == 0)
+    }
+    if (number && *number == 0) {
       return wrong_usage("list [N] [OP]", "0 failures: expected a number from 1");
+    }
     if (number) request.limit = *number;
     if (!number) request.op_name = word;
   }
@@ -135,8 +140,9 @@ Status do_show(DebugContext& context, const Words& words) {
 Status do_replay(DebugContext& context, const Words& words) {
   const ExportedCaseReply& loaded = *GPUEMU_TRY(case_with_kernel(context));
   const std::string backend = words.empty() ? "emulator" : words[0];
-  if (backend != "emulator" && backend != "cuda")
+  if (backend != "emulator" && backend != "cuda") {
     return wrong_usage("replay [emulator|cuda]", fmt::format("unknown backend '{}'", backend));
+  }
   context.ran = false;
   context.run.reset();
   DeviceRequest request{.backend = backend};

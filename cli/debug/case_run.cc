@@ -29,8 +29,9 @@ Status check_layout(const ExportedTensor& tensor) {
     fits = !__builtin_mul_overflow(tensor.strides[axis], tensor.shape[axis] - 1, &reach) &&
            !__builtin_add_overflow(end, reach, &end);
   }
-  if (fits && (count == 0 || (first >= 0 && std::cmp_less(last, tensor.storage_elements))))
+  if (fits && (count == 0 || (first >= 0 && std::cmp_less(last, tensor.storage_elements)))) {
     return ok_status();
+  }
   return error(ErrorCode::Corruption,
                "tensor '{}': its layout does not fit its storage of {} elements", tensor.name,
                tensor.storage_elements);
@@ -47,8 +48,9 @@ Result<Dim3> sizes_of(const std::vector<uint32_t>& sizes, const char* what) {
 bool is_unwritten(DType dtype, const std::byte* element) {
   const size_t bytes = byte_size(dtype);
   if (bytes < kTellingBytes) return false;
-  for (size_t i = 0; i < bytes; ++i)
+  for (size_t i = 0; i < bytes; ++i) {
     if (element[i] != kPoison[i % 2]) return false;
+  }
   return true;
 }
 
@@ -97,9 +99,10 @@ Status CaseRun::fill() {
     const auto input = exported_.inputs.find(tensor.name);
     const bool read = tensor.role == "input" || tensor.role == "inout";
     if (read && input != exported_.inputs.end()) {
-      if (input->second.shape != tensor.shape || input->second.dtype != tensor.dtype)
+      if (input->second.shape != tensor.shape || input->second.dtype != tensor.dtype) {
         return error(ErrorCode::Corruption, "tensor '{}': its values are of shape {}, not {}",
                      tensor.name, to_string(input->second.shape), to_string(tensor.shape));
+      }
       scatter(tensor.dtype, tensor.shape, layout_of(tensor), input->second.data,
               std::span(image).subspan(buffer.front, buffer.body));
     }
@@ -130,8 +133,9 @@ Result<LaunchReport> CaseRun::launch(size_t index, uint64_t timeout_ms) {
       continue;
     }
     const Buffer* buffer = find(arg.tensor);
-    if (buffer == nullptr)
+    if (buffer == nullptr) {
       return error(ErrorCode::Corruption, "argument '{}' names no tensor of the case", arg.text);
+    }
     const uint64_t address = buffer->allocation + buffer->front;
     const auto* bytes = reinterpret_cast<const std::byte*>(&address);
     config.args.emplace_back(bytes, bytes + sizeof address);
@@ -147,8 +151,9 @@ Result<Tensor> CaseRun::read(const ExportedTensor& tensor) const {
 
 Result<Tensor> CaseRun::read(const ExportedTensor& tensor, const MemoryReader& reader) const {
   const Buffer* buffer = find(tensor.name);
-  if (buffer == nullptr)
+  if (buffer == nullptr) {
     return error(ErrorCode::InvalidArgument, "tensor '{}' is not part of this run", tensor.name);
+  }
   std::vector<std::byte> image(buffer->body);
   if (!image.empty()) GPUEMU_TRY(reader(image, buffer->allocation + buffer->front));
   Tensor packed = make_tensor(tensor.dtype, tensor.shape);

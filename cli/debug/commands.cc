@@ -160,9 +160,10 @@ Result<const DebugCommand*> command_named(const std::string& word) {
 Status run_command(DebugContext& context, const Words& words) {
   const DebugCommand& command = *GPUEMU_TRY(command_named(words.front()));
   const Words rest(words.begin() + 1, words.end());
-  if (rest.size() > command.words_max)
+  if (rest.size() > command.words_max) {
     return wrong_usage(command.usage, fmt::format("{}: '{}' is one word too many", command.name,
                                                   rest[command.words_max]));
+  }
   if (command.ends_a_launch && context.stepping->view() != nullptr) {
     // The launch has to come to its end first, which is where this command was begun.
     context.loop->put_first(words);
@@ -184,8 +185,9 @@ Status do_help(DebugContext& context, const Words& words) {
   }
   size_t width = 0;
   for (const DebugCommand& command : kCommands) width = std::max(width, command.usage.size());
-  for (const DebugCommand& command : kCommands)
+  for (const DebugCommand& command : kCommands) {
     context.out << fmt::format("{:<{}}  {}\n", command.usage, width, command.summary);
+  }
   context.out << "Separate several on one line by ';'. `help COMMAND` says more about one.\n";
   return ok_status();
 }

@@ -20,9 +20,10 @@ Wide whole_number(const Tensor& tensor, int64_t at) {
 }
 
 double distance(const Tensor& output, const Tensor& expected, int64_t at) {
-  if (is_float(output.dtype) || is_float(expected.dtype))
+  if (is_float(output.dtype) || is_float(expected.dtype)) {
     return std::abs(read_as_double(output.dtype, element(output, at)) -
                     read_as_double(expected.dtype, element(expected, at)));
+  }
   const Wide apart = whole_number(output, at) - whole_number(expected, at);
   return static_cast<double>(apart < 0 ? -apart : apart);
 }
@@ -37,8 +38,9 @@ struct Judge {
     if (std::isnan(output) && std::isnan(expected)) return true;
     if (std::isinf(output) && output == expected) return true;
     // Rounding alone may carry what is near the largest number over the edge.
-    if (edge && std::isinf(output) && known && std::abs(expected) >= *edge)
+    if (edge && std::isinf(output) && known && std::abs(expected) >= *edge) {
       return std::signbit(output) == std::signbit(expected);
+    }
     if (policy == "any") return !known;
     return policy != "match" && !finite && !known;
   }
@@ -48,9 +50,10 @@ struct Judge {
 
 Tensor errors_of(const Tensor& output, const Tensor& expected) {
   Tensor errors = make_tensor(DType::Float64, output.shape);
-  for (int64_t at = 0; at < output.count(); ++at)
+  for (int64_t at = 0; at < output.count(); ++at) {
     write_from_double(DType::Float64, distance(output, expected, at),
                       errors.data.data() + static_cast<size_t>(at) * sizeof(double));
+  }
   return errors;
 }
 

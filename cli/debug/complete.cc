@@ -22,9 +22,11 @@ std::vector<std::string> names_of_tensors(const DebugContext& context) {
   if (!context.loaded) return names;
   for (const ExportedTensor& tensor : context.loaded->tensors) {
     names.push_back(tensor.name);
-    if (context.loaded->expected.contains(tensor.name))
-      for (const char* part : {"expected", "bound", "error"})
+    if (context.loaded->expected.contains(tensor.name)) {
+      for (const char* part : {"expected", "bound", "error"}) {
         names.push_back(tensor.name + "." + part);
+      }
+    }
     if (context.loaded->inputs.contains(tensor.name)) names.push_back(tensor.name + ".input");
   }
   return names;
@@ -50,8 +52,9 @@ std::vector<std::string> words_for(const DebugContext& context, DebugCommand::Ta
       for (const DebugRegister& one : focused_registers(context)) words.push_back(one.name);
       return words;
     case Takes::Function:
-      for (const DebugFunction& one : context.stepping->program().functions)
+      for (const DebugFunction& one : context.stepping->program().functions) {
         words.push_back(one.name);
+      }
       return words;
     case Takes::Command:
       for (const DebugCommand& command : debug_commands()) words.emplace_back(command.name);

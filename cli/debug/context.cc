@@ -17,11 +17,12 @@ Result<Tensor> named(const NamedTensors& from, const TensorRef& ref, const char*
 
 /// What the tensor holds on the device now.
 Result<Tensor> live(const DebugContext& context, const ExportedTensor& tensor) {
-  if (context.run == nullptr || !context.ran)
+  if (context.run == nullptr || !context.ran) {
     return error(ErrorCode::InvalidArgument,
                  "'{0}' has no values before a run: type `replay`; `print {0}.expected` shows what "
                  "they should be",
                  tensor.name);
+  }
   const DebugView* view = context.stepping->view();
   if (view == nullptr) return context.run->read(tensor);
   return context.run->read(tensor, [view](std::span<std::byte> to, uint64_t address) {
@@ -59,10 +60,12 @@ Result<const ExportedTensor*> find_tensor(const DebugContext& context, const std
 Result<Tensor> values_of(DebugContext& context, const TensorRef& ref) {
   const ExportedTensor& tensor = *GPUEMU_TRY(find_tensor(context, ref.name));
   const ExportedCaseReply& loaded = *context.loaded;
-  if (ref.part == "expected")
+  if (ref.part == "expected") {
     return named(loaded.expected, ref, "the op has no reference output of that name");
-  if (ref.part == "bound")
+  }
+  if (ref.part == "bound") {
     return named(loaded.bounds, ref, "the op has no reference output of that name");
+  }
   if (ref.part == "input") return named(loaded.inputs, ref, "it is not an input");
   if (ref.part == "error") {
     const Tensor output = GPUEMU_TRY(live(context, tensor));
@@ -73,8 +76,9 @@ Result<Tensor> values_of(DebugContext& context, const TensorRef& ref) {
                  ref.name, to_string(output.shape), to_string(expected.shape));
   }
   const bool has_input = loaded.inputs.contains(ref.name);
-  if (ref.part.empty() && has_input && (context.run == nullptr || !context.ran))
+  if (ref.part.empty() && has_input && (context.run == nullptr || !context.ran)) {
     return loaded.inputs.at(ref.name);
+  }
   return live(context, tensor);
 }
 

@@ -29,14 +29,16 @@ Result<MemoryWish> parse_memory(const Words& words, const char* usage) {
   if (at < words.size() && words[at] != "as") {
     const size_t bracket = std::min(words[at].find('['), words[at].size());
     wish.name = words[at].substr(0, bracket);
-    if (bracket < words[at].size())
+    if (bracket < words[at].size()) {
       wish.slice = GPUEMU_TRY(parse_slice(
           std::string_view(words[at]).substr(bracket + 1, words[at].size() - bracket - 2)));
+    }
     ++at;
   }
   if (at == words.size()) return wish;
-  if (words[at] != "as" || at + 2 != words.size())
+  if (words[at] != "as" || at + 2 != words.size()) {
     return wrong_usage(usage, fmt::format("'{}': expected `as` and a type", words[at]));
+  }
   wish.type = words[at + 1];
   return wish;
 }
@@ -48,9 +50,10 @@ Status print_bytes(const DebugContext& context, std::span<const std::byte> bytes
   if (type.empty() || type == "hex" || type[0] == 'b') type = type == "bf16" ? type : "u32";
   if (type.size() > 1 && type[0] == 's') type[0] = 'i';
   const auto dtype = dtype_from_alias(type);
-  if (!dtype)
+  if (!dtype) {
     return error(ErrorCode::InvalidArgument, "unknown type '{}': expected hex or a dtype, as f32",
                  type);
+  }
   const auto count = static_cast<int64_t>(bytes.size() / byte_size(*dtype));
   Tensor tensor = make_tensor(*dtype, {count});
   std::copy_n(bytes.begin(), tensor.data.size(), tensor.data.begin());
@@ -84,9 +87,11 @@ std::string group_text(const Stepping& stepping, const DebugGroup& group) {
 
 std::vector<uint64_t> lines_with_code(const DebugProgram& program, const std::string& file) {
   std::vector<uint64_t> lines;
-  for (const DebugFunction& function : program.functions)
-    for (const DebugInstruction& at : function.body)
+  for (const DebugFunction& function : program.functions) {
+    for (const DebugInstruction& at : function.body) {
       if (at.line != 0 && at.file == file) lines.push_back(at.line);
+    }
+  }
   return lines;
 }
 
@@ -106,14 +111,16 @@ Status do_where(DebugContext& context, const Words&) {
 Status do_source(DebugContext& context, const Words& words) {
   const DebugView& view = *GPUEMU_TRY(stopped_view(context));
   const DebugInstruction& at = context.stepping->instruction(view.place());
-  if (at.line == 0)
+  if (at.line == 0) {
     return error(ErrorCode::InvalidArgument,
                  "the PTX names no source lines here: compile with -lineinfo");
+  }
   uint64_t line = at.line;
   if (!words.empty()) line = GPUEMU_TRY(parse_count(words[0], "line"));
   const std::string source = source_of(context, at.file);
-  if (source.empty())
+  if (source.empty()) {
     return error(ErrorCode::InvalidArgument, "'{}' cannot be read", one_line(at.file));
+  }
   context.out << at.file << '\n'
               << source_text(source, line, kLinesAround,
                              lines_with_code(context.stepping->program(), at.file));
@@ -127,8 +134,9 @@ Status do_threads(DebugContext& context, const Words&) {
     const bool current = warp.index == view.warp();
     context.out << fmt::format("{}warp {}, threads from {}: {}\n", current ? '>' : ' ', warp.index,
                                index_text(view.thread_index(warp.index, 0)), warp.state);
-    for (const DebugGroup& group : warp.groups)
+    for (const DebugGroup& group : warp.groups) {
       context.out << "    " << group_text(*context.stepping, group) << '\n';
+    }
   }
   return ok_status();
 }
@@ -158,8 +166,9 @@ Status do_registers(DebugContext& context, const Words& words) {
   };
   if (words.empty()) {
     // What nothing was written to tells nothing.
-    for (const DebugRegister& one : all)
+    for (const DebugRegister& one : all) {
       if ((one.undefined >> lane & 1) == 0) print(one);
+    }
     if (all.empty()) context.out << "the warp has ended\n";
     return ok_status();
   }
@@ -185,8 +194,9 @@ Status do_lanes(DebugContext& context, const Words& words) {
   constexpr const char* kUsage = "lanes REGISTER [as TYPE]";
   const DebugView& view = *GPUEMU_TRY(stopped_view(context));
   if (words.empty()) return wrong_usage(kUsage, "the register is missing");
-  if (words.size() != 1 && (words.size() != 3 || words[1] != "as"))
+  if (words.size() != 1 && (words.size() != 3 || words[1] != "as")) {
     return wrong_usage(kUsage, fmt::format("'{}': expected `as` and a type", words[1]));
+  }
   const std::vector<DebugRegister> all = focused_registers(context);
   const DebugRegister& one = *GPUEMU_TRY(find_register(all, words[0]));
   const std::string type = words.size() == 3 ? words[2] : one.type;
@@ -213,10 +223,11 @@ Status do_shared(DebugContext& context, const Words& words) {
   if (words.empty()) {
     context.out << fmt::format("{} bytes of block {}\n", bytes.size(),
                                index_text(view.block_index()));
-    for (const DebugVariable& one : variables)
+    for (const DebugVariable& one : variables) {
       context.out << fmt::format("  {} {} bytes at {}{}\n", one_line(one.name), one.bytes,
                                  one.offset,
                                  one.type.empty() ? "" : fmt::format(", of {}", one.type));
+    }
     return ok_status();
   }
   if (wish.name.empty()) return print_bytes(context, bytes, wish, "");

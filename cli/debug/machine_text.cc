@@ -14,8 +14,9 @@ namespace {
 
 /// The dtype of a PTX type; nothing for what has none of its own, as "b32" and "pred".
 std::optional<DType> dtype_of(const std::string& type) {
-  if (type.size() > 1 && type[0] == 's')
+  if (type.size() > 1 && type[0] == 's') {
     return dtype_from_alias(fmt::format("i{}", type.substr(1)));
+  }
   return dtype_from_alias(type);
 }
 
@@ -33,17 +34,20 @@ std::string dtype_text(uint64_t bits, DType dtype) {
 
 Result<std::string> bits_text(uint64_t bits, uint32_t bytes, const std::string& type) {
   if (type == "pred" || bytes == 0) return std::string(bits != 0 ? "true" : "false");
-  if (type == "hex" || (type.size() > 1 && type[0] == 'b' && type[1] != 'f' && type != "bool"))
+  if (type == "hex" || (type.size() > 1 && type[0] == 'b' && type[1] != 'f' && type != "bool")) {
     return hex(bits, bytes);
+  }
   const bool pair = type.ends_with("x2");
   const auto dtype = dtype_of(pair ? type.substr(0, type.size() - 2) : type);
-  if (!dtype)
+  if (!dtype) {
     return error(ErrorCode::InvalidArgument,
                  "unknown type '{}': expected hex, a dtype or a type of PTX, as f32 or s64", type);
+  }
   const size_t size = byte_size(*dtype) * (pair ? 2 : 1);
-  if (size > bytes)
+  if (size > bytes) {
     return error(ErrorCode::InvalidArgument, "as {}: that has {} bytes, a value here {}", type,
                  size, bytes);
+  }
   if (!pair) return dtype_text(bits, *dtype);
   return fmt::format("({}, {})", dtype_text(bits, *dtype), dtype_text(bits >> (4 * size), *dtype));
 }

@@ -49,8 +49,9 @@ void print_launch(DebugContext& context, size_t index, const LaunchReport& repor
                        fmt::format("  {}{}: {}", name_of(finding.kind), times, finding.message))
                 << '\n';
   }
-  for (const std::string& line : report.printed)
+  for (const std::string& line : report.printed) {
     context.out << "  printed: " << one_line(line) << '\n';
+  }
 }
 
 std::string element_line(const DebugContext& context, const ExportedTensor& tensor,

@@ -49,11 +49,13 @@ TEST(Lines, NameWhatIsNotClosed) {
 TEST(Numbers, AreWholeAndFromZero) {
   EXPECT_EQ(*parse_count("0x10", "n"), 16U);
   EXPECT_EQ(*parse_count("18446744073709551615", "n"), UINT64_MAX);
-  for (const char* wrong : {"", "-1", "1.5", "0x", "18446744073709551616", "one", "1 "})
+  for (const char* wrong : {"", "-1", "1.5", "0x", "18446744073709551616", "one", "1 "}) {
     EXPECT_FALSE(parse_count(wrong, "n")) << wrong;
+  }
   EXPECT_EQ(*parse_index3("3,1", "block"), (Dim3{3, 1, 0}));
-  for (const char* wrong : {"", "1,2,3,4", "1,,2", "1,", "-1", "4294967296"})
+  for (const char* wrong : {"", "1,2,3,4", "1,,2", "1,", "-1", "4294967296"}) {
     EXPECT_FALSE(parse_index3(wrong, "block")) << wrong;
+  }
 }
 
 TEST(Nearest, PutsTheWordsThatBeginSoFirst) {
@@ -69,11 +71,13 @@ std::vector<int64_t> walked(std::optional<int64_t> start, std::optional<int64_t>
   const int64_t first = start ? from_end(*start) : (step > 0 ? 0 : size - 1);
   const int64_t end = stop ? from_end(*stop) : (step > 0 ? size : -1);
   if (step > 0) {
-    for (int64_t i = std::max<int64_t>(first, 0); i < std::min(end, size); i += step)
+    for (int64_t i = std::max<int64_t>(first, 0); i < std::min(end, size); i += step) {
       all.push_back(i);
+    }
   } else {
-    for (int64_t i = std::min(first, size - 1); i > std::max<int64_t>(end, -1); i += step)
+    for (int64_t i = std::min(first, size - 1); i > std::max<int64_t>(end, -1); i += step) {
       all.push_back(i);
+    }
   }
   return all;
 }
@@ -146,17 +150,19 @@ TEST(TensorRefs, HaveANameAPartAndASlice) {
   EXPECT_EQ(ref.part, "expected");
   EXPECT_EQ(ref.slice.size(), 2U);
   EXPECT_EQ(parse_tensor_ref("layer.weight")->name, "layer.weight");
-  for (const char* wrong : {"", "[0]", "y[0]z", ".error", "y[]"})
+  for (const char* wrong : {"", "[0]", "y[0]z", ".error", "y[]"}) {
     EXPECT_FALSE(parse_tensor_ref(wrong)) << wrong;
+  }
   EXPECT_EQ(element_name("y", {2, 3}, 5), "y[1, 2]");
   EXPECT_EQ(element_name("y", {}, 0), "y");
 }
 
 Tensor counted(DType dtype, const Shape& shape) {
   Tensor tensor = make_tensor(dtype, shape);
-  for (int64_t i = 0; i < tensor.count(); ++i)
+  for (int64_t i = 0; i < tensor.count(); ++i) {
     write_from_double(dtype, static_cast<double>(i),
                       tensor.data.data() + static_cast<size_t>(i) * byte_size(dtype));
+  }
   return tensor;
 }
 

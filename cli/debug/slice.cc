@@ -68,8 +68,9 @@ ChosenAxis range_of(const AxisSlice& axis, int64_t size) {
   // As an unsigned number the least step has its opposite as well.
   const uint64_t step =
       up ? static_cast<uint64_t>(axis.step) : 0 - static_cast<uint64_t>(axis.step);
-  if (distance > 0)
+  if (distance > 0) {
     chosen.count = static_cast<int64_t>((static_cast<uint64_t>(distance) - 1) / step) + 1;
+  }
   // One element needs no step, and a huge step must not be multiplied.
   if (chosen.count <= 1) chosen.step = 1;
   return chosen;
@@ -79,9 +80,10 @@ ChosenAxis range_of(const AxisSlice& axis, int64_t size) {
 
 Result<Slice> parse_slice(std::string_view text) {
   Slice slice;
-  if (trimmed(text).empty())
+  if (trimmed(text).empty()) {
     return error(ErrorCode::InvalidArgument,
                  "slice '[]' is empty: expected indices or ranges, one for each axis");
+  }
   size_t ellipses = 0;
   for (size_t begin = 0;;) {
     const size_t end = std::min(text.find(',', begin), text.size());
@@ -90,8 +92,9 @@ Result<Slice> parse_slice(std::string_view text) {
     if (end == text.size()) break;
     begin = end + 1;
   }
-  if (ellipses > 1)
+  if (ellipses > 1) {
     return error(ErrorCode::InvalidArgument, "slice '{}': '...' may stand there once", text);
+  }
   return slice;
 }
 
@@ -101,14 +104,16 @@ Result<Selection> resolve(const Slice& slice, const Shape& shape) {
   };
   const bool stretches = std::ranges::any_of(slice, is_ellipsis);
   const size_t named = slice.size() - (stretches ? 1 : 0);
-  if (named > shape.size())
+  if (named > shape.size()) {
     return error(ErrorCode::InvalidArgument, "{} indices for a tensor of {} axes, shape {}", named,
                  shape.size(), to_string(shape));
+  }
   Selection chosen;
   for (const AxisSlice& axis : slice) {
     if (is_ellipsis(axis)) {
-      for (size_t i = named; i < shape.size(); ++i)
+      for (size_t i = named; i < shape.size(); ++i) {
         chosen.push_back({.count = shape[chosen.size()]});
+      }
       continue;
     }
     const int64_t size = shape[chosen.size()];
@@ -117,9 +122,10 @@ Result<Selection> resolve(const Slice& slice, const Shape& shape) {
       continue;
     }
     const int64_t index = *axis.start;
-    if (index >= size || index < -size)
+    if (index >= size || index < -size) {
       return error(ErrorCode::InvalidArgument, "index {} of axis {}, which has {} elements", index,
                    chosen.size(), size);
+    }
     chosen.push_back({.start = index < 0 ? index + size : index, .count = 1, .kept = false});
   }
   while (chosen.size() < shape.size()) chosen.push_back({.count = shape[chosen.size()]});
@@ -148,8 +154,9 @@ Result<TensorRef> parse_tensor_ref(const std::string& word) {
   const size_t bracket = std::min(word.find('['), word.size());
   ref.name = word.substr(0, bracket);
   if (bracket < word.size()) {
-    if (word.back() != ']')
+    if (word.back() != ']') {
       return error(ErrorCode::InvalidArgument, "'{}': nothing may follow the ']'", word);
+    }
     ref.slice = GPUEMU_TRY(
         parse_slice(std::string_view(word).substr(bracket + 1, word.size() - bracket - 2)));
   }
@@ -161,16 +168,18 @@ Result<TensorRef> parse_tensor_ref(const std::string& word) {
       ref.name.resize(dot);
     }
   }
-  if (ref.name.empty())
+  if (ref.name.empty()) {
     return error(ErrorCode::InvalidArgument, "'{}': expected a tensor's name in front", word);
+  }
   return ref;
 }
 
 std::optional<int64_t> single_element(const Selection& selection, const Shape& shape) {
   if (count_of(selection) != 1) return std::nullopt;
   int64_t flat = 0;
-  for (size_t axis = 0; axis < shape.size(); ++axis)
+  for (size_t axis = 0; axis < shape.size(); ++axis) {
     flat = flat * shape[axis] + selection[axis].start;
+  }
   return flat;
 }
 

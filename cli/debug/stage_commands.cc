@@ -21,8 +21,9 @@ struct Part {
 
 std::vector<const CaseCheckInfo*> checks_of(StageKind stage) {
   std::vector<const CaseCheckInfo*> checks;
-  for (const CaseCheckInfo& check : case_check_infos())
+  for (const CaseCheckInfo& check : case_check_infos()) {
     if (check.stage == stage) checks.push_back(&check);
+  }
   return checks;
 }
 
@@ -34,16 +35,18 @@ bool has(const Part& part, CaseCheck check) {
 
 std::vector<const ValidationFailure*> found_by(const Part& part, const ValidationResult& result) {
   std::vector<const ValidationFailure*> found;
-  for (const ValidationFailure& failure : result.failures)
+  for (const ValidationFailure& failure : result.failures) {
     if (has(part, finding_info(failure.kind).check)) found.push_back(&failure);
+  }
   return found;
 }
 
 Result<const ReproduceResultReply*> judged(DebugContext& context) {
   const ExportedCaseReply& loaded = *GPUEMU_TRY(case_with_kernel(context));
-  if (!context.pipeline)
+  if (!context.pipeline) {
     context.pipeline = GPUEMU_TRY(ask_for<ReproduceResultReply>(
         context, ReproduceRequest{loaded.result.seed, loaded.result.op_name}));
+  }
   return &*context.pipeline;
 }
 
@@ -75,10 +78,12 @@ void print_stage(const DebugContext& context, const StageInfo& stage,
 }
 
 void print_tensors_of(const DebugContext& context, bool outputs) {
-  for (const ExportedTensor& tensor : context.loaded->tensors)
-    if (is_output(tensor) == outputs && tensor.role != "scratch")
+  for (const ExportedTensor& tensor : context.loaded->tensors) {
+    if (is_output(tensor) == outputs && tensor.role != "scratch") {
       context.out << fmt::format("   {} {} {}\n", one_line(tensor.name), name_of(tensor.dtype),
                                  to_string(tensor.shape));
+    }
+  }
 }
 
 void print_detail(const DebugContext& context, const Part& part,
@@ -88,13 +93,16 @@ void print_detail(const DebugContext& context, const Part& part,
   } else {
     print_stage(context, *part.stage, reply.result);
   }
-  for (const ValidationFailure* failure : found_by(part, reply.result))
+  for (const ValidationFailure* failure : found_by(part, reply.result)) {
     context.out << "   " << describe(*failure) << '\n';
+  }
   if (has(part, CaseCheck::Inputs)) {
     print_tensors_of(context, false);
-    if (const auto& info = reply.result.repro_info)
-      for (const auto& [name, value] : info->dims)
+    if (const auto& info = reply.result.repro_info) {
+      for (const auto& [name, value] : info->dims) {
         context.out << fmt::format("   {} = {}\n", one_line(name), value);
+      }
+    }
   }
   if (has(part, CaseCheck::Launch)) {
     context.out << fmt::format("   {} of {}\n", one_line(context.loaded->kernel),
@@ -102,9 +110,10 @@ void print_detail(const DebugContext& context, const Part& part,
     print_printed(reply.printed, context.out);
   }
   if (has(part, CaseCheck::Reference)) print_tensors_of(context, true);
-  if (has(part, CaseCheck::Tolerance))
+  if (has(part, CaseCheck::Tolerance)) {
     context.out << fmt::format("   largest difference {:.6g}, relative {:.6g}\n",
                                reply.result.max_diff, reply.result.max_rel_diff);
+  }
 }
 
 }  // namespace
@@ -122,13 +131,16 @@ namespace {
 
 /// What the person means by a stage's name or number, or by a check's name.
 Result<Part> part_named(const std::string& word) {
-  for (const StageInfo& stage : stage_infos())
+  for (const StageInfo& stage : stage_infos()) {
     if (stage.name == word) return Part{&stage};
-  for (const CaseCheckInfo& check : case_check_infos())
+  }
+  for (const CaseCheckInfo& check : case_check_infos()) {
     if (check.name == word) return Part{&stage_infos()[static_cast<size_t>(check.stage)], &check};
+  }
   const auto number = parse_count(word, "stage");
-  if (number && *number >= 1 && *number <= stage_infos().size())
+  if (number && *number >= 1 && *number <= stage_infos().size()) {
     return Part{&stage_infos()[*number - 1]};
+  }
   return error(ErrorCode::InvalidArgument,
                "no stage '{}'; did you mean one of: {}; stages have the numbers 1 to {}", word,
                fmt::join(nearest_few(word, stage_names(), 3), ", "), stage_infos().size());

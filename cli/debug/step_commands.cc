@@ -95,10 +95,11 @@ Status do_stepi(DebugContext& context, const Words& words) {
 
 Status do_finish(DebugContext& context, const Words& words) {
   const DebugView& view = *GPUEMU_TRY(stopped_view(context));
-  if (view.depth() <= 1)
+  if (view.depth() <= 1) {
     return error(
         ErrorCode::InvalidArgument,
         "the thread is in the kernel itself, nobody called it: `continue` goes to its end");
+  }
   return go_on(context, words, Pace::Out);
 }
 
@@ -122,10 +123,11 @@ Status do_watch(DebugContext& context, const Words& words) {
   GPUEMU_TRY(case_with_kernel(context));
   const ExportedTensor& tensor = *GPUEMU_TRY(find_tensor(context, ref.name));
   const auto flat = single_element(GPUEMU_TRY(resolve(ref.slice, tensor.shape)), tensor.shape);
-  if (!flat || !ref.part.empty())
+  if (!flat || !ref.part.empty()) {
     return error(ErrorCode::InvalidArgument,
                  "'{}' is not a single element: expected an index for each axis of {}", words[0],
                  to_string(tensor.shape));
+  }
   Watchpoint made{.number = context.stepping->next_number(),
                   .tensor = tensor.name,
                   .name = element_name(tensor.name, tensor.shape, *flat),
@@ -137,14 +139,17 @@ Status do_watch(DebugContext& context, const Words& words) {
 }
 
 Status do_breakpoints(DebugContext& context, const Words&) {
-  for (const Breakpoint& one : context.stepping->breakpoints())
+  for (const Breakpoint& one : context.stepping->breakpoints()) {
     context.out << fmt::format("breakpoint {}: {}, {}\n", one.number, text_of(one.spec),
                                times_text(one.hits));
-  for (const Watchpoint& one : context.stepping->watchpoints())
+  }
+  for (const Watchpoint& one : context.stepping->watchpoints()) {
     context.out << fmt::format("watchpoint {}: stores to {}, {}\n", one.number, one.name,
                                times_text(one.hits));
-  if (context.stepping->breakpoints().empty() && context.stepping->watchpoints().empty())
+  }
+  if (context.stepping->breakpoints().empty() && context.stepping->watchpoints().empty()) {
     context.out << "none; `break` and `watch` set them\n";
+  }
   return ok_status();
 }
 
@@ -161,9 +166,10 @@ Status do_delete(DebugContext& context, const Words& words) {
                                     [&](const Breakpoint& one) { return one.number == number; }) +
                       std::erase_if(stepping.watchpoints(),
                                     [&](const Watchpoint& one) { return one.number == number; });
-  if (gone == 0)
+  if (gone == 0) {
     return error(ErrorCode::InvalidArgument,
                  "no breakpoint or watchpoint {}; `breakpoints` lists them", number);
+  }
   return stepping.view() != nullptr ? place_watches(context) : ok_status();
 }
 

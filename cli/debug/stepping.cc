@@ -90,9 +90,10 @@ void Stepping::add_breakpoints(const DebugView& view, std::vector<std::string>& 
     if (one.spec.block && *one.spec.block != view.block_index()) continue;
     if (one.spec.thread) {
       bool among = false;
-      for (uint32_t left = view.lanes(); left != 0 && !among; left &= left - 1)
+      for (uint32_t left = view.lanes(); left != 0 && !among; left &= left - 1) {
         among = view.thread_index(view.warp(), static_cast<uint32_t>(std::countr_zero(left))) ==
                 *one.spec.thread;
+      }
       if (!among) continue;
       wanted_thread_ = one.spec.thread;
     }
@@ -139,15 +140,17 @@ void Stepping::take_focus(const DebugView& view, std::optional<Dim3> thread) {
   focus_.block_index = view.block_index();
   focus_.warp = view.warp();
   focus_.lane = static_cast<uint32_t>(std::countr_zero(view.lanes() | 0x80000000U));
-  for (uint32_t lane = 0; thread && lane < kDebugLanes; ++lane)
+  for (uint32_t lane = 0; thread && lane < kDebugLanes; ++lane) {
     if (view.thread_index(focus_.warp, lane) == *thread) focus_.lane = lane;
+  }
 }
 
 std::optional<DebugPlace> Stepping::focused_place() const {
   for (const DebugWarp& warp : view_->warps()) {
     if (warp.index != focus_.warp) continue;
-    for (const DebugGroup& group : warp.groups)
+    for (const DebugGroup& group : warp.groups) {
       if ((group.lanes >> focus_.lane & 1) != 0) return group.place;
+    }
   }
   return std::nullopt;
 }
@@ -155,8 +158,8 @@ std::optional<DebugPlace> Stepping::focused_place() const {
 Status Stepping::focus_on(const Dim3& thread) {
   const Dim3 size = view_->block_size();
   const bool exists = thread.x < size.x && thread.y < size.y && thread.z < size.z;
-  for (const DebugWarp& warp : view_->warps())
-    for (uint32_t lane = 0; exists && lane < kDebugLanes; ++lane)
+  for (const DebugWarp& warp : view_->warps()) {
+    for (uint32_t lane = 0; exists && lane < kDebugLanes; ++lane) {
       if (view_->thread_index(warp.index, lane) == thread) {
         focus_.block = view_->block();
         focus_.block_index = view_->block_index();
@@ -164,6 +167,8 @@ Status Stepping::focus_on(const Dim3& thread) {
         focus_.lane = lane;
         return ok_status();
       }
+    }
+  }
   return error(ErrorCode::InvalidArgument,
                "block {} has no thread {}; only threads of the block that is executing can be "
                "looked at: `break ... block X,Y,Z` stops in another",

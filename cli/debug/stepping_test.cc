@@ -13,9 +13,10 @@ namespace {
 
 DebugProgram program() {
   DebugFunction kernel{.name = "kernel", .is_entry = true};
-  for (const uint32_t line : {3U, 3U, 5U, 3U, 0U, 5U, 9U})
+  for (const uint32_t line : {3U, 3U, 5U, 3U, 0U, 5U, 9U}) {
     kernel.body.push_back({"add.f32 %f1, %f2, %f3", "/work/a/kernels.cu", line,
                            20 + static_cast<uint32_t>(kernel.body.size())});
+  }
   DebugFunction twice{.name = "_Z5twicef"};
   twice.body.push_back({"ret", "/work/a/other.cuh", 3, 40});
   return {{kernel, twice}};

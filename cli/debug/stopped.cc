@@ -16,8 +16,9 @@ constexpr size_t kSourceBytesMax = size_t{4} << 20;
 std::string line_of(const std::string& source, uint64_t line) {
   std::istringstream lines(source);
   std::string text;
-  for (uint64_t number = 0; number < line; ++number)
+  for (uint64_t number = 0; number < line; ++number) {
     if (!std::getline(lines, text)) return "";
+  }
   return one_line(text);
 }
 
@@ -28,9 +29,10 @@ void print_results(DebugContext& context) {
   const std::vector<DebugRegister> registers = focused_registers(context);
   for (const std::string& name : results_of(context.stepping->instruction(*last).text)) {
     const auto found = std::ranges::find(registers, name, &DebugRegister::name);
-    if (found != registers.end())
+    if (found != registers.end()) {
       context.out << fmt::format("  {} = {}\n", name,
                                  register_text(*found, context.stepping->focus().lane));
+    }
   }
 }
 
@@ -62,8 +64,9 @@ void print_stop(DebugContext& context, const std::vector<std::string>& why) {
   const DebugView& view = *stepping.view();
   const DebugInstruction& at = stepping.instruction(view.place());
   print_results(context);
-  for (const std::string& reason : why)
+  for (const std::string& reason : why) {
     if (!reason.empty()) context.out << reason << '\n';
+  }
   context.out << one_line(fmt::format("stopped at {} in thread {} of block {}, with lanes {}",
                                       place_text(at),
                                       index_text(view.thread_index(focus.warp, focus.lane)),

@@ -60,8 +60,9 @@ class Printer {
   template <typename Each>
   void visit(size_t axis, int64_t flat, const Each& each) const {
     if (axis == selection_.size()) return each(flat);
-    for (const int64_t i : shown(selection_[axis], all_))
+    for (const int64_t i : shown(selection_[axis], all_)) {
       if (i != kGap) visit(axis + 1, flat * tensor_.shape[axis] + selection_[axis].at(i), each);
+    }
   }
 
   std::string plain(int64_t flat) const {

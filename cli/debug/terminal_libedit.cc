@@ -70,8 +70,9 @@ class Terminal final : public LineSource {
     std::string line(typed, static_cast<size_t>(count));
     while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) line.pop_back();
     HistEvent event;
-    if (line.find_first_not_of(" \t") != std::string::npos)
+    if (line.find_first_not_of(" \t") != std::string::npos) {
       history(history_, &event, H_ENTER, line.c_str());
+    }
     return line;
   }
 

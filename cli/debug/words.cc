@@ -26,8 +26,9 @@ class Splitter {
     word_ += letter;
     if (letter == '[') ++depth_;
     if (letter != ']') return ok_status();
-    if (depth_ == 0)
+    if (depth_ == 0) {
       return error(ErrorCode::InvalidArgument, "'{}': a '[' is missing before the ']'", word_);
+    }
     --depth_;
     return ok_status();
   }
@@ -93,8 +94,9 @@ Result<Dim3> parse_index3(const std::string& word, std::string_view what) {
   while (true) {
     const size_t end = std::min(word.find(',', begin), word.size());
     const auto number = parse_count(word.substr(begin, end - begin), what);
-    if (!number || *number > UINT32_MAX || axis == 3)
+    if (!number || *number > UINT32_MAX || axis == 3) {
       return error(ErrorCode::InvalidArgument, "{} '{}': expected X, X,Y or X,Y,Z", what, word);
+    }
     axes[axis++] = static_cast<uint32_t>(*number);
     if (end == word.size()) return Dim3{axes[0], axes[1], axes[2]};
     begin = end + 1;

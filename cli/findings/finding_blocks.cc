@@ -53,8 +53,9 @@ std::optional<OtherPlace> other_place(const std::string& title) {
        colon = title.find(':', colon + 1)) {
     size_t end = colon + 1;
     uint64_t line = 0;
-    while (end < title.size() && title[end] >= '0' && title[end] <= '9' && line < kLinesMax)
+    while (end < title.size() && title[end] >= '0' && title[end] <= '9' && line < kLinesMax) {
       line = 10 * line + static_cast<uint64_t>(title[end++] - '0');
+    }
     if (line == 0 ||
         (end < title.size() && std::string_view(" ),;").find(title[end]) == std::string_view::npos))
       continue;
@@ -113,8 +114,9 @@ std::string shortened(const std::string& reason, size_t room) {
   if (room == 0 || columns_of(reason) <= room) return reason;
   const size_t end = reason.rfind("; ", room);
   constexpr std::string_view kMore = "; ... (-v)";
-  if (end != reason.npos && end > 0 && end + kMore.size() <= room)
+  if (end != reason.npos && end > 0 && end + kMore.size() <= room) {
     return reason.substr(0, end) + std::string(kMore);
+  }
   const size_t blank = reason.rfind(' ', room - std::min(room, kMore.size()));
   return reason.substr(0, blank == reason.npos ? room : blank) + " ... (-v)";
 }
@@ -157,9 +159,10 @@ std::string block_of(const FindingGroup& group, const OpFailures& op, const Bloc
 
 std::string consequences_text(const std::vector<const FindingGroup*>& groups, size_t columns) {
   std::string kinds;
-  for (const FindingGroup* group : groups)
+  for (const FindingGroup* group : groups) {
     kinds += fmt::format("{}{} ({} {})", kinds.empty() ? "" : ", ", name_of(group->finding->kind),
                          group->cases, group->cases == 1 ? "case" : "cases");
+  }
   return wrapped(
       "note: ", "the same cases also have " + kinds + ", which the above can cause; fix it first",
       columns);
@@ -179,9 +182,10 @@ std::string finding_blocks(const OpFailures& op, const BlockStyle& style) {
     }
     if (++shown <= kBlocksMax) all += (all.empty() ? "" : "\n") + block_of(group, op, style);
   }
-  if (shown > kBlocksMax)
+  if (shown > kBlocksMax) {
     all += fmt::format("\nnote: {} more findings; `gpuemu failures` lists the cases\n",
                        shown - kBlocksMax);
+  }
   if (!consequences.empty()) all += "\n" + consequences_text(consequences, style.columns);
   return all;
 }
@@ -199,8 +203,9 @@ std::string case_text(const ValidationResult& result) {
 }
 
 std::string values_text(const ReproductionInfo& info) {
-  if (std::ranges::find(kOrdinaryValues, info.value_strategy) != std::end(kOrdinaryValues))
+  if (std::ranges::find(kOrdinaryValues, info.value_strategy) != std::end(kOrdinaryValues)) {
     return "";
+  }
   return "values=" + one_line(info.value_strategy);
 }
 

@@ -110,8 +110,9 @@ TEST(FindingTable, EachKindHasItsHeadingInTheDocumentation) {
     EXPECT_EQ(finding_kind_from_name(name), static_cast<FindingKind>(i));
   }
   size_t headings = 0;
-  for (size_t at = page->find("\n### "); at != page->npos; at = page->find("\n### ", at + 1))
+  for (size_t at = page->find("\n### "); at != page->npos; at = page->find("\n### ", at + 1)) {
     ++headings;
+  }
   EXPECT_EQ(headings, kFindingKindCount)
       << "a heading in docs/reference/findings.md has no row in findings.def";
 }

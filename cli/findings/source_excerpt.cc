@@ -187,8 +187,9 @@ void add_line(const MarkedLine& marked, size_t gutter, const ExcerptStyle& style
 std::string wrapped_gutter(std::string text, const std::string& bare) {
   // Lines that a label goes on in begin with the gutter too.
   const std::string blank = "\n" + std::string(bare.size() + 1, ' ');
-  for (size_t at = text.find(blank); at != text.npos; at = text.find(blank, at + 1))
+  for (size_t at = text.find(blank); at != text.npos; at = text.find(blank, at + 1)) {
     text.replace(at, blank.size(), "\n" + bare + " ");
+  }
   return text;
 }
 

@@ -76,9 +76,10 @@ Table reasons_of(const CiRunSummary& summary) {
   Table table("Why they fail", "| op | kind | seed | why |", "| --- | --- | --- | --- |");
   for (const ValidationResult& one : summary.validation_results) {
     for (const ValidationFailure& failure : one.failures) {
-      if (failure.diagnosis)
+      if (failure.diagnosis) {
         table.row({cell(one.op_name), name_of(failure.kind), number(one.seed),
                    markdown_cell(why(failure), kReasonMax)});
+      }
     }
   }
   return table;
@@ -125,12 +126,14 @@ Table regressions_of(const CiRunSummary& summary) {
     }
   }
   if (summary.artifact_diffs) {
-    for (const std::string& one : summary.artifact_diffs->missing)
+    for (const std::string& one : summary.artifact_diffs->missing) {
       table.row({cell(one), "", "", "", "", cell(kMissing)});
+    }
   }
   for (const BaselineComparison& one : summary.result_diffs) {
-    if (one.is_regression)
+    if (one.is_regression) {
       table.row({cell(one.op_name), "", "", "", "", cell(regression_text(one))});
+    }
   }
   return table;
 }

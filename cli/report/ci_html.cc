@@ -197,8 +197,9 @@ std::string ci_html(const CiRunSummary& summary, const Config& config) {
       cell(config.name), verdict_text(summary), kStyle, good ? "good" : "bad",
       verdict_text(summary), cell(config.name), summary.passed, summary.failed, summary.skipped,
       static_cast<double>(summary.duration_ms) / 1000, cell(origin_of(summary)));
-  if (!summary.incomplete.empty())
+  if (!summary.incomplete.empty()) {
     html += "<p class=\"bad\">incomplete: " + cell(summary.incomplete) + "</p>\n";
+  }
   html += ops_table(summary) + evidence_table(summary) + failures_table(summary) +
           worst_section(summary) + kernels_table(summary) + trend_section(summary) +
           history_section(summary) + coverage_section(summary);

@@ -104,8 +104,9 @@ void add_results(const CiRunSummary& summary, Suite& suite) {
         summary.validation_results.end();
     if (op.cached && !listed) suite.passed(name, 0);
   }
-  if (!summary.incomplete.empty())
+  if (!summary.incomplete.empty()) {
     suite.failed("run", 0, "NotRun", "incomplete: " + summary.incomplete, summary.incomplete);
+  }
 }
 
 void add_kernels(const CiRunSummary& summary, Suite& suite) {

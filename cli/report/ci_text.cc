@@ -76,20 +76,7 @@ OpFailures failures_of(const CiRunSummary& summary, const CiOp& op) {
   return all;
 }
 
-bool is_bad(const std::string& line) {
-  return line.starts_with("[FAIL]") || line.starts_with("[ERROR]");
-}
-
-/// Bad lines on both streams, the others on one.
-void tell(const std::string& text, std::ostream& out, std::ostream& err) {
-  out << text;
-  std::istringstream lines(text);
-  bool bad = false;
-  for (std::string line; std::getline(lines, line);) {
-    bad = is_bad(line) || (bad && line.starts_with("    "));
-    if (bad) err << line << '\n';
-  }
-}
+bool has_failed(const CiOp& op) { return op.failed > 0 || !op.error.empty(); }
 
 void print_baseline(const CiRunSummary& summary, std::ostream& out, std::ostream& err) {
   if (!summary.artifact_diffs) return;
@@ -128,18 +115,19 @@ void print_ops(const CiRunSummary& summary, const ReportStyle& style, std::ostre
   for (const CiOp& op : summary.ops) {
     const bool has_evidence = op.evidence && op.error.empty();
     if (has_evidence) proofs.push_back(&*op.evidence);
+    const std::string line = op_line(summary, op);
+    if (has_failed(op)) err << line;
     if (style.blocks && op.failed > 0 && op.error.empty()) {
-      std::ostringstream unused;
-      tell(op_line(summary, op), unused, err);
       out << fail_line(summary, op) << "\n\n"
           << finding_blocks(failures_of(summary, op), style.block) << '\n';
     } else {
-      tell(op_line(summary, op), out, err);
+      out << line;
     }
     if (has_evidence && !style.compact) out << evidence_line(*op.evidence);
   }
-  if (!style.blocks)
+  if (!style.blocks) {
     for (const ValidationResult& one : summary.validation_results) print_reasons(one, out);
+  }
   const std::string evidence = style.compact ? evidence_summary(proofs) : "";
   if (!evidence.empty()) out << evidence << " (-v: op by op)\n";
 }
@@ -176,14 +164,13 @@ void print_ci(const CiRunSummary& summary, bool details, const ReportStyle& styl
               std::ostream& out, std::ostream& err) {
   print_ops(summary, style, out, err);
   if (!summary.lint_results.empty()) {
-    std::ostringstream kernels;
-    print_lint(summary.lint_results, details, kernels);
-    tell(kernels.str(), out, err);
+    print_lint(summary.lint_results, details, out, &err);
   }
   print_baseline(summary, out, err);
   print_coverage(summary, out);
-  if (!summary.incomplete.empty())
+  if (!summary.incomplete.empty()) {
     out << "[ERROR] incomplete: " << one_line(summary.incomplete) << '\n';
+  }
   for (const std::string& note : summary.notes) out << "note: " << one_line(note) << '\n';
   const auto cached = static_cast<size_t>(
       std::ranges::count_if(summary.ops, [](const CiOp& op) { return op.cached; }));

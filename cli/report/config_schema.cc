@@ -136,10 +136,12 @@ Json text_parameter(const std::string& name) {
 
 Json invariant(const InvariantInfo& row) {
   Json parameters = {{"type", "object"}, {"properties", Json::object()}};
-  for (const std::string& name : split_words(row.numbers))
+  for (const std::string& name : split_words(row.numbers)) {
     parameters["properties"][name] = number_parameter(name);
-  for (const std::string& name : split_words(row.texts))
+  }
+  for (const std::string& name : split_words(row.texts)) {
     parameters["properties"][name] = text_parameter(name);
+  }
   parameters["additionalProperties"] = false;
   Json forms = {type("boolean"), std::move(parameters)};
   const std::vector<std::string> numbers = split_words(row.numbers);
@@ -149,8 +151,9 @@ Json invariant(const InvariantInfo& row) {
 
 Json invariants() {
   Json all = {{"type", "object"}, {"properties", Json::object()}};
-  for (const InvariantInfo& row : invariant_table())
+  for (const InvariantInfo& row : invariant_table()) {
     all["properties"][std::string(row.name)] = invariant(row);
+  }
   all["additionalProperties"] = false;
   return all;
 }

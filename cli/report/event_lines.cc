@@ -75,8 +75,9 @@ void EventLines::follow(const JobStatusReply& status) {
       op_event(event);
     }
   }
-  for (const JobLine& line : status.lines)
+  for (const JobLine& line : status.lines) {
     if (line.kind == JobLineKind::Warning) warning(line.text);
+  }
   progress(status);
 }
 
@@ -87,8 +88,9 @@ void EventLines::progress(const JobStatusReply& status) {
                  {"done", status.done},
                  {"total", status.total},
                  {"failures", status.failures}};
-  if (!status.lines.empty() && status.lines.back().kind == JobLineKind::Compiling)
+  if (!status.lines.empty() && status.lines.back().kind == JobLineKind::Compiling) {
     counts["message"] = status.lines.back().text;
+  }
   const std::string told = text_of(counts);
   if (std::exchange(progress_, told) == told) return;
   progress_time_ = now;

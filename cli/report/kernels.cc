@@ -147,8 +147,9 @@ std::string ops_json(std::span<const OpKind* const> ops) {
   SortedJson list = SortedJson::array();
   for (const OpKind* op : ops) {
     SortedJson variants = SortedJson::array();
-    for (const KernelVariant* variant : variants_here(*op))
+    for (const KernelVariant* variant : variants_here(*op)) {
       variants.push_back(variant_json(*variant));
+    }
     list.push_back({{"name", op->name},
                     {"summary", op->summary},
                     {"inputs", operands_json(op->inputs)},

@@ -140,10 +140,13 @@ void print_metrics(const ArtifactMetrics& metrics, bool details, std::ostream& o
   if (details) print_details(metrics, out);
 }
 
-void print_lint(const std::vector<LintResult>& results, bool details, std::ostream& out) {
+void print_lint(const std::vector<LintResult>& results, bool details, std::ostream& out,
+                std::ostream* failing) {
   size_t good = 0, bad = 0, broken = 0, skipped = 0;
   for (const LintResult& result : results) {
     print_kernel(result, details, out);
+    const bool has_failed = !result.error.empty() || (is_measured(result) && !result.passed);
+    if (failing != nullptr && has_failed) print_kernel(result, false, *failing);
     ++(!result.error.empty()  ? broken
        : !is_measured(result) ? skipped
        : result.passed        ? good

@@ -12,7 +12,9 @@ namespace gpuemu::cli {
 
 /// One [PASS], [FAIL] or [ERROR] line per kernel and architecture with its violations below, checks
 /// that could not be made once each, and a summary. `details`: all that was counted as well.
-void print_lint(const std::vector<LintResult>& results, bool details, std::ostream& out);
+/// Kernels that are beyond a limit or could not be measured are also printed to `failing`.
+void print_lint(const std::vector<LintResult>& results, bool details, std::ostream& out,
+                std::ostream* failing = nullptr);
 
 /// The numbers of one kernel, a line per architecture.
 void print_metrics(const ArtifactMetrics& metrics, bool details, std::ostream& out);

@@ -37,8 +37,9 @@ std::string op_coverage_text(const OpCoverage& coverage, const std::string& form
   }
   if (format == "codecov") {
     Json files = Json::object();
-    for (const std::string& op : coverage.covered)
+    for (const std::string& op : coverage.covered) {
       files["gpuemu/" + clean(op) + ".op"] = {{"1", 1}};
+    }
     for (const std::string& op : coverage.uncovered) {
       files["gpuemu/" + clean(op) + ".op"] = {{"1", 0}};
     }

@@ -115,8 +115,9 @@ Json op_json(const OpConfig& op, const Config& config, const KernelHeaders& head
 
 std::vector<std::string> ops_of(const KernelConfig& kernel, const Config& config) {
   std::vector<std::string> names;
-  for (const OpConfig& op : config.ops)
+  for (const OpConfig& op : config.ops) {
     if (std::ranges::find(op.kernels, kernel.name) != op.kernels.end()) names.push_back(op.name);
+  }
   return names;
 }
 
@@ -154,8 +155,9 @@ void print_project_ops(const Config& config, std::ostream& out) {
 std::string project_ops_json(const Config& config, const KernelHeaders& headers) {
   Json out = {{"file", config.file}, {"ops", Json::array()}, {"kernels", Json::array()}};
   for (const OpConfig& op : config.ops) out["ops"].push_back(op_json(op, config, headers));
-  for (const KernelConfig& kernel : config.kernels)
+  for (const KernelConfig& kernel : config.kernels) {
     out["kernels"].push_back(kernel_json(kernel, config, headers));
+  }
   return out.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -14,15 +14,17 @@ std::string written(std::string_view text, size_t bytes_at_once) {
   {
     SafeOutput safe(shown);
     std::ostream out(&safe);
-    for (size_t at = 0; at < text.size(); at += bytes_at_once)
+    for (size_t at = 0; at < text.size(); at += bytes_at_once) {
       out << text.substr(at, bytes_at_once) << std::flush;
+    }
   }
   return shown.str();
 }
 
 void expect(std::string_view text, const std::string& shown) {
-  for (const size_t bytes : {size_t{1}, size_t{2}, size_t{3}, size_t{1000}})
+  for (const size_t bytes : {size_t{1}, size_t{2}, size_t{3}, size_t{1000}}) {
     EXPECT_EQ(written(text, bytes), shown) << bytes << " bytes at once";
+  }
 }
 
 TEST(SafeOutput, LeavesOrdinaryTextAndColoursAsTheyAre) {

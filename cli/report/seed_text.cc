@@ -18,8 +18,9 @@ size_t past(std::string_view text, size_t at, Fits fits) {
 
 /// Behind the closing quote of the string that begins at `at`.
 size_t string_end(std::string_view json, size_t at) {
-  for (++at; at < json.size() && json[at] != '"'; ++at)
+  for (++at; at < json.size() && json[at] != '"'; ++at) {
     if (json[at] == '\\') ++at;
+  }
   return std::min(at + 1, json.size());
 }
 

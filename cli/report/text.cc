@@ -45,8 +45,9 @@ void print_basis(const OpTestReport& op, std::ostream& out) {
 
 /// Settings in which passing cases fail, each with its first case.
 void print_fragile(const OpTestReport& op, std::ostream& out) {
-  if (op.fragile_checked > 0 && op.fragile.empty())
+  if (op.fragile_checked > 0 && op.fragile.empty()) {
     out << fmt::format("    fragile: none of {} passing cases\n", op.fragile_checked);
+  }
   std::string last;
   for (const FragileCase& one : op.fragile) {
     if (one.setting == last) continue;
@@ -141,8 +142,9 @@ std::string evidence_summary(const std::vector<const Evidence*>& proofs) {
   if (proofs.empty()) return "";
   std::string text = fmt::format(
       "evidence: {} of {} passing cases would have caught a trivial kernel", telling, judged);
-  if (without > 0)
+  if (without > 0) {
     text += fmt::format("; {} {} without any", without, without == 1 ? "op is" : "ops are");
+  }
   return text;
 }
 
@@ -160,11 +162,13 @@ namespace {
 /// Where the limit ends, when that is below the declared sizes.
 std::string sizes_text(const Evidence& evidence) {
   std::vector<std::string> parts;
-  for (const auto& [name, size] : evidence.up_to)
+  for (const auto& [name, size] : evidence.up_to) {
     parts.push_back(fmt::format("{} up to {}", name, size));
+  }
   if (!parts.empty()) return fmt::format(" with {}", fmt::join(parts, ", "));
-  for (const auto& [name, size] : evidence.largest)
+  for (const auto& [name, size] : evidence.largest) {
     parts.push_back(fmt::format("{} = {}", name, size));
+  }
   return parts.empty() ? "" : fmt::format(" up to {}", fmt::join(parts, ", "));
 }
 
@@ -246,8 +250,9 @@ std::string summed_up(const TestReportReply& report) {
     notes += op.notes.size();
   }
   std::string text = evidence_summary(proofs);
-  if (notes > 0)
+  if (notes > 0) {
     text += fmt::format("{}{} {}", text.empty() ? "" : "; ", notes, notes == 1 ? "note" : "notes");
+  }
   return text.empty() ? "" : text + " (-v: op by op)\n";
 }
 
@@ -288,8 +293,9 @@ std::string warnings_text(uint64_t warned, uint64_t cases,
   const ValidationResult& first = warnings.front();
   std::string text = fmt::format("    warning: {} of {} cases, the first is {}: {}", warned, cases,
                                  first.seed, one_line(first.warnings.front().message));
-  for (const ValidationFailure& warning : first.warnings)
+  for (const ValidationFailure& warning : first.warnings) {
     if (warning.diagnosis) text += "; " + one_line(warning.diagnosis->note);
+  }
   return text + "\n";
 }
 
@@ -326,8 +332,9 @@ void print_case(const ValidationResult& result, std::ostream& out, const ReportS
   if (style.blocks && !result.failures.empty()) {
     out << '\n' << finding_blocks({.failures = {&result}, .failed = 1}, style.block) << '\n';
   } else {
-    for (const ValidationFailure& failure : result.failures)
+    for (const ValidationFailure& failure : result.failures) {
       out << "  " << describe(failure) << '\n';
+    }
     print_reasons(result, out);
   }
   if (!result.error_stats) return;

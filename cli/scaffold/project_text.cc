@@ -32,10 +32,11 @@ std::string shape_of(const ProposedKernel& kernel, size_t tensor) {
   std::vector<std::string> dims = kernel.dims();
   if (dims.empty()) return std::string("[256]");
   std::vector<std::string> lower = dims;
-  for (std::string& name : lower)
+  for (std::string& name : lower) {
     std::ranges::transform(name, name.begin(), [](char c) {
       return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     });
+  }
   const auto find = [&](const char* name) -> std::string {
     const auto at = std::ranges::find(lower, name);
     if (at == lower.end()) return {};
@@ -113,10 +114,12 @@ std::string config_text(const ProjectText& project, const std::vector<ProposedKe
 std::string reference_text(const ProposedKernel& kernel) {
   std::vector<std::string> names, results;
   for (const ProposedParam& param : kernel.params) {
-    if (param.role != ParamRole::Output && param.role != ParamRole::Null)
+    if (param.role != ParamRole::Output && param.role != ParamRole::Null) {
       names.push_back(param.name);
-    if (param.role == ParamRole::Output || param.role == ParamRole::InOut)
+    }
+    if (param.role == ParamRole::Output || param.role == ParamRole::InOut) {
       results.push_back(param.name);
+    }
   }
   return fmt::format(
       "\"\"\"What the kernel {0} should compute.\n\n"

@@ -170,8 +170,9 @@ std::optional<ProposedKernel> propose(const SourceKernel& kernel, const std::str
   if (!kernel.template_params.empty()) {
     if (kernel.template_params.size() > 1 || type_parameter(kernel.template_params[0]).empty()) {
       std::string over;
-      for (const std::string& param : kernel.template_params)
+      for (const std::string& param : kernel.template_params) {
         over += (over.empty() ? "" : ", ") + param;
+      }
       why = fmt::format(
           "{} is a template over <{}>, and only one over a single type can be "
           "proposed; write its launch yourself",

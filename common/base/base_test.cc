@@ -85,10 +85,13 @@ TEST(Processors, AHelperStaysOffItsMakersProcessor) {
 }
 
 TEST(Utf8, KnowsWellFormedText) {
-  for (const char* good : {"", "plain", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80"})
+  for (const char* good : {"", "plain", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80"}) {
     EXPECT_TRUE(is_utf8(good)) << good;
-  for (const char* bad : {"\xff", "a\xc3", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\x80"})
+  }
+  for (const char* bad :
+       {"\xff", "a\xc3", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\x80"}) {
     EXPECT_FALSE(is_utf8(bad)) << bad;
+  }
 }
 
 TEST(DeviceChecks, AreASetWithNames) {

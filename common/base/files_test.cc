@@ -37,8 +37,9 @@ class Files : public testing::Test {
   /// Names in the folder: a temporary that was left behind is one of them.
   std::vector<std::string> names() {
     std::vector<std::string> all;
-    for (const auto& entry : fs::directory_iterator(folder_))
+    for (const auto& entry : fs::directory_iterator(folder_)) {
       all.push_back(entry.path().filename());
+    }
     std::ranges::sort(all);
     return all;
   }

@@ -47,9 +47,11 @@ std::vector<Site> sites() {
 
 std::vector<std::string> told(const ConfigResult& result, const std::string& key) {
   std::vector<std::string> messages;
-  for (const auto* list : {&result.problems, &result.warnings})
-    for (const ConfigProblem& one : *list)
+  for (const auto* list : {&result.problems, &result.warnings}) {
+    for (const ConfigProblem& one : *list) {
       if (one.key == key) messages.push_back(one.message);
+    }
+  }
   return messages;
 }
 
@@ -63,8 +65,9 @@ TEST(Keys, AreAllAskedForByAReader) {
       const std::string path = site.path + std::string(key->name);
       const auto messages = told(parse_config(text, "gpuemu.toml"), path);
       ASSERT_FALSE(messages.empty()) << path << " is read by nobody:\n" << text;
-      for (const std::string& message : messages)
+      for (const std::string& message : messages) {
         EXPECT_FALSE(message.starts_with("unknown key")) << path << ": " << message;
+      }
     }
   }
 }
@@ -105,8 +108,9 @@ TEST(Keys, HaveTheirOwnNamesAndASentence) {
 /// Sections that a key leads to, however far down.
 void collect(const KeySection& section, std::set<const KeySection*>& all) {
   if (!all.insert(&section).second) return;
-  for (const Key* key : section.all())
+  for (const Key* key : section.all()) {
     if (key->section != nullptr) collect(*key->section, all);
+  }
 }
 
 TEST(Keys, OfEverySectionAreLookedAtHere) {

@@ -150,8 +150,9 @@ static Bytes image_of(const Tensor& tensor, int run) {
   if (*tensor.input == 0) return image;
   std::string type;
   const Bytes packed = read_npy(tensor.input, type);
-  if (packed.size() != count_of(tensor) * width)
+  if (packed.size() != count_of(tensor) * width) {
     stop(2, std::string(tensor.input) + " has another size than case.h says");
+  }
   for (size_t i = 0; i < count_of(tensor); ++i) {
     std::memcpy(&image[front + place_of(tensor, i) * width], &packed[i * width], width);
   }
@@ -285,8 +286,9 @@ class Driver {
 
 static bool is_right(long double output, long double reference, long double bound, double edge) {
   const std::string policy = kCase.nan_policy;
-  if (std::isfinite(output) && std::isfinite(reference))
+  if (std::isfinite(output) && std::isfinite(reference)) {
     return std::fabs(output - reference) <= bound;
+  }
   if (std::isfinite(output)) return policy == "any";
   const bool lenient = policy != "match" && !std::isfinite(reference);
   if (std::isnan(output)) return std::isnan(reference) || lenient;
@@ -325,8 +327,9 @@ static bool judge(const Tensor& tensor, const Bytes& image) {
     std::printf("FAIL: %s is %.9Lg, expected %.9Lg within %.3g\n", index_text(tensor, i).c_str(),
                 output, reference, bound);
   }
-  if (wrong > 0)
+  if (wrong > 0) {
     std::printf("      %zu of %zu elements of %s are wrong\n", wrong, count, tensor.name);
+  }
   return wrong == 0;
 }
 
