@@ -69,7 +69,7 @@ def test_warnings_have_places_and_are_no_errors(home):
     text = HEAD + "build = { arch = 'sm_80' }\n[project]\nframework = 'pytorhc'\n"
     found = check(home, text, 0)
     assert found["problems"] == []
-    assert {one["key"]: part(text, one) for one in found["warnings"]} == {"kernels[0].build": "build", "project.framework": "'pytorhc'"}
+    assert {one["key"]: part(text, one) for one in found["warnings"]} == {"kernels[0].build": "build", "project.framework": "framework"}
     found = check(home, text + "name = 3\n", 2)
     assert len(found["problems"]) == 1 and len(found["warnings"]) == 2
 
