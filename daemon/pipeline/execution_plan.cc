@@ -308,10 +308,10 @@ Status change_launches(const InvariantSpec& sizes, const Scope& scope, Execution
     if (text == sizes.strings.end()) return std::optional<int64_t>();
     const Expression size = GPUEMU_TRY(Expression::parse(text->second));
     const auto value = size.evaluate(scope);
-    if (!value) return value.error().with_context(sizes.name + " " + name);
+    if (!value) return value.error().with_context(fmt::format("{} {}", name_of(sizes.kind), name));
     if (*value < 0 || *value > kGridXMax) {
-      return error(ErrorCode::InvalidArgument, "{} {}: '{}' is {}, expected 0 to {}", sizes.name,
-                   name, text->second, *value, kGridXMax);
+      return error(ErrorCode::InvalidArgument, "{} {}: '{}' is {}, expected 0 to {}",
+                   name_of(sizes.kind), name, text->second, *value, kGridXMax);
     }
     return std::optional(*value);
   };

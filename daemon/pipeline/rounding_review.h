@@ -11,6 +11,7 @@
 // An op that declares a scale of its errors, or `strict`, has 1 and no more.
 #pragma once
 
+#include "common/config/vocabulary.h"
 #include "daemon/pipeline/stages.h"
 
 namespace gpuemu {

@@ -123,9 +123,9 @@ TEST(FillValues, OfATensorOfOneRowAQuarterIsInfinite) {
 TEST(FillValues, InfinitiesHaveASignThatTheDomainHas) {
   for (const auto& [strategy, range, planted] :
        {std::tuple(Strategy::OneNinf, std::pair(0.0, 1e10), 0),
-        {"one_ninf", {-1.0, 10.0}, true},
-        {"one_inf", {0.0, 10.0}, true},
-        {"one_inf", {-10.0, 0.0}, false}}) {
+        std::tuple(Strategy::OneNinf, std::pair(-1.0, 10.0), 1),
+        std::tuple(Strategy::OneInf, std::pair(0.0, 10.0), 1),
+        std::tuple(Strategy::OneInf, std::pair(-10.0, 0.0), 0)}) {
     ValueRecipe r = recipe(strategy);
     r.range = range;
     EXPECT_EQ(std::ranges::any_of(values_of(r), [](double v) { return std::isinf(v); }), planted)

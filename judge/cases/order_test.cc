@@ -40,7 +40,7 @@ CaseOptions with_numbers() {
 std::map<Strategy, std::vector<uint64_t>> rows_by_strategy(const OpConfig& op, DType dtype,
                                                            uint64_t seed,
                                                            const CaseOptions& options) {
-  std::map<std::string, std::vector<uint64_t>> rows;
+  std::map<Strategy, std::vector<uint64_t>> rows;
   CaseOptions of = options;
   of.dtypes = {dtype};
   const auto index = static_cast<uint64_t>(std::ranges::find(op.dtypes, dtype) - op.dtypes.begin());

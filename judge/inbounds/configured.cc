@@ -99,7 +99,7 @@ class DomainBuilder {
   bool is_always_packed(const TensorSpec& spec) const {
     if (!spec.outer_strides_passed && !spec.all_strides_passed) return true;
     const auto& layouts = setting_.op.layouts;
-    return setting_.op.layouts_given && layouts == std::vector<std::string>{"contiguous"};
+    return setting_.op.layouts_given && layouts == std::vector{MemoryLayout::Contiguous};
   }
 
   /// Gives the tensor strides; how many elements they reach over.
@@ -113,7 +113,8 @@ class DomainBuilder {
       return tensor.count;
     }
     Polynomial reach(1);
-    bool sound = std::ranges::find(setting_.op.layouts, "reversed") == setting_.op.layouts.end();
+    bool sound =
+        std::ranges::find(setting_.op.layouts, MemoryLayout::Reversed) == setting_.op.layouts.end();
     for (size_t axis = 0; axis < rank; ++axis) {
       const bool free = spec.all_strides_passed || axis + 1 < rank;
       if (free) {

@@ -100,7 +100,7 @@ TEST(Invariants, FiniteIsCheckedHereWhereThereIsNoReference) {
   comparison.output = view_of(output);
   comparison.has_reference = false;
   const auto message_of = [&](const char* name) -> std::string {
-    comparison.policy.invariants = {{name, {}, {}}};
+    comparison.policy.invariants = {{*invariant_from_name(name), {}, {}}};
     const Verdict verdict = validate(comparison);
     return verdict.failures.empty() ? "" : verdict.failures[0].message;
   };

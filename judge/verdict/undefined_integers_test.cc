@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "judge/verdict/validate.h"
+
 namespace gpuemu {
 namespace {
 
