@@ -183,7 +183,7 @@ def test_the_stages_of_the_pipeline_are_gone_through_one_by_one(failing):
     assert re.search(r" 5 extras +ok", said) and "largest difference" in said
     assert "the case fails" in said and "n = 70" in said and "that was the last stage" in said
     assert "memory     1 found" in debug(failing, "stages", op="past") and "OutOfBounds" in debug(failing, "stage memory", op="past")
-    assert "stages have the numbers 1 to 9" in debug(failing, "stage 10", status=3)
+    assert "stages have the numbers 1 to 9" in debug(failing, "stage 10", status=2)
 
 
 def test_code_debugger_and_page_list_the_same_stages(failing):
