@@ -192,7 +192,7 @@ def test_code_debugger_and_page_list_the_same_stages(failing):
     checks = re.findall(r'^GPUEMU_CASE_CHECK\(\w+, (\w+), "([^"]+)"', (root / "common/protocol/stages.def").read_text(), re.M)
     assert len(table) == 9 and len(checks) == 13
     said, page = debug(failing, "stages"), (root / "docs/internals/validation.md").read_text()
-    printed = [line for line in said.splitlines() if re.match(r" ?\d+ ", line)]
+    printed = [line for line in said.splitlines() if re.match(r"[ \d]\d [a-z]+ ", line)]
     for number, ((kind, name, sentence), line) in enumerate(zip(table, printed, strict=True), 1):
         assert line.startswith(f"{number:>2} {name} ") and line.endswith(sentence)
         assert f"| {name} | {sentence} | {', '.join(check for stage, check in checks if stage == kind)} |" in page
