@@ -16,9 +16,9 @@ FILE = ROOT / "docs/schemas/ci.schema.json"
 sys.path.insert(0, str(ROOT / "python"))
 # Python's name -> the wire's, where they differ.
 WIRE_NAMES = {"CiSummary": "CiRunSummary", "ArtifactDiffs": "ArtifactDiffSummary", "Finding": "ValidationFailure",
-              "Comparison": "BaselineComparison"}  # fmt: skip
+              "Comparison": "BaselineComparison", "Vote": "Disagreement", "VoteSide": "DisagreementSide"}  # fmt: skip
 # Members that Python leaves as they come: the wire's record.
-PLAIN = {("ValidationResult", "error_stats"): "ErrorStats", ("CiOp", "proof"): "Proof"}
+PLAIN = {("ValidationResult", "error_stats"): "ErrorStats", ("CiOp", "proof"): "Evidence"}
 UNSIGNED = {"type": "integer", "minimum": 0}
 NUMBER = {"type": "number"}
 TEXT = {"type": "string"}
@@ -29,7 +29,7 @@ PLAIN_TYPES = {
     "ErrorStats": {name: {"type": ["number", "null"]} for name in ("max_abs", "mean_abs", "p50_abs", "p90_abs", "p99_abs", "max_rel",
                                                                 "mean_rel", "mean_ulp", "mean_signed_ulp")}
     | {name: UNSIGNED for name in ("count", "num_exceeding", "max_ulp")},
-    "Proof": {"dtype": TEXT, "judged": UNSIGNED, "telling": UNSIGNED, "exact": UNSIGNED, "trivial": COUNTS, "strategies": COUNTS,
+    "Evidence": {"dtype": TEXT, "judged": UNSIGNED, "telling": UNSIGNED, "exact": UNSIGNED, "trivial": COUNTS, "strategies": COUNTS,
               "failure_limit": {"type": ["number", "null"]}, "up_to": COUNTS, "largest": COUNTS},
 }  # fmt: skip
 # Signed integers; all others count something.

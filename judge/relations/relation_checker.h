@@ -15,14 +15,14 @@
 
 namespace gpuemu {
 
-/// A case that ran. Everything is borrowed.
+/// A case that ran. Op, plan and tensors are borrowed; what it calls is its own.
 struct RelationCase {
   const OpConfig& op;
   const CasePlan& plan;
   const NamedTensors &inputs, &outputs;
   ValidationPolicy policy;  ///< The op's; tolerance and invariants do not matter.
   std::function<Tolerance(DType)> tolerance_of;
-  const DerivedCaseRunner& run;
+  DerivedCaseRunner run;
   std::function<const OpConfig*(const std::string& name)> find_op;  ///< Null for an unknown one.
 };
 

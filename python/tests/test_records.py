@@ -33,7 +33,7 @@ OTHERS = {
     replies: {"ExplainResult": "ExplainResultReply", "StoredCase": "CaseReply", "ExportedCase": "ExportedCaseReply", "Mutant": "MutantReport",
               "KernelCoverage": "KernelCoverageReply", "Calibration": "CalibrationReply", "MutationReport": "MutationReportReply",
               "KernelComparison": "KernelComparisonReply", "BoundsReport": "BoundsReportReply",
-              "LaunchBounds": "LaunchBounds", "AccessBounds": "AccessBounds"},
+              "LaunchBounds": "LaunchBounds", "AccessBounds": "ProvedAccess"},
 }  # fmt: skip
 
 

@@ -171,8 +171,9 @@ class AsyncClient:
                "max_shape": max_shape and list(max_shape)}  # fmt: skip
         return await self._run(calls.fuzz(op_name, seed, iterations, fail_fast, shapes, dtypes, layouts, own, guided, max_elements), progress)
 
-    async def reproduce(self, seed: int, op_name: str | None = None, *, profile: bool = False) -> records.ReproduceResult:
-        return await self._ask(calls.reproduce(seed, op_name, profile))
+    async def reproduce(self, seed: int, op_name: str | None = None, *, profile: bool = False, details: bool = False,
+                        ) -> records.ReproduceResult:  # fmt: skip
+        return await self._ask(calls.reproduce(seed, op_name, profile, details))
 
     async def minimize(self, seed: int, strategy: str = "binary-search-dims", max_iters: int = 100,
                        op_name: str | None = None, *, progress: bool | Progress | None = None,

@@ -161,9 +161,9 @@ def delete_failures(seed: int | None, op: str | None, everything: bool) -> Call[
                  all=everything or None)  # fmt: skip
 
 
-def reproduce(seed: int, op: str | None, profile: bool) -> Call[records.ReproduceResult]:
+def reproduce(seed: int, op: str | None, profile: bool, details: bool) -> Call[records.ReproduceResult]:
     return _call("ReproduceResult", records.ReproduceResult.from_dict, "Reproduce", seed=seed, op_name=op,
-                 profile=profile or None)  # fmt: skip
+                 profile=profile or None, details=details or None)  # fmt: skip
 
 
 def minimize(seed: int, op: str | None, strategy: str, max_iters: int) -> Call[records.MinimizeResult]:

@@ -272,9 +272,11 @@ class Client:
                "max_shape": max_shape and list(max_shape)}  # fmt: skip
         return self._run(calls.fuzz(op_name, seed, iterations, fail_fast, shapes, dtypes, layouts, own, guided, max_elements), progress)
 
-    def reproduce(self, seed: int, op_name: str | None = None, *, profile: bool = False) -> records.ReproduceResult:
-        """Runs a stored failure again and gives its exact inputs. profile: what each source line did (emulator)."""
-        return self._ask(calls.reproduce(seed, op_name, profile))
+    def reproduce(self, seed: int, op_name: str | None = None, *, profile: bool = False, details: bool = False,
+                  ) -> records.ReproduceResult:  # fmt: skip
+        """Runs a stored failure again and gives its exact inputs. profile: what each source line did (emulator). details: the
+        error map, the kernel's PTX and its launches too."""
+        return self._ask(calls.reproduce(seed, op_name, profile, details))
 
     def minimize(self, seed: int, strategy: str = "binary-search-dims", max_iters: int = 100, op_name: str | None = None,
                  *, progress: bool | Progress | None = None) -> records.MinimizeResult:  # fmt: skip

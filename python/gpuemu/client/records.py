@@ -206,12 +206,15 @@ class ReproduceResult:
     profile: list[dict[str, Any]] | None = None
     printed: list[str] = field(default_factory=list)
     rerun: bool = True
+    error_map: dict[str, Any] | None = None  # These three with details=True; docs/reference/protocol.md.
+    ptx: str = ""
+    launches: list[dict[str, Any]] = field(default_factory=list)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], decode_tensor_fn: Callable[[dict[str, Any]], Array] = tensors.decode) -> ReproduceResult:
         inputs = {name: decode_tensor_fn(one) for name, one in (data.get("inputs") or {}).items()}
         return cls(ValidationResult.from_dict(data.get("result") or {}), inputs, data.get("profile"), data.get("printed") or [],
-                   data.get("rerun", True))  # fmt: skip
+                   data.get("rerun", True), data.get("error_map"), data.get("ptx") or "", data.get("launches") or [])  # fmt: skip
 
 
 @dataclass
@@ -382,6 +385,7 @@ class JobStatus:
     log: list[str] = field(default_factory=list)
     result: dict[str, Any] | None = None
     events: list[dict[str, Any]] = field(default_factory=list)  # Those that were asked for; docs/reference/protocol.md.
+    lines: list[dict[str, Any]] = field(default_factory=list)  # The log with the kind of each line, where it was asked for.
 
 
 class TestCase(TypedDict):
