@@ -1,11 +1,10 @@
 #include "cli/findings/source_excerpt.h"
 
-#include <unistd.h>
-
 #include <filesystem>
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "common/base/files.h"
 

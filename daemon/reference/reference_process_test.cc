@@ -1,8 +1,8 @@
 #include "daemon/reference/reference_process.h"
 
-#include <sys/wait.h>
-
 #include <cmath>
+
+#include <sys/wait.h>
 
 #include "daemon/reference/reference_fixture.h"
 #include "daemon/reference/reference_message.h"

@@ -159,8 +159,8 @@ TEST(ClientSharedMemory, AProcessThatIsGoneIsToldApart) {
 TEST(ClientSharedMemory, BoundsWhatAllTensorsOfARequestHold) {
   const UniqueFd holes(::memfd_create(kName, MFD_CLOEXEC));
   ASSERT_EQ(::ftruncate(holes.get(), static_cast<off_t>(kMessageBytesMax) + 1), 0);
-  SharedTensorRef where{static_cast<uint64_t>(::getpid()), static_cast<uint64_t>(holes.get()), kName, 0,
-                   kMessageBytesMax + 1};
+  SharedTensorRef where{static_cast<uint64_t>(::getpid()), static_cast<uint64_t>(holes.get()),
+                        kName, 0, kMessageBytesMax + 1};
   EXPECT_EQ(code_of(where), ErrorCode::InvalidArgument);
   ClientSharedMemory memory;
   where.bytes = 1 << 20;
