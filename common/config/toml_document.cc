@@ -7,6 +7,15 @@
 // built without; so the parser is compiled here, once.
 #define TOML_HEADER_ONLY 1
 #define TOML_ENABLE_UNRELEASED_FEATURES 1
+// A release build of toml++ takes what it asserts for granted; some texts break an assertion, so
+// they are refused instead.
+#undef NDEBUG
+#ifndef __clang__
+#pragma GCC diagnostic ignored "-Wterminate"  // It asserts in functions without exceptions too.
+#endif
+#define TOML_ASSERT(expr) ((expr) ? static_cast<void>(0) : throw std::logic_error("invalid TOML"))
+#include <stdexcept>
+
 #include <fmt/core.h>
 #include <toml++/toml.h>
 
