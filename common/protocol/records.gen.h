@@ -121,7 +121,7 @@ enum class FindingKind {
   Timeout,  ///< Stopped by the instruction or time budget.
   WorkerLost,  ///< The worker process died in this case.
   OutOfBounds,  ///< An access outside of every allocation.
-  Misaligned,  ///< An address that is no multiple of the access's size.
+  Misaligned,  ///< An address that is not a multiple of the access's size.
   UninitializedRead,  ///< A value that depends on memory that nothing has written.
   DataRace,  ///< Two accesses without an order between them, one of them a write.
   BarrierDivergence,  ///< Not all threads of a block reach a barrier.

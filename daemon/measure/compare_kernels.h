@@ -15,7 +15,7 @@ struct KernelFiles {
   std::string cache_folder;   ///< Where compiled PTX is kept.
 };
 
-/// InvalidArgument for what is no file; the compiler's and the parser's errors.
+/// InvalidArgument if a path is not a file; the compiler's and the parser's errors.
 Result<KernelComparisonReply> compare_kernels(const Config& config, const KernelFiles& files);
 
 }  // namespace gpuemu

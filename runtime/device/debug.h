@@ -19,7 +19,7 @@ inline constexpr uint32_t kDebugLanes = 32;  ///< Lanes of a warp.
 
 struct DebugInstruction {
   std::string text;  ///< PTX
-  std::string file;  ///< From .loc, "" without -lineinfo: the innermost line that is no toolkit's.
+  std::string file;  ///< From .loc, "" without -lineinfo: the innermost line outside the toolkit.
   uint32_t line = 0, ptx_line = 0;
 };
 struct DebugFunction {

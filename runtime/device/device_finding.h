@@ -33,7 +33,7 @@ struct DeviceFinding {
   DeviceFindingKind kind = DeviceFindingKind::IllegalAddress;
   std::string message;  ///< One sentence with address, tensor, thread and source line.
   std::string entry;
-  std::string file;  ///< From .loc, "" without -lineinfo: the innermost line that is no toolkit's.
+  std::string file;  ///< From .loc, "" without -lineinfo: the innermost line outside the toolkit.
   uint32_t line = 0;
   std::string other_file;  ///< Source of the second instruction, where a finding concerns a pair.
   uint32_t other_line = 0;

@@ -110,7 +110,7 @@ export class KernelFeatures implements vscode.CodeLensProvider, vscode.HoverProv
   ): Promise<string | undefined> {
     const value = await folder.tool.json(['lint', '--kernel', kernel], token, 120_000);
     const all = resultsOf(readLint(value), kernel);
-    // Of several entries that one which the pointer is on.
+    // With several entries, take the one under the pointer.
     const own = all.filter((one) => one.kernel.slice(kernel.length + 1).replace(/<.*$/, '') === entry);
     const results = own.length > 0 ? own : all;
     return results.length === 0 ? undefined

@@ -9,7 +9,7 @@ import { elementText, Tensor } from './tensors';
 import { kindOf, shown } from './verdict';
 
 export interface SourceLines {
-  /** An absolute path; "" for what is no file. */
+  /** An absolute path; "" if there is no such file. */
   name: string;
   /** The number of the first line. */
   first: number;

@@ -1,4 +1,4 @@
-// Which stored failures are executed again after a run.
+// Chooses the stored failures that are executed again after a run.
 
 import { CaseResult, RunReport } from './records';
 import { groupOf } from './verdict';

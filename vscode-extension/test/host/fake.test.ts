@@ -259,6 +259,6 @@ suite('gpuemu', () => {
     await config.update('failuresLimit', undefined, vscode.ConfigurationTarget.Workspace);
     assert.ok(tookMs < 2000, `${tookMs} ms`);
     assert.ok(blockMs < 100, `${blockMs} ms`);
-    assert.ok(heapMb < 50, `${heapMb} MB`);  // Of 60 MB for all of the extension.
+    assert.ok(heapMb < 50, `${heapMb} MB`);  // The whole extension may take 60 MB.
   });
 });
