@@ -20,7 +20,7 @@ THIRD_PARTY = {
     r"<flatbuffers/": {"daemon/storage"},
     r"<nlohmann/": {"common/codec", "cli/report", "daemon/reference", "ops/dispatch", "common/pipes",
                     "ops/profile", "cli/export"},
-    r"<toml\+\+/": {"common/config"},
+    r"<toml\+\+/": {"common/toml"},
     r"<CLI/": {"cli/parse", "daemon", "tests/fidelity"},
     r"<blake2.h>": {"common/base"},
     r"<zlib.h>": {"kernels"},

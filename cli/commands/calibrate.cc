@@ -7,7 +7,7 @@
 #include "cli/commands/options.h"
 #include "cli/report/calibration.h"
 #include "common/base/limits.h"
-#include "common/config/nearest.h"
+#include "common/toml/nearest.h"
 
 namespace gpuemu::cli {
 namespace {

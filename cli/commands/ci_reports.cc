@@ -13,7 +13,7 @@
 #include "cli/report/ci_formats.h"
 #include "cli/sign/sign.h"
 #include "common/base/files.h"
-#include "common/config/nearest.h"
+#include "common/toml/nearest.h"
 
 namespace gpuemu::cli {
 namespace {

@@ -11,7 +11,7 @@
 #include "cli/report/op_coverage.h"
 #include "common/base/files.h"
 #include "common/base/limits.h"
-#include "common/config/nearest.h"
+#include "common/toml/nearest.h"
 
 namespace gpuemu::cli {
 namespace {

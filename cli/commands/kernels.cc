@@ -5,7 +5,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/commands/options.h"
-#include "common/config/nearest.h"
+#include "common/toml/nearest.h"
 #include "ops/dispatch/registry.h"
 
 namespace gpuemu::cli {

@@ -5,7 +5,7 @@
 #include "cli/commands/job.h"
 #include "cli/commands/options.h"
 #include "cli/report/bounds.h"
-#include "common/config/nearest.h"
+#include "common/toml/nearest.h"
 
 namespace gpuemu::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include "cli/commands/options.h"
 #include "cli/report/text.h"
 #include "common/base/limits.h"
-#include "common/config/nearest.h"
+#include "common/toml/nearest.h"
 
 namespace gpuemu::cli {
 namespace {

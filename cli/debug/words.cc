@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "common/config/nearest.h"
+#include "common/toml/nearest.h"
 
 namespace gpuemu::cli {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <fmt/ranges.h>
 
-#include "common/config/nearest.h"
+#include "common/toml/nearest.h"
 
 namespace gpuemu::cli {
 

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "common/config/nearest.h"
 #include "common/config/readers.h"
+#include "common/toml/nearest.h"
 
 namespace gpuemu {
 namespace {

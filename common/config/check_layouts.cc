@@ -3,8 +3,8 @@
 #include <map>
 #include <set>
 
-#include "common/config/nearest.h"
 #include "common/config/readers.h"
+#include "common/toml/nearest.h"
 
 namespace gpuemu {
 namespace {

@@ -24,13 +24,6 @@ Tolerance client_default(DType dtype) {
 
 }  // namespace
 
-std::string ConfigProblem::text() const {
-  std::string place = file;
-  if (line > 0) place += fmt::format(":{}:{}", line, column);
-  if (!key.empty()) place += (place.empty() ? "" : ": ") + key;
-  return place.empty() ? message : place + ": " + message;
-}
-
 std::string ConfigResult::text() const {
   std::string lines;
   for (const ConfigProblem& problem : problems) lines += problem.text() + "\n";

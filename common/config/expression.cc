@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "common/config/expression_node.h"
-#include "common/config/nearest.h"
 #include "common/numeric/dtype.h"
+#include "common/toml/nearest.h"
 
 namespace gpuemu {
 namespace {

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "common/config/expression_node.h"
-#include "common/config/nearest.h"
+#include "common/toml/nearest.h"
 
 namespace gpuemu {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "common/config/nearest.h"
+#include "common/toml/nearest.h"
 
 namespace gpuemu {
 namespace {

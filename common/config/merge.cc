@@ -7,8 +7,8 @@
 #include "common/base/limits.h"
 #include "common/base/service_limits.h"
 #include "common/base/utf8.h"
-#include "common/config/nearest.h"
 #include "common/config/readers.h"
+#include "common/toml/nearest.h"
 
 namespace gpuemu {
 namespace {

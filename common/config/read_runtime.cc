@@ -6,8 +6,8 @@
 #include "common/base/device_list.h"
 #include "common/base/service_limits.h"
 #include "common/config/names.h"
-#include "common/config/nearest.h"
 #include "common/config/readers.h"
+#include "common/toml/nearest.h"
 
 namespace gpuemu {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "common/base/check.h"
 #include "common/config/names.h"
-#include "common/config/nearest.h"
+#include "common/toml/nearest.h"
 
 namespace gpuemu {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "common/config/config.h"
 #include "common/config/keys.h"
-#include "common/config/toml_document.h"
+#include "common/toml/toml_document.h"
 
 namespace gpuemu {
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "common/config/nearest.h"
 #include "common/rng/rng.h"
+#include "common/toml/nearest.h"
 
 namespace gpuemu {
 namespace {

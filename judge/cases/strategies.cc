@@ -6,7 +6,7 @@
 #include <fmt/core.h>
 
 #include "common/config/names.h"
-#include "common/config/nearest.h"
+#include "common/toml/nearest.h"
 
 namespace gpuemu {
 namespace {

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "common/base/files.h"
-#include "common/config/nearest.h"
-#include "common/config/toml_document.h"
+#include "common/toml/nearest.h"
+#include "common/toml/toml_document.h"
 
 namespace gpuemu {
 namespace {

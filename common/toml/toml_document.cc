@@ -1,5 +1,5 @@
 // The one file that knows toml++. Its exceptions end here.
-#include "common/config/toml_document.h"
+#include "common/toml/toml_document.h"
 
 #include <algorithm>
 
@@ -18,6 +18,8 @@
 
 #include <fmt/core.h>
 #include <toml++/toml.h>
+
+#include "common/base/check.h"
 
 namespace gpuemu {
 namespace {

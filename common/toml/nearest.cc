@@ -1,5 +1,5 @@
 // Edit distance over three rows of the usual table.
-#include "common/config/nearest.h"
+#include "common/toml/nearest.h"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "common/config/config.h"
+#include "common/toml/config_problem.h"
 
 namespace gpuemu {
 
