@@ -7,10 +7,14 @@
 #include "cli/commands/baselines.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/options.h"
+#include "cli/scaffold/ci_text.h"
 #include "cli/scaffold/file_plan.h"
+#include "cli/scaffold/folder.h"
+#include "cli/scaffold/framework_text.h"
 #include "cli/scaffold/project_text.h"
 #include "cli/scaffold/propose.h"
-#include "cli/scaffold/source_scan.h"
+#include "cli/scaffold/read_sources.h"
+#include "cli/scaffold/settle.h"
 #include "common/base/files.h"
 #include "common/base/limits.h"
 
@@ -19,64 +23,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What a person would look through; beyond it the sources are somewhere else.
-constexpr int kDepthMax = 4;
-constexpr size_t kFilesMax = 200;
-
 struct InitOptions {
   std::string name, framework, ci, folder = ".";
+  std::vector<std::string> include_dirs;
   bool force = false, examples = false;
 };
-
-struct Found {
-  std::vector<std::string> cuda, ptx;  ///< Relative to the folder, sorted.
-  std::string framework;               ///< What a Python file imports, "" when none does.
-};
-
-bool is_skipped(const std::string& folder) {
-  static constexpr std::string_view kNames[] = {"build", "node_modules", "__pycache__", "venv",
-                                                "third_party"};
-  // Where a database is kept, the kernels that it was compiled from lie beside it.
-  return folder.starts_with(".") || folder.ends_with(".cache") ||
-         std::ranges::find(kNames, folder) != std::end(kNames);
-}
-
-std::string framework_of(const std::string& text) {
-  for (const auto& [word, framework] :
-       {std::pair("triton", "triton"), std::pair("torch", "pytorch"), std::pair("jax", "jax"),
-        std::pair("tensorflow", "tensorflow")}) {
-    for (const char* verb : {"import ", "from "}) {
-      if (text.find(std::string(verb) + word) != std::string::npos) return framework;
-    }
-  }
-  return {};
-}
-
-Found look_around(const fs::path& folder) {
-  Found found;
-  std::error_code failed;
-  fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied,
-                                      failed);
-  for (; !failed && at != fs::recursive_directory_iterator(); at.increment(failed)) {
-    const fs::path& path = at->path();
-    std::error_code ignored;
-    if (at->is_directory(ignored)) {
-      if (is_skipped(path.filename().string()) || at.depth() >= kDepthMax) {
-        at.disable_recursion_pending();
-      }
-      continue;
-    }
-    const std::string name = path.lexically_relative(folder).string();
-    if (path.extension() == ".cu" && found.cuda.size() < kFilesMax) found.cuda.push_back(name);
-    if (path.extension() == ".ptx" && found.ptx.size() < kFilesMax) found.ptx.push_back(name);
-    if (path.extension() != ".py" || !found.framework.empty()) continue;
-    const auto text = read_file(path, kSourceBytesMax);
-    if (text) found.framework = framework_of(*text);
-  }
-  std::ranges::sort(found.cuda);
-  std::ranges::sort(found.ptx);
-  return found;
-}
 
 /// What the compiler says of these files; nothing when the daemon cannot be asked.
 std::vector<LintResult> compiled_of(const std::vector<std::string>& files, const fs::path& folder,
@@ -89,120 +40,149 @@ std::vector<LintResult> compiled_of(const std::vector<std::string>& files, const
   return reply ? std::move(reply->results) : std::vector<LintResult>();
 }
 
-/// Takes a proposal under a name that no other has; says why where there is none.
-class Proposals {
- public:
-  explicit Proposals(Session& session) : session_(session) {}
-
-  void add(std::optional<ProposedKernel> kernel, const std::string& source,
-           const std::string& why) {
-    if (!kernel) {
-      session_.err << fmt::format("note: {} is left out: {}\n", source, why);
-      return;
-    }
-    const std::string wanted = kernel->name;
-    for (int number = 2; !names_.insert(kernel->name).second; ++number) {
-      kernel->name = fmt::format("{}_{}", wanted, number);
-    }
-    all_.push_back(*std::move(kernel));
-  }
-  std::vector<ProposedKernel> take() { return std::move(all_); }
-
- private:
-  Session& session_;
-  std::set<std::string> names_;
-  std::vector<ProposedKernel> all_;
-};
-
-void add_sources(const Found& found, const fs::path& folder,
-                 const std::vector<LintResult>& compiled, Proposals& proposals, Session& session) {
-  for (const std::string& file : found.cuda) {
-    const std::string path = (folder / file).string();
-    const auto broken = std::ranges::find_if(compiled, [&](const LintResult& one) {
-      return one.source == path && !one.error.empty() &&
-             one.error.find("has no kernel") == std::string::npos;
-    });
-    if (broken != compiled.end()) {
-      session.err << fmt::format("note: {} is left out: {}\n", file, broken->error);
-      continue;
-    }
-    const auto text = read_file(path, kSourceBytesMax);
-    if (!text) continue;
-    for (const SourceKernel& kernel : scan_kernels(*text)) {
-      std::string why;
-      auto proposed = propose(kernel, file, why);
-      proposals.add(std::move(proposed), file, why);
-    }
-  }
-}
-
-void add_texts(const Found& found, const fs::path& folder, const std::vector<LintResult>& compiled,
-               Proposals& proposals, Session& session) {
+void add_ptx(const FoundFiles& found, const fs::path& folder, Session& session,
+             SourceKernels& kernels) {
+  const std::vector<LintResult> compiled = compiled_of(found.ptx, folder, session);
   for (const std::string& file : found.ptx) {
     for (const LintResult& one : compiled) {
       if (one.source != (folder / file).string()) continue;
       if (!one.metrics.ptx) {
-        session.err << fmt::format("note: {} is left out: {}\n", file, one.error);
+        kernels.left_out.push_back({file, one.error});
         continue;
       }
       std::string why;
       auto proposed = propose(*one.metrics.ptx, file, why);
-      proposals.add(std::move(proposed), file, why);
+      if (!proposed) {
+        kernels.left_out.push_back({file, why});
+        continue;
+      }
+      const auto text = read_file(folder / file, kSourceBytesMax);
+      if (text) why = settle(*text, proposed->entry, *proposed);
+      proposed->guess = why;
+      kernels.kernels.push_back(*std::move(proposed));
     }
   }
 }
 
-void plan_kernels(const ProjectText& project, const std::vector<ProposedKernel>& kernels,
-                  FilePlan& plan) {
-  plan.files["gpuemu.toml"] = config_text(project, kernels);
-  for (const ProposedKernel& kernel : kernels) {
-    plan.files[reference_path(kernel)] = reference_text(kernel);
+/// No two kernels of one name, which is that of their references too.
+void tell_apart(std::vector<ProposedKernel>& kernels) {
+  std::set<std::string> names;
+  for (ProposedKernel& kernel : kernels) {
+    const std::string wanted = kernel.name;
+    for (int number = 2; !names.insert(kernel.name).second; ++number)
+      kernel.name = fmt::format("{}_{}", wanted, number);
   }
+}
+
+SourceKernels find_kernels(const InitOptions& options, const FoundFiles& found,
+                           const fs::path& folder, Session& session) {
+  SourceFiles files{folder, found.cuda, found.headers, {}};
+  for (const std::string& dir : options.include_dirs)
+    files.include_dirs.push_back(
+        (fs::path(session.working_folder) / dir).lexically_normal().string());
+  size_t done = 0;
+  SourceKernels kernels = read_sources(files, [&](const std::string& file) {
+    if (session.terminal)
+      session.err << fmt::format("\r\x1b[Klooking at {} ({} of {})", file, ++done,
+                                 files.cuda.size())
+                  << std::flush;
+    return !session.interrupted.load();
+  });
+  if (session.terminal && done > 0) session.err << "\r\x1b[K" << std::flush;
+  add_ptx(found, folder, session, kernels);
+  tell_apart(kernels.kernels);
+  return kernels;
+}
+
+void plan_kernels(const ProjectText& project, const SourceKernels& found, FilePlan& plan) {
+  plan.files["gpuemu.toml"] = config_text(project, found.kernels, found.left_out);
+  for (const ProposedKernel& kernel : found.kernels)
+    plan.files[reference_path(kernel)] = reference_text(kernel);
 }
 
 void plan_example(const ProjectText& project, FilePlan& plan) {
   const ProposedKernel kernel = example_kernel();
-  plan_kernels(project, {kernel}, plan);
+  plan_kernels(project, {{kernel}, {}, {}}, plan);
   plan.files[kernel.source] = example_kernel_text();
   plan.files[reference_path(kernel)] = example_reference_text();
 }
 
-bool is_client_framework(const std::string& framework) {
-  return framework == "pytorch" || framework == "jax" || framework == "tensorflow";
+/// Which programs in Python are written: of the framework that is asked for, else of what is found.
+std::string framework_of(const InitOptions& options, const FoundFiles& found) {
+  if (!options.framework.empty()) return options.framework;
+  if (!found.triton.empty()) return "triton";
+  if (!found.numba.empty()) return "numba";
+  return found.framework;
 }
 
-FilePlan plan_project(const InitOptions& options, const fs::path& folder, Session& session) {
-  const Found found = look_around(folder);
-  ProjectText project{options.name,
-                      options.framework.empty() ? found.framework : options.framework};
-  if (project.framework.empty()) project.framework = "cuda";
-  std::vector<std::string> files = found.cuda;
-  files.insert(files.end(), found.ptx.begin(), found.ptx.end());
-  const std::vector<LintResult> compiled = compiled_of(files, folder, session);
-  Proposals proposals(session);
-  add_sources(found, folder, compiled, proposals, session);
-  add_texts(found, folder, compiled, proposals, session);
-  const std::vector<ProposedKernel> kernels = proposals.take();
-  FilePlan plan{folder, {}};
-  if (!kernels.empty() && !options.examples) {
-    plan_kernels(project, kernels, plan);
-  } else if (is_client_framework(project.framework) && !options.examples) {
-    plan.files["gpuemu.toml"] = client_config_text(project);
-    plan.files["scripts/ref_example.py"] = client_reference_text();
-  } else {
-    plan_example(project, plan);
+void plan_python(const std::string& framework, const FoundFiles& found, ProjectText project,
+                 FilePlan& plan) {
+  plan.files.merge(framework_files(framework, framework == "triton" ? found.triton : found.numba));
+  if (framework == "triton" || framework == "numba") {
+    // The kernels are launched by the program; gpuemu.toml has none.
+    plan.files["gpuemu.toml"] = config_text(project, {});
+    return;
   }
-  if (options.ci == "github") plan.files[".github/workflows/gpuemu.yml"] = github_text();
-  if (options.ci == "gitlab") plan.files[".gitlab-ci.yml"] = gitlab_text();
+  plan.files["gpuemu.toml"] = client_config_text(project);
+  plan.files["scripts/ref_example.py"] = client_reference_text();
+}
+
+struct Planned {
+  FilePlan files;
+  SourceKernels kernels;
+};
+
+Planned plan_project(const InitOptions& options, const fs::path& folder, Session& session) {
+  const FoundFiles found = look_around(folder);
+  const std::string framework = framework_of(options, found);
+  Planned plan{{folder, {}}, {}};
+  ProjectText project{options.name};
+  if (!options.examples) plan.kernels = find_kernels(options, found, folder, session);
+  project.include_dirs = plan.kernels.include_dirs;
+  const bool in_python = !framework_files(framework, {}).empty();
+  if (!plan.kernels.kernels.empty() || !plan.kernels.left_out.empty()) {
+    plan_kernels(project, plan.kernels, plan.files);
+    // Kernels in Python stand beside those in CUDA.
+    if (framework == "triton" || framework == "numba")
+      plan.files.files.merge(
+          framework_files(framework, framework == "triton" ? found.triton : found.numba));
+  } else if (in_python && !options.examples) {
+    plan_python(framework, found, project, plan.files);
+  } else {
+    plan_example(project, plan.files);
+  }
+  plan.files.files.merge(ci_files(options.ci, GPUEMU_VERSION));
   std::error_code ignored;
   // One that is there belongs to somebody else, --force or not.
-  if (!fs::exists(folder / ".gitignore", ignored)) plan.files[".gitignore"] = gitignore_text();
+  if (!fs::exists(folder / ".gitignore", ignored))
+    plan.files.files[".gitignore"] = gitignore_text();
   return plan;
+}
+
+/// What became of the kernels, and what to do next.
+void tell(const SourceKernels& found, Session& session) {
+  for (const LeftOut& one : found.left_out)
+    session.err << fmt::format("note: {} is left out: {}\n", one.what, one.why);
+  size_t guesses = 0;
+  for (const ProposedKernel& kernel : found.kernels) {
+    if (!kernel.guess.empty())
+      session.err << fmt::format("note: {} ({}): a guess, because {}\n", kernel.name,
+                                 kernel.source, kernel.guess);
+    for (const std::string& note : kernel.notes)
+      session.err << fmt::format("note: {} ({}): {}\n", kernel.name, kernel.source, note);
+    guesses += kernel.guess.empty() ? 0 : 1;
+  }
+  const size_t all = found.kernels.size() + found.left_out.size();
+  if (all == 0) return;
+  session.out << fmt::format(
+      "found {} kernel{}: {} tried on the emulator, {} guessed, {} left out\n", all,
+      all == 1 ? "" : "s", found.kernels.size() - guesses, guesses, found.left_out.size());
 }
 
 void run(InitOptions options, Session& session) {
   std::error_code failed;
-  const fs::path folder = (fs::path(session.working_folder) / options.folder).lexically_normal();
+  fs::path folder = (fs::path(session.working_folder) / options.folder).lexically_normal();
+  if (!folder.has_filename()) folder = folder.parent_path();  // Without a slash at its end.
   fs::create_directories(folder, failed);
   if (failed) {
     session.fail(
@@ -222,9 +202,14 @@ void run(InitOptions options, Session& session) {
               folder.string()));
     return;
   }
-  const FilePlan plan = plan_project(options, folder, session);
-  session.exit_code = ExitCode::Ok;  // A file that does not compile is left out, which was told.
-  const auto done = write_files(plan, options.force);
+  const Planned plan = plan_project(options, folder, session);
+  if (session.interrupted.load()) {
+    session.exit_code = ExitCode::Interrupted;
+    return;
+  }
+  session.exit_code = ExitCode::Ok;  // What is left out is told.
+  tell(plan.kernels, session);
+  const auto done = write_files(plan.files, options.force);
   if (!done) {
     session.fail(done.error());
     return;
@@ -233,7 +218,17 @@ void run(InitOptions options, Session& session) {
     session.out << fmt::format("kept {} as {}\n", file, backup);
   }
   for (const std::string& file : done->written) session.out << fmt::format("wrote {}\n", file);
-  session.out << "next: write the references, then `gpuemu test`\n";
+  if (plan.kernels.kernels.empty() && !plan.kernels.left_out.empty()) {
+    session.out << "next: do what the notes say, then `gpuemu init --force`\n";
+    return;
+  }
+  for (const char* program : {"check_kernels.py", "check_example.py"})
+    if (plan.files.files.contains(program))
+      session.out << fmt::format("next: `python3 {}`\n", program);
+  if (!plan.kernels.kernels.empty())
+    session.out << "next: `gpuemu test`, then write the references in scripts/\n";
+  else if (plan.files.files.contains("kernels/vector_add.cu"))
+    session.out << "next: `gpuemu test`\n";
 }
 
 }  // namespace
@@ -246,7 +241,12 @@ void add_init(Command app, Session& session) {
   Option framework =
       command.option("-f,--framework", options->framework,
                      "What the kernels are for\n(default: what Python files import)");
-  framework.one_of({"cuda", "triton", "pytorch", "jax", "tensorflow"});
+  framework.one_of({"cuda", "triton", "numba", "pytorch", "jax", "tensorflow"});
+  command
+      .option(
+          "-I,--include", options->include_dirs,
+          "Folder with headers of the sources\n(default: what the build and #include lines say)")
+      .type_name("FOLDER");
   Option ci = command.option("--ci", options->ci, "Write a CI file as well");
   ci.one_of({"github", "gitlab"});
   command.option("-t,--target-dir,--target_dir", options->folder, "Where (default: here)")

@@ -200,6 +200,8 @@ Json plain_form(KeyForm form) {
       return type("boolean");
     case KeyForm::Texts:
       return list_of(text());
+    case KeyForm::Arguments:
+      return list_of(reference("argument"));
     case KeyForm::Paths:
       return list_of(text(1));
     case KeyForm::DType:
@@ -294,6 +296,9 @@ class Schema {
                   {"description", "What gpuemu tests, and how."}};
     whole.update(object_of(file_keys()));
     definitions_["dtype"] = dtype();
+    Json members = list_of(reference("argument"));
+    members["minItems"] = 1;
+    definitions_["argument"] = any_of(text(), members);
     definitions_["invariants"] = invariants();
     definitions_["tolerance"] = {
         {"anyOf",

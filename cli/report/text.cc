@@ -112,8 +112,9 @@ void print_op(const OpTestReport& op, const ReportStyle& style, std::ostream& ou
     return;
   }
   if (op.failed == 0) {
-    const std::string closeness =
-        op.no_reference ? "no reference" : error_use_text(op.bound_ratio_max);
+    const std::string closeness = op.unjudged       ? "no reference yet: values are not judged"
+                                  : op.no_reference ? "no reference"
+                                                    : error_use_text(op.bound_ratio_max);
     out << fmt::format("[PASS] {} {} {} cases, {}, {:.0f} cases/s\n", op.op_name, name_of(op.dtype),
                        op.cases, closeness, op.cases_per_second);
     out << warnings_text(op.warned, op.cases, op.warnings);

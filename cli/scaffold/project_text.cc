@@ -27,8 +27,15 @@ std::string joined(const std::vector<std::string>& parts) {
   return text;
 }
 
-/// Matrices of a product are known by the names of their sizes; else all tensors are alike.
-std::string shape_of(const ProposedKernel& kernel, size_t tensor) {
+std::string list_of(const std::vector<std::string>& texts) {
+  std::vector<std::string> items;
+  for (const std::string& text : texts) items.push_back(quoted(text));
+  return fmt::format("[{}]", joined(items));
+}
+
+/// What is proposed where nothing could be tried: matrices of a product are known by the names of
+/// their sizes; else all tensors are alike.
+std::string usual_shape(const ProposedKernel& kernel, size_t tensor) {
   std::vector<std::string> dims = kernel.dims();
   if (dims.empty()) return std::string("[256]");
   std::vector<std::string> lower = dims;
@@ -45,54 +52,96 @@ std::string shape_of(const ProposedKernel& kernel, size_t tensor) {
   const std::string m = find("m"), n = find("n"), k = find("k");
   if (dims.size() == 3 && !m.empty() && !n.empty() && !k.empty() && tensor < 3) {
     const std::pair<std::string, std::string> sizes[] = {{m, k}, {k, n}, {m, n}};
-    return fmt::format("[{}, {}]", quoted(sizes[tensor].first), quoted(sizes[tensor].second));
+    return list_of({sizes[tensor].first, sizes[tensor].second});
   }
   if (dims.size() > 2) dims.resize(2);
-  for (std::string& name : dims) name = quoted(name);
-  return fmt::format("[{}]", joined(dims));
+  return list_of(dims);
 }
 
 std::string header_text(const ProjectText& project) {
-  return fmt::format("[project]\nname = {}\n\n[validation]\nseed = 42\n", quoted(project.name));
+  std::string text = fmt::format("[project]\nname = {}\n", quoted(project.name));
+  if (!project.include_dirs.empty())
+    text += fmt::format("\n[runtime]\ninclude_dirs = {}\n", list_of(project.include_dirs));
+  return text + "\n[validation]\nseed = 42\n";
+}
+
+std::string usual_range(size_t dims) {
+  return dims <= 2 ? "[1, 300]" : dims == 3 ? "[1, 60]" : "[1, 12]";
+}
+
+std::string tensor_text(const ProposedKernel& kernel, const ProposedParam& tensor, size_t number) {
+  std::string text =
+      fmt::format("{{ name = {}, shape = {}, dtype = {}", quoted(tensor.name),
+                  tensor.shape.empty() ? usual_shape(kernel, number) : list_of(tensor.shape),
+                  quoted(tensor.dtype));
+  if (!tensor.range.empty()) text += ", range = " + tensor.range;
+  return text + " }";
+}
+
+std::string attr_text(const ProposedParam& attr) {
+  const bool real = attr.dtype.starts_with("float");
+  const std::string values = !attr.values.empty() ? attr.values : real ? "[0.5, 0.25]" : "[1, 7]";
+  return fmt::format("{} = {{ type = {}, values = {} }}", attr.name, quoted(attr.dtype), values);
+}
+
+std::string launch_text(const ProposedKernel& kernel, const std::vector<std::string>& args) {
+  const ProposedLaunch& launch = kernel.launch();
+  const std::string shared =
+      launch.shared.empty() ? "" : fmt::format(", shared = {}", quoted(launch.shared));
+  return fmt::format("launches = [\n  {{ entry = {}, grid = {}, block = {}{}, args = [{}] }},\n]\n",
+                     quoted(kernel.entry), list_of(launch.grid), list_of(launch.block), shared,
+                     joined(args));
 }
 
 std::string kernel_text(const ProposedKernel& kernel) {
-  std::vector<std::string> inputs, outputs, dims, attrs, args, grid, block;
+  std::vector<std::string> inputs, outputs, dims, attrs, args;
   size_t tensors = 0;
-  for (const std::string& name : kernel.grid_dims) dims.push_back(name + " = [1, 300]");
+  std::string group;  // The structure that the last argument is.
   for (const ProposedParam& param : kernel.params) {
     const bool tensor = param.role == ParamRole::Input || param.role == ParamRole::Output ||
                         param.role == ParamRole::InOut;
-    const std::string spec =
-        tensor ? fmt::format("{{ name = {}, shape = {}, dtype = {} }}", quoted(param.name),
-                             shape_of(kernel, tensors++), quoted(param.dtype))
-               : "";
+    const std::string spec = tensor ? tensor_text(kernel, param, tensors++) : "";
     if (param.role == ParamRole::Input || param.role == ParamRole::InOut) inputs.push_back(spec);
     if (param.role == ParamRole::Output) outputs.push_back(spec);
-    if (param.role == ParamRole::InOut) {
+    if (param.role == ParamRole::InOut)
       outputs.push_back(fmt::format("{{ name = {}, inout = true }}", quoted(param.name)));
+    if (param.role == ParamRole::Attr) attrs.push_back(attr_text(param));
+    const std::string arg = quoted(tensor ? param.name : param.tag + ":" + param.name);
+    if (param.group.empty()) {
+      args.push_back(arg);
+    } else if (param.group == group) {
+      args.back().insert(args.back().size() - 1, ", " + arg);
+    } else {
+      args.push_back("[" + arg + "]");
     }
-    if (param.role == ParamRole::Dim) dims.push_back(fmt::format("{} = [1, 300]", param.name));
-    if (param.role == ParamRole::Attr) {
-      attrs.push_back(fmt::format("{} = {{ type = {}, values = [1.0, 0.5] }}", param.name,
-                                  quoted(param.dtype)));
-    }
-    args.push_back(quoted(tensor ? param.name : param.tag + ":" + param.name));
+    group = param.group;
   }
-  for (const std::string& size : kernel.grid) grid.push_back(quoted(size));
-  for (const std::string& size : kernel.block) block.push_back(quoted(size));
-  std::string text =
-      fmt::format("\n[[kernels]]\nname = {}\nsource = {}\nreference = {}\n", quoted(kernel.name),
-                  quoted(kernel.source), quoted(reference_path(kernel)));
+  std::vector<std::string> names = kernel.dims();
+  for (const auto& [dim, values] : kernel.sizes)
+    if (std::ranges::find(names, dim) == names.end()) names.push_back(dim);
+  for (const std::string& dim : names) {
+    const auto known = kernel.sizes.find(dim);
+    dims.push_back(dim + " = " +
+                   (known == kernel.sizes.end() ? usual_range(names.size()) : known->second));
+  }
+  std::string text = "\n";
+  if (!kernel.guess.empty()) text += "# A guess, because " + kernel.guess + "\n";
+  for (const std::string& note : kernel.notes) text += "# " + note + "\n";
+  if (!kernel.launch().origin.empty())
+    text += fmt::format("# Launched as in {}.\n", kernel.launch().origin);
+  text += fmt::format("[[kernels]]\nname = {}\nsource = {}\nreference = {}\n", quoted(kernel.name),
+                      quoted(kernel.source), quoted(reference_path(kernel)));
   text += fmt::format("inputs = [{}]\noutputs = [{}]\n", joined(inputs), joined(outputs));
   if (!dims.empty()) text += fmt::format("dims = {{ {} }}\n", joined(dims));
   if (!attrs.empty()) text += fmt::format("attrs = {{ {} }}\n", joined(attrs));
-  const std::string shared =
-      kernel.shared.empty() ? "" : fmt::format(", shared = {}", quoted(kernel.shared));
-  text += fmt::format(
-      "launches = [\n  {{ entry = {}, grid = [{}], block = [{}]{}, args = [{}] }},\n]\n",
-      quoted(kernel.entry), joined(grid), joined(block), shared, joined(args));
-  return text;
+  if (!kernel.dtypes.empty()) text += fmt::format("dtypes = {}\n", list_of(kernel.dtypes));
+  if (!kernel.accumulate.empty())
+    text += fmt::format("accumulate = {}\n", quoted(kernel.accumulate));
+  if (!kernel.deterministic)
+    text +=
+        "deterministic = false  # Atomics add floats in no fixed order,\n"
+        "subnormal = \"ftz_ok\"     # and take subnormal ones for zero.\n";
+  return text + launch_text(kernel, args);
 }
 
 }  // namespace
@@ -101,13 +150,22 @@ std::string reference_path(const ProposedKernel& kernel) {
   return "scripts/ref_" + kernel.name + ".py";
 }
 
-std::string config_text(const ProjectText& project, const std::vector<ProposedKernel>& kernels) {
+std::string config_text(const ProjectText& project, const std::vector<ProposedKernel>& kernels,
+                        const std::vector<LeftOut>& left_out) {
   std::string text = header_text(project);
-  text +=
-      "\n# Proposed by `gpuemu init` from the kernels' parameters: compare shapes, grid, block "
-      "and\n"
-      "# shared memory with how your program launches each.\n";
+  if (!kernels.empty())
+    text +=
+        "\n# Proposed by `gpuemu init`, which ran each kernel on the emulator to see what it reads "
+        "and "
+        "writes.\n# Compare shapes, sizes, grid and block with how your program launches it, and "
+        "write the references:\n# until then values are not judged.\n";
   for (const ProposedKernel& kernel : kernels) text += kernel_text(kernel);
+  if (!left_out.empty()) text += "\n# Left out:\n";
+  for (const LeftOut& one : left_out) {
+    std::string why = one.why;
+    std::ranges::replace(why, '\n', ' ');
+    text += fmt::format("# {}: {}\n", one.what, why);
+  }
   return text;
 }
 
@@ -158,44 +216,14 @@ std::string example_reference_text() {
 
 ProposedKernel example_kernel() {
   std::string why;
-  return *propose(scan_kernels(example_kernel_text()).front(), "kernels/vector_add.cu", why);
+  ProposedKernel made =
+      propose(scan_kernels(example_kernel_text()).front(), {}, "kernels/vector_add.cu", why)
+          .front();
+  for (ProposedParam& param : made.params)
+    if (param.role != ParamRole::Dim) param.shape = {"n"};
+  return made;
 }
 
-std::string github_text() {
-  return R"(name: gpuemu
-on: [push, pull_request]
-jobs:
-  kernels:
-    runs-on: ubuntu-latest
-    steps:
-      - uses: actions/checkout@v4
-      # Fails where gpuemu is not installed on the runner or in the container.
-      - run: gpuemu --version
-      - run: gpuemu config check
-      # Tests, limits of the compiled code, and the comparison with the baseline that
-      # `gpuemu baseline save main --file gpuemu-baseline.json` has put into the repository.
-      - run: |
-          if [ -f gpuemu-baseline.json ]; then baseline='--file gpuemu-baseline.json'; fi
-          gpuemu ci --quick ${baseline:-} --report sarif=gpuemu.sarif
-)";
-}
-
-std::string gitlab_text() {
-  return R"(gpuemu:
-  script:
-    # Fails where gpuemu is not installed on the runner or in the image.
-    - gpuemu --version
-    - gpuemu config check
-    # Tests, limits of the compiled code, and the comparison with the baseline that
-    # `gpuemu baseline save main --file gpuemu-baseline.json` has put into the repository.
-    - if [ -f gpuemu-baseline.json ]; then baseline='--file gpuemu-baseline.json'; fi
-    - gpuemu ci --quick ${baseline:-} --report sarif=gpuemu.sarif
-  artifacts:
-    when: always
-    paths: [gpuemu.sarif]
-)";
-}
-
-std::string gitignore_text() { return "__pycache__/\ngpuemu.sarif\n"; }
+std::string gitignore_text() { return "__pycache__/\ngpuemu.sarif\ngpuemu-reports/\n"; }
 
 }  // namespace gpuemu::cli

@@ -5,14 +5,18 @@
 #include <vector>
 
 #include "cli/scaffold/propose.h"
+#include "cli/scaffold/read_sources.h"
 
 namespace gpuemu::cli {
 
 struct ProjectText {
-  std::string name, framework;
+  std::string name;
+  std::vector<std::string> include_dirs = {};  ///< Relative to the project.
 };
 
-std::string config_text(const ProjectText& project, const std::vector<ProposedKernel>& kernels);
+/// What is left out is named in comments.
+std::string config_text(const ProjectText& project, const std::vector<ProposedKernel>& kernels,
+                        const std::vector<LeftOut>& left_out = {});
 /// A function with the kernel's parameters that says what is to be written; it passes nothing.
 std::string reference_text(const ProposedKernel& kernel);
 std::string reference_path(const ProposedKernel& kernel);  ///< "scripts/ref_NAME.py"
@@ -26,8 +30,6 @@ std::string example_kernel_text();
 std::string example_reference_text();
 ProposedKernel example_kernel();
 
-std::string github_text();
-std::string gitlab_text();
 std::string gitignore_text();
 
 }  // namespace gpuemu::cli

@@ -4,66 +4,25 @@
 #include <array>
 
 #include <fmt/core.h>
-#include <re2/re2.h>
+
+#include "cli/cuda_text/cpp_text.h"
+#include "cli/cuda_text/instances.h"
+#include "cli/cuda_text/types.h"
+#include "cli/scaffold/guess_launch.h"
 
 namespace gpuemu::cli {
 namespace {
 
-struct TypeRow {
-  std::string_view name, dtype, tag;
-};
-constexpr auto kTypes = std::to_array<TypeRow>({
-    {"float", "float32", "f32"},
-    {"double", "float64", "f64"},
-    {"half", "float16", ""},
-    {"__half", "float16", ""},
-    {"__nv_bfloat16", "bfloat16", ""},
-    {"nv_bfloat16", "bfloat16", ""},
-    {"int", "int32", "i32"},
-    {"int32_t", "int32", "i32"},
-    {"unsigned", "uint32", "u32"},
-    {"unsigned int", "uint32", "u32"},
-    {"uint32_t", "uint32", "u32"},
-    {"long", "int64", "i64"},
-    {"long long", "int64", "i64"},
-    {"int64_t", "int64", "i64"},
-    {"size_t", "uint64", "u64"},
-    {"unsigned long long", "uint64", "u64"},
-    {"uint64_t", "uint64", "u64"},
-    {"char", "int8", ""},
-    {"int8_t", "int8", ""},
-    {"signed char", "int8", ""},
-    {"unsigned char", "uint8", ""},
-    {"uint8_t", "uint8", ""},
-    {"short", "int16", ""},
-    {"int16_t", "int16", ""},
-    {"bool", "bool", ""},
-});
+// What Python, or an expression of gpuemu.toml, reads as something else than a name.
+constexpr auto kReserved = std::to_array<std::string_view>(
+    {"False", "None",     "True",  "and",    "as",     "assert", "async",  "await",    "break",
+     "class", "continue", "def",   "del",    "elif",   "else",   "except", "finally",  "for",
+     "from",  "global",   "if",    "import", "in",     "is",     "lambda", "nonlocal", "not",
+     "or",    "pass",     "raise", "return", "try",    "while",  "with",   "yield",    "dtype",
+     "cdiv",  "roundup",  "min",   "max",    "sizeof", "numel",  "stride"});
 
-const TypeRow* find_type(std::string_view name) {
-  if (name.starts_with("std::")) name.remove_prefix(5);
-  const auto found = std::ranges::find(kTypes, name, &TypeRow::name);
-  return found == kTypes.end() ? nullptr : &*found;
-}
-
-bool is_real(const TypeRow& type) { return type.tag == "f32" || type.tag == "f64"; }
-
-/// "T" of "typename T"; "" for "int N".
-std::string type_parameter(const std::string& text) {
-  for (const std::string_view word : {"typename ", "class "}) {
-    if (text.starts_with(word)) return text.substr(word.size(), text.find('=') - word.size());
-  }
-  return {};
-}
-
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
-
-std::string product(const std::vector<std::string>& factors) {
-  std::string text;
-  for (const std::string& factor : factors) text += (text.empty() ? "" : " * ") + factor;
-  return text;
+bool is_real(const std::string& tag) {
+  return tag == "f32" || tag == "f64" || tag == "f16" || tag == "bf16";
 }
 
 std::string unique_name(const std::string& wanted, const std::vector<ProposedParam>& params) {
@@ -72,62 +31,7 @@ std::string unique_name(const std::string& wanted, const std::vector<ProposedPar
   return name;
 }
 
-/// Whether each block works on a row of its own: its number stands alone or is multiplied by a
-/// size.
-bool is_row_per_block(const std::string& body, const std::vector<std::string>& dims) {
-  std::string text;
-  for (const char letter : body) {
-    if (letter != ' ' && letter != '\n' && letter != '\t') text += letter;
-  }
-  if (has(text, "=blockIdx.x;") || has(text, "[blockIdx.x]")) return true;
-  return std::ranges::any_of(dims, [&](const std::string& dim) {
-    return has(text, "blockIdx.x*" + dim) || has(text, "blockIdx.x)*" + dim) ||
-           has(text, dim + "*blockIdx.x");
-  });
-}
-
-/// How the kernel's own text finds its place in the grid.
-void propose_grid(const std::string& body, ProposedKernel& kernel) {
-  std::vector<std::string> dims = kernel.dims();
-  const bool row_per_block = is_row_per_block(body, dims);
-  if (row_per_block && dims.size() == 1) {
-    kernel.grid_dims = {unique_name("rows", kernel.params)};
-    dims = kernel.dims();
-  }
-  kernel.block = {"256"};
-  if (dims.empty()) {
-    kernel.grid = {"1"};
-  } else if (has(body, "blockIdx.y") && dims.size() > 1) {
-    kernel.block = {"16", "16"};
-    kernel.grid = {fmt::format("cdiv({}, 16)", dims[1]), fmt::format("cdiv({}, 16)", dims[0])};
-  } else if (row_per_block && dims.size() > 1) {
-    kernel.grid = {dims[0]};  // A block for each row.
-  } else {
-    kernel.grid = {fmt::format("cdiv({}, 256)", product(dims))};
-  }
-}
-
-/// A type that is not known by its name counts as the widest that is usual.
-uint32_t bytes_of_element(const std::string& type) {
-  constexpr uint32_t kUnknown = 8;
-  const TypeRow* row = find_type(type);
-  if (row == nullptr) return type == "float4" || type == "int4" || type == "uint4" ? 16 : kUnknown;
-  // Bytes are most often cut into other types.
-  if (row->dtype.ends_with("int8") || row->dtype == "bool") return kUnknown;
-  return row->dtype.ends_with("64") ? 8 : row->dtype.ends_with("32") ? 4 : 2;
-}
-
-/// Gives `extern __shared__ TYPE name[]` one element for each thread of the block.
-std::string dynamic_shared(const std::string& body, const std::vector<std::string>& block) {
-  static const RE2 kDeclaration(
-      R"(extern\s+(?:\w+\s*\(\s*\d+\s*\)\s*)?__shared__\s+(?:\w+\s*\(\s*\d+\s*\)\s*)?)"
-      R"(((?:unsigned\s+|signed\s+|long\s+)*[A-Za-z_][\w:]*)\s+\w+\s*\[\s*\])");
-  std::string type;
-  if (!RE2::PartialMatch(body, kDeclaration, &type)) return {};
-  return fmt::format("{} * {}", product(block), bytes_of_element(type));
-}
-
-/// Takes the last pointer for the output where no parameter is const.
+/// Where nothing is const, the last pointer is taken for what is written.
 void settle_outputs(bool const_is_known, std::vector<ProposedParam>& params) {
   std::vector<ProposedParam*> tensors;
   for (ProposedParam& one : params) {
@@ -142,10 +46,81 @@ void settle_outputs(bool const_is_known, std::vector<ProposedParam>& params) {
   tensors.back()->role = ParamRole::Output;
 }
 
+/// The type of a parameter with the instance's types in place of its template's.
+std::string type_in(const SourceParam& param, const Instance& instance) {
+  const auto known = instance.types.find(param.type);
+  return known == instance.types.end() ? param.type : known->second;
+}
+
+/// Fills in the role of a number; false where `known` is none.
+bool set_number(const ElementType& known, ProposedParam& out) {
+  if (known.tag.empty()) return false;
+  out.role = is_real(known.tag) || known.tag == "bool" ? ParamRole::Attr : ParamRole::Dim;
+  if (known.tag == "bool") out.values = "[1, 0]";
+  out.dtype = known.dtype;
+  out.tag = known.tag;
+  return true;
+}
+
+/// A structure or a short vector by value: its members. False where one of them is no number.
+bool add_members(const SourceParam& param, const std::string& type, const Definitions& definitions,
+                 ProposedKernel& made) {
+  std::vector<StructMember> members;
+  const auto known = definitions.structs.find(definitions.plain_type(type));
+  if (known != definitions.structs.end()) members = known->second;
+  const ElementType vector = element_type(type, definitions);
+  for (uint32_t lane = 0; known == definitions.structs.end() && lane < vector.lanes && lane < 4;
+       ++lane)
+    members.push_back({type.substr(0, type.size() - 1), std::string(1, "xyzw"[lane]), "", false});
+  for (const StructMember& member : members) {
+    ProposedParam out;
+    out.written = param.name + "." + member.name;
+    out.group = param.name;
+    const bool number = !member.pointer && member.count.empty() &&
+                        set_number(element_type(member.type, definitions), out);
+    if (!number) return false;
+    out.name = unique_name(member.name, made.params);
+    made.params.push_back(std::move(out));
+  }
+  return !members.empty();
+}
+
+/// False with `why` for a parameter that gpuemu.toml cannot pass.
+bool add_param(const SourceParam& param, const Instance& instance, const Definitions& definitions,
+               ProposedKernel& made, std::string& why) {
+  ProposedParam out;
+  out.written = param.name;
+  out.is_const = param.is_const;
+  out.name = unique_name(param.name.empty() ? fmt::format("p{}", made.params.size()) : param.name,
+                         made.params);
+  const std::string type = type_in(param, instance);
+  const bool is_dtype = type == "{dtype}";
+  const ElementType known = is_dtype ? ElementType{} : element_type(type, definitions);
+  if (param.pointer && (is_dtype || !known.dtype.empty())) {
+    out.role = param.is_const ? ParamRole::Input : ParamRole::Output;
+    out.dtype = is_dtype ? "{dtype}" : known.dtype;
+    out.lanes = is_dtype ? 1 : known.lanes;
+    made.params.push_back(std::move(out));
+    return true;
+  }
+  if (!param.pointer && set_number(known, out)) {
+    made.params.push_back(std::move(out));
+    return true;
+  }
+  if (!param.pointer && !is_dtype && add_members(param, type, definitions, made)) return true;
+  why = fmt::format(
+      "it takes '{} {}{}', which gpuemu.toml cannot pass; write a __global__ function beside it "
+      "that "
+      "takes pointers and numbers and calls its body",
+      param.type, param.pointer ? "*" : "", param.name);
+  return false;
+}
+
 }  // namespace
 
 std::vector<std::string> ProposedKernel::dims() const {
-  std::vector<std::string> names = grid_dims;
+  std::vector<std::string> names =
+      launches.empty() ? std::vector<std::string>() : launch().grid_dims;
   for (const ProposedParam& param : params) {
     if (param.role == ParamRole::Dim) names.push_back(param.name);
   }
@@ -160,57 +135,53 @@ std::string legal_name(const std::string& text) {
                        (letter >= '0' && letter <= '9') || letter == '_';
     name += plain ? letter : '_';
   }
+  if (std::ranges::find(kReserved, name) != kReserved.end()) name += '_';
   return name;
 }
 
-std::optional<ProposedKernel> propose(const SourceKernel& kernel, const std::string& source,
-                                      std::string& why) {
-  ProposedKernel made{legal_name(kernel.name), source, kernel.name, {}, {}, {}, {}};
-  std::string type_name;
-  if (!kernel.template_params.empty()) {
-    if (kernel.template_params.size() > 1 || type_parameter(kernel.template_params[0]).empty()) {
-      std::string over;
-      for (const std::string& param : kernel.template_params) {
-        over += (over.empty() ? "" : ", ") + param;
-      }
-      why = fmt::format(
-          "{} is a template over <{}>, and only one over a single type can be "
-          "proposed; write its launch yourself",
-          kernel.name, over);
-      return std::nullopt;
-    }
-    type_name = legal_name(type_parameter(kernel.template_params[0]));
-    while (!type_name.empty() && type_name.back() == '_') type_name.pop_back();
-    made.entry += "<{ctype}>";
+std::vector<ProposedKernel> propose(const SourceKernel& kernel, const SourceContext& context,
+                                    const std::string& source, std::string& why) {
+  for (const DeviceVariable& variable : context.definitions.variables) {
+    if (!variable.is_constant || variable.initialised) continue;
+    if (find_word(kernel.body, variable.name) == std::string::npos) continue;
+    why = fmt::format(
+        "it reads the __constant__ variable {}, which host code sets and gpuemu.toml cannot; write "
+        "a "
+        "__global__ function beside it that takes a pointer in its place",
+        variable.name);
+    return {};
   }
-  bool any_const = false;
-  for (const SourceParam& param : kernel.params) {
-    const std::string name = unique_name(
-        param.name.empty() ? fmt::format("p{}", made.params.size()) : param.name, made.params);
-    const bool templated = !type_name.empty() && param.type == type_name;
-    const TypeRow* type = find_type(param.type);
-    if (param.pointer && (templated || type != nullptr)) {
-      any_const = any_const || param.is_const;
-      made.params.push_back({name, param.is_const ? ParamRole::Input : ParamRole::Output,
-                             templated ? "{dtype}" : std::string(type->dtype), ""});
-    } else if (!param.pointer && type != nullptr && !type->tag.empty()) {
-      made.params.push_back({name, is_real(*type) ? ParamRole::Attr : ParamRole::Dim,
-                             std::string(type->dtype), std::string(type->tag)});
-    } else {
-      why = fmt::format("parameter '{} {}' of {} is of a type that gpuemu.toml cannot pass",
-                        param.type, param.name, kernel.name);
-      return std::nullopt;
+  std::vector<ProposedKernel> all;
+  for (const Instance& instance : instances_of(kernel, context.definitions, context.launches)) {
+    ProposedKernel made;
+    made.name =
+        legal_name(instance.suffix.empty() ? kernel.name : kernel.name + "_" + instance.suffix);
+    made.source = source;
+    made.entry = instance.entry;
+    made.dtypes = instance.dtypes;
+    made.body = kernel.body;
+    bool any_const = false;
+    for (const SourceParam& param : kernel.params) {
+      if (!add_param(param, instance, context.definitions, made, why)) return {};
+      any_const = any_const || (param.pointer && param.is_const);
     }
+    settle_outputs(any_const, made.params);
+    made.launches = guess_launches(kernel, instance, context, made);
+    for (const std::string& name : instance.guessed)
+      made.notes.push_back(
+          fmt::format("no launch says what the template parameter {} is: {} is a guess", name,
+                      instance.values.contains(name) ? instance.values.at(name) : "its type"));
+    all.push_back(std::move(made));
   }
-  settle_outputs(any_const, made.params);
-  propose_grid(kernel.body, made);
-  made.shared = dynamic_shared(kernel.body, made.block);
-  return made;
+  return all;
 }
 
 std::optional<ProposedKernel> propose(const PtxMetrics& entry, const std::string& source,
                                       std::string& why) {
-  ProposedKernel made{legal_name(entry.entry), source, entry.entry, {}, {}, {}, {}};
+  ProposedKernel made;
+  made.name = legal_name(entry.entry);
+  made.source = source;
+  made.entry = entry.entry;
   for (const EntryParam& param : entry.params) {
     const std::string position = std::to_string(made.params.size());
     const bool real = param.type == "f32" || param.type == "f64";
@@ -228,7 +199,7 @@ std::optional<ProposedKernel> propose(const PtxMetrics& entry, const std::string
     }
   }
   settle_outputs(false, made.params);
-  propose_grid("", made);
+  made.launches = {launch_from_body({}, {}, {}, made)};
   return made;
 }
 

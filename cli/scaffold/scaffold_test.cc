@@ -1,11 +1,14 @@
 // What is read from sources and what is written from it.
+#include <functional>
+
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include "cli/scaffold/file_plan.h"
+#include "cli/scaffold/fit.h"
 #include "cli/scaffold/project_text.h"
 #include "cli/scaffold/propose.h"
-#include "cli/scaffold/source_scan.h"
+#include "cli/scaffold/sizes.h"
 #include "common/base/files.h"
 #include "common/config/config.h"
 
@@ -14,123 +17,134 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kSource[] = R"(
-// __global__ void commented(int a) {}
-/* __global__ void blocked(int a) {} */
-__global__ void declared(float* x, int n);
-const char* text = "__global__ void quoted(int a) {}";
-
-extern "C" __global__ void __launch_bounds__(256, 2) scale(
-    const float* __restrict__ x, float *y, int n, float factor = 2.0f) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) { y[i] = factor * x[i]; }
-}
-
-template <typename T>
-__global__ void softmax(T const* in, T* out, int rows, const int cols) { out[blockIdx.x] = in[0]; }
-
-template <int N, typename T>
-__global__ void tiled(T* out) {}
-
-struct Params { int a; };
-__global__ void packed(Params p) {}
-)";
-
-TEST(ScanKernels, FindsFunctionsWithABodyAndNothingElse) {
-  const auto kernels = scan_kernels(kSource);
-  ASSERT_EQ(kernels.size(), 4u);
-  EXPECT_EQ(kernels[0].name, "scale");
-  EXPECT_EQ(kernels[0].line, 7u);
-  ASSERT_EQ(kernels[0].params.size(), 4u);
-  EXPECT_TRUE(kernels[0].params[0].pointer && kernels[0].params[0].is_const);
-  EXPECT_TRUE(kernels[0].params[1].pointer && !kernels[0].params[1].is_const);
-  EXPECT_EQ(kernels[0].params[3].name, "factor");
-  EXPECT_EQ(kernels[0].params[3].type, "float");
-  EXPECT_EQ(kernels[1].template_params, std::vector<std::string>{"typename T"});
-  EXPECT_TRUE(kernels[1].params[0].is_const);
-  EXPECT_EQ(kernels[2].template_params.size(), 2u);
-}
-
-TEST(ScanKernels, CutAnywhereIsReadWithoutHarm) {
-  const std::string source = kSource;
-  for (size_t length = 0; length < source.size(); ++length) {
-    EXPECT_LE(scan_kernels(source.substr(0, length)).size(), 5u) << length;
-  }
-}
-
-std::vector<ProposedKernel> proposals() {
+std::vector<ProposedKernel> proposed(const std::string& source, std::string& why) {
+  SourceContext context{scan_definitions(source), scan_launches(source)};
+  for (HostLaunch& launch : context.launches) launch.file = "k.cu";
   std::vector<ProposedKernel> all;
-  std::string why;
-  for (const SourceKernel& kernel : scan_kernels(kSource)) {
-    if (auto one = propose(kernel, "kernels/k.cu", why)) all.push_back(*one);
-  }
+  for (const SourceKernel& kernel : scan_kernels(source))
+    for (ProposedKernel& one : propose(kernel, context, "k.cu", why)) all.push_back(std::move(one));
   return all;
 }
 
+ProposedKernel only(const std::string& source) {
+  std::string why;
+  const auto all = proposed(source, why);
+  EXPECT_EQ(all.size(), 1u) << why;
+  return all.empty() ? ProposedKernel() : all.front();
+}
+
 TEST(Propose, TakesConstPointersForInputsIntegersForDimsAndRealsForAttrs) {
-  const auto kernels = proposals();
-  ASSERT_EQ(kernels.size(), 2u);
-  const auto& params = kernels[0].params;
-  EXPECT_EQ(params[0].role, ParamRole::Input);
-  EXPECT_EQ(params[1].role, ParamRole::Output);
-  EXPECT_EQ(params[2].role, ParamRole::Dim);
-  EXPECT_EQ(params[3].role, ParamRole::Attr);
-  EXPECT_EQ(kernels[0].grid, std::vector<std::string>{"cdiv(n, 256)"});
-  EXPECT_EQ(kernels[1].entry, "softmax<{ctype}>");
-  EXPECT_EQ(kernels[1].grid, std::vector<std::string>{"rows"});
-  EXPECT_EQ(kernels[1].params[0].dtype, "{dtype}");
+  const auto kernel = only(
+      "extern \"C\" __global__ void scale(const float* __restrict__ x, float *y, int n, float "
+      "factor = 2.0f) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = x[i]; }");
+  EXPECT_EQ(kernel.params[0].role, ParamRole::Input);
+  EXPECT_EQ(kernel.params[1].role, ParamRole::Output);
+  EXPECT_EQ(kernel.params[2].role, ParamRole::Dim);
+  EXPECT_EQ(kernel.params[3].role, ParamRole::Attr);
+  EXPECT_EQ(kernel.launch().grid, std::vector<std::string>{"cdiv(n, 256)"});
 }
 
 TEST(Propose, GivesAKernelWithABlockPerRowItsRows) {
-  std::string why;
   for (const char* body : {"int row = blockIdx.x;", "x += blockIdx.x * cols;",
                            "x += static_cast<size_t>(blockIdx.x) * cols;"}) {
-    const auto kernels = scan_kernels(
+    const auto kernel = only(
         fmt::format("__global__ void norm(const float* x, float* y, int cols) {{ {} }}", body));
-    const auto kernel = propose(kernels.at(0), "k.cu", why);
-    EXPECT_EQ(kernel->grid, std::vector<std::string>{"rows"}) << body;
-    EXPECT_EQ(kernel->dims(), (std::vector<std::string>{"rows", "cols"})) << body;
-    const std::string text = config_text({"n", "cuda"}, {*kernel});
-    EXPECT_NE(text.find("shape = [\"rows\", \"cols\"]"), std::string::npos) << text;
-    EXPECT_NE(text.find("args = [\"x\", \"y\", \"i32:cols\"]"), std::string::npos) << text;
-    EXPECT_TRUE(parse_config(text, "gpuemu.toml").config);
+    EXPECT_EQ(kernel.launch().grid, std::vector<std::string>{"rows"}) << body;
+    EXPECT_EQ(kernel.dims(), (std::vector<std::string>{"rows", "cols"})) << body;
   }
 }
 
+TEST(Propose, FindsTheBoundOfEachCoordinateOfTheGrid) {
+  const char* head = "__global__ void k(const float* x, float* y, int rows, int cols) { ";
+  const std::vector<std::pair<std::string, std::vector<std::string>>> cases = {
+      {"int c = blockIdx.x * blockDim.x + threadIdx.x, r = blockIdx.y * blockDim.y + threadIdx.y; "
+       "if (r >= rows || c >= cols) return; }",
+       {"cdiv(cols, 16)", "cdiv(rows, 16)"}},
+      {"int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < rows * cols) y[i] = x[i]; }",
+       {"cdiv(rows * cols, 256)"}},
+      {"int warp = (blockIdx.x * blockDim.x + threadIdx.x) / 32; if (warp >= rows) return; }",
+       {"cdiv(rows * 32, 256)"}},
+      {"int r = blockIdx.y, c = blockIdx.x * blockDim.x + threadIdx.x; if (r < rows && c < cols) "
+       "y[0] "
+       "= 0; }",
+       {"cdiv(cols, 256)", "rows"}}};
+  for (const auto& [body, grid] : cases) EXPECT_EQ(only(head + body).launch().grid, grid) << body;
+}
+
+TEST(Propose, TakesGridAndBlockFromTheLaunchInItsSource) {
+  const auto kernel = only(R"(
+#define TILE 16
+__global__ void k(float* out, const float* inp, int N, int C, float eps) {}
+void run(float* out, const float* inp, int B, int T, int C) {
+  dim3 block(TILE, 8), grid((C + TILE - 1) / TILE, B * T);
+  k<<<grid, block, C * sizeof(float)>>>(out, inp, B * T, C, 1e-5f);
+})");
+  EXPECT_EQ(kernel.launch().grid, (std::vector<std::string>{"cdiv(C, 16)", "N"}));
+  EXPECT_EQ(kernel.launch().block, (std::vector<std::string>{"16", "8"}));
+  EXPECT_EQ(kernel.launch().shared, "C * 4");
+  EXPECT_EQ(kernel.launch().origin, "k.cu:6");
+  EXPECT_EQ(kernel.params[4].values, "[1e-5]");
+}
+
+TEST(Propose, NamesASizeThatOnlyTheGridTells) {
+  const auto kernel = only(R"(
+__global__ void k(float* out, const float* inp, int cols) {}
+void run(float* out, const float* inp, int rows, int cols) { k<<<rows, 128>>>(out, inp, cols); })");
+  EXPECT_EQ(kernel.dims(), (std::vector<std::string>{"rows", "cols"}));
+}
+
+TEST(Propose, RenamesWhatPythonReserves) {
+  const auto kernel = only("__global__ void k(const float* lambda, float* in, int from) {}");
+  EXPECT_EQ(kernel.params[0].name, "lambda_");
+  EXPECT_EQ(kernel.params[1].name, "in_");
+  EXPECT_EQ(kernel.params[2].name, "from_");
+  EXPECT_NE(reference_text(kernel).find("def reference(lambda_, from_):"), std::string::npos)
+      << reference_text(kernel);
+}
+
 TEST(Propose, GivesDynamicSharedMemoryAnElementForEachThread) {
-  std::string why;
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"extern __shared__ float buf[];", "256 * 4"},
       {"extern __shared__ __align__(16) unsigned long long buf[ ];", "256 * 8"},
       {"extern __align__(16) __shared__ __half buf[];", "256 * 2"},
-      {"extern __shared__ unsigned char bytes[]; blockIdx.y", "16 * 16 * 8"},
+      {"extern __shared__ unsigned char bytes[]; threadIdx.y", "16 * 16 * 8"},
       {"extern __shared__ T buf[];", "256 * 8"},
       {"__shared__ float tile[32];", ""}};
   for (const auto& [body, bytes] : cases) {
-    const auto kernels = scan_kernels(
+    const auto kernel = only(
         fmt::format("__global__ void k(const float* x, float* y, int m, int n) {{ {} }}", body));
-    const auto kernel = propose(kernels.at(0), "k.cu", why);
-    EXPECT_EQ(kernel->shared, bytes) << body;
-    const std::string text = config_text({"n", "cuda"}, {*kernel});
+    EXPECT_EQ(kernel.launch().shared, bytes) << body;
+    const std::string text = config_text({"n"}, {kernel});
     EXPECT_EQ(text.find("shared = ") == std::string::npos, bytes.empty()) << text;
     EXPECT_TRUE(parse_config(text, "gpuemu.toml").config) << text;
   }
 }
 
-TEST(Propose, SaysWhatCannotBePassed) {
+TEST(Propose, SaysWhatCannotBePassedAndWhatToDo) {
   std::string why;
-  const auto kernels = scan_kernels(kSource);
-  EXPECT_FALSE(propose(kernels[2], "k.cu", why));
-  EXPECT_NE(why.find("tiled is a template over <int N, typename T>,"), std::string::npos) << why;
-  EXPECT_FALSE(propose(kernels[3], "k.cu", why));
-  EXPECT_NE(why.find("'Params p' of packed"), std::string::npos);
+  for (const char* source : {"struct Params { int* a; };\n__global__ void packed(Params p) {}",
+                             "__global__ void odd(Unknown<float>* p) {}"}) {
+    EXPECT_TRUE(proposed(source, why).empty());
+    EXPECT_NE(why.find("which gpuemu.toml cannot pass; write a __global__"), std::string::npos)
+        << why;
+  }
 }
 
-TEST(Propose, NamesATemplateOverOneValueAsWhatItIs) {
-  std::string why;
-  const auto kernels = scan_kernels("template <bool Fast> __global__ void gemm(float* y) {}");
-  EXPECT_FALSE(propose(kernels.at(0), "k.cu", why));
-  EXPECT_NE(why.find("gemm is a template over <bool Fast>,"), std::string::npos) << why;
+TEST(Propose, PassesStructuresShortVectorsAndSmallNumbersByValue) {
+  const auto kernel = only(
+      "struct Params { float dt; int count; };\n__global__ void k(float* x, Params p, float2 at, "
+      "bool "
+      "fast, __half scale) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < p.count) x[i] "
+      "= "
+      "p.dt; }");
+  EXPECT_EQ(kernel.launch().grid, std::vector<std::string>{"cdiv(count, 256)"});
+  const std::string text = config_text({"n"}, {kernel});
+  EXPECT_NE(text.find(R"(args = ["x", ["f32:dt", "i32:count"], ["f32:x_", "f32:y"], "bool:fast", )"
+                      R"("f16:scale"])"),
+            std::string::npos)
+      << text;
+  EXPECT_TRUE(parse_config(text, "gpuemu.toml").config)
+      << parse_config(text, "gpuemu.toml").text() << text;
 }
 
 TEST(Propose, TakesTheLastPointerOfAPtxEntryForTheOutput) {
@@ -149,26 +163,63 @@ TEST(Propose, TakesTheLastPointerOfAPtxEntryForTheOutput) {
   EXPECT_NE(why.find("48 bytes"), std::string::npos);
 }
 
+TEST(FitShape, FindsTheProductThatAllReachesHave) {
+  const auto reaches = [](const std::function<int64_t(int64_t, int64_t)>& elements) {
+    std::vector<Reach> all;
+    for (const auto& [a, b] : {std::pair(5, 300), std::pair(37, 11), std::pair(130, 67)})
+      all.push_back({{{"a", a}, {"b", b}}, static_cast<uint64_t>(elements(a, b))});
+    return all;
+  };
+  const std::vector<std::string> dims = {"a", "b"};
+  using Shape = std::vector<std::string>;
+  EXPECT_EQ(fit_shape(reaches([](auto a, auto b) { return a * b; }), dims), (Shape{"a", "b"}));
+  EXPECT_EQ(fit_shape(reaches([](auto, auto b) { return b; }), dims), Shape{"b"});
+  EXPECT_EQ(fit_shape(reaches([](auto a, auto) { return a + 1; }), dims), Shape{"a + 1"});
+  EXPECT_EQ(fit_shape(reaches([](auto a, auto b) { return a * b * 3; }), dims),
+            (Shape{"a", "b", "3"}));
+  EXPECT_EQ(fit_shape(reaches([](auto a, auto b) { return a * (b / 2); }), dims),
+            (Shape{"a", "b / 2"}));
+  EXPECT_EQ(fit_shape(reaches([](auto, auto) { return 256; }), dims), Shape{"256"});
+  EXPECT_FALSE(fit_shape(reaches([](auto a, auto b) { return a * a + b; }), dims));
+  EXPECT_FALSE(fit_shape(reaches([](auto, auto) { return 0; }), dims));
+}
+
+TEST(FitShape, PutsTheDimThatOthersAreMultipliedByInside) {
+  const char* body = "sum += A[row * K + k] * B[k * N + col]; C[row * N + col] = sum;";
+  using Dims = std::vector<std::string>;
+  EXPECT_EQ(nested({"M", "N", "K"}, "A", body), (Dims{"M", "N", "K"}));
+  EXPECT_EQ(nested({"N", "K"}, "B", body), (Dims{"K", "N"}));
+}
+
+TEST(AllowedSizes, TellsRangesMultiplesAndPowersApart) {
+  const std::vector<std::string> dims = {"n"};
+  const auto text = [&](int64_t base, const std::function<bool(int64_t)>& works) {
+    return allowed_sizes(dims, {{"n", base}}, [&](const Sizes& at) { return works(at.at("n")); })
+        .at("n");
+  };
+  EXPECT_EQ(text(37, [](int64_t) { return true; }), "[1, 3000]");
+  EXPECT_EQ(text(37, [](int64_t n) { return n >= 3 && n <= 1000; }), "[3, 1000]");
+  EXPECT_EQ(text(64, [](int64_t n) { return n % 32 == 0 && n <= 128; }), "[32, 64, 96, 128]");
+  EXPECT_EQ(text(64, [](int64_t n) { return n == 64; }), "64");
+}
+
 TEST(ProjectText, IsAConfigurationWithoutAnyProblem) {
-  auto kernels = proposals();
-  kernels.push_back(example_kernel());
-  std::string why;
+  std::vector<ProposedKernel> kernels = {example_kernel()};
   for (const char* source :
        {"__global__ void inplace(double* x, long n) { x[0] = n; }",
         "__global__ void gemm(const __half* A, const __half* B, __half* C, int M, int N, int K) "
         "{ C[blockIdx.y] = A[0]; }",
-        "__global__ void alone() {}", "__global__ void three(int a, int b, int c, float* o) {}"}) {
-    const auto scanned = scan_kernels(source);
-    ASSERT_EQ(scanned.size(), 1u) << source;
-    kernels.push_back(*propose(scanned[0], "k.cu", why));
-  }
-  std::erase_if(kernels, [](const ProposedKernel& one) { return one.params.empty(); });
-  const std::string text = config_text({"a \"name\" \\", "cuda"}, kernels);
+        "__global__ void three(int a, int b, int c, float* o) {}",
+        "template <typename T> __global__ void t(const T* lambda, float4* o, int n) {}"})
+    kernels.push_back(only(source));
+  const std::vector<LeftOut> left_out = {{"k.cu: packed", "one\nreason"}};
+  const std::string text = config_text({"a \"name\" \\", {"include"}}, kernels, left_out);
   const ConfigResult loaded = parse_config(text, "gpuemu.toml");
   ASSERT_TRUE(loaded.config) << loaded.text() << text;
   EXPECT_EQ(loaded.config->name, "a \"name\" \\");
   EXPECT_EQ(loaded.config->kernels.size(), kernels.size());
-  const ConfigResult client = parse_config(client_config_text({"n", "pytorch"}), "gpuemu.toml");
+  EXPECT_NE(text.find("# k.cu: packed: one reason\n"), std::string::npos) << text;
+  const ConfigResult client = parse_config(client_config_text({"n"}), "gpuemu.toml");
   EXPECT_TRUE(client.config) << client.text();
 }
 

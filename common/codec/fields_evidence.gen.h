@@ -98,6 +98,7 @@ void fields(V& v, R& r) {
   v.optional("strategies", r.strategies);
   v.extra("relations", r.relations);
   v.extra("no_reference", r.no_reference);
+  v.extra("unjudged", r.unjudged);
   v.extra("notes", r.notes);
   v.extra("warned", r.warned);
   v.extra("warnings", r.warnings);

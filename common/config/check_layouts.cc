@@ -16,9 +16,11 @@ bool passes_pointer(const LaunchSpec& launch, const std::string& tensor) {
 }
 
 /// The axes of the tensor whose strides are among the launch's arguments.
-std::set<int64_t> axes_passed(const LaunchSpec& launch, const std::string& tensor, int64_t rank) {
+std::set<int64_t> axes_passed(const std::vector<LaunchSpec::Arg>& args, const std::string& tensor,
+                              int64_t rank) {
   std::set<int64_t> axes;
-  for (const LaunchSpec::Arg& arg : launch.args) {
+  for (const LaunchSpec::Arg& arg : args) {
+    axes.merge(axes_passed(arg.members, tensor, rank));
     if (!arg.value) continue;
     for (const StrideUse& use : arg.value->stride_uses()) {
       if (use.tensor != tensor || !use.axis) continue;
@@ -36,7 +38,7 @@ void find_strides(const std::vector<const KernelConfig*>& kernels, TensorSpec& t
     for (const LaunchSpec& launch : kernel->launches) {
       if (!passes_pointer(launch, tensor.name)) continue;
       used = true;
-      const std::set<int64_t> axes = axes_passed(launch, tensor.name, rank);
+      const std::set<int64_t> axes = axes_passed(launch.args, tensor.name, rank);
       last = last && axes.contains(rank - 1);
       for (int64_t axis = 0; axis + 1 < rank; ++axis) outer = outer && axes.contains(axis);
     }

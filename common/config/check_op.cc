@@ -397,12 +397,15 @@ class OpChecker {
 
   void check_arg(const LaunchSpec::Arg& arg, const std::string& key) {
     using Kind = LaunchSpec::Arg::Kind;
-    constexpr uint32_t kPrefixChars = 4;  // "i32:"
     if (arg.text.empty() || arg.kind == Kind::NullPointer) return;
-    if (arg.kind == Kind::F32 || arg.kind == Kind::F64) {
-      return check_real(key, *arg.value, kPrefixChars);
+    for (size_t i = 0; i < arg.members.size(); ++i)
+      check_arg(arg.members[i], fmt::format("{}[{}]", key, i));
+    if (arg.kind == Kind::Struct) return;
+    if (arg.kind == Kind::Number) {
+      const auto prefix = static_cast<uint32_t>(arg.text.find(':') + 1);
+      return is_float(arg.dtype) ? check_real(key, *arg.value, prefix)
+                                 : check_integer(key, *arg.value, prefix);
     }
-    if (arg.kind != Kind::Tensor) return check_integer(key, *arg.value, kPrefixChars);
     if (names_.tensors.contains(arg.tensor)) return;
     std::string message = fmt::format("unknown tensor '{}' (op '{}'), {}", arg.tensor, op_.name,
                                       joined(names_.tensors));

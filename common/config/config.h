@@ -69,6 +69,9 @@ enum class ExecutionMode { ClientSide, ScriptBased, Kernel };
 struct OpConfig {
   std::string name;
   std::string reference;  ///< Absolute path; relative ones start at the file's folder. "": none.
+  /// What was `reference` before somebody found that it is not written yet; see
+  /// daemon/server/stub_reference.h.
+  std::string stub_reference;
   std::vector<std::string> kernels;  ///< Variants.
   std::string op_script;
   ExecutionMode mode = ExecutionMode::ClientSide;
@@ -112,10 +115,12 @@ struct LaunchSpec {
   std::vector<Expression> cluster;  ///< Empty: what the kernel declares.
   std::optional<Expression> shared;
   struct Arg {
-    enum class Kind { Tensor, I32, U32, I64, U64, F32, F64, NullPointer } kind = Kind::Tensor;
-    std::string tensor;  ///< Kind::Tensor: input, output or scratch name.
-    std::optional<Expression> value;
-    std::string text;  ///< As written, for messages.
+    enum class Kind { Tensor, Number, NullPointer, Struct } kind = Kind::Tensor;
+    std::string tensor;               ///< Kind::Tensor: input, output or scratch name.
+    DType dtype = DType::Int32;       ///< Kind::Number: how it is passed.
+    std::optional<Expression> value;  ///< Kind::Number.
+    std::vector<Arg> members;         ///< Kind::Struct: numbers, null pointers, structures.
+    std::string text;                 ///< As written, for messages.
   };
   std::vector<Arg> args;
 };

@@ -96,7 +96,8 @@ TEST(Config, ReadsTheWholeExampleOfTheDocument) {
   const KernelConfig& kernel = config.kernels[0];
   EXPECT_EQ(kernel.launches[0].entry, "softmax<{ctype}>");
   EXPECT_EQ(*kernel.launches[0].block[0].evaluate({.integers = {{"cols", 100}}}), 128);
-  EXPECT_EQ(kernel.launches[0].args[4].kind, LaunchSpec::Arg::Kind::F32);
+  EXPECT_EQ(kernel.launches[0].args[4].kind, LaunchSpec::Arg::Kind::Number);
+  EXPECT_EQ(kernel.launches[0].args[4].dtype, DType::Float32);
   EXPECT_EQ(kernel.artifact_checks.limits.min_occupancy, 0.5);
   EXPECT_TRUE(config.tolerance_for(op, DType::BFloat16).automatic);
   EXPECT_EQ(config.tolerance_for(op, DType::Float16).atol, 2e-3);

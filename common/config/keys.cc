@@ -286,9 +286,9 @@ constexpr Key kLaunch[] = {
     {.name = "block", .form = Extent, .help = "Threads of a block.", .required = true},
     {"cluster", Extent, "Blocks of a cluster (default what the kernel declares)."},
     {"shared", Expression, "Bytes of dynamic shared memory (default 0)."},
-    {"args", Texts,
-     "Parameters in order: names of tensors, i32:, u32:, i64:, u64:, f32: or f64: with an "
-     "expression, ptr:null."},
+    {"args", Arguments,
+     "Parameters in order: names of tensors, i32:, u32:, i64:, u64:, f32:, f64:, bool:, i8:, u8:, "
+     "i16:, u16:, f16: or bf16: with an expression, ptr:null, a list of these for a structure."},
 };
 constexpr KeySection kLaunchSection{"launch", kLaunch};
 

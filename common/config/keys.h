@@ -17,8 +17,9 @@ enum class KeyForm {
   Boolean,
   Integer,
   Number,
-  Word,   ///< One of Key::words.
-  Texts,  ///< A list, as Paths, Words and DTypes.
+  Word,       ///< One of Key::words.
+  Texts,      ///< A list, as Paths, Words and DTypes.
+  Arguments,  ///< A list of texts and of such lists.
   Paths,
   Words,
   DType,

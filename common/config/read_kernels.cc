@@ -15,16 +15,50 @@ constexpr size_t kKernelsMax = 10'000;
 constexpr size_t kLaunchesMax = 64;
 constexpr size_t kArgsMax = 256;
 
+constexpr int kStructDepthMax = 8;
+
 struct ArgPrefix {
   std::string_view prefix;
-  LaunchSpec::Arg::Kind kind;
+  DType dtype;
 };
 constexpr ArgPrefix kArgPrefixes[] = {
-    {"i32:", LaunchSpec::Arg::Kind::I32}, {"u32:", LaunchSpec::Arg::Kind::U32},
-    {"i64:", LaunchSpec::Arg::Kind::I64}, {"u64:", LaunchSpec::Arg::Kind::U64},
-    {"f32:", LaunchSpec::Arg::Kind::F32}, {"f64:", LaunchSpec::Arg::Kind::F64}};
+    {"i8:", DType::Int8},       {"u8:", DType::UInt8},    {"i16:", DType::Int16},
+    {"u16:", DType::UInt16},    {"i32:", DType::Int32},   {"u32:", DType::UInt32},
+    {"i64:", DType::Int64},     {"u64:", DType::UInt64},  {"f16:", DType::Float16},
+    {"bf16:", DType::BFloat16}, {"f32:", DType::Float32}, {"f64:", DType::Float64},
+    {"bool:", DType::Bool}};
 
-std::optional<LaunchSpec::Arg> read_arg(const ValueReader& item) {
+std::optional<LaunchSpec::Arg> read_arg(const ValueReader& item, int depth);
+
+/// A structure by value: its members in order.
+std::optional<LaunchSpec::Arg> read_struct(const ValueReader& item, int depth) {
+  LaunchSpec::Arg arg;
+  arg.kind = LaunchSpec::Arg::Kind::Struct;
+  const auto items = item.items();
+  if (items.empty() || depth >= kStructDepthMax) {
+    item.problem(items.empty() ? "a structure without members, expected such as [\"i32:n\"]"
+                               : "structures in structures end at 8 levels");
+    return std::nullopt;
+  }
+  for (const ValueReader& one : items) {
+    auto member = read_arg(one, depth + 1);
+    if (!member) return std::nullopt;
+    if (member->kind == LaunchSpec::Arg::Kind::Tensor) {
+      one.problem(
+          fmt::format("'{}': a member of a structure is a number such as i32:n, ptr:null or "
+                      "a list; a tensor's address is passed only by a parameter of its own",
+                      member->text));
+      return std::nullopt;
+    }
+    arg.text += (arg.text.empty() ? "[" : ", ") + member->text;
+    arg.members.push_back(*std::move(member));
+  }
+  arg.text += "]";
+  return arg;
+}
+
+std::optional<LaunchSpec::Arg> read_arg(const ValueReader& item, int depth) {
+  if (item.is(TomlValue::Kind::Array)) return read_struct(item, depth);
   const auto text = item.text();
   if (!text) return std::nullopt;
   LaunchSpec::Arg arg;
@@ -35,7 +69,8 @@ std::optional<LaunchSpec::Arg> read_arg(const ValueReader& item) {
   }
   for (const ArgPrefix& row : kArgPrefixes) {
     if (!text->starts_with(row.prefix)) continue;
-    arg.kind = row.kind;
+    arg.kind = LaunchSpec::Arg::Kind::Number;
+    arg.dtype = row.dtype;
     arg.value = item.expression(row.prefix.size());
     if (!arg.value) return std::nullopt;
     return arg;
@@ -43,8 +78,8 @@ std::optional<LaunchSpec::Arg> read_arg(const ValueReader& item) {
   const size_t colon = text->find(':');
   if (colon != std::string::npos) {
     item.problem(fmt::format(
-        "unknown kind of argument '{}', expected i32:, u32:, i64:, u64:, f32:, f64:, ptr:null "
-        "or the name of a tensor",
+        "unknown kind of argument '{}', expected i32:, u32:, i64:, u64:, f32:, f64:, bool:, i8:, "
+        "u8:, i16:, u16:, f16:, bf16:, ptr:null or the name of a tensor",
         text->substr(0, colon + 1)));
     return std::nullopt;
   }
@@ -100,7 +135,7 @@ LaunchSpec read_launch(const ValueReader& item) {
     const auto items = args->items();
     if (items.size() > kArgsMax) args->problem("more than 256 arguments");
     for (const ValueReader& arg : items) {
-      if (auto read = read_arg(arg)) {
+      if (auto read = read_arg(arg, 0)) {
         launch.args.push_back(std::move(*read));
       } else {
         launch.args.emplace_back();  // Keeps the positions of those behind it.

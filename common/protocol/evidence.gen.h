@@ -132,6 +132,7 @@ struct OpTestReport {
   std::map<std::string, uint64_t> strategies;  ///< Cases per value strategy.
   std::map<std::string, uint64_t> relations;  ///< Cases in which each relation was checked.
   bool no_reference = false;  ///< No value was compared with an expected one.
+  bool unjudged = false;  ///< Nor did a relation or an invariant look at the values.
   std::vector<std::string> notes;  ///< What the verdict rests on, and what it does not.
   uint64_t warned = 0;  ///< Cases that passed with a warning.
   std::vector<ValidationResult> warnings;  ///< The first of them.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/numeric/element.h"
 #include "daemon/pipeline/case_work.h"
 
 namespace gpuemu {
@@ -9,13 +10,25 @@ namespace {
 
 std::string shortest_number(double value) { return fmt::format("{}", value); }
 
+/// The real argument that is this attr and nothing else, also in a structure; null where there is
+/// none.
+const LaunchSpec::Arg* find_real(const std::vector<LaunchSpec::Arg>& args,
+                                 const std::string& name) {
+  for (const LaunchSpec::Arg& arg : args) {
+    const bool real = arg.kind == LaunchSpec::Arg::Kind::Number && is_float(arg.dtype);
+    if (real && arg.value->text() == name) return &arg;
+    if (const LaunchSpec::Arg* member = find_real(arg.members, name)) return member;
+  }
+  return nullptr;
+}
+
 /// What the kernel gets of an attr: 0.1 is another number in float32.
 double as_passed(const CaseRequest& request, const std::string& name, double value) {
-  const bool narrow = std::ranges::any_of(request.kernel.launches, [&](const LaunchSpec& launch) {
-    return std::ranges::find(launch.args, "f32:" + name, &LaunchSpec::Arg::text) !=
-           launch.args.end();
-  });
-  return narrow ? static_cast<double>(static_cast<float>(value)) : value;
+  for (const LaunchSpec& launch : request.kernel.launches) {
+    const LaunchSpec::Arg* arg = find_real(launch.args, name);
+    if (arg != nullptr && arg->dtype != DType::Float64) return round_to(arg->dtype, value);
+  }
+  return value;
 }
 
 ReferenceRequest reference_request(const CaseRequest& request, const BuiltPlan& built) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "common/base/limits.h"
+#include "common/numeric/element.h"
 #include "judge/relations/known_properties.h"
 
 namespace gpuemu {
@@ -124,6 +125,70 @@ Result<std::vector<std::byte>> integer_bytes(const LaunchSpec::Arg& arg, const S
   return bytes_of(static_cast<T>(value));
 }
 
+Result<std::vector<std::byte>> number_bytes(const LaunchSpec::Arg& arg, const Scope& scope) {
+  switch (arg.dtype) {
+    case DType::Int8:
+      return integer_bytes<int8_t>(arg, scope);
+    case DType::UInt8:
+      return integer_bytes<uint8_t>(arg, scope);
+    case DType::Int16:
+      return integer_bytes<int16_t>(arg, scope);
+    case DType::UInt16:
+      return integer_bytes<uint16_t>(arg, scope);
+    case DType::Int32:
+      return integer_bytes<int32_t>(arg, scope);
+    case DType::UInt32:
+      return integer_bytes<uint32_t>(arg, scope);
+    case DType::Int64:
+      return integer_bytes<int64_t>(arg, scope);
+    case DType::UInt64:
+      return integer_bytes<uint64_t>(arg, scope);
+    case DType::Bool: {
+      const int64_t value = GPUEMU_TRY(arg.value->evaluate(scope));
+      if (value != 0 && value != 1)
+        return error(ErrorCode::InvalidArgument, "'{}' is {}, expected 0 or 1", arg.text, value);
+      return bytes_of(static_cast<uint8_t>(value));
+    }
+    case DType::Float16:
+    case DType::BFloat16:
+    case DType::Float32:
+    case DType::Float64:
+      break;
+  }
+  std::vector<std::byte> bytes(byte_size(arg.dtype));
+  write_from_double(arg.dtype, GPUEMU_TRY(arg.value->evaluate_real(scope)), bytes.data());
+  return bytes;
+}
+
+Result<std::vector<std::byte>> scalar_bytes(const LaunchSpec::Arg& arg, const Scope& scope);
+
+struct AlignedBytes {
+  std::vector<std::byte> bytes;
+  size_t align = 1;
+};
+
+/// Each member at a multiple of its alignment, as C lays them out.
+Result<AlignedBytes> struct_bytes(const LaunchSpec::Arg& arg, const Scope& scope) {
+  AlignedBytes out;
+  const auto pad_to = [&out](size_t align) {
+    out.bytes.resize((out.bytes.size() + align - 1) / align * align);
+  };
+  for (const LaunchSpec::Arg& member : arg.members) {
+    AlignedBytes one;
+    if (member.kind == LaunchSpec::Arg::Kind::Struct) {
+      one = GPUEMU_TRY(struct_bytes(member, scope));
+    } else {
+      one.bytes = GPUEMU_TRY(scalar_bytes(member, scope));
+      one.align = one.bytes.size();
+    }
+    out.align = std::max(out.align, one.align);
+    pad_to(one.align);
+    out.bytes.insert(out.bytes.end(), one.bytes.begin(), one.bytes.end());
+  }
+  pad_to(out.align);
+  return out;
+}
+
 Result<std::vector<std::byte>> scalar_bytes(const LaunchSpec::Arg& arg, const Scope& scope) {
   using Kind = LaunchSpec::Arg::Kind;
   switch (arg.kind) {
@@ -131,18 +196,10 @@ Result<std::vector<std::byte>> scalar_bytes(const LaunchSpec::Arg& arg, const Sc
       break;
     case Kind::NullPointer:
       return bytes_of(uint64_t{0});
-    case Kind::I32:
-      return integer_bytes<int32_t>(arg, scope);
-    case Kind::U32:
-      return integer_bytes<uint32_t>(arg, scope);
-    case Kind::I64:
-      return integer_bytes<int64_t>(arg, scope);
-    case Kind::U64:
-      return integer_bytes<uint64_t>(arg, scope);
-    case Kind::F32:
-      return bytes_of(static_cast<float>(GPUEMU_TRY(arg.value->evaluate_real(scope))));
-    case Kind::F64:
-      return bytes_of(GPUEMU_TRY(arg.value->evaluate_real(scope)));
+    case Kind::Number:
+      return number_bytes(arg, scope);
+    case Kind::Struct:
+      return GPUEMU_TRY(struct_bytes(arg, scope)).bytes;
   }
   GPUEMU_UNREACHABLE();
 }

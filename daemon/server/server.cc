@@ -6,6 +6,7 @@
 #include "common/base/service_limits.h"
 #include "daemon/server/client_shared_memory.h"
 #include "daemon/server/handlers.h"
+#include "daemon/server/stub_reference.h"
 
 namespace gpuemu {
 namespace {
@@ -86,6 +87,8 @@ Result<std::unique_ptr<Project>> open_project(Call& call, const ProjectWish& wis
     if (wish.strict) set_strict(changed);
     config = std::make_shared<const Config>(std::move(changed));
   }
+  Config written = *config;
+  if (set_stubs_aside(written)) config = std::make_shared<const Config>(std::move(written));
   return std::make_unique<Project>(std::move(config),
                                    Project::Slots{context.slots, context.extra_slots},
                                    context.cache_folder, context.arch);

@@ -10,6 +10,17 @@
 namespace gpuemu::inbounds {
 namespace {
 
+/// What an integer or bool of this type may be, of 64 bits without the end that no int64 has.
+Interval range_of(DType dtype) {
+  if (dtype == DType::Bool) return {0, 1};
+  if (dtype == DType::UInt64) return {0, Interval::kNone};
+  if (dtype == DType::Int64) return {};
+  const int bits = 8 * static_cast<int>(byte_size(dtype));
+  if (is_signed_integer(dtype))
+    return {-(int64_t{1} << (bits - 1)), (int64_t{1} << (bits - 1)) - 1};
+  return {0, (int64_t{1} << bits) - 1};
+}
+
 using Node = Expression::Node;
 using Op = ExpressionOp;
 
@@ -145,19 +156,11 @@ class DomainBuilder {
       }
       case Kind::NullPointer:
         return {};
-      case Kind::F32:
-      case Kind::F64:
+      case Kind::Struct:
         return Polynomial::broken();
-      case Kind::I32:
-        range = {INT32_MIN, INT32_MAX};
-        break;
-      case Kind::U32:
-        range = {0, UINT32_MAX};
-        break;
-      case Kind::U64:
-        range.low = 0;
-        break;
-      case Kind::I64:
+      case Kind::Number:
+        if (is_float(arg.dtype)) return Polynomial::broken();
+        range = range_of(arg.dtype);
         break;
     }
     const Polynomial poly =

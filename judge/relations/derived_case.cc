@@ -18,9 +18,10 @@ const TensorSpec* input_spec(const OpConfig& op, const std::string& name) {
   return found == op.inputs.end() ? nullptr : &*found;
 }
 
-/// Seven values from a range that does not hold the integers -3 to 3.
-double spread_over(const std::pair<double, double>& range, int64_t step) {
-  const double share = static_cast<double>(step + kTameMax + 1) / (2 * kTameMax + 2);
+/// Seven values from a range that does not hold the integers, other ones for odd draws.
+double spread_over(const std::pair<double, double>& range, int64_t step, bool odd) {
+  const double share =
+      (static_cast<double>(step + kTameMax + 1) - (odd ? 0.5 : 0)) / (2 * kTameMax + 2);
   return range.first + (range.second - range.first) * share;
 }
 
@@ -33,13 +34,16 @@ NamedTensors tame_inputs(const OpConfig& op, const CasePlan& plan, const NamedTe
     if (!is_float(tensor.dtype)) continue;
     const TensorSpec* spec = input_spec(op, name);
     const bool ranged = spec != nullptr && spec->range;
-    const bool integers =
-        !ranged || (spec->range->first <= -kTameMax && spec->range->second >= kTameMax);
+    // The largest of many is the same in most draws: those of odd ones are twice as large.
+    const bool odd = draw % 2 == 1;
+    const int64_t factor = odd ? 2 : 1;
+    const auto most = static_cast<double>(factor * kTameMax);
+    const bool integers = !ranged || (spec->range->first <= -most && spec->range->second >= most);
     Stream stream(plan.base_seed, plan.iteration, fmt::format("relation/{}/{}", name, draw));
     std::vector<double> values(static_cast<size_t>(tensor.count()));
     for (double& value : values) {
       const int64_t step = stream.integer(-kTameMax, kTameMax);
-      value = integers ? static_cast<double>(step) : spread_over(*spec->range, step);
+      value = integers ? static_cast<double>(factor * step) : spread_over(*spec->range, step, odd);
     }
     narrow_from_double(tensor.dtype, values, tensor.data);
   }

@@ -321,6 +321,17 @@ TEST_F(Relate, AProductAddsUpOverItsInnerDim) {
   expect_holds(spec_of(InvariantKind::Linear, {}, {{"input", "b"}}), right);
 }
 
+void largest(const float* x, size_t count, float* y) {
+  std::fill(y, y + count, *std::max_element(x, x + count));
+}
+
+TEST_F(Relate, TheLargestOfARowReadsIt) {
+  rows_op(R"(["rows", "cols"])");
+  expect_holds(spec_of(InvariantKind::ReadsInputs), by_row(largest));
+  rows_op(R"(["rows", "cols"])", ", range = [0.5, 1.5] ");
+  expect_holds(spec_of(InvariantKind::ReadsInputs), by_row(largest));
+}
+
 TEST_F(Relate, OutputsThatIgnoreTheInputsAreFound) {
   rows_op(R"(["rows", "cols"])");
   expect_holds(spec_of(InvariantKind::ReadsInputs), by_row(softmax));

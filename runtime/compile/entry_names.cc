@@ -129,6 +129,64 @@ std::vector<std::string> kernels_of(std::string_view source) {
   return out;
 }
 
+/// The enumerators of a source as the demangler spells them: "Op::Add" -> "(Op)0". One whose value
+/// is an expression, and those behind it, are left out.
+std::map<std::string, std::string> enumerators_of(std::string_view source) {
+  std::map<std::string, std::string> found;
+  constexpr std::string_view kMark = "enum";
+  for (size_t at = source.find(kMark); at != std::string_view::npos;
+       at = source.find(kMark, at + 1)) {
+    const size_t open = source.find('{', at), close = source.find('}', at);
+    if (close == std::string_view::npos || open > close) continue;
+    const auto head = split_words(source.substr(at, open - at));
+    if (head.empty() || head[0] != kMark) continue;
+    const bool scoped = head.size() > 1 && (head[1] == "class" || head[1] == "struct");
+    const size_t name_at = scoped ? 2 : 1;
+    if (head.size() <= name_at || !is_word(head[name_at].front())) continue;
+    const std::string& type = head[name_at];
+    const auto words = split_words(source.substr(open + 1, close - open - 1));
+    long long value = 0;
+    for (size_t i = 0; i < words.size(); ++i, ++value) {
+      const std::string& name = words[i];
+      if (i + 1 < words.size() && words[i + 1] == "=") {
+        if (i + 2 >= words.size() ||
+            words[i + 2].find_first_not_of("0123456789") != std::string::npos)
+          break;
+        value = std::atoll(words[i + 2].c_str());
+        i += 2;
+      }
+      const std::string spelled = "(" + type + ")" + std::to_string(value);
+      found[type + "::" + name] = spelled;
+      if (!scoped) found[name] = spelled;
+      if (++i < words.size() && words[i] != ",") break;
+    }
+  }
+  return found;
+}
+
+/// The expression with its enumerators so spelled.
+std::string with_enumerators(const std::string& expression, std::string_view source) {
+  const size_t open = expression.find('<');
+  if (open == std::string::npos) return expression;
+  const auto known = enumerators_of(source);
+  if (known.empty()) return expression;
+  const auto words = split_words(std::string_view(expression).substr(open));
+  std::string out = expression.substr(0, open);
+  for (size_t i = 0; i < words.size(); ++i) {
+    std::string word = words[i];
+    size_t behind = i;
+    while (behind + 3 < words.size() && words[behind + 1] == ":" && words[behind + 2] == ":") {
+      word += "::" + words[behind + 3];
+      behind += 3;
+    }
+    const auto enumerator = known.find(word);
+    out += (is_word(word.front()) && !out.empty() && is_word(out.back()) ? " " : "") +
+           (enumerator == known.end() ? word : enumerator->second);
+    i = behind;
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<std::string> ptx_entries(std::string_view ptx) {
@@ -201,7 +259,8 @@ Result<std::map<std::string, std::string>> resolve_entries(
       out[expression] = said->second;
       continue;
     }
-    const std::vector<std::string> fitting = fitting_entries(entries, expression);
+    std::vector<std::string> fitting = fitting_entries(entries, expression);
+    if (fitting.empty()) fitting = fitting_entries(entries, with_enumerators(expression, source));
     if (fitting.size() > 1) {
       return error(
           ErrorCode::InvalidArgument,

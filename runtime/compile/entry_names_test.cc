@@ -56,6 +56,24 @@ TEST(ResolveEntries, ListsWhatThereIsAndTheTemplatesOfTheSource) {
             "no entry 'nope'; the source has: scale<float>, plain, c_name, ns::k, more<...>");
 }
 
+TEST(ResolveEntries, KnowsEnumeratorsOfTheSource) {
+  const char* source =
+      "enum class Op : int { Add, Mul = 4, Max, };\nenum Mode { kFast };\nenum class Odd { A = 1 + "
+      "1 };";
+  // k<(Op)0, float>, k<(Op)5, float>, m<(Mode)0>, m<(Mode)1>
+  const char* ptx =
+      ".entry _Z1kIL2Op0EfEvv() .entry _Z1kIL2Op5EfEvv() .entry _Z1mIL4Mode0EEvv() "
+      ".entry _Z1mIL4Mode1EEvv()";
+  const auto found =
+      resolve_entries({"k<Op::Add, float>", "k<Op::Max, float>", "m<kFast>"}, ptx, source, {});
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(found->at("k<Op::Add, float>"), "_Z1kIL2Op0EfEvv");
+  EXPECT_EQ(found->at("k<Op::Max, float>"), "_Z1kIL2Op5EfEvv");
+  EXPECT_EQ(found->at("m<kFast>"), "_Z1mIL4Mode0EEvv");
+  EXPECT_FALSE(resolve_entries({"k<Op::Mul, float>"}, ptx, source, {}));
+  EXPECT_FALSE(resolve_entries({"k<Odd::A, float>"}, ptx, source, {}));
+}
+
 TEST(ResolveEntries, RefusesAnAmbiguousName) {
   const auto two = resolve_entries({"k"}, ".entry _Z1kPf() .entry _Z1kPi()", "", {});
   ASSERT_FALSE(two);

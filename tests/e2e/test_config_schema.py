@@ -31,6 +31,8 @@ BAD = [
     "attrs = { a = { } }", "attrs = { a = { values = [] } }", "attrs = { '1a' = { values = 1 } }", "attrs = { a = { type = 'real', values = 1 } }",
     "[[kernels]]\nsource = 'a.cu'", "[[kernels]]\nname = 'a'\nsource = 'a.cpp'", "[[kernels]]\nname = 'a'\nsource = 'builtin:nothing'",
     "[[kernels]]\nname = 'a'\nlaunches = [{ entry = 'a', grid = 1 }]", "[[kernels]]\nname = 'a'\nlaunches = [{ entry = 'a', grid = [1, 1, 1, 1], block = 1 }]",
+    "[[kernels]]\nname = 'a'\nlaunches = [{ entry = 'a', grid = 1, block = 1, args = [[]] }]",
+    "[[kernels]]\nname = 'a'\nlaunches = [{ entry = 'a', grid = 1, block = 1, args = [['i32:1', 2]] }]",
     "[[kernels]]\nname = 'a'\nscratch = [{ name = 's' }]", "[[kernels]]\nname = 'a'\ninputs = [{ name = 'x', shape = ['n'], range = [1] }]",
     "[[kernels]]\nname = 'a'\ninputs = [{ name = 'x', shape = ['n'], inout = true }]", "[[kernels]]\nname = 'a'\ndims = { n = [] }",
     "[[kernels]]\nname = 'a'\ndims = { n = -1 }", "[[kernels]]\nname = 'a'\nartifact_checks = { max_spills = -1 }",
@@ -49,6 +51,7 @@ ALSO_GOOD = [
     "invariants = { scale_equivariant = { factor = 2, exact = true }, deterministic = { runs = 3, schedules = ['reverse', 'random'] } }",
     "[kernels.artifact_checks]\nmax_spills = 1\nsm_90a = { max_registers = 1 }", "[runtime]\nworkers = 'auto'", "[runtime]\nemulated_devices = 'sm_75'",
     "[runtime.kernel_policy]\nauto_select = 'best_performance'\nscale = 'scale'", "[validation]\nseed = '18446744073709551615'",
+    "[[kernels]]\nname = 'a'\nlaunches = [{ entry = 'a', grid = 1, block = 1, args = ['i8:1', ['f16:0.5', ['bool:1', 'ptr:null']]] }]",
     "[validation]\nreference_memory_limit_mb = 'auto'", "[validation.shapes]\nanything = [1]", "[ci]\nquick_dtypes = ['f16']",
 ]  # fmt: skip
 

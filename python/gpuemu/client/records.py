@@ -261,6 +261,7 @@ class OpReport:
     strategies: dict[str, int] = field(default_factory=dict)  # Cases per value strategy.
     relations: dict[str, int] = field(default_factory=dict)  # Cases in which each relation was checked.
     no_reference: bool = False
+    unjudged: bool = False
     notes: list[str] = field(default_factory=list)  # What the verdict rests on.
     proof: dict[str, Any] | None = None  # How much the passing cases prove; docs/guides/evidence.md.
     fragile: list[dict[str, Any]] = field(default_factory=list)  # seed, setting, message, divergence; with fragile=True.

@@ -19,6 +19,7 @@ struct SourceKernel {
   std::string name;
   std::vector<std::string> template_params;  ///< "typename T", "int N"; empty for no template.
   std::vector<SourceParam> params;
+  std::string attributes;  ///< Between __global__ and the name: "void __launch_bounds__(256)".
   uint32_t line = 0;
   std::string body;  ///< Between its braces, without comments; "" for a declaration.
 };

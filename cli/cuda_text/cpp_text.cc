@@ -1,0 +1,96 @@
+#include "cli/cuda_text/cpp_text.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace gpuemu::cli {
+
+bool is_word(char letter) {
+  return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_';
+}
+
+std::string trimmed(std::string_view text) {
+  const size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin == text.npos) return {};
+  return std::string(text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1));
+}
+
+std::string without_comments(std::string_view text) {
+  std::string clean(text);
+  const auto blank = [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < std::min(end, clean.size()); ++i) {
+      if (clean[i] != '\n') clean[i] = ' ';
+    }
+  };
+  for (size_t at = 0; at < clean.size();) {
+    if (clean.compare(at, 2, "//") == 0) {
+      const size_t end = std::min(clean.find('\n', at), clean.size());
+      blank(at, end);
+      at = end;
+    } else if (clean.compare(at, 2, "/*") == 0) {
+      const size_t end = clean.find("*/", at + 2);
+      const size_t behind = end == std::string::npos ? clean.size() : end + 2;
+      blank(at, behind);
+      at = behind;
+    } else if (clean[at] == '"') {
+      size_t end = at + 1;
+      while (end < clean.size() && clean[end] != '"' && clean[end] != '\n') {
+        end += clean[end] == '\\' ? 2 : 1;
+      }
+      blank(at + 1, end);
+      at = end + 1;
+    } else {
+      ++at;
+    }
+  }
+  return clean;
+}
+
+size_t behind_bracket(std::string_view text, size_t open) {
+  const char left = text[open];
+  const char right = left == '(' ? ')' : left == '{' ? '}' : left == '[' ? ']' : '>';
+  int depth = 0;
+  for (size_t at = open; at < text.size(); ++at) {
+    if (text[at] == left) ++depth;
+    if (text[at] == right && --depth == 0) return at + 1;
+  }
+  return text.npos;
+}
+
+std::vector<std::string> split_list(std::string_view list) {
+  std::vector<std::string> parts;
+  int depth = 0;
+  size_t begin = 0;
+  for (size_t at = 0; at <= list.size(); ++at) {
+    const char letter = at < list.size() ? list[at] : ',';
+    if (std::string_view("(<[{").find(letter) != std::string_view::npos) ++depth;
+    if (std::string_view(")>]}").find(letter) != std::string_view::npos) --depth;
+    if (letter != ',' || (depth > 0 && at < list.size())) continue;
+    std::string part = trimmed(list.substr(begin, at - begin));
+    if (!part.empty()) parts.push_back(std::move(part));
+    begin = at + 1;
+  }
+  return parts;
+}
+
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words;
+  for (size_t at = 0; at < text.size();) {
+    const size_t begin = at;
+    while (at < text.size() && (is_word(text[at]) || text[at] == ':')) ++at;
+    if (at > begin) words.emplace_back(text.substr(begin, at - begin));
+    if (at == begin) ++at;
+  }
+  return words;
+}
+
+size_t find_word(std::string_view text, std::string_view word, size_t from) {
+  for (size_t at = text.find(word, from); at != text.npos; at = text.find(word, at + 1)) {
+    const size_t end = at + word.size();
+    if ((at == 0 || !is_word(text[at - 1])) && (end == text.size() || !is_word(text[end])))
+      return at;
+  }
+  return text.npos;
+}
+
+}  // namespace gpuemu::cli

@@ -1,0 +1,26 @@
+// Pieces of C++ text: enough to find declarations, brackets and lists without a compiler.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuemu::cli {
+
+/// Letters, digits and the underscore.
+bool is_word(char letter);
+/// Without white space at both ends.
+std::string trimmed(std::string_view text);
+/// Comments and the insides of literals become blanks; line breaks stay, so that lines can be
+/// counted.
+std::string without_comments(std::string_view text);
+/// Behind the bracket that closes the one at `open`; npos when none does.
+size_t behind_bracket(std::string_view text, size_t open);
+/// The parts between commas that stand in no bracket.
+std::vector<std::string> split_list(std::string_view list);
+/// Names with their "::", in order.
+std::vector<std::string> words_of(std::string_view text);
+/// Where the whole word `word` stands at or behind `from`; npos when nowhere.
+size_t find_word(std::string_view text, std::string_view word, size_t from = 0);
+
+}  // namespace gpuemu::cli

@@ -1,0 +1,197 @@
+// What is read from the text of CUDA sources.
+#include <gtest/gtest.h>
+
+#include "cli/cuda_text/c_expression.h"
+#include "cli/cuda_text/definitions.h"
+#include "cli/cuda_text/host_launch.h"
+#include "cli/cuda_text/include_dirs.h"
+#include "cli/cuda_text/instances.h"
+#include "cli/cuda_text/source_scan.h"
+#include "cli/cuda_text/types.h"
+
+namespace gpuemu::cli {
+namespace {
+
+constexpr char kSource[] = R"(
+// __global__ void commented(int a) {}
+/* __global__ void blocked(int a) {} */
+__global__ void declared(float* x, int n);
+const char* text = "__global__ void quoted(int a) {}";
+
+extern "C" __global__ void __launch_bounds__(256, 2) scale(
+    const float* __restrict__ x, float *y, int n, float factor = 2.0f) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) { y[i] = factor * x[i]; }
+}
+
+template <typename T>
+__global__ void softmax(T const* in, T* out, int rows, const int cols) { out[blockIdx.x] = in[0]; }
+
+template <int N, typename T>
+__global__ void tiled(T* out) {}
+
+struct Params { int a; };
+__global__ void packed(Params p) {}
+)";
+
+TEST(ScanKernels, FindsFunctionsWithABodyAndNothingElse) {
+  const auto kernels = scan_kernels(kSource);
+  ASSERT_EQ(kernels.size(), 4u);
+  EXPECT_EQ(kernels[0].name, "scale");
+  EXPECT_EQ(kernels[0].line, 7u);
+  EXPECT_NE(kernels[0].attributes.find("__launch_bounds__(256, 2)"), std::string::npos);
+  ASSERT_EQ(kernels[0].params.size(), 4u);
+  EXPECT_TRUE(kernels[0].params[0].pointer && kernels[0].params[0].is_const);
+  EXPECT_TRUE(kernels[0].params[1].pointer && !kernels[0].params[1].is_const);
+  EXPECT_EQ(kernels[0].params[3].name, "factor");
+  EXPECT_EQ(kernels[0].params[3].type, "float");
+  EXPECT_EQ(kernels[1].template_params, std::vector<std::string>{"typename T"});
+  EXPECT_TRUE(kernels[1].params[0].is_const);
+  EXPECT_EQ(kernels[2].template_params.size(), 2u);
+}
+
+TEST(ScanKernels, CutAnywhereIsReadWithoutHarm) {
+  const std::string source = kSource;
+  for (size_t length = 0; length < source.size(); ++length) {
+    const std::string text = source.substr(0, length);
+    EXPECT_LE(scan_kernels(text).size(), 5u) << length;
+    EXPECT_LE(scan_definitions(active_text(text)).structs.size(), 1u) << length;
+    EXPECT_TRUE(scan_launches(text).empty()) << length;
+  }
+}
+
+std::string config_text_of(const char* written, const char* source = "") {
+  const Definitions known = scan_definitions(source);
+  const auto term = parse_c(written, known);
+  return term ? to_text(simplified(*term)) : "nothing";
+}
+
+TEST(CExpression, IsWrittenAsGpuemuTomlHasIt) {
+  const char* macro = "#define CEIL_DIV(M, N) (((M) + (N)-1) / (N))\n#define TWICE(X) ((X) * 2)\n";
+  const std::vector<std::pair<const char*, const char*>> cases = {
+      {"(n + 256 - 1) / 256", "cdiv(n, 256)"},
+      {"(n + 255) / 256", "cdiv(n, 256)"},
+      {"(n + (block - 1)) / block", "cdiv(n, block)"},
+      {"(nx - 2 + 32 - 1) / 32", "cdiv(nx - 2, 32)"},
+      {"CEIL_DIV(B * T, 128)", "cdiv(B * T, 128)"},
+      {"at::ceil_div<int64_t>(n, 512L)", "cdiv(n, 512)"},
+      {"ceil((float)N / Bc)", "cdiv(N, Bc)"},
+      {"TWICE(rows + 1)", "(rows + 1) * 2"},
+      {"2 * 32 * 16 * sizeof(float)", "4096"},
+      {"static_cast<unsigned>(n) >> 1", "n / 2"},
+      {"n << 2u", "n * 4"},
+      {"std::min(n, 0x10)", "min(n, 16)"},
+      {"x.size(1)", "x.size.1"},
+      {"p->rows * 2", "p.rows * 2"},
+      {"a - (b - c)", "a - (b - c)"},
+      {"n % 2 ? a : b", "nothing"},
+      {"f(n)", "nothing"},
+      {"1.5 * n", "nothing"},
+      {"", "nothing"},
+      {"(((", "nothing"},
+      {"99999999999999999999", "nothing"}};
+  for (const auto& [written, text] : cases)
+    EXPECT_EQ(config_text_of(written, macro), text) << written;
+}
+
+TEST(CExpression, EndsInDeepNesting) {
+  const std::string deep = std::string(5000, '(') + "n" + std::string(5000, ')');
+  EXPECT_EQ(config_text_of(deep.c_str()), "nothing");
+  EXPECT_EQ(config_text_of(std::string(5000, '-').c_str()), "nothing");
+}
+
+TEST(Definitions, KnowAliasesConstantsEnumerationsAndStructures) {
+  const Definitions known = scan_definitions(active_text(R"(
+#ifdef WIDE
+typedef double floatX;
+#else
+typedef float floatX;
+#endif
+using real = floatX;
+#define TILE 16
+constexpr int kRows = TILE * 2;
+enum class Op : int { Add, Mul = 4 };
+typedef struct { __half d; unsigned char qs[TILE]; } block;
+struct Params { int n, m; float alpha; };
+__constant__ float weights[3][TILE];
+__device__ int counter = 0;
+)"));
+  EXPECT_EQ(known.plain_type("real"), "float");
+  EXPECT_EQ(number_of("kRows + 1", known), 33);
+  EXPECT_EQ(known.enums.at("Op"), (std::vector<std::string>{"Op::Add", "Op::Mul"}));
+  EXPECT_EQ(element_type("block", known).lanes, 18u);
+  ASSERT_EQ(known.structs.at("Params").size(), 3u);
+  EXPECT_EQ(known.structs.at("Params")[1].type, "int");
+  ASSERT_EQ(known.variables.size(), 2u);
+  EXPECT_EQ(known.variables[0].count, "3 * TILE");
+  EXPECT_FALSE(known.variables[0].initialised);
+  EXPECT_TRUE(known.variables[1].initialised);
+}
+
+TEST(ScanLaunches, ResolvesVariablesOfTheFunctionInFront) {
+  const auto launches = scan_launches(R"(
+void other() { dim3 grid(1); }
+void run(const float* x, float* y, int rows, int cols) {
+  const int tile = 16;
+  dim3 block(tile, 8), grid((cols + tile - 1) / tile, rows);
+  scale<float, 4><<<grid, block, 2 * tile, stream>>>(x, y, rows, cols);
+  add<<<dim3((cols + 15) / 16, rows), 128>>>(x, y);
+}
+)");
+  ASSERT_EQ(launches.size(), 2u);
+  EXPECT_EQ(launches[0].kernel, "scale");
+  EXPECT_EQ(launches[0].template_args, (std::vector<std::string>{"float", "4"}));
+  EXPECT_EQ(launches[0].grid, (std::vector<std::string>{"(cols + tile - 1) / tile", "rows"}));
+  EXPECT_EQ(launches[0].block, (std::vector<std::string>{"tile", "8"}));
+  EXPECT_EQ(launches[0].shared, "2 * tile");
+  EXPECT_EQ(launches[0].args.size(), 4u);
+  EXPECT_EQ(launches[0].locals.at("tile"), "16");
+  EXPECT_EQ(launches[0].locals.at("block.y"), "8");
+  EXPECT_EQ(launches[1].grid, (std::vector<std::string>{"(cols + 15) / 16", "rows"}));
+  EXPECT_EQ(launches[1].line, 7u);
+}
+
+std::vector<Instance> instances(const std::string& source) {
+  const auto kernels = scan_kernels(source);
+  static std::vector<HostLaunch> launches;
+  launches = scan_launches(source);
+  return instances_of(kernels.at(0), scan_definitions(source), launches);
+}
+
+TEST(Instances, AreThoseThatHostCodeLaunches) {
+  const std::string kernel = "template <typename T, int BLOCK> __global__ void k(T* x) {}\n";
+  const auto two = instances(kernel +
+                             "void f() { k<float, 128><<<1, 128>>>(a); k<double, 128><<<1, "
+                             "128>>>(b); k<float, 64><<<1, 64>>>(a); }");
+  ASSERT_EQ(two.size(), 2u);
+  EXPECT_EQ(two[0].entry, "k<{ctype}, 128>");
+  EXPECT_EQ(two[0].dtypes, (std::vector<std::string>{"float32", "float64"}));
+  EXPECT_EQ(two[1].suffix, "64");
+  const auto open = instances(kernel +
+                              "template <typename T> void f(T* a) { const int threads = "
+                              "256; k<T, threads><<<1, threads>>>(a); }");
+  ASSERT_EQ(open.size(), 1u);
+  EXPECT_EQ(open[0].entry, "k<{ctype}, 256>");
+  EXPECT_TRUE(open[0].dtypes.empty() && open[0].guessed.empty());
+  const auto guessed = instances(kernel);
+  EXPECT_EQ(guessed[0].entry, "k<{ctype}, 128>");
+  EXPECT_EQ(guessed[0].guessed, std::vector<std::string>{"BLOCK"});
+  const auto op = instances(
+      "enum class Op { Add, Mul };\ntemplate <Op op, typename T> __global__ void k(T* x) {}\nvoid "
+      "f() { k<Op::Mul, float><<<1, 1>>>(a); }");
+  EXPECT_EQ(op[0].entry, "k<Op::Mul, {ctype}>");
+}
+
+TEST(IncludeDirs, SaysWhatToDoAboutAMissingHeader) {
+  EXPECT_NE(about_missing_header("a.cu(1): catastrophic error: cannot open source file \"my/x.h\"")
+                .find("my/x.h"),
+            std::string::npos);
+  EXPECT_NE(
+      about_missing_header("a.cu:1:10: fatal error: torch/extension.h: No such file or directory")
+          .find("file of their own"),
+      std::string::npos);
+  EXPECT_EQ(about_missing_header("a.cu(3): error: expected a ;"), "");
+}
+
+}  // namespace
+}  // namespace gpuemu::cli

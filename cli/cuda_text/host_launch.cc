@@ -1,0 +1,124 @@
+#include "cli/cuda_text/host_launch.h"
+
+#include <algorithm>
+
+#include <re2/re2.h>
+
+#include "cli/cuda_text/cpp_text.h"
+
+namespace gpuemu::cli {
+namespace {
+
+/// Where the function that holds `at` begins: behind the last closing brace at the outermost level.
+size_t function_begin(std::string_view text, size_t at) {
+  size_t begin = 0;
+  int depth = 0;
+  for (size_t i = 0; i < at; ++i) {
+    if (text[i] == '{') ++depth;
+    if (text[i] == '}' && --depth <= 0) {
+      depth = 0;
+      begin = i + 1;
+    }
+  }
+  return begin;
+}
+
+/// Sizes of a dim3: "dim3(a, b)", "dim3{a}", a name of `locals`, or one number.
+std::vector<std::string> sizes_of(const std::string& text,
+                                  const std::map<std::string, std::string>& locals, int depth = 0) {
+  static const RE2 kDim3(R"((?s)^dim3\s*[({](.*)[)}]$)");
+  std::string inside;
+  if (RE2::FullMatch(text, kDim3, &inside)) return split_list(inside);
+  const auto known = locals.find(text);
+  if (known == locals.end() || depth > 8) return {text};
+  const bool leads_on = known->second.starts_with("dim3") || locals.contains(known->second);
+  return leads_on ? sizes_of(known->second, locals, depth + 1) : std::vector{text};
+}
+
+/// Variables that `text` declares with a value, in its order.
+std::map<std::string, std::string> locals_of(std::string_view text) {
+  static const RE2 kDeclared(
+      R"((?:^|[;{}(\n])\s*(?:static\s+|const\s+|constexpr\s+)*(dim3|(?:unsigned|long|signed|int|size_t|auto|uint|[u]?int(?:32|64)_t)(?:\s+(?:int|long))*)\s+(?:const\s+)?(\w+)\s*([=({]))");
+  std::map<std::string, std::string> found;
+  re2::StringPiece rest(text.data(), text.size());
+  std::string type, name, mark;
+  while (RE2::FindAndConsume(&rest, kDeclared, &type, &name, &mark)) {
+    // All declarators of the statement: "dim3 block(16, 16), grid(n / 16)".
+    const size_t begin = text.rfind(name, text.size() - rest.size() - 1);
+    const size_t end = std::min(text.find(';', begin), text.size());
+    for (const std::string& one : split_list(text.substr(begin, end - begin))) {
+      const size_t length =
+          static_cast<size_t>(std::ranges::find_if_not(one, is_word) - one.begin());
+      const std::string variable = one.substr(0, length);
+      std::string value = trimmed(std::string_view(one).substr(length));
+      if (value.starts_with("=")) value = trimmed(std::string_view(value).substr(1));
+      if (type == "dim3" && !value.starts_with("dim3")) {
+        const bool listed = value.starts_with("(") || value.starts_with("{");
+        value = listed ? "dim3" + value : "dim3(" + value + ")";
+      }
+      if (!variable.empty() && !value.empty()) found[variable] = value;
+    }
+  }
+  // "block.x" of a dim3.
+  const std::map<std::string, std::string> declared = found;
+  for (const auto& [variable, value] : declared) {
+    if (!value.starts_with("dim3")) continue;
+    const std::vector<std::string> sizes = sizes_of(value, {});
+    for (size_t axis = 0; axis < 3; ++axis)
+      found[variable + "." + "xyz"[axis]] = axis < sizes.size() ? sizes[axis] : "1";
+  }
+  return found;
+}
+
+/// The name in front of `at`, with template arguments in `launch`.
+bool read_callee(std::string_view text, size_t at, HostLaunch& launch) {
+  const auto skip_back = [&] {
+    while (at > 0 && std::string_view(" \t\r\n").find(text[at - 1]) != text.npos) --at;
+  };
+  skip_back();
+  if (at > 0 && text[at - 1] == '>') {
+    size_t open = at - 1;
+    int depth = 0;
+    for (;; --open) {
+      if (text[open] == '>') ++depth;
+      if (text[open] == '<' && --depth == 0) break;
+      if (open == 0 || text[open] == ';') return false;
+    }
+    launch.template_args = split_list(text.substr(open + 1, at - open - 2));
+    at = open;
+    skip_back();
+  }
+  size_t begin = at;
+  while (begin > 0 && is_word(text[begin - 1])) --begin;
+  launch.kernel = std::string(text.substr(begin, at - begin));
+  return !launch.kernel.empty();
+}
+
+}  // namespace
+
+std::vector<HostLaunch> scan_launches(std::string_view text) {
+  std::vector<HostLaunch> launches;
+  for (size_t at = text.find("<<<"); at != text.npos; at = text.find("<<<", at + 3)) {
+    HostLaunch launch;
+    const size_t close = text.find(">>>", at);
+    if (close == text.npos) break;
+    if (!read_callee(text, at, launch)) continue;
+    const size_t begin = function_begin(text, at);
+    launch.locals = locals_of(text.substr(begin, at - begin));
+    const std::vector<std::string> config = split_list(text.substr(at + 3, close - at - 3));
+    if (config.size() < 2) continue;
+    launch.grid = sizes_of(config[0], launch.locals);
+    launch.block = sizes_of(config[1], launch.locals);
+    if (config.size() > 2) launch.shared = config[2];
+    const size_t open = text.find_first_not_of(" \t\r\n", close + 3);
+    if (open == text.npos || text[open] != '(') continue;
+    const size_t behind = behind_bracket(text, open);
+    if (behind == text.npos) continue;
+    launch.args = split_list(text.substr(open + 1, behind - open - 2));
+    launch.line = 1 + static_cast<uint32_t>(std::ranges::count(text.substr(0, at), '\n'));
+    launches.push_back(std::move(launch));
+  }
+  return launches;
+}
+
+}  // namespace gpuemu::cli

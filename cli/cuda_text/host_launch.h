@@ -1,0 +1,27 @@
+// Launches that host code makes: kernel<<<grid, block, shared, stream>>>(arguments).
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/cuda_text/c_expression.h"
+
+namespace gpuemu::cli {
+
+struct HostLaunch {
+  std::string kernel;                      ///< Without its namespace.
+  std::vector<std::string> template_args;  ///< As written.
+  std::vector<std::string> grid, block;  ///< As written, one to three; empty where it is not known.
+  std::string shared;                    ///< "" where it is not given.
+  std::vector<std::string> args;
+  std::map<std::string, std::string> locals;  ///< Variables in front of it: name -> value.
+  uint32_t line = 0;                          ///< Line of the text.
+  std::string file = {};                      ///< The file of the text, as whoever scans it says.
+};
+
+/// Reads text without comments.
+std::vector<HostLaunch> scan_launches(std::string_view text);
+
+}  // namespace gpuemu::cli

@@ -1,0 +1,203 @@
+#include "cli/cuda_text/instances.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include <fmt/core.h>
+#include <re2/re2.h>
+
+#include "cli/cuda_text/cpp_text.h"
+#include "cli/cuda_text/types.h"
+
+namespace gpuemu::cli {
+namespace {
+
+struct TemplateParam {
+  std::string type;  ///< Type of a value: "int"; "" where it is a type itself.
+  std::string name, standard;
+  bool is_type() const { return type.empty(); }
+};
+
+TemplateParam template_param(const std::string& text) {
+  TemplateParam param;
+  std::string declared = text;
+  if (const size_t equals = text.find('='); equals != std::string::npos) {
+    param.standard = trimmed(text.substr(equals + 1));
+    declared = text.substr(0, equals);
+  }
+  std::vector<std::string> words = words_of(declared);
+  std::erase(words, "const");
+  if (words.size() > 1) {
+    param.name = words.back();
+    words.pop_back();
+  }
+  const bool is_type = !words.empty() && (words[0] == "typename" || words[0] == "class");
+  for (const std::string& word : words)
+    if (!is_type) param.type += (param.type.empty() ? "" : " ") + word;
+  return param;
+}
+
+/// "true", "-3", "Op::Add", "128": a value that stands for itself; "" for one that host code only
+/// knows when it runs.
+std::string value_of(const std::string& text, const TemplateParam& param,
+                     const Definitions& definitions, const HostLaunch* launch) {
+  if (text == "true" || text == "false") return text;
+  if (const auto values = definitions.enums.find(param.type); values != definitions.enums.end()) {
+    return std::ranges::find(values->second, text) == values->second.end() ? "" : text;
+  }
+  Definitions known = definitions;
+  if (launch != nullptr)
+    for (const auto& [name, value] : launch->locals) known.constants[name] = value;
+  if (const auto number = number_of(text, known)) {
+    return param.type == "bool" ? (*number != 0 ? "true" : "false") : std::to_string(*number);
+  }
+  return {};
+}
+
+/// What is tried where no launch says it.
+std::string usual_value(const TemplateParam& param, const Definitions& definitions,
+                        const std::string& body) {
+  if (!param.standard.empty()) {
+    const std::string standard = value_of(param.standard, param, definitions, nullptr);
+    if (!standard.empty()) return standard;
+  }
+  if (param.type == "bool") return "false";
+  if (const auto values = definitions.enums.find(param.type);
+      values != definitions.enums.end() && !values->second.empty())
+    return values->second.front();
+  std::string upper = param.name;
+  std::ranges::transform(upper, upper.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  const bool plane = body.find("threadIdx.y") != std::string::npos;
+  for (const char* part : {"BLOCK", "THREAD", "TILE", "BM", "BN"})
+    if (upper.find(part) != std::string::npos) return plane ? "16" : "128";
+  return "4";
+}
+
+/// The dtype under test for a type that depends on the caller's own template; "int64" for indices.
+std::string usual_type(const std::string& name) {
+  std::string lower = name;
+  std::ranges::transform(lower, lower.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const bool index = lower.find("index") != std::string::npos || lower.starts_with("idx");
+  return index ? "long long" : "{dtype}";
+}
+
+struct Arguments {
+  std::vector<std::string> values;  ///< By parameter; "" of a type.
+  std::vector<std::string> types;   ///< By parameter; "" of a value, or where it depends.
+  std::vector<std::string> guessed;
+  const HostLaunch* launch = nullptr;
+};
+
+Arguments arguments_of(const std::vector<TemplateParam>& params, const SourceKernel& kernel,
+                       const Definitions& definitions, const HostLaunch* launch) {
+  Arguments out;
+  out.launch = launch;
+  for (size_t i = 0; i < params.size(); ++i) {
+    const bool given = launch != nullptr && i < launch->template_args.size();
+    const std::string text = given ? launch->template_args[i] : "";
+    std::string type, value;
+    if (params[i].is_type()) {
+      const ElementType known = element_type(text, definitions);
+      if (given && !known.dtype.empty()) type = definitions.plain_type(text);
+    } else {
+      if (given) value = value_of(text, params[i], definitions, launch);
+      if (value.empty()) {
+        value = usual_value(params[i], definitions, kernel.body);
+        if (params[i].standard.empty()) out.guessed.push_back(params[i].name);
+      }
+    }
+    out.types.push_back(type);
+    out.values.push_back(value);
+  }
+  return out;
+}
+
+/// The dtype that a type is whole: of float, not of float4.
+std::string whole_dtype(const std::string& type, const Definitions& definitions) {
+  const ElementType known = element_type(type, definitions);
+  const bool is_struct = definitions.structs.contains(definitions.plain_type(type));
+  return known.lanes == 1 && !is_struct ? known.dtype : "";
+}
+
+/// Makes one of launches that differ in types alone.
+Instance made_of(const std::vector<TemplateParam>& params, const SourceKernel& kernel,
+                 const Definitions& definitions, const std::vector<Arguments>& group) {
+  Instance made;
+  const auto first = std::ranges::find_if(params, &TemplateParam::is_type);
+  const auto leading = static_cast<size_t>(first - params.begin());
+  std::string list;
+  for (size_t i = 0; i < params.size(); ++i) {
+    const TemplateParam& param = params[i];
+    std::string written = group.front().values[i];
+    if (param.is_type()) {
+      const std::string type = group.front().types[i];
+      const bool follows = std::ranges::all_of(
+          group, [&](const Arguments& one) { return one.types[i] == one.types[leading]; });
+      const bool is_dtype = type.empty() || !whole_dtype(type, definitions).empty();
+      const std::string usual = type.empty() ? usual_type(param.name) : "{dtype}";
+      made.types[param.name] = follows && is_dtype ? usual : type.empty() ? usual : type;
+      written = made.types[param.name] == "{dtype}" ? "{ctype}" : made.types[param.name];
+    } else {
+      made.values[param.name] = written;
+    }
+    list += (list.empty() ? "" : ", ") + written;
+  }
+  made.entry = params.empty() ? kernel.name : fmt::format("{}<{}>", kernel.name, list);
+  made.guessed = group.front().guessed;
+  bool open = false;
+  for (const Arguments& one : group) {
+    if (one.launch != nullptr) made.launches.push_back(one.launch);
+    if (leading == params.size()) continue;
+    const std::string dtype = whole_dtype(one.types[leading], definitions);
+    open = open || one.types[leading].empty();
+    if (!dtype.empty() && std::ranges::find(made.dtypes, dtype) == made.dtypes.end())
+      made.dtypes.push_back(dtype);
+  }
+  if (open) made.dtypes.clear();
+  return made;
+}
+
+}  // namespace
+
+std::vector<Instance> instances_of(const SourceKernel& kernel, const Definitions& definitions,
+                                   const std::vector<HostLaunch>& launches) {
+  std::vector<TemplateParam> params;
+  for (const std::string& text : kernel.template_params) params.push_back(template_param(text));
+  std::vector<std::vector<Arguments>> groups;
+  const auto add = [&](const HostLaunch* launch) {
+    Arguments made = arguments_of(params, kernel, definitions, launch);
+    const auto same = std::ranges::find_if(groups, [&](const std::vector<Arguments>& group) {
+      return group.front().values == made.values;
+    });
+    if (same != groups.end()) {
+      same->push_back(std::move(made));
+    } else if (groups.size() < kInstancesMax) {
+      groups.push_back({std::move(made)});
+    }
+  };
+  for (const HostLaunch& launch : launches)
+    if (launch.kernel == kernel.name) add(&launch);
+  if (groups.empty()) add(nullptr);
+  std::vector<Instance> all;
+  for (const std::vector<Arguments>& group : groups) {
+    Instance made = made_of(params, kernel, definitions, group);
+    if (groups.size() > 1) {
+      // Values that differ between the groups.
+      for (size_t i = 0; i < params.size(); ++i) {
+        const bool differs = std::ranges::any_of(groups, [&](const std::vector<Arguments>& other) {
+          return other.front().values[i] != group.front().values[i];
+        });
+        std::string value = group.front().values[i];
+        if (const size_t colons = value.rfind(':'); colons != std::string::npos)
+          value = value.substr(colons + 1);
+        if (differs) made.suffix += (made.suffix.empty() ? "" : "_") + value;
+      }
+    }
+    all.push_back(std::move(made));
+  }
+  return all;
+}
+
+}  // namespace gpuemu::cli

@@ -1,0 +1,12 @@
+// Files for CI: what this repository's own templates are, pinned to this version.
+#pragma once
+
+#include <map>
+#include <string>
+
+namespace gpuemu::cli {
+
+/// Path in the project -> text. `where` is "github" or "gitlab"; empty for others.
+std::map<std::string, std::string> ci_files(const std::string& where, const std::string& version);
+
+}  // namespace gpuemu::cli

@@ -1,0 +1,232 @@
+#include "cli/scaffold/fit.h"
+
+#include <algorithm>
+
+#include <fmt/core.h>
+#include <re2/re2.h>
+
+#include "cli/cuda_text/cpp_text.h"
+
+namespace gpuemu::cli {
+namespace {
+
+// Dims of one tensor; more are nested loops that a person should look at.
+constexpr size_t kFactorsMax = 5;
+
+struct Factor {
+  std::string text;
+  std::vector<int64_t> values;  ///< At each reach.
+  size_t dim = 0;               ///< The first one that it is made of.
+};
+
+int64_t value_of(const Reach& reach, const std::string& dim) {
+  const auto found = reach.sizes.find(dim);
+  return found == reach.sizes.end() ? 1 : found->second;
+}
+
+template <typename Compute>
+Factor made(std::string text, size_t dim, const std::vector<Reach>& reaches, Compute compute) {
+  Factor factor{std::move(text), {}, dim};
+  for (const Reach& reach : reaches) factor.values.push_back(compute(reach));
+  return factor;
+}
+
+std::vector<Factor> plain_factors(const std::vector<Reach>& reaches,
+                                  const std::vector<std::string>& dims) {
+  std::vector<Factor> all;
+  for (size_t i = 0; i < dims.size(); ++i)
+    all.push_back(
+        made(dims[i], i, reaches, [&](const Reach& at) { return value_of(at, dims[i]); }));
+  return all;
+}
+
+/// What is not a size itself but follows from one or two.
+std::vector<Factor> derived_factors(const std::vector<Reach>& reaches,
+                                    const std::vector<std::string>& dims) {
+  std::vector<Factor> all;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const std::string& dim = dims[i];
+    for (const int64_t away : {1, -1, -2, 2})
+      all.push_back(made(fmt::format("{} {} {}", dim, away > 0 ? '+' : '-', std::abs(away)), i,
+                         reaches, [&](const Reach& at) { return value_of(at, dim) + away; }));
+    for (const int64_t by : {2, 4, 8, 16, 32, 64, 128, 256, 512, 1024})
+      all.push_back(made(fmt::format("{} / {}", dim, by), i, reaches,
+                         [&](const Reach& at) { return value_of(at, dim) / by; }));
+    for (const int64_t by : {2, 4, 8, 16, 32, 64, 128, 256, 512, 1024})
+      all.push_back(made(fmt::format("cdiv({}, {})", dim, by), i, reaches,
+                         [&](const Reach& at) { return (value_of(at, dim) + by - 1) / by; }));
+  }
+  for (size_t i = 0; i < dims.size(); ++i) {
+    for (size_t j = 0; j < dims.size(); ++j) {
+      if (i == j) continue;
+      all.push_back(
+          made(fmt::format("{} - {} + 1", dims[i], dims[j]), i, reaches,
+               [&](const Reach& at) { return value_of(at, dims[i]) - value_of(at, dims[j]) + 1; }));
+    }
+  }
+  return all;
+}
+
+/// The number that is left at every reach when the product is divided out; 0 where it is not one.
+int64_t left_over(const std::vector<Reach>& reaches, const std::vector<const Factor*>& chosen) {
+  int64_t constant = 0;
+  for (size_t at = 0; at < reaches.size(); ++at) {
+    int64_t product = 1;
+    for (const Factor* factor : chosen) {
+      if (factor->values[at] <= 0) return 0;
+      if (__builtin_mul_overflow(product, factor->values[at], &product)) return 0;
+    }
+    const auto elements = static_cast<int64_t>(reaches[at].elements);
+    if (elements == 0 || elements % product != 0) return 0;
+    const int64_t here = elements / product;
+    if (constant != 0 && here != constant) return 0;
+    constant = here;
+  }
+  return constant;
+}
+
+std::vector<std::string> texts_of(std::vector<const Factor*> chosen, int64_t constant) {
+  std::ranges::stable_sort(chosen, {}, [](const Factor* factor) { return factor->dim; });
+  std::vector<std::string> shape;
+  for (const Factor* factor : chosen) shape.push_back(factor->text);
+  if (constant != 1 || shape.empty()) shape.push_back(std::to_string(constant));
+  return shape;
+}
+
+/// All sets of `count` factors with different dims, in order.
+template <typename Visit>
+bool each_set(const std::vector<Factor>& factors, size_t count, size_t from,
+              std::vector<const Factor*>& chosen, const Visit& visit) {
+  if (count == 0) return visit();
+  for (size_t i = from; i < factors.size(); ++i) {
+    chosen.push_back(&factors[i]);
+    if (each_set(factors, count - 1, i + 1, chosen, visit)) return true;
+    chosen.pop_back();
+  }
+  return false;
+}
+
+/// Sets of plain dims, beside those of `fixed`, whose product leaves 1 or any constant.
+std::optional<std::vector<std::string>> fit_sets(const std::vector<Reach>& reaches,
+                                                 const std::vector<Factor>& plain,
+                                                 const std::vector<const Factor*>& fixed,
+                                                 bool any_constant) {
+  const size_t most = std::min(plain.size(), kFactorsMax);
+  for (size_t count = 0; count + fixed.size() <= kFactorsMax && count <= most; ++count) {
+    std::vector<const Factor*> chosen = fixed;
+    int64_t constant = 0;
+    const bool found = each_set(plain, count, 0, chosen, [&] {
+      constant = left_over(reaches, chosen);
+      return constant == 1 || (any_constant && constant > 1 && constant <= 4096);
+    });
+    if (found) return texts_of(chosen, constant);
+  }
+  return std::nullopt;
+}
+
+/// The least product of plain dims of which all but a little is accessed: not the last corner, or a
+/// border of a grid. Less than two steps of its first dim may be missing.
+std::optional<std::vector<std::string>> nearest_product(const std::vector<Reach>& reaches,
+                                                        const std::vector<Factor>& plain) {
+  std::optional<std::vector<std::string>> best;
+  int64_t least = INT64_MAX;
+  for (size_t count = 1; count <= std::min(plain.size(), kFactorsMax); ++count) {
+    std::vector<const Factor*> chosen;
+    each_set(plain, count, 0, chosen, [&] {
+      int64_t sum = 0;
+      for (size_t at = 0; at < reaches.size(); ++at) {
+        int64_t product = 1;
+        for (const Factor* factor : chosen)
+          if (__builtin_mul_overflow(product, factor->values[at], &product)) return false;
+        const auto elements = static_cast<int64_t>(reaches[at].elements);
+        const int64_t missing = product - elements;
+        if (missing < 0 || missing >= 2 * (product / chosen.front()->values[at])) return false;
+        sum += product;
+      }
+      if (sum < least) best = texts_of(chosen, 1);
+      least = std::min(least, sum);
+      return false;  // Goes on to the next.
+    });
+  }
+  return best;
+}
+
+/// The text of each index expression of `tensor`: in brackets, and what is added to its address.
+std::string index_texts(const std::string& tensor, const std::string& body) {
+  std::string all;
+  for (size_t at = find_word(body, tensor); at != std::string::npos;
+       at = find_word(body, tensor, at + 1)) {
+    size_t next = body.find_first_not_of(" \t\r\n", at + tensor.size());
+    if (next == std::string::npos) break;
+    if (body[next] == '[') {
+      const size_t behind = behind_bracket(body, next);
+      if (behind != std::string::npos) all += body.substr(next + 1, behind - next - 2) + " ; ";
+    } else if (body[next] == '+') {
+      all += body.substr(next + 1, std::min(body.find(';', next), body.size()) - next - 1) + " ; ";
+    }
+  }
+  return all;
+}
+
+/// Behind the definitions of the variables that stand in it, one step.
+std::string with_definitions(const std::string& text, const std::string& body) {
+  std::string all;
+  for (const std::string& word : words_of(text)) {
+    std::string value;
+    if (RE2::PartialMatch(body, R"((?:^|\W))" + RE2::QuoteMeta(word) + R"(\s*=\s*([^;=]+);)",
+                          &value))
+      all += value + " ; ";
+  }
+  return all + text;
+}
+
+}  // namespace
+
+std::optional<std::vector<std::string>> fit_shape(const std::vector<Reach>& reaches,
+                                                  const std::vector<std::string>& dims,
+                                                  const std::vector<DerivedSize>& derived_sizes) {
+  if (reaches.empty()) return std::nullopt;
+  const std::vector<Factor> plain = plain_factors(reaches, dims);
+  if (auto shape = fit_sets(reaches, plain, {}, false)) return shape;
+  for (const DerivedSize& size : derived_sizes) {
+    const Factor one{size.text, size.values, 0};
+    if (auto shape = fit_sets(reaches, plain, {&one}, false)) return shape;
+  }
+  if (auto shape = fit_sets(reaches, plain, {}, true); shape && shape->size() > 1) return shape;
+  const std::vector<Factor> derived = derived_factors(reaches, dims);
+  for (const Factor& one : derived)
+    if (auto shape = fit_sets(reaches, plain, {&one}, false)) return shape;
+  for (size_t i = 0; i < derived.size(); ++i) {
+    for (size_t j = 0; j < derived.size(); ++j) {
+      if (derived[i].dim >= derived[j].dim) continue;
+      if (auto shape = fit_sets(reaches, plain, {&derived[i], &derived[j]}, false)) return shape;
+    }
+  }
+  // A tensor of a fixed size: it may be any product that happens to be the same.
+  if (auto shape = fit_sets(reaches, plain, {}, true)) return shape;
+  return nearest_product(reaches, plain);
+}
+
+std::vector<std::string> nested(const std::vector<std::string>& dims, const std::string& tensor,
+                                const std::string& body) {
+  const std::string text = with_definitions(index_texts(tensor, body), body);
+  std::vector<std::string> outer;
+  std::vector<std::pair<size_t, std::string>> inner;
+  for (const std::string& dim : dims) {
+    const std::string name = RE2::QuoteMeta(dim);
+    re2::StringPiece rest(text);
+    std::string hit;
+    const bool multiplies = RE2::FindAndConsume(
+        &rest, R"((\*\s*(?:\([^)]*\)\s*)?)" + name + R"(\b|\b)" + name + R"(\s*\*))", &hit);
+    if (multiplies) {
+      inner.emplace_back(text.size() - rest.size(), dim);
+    } else {
+      outer.push_back(dim);
+    }
+  }
+  std::ranges::stable_sort(inner);
+  for (auto& [place, dim] : inner) outer.push_back(std::move(dim));
+  return outer;
+}
+
+}  // namespace gpuemu::cli

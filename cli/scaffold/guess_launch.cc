@@ -1,0 +1,383 @@
+#include "cli/scaffold/guess_launch.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/core.h>
+#include <re2/re2.h>
+
+#include "cli/cuda_text/cpp_text.h"
+#include "cli/cuda_text/types.h"
+
+namespace gpuemu::cli {
+namespace {
+
+// Blocks of a kernel that walks through its data whatever their number.
+constexpr int64_t kBlocksEnough = 64;
+constexpr int64_t kThreadsMax = 1024;
+constexpr char kKept = '@';  // In front of names that are not to be replaced any more.
+
+const ProposedParam* param_written(const ProposedKernel& kernel, const std::string& name) {
+  const auto found = std::ranges::find(kernel.params, name, &ProposedParam::written);
+  return found == kernel.params.end() ? nullptr : &*found;
+}
+
+bool is_number(const std::string& text) {
+  static const RE2 kNumber(R"(-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?[fF]?)");
+  return RE2::FullMatch(text, kNumber);
+}
+
+/// What the names of a host function mean to a kernel that it launches.
+class HostNames {
+ public:
+  HostNames(const HostLaunch& launch, const SourceKernel& source, const Definitions& definitions,
+            const ProposedKernel& kernel)
+      : launch_(launch), definitions_(definitions) {
+    for (size_t i = 0; i < launch.args.size() && i < source.params.size(); ++i) {
+      const ProposedParam* param = param_written(kernel, source.params[i].name);
+      if (param == nullptr || param->role != ParamRole::Dim) continue;
+      const auto term = parse_c(launch.args[i], definitions);
+      if (!term || term->kind == Term::Kind::Integer) continue;
+      if (term->kind == Term::Kind::Name) {
+        plain_.emplace(term->text, kKept + param->name);
+      } else {
+        whole_.emplace_back(*term, kKept + param->name);
+      }
+    }
+  }
+
+  /// In the kernel's names; other names of the host become sizes of the grid.
+  std::optional<std::string> text_of(const std::string& written,
+                                     std::vector<std::string>& grid_dims) const {
+    const auto term = parse_c(written, definitions_);
+    if (!term) return std::nullopt;
+    auto plain = resolved(*term, meaning());
+    if (!plain) return std::nullopt;
+    for (const auto& [what, name] : whole_) {
+      const auto known = resolved(what, meaning());
+      if (known) plain = with_name(*plain, *known, name);
+    }
+    Term out = simplified(*plain);
+    for (const std::string& name : names_in(out)) {
+      if (name.starts_with(kKept)) {
+        out = with_name(out, {Term::Kind::Name, name, 0, {}}, name.substr(1));
+        continue;
+      }
+      const std::string dim = legal_name(name);
+      out = with_name(out, {Term::Kind::Name, name, 0, {}}, dim);
+      if (std::ranges::find(grid_dims, dim) == grid_dims.end()) grid_dims.push_back(dim);
+    }
+    return to_text(out);
+  }
+
+ private:
+  Meaning meaning() const {
+    return [this](const std::string& name) -> std::optional<Term> {
+      if (name.starts_with(kKept)) return std::nullopt;
+      if (const auto known = plain_.find(name); known != plain_.end())
+        return Term{Term::Kind::Name, known->second, 0, {}};
+      const auto local = launch_.locals.find(name);
+      if (local != launch_.locals.end()) return parse_c(local->second, definitions_);
+      const auto constant = definitions_.constants.find(name);
+      if (constant != definitions_.constants.end()) return parse_c(constant->second, definitions_);
+      return std::nullopt;
+    };
+  }
+
+  const HostLaunch& launch_;
+  const Definitions& definitions_;
+  std::map<std::string, std::string> plain_;
+  std::vector<std::pair<Term, std::string>> whole_;
+};
+
+/// "256 * 4": the number of threads as a product.
+std::string product(const std::vector<std::string>& factors) {
+  std::string text;
+  for (const std::string& factor : factors) {
+    const bool sum = factor.find_first_of("+-/%") != std::string::npos && !factor.ends_with(")");
+    text += (text.empty() ? "" : " * ") + (sum ? "(" + factor + ")" : factor);
+  }
+  return text;
+}
+
+/// As many blocks as are enough, of a launch that names a number of them.
+void limit_grid(const std::string& body, const ProposedKernel& kernel, ProposedLaunch& launch) {
+  if (launch.grid.size() != 1 || !is_number(launch.grid[0])) return;
+  if (std::stoll(launch.grid[0]) <= kBlocksEnough || body.find("gridDim.x") == body.npos) return;
+  const std::vector<std::string> dims = kernel.dims();
+  if (dims.empty()) return;
+  launch.grid = {
+      fmt::format("min({}, cdiv({}, {}))", kBlocksEnough, product(dims), product(launch.block))};
+}
+
+std::optional<ProposedLaunch> launch_from_host(const HostLaunch& host, const SourceKernel& source,
+                                               const SourceContext& context,
+                                               const ProposedKernel& kernel) {
+  const HostNames names(host, source, context.definitions, kernel);
+  ProposedLaunch made;
+  for (const std::string& size : host.grid) {
+    const auto text = names.text_of(size, made.grid_dims);
+    if (!text) return std::nullopt;
+    made.grid.push_back(*text);
+  }
+  std::vector<std::string> unused;
+  for (const std::string& size : host.block) {
+    const auto text = names.text_of(size, unused);
+    if (!text) return std::nullopt;
+    made.block.push_back(*text);
+  }
+  if (!host.shared.empty() && host.shared != "0") {
+    const auto text = names.text_of(host.shared, unused);
+    if (!text) return std::nullopt;
+    made.shared = *text;
+  }
+  // A block whose size only the running program knows.
+  if (!unused.empty() || made.grid.empty() || made.block.empty()) return std::nullopt;
+  for (std::vector<std::string>* sizes : {&made.grid, &made.block})
+    while (sizes->size() > 1 && sizes->back() == "1") sizes->pop_back();
+  made.origin = fmt::format("{}:{}", host.file, host.line);
+  limit_grid(source.body, kernel, made);
+  return made;
+}
+
+/// Numbers that host code passes for attrs.
+void take_values(const HostLaunch& host, const SourceKernel& source, ProposedKernel& kernel) {
+  for (size_t i = 0; i < host.args.size() && i < source.params.size(); ++i) {
+    const auto param =
+        std::ranges::find(kernel.params, source.params[i].name, &ProposedParam::written);
+    if (param == kernel.params.end() || param->role != ParamRole::Attr || !param->values.empty())
+      continue;
+    std::string number = host.args[i];
+    if (!is_number(number)) continue;
+    if (number.back() == 'f' || number.back() == 'F') number.pop_back();
+    if (number.starts_with(".")) number = "0" + number;
+    if (number.ends_with(".")) number += "0";
+    param->values = "[" + number + "]";
+  }
+}
+
+std::string without_space(const std::string& text) {
+  std::string out;
+  for (const char letter : text)
+    if (std::string_view(" \t\n\r").find(letter) == std::string_view::npos) out += letter;
+  return out;
+}
+
+/// A variable of the body that a coordinate of the grid makes, and what it is compared with.
+struct Coordinate {
+  std::string bound;         ///< In the kernel's names; "" where it is compared with nothing.
+  bool uses_thread = false;  ///< threadIdx of the same axis is part of it.
+  bool is_warp = false;      ///< It is divided by the size of a warp.
+};
+
+/// The text behind "name <" or "name >=" up to the end of the comparison.
+std::string bound_of(const std::string& body, const std::string& name) {
+  const std::string pattern = R"((?:^|[^\w.]))" + name + R"(\s*(?:<|>=)\s*([^;&|?{}<>=]+))";
+  re2::StringPiece rest(body);
+  std::string found;
+  while (RE2::FindAndConsume(&rest, pattern, &found)) {
+    // Up to the bracket that the comparison stands in.
+    int depth = 0;
+    for (size_t at = 0; at < found.size(); ++at) {
+      if (found[at] == '(') ++depth;
+      if (found[at] == ')' && --depth < 0) {
+        found.resize(at);
+        break;
+      }
+    }
+    if (!trimmed(found).empty()) return trimmed(found);
+  }
+  return {};
+}
+
+std::optional<Coordinate> coordinate_of(
+    const std::string& body, char axis,
+    const std::function<std::optional<std::string>(const std::string&)>& in_sizes) {
+  const std::string block = fmt::format("blockIdx.{}", axis);
+  const std::string thread = fmt::format("threadIdx.{}", axis);
+  if (body.find(block) == std::string::npos) return std::nullopt;
+  static const RE2 kDefinition(R"((\w+)\s*=\s*([^;,]*(?:\([^;]*?\)[^;,]*)*)[;,])");
+  Coordinate first;
+  re2::StringPiece rest(body);
+  std::string name, value;
+  while (RE2::FindAndConsume(&rest, kDefinition, &name, &value)) {
+    if (value.find(block) == std::string::npos) continue;
+    Coordinate one;
+    one.uses_thread = value.find(thread) != std::string::npos;
+    const std::string tight = without_space(value);
+    one.is_warp =
+        tight.find("/32") != std::string::npos || tight.find("/warpSize") != std::string::npos ||
+        tight.find(">>5") != std::string::npos || tight.find("/WARP_SIZE") != std::string::npos;
+    first.uses_thread = first.uses_thread || one.uses_thread;
+    const std::string bound = bound_of(body, name);
+    if (bound.empty()) continue;
+    if (const auto text = in_sizes(bound)) {
+      one.bound = *text;
+      return one;
+    }
+  }
+  return first;
+}
+
+/// Threads that an array in shared memory has room for, of one that threadIdx.x indexes.
+std::optional<int64_t> threads_of_shared(const std::string& body, const Definitions& known) {
+  static const RE2 kArray(R"(__shared__\s+[\w:]+(?:\s+\w+)*?\s+(\w+)\s*\[([^\]]+)\])");
+  re2::StringPiece rest(body);
+  std::string name, count;
+  while (RE2::FindAndConsume(&rest, kArray, &name, &count)) {
+    const auto number = number_of(count, known);
+    if (!number || *number < 32 || *number > kThreadsMax) continue;
+    if (body.find(name + "[threadIdx.x]") != std::string::npos ||
+        body.find(name + "[tid]") != std::string::npos ||
+        body.find(name + "[t]") != std::string::npos)
+      return number;
+  }
+  return std::nullopt;
+}
+
+/// Bytes of an element; of a type that is not known by its name, the widest that is usual.
+uint32_t shared_bytes_of(const std::string& type, const Definitions& definitions) {
+  constexpr uint32_t kUnknown = 8;
+  const ElementType known = element_type(type, definitions);
+  // Bytes are most often cut into other types.
+  if (known.dtype.empty() || known.dtype.ends_with("int8") || known.dtype == "bool")
+    return kUnknown;
+  return known.lanes * (known.dtype.ends_with("64") ? 8 : known.dtype.ends_with("32") ? 4 : 2);
+}
+
+/// Gives `extern __shared__ TYPE name[]` one element for each thread of the block.
+std::string dynamic_shared(const std::string& body, const std::vector<std::string>& block,
+                           const Definitions& definitions) {
+  static const RE2 kDeclaration(
+      R"(extern\s+(?:\w+\s*\(\s*\d+\s*\)\s*)?__shared__\s+(?:\w+\s*\(\s*\d+\s*\)\s*)?)"
+      R"(((?:unsigned\s+|signed\s+|long\s+)*[A-Za-z_][\w:]*)\s+\w+\s*\[\s*\])");
+  std::string type;
+  if (!RE2::PartialMatch(body, kDeclaration, &type)) return {};
+  return fmt::format("{} * {}", product(block), shared_bytes_of(type, definitions));
+}
+
+std::vector<std::string> guessed_block(const SourceKernel& source, const Definitions& known,
+                                       bool plane) {
+  static const RE2 kBounds(R"(__launch_bounds__\s*\(\s*([^,)]+))");
+  if (plane) return {"16", "16"};
+  std::string bounds;
+  if (RE2::PartialMatch(source.attributes, kBounds, &bounds)) {
+    const auto number = number_of(bounds, known);
+    if (number && *number > 0 && *number <= kThreadsMax) return {std::to_string(*number)};
+  }
+  for (const char* name :
+       {"THREADS", "BLOCK_SIZE", "BLOCK", "blockSize", "BLOCKSIZE", "NUM_THREADS"})
+    if (const auto number = known.constants.contains(name) ? number_of(name, known) : std::nullopt;
+        number && *number >= 32 && *number <= kThreadsMax)
+      return {std::to_string(*number)};
+  if (const auto number = threads_of_shared(source.body, known)) return {std::to_string(*number)};
+  return {"256"};
+}
+
+/// Whether each block works on a row of its own: its number stands alone or is multiplied by a
+/// size.
+bool is_row_per_block(const std::string& body, const std::vector<std::string>& dims) {
+  const std::string text = without_space(body);
+  const auto has = [&](const std::string& part) { return text.find(part) != std::string::npos; };
+  if (has("=blockIdx.x;") || has("[blockIdx.x]") || has("=blockIdx.x,")) return true;
+  return std::ranges::any_of(dims, [&](const std::string& dim) {
+    return has("blockIdx.x*" + dim) || has("blockIdx.x)*" + dim) || has(dim + "*blockIdx.x");
+  });
+}
+
+std::string unique_dim(const std::string& wanted, const ProposedKernel& kernel) {
+  std::string name = wanted;
+  while (std::ranges::find(kernel.params, name, &ProposedParam::name) != kernel.params.end())
+    name += "_";
+  return name;
+}
+
+}  // namespace
+
+ProposedLaunch launch_from_body(const SourceKernel& source, const Instance& instance,
+                                const Definitions& definitions, const ProposedKernel& kernel) {
+  Definitions known = definitions;
+  for (const auto& [name, value] : instance.values) known.constants[name] = value;
+  const auto in_sizes = [&](const std::string& written) -> std::optional<std::string> {
+    const auto term = parse_c(written, known);
+    if (!term) return std::nullopt;
+    const auto plain = resolved(*term, [&](const std::string& name) -> std::optional<Term> {
+      if (param_written(kernel, name) != nullptr) return std::nullopt;
+      const std::string pattern =
+          R"((?:int|size_t|auto|unsigned|uint32_t|int64_t|long)\s+(?:[^;(]*,\s*)?)" +
+          RE2::QuoteMeta(name) + R"(\s*=\s*([^;,]+)[;,])";
+      std::string value;
+      if (RE2::PartialMatch(source.body, pattern, &value)) return parse_c(value, known);
+      const auto constant = known.constants.find(name);
+      return constant == known.constants.end() ? std::nullopt : parse_c(constant->second, known);
+    });
+    if (!plain) return std::nullopt;
+    Term out = simplified(*plain);
+    for (const std::string& name : names_in(out)) {
+      const ProposedParam* param = param_written(kernel, name);
+      if (param == nullptr || param->role != ParamRole::Dim) return std::nullopt;
+      out = with_name(out, {Term::Kind::Name, name, 0, {}}, param->name);
+    }
+    return names_in(out).empty() ? std::nullopt : std::optional(to_text(out));
+  };
+  ProposedLaunch made;
+  const bool plane = source.body.find("threadIdx.y") != std::string::npos;
+  made.block = guessed_block(source, known, plane);
+  const std::vector<std::string> dims = kernel.dims();
+  const bool row_per_block = is_row_per_block(source.body, dims);
+  constexpr std::array kAxes = {'x', 'y', 'z'};
+  bool known_axes = true;
+  for (const char axis : kAxes) {
+    const auto place = coordinate_of(source.body, axis, in_sizes);
+    if (!place) break;
+    const size_t index = made.grid.size();
+    const std::string threads = index < made.block.size() ? made.block[index] : "1";
+    if (!place->bound.empty() && (place->uses_thread || place->is_warp)) {
+      made.grid.push_back(place->is_warp ? fmt::format("cdiv({} * 32, {})", place->bound, threads)
+                                         : fmt::format("cdiv({}, {})", place->bound, threads));
+    } else if (!place->bound.empty() && !row_per_block) {
+      made.grid.push_back(place->bound);
+    } else if (row_per_block && axis == 'x' && dims.size() == 1) {
+      made.grid_dims = {unique_dim("rows", kernel)};
+      made.grid.push_back(made.grid_dims[0]);
+    } else if (row_per_block && axis == 'x' && dims.size() > 1) {
+      made.grid.push_back(dims[0]);
+    } else {
+      known_axes = false;
+      break;
+    }
+  }
+  if (!known_axes || made.grid.empty()) {
+    made.grid.clear();
+    if (dims.empty()) {
+      made.grid = {"1"};
+    } else if (plane && dims.size() > 1) {
+      made.grid = {fmt::format("cdiv({}, 16)", dims[1]), fmt::format("cdiv({}, 16)", dims[0])};
+    } else {
+      made.grid = {fmt::format("cdiv({}, {})", product(dims), product(made.block))};
+    }
+  }
+  made.shared = dynamic_shared(source.body, made.block, known);
+  return made;
+}
+
+std::vector<ProposedLaunch> guess_launches(const SourceKernel& source, const Instance& instance,
+                                           const SourceContext& context, ProposedKernel& kernel) {
+  std::vector<ProposedLaunch> all;
+  for (const HostLaunch* host : instance.launches) {
+    take_values(*host, source, kernel);
+    if (auto made = launch_from_host(*host, source, context, kernel)) all.push_back(*made);
+  }
+  all.push_back(launch_from_body(source, instance, context.definitions, kernel));
+  // A block for each row, where the text leaves it open.
+  const std::vector<std::string> dims = kernel.dims();
+  if (dims.size() > 1 && source.body.find("blockIdx.x") != std::string::npos) {
+    ProposedLaunch rows = all.back();
+    rows.grid = {dims[0]};
+    rows.grid_dims.clear();
+    all.push_back(std::move(rows));
+  }
+  return all;
+}
+
+}  // namespace gpuemu::cli

@@ -1,0 +1,78 @@
+// What a kernel reads and writes when it runs on the emulator: how far into each of its tensors it
+// goes, and whether it goes wrong.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "common/base/result.h"
+#include "common/numeric/dtype.h"
+#include "runtime/device/device.h"
+
+namespace gpuemu::cli {
+
+struct ProbeTensor {
+  std::string name;
+  DType dtype = DType::Float32;
+  uint64_t elements = 0;
+  /// Elements from here on hold nothing that was written; `elements` where all are.
+  uint64_t known = 0;
+  /// Elements from here on are outside of its memory; `elements` where none is.
+  uint64_t room = 0;
+  /// Elements of an integer tensor: `index` each, i modulo this for `spread` above 0, small numbers
+  /// out of order where `is_varied`.
+  int64_t index = 0, spread = 0;
+  bool is_varied = false;
+
+  auto operator<=>(const ProbeTensor&) const = default;
+};
+
+/// In the order of the kernel's parameters: a tensor, or the bytes of a number.
+struct ProbeArg {
+  int tensor = -1;  ///< Into ProbeCall::tensors; -1 for a number.
+  std::vector<std::byte> bytes = {};
+};
+
+struct ProbeCall {
+  std::string entry;
+  LaunchShape shape;
+  std::vector<ProbeTensor> tensors;
+  std::vector<ProbeArg> args;
+  uint32_t salt = 0;  ///< Other values in tensors of floats, and in those that are varied.
+};
+
+struct ProbeSeen {
+  std::string problem;        ///< The first finding that is no read of the unknown; "" for none.
+  std::vector<bool> unknown;  ///< By tensor: some of what nothing wrote was used.
+  /// By tensor and element; empty where nothing changed, or the tensor has less room.
+  std::vector<std::vector<bool>> changed;
+};
+
+/// Runs one module. One thread.
+class Probe {
+ public:
+  /// Compile for text that is not PTX.
+  static Result<Probe> open(const std::string& ptx);
+
+  /// InvalidArgument for a launch that the device refuses, and for too many elements.
+  Result<ProbeSeen> run(const ProbeCall& call);
+
+ private:
+  Probe(std::unique_ptr<Device> device, ModuleId module)
+      : device_(std::move(device)), module_(module) {}
+
+  const std::vector<std::byte>& image_of(const ProbeTensor& tensor, size_t number, uint32_t salt);
+
+  std::unique_ptr<Device> device_;
+  ModuleId module_;
+  /// What tensors hold; made once for many launches.
+  std::map<std::tuple<ProbeTensor, size_t, uint32_t>, std::vector<std::byte>> images_;
+};
+
+}  // namespace gpuemu::cli

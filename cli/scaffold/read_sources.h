@@ -1,0 +1,36 @@
+// Kernels of a folder's CUDA sources, with a configuration for each that was tried on the emulator.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cli/scaffold/propose.h"
+
+namespace gpuemu::cli {
+
+/// A kernel or a file of which nothing is written, and what to do about it.
+struct LeftOut {
+  std::string what;  ///< "src/k.cu: tiled"
+  std::string why;
+};
+
+struct SourceKernels {
+  std::vector<ProposedKernel> kernels;
+  std::vector<LeftOut> left_out;
+  std::vector<std::string> include_dirs;  ///< Relative to the folder where they lie in it.
+};
+
+struct SourceFiles {
+  std::filesystem::path folder;
+  std::vector<std::string> cuda;          ///< Relative to the folder.
+  std::vector<std::string> headers;       ///< Likewise: .h, .cuh, .hpp.
+  std::vector<std::string> include_dirs;  ///< Folders that the user names, absolute.
+};
+
+/// `progress` is told which file is looked at, and stops the work where it returns false.
+using Progress = std::function<bool(const std::string& file)>;
+SourceKernels read_sources(const SourceFiles& files, const Progress& progress);
+
+}  // namespace gpuemu::cli

@@ -1,0 +1,282 @@
+#include "cli/scaffold/settle.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/core.h>
+#include <re2/re2.h>
+
+#include "cli/scaffold/sizes.h"
+#include "cli/scaffold/trial.h"
+
+namespace gpuemu::cli {
+namespace {
+
+constexpr size_t kReaches = 3;
+// Rows of a table that an integer tensor indexes: as many values as the indices may have.
+constexpr int64_t kTableRows = 64, kTableRowsMax = 96;
+
+bool is_tensor(const ProposedParam& param) {
+  return param.role == ParamRole::Input || param.role == ParamRole::Output ||
+         param.role == ParamRole::InOut;
+}
+
+bool is_integer(const ProposedParam& param) {
+  return param.dtype.starts_with("int") || param.dtype.starts_with("uint");
+}
+
+/// What one launch says of the kernel's tensors.
+class Settlement {
+ public:
+  Settlement(Probe& probe, std::string entry, ProposedKernel kernel)
+      : kernel_(std::move(kernel)), trial_(probe, std::move(entry), kernel_, kernel_.launch()) {}
+
+  /// How many tensors have a shape; `problem` is what goes wrong where the launch never runs.
+  size_t learn(const std::vector<Sizes>& tries, std::string& problem) {
+    sizes_.clear();
+    for (const Sizes& sizes : tries) {
+      if (sizes_.size() == kReaches) break;
+      if (trial_.runs(sizes, problem)) sizes_.push_back(sizes);
+    }
+    if (sizes_.size() < std::min(kReaches, tries.size())) return 0;
+    problem.clear();
+    extents_.clear();
+    for (const Sizes& sizes : sizes_) {
+      const auto seen = trial_.extents(sizes, {});
+      if (!seen) return 0;
+      extents_.push_back(*seen);
+    }
+    find_indices();
+    find_shapes();
+    size_t known = 0;
+    for (const ProposedParam& param : kernel_.params)
+      known += is_tensor(param) && !param.shape.empty();
+    return known;
+  }
+
+  size_t tensors() const {
+    return static_cast<size_t>(std::ranges::count_if(kernel_.params, is_tensor));
+  }
+
+  /// With the roles, the sizes and the sums; call it where every tensor has its shape.
+  bool finish() {
+    find_roles();
+    name_attrs();
+    const std::vector<std::string> dims = all_dims();
+    Sizes base = sizes_.front();
+    for (const auto& [dim, values] : tables_) base[dim] = kTableRows;
+    if (!trial_.fits(base)) {
+      const auto other = std::ranges::find_if(sizes_, [&](Sizes sizes) {
+        for (const auto& [dim, values] : tables_) sizes[dim] = kTableRows;
+        return trial_.fits(sizes);
+      });
+      if (other == sizes_.end()) return false;
+      base = *other;
+      for (const auto& [dim, values] : tables_) base[dim] = kTableRows;
+    }
+    std::vector<std::string> open;
+    for (const std::string& dim : dims)
+      if (!tables_.contains(dim)) open.push_back(dim);
+    kernel_.sizes =
+        allowed_sizes(open, base, [&](const Sizes& sizes) { return trial_.fits(sizes); });
+    for (const auto& [dim, values] : tables_) kernel_.sizes[dim] = values;
+    find_sum();
+    return true;
+  }
+
+  ProposedKernel take() { return std::move(kernel_); }
+
+ private:
+  std::vector<std::string> all_dims() const {
+    std::vector<std::string> dims = kernel_.dims();
+    for (const auto& [dim, values] : tables_)
+      if (std::ranges::find(dims, dim) == dims.end()) dims.push_back(dim);
+    return dims;
+  }
+
+  std::vector<DerivedSize> derived() const {
+    std::vector<DerivedSize> all;
+    for (const std::string& text : kernel_.launch().grid) {
+      DerivedSize one{text, {}};
+      for (const Sizes& sizes : sizes_)
+        one.values.push_back(Trial::value_of(text, sizes).value_or(0));
+      all.push_back(std::move(one));
+    }
+    return all;
+  }
+
+  std::optional<std::vector<std::string>> fitted(const ProposedParam& tensor,
+                                                 const std::vector<Extents>& seen) const {
+    std::vector<Reach> reaches;
+    for (size_t i = 0; i < seen.size(); ++i) {
+      // The last element of a float4 may be read and not used.
+      const uint64_t whole = (seen[i].of(tensor.name) + tensor.lanes - 1) / tensor.lanes;
+      reaches.push_back({sizes_[i], whole * tensor.lanes});
+    }
+    if (std::ranges::any_of(reaches, [](const Reach& at) { return at.elements == 0; }))
+      return std::nullopt;
+    return fit_shape(reaches, nested(kernel_.dims(), tensor.written, kernel_.body), derived());
+  }
+
+  std::vector<Extents> extents_with(const std::string& name, const std::vector<int64_t>& values) {
+    std::vector<Extents> all;
+    for (size_t i = 0; i < sizes_.size(); ++i) {
+      const auto seen = trial_.extents(sizes_[i], {{name, values[i]}});
+      if (!seen) return {};
+      all.push_back(*seen);
+    }
+    return all;
+  }
+
+  /// Integer tensors whose values move what is accessed of other tensors.
+  void find_indices() {
+    for (ProposedParam& index : kernel_.params) {
+      if (!is_tensor(index) || !is_integer(index) || !index.is_const) continue;
+      const auto moved = trial_.extents(sizes_[0], {{index.name, 3}});
+      if (!moved) continue;
+      for (ProposedParam& table : kernel_.params) {
+        if (!is_tensor(table) || &table == &index) continue;
+        const uint64_t at_zero = extents_[0].of(table.name), at_three = moved->of(table.name);
+        if (at_three <= at_zero || (at_three - at_zero) % 3 != 0) continue;
+        settle_table(index, table, (at_three - at_zero) / 3 == at_zero);
+      }
+    }
+  }
+
+  /// `whole_rows`: index 0 reads one row from the table's beginning.
+  void settle_table(ProposedParam& index, ProposedParam& table, bool whole_rows) {
+    if (whole_rows) {
+      auto row = fitted(table, extents_);
+      if (!row) return;
+      const std::string dim = legal_name(table.name + "_rows");
+      if (row->size() == 1 && row->front() == "1") row->clear();
+      chosen_.insert(table.name);
+      table.shape = {dim};
+      table.shape.insert(table.shape.end(), row->begin(), row->end());
+      index.range = fmt::format("[0, {}]", kTableRows - 1);
+      tables_[dim] = fmt::format("[{}, {}]", kTableRows, kTableRowsMax);
+      return;
+    }
+    for (const std::string& dim : kernel_.dims()) {
+      std::vector<int64_t> last;
+      for (const Sizes& sizes : sizes_) last.push_back(sizes.at(dim) - 1);
+      const auto shape = fitted(table, extents_with(index.name, last));
+      if (!shape || std::ranges::find(*shape, dim) == shape->end()) continue;
+      table.shape = *shape;
+      index.range = fmt::format("[0, {}]", kTableRows - 1);
+      tables_[dim] = fmt::format("[{}, {}]", kTableRows, kTableRowsMax);
+      return;
+    }
+  }
+
+  void find_shapes() {
+    for (ProposedParam& tensor : kernel_.params) {
+      if (!is_tensor(tensor) || !tensor.shape.empty()) continue;
+      if (auto shape = fitted(tensor, extents_)) tensor.shape = *std::move(shape);
+    }
+  }
+
+  void find_roles() {
+    std::map<std::string, bool> read_first, partly;
+    trial_.find_roles(sizes_[0], read_first, partly);
+    for (ProposedParam& tensor : kernel_.params) {
+      if (!is_tensor(tensor)) continue;
+      const auto written = extents_[0].written.find(tensor.name);
+      const bool writes = written != extents_[0].written.end() && written->second > 0;
+      const bool keeps = read_first[tensor.name] || partly[tensor.name] ||
+                         chosen_.contains(tensor.name) ||
+                         extents_[0].of(tensor.name) > (writes ? written->second : 0);
+      tensor.role = !writes ? ParamRole::Input : keeps ? ParamRole::InOut : ParamRole::Output;
+    }
+  }
+
+  /// Integers that no size depends on are numbers like any other.
+  void name_attrs() {
+    std::string all;
+    for (const ProposedParam& tensor : kernel_.params)
+      for (const std::string& text : tensor.shape) all += text + " ; ";
+    const ProposedLaunch& launch = kernel_.launch();
+    for (const std::vector<std::string>* texts : {&launch.grid, &launch.block})
+      for (const std::string& text : *texts) all += text + " ; ";
+    all += launch.shared;
+    for (ProposedParam& param : kernel_.params) {
+      if (param.role != ParamRole::Dim) continue;
+      const std::string pattern = R"(\b)" + RE2::QuoteMeta(param.name) + R"(\b)";
+      if (RE2::PartialMatch(all, pattern)) continue;
+      param.role = ParamRole::Attr;
+      param.values = "[1, 7]";
+    }
+  }
+
+  /// A dim that a loop runs over while it adds up, and that no output has.
+  void find_sum() {
+    std::string steps = kernel_.body;
+    RE2::GlobalReplace(&steps, R"(for\s*\([^;]*;[^;]*;[^)]*\))", "for");
+    if (steps.find("+=") == std::string::npos) return;
+    std::string product, any;
+    for (const ProposedParam& dim : kernel_.params) {
+      if (dim.role != ParamRole::Dim) continue;
+      const std::string pattern =
+          R"(for\s*\(([^;]*);[^;]*<\s*)" + RE2::QuoteMeta(dim.written) + R"(\b)";
+      std::string begin;
+      if (!RE2::PartialMatch(kernel_.body, pattern, &begin)) continue;
+      // A walk over the grid adds nothing up where the output has the dim.
+      if (any.empty() && begin.find("blockIdx") == std::string::npos) any = dim.name;
+      const bool in_output = std::ranges::any_of(kernel_.params, [&](const ProposedParam& out) {
+        return (out.role == ParamRole::Output || out.role == ParamRole::InOut) &&
+               std::ranges::find(out.shape, dim.name) != out.shape.end();
+      });
+      if (!in_output) product += (product.empty() ? "" : " * ") + dim.name;
+    }
+    kernel_.accumulate = product.empty() ? any : product;
+  }
+
+  ProposedKernel kernel_;
+  Trial trial_;
+  std::vector<Sizes> sizes_;
+  std::vector<Extents> extents_;
+  std::map<std::string, std::string> tables_;  ///< Dims whose values indices are limited by.
+  std::set<std::string> chosen_;               ///< Tensors of which indices choose rows.
+};
+
+bool adds_floats(const ProposedKernel& kernel) {
+  if (kernel.body.find("atomicAdd") == std::string::npos) return false;
+  return std::ranges::any_of(kernel.params, [](const ProposedParam& param) {
+    const bool real = param.dtype == "{dtype}" || param.dtype.find("float") != std::string::npos;
+    return param.role == ParamRole::InOut && real;
+  });
+}
+
+}  // namespace
+
+std::string settle(const std::string& ptx, const std::string& entry, ProposedKernel& kernel) {
+  auto probe = Probe::open(ptx);
+  if (!probe) return probe.error().message;
+  std::string why = "no launch of it runs with sizes of a few dozen";
+  std::optional<ProposedKernel> best;
+  size_t most = 0;
+  for (const ProposedLaunch& launch : kernel.launches) {
+    ProposedKernel wanted = kernel;
+    wanted.launches = {launch};
+    for (const std::vector<Sizes>& tries : sizes_to_try(wanted.dims())) {
+      Settlement settlement(*probe, entry, wanted);
+      std::string problem;
+      const size_t known = settlement.learn(tries, problem);
+      if (!problem.empty()) why = problem;
+      if (known == settlement.tensors() && known > 0 && settlement.finish()) {
+        kernel = settlement.take();
+        kernel.deterministic = !adds_floats(kernel);
+        return {};
+      }
+      if (known > most) {
+        most = known;
+        best = settlement.take();
+        why = "what it reads does not follow from its sizes alone";
+      }
+    }
+  }
+  if (best) kernel = *std::move(best);
+  return why;
+}
+
+}  // namespace gpuemu::cli

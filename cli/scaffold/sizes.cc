@@ -1,0 +1,183 @@
+#include "cli/scaffold/sizes.h"
+
+#include <algorithm>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+namespace gpuemu::cli {
+namespace {
+
+// Above it one trial takes longer than it tells.
+constexpr int64_t kVolumeMax = 12'000, kTileVolumeMax = 60'000;
+constexpr int kOrders = 40;
+constexpr size_t kSetMax = 8;
+
+/// A small generator: the orders are the same in every run.
+uint32_t next(uint32_t& state) {
+  state = state * 1664525u + 1013904223u;
+  return state >> 16;
+}
+
+Sizes ordered(const std::vector<std::string>& dims, std::vector<int64_t> pool, uint32_t& state) {
+  Sizes sizes;
+  for (const std::string& dim : dims) {
+    const size_t at = pool.empty() ? 0 : next(state) % pool.size();
+    sizes[dim] = pool.empty() ? 2 : pool[at];
+    if (!pool.empty()) pool.erase(pool.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+  return sizes;
+}
+
+int64_t volume(const Sizes& sizes) {
+  int64_t product = 1;
+  for (const auto& [dim, size] : sizes)
+    if (__builtin_mul_overflow(product, size, &product)) return INT64_MAX;
+  return product;
+}
+
+std::vector<Sizes> orders_of(const std::vector<std::string>& dims, const std::vector<int64_t>& pool,
+                             int64_t volume_max = kVolumeMax) {
+  std::vector<Sizes> all;
+  uint32_t state = 1;
+  for (int i = 0; i < kOrders; ++i) {
+    const Sizes sizes = ordered(dims, pool, state);
+    if (volume(sizes) <= volume_max && std::ranges::find(all, sizes) == all.end())
+      all.push_back(sizes);
+  }
+  return all;
+}
+
+/// What one dim may be: the least and the largest value, or all there are.
+struct Allowed {
+  int64_t low = 0, high = 0;
+  std::vector<int64_t> set;  ///< Empty where everything from low to high works.
+};
+
+Allowed summed_up(const std::vector<int64_t>& good, const std::vector<int64_t>& bad, int64_t base) {
+  Allowed out{base, base, {}};
+  if (good.empty()) return out;
+  out.low = good.front();
+  out.high = good.back();
+  const bool holes =
+      std::ranges::any_of(bad, [&](int64_t value) { return value > out.low && value < out.high; });
+  if (holes) out.set = good;
+  return out;
+}
+
+const std::vector<int64_t>& values_for(size_t dims) {
+  static const std::vector<int64_t> kOne = {1,   2,   3,   4,   5,   7,    8,    16,   31,  32,
+                                            33,  48,  63,  64,  96,  100,  127,  128,  160, 192,
+                                            255, 256, 300, 512, 768, 1000, 1024, 2048, 3000};
+  static const std::vector<int64_t> kTwo = {1,  2,  3,  4,   5,   7,   8,   16,  31,  32,  33, 48,
+                                            63, 64, 96, 100, 127, 128, 160, 192, 255, 256, 300};
+  static const std::vector<int64_t> kThree = {1, 2, 3, 4, 5, 7, 8, 16, 31, 32, 33, 48, 64, 96, 128};
+  static const std::vector<int64_t> kMore = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+  return dims <= 1 ? kOne : dims == 2 ? kTwo : dims == 3 ? kThree : kMore;
+}
+
+/// Ranges in which all corners work, from ranges in which one dim was varied alone.
+void shrink(const std::vector<std::string>& dims, const Sizes& base, const Works& works,
+            std::map<std::string, Allowed>& allowed) {
+  const auto corner = [&](const std::string& special, bool special_low) {
+    Sizes sizes = base;
+    for (const std::string& dim : dims)
+      sizes[dim] = (dim == special) == special_low ? allowed[dim].low : allowed[dim].high;
+    return sizes;
+  };
+  const auto all_low = [&] {
+    Sizes sizes = base;
+    for (const std::string& dim : dims) sizes[dim] = allowed[dim].low;
+    return sizes;
+  };
+  for (const std::string& dim : dims) {
+    for (const bool low : {true, false}) {
+      if (works(corner(dim, low))) continue;
+      // The other ends of the others go back to where the kernel is known to work, one after the
+      // other, until it does; then its own.
+      for (const std::string& other : dims) {
+        if (other == dim) continue;
+        (low ? allowed[other].high : allowed[other].low) = base.at(other);
+        if (works(corner(dim, low))) break;
+      }
+      if (!works(corner(dim, low))) (low ? allowed[dim].low : allowed[dim].high) = base.at(dim);
+    }
+  }
+  if (!works(all_low()))
+    for (const std::string& dim : dims) allowed[dim].low = base.at(dim);
+}
+
+}  // namespace
+
+std::vector<std::vector<Sizes>> sizes_to_try(const std::vector<std::string>& dims) {
+  if (dims.empty()) return {std::vector<Sizes>{Sizes{}}};
+  using Family = std::vector<std::vector<int64_t>>;
+  static const std::vector<Family> kOne = {
+      {{37}, {700}, {1500}}, {{64}, {256}, {1024}}, {{256}, {512}, {2048}}};
+  static const std::vector<Family> kTwo = {
+      {{5, 300}, {37, 11}, {130, 67}},  {{300, 5}, {130, 37}, {67, 11}},
+      {{5, 300}, {37, 130}, {11, 67}},  {{5, 288}, {37, 32}, {130, 96}},
+      {{288, 5}, {32, 37}, {96, 130}},  {{96, 160}, {224, 32}, {64, 288}},
+      {{64, 512}, {256, 32}, {128, 16}}};
+  if (dims.size() <= 2) {
+    std::vector<std::vector<Sizes>> all;
+    for (const Family& family : dims.size() == 1 ? kOne : kTwo) {
+      std::vector<Sizes>& together = all.emplace_back();
+      for (const std::vector<int64_t>& values : family) {
+        Sizes& sizes = together.emplace_back();
+        for (size_t i = 0; i < dims.size(); ++i) sizes[dims[i]] = values[i];
+      }
+    }
+    return all;
+  }
+  const bool few = dims.size() == 3;
+  std::vector<std::vector<Sizes>> all = {
+      orders_of(dims, few ? std::vector<int64_t>{3, 5, 7, 11, 13, 34, 70}
+                          : std::vector<int64_t>{2, 3, 4, 5, 6, 7, 9, 11, 13}),
+      // Many dims of a few elements each, some of them equal.
+      orders_of(dims, {2, 2, 3, 3, 4, 4, 5, 6, 7}),
+      orders_of(dims, {2, 3, 4, 6, 8, 10, 12, 14, 16}), orders_of(dims, {32, 64, 16, 2, 3, 5}),
+      orders_of(dims, {2, 4, 8, 16, 32, 64})};
+  if (few) all.push_back(orders_of(dims, {16, 32, 48, 64}, kTileVolumeMax));
+  return all;
+}
+
+std::map<std::string, std::string> allowed_sizes(const std::vector<std::string>& dims,
+                                                 const Sizes& base, const Works& works) {
+  std::map<std::string, Allowed> allowed;
+  for (const std::string& dim : dims) {
+    std::vector<int64_t> good, bad;
+    std::vector<int64_t> values = values_for(dims.size());
+    values.push_back(base.at(dim));
+    std::ranges::sort(values);
+    const auto repeated = std::ranges::unique(values);
+    values.erase(repeated.begin(), repeated.end());
+    for (const int64_t value : values) {
+      Sizes sizes = base;
+      sizes[dim] = value;
+      (works(sizes) ? good : bad).push_back(value);
+    }
+    allowed[dim] = summed_up(good, bad, base.at(dim));
+  }
+  std::vector<std::string> ranged;
+  for (const std::string& dim : dims)
+    if (allowed[dim].set.empty()) ranged.push_back(dim);
+  if (ranged.size() > 1) shrink(ranged, base, works, allowed);
+  std::map<std::string, std::string> texts;
+  for (const std::string& dim : dims) {
+    Allowed& one = allowed[dim];
+    if (one.set.size() > 2) {
+      // As many as are read at a glance, from the least to the largest.
+      while (one.set.size() > kSetMax)
+        one.set.erase(one.set.begin() + static_cast<std::ptrdiff_t>(one.set.size() / 2));
+      texts[dim] = fmt::format("[{}]", fmt::join(one.set, ", "));
+    } else if (one.set.size() == 2 || one.low == one.high) {
+      texts[dim] = std::to_string(one.set.empty() ? one.low : one.set.front());
+    } else {
+      texts[dim] = fmt::format("[{}, {}]", one.low, one.high);
+    }
+  }
+  return texts;
+}
+
+}  // namespace gpuemu::cli

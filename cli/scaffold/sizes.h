@@ -1,0 +1,23 @@
+// Sizes to try a kernel with, and what the ones that work have in common.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cli/scaffold/fit.h"
+
+namespace gpuemu::cli {
+
+/// Sets of sizes from which shapes can be told: odd ones, multiples of 32, powers of two, small
+/// ones in many orders. Those that belong together stand together.
+std::vector<std::vector<Sizes>> sizes_to_try(const std::vector<std::string>& dims);
+
+/// For each dim the values to write: "[1, 300]", "[32, 64, 96]", "64". `works` says whether a
+/// kernel does with these sizes; it does with `base`. `fixed` are dims that have their value
+/// already.
+using Works = std::function<bool(const Sizes& sizes)>;
+std::map<std::string, std::string> allowed_sizes(const std::vector<std::string>& dims,
+                                                 const Sizes& base, const Works& works);
+
+}  // namespace gpuemu::cli

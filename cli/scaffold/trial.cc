@@ -1,0 +1,244 @@
+#include "cli/scaffold/trial.h"
+
+#include <algorithm>
+
+#include "common/config/expression.h"
+#include "common/numeric/element.h"
+
+namespace gpuemu::cli {
+namespace {
+
+// Elements of each tensor while its shape is not known.
+constexpr uint64_t kRoomElements = uint64_t{1} << 16;
+constexpr int64_t kThreadsMax = int64_t{1} << 20;
+
+bool is_tensor(const ProposedParam& param) {
+  return param.role == ParamRole::Input || param.role == ParamRole::Output ||
+         param.role == ParamRole::InOut;
+}
+
+DType dtype_of(const ProposedKernel& kernel, const std::string& name) {
+  const std::string plain = name != "{dtype}"       ? name
+                            : kernel.dtypes.empty() ? "float32"
+                                                    : kernel.dtypes.front();
+  return dtype_from_alias(plain).value_or(DType::Float32);
+}
+
+/// The first number of "[0.5, 0.25]".
+double first_value(const std::string& values) {
+  return values.size() > 1 ? std::strtod(values.c_str() + 1, nullptr) : 0.5;
+}
+
+/// Behind what a structure has already, at a multiple of its own size.
+void add_member(const std::vector<std::byte>& member, std::vector<std::byte>& bytes) {
+  bytes.resize((bytes.size() + member.size() - 1) / member.size() * member.size());
+  bytes.insert(bytes.end(), member.begin(), member.end());
+}
+
+uint64_t behind_last(const std::vector<bool>& changed) {
+  const auto last = std::find(changed.rbegin(), changed.rend(), true);
+  return static_cast<uint64_t>(changed.rend() - last);
+}
+
+std::optional<Dim3> sizes_of(const std::vector<std::string>& texts, const Sizes& sizes) {
+  uint32_t out[3] = {1, 1, 1};
+  for (size_t axis = 0; axis < texts.size() && axis < 3; ++axis) {
+    const auto value = Trial::value_of(texts[axis], sizes);
+    if (!value || *value < 1 || *value > kThreadsMax) return std::nullopt;
+    out[axis] = static_cast<uint32_t>(*value);
+  }
+  return Dim3{out[0], out[1], out[2]};
+}
+
+}  // namespace
+
+uint64_t Extents::of(const std::string& tensor) const {
+  const auto find = [&](const std::map<std::string, uint64_t>& in) {
+    const auto found = in.find(tensor);
+    return found == in.end() ? uint64_t{0} : found->second;
+  };
+  return std::max(find(accessed), find(written));
+}
+
+std::optional<int64_t> Trial::value_of(const std::string& text, const Sizes& sizes) {
+  const auto parsed = Expression::parse(text);
+  if (!parsed) return std::nullopt;
+  Scope scope;
+  scope.integers = sizes;
+  scope.strings["dtype"] = "float32";
+  const auto value = (*parsed).evaluate(scope);
+  return value ? std::optional(*value) : std::nullopt;
+}
+
+std::optional<ProbeCall> Trial::call(const Sizes& sizes) const {
+  ProbeCall made;
+  made.entry = entry_;
+  const auto grid = sizes_of(launch_.grid, sizes), block = sizes_of(launch_.block, sizes);
+  if (!grid || !block) return std::nullopt;
+  made.shape.grid = *grid;
+  made.shape.block = *block;
+  const uint64_t threads = uint64_t{grid->x} * grid->y * grid->z * block->x * block->y * block->z;
+  if (threads > static_cast<uint64_t>(kThreadsMax)) return std::nullopt;
+  if (!launch_.shared.empty()) {
+    const auto bytes = value_of(launch_.shared, sizes);
+    if (!bytes || *bytes < 0 || *bytes > (1 << 20)) return std::nullopt;
+    made.shape.dynamic_shared_bytes = static_cast<uint32_t>(*bytes);
+  }
+  std::string group;  // The structure that the last argument is.
+  std::vector<size_t> alignments;
+  for (const ProposedParam& param : kernel_.params) {
+    ProbeArg arg;
+    if (is_tensor(param)) {
+      arg.tensor = static_cast<int>(made.tensors.size());
+      made.tensors.push_back({param.name, dtype_of(kernel_, param.dtype), kRoomElements,
+                              kRoomElements, kRoomElements});
+      made.tensors.back().is_varied = !param.is_const;
+    } else {
+      const auto dtype = dtype_from_alias(param.dtype);
+      if (!dtype) return std::nullopt;
+      const auto size = sizes.find(param.name);
+      const double value =
+          size != sizes.end() ? static_cast<double>(size->second) : first_value(param.values);
+      arg.bytes.resize(byte_size(*dtype));
+      write_from_double(*dtype, value, arg.bytes.data());
+      if (!param.group.empty() && param.group == group) {
+        add_member(arg.bytes, made.args.back().bytes);
+        alignments.back() = std::max(alignments.back(), arg.bytes.size());
+        continue;
+      }
+    }
+    group = param.group;
+    alignments.push_back(std::max<size_t>(arg.bytes.size(), 1));
+    made.args.push_back(std::move(arg));
+  }
+  for (size_t i = 0; i < alignments.size(); ++i) {
+    std::vector<std::byte>& bytes = made.args[i].bytes;
+    bytes.resize((bytes.size() + alignments[i] - 1) / alignments[i] * alignments[i]);
+  }
+  return made;
+}
+
+std::optional<ProbeSeen> Trial::run(const ProbeCall& call, std::string* problem) {
+  auto seen = probe_.run(call);
+  if (!seen) {
+    if (problem != nullptr) *problem = seen.error().message;
+    return std::nullopt;
+  }
+  return *std::move(seen);
+}
+
+bool Trial::runs(const Sizes& sizes, std::string& problem) {
+  auto made = call(sizes);
+  if (!made) return false;
+  bool changes = false;
+  // A sum of zeros may be what an output holds already.
+  for (made->salt = 0; made->salt < 2; ++made->salt) {
+    const auto seen = run(*made, &problem);
+    if (!seen) return false;
+    if (!seen->problem.empty()) {
+      problem = seen->problem;
+      return false;
+    }
+    changes = changes || std::ranges::any_of(seen->changed, [](const std::vector<bool>& elements) {
+                return !elements.empty();
+              });
+  }
+  return changes;
+}
+
+bool Trial::add_changes(ProbeCall& call, uint32_t salts, std::vector<std::vector<bool>>& changed) {
+  changed.resize(call.tensors.size());
+  for (call.salt = 0; call.salt < salts; ++call.salt) {
+    const auto seen = run(call);
+    if (!seen || !seen->problem.empty()) return false;
+    for (size_t i = 0; i < changed.size(); ++i) {
+      const std::vector<bool>& now = seen->changed[i];
+      changed[i].resize(std::max(changed[i].size(), now.size()));
+      for (size_t at = 0; at < now.size(); ++at)
+        if (now[at]) changed[i][at] = true;
+    }
+  }
+  call.salt = 0;
+  return true;
+}
+
+std::optional<Extents> Trial::extents(const Sizes& sizes, const Indices& indices) {
+  auto made = call(sizes);
+  if (!made) return std::nullopt;
+  for (ProbeTensor& tensor : made->tensors) {
+    const auto given = indices.find(tensor.name);
+    if (given == indices.end()) continue;
+    tensor.index = given->second;
+    tensor.is_varied = false;
+  }
+  Extents out;
+  std::vector<std::vector<bool>> changed;
+  if (!add_changes(*made, 2, changed)) return std::nullopt;
+  for (size_t i = 0; i < changed.size(); ++i)
+    out.written[made->tensors[i].name] = behind_last(changed[i]);
+  // The least memory with which every access is inside of it, whatever becomes of the value.
+  for (ProbeTensor& tensor : made->tensors) {
+    uint64_t enough = kRoomElements, few = 0;
+    tensor.room = 0;
+    auto seen = run(*made);
+    if (!seen || !seen->problem.empty()) {
+      while (enough - few > 1) {
+        tensor.room = few + (enough - few) / 2;
+        seen = run(*made);
+        (seen && seen->problem.empty() ? enough : few) = tensor.room;
+      }
+      out.accessed[tensor.name] = enough;
+    }
+    tensor.room = kRoomElements;
+  }
+  return out;
+}
+
+void Trial::find_roles(const Sizes& sizes, std::map<std::string, bool>& read_first,
+                       std::map<std::string, bool>& partly) {
+  auto made = call(sizes);
+  std::vector<std::vector<bool>> changed;
+  if (!made || !add_changes(*made, 3, changed)) return;
+  for (size_t i = 0; i < made->tensors.size(); ++i) {
+    const std::string& name = made->tensors[i].name;
+    const auto count = static_cast<uint64_t>(std::ranges::count(changed[i], true));
+    partly[name] = count < behind_last(changed[i]);
+    made->tensors[i].known = 0;
+    const auto seen = run(*made);
+    read_first[name] = seen && seen->unknown[i];
+    made->tensors[i].known = kRoomElements;
+  }
+}
+
+bool Trial::fits(const Sizes& sizes) {
+  auto made = call(sizes);
+  if (!made) return false;
+  for (ProbeTensor& tensor : made->tensors) {
+    const auto param = std::ranges::find(kernel_.params, tensor.name, &ProposedParam::name);
+    uint64_t elements = 1;
+    for (const std::string& text : param->shape) {
+      const auto size = value_of(text, sizes);
+      if (!size || *size < 0 || *size > (1 << 22)) return false;
+      elements *= static_cast<uint64_t>(*size);
+      if (elements > (1 << 22)) return false;
+    }
+    if (elements == 0) return false;
+    tensor.elements = tensor.known = tensor.room = elements;
+    if (param->role == ParamRole::Output) tensor.known = 0;
+    if (param->range.empty()) continue;
+    const auto highest = param->range.find(',');
+    tensor.spread = std::strtoll(param->range.c_str() + highest + 1, nullptr, 10) + 1;
+  }
+  std::vector<std::vector<bool>> changed;
+  if (!add_changes(*made, 2, changed)) return false;
+  for (size_t i = 0; i < changed.size(); ++i) {
+    const auto param =
+        std::ranges::find(kernel_.params, made->tensors[i].name, &ProposedParam::name);
+    if (param->role == ParamRole::Output && behind_last(changed[i]) < made->tensors[i].elements)
+      return false;
+  }
+  const auto seen = run(*made);
+  return seen && std::ranges::find(seen->unknown, true) == seen->unknown.end();
+}
+
+}  // namespace gpuemu::cli

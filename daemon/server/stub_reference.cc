@@ -1,0 +1,88 @@
+#include "daemon/server/stub_reference.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/base/files.h"
+
+namespace gpuemu {
+namespace {
+
+// A stub is a few lines; longer scripts do something.
+constexpr size_t kStubBytesMax = 64 << 10;
+constexpr std::string_view kBlank = " \t\r\n";
+
+/// Behind blanks, comments and string literals that are statements of their own.
+std::string_view first_statement(std::string_view text) {
+  for (;;) {
+    const size_t begin = text.find_first_not_of(kBlank);
+    if (begin == text.npos) return {};
+    text.remove_prefix(begin);
+    if (text.starts_with('#')) {
+      text.remove_prefix(std::min(text.find('\n'), text.size()));
+      continue;
+    }
+    std::string_view quote;
+    for (const std::string_view one : {R"(""")", "'''", "\"", "'"})
+      if (quote.empty() && text.starts_with(one)) quote = one;
+    if (quote.empty()) return text;
+    const size_t end = text.find(quote, quote.size());
+    if (end == text.npos) return {};
+    text.remove_prefix(end + quote.size());
+  }
+}
+
+/// Behind the colon of `def reference(...):`; empty where there is no such function.
+std::string_view body_of(std::string_view script) {
+  constexpr std::string_view kDefinition = "def reference(";
+  size_t at = script.starts_with(kDefinition) ? 0 : script.find("\ndef reference(");
+  if (at == script.npos) return {};
+  at = script.find('(', at);
+  int depth = 0;
+  for (; at < script.size(); ++at) {
+    if (script[at] == '(' || script[at] == '[') ++depth;
+    if (script[at] == ')' || script[at] == ']') --depth;
+    if (depth == 0 && script[at] == ':') return script.substr(at + 1);
+  }
+  return {};
+}
+
+/// Whether the function goes on below the first line of `text`: the next line with a statement is
+/// indented.
+bool goes_on(std::string_view text) {
+  for (size_t end = text.find('\n'); end != text.npos; end = text.find('\n')) {
+    text.remove_prefix(end + 1);
+    const size_t begin = text.find_first_not_of(kBlank);
+    if (begin == text.npos) return false;
+    const bool blank = text.substr(0, begin).find('\n') != text.npos || text[begin] == '#';
+    if (!blank) return begin > 0;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool is_stub_reference(std::string_view script) {
+  const std::string_view statement = first_statement(body_of(script));
+  const auto is = [&](std::string_view word) {
+    if (!statement.starts_with(word)) return false;
+    const std::string_view behind = statement.substr(word.size());
+    return behind.empty() || kBlank.find(behind[0]) != kBlank.npos || behind[0] == '(' ||
+           behind[0] == '#';
+  };
+  return is("raise NotImplementedError") || ((is("pass") || is("...")) && !goes_on(statement));
+}
+
+bool set_stubs_aside(Config& config) {
+  bool any = false;
+  for (OpConfig& op : config.ops) {
+    if (op.mode != ExecutionMode::Kernel || op.reference.empty()) continue;
+    const auto script = read_file(op.reference, kStubBytesMax);
+    if (!script || !is_stub_reference(*script)) continue;
+    op.stub_reference = std::exchange(op.reference, "");
+    any = true;
+  }
+  return any;
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,149 @@
+"""What kernels of tests/init/kernels should compute: one function for each, whose text becomes scripts/ref_NAME.py."""
+import numpy as np
+
+
+def layernorm_forward_kernel(inp, weight, bias):
+    mean = inp.mean(-1)
+    away = inp - mean[:, None]
+    rstd = 1 / np.sqrt((away ** 2).mean(-1) + 1e-5)
+    return {"out": away * rstd[:, None] * weight + bias, "mean": mean, "rstd": rstd}
+
+
+def gelu_forward_kernel(inp):
+    return 0.5 * inp * (1 + np.tanh(0.7978845608 * (inp + 0.044715 * inp ** 3)))
+
+
+def encoder_forward_kernel(inp, wte, wpe):
+    return wte[inp] + wpe
+
+
+def crossentropy_forward_kernel(probs, targets):
+    return -np.log(np.take_along_axis(probs, targets[..., None], -1)[..., 0])
+
+
+def adamw_kernel(params, grads, m, v, lr, beta1, beta2, correction1, correction2, eps, decay):
+    m = beta1 * m + (1 - beta1) * grads
+    v = beta2 * v + (1 - beta2) * grads ** 2
+    return {"params": params - lr * (m / correction1 / (np.sqrt(abs(v) / correction2) + eps) + decay * params), "m": m, "v": v}
+
+
+def matmul_bias_kernel(inp, weight, bias):
+    return inp @ weight.T + bias
+
+
+def residual_add(inp1, inp2):
+    return inp1 + inp2
+
+
+def softmax_kernel_256(in_):
+    weights = np.exp(in_ - in_.max(-1, keepdims=True))
+    return weights / weights.sum(-1, keepdims=True)
+
+
+def softmax_kernel_128(in_):
+    weights = np.exp(in_ - in_.max(-1, keepdims=True))
+    return weights / weights.sum(-1, keepdims=True)
+
+
+def rmsnorm_vec4(x, gain, eps):
+    return x / np.sqrt((x * x).mean(-1, keepdims=True) + eps) * gain
+
+
+def vectorAdd(A, B):
+    return A + B
+
+
+def reduce6(g_idata):
+    sums = np.add.reduceat(g_idata, np.arange(0, len(g_idata), 256))
+    return sums.astype(np.int32) if sums.dtype.kind == "i" else sums
+
+
+def transposeNoBankConflicts(idata):
+    return idata.T
+
+
+def MatrixMulCUDA(A, B):
+    return A @ B
+
+
+def histogram256(data, bins):
+    return (bins + np.bincount(data, minlength=256)) % 2 ** 32
+
+
+def integrate(pos, vel, forces, dt):
+    pos, vel = pos.copy(), vel.copy()
+    vel[:, :3] += dt * forces[:, :3]
+    pos[:, :3] += dt * vel[:, :3]
+    return {"pos": pos, "vel": vel}
+
+
+def binary_kernel_Add(lambda_, in_):
+    return lambda_ + in_
+
+
+def binary_kernel_Mul(lambda_, in_):
+    return lambda_ * in_
+
+
+def binary_kernel_Max(lambda_, in_):
+    return np.where(lambda_ > in_, lambda_, in_)
+
+
+def stencil7(a0, anext, c0, c1):
+    out, a = anext.copy(), a0
+    near = a[1:-1, 1:-1, :-2] + a[1:-1, 1:-1, 2:] + a[1:-1, :-2, 1:-1] + a[1:-1, 2:, 1:-1] + a[:-2, 1:-1, 1:-1] + a[2:, 1:-1, 1:-1]
+    out[1:-1, 1:-1, 1:-1] = c1 * near - c0 * a[1:-1, 1:-1, 1:-1]
+    return out
+
+
+def heat_step(from_, alpha):
+    wide = np.pad(from_, 1, mode="edge")
+    return from_ + alpha * (wide[1:-1, :-2] + wide[1:-1, 2:] + wide[:-2, 1:-1] + wide[2:, 1:-1] - 4 * from_)
+
+
+def maxpool2x2(in_):
+    c, h, w = in_.shape
+    return in_[:, :h // 2 * 2, :w // 2 * 2].reshape(c, h // 2, 2, w // 2, 2).max((2, 4))
+
+
+def rgb_to_gray(rgb):
+    return (rgb @ np.array([77, 151, 28])) >> 8
+
+
+def gather_rows(src, index):
+    return src[index]
+
+
+def scatter_add(from_, index, into):
+    out = into.copy()
+    np.add.at(out, index, from_)
+    return out
+
+
+def bitonic_sort(keys):
+    out = keys.copy()
+    for begin in range(0, len(keys) // 256 * 256, 256):
+        out[begin:begin + 256].sort()
+    return out
+
+
+def saxpy(a, x, y):
+    return a * x + y
+
+
+def dot(x, y, result):
+    return result + x @ y
+
+
+def batched_gemm(A, B):
+    return A @ B
+
+
+def conv2d_forward(input, weight, bias):
+    windows = np.lib.stride_tricks.sliding_window_view(input, weight.shape[2:], (2, 3))
+    return np.einsum("nchwrs,kcrs->nkhw", windows, weight) + bias[:, None, None]
+
+
+def dequantize_q4(x):
+    scale = (x[:, :1] + 256 * x[:, 1:2]).astype(np.uint16).view(np.float16).astype(float)
+    return (np.concatenate([x[:, 2:] & 15, x[:, 2:] >> 4], 1) - 8) * scale
