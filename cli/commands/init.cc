@@ -166,8 +166,8 @@ void tell(const SourceKernels& found, Session& session) {
   size_t guesses = 0;
   for (const ProposedKernel& kernel : found.kernels) {
     if (!kernel.guess.empty())
-      session.err << fmt::format("note: {} ({}): a guess, because {}\n", kernel.name,
-                                 kernel.source, kernel.guess);
+      session.err << fmt::format("note: {} ({}): a guess, because {}\n", kernel.name, kernel.source,
+                                 kernel.guess);
     for (const std::string& note : kernel.notes)
       session.err << fmt::format("note: {} ({}): {}\n", kernel.name, kernel.source, note);
     guesses += kernel.guess.empty() ? 0 : 1;
