@@ -8,6 +8,7 @@
 #include "runtime/backends/backends.h"
 #include "runtime/compile/compile.h"
 #include "runtime/compile/registers.h"
+#include "runtime/device/finding_json.h"
 #include "runtime/device/profile.h"
 #include "runtime/ptx/parse.h"
 
@@ -20,8 +21,6 @@ using pipes::Message;
 using pipes::optional;
 using pipes::required;
 
-Json json_of(const Dim3& dim) { return {dim.x, dim.y, dim.z}; }
-
 Json json_of(const DeviceProperties& device) {
   return {{"backend", device.backend},
           {"name", device.name},
@@ -32,24 +31,6 @@ Json json_of(const DeviceProperties& device) {
           {"shared_bytes_per_block_max", device.shared_bytes_per_block_max},
           {"driver_version", device.driver_version},
           {"checks_bounds", device.checks_bounds}};
-}
-
-Json json_of(const DeviceFinding& finding) {
-  return {{"kind", name_of(finding.kind)},
-          {"message", finding.message},
-          {"entry", finding.entry},
-          {"file", finding.file},
-          {"line", finding.line},
-          {"other_file", finding.other_file},
-          {"other_line", finding.other_line},
-          {"ptx_line", finding.ptx_line},
-          {"instruction", finding.instruction},
-          {"block", json_of(finding.block)},
-          {"thread", json_of(finding.thread)},
-          {"tensor", finding.tensor},
-          {"byte_offset", finding.byte_offset},
-          {"count", finding.count},
-          {"is_note", is_note(finding)}};
 }
 
 Result<Dim3> dim_of(const Json& request, const char* name) {

@@ -6,7 +6,10 @@
 #include <set>
 #include <vector>
 
+#include "ops/capi/device_info.h"
+#include "ops/capi/json_text.h"
 #include "runtime/backends/backends.h"
+#include "runtime/device/finding_json.h"
 
 namespace gpuemu::opcall {
 namespace {
@@ -61,6 +64,17 @@ const DeviceProperties* other_owner(const gpuemu_context& context, uint64_t addr
   return nullptr;
 }
 
+/// The words between commas.
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(','), text.size());
+    words.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return words;
+}
+
 Result<std::unique_ptr<gpuemu_context>> create(const gpuemu_options& options) {
   if (options.guard_bytes > kGuardBytesMax) {
     return error(ErrorCode::InvalidArgument, "options.guard_bytes is {}, the limit is {}",
@@ -72,13 +86,15 @@ Result<std::unique_ptr<gpuemu_context>> create(const gpuemu_options& options) {
   request.sm = options.sm;
   request.threads = options.threads;
   request.schedule_seed = options.schedule_seed;
-  request.memory_limit_bytes = kNoMemoryLimit;
+  const uint64_t limit = options.memory_limit_bytes;
+  request.memory_limit_bytes = limit == 0 ? kNoMemoryLimit : limit;
   auto context = std::make_unique<gpuemu_context>();
   context->device = GPUEMU_TRY(open_device(request));
   context->streams = GPUEMU_TRY(context->device->streams());
   if (!context->device->properties().checks_bounds) {
-    context->pool = std::make_unique<Pool>(device_memory(*context->device),
-                                           PoolOptions{.guard_bytes = options.guard_bytes});
+    context->pool = std::make_unique<Pool>(
+        device_memory(*context->device),
+        PoolOptions{.limit_bytes = request.memory_limit_bytes, .guard_bytes = options.guard_bytes});
   }
   context->registry = OpRegistry::with_builtins();
   DispatchOptions dispatch;
@@ -90,12 +106,6 @@ Result<std::unique_ptr<gpuemu_context>> create(const gpuemu_options& options) {
   context->dispatcher =
       GPUEMU_TRY(Dispatcher::create(*context->device, context->registry, std::move(dispatch)));
   return context;
-}
-
-template <size_t N>
-void copy_text(char (&to)[N], const std::string& from) {
-  std::memset(to, 0, N);
-  std::memcpy(to, from.data(), std::min(from.size(), N - 1));
 }
 
 }  // namespace
@@ -160,8 +170,6 @@ namespace {
 
 /// Up to the last member of the first version.
 constexpr size_t kOptionsFirst = offsetof(gpuemu_options, folder);
-constexpr size_t kDeviceInfoFirst =
-    offsetof(gpuemu_device_info, name) + sizeof(gpuemu_device_info::name);
 
 }  // namespace
 
@@ -209,25 +217,67 @@ void gpuemu_context_destroy(gpuemu_context* context) {
   context->device.reset();
   context->registry = {};
   context->allocations.clear();
+  context->graphs.clear();
 }
 
 gpuemu_code gpuemu_context_device(gpuemu_context* context, gpuemu_device_info* info) {
   if (!is_usable(context)) return refuse(context);
-  if (info == nullptr) return missing("info");
-  // Members of a newer header lie behind these and stay as they are.
-  if (info->struct_bytes < kDeviceInfoFirst) {
-    return answer(gpuemu::error(gpuemu::ErrorCode::InvalidArgument,
-                                "info.struct_bytes is {}, expected {}: its sizeof",
-                                info->struct_bytes, sizeof(gpuemu_device_info)));
+  return gpuemu::opcall::give_device(context->device->properties(), info);
+}
+
+gpuemu_code gpuemu_context_synchronize(gpuemu_context* context) {
+  if (!is_usable(context)) return refuse(context);
+  return answer(context->streams->synchronize_all());
+}
+
+gpuemu_code gpuemu_checks_set(gpuemu_context* context, const char* names) {
+  if (!is_usable(context)) return refuse(context);
+  if (!context->device->properties().checks_bounds) {
+    return answer(gpuemu::error(gpuemu::ErrorCode::Unsupported,
+                                "the device is '{}': only the emulator checks kernels",
+                                context->device->properties().backend));
   }
-  const gpuemu::DeviceProperties& device = context->device->properties();
-  info->sm = device.sm;
-  info->multiprocessors = device.multiprocessors;
-  info->is_emulator = device.backend == "emulator" ? 1 : 0;
-  info->memory_bytes = device.memory_bytes;
-  gpuemu::opcall::copy_text(info->backend, device.backend);
-  gpuemu::opcall::copy_text(info->name, device.name);
+  gpuemu::DeviceChecks checks = gpuemu::kUsualChecks;
+  if (names != nullptr) {
+    const auto known = gpuemu::device_checks_from_names(gpuemu::opcall::words_of(names));
+    if (!known) return answer(known.error());
+    checks = *known;
+  }
+  const std::unique_lock lock(context->mutex);
+  context->checks = checks;
+  context->streams->set_checks({.sanitize = checks});
   return GPUEMU_OK;
+}
+
+gpuemu_code gpuemu_findings_json(gpuemu_context* context, char* to, size_t room, size_t* bytes) {
+  if (!is_usable(context)) return refuse(context);
+  if (bytes == nullptr) return missing("bytes");
+  const std::unique_lock lock(context->mutex);
+  // What was taken and found no room is told by the next call.
+  for (gpuemu::DeviceFinding& one : context->streams->take_findings()) {
+    if (context->findings.size() == gpuemu::kFindingsMax) break;
+    context->findings.push_back(std::move(one));
+  }
+  gpuemu::opcall::Json list = gpuemu::opcall::Json::array();
+  for (const gpuemu::DeviceFinding& one : context->findings) list.push_back(gpuemu::json_of(one));
+  const gpuemu_code given =
+      gpuemu::opcall::give_text(gpuemu::opcall::text_of(list), to, room, bytes);
+  if (given == GPUEMU_OK) context->findings.clear();
+  return given;
+}
+
+gpuemu_code gpuemu_policy_set(gpuemu_context* context, const char* json) {
+  if (!is_usable(context)) return refuse(context);
+  if (json == nullptr) return missing("json");
+  auto policy = gpuemu::policy_from_json(json, "policy", context->registry);
+  if (!policy) return answer(policy.error());
+  context->dispatcher->set_policy(*std::move(policy));
+  return GPUEMU_OK;
+}
+
+gpuemu_code gpuemu_policy_json(gpuemu_context* context, char* to, size_t room, size_t* bytes) {
+  if (!is_usable(context)) return refuse(context);
+  return gpuemu::opcall::give_text(context->dispatcher->policy_json(), to, room, bytes);
 }
 
 gpuemu_code gpuemu_context_set_policy(gpuemu_context* context, const char* policy) {
@@ -239,23 +289,6 @@ gpuemu_code gpuemu_context_set_policy(gpuemu_context* context, const char* polic
     chosen = *std::move(loaded);
   }
   context->dispatcher->set_policy(std::move(chosen));
-  return GPUEMU_OK;
-}
-
-gpuemu_code gpuemu_context_set_log(gpuemu_context* context,
-                                   void (*log)(void* user, const char* line), void* user) {
-  if (!is_usable(context)) return refuse(context);
-  if (log == nullptr) {
-    context->dispatcher->set_log({});
-    return GPUEMU_OK;
-  }
-  context->dispatcher->set_log([log, user](const gpuemu::DispatchRecord& record) {
-    const std::string time =
-        record.microseconds < 0 ? "captured" : fmt::format("{:.1f} us", record.microseconds);
-    const std::string line = fmt::format("{}: {}, {}; {}; {}; {}", record.op, record.variant,
-                                         record.why, record.shapes, record.dtypes, time);
-    log(user, line.c_str());
-  });
   return GPUEMU_OK;
 }
 

@@ -8,12 +8,16 @@
 #include <mutex>
 #include <shared_mutex>
 #include <string>
+#include <vector>
 
+#include "ops/capi/log_book.h"
+#include "ops/capi/memory_book.h"
 #include "ops/capi/op_call.h"
 #include "ops/dispatch/dispatcher.h"
 #include "ops/memory/pool.h"
 #include "ops/profile/profiler.h"
 #include "runtime/device/current.h"
+#include "runtime/device/device_finding.h"
 #include "runtime/device/stream.h"
 
 /// Any thread.
@@ -32,12 +36,26 @@ struct gpuemu_context {
   struct Allocation {
     uint64_t bytes = 0;
     bool is_async = false, is_pools = false;
+    gpuemu::opcall::MemoryKind kind = gpuemu::opcall::MemoryKind::Device;
+    std::string name = {};
   };
   std::map<uint64_t, Allocation> allocations = {};  ///< By address.
+  gpuemu::opcall::MemoryBook memory = {};
+  struct Graph {
+    uint64_t nodes = 0;
+    std::vector<uint64_t> workspaces = {};  ///< Addresses; its own.
+  };
+  std::map<gpuemu_graph, Graph> graphs = {};
+  std::string last_profile = {};  ///< JSON of the one that was stopped last.
+  gpuemu::DeviceChecks checks = gpuemu::kUsualChecks;
+  std::vector<gpuemu::DeviceFinding> findings = {};  ///< That no caller had room for yet.
+  gpuemu::opcall::LogBook logs = {};                 ///< Guards itself.
 
   gpuemu::StreamId stream_of(gpuemu_stream stream) const {
     return stream == 0 ? gpuemu::current_stream(*device) : stream;
   }
+  /// REQUIRES: `mutex` is held.
+  gpuemu::opcall::MemoryNow memory_now() const;
   /// InvalidArgument when the bytes leave the allocation that they begin in, or, on a device that
   /// has no other memory, begin in none.
   gpuemu::Status check_range(const char* what, uint64_t address, uint64_t bytes);
@@ -84,6 +102,16 @@ Result<T> known_members(const T& given, size_t first_bytes, const char* what) {
   std::memcpy(&known, &given, std::min(bytes, sizeof(T)));
   return known;
 }
+
+/// `text` with its final 0 into `to`, as the functions with (to, room, bytes) of op_call.h do.
+gpuemu_code give_text(const std::string& text, char* to, size_t room, size_t* bytes);
+
+/// The book and a running profile follow. REQUIRES: the context's mutex is held.
+void note_allocated(gpuemu_context& context, const gpuemu_context::Allocation& allocation);
+void note_freed(gpuemu_context& context, const gpuemu_context::Allocation& allocation);
+void begin_memory_profile(gpuemu_context& context);
+MemoryProfile end_memory_profile(gpuemu_context& context);
+gpuemu_memory_statistics statistics_of(gpuemu_context& context);
 
 /// GPUEMU_INVALID_ARGUMENT naming the argument that is NULL.
 gpuemu_code missing(const char* argument);

@@ -6,6 +6,15 @@ using gpuemu::opcall::is_usable;
 using gpuemu::opcall::missing;
 using gpuemu::opcall::refuse;
 
+namespace {
+
+/// Waits for the work that may use them. A lost device frees nothing.
+void free_all(gpuemu_context& context, const std::vector<uint64_t>& addresses) {
+  for (const uint64_t address : addresses) (void)context.device->free(address).ok();
+}
+
+}  // namespace
+
 extern "C" {
 
 gpuemu_code gpuemu_stream_create(gpuemu_context* context, int32_t priority, uint32_t non_blocking,
@@ -33,6 +42,12 @@ gpuemu_code gpuemu_stream_destroy(gpuemu_context* context, gpuemu_stream stream)
 gpuemu_code gpuemu_stream_synchronize(gpuemu_context* context, gpuemu_stream stream) {
   if (!is_usable(context)) return refuse(context);
   return answer(context->streams->synchronize(context->stream_of(stream)));
+}
+
+gpuemu_code gpuemu_stream_query(gpuemu_context* context, gpuemu_stream stream, uint32_t* done) {
+  if (!is_usable(context)) return refuse(context);
+  if (done == nullptr) return missing("done");
+  return answer(context->streams->query(context->stream_of(stream)), done);
 }
 
 gpuemu_code gpuemu_stream_set_current(gpuemu_context* context, gpuemu_stream stream) {
@@ -70,6 +85,12 @@ gpuemu_code gpuemu_event_synchronize(gpuemu_context* context, gpuemu_event event
   return answer(context->streams->synchronize_event(event));
 }
 
+gpuemu_code gpuemu_event_query(gpuemu_context* context, gpuemu_event event, uint32_t* done) {
+  if (!is_usable(context)) return refuse(context);
+  if (done == nullptr) return missing("done");
+  return answer(context->streams->query_event(event), done);
+}
+
 gpuemu_code gpuemu_event_elapsed_ms(gpuemu_context* context, gpuemu_event from, gpuemu_event to,
                                     float* milliseconds) {
   if (!is_usable(context)) return refuse(context);
@@ -86,11 +107,34 @@ gpuemu_code gpuemu_capture_end(gpuemu_context* context, gpuemu_stream stream, gp
   if (!is_usable(context)) return refuse(context);
   if (graph == nullptr) return missing("graph");
   const auto captured = context->streams->end_capture(context->stream_of(stream));
-  if (!captured) return answer(captured.error());
+  std::vector<uint64_t> workspaces = context->dispatcher->take_captured_workspaces();
+  if (!captured) {
+    free_all(*context, workspaces);
+    return answer(captured.error());
+  }
+  const auto nodes = context->streams->graph_nodes(*captured);
   const auto made = context->streams->instantiate(*captured);
   const gpuemu::Status freed = context->streams->free_graph(*captured);
-  if (made && !freed) return answer(freed);
-  return answer(made, graph);
+  if (!made || !freed) free_all(*context, workspaces);
+  if (!made) return answer(made.error());
+  if (!freed) return answer(freed);
+  const std::unique_lock lock(context->mutex);
+  context->graphs[*made] = {.nodes = nodes ? *nodes : 0, .workspaces = std::move(workspaces)};
+  *graph = *made;
+  return GPUEMU_OK;
+}
+
+gpuemu_code gpuemu_graph_nodes(gpuemu_context* context, gpuemu_graph graph, uint64_t* nodes) {
+  if (!is_usable(context)) return refuse(context);
+  if (nodes == nullptr) return missing("nodes");
+  const std::shared_lock lock(context->mutex);
+  const auto found = context->graphs.find(graph);
+  if (found == context->graphs.end()) {
+    return answer(gpuemu::error(gpuemu::ErrorCode::InvalidArgument,
+                                "no graph {}: it was destroyed, or it never was", graph));
+  }
+  *nodes = found->second.nodes;
+  return GPUEMU_OK;
 }
 
 gpuemu_code gpuemu_graph_launch(gpuemu_context* context, gpuemu_graph graph, gpuemu_stream stream) {
@@ -100,7 +144,15 @@ gpuemu_code gpuemu_graph_launch(gpuemu_context* context, gpuemu_graph graph, gpu
 
 gpuemu_code gpuemu_graph_destroy(gpuemu_context* context, gpuemu_graph graph) {
   if (!is_usable(context)) return refuse(context);
-  return answer(context->streams->free_graph_exec(graph));
+  const gpuemu::Status freed = context->streams->free_graph_exec(graph);
+  if (!freed) return answer(freed);
+  std::map<gpuemu_graph, gpuemu_context::Graph>::node_type record;
+  {
+    const std::unique_lock lock(context->mutex);
+    record = context->graphs.extract(graph);
+  }
+  if (!record.empty()) free_all(*context, record.mapped().workspaces);
+  return GPUEMU_OK;
 }
 
 }  // extern "C"

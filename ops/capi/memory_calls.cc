@@ -12,6 +12,8 @@ namespace {
 
 using Allocation = gpuemu_context::Allocation;
 
+constexpr char kUnnamed[] = "op_call memory";
+
 uint64_t address_of(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 
 gpuemu_code keep(gpuemu_context& context, const gpuemu::Result<uint64_t>& made,
@@ -19,17 +21,18 @@ gpuemu_code keep(gpuemu_context& context, const gpuemu::Result<uint64_t>& made,
   if (!made) return answer(made.error());
   const std::unique_lock lock(context.mutex);
   context.allocations[*made] = allocation;
+  gpuemu::opcall::note_allocated(context, allocation);
   *address = reinterpret_cast<void*>(*made);
   return GPUEMU_OK;
 }
 
 /// What the device has not may lie unused in the cache.
 gpuemu::Result<uint64_t> allocate_own(gpuemu_context& context, size_t bytes) {
-  auto made = context.device->allocate(bytes, "op_call memory");
+  auto made = context.device->allocate(bytes, kUnnamed);
   const bool is_out = !made && made.error().code == gpuemu::ErrorCode::ResourceExhausted;
   if (!is_out || context.pool == nullptr) return made;
   GPUEMU_TRY(context.pool->empty());
-  return context.device->allocate(bytes, "op_call memory");
+  return context.device->allocate(bytes, kUnnamed);
 }
 
 /// Takes the record away first: once the memory is free another thread may get, and record, its
@@ -41,10 +44,16 @@ gpuemu_code release(gpuemu_context& context, uint64_t address, Free free) {
     const std::unique_lock lock(context.mutex);
     record = context.allocations.extract(address);
   }
-  const gpuemu::Status freed = free(record.empty() ? Allocation{} : record.mapped());
-  if (!freed && !record.empty()) {
+  // Copied: the record goes back into the map when nothing was freed.
+  const Allocation gone = record.empty() ? Allocation{} : record.mapped();
+  const gpuemu::Status freed = free(gone);
+  if (!record.empty()) {
     const std::unique_lock lock(context.mutex);
-    context.allocations.insert(std::move(record));
+    if (freed) {
+      gpuemu::opcall::note_freed(context, gone);
+    } else {
+      context.allocations.insert(std::move(record));
+    }
   }
   return answer(freed);
 }
@@ -58,6 +67,32 @@ gpuemu::Status free_in_order(gpuemu_context& context, uint64_t address,
   if (!allocation.is_pools) return context.device->free(address);
   GPUEMU_TRY(context.pool->used_by(address, stream));
   return context.pool->free(address);
+}
+
+gpuemu_code allocate_in_order(gpuemu_context& context, size_t bytes, gpuemu::StreamId stream,
+                              const std::string& name, void** address) {
+  // A number that is no stream is refused here and not when the memory changes its owner.
+  if (const auto known = context.streams->is_capturing(stream); !known) {
+    return answer(known.error());
+  }
+  const bool is_pools = context.pool != nullptr;
+  const auto made = is_pools ? context.pool->allocate(bytes, name, stream)
+                             : context.device->allocate(bytes, name);
+  return keep(context, made, {.bytes = bytes, .is_async = true, .is_pools = is_pools, .name = name},
+              address);
+}
+
+/// On the emulator every kind is memory of the host at one address.
+gpuemu::Result<uint64_t> allocate_host(gpuemu_context& context, gpuemu::opcall::MemoryKind kind,
+                                       size_t bytes) {
+  const gpuemu::DeviceProperties& device = context.device->properties();
+  if (kind == gpuemu::opcall::MemoryKind::Managed && device.backend != "emulator") {
+    return gpuemu::error(gpuemu::ErrorCode::Unsupported,
+                         "managed memory is for the emulator alone in this version; use pinned "
+                         "memory, which kernels of {} reach too",
+                         device.name);
+  }
+  return address_of(GPUEMU_TRY(context.streams->allocate_host(bytes)));
 }
 
 struct Argument {
@@ -83,22 +118,30 @@ extern "C" {
 gpuemu_code gpuemu_memory_allocate(gpuemu_context* context, size_t bytes, void** address) {
   if (!is_usable(context)) return refuse(context);
   if (address == nullptr) return missing("address");
-  return keep(*context, allocate_own(*context, bytes), {.bytes = bytes}, address);
+  return keep(*context, allocate_own(*context, bytes), {.bytes = bytes, .name = kUnnamed}, address);
 }
 
 gpuemu_code gpuemu_memory_allocate_async(gpuemu_context* context, size_t bytes,
                                          gpuemu_stream stream, void** address) {
+  return gpuemu_memory_allocate_named(context, GPUEMU_MEMORY_DEVICE, bytes, stream, kUnnamed,
+                                      address);
+}
+
+gpuemu_code gpuemu_memory_allocate_named(gpuemu_context* context, uint32_t kind, size_t bytes,
+                                         gpuemu_stream stream, const char* name, void** address) {
   if (!is_usable(context)) return refuse(context);
   if (address == nullptr) return missing("address");
-  const gpuemu::StreamId wanted = context->stream_of(stream);
-  // A number that is no stream is refused here and not when the memory changes its owner.
-  if (const auto known = context->streams->is_capturing(wanted); !known) {
-    return answer(known.error());
+  if (kind >= gpuemu::opcall::kMemoryKinds) {
+    return answer(gpuemu::error(gpuemu::ErrorCode::InvalidArgument,
+                                "kind {}, expected 0 (device), 1 (pinned) or 2 (managed)", kind));
   }
-  const bool is_pools = context->pool != nullptr;
-  const auto made = is_pools ? context->pool->allocate(bytes, "op_call memory", wanted)
-                             : context->device->allocate(bytes, "op_call memory");
-  return keep(*context, made, {.bytes = bytes, .is_async = true, .is_pools = is_pools}, address);
+  const std::string called = name == nullptr ? "" : name;
+  const auto wanted = static_cast<gpuemu::opcall::MemoryKind>(kind);
+  if (wanted == gpuemu::opcall::MemoryKind::Device) {
+    return allocate_in_order(*context, bytes, context->stream_of(stream), called, address);
+  }
+  return keep(*context, allocate_host(*context, wanted, bytes),
+              {.bytes = bytes, .kind = wanted, .name = called}, address);
 }
 
 gpuemu_code gpuemu_memory_free(gpuemu_context* context, void* address) {
@@ -106,6 +149,9 @@ gpuemu_code gpuemu_memory_free(gpuemu_context* context, void* address) {
   if (address == nullptr) return GPUEMU_OK;
   return release(*context, address_of(address),
                  [&](const Allocation& allocation) -> gpuemu::Status {
+                   if (allocation.kind != gpuemu::opcall::MemoryKind::Device) {
+                     return context->streams->free_host(address);
+                   }
                    if (!allocation.is_pools) return context->device->free(address_of(address));
                    GPUEMU_TRY(context->streams->synchronize_all());
                    return context->pool->free(address_of(address));

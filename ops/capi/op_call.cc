@@ -95,7 +95,10 @@ Status check_memory(gpuemu_context& context, const std::vector<OperandSpec>& ope
   return ok_status();
 }
 
-Status call_op(gpuemu_context& context, const gpuemu_call& call) {
+/// What is done with a call that was taken apart.
+using Doing = Status (Dispatcher::*)(const OpCall& call);
+
+Status do_with(gpuemu_context& context, const gpuemu_call& call, Doing doing) {
   const std::vector<const OpKind*>& ops = context.registry.ops();
   if (call.op == 0 || call.op > ops.size()) {
     return error(ErrorCode::NotFound, "op {}, expected 1 to {}: the number of gpuemu_op_find()",
@@ -113,12 +116,22 @@ Status call_op(gpuemu_context& context, const gpuemu_call& call) {
   described.schema_id = call.schema_id;
   described.attributes = {static_cast<const std::byte*>(call.attributes), call.attribute_bytes};
   described.stream = context.stream_of(call.stream);
+  if (call.variant != nullptr) described.variant = call.variant;
   for (const auto& [operands, tensors] :
        {std::pair(&op.inputs, described.inputs), std::pair(&op.outputs, described.outputs)}) {
     const Status inside = check_memory(context, *operands, tensors);
     if (!inside) return inside.error().with_context(op.name);
   }
-  return context.dispatcher->call(described);
+  return (context.dispatcher.get()->*doing)(described);
+}
+
+gpuemu_code take_call(gpuemu_context* context, const gpuemu_call* call, Doing doing) {
+  if (!is_usable(context)) return refuse(context);
+  if (call == nullptr) return missing("call");
+  constexpr size_t kFirst = offsetof(gpuemu_call, stream) + sizeof(gpuemu_call::stream);
+  const auto known = known_members(*call, kFirst, "call");
+  if (!known) return answer(known.error());
+  return answer(do_with(*context, *known, doing));
 }
 
 }  // namespace
@@ -152,12 +165,11 @@ const char* gpuemu_op_name(gpuemu_context* context, uint32_t op) {
 }
 
 gpuemu_code gpuemu_op_call(gpuemu_context* context, const gpuemu_call* call) {
-  if (!is_usable(context)) return refuse(context);
-  if (call == nullptr) return missing("call");
-  constexpr size_t kFirst = offsetof(gpuemu_call, stream) + sizeof(gpuemu_call::stream);
-  const auto known = gpuemu::opcall::known_members(*call, kFirst, "call");
-  if (!known) return answer(known.error());
-  return answer(gpuemu::opcall::call_op(*context, *known));
+  return gpuemu::opcall::take_call(context, call, &gpuemu::Dispatcher::call);
+}
+
+gpuemu_code gpuemu_op_prepare(gpuemu_context* context, const gpuemu_call* call) {
+  return gpuemu::opcall::take_call(context, call, &gpuemu::Dispatcher::prepare);
 }
 
 }  // extern "C"

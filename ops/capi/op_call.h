@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define GPUEMU_ABI_VERSION 1
+#define GPUEMU_ABI_VERSION 2
 
 typedef enum gpuemu_code {
   GPUEMU_OK = 0,
@@ -61,6 +61,8 @@ typedef uint64_t gpuemu_stream;
 #define GPUEMU_STREAM_PER_THREAD ((gpuemu_stream)2)
 typedef uint64_t gpuemu_event;
 typedef uint64_t gpuemu_graph;
+/* Records of calls: gpuemu_log_start(). */
+typedef uint64_t gpuemu_log;
 
 typedef struct gpuemu_options {
   uint32_t struct_bytes;
@@ -76,6 +78,7 @@ typedef struct gpuemu_options {
   /* GPU: so many bytes on each side of memory of gpuemu_memory_allocate_async must stay as they
    * are (gpuemu_memory_check); 0: none. The emulator checks every access instead. */
   uint64_t guard_bytes;
+  uint64_t memory_limit_bytes; /* 0: as much as there is. */
 } gpuemu_options;
 
 typedef struct gpuemu_device_info {
@@ -86,7 +89,39 @@ typedef struct gpuemu_device_info {
   uint64_t memory_bytes;
   char backend[16];
   char name[104];
+  uint64_t memory_free_bytes;
+  uint32_t index;           /* Among the devices of its backend. */
+  uint32_t dtypes;          /* Bit 1 << gpuemu_dtype of what its instructions compute or convert. */
+  char driver_version[32];  /* "" without a driver. */
+  char runtime_version[32]; /* Of the CUDA runtime; "" without one. */
 } gpuemu_device_info;
+
+/* Where memory lies. */
+enum {
+  GPUEMU_MEMORY_DEVICE = 0,
+  GPUEMU_MEMORY_PINNED = 1, /* Of the host, page-locked; kernels use it by the same address. */
+  GPUEMU_MEMORY_MANAGED = 2 /* One address for the host and the device. */
+};
+
+/* What the context has allocated, in bytes and numbers. Workspaces of ops are not among it. */
+typedef struct gpuemu_memory_statistics {
+  uint32_t struct_bytes;
+  uint64_t requested_bytes; /* Device memory that is allocated, as it was asked for. */
+  uint64_t allocated_bytes; /* The same with rounding and guards. */
+  uint64_t reserved_bytes;  /* Taken from the device. */
+  uint64_t cached_bytes;    /* reserved_bytes - allocated_bytes */
+  uint64_t peak_requested_bytes;
+  uint64_t peak_reserved_bytes;
+  uint64_t pinned_bytes;
+  uint64_t managed_bytes;
+  uint64_t adopted_bytes;
+  uint64_t live; /* Allocations of all kinds: allocations - frees. */
+  uint64_t allocations;
+  uint64_t frees;
+  uint64_t from_cache; /* Allocations that asked the device for nothing. */
+  uint64_t segments_taken;
+  uint64_t trims;
+} gpuemu_memory_statistics;
 
 typedef struct gpuemu_tensor {
   void* data;    /* Address of element 0 on the device; NULL only without elements. */
@@ -107,6 +142,7 @@ typedef struct gpuemu_call {
   uint32_t attribute_bytes;
   const void* attributes; /* Packed as the schema says: little-endian, no padding. */
   gpuemu_stream stream;
+  const char* variant; /* This one and no other; NULL: as the policy says. */
 } gpuemu_call;
 
 /* What libgpuemu.so exports. */
@@ -120,11 +156,37 @@ uint32_t gpuemu_abi_version(void);
 const char* gpuemu_last_error(void);
 /* "GPUEMU_INVALID_ARGUMENT" */
 const char* gpuemu_code_name(gpuemu_code code);
+/* Of the library: "1.0.0". */
+const char* gpuemu_version(void);
+
+/* Functions with (to, room, bytes) write a text with its final 0, whose size is then in *bytes. Is
+ * `room` too small, they write nothing, set *bytes and return GPUEMU_RESOURCE_EXHAUSTED. */
+
+/* {"library": ..., "abi": 2, "driver": ..., "cuda_runtime": ..., "cupti": ..., "cublas": ...}; ""
+ * for what this machine has not. */
+gpuemu_code gpuemu_versions_json(char* to, size_t room, size_t* bytes);
+
+/* "float32" */
+gpuemu_code gpuemu_dtype_name(int32_t dtype, const char** name);
+gpuemu_code gpuemu_dtype_bytes(int32_t dtype, uint32_t* bytes);
+uint32_t gpuemu_dtype_count(void);
+
+/* The devices that can be opened, GPUs first. backend: "cuda" or "emulator"; NULL: both. Nothing is
+ * opened. */
+gpuemu_code gpuemu_device_count(const char* backend, uint32_t* count);
+gpuemu_code gpuemu_device_at(const char* backend, uint32_t number, gpuemu_device_info* info);
 
 gpuemu_code gpuemu_context_create(const gpuemu_options* options, gpuemu_context** context);
 /* Waits for all work. NULL is allowed. */
 void gpuemu_context_destroy(gpuemu_context* context);
 gpuemu_code gpuemu_context_device(gpuemu_context* context, gpuemu_device_info* info);
+/* Waits for all streams. GPUEMU_LAUNCH when a kernel has faulted. */
+gpuemu_code gpuemu_context_synchronize(gpuemu_context* context);
+/* Emulator: what it checks in kernels from now on: names of validation.sanitize with commas between
+ * them; "": nothing; NULL: the usual ones. */
+gpuemu_code gpuemu_checks_set(gpuemu_context* context, const char* names);
+/* What kernels did wrong since the last call, a list of at most 64; a GPU tells none. */
+gpuemu_code gpuemu_findings_json(gpuemu_context* context, char* to, size_t room, size_t* bytes);
 /* Called for each op: "matmul: tiled, first supported; a [2, 3], ...; T = float32; 12.5 us". Every
  * call is then waited for. NULL ends it, after which only calls that other threads are in may still
  * be told. It may call anything of this context, and is called by the thread that called the op. */
@@ -135,6 +197,20 @@ gpuemu_code gpuemu_context_set_log(gpuemu_context* context,
  * file that is refused changes nothing. */
 gpuemu_code gpuemu_context_set_policy(gpuemu_context* context, const char* policy);
 
+/* The same from JSON text: {"strategy": ..., "prefer": {...}}. */
+gpuemu_code gpuemu_policy_set(gpuemu_context* context, const char* json);
+gpuemu_code gpuemu_policy_json(gpuemu_context* context, char* to, size_t room, size_t* bytes);
+
+/* Keeps a record of each call from now on, the first records_max of them. times: each call is
+ * waited for and its time on the device is kept too. Several logs may run at once. */
+gpuemu_code gpuemu_log_start(gpuemu_context* context, uint32_t times, uint32_t records_max,
+                             gpuemu_log* log);
+/* {"records": [...], "dropped": n}; a record has sequence, op, variant, why, inputs and outputs
+ * (shapes), dtypes, stream, thread, captured, microseconds (null without times). */
+gpuemu_code gpuemu_log_json(gpuemu_context* context, gpuemu_log log, char* to, size_t room,
+                            size_t* bytes);
+gpuemu_code gpuemu_log_stop(gpuemu_context* context, gpuemu_log log);
+
 /* From now on ops are timed on the device and ranges on the host; with counters the emulator counts
  * what kernels do. Not from two threads at once. */
 gpuemu_code gpuemu_profile_start(gpuemu_context* context, uint32_t counters);
@@ -142,6 +218,9 @@ gpuemu_code gpuemu_profile_start(gpuemu_context* context, uint32_t counters);
  * file. No other thread may be in gpuemu_op_call. */
 gpuemu_code gpuemu_profile_stop(gpuemu_context* context, const char* trace_file,
                                 const char* statistics_file);
+/* The statistics of the last profile that was stopped, with "memory": begin, end, peaks inside of
+ * it, allocations, frees, by_name (bytes held by name at the peak). */
+gpuemu_code gpuemu_profile_json(gpuemu_context* context, char* to, size_t room, size_t* bytes);
 /* A range of the calling thread; they nest. Without a profile they do nothing. */
 void gpuemu_range_begin(gpuemu_context* context, const char* name);
 void gpuemu_range_end(gpuemu_context* context);
@@ -151,6 +230,11 @@ gpuemu_code gpuemu_op_find(gpuemu_context* context, const char* name, uint32_t* 
 uint32_t gpuemu_op_count(gpuemu_context* context);
 /* Of the numbers 1 to gpuemu_op_count(); NULL for others. */
 const char* gpuemu_op_name(gpuemu_context* context, uint32_t op);
+/* Operands, schema and variants of one op, in the order in which variants are tried. */
+gpuemu_code gpuemu_op_json(gpuemu_context* context, uint32_t op, char* to, size_t room,
+                           size_t* bytes);
+/* Checks the call, chooses a kernel and loads it. Launches nothing. */
+gpuemu_code gpuemu_op_prepare(gpuemu_context* context, const gpuemu_call* call);
 /* Checks everything, chooses a kernel, launches it and returns. */
 gpuemu_code gpuemu_op_call(gpuemu_context* context, const gpuemu_call* call);
 
@@ -165,13 +249,28 @@ gpuemu_code gpuemu_memory_free(gpuemu_context* context, void* address);
  * checked, and free waits. gpuemu_memory_free takes it too, and waits. */
 gpuemu_code gpuemu_memory_allocate_async(gpuemu_context* context, size_t bytes,
                                          gpuemu_stream stream, void** address);
-/* Only of gpuemu_memory_allocate_async. NULL is allowed. */
+/* Memory of a kind, GPUEMU_MEMORY_DEVICE and so on. Device memory is in the order of the stream, as
+ * that of gpuemu_memory_allocate_async. Findings, statistics and errors show the name; NULL: none.
+ * gpuemu_memory_free takes every kind. */
+gpuemu_code gpuemu_memory_allocate_named(gpuemu_context* context, uint32_t kind, size_t bytes,
+                                         gpuemu_stream stream, const char* name, void** address);
+/* Only of device memory that belongs to a stream. NULL is allowed. */
 gpuemu_code gpuemu_memory_free_async(gpuemu_context* context, void* address, gpuemu_stream stream);
 /* Waits. GPUEMU_CORRUPTION names what was written beside live memory, with options.guard_bytes; the
  * emulator has reported it at its launch. */
 gpuemu_code gpuemu_memory_check(gpuemu_context* context);
 /* Gives unused parts of the cache back to the device until it has at most so many bytes. */
 gpuemu_code gpuemu_memory_trim(gpuemu_context* context, size_t bytes);
+/* Of the device, now. */
+gpuemu_code gpuemu_memory_info(gpuemu_context* context, uint64_t* free_bytes,
+                               uint64_t* total_bytes);
+gpuemu_code gpuemu_memory_statistics_get(gpuemu_context* context,
+                                         gpuemu_memory_statistics* statistics);
+/* The peaks begin anew with what is allocated now. */
+gpuemu_code gpuemu_memory_reset_peaks(gpuemu_context* context);
+/* [["weights", 4096], ...]: the `count` largest allocations by name and bytes. */
+gpuemu_code gpuemu_memory_largest_json(gpuemu_context* context, uint32_t count, char* to,
+                                       size_t room, size_t* bytes);
 /* In the order of the stream. Host memory must stay, unchanged, until that is done. */
 gpuemu_code gpuemu_memory_upload(gpuemu_context* context, void* to, const void* from, size_t bytes,
                                  gpuemu_stream stream);
@@ -189,6 +288,8 @@ gpuemu_code gpuemu_stream_create(gpuemu_context* context, int32_t priority, uint
 gpuemu_code gpuemu_stream_destroy(gpuemu_context* context, gpuemu_stream stream);
 /* Waits. GPUEMU_LAUNCH when a kernel of the stream has faulted; the message says where. */
 gpuemu_code gpuemu_stream_synchronize(gpuemu_context* context, gpuemu_stream stream);
+/* 1 when everything that was issued is done, else 0. */
+gpuemu_code gpuemu_stream_query(gpuemu_context* context, gpuemu_stream stream, uint32_t* done);
 /* What 0 means on this thread; 0 is the default stream again. */
 gpuemu_code gpuemu_stream_set_current(gpuemu_context* context, gpuemu_stream stream);
 
@@ -198,6 +299,8 @@ gpuemu_code gpuemu_event_record(gpuemu_context* context, gpuemu_event event, gpu
 /* Later work of the stream begins after the latest record of the event. */
 gpuemu_code gpuemu_event_wait(gpuemu_context* context, gpuemu_event event, gpuemu_stream stream);
 gpuemu_code gpuemu_event_synchronize(gpuemu_context* context, gpuemu_event event);
+/* 1 when the latest record is reached, also when there was none, else 0. */
+gpuemu_code gpuemu_event_query(gpuemu_context* context, gpuemu_event event, uint32_t* done);
 gpuemu_code gpuemu_event_elapsed_ms(gpuemu_context* context, gpuemu_event from, gpuemu_event to,
                                     float* milliseconds);
 
@@ -207,6 +310,9 @@ gpuemu_code gpuemu_capture_begin(gpuemu_context* context, gpuemu_stream stream);
 gpuemu_code gpuemu_capture_end(gpuemu_context* context, gpuemu_stream stream, gpuemu_graph* graph);
 /* The same addresses, the contents that memory has then. */
 gpuemu_code gpuemu_graph_launch(gpuemu_context* context, gpuemu_graph graph, gpuemu_stream stream);
+/* How many pieces of work it has. */
+gpuemu_code gpuemu_graph_nodes(gpuemu_context* context, gpuemu_graph graph, uint64_t* nodes);
+/* Waits, and frees the workspaces of the ops that were captured. */
 gpuemu_code gpuemu_graph_destroy(gpuemu_context* context, gpuemu_graph graph);
 
 #ifdef __GNUC__

@@ -1,6 +1,7 @@
 // The profiler for C.
 #include "common/base/files.h"
 #include "ops/capi/context.h"
+#include "ops/capi/json_text.h"
 
 using gpuemu::opcall::answer;
 using gpuemu::opcall::is_usable;
@@ -23,6 +24,22 @@ std::shared_ptr<gpuemu::Profiler> replace(gpuemu_context& context,
   return profiler;
 }
 
+/// For gpuemu_profile_json. The checks of the device are those that the caller chose again:
+/// counters had others.
+void keep_profile(gpuemu_context& context, const gpuemu::ProfileResult& result,
+                  const gpuemu::opcall::MemoryProfile& memory) {
+  using gpuemu::opcall::Json;
+  Json json = Json::parse(result.json());
+  json["memory"] = {{"peak_requested_bytes", memory.peak.requested},
+                    {"peak_reserved_bytes", memory.peak.reserved},
+                    {"allocations", memory.allocations},
+                    {"frees", memory.frees},
+                    {"by_name", memory.by_name}};
+  const std::unique_lock lock(context.mutex);
+  context.last_profile = gpuemu::opcall::text_of(json);
+  context.streams->set_checks({.sanitize = context.checks});
+}
+
 }  // namespace
 
 extern "C" {
@@ -35,6 +52,7 @@ gpuemu_code gpuemu_profile_start(gpuemu_context* context, uint32_t counters) {
   }
   auto made = gpuemu::Profiler::create(*context->device, {.counters = counters != 0});
   if (!made) return answer(made.error());
+  gpuemu::opcall::begin_memory_profile(*context);
   context->dispatcher->set_profiler(made->get());
   replace(*context, *std::move(made));
   return GPUEMU_OK;
@@ -49,8 +67,11 @@ gpuemu_code gpuemu_profile_stop(gpuemu_context* context, const char* trace_file,
                                 "no profile is running; gpuemu_profile_start() begins one"));
   }
   context->dispatcher->set_profiler(nullptr);
-  const auto result = profiler->stop();
+  auto result = profiler->stop();
+  gpuemu::opcall::MemoryProfile memory = gpuemu::opcall::end_memory_profile(*context);
   if (!result) return answer(result.error());
+  result->memory = memory.samples;
+  keep_profile(*context, *result, memory);
   for (const std::string& note : result->notes) fmt::print(stderr, "gpuemu: {}\n", note);
   if (trace_file != nullptr) {
     const gpuemu::Status written = gpuemu::write_file(trace_file, result->chrome_trace());
@@ -58,6 +79,20 @@ gpuemu_code gpuemu_profile_stop(gpuemu_context* context, const char* trace_file,
   }
   if (statistics_file == nullptr) return GPUEMU_OK;
   return answer(gpuemu::write_file(statistics_file, result->json()));
+}
+
+gpuemu_code gpuemu_profile_json(gpuemu_context* context, char* to, size_t room, size_t* bytes) {
+  if (!is_usable(context)) return refuse(context);
+  std::string text;
+  {
+    const std::shared_lock lock(context->mutex);
+    text = context->last_profile;
+  }
+  if (text.empty()) {
+    return answer(gpuemu::error(gpuemu::ErrorCode::NotFound,
+                                "no profile was stopped yet; gpuemu_profile_start() begins one"));
+  }
+  return gpuemu::opcall::give_text(text, to, room, bytes);
 }
 
 void gpuemu_range_begin(gpuemu_context* context, const char* name) {

@@ -24,6 +24,12 @@ std::string shapes_of(const OpCase& c) {
   return text;
 }
 
+std::vector<std::vector<int64_t>> shapes_of(std::span<const TensorView> tensors) {
+  std::vector<std::vector<int64_t>> shapes;
+  for (const TensorView& one : tensors) shapes.emplace_back(one.shape.begin(), one.shape.end());
+  return shapes;
+}
+
 bool has_work(const OpCase& c) {
   return std::ranges::any_of(c.outputs, [](const TensorView& out) { return out.count() > 0; });
 }
@@ -50,8 +56,20 @@ void Dispatcher::set_policy(DispatchPolicy policy) {
   policy_ = std::move(policy);
 }
 
-void Dispatcher::set_log(Log log) {
-  auto made = log ? std::make_shared<const Log>(std::move(log)) : nullptr;
+std::string Dispatcher::policy_json() {
+  const std::lock_guard lock(mutex_);
+  return json_of(policy_);
+}
+
+std::vector<uint64_t> Dispatcher::take_captured_workspaces() {
+  return workspaces_.take_kept([this](StreamId stream) {
+    const auto capturing = streams_.is_capturing(stream);
+    return !capturing || !*capturing;
+  });
+}
+
+void Dispatcher::set_log(Log log, bool times) {
+  auto made = log ? std::make_shared<const Telling>(std::move(log), times) : nullptr;
   const std::lock_guard lock(mutex_);
   log_ = std::move(made);
 }
@@ -63,13 +81,30 @@ Status Dispatcher::call(const OpCall& call) {
   auto types = check_case(c);
   if (!types) return types.error().with_context(call.op->name);
   if (!has_work(c)) return ok_status();
-  const Choice choice = GPUEMU_TRY(choose(c, *types, call.stream));
+  const Choice choice = GPUEMU_TRY(choose(c, *types, call));
   return launch_profiled(c, choice, *types, call);
+}
+
+Status Dispatcher::prepare(const OpCall& call) {
+  GPUEMU_TRY(check_attributes(call.op->schema, call.schema_id, call.attributes));
+  const OpCase c{*call.op, call.inputs, call.outputs, Attributes(call.op->schema, call.attributes),
+                 device_.properties()};
+  auto types = check_case(c);
+  if (!types) return types.error().with_context(call.op->name);
+  if (!has_work(c)) return ok_status();
+  const Choice choice = GPUEMU_TRY(choose(c, *types, call));
+  if (!choice.variant->library.empty()) return ok_status();
+  Plan plan;
+  choice.variant->plan(c, plan);
+  for (const LaunchStep& step : plan.steps()) {
+    GPUEMU_TRY(entry_of(c.op, *choice.variant, step.entry, *types));
+  }
+  return ok_status();
 }
 
 Status Dispatcher::launch_profiled(const OpCase& c, const Choice& choice, const TypeBinding& types,
                                    const OpCall& call) {
-  std::shared_ptr<const Log> log;
+  std::shared_ptr<const Telling> log;
   {
     const std::lock_guard lock(mutex_);
     log = log_;
@@ -80,8 +115,8 @@ Status Dispatcher::launch_profiled(const OpCase& c, const Choice& choice, const 
   if (log == nullptr) {
     launched = launch(c, *choice.variant, types, call.stream);
   } else {
-    const auto record = launch_timed(c, choice, types, call.stream);
-    if (record) (*log)(*record);  // It may call the dispatcher: no lock is held.
+    const auto record = launch_told(c, choice, types, call.stream, log->times);
+    if (record) log->tell(*record);  // It may call the dispatcher: no lock is held.
     launched = record ? ok_status() : Status(record.error());
   }
   if (profiler != nullptr) GPUEMU_TRY(profiler->end_op(call.stream));
@@ -102,8 +137,24 @@ void Dispatcher::warn_once(const std::string& warning) {
   if (warn_) warn_(warning);
 }
 
+Result<Dispatcher::Choice> Dispatcher::named(const OpCase& c, const TypeBinding& types,
+                                             const std::vector<const KernelVariant*>& order,
+                                             std::string_view name) {
+  const auto wanted = std::ranges::find(order, name, &KernelVariant::name);
+  if (wanted == order.end()) {
+    std::string known;
+    for (const KernelVariant* one : order) known += (known.empty() ? "" : ", ") + one->name;
+    return error(ErrorCode::NotFound, "{} has no variant '{}'; there are: {}", c.op.name, name,
+                 known);
+  }
+  const std::string reason = refusal_of(c, **wanted, types);
+  if (reason.empty()) return Choice{*wanted, "named by the call"};
+  return error(ErrorCode::Unsupported, "{}: the variant '{}' does not compute this call: {}",
+               c.op.name, name, reason);
+}
+
 Result<Dispatcher::Choice> Dispatcher::choose(const OpCase& c, const TypeBinding& types,
-                                              StreamId stream) {
+                                              const OpCall& call) {
   const std::vector<const KernelVariant*>* order = nullptr;
   SelectionRule strategy = SelectionRule::FirstSupported;
   std::string preferred;
@@ -114,6 +165,7 @@ Result<Dispatcher::Choice> Dispatcher::choose(const OpCase& c, const TypeBinding
     const auto wish = policy_.preferred.find(c.op.name);
     if (wish != policy_.preferred.end()) preferred = wish->second;
   }
+  if (!call.variant.empty()) return named(c, types, *order, call.variant);
   if (!preferred.empty()) {
     const auto wanted = std::ranges::find(*order, preferred, &KernelVariant::name);
     const std::string reason =
@@ -137,10 +189,10 @@ Result<Dispatcher::Choice> Dispatcher::choose(const OpCase& c, const TypeBinding
                  reasons);
   }
   if (able.size() == 1) return Choice{able[0], "the only one that supports it"};
-  if (GPUEMU_TRY(streams_.is_capturing(stream))) {
+  if (GPUEMU_TRY(streams_.is_capturing(call.stream))) {
     return Choice{able[0], "first supported: nothing is timed while a graph is captured"};
   }
-  return fastest(c, types, able, stream);
+  return fastest(c, types, able, call.stream);
 }
 
 Result<Dispatcher::Choice> Dispatcher::fastest(const OpCase& c, const TypeBinding& types,
@@ -248,7 +300,7 @@ Status Dispatcher::launch(const OpCase& c, const KernelVariant& variant, const T
   const uint64_t bytes = variant.workspace_bytes == nullptr ? 0 : variant.workspace_bytes(c);
   Workspaces::Turn turn;  // Until every launch that uses the workspace is issued.
   if (bytes > 0) {
-    turn = GPUEMU_TRY(streams_.is_capturing(stream)) ? GPUEMU_TRY(workspaces_.keep(bytes))
+    turn = GPUEMU_TRY(streams_.is_capturing(stream)) ? GPUEMU_TRY(workspaces_.keep(bytes, stream))
                                                      : GPUEMU_TRY(workspaces_.take(bytes, stream));
     planned.workspace = turn.address;
   }
@@ -283,10 +335,16 @@ Status Dispatcher::launch_steps(const OpCase& c, uint64_t workspace_bytes,
   return ok_status();
 }
 
-Result<DispatchRecord> Dispatcher::launch_timed(const OpCase& c, const Choice& choice,
-                                                const TypeBinding& types, StreamId stream) {
+Result<DispatchRecord> Dispatcher::launch_told(const OpCase& c, const Choice& choice,
+                                               const TypeBinding& types, StreamId stream,
+                                               bool times) {
   DispatchRecord record{c.op.name, choice.variant->name, choice.why, shapes_of(c), types.text()};
-  if (GPUEMU_TRY(streams_.is_capturing(stream))) {
+  record.inputs = shapes_of(c.inputs);
+  record.outputs = shapes_of(c.outputs);
+  record.types = types;
+  record.stream = stream;
+  record.is_captured = GPUEMU_TRY(streams_.is_capturing(stream));
+  if (!times || record.is_captured) {
     GPUEMU_TRY(launch(c, *choice.variant, types, stream));
   } else {
     Stopwatch stopwatch(streams_);

@@ -27,6 +27,7 @@ struct OpCall {
   uint32_t schema_id = 0;
   std::span<const std::byte> attributes = {};
   StreamId stream = kDefaultStream;
+  std::string_view variant = {};  ///< This one and no other; "": the policy chooses.
 };
 
 /// What was decided about one call.
@@ -35,7 +36,11 @@ struct DispatchRecord {
   std::string why;           ///< "first supported", "preferred", "fastest of 3: 12.1 us" ...
   std::string shapes;        ///< "x [2, 3], y [2, 3]"
   std::string dtypes;        ///< "T = float32"
-  double microseconds = -1;  ///< On the device; -1 in a capture.
+  double microseconds = -1;  ///< On the device; -1 where it was not timed.
+  std::vector<std::vector<int64_t>> inputs = {}, outputs = {};  ///< Shapes.
+  TypeBinding types = {};
+  StreamId stream = kDefaultStream;
+  bool is_captured = false;
 };
 
 struct DispatchOptions {
@@ -59,11 +64,17 @@ class Dispatcher {
   /// InvalidArgument: the call is wrong, and the message says which operand. Unsupported: no
   /// variant computes it; the message has each one's reason. Then what launching says.
   Status call(const OpCall& call);
+  /// Everything that call() does before its launches: what they need is loaded then.
+  Status prepare(const OpCall& call);
 
   void set_policy(DispatchPolicy policy);
   using Log = std::function<void(const DispatchRecord& record)>;
-  /// A call that has begun in another thread may still tell the one before.
-  void set_log(Log log);
+  /// A call that has begun in another thread may still tell the one before. times: each call is
+  /// waited for and its record has its time.
+  void set_log(Log log, bool times = true);
+  /// Workspaces of captures that are over. They are the caller's: a graph uses them.
+  std::vector<uint64_t> take_captured_workspaces();
+  std::string policy_json();
   /// Each call becomes an op of the profile. Null: none, which costs one comparison. It must stay
   /// until another is set and every call that began before has returned.
   void set_profiler(Profiler* profiler) { profiler_ = profiler; }
@@ -74,6 +85,10 @@ class Dispatcher {
   struct Choice {
     const KernelVariant* variant = nullptr;
     std::string why;  ///< Only when a log wants it.
+  };
+  struct Telling {
+    Log tell;
+    bool times = false;
   };
   /// What is known about one op: its order of trying, and entries that were looked up.
   struct OpState {
@@ -90,7 +105,9 @@ class Dispatcher {
                               const TypeBinding& types);
   Result<const LoadedEntry*> entry_of(const OpKind& op, const KernelVariant& variant,
                                       uint32_t entry, const TypeBinding& types);
-  Result<Choice> choose(const OpCase& c, const TypeBinding& types, StreamId stream);
+  Result<Choice> choose(const OpCase& c, const TypeBinding& types, const OpCall& call);
+  Result<Choice> named(const OpCase& c, const TypeBinding& types,
+                       const std::vector<const KernelVariant*>& order, std::string_view name);
   Result<Choice> fastest(const OpCase& c, const TypeBinding& types,
                          const std::vector<const KernelVariant*>& able, StreamId stream);
   Result<double> time_variant(const TuningCopy& scratch, const KernelVariant& variant,
@@ -101,8 +118,8 @@ class Dispatcher {
                       const TypeBinding& types, StreamId stream);
   Status launch_profiled(const OpCase& c, const Choice& choice, const TypeBinding& types,
                          const OpCall& call);
-  Result<DispatchRecord> launch_timed(const OpCase& c, const Choice& choice,
-                                      const TypeBinding& types, StreamId stream);
+  Result<DispatchRecord> launch_told(const OpCase& c, const Choice& choice,
+                                     const TypeBinding& types, StreamId stream, bool times);
   void warn_once(const std::string& warning);
 
   Device& device_;
@@ -115,7 +132,7 @@ class Dispatcher {
   Workspaces workspaces_;
   Libraries libraries_;
   std::mutex mutex_;  ///< Guards everything below.
-  std::shared_ptr<const Log> log_;
+  std::shared_ptr<const Telling> log_;
   DispatchPolicy policy_;
   std::unordered_map<const OpKind*, OpState> states_;
   std::set<std::string> warned_;

@@ -24,10 +24,15 @@ Error wrong(const std::string& where, const std::string& what) {
   return error(ErrorCode::InvalidArgument, "{}: {}", where, what);
 }
 
+constexpr std::pair<std::string_view, SelectionRule> kStrategies[] = {
+    {"first_supported", SelectionRule::FirstSupported},
+    {"best_performance", SelectionRule::BestPerformance}};
+
 Result<SelectionRule> read_strategy(const std::string& file, const TomlEntry& entry) {
   if (entry.value.kind == TomlValue::Kind::Text) {
-    if (entry.value.text == "first_supported") return SelectionRule::FirstSupported;
-    if (entry.value.text == "best_performance") return SelectionRule::BestPerformance;
+    for (const auto& [name, rule] : kStrategies) {
+      if (entry.value.text == name) return rule;
+    }
   }
   return wrong(place(file, entry), "expected \"first_supported\" or \"best_performance\"");
 }
@@ -115,6 +120,15 @@ Result<DispatchPolicy> policy_from_json(const std::string& text, const std::stri
   } catch (const Json::exception& bad) {
     return wrong(file, bad.what());
   }
+}
+
+std::string json_of(const DispatchPolicy& policy) {
+  const auto* const strategy = std::ranges::find(
+      kStrategies, policy.strategy, &std::pair<std::string_view, SelectionRule>::second);
+  Json prefer = Json::object();
+  for (const auto& [op, variant] : policy.preferred) prefer[op] = variant;
+  return Json{{"strategy", strategy->first}, {"prefer", prefer}}.dump(
+      -1, ' ', false, Json::error_handler_t::replace);
 }
 
 Result<DispatchPolicy> load_policy(const std::string& path, const OpRegistry& registry) {

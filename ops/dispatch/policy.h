@@ -31,6 +31,8 @@ Result<DispatchPolicy> policy_from_toml(const std::string& text, const std::stri
                                         const OpRegistry& registry);
 Result<DispatchPolicy> policy_from_json(const std::string& text, const std::string& file,
                                         const OpRegistry& registry);
+/// The same object with both keys, in alphabetical order.
+std::string json_of(const DispatchPolicy& policy);
 /// By the ending of the name, .toml or .json.
 Result<DispatchPolicy> load_policy(const std::string& path, const OpRegistry& registry);
 

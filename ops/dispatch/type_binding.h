@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "kernels/op.h"
 
@@ -24,6 +25,8 @@ class TypeBinding {
   uint32_t index() const;
   std::string text() const;  ///< "T = float32, I = int32"
   size_t size() const { return count_; }
+  /// REQUIRES: index < size().
+  std::pair<char, DType> at(size_t index) const { return {letters_[index], dtypes_[index]}; }
 
  private:
   size_t count_ = 0;

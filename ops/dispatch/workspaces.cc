@@ -18,7 +18,7 @@ Workspaces::~Workspaces() {
   for (const auto& [key, space] : spaces_) {
     if (space->bytes > 0) (void)device_.free(space->address).ok();
   }
-  for (const uint64_t address : kept_) (void)device_.free(address).ok();
+  for (const auto& [stream, address] : kept_) (void)device_.free(address).ok();
 }
 
 Workspaces::Space& Workspaces::space_of(StreamId stream) {
@@ -52,11 +52,22 @@ Status Workspaces::forget(StreamId stream) {
   return space->bytes > 0 ? device_.free(space->address) : ok_status();
 }
 
-Result<Workspaces::Turn> Workspaces::keep(uint64_t bytes) {
+Result<Workspaces::Turn> Workspaces::keep(uint64_t bytes, StreamId stream) {
   const uint64_t address = GPUEMU_TRY(device_.allocate(bytes, "workspace of a graph"));
   const std::lock_guard lock(mutex_);
-  kept_.push_back(address);
+  kept_.emplace_back(stream, address);
   return Turn{address};
+}
+
+std::vector<uint64_t> Workspaces::take_kept(const std::function<bool(StreamId stream)>& is_over) {
+  std::vector<uint64_t> taken;
+  const std::lock_guard lock(mutex_);
+  std::erase_if(kept_, [&](const auto& one) {
+    if (!is_over(one.first)) return false;
+    taken.push_back(one.second);
+    return true;
+  });
+  return taken;
 }
 
 }  // namespace gpuemu

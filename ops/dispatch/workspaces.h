@@ -2,6 +2,7 @@
 // calls share one space, as large as the largest of them; no other stream uses it.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -28,8 +29,10 @@ class Workspaces {
   };
   Result<Turn> take(uint64_t bytes, StreamId stream);
   /// For a call that is captured, and for it alone: its graph may run beside anything, as often as
-  /// it is launched. Kept as long as this object, which does not know when a graph is gone.
-  Result<Turn> keep(uint64_t bytes);
+  /// it is launched. Kept as long as this object, unless take_kept() gives it to the graph.
+  Result<Turn> keep(uint64_t bytes, StreamId stream);
+  /// Addresses kept for the streams of which `is_over` holds; they are the caller's to free.
+  std::vector<uint64_t> take_kept(const std::function<bool(StreamId stream)>& is_over);
   /// Frees the space of a stream that will not be used again.
   Status forget(StreamId stream);
 
@@ -45,7 +48,7 @@ class Workspaces {
   Device& device_;
   std::mutex mutex_;  ///< Guards what follows.
   std::map<Key, std::unique_ptr<Space>> spaces_;
-  std::vector<uint64_t> kept_;
+  std::vector<std::pair<StreamId, uint64_t>> kept_;
 };
 
 }  // namespace gpuemu

@@ -61,7 +61,7 @@ TEST_F(WorkspacesTest, GrowsToTheLargestCallAndFreesWhatBecameTooSmall) {
 }
 
 TEST_F(WorkspacesTest, KeepsOneForEachCapturedCall) {
-  EXPECT_NE(workspaces_.keep(64)->address, workspaces_.keep(64)->address);
+  EXPECT_NE(workspaces_.keep(64, 7)->address, workspaces_.keep(64, 7)->address);
 }
 
 }  // namespace

@@ -64,6 +64,9 @@ Json kernel_json(const std::string& name, const KernelCounts& kernel) {
   Json json = {{"name", name},
                {"launches", kernel.launches},
                {"total_us", kernel.time.total_us},
+               {"mean_us", kernel.time.mean_us()},
+               {"min_us", kernel.time.min_us},
+               {"max_us", kernel.time.max_us},
                {"instructions", kernel.instructions},
                {"divergent_branches", kernel.divergent_branches},
                {"bytes",
@@ -88,6 +91,13 @@ std::string ProfileResult::chrome_trace() const {
   Json events = Json::array();
   for (const Process& process : kProcesses) events.push_back(name_of(process));
   for (const TraceSpan& span : spans) events.push_back(event_of(span));
+  for (const auto& [us, bytes] : memory) {
+    events.push_back({{"ph", "C"},
+                      {"name", "memory"},
+                      {"pid", kProcesses[1].number},
+                      {"ts", us},
+                      {"args", {{"bytes", bytes}}}});
+  }
   return text_of({{"traceEvents", events}, {"displayTimeUnit", "ns"}});
 }
 

@@ -65,6 +65,9 @@ struct ProfileResult {
   std::map<std::string, KernelCounts> kernels;
   uint64_t dropped = 0;
   std::vector<std::string> notes;  ///< What is missing and why, a line each.
+  /// Bytes of device memory that were allocated, by microseconds since the profiler began; a track
+  /// of the trace. Whoever allocates fills it.
+  std::vector<std::pair<double, uint64_t>> memory = {};
 
   /// Opens in Perfetto and chrome://tracing.
   std::string chrome_trace() const;

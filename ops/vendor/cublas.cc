@@ -61,6 +61,17 @@ Result<SharedLibrary> find_cublas() {
   return SharedLibrary::open(kNames);
 }
 
+std::string cublas_version() {
+  const auto library = find_cublas();
+  int (*property)(int kind, int* value) = nullptr;
+  if (!library || !library->bind("cublasGetProperty", property)) return {};
+  int parts[3] = {0, 0, 0};  // Major, minor, patch: the kinds 0, 1 and 2 of every version.
+  for (int kind = 0; kind < 3; ++kind) {
+    if (property(kind, &parts[kind]) != cublas::kSuccess) return {};
+  }
+  return fmt::format("{}.{}.{}", parts[0], parts[1], parts[2]);
+}
+
 Result<std::unique_ptr<Cublas>> Cublas::open(const std::string& library) {
   const SharedLibrary found =
       GPUEMU_TRY(library.empty() ? find_cublas() : SharedLibrary::open(std::span(&library, 1)));

@@ -54,5 +54,7 @@ class Cublas {
 
 /// The library, opened without its state: whether there is one at all.
 Result<SharedLibrary> find_cublas();
+/// "13.1.1"; "" where there is none.
+std::string cublas_version();
 
 }  // namespace gpuemu

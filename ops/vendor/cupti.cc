@@ -156,4 +156,12 @@ Result<KernelRecorder::Recorded> KernelRecorder::stop() {
   return recorded;
 }
 
+std::string cupti_version() {
+  const auto library = SharedLibrary::open(kNames);
+  int (*version)(uint32_t* number) = nullptr;
+  uint32_t number = 0;
+  if (!library || !library->bind("cuptiGetVersion", version) || version(&number) != 0) return {};
+  return std::to_string(number);
+}
+
 }  // namespace gpuemu

@@ -49,4 +49,7 @@ class KernelRecorder {
   bool stopped_ = false;
 };
 
+/// The number of CUPTI's interface, as "130100"; "" where there is none.
+std::string cupti_version();
+
 }  // namespace gpuemu
