@@ -49,13 +49,15 @@ bool round(std::string_view text, Cost& cost) {
   cost.decoding = std::min(cost.decoding, decoded - begin);
   cost.compiling = std::min(cost.compiling, end - decoded);
   cost.steps = cost.compiled = 0;
-  for (const Code& code : program.functions)
-    for (const Step& ins : code.ins) {
+  for (const Code& code : program.functions) {
+    for (const Step& step : code.steps) {
       ++cost.steps;
-      if (emulator::operations(0).find(ins.run) != nullptr || ins.run == emulator::steps::nothing ||
-          ins.jumps)
+      if (emulator::operations(0).find(step.run) != nullptr ||
+          step.run == emulator::steps::nothing || step.direct_branch() != nullptr) {
         ++cost.compiled;
+      }
     }
+  }
   return true;
 }
 }  // namespace

@@ -14,8 +14,8 @@ namespace {
 /// Beyond that copies of all memory cost more than a second look is worth.
 constexpr uint64_t kBytesMax = uint64_t{1} << 30;
 
-void make_note(DeviceFinding& race, Proofs proofs) {
-  const bool stores = (proofs & kEqualStores) != 0;
+void make_note(DeviceFinding& race, Evidence evidence) {
+  const bool stores = (evidence & kEqualStores) != 0;
   const std::string place = race.line != 0 ? fmt::format("{}:{}", race.file, race.line)
                                            : fmt::format("PTX line {}", race.ptx_line);
   race.message = fmt::format(
@@ -25,11 +25,12 @@ void make_note(DeviceFinding& race, Proofs proofs) {
   race.kind = stores ? DeviceFindingKind::RedundantStores : DeviceFindingKind::RedundantReads;
 }
 
-uint64_t address_of(const Warp& warp, const Step& ins, uint32_t lane) {
-  const std::byte* at = warp.registers.data + ins.src[0];
-  const uint64_t base = ins.wide != 0 ? reinterpret_cast<const uint64_t*>(at)[lane]
-                                      : reinterpret_cast<const uint32_t*>(at)[lane];
-  return base + static_cast<uint64_t>(ins.imm);
+uint64_t address_of(const Warp& warp, const Step& step, uint32_t lane) {
+  const std::byte* at = warp.registers.data + step.src[0];
+  const MemoryOperands& access = *step.memory();
+  const uint64_t base = access.is_wide ? reinterpret_cast<const uint64_t*>(at)[lane]
+                                       : reinterpret_cast<const uint32_t*>(at)[lane];
+  return base + static_cast<uint64_t>(access.offset);
 }
 
 }  // namespace
@@ -38,8 +39,8 @@ void explain(std::vector<DeviceFinding>& findings, const Suspicion& suspicion,
              const RedundancyReview& look) {
   const bool unused = suspicion.reads.complete() && !look.reads_used;
   for (DeviceFinding& finding : findings) {
-    const Proofs needed = suspicion.needed_by(finding);
-    if ((needed & kNoProof) != 0 || needed == 0) continue;
+    const Evidence needed = suspicion.needed_by(finding);
+    if ((needed & kNoEvidence) != 0 || needed == 0) continue;
     if ((needed & kUnusedReads) != 0 && !unused) continue;
     if ((needed & kEqualStores) != 0 && !look.stores.are_equal(finding.ptx_line)) continue;
     make_note(finding, needed);
@@ -67,10 +68,10 @@ void MemoryCopy::put_back() const {
   }
 }
 
-void RedundancyObserver::collect(Warp& warp, const Step& ins, uint32_t bytes) {
+void RedundancyObserver::collect(Warp& warp, const Step& step, uint32_t bytes) {
   for (uint32_t left = warp.masks.running; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
-    const uint64_t from = address_of(warp, ins, lane);
+    const uint64_t from = address_of(warp, step, lane);
     for (uint64_t at = from; at < from + bytes; ++at) {
       if (look_.reads.has(warp.block->position.linear, at & ~uint64_t{3})) {
         look_.reads.add_store({.block = warp.block->position.linear,
@@ -86,12 +87,12 @@ void RedundancyObserver::collect(Warp& warp, const Step& ins, uint32_t bytes) {
 }
 
 /// Lanes of which some of these bytes may be the old ones or the new ones.
-uint32_t RedundancyObserver::doubtful_lanes(Warp& warp, const Step& ins, uint64_t offset,
+uint32_t RedundancyObserver::doubtful_lanes(Warp& warp, const Step& step, uint64_t offset,
                                             uint32_t bytes) const {
   uint32_t found = 0;
   for (uint32_t left = warp.masks.running; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
-    const uint64_t from = address_of(warp, ins, lane) + offset;
+    const uint64_t from = address_of(warp, step, lane) + offset;
     for (uint64_t at = from; at < from + bytes; ++at) {
       if (look_.reads.covers({.block = warp.block->position.linear,
                               .address = at,
@@ -107,27 +108,28 @@ uint32_t RedundancyObserver::doubtful_lanes(Warp& warp, const Step& ins, uint64_
   return found;
 }
 
-void RedundancyObserver::before(Warp& warp, const Step& ins) {
-  if (shadow_ != nullptr) shadow_->before(warp, ins);
-  const auto space = static_cast<ptx::Space>(ins.space);
-  const bool global = space == ptx::Space::Global || space == ptx::Space::Generic;
-  if (ins.cache == 0 || !global || look_.reads.empty()) return;
-  const ptx::Instruction& instruction = instruction_of(warp, ins);
+void RedundancyObserver::before(Warp& warp, const Step& step) {
+  if (shadow_ != nullptr) shadow_->before(warp, step);
+  const MemoryOperands* const access = step.memory();
+  if (access == nullptr || look_.reads.empty()) return;
+  const bool global = access->space == ptx::Space::Global || access->space == ptx::Space::Generic;
+  if (!global) return;
+  const ptx::Instruction& instruction = instruction_of(warp, step);
   const uint32_t element = element_bytes(instruction);
   if (look_.collects) {
-    if (instruction.opcode == ptx::Opcode::St) collect(warp, ins, element * ins.count);
+    if (instruction.opcode == ptx::Opcode::St) collect(warp, step, element * step.elements().count);
     return;
   }
   if (instruction.opcode == ptx::Opcode::St || instruction.opcode == ptx::Opcode::Red) return;
   if (instruction.opcode != ptx::Opcode::Ld) {
     // Copies and atomics: what becomes of their values is not followed.
     constexpr uint32_t kWidest = 16;
-    if (doubtful_lanes(warp, ins, 0, kWidest) != 0) look_.reads_used = true;
+    if (doubtful_lanes(warp, step, 0, kWidest) != 0) look_.reads_used = true;
     return;
   }
-  for (uint32_t i = 0; i < ins.count; ++i) {
-    if (const uint32_t lanes = doubtful_lanes(warp, ins, uint64_t{i} * element, element)) {
-      warp.tracking.definedness.note_element(warp, ins, i, lanes,
+  for (uint32_t i = 0; i < step.elements().count; ++i) {
+    if (const uint32_t lanes = doubtful_lanes(warp, step, uint64_t{i} * element, element)) {
+      warp.tracking.definedness.note_element(warp, step, i, lanes,
                                              {DeviceFindingKind::UncertainReadUsed, "", "", 0});
     }
   }

@@ -47,11 +47,11 @@ class RedundancyObserver final : public StepObserver {
  public:
   /// `shadow` may be absent.
   RedundancyObserver(RedundancyReview& look, Shadow* shadow) : look_(look), shadow_(shadow) {}
-  void before(Warp& warp, const Step& ins) override;
+  void before(Warp& warp, const Step& step) override;
 
  private:
-  void collect(Warp& warp, const Step& ins, uint32_t bytes);
-  uint32_t doubtful_lanes(Warp& warp, const Step& ins, uint64_t offset, uint32_t bytes) const;
+  void collect(Warp& warp, const Step& step, uint32_t bytes);
+  uint32_t doubtful_lanes(Warp& warp, const Step& step, uint64_t offset, uint32_t bytes) const;
 
   RedundancyReview& look_;
   Shadow* shadow_;

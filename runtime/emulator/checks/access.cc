@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kShared = "shared";
 
 /// Alignment of every lane; the misaligned are reported and taken out.
-uint32_t aligned_lanes(Warp& warp, const Step& ins, const uint64_t* address, uint32_t bytes,
+uint32_t aligned_lanes(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes,
                        Access access) {
   Tally bad;
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
@@ -38,12 +38,12 @@ uint32_t aligned_lanes(Warp& warp, const Step& ins, const uint64_t* address, uin
                       verb(access), bytes, incident.byte_offset, near->name, bytes);
     }
   }
-  report_check(warp, ins, std::move(incident));
+  report_check(warp, step, std::move(incident));
   return warp.masks.running & ~bad.lanes;
 }
 
-void report_outside(Warp& warp, const Step& ins, const Tally& bad, uint64_t address, uint32_t bytes,
-                    Access access) {
+void report_outside(Warp& warp, const Step& step, const Tally& bad, uint64_t address,
+                    uint32_t bytes, Access access) {
   Allocation* near = warp.launch->memory->nearest(address);
   CheckReport incident{
       .kind = DeviceFindingKind::OutOfBounds, .lane = bad.first, .count = bad.count()};
@@ -57,8 +57,8 @@ void report_outside(Warp& warp, const Step& ins, const Tally& bad, uint64_t addr
         fmt::format("{} {} bytes at byte offset {} of '{}', which has {} bytes", verb(access),
                     bytes, incident.byte_offset, near->name, near->bytes);
   }
-  incident.message += explain_wrap(warp, ins, bad.first);
-  report_check(warp, ins, std::move(incident));
+  incident.message += explain_wrap(warp, step, bad.first);
+  report_check(warp, step, std::move(incident));
 }
 
 /// Whether nothing was ever written to any byte of it.
@@ -68,8 +68,9 @@ bool unwritten(const uint8_t* shadow, uint32_t bytes) {
 
 /// Whether an element was never written at all. One written in part is what copies of structures
 /// with padding read.
-bool undefined(const Step& ins, const uint8_t* shadow, uint32_t bytes, Access access) {
-  const uint32_t element = access == Access::Load && ins.count != 0 ? bytes / ins.count : bytes;
+bool undefined(const Step& step, const uint8_t* shadow, uint32_t bytes, Access access) {
+  const uint32_t element =
+      access == Access::Load ? bytes / std::max(step.elements().count, 1u) : bytes;
   for (uint32_t at = 0; at + element <= bytes; at += element) {
     if (unwritten(shadow + at, element)) return true;
   }
@@ -86,13 +87,13 @@ struct UndefinedRead {
   std::array<const uint8_t*, kLanes> shadows{};
 };
 
-void note_undefined(Warp& warp, const Step& ins, uint32_t bytes, const UndefinedRead& read) {
+void note_undefined(Warp& warp, const Step& step, uint32_t bytes, const UndefinedRead& read) {
   if (read.lanes.lanes == 0) return;
   const std::string what = "reads " + read.where + read.why;
-  const ptx::Opcode opcode = instruction_of(warp, ins).opcode;
+  const ptx::Opcode opcode = instruction_of(warp, step).opcode;
   if (opcode == ptx::Opcode::Cp) return;  // What arrives is as undefined as this is.
   if (opcode != ptx::Opcode::Ld) {
-    return report_check(warp, ins,
+    return report_check(warp, step,
                         {.kind = DeviceFindingKind::Uninitialized,
                          .message = what,
                          .lane = read.lanes.first,
@@ -100,8 +101,8 @@ void note_undefined(Warp& warp, const Step& ins, uint32_t bytes, const Undefined
                          .byte_offset = read.offset,
                          .count = read.lanes.count()});
   }
-  const uint32_t size = bytes / ins.count;
-  for (uint32_t element = 0; element < ins.count; ++element) {
+  const uint32_t count = step.elements().count, size = bytes / count;
+  for (uint32_t element = 0; element < count; ++element) {
     uint32_t lanes = 0;
     for (uint32_t left = read.lanes.lanes; left != 0; left &= left - 1) {
       const auto lane = static_cast<uint32_t>(std::countr_zero(left));
@@ -109,14 +110,14 @@ void note_undefined(Warp& warp, const Step& ins, uint32_t bytes, const Undefined
     }
     if (lanes != 0) {
       warp.tracking.definedness.note_element(
-          warp, ins, element, lanes,
+          warp, step, element, lanes,
           {DeviceFindingKind::Uninitialized, what, read.tensor, read.offset});
     }
   }
 }
 
 /// Lanes whose bytes a copy has not brought yet.
-void report_in_flight(Warp& warp, const Step& ins, const uint64_t* address, uint32_t bytes,
+void report_in_flight(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes,
                       uint32_t lanes) {
   const uint8_t* shadow = warp.block->shared.defined.data();
   Tally bad;
@@ -132,11 +133,11 @@ void report_in_flight(Warp& warp, const Step& ins, const uint64_t* address, uint
   if (bad.lanes == 0) return;
   const ptx::Instruction* copy = copy_in_flight(*warp.block, static_cast<uint32_t>(where));
   report_check(
-      warp, ins,
+      warp, step,
       {.kind = DeviceFindingKind::RaceAsync,
        .message = fmt::format(
            "reads shared memory {} before {} has been waited for",
-           shared_place(warp, where, element_bytes(instruction_of(warp, ins))),
+           shared_place(warp, where, element_bytes(instruction_of(warp, step))),
            copy != nullptr ? describe(warp.launch->inputs.program->module, *copy) : "a copy to it"),
        .lane = bad.first,
        .byte_offset = static_cast<int64_t>(where),
@@ -155,9 +156,9 @@ std::string about_dynamic(Warp& warp) {
 }
 
 /// Lanes inside a window of `size` bytes.
-uint32_t window_lanes(Warp& warp, const Step& ins, const uint64_t* address, uint64_t size,
+uint32_t window_lanes(Warp& warp, const Step& step, const uint64_t* address, uint64_t size,
                       uint32_t bytes, std::pair<std::string_view, Access> what) {
-  uint32_t lanes = aligned_lanes(warp, ins, address, bytes, what.second);
+  uint32_t lanes = aligned_lanes(warp, step, address, bytes, what.second);
   Tally bad;
   for (uint32_t left = lanes; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
@@ -166,7 +167,7 @@ uint32_t window_lanes(Warp& warp, const Step& ins, const uint64_t* address, uint
   if (bad.lanes == 0) return lanes;
   const auto offset = static_cast<int64_t>(address[bad.first]);
   report_check(
-      warp, ins,
+      warp, step,
       {.kind = DeviceFindingKind::OutOfBounds,
        .message = fmt::format("{} {} bytes at offset {} of {} memory, which has {} bytes{}",
                               verb(what.second), bytes, offset, what.first, size,
@@ -177,7 +178,7 @@ uint32_t window_lanes(Warp& warp, const Step& ins, const uint64_t* address, uint
   return lanes & ~bad.lanes;
 }
 
-void define_once(Warp& warp, const Step& ins, const uint64_t* address, uint32_t bytes,
+void define_once(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes,
                  uint32_t lanes) {
   Tally again;
   const Allocation* of = nullptr;
@@ -195,12 +196,12 @@ void define_once(Warp& warp, const Step& ins, const uint64_t* address, uint32_t 
   if (again.lanes == 0) return;
   const uint64_t offset = address[again.first] - of->base;
   report_check(
-      warp, ins,
+      warp, step,
       {.kind = DeviceFindingKind::WrittenTwice,
        .message = fmt::format("writes {} bytes at byte offset {} of '{}'{}, which were written "
                               "before",
                               bytes, offset, of->name,
-                              element_text(offset, element_bytes(instruction_of(warp, ins)))),
+                              element_text(offset, element_bytes(instruction_of(warp, step)))),
        .lane = again.first,
        .tensor = of->name,
        .byte_offset = static_cast<int64_t>(offset),
@@ -212,10 +213,10 @@ const char* verb(Access access) {
   return access == Access::Load ? "reads" : access == Access::Store ? "writes" : "updates";
 }
 
-uint32_t resolve_global(Warp& warp, const Step& ins, const uint64_t* address, uint32_t bytes,
+uint32_t resolve_global(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes,
                         Access access) {
-  const uint32_t aligned = aligned_lanes(warp, ins, address, bytes, access);
-  Allocation* known = warp.registers.allocations[ins.cache];
+  const uint32_t aligned = aligned_lanes(warp, step, address, bytes, access);
+  Allocation* known = warp.registers.allocations[step.cache()];
   Tally outside;
   UndefinedRead undefined_read;
   uint32_t lanes = 0;
@@ -232,34 +233,35 @@ uint32_t resolve_global(Warp& warp, const Step& ins, const uint64_t* address, ui
     lanes |= uint32_t{1} << lane;
     if (access == Access::Store || !warp.launch->inputs.checks.init || known->all_defined) continue;
     const uint8_t* shadow = known->shadow(address[lane]);
-    if (!undefined(ins, shadow, bytes, access)) continue;
+    if (!undefined(step, shadow, bytes, access)) continue;
     undefined_read.lanes.note(lane);
     undefined_read.shadows[lane] = shadow;
   }
-  warp.registers.allocations[ins.cache] = known;
-  if (outside.lanes != 0) report_outside(warp, ins, outside, address[outside.first], bytes, access);
+  warp.registers.allocations[step.cache()] = known;
+  if (outside.lanes != 0)
+    report_outside(warp, step, outside, address[outside.first], bytes, access);
   if (const Tally& bad = undefined_read.lanes; bad.lanes != 0) {
     const Allocation* of = warp.launch->memory->find(address[bad.first], bytes);
     undefined_read.tensor = of->name;
     undefined_read.offset = static_cast<int64_t>(address[bad.first] - of->base);
     undefined_read.where = fmt::format(
         "byte offset {} of '{}'{}", undefined_read.offset, of->name,
-        element_text(address[bad.first] - of->base, element_bytes(instruction_of(warp, ins))));
-    note_undefined(warp, ins, bytes, undefined_read);
+        element_text(address[bad.first] - of->base, element_bytes(instruction_of(warp, step))));
+    note_undefined(warp, step, bytes, undefined_read);
   }
   return lanes;
 }
 
-uint32_t resolve_shared(Warp& warp, const Step& ins, const uint64_t* address, uint32_t bytes,
+uint32_t resolve_shared(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes,
                         Access access) {
   const uint32_t lanes =
-      window_lanes(warp, ins, address, warp.launch->inputs.shared_bytes, bytes, {kShared, access});
+      window_lanes(warp, step, address, warp.launch->inputs.shared_bytes, bytes, {kShared, access});
   if (access == Access::Store || !warp.launch->inputs.checks.init) return lanes;
   UndefinedRead read;
   for (uint32_t left = lanes; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
     const uint8_t* shadow = warp.block->shared.defined.data() + address[lane];
-    if (!undefined(ins, shadow, bytes, access)) continue;
+    if (!undefined(step, shadow, bytes, access)) continue;
     read.lanes.note(lane);
     read.shadows[lane] = shadow;
   }
@@ -267,41 +269,41 @@ uint32_t resolve_shared(Warp& warp, const Step& ins, const uint64_t* address, ui
     const uint64_t offset = address[read.lanes.first];
     read.offset = static_cast<int64_t>(offset);
     read.where =
-        "shared memory " + shared_place(warp, offset, element_bytes(instruction_of(warp, ins)));
-    note_undefined(warp, ins, bytes, read);
+        "shared memory " + shared_place(warp, offset, element_bytes(instruction_of(warp, step)));
+    note_undefined(warp, step, bytes, read);
   }
-  report_in_flight(warp, ins, address, bytes, lanes);
+  report_in_flight(warp, step, address, bytes, lanes);
   return lanes;
 }
 
-uint32_t resolve_param(Warp& warp, const Step& ins, const uint64_t* address, uint32_t bytes) {
-  const uint32_t lanes = window_lanes(warp, ins, address, warp.launch->inputs.params.size(), bytes,
+uint32_t resolve_param(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes) {
+  const uint32_t lanes = window_lanes(warp, step, address, warp.launch->inputs.params.size(), bytes,
                                       {"parameter", Access::Load});
-  note_param_gaps(warp, ins, address, bytes, lanes);
+  note_param_gaps(warp, step, address, bytes, lanes);
   return lanes;
 }
 
-void note_param_gaps(Warp& warp, const Step& ins, const uint64_t* address, uint32_t bytes,
+void note_param_gaps(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes,
                      uint32_t lanes) {
   if (!warp.launch->inputs.checks.init) return;
   UndefinedRead read;
   for (uint32_t left = lanes; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
     const uint8_t* given = warp.launch->inputs.params_given.data() + address[lane];
-    if (!undefined(ins, given, bytes, Access::Load)) continue;
+    if (!undefined(step, given, bytes, Access::Load)) continue;
     read.lanes.note(lane);
     read.shadows[lane] = given;
   }
   if (read.lanes.lanes == 0) return;
   read.where = fmt::format("byte {} of the kernel's parameters", address[read.lanes.first]);
   read.why = ", where no parameter lies";
-  note_undefined(warp, ins, bytes, read);
+  note_undefined(warp, step, bytes, read);
 }
 
-void refuse_param(Warp& warp, const Step& ins, const uint64_t* address) {
+void refuse_param(Warp& warp, const Step& step, const uint64_t* address) {
   const auto lane = static_cast<uint32_t>(std::countr_zero(warp.masks.running));
   report_check(
-      warp, ins,
+      warp, step,
       {.kind = DeviceFindingKind::OutOfBounds,
        .message = fmt::format("writes to byte {} of the kernel's parameters, which are constant",
                               address[lane]),
@@ -309,11 +311,11 @@ void refuse_param(Warp& warp, const Step& ins, const uint64_t* address) {
        .count = static_cast<uint64_t>(std::popcount(warp.masks.running))});
 }
 
-uint32_t resolve_local(Warp& warp, const Step& ins, const uint64_t* address, uint32_t bytes,
+uint32_t resolve_local(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes,
                        Access access) {
   const uint64_t size = warp.local_end();
   const uint32_t lanes = window_lanes(
-      warp, ins, address, std::min<uint64_t>(size, warp.local.stride), bytes, {"local", access});
+      warp, step, address, std::min<uint64_t>(size, warp.local.stride), bytes, {"local", access});
   if (!warp.launch->inputs.checks.init) return lanes;
   // Unoptimised code reads whole words of variables to set a few of their bits.
   const bool debug = warp.launch->inputs.program->module.debug;
@@ -323,7 +325,7 @@ uint32_t resolve_local(Warp& warp, const Step& ins, const uint64_t* address, uin
     uint8_t* shadow = warp.local.defined.data() + size_t{lane} * warp.local.stride + address[lane];
     if (access == Access::Store) {
       std::fill(shadow, shadow + bytes, uint8_t{1});
-    } else if (!debug && undefined(ins, shadow, bytes, access)) {
+    } else if (!debug && undefined(step, shadow, bytes, access)) {
       read.lanes.note(lane);
       read.shadows[lane] = shadow;
     }
@@ -331,15 +333,15 @@ uint32_t resolve_local(Warp& warp, const Step& ins, const uint64_t* address, uin
   if (read.lanes.lanes != 0) {
     read.offset = static_cast<int64_t>(address[read.lanes.first]);
     read.where = fmt::format("byte offset {} of local memory", read.offset);
-    note_undefined(warp, ins, bytes, read);
+    note_undefined(warp, step, bytes, read);
   }
   return lanes;
 }
 
-void define_global(Warp& warp, const Step& ins, const uint64_t* address, uint32_t bytes,
+void define_global(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes,
                    uint32_t lanes) {
-  if (warp.launch->inputs.checks.writes) return define_once(warp, ins, address, bytes, lanes);
-  Allocation* known = warp.registers.allocations[ins.cache];
+  if (warp.launch->inputs.checks.writes) return define_once(warp, step, address, bytes, lanes);
+  Allocation* known = warp.registers.allocations[step.cache()];
   const uint64_t span = uint64_t{bytes} * kLanes;
   if (lanes == kNone && known != nullptr && known->contains(address[0], span)) {
     bool row = true;
@@ -358,7 +360,7 @@ void define_global(Warp& warp, const Step& ins, const uint64_t* address, uint32_
   }
 }
 
-void split_generic(Warp& warp, const Step& ins, uint64_t* address, const SpaceHandlers& handlers) {
+void split_generic(Warp& warp, const Step& step, uint64_t* address, const SpaceHandlers& handlers) {
   const uint32_t all = warp.masks.running;
   for (const uint64_t window : {uint64_t{0}, kSharedWindow, kLocalWindow, kParamWindow}) {
     uint32_t lanes = 0;
@@ -375,7 +377,7 @@ void split_generic(Warp& warp, const Step& ins, uint64_t* address, const SpaceHa
         ranked |= left & (0 - left);
       }
     }
-    if (ranked != 0) access_ranked(warp, ins, address, ranked);
+    if (ranked != 0) access_ranked(warp, step, address, ranked);
     lanes &= ~ranked;
     if (lanes == 0) continue;
     uint64_t of_space[kLanes];
@@ -387,7 +389,7 @@ void split_generic(Warp& warp, const Step& ins, uint64_t* address, const SpaceHa
     (window == 0               ? handlers.global
      : window == kSharedWindow ? handlers.shared
      : window == kLocalWindow  ? handlers.local
-                               : handlers.param)(warp, ins, of_space);
+                               : handlers.param)(warp, step, of_space);
   }
   warp.masks.running = all;
 }

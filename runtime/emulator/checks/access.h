@@ -22,24 +22,24 @@ struct Tally {
 };
 
 /// Returns the running lanes that may access `bytes` at their global address; reports the others.
-uint32_t resolve_global(Warp& warp, const Step& ins, const uint64_t* address, uint32_t bytes,
+uint32_t resolve_global(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes,
                         Access access);
 /// Resolves offsets into shared memory. Also runs the definedness check for loads.
-uint32_t resolve_shared(Warp& warp, const Step& ins, const uint64_t* address, uint32_t bytes,
+uint32_t resolve_shared(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes,
                         Access access);
-uint32_t resolve_local(Warp& warp, const Step& ins, const uint64_t* address, uint32_t bytes,
+uint32_t resolve_local(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes,
                        Access access);
 /// Resolves offsets into the entry's parameters, for code that takes their address.
-uint32_t resolve_param(Warp& warp, const Step& ins, const uint64_t* address, uint32_t bytes);
+uint32_t resolve_param(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes);
 /// Checks reads of the parameters' bytes by `lanes`: elements where no parameter lies are
 /// undefined.
-void note_param_gaps(Warp& warp, const Step& ins, const uint64_t* address, uint32_t bytes,
+void note_param_gaps(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes,
                      uint32_t lanes);
 /// Reports accesses that parameters do not allow.
-void refuse_param(Warp& warp, const Step& ins, const uint64_t* address);
+void refuse_param(Warp& warp, const Step& step, const uint64_t* address);
 
 /// Marks stored bytes as defined. With the check `writes`, reports bytes that already were.
-void define_global(Warp& warp, const Step& ins, const uint64_t* address, uint32_t bytes,
+void define_global(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes,
                    uint32_t lanes);
 
 /// Sets masks.running to the lanes of each memory space in turn and calls `run` with addresses of
@@ -48,6 +48,6 @@ using SpaceHandler = void (*)(Warp&, const Step&, const uint64_t* address);
 struct SpaceHandlers {
   SpaceHandler global, shared, local, param;
 };
-void split_generic(Warp& warp, const Step& ins, uint64_t* address, const SpaceHandlers& handlers);
+void split_generic(Warp& warp, const Step& step, uint64_t* address, const SpaceHandlers& handlers);
 
 }  // namespace gpuemu::emulator

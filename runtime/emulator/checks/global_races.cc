@@ -54,21 +54,21 @@ uint32_t lanes_of_word(const uint64_t* address, uint32_t bytes, uint32_t lanes) 
 }
 
 /// ld or st, not an atomic or a copy.
-bool loads_or_stores(Warp& warp, const Step& ins) {
-  const ptx::Opcode opcode = instruction_of(warp, ins).opcode;
+bool loads_or_stores(Warp& warp, const Step& step) {
+  const ptx::Opcode opcode = instruction_of(warp, step).opcode;
   return opcode == ptx::Opcode::Ld || opcode == ptx::Opcode::St;
 }
 }  // namespace
 
 bool GlobalRaces::writes_same(Warp& warp, const Touch& touch) {
-  const ptx::Instruction& instruction = instruction_of(warp, touch.ins);
+  const ptx::Instruction& instruction = instruction_of(warp, touch.step);
   if (instruction.opcode != ptx::Opcode::St) return false;
   const uint32_t size = element_bytes(instruction);
   for (uint32_t left = touch.lanes; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
-    for (uint32_t element = 0; element * size < touch.bytes && element < touch.ins.count;
-         ++element) {
-      const uint64_t value = stored_value(warp, touch.ins, element, lane, size);
+    for (uint32_t element = 0;
+         element * size < touch.bytes && element < touch.step.elements().count; ++element) {
+      const uint64_t value = stored_value(warp, touch.step, element, lane, size);
       const auto* there = reinterpret_cast<const void*>(touch.address[lane] + element * size);
       if (std::memcmp(there, &value, size) != 0) return false;
     }
@@ -84,7 +84,7 @@ uint32_t GlobalRaces::host_thread() {
 
 bool GlobalRaces::same_soon(Warp& warp, const Touch& touch, uint32_t other) const {
   if (writes_same(warp, touch)) return true;
-  if (instruction_of(warp, touch.ins).opcode != ptx::Opcode::St) return false;
+  if (instruction_of(warp, touch.step).opcode != ptx::Opcode::St) return false;
   const auto on_its_way = [&] {
     return std::ranges::any_of(slots_, [&](const Slot& slot) {
       return slot.segment.load(std::memory_order_acquire) == other;
@@ -212,15 +212,15 @@ std::optional<GlobalRaces::Seen> GlobalRaces::unfenced_store(Warp& warp, const T
   return Seen{.segment = segment_in(written), .site = site_in(written)};
 }
 
-Proofs GlobalRaces::proofs_for(Warp& warp, const Touch& touch, const RaceCells& cells,
-                               const Seen& race, uint64_t written) {
-  const bool plain = loads_or_stores(warp, touch.ins) && !race.atomic && !race.read_only;
+Evidence GlobalRaces::evidence_for(Warp& warp, const Touch& touch, const RaceCells& cells,
+                                   const Seen& race, uint64_t written) {
+  const bool plain = loads_or_stores(warp, touch.step) && !race.atomic && !race.read_only;
   if (touch.is_volatile || !plain || segment(race.segment).block != warp.block->position.linear) {
-    return kNoProof;
+    return kNoEvidence;
   }
   const bool stores = touch.access == Access::Store,
-             again = site_in(written) == cell_site(touch.ins.cache);
-  const Proofs equal = again && site_in(written) != 0 ? kEqualStores : kNoProof;
+             again = site_in(written) == cell_site(touch.step.cache());
+  const Evidence equal = again && site_in(written) != 0 ? kEqualStores : kNoEvidence;
   if (stores && !race.read_before) return equal;
   suspicion_of(*warp.launch)->reads.add(warp.block->position.linear, cells.at);
   const bool overwrites = stores && conflicts(warp, written, cells.bits, touch.own) &&
@@ -228,27 +228,28 @@ Proofs GlobalRaces::proofs_for(Warp& warp, const Touch& touch, const RaceCells& 
   return kUnusedReads | (overwrites ? equal : 0);
 }
 
-void GlobalRaces::note(Warp& warp, const Step& ins, const uint64_t* address, uint32_t bytes,
+void GlobalRaces::note(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes,
                        Access access, uint32_t lanes) {
-  const bool is_volatile = access == Access::Load && (ins.flags & kOrdered) != 0;
+  const MemoryOperands* const operands = step.memory();
+  const bool is_volatile = access == Access::Load && operands != nullptr && operands->is_ordered;
   const uint32_t own = is_volatile ? 0 : segment_of(warp);  // Polling takes no segments.
   if (own == 0 && !is_volatile) return;
   if (access == Access::Store) {
-    if (instruction_of(warp, ins).opcode == ptx::Opcode::St) begin_store(own);
-    check_clashes(warp, ins, address, lanes, false);
+    if (instruction_of(warp, step).opcode == ptx::Opcode::St) begin_store(own);
+    check_clashes(warp, step, address, lanes, false);
   }
-  const Reach reach = access != Access::Atomic                            ? Reach::Plain
-                      : instruction_of(warp, ins).has(ptx::Modifier::Cta) ? Reach::Block
-                                                                          : Reach::All;
+  const Reach reach = access != Access::Atomic                             ? Reach::Plain
+                      : instruction_of(warp, step).has(ptx::Modifier::Cta) ? Reach::Block
+                                                                           : Reach::All;
   const uint32_t event = warp.ordering.clock.now() - warp.ordering.segment_event;
   Suspicion* const suspicion = suspicion_of(*warp.launch);
   const Allocation* in = nullptr;
   Tally bad;
   Seen seen;
-  Proofs needed = 0;
+  Evidence needed = 0;
   for (uint32_t left = lanes; left != 0;) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
-    const Touch touch{ins,        access, own,   lanes_of_word(address, bytes, left),
+    const Touch touch{step,       access, own,   lanes_of_word(address, bytes, left),
                       address,    bytes,  event, reach,
                       is_volatile};
     left &= ~touch.lanes;
@@ -265,7 +266,7 @@ void GlobalRaces::note(Warp& warp, const Step& ins, const uint64_t* address, uin
       const std::optional<Seen> before =
           is_volatile ? unfenced_store(warp, touch, cells) : note_word(warp, touch, cells);
       if (!before) continue;
-      if (suspicion != nullptr) needed |= proofs_for(warp, touch, cells, *before, written);
+      if (suspicion != nullptr) needed |= evidence_for(warp, touch, cells, *before, written);
       if (bad.lanes == 0) seen = *before;
       for (uint32_t each = touch.lanes; each != 0; each &= each - 1) {
         bad.note(static_cast<uint32_t>(std::countr_zero(each)));
@@ -274,11 +275,11 @@ void GlobalRaces::note(Warp& warp, const Step& ins, const uint64_t* address, uin
   }
   if (bad.lanes == 0) return;
   (this->*(seen.others != 0 ? &GlobalRaces::report_in_warp : &GlobalRaces::report_race))(
-      warp, ins, access, bad, seen, address[bad.first]);
+      warp, step, access, bad, seen, address[bad.first]);
   if (suspicion == nullptr) return;
   const Program& program = *warp.launch->inputs.program;
   suspicion->note(seen.others != 0 ? DeviceFindingKind::RaceWarp : DeviceFindingKind::RaceGlobal,
-                  instruction_of(warp, ins), instruction_at(program, seen.site),
+                  instruction_of(warp, step), instruction_at(program, seen.site),
                   warp.launch->memory->nearest(address[bad.first])->name, needed);
 }
 
@@ -332,7 +333,7 @@ std::optional<GlobalRaces::Seen> GlobalRaces::note_in_warp(Warp& warp, const Tou
   const uint64_t written = load(cells.last_write), read = load(cells.last_read);
   // check_clashes() handles what one instruction writes in several lanes.
   const bool writes_again =
-      touch.access != Access::Load && site_in(written) == cell_site(touch.ins.cache);
+      touch.access != Access::Load && site_in(written) == cell_site(touch.step.cache());
   uint32_t others = 0;
   if (mine(written) && !writes_again) {
     others = unordered_lanes(warp, touch, cells.at, written, false);
@@ -380,11 +381,12 @@ std::optional<GlobalRaces::Seen> GlobalRaces::note_word(Warp& warp, const Touch&
              .who = who_touches(touch, cells.at),
              .event = touch.event,
              .bytes = harmless ? 0 : cells.bits,
-             .site = touch.ins.cache,
+             .site = touch.step.cache(),
              .reach = touch.reach};
   const bool joins = segment_in(written) == touch.own && event_in(written) == touch.event &&
                      who_in(written) != by.who;
-  if (joins && (site_in(written) == cell_site(touch.ins.cache) || same())) by.who = kUnknownLanes;
+  if (joins && (site_in(written) == cell_site(touch.step.cache()) || same()))
+    by.who = kUnknownLanes;
   store(cells.last_write, cell_of(by));
   return seen;
 }
@@ -404,14 +406,14 @@ std::optional<GlobalRaces::Seen> GlobalRaces::note_reading(const Touch& touch,
                                                            std::optional<Seen> before) const {
   const uint64_t written = load(cells.last_write);
   const bool of_launch = segment_in(written) >= first_ && (bytes_in(written) & cells.bits) != 0;
-  if (!before && of_launch && (touch.ins.flags & kReadOnly) != 0) {
+  if (!before && of_launch && touch.step.memory() != nullptr && touch.step.memory()->is_read_only) {
     before = Seen{.segment = segment_in(written), .site = site_in(written), .read_only = true};
   }
   const uint64_t now = cell_of({.segment = touch.own,
                                 .who = who_touches(touch, cells.at),
                                 .event = touch.event,
                                 .bytes = cells.bits,
-                                .site = touch.ins.cache});
+                                .site = touch.step.cache()});
   store(cells.last_read, merged_reads(load(cells.last_read), now));
   return before;
 }
@@ -424,20 +426,20 @@ GlobalRace kind_of(bool narrow, bool read_only, bool same_block) {
 }
 }  // namespace
 
-void GlobalRaces::report_in_warp(Warp& warp, const Step& ins, Access access, const Tally& bad,
+void GlobalRaces::report_in_warp(Warp& warp, const Step& step, Access access, const Tally& bad,
                                  const Seen& seen, uint64_t address) {
   const Program& program = *warp.launch->inputs.program;
   const Allocation* in = warp.launch->memory->nearest(address);
   const ptx::Instruction* instruction = instruction_at(program, seen.site);
   const auto offset = static_cast<int64_t>(address - in->base);
   report_check(
-      warp, ins,
+      warp, step,
       {.kind = DeviceFindingKind::RaceWarp,
        .message = fmt::format(
            "{} byte offset {} of '{}'{} that lane {} of the same warp {} ({}) without {} in "
            "between",
            verb(access), offset, in->name,
-           element_text(static_cast<uint64_t>(offset), element_bytes(instruction_of(warp, ins))),
+           element_text(static_cast<uint64_t>(offset), element_bytes(instruction_of(warp, step))),
            std::countr_zero(seen.others), seen.read_before ? "read" : "wrote",
            instruction != nullptr ? describe(program.module, *instruction) : "an access",
            warp_barrier(ptx::language_of(program.module))),
@@ -448,7 +450,7 @@ void GlobalRaces::report_in_warp(Warp& warp, const Step& ins, Access access, con
        .other = instruction});
 }
 
-void GlobalRaces::report_race(Warp& warp, const Step& ins, Access access, const Tally& bad,
+void GlobalRaces::report_race(Warp& warp, const Step& step, Access access, const Tally& bad,
                               const Seen& seen, uint64_t address) {
   const Program& program = *warp.launch->inputs.program;
   const Allocation* in = warp.launch->memory->nearest(address);
@@ -461,11 +463,11 @@ void GlobalRaces::report_race(Warp& warp, const Step& ins, Access access, const 
                           : same_block ? "another warp of the block"
                                        : fmt::format("block {} (in order)", other.block);
   report_check(
-      warp, ins,
+      warp, step,
       {.kind = DeviceFindingKind::RaceGlobal,
        .message = fmt::format(
            "{} byte offset {} of '{}'{}, which {} {}{} ({}); {}", verb(access), offset, in->name,
-           element_text(static_cast<uint64_t>(offset), element_bytes(instruction_of(warp, ins))),
+           element_text(static_cast<uint64_t>(offset), element_bytes(instruction_of(warp, step))),
            who,
            seen.read_before ? "reads"
            : seen.atomic    ? "updates"

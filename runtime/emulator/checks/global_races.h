@@ -25,11 +25,11 @@
 
 namespace gpuemu::emulator {
 
-/// Proofs that a race changes no result, one bit each.
-using Proofs = uint32_t;
-inline constexpr Proofs kUnusedReads = 1;  ///< The values that were read affect no result.
-inline constexpr Proofs kEqualStores = 2;  ///< The stored values are equal without rounding.
-inline constexpr Proofs kNoProof = 4;      ///< No proof is possible.
+/// Evidence that a race changes no result, one bit each.
+using Evidence = uint32_t;
+inline constexpr Evidence kUnusedReads = 1;  ///< The values that were read affect no result.
+inline constexpr Evidence kEqualStores = 2;  ///< The stored values are equal without rounding.
+inline constexpr Evidence kNoEvidence = 4;   ///< None is possible.
 
 class GlobalRaces {
  public:
@@ -40,7 +40,7 @@ class GlobalRaces {
   GlobalRaces& operator=(const GlobalRaces&) = delete;
 
   /// Call it before the access: stores are compared with the values they replace.
-  void note(Warp& warp, const Step& ins, const uint64_t* address, uint32_t bytes, Access access,
+  void note(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes, Access access,
             uint32_t lanes);
   /// From before a store is noted until it has been made: what another host thread compares with
   /// it waits for that. note() begins it for the st instructions of `segment`.
@@ -80,7 +80,7 @@ class GlobalRaces {
   };
   /// The access of one lane, or of several lanes to one word.
   struct Touch {
-    const Step& ins;
+    const Step& step;
     Access access;
     uint32_t own;  ///< The segment that the warp is in.
     uint32_t lanes;
@@ -115,10 +115,10 @@ class GlobalRaces {
   /// For a volatile load, which waits for nobody: the ordinary store of another block that it may
   /// not see, because no fence follows the store.
   std::optional<Seen> unfenced_store(Warp& warp, const Touch& touch, const RaceCells& cells);
-  /// The proofs that would show that the access changes no result although it races. `written` was
-  /// the cell of the word's last write before it.
-  Proofs proofs_for(Warp& warp, const Touch& touch, const RaceCells& cells, const Seen& race,
-                    uint64_t written);
+  /// The evidence that would show that the access changes no result although it races. `written`
+  /// was the cell of the word's last write before it.
+  Evidence evidence_for(Warp& warp, const Touch& touch, const RaceCells& cells, const Seen& race,
+                        uint64_t written);
   /// Returns the access that races with it, if one does.
   std::optional<Seen> note_word(Warp& warp, const Touch& touch, const RaceCells& cells);
   static uint32_t who_touches(const Touch& touch, uint64_t at);
@@ -130,9 +130,9 @@ class GlobalRaces {
   /// Whether the segment is of this warp and nothing but fences came since.
   bool is_of(const Warp& warp, uint32_t number) const;
   bool conflicts(Warp& warp, uint64_t cell, uint32_t bytes_bits, uint32_t own) const;
-  void report_in_warp(Warp& warp, const Step& ins, Access access, const Tally& bad,
+  void report_in_warp(Warp& warp, const Step& step, Access access, const Tally& bad,
                       const Seen& seen, uint64_t address);
-  void report_race(Warp& warp, const Step& ins, Access access, const Tally& bad, const Seen& seen,
+  void report_race(Warp& warp, const Step& step, Access access, const Tally& bad, const Seen& seen,
                    uint64_t address);
 
   const uint32_t first_;

@@ -140,8 +140,8 @@ std::string WrapSearch::address(const Operand& operand) {
 }
 }  // namespace
 
-std::string explain_wrap(Warp& warp, const Step& ins, uint32_t lane) {
-  const Instruction& in = instruction_of(warp, ins);
+std::string explain_wrap(Warp& warp, const Step& step, uint32_t lane) {
+  const Instruction& in = instruction_of(warp, step);
   for (const Operand& operand : in.operands) {
     if (operand.kind == Operand::Kind::Address) {
       if (std::string found = WrapSearch(warp, lane).address(operand); !found.empty()) return found;

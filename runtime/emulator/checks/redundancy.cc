@@ -31,29 +31,29 @@ bool DoubtfulReads::covers(const ByteAccess& load) const {
 }
 
 void Suspicion::note(DeviceFindingKind kind, const ptx::Instruction& at,
-                     const ptx::Instruction* other, const std::string& tensor, Proofs needed) {
+                     const ptx::Instruction* other, const std::string& tensor, Evidence needed) {
   const std::lock_guard lock(mutex_);
   needed_[{kind, at.where.line, other != nullptr ? other->where.line : 0, tensor}] |= needed;
 }
 
-Proofs Suspicion::needed_by(const DeviceFinding& finding) const {
+Evidence Suspicion::needed_by(const DeviceFinding& finding) const {
   const auto found =
       needed_.find({finding.kind, finding.ptx_line, finding.other_ptx_line, finding.tensor});
-  return found == needed_.end() ? kNoProof : found->second;
+  return found == needed_.end() ? kNoEvidence : found->second;
 }
 
-bool Suspicion::may_explain(const std::vector<DeviceFinding>& findings, Proofs proof) const {
+bool Suspicion::may_explain(const std::vector<DeviceFinding>& findings, Evidence evidence) const {
   return std::ranges::any_of(findings, [&](const DeviceFinding& finding) {
-    const Proofs needed = needed_by(finding);
-    return (needed & kNoProof) == 0 && (needed & proof) != 0;
+    const Evidence needed = needed_by(finding);
+    return (needed & kNoEvidence) == 0 && (needed & evidence) != 0;
   });
 }
 
 std::set<uint32_t> Suspicion::stores(const std::vector<DeviceFinding>& findings) const {
   std::set<uint32_t> lines;
   for (const DeviceFinding& finding : findings) {
-    if (const Proofs needed = needed_by(finding);
-        (needed & kNoProof) == 0 && (needed & kEqualStores) != 0) {
+    if (const Evidence needed = needed_by(finding);
+        (needed & kNoEvidence) == 0 && (needed & kEqualStores) != 0) {
       lines.insert(finding.ptx_line);
     }
   }

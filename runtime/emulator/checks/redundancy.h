@@ -70,13 +70,13 @@ class Suspicion {
  public:
   DoubtfulReads reads;
 
-  /// Records one occurrence of a race that `at` reports, and the proofs it needs.
+  /// Records one occurrence of a race that `at` reports, and the evidence that it needs.
   void note(DeviceFindingKind kind, const ptx::Instruction& at, const ptx::Instruction* other,
-            const std::string& tensor, Proofs needed);
-  /// The proofs that all occurrences of a finding need; kNoProof if it is not a race.
-  Proofs needed_by(const DeviceFinding& finding) const;
+            const std::string& tensor, Evidence needed);
+  /// The evidence that all occurrences of a finding need; kNoEvidence if it is not a race.
+  Evidence needed_by(const DeviceFinding& finding) const;
   /// Whether a review may explain one of these.
-  bool may_explain(const std::vector<DeviceFinding>& findings, Proofs proof) const;
+  bool may_explain(const std::vector<DeviceFinding>& findings, Evidence evidence) const;
   /// PTX lines whose stores have to be equal.
   std::set<uint32_t> stores(const std::vector<DeviceFinding>& findings) const;
 
@@ -85,7 +85,7 @@ class Suspicion {
   using Race = std::tuple<DeviceFindingKind, uint32_t, uint32_t, std::string>;
 
   std::mutex mutex_;
-  std::map<Race, Proofs> needed_;
+  std::map<Race, Evidence> needed_;
 };
 
 /// The races of every launch, and what their review needs if there may be one.

@@ -14,18 +14,18 @@ namespace gpuemu::emulator {
 
 const ptx::Instruction* instruction_at(const Program& program, uint32_t site) {
   for (const Code& code : program.functions) {
-    for (const Step& ins : code.steps) {
-      if (site != 0 && ins.cache == site && ins.origin < code.source->body.size()) {
-        return &code.source->body[ins.origin];
+    for (const Step& step : code.steps) {
+      if (site != 0 && step.cache() == site && step.origin < code.source->body.size()) {
+        return &code.source->body[step.origin];
       }
     }
   }
   return nullptr;
 }
 
-uint64_t stored_value(Warp& warp, const Step& ins, uint32_t element, uint32_t lane,
+uint64_t stored_value(Warp& warp, const Step& step, uint32_t element, uint32_t lane,
                       uint32_t element_size) {
-  const uint32_t at = warp.function.lists[ins.list + element];
+  const uint32_t at = warp.function.lists[step.elements().first + element];
   if (element_size == 8) return warp.u64(at)[lane];
   const uint32_t word = warp.u32(at)[lane];
   return element_size == 4 ? word : word & ((uint32_t{1} << 8 * element_size) - 1);
@@ -44,7 +44,7 @@ uint32_t bytes_of_word(uint64_t word, uint64_t address, uint32_t bytes) {
 struct Conflicts {
   Tally between_warps, within_warp;
   uint32_t site = 0;           ///< Step::cache of the other warp's access.
-  Proofs proofs = 0;           ///< Proofs that would excuse the races between warps.
+  Evidence evidence = 0;       ///< Evidence that would excuse the races between warps.
   bool read_before = false;    ///< The other warp only read.
   uint32_t others = 0;         ///< Lanes of this warp that accessed the place before.
   uint32_t within_site = 0;    ///< With which instruction.
@@ -56,9 +56,9 @@ struct Conflicts {
 class SharedRace {
  public:
   /// Where `in_warp_only` nothing is said about other warps.
-  SharedRace(Warp& warp, const Step& ins, Access access, bool in_warp_only = false)
+  SharedRace(Warp& warp, const Step& step, Access access, bool in_warp_only = false)
       : warp_(warp),
-        ins_(ins),
+        step_(step),
         access_(access),
         in_warp_only_(in_warp_only),
         epoch_(warp.block->shared.epoch),
@@ -91,7 +91,7 @@ class SharedRace {
   void write(uint32_t lane, RaceWord& seen, uint32_t bytes, bool same_value);
   void report_within(const uint64_t* address);
   void say(DeviceFindingKind kind, const Tally& bad, uint32_t site, const uint64_t* address,
-           const std::string& words, Proofs proofs = kNoProof);
+           const std::string& words, Evidence evidence = kNoEvidence);
   std::string name_of(uint32_t site) const;
   ptx::Language language() const { return ptx::language_of(warp_.launch->inputs.program->module); }
   bool compares(uint32_t site) const {
@@ -100,7 +100,7 @@ class SharedRace {
   }
 
   Warp& warp_;
-  const Step& ins_;
+  const Step& step_;
   Access access_;
   bool in_warp_only_;
   uint32_t epoch_, self_;
@@ -121,8 +121,8 @@ void SharedRace::check(uint32_t lane, const RaceWord& seen, uint32_t bytes, bool
       found_.site = seen.write_site;
       found_.read_before = false;
       const bool again = access_ == Access::Store && !atomic && seen.write_site != 0 &&
-                         seen.write_site == site_number(ins_.cache);
-      found_.proofs |= again ? kEqualStores : kNoProof;
+                         seen.write_site == site_number(step_.cache());
+      found_.evidence |= again ? kEqualStores : kNoEvidence;
     }
   }
   const bool read_by_others = current(seen.read) && (seen.read & ~kAtomicTag) != self_;
@@ -130,7 +130,7 @@ void SharedRace::check(uint32_t lane, const RaceWord& seen, uint32_t bytes, bool
     found_.between_warps.note(lane);
     found_.site = seen.read_site;
     found_.read_before = true;
-    found_.proofs |= kNoProof;
+    found_.evidence |= kNoEvidence;
   }
 }
 
@@ -193,11 +193,12 @@ void SharedRace::read(uint32_t lane, RaceWord& seen, uint32_t bytes) {
   seen.read_event = warp_.ordering.clock.now();
   seen.read_bytes = (now && several == others ? seen.read_bytes | bytes : bytes) & kWholeWord;
   seen.read = several ? many : self_;
-  seen.read_site = site_number(ins_.cache);
+  seen.read_site = site_number(step_.cache());
 }
 
 void SharedRace::write(uint32_t lane, RaceWord& seen, uint32_t bytes, bool same_value) {
-  const uint32_t flag = access_ == Access::Atomic ? kAtomicTag : 0, site = site_number(ins_.cache);
+  const uint32_t flag = access_ == Access::Atomic ? kAtomicTag : 0,
+                 site = site_number(step_.cache());
   const bool now = current(seen.write);
   LanesOfWord by;
   if (own(seen.write) && seen.write_event == warp_.ordering.clock.now()) {
@@ -226,10 +227,10 @@ std::string SharedRace::name_of(uint32_t site) const {
 }
 
 void SharedRace::say(DeviceFindingKind kind, const Tally& bad, uint32_t site,
-                     const uint64_t* address, const std::string& words, Proofs proofs) {
-  const uint32_t element = element_bytes(instruction_of(warp_, ins_));
+                     const uint64_t* address, const std::string& words, Evidence evidence) {
+  const uint32_t element = element_bytes(instruction_of(warp_, step_));
   const uint64_t at = address[bad.first];
-  report_check(warp_, ins_,
+  report_check(warp_, step_,
                {.kind = kind,
                 .message = fmt::format("{} shared memory {} {}", verb(access_),
                                        shared_place(warp_, at, element), words),
@@ -238,8 +239,8 @@ void SharedRace::say(DeviceFindingKind kind, const Tally& bad, uint32_t site,
                 .count = bad.count(),
                 .other = instruction_at(*warp_.launch->inputs.program, site)});
   if (Suspicion* suspicion = suspicion_of(*warp_.launch)) {
-    suspicion->note(kind, instruction_of(warp_, ins_),
-                    instruction_at(*warp_.launch->inputs.program, site), "", proofs);
+    suspicion->note(kind, instruction_of(warp_, step_),
+                    instruction_at(*warp_.launch->inputs.program, site), "", evidence);
   }
 }
 
@@ -256,7 +257,7 @@ void SharedRace::report_all(const uint64_t* address) {
     say(DeviceFindingKind::RaceShared, found_.between_warps, found_.site, address,
         fmt::format("without a barrier after another warp's {}; put {} between",
                     name_of(found_.site), block_barrier(language())),
-        found_.proofs);
+        found_.evidence);
   }
   // One volatile word that lanes write and read is a flag; several are data.
   if (found_.within_warp.lanes != 0 && (!in_warp_only_ || found_.several_words)) {
@@ -270,11 +271,11 @@ struct Clash {
 };
 
 /// The first lane that stores something else than an earlier one to the same address.
-std::optional<Clash> first_clash(Warp& warp, const Step& ins, const uint64_t* address,
+std::optional<Clash> first_clash(Warp& warp, const Step& step, const uint64_t* address,
                                  uint32_t lanes) {
   constexpr uint32_t kSlots = 2 * kLanes;
   constexpr uint8_t kFree = 0xff;
-  const uint32_t size = element_bytes(instruction_of(warp, ins));
+  const uint32_t size = element_bytes(instruction_of(warp, step));
   std::array<uint8_t, kSlots> slots{};
   slots.fill(kFree);
   for (uint32_t left = lanes; left != 0; left &= left - 1) {
@@ -285,9 +286,9 @@ std::optional<Clash> first_clash(Warp& warp, const Step& ins, const uint64_t* ad
       slots[at] = lane;
       continue;
     }
-    for (uint32_t element = 0; element < ins.count; ++element) {
-      const uint64_t mine = stored_value(warp, ins, element, lane, size),
-                     before = stored_value(warp, ins, element, slots[at], size);
+    for (uint32_t element = 0; element < step.elements().count; ++element) {
+      const uint64_t mine = stored_value(warp, step, element, lane, size),
+                     before = stored_value(warp, step, element, slots[at], size);
       if (mine != before) return Clash{lane, slots[at], mine, before};
     }
   }
@@ -305,12 +306,12 @@ bool ascending(const uint64_t* address, uint32_t lanes) {
 }
 }  // namespace
 
-void check_clashes(Warp& warp, const Step& ins, const uint64_t* address, uint32_t lanes,
+void check_clashes(Warp& warp, const Step& step, const uint64_t* address, uint32_t lanes,
                    bool shared) {
   if (ascending(address, lanes)) return;
-  const ptx::Instruction& instruction = instruction_of(warp, ins);
+  const ptx::Instruction& instruction = instruction_of(warp, step);
   if (instruction.opcode != ptx::Opcode::St) return;
-  const std::optional<Clash> clash = first_clash(warp, ins, address, lanes);
+  const std::optional<Clash> clash = first_clash(warp, step, address, lanes);
   if (!clash) return;
   const uint64_t at = address[clash->lane];
   const Allocation* in = shared ? nullptr : warp.launch->memory->nearest(at);
@@ -319,7 +320,7 @@ void check_clashes(Warp& warp, const Step& ins, const uint64_t* address, uint32_
       in != nullptr ? fmt::format("byte offset {} of '{}'", offset, in->name)
                     : "shared memory " + shared_place(warp, at, element_bytes(instruction));
   report_check(
-      warp, ins,
+      warp, step,
       {.kind = DeviceFindingKind::RaceWarp,
        .message = fmt::format("writes {:#x} to {}, where lane {} of the same warp writes {:#x} "
                               "with the same instruction; which of them stays is undefined",
@@ -334,8 +335,8 @@ void check_clashes(Warp& warp, const Step& ins, const uint64_t* address, uint32_
 }
 
 namespace {
-bool is_ordered(const Step& ins, Access access) {
-  return access == Access::Atomic || (ins.flags & kOrdered) != 0;
+bool is_ordered(const Step& step, Access access) {
+  return access == Access::Atomic || (step.memory() != nullptr && step.memory()->is_ordered);
 }
 
 /// Threads that order their accesses tell each other through flags, which the detectors do not
@@ -350,18 +351,18 @@ void order_before(Warp& warp, const ptx::Instruction& instruction) {
 }
 }  // namespace
 
-void note_shared(Warp& warp, const Step& ins, const uint64_t* address, uint32_t bytes,
+void note_shared(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes,
                  Access access, uint32_t lanes, uint32_t same_value) {
   Block& block = *warp.block;
-  if (is_ordered(ins, access)) order_before(warp, instruction_of(warp, ins));
-  const bool plain = access == Access::Atomic || (ins.flags & kOrdered) == 0;
-  if (!plain && !instruction_of(warp, ins).has(ptx::Modifier::Volatile)) return;
+  if (is_ordered(step, access)) order_before(warp, instruction_of(warp, step));
+  const bool plain = access == Access::Atomic || !is_ordered(step, access);
+  if (!plain && !instruction_of(warp, step).has(ptx::Modifier::Volatile)) return;
   if (!plain && block.shared.volatile_races.empty()) {
     block.shared.volatile_races.resize(block.shared.races.words(), block.shared.bytes.data());
   }
-  if (plain && access == Access::Store) check_clashes(warp, ins, address, lanes, true);
+  if (plain && access == Access::Store) check_clashes(warp, step, address, lanes, true);
   RaceHistory& history = plain ? block.shared.races : block.shared.volatile_races;
-  SharedRace race(warp, ins, access, !plain);
+  SharedRace race(warp, step, access, !plain);
   using Phase = void (SharedRace::*)(uint32_t, RaceHistory&, uint64_t, uint32_t, bool);
   // What other lanes do in the same instruction is not yet in the history.
   for (const Phase phase : {&SharedRace::look, &SharedRace::note}) {
@@ -376,11 +377,11 @@ void note_shared(Warp& warp, const Step& ins, const uint64_t* address, uint32_t 
   race.report_all(address);
 }
 
-void before_global(Warp& warp, const Step& ins, const uint64_t* address, uint32_t bytes,
+void before_global(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes,
                    Access access, uint32_t lanes) {
   GlobalRaces& races = *warp.launch->races;
-  if (!is_ordered(ins, access)) return races.note(warp, ins, address, bytes, access, lanes);
-  const ptx::Instruction& instruction = instruction_of(warp, ins);
+  if (!is_ordered(step, access)) return races.note(warp, step, address, bytes, access, lanes);
+  const ptx::Instruction& instruction = instruction_of(warp, step);
   const bool of_block = instruction.has(ptx::Modifier::Cta);
   if (!of_block &&
       (instruction.has(ptx::Modifier::Release) || instruction.has(ptx::Modifier::AcqRel))) {
@@ -388,7 +389,7 @@ void before_global(Warp& warp, const Step& ins, const uint64_t* address, uint32_
   }
   order_before(warp, instruction);
   warp.pass_global();
-  if (access == Access::Atomic) races.note(warp, ins, address, bytes, access, lanes);
+  if (access == Access::Atomic) races.note(warp, step, address, bytes, access, lanes);
   if (of_block) {
     ++warp.block->grid_order.sync_ops;
   } else {
@@ -396,20 +397,20 @@ void before_global(Warp& warp, const Step& ins, const uint64_t* address, uint32_
   }
 }
 
-void after_global(Warp& warp, const Step& ins, const uint64_t* address, uint32_t bytes,
+void after_global(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes,
                   Access access, uint32_t lanes) {
   GlobalRaces& races = *warp.launch->races;
-  if (is_ordered(ins, access)) {
+  if (is_ordered(step, access)) {
     warp.pass_global();
-    if (instruction_of(warp, ins).has(ptx::Modifier::Cta)) {
+    if (instruction_of(warp, step).has(ptx::Modifier::Cta)) {
       ++warp.block->grid_order.sync_ops;
       return;
     }
     races.acquire(*warp.block);
-    if (access == Access::Load) races.note(warp, ins, address, bytes, access, lanes);
+    if (access == Access::Load) races.note(warp, step, address, bytes, access, lanes);
     return;
   }
-  races.note(warp, ins, address, bytes, access, lanes);
+  races.note(warp, step, address, bytes, access, lanes);
 }
 
 }  // namespace gpuemu::emulator

@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "runtime/emulator/code/matrix_step.h"
+#include "runtime/emulator/code/operands.h"
 #include "runtime/ptx/module.h"
 
 namespace gpuemu::emulator {
 
 inline constexpr uint32_t kLanes = 32;
-inline constexpr uint32_t kNone = ~uint32_t{0};
 /// Counts the lanes of a mask. std::popcount would be a call in a portable build, which may not use
 /// the processor's instruction.
 constexpr uint32_t lanes_in(uint32_t mask) {
@@ -33,37 +33,57 @@ struct RaceTags;
 struct Step;
 using Handler = void (*)(Warp&, const Step&);
 
-struct Step {
-  Handler run = nullptr;
-  uint32_t guard = kTrueOffset;
-  uint32_t guard_xor = 0;  ///< All ones for @!p.
-  uint32_t counted = 1;    ///< PTX instructions it stands for; 0: a helper step of one.
-  uint32_t dst = kTrueOffset;
-  std::array<uint32_t, 4> src = {kTrueOffset, kTrueOffset, kTrueOffset, kTrueOffset};
-  int64_t imm = 0;    ///< Address offset, rounding mode, branch target ...
-  uint32_t aux = 0;   ///< Reconvergence point, barrier kind, bytes ...
-  uint32_t list = 0;  ///< First of the extra operands in Code::lists.
-  uint8_t count = 1;  ///< Number of extra operands (vector width).
-  uint8_t wide = 1;   ///< Address register has 64 bits.
-  uint8_t flags = 0;  ///< Depends on the handler.
-  uint8_t space = 0;  ///< ptx::Space
-  uint32_t cache =
-      0;  ///< Number of an access, and the index of its cached allocation; 0 otherwise.
-  uint32_t origin = 0;  ///< Index into Function::body.
-  /// Number of steps from this one on that run one after the other with the same lanes: none has a
-  /// guard, branches or is the target of a branch. 0: the step runs on its own.
-  uint32_t straight_line = 0;
-  uint32_t straight_line_instructions = 0;  ///< How many of them count as PTX instructions.
-  bool jumps = false;                       ///< A direct branch: `aux` is where to.
+/// The lanes of a warp that run a step.
+struct Guard {
+  uint32_t predicate = kTrueOffset;
+  uint32_t flip = 0;  ///< All ones for @!p.
+
+  bool is_always() const { return predicate == kTrueOffset && flip == 0; }
 };
 
-/// Flags of load and store instructions (Step::flags).
-inline constexpr uint8_t kSigned = 1;
-inline constexpr uint8_t kOrdered = 2;  ///< volatile and its like: threads may synchronise here.
-/// A vector of plain words, as used to copy structures: some of them may be padding.
-inline constexpr uint8_t kWholeAccess = 4;
-/// ld.global.nc, which may only read memory that the launch does not write. Only loads have it.
-inline constexpr uint8_t kReadOnly = 64;
+/// Steps from one on that run one after the other with the same lanes: none has a guard, branches
+/// or is the target of a branch.
+struct StraightLine {
+  uint32_t steps = 0;         ///< 0: the step runs on its own.
+  uint32_t instructions = 0;  ///< How many of them count as PTX instructions.
+};
+
+/// Registers that follow one another in Code::lists.
+struct RegisterList {
+  uint32_t first = 0, count = 0;
+};
+
+struct Step {
+  Handler run = nullptr;
+  Guard guard;
+  uint32_t counted = 1;  ///< PTX instructions it stands for; 0: a helper step of one.
+  uint32_t dst = kTrueOffset;
+  std::array<uint32_t, 4> src = {kTrueOffset, kTrueOffset, kTrueOffset, kTrueOffset};
+  Operands operands;
+  uint32_t origin = 0;  ///< Index into Function::body.
+  StraightLine straight_line;
+
+  /// What ld, st, ldmatrix and stmatrix take.
+  const AccessOperands& access() const { return operands.get<AccessOperands>(); }
+  /// What an access to memory takes; null for other steps.
+  const MemoryOperands* memory() const { return operands.find<MemoryOperands>(); }
+  /// A branch that needs no handler where all lanes take it; null for other steps.
+  const BranchOperands* direct_branch() const {
+    const BranchOperands* const to = operands.find<BranchOperands>();
+    return to != nullptr && to->is_direct ? to : nullptr;
+  }
+  /// The registers of the elements that it loads or stores; none for other steps.
+  RegisterList elements() const {
+    if (const auto* const of = operands.find<AccessOperands>()) return {of->list, of->count};
+    const auto* const of = operands.find<ParamOperands>();
+    return of == nullptr ? RegisterList() : RegisterList{of->list, of->count};
+  }
+  /// Its number among the accesses of the program; 0: it is none.
+  uint32_t cache() const {
+    const MemoryOperands* const accessed = memory();
+    return accessed == nullptr ? 0 : accessed->cache;
+  }
+};
 
 /// One .param variable of a function or a call: a place in each lane's parameter area.
 struct ParamSlot {
@@ -103,7 +123,8 @@ struct MemoryUse {
 /// A step that the counting handler (steps/counting.cc) runs and counts.
 struct CountingStep {
   Handler run = nullptr;
-  uint32_t guard = kTrueOffset, guard_xor = 0, counted = 0;
+  Guard guard;
+  uint32_t counted = 0;
   uint32_t instruction = kNone;  ///< Index into ProfileCounts::instructions; kNone: a helper step.
   uint32_t block =
       kNone;  ///< Index into ProfileCounts::blocks, at the first step of a basic block.
@@ -174,7 +195,7 @@ struct Code {
   std::vector<uint32_t> lists;
   std::vector<Constant> constants;
   std::vector<CallSite> calls;
-  std::vector<std::string> refusals;  ///< Why instructions are not executed, by Step::aux - 1.
+  std::vector<std::string> refusals;  ///< Why instructions are not executed.
   std::vector<TensorStep> tensors;
   std::vector<MemoryUse> memory_uses;
   std::vector<CountingStep>

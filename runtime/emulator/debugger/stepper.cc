@@ -43,8 +43,8 @@ uint32_t Stepper::index_of(const Code& code) const {
   GPUEMU_UNREACHABLE();
 }
 
-DebugPlace Stepper::place_of(const Code& code, const Step& ins) {
-  return {function_of(code).index, ins.origin};
+DebugPlace Stepper::place_of(const Code& code, const Step& step) {
+  return {function_of(code).index, step.origin};
 }
 
 /// Bytes outside of any allocation are not watched: nothing can be stored there.
@@ -64,13 +64,13 @@ void Stepper::renew_watches() {
   }
 }
 
-void Stepper::note_stores(const Warp& warp, const Step& ins, const Function& in) {
+void Stepper::note_stores(const Warp& warp, const Step& step, const Function& in) {
   const Code& code = *warp.control.frames[warp.control.depth - 1].frame->code;
-  if (ins.origin >= code.source->body.size() ||
-      !code.source->body[ins.origin].has(ptx::Trait::Writes)) {
+  if (step.origin >= code.source->body.size() ||
+      !code.source->body[step.origin].has(ptx::Trait::Writes)) {
     return;
   }
-  for (const MemoryUse& use : in.uses[static_cast<size_t>(&ins - code.steps.data())]) {
+  for (const MemoryUse& use : in.uses[static_cast<size_t>(&step - code.steps.data())]) {
     if (use.space != ptx::Space::Global && use.space != ptx::Space::Generic) continue;
     for (uint32_t left = warp.masks.running; left != 0; left &= left - 1) {
       const auto lane = static_cast<uint32_t>(std::countr_zero(left));
@@ -85,7 +85,7 @@ void Stepper::note_stores(const Warp& warp, const Step& ins, const Function& in)
           continue;
         }
         one.stored = true;
-        one.by.place = {in.index, ins.origin};
+        one.by.place = {in.index, step.origin};
         one.by.block = warp.block->position.index;
         one.by.thread = thread_of(warp, lane);
       }
@@ -123,7 +123,7 @@ void Stepper::Written::take_lanes(const ObservedRegisters& from, uint32_t taken)
 
 /// The instruction is about to write: what is looked at before it does is the state of now, so this
 /// comes last.
-void Stepper::note_written(Warp& warp, const Step& ins, const Function& in) {
+void Stepper::note_written(Warp& warp, const Step& step, const Function& in) {
   Frame& frame = warp.frame();
   if (frame.observed == nullptr) frame.observed = std::make_unique<Written>();
   auto& written = static_cast<Written&>(*frame.observed);
@@ -134,20 +134,20 @@ void Stepper::note_written(Warp& warp, const Step& ins, const Function& in) {
   written.block = warp.block->position.linear;
   written.warp = warp.index;
   // A call begins: the frame may be that of the call before.
-  if (ins.origin == 0) {
+  if (step.origin == 0) {
     for (uint32_t& lanes : written.lanes) lanes &= ~warp.masks.running;
   }
-  for (const uint32_t reg : in.results[ins.origin]) written.lanes[reg] |= warp.masks.running;
+  for (const uint32_t reg : in.results[step.origin]) written.lanes[reg] |= warp.masks.running;
 }
 
-void Stepper::before(Warp& warp, const Step& ins) {
+void Stepper::before(Warp& warp, const Step& step) {
   const Code& code = warp.code();
   const Function& in = function_of(code);
-  const bool first = ins.counted != 0 && ins.origin < code.source->body.size();
+  const bool first = step.counted != 0 && step.origin < code.source->body.size();
   if (first) {
     warp_ = &warp;
     blocks_[warp.block->position.linear] = warp.block;
-    place_ = {in.index, ins.origin};
+    place_ = {in.index, step.origin};
     if (!watched_.empty()) compare_watched();
     if (!debugger_.before(*this)) {
       launch_.clock.stop = true;
@@ -157,9 +157,9 @@ void Stepper::before(Warp& warp, const Step& ins) {
     renew_watches();
     last_place_ = place_;
     last_block_ = warp.block->position.index;
-    note_written(warp, ins, in);
+    note_written(warp, step, in);
   }
-  if (!watched_.empty()) note_stores(warp, ins, in);
+  if (!watched_.empty()) note_stores(warp, step, in);
 }
 
 }  // namespace gpuemu::emulator

@@ -17,7 +17,7 @@ namespace gpuemu::emulator {
 class Stepper final : public StepObserver, private DebugView {
  public:
   Stepper(Launch& launch, Debugger& debugger);
-  void before(Warp& warp, const Step& ins) override;
+  void before(Warp& warp, const Step& step) override;
 
  private:
   /// What an instruction does with memory, found once for each function.
@@ -45,12 +45,12 @@ class Stepper final : public StepObserver, private DebugView {
   };
 
   // stepper.cc
-  static void note_written(Warp& warp, const Step& ins, const Function& in);
+  static void note_written(Warp& warp, const Step& step, const Function& in);
   const Function& function_of(const Code& code);
   void renew_watches();
-  void note_stores(const Warp& warp, const Step& ins, const Function& in);
+  void note_stores(const Warp& warp, const Step& step, const Function& in);
   void compare_watched();
-  DebugPlace place_of(const Code& code, const Step& ins);
+  DebugPlace place_of(const Code& code, const Step& step);
 
   // DebugView; stepper_view.cc
   DebugPlace place() const override { return place_; }

@@ -93,21 +93,19 @@ class Instrumenter {
     size_t use = 0;
     code_.counting_steps.resize(code_.steps.size());
     for (size_t i = 0; i < code_.steps.size(); ++i) {
-      Step& ins = code_.steps[i];
+      Step& step = code_.steps[i];
       CountingStep& counter = code_.counting_steps[i];
-      straight_.push_back(runs_straight(ins));
-      counter.run = ins.run;
-      counter.guard = ins.guard;
-      counter.guard_xor = ins.guard_xor;
-      counter.counted = ins.counted;
-      counter.instruction = code_.source->body.empty() ? kNone : first_instruction_ + ins.origin;
+      straight_.push_back(runs_straight(step));
+      counter.run = step.run;
+      counter.guard = step.guard;
+      counter.counted = step.counted;
+      counter.instruction = code_.source->body.empty() ? kNone : first_instruction_ + step.origin;
       counter.uses_begin = static_cast<uint32_t>(use);
       while (use < code_.memory_uses.size() && code_.memory_uses[use].step == i) ++use;
       counter.uses_end = static_cast<uint32_t>(use);
-      ins.run = steps::count;
-      ins.guard = kTrueOffset;
-      ins.guard_xor = 0;
-      ins.counted = 0;
+      step.run = steps::count;
+      step.guard = {};
+      step.counted = 0;
     }
   }
 
@@ -126,9 +124,9 @@ class Instrumenter {
       const CountingStep& counter = code_.counting_steps[i];
       const bool plain = is_plain(i);
       if (plain && led && counter.block == kNone) {
-        Step& ins = code_.steps[i];
-        ins.run = counter.run;
-        ins.counted = counter.counted;
+        Step& step = code_.steps[i];
+        step.run = counter.run;
+        step.counted = counter.counted;
         continue;
       }
       led = plain && counter.counted != 0;
@@ -166,20 +164,21 @@ class Instrumenter {
         first_block_ + index;
     const auto last = static_cast<size_t>(end - code_.steps.begin()) - 1;
     CountingStep& counter = code_.counting_steps[last];
-    const bool direct = counter.run == steps::branch;
-    const uint32_t target = direct ? block_at(code_.steps[last].aux) : kNone;
+    const bool direct = counter.run == run_of<steps::branch>;
+    const uint32_t target =
+        direct ? block_at(code_.steps[last].operands.get<BranchOperands>().target) : kNone;
     if (target != kNone) counter.taken = edge(index, target);
-    if (counter.run == steps::branch_indexed) {
+    const auto* const indexed = code_.steps[last].operands.find<IndexedBranchOperands>();
+    if (indexed != nullptr) {
       const auto first = static_cast<uint32_t>(code_.lists.size());
-      for (uint32_t i = 0; i < code_.steps[last].aux; ++i) {
-        const uint32_t to = block_at(code_.lists[code_.steps[last].list + i]);
+      for (uint32_t i = 0; i < indexed->count; ++i) {
+        const uint32_t to = block_at(code_.lists[indexed->list + i]);
         code_.lists.push_back(to == kNone ? kNone : edge(index, to));
       }
       counter.targets = first;
     }
     const bool falls = std::ranges::binary_search(block.successors, index + 1);
-    const bool jumps =
-        (direct || counter.run == steps::branch_indexed) && counter.guard == kTrueOffset;
+    const bool jumps = (direct || indexed != nullptr) && counter.guard.predicate == kTrueOffset;
     if (falls && !jumps) counter.next = edge(index, index + 1);
   }
 

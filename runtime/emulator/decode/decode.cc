@@ -155,9 +155,10 @@ uint32_t Decoder::list(const std::vector<uint32_t>& items) {
 }
 
 void Decoder::uses_memory(ptx::Space space, uint32_t bytes) {
-  const Step& ins = code_.steps.back();
-  code_.memory_uses.push_back({static_cast<uint32_t>(code_.steps.size() - 1), space, ins.src[0],
-                               ins.imm, ins.wide != 0, bytes});
+  const Step& step = code_.steps.back();
+  const MemoryOperands& access = step.operands.get<MemoryOperands>();
+  code_.memory_uses.push_back({static_cast<uint32_t>(code_.steps.size() - 1), space, step.src[0],
+                               access.offset, access.is_wide, bytes});
 }
 
 RegisterClass Decoder::register_class(const ptx::Operand& operand) const {
@@ -166,13 +167,12 @@ RegisterClass Decoder::register_class(const ptx::Operand& operand) const {
 }
 
 Step& Decoder::emit(Handler handler) {
-  Step ins;
-  ins.run = handler;
-  ins.guard = guard_;
-  ins.guard_xor = guard_xor_;
-  ins.origin = current_;
-  ins.counted = 0;
-  code_.steps.push_back(ins);
+  Step step;
+  step.run = handler;
+  step.guard = guard_;
+  step.origin = current_;
+  step.counted = 0;
+  code_.steps.push_back(step);
   return code_.steps.back();
 }
 
@@ -215,17 +215,17 @@ uint32_t Decoder::register_source(const ptx::Operand& operand, RegisterClass slo
   const RegisterClass have = slots_[operand.reg];
   if (operand.negated) {
     const uint32_t turned = temp(RegisterClass::Pred);
-    Step& ins = emit(handlers().at("not.pred").run);
-    ins.dst = turned;
-    ins.src[0] = at;
+    Step& step = emit(handlers().at("not.pred").run);
+    step.dst = turned;
+    step.src[0] = at;
     at = turned;
   }
   if (have == slot) return at;
   if (have == RegisterClass::Pred || slot == RegisterClass::Pred) return refused_source(slot);
   const uint32_t converted = temp(slot);
-  Step& ins = emit(handlers().at(slot == RegisterClass::Wide ? "cvt.u64.u32" : "cvt.u32.u64").run);
-  ins.dst = converted;
-  ins.src[0] = at;
+  Step& step = emit(handlers().at(slot == RegisterClass::Wide ? "cvt.u64.u32" : "cvt.u32.u64").run);
+  step.dst = converted;
+  step.src[0] = at;
   return converted;
 }
 
@@ -268,10 +268,8 @@ uint32_t Decoder::source(const ptx::Operand& operand, RegisterClass slot, ptx::T
       const auto which = steps::special_register(operand.name);
       if (!which) refuse("the emulator has no special register " + operand.name);
       const uint32_t at = temp(slot);
-      Step& ins = emit(steps::special);
-      ins.dst = at;
-      ins.aux = static_cast<uint32_t>(which.value_or(steps::SpecialRegister::Zero));
-      ins.wide = wide ? 1 : 0;
+      emit<steps::special>({.which = which.value_or(SpecialRegister::Zero), .is_wide = wide}).dst =
+          at;
       return at;
     }
     case Kind::Integer:
@@ -282,10 +280,7 @@ uint32_t Decoder::source(const ptx::Operand& operand, RegisterClass slot, ptx::T
       const uint64_t at = variable_address(operand, local);
       if (!local) return constant(at, wide);
       const uint32_t out = temp(slot);
-      Step& ins = emit(steps::local_address);
-      ins.dst = out;
-      ins.imm = static_cast<int64_t>(at);
-      ins.wide = wide ? 1 : 0;
+      emit<steps::local_address>({.offset = at, .is_wide = wide}).dst = out;
       return out;
     }
     case Kind::Vector:
@@ -314,22 +309,22 @@ void Decoder::finish_destinations() {
                           ? (pending.is_signed ? "cvt.s64.s32" : "cvt.u64.u32")
                           : "cvt.u32.u64";
     if (pending.wanted == RegisterClass::Pred || pending.slot == RegisterClass::Pred) {
-      emit(steps::unsupported);
+      emit<steps::unsupported>({});
       continue;
     }
-    Step& ins = emit(handlers().at(key).run);
-    ins.dst = pending.to;
-    ins.src[0] = pending.from;
+    Step& step = emit(handlers().at(key).run);
+    step.dst = pending.to;
+    step.src[0] = pending.from;
   }
   pending_.clear();
 }
 
-void Decoder::address(uint32_t& base, int64_t& offset, uint8_t& wide, const ptx::Operand& operand) {
-  offset = operand.offset;
+Decoder::Address Decoder::address_of(const ptx::Operand& operand) {
   const ptx::Operand& inner = operand.elements.empty() ? operand : operand.elements[0];
-  wide = register_class(inner) == RegisterClass::Narrow ? 0 : 1;
-  base = source(inner, wide != 0 ? RegisterClass::Wide : RegisterClass::Narrow, ptx::Type::U64);
-  if (&inner == &operand) offset = 0;
+  const bool is_wide = register_class(inner) != RegisterClass::Narrow;
+  const uint32_t base =
+      source(inner, is_wide ? RegisterClass::Wide : RegisterClass::Narrow, ptx::Type::U64);
+  return {base, &inner == &operand ? 0 : operand.offset, is_wide};
 }
 
 bool Decoder::refuse(const std::string& why) {

@@ -13,6 +13,7 @@
 #include "runtime/emulator/handlers/handlers.h"
 #include "runtime/emulator/handlers/key.h"
 #include "runtime/emulator/machine/program.h"
+#include "runtime/emulator/steps/steps.h"
 #include "runtime/ptx/flow/cfg.h"
 #include "runtime/ptx/module.h"
 
@@ -53,15 +54,30 @@ class Decoder {
   void run();
 
   // --- For the decoders of their own files ---
+  /// A step that takes registers alone, or what the caller then says in Step::operands.
   Step& emit(Handler handler);
+  /// A step of steps.h, with what it takes besides registers.
+  template <auto Run>
+  Step& emit(const OperandsOf<Run>& operands) {
+    Step& step = emit(run_of<Run>);
+    step.operands = operands;
+    return step;
+  }
   /// Offset at which `operand` can be read as `slot`; emits conversions if needed.
   uint32_t source(const ptx::Operand& operand, RegisterClass slot, ptx::Type type);
   /// Offset for the result. A conversion to the register's own width follows after the step.
   uint32_t destination(const ptx::Operand& operand, RegisterClass slot, bool is_signed = false);
   uint32_t temp(RegisterClass slot);
   uint32_t constant(uint64_t bits, bool wide);
-  /// Base and offset of an address operand into `ins` (src[0], imm, wide).
-  void address(uint32_t& base, int64_t& offset, uint8_t& wide, const ptx::Operand& operand);
+  /// Base and offset of an address operand into `step` (src[0], imm, wide).
+  /// Writes the offset of the address and the width of its register, which it returns.
+  template <typename T>
+  uint32_t address(T& where, const ptx::Operand& operand) {
+    const auto [base, offset, is_wide] = address_of(operand);
+    where.offset = offset;
+    where.is_wide = is_wide;
+    return base;
+  }
   uint32_t list(const std::vector<uint32_t>& items);
   /// Tells the counters that the instruction emitted last accesses `bytes` per lane at its src[0].
   void uses_memory(ptx::Space space, uint32_t bytes);
@@ -102,6 +118,12 @@ class Decoder {
   bool repeatable(uint32_t index, const std::vector<bool>& invariant,
                   const std::vector<uint32_t>& defined) const;
   void resolve_targets();
+  struct Address {
+    uint32_t base;
+    int64_t offset;
+    bool is_wide;
+  };
+  Address address_of(const ptx::Operand& operand);
   uint64_t variable_address(const ptx::Operand& operand, bool& local) const;
 
   struct Pending {
@@ -121,7 +143,7 @@ class Decoder {
   std::vector<uint32_t> first_;  ///< Per PTX instruction, its first Step.
   std::string refusal_;          ///< Why the current instruction is not executed.
   uint32_t current_ = 0;
-  uint32_t guard_ = kTrueOffset, guard_xor_ = 0;
+  Guard guard_;
   bool main_done_ = false;
 };
 
@@ -129,7 +151,7 @@ class Decoder {
 /// Targets are final.
 void mark_straight_lines(Code& code);
 /// Whether it has no guard and leaves lanes and flow alone.
-bool runs_straight(const Step& ins);
+bool runs_straight(const Step& step);
 
 RegisterClass register_class(ptx::Type type);
 bool is_signed(ptx::Type type);

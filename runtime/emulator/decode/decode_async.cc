@@ -18,10 +18,10 @@ uint32_t whole_address(Decoder& d, const Operand& operand) {
   const Operand& inner = operand.elements.empty() ? operand : operand.elements[0];
   const uint32_t base = d.source(inner, RegisterClass::Wide, Type::U64);
   if (&inner == &operand || operand.offset == 0) return base;
-  const uint32_t step = d.constant(static_cast<uint64_t>(operand.offset), true);
+  const uint32_t offset = d.constant(static_cast<uint64_t>(operand.offset), true);
   const uint32_t sum = d.temp(RegisterClass::Wide);
   Step& add = d.emit(handlers().at("add.u64").run);
-  add.src = {base, step, 0, 0};
+  add.src = {base, offset, 0, 0};
   add.dst = sum;
   return sum;
 }
@@ -45,10 +45,8 @@ bool decode_copy(Decoder& d, const Instruction& in, const Form& form) {
   if (in.operands[2].kind != Operand::Kind::Integer) return false;
   const uint64_t bytes = in.operands[2].bits;
   if (bytes != 16 && (form.has(ptx::Modifier::Cg) || (bytes != 4 && bytes != 8))) return false;
-  uint32_t to = 0;
-  int64_t offset = 0;
-  uint8_t wide = 1;
-  d.address(to, offset, wide, in.operands[0]);
+  CopyOperands copy;
+  const uint32_t to = d.address(copy, in.operands[0]);
   const uint32_t from = whole_address(d, in.operands[1]);
   uint32_t size = d.constant(bytes, false);
   if (in.operands.size() == 4 + hints && is_predicate(d, in.operands[3])) {
@@ -61,13 +59,10 @@ bool decode_copy(Decoder& d, const Instruction& in, const Form& form) {
   } else if (in.operands.size() == 4 + hints) {
     size = d.source(in.operands[3], RegisterClass::Narrow, Type::U32);
   }
-  Step& ins = d.emit(steps::copy_async);
-  ins.src = {to, from, size, 0};
-  ins.imm = offset;
-  ins.wide = wide;
-  ins.count = static_cast<uint8_t>(bytes);
-  ins.cache = d.program().cached++;
-  d.uses_memory(ptx::Space::Shared, ins.count);
+  copy.bytes = static_cast<uint8_t>(bytes);
+  copy.cache = d.program().cached++;
+  d.emit<steps::copy_async>(copy).src = {to, from, size, 0};
+  d.uses_memory(ptx::Space::Shared, copy.bytes);
   MemoryUse read = d.code().memory_uses.back();
   read.space = ptx::Space::Global;
   read.base = from;
@@ -83,27 +78,25 @@ bool decode_wait(Decoder& d, const Instruction& in, const Form& form) {
   if (!all && (in.operands.size() != 1 || in.operands[0].kind != Operand::Kind::Integer)) {
     return false;
   }
-  Step& ins = d.emit(bulk ? steps::wait_bulk : steps::wait_copies);
-  ins.imm = all ? -1 : static_cast<int64_t>(in.operands[0].bits);
+  const GroupsOperands groups{.in_flight = all ? 0 : in.operands[0].bits, .waits_for_all = all};
+  if (bulk) {
+    d.emit<steps::wait_bulk>(groups);
+  } else {
+    d.emit<steps::wait_copies>(groups);
+  }
   return true;
 }
 
 bool decode_arrival_of_copies(Decoder& d, const Instruction& in, const Form& form) {
   if (!form.has(ptx::Modifier::Arrive) || in.operands.size() != 1) return false;
-  uint32_t base = 0;
-  int64_t offset = 0;
-  uint8_t wide = 1;
-  d.address(base, offset, wide, in.operands[0]);
-  Step& ins = d.emit(steps::arrive_copies);
-  ins.src[0] = base;
-  ins.imm = offset;
-  ins.wide = wide;
-  ins.flags = form.has(ptx::Modifier::Noinc) ? 1 : 0;
+  ArrivalOperands arrival;
+  const uint32_t base = d.address(arrival, in.operands[0]);
+  arrival.is_expected = form.has(ptx::Modifier::Noinc);
+  d.emit<steps::arrive_copies>(arrival).src[0] = base;
   return true;
 }
 
-std::optional<steps::AtomicKind> reduction(const Form& form) {
-  using steps::AtomicKind;
+std::optional<AtomicKind> reduction(const Form& form) {
   static const std::map<std::string_view, AtomicKind> kKinds = {
       {"add", AtomicKind::Add}, {"min", AtomicKind::Min}, {"max", AtomicKind::Max},
       {"and", AtomicKind::And}, {"or", AtomicKind::Or},   {"xor", AtomicKind::Xor},
@@ -144,27 +137,23 @@ bool decode_bulk(Decoder& d, const Instruction& in, const Form& form) {
   const bool to_shared = spaces[0] != "global", from_shared = spaces[1] != "global";
   if (to_shared != signals || (!to_shared && !from_shared)) return false;
   if (in.operands.size() != 3 + hints + (signals ? 1 : 0) + (multicast ? 1 : 0)) return false;
-  uint32_t how = 0;
+  BulkOperands bulk;
   if (reduces) {
     const auto kind = reduction(form);
     const uint32_t bytes = ptx::byte_size(form.type());
     if (!kind || (bytes != 2 && bytes != 4 && bytes != 8)) return false;
-    how = static_cast<uint32_t>(*kind) | static_cast<uint32_t>(form.type()) << 8 |
-          (to_shared ? 0u : 1u << 16);
+    bulk.reduces = true;
+    bulk.reduction = {*kind, form.type()};
   }
   const uint32_t to = whole_address(d, in.operands[0]), from = whole_address(d, in.operands[1]);
   const uint32_t bytes = d.source(in.operands[2], RegisterClass::Narrow, Type::U32);
   const uint32_t barrier = signals ? whole_address(d, in.operands[3]) : d.constant(0, true);
-  const uint32_t list =
-      multicast ? d.list({d.source(in.operands[4], RegisterClass::Narrow, Type::U16)}) : 0;
-  Step& ins = d.emit(steps::copy_bulk);
-  ins.src = {to, from, bytes, barrier};
-  ins.list = list;
-  ins.aux = how;
-  ins.flags = static_cast<uint8_t>((to_shared ? steps::kBulkToShared : 0) |
-                                   (from_shared ? steps::kBulkFromShared : 0) |
-                                   (multicast ? steps::kBulkMulticast : 0));
-  ins.cache = d.program().cached++;
+  if (multicast) bulk.list = d.list({d.source(in.operands[4], RegisterClass::Narrow, Type::U16)});
+  bulk.to_shared = to_shared;
+  bulk.from_shared = from_shared;
+  bulk.is_multicast = multicast;
+  bulk.cache = d.program().cached++;
+  d.emit<steps::copy_bulk>(bulk).src = {to, from, bytes, barrier};
   return true;
 }
 
@@ -187,15 +176,13 @@ bool decode_async_store(Decoder& d, const Instruction& in, const Form& form) {
     registers.push_back(d.source(vector ? value.elements[i] : value, slot, form.type()));
   }
   const uint32_t to = whole_address(d, in.operands[0]), barrier = whole_address(d, in.operands[2]);
-  const uint32_t list = d.list(registers);
-  Step& ins = d.emit(steps::store_async);
-  ins.src = {to, barrier, 0, 0};
-  ins.list = list;
-  ins.count = static_cast<uint8_t>(form.vector);
-  ins.aux = bytes;
-  if (!reduces) return true;
-  ins.flags = steps::kAsyncReduces;
-  ins.aux |= static_cast<uint32_t>(*kind) << 8 | static_cast<uint32_t>(form.type()) << 16;
+  AsyncStoreOperands store{.list = d.list(registers),
+                           .count = static_cast<uint8_t>(form.vector),
+                           .element_bytes = static_cast<uint8_t>(bytes),
+                           .reduces = reduces,
+                           .reduction = {}};
+  if (reduces) store.reduction = {*kind, form.type()};
+  d.emit<steps::store_async>(store).src = {to, barrier, 0, 0};
   return true;
 }
 
@@ -204,19 +191,6 @@ bool order_modifier(const std::string& name) {
   static constexpr std::array kKnown = {"relaxed", "acquire",     "release", "cta",
                                         "cluster", "shared::cta", "shared",  "shared::cluster"};
   return std::ranges::find(kKnown, name) != kKnown.end();
-}
-
-bool emit_mbarrier(Decoder& d, const Operand& where, Handler run, std::array<uint32_t, 2> rest) {
-  uint32_t base = 0;
-  int64_t offset = 0;
-  uint8_t wide = 1;
-  d.address(base, offset, wide, where);
-  Step& ins = d.emit(run);
-  ins.src = {base, rest[0], 0, 0};
-  ins.imm = offset;
-  ins.wide = wide;
-  ins.dst = rest[1];
-  return true;
 }
 
 namespace {
@@ -231,12 +205,15 @@ bool decode_arrive(Decoder& d, const Instruction& in, const Form& form) {
                              : d.constant(1, false);
   const bool kept = state && in.operands[0].kind == Operand::Kind::Register;
   const uint32_t out = kept ? d.destination(in.operands[0], RegisterClass::Wide) : kTrueOffset;
-  emit_mbarrier(d, in.operands[at], steps::mbarrier, {count, out});
-  Step& ins = d.code().steps.back();
-  ins.flags = static_cast<uint8_t>(steps::MbarrierKind::Arrive);
-  ins.aux = (form.has(ptx::Modifier::ArriveDrop) ? steps::kDrop : 0) |
-            (form.has(ptx::Modifier::NoComplete) ? steps::kNoComplete : 0) |
-            (expects ? steps::kArriveExpect : 0);
+  MbarrierOperands arrival;
+  arrival.kind = MbarrierKind::Arrive;
+  arrival.drops = form.has(ptx::Modifier::ArriveDrop);
+  arrival.is_no_complete = form.has(ptx::Modifier::NoComplete);
+  arrival.expects_bytes = expects;
+  const uint32_t base = d.address(arrival, in.operands[at]);
+  Step& step = d.emit<steps::mbarrier>(arrival);
+  step.src = {base, count, 0, 0};
+  step.dst = out;
   return true;
 }
 
@@ -246,14 +223,17 @@ bool decode_wait_mbarrier(Decoder& d, const Instruction& in, const Form& form) {
   const uint32_t phase = parity ? d.source(in.operands[2], RegisterClass::Narrow, Type::U32)
                                 : d.source(in.operands[2], RegisterClass::Wide, Type::B64);
   const uint32_t out = d.destination(in.operands[0], RegisterClass::Pred);
-  emit_mbarrier(d, in.operands[1], steps::wait_mbarrier, {phase, out});
-  d.code().steps.back().aux = (parity ? steps::kByParity : 0) | (may_block ? steps::kMayBlock : 0);
+  MbarrierWaitOperands wait;
+  wait.by_parity = parity;
+  const uint32_t base = d.address(wait, in.operands[1]);
+  Step& step = d.emit<steps::wait_mbarrier>(wait);
+  step.src = {base, phase, 0, 0};
+  step.dst = out;
   return true;
 }
 }  // namespace
 
 bool decode_mbarrier(Decoder& d, const Instruction& in, const Form& form) {
-  using steps::MbarrierKind;
   static constexpr std::array kOps = {"init",      "inval",       "arrive",       "arrive_drop",
                                       "expect_tx", "complete_tx", "test_wait",    "try_wait",
                                       "parity",    "noComplete",  "pending_count"};
@@ -271,21 +251,22 @@ bool decode_mbarrier(Decoder& d, const Instruction& in, const Form& form) {
     if (in.operands.size() != 2) return false;
     const uint32_t state = d.source(in.operands[1], RegisterClass::Wide, Type::B64);
     const uint32_t out = d.destination(in.operands[0], RegisterClass::Narrow);
-    Step& ins = d.emit(steps::count_mbarrier);
-    ins.src[0] = state;
-    ins.dst = out;
+    Step& step = d.emit(steps::count_mbarrier);
+    step.src[0] = state;
+    step.dst = out;
     return true;
   }
   const bool inval = form.has(ptx::Modifier::Inval);
   if (in.operands.size() != (inval ? 1u : 2u)) return false;
   const uint32_t count =
       inval ? kTrueOffset : d.source(in.operands[1], RegisterClass::Narrow, Type::U32);
-  emit_mbarrier(d, in.operands[0], steps::mbarrier, {count, kTrueOffset});
-  d.code().steps.back().flags =
-      static_cast<uint8_t>(inval                               ? MbarrierKind::Inval
-                           : form.has(ptx::Modifier::Init)     ? MbarrierKind::Init
-                           : form.has(ptx::Modifier::ExpectTx) ? MbarrierKind::ExpectTx
-                                                               : MbarrierKind::CompleteTx);
+  MbarrierOperands change;
+  change.kind = inval                               ? MbarrierKind::Inval
+                : form.has(ptx::Modifier::Init)     ? MbarrierKind::Init
+                : form.has(ptx::Modifier::ExpectTx) ? MbarrierKind::ExpectTx
+                                                    : MbarrierKind::CompleteTx;
+  const uint32_t base = d.address(change, in.operands[0]);
+  d.emit<steps::mbarrier>(change).src = {base, count, 0, 0};
   return true;
 }
 

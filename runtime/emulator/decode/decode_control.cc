@@ -72,14 +72,16 @@ bool decode_call(Decoder& d, const Instruction& in, const Form& /*form*/) {
     }
   }
   d.code().calls.push_back(site);
-  Step& ins = d.emit(pointer == kNone ? steps::call : steps::call_indirect);
-  ins.aux = static_cast<uint32_t>(d.code().calls.size() - 1);
-  ins.src[0] = pointer == kNone ? kTrueOffset : pointer;
+  const CallOperands call{.site = static_cast<uint32_t>(d.code().calls.size() - 1)};
+  if (pointer == kNone) {
+    d.emit<steps::call>(call);
+  } else {
+    d.emit<steps::call_indirect>(call).src[0] = pointer;
+  }
   return true;
 }
 
 bool decode_barrier(Decoder& d, const Instruction& in, const Form& form) {
-  using steps::BarrierKind;
   BarrierKind kind = BarrierKind::Sync;
   size_t first = 0;
   if (form.has(ptx::Modifier::Warp)) {
@@ -90,9 +92,12 @@ bool decode_barrier(Decoder& d, const Instruction& in, const Form& form) {
   }
   if (form.has(ptx::Modifier::Cluster)) {
     if (!form.has(ptx::Modifier::Arrive) && !form.has(ptx::Modifier::Wait)) return false;
-    Step& ins = d.emit(form.has(ptx::Modifier::Arrive) ? steps::arrive_at_cluster
-                                                       : steps::wait_for_cluster);
-    ins.flags = form.has(ptx::Modifier::Aligned) ? steps::kAligned : 0;
+    const ClusterBarrierOperands barrier{.is_aligned = form.has(ptx::Modifier::Aligned)};
+    if (form.has(ptx::Modifier::Arrive)) {
+      d.emit<steps::arrive_at_cluster>(barrier);
+    } else {
+      d.emit<steps::wait_for_cluster>(barrier);
+    }
     return true;
   }
   if (form.has(ptx::Modifier::Arrive)) kind = BarrierKind::Arrive;
@@ -116,11 +121,10 @@ bool decode_barrier(Decoder& d, const Instruction& in, const Form& form) {
     out = d.destination(in.operands[0],
                         kind == BarrierKind::RedPopc ? RegisterClass::Narrow : RegisterClass::Pred);
   }
-  Step& ins = d.emit(steps::barrier);
-  ins.src = {id, threads, predicate, 0};
-  ins.dst = out;
   const bool aligned = in.opcode == Opcode::Bar || form.has(ptx::Modifier::Aligned);
-  ins.flags = static_cast<uint8_t>(static_cast<uint8_t>(kind) | (aligned ? steps::kAligned : 0));
+  Step& step = d.emit<steps::barrier>({.kind = kind, .is_aligned = aligned});
+  step.src = {id, threads, predicate, 0};
+  step.dst = out;
   return true;
 }
 
@@ -144,11 +148,9 @@ bool decode_branch(Decoder& d, const Instruction& in, const Form& /*form*/) {
   if (in.opcode == Opcode::Bra) {
     if (in.operands.empty() || in.operands[0].kind != Operand::Kind::Label) return false;
     const uint32_t target = d.function().labels[in.operands[0].label].instruction;
-    Step& ins = d.emit(steps::branch);
-    ins.aux = target;
-    if (in.guard && skips_only_barriers(d.function(), ins.origin, target)) {
-      ins.flags = steps::kSkipsBarrier;
-    }
+    Step& step = d.emit<steps::branch>({.target = target});
+    step.operands.get<BranchOperands>().skips_barrier =
+        in.guard.has_value() && skips_only_barriers(d.function(), step.origin, target);
     return true;
   }
   if (in.operands.size() < 2) return false;
@@ -161,10 +163,8 @@ bool decode_branch(Decoder& d, const Instruction& in, const Form& /*form*/) {
     if (list.back() == kNone) return false;  // A table of functions.
   }
   const uint32_t at = d.list(list);
-  Step& ins = d.emit(steps::branch_indexed);
-  ins.src[0] = index;
-  ins.list = at;
-  ins.aux = static_cast<uint32_t>(list.size());
+  d.emit<steps::branch_indexed>({.list = at, .count = static_cast<uint32_t>(list.size())}).src[0] =
+      index;
   return true;
 }
 
@@ -172,9 +172,7 @@ bool decode_fence(Decoder& d, const Instruction& /*in*/, const Form& form) {
   // Without a space it is of all spaces.
   const bool proxies = form.has(ptx::Modifier::Proxy) && form.has(ptx::Modifier::Async) &&
                        !form.has(ptx::Modifier::Global);
-  d.emit(steps::fence).flags =
-      static_cast<uint8_t>((form.has(ptx::Modifier::Cta) ? steps::kFenceOfBlock : 0) |
-                           (proxies ? steps::kFenceOfProxies : 0));
+  d.emit<steps::fence>({.of_block = form.has(ptx::Modifier::Cta), .of_proxies = proxies});
   return true;
 }
 

@@ -24,8 +24,7 @@ void Decoder::run() {
   }
   current_ = body.empty() ? 0 : static_cast<uint32_t>(body.size() - 1);
   first_[body.size()] = static_cast<uint32_t>(code_.steps.size());
-  guard_ = kTrueOffset;
-  guard_xor_ = 0;
+  guard_ = {};
   emit(steps::ret);
   // Passes that move or join instructions would hide them from the counters.
   if (!program_.counting && !program_.plain) hoist_invariants();
@@ -33,8 +32,8 @@ void Decoder::run() {
   // What the prologue computes is there before anything runs.
   const Prologue& prologue = code_.prologue;
   for (const auto* part : {&prologue.once, &prologue.per_warp, &prologue.per_block}) {
-    for (const Step& ins : *part) {
-      const Operand& to = function().body[ins.origin].operands[0];
+    for (const Step& step : *part) {
+      const Operand& to = function().body[step.origin].operands[0];
       std::erase_if(code_.used_early, [&](uint32_t reg) {
         return to.kind == Operand::Kind::Register && to.reg == reg;
       });
@@ -46,11 +45,10 @@ void Decoder::run() {
 }
 
 void Decoder::one(const Instruction& instruction) {
-  guard_ = kTrueOffset;
-  guard_xor_ = 0;
+  guard_ = {};
   if (instruction.guard) {
-    guard_ = offsets_[instruction.guard->reg];
-    guard_xor_ = instruction.guard->negated ? kNone : 0;
+    guard_ = {.predicate = offsets_[instruction.guard->reg],
+              .flip = instruction.guard->negated ? kNone : 0};
   }
   const size_t begin = code_.steps.size();
   const Form form(instruction);
@@ -60,11 +58,12 @@ void Decoder::one(const Instruction& instruction) {
     code_.steps.resize(begin);
     std::erase_if(code_.memory_uses, [&](const MemoryUse& use) { return use.step >= begin; });
     pending_.clear();
-    Step& refused = emit(steps::unsupported);
+    uint32_t reason = kNone;
     if (!refusal_.empty()) {
+      reason = static_cast<uint32_t>(code_.refusals.size());
       code_.refusals.push_back(refusal_);
-      refused.aux = static_cast<uint32_t>(code_.refusals.size());
     }
+    emit<steps::unsupported>({.reason = reason});
   }
   finish_destinations();
   if (code_.steps.size() > begin) code_.steps[begin].counted = 1;
@@ -78,10 +77,8 @@ void Decoder::watch_division(const Instruction& in, const Form& form) {
   const bool integer = type.starts_with("s") || type.starts_with("u");
   if (!integer || by.kind != Operand::Kind::Register || to.kind != Operand::Kind::Register) return;
   const uint32_t divisor = source(by, emulator::register_class(form.type()), form.type());
-  Step& ins = emit(steps::check_divisor);
-  ins.src[0] = divisor;
-  ins.imm = to.reg;
-  ins.aux = ptx::byte_size(form.type());
+  const auto bytes = static_cast<uint8_t>(ptx::byte_size(form.type()));
+  emit<steps::check_divisor>({.quotient = to.reg, .bytes = bytes}).src[0] = divisor;
 }
 
 bool Decoder::try_decoders(const Instruction& instruction, const Form& form) {
@@ -138,10 +135,10 @@ bool Decoder::pure(const Instruction& instruction, const Form& form) {
   }
   const bool directed = rounding != Rounding::Nearest && row.rounded != nullptr;
   const uint32_t to = destination(instruction.operands[0], row.dst, is_signed(form.type()));
-  Step& ins = emit(directed ? row.rounded : row.run);
-  ins.src = sources;
-  ins.imm = directed ? static_cast<int64_t>(rounding) : 0;
-  ins.dst = to;
+  Step& step = emit(directed ? row.rounded : row.run);
+  step.src = sources;
+  if (directed) step.operands = RoundingOperands{.mode = static_cast<uint32_t>(rounding)};
+  step.dst = to;
   // The register holds small signed results extended, as the wider register the value went into.
   if ((form.type() == Type::S8 || form.type() == Type::S16) && instruction.opcode == Opcode::Cvt) {
     Step& widen = emit(handlers().at(form.type() == Type::S8 ? "cvt.s32.s8" : "cvt.s32.s16").run);
@@ -179,9 +176,9 @@ bool Decoder::set_values(const Instruction& instruction, Type type, uint32_t low
   const uint32_t yes = true_of(type, high != kNone);
   const auto select = [&](uint32_t value, uint32_t when, uint32_t out) {
     const uint32_t one = constant(value, false), zero = constant(0, false);
-    Step& ins = emit(handlers().at("selp.b32").run);
-    ins.src = {one, zero, when, 0};
-    ins.dst = out;
+    Step& step = emit(handlers().at("selp.b32").run);
+    step.src = {one, zero, when, 0};
+    step.dst = out;
   };
   const uint32_t out = destination(instruction.operands[0], RegisterClass::Narrow);
   if (high == kNone) {
@@ -224,23 +221,23 @@ bool Decoder::comparison(const Instruction& instruction, const Form& form) {
   }
   const auto combine = [&](uint32_t value, uint32_t out) {
     const bool combined = with != kNone && form.rest.size() > 1;
-    Step& ins = emit(handlers().at(combined ? form.rest[1] + ".pred" : "mov.pred").run);
-    ins.src = {value, combined ? with : kTrueOffset, 0, 0};
-    ins.dst = out;
+    Step& step = emit(handlers().at(combined ? form.rest[1] + ".pred" : "mov.pred").run);
+    step.src = {value, combined ? with : kTrueOffset, 0, 0};
+    step.dst = out;
   };
   const auto compare = [&](const Row& by) {
     const uint32_t out = temp(RegisterClass::Pred);
-    Step& ins = emit(by.run);
-    ins.src = {a, b, 0, 0};
-    ins.dst = out;
+    Step& step = emit(by.run);
+    step.src = {a, b, 0, 0};
+    step.dst = out;
     return out;
   };
   const bool direct = !is_set && !pair && (with == kNone || form.rest.size() < 2);
   if (direct) {
     const uint32_t out = destination(to, RegisterClass::Pred);
-    Step& ins = emit(row.run);
-    ins.src = {a, b, 0, 0};
-    ins.dst = out;
+    Step& step = emit(row.run);
+    step.src = {a, b, 0, 0};
+    step.dst = out;
     return true;
   }
   const uint32_t result = compare(row);
@@ -250,9 +247,9 @@ bool Decoder::comparison(const Instruction& instruction, const Form& form) {
   }
   if (pair && !packed) {
     second = temp(RegisterClass::Pred);
-    Step& ins = emit(handlers().at("not.pred").run);
-    ins.src[0] = result;
-    ins.dst = second;
+    Step& step = emit(handlers().at("not.pred").run);
+    step.src[0] = result;
+    step.dst = second;
   }
   if (is_set) {
     const uint32_t low = temp(RegisterClass::Pred),
@@ -270,19 +267,16 @@ bool Decoder::move_special(const Operand& to, const std::string& name, RegisterC
   if (name == "%is_explicit_cluster" && slot == RegisterClass::Pred) {
     const uint32_t yes = constant(function().explicit_cluster ? kNone : 0, false);
     const uint32_t out = destination(to, RegisterClass::Pred);
-    Step& ins = emit(handlers().at("mov.pred").run);
-    ins.src[0] = yes;
-    ins.dst = out;
+    Step& step = emit(handlers().at("mov.pred").run);
+    step.src[0] = yes;
+    step.dst = out;
     return true;
   }
   const auto which = steps::special_register(name);
   if (!which) return refuse("the emulator has no special register " + name);
   if (slot == RegisterClass::Pred) return false;
   const uint32_t out = destination(to, slot);
-  Step& ins = emit(steps::special);
-  ins.dst = out;
-  ins.aux = static_cast<uint32_t>(*which);
-  ins.wide = slot == RegisterClass::Wide ? 1 : 0;
+  emit<steps::special>({.which = *which, .is_wide = slot == RegisterClass::Wide}).dst = out;
   return true;
 }
 
@@ -318,9 +312,9 @@ bool Decoder::extreme_of_three(const Instruction& instruction, const Form& form)
     values[i] = source(instruction.operands[i + 1], RegisterClass::Narrow, Type::F32);
     if (!absolute) continue;
     const uint32_t size = temp(RegisterClass::Narrow);
-    Step& ins = emit(handlers().at("abs.f32").run);
-    ins.src[0] = values[i];
-    ins.dst = size;
+    Step& step = emit(handlers().at("abs.f32").run);
+    step.src[0] = values[i];
+    step.dst = size;
     values[i] = size;
   }
   const uint32_t of_two = temp(RegisterClass::Narrow);
@@ -432,20 +426,25 @@ void Decoder::resolve_targets() {
   const auto place = [&](uint32_t index) {
     return index == kNone ? kNone : first_[std::min<size_t>(index, first_.size() - 1)];
   };
-  for (Step& ins : code_.steps) {
-    if (ins.run != steps::branch && ins.run != steps::branch_indexed) continue;
-    uint32_t meet = flow_.reconvergence(ins.origin);
+  for (Step& step : code_.steps) {
+    const bool direct = step.run == run_of<steps::branch>;
+    if (!direct && step.run != run_of<steps::branch_indexed>) continue;
+    uint32_t meet = flow_.reconvergence(step.origin);
     // Lanes that leave a loop wait behind it for those that go round, though it is the thread's
     // end: what the loop asks of all lanes of the warp it asks of them too.
-    const bool goes_back = ins.run == steps::branch && ins.aux <= ins.origin;
-    if (goes_back && meet >= function().body.size()) meet = ins.origin + 1;
-    ins.imm = meet >= function().body.size() ? int64_t{kNone} : int64_t{place(meet)};
-    if (ins.run == steps::branch) {
-      ins.aux = place(ins.aux);
-    } else {
-      for (uint32_t i = 0; i < ins.aux; ++i) {
-        code_.lists[ins.list + i] = place(code_.lists[ins.list + i]);
-      }
+    const bool goes_back = direct && step.operands.get<BranchOperands>().target <= step.origin;
+    if (goes_back && meet >= function().body.size()) meet = step.origin + 1;
+    const uint32_t reconverge = meet >= function().body.size() ? kNone : place(meet);
+    if (direct) {
+      auto& to = step.operands.get<BranchOperands>();
+      to.reconverge = reconverge;
+      to.target = place(to.target);
+      continue;
+    }
+    auto& to = step.operands.get<IndexedBranchOperands>();
+    to.reconverge = reconverge;
+    for (uint32_t i = 0; i < to.count; ++i) {
+      code_.lists[to.list + i] = place(code_.lists[to.list + i]);
     }
   }
 }

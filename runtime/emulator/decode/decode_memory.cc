@@ -84,33 +84,29 @@ bool decode_param(Decoder& d, const Instruction& in, const Form& form, bool load
   const uint64_t bytes = uint64_t{ptx::byte_size(form.type())} * registers.size();
   const uint64_t area = d.code().param_bytes;
   const bool inside = first >= 0 && bytes <= area && static_cast<uint64_t>(first) <= area - bytes;
+  const ParamOperands param{.offset = first,
+                            .list = d.list(registers),
+                            .count = static_cast<uint8_t>(registers.size()),
+                            .element_bytes = static_cast<uint8_t>(ptx::byte_size(form.type())),
+                            .is_wide = width == RegisterClass::Wide,
+                            .is_signed = is_signed(form.type())};
   if (of_entry && slot != nullptr && inside &&
       !reads_gap(d.code(), static_cast<uint64_t>(first), ptx::byte_size(form.type()), bytes)) {
-    const uint32_t list = d.list(registers);
-    Step& ins = d.emit(handlers().at(std::string("ld.param.") + type_key(form.type())).run);
-    ins.imm = first;
-    ins.list = list;
-    ins.count = static_cast<uint8_t>(registers.size());
+    Step& step = d.emit(handlers().at(std::string("ld.param.") + type_key(form.type())).run);
+    step.operands = param;
     return true;
   }
-  const uint32_t list = d.list(registers);
-  Step& ins = d.emit(!load      ? steps::store_frame_param
-                     : of_entry ? steps::load_param
-                                : steps::load_frame_param);
-  ins.imm = first;
-  ins.src[0] = dynamic;
-  ins.list = list;
-  ins.count = static_cast<uint8_t>(registers.size());
-  ins.aux = ptx::byte_size(form.type());
-  ins.wide = width == RegisterClass::Wide ? 1 : 0;
-  ins.flags = is_signed(form.type()) ? kSigned : 0;
+  Step& step = !load      ? d.emit<steps::store_frame_param>(param)
+               : of_entry ? d.emit<steps::load_param>(param)
+                          : d.emit<steps::load_frame_param>(param);
+  step.src[0] = dynamic;
   return true;
 }
 
 /// Addresses of a cluster's shared memory are accessed as generic ones, which may name any block.
-uint32_t generic_of_cluster(Decoder& d, uint32_t base, uint8_t wide) {
+uint32_t generic_of_cluster(Decoder& d, uint32_t base, bool wide) {
   uint32_t whole = base;
-  if (wide == 0) {
+  if (!wide) {
     whole = d.temp(RegisterClass::Wide);
     Step& extend = d.emit(handlers().at("cvt.u64.u32").run);
     extend.src[0] = base;
@@ -135,36 +131,31 @@ bool decode_access(Decoder& d, const Instruction& in, const Form& form, bool loa
   const Row& row = found->second;
   const auto elements = elements_of(in.operands[load ? 0 : 1]);
   if (elements.size() != form.vector) return false;
-  uint32_t base = 0;
-  int64_t offset = 0;
-  uint8_t wide = 1;
-  d.address(base, offset, wide, in.operands[load ? 1 : 0]);
-  if (cluster) base = generic_of_cluster(d, base, wide);
-  if (cluster) wide = 1;
+  AccessOperands access;
+  uint32_t base = d.address(access, in.operands[load ? 1 : 0]);
+  if (cluster) base = generic_of_cluster(d, base, access.is_wide);
+  if (cluster) access.is_wide = true;
   std::vector<uint32_t> registers;
   for (const Operand& element : elements) {
     registers.push_back(load ? d.destination(element, row.dst, is_signed(form.type()))
                              : d.source(element, row.dst, form.type()));
   }
-  const uint32_t list = d.list(registers);
-  Step& ins = d.emit(row.run);
-  ins.src[0] = base;
-  ins.imm = offset;
-  ins.wide = wide;
-  ins.list = list;
-  ins.count = static_cast<uint8_t>(registers.size());
-  ins.aux = ptx::byte_size(form.type()) * ins.count;
-  ins.space = static_cast<uint8_t>(space);
-  const bool ordered = form.has(ptx::Modifier::Volatile) || form.has(ptx::Modifier::Relaxed) ||
-                       form.has(ptx::Modifier::Acquire) || form.has(ptx::Modifier::Release) ||
-                       form.has(ptx::Modifier::Mmio) || form.has(ptx::Modifier::Cv) ||
-                       form.has(ptx::Modifier::Cg);
+  access.list = d.list(registers);
+  access.count = static_cast<uint8_t>(registers.size());
+  access.bytes = static_cast<uint8_t>(ptx::byte_size(form.type()) * access.count);
+  access.space = space;
+  access.is_ordered = form.has(ptx::Modifier::Volatile) || form.has(ptx::Modifier::Relaxed) ||
+                      form.has(ptx::Modifier::Acquire) || form.has(ptx::Modifier::Release) ||
+                      form.has(ptx::Modifier::Mmio) || form.has(ptx::Modifier::Cv) ||
+                      form.has(ptx::Modifier::Cg);
   const bool bits = form.type() != Type::F32 && form.type() != Type::F64;
-  ins.flags = static_cast<uint8_t>((ordered ? kOrdered : 0) |
-                                   (load && form.vector > 1 && bits ? kWholeAccess : 0) |
-                                   (load && form.has(ptx::Modifier::Nc) ? kReadOnly : 0));
-  ins.cache = d.program().cached++;
-  if (form.space != Space::Local) d.uses_memory(form.space, ins.aux);
+  access.copies_structure = load && form.vector > 1 && bits;
+  access.is_read_only = load && form.has(ptx::Modifier::Nc);
+  access.cache = d.program().cached++;
+  Step& step = d.emit(row.run);
+  step.src[0] = base;
+  step.operands = access;
+  if (form.space != Space::Local) d.uses_memory(form.space, access.bytes);
   if (load && (form.type() == Type::S8 || form.type() == Type::S16)) {
     for (const uint32_t reg : registers) {
       Step& extend =
@@ -199,11 +190,11 @@ bool decode_rank(Decoder& d, const Instruction& in, const Form& form) {
   const uint32_t rank =
       maps ? d.source(in.operands[2], RegisterClass::Narrow, Type::U32) : kTrueOffset;
   const uint32_t out = d.destination(in.operands[0], maps ? slot : RegisterClass::Narrow);
-  Step& ins = d.emit(maps ? steps::map_shared : steps::rank_of_shared);
-  ins.src = {from, rank, 0, 0};
-  ins.dst = out;
-  ins.flags = slot == RegisterClass::Wide ? 1 : 0;
-  ins.imm = form.space == Space::Shared ? 0 : static_cast<int64_t>(kSharedWindow);
+  const MapSharedOperands map{.window = form.space == Space::Shared ? 0 : kSharedWindow,
+                              .is_wide = slot == RegisterClass::Wide};
+  Step& step = maps ? d.emit<steps::map_shared>(map) : d.emit(steps::rank_of_shared);
+  step.src = {from, rank, 0, 0};
+  step.dst = out;
   return true;
 }
 
@@ -220,19 +211,13 @@ bool decode_matrix_load(Decoder& d, const Instruction& in, const Form& form) {
                                                          : 1u)) {
     return false;
   }
-  uint32_t base = 0;
-  int64_t offset = 0;
-  uint8_t wide = 1;
-  d.address(base, offset, wide, in.operands[1]);
-  const uint32_t list = d.list(registers);
-  Step& ins = d.emit(steps::load_matrix);
-  ins.src[0] = base;
-  ins.imm = offset;
-  ins.wide = wide;
-  ins.list = list;
-  ins.count = static_cast<uint8_t>(registers.size());
-  ins.flags = form.has(ptx::Modifier::Trans) ? 1 : 0;
-  ins.cache = d.program().cached++;
+  AccessOperands access;
+  const uint32_t base = d.address(access, in.operands[1]);
+  access.list = d.list(registers);
+  access.count = static_cast<uint8_t>(registers.size());
+  access.is_transposed = form.has(ptx::Modifier::Trans);
+  access.cache = d.program().cached++;
+  d.emit<steps::load_matrix>(access).src[0] = base;
   d.uses_memory(Space::Shared, 16);
   return true;
 }
@@ -252,13 +237,12 @@ bool decode_stack(Decoder& d, const Instruction& in, const Form& form) {
   uint32_t from = kTrueOffset, to = kTrueOffset;
   if (takes || restores) from = d.source(in.operands[takes ? 1 : 0], slot, form.type());
   if (!restores) to = d.destination(in.operands[0], slot);
-  Step& ins = d.emit(takes      ? steps::take_stack
-                     : restores ? steps::restore_stack
-                                : steps::save_stack);
-  ins.src[0] = from;
-  ins.dst = to;
-  ins.imm = static_cast<int64_t>(align);
-  ins.wide = slot == RegisterClass::Wide ? 1 : 0;
+  const StackOperands stack{.align = align, .is_wide = slot == RegisterClass::Wide};
+  Step& step = takes      ? d.emit<steps::take_stack>(stack)
+               : restores ? d.emit<steps::restore_stack>(stack)
+                          : d.emit<steps::save_stack>(stack);
+  step.src[0] = from;
+  step.dst = to;
   return true;
 }
 bool decode_load(Decoder& d, const Instruction& in, const Form& form) {
@@ -280,20 +264,21 @@ bool decode_address_space(Decoder& d, const Instruction& in, const Form& form) {
       d.destination(in.operands[0], test ? RegisterClass::Pred : RegisterClass::Wide);
   const uint64_t window = window_of(form.space);
   if (test) {
-    Step& ins = d.emit(steps::is_space);
-    ins.src[0] = value;
-    ins.dst = out;
-    ins.imm = static_cast<int64_t>(window);
-    ins.flags = form.space == Space::Shared && !form.has(ptx::Modifier::SharedCluster) ? 1 : 0;
-    ins.aux = window != 0                  ? steps::kByWindow
-              : form.space == Space::Const ? steps::kIsConstant
-                                           : steps::kIsNoConstant;
+    using By = SpaceTestOperands::By;
+    Step& step = d.emit<steps::is_space>(
+        {.window = window,
+         .by = window != 0                  ? By::Window
+               : form.space == Space::Const ? By::IsConstant
+                                            : By::IsNotConstant,
+         .of_block = form.space == Space::Shared && !form.has(ptx::Modifier::SharedCluster)});
+    step.src[0] = value;
+    step.dst = out;
     return true;
   }
   const uint32_t shift = d.constant(to_generic ? window : uint64_t{0} - window, true);
-  Step& ins = d.emit(handlers().at(window == 0 ? "mov.u64" : "add.u64").run);
-  ins.src = {value, shift, 0, 0};
-  ins.dst = out;
+  Step& step = d.emit(handlers().at(window == 0 ? "mov.u64" : "add.u64").run);
+  step.src = {value, shift, 0, 0};
+  step.dst = out;
   return true;
 }
 

@@ -77,31 +77,31 @@ bool known_types(const std::vector<Type>& types) {
 /// Types in the order D, A, B, C.
 bool emit_product(Decoder& d, const Instruction& in, const std::vector<Type>& types,
                   const TensorStep& like) {
-  TensorStep step = like;
-  step.a.type = types[1];
-  step.b.type = types[2];
-  step.c.type = types[3];
-  step.d.type = types[0];
-  if (!known_types(types) || !take_registers(d, step.a, in.operands[1], false) ||
-      !take_registers(d, step.b, in.operands[2], false) ||
-      !take_registers(d, step.c, in.operands[3], false) ||
-      !take_registers(d, step.d, in.operands[0], true)) {
+  TensorStep matrices = like;
+  matrices.a.type = types[1];
+  matrices.b.type = types[2];
+  matrices.c.type = types[3];
+  matrices.d.type = types[0];
+  if (!known_types(types) || !take_registers(d, matrices.a, in.operands[1], false) ||
+      !take_registers(d, matrices.b, in.operands[2], false) ||
+      !take_registers(d, matrices.c, in.operands[3], false) ||
+      !take_registers(d, matrices.d, in.operands[0], true)) {
     return false;
   }
-  d.code().tensors.push_back(std::move(step));
-  Step& ins = d.emit(steps::multiply_matrices);
-  ins.list = static_cast<uint32_t>(d.code().tensors.size() - 1);
+  d.code().tensors.push_back(std::move(matrices));
+  d.emit<steps::multiply_matrices>(
+      {.matrices = static_cast<uint32_t>(d.code().tensors.size() - 1)});
   return true;
 }
 
 TensorStep product_of(const Shape& shape, bool opaque) {
-  TensorStep step;
-  step.kind = opaque ? TensorKind::Wmma : TensorKind::Mma;
-  step.a = {TensorRole::A, Type::None, shape.m, shape.k, opaque, false, {}};
-  step.b = {TensorRole::B, Type::None, shape.k, shape.n, opaque, false, {}};
-  step.c = {TensorRole::C, Type::None, shape.m, shape.n, opaque, false, {}};
-  step.d = step.c;
-  return step;
+  TensorStep matrices;
+  matrices.kind = opaque ? TensorKind::Wmma : TensorKind::Mma;
+  matrices.a = {TensorRole::A, Type::None, shape.m, shape.k, opaque, false, {}};
+  matrices.b = {TensorRole::B, Type::None, shape.k, shape.n, opaque, false, {}};
+  matrices.c = {TensorRole::C, Type::None, shape.m, shape.n, opaque, false, {}};
+  matrices.d = matrices.c;
+  return matrices;
 }
 
 /// mma.m8n8k4 with f16: lanes i, i + 1, i + 2, i + 3 and those 16 further make one of four
@@ -112,11 +112,12 @@ bool decode_quads(Decoder& d, const Instruction& in, const Form& form) {
     if (modifier == "row" || modifier == "col") orders.push_back(modifier);
   }
   if (orders.size() != 2) return false;
-  TensorStep step = product_of({8, 8, 4}, false);
-  for (TensorOperand* operand : {&step.a, &step.b, &step.c, &step.d}) operand->of_quads = true;
-  step.a.transposed = orders[0] == "col";
-  step.b.transposed = orders[1] == "col";
-  return emit_product(d, in, form.types, step);
+  TensorStep matrices = product_of({8, 8, 4}, false);
+  for (TensorOperand* operand : {&matrices.a, &matrices.b, &matrices.c, &matrices.d})
+    operand->of_quads = true;
+  matrices.a.transposed = orders[0] == "col";
+  matrices.b.transposed = orders[1] == "col";
+  return emit_product(d, in, form.types, matrices);
 }
 }  // namespace
 
@@ -133,10 +134,10 @@ bool decode_mma(Decoder& d, const Instruction& in, const Form& form) {
   const bool layout = in.text().find(".row.col") != std::string::npos;
   if (quads) return decode_quads(d, in, form);
   if (!layout || shape->n != 8 || (shape->m != 8 && shape->m != 16)) return false;
-  TensorStep step = product_of(*shape, false);
-  step.saturate = form.has(ptx::Modifier::Satfinite);
-  step.bits_and = form.has(ptx::Modifier::And);
-  return emit_product(d, in, form.types, step);
+  TensorStep matrices = product_of(*shape, false);
+  matrices.saturate = form.has(ptx::Modifier::Satfinite);
+  matrices.bits_and = form.has(ptx::Modifier::And);
+  return emit_product(d, in, form.types, matrices);
 }
 
 namespace {
@@ -146,9 +147,9 @@ bool decode_wmma_product(Decoder& d, const Instruction& in, const Form& form, co
   std::vector<Type> types = form.types;
   if (types.size() == 2) types = {types[0], Type::F16, Type::F16, types[1]};
   if (types.size() != 4) return false;
-  TensorStep step = product_of(shape, true);
-  step.saturate = form.has(ptx::Modifier::Satfinite);
-  return emit_product(d, in, types, step);
+  TensorStep matrices = product_of(shape, true);
+  matrices.saturate = form.has(ptx::Modifier::Satfinite);
+  return emit_product(d, in, types, matrices);
 }
 }  // namespace
 
@@ -156,34 +157,30 @@ bool decode_wmma(Decoder& d, const Instruction& in, const Form& form) {
   const auto shape = shape_of(form);
   if (!shape) return false;
   if (form.has(ptx::Modifier::Mma)) return decode_wmma_product(d, in, form, *shape);
-  TensorStep step;
-  step.store = form.has(ptx::Modifier::Store);
-  if ((!step.store && !form.has(ptx::Modifier::Load)) || form.types.size() != 1 ||
+  TensorStep matrices;
+  matrices.store = form.has(ptx::Modifier::Store);
+  if ((!matrices.store && !form.has(ptx::Modifier::Load)) || form.types.size() != 1 ||
       in.operands.size() < 2) {
     return false;
   }
   const TensorStep all = product_of(*shape, true);
-  step.d = form.has(ptx::Modifier::A) ? all.a : form.has(ptx::Modifier::B) ? all.b : all.c;
-  step.d.type = form.type();
-  step.by_column = form.has(ptx::Modifier::Col);
-  const Operand& where = in.operands[step.store ? 0 : 1];
-  uint32_t base = 0;
-  int64_t offset = 0;
-  uint8_t wide = 1;
-  d.address(base, offset, wide, where);
-  const uint32_t tight = step.by_column ? step.d.rows : step.d.columns;
+  matrices.d = form.has(ptx::Modifier::A) ? all.a : form.has(ptx::Modifier::B) ? all.b : all.c;
+  matrices.d.type = form.type();
+  matrices.by_column = form.has(ptx::Modifier::Col);
+  const Operand& where = in.operands[matrices.store ? 0 : 1];
+  FragmentOperands fragment;
+  const uint32_t base = d.address(fragment, where);
+  const uint32_t tight = matrices.by_column ? matrices.d.rows : matrices.d.columns;
   const uint32_t stride = in.operands.size() > 2
                               ? d.source(in.operands[2], RegisterClass::Narrow, Type::U32)
                               : d.constant(tight, false);
-  if (!take_registers(d, step.d, in.operands[step.store ? 1 : 0], !step.store)) return false;
-  d.code().tensors.push_back(step);
-  Step& ins = d.emit(steps::move_fragment);
-  ins.src = {base, stride, 0, 0};
-  ins.imm = offset;
-  ins.wide = wide;
-  ins.list = static_cast<uint32_t>(d.code().tensors.size() - 1);
-  ins.space = static_cast<uint8_t>(form.space);
-  ins.cache = d.program().cached++;
+  if (!take_registers(d, matrices.d, in.operands[matrices.store ? 1 : 0], !matrices.store))
+    return false;
+  d.code().tensors.push_back(matrices);
+  fragment.matrices = static_cast<uint32_t>(d.code().tensors.size() - 1);
+  fragment.space = form.space;
+  fragment.cache = d.program().cached++;
+  d.emit<steps::move_fragment>(fragment).src = {base, stride, 0, 0};
   return true;
 }
 
@@ -191,10 +188,8 @@ bool decode_store_matrix(Decoder& d, const Instruction& in, const Form& form) {
   if (in.operands.size() != 2 || !form.has(ptx::Modifier::M8n8) || form.type() != Type::B16) {
     return false;
   }
-  uint32_t base = 0;
-  int64_t offset = 0;
-  uint8_t wide = 1;
-  d.address(base, offset, wide, in.operands[0]);
+  AccessOperands access;
+  const uint32_t base = d.address(access, in.operands[0]);
   std::vector<uint32_t> registers;
   std::vector<Operand> single;
   for (const Operand& element : elements_of(in.operands[1], single)) {
@@ -205,16 +200,12 @@ bool decode_store_matrix(Decoder& d, const Instruction& in, const Form& form) {
                                                          : 1u)) {
     return false;
   }
-  const uint32_t list = d.list(registers);
-  Step& ins = d.emit(steps::store_matrix);
-  ins.src[0] = base;
-  ins.imm = offset;
-  ins.wide = wide;
-  ins.list = list;
-  ins.count = static_cast<uint8_t>(registers.size());
-  ins.flags = form.has(ptx::Modifier::Trans) ? 1 : 0;
-  ins.space = static_cast<uint8_t>(ptx::Space::Shared);
-  ins.cache = d.program().cached++;
+  access.list = d.list(registers);
+  access.count = static_cast<uint8_t>(registers.size());
+  access.is_transposed = form.has(ptx::Modifier::Trans);
+  access.space = ptx::Space::Shared;
+  access.cache = d.program().cached++;
+  d.emit<steps::store_matrix>(access).src[0] = base;
   d.uses_memory(ptx::Space::Shared, 16);
   return true;
 }
@@ -224,9 +215,9 @@ bool decode_transpose(Decoder& d, const Instruction& in, const Form& form) {
   if (in.operands.size() != 2 || !form.has(ptx::Modifier::M8n8)) return false;
   const uint32_t from = d.source(in.operands[1], RegisterClass::Narrow, Type::B32);
   const uint32_t to = d.destination(in.operands[0], RegisterClass::Narrow);
-  Step& ins = d.emit(steps::transpose_matrix);
-  ins.src[0] = from;
-  ins.dst = to;
+  Step& step = d.emit(steps::transpose_matrix);
+  step.src[0] = from;
+  step.dst = to;
   return true;
 }
 

@@ -34,12 +34,9 @@ bool decode_texture(Decoder& d, const Instruction& in, const Form& form) {
                             : d.destination(element, RegisterClass::Narrow));
   }
   const uint32_t list = d.list(registers);
-  Step& ins = d.emit(steps::read_texture);
-  ins.src = {object, x, y, 0};
-  ins.list = list;
-  ins.count = 4;
-  ins.flags = static_cast<uint8_t>((rows ? steps::kTextureRows : 0) |
-                                   (coordinate == Type::S32 ? steps::kIntegerCoordinates : 0));
+  d.emit<steps::read_texture>(
+       {.list = list, .has_rows = rows, .takes_integers = coordinate == Type::S32})
+      .src = {object, x, y, 0};
   return true;
 }
 

@@ -22,21 +22,18 @@ bool decode_shuffle(Decoder& d, const Instruction& in, const Form& form) {
                                       : d.constant(kNone, false);
   const uint32_t predicate = pair ? d.destination(to.elements[1], RegisterClass::Pred) : kNone;
   const uint32_t out = d.destination(pair ? to.elements[0] : to, RegisterClass::Narrow);
-  Step& ins = d.emit(steps::shuffle);
-  ins.src = sources;
-  ins.dst = out;
-  ins.aux = predicate;
-  using steps::ShuffleKind;
-  ins.flags = static_cast<uint8_t>(form.has(ptx::Modifier::Up)     ? ShuffleKind::Up
-                                   : form.has(ptx::Modifier::Down) ? ShuffleKind::Down
-                                   : form.has(ptx::Modifier::Bfly) ? ShuffleKind::Bfly
-                                                                   : ShuffleKind::Idx);
+  Step& step = d.emit<steps::shuffle>({.kind = form.has(ptx::Modifier::Up)     ? ShuffleKind::Up
+                                               : form.has(ptx::Modifier::Down) ? ShuffleKind::Down
+                                               : form.has(ptx::Modifier::Bfly) ? ShuffleKind::Bfly
+                                                                               : ShuffleKind::Idx,
+                                       .predicate = predicate});
+  step.src = sources;
+  step.dst = out;
   return true;
 }
 
 bool decode_vote(Decoder& d, const Instruction& in, const Form& form) {
   if (in.operands.size() < 2) return false;
-  using steps::VoteKind;
   const bool ballot = form.has(ptx::Modifier::Ballot);
   const uint32_t value = d.source(in.operands[1], RegisterClass::Pred, Type::Pred);
   const uint32_t members = in.operands.size() > 2
@@ -44,13 +41,12 @@ bool decode_vote(Decoder& d, const Instruction& in, const Form& form) {
                                : d.constant(kNone, false);
   const uint32_t out =
       d.destination(in.operands[0], ballot ? RegisterClass::Narrow : RegisterClass::Pred);
-  Step& ins = d.emit(steps::vote);
-  ins.src = {value, members, 0, 0};
-  ins.dst = out;
-  ins.flags = static_cast<uint8_t>(ballot                         ? VoteKind::Ballot
-                                   : form.has(ptx::Modifier::All) ? VoteKind::All
-                                   : form.has(ptx::Modifier::Any) ? VoteKind::Any
-                                                                  : VoteKind::Uni);
+  Step& step = d.emit<steps::vote>({.kind = ballot                         ? VoteKind::Ballot
+                                            : form.has(ptx::Modifier::All) ? VoteKind::All
+                                            : form.has(ptx::Modifier::Any) ? VoteKind::Any
+                                                                           : VoteKind::Uni});
+  step.src = {value, members, 0, 0};
+  step.dst = out;
   return true;
 }
 
@@ -63,17 +59,15 @@ bool decode_match(Decoder& d, const Instruction& in, const Form& form) {
   const uint32_t members = d.source(in.operands[2], RegisterClass::Narrow, Type::B32);
   const uint32_t predicate = pair ? d.destination(to.elements[1], RegisterClass::Pred) : kNone;
   const uint32_t out = d.destination(pair ? to.elements[0] : to, RegisterClass::Narrow);
-  Step& ins = d.emit(steps::match);
-  ins.src = {value, members, 0, 0};
-  ins.dst = out;
-  ins.aux = predicate;
-  ins.wide = slot == RegisterClass::Wide ? 1 : 0;
-  ins.flags = form.has(ptx::Modifier::All) ? 1 : 0;
+  Step& step = d.emit<steps::match>({.predicate = predicate,
+                                     .of_all = form.has(ptx::Modifier::All),
+                                     .is_wide = slot == RegisterClass::Wide});
+  step.src = {value, members, 0, 0};
+  step.dst = out;
   return true;
 }
 
 bool decode_reduce(Decoder& d, const Instruction& in, const Form& form) {
-  using steps::ReduceKind;
   if (in.operands.size() < 3 || register_class(form.type()) != RegisterClass::Narrow) return false;
   const bool sign = is_signed(form.type());
   const ReduceKind kind =
@@ -86,10 +80,9 @@ bool decode_reduce(Decoder& d, const Instruction& in, const Form& form) {
   const uint32_t value = d.source(in.operands[1], RegisterClass::Narrow, Type::B32);
   const uint32_t members = d.source(in.operands[2], RegisterClass::Narrow, Type::B32);
   const uint32_t out = d.destination(in.operands[0], RegisterClass::Narrow);
-  Step& ins = d.emit(steps::reduce);
-  ins.src = {value, members, 0, 0};
-  ins.dst = out;
-  ins.flags = static_cast<uint8_t>(kind);
+  Step& step = d.emit<steps::reduce>({.kind = kind});
+  step.src = {value, members, 0, 0};
+  step.dst = out;
   return true;
 }
 
@@ -110,20 +103,19 @@ bool decode_carry(Decoder& d, const Instruction& in, const Form& form) {
                         std::string(ptx::name_of(form.type())));
     if (found == handlers().end()) return false;
     const uint32_t c = d.source(in.operands[3], slot, form.type()), product = d.temp(slot);
-    Step& ins = d.emit(found->second.run);
-    ins.src = {a, b, 0, 0};
-    ins.dst = product;
+    Step& step = d.emit(found->second.run);
+    step.src = {a, b, 0, 0};
+    step.dst = product;
     a = product;
     b = c;
   }
   const uint32_t out = d.destination(in.operands[0], slot);
-  Step& ins = d.emit(steps::add_carry);
-  ins.src = {a, b, 0, 0};
-  ins.dst = out;
-  ins.wide = slot == RegisterClass::Wide ? 1 : 0;
-  ins.flags =
-      static_cast<uint8_t>((subtracts ? steps::kSub : 0) | (carry_in ? steps::kCarryIn : 0) |
-                           (form.has(ptx::Modifier::Cc) ? steps::kCarryOut : 0));
+  Step& step = d.emit<steps::add_carry>({.is_wide = slot == RegisterClass::Wide,
+                                         .subtracts = subtracts,
+                                         .takes_carry = carry_in,
+                                         .gives_carry = form.has(ptx::Modifier::Cc)});
+  step.src = {a, b, 0, 0};
+  step.dst = out;
   return true;
 }
 
@@ -139,21 +131,19 @@ bool decode_elect(Decoder& d, const Instruction& in, const Form& /*form*/) {
   const uint32_t members = d.source(in.operands[1], RegisterClass::Narrow, Type::B32);
   const uint32_t lane = d.destination(in.operands[0].elements[0], RegisterClass::Narrow);
   const uint32_t predicate = d.destination(in.operands[0].elements[1], RegisterClass::Pred);
-  Step& ins = d.emit(steps::elect);
-  ins.src[0] = members;
-  ins.dst = lane;
-  ins.aux = predicate;
+  Step& step = d.emit<steps::elect>({.predicate = predicate});
+  step.src[0] = members;
+  step.dst = lane;
   return true;
 }
 
 namespace {
 /// Decodes an atomic of .b128; list: the operand, the new value of cas, the result, two registers
 /// each.
-bool decode_atomic_pair(Decoder& d, const Instruction& in, const Form& form,
-                        steps::AtomicKind kind) {
+bool decode_atomic_pair(Decoder& d, const Instruction& in, const Form& form, AtomicKind kind) {
   constexpr uint32_t kBytes = 16;
-  const bool cas = kind == steps::AtomicKind::Cas;
-  if (in.opcode != Opcode::Atom || (!cas && kind != steps::AtomicKind::Exch)) return false;
+  const bool cas = kind == AtomicKind::Cas;
+  if (in.opcode != Opcode::Atom || (!cas && kind != AtomicKind::Exch)) return false;
   const Operand &to = in.operands[0], &next = in.operands[cas ? 3 : 2];
   const bool kept = to.kind == Operand::Kind::Vector;
   std::vector<uint32_t> registers;
@@ -163,32 +153,24 @@ bool decode_atomic_pair(Decoder& d, const Instruction& in, const Form& form,
       registers.push_back(d.source(half, RegisterClass::Wide, Type::B64));
     }
   }
-  uint32_t base = 0;
-  int64_t offset = 0;
-  uint8_t wide = 1;
-  d.address(base, offset, wide, in.operands[1]);
+  AtomicOperands atomic;
+  const uint32_t base = d.address(atomic, in.operands[1]);
   for (size_t i = 0; i < 2; ++i) {
     registers.push_back(kept ? d.destination(to.elements.at(i), RegisterClass::Wide)
                              : d.temp(RegisterClass::Wide));
   }
-  const uint32_t list = d.list(registers);
-  Step& ins = d.emit(steps::atomic);
-  ins.src = {base, 0, 0, 0};
-  ins.imm = offset;
-  ins.wide = wide;
-  ins.count = kBytes;
-  ins.list = list;
-  ins.aux = static_cast<uint32_t>(Type::B64);
-  ins.flags = static_cast<uint8_t>(kind);
-  ins.space = static_cast<uint8_t>(form.space);
-  ins.cache = d.program().cached++;
+  atomic.bytes = kBytes;
+  atomic.list = d.list(registers);
+  atomic.reduction = {kind, Type::B64};
+  atomic.space = form.space;
+  atomic.cache = d.program().cached++;
+  d.emit<steps::atomic>(atomic).src = {base, 0, 0, 0};
   d.uses_memory(form.space, kBytes);
   return true;
 }
 }  // namespace
 
 bool decode_atomic(Decoder& d, const Instruction& in, const Form& form) {
-  using steps::AtomicKind;
   static const std::map<std::string_view, AtomicKind> kKinds = {
       {"add", AtomicKind::Add},   {"min", AtomicKind::Min}, {"max", AtomicKind::Max},
       {"and", AtomicKind::And},   {"or", AtomicKind::Or},   {"xor", AtomicKind::Xor},
@@ -208,24 +190,19 @@ bool decode_atomic(Decoder& d, const Instruction& in, const Form& form) {
   if (form.vector != 1) return false;
   if (bytes != 2 && bytes != 4 && bytes != 8) return false;
   const RegisterClass slot = register_class(form.type());
-  uint32_t base = 0;
-  int64_t offset = 0;
-  uint8_t wide = 1;
-  d.address(base, offset, wide, in.operands[first]);
+  AtomicOperands atomic;
+  const uint32_t base = d.address(atomic, in.operands[first]);
   const uint32_t b = d.source(in.operands[first + 1], slot, form.type());
   const uint32_t c = wanted == first + 3 ? d.source(in.operands[first + 2], slot, form.type()) : b;
   const uint32_t out =
       returns ? d.destination(in.operands[0], slot, is_signed(form.type())) : kTrueOffset;
-  Step& ins = d.emit(steps::atomic);
-  ins.src = {base, b, c, 0};
-  ins.imm = offset;
-  ins.wide = wide;
-  ins.dst = out;
-  ins.count = static_cast<uint8_t>(bytes);
-  ins.aux = static_cast<uint32_t>(form.type());
-  ins.flags = static_cast<uint8_t>(*kind);
-  ins.space = static_cast<uint8_t>(form.space);
-  ins.cache = d.program().cached++;
+  atomic.bytes = static_cast<uint8_t>(bytes);
+  atomic.reduction = {*kind, form.type()};
+  atomic.space = form.space;
+  atomic.cache = d.program().cached++;
+  Step& step = d.emit<steps::atomic>(atomic);
+  step.src = {base, b, c, 0};
+  step.dst = out;
   d.uses_memory(form.space, bytes);
   return true;
 }

@@ -25,11 +25,11 @@ bool known_types(Type d, Type a, Type b, uint32_t depth) {
 
 /// The immediates behind the operands: signs of A and B, then which of the matrices in shared
 /// memory are transposed. False where they are not of that form.
-bool take_immediates(const Instruction& in, TensorStep& step) {
+bool take_immediates(const Instruction& in, TensorStep& matrices) {
   constexpr size_t kFirst = 4;
-  const bool a_in_registers = !step.a.registers.empty();
-  const bool two_bytes = step.a.type == Type::F16 || step.a.type == Type::BF16;
-  const size_t signs = step.d.type == Type::S32 ? 0 : 2;
+  const bool a_in_registers = !matrices.a.registers.empty();
+  const bool two_bytes = matrices.a.type == Type::F16 || matrices.a.type == Type::BF16;
+  const size_t signs = matrices.d.type == Type::S32 ? 0 : 2;
   const size_t transposes = two_bytes ? (a_in_registers ? 1 : 2) : 0;
   if (in.operands.size() != kFirst + signs + transposes) return false;
   for (size_t i = kFirst; i < in.operands.size(); ++i) {
@@ -37,11 +37,11 @@ bool take_immediates(const Instruction& in, TensorStep& step) {
     const auto value = static_cast<int64_t>(in.operands[i].bits);
     if (i < kFirst + signs) {
       if (value != 1 && value != -1) return false;
-      step.negate = step.negate != (value == -1);
+      matrices.negate = matrices.negate != (value == -1);
     } else {
       if (value != 0 && value != 1) return false;
       const bool of_b = i + 1 == in.operands.size();
-      (of_b ? step.b : step.a).transposed = value == 1;
+      (of_b ? matrices.b : matrices.a).transposed = value == 1;
     }
   }
   return true;
@@ -55,28 +55,29 @@ bool decode_product(Decoder& d, const Instruction& in, const Form& form) {
   }
   const Type result = form.types[0];
   if (!known_types(result, form.types[1], form.types[2], shape->k)) return false;
-  TensorStep step;
-  step.kind = TensorKind::Wgmma;
-  step.a = {TensorRole::A, form.types[1], kWarpRows, shape->k, false, false, {}};
-  step.b = {TensorRole::B, form.types[2], shape->k, shape->n, false, false, {}};
-  step.d = {TensorRole::C, result, kWarpRows, shape->n, false, false, {}};
-  step.saturate = form.has(ptx::Modifier::Satfinite);
+  TensorStep matrices;
+  matrices.kind = TensorKind::Wgmma;
+  matrices.a = {TensorRole::A, form.types[1], kWarpRows, shape->k, false, false, {}};
+  matrices.b = {TensorRole::B, form.types[2], shape->k, shape->n, false, false, {}};
+  matrices.d = {TensorRole::C, result, kWarpRows, shape->n, false, false, {}};
+  matrices.saturate = form.has(ptx::Modifier::Satfinite);
   uint32_t a = kTrueOffset;
   if (in.operands[1].kind == Operand::Kind::Vector) {
-    if (!take_registers(d, step.a, in.operands[1], false)) return false;
+    if (!take_registers(d, matrices.a, in.operands[1], false)) return false;
   } else {
     a = d.source(in.operands[1], RegisterClass::Wide, Type::B64);
   }
   const uint32_t b = d.source(in.operands[2], RegisterClass::Wide, Type::B64);
   const uint32_t keep = d.source(in.operands[3], RegisterClass::Pred, Type::Pred);
-  if (!take_immediates(in, step) || !take_registers(d, step.d, in.operands[0], true)) return false;
-  step.c = step.d;
-  d.code().tensors.push_back(std::move(step));
-  Step& ins = d.emit(steps::multiply_group);
-  ins.src = {a, b, keep, 0};
-  ins.list = static_cast<uint32_t>(d.code().tensors.size() - 1);
-  ins.space = static_cast<uint8_t>(ptx::Space::Shared);
-  ins.cache = d.program().cached++;
+  if (!take_immediates(in, matrices) || !take_registers(d, matrices.d, in.operands[0], true))
+    return false;
+  matrices.c = matrices.d;
+  d.code().tensors.push_back(std::move(matrices));
+  FragmentOperands operands;
+  operands.matrices = static_cast<uint32_t>(d.code().tensors.size() - 1);
+  operands.space = ptx::Space::Shared;
+  operands.cache = d.program().cached++;
+  d.emit<steps::multiply_group>(operands).src = {a, b, keep, 0};
   return true;
 }
 }  // namespace

@@ -36,8 +36,8 @@ const std::unordered_set<Handler>& repeatable_handlers() {
   return kAll;
 }
 
-bool known_at_start(steps::SpecialRegister which) {
-  using R = steps::SpecialRegister;
+bool known_at_start(SpecialRegister which) {
+  using R = SpecialRegister;
   return which <= R::WarpId || (which >= R::MaskEq && which <= R::MaskGt) || which == R::WarpSize;
 }
 
@@ -45,8 +45,8 @@ bool known_at_start(steps::SpecialRegister which) {
 using Dependence = uint8_t;
 constexpr Dependence kOnWarp = 1, kOnBlock = 2;
 
-Dependence dependence_of(steps::SpecialRegister which) {
-  using R = steps::SpecialRegister;
+Dependence dependence_of(SpecialRegister which) {
+  using R = SpecialRegister;
   if (which <= R::TidZ || which == R::WarpId) return kOnWarp;
   return which >= R::CtaidX && which <= R::CtaidZ ? kOnBlock : 0;
 }
@@ -78,11 +78,11 @@ bool Decoder::repeatable(uint32_t index, const std::vector<bool>& invariant,
   }
   const Step *begin = &code_.steps[first_[index]],
              *end = begin + (first_[index + 1] - first_[index]);
-  return good && begin != end && std::all_of(begin, end, [](const Step& ins) {
-           if (ins.run == steps::special) {
-             return known_at_start(static_cast<steps::SpecialRegister>(ins.aux));
+  return good && begin != end && std::all_of(begin, end, [](const Step& step) {
+           if (const auto* const special = step.operands.find<SpecialOperands>()) {
+             return known_at_start(special->which);
            }
-           return repeatable_handlers().contains(ins.run);
+           return repeatable_handlers().contains(step.run);
          });
 }
 
@@ -91,9 +91,9 @@ namespace {
 Dependence dependence(const Instruction& in, std::span<const Step> steps,
                       const std::vector<Dependence>& of) {
   Dependence all = 0;
-  for (const Step& ins : steps) {
-    if (ins.run == steps::special) {
-      all |= dependence_of(static_cast<steps::SpecialRegister>(ins.aux));
+  for (const Step& step : steps) {
+    if (const auto* const special = step.operands.find<SpecialOperands>()) {
+      all |= dependence_of(special->which);
     }
   }
   for (size_t i = 1; i < in.operands.size(); ++i) {
@@ -138,11 +138,11 @@ void Decoder::hoist_invariants() {
   uint32_t owed = 0;
   const auto settle = [&](uint32_t origin) {
     if (owed == 0) return;
-    Step ins;
-    ins.run = steps::nothing;
-    ins.counted = owed;
-    ins.origin = origin;
-    kept.push_back(ins);
+    Step step;
+    step.run = steps::nothing;
+    step.counted = owed;
+    step.origin = origin;
+    kept.push_back(step);
     owed = 0;
   };
   for (uint32_t i = 0; i < moved.size(); ++i) {

@@ -12,10 +12,16 @@ namespace {
 /// Handlers that treat each lane alike neither part lanes nor jump; of the steps only some.
 const std::unordered_set<Handler>& straight_handlers() {
   static const std::unordered_set<Handler> kAll = [] {
-    std::unordered_set<Handler> all = {
-        steps::nothing,   steps::fence,        steps::special,          steps::local_address,
-        steps::is_space,  steps::load_param,   steps::load_frame_param, steps::store_frame_param,
-        steps::add_carry, steps::check_divisor};
+    std::unordered_set<Handler> all = {steps::nothing,
+                                       run_of<steps::fence>,
+                                       run_of<steps::special>,
+                                       run_of<steps::local_address>,
+                                       run_of<steps::is_space>,
+                                       run_of<steps::load_param>,
+                                       run_of<steps::load_frame_param>,
+                                       run_of<steps::store_frame_param>,
+                                       run_of<steps::add_carry>,
+                                       run_of<steps::check_divisor>};
     for (const auto& [key, row] : handlers()) {
       all.insert(row.run);
       if (row.rounded != nullptr) all.insert(row.rounded);
@@ -31,36 +37,36 @@ std::vector<bool> entrances(const Code& code) {
   const auto mark = [&](uint64_t at) {
     if (at < entered.size()) entered[at] = true;
   };
-  for (const Step& ins : code.steps) {
-    if (ins.run != steps::branch && ins.run != steps::branch_indexed) continue;
-    mark(static_cast<uint64_t>(ins.imm));
-    if (ins.run == steps::branch) {
-      mark(ins.aux);
-      continue;
+  for (const Step& step : code.steps) {
+    if (const auto* const to = step.operands.find<BranchOperands>()) {
+      mark(to->reconverge);
+      mark(to->target);
+    } else if (const auto* const any = step.operands.find<IndexedBranchOperands>()) {
+      mark(any->reconverge);
+      for (uint32_t i = 0; i < any->count; ++i) mark(code.lists[any->list + i]);
     }
-    for (uint32_t i = 0; i < ins.aux; ++i) mark(code.lists[ins.list + i]);
   }
   return entered;
 }
 }  // namespace
 
-bool runs_straight(const Step& ins) {
-  return ins.guard == kTrueOffset && ins.guard_xor == 0 && straight_handlers().contains(ins.run);
+bool runs_straight(const Step& step) {
+  return step.guard.is_always() && straight_handlers().contains(step.run);
 }
 
 void mark_straight_lines(Code& code) {
   const std::vector<bool> entered = entrances(code);
   uint32_t length = 0, counted = 0;
   for (size_t i = code.steps.size(); i-- > 0;) {
-    Step& ins = code.steps[i];
+    Step& step = code.steps[i];
     if (entered[i + 1]) length = counted = 0;
-    ins.jumps = ins.run == steps::branch;
-    if (!runs_straight(ins)) {
+    if (step.run == run_of<steps::branch>) step.operands.get<BranchOperands>().is_direct = true;
+    if (!runs_straight(step)) {
       length = counted = 0;
       continue;
     }
-    ins.straight_line = ++length;
-    ins.straight_line_instructions = counted += ins.counted;
+    counted += step.counted;
+    step.straight_line = {.steps = ++length, .instructions = counted};
   }
 }
 

@@ -16,8 +16,8 @@ std::vector<FunctionSupport> supported_forms(const ptx::Module& module) {
     FunctionSupport& made = all.emplace_back();
     made.function = &module.functions[index];
     made.executed.assign(made.function->body.size(), true);
-    for (const Step& ins : code.steps) {
-      if (ins.run == steps::unsupported) made.executed[ins.origin] = false;
+    for (const Step& step : code.steps) {
+      if (step.run == run_of<steps::unsupported>) made.executed[step.origin] = false;
     }
   }
   return all;

@@ -19,7 +19,7 @@ enum class RegisterClass : uint8_t { None, Pred, Narrow, Wide };
 
 struct Row {
   Handler run = nullptr;
-  Handler rounded = nullptr;  ///< Obeys Step::imm as rounding mode; nullptr: it has no rounding.
+  Handler rounded = nullptr;  ///< Obeys RoundingOperands; nullptr: it does not round.
   RegisterClass dst = RegisterClass::None;
   std::array<RegisterClass, 4> src = {};
   uint8_t sources = 0;

@@ -47,19 +47,19 @@ class OneWarp {
 
   OneWarp() {
     warp_.registers.data = reinterpret_cast<std::byte*>(this);
-    ins_.src[0] = static_cast<uint32_t>(reinterpret_cast<std::byte*>(in) - warp_.registers.data);
-    ins_.src[1] =
+    step_.src[0] = static_cast<uint32_t>(reinterpret_cast<std::byte*>(in) - warp_.registers.data);
+    step_.src[1] =
         static_cast<uint32_t>(reinterpret_cast<std::byte*>(second) - warp_.registers.data);
-    ins_.dst = static_cast<uint32_t>(reinterpret_cast<std::byte*>(out) - warp_.registers.data);
+    step_.dst = static_cast<uint32_t>(reinterpret_cast<std::byte*>(out) - warp_.registers.data);
   }
   void run(Handler handler, uint32_t mask = kNone) {
     warp_.masks.running = mask;
-    handler(warp_, ins_);
+    handler(warp_, step_);
   }
 
  private:
   Warp warp_;
-  Step ins_;
+  Step step_;
 };
 
 /// The instruction sets that this processor has.

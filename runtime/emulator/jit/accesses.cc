@@ -9,15 +9,19 @@ using CheckedBounds = Emitter::CheckedBounds;
 /// Moves one element of every lane between `values` and memory whose lanes were looked at.
 class Mover {
  public:
-  Mover(Emitter& e, const Step& ins, const Access& access, const CheckedBounds& bounds)
-      : e_(e), ins_(ins), access_(access), looked_(bounds), offset_(static_cast<int>(ins.imm)) {}
+  Mover(Emitter& e, const Step& step, const Access& access, const CheckedBounds& bounds)
+      : e_(e),
+        step_(step),
+        access_(access),
+        looked_(bounds),
+        offset_(static_cast<int>(step.access().offset)) {}
 
   /// Lanes side by side; on to `others` where they are not.
   void row(const Vectors& values, const Xbyak::Label& others, Xbyak::Label* out) {
     e_.cmp(slot(kShapeAt), static_cast<int>(kRow));
     e_.jnz(others, Xbyak::CodeGenerator::T_NEAR);
     if (out != nullptr) {
-      note_row(e_, ins_, access_, looked_, *out);
+      note_row(e_, step_, access_, looked_, *out);
       check_row(e_, access_, looked_, offset_, *out);
     }
     first_half();
@@ -42,7 +46,7 @@ class Mover {
       e_.cmp(slot(kShapeAt), static_cast<int>(kSame));
       e_.jnz(anywhere, Xbyak::CodeGenerator::T_NEAR);
       if (out != nullptr) {
-        note_same(e_, ins_, access_, looked_, *out);
+        note_same(e_, step_, access_, looked_, *out);
         check_same(e_, access_, looked_, offset_, *out);
       }
       same(values);
@@ -146,7 +150,7 @@ class Mover {
   }
 
   Emitter& e_;
-  const Step& ins_;
+  const Step& step_;
   const Access& access_;
   const CheckedBounds& looked_;
   const int offset_;
@@ -208,38 +212,38 @@ class SmallMover {
 };
 
 Emit of_one(const Access& how) {
-  return [how](Emitter& e, const Step& ins) {
-    const uint32_t at = e.code().lists[ins.list];
+  return [how](Emitter& e, const Step& step) {
+    const uint32_t at = e.code().lists[step.access().list];
     // A handler that runs after all finds the address in its register.
-    const bool own_address = how.is_shared && at == ins.src[0];
-    if (!is_usual(ins, how) || at == kNone || own_address) return e.call(ins, true);
+    const bool own_address = how.is_shared && at == step.src[0];
+    if (!is_usual(step, how) || at == kNone || own_address) return e.call(step, true);
     const RegisterClass slot =
         how.element == sizeof(uint64_t) ? RegisterClass::Wide : RegisterClass::Narrow;
     const Vectors base =
-        e.read(ins.src[0], how.is_shared ? RegisterClass::Narrow : RegisterClass::Wide);
+        e.read(step.src[0], how.is_shared ? RegisterClass::Narrow : RegisterClass::Wide);
     Vectors values;
     if (how.is_store) values = e.read(at, slot);
-    const CheckedBounds* bounds = check_bounds(e, ins, how, base);
-    if (bounds == nullptr) return e.call(ins, true);
+    const CheckedBounds* bounds = check_bounds(e, step, how, base);
+    if (bounds == nullptr) return e.call(step, true);
     const bool small = how.element < sizeof(uint32_t);
     const bool checked = how.init || how.race;
     auto elsewhere = std::make_shared<Xbyak::Label>(), done = std::make_shared<Xbyak::Label>();
     Xbyak::Label* out = small || (checked && how.is_store) ? &e.leave_here() : nullptr;
     if (!how.is_store) values = e.write(at, slot);
     if (!small && checked && how.is_shared) out = &e.by_handler(done);
-    const auto offset = static_cast<int>(ins.imm);
+    const auto offset = static_cast<int>(step.access().offset);
     if (small) {
       SmallMover(e, how, *bounds, offset).row(values, *elsewhere);
     } else {
-      Mover(e, ins, how, *bounds).row(values, *elsewhere, out);
+      Mover(e, step, how, *bounds).row(values, *elsewhere, out);
     }
     e.L(*done);
-    e.aside([=, &e, &ins, found = *bounds] {
+    e.aside([=, &e, &step, found = *bounds] {
       e.L(*elsewhere);
       if (small) {
         SmallMover(e, how, found, offset).others(values, *out);
       } else {
-        Mover(e, ins, how, found).others(values, base, out);
+        Mover(e, step, how, found).others(values, base, out);
       }
       e.jmp(*done, Xbyak::CodeGenerator::T_NEAR);
     });
@@ -248,8 +252,8 @@ Emit of_one(const Access& how) {
 
 /// Vectors of several elements have a code of their own.
 Emit access(const Access& how) {
-  return [one = of_one(how), several = of_several(how)](Emitter& e, const Step& ins) {
-    return ins.count == 1 ? one(e, ins) : several(e, ins);
+  return [one = of_one(how), several = of_several(how)](Emitter& e, const Step& step) {
+    return step.access().count == 1 ? one(e, step) : several(e, step);
   };
 }
 }  // namespace

@@ -17,49 +17,52 @@ constexpr int64_t kReach = int64_t{1} << 30;
 /// The largest distance of offsets that share a check.
 constexpr int64_t kSpanMax = int64_t{1} << 28;
 
-std::array<uint32_t, kWords> counted(uint32_t step) {
+std::array<uint32_t, kWords> counted(uint32_t stride) {
   std::array<uint32_t, kWords> words{};
-  for (uint32_t i = 0; i < kWords; ++i) words[i] = i * step;
+  for (uint32_t i = 0; i < kWords; ++i) words[i] = i * stride;
   return words;
 }
-/// Returns first, first + step ... as 64-bit values.
-std::array<uint32_t, kWords> counted64(uint32_t first, uint32_t step) {
+/// Returns first, first + stride ... as 64-bit values.
+std::array<uint32_t, kWords> counted64(uint32_t first, uint32_t stride) {
   std::array<uint32_t, kWords> words{};
-  for (uint32_t i = 0; i < kWords; i += 2) words[i] = (first + i / 2) * step;
+  for (uint32_t i = 0; i < kWords; i += 2) words[i] = (first + i / 2) * stride;
   return words;
 }
 
-bool writes(const Code& code, const Step& ins, uint32_t offset) {
-  if (ins.dst == offset) return true;
-  for (uint32_t i = 0; i < ins.count && ins.list + i < code.lists.size(); ++i) {
-    if (code.lists[ins.list + i] == offset) return true;
+bool writes(const Code& code, const Step& step, uint32_t offset) {
+  if (step.dst == offset) return true;
+  // Those of a store are read: to count them as written costs one more check of bounds.
+  const RegisterList listed = step.elements();
+  for (uint32_t i = 0; i < listed.count; ++i) {
+    if (code.lists[listed.first + i] == offset) return true;
   }
   return false;
 }
 
 class Looks {
  public:
-  Looks(Emitter& e, const Step& ins, const Access& access)
-      : e_(e), ins_(ins), access_(access), bytes_(access.element * ins.count) {}
+  Looks(Emitter& e, const Step& step, const Access& access)
+      : e_(e), step_(step), access_(access), bytes_(access.element * step.access().count) {}
 
   /// The check that covers this step, emitted before or now; nullptr: no more room.
   const CheckedBounds* find(const Vectors& base) {
     for (const CheckedBounds& each : e_.bounds) {
-      if (each.base == ins_.src[0] && each.bytes == bytes_ && each.is_store == access_.is_store &&
-          each.is_shared == access_.is_shared && e_.step() <= each.until && ins_.imm >= each.low &&
-          ins_.imm <= each.high && (ins_.imm - each.low) % bytes_ == 0) {
+      if (each.base == step_.src[0] && each.bytes == bytes_ && each.is_store == access_.is_store &&
+          each.is_shared == access_.is_shared && e_.step() <= each.until &&
+          step_.access().offset >= each.low && step_.access().offset <= each.high &&
+          (step_.access().offset - each.low) % bytes_ == 0) {
         return &each;
       }
     }
     const auto at = static_cast<uint32_t>(e_.bounds.size()) * kCheckedBoundsBytes;
     if (at + kCheckedBoundsBytes > Emitter::kLooksBytes) return nullptr;
-    CheckedBounds made{.base = ins_.src[0],
+    CheckedBounds made{.base = step_.src[0],
                        .bytes = bytes_,
                        .is_store = access_.is_store,
                        .is_shared = access_.is_shared,
                        .until = e_.step(),
-                       .low = ins_.imm,
-                       .high = ins_.imm,
+                       .low = step_.access().offset,
+                       .high = step_.access().offset,
                        .at = at};
     gather_others(made);
     out_ = &e_.leave_here();
@@ -76,16 +79,18 @@ class Looks {
   /// Further accesses of the straight-line run by the same register, before anything writes it.
   void gather_others(CheckedBounds& made) {
     const Code& code = e_.code();
-    for (uint32_t step = e_.step(); step < e_.straight_line().end; ++step) {
-      const Step& other = code.steps[step];
-      if (other.run == ins_.run && other.src[0] == ins_.src[0] && other.count == ins_.count &&
-          other.wide == ins_.wide && std::abs(other.imm - ins_.imm) < kSpanMax &&
-          (other.imm - ins_.imm) % bytes_ == 0) {
-        made.until = step;
-        made.low = std::min(made.low, other.imm);
-        made.high = std::max(made.high, other.imm);
+    for (uint32_t index = e_.step(); index < e_.straight_line().end; ++index) {
+      const Step& other = code.steps[index];
+      if (other.run == step_.run && other.src[0] == step_.src[0] &&
+          other.access().count == step_.access().count &&
+          other.access().is_wide == step_.access().is_wide &&
+          std::abs(other.access().offset - step_.access().offset) < kSpanMax &&
+          (other.access().offset - step_.access().offset) % bytes_ == 0) {
+        made.until = index;
+        made.low = std::min(made.low, other.access().offset);
+        made.high = std::max(made.high, other.access().offset);
       }
-      if (writes(code, other, ins_.src[0])) break;
+      if (writes(code, other, step_.src[0])) break;
     }
   }
 
@@ -250,7 +255,7 @@ class Looks {
   }
   /// In rax the allocation that the instruction met last, in rdx its bytes.
   void find_allocation(const CheckedBounds& made) {
-    e_.mov(e_.rax, e_.ptr[e_.cache + static_cast<int>(ins_.cache * sizeof(Allocation*))]);
+    e_.mov(e_.rax, e_.ptr[e_.cache + static_cast<int>(step_.access().cache * sizeof(Allocation*))]);
     e_.test(e_.rax, e_.rax);
     e_.jz(*out_, kNear);
     if (access_.init && access_.is_store) {
@@ -293,7 +298,7 @@ class Looks {
   static constexpr int kBase = offsetof(AllocationBounds, base);
 
   Emitter& e_;
-  const Step& ins_;
+  const Step& step_;
   const Access access_;
   const uint32_t bytes_;
   Xbyak::Label* out_ = nullptr;
@@ -352,15 +357,16 @@ void mark_row(Emitter& e, const Access& access, const CheckedBounds& bounds, int
   }
 }
 
-bool is_usual(const Step& ins, const Access& access) {
+bool is_usual(const Step& step, const Access& access) {
   // Who orders accesses has a history of its own.
-  const bool has_history = access.race && (ins.flags & kOrdered) != 0;
-  return !has_history && (ins.wide == 0) == access.is_shared && std::abs(ins.imm) < kReach;
+  const bool has_history = access.race && step.access().is_ordered;
+  return !has_history && step.access().is_wide != access.is_shared &&
+         std::abs(step.access().offset) < kReach;
 }
 
-const CheckedBounds* check_bounds(Emitter& e, const Step& ins, const Access& access,
+const CheckedBounds* check_bounds(Emitter& e, const Step& step, const Access& access,
                                   const Vectors& base) {
-  return Looks(e, ins, access).find(base);
+  return Looks(e, step, access).find(base);
 }
 
 }  // namespace gpuemu::emulator

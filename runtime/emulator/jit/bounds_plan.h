@@ -27,11 +27,11 @@ inline constexpr uint32_t kRow = 0, kSame = 1, kAnywhere = 2, kHalves = 3;
 
 /// Whether compiled code supports this form: 64-bit addresses of global memory, 32-bit ones of
 /// shared memory, offsets that instructions can have.
-bool is_usual(const Step& ins, const Access& access);
+bool is_usual(const Step& step, const Access& access);
 
 /// The check that covers this step, emitted before or now; nullptr: no more room. The code leaves
 /// the straight-line run if a lane is not inside.
-const Emitter::CheckedBounds* check_bounds(Emitter& e, const Step& ins, const Access& access,
+const Emitter::CheckedBounds* check_bounds(Emitter& e, const Step& step, const Access& access,
                                            const Vectors& base);
 
 inline Xbyak::Address on_stack(Emitter& e, const Emitter::CheckedBounds& bounds, uint32_t what) {

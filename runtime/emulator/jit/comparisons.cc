@@ -10,9 +10,9 @@ using Compare = void (CodeGenerator::*)(const Xbyak::Opmask&, const Xbyak::Xmm&,
                                         const Xbyak::Operand&, uint8_t);
 
 Emit compare(RegisterClass slot, Compare instruction, uint8_t relation, Nan nan = Nan::Exact) {
-  return [=](Emitter& e, const Step& ins) {
-    const Vectors a = e.read(ins.src[0], slot, nan), b = e.read(ins.src[1], slot, nan);
-    const Masks out = e.write_masks(ins.dst);
+  return [=](Emitter& e, const Step& step) {
+    const Vectors a = e.read(step.src[0], slot, nan), b = e.read(step.src[1], slot, nan);
+    const Masks out = e.write_masks(step.dst);
     for (uint32_t half = 0; half < 2; ++half) {
       const Xbyak::Opmask& to = out.at[half];
       if (slot == RegisterClass::Narrow) {
@@ -28,10 +28,10 @@ Emit compare(RegisterClass slot, Compare instruction, uint8_t relation, Nan nan 
 }
 
 Emit select(RegisterClass slot) {
-  return [=](Emitter& e, const Step& ins) {
-    const Vectors a = e.read(ins.src[0], slot), b = e.read(ins.src[1], slot);
-    const Masks chosen = e.read_masks(ins.src[2]);
-    const Vectors out = e.write(ins.dst, slot);
+  return [=](Emitter& e, const Step& step) {
+    const Vectors a = e.read(step.src[0], slot), b = e.read(step.src[1], slot);
+    const Masks chosen = e.read_masks(step.src[2]);
+    const Vectors out = e.write(step.dst, slot);
     constexpr uint8_t kUpperLanes = 8;
     for (uint32_t i = 0; i < out.count; ++i) {
       if (slot == RegisterClass::Narrow) {
@@ -47,9 +47,9 @@ Emit select(RegisterClass slot) {
 using MaskTernary = void (CodeGenerator::*)(const Xbyak::Opmask&, const Xbyak::Opmask&,
                                             const Xbyak::Opmask&);
 Emit combine(MaskTernary instruction) {
-  return [=](Emitter& e, const Step& ins) {
-    const Masks a = e.read_masks(ins.src[0]), b = e.read_masks(ins.src[1]);
-    const Masks out = e.write_masks(ins.dst);
+  return [=](Emitter& e, const Step& step) {
+    const Masks a = e.read_masks(step.src[0]), b = e.read_masks(step.src[1]);
+    const Masks out = e.write_masks(step.dst);
     for (uint32_t half = 0; half < 2; ++half) {
       (e.*instruction)(out.at[half], a.at[half], b.at[half]);
     }
@@ -60,12 +60,12 @@ void add_predicates(Operations& all) {
   all.add("and.pred", combine(&CodeGenerator::kandw));
   all.add("or.pred", combine(&CodeGenerator::korw));
   all.add("xor.pred", combine(&CodeGenerator::kxorw));
-  all.add("not.pred", [](Emitter& e, const Step& ins) {
-    const Masks a = e.read_masks(ins.src[0]), out = e.write_masks(ins.dst);
+  all.add("not.pred", [](Emitter& e, const Step& step) {
+    const Masks a = e.read_masks(step.src[0]), out = e.write_masks(step.dst);
     for (uint32_t half = 0; half < 2; ++half) e.knotw(out.at[half], a.at[half]);
   });
-  all.add("mov.pred", [](Emitter& e, const Step& ins) {
-    const Masks a = e.read_masks(ins.src[0]), out = e.write_masks(ins.dst);
+  all.add("mov.pred", [](Emitter& e, const Step& step) {
+    const Masks a = e.read_masks(step.src[0]), out = e.write_masks(step.dst);
     for (uint32_t half = 0; half < 2; ++half) e.kmovw(out.at[half], a.at[half]);
   });
 }

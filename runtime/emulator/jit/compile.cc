@@ -41,16 +41,16 @@ const std::unordered_map<Handler, KnownHandler>& table_handlers() {
   return kAll;
 }
 
-bool may_end(const Step& ins) {
-  const auto found = table_handlers().find(ins.run);
+bool may_end(const Step& step) {
+  const auto found = table_handlers().find(step.run);
   return found == table_handlers().end() || found->second.accesses;
 }
 
 /// Where branches lead to.
 std::vector<bool> targets_of(const Code& code) {
   std::vector<bool> targets(code.steps.size() + 1, false);
-  for (const Step& ins : code.steps) {
-    if (ins.jumps) targets[ins.aux] = true;
+  for (const Step& step : code.steps) {
+    if (const BranchOperands* to = step.direct_branch()) targets[to->target] = true;
   }
   return targets;
 }
@@ -58,13 +58,13 @@ std::vector<bool> targets_of(const Code& code) {
 /// A piece goes on behind its first straight-line run, or shuffle, as long as there are shuffles of
 /// the whole warp.
 void extend(Piece& piece, const Code& code, const std::vector<bool>& targets) {
-  const auto goes_on = [&](uint32_t step) { return step < code.steps.size() && !targets[step]; };
+  const auto goes_on = [&](uint32_t index) { return index < code.steps.size() && !targets[index]; };
   while (goes_on(piece.steps.end) && is_whole_shuffle(code, code.steps[piece.steps.end])) {
     piece.counted += code.steps[piece.steps.end++].counted;
     if (!goes_on(piece.steps.end)) return;
     const Step& behind = code.steps[piece.steps.end];
-    piece.counted += behind.straight_line_instructions;
-    piece.steps.end += behind.straight_line;
+    piece.counted += behind.straight_line.instructions;
+    piece.steps.end += behind.straight_line.steps;
   }
 }
 
@@ -72,28 +72,29 @@ void extend(Piece& piece, const Code& code, const std::vector<bool>& targets) {
 std::vector<Piece> pieces_of(const Code& code, Accesses accesses) {
   const std::vector<bool> targets = targets_of(code);
   std::vector<Piece> all;
-  for (uint32_t step = 0; step < code.steps.size(); ++step) {
-    const Step& ins = code.steps[step];
-    Piece piece{.steps = {step, step + ins.straight_line},
-                .counted = ins.straight_line_instructions};
-    if (is_whole_shuffle(code, ins)) {
-      piece.counted = ins.counted;
-      piece.steps.end = step + 1;
+  for (uint32_t index = 0; index < code.steps.size(); ++index) {
+    const Step& step = code.steps[index];
+    Piece piece{.steps = {index, index + step.straight_line.steps},
+                .counted = step.straight_line.instructions};
+    if (is_whole_shuffle(code, step)) {
+      piece.counted = step.counted;
+      piece.steps.end = index + 1;
     }
     // Where values that nothing wrote are followed, shuffles are followed as they run: nothing that
     // finds such a value may stand before them in a piece.
-    const bool joins = (accesses & kInit) == 0 && piece.steps.end != step;
+    const bool joins = (accesses & kInit) == 0 && piece.steps.end != index;
     if (joins) extend(piece, code, targets);
-    if (piece.steps.begin == piece.steps.end && !ins.jumps) {
-      if (!table_handlers().contains(ins.run)) continue;
+    if (piece.steps.begin == piece.steps.end && step.direct_branch() == nullptr) {
+      if (!table_handlers().contains(step.run)) continue;
       piece.guarded = true;
-      piece.counted = ins.counted;
-      piece.steps.end = step + 1;
-    } else if (piece.steps.end < code.steps.size() && code.steps[piece.steps.end].jumps) {
+      piece.counted = step.counted;
+      piece.steps.end = index + 1;
+    } else if (piece.steps.end < code.steps.size() &&
+               code.steps[piece.steps.end].direct_branch() != nullptr) {
       piece.jump = piece.steps.end;
     }
     all.push_back(piece);
-    step = std::max(piece.steps.end, piece.jump == kNone ? 0 : piece.jump + 1) - 1;
+    index = std::max(piece.steps.end, piece.jump == kNone ? 0 : piece.jump + 1) - 1;
   }
   return all;
 }
@@ -125,27 +126,27 @@ class PieceWriter {
 
   Xbyak::Address of_progress(int offset) { return e_.qword[e_.progress + offset]; }
 
-  void look_at_slice(uint32_t step) {
+  void look_at_slice(uint32_t index) {
     e_.cmp(of_progress(kRemaining), 0);
-    e_.jz(e_.out_at(step, step == 0 ? 0 : step - 1), Xbyak::CodeGenerator::T_NEAR);
+    e_.jz(e_.out_at(index, index == 0 ? 0 : index - 1), Xbyak::CodeGenerator::T_NEAR);
   }
   void count(uint32_t instructions) {
     if (instructions != 0) e_.add(of_progress(kExecuted), kLanes * instructions);
   }
 
   /// Behind it all lanes obey the guard. Where none does the code goes on at `otherwise`.
-  void split_by_guard(uint32_t step, uint32_t otherwise) {
-    const Step& ins = e_.code().steps[step];
-    if (ins.guard == kTrueOffset && ins.guard_xor == 0) return;
+  void split_by_guard(uint32_t index, uint32_t otherwise) {
+    const Step& step = e_.code().steps[index];
+    if (step.guard.is_always()) return;
     auto all = std::make_shared<Xbyak::Label>();
-    e_.mov(e_.eax, e_.dword[e_.registers + static_cast<int>(ins.guard)]);
-    if (ins.guard_xor != 0) e_.not_(e_.eax);
+    e_.mov(e_.eax, e_.dword[e_.registers + static_cast<int>(step.guard.predicate)]);
+    if (step.guard.flip != 0) e_.not_(e_.eax);
     e_.cmp(e_.eax, -1);
     e_.je(*all);
     e_.test(e_.eax, e_.eax);
-    e_.jnz(e_.out_at(step, step == 0 ? 0 : step - 1), Xbyak::CodeGenerator::T_NEAR);
+    e_.jnz(e_.out_at(index, index == 0 ? 0 : index - 1), Xbyak::CodeGenerator::T_NEAR);
     e_.dec(of_progress(kRemaining));
-    e_.go_on(otherwise, step);
+    e_.go_on(otherwise, index);
     e_.L(*all);
   }
 
@@ -158,26 +159,26 @@ class PieceWriter {
     e_.cmovb(e_.rax, e_.rcx);
     e_.mov(of_progress(kRemaining), e_.rax);
     count(piece.counted);
-    for (uint32_t step = begin; step < end; ++step) {
-      const Step& ins = e_.code().steps[step];
-      e_.begin_step(step);
-      if (const Emit* emit = known_.find(ins.run); emit != nullptr) {
-        (*emit)(e_, ins);
-      } else if (ins.run != steps::nothing) {
-        e_.call(ins, may_end(ins));
+    for (uint32_t index = begin; index < end; ++index) {
+      const Step& step = e_.code().steps[index];
+      e_.begin_step(index);
+      if (const Emit* emit = known_.find(step.run); emit != nullptr) {
+        (*emit)(e_, step);
+      } else if (step.run != steps::nothing) {
+        e_.call(step, may_end(step));
       }
       e_.end_step();
     }
     e_.end_steps();
   }
 
-  void write_jump(uint32_t step) {
-    const Step& ins = e_.code().steps[step];
-    look_at_slice(step);
-    split_by_guard(step, step + 1);
+  void write_jump(uint32_t index) {
+    const Step& step = e_.code().steps[index];
+    look_at_slice(index);
+    split_by_guard(index, index + 1);
     e_.dec(of_progress(kRemaining));
-    count(ins.counted);
-    e_.go_on(ins.aux, step);
+    count(step.counted);
+    e_.go_on(step.direct_branch()->target, index);
   }
 
   Emitter& e_;
@@ -186,8 +187,8 @@ class PieceWriter {
 
 bool worth_entering(const Piece& piece, const Code& code, const Operations& known) {
   uint32_t compiled = piece.jump == kNone ? 0 : 1;
-  for (uint32_t step = piece.steps.begin; step < piece.steps.end; ++step) {
-    if (known.find(code.steps[step].run) != nullptr) ++compiled;
+  for (uint32_t index = piece.steps.begin; index < piece.steps.end; ++index) {
+    if (known.find(code.steps[index].run) != nullptr) ++compiled;
   }
   return compiled >= kStepsWorthEntering;
 }
@@ -217,8 +218,8 @@ void compile_code(Code& code, Accesses accesses) {
     emitter->setProtectModeRE();
     if (entries.empty()) return;
     compiled.at.assign(code.steps.size(), nullptr);
-    for (const auto& [step, at] : entries) {
-      compiled.at[step] =
+    for (const auto& [index, at] : entries) {
+      compiled.at[index] =
           reinterpret_cast<JitFunction>(reinterpret_cast<uintptr_t>(emitter->getCode()) + at);
     }
     compiled.memory = std::move(emitter);

@@ -19,37 +19,37 @@ void prefer_nan(Emitter& e, const Zmm& out, const Zmm& operand) {
 
 /// Swaps the operands: the GPU keeps the second of two NaNs, the processor the first.
 Emit swapped(Arithmetic instruction) {
-  return [=](Emitter& e, const Step& ins) {
-    const Vectors a = e.read(ins.src[0], RegisterClass::Wide),
-                  b = e.read(ins.src[1], RegisterClass::Wide),
-                  out = e.write(ins.dst, RegisterClass::Wide);
+  return [=](Emitter& e, const Step& step) {
+    const Vectors a = e.read(step.src[0], RegisterClass::Wide),
+                  b = e.read(step.src[1], RegisterClass::Wide),
+                  out = e.write(step.dst, RegisterClass::Wide);
     for (uint32_t i = 0; i < out.count; ++i) (e.*instruction)(out.at[i], b.at[i], a.at[i]);
   };
 }
 
-void subtract(Emitter& e, const Step& ins) {
-  const Vectors a = e.read(ins.src[0], RegisterClass::Wide),
-                b = e.read(ins.src[1], RegisterClass::Wide),
-                out = e.write(ins.dst, RegisterClass::Wide);
+void subtract(Emitter& e, const Step& step) {
+  const Vectors a = e.read(step.src[0], RegisterClass::Wide),
+                b = e.read(step.src[1], RegisterClass::Wide),
+                out = e.write(step.dst, RegisterClass::Wide);
   for (uint32_t i = 0; i < out.count; ++i) {
     e.vsubpd(out.at[i], a.at[i], b.at[i]);
     prefer_nan(e, out.at[i], b.at[i]);
   }
 }
 
-void divide(Emitter& e, const Step& ins) {
-  const Vectors a = e.read(ins.src[0], RegisterClass::Wide),
-                b = e.read(ins.src[1], RegisterClass::Wide),
-                out = e.write(ins.dst, RegisterClass::Wide);
+void divide(Emitter& e, const Step& step) {
+  const Vectors a = e.read(step.src[0], RegisterClass::Wide),
+                b = e.read(step.src[1], RegisterClass::Wide),
+                out = e.write(step.dst, RegisterClass::Wide);
   for (uint32_t i = 0; i < out.count; ++i) e.vdivpd(out.at[i], a.at[i], b.at[i]);
 }
 
 /// The second operand's NaN goes first, then the third's.
-void fused(Emitter& e, const Step& ins) {
-  const Vectors a = e.read(ins.src[0], RegisterClass::Wide),
-                b = e.read(ins.src[1], RegisterClass::Wide),
-                c = e.read(ins.src[2], RegisterClass::Wide),
-                out = e.write(ins.dst, RegisterClass::Wide);
+void fused(Emitter& e, const Step& step) {
+  const Vectors a = e.read(step.src[0], RegisterClass::Wide),
+                b = e.read(step.src[1], RegisterClass::Wide),
+                c = e.read(step.src[2], RegisterClass::Wide),
+                out = e.write(step.dst, RegisterClass::Wide);
   for (uint32_t i = 0; i < out.count; ++i) {
     e.vmovapd(out.at[i], a.at[i]);
     e.vfmadd213pd(out.at[i], b.at[i], c.at[i]);
@@ -60,9 +60,9 @@ void fused(Emitter& e, const Step& ins) {
 
 /// A NaN keeps its sign.
 Emit with_bits(Ternary instruction, uint64_t bits) {
-  return [=](Emitter& e, const Step& ins) {
-    const Vectors a = e.read(ins.src[0], RegisterClass::Wide),
-                  out = e.write(ins.dst, RegisterClass::Wide);
+  return [=](Emitter& e, const Step& step) {
+    const Vectors a = e.read(step.src[0], RegisterClass::Wide),
+                  out = e.write(step.dst, RegisterClass::Wide);
     for (uint32_t i = 0; i < out.count; ++i) {
       (e.*instruction)(out.at[i], a.at[i], e.splat64(bits));
       prefer_nan(e, out.at[i], a.at[i]);
@@ -73,9 +73,9 @@ Emit with_bits(Ternary instruction, uint64_t bits) {
 /// From the half of a vector of 32-bit values.
 using Widening = void (CodeGenerator::*)(const Xbyak::Xmm&, const Xbyak::Operand&);
 Emit widened(Widening instruction) {
-  return [=](Emitter& e, const Step& ins) {
-    const Vectors a = e.read(ins.src[0], RegisterClass::Narrow),
-                  out = e.write(ins.dst, RegisterClass::Wide);
+  return [=](Emitter& e, const Step& step) {
+    const Vectors a = e.read(step.src[0], RegisterClass::Narrow),
+                  out = e.write(step.dst, RegisterClass::Wide);
     const Xbyak::Ymm half(e.scratch(0).getIdx());
     for (uint32_t i = 0; i < out.count; ++i) {
       e.vextracti64x4(half, a.at[i / 2], static_cast<uint8_t>(i % 2));

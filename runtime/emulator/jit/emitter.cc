@@ -13,8 +13,8 @@ constexpr uint32_t kSavedWords = 6;
 static_assert((kSavedWords + 1) * sizeof(uint64_t) % 16 == 8 && Emitter::kStackBytes % 16 == 8);
 
 /// Runs a handler; returns true if the warp has to stop so that its caller can check it.
-bool run_handler(Warp& warp, const Step& ins) {
-  ins.run(warp, ins);
+bool run_handler(Warp& warp, const Step& step) {
+  step.run(warp, step);
   return warp.remaining == 0;
 }
 }  // namespace
@@ -280,14 +280,14 @@ Masks Emitter::write_masks(uint32_t offset) {
   return masks_of(index);
 }
 
-void Emitter::call(const Step& ins, bool may_end) {
+void Emitter::call(const Step& step, bool may_end) {
   store_live(state_, step_);
   state_ = {};
   if (may_end) return call_handler(step_);
   mov(rdi, warp);
-  mov(rsi, reinterpret_cast<uint64_t>(&ins));
+  mov(rsi, reinterpret_cast<uint64_t>(&step));
   vzeroupper();
-  mov(rax, reinterpret_cast<uint64_t>(ins.run));
+  mov(rax, reinterpret_cast<uint64_t>(step.run));
   Xbyak::CodeGenerator::call(rax);
 }
 

@@ -75,7 +75,7 @@ class Emitter : public Xbyak::CodeGenerator {
   Masks read_masks(uint32_t offset);
   Masks write_masks(uint32_t offset);
   /// Calls the step's handler. `may_end`: it may stop the compiled code, so that handlers continue.
-  void call(const Step& ins, bool may_end);
+  void call(const Step& step, bool may_end);
   using CodeGenerator::call;
 
   /// Vectors and a mask (k7; k0 holds one that guards nothing) for the inside of one step.

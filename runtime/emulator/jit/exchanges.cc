@@ -6,7 +6,6 @@
 
 namespace gpuemu::emulator {
 namespace {
-using steps::ShuffleKind;
 using Xbyak::Zmm;
 
 constexpr uint32_t kHalf = kLanes / 2, kLast = kLanes - 1;
@@ -51,26 +50,26 @@ void expect_all(Emitter& e, const Vectors& members, const Xbyak::Label& others) 
   e.jnz(others, Xbyak::CodeGenerator::T_NEAR);
 }
 
-void shuffle(Emitter& e, const Step& ins) {
-  const auto kind = static_cast<ShuffleKind>(ins.flags);
+void shuffle(Emitter& e, const Step& step) {
+  const auto& [kind, predicate] = step.operands.get<ShuffleOperands>();
   const bool may_miss = kind == ShuffleKind::Up || kind == ShuffleKind::Down;
   uint32_t all = 0;
-  const bool fixed = constant_at(e.code(), ins.src[3], all);
+  const bool fixed = constant_at(e.code(), step.src[3], all);
   // A handler that runs after all finds its operands in their registers.
-  const bool own_operand = std::ranges::find(ins.src, ins.dst) != ins.src.end();
-  if (!fixed && own_operand) return e.call(ins, true);
-  const Vectors values = e.read(ins.src[0], RegisterClass::Narrow),
-                named = e.read(ins.src[1], RegisterClass::Narrow);
-  const Vectors members = fixed ? Vectors() : e.read(ins.src[3], RegisterClass::Narrow);
-  const Vectors out = e.write(ins.dst, RegisterClass::Narrow);
+  const bool own_operand = std::ranges::find(step.src, step.dst) != step.src.end();
+  if (!fixed && own_operand) return e.call(step, true);
+  const Vectors values = e.read(step.src[0], RegisterClass::Narrow),
+                named = e.read(step.src[1], RegisterClass::Narrow);
+  const Vectors members = fixed ? Vectors() : e.read(step.src[3], RegisterClass::Narrow);
+  const Vectors out = e.write(step.dst, RegisterClass::Narrow);
   Masks valid;
-  if (ins.aux != kNone) valid = e.write_masks(ins.aux);
+  if (predicate != kNone) valid = e.write_masks(predicate);
   auto done = std::make_shared<Xbyak::Label>();
   if (!fixed) expect_all(e, members, e.by_handler(done));
   for (uint32_t half = 0; half < 2; ++half) {
     find_sources(e, kind, out.at[half], named.at[half], half);
     e.vpermi2d(out.at[half], values.at[0], values.at[1]);
-    if (ins.aux == kNone) continue;
+    if (predicate == kNone) continue;
     if (may_miss) {
       e.knotw(valid.at[half], e.k7);
     } else {
@@ -81,21 +80,21 @@ void shuffle(Emitter& e, const Step& ins) {
 }
 }  // namespace
 
-bool is_whole_shuffle(const Code& code, const Step& ins) {
-  if (ins.run != steps::shuffle || ins.guard != kTrueOffset || ins.guard_xor != 0) return false;
-  const bool up = static_cast<ShuffleKind>(ins.flags) == ShuffleKind::Up;
+bool is_whole_shuffle(const Code& code, const Step& step) {
+  if (step.run != run_of<steps::shuffle> || !step.guard.is_always()) return false;
+  const bool up = step.operands.get<ShuffleOperands>().kind == ShuffleKind::Up;
   uint32_t clamp = 0, members = kNone;
-  const bool may_be_all = !constant_at(code, ins.src[3], members) || members == kNone;
-  return ins.dst != kTrueOffset && constant_at(code, ins.src[2], clamp) &&
+  const bool may_be_all = !constant_at(code, step.src[3], members) || members == kNone;
+  return step.dst != kTrueOffset && constant_at(code, step.src[2], clamp) &&
          clamp == (up ? 0 : kLast) && may_be_all;
 }
 
 void add_exchanges(Operations& all, Accesses accesses) {
   // The race detectors want to know that lanes have met.
   const bool races = (accesses & (kSharedRaces | kGlobalChecks)) != 0;
-  all.add_step(steps::shuffle, [races](Emitter& e, const Step& ins) {
-    if (races) return e.call(ins, true);
-    shuffle(e, ins);
+  all.add_step(run_of<steps::shuffle>, [races](Emitter& e, const Step& step) {
+    if (races) return e.call(step, true);
+    shuffle(e, step);
   });
 }
 

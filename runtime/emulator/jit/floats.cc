@@ -13,12 +13,12 @@ constexpr uint8_t kMinimum = 4, kMaximum = 5;  ///< Modes of vrangeps, for which
 /// Makes the instruction of 16 lanes just written, on registers alone, round as the step says. The
 /// fourth byte of EVEX then has the mode, as MXCSR has it, where the length of vectors stands else
 /// (Intel's manual, volume 2, 2.7.1). The assembler knows this of some instructions, not of fma.
-void round_as(Emitter& e, const Step& ins) {
+void round_as(Emitter& e, const Step& step) {
   constexpr size_t kBytes = 6, kFourth = 3;
   constexpr uint32_t kModeAt = 5, kModes = 3, kRounds = 0x10;
   const size_t at = e.getSize() - kBytes + kFourth;
   const uint32_t plain = e.getCode()[at] & ~(kModes << kModeAt);
-  e.rewrite(at, plain | static_cast<uint32_t>(ins.imm) << kModeAt | kRounds, 1);
+  e.rewrite(at, plain | step.operands.get<RoundingOperands>().mode << kModeAt | kRounds, 1);
 }
 
 /// vaddps and its like.
@@ -33,70 +33,70 @@ void add_both(Operations& all, const std::string& key, const std::function<Emit(
 
 std::function<Emit(bool)> of_two(FloatTernary instruction) {
   return [=](bool rounds) {
-    return [=](Emitter& e, const Step& ins) {
-      const Vectors a = e.read(ins.src[0], RegisterClass::Narrow, Nan::Any),
-                    b = e.read(ins.src[1], RegisterClass::Narrow, Nan::Any),
-                    out = e.write(ins.dst, RegisterClass::Narrow, Nan::Any);
+    return [=](Emitter& e, const Step& step) {
+      const Vectors a = e.read(step.src[0], RegisterClass::Narrow, Nan::Any),
+                    b = e.read(step.src[1], RegisterClass::Narrow, Nan::Any),
+                    out = e.write(step.dst, RegisterClass::Narrow, Nan::Any);
       for (uint32_t i = 0; i < out.count; ++i) {
         (e.*instruction)(out.at[i], a.at[i], b.at[i]);
-        if (rounds) round_as(e, ins);
+        if (rounds) round_as(e, step);
       }
     };
   };
 }
 
 Emit fused(bool rounds) {
-  return [=](Emitter& e, const Step& ins) {
-    const Vectors a = e.read(ins.src[0], RegisterClass::Narrow, Nan::Any),
-                  b = e.read(ins.src[1], RegisterClass::Narrow, Nan::Any),
-                  c = e.read(ins.src[2], RegisterClass::Narrow, Nan::Any),
-                  out = e.write(ins.dst, RegisterClass::Narrow, Nan::Any);
+  return [=](Emitter& e, const Step& step) {
+    const Vectors a = e.read(step.src[0], RegisterClass::Narrow, Nan::Any),
+                  b = e.read(step.src[1], RegisterClass::Narrow, Nan::Any),
+                  c = e.read(step.src[2], RegisterClass::Narrow, Nan::Any),
+                  out = e.write(step.dst, RegisterClass::Narrow, Nan::Any);
     for (uint32_t i = 0; i < out.count; ++i) {
       e.vmovaps(out.at[i], a.at[i]);
       e.vfmadd213ps(out.at[i], b.at[i], c.at[i]);
-      if (rounds) round_as(e, ins);
+      if (rounds) round_as(e, step);
     }
   };
 }
 
 Emit root(bool rounds) {
-  return [=](Emitter& e, const Step& ins) {
-    const Vectors a = e.read(ins.src[0], RegisterClass::Narrow, Nan::Any),
-                  out = e.write(ins.dst, RegisterClass::Narrow, Nan::Any);
+  return [=](Emitter& e, const Step& step) {
+    const Vectors a = e.read(step.src[0], RegisterClass::Narrow, Nan::Any),
+                  out = e.write(step.dst, RegisterClass::Narrow, Nan::Any);
     for (uint32_t i = 0; i < out.count; ++i) {
       e.vsqrtps(out.at[i], a.at[i]);
-      if (rounds) round_as(e, ins);
+      if (rounds) round_as(e, step);
     }
   };
 }
 
 Emit inverse(bool rounds) {
-  return [=](Emitter& e, const Step& ins) {
-    const Vectors a = e.read(ins.src[0], RegisterClass::Narrow, Nan::Any),
-                  out = e.write(ins.dst, RegisterClass::Narrow, Nan::Any);
+  return [=](Emitter& e, const Step& step) {
+    const Vectors a = e.read(step.src[0], RegisterClass::Narrow, Nan::Any),
+                  out = e.write(step.dst, RegisterClass::Narrow, Nan::Any);
     const Zmm one = e.scratch(0);
     e.vpbroadcastd(one, e.single(kOne));
     for (uint32_t i = 0; i < out.count; ++i) {
       e.vdivps(out.at[i], one, a.at[i]);
-      if (rounds) round_as(e, ins);
+      if (rounds) round_as(e, step);
     }
   };
 }
 
 Emit with_bits(Ternary instruction, uint32_t bits) {
-  return [=](Emitter& e, const Step& ins) {
-    const Vectors a = e.read(ins.src[0], RegisterClass::Narrow, Nan::Any),
-                  out = e.write(ins.dst, RegisterClass::Narrow, Nan::Any);
+  return [=](Emitter& e, const Step& step) {
+    const Vectors a = e.read(step.src[0], RegisterClass::Narrow, Nan::Any),
+                  out = e.write(step.dst, RegisterClass::Narrow, Nan::Any);
     for (uint32_t i = 0; i < out.count; ++i) (e.*instruction)(out.at[i], a.at[i], e.splat(bits));
   };
 }
 
 /// A number wins over NaN.
 Emit extreme(uint8_t which) {
-  return [=](Emitter& e, const Step& ins) {
-    const Vectors a = e.read(ins.src[0], RegisterClass::Narrow, Nan::Any),
-                  b = e.read(ins.src[1], RegisterClass::Narrow, Nan::Any),
-                  out = e.write(ins.dst, RegisterClass::Narrow, Nan::Any);
+  return [=](Emitter& e, const Step& step) {
+    const Vectors a = e.read(step.src[0], RegisterClass::Narrow, Nan::Any),
+                  b = e.read(step.src[1], RegisterClass::Narrow, Nan::Any),
+                  out = e.write(step.dst, RegisterClass::Narrow, Nan::Any);
     for (uint32_t i = 0; i < out.count; ++i) {
       e.vrangeps(out.at[i], a.at[i], b.at[i], which);
       e.vcmpps(e.k7, a.at[i], a.at[i], kUnordered);
@@ -108,9 +108,9 @@ Emit extreme(uint8_t which) {
 }
 
 /// Where the first operand is no number, vmaxps gives the second; of zeros too.
-void saturate(Emitter& e, const Step& ins) {
-  const Vectors a = e.read(ins.src[0], RegisterClass::Narrow, Nan::Any),
-                out = e.write(ins.dst, RegisterClass::Narrow);
+void saturate(Emitter& e, const Step& step) {
+  const Vectors a = e.read(step.src[0], RegisterClass::Narrow, Nan::Any),
+                out = e.write(step.dst, RegisterClass::Narrow);
   const Zmm zero = e.scratch(0);
   e.vpxord(zero, zero, zero);
   for (uint32_t i = 0; i < out.count; ++i) {
@@ -120,11 +120,11 @@ void saturate(Emitter& e, const Step& ins) {
 }
 
 /// Towards zero. The processor gives the least integer for what does not fit and for NaNs.
-void to_integer(Emitter& e, const Step& ins) {
+void to_integer(Emitter& e, const Step& step) {
   constexpr uint32_t kTwoTo31 = 0x4f000000, kGreatest = 0x7fffffff;
   constexpr uint8_t kAtLeast = 0x1d;  ///< Predicate of vcmpps.
-  const Vectors a = e.read(ins.src[0], RegisterClass::Narrow, Nan::Any),
-                out = e.write(ins.dst, RegisterClass::Narrow);
+  const Vectors a = e.read(step.src[0], RegisterClass::Narrow, Nan::Any),
+                out = e.write(step.dst, RegisterClass::Narrow);
   for (uint32_t i = 0; i < out.count; ++i) {
     e.vcvttps2dq(out.at[i], a.at[i]);
     e.vcmpps(e.k7, a.at[i], e.splat(kTwoTo31), kAtLeast);
@@ -135,14 +135,14 @@ void to_integer(Emitter& e, const Step& ins) {
 }
 
 void add_conversions(Operations& all) {
-  all.add("cvt.f32.s32", [](Emitter& e, const Step& ins) {
-    const Vectors a = e.read(ins.src[0], RegisterClass::Narrow),
-                  out = e.write(ins.dst, RegisterClass::Narrow);
+  all.add("cvt.f32.s32", [](Emitter& e, const Step& step) {
+    const Vectors a = e.read(step.src[0], RegisterClass::Narrow),
+                  out = e.write(step.dst, RegisterClass::Narrow);
     for (uint32_t i = 0; i < out.count; ++i) e.vcvtdq2ps(out.at[i], a.at[i]);
   });
-  all.add("cvt.f32.u32", [](Emitter& e, const Step& ins) {
-    const Vectors a = e.read(ins.src[0], RegisterClass::Narrow),
-                  out = e.write(ins.dst, RegisterClass::Narrow);
+  all.add("cvt.f32.u32", [](Emitter& e, const Step& step) {
+    const Vectors a = e.read(step.src[0], RegisterClass::Narrow),
+                  out = e.write(step.dst, RegisterClass::Narrow);
     for (uint32_t i = 0; i < out.count; ++i) e.vcvtudq2ps(out.at[i], a.at[i]);
   });
   all.add("cvt.sat.f32.f32", saturate);

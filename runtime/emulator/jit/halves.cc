@@ -13,25 +13,25 @@ constexpr uint32_t kBits = 32;
 
 /// Keeps the lower bits of what `emit` writes.
 Emit cut(uint32_t mask, const Emit& emit) {
-  return [=](Emitter& e, const Step& ins) {
-    emit(e, ins);
-    const Vectors out = e.read(ins.dst, RegisterClass::Narrow);
+  return [=](Emitter& e, const Step& step) {
+    emit(e, step);
+    const Vectors out = e.read(step.dst, RegisterClass::Narrow);
     for (uint32_t i = 0; i < out.count; ++i) e.vpandd(out.at[i], out.at[i], e.splat(mask));
   };
 }
 
 Emit zero_extend(uint32_t mask) {
-  return [=](Emitter& e, const Step& ins) {
-    const Vectors a = e.read(ins.src[0], RegisterClass::Narrow),
-                  out = e.write(ins.dst, RegisterClass::Narrow);
+  return [=](Emitter& e, const Step& step) {
+    const Vectors a = e.read(step.src[0], RegisterClass::Narrow),
+                  out = e.write(step.dst, RegisterClass::Narrow);
     for (uint32_t i = 0; i < out.count; ++i) e.vpandd(out.at[i], a.at[i], e.splat(mask));
   };
 }
 
 Emit sign_extend(uint32_t bits) {
-  return [=](Emitter& e, const Step& ins) {
-    const Vectors a = e.read(ins.src[0], RegisterClass::Narrow),
-                  out = e.write(ins.dst, RegisterClass::Narrow);
+  return [=](Emitter& e, const Step& step) {
+    const Vectors a = e.read(step.src[0], RegisterClass::Narrow),
+                  out = e.write(step.dst, RegisterClass::Narrow);
     const auto by = static_cast<uint8_t>(kBits - bits);
     for (uint32_t i = 0; i < out.count; ++i) {
       e.vpslld(out.at[i], a.at[i], by);
@@ -42,10 +42,10 @@ Emit sign_extend(uint32_t bits) {
 
 /// Whether the lower 16 bits of both are the same.
 Emit equal(bool wanted) {
-  return [=](Emitter& e, const Step& ins) {
-    const Vectors a = e.read(ins.src[0], RegisterClass::Narrow),
-                  b = e.read(ins.src[1], RegisterClass::Narrow);
-    const Masks out = e.write_masks(ins.dst);
+  return [=](Emitter& e, const Step& step) {
+    const Vectors a = e.read(step.src[0], RegisterClass::Narrow),
+                  b = e.read(step.src[1], RegisterClass::Narrow);
+    const Masks out = e.write_masks(step.dst);
     for (uint32_t half = 0; half < 2; ++half) {
       e.vpxord(e.scratch(0), a.at[half], b.at[half]);
       if (wanted) {
@@ -58,11 +58,11 @@ Emit equal(bool wanted) {
 }
 
 Emit select() {
-  return [](Emitter& e, const Step& ins) {
-    const Vectors a = e.read(ins.src[0], RegisterClass::Narrow),
-                  b = e.read(ins.src[1], RegisterClass::Narrow);
-    const Masks chosen = e.read_masks(ins.src[2]);
-    const Vectors out = e.write(ins.dst, RegisterClass::Narrow);
+  return [](Emitter& e, const Step& step) {
+    const Vectors a = e.read(step.src[0], RegisterClass::Narrow),
+                  b = e.read(step.src[1], RegisterClass::Narrow);
+    const Masks chosen = e.read_masks(step.src[2]);
+    const Vectors out = e.write(step.dst, RegisterClass::Narrow);
     for (uint32_t i = 0; i < out.count; ++i) {
       e.vpblendmd(out.at[i] | chosen.at[i], b.at[i], a.at[i]);
       e.vpandd(out.at[i], out.at[i], e.splat(kLow16));
@@ -71,15 +71,15 @@ Emit select() {
 }
 
 /// The bits that are not set: none above the lower ones.
-void invert(Emitter& e, const Step& ins) {
-  const Vectors a = e.read(ins.src[0], RegisterClass::Narrow),
-                out = e.write(ins.dst, RegisterClass::Narrow);
+void invert(Emitter& e, const Step& step) {
+  const Vectors a = e.read(step.src[0], RegisterClass::Narrow),
+                out = e.write(step.dst, RegisterClass::Narrow);
   for (uint32_t i = 0; i < out.count; ++i) e.vpandnd(out.at[i], a.at[i], e.splat(kLow16));
 }
 
-void from_half(Emitter& e, const Step& ins) {
-  const Vectors a = e.read(ins.src[0], RegisterClass::Narrow),
-                out = e.write(ins.dst, RegisterClass::Narrow, Nan::Any);
+void from_half(Emitter& e, const Step& step) {
+  const Vectors a = e.read(step.src[0], RegisterClass::Narrow),
+                out = e.write(step.dst, RegisterClass::Narrow, Nan::Any);
   const Ymm halves(e.scratch(0).getIdx());
   for (uint32_t i = 0; i < out.count; ++i) {
     e.vpmovdw(halves, a.at[i]);
@@ -88,9 +88,9 @@ void from_half(Emitter& e, const Step& ins) {
 }
 
 /// Rounded to the nearest, ties to even; the one NaN.
-void to_half(Emitter& e, const Step& ins) {
-  const Vectors a = e.read(ins.src[0], RegisterClass::Narrow, Nan::Any),
-                out = e.write(ins.dst, RegisterClass::Narrow);
+void to_half(Emitter& e, const Step& step) {
+  const Vectors a = e.read(step.src[0], RegisterClass::Narrow, Nan::Any),
+                out = e.write(step.dst, RegisterClass::Narrow);
   const Ymm halves(e.scratch(0).getIdx());
   for (uint32_t i = 0; i < out.count; ++i) {
     e.vcvtps2ph(halves, a.at[i], 0);
@@ -101,15 +101,15 @@ void to_half(Emitter& e, const Step& ins) {
 }
 
 /// A bfloat16 is the upper half of an f32.
-void from_bfloat(Emitter& e, const Step& ins) {
-  const Vectors a = e.read(ins.src[0], RegisterClass::Narrow),
-                out = e.write(ins.dst, RegisterClass::Narrow);
+void from_bfloat(Emitter& e, const Step& step) {
+  const Vectors a = e.read(step.src[0], RegisterClass::Narrow),
+                out = e.write(step.dst, RegisterClass::Narrow);
   for (uint32_t i = 0; i < out.count; ++i) e.vpslld(out.at[i], a.at[i], 16);
 }
 
-void to_bfloat(Emitter& e, const Step& ins) {
-  const Vectors a = e.read(ins.src[0], RegisterClass::Narrow, Nan::Any),
-                out = e.write(ins.dst, RegisterClass::Narrow);
+void to_bfloat(Emitter& e, const Step& step) {
+  const Vectors a = e.read(step.src[0], RegisterClass::Narrow, Nan::Any),
+                out = e.write(step.dst, RegisterClass::Narrow);
   constexpr uint32_t kBelowHalf = 0x7fff;
   const Zmm odd = e.scratch(0);
   for (uint32_t i = 0; i < out.count; ++i) {
@@ -125,11 +125,11 @@ void to_bfloat(Emitter& e, const Step& ins) {
 
 /// Bytes of two words by a selector that is a constant, as nearly all are; none that repeats a
 /// sign.
-void permute_bytes(Emitter& e, const Step& ins) {
+void permute_bytes(Emitter& e, const Step& step) {
   uint32_t selector = 0;
   constexpr uint32_t kSigns = 0x8888, kBytes = 4, kNoByte = 0x80;
-  if (!constant_at(e.code(), ins.src[2], selector) || (selector & kSigns) != 0) {
-    return e.call(ins, false);
+  if (!constant_at(e.code(), step.src[2], selector) || (selector & kSigns) != 0) {
+    return e.call(step, false);
   }
   std::array<uint32_t, 16> of_first{}, of_second{};
   for (uint32_t lane = 0; lane < of_first.size(); ++lane) {
@@ -140,9 +140,9 @@ void permute_bytes(Emitter& e, const Step& ins) {
       of_second[lane] |= (from < kBytes ? kNoByte : at) << place;
     }
   }
-  const Vectors a = e.read(ins.src[0], RegisterClass::Narrow),
-                b = e.read(ins.src[1], RegisterClass::Narrow),
-                out = e.write(ins.dst, RegisterClass::Narrow);
+  const Vectors a = e.read(step.src[0], RegisterClass::Narrow),
+                b = e.read(step.src[1], RegisterClass::Narrow),
+                out = e.write(step.dst, RegisterClass::Narrow);
   for (uint32_t i = 0; i < out.count; ++i) {
     e.vpshufb(out.at[i], a.at[i], e.constant(of_first));
     e.vpshufb(e.scratch(0), b.at[i], e.constant(of_second));

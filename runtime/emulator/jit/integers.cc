@@ -11,9 +11,9 @@ constexpr uint8_t kNotLast = 0x55;
 
 /// `mul` and `add` one after the other.
 Emit multiply_add(RegisterClass slot, Ternary multiply, Ternary add) {
-  return [=](Emitter& e, const Step& ins) {
-    const Vectors a = e.read(ins.src[0], slot), b = e.read(ins.src[1], slot),
-                  c = e.read(ins.src[2], slot), out = e.write(ins.dst, slot);
+  return [=](Emitter& e, const Step& step) {
+    const Vectors a = e.read(step.src[0], slot), b = e.read(step.src[1], slot),
+                  c = e.read(step.src[2], slot), out = e.write(step.dst, slot);
     for (uint32_t i = 0; i < out.count; ++i) {
       (e.*multiply)(e.scratch(i), a.at[i], b.at[i]);
       (e.*add)(out.at[i], e.scratch(i), c.at[i]);
@@ -23,11 +23,11 @@ Emit multiply_add(RegisterClass slot, Ternary multiply, Ternary add) {
 
 /// 64-bit products of 32-bit numbers, and sums of those with a third operand.
 Emit multiply_wide(bool is_signed, bool adds) {
-  return [=](Emitter& e, const Step& ins) {
-    const Vectors a = e.read(ins.src[0], RegisterClass::Narrow),
-                  b = e.read(ins.src[1], RegisterClass::Narrow);
-    const Vectors c = adds ? e.read(ins.src[2], RegisterClass::Wide) : Vectors{};
-    const Vectors out = e.write(ins.dst, RegisterClass::Wide);
+  return [=](Emitter& e, const Step& step) {
+    const Vectors a = e.read(step.src[0], RegisterClass::Narrow),
+                  b = e.read(step.src[1], RegisterClass::Narrow);
+    const Vectors c = adds ? e.read(step.src[2], RegisterClass::Wide) : Vectors{};
+    const Vectors out = e.write(step.dst, RegisterClass::Wide);
     const Zmm left = e.scratch(0), right = e.scratch(1);
     for (uint32_t i = 0; i < out.count; ++i) {
       widen(e, left, a, i, is_signed);
@@ -44,10 +44,10 @@ Emit multiply_wide(bool is_signed, bool adds) {
 
 /// The processor's shifts by as many bits as there are, or more, give what PTX wants.
 Emit shift_wide(Ternary shift) {
-  return [=](Emitter& e, const Step& ins) {
-    const Vectors a = e.read(ins.src[0], RegisterClass::Wide),
-                  by = e.read(ins.src[1], RegisterClass::Narrow);
-    const Vectors out = e.write(ins.dst, RegisterClass::Wide);
+  return [=](Emitter& e, const Step& step) {
+    const Vectors a = e.read(step.src[0], RegisterClass::Wide),
+                  by = e.read(step.src[1], RegisterClass::Narrow);
+    const Vectors out = e.write(step.dst, RegisterClass::Wide);
     for (uint32_t i = 0; i < out.count; ++i) {
       widen(e, e.scratch(0), by, i, false);
       (e.*shift)(out.at[i], a.at[i], e.scratch(0));
@@ -56,15 +56,15 @@ Emit shift_wide(Ternary shift) {
 }
 
 Emit invert(RegisterClass slot) {
-  return [=](Emitter& e, const Step& ins) {
-    const Vectors a = e.read(ins.src[0], slot), out = e.write(ins.dst, slot);
+  return [=](Emitter& e, const Step& step) {
+    const Vectors a = e.read(step.src[0], slot), out = e.write(step.dst, slot);
     for (uint32_t i = 0; i < out.count; ++i) e.vpternlogd(out.at[i], a.at[i], a.at[i], kNotLast);
   };
 }
 
 Emit negate(RegisterClass slot, Ternary subtract) {
-  return [=](Emitter& e, const Step& ins) {
-    const Vectors a = e.read(ins.src[0], slot), out = e.write(ins.dst, slot);
+  return [=](Emitter& e, const Step& step) {
+    const Vectors a = e.read(step.src[0], slot), out = e.write(step.dst, slot);
     const Zmm zero = e.scratch(0);
     e.vpxord(zero, zero, zero);
     for (uint32_t i = 0; i < out.count; ++i) (e.*subtract)(out.at[i], zero, a.at[i]);
@@ -72,23 +72,23 @@ Emit negate(RegisterClass slot, Ternary subtract) {
 }
 
 Emit move(RegisterClass slot) {
-  return [=](Emitter& e, const Step& ins) {
-    const Vectors a = e.read(ins.src[0], slot), out = e.write(ins.dst, slot);
+  return [=](Emitter& e, const Step& step) {
+    const Vectors a = e.read(step.src[0], slot), out = e.write(step.dst, slot);
     for (uint32_t i = 0; i < out.count; ++i) e.vmovdqa64(out.at[i], a.at[i]);
   };
 }
 
 Emit extend(bool is_signed) {
-  return [=](Emitter& e, const Step& ins) {
-    const Vectors a = e.read(ins.src[0], RegisterClass::Narrow),
-                  out = e.write(ins.dst, RegisterClass::Wide);
+  return [=](Emitter& e, const Step& step) {
+    const Vectors a = e.read(step.src[0], RegisterClass::Narrow),
+                  out = e.write(step.dst, RegisterClass::Wide);
     for (uint32_t i = 0; i < out.count; ++i) widen(e, out.at[i], a, i, is_signed);
   };
 }
 
-void truncate(Emitter& e, const Step& ins) {
-  const Vectors a = e.read(ins.src[0], RegisterClass::Wide),
-                out = e.write(ins.dst, RegisterClass::Narrow);
+void truncate(Emitter& e, const Step& step) {
+  const Vectors a = e.read(step.src[0], RegisterClass::Wide),
+                out = e.write(step.dst, RegisterClass::Narrow);
   const Xbyak::Ymm upper(e.scratch(0).getIdx());
   for (uint32_t i = 0; i < out.count; ++i) {
     e.vpmovqd(upper, a.at[2 * i + 1]);
@@ -99,13 +99,13 @@ void truncate(Emitter& e, const Step& ins) {
 
 /// PTX numbers the rows of its truth table as the processor does. Tables are constants nearly
 /// always.
-void any_logic(Emitter& e, const Step& ins) {
+void any_logic(Emitter& e, const Step& step) {
   uint32_t table = 0;
-  if (!constant_at(e.code(), ins.src[3], table)) return e.call(ins, false);
-  const Vectors a = e.read(ins.src[0], RegisterClass::Narrow),
-                b = e.read(ins.src[1], RegisterClass::Narrow),
-                c = e.read(ins.src[2], RegisterClass::Narrow),
-                out = e.write(ins.dst, RegisterClass::Narrow);
+  if (!constant_at(e.code(), step.src[3], table)) return e.call(step, false);
+  const Vectors a = e.read(step.src[0], RegisterClass::Narrow),
+                b = e.read(step.src[1], RegisterClass::Narrow),
+                c = e.read(step.src[2], RegisterClass::Narrow),
+                out = e.write(step.dst, RegisterClass::Narrow);
   for (uint32_t i = 0; i < out.count; ++i) {
     e.vmovdqa64(out.at[i], a.at[i]);
     e.vpternlogd(out.at[i], b.at[i], c.at[i], static_cast<uint8_t>(table));
@@ -139,9 +139,9 @@ void add_arithmetic(Operations& all) {
   all.add("max.u64", lane_by_lane(RegisterClass::Wide, &CodeGenerator::vpmaxuq));
   all.add("neg.s32", negate(RegisterClass::Narrow, &CodeGenerator::vpsubd));
   all.add("neg.s64", negate(RegisterClass::Wide, &CodeGenerator::vpsubq));
-  all.add("abs.s32", [](Emitter& e, const Step& ins) {
-    const Vectors a = e.read(ins.src[0], RegisterClass::Narrow),
-                  out = e.write(ins.dst, RegisterClass::Narrow);
+  all.add("abs.s32", [](Emitter& e, const Step& step) {
+    const Vectors a = e.read(step.src[0], RegisterClass::Narrow),
+                  out = e.write(step.dst, RegisterClass::Narrow);
     for (uint32_t i = 0; i < out.count; ++i) e.vpabsd(out.at[i], a.at[i]);
   });
 }

@@ -42,9 +42,9 @@ const Operations& operations(Accesses accesses) {
 }
 
 Emit lane_by_lane(RegisterClass slot, Ternary instruction) {
-  return [=](Emitter& e, const Step& ins) {
-    const Vectors a = e.read(ins.src[0], slot), b = e.read(ins.src[1], slot);
-    const Vectors out = e.write(ins.dst, slot);
+  return [=](Emitter& e, const Step& step) {
+    const Vectors a = e.read(step.src[0], slot), b = e.read(step.src[1], slot);
+    const Vectors out = e.write(step.dst, slot);
     for (uint32_t i = 0; i < out.count; ++i) (e.*instruction)(out.at[i], a.at[i], b.at[i]);
   };
 }

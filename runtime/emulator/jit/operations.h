@@ -17,7 +17,7 @@ class Operations {
  public:
   /// Adds `emit` for the handler of this key; does nothing if the table has none.
   void add(const std::string& key, Emit emit);
-  /// Adds `emit` for the form of it that takes its rounding from Step::imm.
+  /// Adds `emit` for the form of it that takes RoundingOperands.
   void add_rounded(const std::string& key, Emit emit);
   /// Adds `emit` for a step that is not in the table.
   void add_step(Handler step, Emit emit) { by_handler_[step] = std::move(emit); }
@@ -38,7 +38,7 @@ void add_exchanges(Operations& operations, Accesses accesses);
 
 /// A shuffle without a guard in one segment, of members that may be all lanes of the warp: it may
 /// stand inside of a piece, though it ends what handlers do as one straight-line run.
-bool is_whole_shuffle(const Code& code, const Step& ins);
+bool is_whole_shuffle(const Code& code, const Step& step);
 
 /// Built at the first call. Thread-safe.
 const Operations& operations(Accesses accesses);

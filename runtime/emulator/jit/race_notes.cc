@@ -219,15 +219,15 @@ void leave_if_halves_meet(Emitter& e, const CheckedBounds& bounds, uint32_t byte
   e.jbe(out, kNear);
 }
 
-void note_rows(Emitter& e, const Step& ins, const Access& access, const CheckedBounds& bounds,
+void note_rows(Emitter& e, const Step& step, const Access& access, const CheckedBounds& bounds,
                Xbyak::Label& out) {
   const uint32_t bytes = bounds.bytes * kHalfLanes;
   if (access.is_store) leave_if_halves_meet(e, bounds, bytes, out);
-  e.mov(e.edi, race_note(ins.cache, kWholeWord, kWholeWord));
+  e.mov(e.edi, race_note(step.access().cache, kWholeWord, kWholeWord));
   for (uint32_t half = 0; half < 2; ++half) {
     for (uint32_t at = 0; at < bytes; at += kVectorBytes) {
       load_half(e, bounds, half);
-      e.add(e.rax, static_cast<int>(ins.imm + at));
+      e.add(e.rax, static_cast<int>(step.access().offset + at));
       e.vmovdqa32(e.scratch(0),
                   e.constant(lanes_of(half, at / kWordBytes, bounds.bytes / kWordBytes)));
       e.call(e.routine(access.is_store ? row_store : row_load));
@@ -237,35 +237,35 @@ void note_rows(Emitter& e, const Step& ins, const Access& access, const CheckedB
 }
 }  // namespace
 
-void note_row(Emitter& e, const Step& ins, const Access& access, const CheckedBounds& bounds,
+void note_row(Emitter& e, const Step& step, const Access& access, const CheckedBounds& bounds,
               Xbyak::Label& out) {
   if (!access.is_shared || !access.race) return;
-  if (access.is_store) return note_rows(e, ins, access, bounds, out);
+  if (access.is_store) return note_rows(e, step, access, bounds, out);
   const uint32_t bytes = bounds.bytes * kHalfLanes;
   auto changes = std::make_shared<Xbyak::Label>(), done = std::make_shared<Xbyak::Label>();
   e.mov(e.rcx, e.ptr[e.rsp + Emitter::kRacesAt]);
   for (uint32_t half = 0; half < 2; ++half) {
     load_half(e, bounds, half);
     for (uint32_t at = 0; at < bytes; at += kVectorBytes) {
-      look_at_row(e, static_cast<int>(ins.imm + at), *changes);
+      look_at_row(e, static_cast<int>(step.access().offset + at), *changes);
     }
   }
   e.L(*done);
-  e.aside([&e, &ins, access, found = bounds, changes, done, to = &out] {
+  e.aside([&e, &step, access, found = bounds, changes, done, to = &out] {
     e.L(*changes);
-    note_rows(e, ins, access, found, *to);
+    note_rows(e, step, access, found, *to);
     e.jmp(*done, kNear);
   });
 }
 
-void note_same(Emitter& e, const Step& ins, const Access& access, const CheckedBounds& bounds,
+void note_same(Emitter& e, const Step& step, const Access& access, const CheckedBounds& bounds,
                Xbyak::Label& out) {
   if (!access.is_shared || !access.race) return;
-  e.mov(e.edi, race_note(ins.cache, kWholeWord, kWholeWord));
+  e.mov(e.edi, race_note(step.access().cache, kWholeWord, kWholeWord));
   for (uint32_t half = 0; half < 2; ++half) {
     for (uint32_t at = 0; at < bounds.bytes; at += kWordBytes) {
       load_half(e, bounds, half);
-      e.add(e.rax, static_cast<int>(ins.imm + at));
+      e.add(e.rax, static_cast<int>(step.access().offset + at));
       e.mov(e.esi, ((uint32_t{1} << kHalfLanes) - 1) << half * kHalfLanes);
       e.call(e.routine(word_load));
       e.jc(out, kNear);

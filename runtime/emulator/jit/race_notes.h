@@ -8,9 +8,9 @@ namespace gpuemu::emulator {
 
 /// Lanes side by side, or all lanes of a half at one place. Jumps to `out` if a handler has to
 /// check; it may find some of the notes made. Without races these write no code.
-void note_row(Emitter& e, const Step& ins, const Access& access,
+void note_row(Emitter& e, const Step& step, const Access& access,
               const Emitter::CheckedBounds& bounds, Xbyak::Label& out);
-void note_same(Emitter& e, const Step& ins, const Access& access,
+void note_same(Emitter& e, const Step& step, const Access& access,
                const Emitter::CheckedBounds& bounds, Xbyak::Label& out);
 
 }  // namespace gpuemu::emulator

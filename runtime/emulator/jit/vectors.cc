@@ -127,45 +127,47 @@ class VectorMover {
   int at_ = 0;
 };
 
-bool has_code(const Emitter& e, const Step& ins, const Access& access) {
+bool has_code(const Emitter& e, const Step& step, const Access& access) {
   const bool known =
-      access.element >= 4 && (ins.count == 2 || (ins.count == kElementsMax && access.element == 4));
-  bool all = known && is_usual(ins, access);
-  for (uint32_t i = 0; all && i < ins.count; ++i) all = e.code().lists[ins.list + i] != kNone;
+      access.element >= 4 &&
+      (step.access().count == 2 || (step.access().count == kElementsMax && access.element == 4));
+  bool all = known && is_usual(step, access);
+  for (uint32_t i = 0; all && i < step.access().count; ++i)
+    all = e.code().lists[step.access().list + i] != kNone;
   // A register that is loaded twice would be read by both.
-  for (uint32_t i = 1; all && i < ins.count; ++i) {
+  for (uint32_t i = 1; all && i < step.access().count; ++i) {
     for (uint32_t j = 0; j < i; ++j) {
-      all = all && e.code().lists[ins.list + i] != e.code().lists[ins.list + j];
+      all = all && e.code().lists[step.access().list + i] != e.code().lists[step.access().list + j];
     }
   }
-  return all || (known && access.is_store && is_usual(ins, access));
+  return all || (known && access.is_store && is_usual(step, access));
 }
 }  // namespace
 
 Emit of_several(const Access& access) {
-  return [access](Emitter& e, const Step& ins) {
-    if (!has_code(e, ins, access)) return e.call(ins, true);
+  return [access](Emitter& e, const Step& step) {
+    if (!has_code(e, step, access)) return e.call(step, true);
     const RegisterClass slot =
         access.element == sizeof(uint64_t) ? RegisterClass::Wide : RegisterClass::Narrow;
     const Vectors base =
-        e.read(ins.src[0], access.is_shared ? RegisterClass::Narrow : RegisterClass::Wide);
+        e.read(step.src[0], access.is_shared ? RegisterClass::Narrow : RegisterClass::Wide);
     std::array<Vectors, kElementsMax> elements;
-    const uint32_t* list = &e.code().lists[ins.list];
+    const uint32_t* list = &e.code().lists[step.access().list];
     if (access.is_store) {
-      for (uint32_t i = 0; i < ins.count; ++i) elements[i] = e.read(list[i], slot);
+      for (uint32_t i = 0; i < step.access().count; ++i) elements[i] = e.read(list[i], slot);
     }
-    const CheckedBounds* bounds = check_bounds(e, ins, access, base);
-    if (bounds == nullptr) return e.call(ins, true);
+    const CheckedBounds* bounds = check_bounds(e, step, access, base);
+    if (bounds == nullptr) return e.call(step, true);
     e.cmp(on_stack(e, *bounds, kShapeAt), static_cast<int>(kRow));
     Xbyak::Label& out = e.leave_here();
     e.jnz(out, Xbyak::CodeGenerator::T_NEAR);
-    const auto offset = static_cast<int>(ins.imm);
-    note_row(e, ins, access, *bounds, out);
+    const auto offset = static_cast<int>(step.access().offset);
+    note_row(e, step, access, *bounds, out);
     check_row(e, access, *bounds, offset, out);
     if (!access.is_store) {
-      for (uint32_t i = 0; i < ins.count; ++i) elements[i] = e.write(list[i], slot);
+      for (uint32_t i = 0; i < step.access().count; ++i) elements[i] = e.write(list[i], slot);
     }
-    VectorMover(e, access, *bounds, offset).move(elements, ins.count);
+    VectorMover(e, access, *bounds, offset).move(elements, step.access().count);
     if (access.is_store) mark_row(e, access, *bounds, offset);
   };
 }

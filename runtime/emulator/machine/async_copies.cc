@@ -41,7 +41,7 @@ void arrive(Warp* reporter, BulkCopy& copy) {
          .other = copy.source});
   }
   if (copy.combine != nullptr) {
-    copy.combine(copy.how, to, from, copy.bytes);
+    copy.combine(copy, to, from);
   } else {
     std::memmove(to, from, copy.bytes);
   }

@@ -42,8 +42,9 @@ struct BulkEnd {
   uint64_t at = 0;         ///< Offset or address.
 };
 
-/// How cp.reduce.async.bulk combines what it copies with what is there.
-using BulkCombine = void (*)(uint32_t how, std::byte* to, const std::byte* from, uint64_t bytes);
+struct BulkCopy;
+/// Combines what a copy brings with what is there.
+using BulkCombine = void (*)(const BulkCopy& copy, std::byte* to, const std::byte* from);
 
 /// One cp.async.bulk or cp.reduce.async.bulk.
 struct BulkCopy {
@@ -54,7 +55,7 @@ struct BulkCopy {
   uint32_t barrier =
       0;  ///< Offset of the mbarrier that it signals, in the block that keeps the copy.
   BulkCombine combine = nullptr;
-  uint32_t how = 0;
+  Reduction reduction;          ///< What `combine` does.
   std::vector<std::byte> seen;  ///< The source in shared memory when the copy started.
 };
 

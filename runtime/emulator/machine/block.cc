@@ -277,15 +277,15 @@ void Block::release_if_complete(uint32_t id) {
   if (barrier.arrived < wanted) return;
   for (Warp& warp : warps) {
     if (warp.control.state == WarpState::AtBarrier && warp.control.barrier == id) {
-      const Step& ins = *warp.step;
-      const auto kind = ins.flags & 0x7f;
-      if (kind == 2) {
+      const Step& step = *warp.step;
+      const BarrierKind kind = step.operands.get<BarrierOperands>().kind;
+      if (kind == BarrierKind::RedPopc) {
         for (uint32_t lane = 0; lane < kLanes; ++lane) {
-          warp.u32(ins.dst)[lane] = barrier.reduce_count;
+          warp.u32(step.dst)[lane] = barrier.reduce_count;
         }
       }
-      if (kind == 3) warp.pred(ins.dst) = barrier.reduce_and != 0 ? kNone : 0;
-      if (kind == 4) warp.pred(ins.dst) = barrier.reduce_or != 0 ? kNone : 0;
+      if (kind == BarrierKind::RedAnd) warp.pred(step.dst) = barrier.reduce_and != 0 ? kNone : 0;
+      if (kind == BarrierKind::RedOr) warp.pred(step.dst) = barrier.reduce_or != 0 ? kNone : 0;
       warp.control.state = WarpState::Running;
     }
   }

@@ -96,20 +96,21 @@ std::string short_name(const std::string& mangled) {
 
 namespace {
 /// The folding key: kind, tensor and the pair of instructions.
-void identify(DeviceFinding& finding, const Code& code, const Step& ins, const CheckReport& check) {
+void identify(DeviceFinding& finding, const Code& code, const Step& step,
+              const CheckReport& check) {
   const auto& body = code.source->body;
   finding.kind = check.kind;
   finding.tensor = check.tensor;
   finding.count = check.count;
   if (check.at != nullptr) {
     finding.ptx_line = check.at->where.line;
-  } else if (ins.origin < body.size()) {
-    finding.ptx_line = body[ins.origin].where.line;
+  } else if (step.origin < body.size()) {
+    finding.ptx_line = body[step.origin].where.line;
   }
   if (check.other != nullptr) finding.other_ptx_line = check.other->where.line;
 }
 
-void complete(DeviceFinding& finding, Warp& warp, const Code& code, const Step& ins,
+void complete(DeviceFinding& finding, Warp& warp, const Code& code, const Step& step,
               const CheckReport& check) {
   const ptx::Module& module = warp.launch->inputs.program->module;
   const auto& body = code.source->body;
@@ -118,8 +119,8 @@ void complete(DeviceFinding& finding, Warp& warp, const Code& code, const Step& 
   finding.thread = thread_of(warp, check.lane);
   finding.byte_offset = check.byte_offset;
   std::string place = "PTX line 0";
-  if (check.at != nullptr || ins.origin < body.size()) {
-    const ptx::Instruction& instruction = check.at != nullptr ? *check.at : body[ins.origin];
+  if (check.at != nullptr || step.origin < body.size()) {
+    const ptx::Instruction& instruction = check.at != nullptr ? *check.at : body[step.origin];
     const SourcePlace at = source_place(module, instruction);
     finding.file = at.file;
     finding.line = at.line;
@@ -143,10 +144,10 @@ std::string describe(const ptx::Module& module, const ptx::Instruction& instruct
   return instruction.text() + " at " + text_of(source_place(module, instruction), instruction);
 }
 
-const ptx::Instruction& instruction_of(Warp& warp, const Step& ins) {
+const ptx::Instruction& instruction_of(Warp& warp, const Step& step) {
   static const ptx::Instruction kNothing;
   const auto& body = warp.code().source->body;
-  return ins.origin < body.size() ? body[ins.origin] : kNothing;
+  return step.origin < body.size() ? body[step.origin] : kNothing;
 }
 
 /// Copies name no type: 0.

@@ -107,13 +107,13 @@ Block* block_of(const Warp& warp, uint64_t address) {
   return rank == 0 ? warp.block : warp.block->cluster->block(rank - 1);
 }
 
-std::optional<SharedPlace> locate_shared(Warp& warp, const Step& ins, uint64_t address,
+std::optional<SharedPlace> locate_shared(Warp& warp, const Step& step, uint64_t address,
                                          uint32_t lane, uint64_t bytes) {
   const uint64_t window = address & kWindowMask, offset = address & kSharedOffsetMask;
   Block* block = window == 0 || window == kSharedWindow ? block_of(warp, address) : nullptr;
   const uint64_t size = warp.launch->inputs.shared_bytes, align = std::min<uint64_t>(bytes, 16);
   const auto refuse = [&](DeviceFindingKind kind, const std::string& message) {
-    report_check(warp, ins,
+    report_check(warp, step,
                  {.kind = kind,
                   .message = message,
                   .lane = lane,
@@ -146,10 +146,10 @@ std::optional<SharedPlace> locate_shared(Warp& warp, const Step& ins, uint64_t a
 }
 
 namespace {
-void load_ranked(Warp& warp, const Step& ins, uint32_t lane, const std::byte* from) {
-  const uint32_t width = ins.aux / ins.count;
-  for (uint32_t element = 0; element < ins.count; ++element) {
-    const uint32_t to = warp.function.lists[ins.list + element];
+void load_ranked(Warp& warp, const AccessOperands& access, uint32_t lane, const std::byte* from) {
+  const uint32_t width = access.bytes / access.count;
+  for (uint32_t element = 0; element < access.count; ++element) {
+    const uint32_t to = warp.function.lists[access.list + element];
     if (to == kNone) continue;
     uint64_t value = 0;
     if (from != nullptr) std::memcpy(&value, from + size_t{element} * width, width);
@@ -161,41 +161,42 @@ void load_ranked(Warp& warp, const Step& ins, uint32_t lane, const std::byte* fr
   }
 }
 
-void store_ranked(Warp& warp, const Step& ins, uint32_t lane, std::byte* to) {
-  const uint32_t width = ins.aux / ins.count;
-  for (uint32_t element = 0; element < ins.count; ++element) {
-    const uint32_t from = warp.function.lists[ins.list + element];
+void store_ranked(Warp& warp, const AccessOperands& access, uint32_t lane, std::byte* to) {
+  const uint32_t width = access.bytes / access.count;
+  for (uint32_t element = 0; element < access.count; ++element) {
+    const uint32_t from = warp.function.lists[access.list + element];
     const uint64_t value = width == 8 ? warp.u64(from)[lane] : warp.u32(from)[lane];
     std::memcpy(to + size_t{element} * width, &value, width);
   }
 }
 }  // namespace
 
-void access_ranked(Warp& warp, const Step& ins, const uint64_t* address, uint32_t lanes) {
-  const bool load = instruction_of(warp, ins).opcode != ptx::Opcode::St;
+void access_ranked(Warp& warp, const Step& step, const uint64_t* address, uint32_t lanes) {
+  const bool load = instruction_of(warp, step).opcode != ptx::Opcode::St;
+  const AccessOperands& access = step.access();
   for (uint32_t left = lanes; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
-    const auto at = locate_shared(warp, ins, address[lane], lane, ins.aux);
+    const auto at = locate_shared(warp, step, address[lane], lane, access.bytes);
     std::byte* host = at ? at->block->shared.bytes.data() + at->offset : nullptr;
     uint8_t* defined = at && warp.launch->inputs.checks.init
                            ? at->block->shared.defined.data() + at->offset
                            : nullptr;
     if (load && defined != nullptr &&
-        std::find(defined, defined + ins.aux, 0) != defined + ins.aux) {
+        std::find(defined, defined + access.bytes, 0) != defined + access.bytes) {
       report_check(
-          warp, ins,
+          warp, step,
           {.kind = DeviceFindingKind::Uninitialized,
            .message = fmt::format("reads shared memory {} of block {} of the cluster before "
                                   "anything was written there",
-                                  shared_place(warp, at->offset, ins.aux / ins.count),
+                                  shared_place(warp, at->offset, access.bytes / access.count),
                                   at->block->position.rank),
            .lane = lane,
            .byte_offset = at->offset});
     }
-    if (load) load_ranked(warp, ins, lane, host);
+    if (load) load_ranked(warp, access, lane, host);
     if (load || host == nullptr) continue;
-    store_ranked(warp, ins, lane, host);
-    if (defined != nullptr) std::fill_n(defined, ins.aux, uint8_t{1});
+    store_ranked(warp, access, lane, host);
+    if (defined != nullptr) std::fill_n(defined, access.bytes, uint8_t{1});
   }
 }
 

@@ -59,10 +59,10 @@ struct SharedPlace {
 /// cluster.
 Block* block_of(const Warp& warp, uint64_t address);
 /// The place of `bytes` at such an address, aligned to them (16 at most), or a report.
-std::optional<SharedPlace> locate_shared(Warp& warp, const Step& ins, uint64_t address,
+std::optional<SharedPlace> locate_shared(Warp& warp, const Step& step, uint64_t address,
                                          uint32_t lane, uint64_t bytes);
 
 /// Loads or stores of `lanes` at generic addresses of shared memory that name a rank.
-void access_ranked(Warp& warp, const Step& ins, const uint64_t* address, uint32_t lanes);
+void access_ranked(Warp& warp, const Step& step, const uint64_t* address, uint32_t lanes);
 
 }  // namespace gpuemu::emulator

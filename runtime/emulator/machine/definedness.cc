@@ -68,30 +68,30 @@ void Definedness::enter(Warp& warp, Frame& frame) {
   warp.tracking.active = true;
 }
 
-uint32_t Definedness::origin_of(Warp& warp, const Step& ins, const Cause& cause) {
+uint32_t Definedness::origin_of(Warp& warp, const Step& step, const Cause& cause) {
   if (origins_.empty()) origins_.emplace_back();
   for (size_t i = 1; i < origins_.size(); ++i) {
-    if (origins_[i].step == &ins) return static_cast<uint32_t>(i);
+    if (origins_[i].step == &step) return static_cast<uint32_t>(i);
   }
-  if (origins_.size() < kOriginsMax) origins_.push_back({&ins, &warp.code(), cause});
+  if (origins_.size() < kOriginsMax) origins_.push_back({&step, &warp.code(), cause});
   return static_cast<uint32_t>(origins_.size() - 1);
 }
 
-void Definedness::note(Warp& warp, const Step& ins, uint32_t reg, uint32_t lanes,
+void Definedness::note(Warp& warp, const Step& step, uint32_t reg, uint32_t lanes,
                        const Cause& cause) {
-  notes_.push_back({&ins, reg, lanes, origin_of(warp, ins, cause)});
+  notes_.push_back({&step, reg, lanes, origin_of(warp, step, cause)});
   if (warp.tracking.active) return;
   warp.tracking.active = true;
   warp.stop_slice();
 }
 
-void Definedness::note_element(Warp& warp, const Step& ins, uint32_t element, uint32_t lanes,
+void Definedness::note_element(Warp& warp, const Step& step, uint32_t element, uint32_t lanes,
                                const Cause& cause) {
-  const Instruction& in = instruction_of(warp, ins);
+  const Instruction& in = instruction_of(warp, step);
   if (in.operands.empty()) return;
   const Operand& to = in.operands[0];
   const Operand& part = to.elements.empty() ? to : to.elements[element % to.elements.size()];
-  if (part.kind == Operand::Kind::Register) note(warp, ins, part.reg, lanes, cause);
+  if (part.kind == Operand::Kind::Register) note(warp, step, part.reg, lanes, cause);
 }
 
 Definedness::Value Definedness::value_of(const UndefinedRegisters& set,
@@ -253,8 +253,8 @@ void Definedness::transfer(Warp& warp, UndefinedRegisters& set, const Instructio
   assign(set, to, value, mask);
 }
 
-void Definedness::check_guard(Warp& warp, const Step& ins, UndefinedRegisters& set) {
-  const Instruction& in = instruction_of(warp, ins);
+void Definedness::check_guard(Warp& warp, const Step& step, UndefinedRegisters& set) {
+  const Instruction& in = instruction_of(warp, step);
   if (!in.guard || !in.has(Trait::UseIsVisible)) return;
   Value guard = value_of(set, *in.guard);
   guard.lanes &= warp.masks.active;
@@ -270,50 +270,50 @@ void Definedness::check_guard(Warp& warp, const Step& ins, UndefinedRegisters& s
     }
     if (!skipped.empty()) return;
   }
-  use(warp, ins, guard,
+  use(warp, step, guard,
       in.opcode == Opcode::Bra ? "decides a branch" : "decides whether an instruction is executed");
   if (in.opcode == Opcode::Bra) end_soon(*warp.launch);
   set.lanes[in.guard->reg] = 0;
 }
 
-void Definedness::check_address(Warp& warp, const Step& ins, UndefinedRegisters& set) {
-  const Instruction& in = instruction_of(warp, ins);
+void Definedness::check_address(Warp& warp, const Step& step, UndefinedRegisters& set) {
+  const Instruction& in = instruction_of(warp, step);
   if (!accesses_memory(in) || in.has(ptx::Modifier::Param)) return;
   for (const Operand& operand : in.operands) {
     if (operand.kind != Operand::Kind::Address || operand.elements.empty()) continue;
     Value base = value_of(set, operand.elements[0]);
     base.lanes &= warp.masks.running;
     if (base.lanes == 0) continue;
-    use(warp, ins, base, "is an address");
+    use(warp, step, base, "is an address");
     set.lanes[operand.elements[0].reg] = 0;
   }
   if (in.opcode != Opcode::Atom && in.opcode != Opcode::Red) return;
   Value operand = value_of(set, in.operands.back());
   operand.lanes &= warp.masks.running;
-  if (operand.lanes != 0) use(warp, ins, operand, "is the operand of an atomic");
+  if (operand.lanes != 0) use(warp, step, operand, "is the operand of an atomic");
 }
 
-void Definedness::before(Warp& warp, const Step& ins) {
+void Definedness::before(Warp& warp, const Step& step) {
   UndefinedRegisters& set = warp.frame().undefined;
   if (set.lanes.empty()) return;
-  const Instruction& in = instruction_of(warp, ins);
+  const Instruction& in = instruction_of(warp, step);
   if (follows_strictly(*warp.launch)) {
     const auto of = [&](const Operand& operand) { return value_of(set, operand); };
     Value lost = lost_in(in, of);
     lost.lanes &= warp.masks.running;
-    if (lost.lanes != 0) use(warp, ins, lost, "is an operand");
+    if (lost.lanes != 0) use(warp, step, lost, "is an operand");
   }
-  check_guard(warp, ins, set);
-  check_address(warp, ins, set);
+  check_guard(warp, step, set);
+  check_address(warp, step, set);
   // A shuffle notes its result itself; what an mbarrier returns is not followed.
   const bool assigns =
       !in.has(Trait::NoResult) && in.opcode != Opcode::Shfl && in.opcode != Opcode::Mbarrier;
   if (assigns && !in.operands.empty()) transfer(warp, set, in);
 }
 
-void Definedness::after(Warp& warp, const Step& ins) {
+void Definedness::after(Warp& warp, const Step& step) {
   const bool noted = !notes_.empty();
-  if (!noted && ins.cache == 0) return;
+  if (!noted && step.memory() == nullptr) return;
   Frame& frame = warp.frame();
   UndefinedRegisters& set = frame.undefined;
   if (noted && set.lanes.empty()) {
@@ -322,14 +322,15 @@ void Definedness::after(Warp& warp, const Step& ins) {
     set.bits.assign(frame.code->registers.size(), 0);
   }
   for (const Note& note : notes_) {
-    if (note.step != &ins) continue;
+    if (note.step != &step) continue;
     set.lanes[note.reg] |= note.lanes;
     set.origin[note.reg] = note.origin;
     set.bits[note.reg] = 0;
   }
-  std::erase_if(notes_, [&](const Note& note) { return note.step == &ins; });
-  if (ins.cache != 0 && !set.lanes.empty() && instruction_of(warp, ins).opcode == Opcode::St) {
-    stored(warp, ins, set);
+  std::erase_if(notes_, [&](const Note& note) { return note.step == &step; });
+  if (step.memory() != nullptr && !set.lanes.empty() &&
+      instruction_of(warp, step).opcode == Opcode::St) {
+    stored(warp, step, set);
   }
 }
 
@@ -337,16 +338,16 @@ void Definedness::catch_up(Warp& warp) {
   if (notes_.empty()) return;
   const Step* first = notes_.front().step;
   warp.masks.running = warp.masks.active;
-  for (const Step* ins = first; ins <= warp.step; ++ins) {
-    if (ins != first && ins->counted != 0) before(warp, *ins);
-    after(warp, *ins);
+  for (const Step* step = first; step <= warp.step; ++step) {
+    if (step != first && step->counted != 0) before(warp, *step);
+    after(warp, *step);
   }
   notes_.clear();
 }
 
-void Definedness::shuffled(Warp& warp, const Step& ins, const std::array<uint32_t, kLanes>& from) {
+void Definedness::shuffled(Warp& warp, const Step& step, const std::array<uint32_t, kLanes>& from) {
   UndefinedRegisters& set = warp.frame().undefined;
-  const Instruction& in = instruction_of(warp, ins);
+  const Instruction& in = instruction_of(warp, step);
   if (set.lanes.empty() || in.operands.size() < 2) return;
   const Value source = value_of(set, in.operands[1]);
   Value moved{0, source.origin};
@@ -359,9 +360,8 @@ void Definedness::shuffled(Warp& warp, const Step& ins, const std::array<uint32_
 
 namespace {
 /// Where an access of `lane` goes: the shadow of its bytes in shared or local memory.
-uint8_t* shadow_of(Warp& warp, const Step& ins, uint64_t address, uint32_t lane) {
+uint8_t* shadow_of(Warp& warp, ptx::Space space, uint64_t address, uint32_t lane) {
   const uint64_t window = address & kWindowMask;
-  const auto space = static_cast<ptx::Space>(ins.space);
   if (space == ptx::Space::Shared || window == kSharedWindow) {
     const uint64_t at = address & ~kWindowMask;
     return at < warp.block->shared.defined.size() ? warp.block->shared.defined.data() + at
@@ -377,8 +377,8 @@ uint8_t* shadow_of(Warp& warp, const Step& ins, uint64_t address, uint32_t lane)
 }
 }  // namespace
 
-void Definedness::stored(Warp& warp, const Step& ins, const UndefinedRegisters& set) {
-  const Instruction& in = instruction_of(warp, ins);
+void Definedness::stored(Warp& warp, const Step& step, const UndefinedRegisters& set) {
+  const Instruction& in = instruction_of(warp, step);
   const Operand& value = in.operands.back();
   const uint32_t size = element_bytes(in);
   std::vector<Value> parts;
@@ -390,9 +390,10 @@ void Definedness::stored(Warp& warp, const Step& ins, const UndefinedRegisters& 
       if ((part.lanes & warp.masks.running) != 0) any.origin = part.origin;
       any.lanes |= part.lanes & warp.masks.running;
     }
-    if (any.lanes != 0) use(warp, ins, any, "is stored");
+    if (any.lanes != 0) use(warp, step, any, "is stored");
     return;
   }
+  const MemoryOperands& access = *step.memory();
   Value written{warp.masks.running, 0};  // Lanes whose elements are all undefined: no padding.
   for (const Value& part : parts) {
     written.lanes &= part.lanes;
@@ -400,30 +401,30 @@ void Definedness::stored(Warp& warp, const Step& ins, const UndefinedRegisters& 
   }
   for (uint32_t left = warp.masks.running; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
-    const uint64_t base = ins.wide != 0 ? warp.u64(ins.src[0])[lane] : warp.u32(ins.src[0])[lane];
-    const uint64_t address = base + static_cast<uint64_t>(ins.imm);
-    const bool global =
-        static_cast<ptx::Space>(ins.space) == ptx::Space::Global ||
-        (static_cast<ptx::Space>(ins.space) == ptx::Space::Generic && (address & kWindowMask) == 0);
+    const uint64_t base =
+        access.is_wide ? warp.u64(step.src[0])[lane] : warp.u32(step.src[0])[lane];
+    const uint64_t address = base + static_cast<uint64_t>(access.offset);
+    const bool global = access.space == ptx::Space::Global ||
+                        (access.space == ptx::Space::Generic && (address & kWindowMask) == 0);
     if (global) continue;
     written.lanes &= ~(uint32_t{1} << lane);
-    uint8_t* shadow = shadow_of(warp, ins, address, lane);
+    uint8_t* shadow = shadow_of(warp, access.space, address, lane);
     for (size_t i = 0; shadow != nullptr && i < parts.size(); ++i) {
       if ((parts[i].lanes >> lane & 1) != 0) std::fill_n(shadow + i * size, size, uint8_t{0});
     }
   }
   // Copies of structures go byte by byte where nothing is known of their alignment.
-  if (written.lanes != 0 && size > 1) use(warp, ins, written, "is an output");
+  if (written.lanes != 0 && size > 1) use(warp, step, written, "is an output");
 }
 
-void Definedness::use(Warp& warp, const Step& ins, Value value, const std::string& how) {
+void Definedness::use(Warp& warp, const Step& step, Value value, const std::string& how) {
   const Origin& origin = origins_[value.origin];
   const auto lane = static_cast<uint32_t>(std::countr_zero(value.lanes));
   const auto count = static_cast<uint64_t>(std::popcount(value.lanes));
-  const Instruction& in = instruction_of(warp, ins);
+  const Instruction& in = instruction_of(warp, step);
   if (origin.step == nullptr) {
     return report_check(
-        warp, ins,
+        warp, step,
         {.kind = DeviceFindingKind::Uninitialized,
          .message = "a register that nothing wrote " + how + "; give the variable a value",
          .lane = lane,

@@ -46,20 +46,20 @@ class Definedness {
   /// Marks registers that may be used before they are written as undefined in a new frame.
   static void enter(Warp& warp, Frame& frame);
   /// Notes that the instruction gives register `reg` an undefined value in `lanes`.
-  void note(Warp& warp, const Step& ins, uint32_t reg, uint32_t lanes, const Cause& cause);
+  void note(Warp& warp, const Step& step, uint32_t reg, uint32_t lanes, const Cause& cause);
   /// Notes the same for element `element` of a load.
-  void note_element(Warp& warp, const Step& ins, uint32_t element, uint32_t lanes,
+  void note_element(Warp& warp, const Step& step, uint32_t element, uint32_t lanes,
                     const Cause& cause);
   /// Called before the first step of a PTX instruction, which masks.running of the masks.active
   /// lanes execute.
-  void before(Warp& warp, const Step& ins);
+  void before(Warp& warp, const Step& step);
   /// After a step.
-  void after(Warp& warp, const Step& ins);
+  void after(Warp& warp, const Step& step);
   /// Handles instructions that ran since the first note, the last of them warp.step. Call it before
   /// the lanes or the place of the warp change.
   void catch_up(Warp& warp);
   /// Handles a shuffle in which each lane gets its value from lane `from`.
-  void shuffled(Warp& warp, const Step& ins, const std::array<uint32_t, kLanes>& from);
+  void shuffled(Warp& warp, const Step& step, const std::array<uint32_t, kLanes>& from);
   void clear();
 
  private:
@@ -74,7 +74,7 @@ class Definedness {
   };
   using Value = UndefinedValue;
 
-  uint32_t origin_of(Warp& warp, const Step& ins, const Cause& cause);
+  uint32_t origin_of(Warp& warp, const Step& step, const Cause& cause);
   Value value_of(const UndefinedRegisters& set, const ptx::Operand& operand) const;
   Value any_of(const UndefinedRegisters& set, const ptx::Instruction& in) const;
   Value all_of(const UndefinedRegisters& set, const ptx::Instruction& in) const;
@@ -85,10 +85,10 @@ class Definedness {
   Value selected(Warp& warp, const UndefinedRegisters& set, const ptx::Instruction& in) const;
   void assign(UndefinedRegisters& set, const ptx::Operand& to, Value value, uint32_t mask);
   void transfer(Warp& warp, UndefinedRegisters& set, const ptx::Instruction& in);
-  void check_address(Warp& warp, const Step& ins, UndefinedRegisters& set);
-  void check_guard(Warp& warp, const Step& ins, UndefinedRegisters& set);
-  void stored(Warp& warp, const Step& ins, const UndefinedRegisters& set);
-  void use(Warp& warp, const Step& ins, Value value, const std::string& how);
+  void check_address(Warp& warp, const Step& step, UndefinedRegisters& set);
+  void check_guard(Warp& warp, const Step& step, UndefinedRegisters& set);
+  void stored(Warp& warp, const Step& step, const UndefinedRegisters& set);
+  void use(Warp& warp, const Step& step, Value value, const std::string& how);
 
   std::vector<Origin> origins_;
   std::vector<Note> notes_;

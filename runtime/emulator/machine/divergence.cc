@@ -172,7 +172,7 @@ bool Warp::ends_at(size_t entry) const {
     if (at >= of.steps.size()) return true;
     const Step& next = of.steps[at];
     const ptx::Instruction& in = of.source->body[next.origin];
-    if (next.guard != kTrueOffset) return false;
+    if (next.guard.predicate != kTrueOffset) return false;
     if (in.opcode == ptx::Opcode::Exit || (in.opcode == ptx::Opcode::Ret && level == 1)) {
       return true;
     }

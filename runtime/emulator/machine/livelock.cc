@@ -67,47 +67,63 @@ struct Look {
   bool shared = false;
 };
 
-uint64_t address_in(Warp& warp, const Step& ins, uint32_t lane) {
-  const uint64_t base = ins.wide != 0 ? warp.u64(ins.src[0])[lane] : warp.u32(ins.src[0])[lane];
-  return base + static_cast<uint64_t>(ins.imm);
+/// An access, or an instruction on an mbarrier.
+struct Target {
+  int64_t offset = 0;
+  bool is_wide = true;
+  Space space = Space::Generic;
+};
+Target target_of(const Step& step) {
+  if (const MemoryOperands* memory = step.memory()) {
+    return {memory->offset, memory->is_wide, memory->space};
+  }
+  const MbarrierAddress* barrier = step.operands.find<MbarrierOperands>();
+  if (barrier == nullptr) barrier = step.operands.find<MbarrierWaitOperands>();
+  return barrier == nullptr ? Target() : Target{barrier->offset, barrier->is_wide};
+}
+
+uint64_t address_in(Warp& warp, const Step& step, uint32_t lane) {
+  const Target target = target_of(step);
+  const uint64_t base = target.is_wide ? warp.u64(step.src[0])[lane] : warp.u32(step.src[0])[lane];
+  return base + static_cast<uint64_t>(target.offset);
 }
 
 /// Only private memory, or that of parameters.
-bool is_private(const Step& ins, uint64_t address) {
-  const auto space = static_cast<Space>(ins.space);
+bool is_private(const Step& step, uint64_t address) {
+  const Space space = target_of(step).space;
   const uint64_t window = address & kWindowMask;
   return space == Space::Local || space == Space::Param || space == Space::Const ||
          (space == Space::Generic && (window == kLocalWindow || window == kParamWindow));
 }
 
-bool is_shared(const Step& ins, uint64_t address) {
-  const auto space = static_cast<Space>(ins.space);
+bool is_shared(const Step& step, uint64_t address) {
+  const Space space = target_of(step).space;
   return space == Space::Shared ||
          (space == Space::Generic && (address & kWindowMask) == kSharedWindow);
 }
 
 /// Host address of an atomic's operand; null if it need not be checked.
-const std::byte* host_of(Warp& warp, const Step& ins, uint64_t address, uint32_t bytes) {
-  if (is_shared(ins, address)) {
+const std::byte* host_of(Warp& warp, const Step& step, uint64_t address, uint32_t bytes) {
+  if (is_shared(step, address)) {
     const uint64_t offset = address & ~kWindowMask;
     return offset + bytes <= warp.launch->inputs.shared_bytes
                ? warp.block->shared.bytes.data() + offset
                : nullptr;
   }
-  if (is_private(ins, address) || warp.launch->memory->find(address, bytes) == nullptr) {
+  if (is_private(step, address) || warp.launch->memory->find(address, bytes) == nullptr) {
     return nullptr;
   }
   return reinterpret_cast<const std::byte*>(address);
 }
 
 /// Whether the atomic left what it found, which is in its destination.
-bool left_alone(Warp& warp, const Step& ins) {
-  if (ins.dst == kTrueOffset) return false;
-  const uint32_t bytes = ins.count;
+bool left_alone(Warp& warp, const Step& step) {
+  if (step.dst == kTrueOffset) return false;
+  const uint32_t bytes = step.memory()->bytes;
   for (uint32_t left = warp.masks.running; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
-    const std::byte* now = host_of(warp, ins, address_in(warp, ins, lane), bytes);
-    const uint64_t found = bytes == 8 ? warp.u64(ins.dst)[lane] : warp.u32(ins.dst)[lane];
+    const std::byte* now = host_of(warp, step, address_in(warp, step, lane), bytes);
+    const uint64_t found = bytes == 8 ? warp.u64(step.dst)[lane] : warp.u32(step.dst)[lane];
     if (now == nullptr || std::memcmp(now, &found, bytes) != 0) return false;
   }
   return true;
@@ -115,11 +131,12 @@ bool left_alone(Warp& warp, const Step& ins) {
 
 /// Whether a later step of the straight-line run has overwritten the register at `offset`.
 bool overwritten(Warp& warp, const Step* from, const Step* end, uint32_t offset) {
-  for (const Step* ins = from; ins != end; ++ins) {
-    if (ins->dst == offset) return true;
-    if (instruction_of(warp, *ins).opcode != Opcode::Ld) continue;
-    const uint32_t* list = warp.function.lists + ins->list;
-    if (std::find(list, list + ins->count, offset) != list + ins->count) return true;
+  for (const Step* step = from; step != end; ++step) {
+    if (step->dst == offset) return true;
+    if (instruction_of(warp, *step).opcode != Opcode::Ld) continue;
+    const RegisterList loaded = step->elements();
+    const uint32_t* list = warp.function.lists + loaded.first;
+    if (std::find(list, list + loaded.count, offset) != list + loaded.count) return true;
   }
   return false;
 }
@@ -163,7 +180,7 @@ class Watch {
   SpinWait step(uint32_t steps_max);
   /// After the steps [first, end): whether memory is as before. Notes what they read.
   bool changed_nothing(const Step* first, const Step* end);
-  void note_read(const Step& ins, const Instruction& in);
+  void note_read(const Step& step, const Instruction& in);
   std::string text() const;
 
   Warp& warp_;
@@ -173,45 +190,45 @@ class Watch {
 bool Watch::changed_nothing(const Step* first, const Step* end) {
   if (warp_.masks.running == 0) return true;
   const auto lead = static_cast<uint32_t>(std::countr_zero(warp_.masks.running));
-  for (const Step* ins = first; ins != end; ++ins) {
-    const Instruction& in = instruction_of(warp_, *ins);
-    const bool accesses = ins->cache != 0;  // Else a step that prepares operands.
+  for (const Step* step = first; step != end; ++step) {
+    const Instruction& in = instruction_of(warp_, *step);
+    const bool accesses = step->memory() != nullptr;  // Else a step that prepares operands.
     if (in.opcode == Opcode::Atom && accesses) {
-      if (overwritten(warp_, ins + 1, end, ins->dst) ||
-          overwritten(warp_, ins + 1, end, ins->src[0]) || !left_alone(warp_, *ins)) {
+      if (overwritten(warp_, step + 1, end, step->dst) ||
+          overwritten(warp_, step + 1, end, step->src[0]) || !left_alone(warp_, *step)) {
         return false;
       }
     } else if (in.opcode == Opcode::St && accesses) {
-      if (!is_private(*ins, address_in(warp_, *ins, lead))) return false;
+      if (!is_private(*step, address_in(warp_, *step, lead))) return false;
     } else if (in.opcode != Opcode::Atom && in.opcode != Opcode::St && !only_computes(in)) {
       return false;
     }
-    note_read(*ins, in);
+    note_read(*step, in);
   }
   return true;
 }
 
-void Watch::note_read(const Step& ins, const Instruction& in) {
-  const bool loads = in.opcode == Opcode::Ld && ins.count != 0;
+void Watch::note_read(const Step& step, const Instruction& in) {
+  const bool loads = in.opcode == Opcode::Ld;
   if ((!loads && in.opcode != Opcode::Atom && in.opcode != Opcode::Mbarrier) ||
-      (ins.cache == 0 && in.opcode != Opcode::Mbarrier)) {
+      (step.memory() == nullptr && in.opcode != Opcode::Mbarrier)) {
     return;
   }
   const auto lane = static_cast<uint32_t>(std::countr_zero(warp_.masks.running));
-  const uint64_t address = address_in(warp_, ins, lane);
-  if (is_private(ins, address)) return;
+  const uint64_t address = address_in(warp_, step, lane);
+  if (is_private(step, address)) return;
   if (in.opcode == Opcode::Mbarrier &&
       mbarrier_state(*warp_.block, static_cast<uint32_t>(address & ~kWindowMask)) !=
           MbarrierState::Valid) {
     return;
   }
-  look_ = {&in, address, 0, std::max(1u, element_bytes(in)), is_shared(ins, address)};
+  look_ = {&in, address, 0, std::max(1u, element_bytes(in)), is_shared(step, address)};
   if (in.opcode == Opcode::Mbarrier) {
     look_.shared = true;
     look_.address &= ~kWindowMask;
     return;
   }
-  const uint32_t to = loads ? warp_.function.lists[ins.list] : ins.dst;
+  const uint32_t to = loads ? warp_.function.lists[step.access().list] : step.dst;
   if (to == kNone) return;
   look_.value = look_.bytes == 8 ? warp_.u64(to)[lane] : warp_.u32(to)[lane];
   if (look_.bytes < 4) look_.value &= (uint64_t{1} << 8 * look_.bytes) - 1;
@@ -263,7 +280,7 @@ SpinWait Watch::step(uint32_t steps_max) {
     if (warp_.control.state != WarpState::Running || warp_.launch->clock.stop.load()) return {};
     // A call or return changes no memory.
     if (!meets && &warp_.code() == code &&
-        !changed_nothing(first, first + std::max(first->straight_line, 1u))) {
+        !changed_nothing(first, first + std::max(first->straight_line.steps, 1u))) {
       return {};
     }
     ++since;

@@ -69,12 +69,12 @@ bool is_value(const Operand& operand) {
 }
 }  // namespace
 
-void Nonfinite::before(Warp& warp, const Step& ins) {
+void Nonfinite::before(Warp& warp, const Step& step) {
   finish(warp);
-  const Instruction& in = instruction_of(warp, ins);
+  const Instruction& in = instruction_of(warp, step);
   if (!in.has(ptx::Trait::MakesNonFinite) || in.operands.size() < 2) return;
   if (in.operands[0].kind != Operand::Kind::Register) return;
-  ins_ = &ins;
+  step_ = &step;
   code_ = &warp.code();
   lanes_ = warp.masks.running;
   const Type type = type_of(in, 1);
@@ -90,11 +90,11 @@ void Nonfinite::before(Warp& warp, const Step& ins) {
 }
 
 void Nonfinite::finish(Warp& warp) {
-  if (ins_ == nullptr) return;
-  const Step& ins = *ins_;
-  ins_ = nullptr;
+  if (step_ == nullptr) return;
+  const Step& step = *step_;
+  step_ = nullptr;
   if (code_ != &warp.code()) return;
-  const Instruction& in = instruction_of(warp, ins);
+  const Instruction& in = instruction_of(warp, step);
   const Type type = type_of(in, 0);
   for (uint32_t left = lanes_; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
@@ -102,7 +102,7 @@ void Nonfinite::finish(Warp& warp) {
     if (made == Class::Finite) continue;
     const uint32_t bit = made == Class::NaN ? 1 : 2;
     if (!warp.launch->report.note_nonfinite(bit)) continue;
-    report_check(warp, ins,
+    report_check(warp, step,
                  {.kind = made == Class::NaN ? DeviceFindingKind::NonfiniteNan
                                              : DeviceFindingKind::NonfiniteInf,
                   .message = fmt::format("the first {} of this launch comes from finite operands",

@@ -15,13 +15,13 @@ class Nonfinite {
  public:
   /// Before the first step of a PTX instruction: checks the result of the one before and the
   /// operands of this one.
-  void before(Warp& warp, const Step& ins);
-  void clear() { ins_ = nullptr; }
+  void before(Warp& warp, const Step& step);
+  void clear() { step_ = nullptr; }
 
  private:
   void finish(Warp& warp);
 
-  const Step* ins_ = nullptr;
+  const Step* step_ = nullptr;
   const Code* code_ = nullptr;
   uint32_t lanes_ = 0;  ///< Lanes that executed it with finite operands.
 };

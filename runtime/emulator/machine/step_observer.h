@@ -10,7 +10,7 @@ class StepObserver {
  public:
   virtual ~StepObserver() = default;
   /// Called before a step with the lanes warp.masks.running; not if there are none.
-  virtual void before(Warp& warp, const Step& ins) = 0;
+  virtual void before(Warp& warp, const Step& step) = 0;
 };
 
 /// State that an observer keeps with the registers of a frame.

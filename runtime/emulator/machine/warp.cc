@@ -279,10 +279,10 @@ void Warp::wait_at_barrier(uint32_t id) {
 /// Bookkeeping once for the whole straight-line run: its instructions change neither lanes nor
 /// flow.
 inline void Warp::run_straight_line(const Step* next) {
-  const Step* const end = next + next->straight_line;
-  pc += next->straight_line;
-  remaining -= std::min<uint64_t>(remaining, next->straight_line - 1);
-  executed += uint64_t{lanes_in(masks.active)} * next->straight_line_instructions;
+  const Step* const end = next + next->straight_line.steps;
+  pc += next->straight_line.steps;
+  remaining -= std::min<uint64_t>(remaining, next->straight_line.steps - 1);
+  executed += uint64_t{lanes_in(masks.active)} * next->straight_line.instructions;
   step = end - 1;
   do {
     next->run(*this, *next);
@@ -329,7 +329,7 @@ void Warp::run_observed() {
       continue;
     }
     const Step& next = function.steps[pc++];
-    masks.running = masks.active & (pred(next.guard) ^ next.guard_xor);
+    masks.running = masks.active & (pred(next.guard.predicate) ^ next.guard.flip);
     executed += uint64_t{lanes_in(masks.running)} * next.counted;
     step = &next;
     if (next.counted != 0) {
@@ -362,18 +362,19 @@ void Warp::run(uint64_t slice) {
       continue;
     }
     const Step* next = function.steps + pc;
-    if (next->straight_line != 0) {
+    if (next->straight_line.steps != 0) {
       masks.running = masks.active;
       run_straight_line(next);
       continue;
     }
     ++pc;
-    masks.running = masks.active & (pred(next->guard) ^ next->guard_xor);
+    masks.running = masks.active & (pred(next->guard.predicate) ^ next->guard.flip);
     step = next;
     if (masks.running == 0) continue;
     executed += uint64_t{lanes_in(masks.running)} * next->counted;
-    if (next->jumps && masks.running == masks.active) {
-      pc = next->aux;
+    const BranchOperands* const jump = next->direct_branch();
+    if (jump != nullptr && masks.running == masks.active) {
+      pc = jump->target;
     } else {
       next->run(*this, *next);
     }

@@ -86,15 +86,16 @@ void put_stretch(ShadowMemory& memory, const Stretch& to, const StoredRow& row) 
 }
 }  // namespace
 
-void Shadow::take_addresses(Warp& warp, const Step& ins, ShadowedWarp& at) {
+void Shadow::take_addresses(Warp& warp, const Step& step, ShadowedWarp& at) {
   at.has_address = true;
-  const auto offset = static_cast<uint64_t>(ins.imm);
-  if (ins.wide != 0) {
-    const uint64_t* from = warp.u64(ins.src[0]);
+  const MemoryOperands& access = *step.memory();
+  const auto offset = static_cast<uint64_t>(access.offset);
+  if (access.is_wide) {
+    const uint64_t* from = warp.u64(step.src[0]);
     for (uint32_t lane = 0; lane < kLanes; ++lane) at.address[lane] = from[lane] + offset;
     return;
   }
-  const uint32_t* from = warp.u32(ins.src[0]);
+  const uint32_t* from = warp.u32(step.src[0]);
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     at.address[lane] = static_cast<uint32_t>(from[lane] + offset);
   }
@@ -102,7 +103,7 @@ void Shadow::take_addresses(Warp& warp, const Step& ins, ShadowedWarp& at) {
 
 Shadow::ShadowPlace Shadow::place_of(Warp& warp, ShadowedWarp& at, uint32_t lane, uint32_t offset) {
   const uint64_t address = at.address[lane] + offset, window = address & kWindowMask;
-  const auto space = static_cast<ptx::Space>(at.pending->access->space);
+  const ptx::Space space = at.pending->access->memory()->space;
   const bool generic = space == ptx::Space::Generic;
   if (space == ptx::Space::Shared || (generic && window == kSharedWindow)) {
     return {&shared_of(warp, at), address & ~kWindowMask};
@@ -215,7 +216,7 @@ bool Shadow::store_row(Warp& warp, ShadowedWarp& at, const Source& from, uint32_
   const Plane* plane = from.plane == kNone ? nullptr : &at.registers->planes[from.plane];
   if (plane != nullptr && (pairs_.others(*plane) & at.mask) != 0) return false;
   const uint32_t live = plane == nullptr ? 0 : pairs_.live(bits, *plane) & at.mask;
-  const bool near = static_cast<ptx::Space>(at.pending->access->space) != ptx::Space::Generic;
+  const bool near = at.pending->access->memory()->space != ptx::Space::Generic;
   if (live == 0 && near && place.memory->empty()) return true;
   if (place.memory == &at.local || place.key % 4 != 0) return false;
   const uint64_t block = warp.block->position.linear;
@@ -291,7 +292,7 @@ bool Shadow::load_row(Warp& warp, ShadowedWarp& at, const Source& to, uint32_t o
   const auto first = static_cast<uint32_t>(std::countr_zero(at.mask));
   const ShadowPlace place = place_of(warp, at, first, offset);
   Plane& plane = at.registers->planes[to.plane];
-  const bool near = static_cast<ptx::Space>(at.pending->access->space) != ptx::Space::Generic;
+  const bool near = at.pending->access->memory()->space != ptx::Space::Generic;
   if (near && place.memory->empty()) return pairs_.clear(at.mask, plane), true;
   const LaneShape shape = pairs_.shape(at.address.data(), at.mask, 4);
   const uint64_t begin = place.key - (shape == LaneShape::Row ? uint64_t{first} * 4 : 0);

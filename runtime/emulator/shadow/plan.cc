@@ -383,14 +383,21 @@ class Planner {
     }
   }
 
+  /// Index into Code::tensors; kNone for what is no product of mma, wmma or wgmma.
+  static uint32_t matrices_of(const Step& step) {
+    if (const auto* const product = step.operands.find<ProductOperands>()) return product->matrices;
+    const auto* const fragment = step.operands.find<FragmentOperands>();
+    return fragment == nullptr ? kNone : fragment->matrices;
+  }
+
   void plan_matrix(const Instruction& in, Operation& made) const {
-    const auto step = std::ranges::find_if(code_.steps, [&](const Step& ins) {
-      return &body_[std::min<size_t>(ins.origin, body_.size() - 1)] == &in &&
-             ins.list < code_.tensors.size();
+    const auto found = std::ranges::find_if(code_.steps, [&](const Step& step) {
+      return &body_[std::min<size_t>(step.origin, body_.size() - 1)] == &in &&
+             matrices_of(step) < code_.tensors.size();
     });
     if (!in.has(ptx::Modifier::Mma) && in.opcode != Opcode::Mma) return;
-    if (step == code_.steps.end() || code_.tensors.empty()) return;
-    const TensorStep& tensor = code_.tensors[step->list];
+    if (found == code_.steps.end() || code_.tensors.empty()) return;
+    const TensorStep& tensor = code_.tensors[matrices_of(*found)];
     made.from = format_of(tensor.a.type == Type::TF32 ? Type::F32 : tensor.a.type);
     made.to = format_of(tensor.d.type);
     if (made.from == Format::None || made.to == Format::None) return;
@@ -402,14 +409,14 @@ class Planner {
   void find_steps() {
     plan_.roles.assign(code_.steps.size(), 0);
     for (size_t i = 0; i < code_.steps.size(); ++i) {
-      const Step& ins = code_.steps[i];
-      if (ins.origin >= plan_.operations.size()) continue;
-      Operation& made = plan_.operations[ins.origin];
-      if (ins.counted != 0) plan_.roles[i] |= 1;
+      const Step& step = code_.steps[i];
+      if (step.origin >= plan_.operations.size()) continue;
+      Operation& made = plan_.operations[step.origin];
+      if (step.counted != 0) plan_.roles[i] |= 1;
       const bool memory = made.meaning == Meaning::Load || made.meaning == Meaning::Store ||
                           made.meaning == Meaning::Atomic;
-      if (!memory || ins.cache == 0) continue;
-      made.access = &ins;
+      if (!memory || step.memory() == nullptr) continue;
+      made.access = &step;
       plan_.roles[i] |= 2;
     }
   }

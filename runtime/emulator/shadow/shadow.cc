@@ -75,7 +75,7 @@ ShadowRegisters& Shadow::registers_of(Warp& warp, const Plan& plan) {
   return registers;
 }
 
-void Shadow::before(Warp& warp, const Step& ins) {
+void Shadow::before(Warp& warp, const Step& step) {
   ShadowedWarp& at = state_of(warp);
   const Code& code = warp.code();
   if (at.plan == nullptr || at.plan->code != &code) {
@@ -85,10 +85,10 @@ void Shadow::before(Warp& warp, const Step& ins) {
     visits.resize(at.plan->operations.size());
     at.counts = visits.data();
   }
-  const uint8_t role = at.plan->roles[static_cast<size_t>(&ins - code.steps.data())];
+  const uint8_t role = at.plan->roles[static_cast<size_t>(&step - code.steps.data())];
   if ((role & 1) != 0) {
     finish(warp, at);
-    const Operation& next = at.plan->operations[ins.origin];
+    const Operation& next = at.plan->operations[step.origin];
     if (next.meaning == Meaning::None) return;
     at.pending = &next;
     at.mask = warp.masks.running;
@@ -98,8 +98,8 @@ void Shadow::before(Warp& warp, const Step& ins) {
     ++at.counts[next.index];
     begin(warp, at);
   }
-  if ((role & 2) == 0 || at.pending != &at.plan->operations[ins.origin]) return;
-  take_addresses(warp, ins, at);
+  if ((role & 2) == 0 || at.pending != &at.plan->operations[step.origin]) return;
+  take_addresses(warp, step, at);
   if (at.pending->meaning == Meaning::Store) store(warp, at);
   if (at.pending->meaning == Meaning::Atomic) begin_atomic(warp, at);
 }

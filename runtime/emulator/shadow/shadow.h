@@ -61,7 +61,7 @@ class Shadow final : public StepObserver {
   /// `global` outlives the launch: later launches find there what this one stored.
   Shadow(Launch& launch, const ShadowConfig& config, ShadowMemory& global);
   ~Shadow() override;
-  void before(Warp& warp, const Step& ins) override;
+  void before(Warp& warp, const Step& step) override;
   /// Shows it what certain stores write; it outlives the launch.
   void compare(EqualStores* stores) { equal_stores_ = stores; }
   /// When the launch has ended.
@@ -106,7 +106,7 @@ class Shadow final : public StepObserver {
   void finish_bits(Warp& warp, ShadowedWarp& at);
 
   // memory_steps.cc
-  void take_addresses(Warp& warp, const Step& ins, ShadowedWarp& at);
+  void take_addresses(Warp& warp, const Step& step, ShadowedWarp& at);
   ShadowPlace place_of(Warp& warp, ShadowedWarp& at, uint32_t lane, uint32_t offset);
   ShadowMemory& shared_of(Warp& warp, ShadowedWarp& at);
   uint64_t read_bits(Warp& warp, ShadowedWarp& at, uint32_t lane, uint32_t bytes);

@@ -17,7 +17,7 @@ namespace {
 uint32_t first_lane(uint32_t mask) { return static_cast<uint32_t>(std::countr_zero(mask)); }
 
 /// Lanes that may read as many bytes as each wants, or want none.
-uint32_t readable_lanes(Warp& warp, const Step& ins, const AsyncCopy& copy) {
+uint32_t readable_lanes(Warp& warp, const Step& step, const AsyncCopy& copy) {
   const uint32_t all = warp.masks.running;
   uint32_t whole = 0, out = 0;
   for (uint32_t left = all; left != 0; left &= left - 1) {
@@ -32,49 +32,48 @@ uint32_t readable_lanes(Warp& warp, const Step& ins, const AsyncCopy& copy) {
     bool good = true;
     for (uint32_t i = 0; i < copy.size[lane] && good; ++i) {
       byte[lane] = copy.from[lane] + i;
-      good = resolve_global(warp, ins, byte, 1, Access::Load) != 0;
+      good = resolve_global(warp, step, byte, 1, Access::Load) != 0;
     }
     if (good) out |= bit;
   }
   warp.masks.running = whole;
-  if (whole != 0) out |= resolve_global(warp, ins, copy.from.data(), copy.bytes, Access::Load);
+  if (whole != 0) out |= resolve_global(warp, step, copy.from.data(), copy.bytes, Access::Load);
   warp.masks.running = all;
   return out;
 }
 }  // namespace
 
-/// src: shared address, global address, bytes to read; count: bytes to write, the rest is zero.
-void copy_async(Warp& warp, const Step& ins) {
+void copy_async(Warp& warp, const Step& step, const CopyOperands& operands) {
   WarpCopies& mine = copies_of(warp);
   AsyncCopy copy;
-  copy.source = &instruction_of(warp, ins);
-  copy.site = ins.cache;
+  copy.source = &instruction_of(warp, step);
+  copy.site = operands.cache;
   copy.serial = ++mine.serial;
-  copy.bytes = ins.count;
+  copy.bytes = operands.bytes;
   copy.group = mine.commits;
   uint64_t to[kLanes];
   const uint32_t lead = first_lane(warp.masks.running);
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     const uint32_t of = (warp.masks.running >> lane & 1) != 0 ? lane : lead;
-    const uint64_t base = ins.wide != 0 ? warp.u64(ins.src[0])[of] : warp.u32(ins.src[0])[of];
-    to[lane] = (base + static_cast<uint64_t>(ins.imm)) & ~kWindowMask;
-    copy.from[lane] = warp.u64(ins.src[1])[of];
-    copy.size[lane] = warp.u32(ins.src[2])[of];
+    const uint64_t base = operands.is_wide ? warp.u64(step.src[0])[of] : warp.u32(step.src[0])[of];
+    to[lane] = (base + static_cast<uint64_t>(operands.offset)) & ~kWindowMask;
+    copy.from[lane] = warp.u64(step.src[1])[of];
+    copy.size[lane] = warp.u32(step.src[2])[of];
     if (copy.size[lane] > copy.bytes) {
       report_check(
-          warp, ins,
+          warp, step,
           {.kind = DeviceFindingKind::OutOfBounds,
            .message = fmt::format("reads {} bytes for a copy of {}", copy.size[lane], copy.bytes),
            .lane = of});
       copy.size[lane] = copy.bytes;
     }
   }
-  const uint32_t lanes = resolve_shared(warp, ins, to, copy.bytes, Access::Store);
+  const uint32_t lanes = resolve_shared(warp, step, to, copy.bytes, Access::Store);
   if (warp.launch->inputs.checks.race) {
-    note_shared(warp, ins, to, copy.bytes, Access::Store, lanes, 0);
+    note_shared(warp, step, to, copy.bytes, Access::Store, lanes, 0);
   }
-  const uint32_t readable = readable_lanes(warp, ins, copy);
-  copy.step = &ins;
+  const uint32_t readable = readable_lanes(warp, step, copy);
+  copy.step = &step;
   copy.code = &warp.code();
   copy.lanes = lanes;
   for (uint32_t left = lanes; left != 0; left &= left - 1) {
@@ -96,31 +95,30 @@ void commit_copies(Warp& warp, const Step&) {
   }
 }
 
-/// imm below 0: all, also those of no group.
-void wait_copies(Warp& warp, const Step& ins) {
+void wait_copies(Warp& warp, const Step& step, const GroupsOperands& groups) {
   if (warp.copies == nullptr) return;
-  if (ins.imm >= 0) {
-    return wait_for_copies(warp, warp.masks.running, static_cast<uint32_t>(ins.imm));
+  if (!groups.waits_for_all) {
+    return wait_for_copies(warp, warp.masks.running, static_cast<uint32_t>(groups.in_flight));
   }
-  commit_copies(warp, ins);
+  commit_copies(warp, step);
   wait_for_copies(warp, warp.masks.running, 0);
 }
 
-void arrive_copies(Warp& warp, const Step& ins) {
+void arrive_copies(Warp& warp, const Step& step, const ArrivalOperands& operands) {
   AsyncArrival arrival;
   arrival.serial = ++copies_of(warp).serial;
   for (uint32_t left = warp.masks.running; left != 0; left &= left - 1) {
     const uint32_t lane = first_lane(left);
-    const LaneAddress named = address_of(warp, ins, lane);
-    const auto at = locate_mbarrier(warp, ins, named);
+    const LaneAddress named = address_of(warp, step, operands, lane);
+    const auto at = locate_mbarrier(warp, step, named);
     if (!at) continue;
     arrival.lanes |= uint32_t{1} << lane;
     arrival.barrier[lane] = at->offset;
-    if (ins.flags != 0) continue;
+    if (operands.is_expected) continue;
     // Without .noinc the arrival adds itself to those that the phase waits for.
     Mbarrier state = read_mbarrier(*warp.block, at->offset);
     if (state.pending == kMbarrierCountMax) {
-      report_mbarrier(warp, ins, named, "has no room for another arrival");
+      report_mbarrier(warp, step, named, "has no room for another arrival");
       continue;
     }
     ++state.pending;

@@ -22,12 +22,11 @@ inline WarpCopies& copies_of(Warp& warp) {
   return *warp.copies;
 }
 
-/// The address in src[0] plus the offset in imm.
-LaneAddress address_of(Warp& warp, const Step& ins, uint32_t lane);
+LaneAddress address_of(Warp& warp, const Step& step, const MbarrierAddress& where, uint32_t lane);
 /// The mbarrier there, or a report of what is there instead.
-std::optional<SharedPlace> locate_mbarrier(Warp& warp, const Step& ins, LaneAddress at);
-void report_mbarrier(Warp& warp, const Step& ins, LaneAddress at, const std::string& what);
-/// What `atom` and `red` do to one element; `ins` has their kind, type and size.
-void update_atomically(const Step& ins, std::byte* to, uint64_t operand, bool global);
+std::optional<SharedPlace> locate_mbarrier(Warp& warp, const Step& step, LaneAddress at);
+void report_mbarrier(Warp& warp, const Step& step, LaneAddress at, const std::string& what);
+/// What `atom` and `red` do to one element.
+void update_atomically(const Reduction& reduction, std::byte* to, uint64_t operand, bool global);
 
 }  // namespace gpuemu::emulator::steps

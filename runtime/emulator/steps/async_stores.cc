@@ -10,49 +10,46 @@
 namespace gpuemu::emulator::steps {
 namespace {
 
-void reduce(uint32_t how, std::byte* to, const std::byte* from, uint64_t bytes) {
-  Step ins;
-  ins.flags = static_cast<uint8_t>(how & 0xff);
-  ins.aux = how >> 8;
-  ins.count = static_cast<uint8_t>(bytes);
+void reduce(const BulkCopy& copy, std::byte* to, const std::byte* from) {
   uint64_t operand = 0;
-  std::memcpy(&operand, from, bytes);
-  update_atomically(ins, to, operand, false);
+  std::memcpy(&operand, from, copy.bytes);
+  update_atomically(copy.reduction, to, operand, false);
 }
 
 /// The values of one lane, element after element.
-std::vector<std::byte> values_of(Warp& warp, const Step& ins, uint32_t lane) {
-  const uint32_t width = ins.aux & 0xff;
-  std::vector<std::byte> out(size_t{width} * ins.count);
-  for (uint32_t i = 0; i < ins.count; ++i) {
-    const uint32_t reg = warp.function.lists[ins.list + i];
+std::vector<std::byte> values_of(Warp& warp, const Step& step, uint32_t lane) {
+  const auto& store = step.operands.get<AsyncStoreOperands>();
+  const uint32_t width = store.element_bytes;
+  std::vector<std::byte> out(size_t{width} * store.count);
+  for (uint32_t i = 0; i < store.count; ++i) {
+    const uint32_t reg = warp.function.lists[store.list + i];
     const uint64_t value = width == 8 ? warp.u64(reg)[lane] : warp.u32(reg)[lane];
     std::memcpy(&out[size_t{width} * i], &value, width);
   }
   return out;
 }
 
-void start(Warp& warp, const Step& ins, uint32_t lane) {
+void start(Warp& warp, const Step& step, uint32_t lane) {
   BulkCopy copy;
-  copy.seen = values_of(warp, ins, lane);
+  copy.seen = values_of(warp, step, lane);
   copy.bytes = copy.seen.size();
-  const auto to = locate_shared(warp, ins, warp.u64(ins.src[0])[lane], lane, copy.bytes);
-  const auto barrier = locate_mbarrier(warp, ins, {lane, warp.u64(ins.src[1])[lane]});
+  const auto to = locate_shared(warp, step, warp.u64(step.src[0])[lane], lane, copy.bytes);
+  const auto barrier = locate_mbarrier(warp, step, {lane, warp.u64(step.src[1])[lane]});
   if (!to || !barrier) return;
   if (to->block != barrier->block) {
-    return report_mbarrier(warp, ins, {lane, warp.u64(ins.src[1])[lane]},
+    return report_mbarrier(warp, step, {lane, warp.u64(step.src[1])[lane]},
                            fmt::format("is of block {} of the cluster, the bytes go to block {}; "
                                        "both have to be of one",
                                        barrier->block->position.rank, to->block->position.rank));
   }
-  copy.source = &instruction_of(warp, ins);
+  copy.source = &instruction_of(warp, step);
   copy.lane = lane;
   copy.to = {to->block, to->offset};
   copy.from = {nullptr, reinterpret_cast<uint64_t>(copy.seen.data())};
   copy.barrier = barrier->offset;
-  if ((ins.flags & kAsyncReduces) != 0) {
+  if (const auto& store = step.operands.get<AsyncStoreOperands>(); store.reduces) {
     copy.combine = reduce;
-    copy.how = ins.aux >> 8;
+    copy.reduction = store.reduction;
   } else if (warp.launch->inputs.checks.init) {
     std::memset(to->block->shared.defined.data() + to->offset, kInFlight, copy.bytes);
   }
@@ -60,9 +57,9 @@ void start(Warp& warp, const Step& ins, uint32_t lane) {
 }
 }  // namespace
 
-void store_async(Warp& warp, const Step& ins) {
+void store_async(Warp& warp, const Step& step, const AsyncStoreOperands&) {
   for (uint32_t left = warp.masks.running; left != 0; left &= left - 1) {
-    start(warp, ins, static_cast<uint32_t>(std::countr_zero(left)));
+    start(warp, step, static_cast<uint32_t>(std::countr_zero(left)));
   }
 }
 

@@ -43,10 +43,9 @@ uint32_t combine_float(AtomicKind kind, Low a, Low b, uint32_t (*pack)(Low)) {
                                           : std::fmax(a, b);
   return pack(r);
 }
-uint32_t combine_half(const Step& ins, uint32_t a, uint32_t b) {
-  const auto kind = static_cast<AtomicKind>(ins.flags);
-  const bool brain = ins.aux == static_cast<uint32_t>(ptx::Type::BF16) ||
-                     ins.aux == static_cast<uint32_t>(ptx::Type::BF16x2);
+uint32_t combine_half(const Reduction& reduction, uint32_t a, uint32_t b) {
+  const AtomicKind kind = reduction.kind;
+  const bool brain = reduction.type == ptx::Type::BF16 || reduction.type == ptx::Type::BF16x2;
   return brain ? combine_float<float>(kind, from_bf16(a & 0xffff), from_bf16(b & 0xffff), to_bf16)
                : combine_float<float>(kind, from_f16(a & 0xffff), from_f16(b & 0xffff), to_f16);
 }
@@ -86,11 +85,11 @@ uint32_t add_f32(uint32_t a, uint32_t b, bool global) {
   return sum != sum ? 0x7fffffff : flushed(std::bit_cast<uint32_t>(sum));
 }
 
-uint64_t combine(const Step& ins, uint64_t old, uint64_t b, bool global) {
+uint64_t combine(const Reduction& reduction, uint64_t old, uint64_t b, bool global) {
   using ptx::Type;
-  const auto kind = static_cast<AtomicKind>(ins.flags);
+  const AtomicKind kind = reduction.kind;
   const auto low = static_cast<uint32_t>(old), by = static_cast<uint32_t>(b);
-  switch (static_cast<Type>(ins.aux)) {
+  switch (reduction.type) {
     case Type::F32:
       if (kind == AtomicKind::Exch) return b;
       return add_f32(low, by, global);
@@ -99,10 +98,10 @@ uint64_t combine(const Step& ins, uint64_t old, uint64_t b, bool global) {
       return std::bit_cast<uint64_t>(std::bit_cast<double>(old) + std::bit_cast<double>(b));
     case Type::F16:
     case Type::BF16:
-      return combine_half(ins, low, by);
+      return combine_half(reduction, low, by);
     case Type::F16x2:
     case Type::BF16x2:
-      return combine_half(ins, low >> 16, by >> 16) << 16 | combine_half(ins, low, by);
+      return combine_half(reduction, low >> 16, by >> 16) << 16 | combine_half(reduction, low, by);
     case Type::S32:
       return static_cast<uint32_t>(
           combine_integer(kind, static_cast<int32_t>(low), static_cast<int32_t>(by)));
@@ -117,31 +116,31 @@ uint64_t combine(const Step& ins, uint64_t old, uint64_t b, bool global) {
   }
 }
 
-struct Operands {
+struct LaneOperands {
   uint64_t b, c;  ///< The operand; the new value of cas.
   bool global;
 };
 
 /// The old value.
 template <typename T>
-uint64_t update(const Step& ins, uint64_t host, Operands with) {
+uint64_t update(const Reduction& reduction, uint64_t host, LaneOperands with) {
   auto* at = reinterpret_cast<T*>(host);
   T old = __atomic_load_n(at, __ATOMIC_RELAXED);
   for (;;) {
-    const bool cas = static_cast<AtomicKind>(ins.flags) == AtomicKind::Cas;
+    const bool cas = reduction.kind == AtomicKind::Cas;
     if (cas && old != static_cast<T>(with.b)) return old;
-    const T next = static_cast<T>(cas ? with.c : combine(ins, old, with.b, with.global));
+    const T next = static_cast<T>(cas ? with.c : combine(reduction, old, with.b, with.global));
     if (__atomic_compare_exchange_n(at, &old, next, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
       return old;
     }
   }
 }
 
-/// exch and cas of 16 bytes; list: operand, new value of cas and result, two registers each. Hosts
-/// have no such atomic that may be counted on: Launch::wide_atomics makes each of them atomic for
-/// the others.
-void apply_pairs(Warp& warp, const Step& ins, const uint64_t* host, uint32_t lanes) {
-  const uint32_t* list = warp.function.lists + ins.list;
+/// exch and cas of 16 bytes. Hosts have no such atomic that may be counted on: Launch::wide_atomics
+/// makes each of them atomic for the others.
+void apply_pairs(Warp& warp, const Step& step, const uint64_t* host, uint32_t lanes) {
+  const auto& atomic = step.operands.get<AtomicOperands>();
+  const uint32_t* list = warp.function.lists + atomic.list;
   const std::lock_guard lock(warp.launch->wide_atomics);
   for (uint32_t left = lanes; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
@@ -152,72 +151,79 @@ void apply_pairs(Warp& warp, const Step& ins, const uint64_t* host, uint32_t lan
       wanted[half] = warp.u64(list[half])[lane];
       next[half] = warp.u64(list[2 + half])[lane];
     }
-    const bool cas = static_cast<AtomicKind>(ins.flags) == AtomicKind::Cas;
+    const bool cas = atomic.reduction.kind == AtomicKind::Cas;
     if (!cas || (old[0] == wanted[0] && old[1] == wanted[1])) std::memcpy(at, next, sizeof next);
     for (uint32_t half = 0; half < 2; ++half) warp.u64(list[4 + half])[lane] = old[half];
   }
 }
 
-void apply(Warp& warp, const Step& ins, const uint64_t* host, uint32_t lanes, bool global = false) {
-  const uint32_t bytes = ins.count;
-  if (bytes == 16) return apply_pairs(warp, ins, host, lanes);
+void apply(Warp& warp, const Step& step, const uint64_t* host, uint32_t lanes,
+           bool global = false) {
+  const Reduction reduction = step.operands.get<AtomicOperands>().reduction;
+  const uint32_t bytes = step.operands.get<AtomicOperands>().bytes;
+  if (bytes == 16) return apply_pairs(warp, step, host, lanes);
   for (uint32_t left = lanes; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
     const bool wide = bytes == 8;
-    const Operands with{wide ? warp.u64(ins.src[1])[lane] : warp.u32(ins.src[1])[lane],
-                        wide ? warp.u64(ins.src[2])[lane] : warp.u32(ins.src[2])[lane], global};
-    const uint64_t old = wide         ? update<uint64_t>(ins, host[lane], with)
-                         : bytes == 4 ? update<uint32_t>(ins, host[lane], with)
-                                      : update<uint16_t>(ins, host[lane], with);
-    if (ins.dst == kTrueOffset) continue;
+    const LaneOperands with{wide ? warp.u64(step.src[1])[lane] : warp.u32(step.src[1])[lane],
+                            wide ? warp.u64(step.src[2])[lane] : warp.u32(step.src[2])[lane],
+                            global};
+    const uint64_t old = wide         ? update<uint64_t>(reduction, host[lane], with)
+                         : bytes == 4 ? update<uint32_t>(reduction, host[lane], with)
+                                      : update<uint16_t>(reduction, host[lane], with);
+    if (step.dst == kTrueOffset) continue;
     if (wide) {
-      warp.u64(ins.dst)[lane] = old;
+      warp.u64(step.dst)[lane] = old;
     } else {
-      warp.u32(ins.dst)[lane] = static_cast<uint32_t>(old);
+      warp.u32(step.dst)[lane] = static_cast<uint32_t>(old);
     }
   }
 }
 
-void on_global(Warp& warp, const Step& ins, const uint64_t* address) {
-  const uint32_t lanes = resolve_global(warp, ins, address, ins.count, Access::Atomic);
+void on_global(Warp& warp, const Step& step, const uint64_t* address) {
+  const uint32_t bytes = step.operands.get<AtomicOperands>().bytes;
+  const uint32_t lanes = resolve_global(warp, step, address, bytes, Access::Atomic);
   if (warp.launch->races != nullptr) {
-    before_global(warp, ins, address, ins.count, Access::Atomic, lanes);
+    before_global(warp, step, address, bytes, Access::Atomic, lanes);
   }
-  apply(warp, ins, address, lanes, true);
+  apply(warp, step, address, lanes, true);
   if (warp.launch->races != nullptr) {
-    after_global(warp, ins, address, ins.count, Access::Atomic, lanes);
+    after_global(warp, step, address, bytes, Access::Atomic, lanes);
   }
-  if (warp.launch->inputs.checks.defines) define_global(warp, ins, address, ins.count, lanes);
+  if (warp.launch->inputs.checks.defines) define_global(warp, step, address, bytes, lanes);
 }
-void on_shared(Warp& warp, const Step& ins, const uint64_t* address) {
-  const uint32_t lanes = resolve_shared(warp, ins, address, ins.count, Access::Atomic);
+void on_shared(Warp& warp, const Step& step, const uint64_t* address) {
+  const uint32_t bytes = step.operands.get<AtomicOperands>().bytes;
+  const uint32_t lanes = resolve_shared(warp, step, address, bytes, Access::Atomic);
   if (warp.launch->inputs.checks.race) {
-    note_shared(warp, ins, address, ins.count, Access::Atomic, lanes, 0);
+    note_shared(warp, step, address, bytes, Access::Atomic, lanes, 0);
   }
   uint64_t host[kLanes];
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     host[lane] = address[lane] + reinterpret_cast<uint64_t>(warp.block->shared.bytes.data());
   }
-  apply(warp, ins, host, lanes);
+  apply(warp, step, host, lanes);
   if (warp.launch->inputs.checks.init) {
     for (uint32_t left = lanes; left != 0; left &= left - 1) {
-      std::fill_n(warp.block->shared.defined.data() + address[std::countr_zero(left)], ins.count,
+      std::fill_n(warp.block->shared.defined.data() + address[std::countr_zero(left)], bytes,
                   uint8_t{1});
     }
   }
 }
-void on_local(Warp& warp, const Step& ins, const uint64_t* address) {
-  const uint32_t lanes = resolve_local(warp, ins, address, ins.count, Access::Atomic);
+void on_local(Warp& warp, const Step& step, const uint64_t* address) {
+  const uint32_t bytes = step.operands.get<AtomicOperands>().bytes;
+  const uint32_t lanes = resolve_local(warp, step, address, bytes, Access::Atomic);
   uint64_t host[kLanes];
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     host[lane] = address[lane] + reinterpret_cast<uint64_t>(warp.local.data) +
                  uint64_t{lane} * warp.local.stride;
   }
-  apply(warp, ins, host, lanes);
+  apply(warp, step, host, lanes);
 }
 /// Lanes whose address names a block of the cluster; they are done.
-uint32_t on_ranked(Warp& warp, const Step& ins, const uint64_t* address) {
-  const auto space = static_cast<ptx::Space>(ins.space);
+uint32_t on_ranked(Warp& warp, const Step& step, const uint64_t* address) {
+  const auto& atomic = step.operands.get<AtomicOperands>();
+  const ptx::Space space = atomic.space;
   uint32_t ranked = 0, good = 0;
   uint64_t host[kLanes] = {};
   for (uint32_t left = warp.masks.running; left != 0; left &= left - 1) {
@@ -227,58 +233,59 @@ uint32_t on_ranked(Warp& warp, const Step& ins, const uint64_t* address) {
         (space == ptx::Space::Generic && (address[lane] & kWindowMask) == kSharedWindow);
     if (!shared || (address[lane] >> kRankShift & kRankMask) == 0) continue;
     ranked |= uint32_t{1} << lane;
-    const auto at = locate_shared(warp, ins, address[lane], lane, ins.count);
+    const auto at = locate_shared(warp, step, address[lane], lane, atomic.bytes);
     if (!at) continue;
     good |= uint32_t{1} << lane;
     host[lane] = reinterpret_cast<uint64_t>(at->block->shared.bytes.data()) + at->offset;
   }
-  apply(warp, ins, host, good);
+  apply(warp, step, host, good);
   return ranked;
 }
 
-void on_unranked(Warp& warp, const Step& ins, uint64_t* address) {
-  switch (static_cast<ptx::Space>(ins.space)) {
+void on_unranked(Warp& warp, const Step& step, uint64_t* address) {
+  switch (step.operands.get<AtomicOperands>().space) {
     case ptx::Space::Shared:
-      return on_shared(warp, ins, address);
+      return on_shared(warp, step, address);
     case ptx::Space::Global:
-      return on_global(warp, ins, address);
+      return on_global(warp, step, address);
     default:
-      return split_generic(warp, ins, address, {on_global, on_shared, on_local, refuse_param});
+      return split_generic(warp, step, address, {on_global, on_shared, on_local, refuse_param});
   }
 }
 }  // namespace
 
-void update_atomically(const Step& ins, std::byte* to, uint64_t operand, bool global) {
+void update_atomically(const Reduction& reduction, std::byte* to, uint64_t operand, bool global) {
+  const uint32_t bytes = ptx::byte_size(reduction.type);
   const auto host = reinterpret_cast<uint64_t>(to);
-  const Operands with{operand, 0, global};
-  if (ins.count == 8) {
-    update<uint64_t>(ins, host, with);
-  } else if (ins.count == 4) {
-    update<uint32_t>(ins, host, with);
+  const LaneOperands with{operand, 0, global};
+  if (bytes == 8) {
+    update<uint64_t>(reduction, host, with);
+  } else if (bytes == 4) {
+    update<uint32_t>(reduction, host, with);
   } else {
-    update<uint16_t>(ins, host, with);
+    update<uint16_t>(reduction, host, with);
   }
 }
 
-void atomic(Warp& warp, const Step& ins) {
+void atomic(Warp& warp, const Step& step, const AtomicOperands& atomic) {
   uint64_t address[kLanes];
   const auto lead = static_cast<uint32_t>(std::countr_zero(warp.masks.running));
   const auto at = [&](uint32_t lane) {
-    return ins.wide != 0 ? warp.u64(ins.src[0])[lane] + static_cast<uint64_t>(ins.imm)
-                         : uint64_t{static_cast<uint32_t>(warp.u32(ins.src[0])[lane] +
-                                                          static_cast<uint32_t>(ins.imm))};
+    return atomic.is_wide ? warp.u64(step.src[0])[lane] + static_cast<uint64_t>(atomic.offset)
+                          : uint64_t{static_cast<uint32_t>(warp.u32(step.src[0])[lane] +
+                                                           static_cast<uint32_t>(atomic.offset))};
   };
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     address[lane] = at((warp.masks.running >> lane & 1) != 0 ? lane : lead);
   }
-  if (const uint32_t ranked = on_ranked(warp, ins, address); ranked != 0) {
+  if (const uint32_t ranked = on_ranked(warp, step, address); ranked != 0) {
     const uint32_t all = warp.masks.running;
     warp.masks.running = all & ~ranked;
-    if (warp.masks.running != 0) on_unranked(warp, ins, address);
+    if (warp.masks.running != 0) on_unranked(warp, step, address);
     warp.masks.running = all;
     return;
   }
-  on_unranked(warp, ins, address);
+  on_unranked(warp, step, address);
 }
 
 }  // namespace gpuemu::emulator::steps

@@ -17,13 +17,12 @@ constexpr uint64_t kBulkAlign = 16;
 
 uint32_t first_lane(uint32_t mask) { return static_cast<uint32_t>(std::countr_zero(mask)); }
 
-/// Operands of one lane.
-struct Operands {
+struct LaneOperands {
   uint32_t lane;
   uint64_t to, from, bytes, barrier;
 };
 
-bool global_end(Warp& warp, const Step& ins, uint32_t lane, uint64_t address, uint64_t bytes) {
+bool global_end(Warp& warp, const Step& step, uint32_t lane, uint64_t address, uint64_t bytes) {
   Memory& memory = *warp.launch->memory;
   const Allocation* near = memory.nearest(address);
   CheckReport incident{
@@ -44,24 +43,25 @@ bool global_end(Warp& warp, const Step& ins, uint32_t lane, uint64_t address, ui
   } else {
     return true;
   }
-  report_check(warp, ins, std::move(incident));
+  report_check(warp, step, std::move(incident));
   return false;
 }
 
-std::optional<BulkEnd> end_of(Warp& warp, const Step& ins, const Operands& with, bool source) {
+std::optional<BulkEnd> end_of(Warp& warp, const Step& step, const LaneOperands& with, bool source) {
   const uint64_t address = source ? with.from : with.to;
-  if ((ins.flags & (source ? kBulkFromShared : kBulkToShared)) == 0) {
-    if (!global_end(warp, ins, with.lane, address, with.bytes)) return std::nullopt;
+  const auto& bulk = step.operands.get<BulkOperands>();
+  if (!(source ? bulk.from_shared : bulk.to_shared)) {
+    if (!global_end(warp, step, with.lane, address, with.bytes)) return std::nullopt;
     return BulkEnd{nullptr, address};
   }
-  const auto at = locate_shared(warp, ins, address, with.lane, with.bytes);
+  const auto at = locate_shared(warp, step, address, with.lane, with.bytes);
   if (!at) return std::nullopt;
   return BulkEnd{at->block, at->offset};
 }
 
-bool size_is_right(Warp& warp, const Step& ins, const Operands& with) {
+bool size_is_right(Warp& warp, const Step& step, const LaneOperands& with) {
   if (with.bytes % kBulkAlign == 0) return true;
-  report_check(warp, ins,
+  report_check(warp, step,
                {.kind = DeviceFindingKind::Misaligned,
                 .message = fmt::format("copies {} bytes; the size has to be a multiple of {}",
                                        with.bytes, kBulkAlign),
@@ -76,7 +76,7 @@ bool is_asynchronous(const ptx::Instruction* instruction) {
 
 /// Copies go another way to shared memory than stores do, and overtake them unless a fence of both
 /// ways stands between.
-void check_proxy_fence(Warp& warp, const Step& ins, const BulkCopy& copy) {
+void check_proxy_fence(Warp& warp, const Step& step, const BulkCopy& copy) {
   const Block& block = *warp.block;
   uint32_t known_site = 0;
   for (uint64_t at = copy.from.at / 4 * 4; at < copy.from.at + copy.bytes; at += 4) {
@@ -88,7 +88,7 @@ void check_proxy_fence(Warp& warp, const Step& ins, const BulkCopy& copy) {
     const ptx::Instruction* store = instruction_at(*warp.launch->inputs.program, word.write_site);
     if (is_asynchronous(store)) continue;
     report_check(
-        warp, ins,
+        warp, step,
         {.kind = DeviceFindingKind::RaceShared,
          .message = fmt::format(
              "copies shared memory {} that was stored ({}) without fence.proxy.async after it: "
@@ -104,55 +104,54 @@ void check_proxy_fence(Warp& warp, const Step& ins, const BulkCopy& copy) {
 }
 
 /// For the race detectors an end of a copy is accessed by the lane that starts it.
-void note_end(Warp& warp, const Step& ins, const BulkCopy& copy, const BulkEnd& end,
+void note_end(Warp& warp, const Step& step, const BulkCopy& copy, const BulkEnd& end,
               Access access) {
   const bool global = end.block == nullptr;
   if (global ? warp.launch->races == nullptr
              : end.block != warp.block || warp.block->shared.races.empty()) {
     return;
   }
-  if (!global && access == Access::Load) check_proxy_fence(warp, ins, copy);
+  if (!global && access == Access::Load) check_proxy_fence(warp, step, copy);
   const uint32_t all = warp.masks.running, lane = uint32_t{1} << copy.lane;
   warp.masks.running = lane;
   uint64_t address[kLanes] = {};
   for (uint64_t at = 0; at < copy.bytes; at += kBulkAlign) {
     address[copy.lane] = end.at + at;
     if (global) {
-      warp.launch->races->note(warp, ins, address, kBulkAlign, access, lane);
+      warp.launch->races->note(warp, step, address, kBulkAlign, access, lane);
     } else {
-      note_shared(warp, ins, address, kBulkAlign, access, lane, 0);
+      note_shared(warp, step, address, kBulkAlign, access, lane, 0);
     }
   }
   warp.masks.running = all;
 }
 
 /// The whole destination is written when the copy starts.
-void note_target(Warp& warp, const Step& ins, const BulkCopy& copy) {
-  note_end(warp, ins, copy, copy.to, copy.combine != nullptr ? Access::Atomic : Access::Store);
+void note_target(Warp& warp, const Step& step, const BulkCopy& copy) {
+  note_end(warp, step, copy, copy.to, copy.combine != nullptr ? Access::Atomic : Access::Store);
   if (copy.to.block != nullptr && warp.launch->inputs.checks.init) {
     std::memset(copy.to.block->shared.defined.data() + copy.to.at, kInFlight, copy.bytes);
   }
 }
 
-void combine(uint32_t how, std::byte* to, const std::byte* from, uint64_t bytes) {
-  Step ins;
-  ins.flags = static_cast<uint8_t>(how & 0xff);
-  ins.aux = how >> 8 & 0xff;
-  ins.count = static_cast<uint8_t>(ptx::byte_size(static_cast<ptx::Type>(ins.aux)));
-  for (uint64_t at = 0; at < bytes; at += ins.count) {
+void combine(const BulkCopy& copy, std::byte* to, const std::byte* from) {
+  const uint32_t width = ptx::byte_size(copy.reduction.type);
+  const bool global = copy.to.block == nullptr;
+  for (uint64_t at = 0; at < copy.bytes; at += width) {
     uint64_t operand = 0;
-    std::memcpy(&operand, from + at, ins.count);
-    update_atomically(ins, to + at, operand, (how >> 16) != 0);
+    std::memcpy(&operand, from + at, width);
+    update_atomically(copy.reduction, to + at, operand, global);
   }
 }
 
 /// Copies to the same offset in every block of the mask and signals that block's mbarrier.
-void multicast(Warp& warp, const Step& ins, const BulkCopy& copy) {
-  const uint32_t blocks = warp.u32(warp.function.lists[ins.list])[copy.lane];
+void multicast(Warp& warp, const Step& step, const BulkCopy& copy) {
+  const uint32_t blocks =
+      warp.u32(warp.function.lists[step.operands.get<BulkOperands>().list])[copy.lane];
   for (uint32_t left = blocks & 0xffff; left != 0; left &= left - 1) {
     Block* block = block_of(warp, uint64_t{first_lane(left) + 1} << kRankShift);
     if (block == nullptr) {
-      report_check(warp, ins,
+      report_check(warp, step,
                    {.kind = DeviceFindingKind::OutOfBounds,
                     .message = fmt::format("copies to block {} of the cluster, which has fewer",
                                            first_lane(left)),
@@ -161,32 +160,33 @@ void multicast(Warp& warp, const Step& ins, const BulkCopy& copy) {
     }
     BulkCopy one = copy;
     one.to.block = block;
-    note_target(warp, ins, one);
+    note_target(warp, step, one);
     block->barriers.bulk_copies.push_back(std::move(one));
   }
 }
 
-void start(Warp& warp, const Step& ins, const Operands& with) {
-  if (!size_is_right(warp, ins, with) || with.bytes == 0) return;
-  const auto to = end_of(warp, ins, with, false), from = end_of(warp, ins, with, true);
+void start(Warp& warp, const Step& step, const LaneOperands& with) {
+  if (!size_is_right(warp, step, with) || with.bytes == 0) return;
+  const auto to = end_of(warp, step, with, false), from = end_of(warp, step, with, true);
   if (!to || !from) return;
   BulkCopy copy;
-  copy.source = &instruction_of(warp, ins);
+  copy.source = &instruction_of(warp, step);
   copy.lane = with.lane;
   copy.to = *to;
   copy.from = *from;
   copy.bytes = with.bytes;
-  copy.combine = ins.aux != 0 ? combine : nullptr;
-  copy.how = ins.aux;
-  note_end(warp, ins, copy, copy.from, Access::Load);
+  const auto& bulk = step.operands.get<BulkOperands>();
+  copy.combine = bulk.reduces ? combine : nullptr;
+  copy.reduction = bulk.reduction;
+  note_end(warp, step, copy, copy.from, Access::Load);
   if (warp.block->counters != nullptr) {
     for (const BulkEnd* end : {&copy.from, &copy.to}) {
-      count_row(warp, ins, end->block != nullptr ? ptx::Space::Shared : ptx::Space::Global, end->at,
-                copy.bytes);
+      count_row(warp, step, end->block != nullptr ? ptx::Space::Shared : ptx::Space::Global,
+                end->at, copy.bytes);
     }
   }
-  if ((ins.flags & kBulkToShared) == 0) {
-    note_target(warp, ins, copy);
+  if (!bulk.to_shared) {
+    note_target(warp, step, copy);
     WarpCopies& mine = copies_of(warp);
     copy.group = mine.bulk_commits[with.lane];
     if (warp.launch->inputs.checks.race) {
@@ -196,36 +196,34 @@ void start(Warp& warp, const Step& ins, const Operands& with) {
     mine.bulk.push_back(std::move(copy));
     return;
   }
-  const auto barrier = locate_mbarrier(warp, ins, {with.lane, with.barrier});
+  const auto barrier = locate_mbarrier(warp, step, {with.lane, with.barrier});
   if (!barrier) return;
   copy.barrier = barrier->offset;
-  if ((ins.flags & kBulkMulticast) != 0) return multicast(warp, ins, copy);
-  note_target(warp, ins, copy);
+  if (bulk.is_multicast) return multicast(warp, step, copy);
+  note_target(warp, step, copy);
   barrier->block->barriers.bulk_copies.push_back(std::move(copy));
 }
 }  // namespace
 
-/// src: destination, source, bytes, mbarrier; list: blocks of a multicast; aux: how to combine.
-void copy_bulk(Warp& warp, const Step& ins) {
+void copy_bulk(Warp& warp, const Step& step, const BulkOperands&) {
   for (uint32_t left = warp.masks.running; left != 0; left &= left - 1) {
     const uint32_t lane = first_lane(left);
-    start(warp, ins,
+    start(warp, step,
           {.lane = lane,
-           .to = warp.u64(ins.src[0])[lane],
-           .from = warp.u64(ins.src[1])[lane],
-           .bytes = warp.u32(ins.src[2])[lane],
-           .barrier = warp.u64(ins.src[3])[lane]});
+           .to = warp.u64(step.src[0])[lane],
+           .from = warp.u64(step.src[1])[lane],
+           .bytes = warp.u32(step.src[2])[lane],
+           .barrier = warp.u64(step.src[3])[lane]});
   }
 }
 
-/// src: address, bytes.
-void prefetch_bulk(Warp& warp, const Step& ins) {
+void prefetch_bulk(Warp& warp, const Step& step) {
   for (uint32_t left = warp.masks.running; left != 0; left &= left - 1) {
     const uint32_t lane = first_lane(left);
-    const uint64_t from = warp.u64(ins.src[0])[lane], bytes = warp.u32(ins.src[1])[lane];
-    if (size_is_right(warp, ins,
+    const uint64_t from = warp.u64(step.src[0])[lane], bytes = warp.u32(step.src[1])[lane];
+    if (size_is_right(warp, step,
                       {.lane = lane, .to = 0, .from = from, .bytes = bytes, .barrier = 0})) {
-      global_end(warp, ins, lane, from, bytes);
+      global_end(warp, step, lane, from, bytes);
     }
   }
 }
@@ -237,13 +235,12 @@ void commit_bulk(Warp& warp, const Step&) {
   }
 }
 
-/// imm: groups that may stay under way.
-void wait_bulk(Warp& warp, const Step& ins) {
+void wait_bulk(Warp& warp, const Step&, const GroupsOperands& groups) {
   if (warp.copies == nullptr) return;
   std::vector<BulkCopy>& all = warp.copies->bulk;
   for (size_t i = 0; i < all.size();) {
     const bool mine = (warp.masks.running >> all[i].lane & 1) != 0;
-    const uint64_t last = all[i].group + static_cast<uint64_t>(ins.imm);
+    const uint64_t last = all[i].group + groups.in_flight;
     if (!mine || last >= warp.copies->bulk_commits[all[i].lane]) {
       ++i;
       continue;

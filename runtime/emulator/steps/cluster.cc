@@ -8,12 +8,12 @@
 
 namespace gpuemu::emulator::steps {
 
-void arrive_at_cluster(Warp& warp, const Step& ins) {
-  if (warp.await_lanes(ins, kNone)) return;
+void arrive_at_cluster(Warp& warp, const Step& step, const ClusterBarrierOperands& barrier) {
+  if (warp.await_lanes(step, kNone)) return;
   warp.sync_lanes(kNone);
-  check_aligned(warp, ins);
+  if (barrier.is_aligned) check_aligned(warp, step);
   if (warp.cluster_arrival.pending && warp.launch->inputs.checks.sync) {
-    report_check(warp, ins,
+    report_check(warp, step,
                  {.kind = DeviceFindingKind::BarrierDivergence,
                   .message = "arrives at the cluster's barrier again without having waited there",
                   .lane = static_cast<uint32_t>(std::countr_zero(warp.masks.running))});
@@ -21,12 +21,12 @@ void arrive_at_cluster(Warp& warp, const Step& ins) {
   warp.block->cluster->arrive(warp);
 }
 
-void wait_for_cluster(Warp& warp, const Step& ins) {
-  if (warp.await_lanes(ins, kNone)) return;
+void wait_for_cluster(Warp& warp, const Step& step, const ClusterBarrierOperands& barrier) {
+  if (warp.await_lanes(step, kNone)) return;
   warp.sync_lanes(kNone);
-  check_aligned(warp, ins);
+  if (barrier.is_aligned) check_aligned(warp, step);
   if (!warp.cluster_arrival.pending && warp.launch->inputs.checks.sync) {
-    report_check(warp, ins,
+    report_check(warp, step,
                  {.kind = DeviceFindingKind::BarrierDivergence,
                   .message = "waits at the cluster's barrier without having arrived there",
                   .lane = static_cast<uint32_t>(std::countr_zero(warp.masks.running))});
@@ -39,27 +39,27 @@ void wait_for_cluster(Warp& warp, const Step& ins) {
 }
 
 /// src: address, rank
-void map_shared(Warp& warp, const Step& ins) {
+void map_shared(Warp& warp, const Step& step, const MapSharedOperands& map) {
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     if ((warp.masks.running >> lane & 1) == 0) continue;
     const uint64_t address =
-        ins.flags != 0 ? warp.u64(ins.src[0])[lane] : warp.u32(ins.src[0])[lane];
-    const uint64_t rank = warp.u32(ins.src[1])[lane] + uint64_t{1};
-    const uint64_t mapped = static_cast<uint64_t>(ins.imm) | (address & kSharedOffsetMask) |
-                            std::min(rank, kRankMask) << kRankShift;
-    if (ins.flags != 0) {
-      warp.u64(ins.dst)[lane] = mapped;
+        map.is_wide ? warp.u64(step.src[0])[lane] : warp.u32(step.src[0])[lane];
+    const uint64_t rank = warp.u32(step.src[1])[lane] + uint64_t{1};
+    const uint64_t mapped =
+        map.window | (address & kSharedOffsetMask) | std::min(rank, kRankMask) << kRankShift;
+    if (map.is_wide) {
+      warp.u64(step.dst)[lane] = mapped;
     } else {
-      warp.u32(ins.dst)[lane] = static_cast<uint32_t>(mapped);
+      warp.u32(step.dst)[lane] = static_cast<uint32_t>(mapped);
     }
   }
 }
 
-void rank_of_shared(Warp& warp, const Step& ins) {
+void rank_of_shared(Warp& warp, const Step& step) {
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     if ((warp.masks.running >> lane & 1) == 0) continue;
-    const uint64_t rank = warp.u64(ins.src[0])[lane] >> kRankShift & kRankMask;
-    warp.u32(ins.dst)[lane] =
+    const uint64_t rank = warp.u64(step.src[0])[lane] >> kRankShift & kRankMask;
+    warp.u32(step.dst)[lane] =
         rank == 0 ? warp.block->position.rank : static_cast<uint32_t>(rank - 1);
   }
 }

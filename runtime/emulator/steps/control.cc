@@ -16,12 +16,12 @@ namespace {
 uint32_t first_lane(uint32_t mask) { return static_cast<uint32_t>(std::countr_zero(mask)); }
 }  // namespace
 
-void unsupported(Warp& warp, const Step& ins) {
+void unsupported(Warp& warp, const Step& step, const RefusalOperands& refusal) {
   report_check(
-      warp, ins,
+      warp, step,
       {.kind = DeviceFindingKind::UnsupportedInstruction,
-       .message = ins.aux != 0
-                      ? warp.code().refusals[ins.aux - 1]
+       .message = refusal.reason != kNone
+                      ? warp.code().refusals[refusal.reason]
                       : "the emulator does not support this instruction yet; use backend = "
                         "\"cuda\", or compile for arch = \"sm_80\"",
        .lane = first_lane(warp.masks.running)});
@@ -29,12 +29,12 @@ void unsupported(Warp& warp, const Step& ins) {
 void nothing(Warp&, const Step&) {}
 /// Orders nothing by itself: other threads learn of it by the next atomic or volatile access
 /// (order_before in machine/races.cc).
-void fence(Warp& warp, const Step& ins) {
-  if ((ins.flags & kFenceOfBlock) == 0 && warp.launch->races != nullptr) {
+void fence(Warp& warp, const Step&, const FenceOperands& fence) {
+  if (!fence.of_block && warp.launch->races != nullptr) {
     warp.launch->races->fence(warp);
   }
   warp.ordering.fenced = true;
-  if ((ins.flags & kFenceOfProxies) != 0) {
+  if (fence.of_proxies) {
     warp.block->next_epoch();
     warp.block->shared.proxy_epoch = warp.block->shared.epoch;
   }
@@ -43,45 +43,45 @@ void fence(Warp& warp, const Step& ins) {
 namespace {
 /// Lanes that stay at an aligned barrier which the others jump over. Where these exit behind it,
 /// nothing else would tell that from an early return.
-void report_skipped_barrier(Warp& warp, const Step& ins) {
+void report_skipped_barrier(Warp& warp, const Step& step) {
   const uint32_t stay = warp.masks.active & ~warp.masks.running;
   report_check(
-      warp, ins,
+      warp, step,
       {.kind = DeviceFindingKind::BarrierDivergence,
        .message = fmt::format("only {} of the warp's {} running threads reach the barrier; the "
                               "others skip it",
                               std::popcount(stay), std::popcount(warp.masks.alive)),
        .lane = first_lane(stay),
-       .at = &warp.code().source->body[ins.origin + 1]});
+       .at = &warp.code().source->body[step.origin + 1]});
 }
 }  // namespace
 
-void branch(Warp& warp, const Step& ins) {
-  if ((ins.flags & kSkipsBarrier) != 0 && warp.launch->inputs.checks.sync &&
+void branch(Warp& warp, const Step& step, const BranchOperands& to) {
+  if (to.skips_barrier && warp.launch->inputs.checks.sync &&
       warp.masks.running != warp.masks.active) {
-    report_skipped_barrier(warp, ins);
+    report_skipped_barrier(warp, step);
   }
-  warp.diverge(warp.masks.running, ins.aux, static_cast<uint32_t>(ins.imm));
+  warp.diverge(warp.masks.running, to.target, to.reconverge);
 }
 
-void branch_indexed(Warp& warp, const Step& ins) {
-  const uint32_t* index = warp.u32(ins.src[0]);
+void branch_indexed(Warp& warp, const Step& step, const IndexedBranchOperands& to) {
+  const uint32_t* index = warp.u32(step.src[0]);
   const uint32_t lead = index[first_lane(warp.masks.running)];
   uint32_t same = 0;
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     same |= static_cast<uint32_t>((warp.masks.running >> lane & 1) != 0 && index[lane] == lead)
             << lane;
   }
-  if (lead >= ins.aux) {
-    return report_check(warp, ins,
+  if (lead >= to.count) {
+    return report_check(warp, step,
                         {.kind = DeviceFindingKind::Trap,
                          .message = "branch index beyond its targets",
                          .lane = first_lane(warp.masks.running)});
   }
-  const uint32_t target = warp.function.lists[ins.list + lead];
+  const uint32_t target = warp.function.lists[to.list + lead];
   // The other lanes execute this instruction again and choose their own target.
   if (same != warp.masks.active) warp.pc -= 1;
-  warp.diverge(same, target, static_cast<uint32_t>(ins.imm));
+  warp.diverge(same, target, to.reconverge);
 }
 
 /// The stack is ready for a call of `lanes`.
@@ -103,17 +103,17 @@ void enter_callee(Warp& warp, uint32_t lanes, const CallSite& site, const Code& 
   }
 }
 
-void call(Warp& warp, const Step& ins) {
-  const CallSite& site = warp.code().calls[ins.aux];
+void call(Warp& warp, const Step& step, const CallOperands& call) {
+  const CallSite& site = warp.code().calls[call.site];
   if (site.callee != nullptr) {
     warp.split_for_call(warp.masks.running);
     return enter_callee(warp, warp.masks.running, site, *site.callee);
   }
-  call_external(warp, ins, site);
+  call_external(warp, step, site);
 }
 
-void call_indirect(Warp& warp, const Step& ins) {
-  const uint64_t* pointer = warp.u64(ins.src[0]);
+void call_indirect(Warp& warp, const Step& step, const CallOperands& call) {
+  const uint64_t* pointer = warp.u64(step.src[0]);
   const uint64_t target = pointer[first_lane(warp.masks.running)];
   uint32_t same = 0;
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
@@ -122,12 +122,12 @@ void call_indirect(Warp& warp, const Step& ins) {
   }
   const auto& callable = warp.launch->inputs.program->callable;
   if (target == 0 || target > callable.size()) {
-    return report_check(warp, ins,
+    return report_check(warp, step,
                         {.kind = DeviceFindingKind::Trap,
                          .message = fmt::format("call of {:#x}, which is not a function", target),
                          .lane = first_lane(warp.masks.running)});
   }
-  const CallSite& site = warp.code().calls[ins.aux];
+  const CallSite& site = warp.code().calls[call.site];
   if (same != warp.masks.running) {
     warp.split_for_calls(same, warp.masks.running & ~same);
   } else {
@@ -138,131 +138,135 @@ void call_indirect(Warp& warp, const Step& ins) {
 
 void ret(Warp& warp, const Step&) { warp.leave(warp.masks.running); }
 void exit(Warp& warp, const Step&) { warp.exit_lanes(warp.masks.running); }
-void trap(Warp& warp, const Step& ins) {
-  report_check(warp, ins,
+void trap(Warp& warp, const Step& step) {
+  report_check(warp, step,
                {.kind = DeviceFindingKind::Trap,
                 .message = "the kernel executed trap",
                 .lane = first_lane(warp.masks.running)});
 }
 
-void local_address(Warp& warp, const Step& ins) {
-  const uint64_t value = static_cast<uint64_t>(ins.imm) + warp.frame().local_base;
+void local_address(Warp& warp, const Step& step, const LocalAddressOperands& at) {
+  const uint64_t value = at.offset + warp.frame().local_base;
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
-    if (ins.wide != 0) {
-      warp.u64(ins.dst)[lane] = value;
+    if (at.is_wide) {
+      warp.u64(step.dst)[lane] = value;
     } else {
-      warp.u32(ins.dst)[lane] = static_cast<uint32_t>(value);
+      warp.u32(step.dst)[lane] = static_cast<uint32_t>(value);
     }
   }
 }
 
-void store_word(Warp& warp, const Step& ins, uint32_t reg, uint32_t lane, const std::byte* from) {
+void store_word(Warp& warp, const ParamOperands& param, uint32_t reg, uint32_t lane,
+                const std::byte* from) {
   uint64_t value = 0;
-  std::memcpy(&value, from, ins.aux);
-  if ((ins.flags & 1) != 0 && ins.aux < 8) {
-    value = static_cast<uint64_t>(static_cast<int64_t>(value << (64 - 8 * ins.aux)) >>
-                                  (64 - 8 * ins.aux));
+  std::memcpy(&value, from, param.element_bytes);
+  if (param.is_signed && param.element_bytes < 8) {
+    const uint32_t unused = 64u - 8u * param.element_bytes;
+    value = static_cast<uint64_t>(static_cast<int64_t>(value << unused) >> unused);
   }
-  if (ins.wide != 0) {
+  if (param.is_wide) {
     warp.u64(reg)[lane] = value;
   } else {
     warp.u32(reg)[lane] = static_cast<uint32_t>(value);
   }
 }
 
-void load_param(Warp& warp, const Step& ins) {
+void load_param(Warp& warp, const Step& step, const ParamOperands& param) {
   const auto& params = warp.launch->inputs.params;
-  const uint32_t* list = warp.function.lists + ins.list;
+  const uint32_t* list = warp.function.lists + param.list;
   uint64_t address[kLanes];
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     if ((warp.masks.running >> lane & 1) == 0) continue;
-    uint64_t at = static_cast<uint64_t>(ins.imm);
-    if (ins.src[0] != kNone) at += warp.u64(ins.src[0])[lane];
+    uint64_t at = static_cast<uint64_t>(param.offset);
+    if (step.src[0] != kNone) at += warp.u64(step.src[0])[lane];
     address[lane] = at;
-    for (uint32_t element = 0; element < ins.count; ++element, at += ins.aux) {
+    for (uint32_t element = 0; element < param.count; ++element, at += param.element_bytes) {
       if (list[element] == kNone) continue;
-      if (at > params.size() || ins.aux > params.size() - at) {
+      if (at > params.size() || param.element_bytes > params.size() - at) {
         return report_check(
-            warp, ins,
+            warp, step,
             {.kind = DeviceFindingKind::OutOfBounds,
              .message = fmt::format("reads parameter byte {} of {}", at, params.size()),
              .lane = lane});
       }
-      store_word(warp, ins, list[element], lane, params.data() + at);
+      store_word(warp, param, list[element], lane, params.data() + at);
     }
   }
-  note_param_gaps(warp, ins, address, ins.aux * ins.count, warp.masks.running);
+  note_param_gaps(warp, step, address, uint32_t{param.element_bytes} * param.count,
+                  warp.masks.running);
 }
 
 namespace {
 /// Start of the executed access in every lane's parameter area; kNone when it leaves the area.
-uint32_t frame_param_offset(Warp& warp, const Step& ins) {
-  const uint64_t area = warp.code().param_bytes, bytes = uint64_t{ins.aux} * ins.count;
-  const auto at = static_cast<uint64_t>(ins.imm);
+uint32_t frame_param_offset(Warp& warp, const Step& step, const ParamOperands& param) {
+  const uint64_t area = warp.code().param_bytes,
+                 bytes = uint64_t{param.element_bytes} * param.count;
+  const auto at = static_cast<uint64_t>(param.offset);
   if (bytes <= area && at <= area - bytes) return static_cast<uint32_t>(at);
-  report_check(warp, ins,
+  report_check(warp, step,
                {.kind = DeviceFindingKind::OutOfBounds,
-                .message = fmt::format("accesses parameter byte {} of {}", ins.imm, area),
+                .message = fmt::format("accesses parameter byte {} of {}", param.offset, area),
                 .lane = first_lane(warp.masks.running),
                 .count = static_cast<uint64_t>(std::popcount(warp.masks.running))});
   return kNone;
 }
 }  // namespace
 
-void load_frame_param(Warp& warp, const Step& ins) {
-  const uint32_t first = frame_param_offset(warp, ins);
+void load_frame_param(Warp& warp, const Step& step, const ParamOperands& param) {
+  const uint32_t first = frame_param_offset(warp, step, param);
   if (first == kNone) return;
   Frame& frame = warp.frame();
-  const uint32_t* list = warp.function.lists + ins.list;
+  const uint32_t* list = warp.function.lists + param.list;
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     if ((warp.masks.running >> lane & 1) == 0) continue;
     size_t at = size_t{lane} * frame.code->param_bytes + first;
-    for (uint32_t element = 0; element < ins.count; ++element, at += ins.aux) {
-      store_word(warp, ins, list[element], lane, &frame.params[at]);
+    for (uint32_t element = 0; element < param.count; ++element, at += param.element_bytes) {
+      store_word(warp, param, list[element], lane, &frame.params[at]);
     }
   }
 }
 
-void store_frame_param(Warp& warp, const Step& ins) {
-  const uint32_t first = frame_param_offset(warp, ins);
+void store_frame_param(Warp& warp, const Step& step, const ParamOperands& param) {
+  const uint32_t first = frame_param_offset(warp, step, param);
   if (first == kNone) return;
   Frame& frame = warp.frame();
-  const uint32_t* list = warp.function.lists + ins.list;
+  const uint32_t* list = warp.function.lists + param.list;
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     if ((warp.masks.running >> lane & 1) == 0) continue;
     size_t at = size_t{lane} * frame.code->param_bytes + first;
-    for (uint32_t element = 0; element < ins.count; ++element, at += ins.aux) {
+    for (uint32_t element = 0; element < param.count; ++element, at += param.element_bytes) {
       const uint64_t value =
-          ins.wide != 0 ? warp.u64(list[element])[lane] : warp.u32(list[element])[lane];
-      std::memcpy(&frame.params[at], &value, ins.aux);
+          param.is_wide ? warp.u64(list[element])[lane] : warp.u32(list[element])[lane];
+      std::memcpy(&frame.params[at], &value, param.element_bytes);
     }
   }
 }
 
-void is_space(Warp& warp, const Step& ins) {
+void is_space(Warp& warp, const Step& step, const SpaceTestOperands& test) {
+  using By = SpaceTestOperands::By;
   uint32_t result = 0;
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
-    const uint64_t address = warp.u64(ins.src[0])[lane];
-    const bool elsewhere = ins.flags != 0 && block_of(warp, address) != warp.block;
-    bool inside = (address & kWindowMask) == static_cast<uint64_t>(ins.imm) && !elsewhere;
-    if (inside && ins.aux != kByWindow) {
+    const uint64_t address = warp.u64(step.src[0])[lane];
+    const bool elsewhere = test.of_block && block_of(warp, address) != warp.block;
+    bool inside = (address & kWindowMask) == test.window && !elsewhere;
+    if (inside && test.by != By::Window) {
       const Allocation* of = warp.launch->memory->find(address, 0);
-      inside = (of != nullptr && of->constant) == (ins.aux == kIsConstant);
+      inside = (of != nullptr && of->constant) == (test.by == By::IsConstant);
     }
     result |= static_cast<uint32_t>(inside) << lane;
   }
-  uint32_t& out = warp.pred(ins.dst);
+  uint32_t& out = warp.pred(step.dst);
   out = (out & ~warp.masks.running) | (result & warp.masks.running);
 }
 
 namespace {
 /// Operands of a barrier on which threads must agree.
-void check_barrier(Warp& warp, const Step& ins) {
+void check_barrier(Warp& warp, const Step& step) {
   const uint32_t lead = first_lane(warp.masks.running);
-  const uint32_t *ids = warp.u32(ins.src[0]), *counts = warp.u32(ins.src[1]);
+  const uint32_t *ids = warp.u32(step.src[0]), *counts = warp.u32(step.src[1]);
   const uint32_t id = ids[lead], count = counts[lead];
   const auto wrong = [&](uint32_t lane, std::string message) {
-    report_check(warp, ins,
+    report_check(warp, step,
                  {.kind = DeviceFindingKind::BarrierDivergence,
                   .message = std::move(message),
                   .lane = lane});
@@ -296,12 +300,12 @@ void check_barrier(Warp& warp, const Step& ins) {
 
 /// An aligned instruction is for all threads of the warp that have not exited before. Who went past
 /// it and has exited since was one of them.
-void check_aligned(Warp& warp, const Step& ins) {
-  if (!warp.launch->inputs.checks.sync || (ins.flags & kAligned) == 0) return;
+void check_aligned(Warp& warp, const Step& step) {
+  if (!warp.launch->inputs.checks.sync) return;
   const uint32_t gone = warp.gone_past(kNone), running = warp.masks.alive | gone;
   if (warp.masks.running == running) return;
   report_check(
-      warp, ins,
+      warp, step,
       {.kind = DeviceFindingKind::BarrierDivergence,
        .message = fmt::format("only {} of the warp's {} running threads reach the barrier{}",
                               std::popcount(warp.masks.running), std::popcount(running),
@@ -309,17 +313,17 @@ void check_aligned(Warp& warp, const Step& ins) {
        .lane = first_lane(warp.masks.running)});
 }
 
-void barrier(Warp& warp, const Step& ins) {
+void barrier(Warp& warp, const Step& step, const BarrierOperands& barrier) {
   // Threads that have exited count as arrived: since sm_70 a barrier waits for the others alone.
-  if (warp.await_lanes(ins, kNone)) return;
+  if (warp.await_lanes(step, kNone)) return;
   warp.sync_lanes(kNone);
   const uint32_t lead = first_lane(warp.masks.running);
-  if (warp.launch->inputs.checks.sync) check_barrier(warp, ins);
-  const uint32_t id = warp.u32(ins.src[0])[lead] & (kBarriers - 1);
-  const auto kind = static_cast<BarrierKind>(ins.flags & 0x7f);
-  check_aligned(warp, ins);
+  if (warp.launch->inputs.checks.sync) check_barrier(warp, step);
+  const uint32_t id = warp.u32(step.src[0])[lead] & (kBarriers - 1);
+  const BarrierKind kind = barrier.kind;
+  if (barrier.is_aligned) check_aligned(warp, step);
   Barrier& at = warp.block->barriers.named[id];
-  const uint32_t votes = warp.pred(ins.src[2]) & warp.masks.running;
+  const uint32_t votes = warp.pred(step.src[2]) & warp.masks.running;
   if (kind >= BarrierKind::RedPopc) {
     at.reduce_count += lanes_in(votes);
     at.reduce_and &= votes == warp.masks.running ? 1u : 0u;
@@ -327,7 +331,7 @@ void barrier(Warp& warp, const Step& ins) {
   }
   warp.block->barriers.in_use |= uint32_t{1} << id;
   at.arrived += lanes_in(warp.masks.alive);
-  at.expected = warp.u32(ins.src[1])[lead];
+  at.expected = warp.u32(step.src[1])[lead];
   if (kind != BarrierKind::Arrive) warp.wait_at_barrier(id);
   warp.block->release_if_complete(id);
 }

@@ -145,35 +145,36 @@ void add(std::vector<FlowCount>& to, uint32_t index, uint32_t lanes) {
 }
 
 /// Edges that lanes take behind this instruction; `active` are those that came to it.
-void count_edges(Warp& warp, const Step& ins, const CountingStep& counter, uint32_t active) {
+void count_edges(Warp& warp, const Step& step, const CountingStep& counter, uint32_t active) {
   ProfileCounts& counts = warp.block->counters->counts;
   const uint32_t mask = warp.masks.running;
-  const bool goes_away = counter.run == branch || counter.run == branch_indexed ||
+  const bool goes_away = counter.run == run_of<branch> || counter.run == run_of<branch_indexed> ||
                          counter.run == ret || counter.run == exit || counter.run == trap;
   add(counts.edges, counter.taken, mask);
   add(counts.edges, counter.next, goes_away ? active & ~mask : active);
   if (counter.targets == kNone || mask == 0) return;
-  const uint32_t* index = warp.u32(ins.src[0]);
+  const uint32_t* index = warp.u32(step.src[0]);
   const uint32_t lead = index[std::countr_zero(mask)];
   uint32_t same = 0;
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     if ((mask >> lane & 1) != 0 && index[lane] == lead) same |= 1u << lane;
   }
-  if (lead < ins.aux) add(counts.edges, warp.function.lists[counter.targets + lead], same);
+  if (lead < step.operands.get<IndexedBranchOperands>().count)
+    add(counts.edges, warp.function.lists[counter.targets + lead], same);
 }
 
-/// Where the requests of `ins` are counted; none for a helper step.
-MemoryCount* memory_count(Warp& warp, const Step& ins) {
+/// Where the requests of `step` are counted; none for a helper step.
+MemoryCount* memory_count(Warp& warp, const Step& step) {
   const Code& code = warp.code();
   const uint32_t instruction =
-      code.counting_steps[static_cast<size_t>(&ins - code.steps.data())].instruction;
+      code.counting_steps[static_cast<size_t>(&step - code.steps.data())].instruction;
   if (instruction == kNone) return nullptr;
   return &warp.block->counters->counts.instructions[instruction].memory;
 }
 }  // namespace
 
-PieceCounter::PieceCounter(Warp& warp, const Step& ins, ptx::Space space, uint32_t bytes)
-    : warp_(warp), ins_(ins), space_(space), bytes_(bytes) {}
+PieceCounter::PieceCounter(Warp& warp, const Step& step, ptx::Space space, uint32_t bytes)
+    : warp_(warp), step_(step), space_(space), bytes_(bytes) {}
 
 void PieceCounter::add(uint64_t address) {
   address_[used_++] = address;
@@ -181,7 +182,7 @@ void PieceCounter::add(uint64_t address) {
 }
 
 void PieceCounter::flush() {
-  MemoryCount* const to = used_ != 0 ? memory_count(warp_, ins_) : nullptr;
+  MemoryCount* const to = used_ != 0 ? memory_count(warp_, step_) : nullptr;
   if (to != nullptr) {
     Request request{address_, used_ == kLanes ? kNone : (1u << used_) - 1, bytes_};
     const bool shared =
@@ -193,8 +194,8 @@ void PieceCounter::flush() {
   used_ = 0;
 }
 
-void count_row(Warp& warp, const Step& ins, ptx::Space space, uint64_t address, uint64_t bytes) {
-  MemoryCount* const to = bytes != 0 ? memory_count(warp, ins) : nullptr;
+void count_row(Warp& warp, const Step& step, ptx::Space space, uint64_t address, uint64_t bytes) {
+  MemoryCount* const to = bytes != 0 ? memory_count(warp, step) : nullptr;
   if (to == nullptr) return;
   const auto pieces = [&](uint64_t size) {
     return (address + bytes - 1) / size - address / size + 1;
@@ -210,13 +211,13 @@ void count_row(Warp& warp, const Step& ins, ptx::Space space, uint64_t address, 
   to->lines += pieces(kLineBytes);
 }
 
-void count(Warp& warp, const Step& ins) {
+void count(Warp& warp, const Step& step) {
   const Code& code = warp.code();
-  const CountingStep& counter = code.counting_steps[static_cast<size_t>(&ins - code.steps.data())];
+  const CountingStep& counter = code.counting_steps[static_cast<size_t>(&step - code.steps.data())];
   ProfileCounts& counts = warp.block->counters->counts;
   const uint32_t active = warp.masks.running;
   add(counts.blocks, counter.block, active);
-  warp.masks.running &= warp.pred(counter.guard) ^ counter.guard_xor;
+  warp.masks.running &= warp.pred(counter.guard.predicate) ^ counter.guard.flip;
   warp.executed += uint64_t{lanes_in(warp.masks.running)} * counter.counted;
   if (counter.instruction != kNone && warp.masks.running != 0) {
     InstructionCount& of = counts.instructions[counter.instruction];
@@ -224,13 +225,13 @@ void count(Warp& warp, const Step& ins) {
       of.warps += 1;
       of.threads += lanes_in(warp.masks.running);
     }
-    if (counter.run == branch && warp.masks.running != active) of.divergent += 1;
+    if (counter.run == run_of<branch> && warp.masks.running != active) of.divergent += 1;
     for (uint32_t i = counter.uses_begin; i < counter.uses_end; ++i) {
       count_memory(warp, code.memory_uses[i], of.memory);
     }
   }
-  count_edges(warp, ins, counter, active);
-  if (warp.masks.running != 0) counter.run(warp, ins);
+  count_edges(warp, step, counter, active);
+  if (warp.masks.running != 0) counter.run(warp, step);
 }
 
 }  // namespace gpuemu::emulator::steps

@@ -8,7 +8,7 @@
 
 namespace gpuemu::emulator::steps {
 
-void count(Warp& warp, const Step& ins);
+void count(Warp& warp, const Step& step);
 
 /// Bytes that one lane's part of a matrix instruction's request has at most.
 inline constexpr uint32_t kPieceBytes = 16;
@@ -18,7 +18,7 @@ inline constexpr uint32_t kPieceBytes = 16;
 /// end.
 class PieceCounter {
  public:
-  PieceCounter(Warp& warp, const Step& ins, ptx::Space space, uint32_t bytes);
+  PieceCounter(Warp& warp, const Step& step, ptx::Space space, uint32_t bytes);
   ~PieceCounter() { flush(); }
   PieceCounter(const PieceCounter&) = delete;
   PieceCounter& operator=(const PieceCounter&) = delete;
@@ -28,7 +28,7 @@ class PieceCounter {
   void flush();
 
   Warp& warp_;
-  const Step& ins_;
+  const Step& step_;
   ptx::Space space_;
   uint32_t bytes_;
   std::array<uint64_t, kLanes> address_{};
@@ -36,6 +36,6 @@ class PieceCounter {
 };
 
 /// One request for a row of bytes.
-void count_row(Warp& warp, const Step& ins, ptx::Space space, uint64_t address, uint64_t bytes);
+void count_row(Warp& warp, const Step& step, ptx::Space space, uint64_t address, uint64_t bytes);
 
 }  // namespace gpuemu::emulator::steps

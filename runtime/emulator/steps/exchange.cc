@@ -11,7 +11,7 @@ uint32_t first_lane(uint32_t mask) { return static_cast<uint32_t>(std::countr_ze
 bool in(uint32_t mask, uint32_t lane) { return (mask >> lane & 1) != 0; }
 
 /// What an instruction does for lanes with the same member mask: `present` are its members here.
-using Exchange = void (*)(Warp& warp, const Step& ins, uint32_t present);
+using Exchange = void (*)(Warp& warp, const Step& step, uint32_t present);
 
 /// What the instruction orders between its lanes.
 enum class Orders : uint8_t { Reads, All };
@@ -24,21 +24,21 @@ void note_order(Warp& warp, uint32_t members, Orders orders) {
 }
 
 /// Runs `one` for every group of lanes that name the same members in register `source`.
-void for_groups(Warp& warp, const Step& ins, uint32_t source, Exchange one,
+void for_groups(Warp& warp, const Step& step, uint32_t source, Exchange one,
                 Orders orders = Orders::Reads) {
   const uint32_t all = warp.masks.running;
   uint32_t common = kNone;
   for (uint32_t lane = 0; lane < kLanes; ++lane) common &= warp.u32(source)[lane];
   if (all == kNone && common == kNone) {  // Everyone with everyone: nothing can be wrong.
-    if (warp.await_lanes(ins, kNone)) return;
+    if (warp.await_lanes(step, kNone)) return;
     note_order(warp, kNone, orders);
-    return one(warp, ins, kNone);
+    return one(warp, step, kNone);
   }
   std::array<uint32_t, kLanes> named{};
   std::copy_n(warp.u32(source), kLanes, named.begin());
   uint32_t wanted = 0;
   for (uint32_t left = all; left != 0; left &= left - 1) wanted |= named[first_lane(left)];
-  if (warp.await_lanes(ins, wanted)) return;
+  if (warp.await_lanes(step, wanted)) return;
   for (uint32_t left = all; left != 0;) {
     const uint32_t lead = first_lane(left);
     uint32_t group = 0;
@@ -52,14 +52,14 @@ void for_groups(Warp& warp, const Step& ins, uint32_t source, Exchange one,
     const uint32_t absent = (named[lead] & warp.masks.alive & ~group) | warp.gone_past(named[lead]),
                    strangers = group & ~named[lead];
     if (warp.launch->inputs.checks.sync && (absent != 0 || strangers != 0)) {
-      report_check(warp, ins,
+      report_check(warp, step,
                    {.kind = DeviceFindingKind::IllegalMask,
                     .message = fmt::format(
                         "member mask {:#010x} does not match the lanes that execute it, {:#010x}",
                         named[lead], group),
                     .lane = lead});
     }
-    one(warp, ins, named[lead] & group);
+    one(warp, step, named[lead] & group);
   }
   warp.masks.running = all;
 }
@@ -74,8 +74,8 @@ void set_all(Warp& warp, uint32_t offset, uint32_t value) {
 }
 }  // namespace
 
-void warp_barrier(Warp& warp, const Step& ins) {
-  for_groups(warp, ins, ins.src[0], [](Warp&, const Step&, uint32_t) {}, Orders::All);
+void warp_barrier(Warp& warp, const Step& step) {
+  for_groups(warp, step, step.src[0], [](Warp&, const Step&, uint32_t) {}, Orders::All);
 }
 
 namespace {
@@ -105,17 +105,17 @@ uint32_t shuffle_sources(const uint32_t* offsets, const uint32_t* clamps, uint32
 }
 
 /// A lane that reads from one that takes no part has a value that means nothing.
-void follow_shuffle(Warp& warp, const Step& ins, uint32_t present, const uint32_t* from) {
+void follow_shuffle(Warp& warp, const Step& step, uint32_t present, const uint32_t* from) {
   std::array<uint32_t, kLanes> source{};
   uint32_t nobody = 0;
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     source[lane] = from[lane] & 31;
     if (in(warp.masks.running, lane) && !in(present, source[lane])) nobody |= uint32_t{1} << lane;
   }
-  if (warp.tracking.active) warp.tracking.definedness.shuffled(warp, ins, source);
+  if (warp.tracking.active) warp.tracking.definedness.shuffled(warp, step, source);
   if (nobody != 0) {
     warp.tracking.definedness.note_element(
-        warp, ins, 0, nobody,
+        warp, step, 0, nobody,
         {DeviceFindingKind::Uninitialized, "takes the value of a lane that takes no part"});
   }
 }
@@ -123,82 +123,84 @@ void follow_shuffle(Warp& warp, const Step& ins, uint32_t present, const uint32_
 /// A whole warp in one segment, as reductions and broadcasts have it: no lane can name another one
 /// that does not exist. False, and nothing done, where it is something else.
 template <ShuffleKind Kind>
-bool shuffle_whole(Warp& warp, const Step& ins, uint32_t present) {
+bool shuffle_whole(Warp& warp, const Step& step, uint32_t present) {
   if ((Kind != ShuffleKind::Idx && Kind != ShuffleKind::Bfly) ||
       (warp.masks.running & present) != kNone || warp.tracking.active) {
     return false;
   }
-  const uint32_t *offsets = warp.u32(ins.src[1]), *clamps = warp.u32(ins.src[2]);
+  const uint32_t *offsets = warp.u32(step.src[1]), *clamps = warp.u32(step.src[2]);
   uint32_t other = 0;
   for (uint32_t lane = 0; lane < kLanes; ++lane) other |= clamps[lane] ^ (kLanes - 1);
   if (other != 0) return false;
   uint32_t values[kLanes], from[kLanes];
-  std::copy_n(warp.u32(ins.src[0]), kLanes, values);
+  std::copy_n(warp.u32(step.src[0]), kLanes, values);
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     from[lane] = (Kind == ShuffleKind::Bfly ? lane ^ offsets[lane] : offsets[lane]) & (kLanes - 1);
   }
-  uint32_t* out = warp.u32(ins.dst);
+  uint32_t* out = warp.u32(step.dst);
   for (uint32_t lane = 0; lane < kLanes; ++lane) out[lane] = values[from[lane]];
-  if (ins.aux != kNone) warp.pred(ins.aux) = kNone;
+  const uint32_t predicate = step.operands.get<ShuffleOperands>().predicate;
+  if (predicate != kNone) warp.pred(predicate) = kNone;
   return true;
 }
 
-/// src: value, lane operand, clamp and segment mask, member mask. aux: predicate or kNone.
 template <ShuffleKind Kind>
-void shuffle_group(Warp& warp, const Step& ins, uint32_t present) {
-  if (shuffle_whole<Kind>(warp, ins, present)) return;
+void shuffle_group(Warp& warp, const Step& step, uint32_t present) {
+  if (shuffle_whole<Kind>(warp, step, present)) return;
   uint32_t values[kLanes], from[kLanes];
-  std::copy_n(warp.u32(ins.src[0]), kLanes, values);
+  std::copy_n(warp.u32(step.src[0]), kLanes, values);
   for (uint32_t left = ~present; left != 0; left &= left - 1) {
     values[first_lane(left)] = kUndefinedShuffle;
   }
-  const uint32_t valid = shuffle_sources<Kind>(warp.u32(ins.src[1]), warp.u32(ins.src[2]), from);
-  uint32_t* out = warp.u32(ins.dst);
+  const uint32_t valid = shuffle_sources<Kind>(warp.u32(step.src[1]), warp.u32(step.src[2]), from);
+  uint32_t* out = warp.u32(step.dst);
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     if (in(warp.masks.running, lane)) out[lane] = values[from[lane] & 31];
   }
-  if (ins.aux != kNone) set_pred(warp, ins.aux, valid);
+  const uint32_t predicate = step.operands.get<ShuffleOperands>().predicate;
+  if (predicate != kNone) set_pred(warp, predicate, valid);
   if (warp.launch->inputs.checks.init && (warp.tracking.active || present != kNone)) {
-    follow_shuffle(warp, ins, present, from);
+    follow_shuffle(warp, step, present, from);
   }
 }
 }  // namespace
-void shuffle(Warp& warp, const Step& ins) {
-  switch (static_cast<ShuffleKind>(ins.flags)) {
+void shuffle(Warp& warp, const Step& step, const ShuffleOperands& shuffle) {
+  switch (shuffle.kind) {
     case ShuffleKind::Up:
-      return for_groups(warp, ins, ins.src[3], shuffle_group<ShuffleKind::Up>);
+      return for_groups(warp, step, step.src[3], shuffle_group<ShuffleKind::Up>);
     case ShuffleKind::Down:
-      return for_groups(warp, ins, ins.src[3], shuffle_group<ShuffleKind::Down>);
+      return for_groups(warp, step, step.src[3], shuffle_group<ShuffleKind::Down>);
     case ShuffleKind::Bfly:
-      return for_groups(warp, ins, ins.src[3], shuffle_group<ShuffleKind::Bfly>);
+      return for_groups(warp, step, step.src[3], shuffle_group<ShuffleKind::Bfly>);
     case ShuffleKind::Idx:
-      return for_groups(warp, ins, ins.src[3], shuffle_group<ShuffleKind::Idx>);
+      return for_groups(warp, step, step.src[3], shuffle_group<ShuffleKind::Idx>);
   }
 }
 
 namespace {
-/// src: predicate, member mask.
-void vote_group(Warp& warp, const Step& ins, uint32_t present) {
-  const uint32_t yes = warp.pred(ins.src[0]) & present;
-  switch (static_cast<VoteKind>(ins.flags)) {
+void vote_group(Warp& warp, const Step& step, uint32_t present) {
+  const uint32_t yes = warp.pred(step.src[0]) & present;
+  switch (step.operands.get<VoteOperands>().kind) {
     case VoteKind::Ballot:
-      return set_all(warp, ins.dst, yes);
+      return set_all(warp, step.dst, yes);
     case VoteKind::All:
-      return set_pred(warp, ins.dst, yes == present ? kNone : 0);
+      return set_pred(warp, step.dst, yes == present ? kNone : 0);
     case VoteKind::Any:
-      return set_pred(warp, ins.dst, yes != 0 ? kNone : 0);
+      return set_pred(warp, step.dst, yes != 0 ? kNone : 0);
     case VoteKind::Uni:
-      return set_pred(warp, ins.dst, yes == present || yes == 0 ? kNone : 0);
+      return set_pred(warp, step.dst, yes == present || yes == 0 ? kNone : 0);
   }
 }
 }  // namespace
-void vote(Warp& warp, const Step& ins) { for_groups(warp, ins, ins.src[1], vote_group); }
+void vote(Warp& warp, const Step& step, const VoteOperands&) {
+  for_groups(warp, step, step.src[1], vote_group);
+}
 
 namespace {
-/// flags 0: any, 1: all. aux: predicate of .all or kNone. count 8: 64-bit values.
-void match_group(Warp& warp, const Step& ins, uint32_t present) {
+void match_group(Warp& warp, const Step& step, uint32_t present) {
+  const auto& match = step.operands.get<MatchOperands>();
   const auto value = [&](uint32_t lane) {
-    return ins.wide != 0 ? warp.u64(ins.src[0])[lane] : uint64_t{warp.u32(ins.src[0])[lane]};
+    return match.is_wide ? warp.u64(step.src[0])[lane] : uint64_t{warp.u32(step.src[0])[lane]};
   };
   uint32_t same[kLanes] = {};
   bool all = true;
@@ -212,33 +214,37 @@ void match_group(Warp& warp, const Step& ins, uint32_t present) {
   }
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     if (in(warp.masks.running, lane)) {
-      warp.u32(ins.dst)[lane] = ins.flags == 0 ? same[lane] : all ? present : 0;
+      warp.u32(step.dst)[lane] = !match.of_all ? same[lane] : all ? present : 0;
     }
   }
-  if (ins.aux != kNone) set_pred(warp, ins.aux, all ? kNone : 0);
+  if (match.predicate != kNone) set_pred(warp, match.predicate, all ? kNone : 0);
 }
 }  // namespace
-void match(Warp& warp, const Step& ins) { for_groups(warp, ins, ins.src[1], match_group); }
+void match(Warp& warp, const Step& step, const MatchOperands&) {
+  for_groups(warp, step, step.src[1], match_group);
+}
 
-void activemask(Warp& warp, const Step& ins) { set_all(warp, ins.dst, warp.masks.running); }
+void activemask(Warp& warp, const Step& step) { set_all(warp, step.dst, warp.masks.running); }
 
 namespace {
-void elect_group(Warp& warp, const Step& ins, uint32_t present) {
+void elect_group(Warp& warp, const Step& step, uint32_t present) {
   const uint32_t leader = first_lane(present == 0 ? warp.masks.running : present);
-  if (ins.dst != kTrueOffset) set_all(warp, ins.dst, leader);
-  set_pred(warp, ins.aux, uint32_t{1} << leader);
+  if (step.dst != kTrueOffset) set_all(warp, step.dst, leader);
+  set_pred(warp, step.operands.get<ElectOperands>().predicate, uint32_t{1} << leader);
 }
 }  // namespace
-void elect(Warp& warp, const Step& ins) { for_groups(warp, ins, ins.src[0], elect_group); }
+void elect(Warp& warp, const Step& step, const ElectOperands&) {
+  for_groups(warp, step, step.src[0], elect_group);
+}
 
 namespace {
-void reduce_group(Warp& warp, const Step& ins, uint32_t present) {
-  const uint32_t* values = warp.u32(ins.src[0]);
+void reduce_group(Warp& warp, const Step& step, uint32_t present) {
+  const uint32_t* values = warp.u32(step.src[0]);
   uint32_t total = values[first_lane(present == 0 ? warp.masks.running : present)];
   for (uint32_t left = present & (present - 1); left != 0; left &= left - 1) {
     const uint32_t v = values[first_lane(left)];
     const auto a = static_cast<int32_t>(total), b = static_cast<int32_t>(v);
-    switch (static_cast<ReduceKind>(ins.flags)) {
+    switch (step.operands.get<ReduceOperands>().kind) {
       case ReduceKind::Add:
         total += v;
         break;
@@ -265,30 +271,32 @@ void reduce_group(Warp& warp, const Step& ins, uint32_t present) {
         break;
     }
   }
-  set_all(warp, ins.dst, total);
+  set_all(warp, step.dst, total);
 }
 }  // namespace
-void reduce(Warp& warp, const Step& ins) { for_groups(warp, ins, ins.src[1], reduce_group); }
+void reduce(Warp& warp, const Step& step, const ReduceOperands&) {
+  for_groups(warp, step, step.src[1], reduce_group);
+}
 
 /// dst = a + b + carry, or a + ~b + carry: after a subtraction the flag says that nothing was
 /// borrowed, which compiled code relies on when it reads the flag with addc.
-void add_carry(Warp& warp, const Step& ins) {
+void add_carry(Warp& warp, const Step& step, const CarryOperands& carries) {
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     if (!in(warp.masks.running, lane)) continue;
-    const bool wide = ins.wide != 0, sub = (ins.flags & kSub) != 0;
-    const uint64_t a = wide ? warp.u64(ins.src[0])[lane] : warp.u32(ins.src[0])[lane];
-    const uint64_t b = wide ? warp.u64(ins.src[1])[lane] : warp.u32(ins.src[1])[lane];
-    const bool first = (ins.flags & kCarryIn) == 0;
+    const bool wide = carries.is_wide, sub = carries.subtracts;
+    const uint64_t a = wide ? warp.u64(step.src[0])[lane] : warp.u32(step.src[0])[lane];
+    const uint64_t b = wide ? warp.u64(step.src[1])[lane] : warp.u32(step.src[1])[lane];
+    const bool first = !carries.takes_carry;
     const uint64_t carry = (first ? sub : in(warp.registers.carry, lane)) ? 1 : 0;
     const uint64_t all = wide ? ~uint64_t{0} : uint64_t{kNone};
     __extension__ using Wide = unsigned __int128;
     const Wide result = Wide{a} + (sub ? ~b & all : b) + carry;
     if (wide) {
-      warp.u64(ins.dst)[lane] = static_cast<uint64_t>(result);
+      warp.u64(step.dst)[lane] = static_cast<uint64_t>(result);
     } else {
-      warp.u32(ins.dst)[lane] = static_cast<uint32_t>(result);
+      warp.u32(step.dst)[lane] = static_cast<uint32_t>(result);
     }
-    if ((ins.flags & kCarryOut) == 0) continue;
+    if (!carries.gives_carry) continue;
     const bool out = (static_cast<uint64_t>(result >> (wide ? 64 : 32)) & 1) != 0;
     warp.registers.carry =
         (warp.registers.carry & ~(uint32_t{1} << lane)) | static_cast<uint32_t>(out) << lane;

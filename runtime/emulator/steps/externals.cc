@@ -25,10 +25,10 @@ bool is_external(std::string_view name) {
   return std::ranges::find(kExternals, name, &External::name) != kExternals.end();
 }
 
-void call_external(Warp& warp, const Step& ins, const CallSite& site) {
+void call_external(Warp& warp, const Step& step, const CallSite& site) {
   const auto found =
       std::ranges::find(kExternals, std::string_view(site.external), &External::name);
-  found->run(warp, ins, site);
+  found->run(warp, step, site);
 }
 
 uint64_t argument(Warp& warp, const CallSite& site, size_t which, uint32_t lane) {

@@ -6,12 +6,12 @@
 namespace gpuemu::emulator::steps {
 
 /// REQUIRES: is_external(site.external).
-void call_external(Warp& warp, const Step& ins, const CallSite& site);
+void call_external(Warp& warp, const Step& step, const CallSite& site);
 
-void print(Warp& warp, const Step& ins, const CallSite& site);          // printf.cc
-void assert_failed(Warp& warp, const Step& ins, const CallSite& site);  // printf.cc
-void take_memory(Warp& warp, const Step& ins, const CallSite& site);    // heap.cc
-void free_memory(Warp& warp, const Step& ins, const CallSite& site);    // heap.cc
+void print(Warp& warp, const Step& step, const CallSite& site);          // printf.cc
+void assert_failed(Warp& warp, const Step& step, const CallSite& site);  // printf.cc
+void take_memory(Warp& warp, const Step& step, const CallSite& site);    // heap.cc
+void free_memory(Warp& warp, const Step& step, const CallSite& site);    // heap.cc
 
 /// The low 64 bits of argument `which` of one lane; 0 if there is none.
 uint64_t argument(Warp& warp, const CallSite& site, size_t which, uint32_t lane);

@@ -8,9 +8,9 @@ namespace gpuemu::emulator::steps {
 namespace {
 constexpr std::string_view kRemedy = "; free takes what malloc in a kernel gave, once";
 
-void report_free(Warp& warp, const Step& ins, uint32_t lane, std::string message) {
+void report_free(Warp& warp, const Step& step, uint32_t lane, std::string message) {
   report_check(
-      warp, ins,
+      warp, step,
       {.kind = DeviceFindingKind::InvalidFree, .message = message.append(kRemedy), .lane = lane});
 }
 }  // namespace
@@ -22,7 +22,7 @@ void take_memory(Warp& warp, const Step&, const CallSite& site) {
   }
 }
 
-void free_memory(Warp& warp, const Step& ins, const CallSite& site) {
+void free_memory(Warp& warp, const Step& step, const CallSite& site) {
   for (uint32_t left = warp.masks.running; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
     const uint64_t address = argument(warp, site, 0, lane);
@@ -32,17 +32,17 @@ void free_memory(Warp& warp, const Step& ins, const CallSite& site) {
       case Heap::Returned::Yes:
         break;
       case Heap::Returned::Twice:
-        report_free(warp, ins, lane, fmt::format("frees {:#x} a second time", address));
+        report_free(warp, step, lane, fmt::format("frees {:#x} a second time", address));
         break;
       case Heap::Returned::Inside:
-        report_free(warp, ins, lane,
+        report_free(warp, step, lane,
                     fmt::format("frees {:#x}, which is {} bytes behind the beginning of its memory",
                                 address, address - memory.heap().nearest(address)->base));
         break;
       case Heap::Returned::Foreign: {
         const Allocation* of = memory.nearest(address);
         const std::string what = of == nullptr ? "" : fmt::format(" but lies in '{}'", of->name);
-        report_free(warp, ins, lane,
+        report_free(warp, step, lane,
                     fmt::format("frees {:#x}, which malloc did not give{}", address, what));
         break;
       }

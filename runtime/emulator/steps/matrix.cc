@@ -13,25 +13,25 @@ namespace {
 constexpr uint32_t kRows = 8, kRowBytes = 16;
 }
 
-/// src[0]: row addresses in shared memory, lane 8m + r for row r of matrix m. flags 1: transposed.
-void load_matrix(Warp& warp, const Step& ins) {
-  if (!whole_warp(warp, ins)) return;
+void load_matrix(Warp& warp, const Step& step, const AccessOperands& access) {
+  if (!whole_warp(warp, step)) return;
   uint64_t address[kLanes];
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
-    const uint64_t base = ins.wide != 0 ? warp.u64(ins.src[0])[lane] : warp.u32(ins.src[0])[lane];
-    address[lane] = (base + static_cast<uint64_t>(ins.imm)) & ~kWindowMask;
+    const uint64_t base =
+        access.is_wide ? warp.u64(step.src[0])[lane] : warp.u32(step.src[0])[lane];
+    address[lane] = (base + static_cast<uint64_t>(access.offset)) & ~kWindowMask;
   }
   const uint32_t all = warp.masks.running,
-                 wanted = ins.count == 4 ? kNone : (uint32_t{1} << (kRows * ins.count)) - 1;
+                 wanted = access.count == 4 ? kNone : (uint32_t{1} << (kRows * access.count)) - 1;
   warp.masks.running &= wanted;
   const uint32_t lanes =
-      warp.masks.running == 0 ? 0 : resolve_shared(warp, ins, address, kRowBytes, Access::Load);
+      warp.masks.running == 0 ? 0 : resolve_shared(warp, step, address, kRowBytes, Access::Load);
   if (lanes != 0 && warp.launch->inputs.checks.race) {
-    note_shared(warp, ins, address, kRowBytes, Access::Load, lanes, 0);
+    note_shared(warp, step, address, kRowBytes, Access::Load, lanes, 0);
   }
   warp.meet_lanes(kNone);  // .sync, and the rows have been read for all of them.
   warp.masks.running = all;
-  for (uint32_t matrix = 0; matrix < ins.count; ++matrix) {
+  for (uint32_t matrix = 0; matrix < access.count; ++matrix) {
     uint16_t cells[kRows][kRows] = {};
     for (uint32_t row = 0; row < kRows; ++row) {
       if ((lanes >> (matrix * kRows + row) & 1) != 0) {
@@ -39,12 +39,12 @@ void load_matrix(Warp& warp, const Step& ins) {
                     kRowBytes);
       }
     }
-    uint32_t* out = warp.u32(warp.function.lists[ins.list + matrix]);
+    uint32_t* out = warp.u32(warp.function.lists[access.list + matrix]);
     for (uint32_t lane = 0; lane < kLanes; ++lane) {
       if ((all >> lane & 1) == 0) continue;
       const uint32_t row = lane / 4, column = lane % 4 * 2;
-      const uint32_t low = ins.flags != 0 ? cells[column][row] : cells[row][column];
-      const uint32_t high = ins.flags != 0 ? cells[column + 1][row] : cells[row][column + 1];
+      const uint32_t low = access.is_transposed ? cells[column][row] : cells[row][column];
+      const uint32_t high = access.is_transposed ? cells[column + 1][row] : cells[row][column + 1];
       out[lane] = high << 16 | low;
     }
   }

@@ -210,14 +210,14 @@ void print(Warp& warp, const Step&, const CallSite& site) {
   }
 }
 
-void assert_failed(Warp& warp, const Step& ins, const CallSite& site) {
+void assert_failed(Warp& warp, const Step& step, const CallSite& site) {
   const auto lane = static_cast<uint32_t>(std::countr_zero(warp.masks.running));
   const std::string what = string_at(warp, argument(warp, site, 0, lane), lane);
   const std::string file = string_at(warp, argument(warp, site, 1, lane), lane);
   const auto line = static_cast<uint32_t>(argument(warp, site, 2, lane));
   const std::string function = string_at(warp, argument(warp, site, 3, lane), lane);
   report_check(
-      warp, ins,
+      warp, step,
       {.kind = DeviceFindingKind::Assert,
        .message = fmt::format("{}:{}: {}: assertion `{}' failed", file, line, function, what),
        .lane = lane,

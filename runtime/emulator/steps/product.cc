@@ -56,32 +56,32 @@ void each_element(const TensorOperand& operand, uint32_t quad, const Visit& visi
 }
 
 /// One of the two sums of an integer product: of products, or of the bits that two words share.
-int64_t integer_term(const TensorStep& step, uint32_t a, uint32_t b) {
-  if (step.a.type != Type::B1) {
-    return int64_t{integer_element(a, step.a.type)} * integer_element(b, step.b.type);
+int64_t integer_term(const TensorStep& matrices, uint32_t a, uint32_t b) {
+  if (matrices.a.type != Type::B1) {
+    return int64_t{integer_element(a, matrices.a.type)} * integer_element(b, matrices.b.type);
   }
-  return step.bits_and ? a & b : a ^ b;
+  return matrices.bits_and ? a & b : a ^ b;
 }
 
-void multiply_integers(const TensorStep& step, Matrix& a, Matrix& b, Matrix& c) {
-  for (uint32_t i = 0; i < step.d.rows; ++i) {
-    for (uint32_t j = 0; j < step.d.columns; ++j) {
+void multiply_integers(const TensorStep& matrices, Matrix& a, Matrix& b, Matrix& c) {
+  for (uint32_t i = 0; i < matrices.d.rows; ++i) {
+    for (uint32_t j = 0; j < matrices.d.columns; ++j) {
       int64_t sum = static_cast<int32_t>(c.at(i, j));
-      for (uint32_t k = 0; k < step.a.columns; ++k) {
-        sum += integer_term(step, static_cast<uint32_t>(a.at(i, k)),
+      for (uint32_t k = 0; k < matrices.a.columns; ++k) {
+        sum += integer_term(matrices, static_cast<uint32_t>(a.at(i, k)),
                             static_cast<uint32_t>(b.at(k, j)));
       }
-      if (step.saturate) sum = std::clamp<int64_t>(sum, INT32_MIN, INT32_MAX);
+      if (matrices.saturate) sum = std::clamp<int64_t>(sum, INT32_MIN, INT32_MAX);
       c.at(i, j) = static_cast<uint32_t>(sum);
     }
   }
 }
 
-void multiply_doubles(const TensorStep& step, Matrix& a, Matrix& b, Matrix& c) {
-  for (uint32_t i = 0; i < step.d.rows; ++i) {
-    for (uint32_t j = 0; j < step.d.columns; ++j) {
+void multiply_doubles(const TensorStep& matrices, Matrix& a, Matrix& b, Matrix& c) {
+  for (uint32_t i = 0; i < matrices.d.rows; ++i) {
+    for (uint32_t j = 0; j < matrices.d.columns; ++j) {
       double sum = std::bit_cast<double>(c.at(i, j));
-      for (uint32_t k = 0; k < step.a.columns; ++k) {
+      for (uint32_t k = 0; k < matrices.a.columns; ++k) {
         sum = __builtin_fma(std::bit_cast<double>(a.at(i, k)), std::bit_cast<double>(b.at(k, j)),
                             sum);
       }
@@ -126,12 +126,12 @@ DotUnit unit_of(TensorKind kind) {
                                     : DotUnit::Wgmma;
 }
 
-void multiply_floats(const TensorStep& step, Matrix& a, Matrix& b, Matrix& c, int sm) {
-  const DotModel model = dot_model(sm, step.a.type, unit_of(step.kind));
-  const Factors rows = rows_of(a, step.a, step.negate), columns = columns_of(b, step.b);
-  const bool from_half = step.c.type == Type::F16, to_half = step.d.type == Type::F16;
-  for (uint32_t i = 0; i < step.d.rows; ++i) {
-    for (uint32_t j = 0; j < step.d.columns; ++j) {
+void multiply_floats(const TensorStep& matrices, Matrix& a, Matrix& b, Matrix& c, int sm) {
+  const DotModel model = dot_model(sm, matrices.a.type, unit_of(matrices.kind));
+  const Factors rows = rows_of(a, matrices.a, matrices.negate), columns = columns_of(b, matrices.b);
+  const bool from_half = matrices.c.type == Type::F16, to_half = matrices.d.type == Type::F16;
+  for (uint32_t i = 0; i < matrices.d.rows; ++i) {
+    for (uint32_t j = 0; j < matrices.d.columns; ++j) {
       auto bits = static_cast<uint32_t>(c.at(i, j));
       if (from_half && to_half) {
         c.at(i, j) = dot_half(rows.of(i), columns.of(j), bits, model);
@@ -146,22 +146,22 @@ void multiply_floats(const TensorStep& step, Matrix& a, Matrix& b, Matrix& c, in
 
 /// mma of eight-bit floats on chips without a unit for them: as f16, the lower two bytes of every
 /// register before the upper two, and C added at the end.
-void multiply_fp8(const TensorStep& step, Matrix& a, Matrix& b, Matrix& c, int sm) {
-  const bool to_half = step.d.type == Type::F16;
-  const uint32_t depth = step.a.columns;
-  TensorStep half = step;
+void multiply_fp8(const TensorStep& matrices, Matrix& a, Matrix& b, Matrix& c, int sm) {
+  const bool to_half = matrices.d.type == Type::F16;
+  const uint32_t depth = matrices.a.columns;
+  TensorStep half = matrices;
   half.a.type = half.b.type = Type::F16;
   half.a.columns = half.b.rows = depth / 2;
-  Matrix sum(step.d.rows, step.d.columns);
+  Matrix sum(matrices.d.rows, matrices.d.columns);
   for (uint32_t pass = 0; pass < 2; ++pass) {
-    Matrix left(step.a.rows, depth / 2), right(depth / 2, step.b.columns);
+    Matrix left(matrices.a.rows, depth / 2), right(depth / 2, matrices.b.columns);
     for (uint32_t k = 0; k < depth / 2; ++k) {
       const uint32_t from = k / 2 * 4 + 2 * pass + k % 2;
-      for (uint32_t i = 0; i < step.a.rows; ++i) {
-        left.at(i, k) = half_from_fp8(static_cast<uint32_t>(a.at(i, from)), step.a.type);
+      for (uint32_t i = 0; i < matrices.a.rows; ++i) {
+        left.at(i, k) = half_from_fp8(static_cast<uint32_t>(a.at(i, from)), matrices.a.type);
       }
-      for (uint32_t j = 0; j < step.b.columns; ++j) {
-        right.at(k, j) = half_from_fp8(static_cast<uint32_t>(b.at(from, j)), step.b.type);
+      for (uint32_t j = 0; j < matrices.b.columns; ++j) {
+        right.at(k, j) = half_from_fp8(static_cast<uint32_t>(b.at(from, j)), matrices.b.type);
       }
     }
     multiply_floats(half, left, right, sum, sm);
@@ -221,23 +221,23 @@ void scatter(Warp& warp, const TensorOperand& operand, Matrix& from, uint32_t qu
   });
 }
 
-void multiply(const TensorStep& step, Matrix& a, Matrix& b, Matrix& c, int sm) {
-  const bool eight = step.a.type == Type::E4M3 || step.a.type == Type::E5M2;
-  if (step.d.type == Type::S32) {
-    multiply_integers(step, a, b, c);
-  } else if (step.d.type == Type::F64) {
-    multiply_doubles(step, a, b, c);
-  } else if (eight && step.kind != TensorKind::Wgmma) {
-    multiply_fp8(step, a, b, c, sm);
+void multiply(const TensorStep& matrices, Matrix& a, Matrix& b, Matrix& c, int sm) {
+  const bool eight = matrices.a.type == Type::E4M3 || matrices.a.type == Type::E5M2;
+  if (matrices.d.type == Type::S32) {
+    multiply_integers(matrices, a, b, c);
+  } else if (matrices.d.type == Type::F64) {
+    multiply_doubles(matrices, a, b, c);
+  } else if (eight && matrices.kind != TensorKind::Wgmma) {
+    multiply_fp8(matrices, a, b, c, sm);
   } else {
-    multiply_floats(step, a, b, c, sm);
+    multiply_floats(matrices, a, b, c, sm);
   }
 }
 
-bool whole_warp(Warp& warp, const Step& ins) {
-  if (warp.await_lanes(ins, kNone)) return false;
+bool whole_warp(Warp& warp, const Step& step) {
+  if (warp.await_lanes(step, kNone)) return false;
   if (warp.masks.running != kNone && warp.launch->inputs.checks.sync) {
-    report_check(warp, ins,
+    report_check(warp, step,
                  {.kind = DeviceFindingKind::IllegalMask,
                   .message = "a matrix instruction needs all lanes of the warp",
                   .lane = static_cast<uint32_t>(std::countr_zero(warp.masks.running))});

@@ -46,9 +46,9 @@ Matrix gather(Warp& warp, const TensorOperand& operand, uint32_t quad = 0);
 void scatter(Warp& warp, const TensorOperand& operand, Matrix& from, uint32_t quad = 0);
 
 /// a * b + c in `c`, its elements of the type of d.
-void multiply(const TensorStep& step, Matrix& a, Matrix& b, Matrix& c, int sm);
+void multiply(const TensorStep& matrices, Matrix& a, Matrix& b, Matrix& c, int sm);
 
-/// Waits until all lanes of the warp have arrived; false: the step is executed again later.
-bool whole_warp(Warp& warp, const Step& ins);
+/// Waits until all lanes of the warp have arrived; false: the matrices is executed again later.
+bool whole_warp(Warp& warp, const Step& step);
 
 }  // namespace gpuemu::emulator::steps

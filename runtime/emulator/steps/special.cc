@@ -209,9 +209,9 @@ void fill_lanes(Word* out, Word first, bool ascending) {
 }
 }  // namespace
 
-void special(Warp& warp, const Step& ins) {
+void special(Warp& warp, const Step& step, const SpecialOperands& special) {
   using R = SpecialRegister;
-  const auto which = static_cast<R>(ins.aux);
+  const auto which = special.which;
   const Dim3& block = warp.launch->inputs.config->block;
   const bool row = which == R::TidX && block.x % kLanes == 0;
   const bool flat = (which == R::TidY && (block.y == 1 || block.x % kLanes == 0)) ||
@@ -222,10 +222,10 @@ void special(Warp& warp, const Step& ins) {
   const uint64_t first =
       row && linear < block.x ? linear : special_value(warp, which, 0);  // A row of a flat block.
   if (warp.masks.running == kNone && (!per_lane || flat || row)) {
-    if (ins.wide != 0) {
-      fill_lanes(warp.u64(ins.dst), first, row);
+    if (special.is_wide) {
+      fill_lanes(warp.u64(step.dst), first, row);
     } else {
-      fill_lanes(warp.u32(ins.dst), static_cast<uint32_t>(first), row);
+      fill_lanes(warp.u32(step.dst), static_cast<uint32_t>(first), row);
     }
     return;
   }
@@ -234,13 +234,13 @@ void special(Warp& warp, const Step& ins) {
   if (per_lane && !row && !flat) {
     for (uint32_t lane = 0; lane < kLanes; ++lane) values[lane] = special_value(warp, which, lane);
   }
-  if (ins.wide != 0) {
-    uint64_t* out = warp.u64(ins.dst);
+  if (special.is_wide) {
+    uint64_t* out = warp.u64(step.dst);
     for (uint32_t lane = 0; lane < kLanes; ++lane) {
       out[lane] = (warp.masks.running >> lane & 1) != 0 ? values[lane] : out[lane];
     }
   } else {
-    uint32_t* out = warp.u32(ins.dst);
+    uint32_t* out = warp.u32(step.dst);
     for (uint32_t lane = 0; lane < kLanes; ++lane) {
       out[lane] =
           (warp.masks.running >> lane & 1) != 0 ? static_cast<uint32_t>(values[lane]) : out[lane];

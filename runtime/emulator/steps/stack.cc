@@ -20,27 +20,28 @@ std::array<uint32_t, kLanes>& ends_of(Warp& warp) {
   return *frame.stack_ends;
 }
 
-void put(Warp& warp, const Step& ins, uint32_t lane, uint32_t value) {
-  if (ins.wide != 0) {
-    warp.u64(ins.dst)[lane] = value;
+void put(Warp& warp, const Step& step, const StackOperands& stack, uint32_t lane, uint32_t value) {
+  if (stack.is_wide) {
+    warp.u64(step.dst)[lane] = value;
   } else {
-    warp.u32(ins.dst)[lane] = value;
+    warp.u32(step.dst)[lane] = value;
   }
 }
-uint64_t get(Warp& warp, const Step& ins, uint32_t lane) {
-  return ins.wide != 0 ? warp.u64(ins.src[0])[lane] : warp.u32(ins.src[0])[lane];
+uint64_t get(Warp& warp, const Step& step, const StackOperands& stack, uint32_t lane) {
+  return stack.is_wide ? warp.u64(step.src[0])[lane] : warp.u32(step.src[0])[lane];
 }
 }  // namespace
 
-void take_stack(Warp& warp, const Step& ins) {
+void take_stack(Warp& warp, const Step& step, const StackOperands& stack) {
   std::array<uint32_t, kLanes>& ends = ends_of(warp);
-  const auto align = static_cast<uint64_t>(ins.imm);
+  const uint64_t align = stack.align;
   for (uint32_t left = warp.masks.running; left != 0; left &= left - 1) {
     const uint32_t lane = first_lane(left);
-    const uint64_t begin = (ends[lane] + align - 1) / align * align, bytes = get(warp, ins, lane);
+    const uint64_t begin = (ends[lane] + align - 1) / align * align,
+                   bytes = get(warp, step, stack, lane);
     if (begin > kLocalBytesMax || bytes > kLocalBytesMax - begin) {
       return report_check(
-          warp, ins,
+          warp, step,
           {.kind = DeviceFindingKind::StackOverflow,
            .message = fmt::format("takes {} bytes of the stack, of which a thread has {} "
                                   "and uses {}",
@@ -53,29 +54,29 @@ void take_stack(Warp& warp, const Step& ins) {
     const auto shadow = warp.local.defined.begin() +
                         static_cast<std::ptrdiff_t>(size_t{lane} * warp.local.stride + begin);
     std::fill_n(shadow, bytes, uint8_t{0});
-    put(warp, ins, lane, static_cast<uint32_t>(begin));
+    put(warp, step, stack, lane, static_cast<uint32_t>(begin));
   }
 }
 
-void save_stack(Warp& warp, const Step& ins) {
+void save_stack(Warp& warp, const Step& step, const StackOperands& stack) {
   const std::array<uint32_t, kLanes>& ends = ends_of(warp);
   for (uint32_t left = warp.masks.running; left != 0; left &= left - 1) {
-    put(warp, ins, first_lane(left), ends[first_lane(left)]);
+    put(warp, step, stack, first_lane(left), ends[first_lane(left)]);
   }
 }
 
-void restore_stack(Warp& warp, const Step& ins) {
+void restore_stack(Warp& warp, const Step& step, const StackOperands& stack) {
   std::array<uint32_t, kLanes>& ends = ends_of(warp);
   const uint32_t begin = warp.frame().local_base + warp.code().local_bytes;
   for (uint32_t left = warp.masks.running; left != 0; left &= left - 1) {
     const uint32_t lane = first_lane(left);
-    const uint64_t to = get(warp, ins, lane);
+    const uint64_t to = get(warp, step, stack, lane);
     if (to >= begin && to <= ends[lane]) {
       ends[lane] = static_cast<uint32_t>(to);
       continue;
     }
     return report_check(
-        warp, ins,
+        warp, step,
         {.kind = DeviceFindingKind::StackOverflow,
          .message = fmt::format("sets the stack to {:#x}, which stacksave did not give in "
                                 "this function",

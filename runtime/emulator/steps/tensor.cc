@@ -17,7 +17,7 @@ namespace {
 /// What the lanes store, one after the other; nothing for a load.
 struct Stored {
   const std::byte* first = nullptr;
-  size_t step = 0;
+  size_t stride = 0;
   Access access() const { return first != nullptr ? Access::Store : Access::Load; }
 };
 
@@ -28,30 +28,31 @@ uint32_t unchanged(const Stored& stored, uint32_t lanes, const uint64_t* address
   for (uint32_t left = stored.first != nullptr ? lanes : 0; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
     const auto* now = reinterpret_cast<const std::byte*>(base + address[lane]);
-    if (std::memcmp(stored.first + lane * stored.step, now, bytes) == 0) same |= left & (0 - left);
+    if (std::memcmp(stored.first + lane * stored.stride, now, bytes) == 0)
+      same |= left & (0 - left);
   }
   return same;
 }
 
-uint32_t resolve_in_global(Warp& warp, const Step& ins, const uint64_t* address, uint32_t bytes,
+uint32_t resolve_in_global(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes,
                            const Stored& stored) {
-  const uint32_t good = resolve_global(warp, ins, address, bytes, stored.access());
+  const uint32_t good = resolve_global(warp, step, address, bytes, stored.access());
   if (warp.launch->races != nullptr) {
     const uint32_t noted = good & ~unchanged(stored, good, address, 0, bytes);
     if (noted != 0) {
-      (stored.first != nullptr ? before_global : after_global)(warp, ins, address, bytes,
+      (stored.first != nullptr ? before_global : after_global)(warp, step, address, bytes,
                                                                stored.access(), noted);
     }
   }
   if (good != 0 && stored.first != nullptr && warp.launch->inputs.checks.defines) {
-    define_global(warp, ins, address, bytes, good);
+    define_global(warp, step, address, bytes, good);
   }
   return good;
 }
 
 /// For the race detector. Which lane has which element is not specified, and ours may be the one
 /// that a kernel fills its tile by: then no other lane would ever seem to touch it.
-void note_fragment(Warp& warp, const Step& ins, const uint64_t* address, uint32_t bytes,
+void note_fragment(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes,
                    Access access, uint32_t lanes, uint32_t same_value) {
   uint64_t turned[kLanes];
   uint32_t turned_lanes = 0, turned_same = 0;
@@ -61,17 +62,17 @@ void note_fragment(Warp& warp, const Step& ins, const uint64_t* address, uint32_
     turned_lanes |= (lanes >> from & 1) << lane;
     turned_same |= (same_value >> from & 1) << lane;
   }
-  note_shared(warp, ins, turned, bytes, access, turned_lanes, turned_same);
+  note_shared(warp, step, turned, bytes, access, turned_lanes, turned_same);
 }
 
 /// Checks the lanes and turns the offsets of the good ones into host addresses.
-uint32_t resolve_in_shared(Warp& warp, const Step& ins, uint64_t* address, uint32_t bytes,
+uint32_t resolve_in_shared(Warp& warp, const Step& step, uint64_t* address, uint32_t bytes,
                            const Stored& stored) {
   Block& block = *warp.block;
   const auto base = reinterpret_cast<uint64_t>(block.shared.bytes.data());
-  const uint32_t good = resolve_shared(warp, ins, address, bytes, stored.access());
+  const uint32_t good = resolve_shared(warp, step, address, bytes, stored.access());
   if (good != 0 && warp.launch->inputs.checks.race) {
-    note_fragment(warp, ins, address, bytes, stored.access(), good,
+    note_fragment(warp, step, address, bytes, stored.access(), good,
                   unchanged(stored, good, address, base, bytes));
   }
   for (uint32_t left = good; left != 0; left &= left - 1) {
@@ -85,9 +86,10 @@ uint32_t resolve_in_shared(Warp& warp, const Step& ins, uint64_t* address, uint3
 }
 
 /// Host address of `bytes` at each lane's generic or space's address; 0 where it may not go.
-void resolve(Warp& warp, const Step& ins, uint64_t* address, uint32_t bytes, const Stored& stored) {
+void resolve(Warp& warp, const Step& step, uint64_t* address, uint32_t bytes,
+             const Stored& stored) {
   const uint32_t all = warp.masks.running;
-  const auto space = static_cast<ptx::Space>(ins.space);
+  const auto space = step.operands.get<MemoryOperands>().space;
   uint32_t shared = space == ptx::Space::Shared ? all : 0;
   if (space == ptx::Space::Generic) {
     for (uint32_t lane = 0; lane < kLanes; ++lane) {
@@ -99,52 +101,51 @@ void resolve(Warp& warp, const Step& ins, uint64_t* address, uint32_t bytes, con
   }
   uint32_t good = 0;
   warp.masks.running = all & ~shared;
-  if (warp.masks.running != 0) good = resolve_in_global(warp, ins, address, bytes, stored);
+  if (warp.masks.running != 0) good = resolve_in_global(warp, step, address, bytes, stored);
   warp.masks.running = shared;
-  if (shared != 0) good |= resolve_in_shared(warp, ins, address, bytes, stored);
+  if (shared != 0) good |= resolve_in_shared(warp, step, address, bytes, stored);
   warp.masks.running = all;
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     if ((good >> lane & 1) == 0) address[lane] = 0;
   }
 }
 
-const TensorStep& step_of(Warp& warp, const Step& ins) { return warp.code().tensors[ins.list]; }
 }  // namespace
 
-void multiply_matrices(Warp& warp, const Step& ins) {
-  if (!whole_warp(warp, ins)) return;
-  const TensorStep& step = step_of(warp, ins);
-  for (uint32_t quad = 0; quad < (step.d.of_quads ? kQuads : 1); ++quad) {
-    Matrix a = gather(warp, step.a, quad), b = gather(warp, step.b, quad),
-           c = gather(warp, step.c, quad);
-    multiply(step, a, b, c, warp.launch->inputs.sm);
-    scatter(warp, step.d, c, quad);
+void multiply_matrices(Warp& warp, const Step& step, const ProductOperands& product) {
+  if (!whole_warp(warp, step)) return;
+  const TensorStep& matrices = warp.code().tensors[product.matrices];
+  for (uint32_t quad = 0; quad < (matrices.d.of_quads ? kQuads : 1); ++quad) {
+    Matrix a = gather(warp, matrices.a, quad), b = gather(warp, matrices.b, quad),
+           c = gather(warp, matrices.c, quad);
+    multiply(matrices, a, b, c, warp.launch->inputs.sm);
+    scatter(warp, matrices.d, c, quad);
   }
 }
 
 namespace {
 /// A fragment moves in pieces of 16 bytes, one per lane, as ldmatrix moves its rows.
-void count_fragment(Warp& warp, const Step& ins, const TensorStep& step) {
-  const uint64_t bytes = element_bits(step.d.type) / 8;
-  const uint64_t stride = warp.u32(ins.src[1])[0] * bytes;
-  const uint64_t lines = step.by_column ? step.d.columns : step.d.rows,
-                 line_bytes = (step.by_column ? step.d.rows : step.d.columns) * bytes;
-  const uint64_t base = (ins.wide != 0 ? warp.u64(ins.src[0])[0] : warp.u32(ins.src[0])[0]) +
-                        static_cast<uint64_t>(ins.imm);
+void count_fragment(Warp& warp, const Step& step, const TensorStep& matrices) {
+  const uint64_t bytes = element_bits(matrices.d.type) / 8;
+  const uint64_t stride = warp.u32(step.src[1])[0] * bytes;
+  const uint64_t lines = matrices.by_column ? matrices.d.columns : matrices.d.rows,
+                 line_bytes = (matrices.by_column ? matrices.d.rows : matrices.d.columns) * bytes;
+  const auto& access = step.operands.get<MemoryOperands>();
+  const uint64_t base = (access.is_wide ? warp.u64(step.src[0])[0] : warp.u32(step.src[0])[0]) +
+                        static_cast<uint64_t>(access.offset);
   const auto width = static_cast<uint32_t>(std::min<uint64_t>(line_bytes, kPieceBytes));
-  PieceCounter pieces(warp, ins, static_cast<ptx::Space>(ins.space), width);
+  PieceCounter pieces(warp, step, access.space, width);
   for (uint64_t line = 0; line < lines; ++line) {
     for (uint64_t at = 0; at < line_bytes; at += width) pieces.add(base + line * stride + at);
   }
 }
 }  // namespace
 
-/// src: address of the first element, distance of rows or columns in elements.
-void move_fragment(Warp& warp, const Step& ins) {
-  if (!whole_warp(warp, ins)) return;
-  const TensorStep& step = step_of(warp, ins);
-  const TensorOperand& fragment = step.d;
-  if (warp.block->counters != nullptr) count_fragment(warp, ins, step);
+void move_fragment(Warp& warp, const Step& step, const FragmentOperands& access) {
+  if (!whole_warp(warp, step)) return;
+  const TensorStep& matrices = warp.code().tensors[access.matrices];
+  const TensorOperand& fragment = matrices.d;
+  if (warp.block->counters != nullptr) count_fragment(warp, step, matrices);
   const uint32_t bits = element_bits(fragment.type), bytes = bits / 8;
   const uint32_t per_register = bits >= 32 ? 1 : 32 / bits;
   for (uint32_t reg = 0; reg < fragment.registers.size(); ++reg) {
@@ -152,64 +153,65 @@ void move_fragment(Warp& warp, const Step& ins) {
       uint64_t address[kLanes];
       for (uint32_t lane = 0; lane < kLanes; ++lane) {
         const Place place = place_of_wmma(fragment, per_register, reg, lane, part);
-        const uint64_t stride = warp.u32(ins.src[1])[lane];
-        const uint64_t index =
-            step.by_column ? place.column * stride + place.row : place.row * stride + place.column;
+        const uint64_t stride = warp.u32(step.src[1])[lane];
+        const uint64_t index = matrices.by_column ? place.column * stride + place.row
+                                                  : place.row * stride + place.column;
         const uint64_t base =
-            ins.wide != 0 ? warp.u64(ins.src[0])[lane] : warp.u32(ins.src[0])[lane];
-        address[lane] = base + static_cast<uint64_t>(ins.imm) + index * bytes;
+            access.is_wide ? warp.u64(step.src[0])[lane] : warp.u32(step.src[0])[lane];
+        address[lane] = base + static_cast<uint64_t>(access.offset) + index * bytes;
       }
       std::byte* const words = warp.registers.data + fragment.registers[reg] + part * bytes;
       const size_t step_bytes = bits == 64 ? 8 : 4;
-      resolve(warp, ins, address, bytes, step.store ? Stored{words, step_bytes} : Stored());
+      resolve(warp, step, address, bytes, matrices.store ? Stored{words, step_bytes} : Stored());
       for (uint32_t lane = 0; lane < kLanes; ++lane) {
         if ((warp.masks.running >> lane & 1) == 0) continue;
         std::byte* const word = words + lane * step_bytes;
         void* host = reinterpret_cast<void*>(address[lane]);
-        if (host == nullptr && !step.store) std::memset(word, 0, bytes);
-        if (host != nullptr) std::memcpy(step.store ? host : word, step.store ? word : host, bytes);
+        if (host == nullptr && !matrices.store) std::memset(word, 0, bytes);
+        if (host != nullptr)
+          std::memcpy(matrices.store ? host : word, matrices.store ? word : host, bytes);
       }
     }
   }
   warp.meet_lanes(kNone);
 }
 
-/// stmatrix; src[0]: row addresses in shared memory, lane 8m + r for row r of matrix m.
-void store_matrix(Warp& warp, const Step& ins) {
-  if (!whole_warp(warp, ins)) return;
+void store_matrix(Warp& warp, const Step& step, const AccessOperands& access) {
+  if (!whole_warp(warp, step)) return;
   constexpr uint32_t kRows = 8, kRowBytes = 16;
   uint64_t address[kLanes];
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
-    const uint64_t base = ins.wide != 0 ? warp.u64(ins.src[0])[lane] : warp.u32(ins.src[0])[lane];
-    address[lane] = (base + static_cast<uint64_t>(ins.imm)) & ~kWindowMask;
+    const uint64_t base =
+        access.is_wide ? warp.u64(step.src[0])[lane] : warp.u32(step.src[0])[lane];
+    address[lane] = (base + static_cast<uint64_t>(access.offset)) & ~kWindowMask;
   }
   uint16_t rows[kLanes][kRows];
-  for (uint32_t row = 0; row < kRows * ins.count; ++row) {
-    const uint32_t* values = warp.u32(warp.function.lists[ins.list + row / kRows]);
+  for (uint32_t row = 0; row < kRows * access.count; ++row) {
+    const uint32_t* values = warp.u32(warp.function.lists[access.list + row / kRows]);
     for (uint32_t column = 0; column < kRows; ++column) {
-      const uint32_t r = ins.flags != 0 ? column : row % kRows,
-                     c = ins.flags != 0 ? row % kRows : column;
+      const uint32_t r = access.is_transposed ? column : row % kRows,
+                     c = access.is_transposed ? row % kRows : column;
       rows[row][column] = static_cast<uint16_t>(values[r * 4 + c / 2] >> (c % 2 * 16));
     }
   }
   const uint32_t all = warp.masks.running;
-  if (ins.count < 4) warp.masks.running &= (uint32_t{1} << (kRows * ins.count)) - 1;
+  if (access.count < 4) warp.masks.running &= (uint32_t{1} << (kRows * access.count)) - 1;
   if (warp.masks.running != 0) {
-    resolve(warp, ins, address, kRowBytes, {reinterpret_cast<const std::byte*>(rows), kRowBytes});
+    resolve(warp, step, address, kRowBytes, {reinterpret_cast<const std::byte*>(rows), kRowBytes});
   } else {
     std::fill_n(address, kLanes, uint64_t{0});
   }
   warp.masks.running = all;
-  for (uint32_t row = 0; row < kRows * ins.count; ++row) {
+  for (uint32_t row = 0; row < kRows * access.count; ++row) {
     if (address[row] != 0) std::memcpy(reinterpret_cast<void*>(address[row]), rows[row], kRowBytes);
   }
 }
 
 /// movmatrix.trans
-void transpose_matrix(Warp& warp, const Step& ins) {
-  if (!whole_warp(warp, ins)) return;
+void transpose_matrix(Warp& warp, const Step& step) {
+  if (!whole_warp(warp, step)) return;
   std::array<uint32_t, kLanes> out{};
-  const uint32_t* in = warp.u32(ins.src[0]);
+  const uint32_t* in = warp.u32(step.src[0]);
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     for (uint32_t half = 0; half < 2; ++half) {
       const uint32_t row = lane % 4 * 2 + half, column = lane / 4;
@@ -217,7 +219,7 @@ void transpose_matrix(Warp& warp, const Step& ins) {
     }
   }
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
-    if ((warp.masks.running >> lane & 1) != 0) warp.u32(ins.dst)[lane] = out[lane];
+    if ((warp.masks.running >> lane & 1) != 0) warp.u32(step.dst)[lane] = out[lane];
   }
 }
 

@@ -63,9 +63,9 @@ std::array<uint32_t, 4> fetch(Warp& warp, const TextureConfig& texture, const Te
   return out;
 }
 
-void report_faults(Warp& warp, const Step& ins, const Faults& faults) {
+void report_faults(Warp& warp, const Step& step, const Faults& faults) {
   if (faults.gone != 0) {
-    report_check(warp, ins,
+    report_check(warp, step,
                  {.kind = DeviceFindingKind::OutOfBounds,
                   .message = "reads a texture whose memory is freed; free the tensor after the "
                              "texture",
@@ -73,7 +73,7 @@ void report_faults(Warp& warp, const Step& ins, const Faults& faults) {
                   .count = static_cast<uint64_t>(std::popcount(faults.gone))});
   }
   if (faults.undefined != 0) {
-    report_check(warp, ins,
+    report_check(warp, step,
                  {.kind = DeviceFindingKind::Uninitialized,
                   .message = fmt::format("reads texels of '{}' that nothing wrote", faults.tensor),
                   .lane = first_lane(faults.undefined),
@@ -83,48 +83,48 @@ void report_faults(Warp& warp, const Step& ins, const Faults& faults) {
 }
 
 /// Why the instruction cannot read this object; empty when it can.
-std::string mismatch(const Step& ins, uint64_t handle, const TextureConfig* texture) {
+std::string mismatch(const TextureOperands& read, uint64_t handle, const TextureConfig* texture) {
   if (texture == nullptr) return fmt::format("reads {:#x}, which is not a texture object", handle);
-  const bool rows = (ins.flags & kTextureRows) != 0;
+  const bool rows = read.has_rows;
   if ((texture->height != 0) != rows) {
     return fmt::format("reads a texture of {} rows by a .{} instruction", texture->height,
                        rows ? "2d" : "1d");
   }
-  if (!rows && (ins.flags & kIntegerCoordinates) == 0) {
+  if (!rows && !read.takes_integers) {
     return "reads a texture without rows at a float coordinate; those take integers (tex1Dfetch)";
   }
   return {};
 }
 
-TexelShares shares_of(Warp& warp, const Step& ins, const TextureConfig& texture, uint32_t lane) {
-  const uint32_t x = warp.u32(ins.src[1])[lane], y = warp.u32(ins.src[2])[lane];
-  if ((ins.flags & kIntegerCoordinates) != 0) {
+TexelShares shares_of(Warp& warp, const Step& step, const TextureConfig& texture, uint32_t lane) {
+  const uint32_t x = warp.u32(step.src[1])[lane], y = warp.u32(step.src[2])[lane];
+  if (step.operands.get<TextureOperands>().takes_integers) {
     return texels_at(texture, int64_t{static_cast<int32_t>(x)}, int64_t{static_cast<int32_t>(y)});
   }
   return texels_at(texture, double{std::bit_cast<float>(x)}, double{std::bit_cast<float>(y)});
 }
 }  // namespace
 
-void read_texture(Warp& warp, const Step& ins) {
+void read_texture(Warp& warp, const Step& step, const TextureOperands& read) {
   Faults faults;
   for (uint32_t left = warp.masks.running; left != 0; left &= left - 1) {
     const uint32_t lane = first_lane(left);
-    const uint64_t handle = warp.u64(ins.src[0])[lane];
+    const uint64_t handle = warp.u64(step.src[0])[lane];
     const TextureConfig* texture = warp.launch->textures->find(handle);
-    if (const std::string wrong = mismatch(ins, handle, texture); !wrong.empty()) {
-      report_check(warp, ins,
+    if (const std::string wrong = mismatch(read, handle, texture); !wrong.empty()) {
+      report_check(warp, step,
                    {.kind = DeviceFindingKind::InvalidTexture, .message = wrong, .lane = lane});
       continue;
     }
     const auto values =
-        fetch(warp, *texture, shares_of(warp, ins, *texture, lane), {lane, &faults});
-    for (uint32_t i = 0; i < ins.count; ++i) {
-      if (warp.function.lists[ins.list + i] != kNone) {
-        warp.u32(warp.function.lists[ins.list + i])[lane] = values[i];
+        fetch(warp, *texture, shares_of(warp, step, *texture, lane), {lane, &faults});
+    for (uint32_t i = 0; i < values.size(); ++i) {
+      if (warp.function.lists[read.list + i] != kNone) {
+        warp.u32(warp.function.lists[read.list + i])[lane] = values[i];
       }
     }
   }
-  report_faults(warp, ins, faults);
+  report_faults(warp, step, faults);
 }
 
 }  // namespace gpuemu::emulator::steps

@@ -60,7 +60,7 @@ uint32_t chunk_offset(const Descriptor& from, const Layout& layout, uint32_t lin
 /// Reads 32 chunks at most, with all that the checks see of a load; zeros where it may not read.
 struct ChunkReader {
   Warp& warp;
-  const Step& ins;
+  const Step& step;
   uint64_t address[kLanes] = {};
   uint32_t used = 0;
   std::vector<std::array<std::byte, kChunkBytes>> chunks = {};
@@ -75,9 +75,9 @@ struct ChunkReader {
     if (used == 0) return;
     const uint32_t all = warp.masks.running;
     warp.masks.running = used == kLanes ? kNone : (uint32_t{1} << used) - 1;
-    const uint32_t good = resolve_shared(warp, ins, address, kChunkBytes, Access::Load);
+    const uint32_t good = resolve_shared(warp, step, address, kChunkBytes, Access::Load);
     if (good != 0 && warp.launch->inputs.checks.race) {
-      note_shared(warp, ins, address, kChunkBytes, Access::Load, good, 0);
+      note_shared(warp, step, address, kChunkBytes, Access::Load, good, 0);
     }
     warp.masks.running = all;
     for (uint32_t lane = 0; lane < used; ++lane) {
@@ -98,7 +98,7 @@ uint32_t element_of(const std::array<std::byte, kChunkBytes>& chunk, uint32_t in
 }
 
 /// Rows [first, first + rows) of the matrix that the descriptor shows.
-Matrix read_shared(Warp& warp, const Step& ins, uint64_t descriptor, const Layout& layout,
+Matrix read_shared(Warp& warp, const Step& step, uint64_t descriptor, const Layout& layout,
                    uint32_t first) {
   const Descriptor from(descriptor);
   const uint32_t per_chunk = kChunkBytes * 8 / layout.bits;
@@ -106,9 +106,9 @@ Matrix read_shared(Warp& warp, const Step& ins, uint64_t descriptor, const Layou
   const uint32_t chunks = (layout.by_row ? layout.depth : layout.rows) / per_chunk;
   const uint32_t line_from = layout.by_row ? first : 0;
   const uint32_t chunk_from = layout.by_row ? 0 : first / per_chunk;
-  ChunkReader reader{warp, ins};
+  ChunkReader reader{warp, step};
   if (warp.block->counters != nullptr) {
-    reader.pieces.emplace(warp, ins, ptx::Space::Shared, kChunkBytes);
+    reader.pieces.emplace(warp, step, ptx::Space::Shared, kChunkBytes);
   }
   for (uint32_t line = 0; line < lines; ++line) {
     for (uint32_t chunk = 0; chunk < chunks; ++chunk) {
@@ -137,26 +137,27 @@ Matrix transposed(Matrix& from) {
 }
 }  // namespace
 
-/// src: descriptors of A and B, predicate "D is an operand too".
-void multiply_group(Warp& warp, const Step& ins) {
-  if (!whole_warp(warp, ins)) return;
+void multiply_group(Warp& warp, const Step& step, const FragmentOperands& product) {
+  if (!whole_warp(warp, step)) return;
   // Its lanes may read undefined values; between them it counts as a barrier.
   warp.sync_lanes(kNone);
-  const TensorStep& step = warp.code().tensors[ins.list];
+  const TensorStep& matrices = warp.code().tensors[product.matrices];
   const uint32_t lane = static_cast<uint32_t>(std::countr_zero(warp.masks.running));
-  const uint32_t bits = element_bits(step.a.type);
-  Matrix a = step.a.registers.empty()
-                 ? read_shared(warp, ins, warp.u64(ins.src[0])[lane],
-                               {step.a.rows, step.a.columns, bits, !step.a.transposed},
+  const uint32_t bits = element_bits(matrices.a.type);
+  Matrix a = matrices.a.registers.empty()
+                 ? read_shared(warp, step, warp.u64(step.src[0])[lane],
+                               {matrices.a.rows, matrices.a.columns, bits, !matrices.a.transposed},
                                warp.index % kGroupWarps * kTileRows)
-                 : gather(warp, step.a);
-  Matrix columns = read_shared(warp, ins, warp.u64(ins.src[1])[lane],
-                               {step.b.columns, step.b.rows, bits, !step.b.transposed}, 0);
+                 : gather(warp, matrices.a);
+  Matrix columns =
+      read_shared(warp, step, warp.u64(step.src[1])[lane],
+                  {matrices.b.columns, matrices.b.rows, bits, !matrices.b.transposed}, 0);
   Matrix b = transposed(columns);
-  Matrix c = (warp.pred(ins.src[2]) >> lane & 1) != 0 ? gather(warp, step.d)
-                                                      : Matrix(step.d.rows, step.d.columns);
-  multiply(step, a, b, c, warp.launch->inputs.sm);
-  scatter(warp, step.d, c);
+  Matrix c = (warp.pred(step.src[2]) >> lane & 1) != 0
+                 ? gather(warp, matrices.d)
+                 : Matrix(matrices.d.rows, matrices.d.columns);
+  multiply(matrices, a, b, c, warp.launch->inputs.sm);
+  scatter(warp, matrices.d, c);
 }
 
 }  // namespace gpuemu::emulator::steps
