@@ -137,7 +137,7 @@ struct RoundingOperands {
 struct BranchOperands {
   static constexpr OperandsKind kKind = OperandsKind::Branch;
   uint32_t target = 0;
-  uint32_t reconverge = kNone;  ///< kNone: at the end of the function.
+  uint32_t reconverge = kNone;     ///< kNone: at the end of the function.
   bool skips_barrier : 1 = false;  ///< It skips aligned barriers and nothing else.
   /// Nothing counts it: where all lanes take it, the loop jumps without its handler.
   bool is_direct : 1 = false;
@@ -285,7 +285,7 @@ struct MbarrierWaitOperands : MbarrierAddress {
 /// Waits for groups of asynchronous copies.
 struct GroupsOperands {
   static constexpr OperandsKind kKind = OperandsKind::Groups;
-  uint64_t in_flight = 0;  ///< So many of the last groups may stay under way.
+  uint64_t in_flight = 0;      ///< So many of the last groups may stay under way.
   bool waits_for_all = false;  ///< Also for copies of no group.
 };
 
@@ -301,8 +301,8 @@ struct AsyncStoreOperands {
 /// src: object, x, y.
 struct TextureOperands {
   static constexpr OperandsKind kKind = OperandsKind::Texture;
-  uint32_t list = 0;             ///< Registers of the four channels; kNone: not kept.
-  bool has_rows = false;         ///< Two-dimensional.
+  uint32_t list = 0;            ///< Registers of the four channels; kNone: not kept.
+  bool has_rows = false;        ///< Two-dimensional.
   bool takes_integers = false;  ///< Coordinates are integers.
 };
 
