@@ -21,6 +21,7 @@ MODULES = [("gpuemu", None),
            ("gpuemu.ci", ["CiSummary", "CiOp", "ErrorMap", "KernelTrend", "TrendPoint"]), ("gpuemu.judge", ["compare", "verdict"]), ("gpuemu.legacy", ["case"]),
            ("gpuemu.values", ["fill_input"]), ("gpuemu.layouts", ["Layout", "place", "drawn", "base_offset", "contiguous", "padded", "stepped", "transposed", "broadcast", "backwards"]),
            ("gpuemu.rng", ["Stream", "generate", "draw", "case_seed", "derive_state"]),
+           ("gpuemu.program", None),
            ("gpuemu.on_ray", ["check"]),
            ("gpuemu.tolerances", ["CalibratedTolerance", "Evidence", "compare_tolerances", "write_tolerance"]),
            ("gpuemu.frameworks.base", ["FrameworkAdapter", "GradientChecker", "GradientReport"])]

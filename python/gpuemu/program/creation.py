@@ -1,0 +1,70 @@
+"""New tensors: random, constant, or with content of the host."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gpuemu.generate import rng
+from gpuemu.program.errors import DTypeError
+from gpuemu.program.session import SESSION
+from gpuemu.program.specs import Spec, as_stored, dtype_of, rounded, shape_of, storage_dtype
+from gpuemu.program.tape import Lazy
+from gpuemu.program.tensors import Tensor
+from gpuemu.tensors import Array
+
+
+def _made(array: Array, dtype: str, requires_grad: bool, name: str | None) -> Tensor:
+    place = SESSION.place()
+    return Tensor(Lazy(Spec(array.shape, dtype), place, None, 0, place.put(array, dtype)), requires_grad=requires_grad, name=name)
+
+
+def _sizes(shape: Sequence[Any]) -> tuple[int, ...]:
+    """Sizes one by one, or all in a tuple."""
+    return shape_of(shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape)
+
+
+def _drawn(label: str, distribution: str, parameters: list[float], shape: Sequence[Any], dtype: str) -> tuple[Array, str]:
+    sizes, kind = _sizes(shape), dtype_of(dtype)
+    if kind == "bool":
+        raise DTypeError("random tensors are of numbers, not of bool")
+    seed, number = SESSION.next_draw()
+    made = rng.generate(seed, number, label, distribution, parameters, sizes, kind)
+    return (made.view(storage_dtype(kind)) if kind == "bfloat16" else made), kind
+
+
+def randn(*shape: Any, mean: float = 0.0, std: float = 1.0, dtype: str = "float32", requires_grad: bool = False, name: str | None = None) -> Tensor:
+    """Normal random numbers. The n-th random tensor after manual_seed(s) has the bits of gpuemu.rng.generate(s, n,
+    "program/randn", "normal", [mean, std], shape, dtype)."""
+    return _made(*_drawn("program/randn", "normal", [float(mean), float(std)], shape, dtype), requires_grad, name)
+
+
+def rand(*shape: Any, lo: float = 0.0, hi: float = 1.0, dtype: str = "float32", requires_grad: bool = False, name: str | None = None) -> Tensor:
+    """Random numbers from lo to hi, as randn under the label "program/rand" and "uniform"."""
+    return _made(*_drawn("program/rand", "uniform", [float(lo), float(hi)], shape, dtype), requires_grad, name)
+
+
+def ones(*shape: Any, dtype: str = "float32", requires_grad: bool = False, name: str | None = None) -> Tensor:
+    """Ones."""
+    return full(_sizes(shape), 1, dtype=dtype, requires_grad=requires_grad, name=name)
+
+
+def zeros(*shape: Any, dtype: str = "float32", requires_grad: bool = False, name: str | None = None) -> Tensor:
+    """Zeros."""
+    return full(_sizes(shape), 0, dtype=dtype, requires_grad=requires_grad, name=name)
+
+
+def full(shape: Any, value: float, *, dtype: str = "float32", requires_grad: bool = False, name: str | None = None) -> Tensor:
+    """One number everywhere."""
+    sizes, kind = shape_of(shape), dtype_of(dtype)
+    if kind not in ("float16", "bfloat16", "float32", "float64", "bool") and float(value) != int(value):
+        raise DTypeError(f"full: {value} is no whole number, the tensor is {kind}")
+    number = rounded(np.asarray(value), kind)
+    return _made(np.full(sizes, number, dtype=storage_dtype(kind)), kind, requires_grad, name)
+
+
+def tensor(data: Any, *, dtype: str | None = None, requires_grad: bool = False, name: str | None = None) -> Tensor:
+    """A copy of an array of any framework, a nested list or a number, in its own dtype; Python floats become float32."""
+    return _made(*as_stored(data.data if isinstance(data, Tensor) else data, dtype, "tensor"), requires_grad, name)

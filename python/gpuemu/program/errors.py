@@ -1,0 +1,51 @@
+"""What can be wrong with a program. Errors of devices are those of gpuemu.runtime."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class ProgramError(Exception):
+    """A program cannot be written, bound or run as it stands."""
+
+
+class ShapeError(ProgramError, ValueError):
+    """Shapes that do not fit the op; raised where the op is written."""
+
+
+class DTypeError(ProgramError, TypeError):
+    """Dtypes that do not fit the op; raised where the op is written."""
+
+
+class GradError(ProgramError, RuntimeError):
+    """A gradient that does not exist."""
+
+
+class GraphError(ProgramError, ValueError):
+    """A graph that makes no sense: a name twice, a value of another graph, a parameter read after its update."""
+
+
+class BindError(ProgramError, ValueError):
+    """Storage that does not fit the value it is bound to, or a value without storage."""
+
+
+class BackendError(ProgramError, RuntimeError):
+    """Tensors of two places in one op, or a place that cannot do what is asked."""
+
+
+class UnsupportedPassError(ProgramError, ValueError):
+    """There is no such pass."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"there is no pass '{name}': this version has none")
+
+
+class ProgramCheckError(ProgramError, AssertionError):
+    """A checked program computes something wrong. `report` has all that was found."""
+
+    def __init__(self, report: Any) -> None:
+        super().__init__(report.text())
+        self.report = report
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.report,)

@@ -1,0 +1,238 @@
+"""The functions of a program, for lazy tensors and for graphs alike: arguments checked, written as ops of the IR."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpuemu import arguments
+from gpuemu.program.errors import DTypeError, GraphError, ShapeError
+from gpuemu.program.primitives import PRIMITIVES
+from gpuemu.program.rules import RAW
+from gpuemu.program.specs import Spec, axis_of, broadcast, dtype_of, is_float, shape_of, text
+
+KEY_OFFSET = 0
+
+
+class Functions:
+    """Writes ops by `apply`. Operands may be values of the writer, arrays, and numbers beside a value."""
+
+    def apply(self, kind: str, inputs: Sequence[Any], attrs: dict[str, Any]) -> list[Any]:
+        """Writes one op of the IR; its outputs."""
+        raise NotImplementedError
+
+    def written(self, value: Any, op: str, like: Any = None, dtype: str | None = None) -> Any:
+        """An operand as a value; of a number with the dtype of `like`."""
+        raise NotImplementedError
+
+    def one(self, kind: str, *inputs: Any, **attrs: Any) -> Any:
+        """An op with one output, of operands in any form."""
+        return self.apply(kind, [self.written(x, kind) for x in inputs], attrs)[0]
+
+    def binary(self, kind: str, a: Any, b: Any) -> Any:
+        """Arithmetic: a number takes the dtype of the other side."""
+        like = next((x for x in (a, b) if not is_number(x)), None)
+        if like is None:
+            raise TypeError(f"{kind}: both operands are numbers, expected a tensor or an array")
+        like = self.written(like, kind)
+        pair = [self.written(x, kind, like) for x in (a, b)]
+        if pair[0].dtype != pair[1].dtype:
+            raise DTypeError(f"{kind}: the operands are {pair[0].spec} and {pair[1].spec}; expected one dtype, cast one of them")
+        broadcast(kind, pair[0].spec, pair[1].spec)
+        return self.apply(kind, pair, {})[0]
+
+    def add(self, a: Any, b: Any) -> Any:
+        """a + b, with broadcasting."""
+        return self.binary("add", a, b)
+
+    def sub(self, a: Any, b: Any) -> Any:
+        """a - b, with broadcasting."""
+        return self.binary("sub", a, b)
+
+    def mul(self, a: Any, b: Any) -> Any:
+        """a * b, with broadcasting."""
+        return self.binary("mul", a, b)
+
+    def div(self, a: Any, b: Any) -> Any:
+        """a / b, with broadcasting."""
+        return self.binary("div", a, b)
+
+    def neg(self, x: Any) -> Any:
+        """-x."""
+        return self.one("neg", x)
+
+    def matmul(self, a: Any, b: Any) -> Any:
+        """The product of two matrices."""
+        return self.one("matmul", a, b)
+
+    def transpose(self, x: Any) -> Any:
+        """A matrix with its axes exchanged."""
+        return self.one("transpose", x)
+
+    def linear(self, x: Any, w: Any, b: Any = None) -> Any:
+        """x @ w.T + b; w is out x in. Axes of x before the last one are rows."""
+        x = self.written(x, "linear")
+        rows = x if len(x.shape) == 2 or not x.shape else self.reshape(x, (-1, x.shape[-1]))
+        y = self.one("linear", rows, w) if b is None else self.one("linear", rows, w, b)
+        return y if rows is x else self.reshape(y, (*x.shape[:-1], y.shape[-1]))
+
+    def relu(self, x: Any) -> Any:
+        """x above 0, else 0; NaN stays."""
+        return self.one("relu", x)
+
+    def gelu(self, x: Any) -> Any:
+        """x times the normal distribution at x, exact."""
+        return self.one("gelu", x)
+
+    def silu(self, x: Any) -> Any:
+        """x / (1 + exp(-x))."""
+        return self.one("silu", x)
+
+    def sigmoid(self, x: Any) -> Any:
+        """1 / (1 + exp(-x))."""
+        return self.one("sigmoid", x)
+
+    def tanh(self, x: Any) -> Any:
+        """The hyperbolic tangent."""
+        return self.one("tanh", x)
+
+    def softmax(self, x: Any, axis: int = -1) -> Any:
+        """exp(x) over its sum along an axis."""
+        x = self.written(x, "softmax")
+        return self.apply("softmax", [x], {"axis": axis_of("softmax", axis, x.shape)})[0]
+
+    def _reduced(self, kind: str, x: Any, axis: Any, keepdims: bool) -> Any:
+        x = self.written(x, kind)
+        if axis is None:
+            return self.apply(kind, [x], {"axis": None, "keepdims": bool(keepdims)})[0]
+        wanted = [axis_of(kind, one, x.shape) for one in (axis if isinstance(axis, (tuple, list)) else [axis])]
+        if len(set(wanted)) != len(wanted):
+            raise ShapeError(f"{kind}: axis {axis} names an axis twice")
+        for one in sorted(wanted, reverse=True):
+            x = self.apply(kind, [x], {"axis": one, "keepdims": bool(keepdims)})[0]
+        return x
+
+    def sum(self, x: Any, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Any:
+        """The sum along axes, or of all elements."""
+        return self._reduced("sum", x, axis, keepdims)
+
+    def mean(self, x: Any, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Any:
+        """The mean along axes, or of all elements; NaN of none."""
+        return self._reduced("mean", x, axis, keepdims)
+
+    def max(self, x: Any, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Any:
+        """The maximum along axes, or of all elements; its gradient goes to the first of equal ones."""
+        return self._reduced("max", x, axis, keepdims)
+
+    def mse_loss(self, pred: Any, target: Any) -> Any:
+        """mean((pred - target)^2)."""
+        return self.one("mse", pred, target)
+
+    def cross_entropy(self, logits: Any, target: Any) -> Any:
+        """The mean over rows of log(sum(exp(x))) - x[target]; a row without a valid target counts with 0."""
+        return self.one("cross_entropy", logits, target)
+
+    def layernorm(self, x: Any, weight: Any, bias: Any, eps: float = 1e-5) -> Any:
+        """(x - mean) / sqrt(variance + eps) * weight + bias along the last axis."""
+        return self.one("layernorm", x, weight, bias, eps=float(eps))
+
+    def rmsnorm(self, x: Any, weight: Any, eps: float = 1e-5) -> Any:
+        """x / sqrt(mean(x^2) + eps) * weight along the last axis."""
+        return self.one("rmsnorm", x, weight, eps=float(eps))
+
+    def conv2d(self, x: Any, w: Any, b: Any = None, *, stride: Any = 1, padding: Any = 0) -> Any:
+        """Images NCHW with weights OIHW; stride and padding: one number or a pair."""
+        attrs = {"stride": pair("conv2d: stride", stride, 1), "padding": pair("conv2d: padding", padding, 0)}
+        return self.one("conv2d", x, w, **attrs) if b is None else self.one("conv2d", x, w, b, **attrs)
+
+    def max_pool2d(self, x: Any, kernel: Any, stride: Any = None) -> Any:
+        """The maximum of each window of images NCHW; without a stride windows stand side by side."""
+        return self._pooled("max_pool2d", x, kernel, stride)
+
+    def avg_pool2d(self, x: Any, kernel: Any, stride: Any = None) -> Any:
+        """The mean of each window of images NCHW; without a stride windows stand side by side."""
+        return self._pooled("avg_pool2d", x, kernel, stride)
+
+    def _pooled(self, kind: str, x: Any, kernel: Any, stride: Any) -> Any:
+        sizes = pair(f"{kind}: kernel", kernel, 1)
+        return self.one(kind, x, kernel=sizes, stride=sizes if stride is None else pair(f"{kind}: stride", stride, 1))
+
+    def attention(self, q: Any, k: Any, v: Any, *, causal: bool = False, scale: float = 0.0) -> Any:
+        """softmax(scale q k^T) v of the last two axes; causal: query i sees the keys up to i; scale 0 is 1 / sqrt(columns of q)."""
+        return self.one("attention", q, k, v, causal=int(bool(causal)), scale=float(scale))
+
+    def embedding(self, table: Any, index: Any) -> Any:
+        """The rows of a table that an index names; 0 where it names none."""
+        return self.one("embedding", table, index)
+
+    def gather(self, x: Any, index: Any, axis: int = 0) -> Any:
+        """The slices of x along an axis that an index names; 0 where it names none."""
+        x = self.written(x, "gather")
+        return self.apply("gather", [x, self.written(index, "gather")], {"axis": axis_of("gather", axis, x.shape)})[0]
+
+    def dropout(self, x: Any, p: float = 0.5, *, seed: int) -> Any:
+        """x / (1 - p), or 0 with probability p; one seed drops the same elements every time."""
+        key = np.array([arguments.seed(seed), KEY_OFFSET], np.uint64)
+        return self.apply("dropout", [self.written(x, "dropout"), self.written(key, "dropout")], {"p": float(p)})[0]
+
+    def cast(self, x: Any, dtype: str) -> Any:
+        """x in another dtype: floats to the nearest, to integers towards zero and saturated."""
+        x, wanted = self.written(x, "cast"), dtype_of(dtype)
+        return x if x.dtype == wanted else self.apply("cast", [x], {"dtype": wanted})[0]
+
+    def reshape(self, x: Any, *shape: Any) -> Any:
+        """The same elements with other sizes, one of which may be -1."""
+        x = self.written(x, "reshape")
+        wanted = list(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else list(shape)
+        if -1 in wanted:
+            rest = int(np.prod([size for size in wanted if size != -1]))
+            if wanted.count(-1) > 1 or not rest or x.spec.elements % rest:
+                raise ShapeError(f"reshape: x is {text(x.shape)}, which has no shape {text(wanted)}")
+            wanted[wanted.index(-1)] = x.spec.elements // rest
+        made = shape_of(wanted)
+        return x if made == x.shape else self.apply("reshape", [x], {"shape": list(made)})[0]
+
+    def raw(self, kind: str, inputs: Sequence[Any], attrs: Mapping[str, Any] | None, outputs: Sequence[Any] | None) -> list[Any]:
+        """A built-in op as it is, with attributes of its schema."""
+        if kind not in PRIMITIVES:
+            raise GraphError(f"there is no built-in op '{kind}'; there are {', '.join(sorted(PRIMITIVES))}")
+        given = {name: value for name, value in (attrs or {}).items()}
+        if outputs is not None:
+            given["outputs"] = [[list(shape_of(one[0])), dtype_of(one[1])] for one in outputs]
+        return self.apply(RAW + kind, [self.written(x, kind) for x in inputs], given)
+
+
+def is_number(value: Any) -> bool:
+    """A Python number, or a scalar of NumPy."""
+    return isinstance(value, (int, float, np.number, np.bool_)) and not isinstance(value, np.ndarray)
+
+
+def number_array(value: Any, dtype: str, op: str) -> np.ndarray[Any, Any]:
+    """A number of a tensor's dtype. Raises DTypeError for a fraction beside integers."""
+    from gpuemu.program.specs import rounded
+
+    if not is_float(dtype) and float(value) != int(value):
+        raise DTypeError(f"{op}: {value} is no whole number, the tensor is {dtype}")
+    return rounded(np.asarray(float(value) if is_float(dtype) else int(value)), dtype)
+
+
+def pair(what: str, value: Any, least: int) -> list[int]:
+    """One number for both axes, or two."""
+    both = list(value) if isinstance(value, (tuple, list)) else [value, value]
+    if len(both) != 2:
+        raise ShapeError(f"{what} is {value}, expected one number or two")
+    return [arguments.whole(one, what, least) for one in both]
+
+
+def spec_list(outputs: Sequence[Any]) -> list[Spec]:
+    """[(shape, dtype)] as specs."""
+    return [Spec(tuple(shape), dtype) for shape, dtype in outputs]
+
+
+NAMES = ("add", "sub", "mul", "div", "neg", "matmul", "transpose", "linear", "relu", "gelu", "silu", "sigmoid", "tanh", "softmax", "sum",
+         "mean", "max", "mse_loss", "cross_entropy", "layernorm", "rmsnorm", "conv2d", "max_pool2d", "avg_pool2d", "attention", "embedding",
+         "gather", "dropout", "cast", "reshape")  # fmt: skip
+assert builtins.all(callable(getattr(Functions, name)) for name in NAMES)

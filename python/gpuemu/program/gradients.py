@@ -1,0 +1,197 @@
+"""The gradient of each op of the IR, made of ops of the IR: one function each, row of rules.py."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gpuemu.program.errors import GradError
+from gpuemu.program.specs import is_float, text
+
+MAX_ELEMENTS = 4096  # The first of equal elements is found by a product with a matrix of that many rows and columns.
+
+
+@dataclass
+class Backward:
+    """One op on the way back. apply(kind, inputs, attrs): writes an op and returns its outputs; dys: gradients of the outputs.
+    inputs that no gradient needs the values of may be used for their shape alone."""
+
+    apply: Callable[[str, Sequence[Any], dict[str, Any]], list[Any]]
+    inputs: Sequence[Any]
+    outputs: Sequence[Any]
+    attrs: dict[str, Any]
+    dys: Sequence[Any]
+    number: Callable[[float, Any], Any]  # A number as a value of the dtype of another one.
+
+    @property
+    def dy(self) -> Any:
+        """Of the only output."""
+        return self.dys[0]
+
+    def f(self, kind: str, *inputs: Any, **attrs: Any) -> Any:
+        """An op with one output."""
+        return self.apply(kind, inputs, attrs)[0]
+
+    def scaled(self, x: Any, factor: float) -> Any:
+        """x times a number."""
+        return self.f("mul", x, self.number(factor, x))
+
+    def reshaped(self, x: Any, shape: Sequence[int]) -> Any:
+        """x itself where it has the shape."""
+        return x if x.shape == tuple(shape) else self.f("reshape", x, shape=list(shape))
+
+    def expanded(self, x: Any, shape: Sequence[int]) -> Any:
+        """x repeated to the shape."""
+        return x if x.shape == tuple(shape) else self.f("expand", x, shape=list(shape))
+
+    def sum_to(self, dy: Any, shape: Sequence[int]) -> Any:
+        """The sum over the axes along which an operand of that shape was repeated."""
+        lead = len(dy.shape) - len(shape)
+        wide = (1,) * lead + tuple(shape)
+        for axis in range(len(wide)):
+            if wide[axis] == 1 and dy.shape[axis] != 1:
+                dy = self.f("sum", dy, axis=axis, keepdims=True)
+        return self.reshaped(dy, shape)
+
+
+Gradients = list[Any]
+
+
+def add(b: Backward) -> Gradients:
+    return [b.sum_to(b.dy, one.shape) for one in b.inputs]
+
+
+def sub(b: Backward) -> Gradients:
+    return [b.sum_to(b.dy, b.inputs[0].shape), b.f("neg", b.sum_to(b.dy, b.inputs[1].shape))]
+
+
+def mul(b: Backward) -> Gradients:
+    x, y = b.inputs
+    return [b.sum_to(b.f("mul", b.dy, y), x.shape), b.sum_to(b.f("mul", b.dy, x), y.shape)]
+
+
+def div(b: Backward) -> Gradients:
+    x, y = b.inputs
+    share = b.f("div", b.dy, y)
+    down = b.f("mul", share, b.f("div", x, y))
+    return [b.sum_to(share, x.shape), b.f("neg", b.sum_to(down, y.shape))]
+
+
+def neg(b: Backward) -> Gradients:
+    return [b.f("neg", b.dy)]
+
+
+def of_input(kind: str) -> Callable[[Backward], Gradients]:
+    """An op of x and dy with the attributes of the op itself."""
+    return lambda b: [b.f(kind, b.inputs[0], b.dy, **b.attrs)]
+
+
+def of_output(kind: str) -> Callable[[Backward], Gradients]:
+    """An op of y and dy with the attributes of the op itself."""
+    return lambda b: [b.f(kind, b.outputs[0], b.dy, **b.attrs)]
+
+
+def matmul(b: Backward) -> Gradients:
+    x, y = b.inputs
+    return [b.f("gemm", b.dy, y, trans_b=1), b.f("gemm", x, b.dy, trans_a=1)]
+
+
+def linear(b: Backward) -> Gradients:
+    return b.apply("linear_bwd", [b.inputs[0], b.inputs[1], b.dy], {})[: len(b.inputs)]
+
+
+def transpose(b: Backward) -> Gradients:
+    return [b.f("transpose", b.dy)]
+
+
+def reshape(b: Backward) -> Gradients:
+    return [b.reshaped(b.dy, b.inputs[0].shape)]
+
+
+def expand(b: Backward) -> Gradients:
+    return [b.sum_to(b.dy, b.inputs[0].shape)]
+
+
+def _with_axis(b: Backward, dy: Any) -> Any:
+    shape, axis = b.inputs[0].shape, b.attrs["axis"]
+    kept = (1,) * len(shape) if axis is None else (*shape[:axis], 1, *shape[axis + 1 :])
+    return b.reshaped(dy, kept)
+
+
+def sum(b: Backward) -> Gradients:
+    return [b.expanded(_with_axis(b, b.dy), b.inputs[0].shape)]
+
+
+def mean(b: Backward) -> Gradients:
+    x, axis = b.inputs[0], b.attrs["axis"]
+    count = x.spec.elements if axis is None else x.shape[axis]
+    return [b.expanded(_with_axis(b, b.scaled(b.dy, 1.0 / builtins.max(1, count))), x.shape)]
+
+
+def max(b: Backward) -> Gradients:
+    x, axis = b.inputs[0], b.attrs["axis"]
+    count = x.spec.elements if axis is None else x.shape[axis]
+    if count > MAX_ELEMENTS:
+        raise GradError(f"max: the gradient of a maximum of {count} elements is not supported, expected {MAX_ELEMENTS} at most; x is {text(x.shape)}")
+    return [b.f("max_bwd", x, b.outputs[0], b.dy, axis=axis)]
+
+
+def mse(b: Backward) -> Gradients:
+    dx = b.f("mul", b.f("mse_grad", *b.inputs), b.dy)
+    return [dx, b.f("neg", dx)]
+
+
+def cross_entropy(b: Backward) -> Gradients:
+    rows = b.inputs[0].shape[:1]
+    dloss = b.expanded(b.scaled(b.dy, 1.0 / (rows[0] or 1)), rows)
+    return [b.f("cross_entropy_grad", b.inputs[0], b.inputs[1], dloss), None]
+
+
+def layernorm(b: Backward) -> Gradients:
+    return b.apply("layernorm_bwd", [b.inputs[0], b.inputs[1], b.dy], {"eps": b.attrs["eps"]})
+
+
+def rmsnorm(b: Backward) -> Gradients:
+    return b.apply("rmsnorm_bwd", [*b.inputs, b.dy], {"eps": b.attrs["eps"]})
+
+
+def conv2d(b: Backward) -> Gradients:
+    x, w = b.inputs[:2]
+    dx = b.f("conv2d_bwd_x", w, b.dy, shape=list(x.shape), **b.attrs)
+    dw = b.f("conv2d_bwd_w", x, b.dy, shape=list(w.shape), **b.attrs)
+    if len(b.inputs) == 2:
+        return [dx, dw]
+    n, channels, rows, columns = b.dy.shape
+    over_places = b.f("sum", b.reshaped(b.dy, (n, channels, rows * columns)), axis=2, keepdims=False)
+    return [dx, dw, b.f("sum", over_places, axis=0, keepdims=False)]
+
+
+def avg_pool2d(b: Backward) -> Gradients:
+    return [b.f("avg_pool2d_bwd", b.dy, shape=list(b.inputs[0].shape), **b.attrs)]
+
+
+def attention(b: Backward) -> Gradients:
+    return b.apply("attention_bwd", [*b.inputs, b.dy], dict(b.attrs))
+
+
+def embedding(b: Backward) -> Gradients:
+    return [b.f("embedding_bwd", b.inputs[1], b.dy, shape=list(b.inputs[0].shape)), None]
+
+
+def gather(b: Backward) -> Gradients:
+    return [b.f("gather_bwd", b.inputs[1], b.dy, shape=list(b.inputs[0].shape), axis=b.attrs["axis"]), None]
+
+
+def dropout(b: Backward) -> Gradients:
+    return [b.f("dropout", b.dy, b.inputs[1], p=b.attrs["p"]), None]
+
+
+def cast(b: Backward) -> Gradients:
+    to = b.inputs[0].dtype
+    return [b.f("cast", b.dy, dtype=to) if is_float(to) else None]
+
+
+def copy(b: Backward) -> Gradients:
+    return [b.dy]

@@ -1,0 +1,99 @@
+"""From ops of the IR to calls of built-in ops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from gpuemu.program import rules
+from gpuemu.program.emitter import Emitter, Ref
+from gpuemu.program.errors import GraphError, UnsupportedPassError
+
+if TYPE_CHECKING:
+    from gpuemu.program.ir import IRGraph, Node
+
+PASSES: tuple[str, ...] = ()  # None is written yet; the names of those that will be are refused, not ignored.
+
+
+def lower(graph: IRGraph, passes: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """The calls; graph.lowered_values, aliases and lowered_constants are those of this lowering."""
+    for name in passes:
+        raise UnsupportedPassError(name)
+    _insist_on_versions(graph)
+    lowered: list[dict[str, Any]] = []
+    graph.lowered_values, graph.aliases, graph.lowered_constants = [], dict(graph._root), {}
+    for node in graph.nodes:
+        lowered += _lower_node(graph, node)
+    return lowered
+
+
+def _lower_node(graph: IRGraph, node: Node) -> list[dict[str, Any]]:
+    e = Emitter()
+    inputs = [Ref(graph.values[vid].spec, vid) for vid in node.inputs]
+    attrs = {name: value for name, value in node.attrs.items() if name != "outputs"}
+    outputs = rules.lower(e, node.kind, inputs, attrs, [graph.values[vid].spec for vid in node.outputs])
+    for vid, ref in zip(node.outputs, outputs, strict=True):
+        if ref.vid is None:
+            ref.vid = vid
+            if ref.alias is not None:
+                _number(graph, node, ref.alias)
+                graph.aliases[vid] = _vid(ref.alias)
+        else:
+            graph.aliases[vid] = ref.vid
+    for ref in e.made:
+        _number(graph, node, ref)
+    return [{"op": one.op, "inputs": [_vid(ref) for ref in one.inputs], "outputs": [_vid(ref) for ref in one.outputs],
+             "attrs": one.attrs, "node": node.index} for one in e.ops]  # fmt: skip
+
+
+def _number(graph: IRGraph, node: Node, ref: Ref) -> None:
+    """Gives a value that lowering made the next vid."""
+    from gpuemu.program.ir import Value
+
+    if ref.vid is not None:
+        return
+    if ref.alias is not None:
+        _number(graph, node, ref.alias)
+    ref.vid = len(graph.values) + len(graph.lowered_values)
+    role = "constant" if ref.constant is not None else "workspace"
+    graph.lowered_values.append(Value(graph, ref.vid, "", ref.shape, ref.dtype, graph.device, role, None if role == "constant" else node.index))
+    if ref.constant is not None:
+        graph.lowered_constants[ref.vid] = ref.constant
+    if ref.alias is not None:
+        graph.aliases[ref.vid] = _vid(ref.alias)
+
+
+def _vid(ref: Ref) -> int:
+    assert ref.vid is not None
+    return ref.vid
+
+
+def _insist_on_versions(graph: IRGraph) -> None:
+    """No op reads a parameter's old content after its update: it has the storage of the new one."""
+    newest: dict[int, tuple[int, Node]] = {}  # First vid to the version that is there, and who wrote it.
+    base: dict[int, int] = {}  # A reshape to what it shares storage with.
+    for node in graph.nodes:
+        for given in node.inputs:
+            vid = base.get(given, given)
+            root = graph._root.get(vid, vid)
+            if root in newest and newest[root][0] != vid:
+                by = newest[root][1]
+                raise GraphError(f"op {node.index}, {node.kind}, reads %{given}, an old version of '{graph.values[root].name}', after op {by.index}, "
+                                 f"{by.kind}, has updated it; read graph.latest('{graph.values[root].name}'), or copy_saved it before")  # fmt: skip
+        if node.kind == "reshape":
+            base[node.outputs[0]] = base.get(node.inputs[0], node.inputs[0])
+        for vid in node.outputs:
+            if vid in graph._root:
+                newest[graph._root[vid]] = (vid, node)
+
+
+def lowered_text(lowered: list[dict[str, Any]], graph: IRGraph | None = None) -> str:
+    """One line for each call: its number, op, inputs and outputs, and the attributes that are not the default."""
+    from gpuemu.program.primitives import fields
+
+    lines = []
+    for index, one in enumerate(lowered):
+        told = [f"{name}={value}" for name, value in one["attrs"].items() if value != fields(one["op"]).get(name)]
+        left, right = (", ".join(f"%{vid}" for vid in one[side]) for side in ("inputs", "outputs"))
+        lines.append(" ".join([str(index), one["op"], f"({left})", "->", f"({right})", *told]))
+    return "\n".join(lines) + "\n" if lines else ""

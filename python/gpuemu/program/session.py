@@ -1,0 +1,99 @@
+"""The settings of the process: where new tensors are computed, the seed, what is told."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from typing import Any
+
+from gpuemu import arguments
+from gpuemu.program import places
+from gpuemu.program.places import BACKENDS, Place
+from gpuemu.program.tape import LOCK, TAPE, Run
+
+VERBOSITY_MAX = 3
+
+
+class Session:
+    """Settings of the process, all under one lock."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.reset()
+
+    def reset(self) -> None:
+        """As at the start of the process."""
+        self.backend: tuple[str, Any, bool, str | None] = ("auto", 0, False, None)
+        self.seed: int | None = None
+        self.drawn = 0
+
+    def place(self) -> Place:
+        """Where new tensors are computed."""
+        with self.lock:
+            return places.place_of(*self.backend)
+
+    def next_draw(self) -> tuple[int, int]:
+        """The seed, and the number of this random tensor."""
+        with self.lock:
+            if self.seed is None:
+                self.seed = secrets.randbits(64)
+            self.drawn += 1
+            return self.seed, self.drawn - 1
+
+
+SESSION = Session()
+
+
+def set_backend(backend: str = "auto", *, device: Any = 0, local: bool = False, arch: str | None = None) -> None:
+    """Where tensors that are made from now on are computed. "numpy": references on the host. local: in this process, through
+    gpuemu.runtime; else in the workers of the daemon. device: an index, or with local a runtime.Device."""
+    if backend not in BACKENDS:
+        raise ValueError(f"unknown backend '{backend}'; there are {', '.join(BACKENDS)}")
+    if isinstance(device, (int, str)) or not local:
+        arguments.whole(device, "device", 0)
+    with SESSION.lock:
+        SESSION.backend = (backend, device, bool(local), arch)
+
+
+def set_verbosity(level: int) -> None:
+    """What is told on standard error: 0 and 1 nothing, 2 a line for each execution, 3 one for each op."""
+    if isinstance(level, bool) or level not in range(VERBOSITY_MAX + 1):
+        raise ValueError(f"the level is {level!r}, expected 0 to {VERBOSITY_MAX}")
+    TAPE.verbosity = level
+
+
+def manual_seed(seed: int) -> None:
+    """The seed of random tensors of this process; the next one is number 0."""
+    with SESSION.lock:
+        SESSION.seed, SESSION.drawn = arguments.seed(seed), 0
+
+
+def flush() -> None:
+    """Computes everything pending that a live tensor needs."""
+    TAPE.execute()
+
+
+def reset() -> None:
+    """Forgets seed, backend and plans."""
+    with LOCK, SESSION.lock:
+        SESSION.reset()
+        TAPE.clear()
+        TAPE.verbosity = 0
+
+
+def last_run() -> Run | None:
+    """What was executed last: graph, lowered ops, plan, milliseconds."""
+    return TAPE.last
+
+
+def connect(address: Any = None, *, host: str | None = None, port: int | None = None, token_file: Any = None, start: bool | None = None) -> None:
+    """Raises BackendError: this version of the daemon runs no ops of programs."""
+    raise places.no_remote_ops()
+
+
+def disconnect() -> None:
+    """Ends the connection. There is none: see connect."""
+
+
+def connection() -> None:
+    """The connection: None, see connect."""

@@ -1,0 +1,130 @@
+"""Shapes and dtypes of values, and how NumPy holds the values of a dtype."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpuemu import dtypes_generated, tensors
+from gpuemu.generate import rounding
+from gpuemu.program.errors import DTypeError, ShapeError
+from gpuemu.tensors import Array
+
+FLOATS = ("float16", "bfloat16", "float32", "float64")
+AXES_MAX = 4  # Axes that the arithmetic kernels take.
+
+
+class Spec(NamedTuple):
+    """What is known of a value before it is computed."""
+
+    shape: tuple[int, ...]
+    dtype: str
+
+    def __str__(self) -> str:
+        return f"{self.dtype}[{','.join(str(size) for size in self.shape)}]"
+
+    @property
+    def elements(self) -> int:
+        """Elements."""
+        return math.prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the elements, packed."""
+        return self.elements * dtypes_generated.TABLE[self.dtype].size
+
+
+def dtype_of(value: Any) -> str:
+    """A dtype's name, checked. Raises DTypeError."""
+    name = value if isinstance(value, str) else getattr(value, "name", None) or np.dtype(value).name
+    if name not in dtypes_generated.TABLE:
+        raise DTypeError(f"'{name}' is no dtype; expected {', '.join(dtypes_generated.DTYPES)}")
+    return str(name)
+
+
+def shape_of(value: Any, what: str = "shape") -> tuple[int, ...]:
+    """Sizes, checked. Raises TypeError for what is no shape, ShapeError for a size below 0."""
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+        raise TypeError(f"{what} is {value!r}, expected sizes as in (2, 3)")
+    sizes = []
+    for size in value:
+        if isinstance(size, bool) or not isinstance(size, (int, np.integer)):
+            raise TypeError(f"{what} has {size!r}, expected whole numbers")
+        if size < 0:
+            raise ShapeError(f"{what} has the size {size}, expected 0 or more")
+        sizes.append(int(size))
+    return tuple(sizes)
+
+
+def is_float(dtype: str) -> bool:
+    """Whether values of the dtype are rounded."""
+    return dtype in FLOATS
+
+
+def broadcast(op: str, a: Spec, b: Spec) -> tuple[int, ...]:
+    """The shape of both together, as NumPy has it. Raises ShapeError."""
+    try:
+        shape = np.broadcast_shapes(a.shape, b.shape)
+    except ValueError:
+        raise ShapeError(f"{op}: {text(a.shape)} and {text(b.shape)} do not broadcast to one shape") from None
+    if len(shape) > AXES_MAX:
+        raise ShapeError(f"{op}: {text(a.shape)} and {text(b.shape)} have {len(shape)} axes together, expected {AXES_MAX} at most")
+    return tuple(int(size) for size in shape)
+
+
+def text(shape: Sequence[int]) -> str:
+    """A shape as messages show it."""
+    return "[" + ", ".join(str(size) for size in shape) + "]"
+
+
+def axis_of(op: str, axis: Any, shape: Sequence[int]) -> int:
+    """An axis counted from 0. Raises ShapeError."""
+    if isinstance(axis, bool) or not isinstance(axis, (int, np.integer)):
+        raise TypeError(f"{op}: axis is {axis!r}, expected a whole number")
+    if not -len(shape) <= axis < len(shape):
+        raise ShapeError(f"{op}: axis is {axis}, expected {-len(shape)} to {len(shape) - 1}: x is {text(shape)}")
+    return int(axis) % len(shape)
+
+
+def storage_dtype(dtype: str) -> np.dtype[Any]:
+    """NumPy's type of the dtype's elements: of bfloat16 that of ml_dtypes where it is installed, else uint16 patterns."""
+    if dtype == "bfloat16":
+        return tensors.bfloat16() or np.dtype(np.uint16)
+    return np.dtype(dtype)
+
+
+def wide(array: Array, dtype: str) -> Array:
+    """Floats as float64, everything else as it is."""
+    if dtype == "bfloat16":
+        return rounding.bfloat16_values(array.view(np.uint16)).reshape(array.shape)
+    return array.astype(np.float64) if is_float(dtype) else array
+
+
+def rounded(values: Array, dtype: str) -> Array:
+    """float64 values or integers rounded once to the dtype: a new array. Integers wrap around."""
+    values = np.asarray(values)
+    if is_float(dtype):
+        made = rounding.cast(np.ascontiguousarray(values, dtype=np.float64), dtype).reshape(values.shape)
+        return made.view(storage_dtype(dtype)) if dtype == "bfloat16" else made
+    return values.astype(np.dtype(dtype))
+
+
+def as_stored(data: Any, dtype: str | None, what: str) -> tuple[Array, str]:
+    """A packed copy of any array, nested list or number in the dtype's own elements, and the dtype. Without one Python floats
+    become float32, everything else keeps its own."""
+    plain = isinstance(data, (int, float, list, tuple)) and not hasattr(data, "dtype")
+    array = tensors.as_array(data, what)
+    if array.dtype == object or array.dtype.kind in "SUcmM":
+        raise DTypeError(f"the {what} is of {array.dtype}, expected {', '.join(dtypes_generated.DTYPES)}")
+    kind = str(array.dtype.newbyteorder("=")) if array.dtype.kind != "V" else str(array.dtype)
+    wanted = dtype_of(dtype) if dtype is not None else "float32" if plain and array.dtype.kind == "f" else dtype_of(kind)
+    if wanted == "bfloat16" and kind == "uint16" and tensors.bfloat16() is None:
+        return np.array(array, np.uint16, order="C"), wanted  # Without ml_dtypes patterns are how bfloat16 is held.
+    if kind == wanted:
+        return np.array(array, dtype=storage_dtype(wanted), order="C"), wanted
+    if is_float(wanted):
+        return np.array(rounded(wide(array, kind), wanted), order="C"), wanted
+    return np.array(array.astype(np.dtype(wanted)), order="C"), wanted

@@ -1,0 +1,412 @@
+"""Lazy tensors: written like arrays, computed when somebody reads them, with gradients."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpuemu.program import rules
+from gpuemu.program.errors import DTypeError, GradError, GraphError, ShapeError
+from gpuemu.program.functions import NAMES, Functions, is_number, number_array
+from gpuemu.program.gradients import Backward
+from gpuemu.program.ir import IRGraph
+from gpuemu.program.places import Place
+from gpuemu.program.specs import FLOATS, Spec, as_stored, is_float, text
+from gpuemu.program.tape import LOCK, TAPE, Call, Lazy, graph_of, held_array, needed
+from gpuemu.tensors import Array
+
+_threads = threading.local()
+_alive: weakref.WeakSet[Tensor] = weakref.WeakSet()
+
+
+class Edge:
+    """How a tensor was made, for its gradient. inputs: values where the gradient needs them; parents: tensors of which one is
+    wanted. gradient: of program.call."""
+
+    __slots__ = ("__weakref__", "attrs", "gradient", "inputs", "kind", "number", "outputs", "parents", "specs")
+
+    def __init__(self, number: int, kind: str, attrs: dict[str, Any], gradient: Callable[..., Any] | None) -> None:
+        self.number, self.kind, self.attrs, self.gradient = number, kind, attrs, gradient
+        self.inputs: list[Lazy | Spec] = []
+        self.outputs: list[Lazy | Spec] = []
+        self.parents: list[Tensor | tuple[Edge, int] | None] = []
+        self.specs: list[Spec] = []
+
+
+class Tensor:
+    """A value of a program that is computed when it is read. Made by randn, ones, tensor and the functions of gpuemu.program,
+    each of which is a method too."""
+
+    __array_priority__ = 1000  # Arithmetic with an array on the left comes here.
+    __hash__ = object.__hash__
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    def __init__(self, lazy: Lazy, *, requires_grad: bool = False, name: str | None = None, edge: Edge | None = None, index: int = 0) -> None:
+        if requires_grad and not is_float(lazy.spec.dtype):
+            raise DTypeError(f"requires_grad: the tensor is {lazy.spec.dtype}, gradients are of {', '.join(FLOATS)}")
+        self._lazy, self._edge, self._index = lazy, edge, index
+        self.requires_grad, self.name = requires_grad, name
+        self.grad: Tensor | None = None
+        _alive.add(self)
+
+    @property
+    def spec(self) -> Spec:
+        """Shape and dtype."""
+        return self._lazy.spec
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes of the axes."""
+        return self._lazy.spec.shape
+
+    @property
+    def dtype(self) -> str:
+        """The dtype's name."""
+        return self._lazy.spec.dtype
+
+    @property
+    def device(self) -> str:
+        """Where it is computed and lies."""
+        return self._lazy.place.name
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether it is still to be computed."""
+        return self._lazy.call is not None
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no op made it."""
+        return self._edge is None and (self._lazy.call is None or not self.requires_grad)
+
+    @property
+    def data(self) -> Array:
+        """The content, computed now if need be: a read-only array of its own."""
+        made = held_array(self._lazy)
+        made.flags.writeable = False
+        return made
+
+    def numpy(self) -> Array:
+        """The content as a writable copy."""
+        return held_array(self._lazy)
+
+    def item(self) -> Any:
+        """The only element. ValueError where there are more, or none."""
+        if self.spec.elements != 1:
+            raise ValueError(f"item: the tensor is {text(self.shape)} with {self.spec.elements} elements, expected one")
+        return held_array(self._lazy).reshape(())[()].item()
+
+    def detach(self) -> Tensor:
+        """The same value, without a gradient."""
+        return Tensor(self._lazy, name=self.name)
+
+    def assign(self, value: Any) -> None:
+        """New content of the same shape and dtype; no gradient flows. Only of a leaf."""
+        if self._edge is not None:
+            raise GradError("assign: the tensor was computed from others; only leaves can be assigned to")
+        with LOCK:
+            made = value._lazy if isinstance(value, Tensor) else leaf(value, self.dtype, self._lazy.place)
+            if made.spec.shape != self.shape:
+                raise ShapeError(f"assign: the value is {text(made.spec.shape)}, expected {text(self.shape)}")
+            if made.spec.dtype != self.dtype:
+                raise DTypeError(f"assign: the value is {made.spec.dtype}, expected {self.dtype}")
+            self._lazy = made
+
+    def zero_grad(self) -> None:
+        """Forgets the gradient: `grad` is None then."""
+        self.grad = None
+
+    def backward(self, grad: Any = None) -> None:
+        """Adds gradients of this tensor to `grad` of the leaves that it was computed from; grad: its own, ones without it."""
+        backward(self, grad)
+
+    def graph(self) -> IRGraph:
+        """What is pending behind this tensor, as a graph."""
+        with LOCK:
+            calls = needed([self._lazy])
+            leaves = list({id(one): one for call in calls for one in call.inputs if one.call is None}.values()) or (
+                [self._lazy] if self._lazy.call is None else [])
+            return graph_of(calls, leaves, [self._lazy])
+
+    @property
+    def T(self) -> Tensor:
+        """The matrix with its axes exchanged."""
+        return LAZY.transpose(self)  # type: ignore[no-any-return]
+
+    def __repr__(self) -> str:
+        told = [str(self.spec), self.device, *(["pending"] if self.is_pending else []), *(["requires_grad"] if self.requires_grad else [])]
+        return f"Tensor({', '.join([*([repr(self.name)] if self.name else []), *told])})"
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("a tensor without axes has no length")
+        return self.shape[0]
+
+    def __bool__(self) -> bool:
+        raise TypeError("a tensor has no truth value: use .item() or .data")
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
+        made = self.numpy()
+        return made if dtype is None else made.astype(dtype)
+
+    def __iter__(self) -> Iterator[Any]:
+        raise TypeError("a tensor cannot be iterated over or indexed; use .data")
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError("a tensor cannot be copied or pickled; use .data")
+
+    def __add__(self, other: Any) -> Tensor:
+        return LAZY.add(self, other)  # type: ignore[no-any-return]
+
+    def __radd__(self, other: Any) -> Tensor:
+        return LAZY.add(other, self)  # type: ignore[no-any-return]
+
+    def __sub__(self, other: Any) -> Tensor:
+        return LAZY.sub(self, other)  # type: ignore[no-any-return]
+
+    def __rsub__(self, other: Any) -> Tensor:
+        return LAZY.sub(other, self)  # type: ignore[no-any-return]
+
+    def __mul__(self, other: Any) -> Tensor:
+        return LAZY.mul(self, other)  # type: ignore[no-any-return]
+
+    def __rmul__(self, other: Any) -> Tensor:
+        return LAZY.mul(other, self)  # type: ignore[no-any-return]
+
+    def __truediv__(self, other: Any) -> Tensor:
+        return LAZY.div(self, other)  # type: ignore[no-any-return]
+
+    def __rtruediv__(self, other: Any) -> Tensor:
+        return LAZY.div(other, self)  # type: ignore[no-any-return]
+
+    def __matmul__(self, other: Any) -> Tensor:
+        return LAZY.matmul(self, other)  # type: ignore[no-any-return]
+
+    def __rmatmul__(self, other: Any) -> Tensor:
+        return LAZY.matmul(other, self)  # type: ignore[no-any-return]
+
+    def __neg__(self) -> Tensor:
+        return LAZY.neg(self)  # type: ignore[no-any-return]
+
+
+def leaf(value: Any, dtype: str | None, place: Place, what: str = "operand") -> Lazy:
+    """Content from the host."""
+    array, kind = as_stored(value, dtype, what)
+    return Lazy(Spec(array.shape, kind), place, None, 0, place.put(array, kind))
+
+
+class LazyFunctions(Functions):
+    """Writes pending calls."""
+
+    def __init__(self) -> None:
+        self.place: Callable[[], Place] = lambda: TAPE_PLACE()
+
+    def apply(self, kind: str, inputs: Sequence[Any], attrs: dict[str, Any]) -> list[Tensor]:
+        return applied(kind, inputs, attrs)
+
+    def written(self, value: Any, op: str, like: Any = None, dtype: str | None = None) -> Tensor:
+        if isinstance(value, Tensor):
+            return value
+        place = like._lazy.place if like is not None else getattr(_threads, "beside", None) or self.place()
+        if is_number(value) and like is not None:
+            return Tensor(leaf(number_array(value, like.dtype, op), like.dtype, place))
+        if is_number(value) or value is None or isinstance(value, (str, bytes)):
+            raise TypeError(f"{op}: an operand is {value!r}, expected a tensor or an array")
+        return Tensor(leaf(value, dtype, place, f"operand of {op}"))
+
+    def one(self, kind: str, *inputs: Any, **attrs: Any) -> Any:
+        beside = next((x._lazy.place for x in inputs if isinstance(x, Tensor)), None)
+        before = getattr(_threads, "beside", None)
+        _threads.beside = beside
+        try:
+            return super().one(kind, *inputs, **attrs)
+        finally:
+            _threads.beside = before
+
+
+def TAPE_PLACE() -> Place:
+    """The place of new tensors."""
+    from gpuemu.program.session import SESSION
+
+    return SESSION.place()
+
+
+LAZY = LazyFunctions()
+
+
+def recording() -> bool:
+    """Whether gradients are kept in this thread."""
+    return not getattr(_threads, "no_grad", False)
+
+
+def applied(kind: str, inputs: Sequence[Tensor], attrs: dict[str, Any], gradient: Callable[..., Any] | None = None) -> list[Tensor]:
+    """Writes an op and, where one of its operands wants a gradient, how to go back."""
+    with LOCK:
+        lazies = [one._lazy for one in inputs]
+        outputs = TAPE.write(kind, lazies, attrs)
+        wants = recording() and any(one.requires_grad for one in inputs)
+        if not wants:
+            return [Tensor(one) for one in outputs]
+        call = outputs[0].call
+        edge = Edge(call.number if call is not None else next(TAPE.numbers), kind, attrs, gradient)
+        needs = rules.rule(kind).needs if gradient is None else "io"
+        edge.inputs = [one if "i" in needs or not is_float(one.spec.dtype) else one.spec for one in lazies]
+        edge.outputs = [one if "o" in needs else one.spec for one in outputs]
+        edge.specs = [one.spec for one in outputs]
+        edge.parents = [_parent(one) for one in inputs]
+        return [Tensor(one, requires_grad=is_float(one.spec.dtype), edge=edge, index=index) for index, one in enumerate(outputs)]
+
+
+def _parent(one: Tensor) -> Tensor | tuple[Edge, int] | None:
+    if not one.requires_grad:
+        return None
+    return one if one._edge is None else (one._edge, one._index)
+
+
+def backward(root: Tensor, grad: Any) -> None:
+    """See Tensor.backward."""
+    if not root.requires_grad:
+        raise GradError("backward: the tensor requires no gradient; make a leaf with requires_grad=True, outside of no_grad()")
+    with LOCK, _without_grad():
+        place = root._lazy.place
+        first = grad if isinstance(grad, Tensor) else Tensor(leaf(np.ones(root.shape) if grad is None else grad, root.dtype, place))
+        if first.shape != root.shape:
+            raise ShapeError(f"backward: grad is {text(first.shape)}, expected {text(root.shape)}, the shape of the tensor")
+        if first.dtype != root.dtype:
+            raise DTypeError(f"backward: grad is {first.dtype}, expected {root.dtype}")
+        found = _leaf_gradients(root, first)
+        for one, made in found.values():
+            one.grad = made.detach() if one.grad is None else one.grad + made
+
+
+def _leaf_gradients(root: Tensor, first: Tensor) -> dict[int, tuple[Tensor, Tensor]]:
+    """The gradient of each leaf. Nothing outside has changed when this fails."""
+    leaves: dict[int, tuple[Tensor, Tensor]] = {}
+    arrived: dict[Edge, list[Tensor | None]] = {}
+
+    def add(parent: Tensor | tuple[Edge, int] | None, made: Tensor) -> None:
+        if isinstance(parent, Tensor):
+            so_far = leaves.get(id(parent))
+            leaves[id(parent)] = (parent, made if so_far is None else so_far[1] + made)
+        elif parent is not None:
+            slots = arrived.setdefault(parent[0], [None] * len(parent[0].specs))
+            before = slots[parent[1]]
+            slots[parent[1]] = made if before is None else before + made
+
+    add(_parent(root), first)
+    while arrived:
+        edge = max(arrived, key=lambda one: one.number)  # What was written last has all its gradients.
+        dys = arrived.pop(edge)
+        for parent, made in zip(edge.parents, _of_edge(edge, dys, root._lazy.place)):
+            if parent is not None and made is not None:
+                add(parent, made)
+    if not leaves:
+        raise GradError("backward: no leaf that the tensor was computed from requires a gradient")
+    return leaves
+
+
+def _of_edge(edge: Edge, dys: Sequence[Tensor | None], place: Place) -> list[Any]:
+    """The gradients of the inputs of one op."""
+    def value(one: Lazy | Spec) -> Any:
+        return Tensor(one) if isinstance(one, Lazy) else _Shape(one)
+
+    whole = [dy if dy is not None else Tensor(leaf(np.zeros(spec.shape), spec.dtype, place)) for dy, spec in zip(dys, edge.specs)]
+    inputs, outputs = [value(one) for one in edge.inputs], [value(one) for one in edge.outputs]
+    if edge.gradient is not None:
+        made = edge.gradient(tuple(whole), tuple(inputs), tuple(outputs))
+        return _checked(edge, list(made))
+    gradient = rules.rule(edge.kind).gradient
+    if gradient is None:
+        raise GradError(f"backward: {edge.kind} has no gradient; give call() one with gradient=")
+    return gradient(Backward(applied, inputs, outputs, edge.attrs, whole, lambda value, like: LAZY.written(value, edge.kind, like)))
+
+
+def _checked(edge: Edge, made: list[Any]) -> list[Any]:
+    if len(made) != len(edge.inputs):
+        raise GradError(f"backward: the gradient of {edge.kind} returns {len(made)} tensors, expected {len(edge.inputs)}: one for each input, or None")
+    for index, (one, given) in enumerate(zip(made, edge.inputs)):
+        spec = given.spec if isinstance(given, Lazy) else given
+        if one is not None and (not isinstance(one, Tensor) or one.spec != spec):
+            raise GradError(f"backward: the gradient of {edge.kind} returns {one!r} for input {index}, expected a tensor {spec}")
+    return made
+
+
+class _Shape:
+    """An operand of which a gradient knows the shape alone."""
+
+    def __init__(self, spec: Spec) -> None:
+        self.spec, self.shape, self.dtype = spec, spec.shape, spec.dtype
+
+
+class _without_grad:
+    """no_grad()."""
+
+    def __enter__(self) -> None:
+        self.before = getattr(_threads, "no_grad", False)
+        _threads.no_grad = True
+
+    def __exit__(self, *_: object) -> None:
+        _threads.no_grad = self.before
+
+
+def no_grad() -> _without_grad:
+    """A context in which ops keep no gradients, in this thread."""
+    return _without_grad()
+
+
+def live_values() -> Iterable[Lazy]:
+    """What live tensors are, and what their gradients need."""
+    seen: set[int] = set()
+    rest: list[Edge] = []
+    for one in list(_alive):
+        yield one._lazy
+        if one._edge is not None:
+            rest.append(one._edge)
+    while rest:
+        edge = rest.pop()
+        if id(edge) in seen:
+            continue
+        seen.add(id(edge))
+        yield from (one for one in (*edge.inputs, *edge.outputs) if isinstance(one, Lazy))
+        rest += [parent[0] for parent in edge.parents if isinstance(parent, tuple)]
+
+
+TAPE.roots = live_values
+
+
+def call(kind: str, inputs: Sequence[Any], attrs: dict[str, Any] | None = None, *, outputs: Sequence[Any] | None = None,
+         gradient: Callable[..., Any] | None = None) -> Any:  # fmt: skip
+    """Any built-in op as it is. outputs: [(shape, dtype)] where they do not follow from the inputs. gradient(grads, inputs,
+    outputs): one tensor or None for each input; without it backward through the op is a GradError."""
+    class Raw(LazyFunctions):
+        def apply(self, kind: str, inputs: Sequence[Any], attrs: dict[str, Any]) -> list[Tensor]:
+            return applied(kind, inputs, attrs, gradient)
+
+    made = Raw().raw(kind, inputs, attrs, outputs)
+    return made[0] if len(made) == 1 else tuple(made)
+
+
+def _method(name: str) -> Any:
+    function = getattr(LAZY, name)
+
+    def method(self: Tensor, *args: Any, **options: Any) -> Any:
+        return function(self, *args, **options)
+
+    told = inspect.signature(function)
+    first, *rest = told.parameters.values()
+    method.__signature__ = told.replace(parameters=[first.replace(name="self"), *rest])  # type: ignore[attr-defined]
+    method.__name__, method.__doc__ = name, function.__doc__
+    return method
+
+
+for _name in NAMES:
+    setattr(Tensor, _name, _method(_name))
+__all__ = ["LAZY", "Call", "GraphError", "Tensor", "applied", "call", "leaf", "live_values", "no_grad"]

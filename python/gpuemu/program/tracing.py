@@ -1,0 +1,65 @@
+"""From a Python function on lazy tensors to a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gpuemu.program.errors import GraphError
+from gpuemu.program.ir import IRGraph
+from gpuemu.program.places import Place
+from gpuemu.program.specs import Spec, dtype_of, shape_of
+from gpuemu.program.tape import Lazy, needed
+from gpuemu.program.tensors import Tensor
+
+
+class TracePlace(Place):
+    """Tensors without content: what they are computed from becomes a graph."""
+
+    name = "trace"
+
+    def put(self, array: Any, dtype: str) -> Any:
+        return array
+
+    def get(self, held: Any) -> Any:
+        raise GraphError("trace: the function reads the content of a tensor, which a graph does not have")
+
+    def prepare(self, graph: Any, lowered: Any, plan: Any) -> Any:
+        raise GraphError("trace: the function reads the content of a tensor, which a graph does not have")
+
+
+def trace(fn: Callable[..., Any], inputs: Mapping[str, Any], parameters: Mapping[str, Any] | None = None) -> IRGraph:
+    """Calls `fn(**tensors)` on tensors of these specs, {"x": ((32, 784), "float32")}; it returns a tensor or a dict of outputs."""
+    graph, place = IRGraph(getattr(fn, "__name__", "program")), TracePlace()
+    tensors: dict[str, Tensor] = {}
+    values: dict[int, Any] = {}
+    for specs, source in ((inputs, graph.input), (parameters or {}, graph.parameter)):
+        for name, (shape, dtype) in specs.items():
+            spec = Spec(shape_of(shape), dtype_of(dtype))
+            tensors[name] = Tensor(Lazy(spec, place, None, 0), requires_grad=source == graph.parameter and spec.dtype.find("float") >= 0)
+            values[id(tensors[name]._lazy)] = source(name, *spec)
+    made = fn(**tensors)
+    outputs = made if isinstance(made, Mapping) else {"output": made}
+    for name, one in outputs.items():
+        if not isinstance(one, Tensor):
+            raise GraphError(f"trace: the function returns {one!r:.60} as '{name}', expected tensors")
+    _write(graph, [one._lazy for one in outputs.values()], values)
+    for name, one in outputs.items():
+        graph.output(name, values[id(one._lazy)])
+    return graph
+
+
+def _write(graph: IRGraph, wanted: list[Lazy], values: dict[int, Any]) -> None:
+    for call in needed(wanted):
+        for one in call.inputs:
+            if one.call is None and id(one) not in values:
+                values[id(one)] = graph.written(one.held, call.kind)
+        made = graph.apply(call.kind, [values[id(one)] for one in call.inputs], call.attrs)
+        graph.nodes[-1].where = call.where
+        for reference, value in zip(call.outputs, made):
+            lazy = reference()
+            if lazy is not None:
+                values[id(lazy)] = value
+    for one in wanted:
+        if one.call is None and id(one) not in values:
+            values[id(one)] = graph.written(one.held, "output")
