@@ -19,7 +19,7 @@ from gpuemu.program.errors import (
     ProgramError,
     ShapeError,
 )
-from gpuemu.program.ir import IRGraph, Node, Value, adam_scalars
+from gpuemu.program.ir import IRGraph, adam_scalars
 from gpuemu.program.lowering import lowered_text
 from gpuemu.program.plan import BindingPlan, Slot
 from gpuemu.program.session import (
@@ -36,6 +36,7 @@ from gpuemu.program.session import (
 from gpuemu.program.tape import Run
 from gpuemu.program.tensors import LAZY, Tensor, call, no_grad
 from gpuemu.program.tracing import trace
+from gpuemu.program.values import Node, Value
 
 add, sub, mul, div, neg = LAZY.add, LAZY.sub, LAZY.mul, LAZY.div, LAZY.neg
 matmul, transpose, linear = LAZY.matmul, LAZY.transpose, LAZY.linear

@@ -12,7 +12,7 @@ from gpuemu import arguments
 from gpuemu.program.errors import DTypeError, GraphError, ShapeError
 from gpuemu.program.primitives import PRIMITIVES
 from gpuemu.program.rules import RAW
-from gpuemu.program.specs import Spec, axis_of, broadcast, dtype_of, is_float, shape_of, text
+from gpuemu.program.specs import Spec, axis_of, broadcast, dtype_of, is_float, rounded, shape_of, text
 
 KEY_OFFSET = 0
 
@@ -212,8 +212,6 @@ def is_number(value: Any) -> bool:
 
 def number_array(value: Any, dtype: str, op: str) -> np.ndarray[Any, Any]:
     """A number of a tensor's dtype. Raises DTypeError for a fraction beside integers."""
-    from gpuemu.program.specs import rounded
-
     if not is_float(dtype) and float(value) != int(value):
         raise DTypeError(f"{op}: {value} is no whole number, the tensor is {dtype}")
     return rounded(np.asarray(float(value) if is_float(dtype) else int(value)), dtype)

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from gpuemu.program.errors import GraphError, ProgramError
-from gpuemu.program.ir import FORMAT, SOURCES, IRGraph, constant_array
+from gpuemu.program.values import FORMAT, SOURCES, constant_array
+
+G = TypeVar("G")
 
 
-def read(text: str) -> IRGraph:
-    """The graph of a text. Every op is checked as if it were written. Raises GraphError."""
+def read(text: str, make: Callable[..., G]) -> G:
+    """The graph of a text, of a class that `make` is. Every op is checked as if it were written. Raises GraphError."""
     try:
         whole = json.loads(text)
-        return _graph(whole)
+        graph = make(whole["name"], device=whole["device"])
+        _fill(graph, whole)
+        return graph
     except ProgramError:
         raise
     except (ValueError, KeyError, TypeError, IndexError, AttributeError) as problem:
         raise GraphError(f"this is no graph of gpuemu.program: {type(problem).__name__}: {problem}") from problem
 
 
-def _graph(whole: dict[str, Any]) -> IRGraph:
+def _fill(graph: Any, whole: dict[str, Any]) -> None:
     if whole["format"] != FORMAT:
         raise GraphError(f"the graph is of format {whole['format']}, expected {FORMAT}")
-    graph = IRGraph(whole["name"], device=whole["device"])
     sources = {one["vid"]: one for one in whole["sources"]}
     nodes = iter(whole["nodes"])
     while len(graph.values) in sources or len(graph.nodes) < len(whole["nodes"]):
@@ -33,10 +37,9 @@ def _graph(whole: dict[str, Any]) -> IRGraph:
             _node(graph, next(nodes))
     for name, vid in whole["outputs"]:
         graph.output(name, graph.values[vid])
-    return graph
 
 
-def _source(graph: IRGraph, one: dict[str, Any]) -> None:
+def _source(graph: Any, one: dict[str, Any]) -> None:
     if one["role"] not in SOURCES:
         raise GraphError(f"%{one['vid']} is of role '{one['role']}', expected {', '.join(SOURCES)}")
     if one["role"] == "constant":
@@ -45,7 +48,7 @@ def _source(graph: IRGraph, one: dict[str, Any]) -> None:
         getattr(graph, one["role"])(one["name"], one["shape"], one["dtype"])
 
 
-def _node(graph: IRGraph, one: dict[str, Any]) -> None:
+def _node(graph: Any, one: dict[str, Any]) -> None:
     made = graph.apply(one["kind"], [graph.values[vid] for vid in one["inputs"]], one["attrs"])
     told = [[value.vid, list(value.shape), value.dtype] for value in made]
     if told != one["outputs"]:

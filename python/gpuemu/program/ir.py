@@ -7,56 +7,21 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from gpuemu.program import lowering, rules
+from gpuemu.program import graph_json, lowering, rules
 from gpuemu.program.errors import GraphError
 from gpuemu.program.functions import Functions, is_number, number_array, spec_list
 from gpuemu.program.plan import BindingPlan, bind
-from gpuemu.program.specs import Spec, as_stored, dtype_of, rounded, shape_of, storage_dtype
+from gpuemu.program.specs import Spec, as_stored, dtype_of, rounded, shape_of
+from gpuemu.program.values import FORMAT, GraphData, Node, Value
 from gpuemu.tensors import Array
 
-SOURCES = ("input", "parameter", "meta", "constant")
-FORMAT = 1
 _PACKAGE = os.path.dirname(__file__)
 # Ops that define new versions of their operands: outputs in the order of these inputs.
 UPDATES = {"adam_step": (0, 2, 3), "sgd_step": (0, 2)}
-
-
-@dataclass(eq=False)
-class Value:
-    """One value. vid: its number in the order of definition; producer: number of its node, None of a source; users: numbers of
-    the nodes that read it."""
-
-    graph: Any = field(repr=False)
-    vid: int
-    name: str
-    shape: tuple[int, ...]
-    dtype: str
-    device: str
-    role: str
-    producer: int | None = None
-    users: list[int] = field(default_factory=list)
-
-    @property
-    def spec(self) -> Spec:
-        """Shape and dtype."""
-        return Spec(self.shape, self.dtype)
-
-
-@dataclass
-class Node:
-    """One op. inputs, outputs: vids; where: file and line of the program that wrote it."""
-
-    index: int
-    kind: str
-    inputs: list[int]
-    outputs: list[int]
-    attrs: dict[str, Any]
-    where: str = ""
 
 
 def written_at() -> str:
@@ -67,21 +32,13 @@ def written_at() -> str:
     return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else ""
 
 
-class IRGraph(Functions):
+class IRGraph(GraphData, Functions):
     """A program that is written once and bound and run many times. Every function of gpuemu.program is a method."""
 
     def __init__(self, name: str = "program", *, device: str = "any") -> None:
-        self.name, self.device = name, device
-        self.nodes: list[Node] = []
-        self.values: list[Value] = []
-        self.outputs: dict[str, int] = {}
-        self.constants: dict[int, Array] = {}
-        self.lowered_values: list[Value] = []
-        self.aliases: dict[int, int] = {}
-        self.lowered_constants: dict[int, Array] = {}
+        super().__init__(name, device)
         self._names: dict[str, int] = {}
         self._latest: dict[int, int] = {}  # First vid of a parameter to its newest version.
-        self._root: dict[int, int] = {}  # A newer version to the first.
 
     # --- sources
 
@@ -135,9 +92,9 @@ class IRGraph(Functions):
         return made
 
     def _update(self, old: Value, new: Value) -> None:
-        root = self._root.get(old.vid, old.vid)
+        root = self.versions.get(old.vid, old.vid)
         if self.values[root].role == "parameter" and self._latest.get(root, root) == old.vid:
-            self._latest[root], self._root[new.vid] = new.vid, root
+            self._latest[root], self.versions[new.vid] = new.vid, root
             new.role = "parameter"
 
     def written(self, value: Any, op: str, like: Any = None, dtype: str | None = None) -> Value:
@@ -261,9 +218,7 @@ class IRGraph(Functions):
     @staticmethod
     def from_json(text: str) -> IRGraph:
         """The graph of such a text. Raises GraphError for another one."""
-        from gpuemu.program.graph_json import read
-
-        return read(text)
+        return graph_json.read(text, IRGraph)
 
     def digest(self) -> str:
         """BLAKE2b-128 of the graph without its names, in hexadecimal digits."""
@@ -281,11 +236,6 @@ def _shown(value: Value) -> str:
 
 def _hex(array: Array) -> str:
     return array.tobytes().hex()
-
-
-def constant_array(data: str, shape: Sequence[int], dtype: str) -> Array:
-    """The content of a constant in the text of a graph."""
-    return np.frombuffer(bytes.fromhex(data), storage_dtype(dtype)).reshape(tuple(shape)).copy()
 
 
 def adam_scalars(step: int, rate: float, *, beta1: float = 0.9, beta2: float = 0.999) -> Array:

@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gpuemu.program import rules
 from gpuemu.program.emitter import Emitter, Ref
 from gpuemu.program.errors import GraphError, UnsupportedPassError
-
-if TYPE_CHECKING:
-    from gpuemu.program.ir import IRGraph, Node
+from gpuemu.program.primitives import fields
+from gpuemu.program.values import GraphData, Node, Value
 
 PASSES: tuple[str, ...] = ()  # None is written yet; the names of those that will be are refused, not ignored.
 
 
-def lower(graph: IRGraph, passes: Sequence[str] = ()) -> list[dict[str, Any]]:
+def lower(graph: GraphData, passes: Sequence[str] = ()) -> list[dict[str, Any]]:
     """The calls; graph.lowered_values, aliases and lowered_constants are those of this lowering."""
     for name in passes:
         raise UnsupportedPassError(name)
     _insist_on_versions(graph)
     lowered: list[dict[str, Any]] = []
-    graph.lowered_values, graph.aliases, graph.lowered_constants = [], dict(graph._root), {}
+    graph.lowered_values, graph.aliases, graph.lowered_constants = [], dict(graph.versions), {}
     for node in graph.nodes:
         lowered += _lower_node(graph, node)
     return lowered
 
 
-def _lower_node(graph: IRGraph, node: Node) -> list[dict[str, Any]]:
+def _lower_node(graph: GraphData, node: Node) -> list[dict[str, Any]]:
     e = Emitter()
     inputs = [Ref(graph.values[vid].spec, vid) for vid in node.inputs]
     attrs = {name: value for name, value in node.attrs.items() if name != "outputs"}
@@ -46,10 +45,8 @@ def _lower_node(graph: IRGraph, node: Node) -> list[dict[str, Any]]:
              "attrs": one.attrs, "node": node.index} for one in e.ops]  # fmt: skip
 
 
-def _number(graph: IRGraph, node: Node, ref: Ref) -> None:
+def _number(graph: GraphData, node: Node, ref: Ref) -> None:
     """Gives a value that lowering made the next vid."""
-    from gpuemu.program.ir import Value
-
     if ref.vid is not None:
         return
     if ref.alias is not None:
@@ -68,14 +65,14 @@ def _vid(ref: Ref) -> int:
     return ref.vid
 
 
-def _insist_on_versions(graph: IRGraph) -> None:
+def _insist_on_versions(graph: GraphData) -> None:
     """No op reads a parameter's old content after its update: it has the storage of the new one."""
     newest: dict[int, tuple[int, Node]] = {}  # First vid to the version that is there, and who wrote it.
     base: dict[int, int] = {}  # A reshape to what it shares storage with.
     for node in graph.nodes:
         for given in node.inputs:
             vid = base.get(given, given)
-            root = graph._root.get(vid, vid)
+            root = graph.versions.get(vid, vid)
             if root in newest and newest[root][0] != vid:
                 by = newest[root][1]
                 raise GraphError(f"op {node.index}, {node.kind}, reads %{given}, an old version of '{graph.values[root].name}', after op {by.index}, "
@@ -83,14 +80,12 @@ def _insist_on_versions(graph: IRGraph) -> None:
         if node.kind == "reshape":
             base[node.outputs[0]] = base.get(node.inputs[0], node.inputs[0])
         for vid in node.outputs:
-            if vid in graph._root:
-                newest[graph._root[vid]] = (vid, node)
+            if vid in graph.versions:
+                newest[graph.versions[vid]] = (vid, node)
 
 
-def lowered_text(lowered: list[dict[str, Any]], graph: IRGraph | None = None) -> str:
+def lowered_text(lowered: list[dict[str, Any]], graph: GraphData | None = None) -> str:
     """One line for each call: its number, op, inputs and outputs, and the attributes that are not the default."""
-    from gpuemu.program.primitives import fields
-
     lines = []
     for index, one in enumerate(lowered):
         told = [f"{name}={value}" for name, value in one["attrs"].items() if value != fields(one["op"]).get(name)]

@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from gpuemu.program.errors import BindError
 from gpuemu.program.specs import Spec
-
-if TYPE_CHECKING:
-    from gpuemu.program.ir import IRGraph
+from gpuemu.program.values import GraphData
 
 Lifetime = tuple[int, int]
 ENOUGH = 1.25  # Of the lower bound; packings are tried until one is as good.
@@ -74,7 +72,7 @@ class BindingPlan:
         return json.dumps(whole, sort_keys=True)
 
 
-def bind(graph: IRGraph, lowered: list[dict[str, Any]], *, reuse: bool = True, alignment: int = 256) -> BindingPlan:
+def bind(graph: GraphData, lowered: list[dict[str, Any]], *, reuse: bool = True, alignment: int = 256) -> BindingPlan:
     """A plan of a graph and what it was lowered to last."""
     if alignment < 1 or alignment & (alignment - 1):
         raise BindError(f"alignment is {alignment}, expected a power of two")

@@ -7,8 +7,9 @@ import threading
 from typing import Any
 
 from gpuemu import arguments
-from gpuemu.program import places
-from gpuemu.program.places import BACKENDS, Place
+from gpuemu.program import backends
+from gpuemu.program.backends import BACKENDS
+from gpuemu.program.places import Place
 from gpuemu.program.tape import LOCK, TAPE, Run
 
 VERBOSITY_MAX = 3
@@ -30,7 +31,7 @@ class Session:
     def place(self) -> Place:
         """Where new tensors are computed."""
         with self.lock:
-            return places.place_of(*self.backend)
+            return backends.place_of(*self.backend)
 
     def next_draw(self) -> tuple[int, int]:
         """The seed, and the number of this random tensor."""
@@ -88,7 +89,7 @@ def last_run() -> Run | None:
 
 def connect(address: Any = None, *, host: str | None = None, port: int | None = None, token_file: Any = None, start: bool | None = None) -> None:
     """Raises BackendError: this version of the daemon runs no ops of programs."""
-    raise places.no_remote_ops()
+    raise backends.no_remote_ops()
 
 
 def disconnect() -> None:

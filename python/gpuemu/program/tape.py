@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpuemu.program import rules
-from gpuemu.program.ir import IRGraph, Node, written_at
+from gpuemu.program.ir import IRGraph, written_at
 from gpuemu.program.places import Place, insist_one
 from gpuemu.program.plan import BindingPlan
 from gpuemu.program.specs import Spec
@@ -197,4 +197,4 @@ def held_array(lazy: Lazy) -> Array:
     return lazy.place.get(lazy.held)
 
 
-__all__ = ["LOCK", "TAPE", "Call", "Lazy", "Node", "Run", "Tape", "graph_of", "held_array", "needed"]
+__all__ = ["LOCK", "TAPE", "Call", "Lazy", "Run", "Tape", "graph_of", "held_array", "needed"]

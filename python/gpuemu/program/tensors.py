@@ -16,6 +16,7 @@ from gpuemu.program.functions import NAMES, Functions, is_number, number_array
 from gpuemu.program.gradients import Backward
 from gpuemu.program.ir import IRGraph
 from gpuemu.program.places import Place
+from gpuemu.program.session import SESSION
 from gpuemu.program.specs import FLOATS, Spec, as_stored, is_float, text
 from gpuemu.program.tape import LOCK, TAPE, Call, Lazy, graph_of, held_array, needed
 from gpuemu.tensors import Array
@@ -234,8 +235,6 @@ class LazyFunctions(Functions):
 
 def TAPE_PLACE() -> Place:
     """The place of new tensors."""
-    from gpuemu.program.session import SESSION
-
     return SESSION.place()
 
 

@@ -1,0 +1,69 @@
+"""Values and ops of a graph, and what lowering adds to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gpuemu.program.specs import Spec, storage_dtype
+from gpuemu.tensors import Array
+
+SOURCES = ("input", "parameter", "meta", "constant")
+FORMAT = 1  # Of the JSON of a graph.
+
+
+@dataclass(eq=False)
+class Value:
+    """One value. vid: its number in the order of definition; producer: number of its node, None of a source; users: numbers of
+    the nodes that read it."""
+
+    graph: Any = field(repr=False)
+    vid: int
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    device: str
+    role: str
+    producer: int | None = None
+    users: list[int] = field(default_factory=list)
+
+    @property
+    def spec(self) -> Spec:
+        """Shape and dtype."""
+        return Spec(self.shape, self.dtype)
+
+
+@dataclass
+class Node:
+    """One op. inputs, outputs: vids; where: file and line of the program that wrote it."""
+
+    index: int
+    kind: str
+    inputs: list[int]
+    outputs: list[int]
+    attrs: dict[str, Any]
+    where: str = ""
+
+
+class GraphData:
+    """What a graph is made of. `versions`: a newer version of a parameter to its first vid; the members of lowering are those of
+    the last one."""
+
+    def __init__(self, name: str, device: str) -> None:
+        self.name, self.device = name, device
+        self.nodes: list[Node] = []
+        self.values: list[Value] = []
+        self.outputs: dict[str, int] = {}
+        self.constants: dict[int, Array] = {}
+        self.versions: dict[int, int] = {}
+        self.lowered_values: list[Value] = []
+        self.aliases: dict[int, int] = {}
+        self.lowered_constants: dict[int, Array] = {}
+
+
+def constant_array(data: str, shape: Sequence[int], dtype: str) -> Array:
+    """The content of a constant in the text of a graph."""
+    return np.frombuffer(bytes.fromhex(data), storage_dtype(dtype)).reshape(tuple(shape)).copy()
