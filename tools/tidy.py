@@ -10,6 +10,8 @@ import re
 import subprocess
 import sys
 
+import unity_names
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDERS = ("common", "runtime", "kernels", "ops", "judge", "daemon", "bindings", "cli")
 LINES_MAX = 500
@@ -263,6 +265,7 @@ def main():
     check_test_names(offences.append)
     check_instructions(found, offences.append)
     check_protocol(offences.append)
+    unity_names.check(ROOT, found, offences.append)
     print("\n".join(offences) if offences else f"tidy: {len(found)} folders, nothing to say")
     return 1 if offences else 0
 

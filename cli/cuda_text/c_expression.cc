@@ -10,7 +10,7 @@
 namespace gpuemu::cli {
 namespace {
 
-constexpr int kDepthMax = 64;
+constexpr int kExpressionDepthMax = 64;
 
 Term integer(int64_t value) { return {Term::Kind::Integer, "", value, {}}; }
 Term name_of(std::string text) { return {Term::Kind::Name, std::move(text), 0, {}}; }
@@ -83,7 +83,7 @@ class Parser {
   std::optional<Term> level(size_t tightness) {
     static constexpr std::array<std::array<std::string_view, 3>, 3> kLevels = {
         {{"<<", ">>", ""}, {"+", "-", ""}, {"*", "/", "%"}}};
-    if (depth_ > kDepthMax) return std::nullopt;
+    if (depth_ > kExpressionDepthMax) return std::nullopt;
     if (tightness == kLevels.size()) return unary();
     auto left = level(tightness + 1);
     while (left) {
@@ -245,7 +245,7 @@ class Parser {
 };
 
 std::optional<Term> resolved_to(const Term& term, const Meaning& meaning, int depth) {
-  if (depth > kDepthMax) return std::nullopt;
+  if (depth > kExpressionDepthMax) return std::nullopt;
   if (term.kind == Term::Kind::Name) {
     const auto known = meaning(term.text);
     if (!known || *known == term) return term;

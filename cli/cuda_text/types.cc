@@ -64,7 +64,7 @@ constexpr auto kTypes = std::to_array<TypeRow>({
 });
 
 // Structures in structures; a circle ends here.
-constexpr int kDepthMax = 8;
+constexpr int kTypeDepthMax = 8;
 
 struct Extent {
   uint32_t bytes = 0, align = 1;
@@ -80,7 +80,7 @@ Extent extent_of(const std::string& type, const Definitions& definitions, int de
     return {each * row->lanes, vector ? each * row->lanes : each};
   }
   const auto found = definitions.structs.find(plain);
-  if (found == definitions.structs.end() || depth > kDepthMax) return {};
+  if (found == definitions.structs.end() || depth > kTypeDepthMax) return {};
   Extent all;
   for (const StructMember& member : found->second) {
     const Extent one =

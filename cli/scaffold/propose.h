@@ -30,6 +30,12 @@ struct ProposedParam {
   std::string values = {};              ///< Values of an attr: "[0.5, 0.25]".
 };
 
+/// Whether the kernel gets a tensor through it; the others are sizes, numbers and attributes.
+inline bool is_tensor(const ProposedParam& param) {
+  return param.role == ParamRole::Input || param.role == ParamRole::Output ||
+         param.role == ParamRole::InOut;
+}
+
 /// One way of launching it, the likeliest first.
 struct ProposedLaunch {
   std::vector<std::string> grid, block;

@@ -16,11 +16,6 @@ constexpr size_t kReaches = 3;
 // Rows of a table that an integer tensor indexes: as many values as the indices may have.
 constexpr int64_t kTableRows = 64, kTableRowsMax = 96;
 
-bool is_tensor(const ProposedParam& param) {
-  return param.role == ParamRole::Input || param.role == ParamRole::Output ||
-         param.role == ParamRole::InOut;
-}
-
 bool is_integer(const ProposedParam& param) {
   return param.dtype.starts_with("int") || param.dtype.starts_with("uint");
 }

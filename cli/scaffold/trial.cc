@@ -10,12 +10,7 @@ namespace {
 
 // Elements of each tensor while its shape is not known.
 constexpr uint64_t kRoomElements = uint64_t{1} << 16;
-constexpr int64_t kThreadsMax = int64_t{1} << 20;
-
-bool is_tensor(const ProposedParam& param) {
-  return param.role == ParamRole::Input || param.role == ParamRole::Output ||
-         param.role == ParamRole::InOut;
-}
+constexpr int64_t kTrialThreadsMax = int64_t{1} << 20;
 
 DType dtype_of(const ProposedKernel& kernel, const std::string& name) {
   const std::string plain = name != "{dtype}"       ? name
@@ -44,7 +39,7 @@ std::optional<Dim3> sizes_of(const std::vector<std::string>& texts, const Sizes&
   uint32_t out[3] = {1, 1, 1};
   for (size_t axis = 0; axis < texts.size() && axis < 3; ++axis) {
     const auto value = Trial::value_of(texts[axis], sizes);
-    if (!value || *value < 1 || *value > kThreadsMax) return std::nullopt;
+    if (!value || *value < 1 || *value > kTrialThreadsMax) return std::nullopt;
     out[axis] = static_cast<uint32_t>(*value);
   }
   return Dim3{out[0], out[1], out[2]};
@@ -78,7 +73,7 @@ std::optional<ProbeCall> Trial::call(const Sizes& sizes) const {
   made.shape.grid = *grid;
   made.shape.block = *block;
   const uint64_t threads = uint64_t{grid->x} * grid->y * grid->z * block->x * block->y * block->z;
-  if (threads > static_cast<uint64_t>(kThreadsMax)) return std::nullopt;
+  if (threads > static_cast<uint64_t>(kTrialThreadsMax)) return std::nullopt;
   if (!launch_.shared.empty()) {
     const auto bytes = value_of(launch_.shared, sizes);
     if (!bytes || *bytes < 0 || *bytes > (1 << 20)) return std::nullopt;
