@@ -24,7 +24,6 @@ constexpr const char* kDraft = "http://json-schema.org/draft-07/schema#";
 // As is_architecture() has it.
 constexpr const char* kArchPattern = "^sm_[1-9][0-9]{1,2}[af]?$";
 constexpr const char* kNamePattern = "^(?!dtype$)[A-Za-z_][A-Za-z0-9_]*$";
-constexpr int64_t kDimMax = int64_t{1} << 40;
 constexpr int kDimValuesMax = 4096, kAxisMax = 64, kRunsMax = 100;
 
 Json type(const char* name) { return {{"type", name}}; }
@@ -96,12 +95,19 @@ Json named(Json values, const char* names = kNamePattern) {
           {"additionalProperties", std::move(values)}};
 }
 
+/// One list for a set and a range: two sizes are both.
+Json sizes(const Key& key, int fewest, int most) {
+  Json list = list_of(integer(key.lowest, key.highest));
+  list["minItems"] = fewest;
+  list["maxItems"] = most;
+  return list;
+}
+
 Json dims() {
-  const Json size = integer(0, kDimMax);
-  Json sizes = list_of(size);
-  sizes["minItems"] = 1;
-  sizes["maxItems"] = kDimValuesMax;
-  return named(any_of(size, sizes));
+  const Key& values = *dim_keys().find("values");
+  return named({{"anyOf",
+                 {integer(values.lowest, values.highest), sizes(values, 1, kDimValuesMax), text(1),
+                  reference("dim")}}});
 }
 
 Json tolerances() {
@@ -165,7 +171,7 @@ Json source(const Key& key) {
 }
 
 Json range(const Key& key) {
-  Json ends = list_of(number(key.least, key.most));
+  Json ends = list_of(any_of(number(key.least, key.most), text(1)));
   ends["minItems"] = ends["maxItems"] = 2;
   return ends;
 }
@@ -224,6 +230,8 @@ Json plain_form(KeyForm form) {
       return any_of(words({"{dtype}"}), reference("dtype"));
     case KeyForm::Dims:
       return dims();
+    case KeyForm::Tolerance:
+      return reference("tolerance");
     case KeyForm::Tolerances:
       return tolerances();
     case KeyForm::Invariants:
@@ -262,6 +270,10 @@ Json form_of(const Key& key) {
       return source(key);
     case KeyForm::Range:
       return range(key);
+    case KeyForm::Sizes:
+      return any_of(integer(key.lowest, key.highest), sizes(key, 1, kDimValuesMax));
+    case KeyForm::SizeRange:
+      return sizes(key, 2, 2);
     case KeyForm::ErrorScale:
       return error_scale(key);
     default:

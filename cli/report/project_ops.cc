@@ -62,9 +62,12 @@ void add_place(const Entry& entry, Json& out) {
   out["end_line"] = entry.end_line;
 }
 
-Json dims_json(const std::vector<DimSpec>& dims) {
+Json dims_json(const OpConfig& op) {
   Json list = Json::array();
-  for (const DimSpec& dim : dims) {
+  for (const DerivedDim& dim : op.derived_dims) {
+    list.push_back({{"name", dim.name}, {"value", dim.value.text()}});
+  }
+  for (const DimSpec& dim : op.dims) {
     Json one = {{"name", dim.name}};
     if (dim.is_set) {
       one["values"] = dim.values;
@@ -99,7 +102,7 @@ Json op_json(const OpConfig& op, const Config& config, const KernelHeaders& head
               {"execution_mode", name_of_mode(op.mode)},
               {"dtypes", names_of(op.dtypes)},
               {"variants", op.kernels},
-              {"dims", dims_json(op.dims)},
+              {"dims", dims_json(op)},
               {"inputs", tensors_json(op.inputs)},
               {"outputs", tensors_json(op.outputs)}};
   add_place(op, out);

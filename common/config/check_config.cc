@@ -74,7 +74,10 @@ void inherit(const ReadState& state, OpConfig& op, OpDraft& draft, const Config&
              const Drafts& drafts) {
   for (const size_t i : state.kernels_called(op.kernels)) {
     const KernelConfig& kernel = config.kernels[i];
-    if (op.reference.empty()) op.reference = kernel.reference;
+    if (op.reference.empty()) {
+      op.reference = kernel.reference;
+      op.reference_function = kernel.reference_function;
+    }
     const OpConfig& data = drafts.kernels[i].data;
     op.invariants_off.insert(op.invariants_off.end(), data.invariants_off.begin(),
                              data.invariants_off.end());
@@ -82,7 +85,10 @@ void inherit(const ReadState& state, OpConfig& op, OpDraft& draft, const Config&
     op.inputs = data.inputs;
     op.outputs = data.outputs;
     draft.data_path = drafts.kernels[i].path;
-    if (op.dims.empty()) op.dims = data.dims;
+    if (op.dims.empty() && op.derived_dims.empty()) {
+      op.dims = data.dims;
+      op.derived_dims = data.derived_dims;
+    }
     if (op.attrs.empty()) op.attrs = data.attrs;
     if (op.dtypes.empty()) op.dtypes = data.dtypes;
     if (!op.accumulate) op.accumulate = data.accumulate;
@@ -165,6 +171,7 @@ void add_ops_of_kernels(ReadState& state, Config& config, Drafts& drafts) {
     OpConfig op = draft.data;
     op.name = kernel.name;
     op.reference = kernel.reference;
+    op.reference_function = kernel.reference_function;
     op.kernels = {kernel.name};
     op.mode = ExecutionMode::Kernel;
     op.invariants = kernel.invariants;
@@ -327,6 +334,12 @@ void check_config(ReadState& state, Config& config, Drafts& drafts, bool check_f
                        "'script_based' without an op script, so there is nothing to run; write "
                        "op_script = \"FILE.py\" too");
     }
+    if (!op.reference_function.empty() && op.reference_mode == ReferenceMode::Process) {
+      state.problem_at(drafts.ops[i].path + ".reference_mode",
+                       fmt::format("'process' runs a script as a whole, but reference names its "
+                                   "function '{}'; keep one of them",
+                                   op.reference_function));
+    }
     // A kernel can be judged without one: by relations, invariants and what the harness sees.
     if (op.reference.empty() && op.mode != ExecutionMode::Kernel &&
         !state.places.contains(drafts.ops[i].path + ".reference")) {
@@ -338,8 +351,10 @@ void check_config(ReadState& state, Config& config, Drafts& drafts, bool check_f
   for (size_t i = 0; i < config.ops.size(); ++i) {
     complete_inout(config.ops[i]);
     fill_defaults(state, config.ops[i], config);
+    widen_ranges(config.ops[i]);
     settle_layouts(state, config, config.ops[i], drafts.ops[i]);
     check_op_names(state, config, config.ops[i], drafts.ops[i], drafts);
+    check_answers(state, config.ops[i], drafts.ops[i]);
     check_smallest_case(state, config, config.ops[i], drafts.ops[i]);
   }
   check_policy(state, config);

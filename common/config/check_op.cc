@@ -37,6 +37,7 @@ class OpChecker {
   OpChecker(ReadState& state, const OpConfig& op, const OpDraft& draft)
       : state_(state), op_(op), draft_(draft) {
     for (const DimSpec& dim : op.dims) names_.integers.insert(dim.name);
+    for (const DerivedDim& dim : op.derived_dims) names_.integers.insert(dim.name);
     add_refused_dims();
     for (const AttrSpec& attr : op.attrs) {
       (is_float(attr.dtype) ? names_.reals : names_.integers).insert(attr.name);
@@ -45,19 +46,23 @@ class OpChecker {
 
   void check_data() {
     for (const AttrSpec& attr : op_.attrs) {
-      const bool twice =
-          std::ranges::any_of(op_.dims, [&](const auto& d) { return d.name == attr.name; });
+      const auto has_name = [&](const auto& dim) { return dim.name == attr.name; };
+      const bool twice = std::ranges::any_of(op_.dims, has_name) ||
+                         std::ranges::any_of(op_.derived_dims, has_name);
       if (twice) problem(".attrs." + attr.name, "'" + attr.name + "' is a dim already");
     }
+    check_derived_dims();
     check_tensor_names();
     check_input_names();
     std::set<std::string> before;
     for (size_t i = 0; i < op_.inputs.size(); ++i) {
       check_shape({"inputs", i, op_.inputs[i]}, before);
+      check_range({"inputs", i, op_.inputs[i]}, before);
       before.insert(op_.inputs[i].name);
     }
     for (size_t i = 0; i < op_.outputs.size(); ++i) {
       check_shape({"outputs", i, op_.outputs[i]}, before);
+      check_range({"outputs", i, op_.outputs[i]}, before);
       before.insert(op_.outputs[i].name);
     }
     check_scales();
@@ -66,6 +71,43 @@ class OpChecker {
       state_.problem_at(draft_.path + ".outputs",
                         "missing, an op with a kernel needs at least one output such as "
                         "{ name = \"y\", shape = [\"n\"] }");
+    }
+  }
+
+  /// A tensor and where it stands: the key is "ops[0].inputs[1]".
+  struct Listed {
+    const char* list;
+    size_t index;
+    const TensorSpec& tensor;
+  };
+
+  void check_derived_dims() {
+    for (const DerivedDim& dim : op_.derived_dims) {
+      const std::string key = data_key(".dims." + dim.name);
+      const size_t problems = state_.problems.size();
+      for (const ExpressionUse& use : dim.value.tensor_uses()) {
+        in_text(key, dim.value, use.column, 0,
+                "tensors have their sizes from dims; write what '" + use.name + "' is made of");
+      }
+      if (state_.problems.size() == problems) check_integer(key, dim.value, 0);
+      if (state_.problems.size() == problems) check_corners(key, dim.value);
+    }
+  }
+
+  /// The ends of a range that follow from sizes.
+  void check_range(const Listed& at, const std::set<std::string>& before) {
+    const std::optional<Expression>* ends[] = {&at.tensor.range_low, &at.tensor.range_high};
+    for (size_t i = 0; i < 2; ++i) {
+      if (!*ends[i]) continue;
+      const std::string key = data_key(fmt::format(".{}[{}].range[{}]", at.list, at.index, i));
+      check_integer(key, **ends[i], 0);
+      for (const ExpressionUse& use : (*ends[i])->tensor_uses()) {
+        if (before.contains(use.name) || !names_.tensors.contains(use.name)) continue;
+        in_text(
+            key, **ends[i], use.column, 0,
+            fmt::format("the range of '{}' needs '{}', which is listed behind it; list '{}' first",
+                        at.tensor.name, use.name, use.name));
+      }
     }
   }
 
@@ -155,13 +197,6 @@ class OpChecker {
               "'" + output.name + "' is an input too; write inout = true if the kernel updates it");
     }
   }
-
-  /// A tensor and where it stands: the key is "ops[0].inputs[1]".
-  struct Listed {
-    const char* list;
-    size_t index;
-    const TensorSpec& tensor;
-  };
 
   // `before`: the tensors whose sizes are known when this one's are computed.
   void check_shape(const Listed& at, const std::set<std::string>& before) {
@@ -281,6 +316,8 @@ class OpChecker {
       scope.integers.emplace(attr.name, static_cast<int64_t>(attr.values[0]));
     }
     scope.strings["dtype"] = op_.dtypes.empty() ? "float32" : std::string(name_of(op_.dtypes[0]));
+    // What has no value here is told where the dim stands.
+    static_cast<void>(add_derived_dims(op_, scope).ok());
     return scope;
   }
 

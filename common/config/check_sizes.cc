@@ -12,15 +12,20 @@ namespace {
 // and compare.
 constexpr double kSlowBytes = 64 << 20;
 
-/// What sizes mean in the smallest case.
-Scope smallest_scope(const OpConfig& op) {
+/// What sizes mean in the smallest case, or the largest.
+Scope scope_of_case(const OpConfig& op, bool largest) {
   Scope scope;
-  for (const DimSpec& dim : op.dims) scope.integers[dim.name] = std::ranges::min(dim.values);
+  const auto pick = [&](const auto& values) {
+    return largest ? std::ranges::max(values) : std::ranges::min(values);
+  };
+  for (const DimSpec& dim : op.dims) scope.integers[dim.name] = pick(dim.values);
   for (const AttrSpec& attr : op.attrs) {
     if (is_float(attr.dtype) || attr.values.empty()) continue;
-    scope.integers[attr.name] = static_cast<int64_t>(std::ranges::min(attr.values));
+    scope.integers[attr.name] = static_cast<int64_t>(pick(attr.values));
   }
   scope.strings["dtype"] = op.dtypes.empty() ? "float32" : std::string(name_of(op.dtypes[0]));
+  // What has no value is told where the dim stands.
+  static_cast<void>(add_derived_dims(op, scope).ok());
   return scope;
 }
 
@@ -47,10 +52,32 @@ std::string mebibytes(double bytes) { return fmt::format("{:.0f} MiB", bytes / (
 
 }  // namespace
 
+void widen_ranges(OpConfig& op) {
+  constexpr double kFarthest = 1e18;
+  const Scope least = scope_of_case(op, false), most = scope_of_case(op, true);
+  for (auto* tensors : {&op.inputs, &op.outputs}) {
+    for (TensorSpec& tensor : *tensors) {
+      if (!tensor.range || (!tensor.range_low && !tensor.range_high)) continue;
+      auto& [low, high] = *tensor.range;
+      if (tensor.range_low) low = kFarthest;
+      if (tensor.range_high) high = -kFarthest;
+      for (const Scope* scope : {&least, &most}) {
+        const auto value_of = [&](const std::optional<Expression>& end, double other) {
+          const auto value = end ? end->evaluate(*scope) : Result<int64_t>(0);
+          return value ? static_cast<double>(*value) : other;
+        };
+        if (tensor.range_low) low = std::min(low, value_of(tensor.range_low, -kFarthest));
+        if (tensor.range_high) high = std::max(high, value_of(tensor.range_high, kFarthest));
+      }
+      high = std::max(low, high);
+    }
+  }
+}
+
 void check_smallest_case(ReadState& state, const Config& config, const OpConfig& op,
                          const OpDraft& draft) {
   if (op.mode != ExecutionMode::Kernel) return;
-  const Scope scope = smallest_scope(op);
+  const Scope scope = scope_of_case(op, false);
   double all = 0, most = 0;
   std::string largest;
   const auto add = [&](const std::vector<TensorSpec>& tensors, bool outputs) {

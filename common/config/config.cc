@@ -1,6 +1,8 @@
 // Look-ups in a finished configuration and the text of its problems.
 #include "common/config/config.h"
 
+#include <algorithm>
+
 #include <fmt/core.h>
 
 namespace gpuemu {
@@ -38,7 +40,9 @@ const KernelConfig* Config::find_kernel(const std::string& kernel_name) const {
   return find_by_name(kernels, kernel_name);
 }
 
-Tolerance Config::tolerance_for(const OpConfig& op, DType dtype) const {
+Tolerance Config::tolerance_for(const OpConfig& op, DType dtype, const std::string& output) const {
+  const auto spec = std::ranges::find(op.outputs, output, &TensorSpec::name);
+  if (spec != op.outputs.end() && spec->tolerance) return *spec->tolerance;
   if (const auto own = op.tolerances.find(dtype); own != op.tolerances.end()) return own->second;
   for (const std::string& kernel_name : op.kernels) {
     const KernelConfig* kernel = find_kernel(kernel_name);

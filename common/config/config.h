@@ -36,9 +36,18 @@ enum class SubnormalPolicy {
 struct TensorSpec {
   std::string name;
   std::vector<Expression> shape;
-  std::string dtype;                               ///< "{dtype}" or a dtype name.
-  std::optional<std::pair<double, double>> range;  ///< Domain of the values.
-  bool inout = false;    ///< An output that updates the input of the same name.
+  std::string dtype;  ///< "{dtype}" or a dtype name.
+  /// Domain of the values. Where an end follows from sizes, the widest that any case has; a case's
+  /// own is what declared_range() says.
+  std::optional<std::pair<double, double>> range;
+  std::optional<Expression> range_low, range_high;  ///< Ends that follow from sizes.
+  bool inout = false;                  ///< An output that updates the input of the same name.
+  std::optional<Tolerance> tolerance;  ///< Of an output, for every dtype.
+  /// Several right answers of an output: its elements index this input along the axis, or have no
+  /// order along it.
+  std::string indices_of;
+  bool any_order = false;
+  int64_t axis = -1;
   uint32_t align = 256;  ///< Bytes; less makes fuzzing try offset bases.
   /// Each launch that gets the address gets these strides too, so that other layouts are legal.
   bool outer_strides_passed = false;  ///< Strides of all axes but the last; rank 2 or more.
@@ -47,8 +56,14 @@ struct TensorSpec {
 
 struct DimSpec {
   std::string name;
-  bool is_set = false;  ///< One value or more than two: choose; else [lo, hi].
+  bool is_set = false;  ///< Choose one of `values`; else they are [lo, hi].
   std::vector<int64_t> values;
+};
+
+/// A dim that follows from others: n = "2 * m".
+struct DerivedDim {
+  std::string name;
+  Expression value;
 };
 
 struct AttrSpec {
@@ -69,6 +84,7 @@ enum class ExecutionMode { ClientSide, ScriptBased, Kernel };
 struct OpConfig {
   std::string name;
   std::string reference;  ///< Absolute path; relative ones start at the file's folder. "": none.
+  std::string reference_function;  ///< "softmax" of "ref.py:softmax"; "": reference().
   /// What was `reference` before somebody found that it is not written yet; see
   /// daemon/server/stub_reference.h.
   std::string stub_reference;
@@ -79,8 +95,9 @@ struct OpConfig {
   std::vector<std::string> input_names;
   std::vector<TensorSpec> inputs, outputs;
   std::vector<AttrSpec> attrs;
-  std::vector<DimSpec> dims;
-  std::vector<DType> dtypes;  ///< Never empty: the op's or [validation].dtypes.
+  std::vector<DimSpec> dims;             ///< Those that a case chooses.
+  std::vector<DerivedDim> derived_dims;  ///< Those that follow, each behind what it needs.
+  std::vector<DType> dtypes;             ///< Never empty: the op's or [validation].dtypes.
   std::optional<Expression> accumulate;
   std::optional<DType> accumulate_dtype;
   ErrorScale error_scale = ErrorScale::Auto;
@@ -142,7 +159,7 @@ struct ArtifactChecks {
 struct KernelConfig {
   std::string name;
   std::string source;  ///< Absolute path, or "builtin:NAME"; "" when none.
-  std::string reference;
+  std::string reference, reference_function;
   int64_t priority = 0;
   std::optional<Expression> supports;
   std::vector<TensorSpec> scratch;
@@ -203,7 +220,8 @@ struct Config {
   const KernelConfig* find_kernel(const std::string& kernel_name) const;
   /// Op's table over kernel's over project's over the default of config.md (auto with a kernel,
   /// else 1e-5 / 1e-3 / exact).
-  Tolerance tolerance_for(const OpConfig& op, DType dtype) const;
+  /// That of the output itself over all of them.
+  Tolerance tolerance_for(const OpConfig& op, DType dtype, const std::string& output) const;
   /// Key by key: the kernel's for the architecture over the kernel's over the project's for it over
   /// the project's over the defaults of existing tools. `kernel` null: of a kernel that is not
   /// listed.
@@ -223,6 +241,10 @@ struct ConfigResult {
   std::vector<ConfigProblem> warnings;  ///< Filled where there are errors too.
   std::string text() const;             ///< One line per problem.
 };
+
+/// Adds what follows from the dims and attrs that the scope holds. InvalidArgument naming the dim
+/// where one has no value or is negative.
+Status add_derived_dims(const OpConfig& op, Scope& scope);
 
 /// Overrides max_elements of every op. InvalidArgument outside of 1 to kMaxElementsMax.
 Status set_max_elements(uint64_t elements, Config& config);

@@ -99,9 +99,9 @@ TEST(Config, ReadsTheWholeExampleOfTheDocument) {
   EXPECT_EQ(kernel.launches[0].args[4].kind, LaunchSpec::Arg::Kind::Number);
   EXPECT_EQ(kernel.launches[0].args[4].dtype, DType::Float32);
   EXPECT_EQ(kernel.artifact_checks.limits.min_occupancy, 0.5);
-  EXPECT_TRUE(config.tolerance_for(op, DType::BFloat16).automatic);
-  EXPECT_EQ(config.tolerance_for(op, DType::Float16).atol, 2e-3);
-  EXPECT_EQ(config.tolerance_for(op, DType::Float32).rtol, 1e-5);
+  EXPECT_TRUE(config.tolerance_for(op, DType::BFloat16, "y").automatic);
+  EXPECT_EQ(config.tolerance_for(op, DType::Float16, "y").atol, 2e-3);
+  EXPECT_EQ(config.tolerance_for(op, DType::Float32, "y").rtol, 1e-5);
 }
 
 TEST(Config, TheFirstExampleOfTheDocumentIsAnOpByItself) {
@@ -131,7 +131,7 @@ TEST(Config, AKernelsOpDefaultsToAutoToleranceAndANanPolicy) {
   EXPECT_EQ(config.ops[0].outputs[0].dtype, "float16");
   EXPECT_EQ(config.ops[0].inputs[0].dtype, "{dtype}");
   EXPECT_EQ(config.ops[0].input_names, std::vector<std::string>{"x"});
-  EXPECT_TRUE(config.tolerance_for(config.ops[0], DType::Float32).automatic);
+  EXPECT_TRUE(config.tolerance_for(config.ops[0], DType::Float32, "y").automatic);
   config = good(std::string(kOneKernel) + "accumulate = \"n\"\n");
   EXPECT_EQ(config.ops[0].nan_policy, NanPolicy::Class);
 }
@@ -140,20 +140,20 @@ TEST(Config, AnOpOfAnExistingClientHasNoNanPolicyAndFixedTolerances) {
   const Config config = good("[[ops]]\nname = \"a\"\nreference = \"a.py\"\n");
   EXPECT_FALSE(config.ops[0].has_nan_policy);
   EXPECT_EQ(config.ops[0].mode, ExecutionMode::ClientSide);
-  EXPECT_EQ(config.tolerance_for(config.ops[0], DType::Float32).atol, 1e-5);
-  EXPECT_EQ(config.tolerance_for(config.ops[0], DType::BFloat16).atol, 1e-3);
-  EXPECT_EQ(config.tolerance_for(config.ops[0], DType::Int32).atol, 0);
+  EXPECT_EQ(config.tolerance_for(config.ops[0], DType::Float32, "y").atol, 1e-5);
+  EXPECT_EQ(config.tolerance_for(config.ops[0], DType::BFloat16, "y").atol, 1e-3);
+  EXPECT_EQ(config.tolerance_for(config.ops[0], DType::Int32, "y").atol, 0);
 }
 
 TEST(Config, ABareToleranceIsAbsoluteAndTheNearestTableWins) {
   Config config = good(std::string("[validation.tolerances]\nf32 = 1\nf64 = 4\n") + kOneKernel);
-  EXPECT_EQ(config.tolerance_for(config.ops[0], DType::Float32).atol, 1);
-  EXPECT_EQ(config.tolerance_for(config.ops[0], DType::Float32).rtol, 0);
+  EXPECT_EQ(config.tolerance_for(config.ops[0], DType::Float32, "y").atol, 1);
+  EXPECT_EQ(config.tolerance_for(config.ops[0], DType::Float32, "y").rtol, 0);
   config.kernels[0].tolerances[DType::Float32].atol = 2;
-  EXPECT_EQ(config.tolerance_for(config.ops[0], DType::Float32).atol, 2);
+  EXPECT_EQ(config.tolerance_for(config.ops[0], DType::Float32, "y").atol, 2);
   config.ops[0].tolerances[DType::Float32].atol = 3;
-  EXPECT_EQ(config.tolerance_for(config.ops[0], DType::Float32).atol, 3);
-  EXPECT_EQ(config.tolerance_for(config.ops[0], DType::Float64).atol, 4);
+  EXPECT_EQ(config.tolerance_for(config.ops[0], DType::Float32, "y").atol, 3);
+  EXPECT_EQ(config.tolerance_for(config.ops[0], DType::Float64, "y").atol, 4);
 }
 
 const char kMatrixKernel[] = R"toml(

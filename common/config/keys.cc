@@ -189,7 +189,7 @@ constexpr Key kTensor[] = {
     {"dtype", TensorDType, "\"{dtype}\", the dtype under test (default), or a fixed one."},
     {.name = "range",
      .form = Range,
-     .help = "Domain of the values: [lowest, highest].",
+     .help = "Domain of the values: [lowest, highest], numbers or expressions of dims.",
      .least = -kAttrMax,
      .most = kAttrMax},
     {"align", Integer, "Bytes that its address is a multiple of, a power of two (default 256).", 1,
@@ -203,11 +203,26 @@ constexpr Key kInput[] = {
     {.name = "shape", .form = Expressions, .help = kShapeHelp, .required = true},
 };
 constexpr KeySection kInputSection{"input", kInput, &kTensorSection};
+constexpr int64_t kAxisMax = 64;
 constexpr Key kOutput[] = {
     {"shape", Expressions, kShapeHelp},
     {"inout", Boolean, "It updates the input of the same name, whose shape and dtype it takes."},
+    {"tolerance", Tolerance, "How far an element of this output may be off, in every dtype."},
+    {"indices_of", Text,
+     "Its elements are indices along an axis of this input; those of equal elements are as right."},
+    {"any_order", Boolean, "Its elements have no order along the axis (default false)."},
+    {"axis", Integer, "Of indices_of and any_order (default -1, the last).", -kAxisMax, kAxisMax},
 };
 constexpr KeySection kOutputSection{"output", kOutput, &kTensorSection};
+
+constexpr int64_t kDimMax = int64_t{1} << 40;
+constexpr Key kDim[] = {
+    {"values", Sizes, "The sizes to choose from, however many.", 0, kDimMax},
+    {"range", SizeRange, "All sizes from [lowest, highest].", 0, kDimMax},
+    {"multiple_of", Integer, "Only multiples of this, of a range.", 1, kDimMax},
+    {"power_of_two", Boolean, "Only 1, 2, 4, 8 and so on, of a range."},
+};
+constexpr KeySection kDimSection{"dim", kDim};
 
 constexpr Key kAttr[] = {
     {"type", DType, "What the kernel gets (default float32)."},
@@ -226,7 +241,11 @@ constexpr Key kTestData[] = {
     {"frameworks", Retired, "Has no effect: gpuemu.check takes tensors of every framework."},
     {.name = "inputs", .form = Tables, .help = "Input tensors.", .section = &kInputSection},
     {.name = "outputs", .form = Tables, .help = "Output tensors.", .section = &kOutputSection},
-    {"dims", Dims, "Sizes: n = [1, 64] is a range, n = [1, 7, 64] a set, n = 8 one size."},
+    {.name = "dims",
+     .form = Dims,
+     .help = "Sizes: n = [1, 64] is a range, n = [1, 7, 64] a set, n = 8 one size, n = \"2 * m\" "
+             "follows from others, and a table says more.",
+     .section = &kDimSection},
     {.name = "attrs",
      .form = NamedTables,
      .help = "Scalar parameters with the values to test.",
@@ -373,6 +392,7 @@ const KeySection& kernel_keys() { return kKernelSection; }
 const KeySection& input_keys() { return kInputSection; }
 const KeySection& output_keys() { return kOutputSection; }
 const KeySection& attr_keys() { return kAttrSection; }
+const KeySection& dim_keys() { return kDimSection; }
 const KeySection& launch_keys() { return kLaunchSection; }
 const KeySection& artifact_limit_keys() { return kLimitSection; }
 const KeySection& tolerance_keys() { return kToleranceSection; }

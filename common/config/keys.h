@@ -38,8 +38,11 @@ enum class KeyForm {
   Seed,           ///< An integer, or its digits in quotes.
   Source,
   TensorDType,  ///< A dtype or "{dtype}".
-  Range,        ///< [lowest, highest]
+  Range,        ///< [lowest, highest], each a number or an expression.
+  SizeRange,    ///< [lowest, highest] of a size.
+  Sizes,        ///< A list of sizes.
   Dims,
+  Tolerance,
   Tolerances,
   Invariants,
   ErrorScale,
@@ -85,6 +88,8 @@ const KeySection& kernel_keys();
 const KeySection& input_keys();
 const KeySection& output_keys();
 const KeySection& attr_keys();
+/// What a table among `dims` may hold.
+const KeySection& dim_keys();
 const KeySection& launch_keys();
 const KeySection& artifact_limit_keys();
 /// What a table may hold that says how far a value may be off.

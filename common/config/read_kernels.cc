@@ -184,7 +184,7 @@ void read_kernel(const ValueReader& item, Config& config, Drafts& drafts) {
   TableReader table(item, kernel_keys());
   table.read_name("the kernel's", kernel.name);
   read_source(table, kernel);
-  if (const auto path = table.find("reference")) kernel.reference = path->path_value().value_or("");
+  read_reference(table, kernel.reference, kernel.reference_function);
   table.read_integer("priority", kernel.priority);
   table.read("supports", kernel.supports);
   kernel.scratch = read_tensors(table, "scratch", false);

@@ -1,5 +1,6 @@
 // [[ops]], and the keys that a testable [[kernels]] table shares with it.
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 #include "common/base/limits.h"
@@ -12,7 +13,6 @@ namespace gpuemu {
 namespace {
 
 constexpr size_t kOpsMax = 10'000;
-constexpr size_t kDimValuesMax = 4096;
 
 std::string tensor_dtype(const ValueReader& value) {
   const auto text = value.text();
@@ -23,21 +23,29 @@ std::string tensor_dtype(const ValueReader& value) {
   return "{dtype}";
 }
 
+/// An end of a range: a number, or an expression for `expression`.
+std::optional<double> range_end(const ValueReader& item, const Key& row,
+                                std::optional<Expression>& expression) {
+  if (!item.is(TomlValue::Kind::Text)) return item.number(row.least, row.most);
+  expression = item.expression();
+  return expression ? std::optional(0.0) : std::nullopt;
+}
+
 void read_range(TableReader& table, TensorSpec& tensor) {
   const auto value = table.find("range");
   if (!value) return;
   const auto items = value->items();
-  std::vector<double> ends;
-  for (const ValueReader& item : items) {
-    const Key& row = table.row_of("range");
-    if (const auto end = item.number(row.least, row.most)) ends.push_back(*end);
-  }
-  if (!value->is(TomlValue::Kind::Array) || ends.size() != items.size()) return;
-  if (ends.size() != 2 || ends[0] > ends[1]) {
-    value->problem("expected [lowest, highest], such as [-10.0, 10.0]");
-    return;
-  }
-  tensor.range = {ends[0], ends[1]};
+  if (!value->is(TomlValue::Kind::Array)) return;
+  constexpr const char* kExpected =
+      "expected [lowest, highest], such as [-10.0, 10.0] or [0, \"rows - 1\"]";
+  if (items.size() != 2) return value->problem(kExpected);
+  const Key& row = table.row_of("range");
+  const auto low = range_end(items[0], row, tensor.range_low);
+  const auto high = range_end(items[1], row, tensor.range_high);
+  if (!low || !high) return;
+  const bool known = !tensor.range_low && !tensor.range_high;
+  if (known && *low > *high) return value->problem(kExpected);
+  tensor.range = {*low, *high};
 }
 
 void read_align(TableReader& table, TensorSpec& tensor) {
@@ -58,7 +66,14 @@ TensorSpec read_tensor(const ValueReader& item, bool outputs) {
   } else {
     table.missing("name", "the name of the tensor");
   }
-  if (outputs) table.read("inout", tensor.inout);
+  if (outputs) {
+    table.read("inout", tensor.inout);
+    if (const auto tolerance = table.find("tolerance"))
+      tensor.tolerance = read_tolerance(*tolerance);
+    table.read("indices_of", tensor.indices_of);
+    table.read("any_order", tensor.any_order);
+    table.read_integer("axis", tensor.axis);
+  }
   if (const auto shape = table.find("shape")) {
     const auto sizes = shape->items();
     if (sizes.size() > kRankMax) {
@@ -76,28 +91,6 @@ TensorSpec read_tensor(const ValueReader& item, bool outputs) {
   read_align(table, tensor);
   table.finish();
   return tensor;
-}
-
-void read_dim(const std::string& name, const ValueReader& value, OpConfig& op) {
-  if (!is_legal_name(value, name)) return;
-  DimSpec dim;
-  dim.name = name;
-  const auto items = value.items(true);
-  for (const ValueReader& item : items) {
-    if (const auto size = item.integer(0, int64_t{1} << 40)) dim.values.push_back(*size);
-  }
-  if (dim.values.size() != items.size()) return;
-  if (items.empty() || items.size() > kDimValuesMax) {
-    value.problem("expected [lowest, highest], or a list of one or more than two sizes");
-    return;
-  }
-  dim.is_set = dim.values.size() != 2;
-  if (!dim.is_set && dim.values[0] > dim.values[1]) {
-    value.problem(
-        fmt::format("[{}, {}] is empty, expected [lowest, highest]", dim.values[0], dim.values[1]));
-    return;
-  }
-  op.dims.push_back(std::move(dim));
 }
 
 bool check_attr_value(const ValueReader& item, DType dtype, double number) {
@@ -190,7 +183,7 @@ void read_op(const ValueReader& item, Config& config, Drafts& drafts) {
   draft.path = draft.data_path = item.path();
   TableReader table(item, op_keys());
   table.read_name("the op's", op.name);
-  if (const auto path = table.find("reference")) op.reference = path->path_value().value_or("");
+  read_reference(table, op.reference, op.reference_function);
   read_kernel_names(table, op);
   if (const auto path = table.find("op_script")) op.op_script = path->path_value().value_or("");
   read_mode(table, op, draft);
@@ -230,6 +223,25 @@ void read_error_scale(TableReader& table, OpConfig& op) {
 
 }  // namespace
 
+void read_reference(TableReader& table, std::string& path, std::string& function) {
+  const auto value = table.find("reference");
+  if (!value) return;
+  path = value->path_value().value_or("");
+  const size_t colon = path.rfind(".py:");
+  if (colon == std::string::npos) return;
+  function = path.substr(colon + 4);
+  path.resize(colon + 3);
+  const auto is_part = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c >= 0x80;
+  };
+  if (function.empty() || std::isdigit(static_cast<unsigned char>(function[0])) != 0 ||
+      !std::ranges::all_of(function, is_part)) {
+    value->problem(fmt::format(
+        "'{}' is not the name of a function, expected such as ref.py:softmax", function));
+  }
+  if (function == "reference") function.clear();
+}
+
 std::vector<TensorSpec> read_tensors(TableReader& table, std::string_view key, bool outputs) {
   std::vector<TensorSpec> tensors;
   const auto value = table.find(key);
@@ -247,10 +259,7 @@ void read_test_data(TableReader& table, OpConfig& op) {
   table.read("input_names", op.input_names);
   op.inputs = read_tensors(table, "inputs", false);
   op.outputs = read_tensors(table, "outputs", true);
-  if (const auto dims = table.find("dims")) {
-    TableReader rows(*dims);
-    for (const auto& [name, value] : rows.all()) read_dim(name, value, op);
-  }
+  read_dims(table, op);
   if (const auto attrs = table.find("attrs")) {
     TableReader rows(*attrs);
     for (const auto& [name, value] : rows.all()) read_attr(name, value, op);

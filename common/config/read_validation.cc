@@ -9,37 +9,6 @@
 namespace gpuemu {
 namespace {
 
-std::optional<Tolerance> read_tolerance(const ValueReader& value) {
-  Tolerance tolerance;
-  if (value.is(TomlValue::Kind::Text) && !value.layer().from_text) {
-    if (!value.one_of({"auto"})) return std::nullopt;
-    tolerance.automatic = true;
-    return tolerance;
-  }
-  if (!value.is(TomlValue::Kind::Table)) {
-    // A bare number is an absolute tolerance, as existing files mean it.
-    const Key& atol_row = *tolerance_keys().find("atol");
-    const auto atol = value.number(atol_row.least, atol_row.most);
-    if (!atol) return std::nullopt;
-    tolerance.atol = *atol;
-    return tolerance;
-  }
-  TableReader table(value, tolerance_keys());
-  table.read_number("atol", tolerance.atol);
-  table.read_number("rtol", tolerance.rtol);
-  if (table.has("ulp")) {
-    uint64_t ulp = 0;
-    table.read_integer("ulp", ulp);
-    tolerance.ulp = ulp;
-  }
-  table.finish();
-  if (value.value().entries.empty()) {
-    value.problem(
-        "an empty tolerance, expected { atol = 1e-5, rtol = 1e-5 }, a number or \"auto\"");
-  }
-  return tolerance;
-}
-
 void read_sanitize(TableReader& validation, Config& config) {
   const auto value = validation.find("sanitize");
   if (!value) return;
@@ -88,6 +57,37 @@ void read_strategies(TableReader& validation, Config& config) {
 }
 
 }  // namespace
+
+std::optional<Tolerance> read_tolerance(const ValueReader& value) {
+  Tolerance tolerance;
+  if (value.is(TomlValue::Kind::Text) && !value.layer().from_text) {
+    if (!value.one_of({"auto"})) return std::nullopt;
+    tolerance.automatic = true;
+    return tolerance;
+  }
+  if (!value.is(TomlValue::Kind::Table)) {
+    // A bare number is an absolute tolerance, as existing files mean it.
+    const Key& atol_row = *tolerance_keys().find("atol");
+    const auto atol = value.number(atol_row.least, atol_row.most);
+    if (!atol) return std::nullopt;
+    tolerance.atol = *atol;
+    return tolerance;
+  }
+  TableReader table(value, tolerance_keys());
+  table.read_number("atol", tolerance.atol);
+  table.read_number("rtol", tolerance.rtol);
+  if (table.has("ulp")) {
+    uint64_t ulp = 0;
+    table.read_integer("ulp", ulp);
+    tolerance.ulp = ulp;
+  }
+  table.finish();
+  if (value.value().entries.empty()) {
+    value.problem(
+        "an empty tolerance, expected { atol = 1e-5, rtol = 1e-5 }, a number or \"auto\"");
+  }
+  return tolerance;
+}
 
 void read_tolerances(TableReader& table, ToleranceTable& tolerances) {
   const auto value = table.find("tolerances");

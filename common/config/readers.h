@@ -34,6 +34,10 @@ void read_ops(TableReader& root, Config& config, Drafts& drafts);
 void read_kernels(TableReader& root, Config& config, Drafts& drafts);
 
 void read_tolerances(TableReader& table, ToleranceTable& tolerances);
+/// "auto", a number or a table.
+std::optional<Tolerance> read_tolerance(const ValueReader& value);
+/// "ref.py" or "ref.py:softmax".
+void read_reference(TableReader& table, std::string& path, std::string& function);
 /// Its table `artifact_checks`, with tables per architecture in it.
 void read_artifact_checks(TableReader& parent, ArtifactChecks& checks);
 /// `off`: those written as `false`.
@@ -41,6 +45,8 @@ void read_invariants(TableReader& table, std::vector<InvariantSpec>& invariants,
                      std::vector<InvariantKind>& off);
 /// inputs, outputs, dims, attrs, dtypes, accumulate ... of an op or a kernel.
 void read_test_data(TableReader& table, OpConfig& op);
+/// The dims that are chosen, and those that follow from them.
+void read_dims(TableReader& table, OpConfig& op);
 std::vector<TensorSpec> read_tensors(TableReader& table, std::string_view key, bool outputs);
 
 /// Reads one layer on top of `config`.
@@ -56,6 +62,10 @@ void check_invariants(ReadState& state, const Config& config, const OpConfig& op
 /// The names that the expressions and arguments of one op use.
 void check_op_names(ReadState& state, const Config& config, const OpConfig& op,
                     const OpDraft& draft, const Drafts& drafts);
+/// Outputs with several right answers: what they index, and along which axis.
+void check_answers(ReadState& state, const OpConfig& op, const OpDraft& draft);
+/// The widest ranges of tensors whose ends follow from sizes.
+void widen_ranges(OpConfig& op);
 /// Whether the smallest case of one op fits into memory, and is small enough to be run often.
 void check_smallest_case(ReadState& state, const Config& config, const OpConfig& op,
                          const OpDraft& draft);

@@ -51,6 +51,7 @@ Scope largest_case(const OpConfig* op, DType dtype) {
   for (const AttrSpec& attr : op->attrs) {
     if (!attr.values.empty()) scope.integers[attr.name] = static_cast<int64_t>(attr.values.front());
   }
+  static_cast<void>(add_derived_dims(*op, scope).ok());
   return scope;
 }
 

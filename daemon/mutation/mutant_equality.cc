@@ -40,7 +40,7 @@ bool same_without_rounding(const CaseRequest& request, const CaseReport& own,
     Agreement agreement{.output = name, .got = got->second, .expected = expected};
     agreement.free = neighbours(got->second, expected);
     agreement.policy = agreement_policy(request);
-    agreement.policy.tolerance = request.config.tolerance_for(request.op, expected.dtype);
+    agreement.policy.tolerance = request.config.tolerance_for(request.op, expected.dtype, name);
     agreement.policy.widen = kShareOfBound;
     agreement.inputs = &inputs;
     if (!request.plan.inputs.empty()) agreement.reference_input = request.plan.inputs.front().name;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "daemon/pipeline/case_report.h"
+#include "judge/verdict/right_answers.h"
 #include "judge/verdict/validate.h"
 
 namespace gpuemu {
@@ -37,13 +38,15 @@ struct Exceeding {
   }
 };
 
-/// One output beside its reference. The views are of the arena and of the members
+/// One output beside its reference. The views are of the arena and of the members `matched`,
 /// `flushed` and `undefined`, whose elements stay where they are when it is moved.
 struct ComparedOutput {
   Comparison comparison;
+  /// The reference as one that is as right, of outputs with several right answers.
+  std::optional<MatchedReference> matched;
   std::optional<Tensor> flushed;   ///< The reference with flushed results, where that one counts.
   std::vector<uint8_t> undefined;  ///< What comparison.undefined shows.
-  TensorView reference;            ///< As the reference script gave it.
+  TensorView reference;            ///< As the reference script gave it, or matched.
   Tolerance tolerance;             ///< As gpuemu.toml has it: exact comparisons drop theirs.
   bool exact = false;              ///< Compared without a tolerance.
   bool passed = false;

@@ -34,6 +34,7 @@ double as_passed(const CaseRequest& request, const std::string& name, double val
 ReferenceRequest reference_request(const CaseRequest& request, const BuiltPlan& built) {
   ReferenceRequest out;
   out.script = request.op.reference;
+  out.function = request.op.reference_function;
   out.process_only = request.op.reference_mode == ReferenceMode::Process;
   for (const PlanTensor& tensor : built.plan.tensors) {
     if (tensor.role == PlanTensor::Role::Input || tensor.role == PlanTensor::Role::InOut) {

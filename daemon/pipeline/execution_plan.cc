@@ -255,6 +255,7 @@ Scope grown_scope(const OpConfig& op, Scope scope) {
     int64_t& size = scope.integers[dim.name];
     size = std::max<int64_t>(size, 1) * kGrowth;
   }
+  static_cast<void>(add_derived_dims(op, scope).ok());
   for (const auto* tensors : {&op.inputs, &op.outputs}) {
     for (const TensorSpec& tensor : *tensors) {
       std::vector<int64_t> shape;

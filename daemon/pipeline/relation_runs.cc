@@ -274,8 +274,10 @@ RelationChecker DerivedRuns::checker_for(const NamedTensors& outputs) {
   const DerivedCaseRunner runner = [this](const DerivedCase& derived) { return run(derived); };
   return RelationChecker(
       {request_.op, request_.plan, inputs_, outputs, agreement_policy(request_),
-       [this](DType dtype) { return request_.config.tolerance_for(request_.op, dtype); }, runner,
-       [this](const std::string& name) { return request_.config.find_op(name); }});
+       [this](const std::string& output, DType dtype) {
+         return request_.config.tolerance_for(request_.op, dtype, output);
+       },
+       runner, [this](const std::string& name) { return request_.config.find_op(name); }});
 }
 
 /// Whether the relation holds where nothing is rounded; nothing where that cannot be decided.
@@ -361,9 +363,7 @@ void describe_verdict(const Config& config, const OpConfig& op, OpTestReport& re
                     fmt::join(judges, ", "), judges.empty() ? "" : " and "));
     if (!op.stub_reference.empty())
       report.notes.push_back(
-          fmt::format("{} is not written yet: its reference() raises or returns "
-                      "nothing",
-                      op.stub_reference));
+          fmt::format("{} is not written yet: it raises NotImplementedError", op.stub_reference));
   }
   add_note_sentences(report);
   if (idle.empty()) return;

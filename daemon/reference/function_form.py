@@ -62,7 +62,7 @@ class Script:
     def __init__(self, path, number):
         self.path, self.folder = path, os.path.join(os.path.dirname(path), "")
         self.name = f"{MODULE_NAME}{number}"
-        self.module, self.helpers, self.stamps = None, {}, {path: stamp_or_none(path)}
+        self.module, self.tree, self.names, self.helpers, self.stamps = None, None, (), {}, {path: stamp_or_none(path)}
         self.reads = reads_of(path)
         self.reads.forget()
 
@@ -91,29 +91,41 @@ class Script:
             if getattr(module, "__file__", None):
                 self.stamps[module.__file__] = stamp_or_none(module.__file__)
 
-    def load(self):
-        """Without a `reference` there is no module: the script must run as a process."""
+    def parse(self):
         with open(self.path, "rb") as file:
             source = file.read()
         try:
-            tree = ast.parse(source, self.path)
+            self.tree = ast.parse(source, self.path)
         except (SyntaxError, ValueError, RecursionError) as failure:
             raise script_error(f"reference script {self.path} does not parse: {failure}")
-        if "reference" not in bound_names(tree.body):
-            return
+        self.names = list(bound_names(self.tree.body))
+
+    def load(self):
         module = types.ModuleType(self.name)
         module.__file__ = self.path
         sys.modules[self.name] = module
         importlib.invalidate_caches()  # A helper may have been written a moment ago.
         try:
             with self, self.reads:
-                exec(compile(tree, self.path, "exec"), module.__dict__)
+                exec(compile(self.tree, self.path, "exec"), module.__dict__)
         except BaseException:
             del sys.modules[self.name]
             raise
-        if not callable(getattr(module, "reference", None)):
-            raise script_error(f"reference script {self.path}: `reference` is not a function")
         self.module = module
+
+    def has(self, function):
+        """Loads the script. Without a `reference` it is not loaded and must run as a process."""
+        if function not in self.names:
+            if function == "reference":
+                return False
+            functions = [node.name for node in self.tree.body if isinstance(node, ast.FunctionDef)]
+            raise script_error(f"reference script {self.path} has no function `{function}`; it has: "
+                               f"{', '.join(functions) or 'none'}")
+        if self.module is None:
+            self.load()
+        if not callable(getattr(self.module, function, None)):
+            raise script_error(f"reference script {self.path}: `{function}` is not a function")
+        return True
 
 
 class Scripts:
@@ -128,7 +140,7 @@ class Scripts:
             self.loads += 1
             try:
                 script = Script(path, self.loads)
-                script.load()
+                script.parse()
             except OSError as failure:
                 if failure.filename != path:
                     raise
@@ -281,10 +293,10 @@ def named_scales(answer, outputs):
     return [(name, value) for name, value in pairs if value is not None]
 
 
-def scales_of(module, values, outputs, writer):
+def scales_of(error_scale, values, outputs, writer):
     by_output = {output["name"]: output for output in outputs}
     spread = []
-    for name, value in named_scales(call_with(module.error_scale, values, "error_scale()"), outputs):
+    for name, value in named_scales(call_with(error_scale, values, "error_scale()"), outputs):
         output = by_output[name]
         try:
             array = numpy.asarray(value, numpy.float64)
@@ -320,11 +332,13 @@ def run_function(module, request):
             values[name] = number_or_text(text)
     values.update((tensor["name"], array_of(tensor, raw)) for tensor in request["inputs"])
     writer, names = Writer(request["result_offset"]), request["output_names"]
-    pairs = by_name(call_with(module.reference, values, "reference()"), names, "reference()")
-    outputs = store(pairs, writer, "reference()")
+    function = request["function"]
+    pairs = by_name(call_with(getattr(module, function), values, f"{function}()"), names, f"{function}()")
+    outputs = store(pairs, writer, f"{function}()")
     scales = []
-    if request["want_scale"] and callable(getattr(module, "error_scale", None)):
-        scales = scales_of(module, values, outputs, writer)
+    error_scale = getattr(module, "error_scale" if function == "reference" else f"{function}_error_scale", None)
+    if request["want_scale"] and callable(error_scale):
+        scales = scales_of(error_scale, values, outputs, writer)
     return {"outputs": outputs, "scales": scales, "function_form": True}
 
 
@@ -347,7 +361,7 @@ def try_function(request):
     try:
         with numpy.errstate(all="ignore"):
             script = scripts.current(path)
-            if script.module is None:
+            if not script.has(request["function"]):
                 return None
             with script, script.reads:
                 return run_function(script.module, request)

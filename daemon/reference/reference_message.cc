@@ -89,6 +89,7 @@ ErrorCode code_of(std::string_view name) {
 
 std::string encode_request(const ReferenceRequest& request) {
   json message = {{"script", request.script},
+                  {"function", request.function.empty() ? "reference" : request.function},
                   {"process_only", request.process_only},
                   {"inputs", json::array()},
                   {"kwargs", request.kwargs},

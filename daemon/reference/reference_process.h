@@ -30,6 +30,7 @@ struct ReferenceTensor {
 
 struct ReferenceRequest {
   std::string script;                         ///< Absolute path.
+  std::string function;                       ///< In the script; "": reference().
   bool process_only = false;                  ///< reference_mode = "process", or an op script.
   std::vector<ReferenceTensor> inputs;        ///< Packed row-major in the arena.
   std::map<std::string, std::string> kwargs;  ///< As strings for the stdin contract.

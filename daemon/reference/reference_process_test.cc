@@ -82,6 +82,29 @@ TEST_F(ReferenceTest, RawModulesSeeTheTrueDtype) {
   EXPECT_TRUE(reply) << reply.error().message;
 }
 
+TEST_F(ReferenceTest, AnotherFunctionOfTheScriptMayBeNamed) {
+  const std::string script =
+      "def twice(x):\n  return 2 * x\ndef thrice(x):\n  return 3 * x\n"
+      "def error_scale(x):\n  raise RuntimeError\ndef thrice_error_scale(x):\n  return x + 1\n";
+  request_.want_scale = true;
+  request_.function = "twice";
+  auto reply = ask(script);
+  ASSERT_TRUE(reply) << reply.error().message;
+  EXPECT_EQ(values<double>(reply->outputs.at(0)).at(0), 2.0);
+  EXPECT_TRUE(reply->scales.empty());
+  request_.function = "thrice";
+  reply = ask(script);
+  ASSERT_TRUE(reply) << reply.error().message;
+  EXPECT_EQ(values<double>(reply->outputs.at(0)).at(0), 3.0);
+  EXPECT_EQ(values<double>(reply->scales.at(0)).at(0), 2.0);
+  request_.function = "fourfold";
+  reply = ask(script);
+  ASSERT_FALSE(reply);
+  EXPECT_NE(reply.error().message.find("no function `fourfold`; it has: twice, thrice"),
+            std::string::npos)
+      << reply.error().message;
+}
+
 TEST_F(ReferenceTest, OutputsByNameComeInDeclaredOrder) {
   request_.output_names = {"first", "second"};
   auto reply = ask("def reference(x):\n  return {'second': x.sum(), 'other': x, 'first': x[:0]}\n");

@@ -21,7 +21,7 @@ uint64_t aligned(uint64_t bytes) {
 }
 
 struct ScriptRun {
-  std::string script;
+  std::string script, function;  ///< As in ReferenceRequest.
   bool process_only = false;
   std::vector<std::string> outputs;
   uint64_t timeout_ms = 60'000;
@@ -54,6 +54,7 @@ Result<ScriptAnswer> run_script(const ScriptRun& run, const NamedTensors& inputs
   GPUEMU_TRY(slot.arena.grow(end + 1));
   ReferenceRequest request;
   request.script = run.script;
+  request.function = run.function;
   request.process_only = run.process_only;
   request.kwargs = kwargs;
   request.output_names = run.outputs;
@@ -79,6 +80,7 @@ Result<ScriptAnswer> run_script(const ScriptRun& run, const NamedTensors& inputs
 ScriptRun reference_run(const Config& config, const OpConfig& op) {
   ScriptRun run;
   run.script = op.reference;
+  run.function = op.reference_function;
   run.process_only = op.reference_mode == ReferenceMode::Process;
   for (const TensorSpec& output : op.outputs) run.outputs.push_back(output.name);
   run.timeout_ms = static_cast<uint64_t>(config.reference_timeout_s * 1000);
@@ -97,7 +99,8 @@ JudgedOutput compare(const Config& config, const OpConfig& op, const NamedTensor
   comparison.reference_input = !op.input_names.empty() ? op.input_names.front()
                                : !inputs.empty()       ? inputs.begin()->first
                                                        : "";
-  comparison.policy.tolerance = config.tolerance_for(op, output.dtype);
+  comparison.policy.tolerance =
+      config.tolerance_for(op, output.dtype, op.outputs.empty() ? "" : op.outputs.front().name);
   comparison.policy.error_scale = op.error_scale;
   comparison.policy.check_nan = config.check_nan;
   comparison.policy.check_inf = config.check_inf;

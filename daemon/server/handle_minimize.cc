@@ -119,11 +119,13 @@ class Trials {
     return with_dims(op_, simpler, choice.dims);
   }
   CaseChoice choice() const {
-    return {plan_.dims,
-            {plan_.value_strategy, plan_.value_scale},
-            plan_.layout,
-            plan_.attrs,
-            plan_.stored};
+    CaseChoice now{plan_.dims,
+                   {plan_.value_strategy, plan_.value_scale},
+                   plan_.layout,
+                   plan_.attrs,
+                   plan_.stored};
+    for (const DerivedDim& dim : op_.derived_dims) now.dims.erase(dim.name);
+    return now;
   }
   NamedTensors inputs_of(const CaseChoice& choice) const {
     const auto plan = with_choice(choice);

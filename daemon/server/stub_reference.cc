@@ -32,10 +32,10 @@ std::string_view first_statement(std::string_view text) {
   }
 }
 
-/// Behind the colon of `def reference(...):`; empty where there is no such function.
-std::string_view body_of(std::string_view script) {
-  constexpr std::string_view kDefinition = "def reference(";
-  size_t at = script.starts_with(kDefinition) ? 0 : script.find("\ndef reference(");
+/// Behind the colon of `def FUNCTION(...):`; empty where there is no such function.
+std::string_view body_of(std::string_view script, const std::string& function) {
+  const std::string definition = "def " + function + "(";
+  size_t at = script.starts_with(definition) ? 0 : script.find("\n" + definition);
   if (at == script.npos) return {};
   at = script.find('(', at);
   int depth = 0;
@@ -47,30 +47,15 @@ std::string_view body_of(std::string_view script) {
   return {};
 }
 
-/// Whether the function goes on below the first line of `text`: the next line with a statement is
-/// indented.
-bool goes_on(std::string_view text) {
-  for (size_t end = text.find('\n'); end != text.npos; end = text.find('\n')) {
-    text.remove_prefix(end + 1);
-    const size_t begin = text.find_first_not_of(kBlank);
-    if (begin == text.npos) return false;
-    const bool blank = text.substr(0, begin).find('\n') != text.npos || text[begin] == '#';
-    if (!blank) return begin > 0;
-  }
-  return false;
-}
-
 }  // namespace
 
-bool is_stub_reference(std::string_view script) {
-  const std::string_view statement = first_statement(body_of(script));
-  const auto is = [&](std::string_view word) {
-    if (!statement.starts_with(word)) return false;
-    const std::string_view behind = statement.substr(word.size());
-    return behind.empty() || kBlank.find(behind[0]) != kBlank.npos || behind[0] == '(' ||
-           behind[0] == '#';
-  };
-  return is("raise NotImplementedError") || ((is("pass") || is("...")) && !goes_on(statement));
+bool is_stub_reference(std::string_view script, const std::string& function) {
+  constexpr std::string_view kRefusal = "raise NotImplementedError";
+  const std::string_view statement = first_statement(body_of(script, function));
+  if (!statement.starts_with(kRefusal)) return false;
+  const std::string_view behind = statement.substr(kRefusal.size());
+  return behind.empty() || kBlank.find(behind[0]) != kBlank.npos || behind[0] == '(' ||
+         behind[0] == '#';
 }
 
 bool set_stubs_aside(Config& config) {
@@ -78,7 +63,8 @@ bool set_stubs_aside(Config& config) {
   for (OpConfig& op : config.ops) {
     if (op.mode != ExecutionMode::Kernel || op.reference.empty()) continue;
     const auto script = read_file(op.reference, kStubBytesMax);
-    if (!script || !is_stub_reference(*script)) continue;
+    const std::string& function = op.reference_function;
+    if (!script || !is_stub_reference(*script, function.empty() ? "reference" : function)) continue;
     op.stub_reference = std::exchange(op.reference, "");
     any = true;
   }

@@ -8,9 +8,9 @@
 
 namespace gpuemu {
 
-/// Whether the first statement of `def reference` behind its docstring is `raise
-/// NotImplementedError`, `pass` or `...`.
-bool is_stub_reference(std::string_view script);
+/// Whether the first statement of `def FUNCTION` behind its docstring is `raise
+/// NotImplementedError`. One that returns nothing is a mistake like any other.
+bool is_stub_reference(std::string_view script, const std::string& function = "reference");
 
 /// Ops whose reference is one are judged as if they had none: it moves to OpConfig::stub_reference.
 /// Files are read anew. Returns whether there are any.

@@ -11,9 +11,9 @@ TEST(StubReference, IsOneWhoseFunctionOnlyRefuses) {
        {"def reference(x):\n    raise NotImplementedError(\"return y\")\n",
         "\"\"\"Text with def reference(x): return x\"\"\"\n\n\ndef reference(x, n=(1, 2)):\n"
         "    \"\"\"What it does.\"\"\"\n    # Later.\n    raise NotImplementedError\n",
-        "import numpy\ndef reference(x: dict[str, int]) -> int:\n    pass\n",
-        "def reference(x): ...\n", "def reference(x):\n    pass\n\n\nVALUE = 3\n",
-        "def reference(\n    x,\n    y,\n):\n    '''One.'''\n    pass"})
+        "import numpy\ndef reference(x: dict[str, int]) -> int:\n    raise NotImplementedError # "
+        "Later\n",
+        "def reference(\n    x,\n    y,\n):\n    '''One.'''\n    raise NotImplementedError()"})
     EXPECT_TRUE(is_stub_reference(script)) << script;
 }
 
@@ -21,11 +21,19 @@ TEST(StubReference, IsNoneThatComputesAnything) {
   for (const char* script :
        {"def reference(x):\n    return x\n", "",
         "def reference(x):\n    if x.size > 4:\n        raise NotImplementedError\n    return x\n",
-        "def reference(x):\n    passed = x\n    return passed\n",
-        "def reference(x):\n    pass  # Nothing to prepare.\n\n    return x\n",
+        "def reference(x):\n    pass\n", "def reference(x): ...\n",
+        "def reference(x):\n    raise NotImplementedErrors\n",
         "def error_scale(x):\n    pass\n\ndef reference(x):\n    return x\n",
         "def reference(x):\n    \"\"\"Ends nowhere", "def reference(x"})
     EXPECT_FALSE(is_stub_reference(script)) << script;
+}
+
+TEST(StubReference, IsLookedForInTheFunctionThatIsNamed) {
+  const char* script =
+      "def one(x):\n    return x\n\n\ndef two(x):\n    raise NotImplementedError\n";
+  EXPECT_FALSE(is_stub_reference(script, "one"));
+  EXPECT_TRUE(is_stub_reference(script, "two"));
+  EXPECT_FALSE(is_stub_reference(script));
 }
 
 }  // namespace

@@ -25,6 +25,15 @@ Scope scope_of(const OpConfig& op, const CasePlan& plan) {
   return scope;
 }
 
+/// Dims that follow from others, with the values that they have now.
+Status settle_dims(const OpConfig& op, CasePlan& plan) {
+  if (op.derived_dims.empty()) return ok_status();
+  Scope scope = scope_of(op, plan);
+  GPUEMU_TRY(add_derived_dims(op, scope));
+  for (const DerivedDim& dim : op.derived_dims) plan.dims[dim.name] = scope.integers[dim.name];
+  return ok_status();
+}
+
 Result<Shape> shape_of(const OpConfig& op, const TensorSpec& spec, const Scope& scope) {
   Shape shape;
   for (const Expression& size : spec.shape) {
@@ -83,6 +92,36 @@ uint32_t base_offset_of(const CasePlan& plan, const TensorSpec& spec, DType dtyp
   return stream.negative() ? static_cast<uint32_t>(steps * align) : 0;
 }
 
+/// The range of a tensor of this case: its ends may follow from sizes.
+Result<std::pair<double, double>> settled_range(const OpConfig& op, const TensorSpec& spec,
+                                                const Scope& scope) {
+  std::pair<double, double> range = *spec.range;
+  const auto settle = [&](const std::optional<Expression>& end, double& value) -> Status {
+    if (!end) return ok_status();
+    const auto found = end->evaluate(scope);
+    if (found) {
+      value = static_cast<double>(*found);
+      return ok_status();
+    }
+    return found.error().with_context(fmt::format("op '{}', range of '{}'", op.name, spec.name));
+  };
+  GPUEMU_TRY(settle(spec.range_low, range.first));
+  GPUEMU_TRY(settle(spec.range_high, range.second));
+  return range;
+}
+
+/// A tensor with elements needs values for them.
+Status check_range(const OpConfig& op, const TensorSpec& spec, const Shape& shape,
+                   const Scope& scope) {
+  if (!spec.range || element_count(shape) == 0) return ok_status();
+  const auto range = GPUEMU_TRY(settled_range(op, spec, scope));
+  if (range.first <= range.second) return ok_status();
+  return error(ErrorCode::InvalidArgument,
+               "op '{}', range of '{}': [{}, {}] is empty in this case; let the dims in it begin "
+               "with larger sizes",
+               op.name, spec.name, range.first, range.second);
+}
+
 Result<CaseTensor> tensor_of(const OpConfig& op, const CasePlan& plan, const TensorSpec& spec,
                              Scope& scope) {
   CaseTensor tensor;
@@ -92,6 +131,7 @@ Result<CaseTensor> tensor_of(const OpConfig& op, const CasePlan& plan, const Ten
   tensor.layout = layout_of(op, plan, spec, tensor.shape);
   tensor.inout = spec.inout;
   tensor.base_offset_bytes = base_offset_of(plan, spec, tensor.dtype);
+  GPUEMU_TRY(check_range(op, spec, tensor.shape, scope));
   scope.shapes[spec.name] = tensor.shape;
   scope.strides[spec.name] = tensor.layout.strides;
   return tensor;
@@ -137,11 +177,18 @@ const TensorSpec* too_large(const OpConfig& op, const CasePlan& plan) {
   return checked_element_count(shape) ? nullptr : spec;
 }
 
-/// Names of the dims in its shape.
-std::vector<std::string> names_of(const TensorSpec& spec) {
+/// Names of the dims in its shape, and of those that these follow from.
+std::vector<std::string> names_of(const OpConfig& op, const TensorSpec& spec) {
   std::vector<std::string> names;
   for (const Expression& size : spec.shape) {
     for (const std::string& name : size.names()) names.push_back(name);
+  }
+  for (size_t i = 0; i < names.size(); ++i) {
+    const auto dim = std::ranges::find(op.derived_dims, names[i], &DerivedDim::name);
+    if (dim == op.derived_dims.end()) continue;
+    for (const std::string& name : dim->value.names()) {
+      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+    }
   }
   return names;
 }
@@ -169,7 +216,7 @@ struct Excess {
 
 Excess excess_of(const OpConfig& op, const CasePlan& plan, const SizeLimits& limits) {
   if (const TensorSpec* spec = largest_above(op, plan, limits.elements)) {
-    return {SizeLimit::Elements, names_of(*spec)};
+    return {SizeLimit::Elements, names_of(op, *spec)};
   }
   if (product_of_dims(plan) > limits.product) {
     Excess excess{SizeLimit::Product, {}};
@@ -178,12 +225,30 @@ Excess excess_of(const OpConfig& op, const CasePlan& plan, const SizeLimits& lim
   }
   if (bytes_of(plan) > limits.bytes) {
     const TensorSpec* largest = largest_above(op, plan, 0);
-    if (largest != nullptr) return {SizeLimit::Bytes, names_of(*largest)};
+    if (largest != nullptr) return {SizeLimit::Bytes, names_of(op, *largest)};
   }
   return {};
 }
 
 }  // namespace
+
+std::optional<std::pair<double, double>> declared_range(const OpConfig& op, const CasePlan& plan,
+                                                        const std::string& input) {
+  for (const auto* specs : {&op.inputs, &op.outputs}) {
+    const auto spec = std::ranges::find(*specs, input, &TensorSpec::name);
+    if (spec == specs->end() || !spec->range) continue;
+    if (!spec->range_low && !spec->range_high) return spec->range;
+    Scope scope = scope_of(op, plan);
+    for (const auto* made : {&plan.inputs, &plan.outputs}) {
+      for (const CaseTensor& tensor : *made) scope.shapes[tensor.name] = tensor.shape;
+    }
+    // An empty one belongs to a tensor without elements.
+    const auto range = settled_range(op, *spec, scope);
+    if (range && range->first <= range->second) return *range;
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
 
 double product_of_dims(const CasePlan& plan) {
   double product = 1;
@@ -207,9 +272,10 @@ double bytes_of(const CasePlan& plan) {
 }
 
 Status add_tensors(const OpConfig& op, CasePlan& plan) {
-  Scope scope = scope_of(op, plan);
   plan.inputs.clear();
   plan.outputs.clear();
+  GPUEMU_TRY(settle_dims(op, plan));
+  Scope scope = scope_of(op, plan);
   for (const TensorSpec& spec : op.inputs) {
     plan.inputs.push_back(GPUEMU_TRY(tensor_of(op, plan, spec, scope)));
   }
@@ -217,6 +283,7 @@ Status add_tensors(const OpConfig& op, CasePlan& plan) {
     const auto same = std::ranges::find(plan.inputs, spec.name, &CaseTensor::name);
     if (spec.inout && same != plan.inputs.end()) {
       same->inout = true;
+      GPUEMU_TRY(check_range(op, spec, same->shape, scope));
       plan.outputs.push_back(*same);
       continue;
     }
@@ -231,7 +298,7 @@ Status fit(const OpConfig& op, CasePlan& plan, const SizeLimits& limits) {
   while (true) {
     if (!added) {
       const TensorSpec* spec = too_large(op, plan);
-      if (spec == nullptr || !lower_one_dim(op, names_of(*spec), plan)) break;
+      if (spec == nullptr || !lower_one_dim(op, names_of(op, *spec), plan)) break;
     } else {
       const Excess excess = excess_of(op, plan, limits);
       if (excess.limit == SizeLimit::None || !lower_one_dim(op, excess.dims, plan)) break;

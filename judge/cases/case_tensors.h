@@ -3,6 +3,9 @@
 #pragma once
 
 #include <limits>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "common/config/config.h"
 #include "judge/cases/case.h"
@@ -19,6 +22,11 @@ Status fit(const OpConfig& op, CasePlan& plan, const SizeLimits& limits);
 
 /// What keeps these dims from being run; None where they fit.
 SizeLimit exceeded_limit(const OpConfig& op, const CasePlan& plan, const SizeLimits& limits);
+
+/// The range that gpuemu.toml gives the input, its ends as they are in this case. Nothing where it
+/// gives none, or the range is empty as the tensor is.
+std::optional<std::pair<double, double>> declared_range(const OpConfig& op, const CasePlan& plan,
+                                                        const std::string& input);
 
 /// About what a kernel computes with; a dim that is 0 counts as 1.
 double product_of_dims(const CasePlan& plan);

@@ -11,6 +11,7 @@
 #include "common/numeric/element.h"
 #include "common/rng/fill.h"
 #include "judge/cases/case.h"
+#include "judge/cases/case_tensors.h"
 #include "judge/cases/rows.h"
 #include "judge/cases/thresholds.h"
 
@@ -321,10 +322,7 @@ void fill_input(const OpConfig& op, const CasePlan& plan, size_t index, std::spa
   ValueRecipe recipe{plan.base_seed,      plan.iteration,   input.name,
                      plan.value_strategy, plan.value_scale, input.dtype,
                      input.shape,         std::nullopt,     plan.value_parameters};
-  for (const auto* specs : {&op.outputs, &op.inputs}) {
-    const auto spec = std::ranges::find(*specs, input.name, &TensorSpec::name);
-    if (spec != specs->end() && spec->range) recipe.range = spec->range;
-  }
+  recipe.range = declared_range(op, plan, input.name);
   fill_values(recipe, to);
   share_elements(input, to);
 }

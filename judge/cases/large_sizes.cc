@@ -75,6 +75,7 @@ class Finder {
   std::optional<Dims> fitted(const Dims& wanted, const SizeLimits& limits) const {
     CasePlan plan = with(wanted);
     if (!fit(op_, plan, limits)) return std::nullopt;
+    for (const DerivedDim& dim : op_.derived_dims) plan.dims.erase(dim.name);
     return plan.dims;
   }
   /// fitted(), raised again as far as halving has lowered too much.

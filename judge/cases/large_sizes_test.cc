@@ -57,6 +57,16 @@ TEST(LargeSizes, AnOpWhoseSizesAllComeInUsualCasesHasNone) {
   EXPECT_TRUE(large.not_run.empty());
 }
 
+TEST(LargeSizes, DimsThatFollowFromOthersAreNoSizesOfTheirOwn) {
+  OpConfig op = scale(512);
+  op.inputs = op.outputs = {tensor("x", {"n", "twice"})};
+  op.derived_dims = {{"twice", *Expression::parse("2 * n")}};
+  const LargeSizes large = found(op);
+  EXPECT_TRUE(large.not_run.empty()) << large.not_run.front();
+  ASSERT_FALSE(large.targets.empty());
+  EXPECT_EQ(large.targets.front(), (Dims{{"n", 512}}));
+}
+
 TEST(LargeSizes, TheLargestDeclaredSizeIsRun) {
   const LargeSizes large = found(scale(4'194'304));
   EXPECT_EQ(large.targets, (std::vector<Dims>{{{"n", 4'194'304}}}));

@@ -37,6 +37,12 @@ class DomainBuilder {
   LaunchDomain build(const LaunchSpec& launch) {
     for (const DimSpec& dim : setting_.op.dims) names_[dim.name] = one_of(dim.name, dim.values);
     for (const AttrSpec& attr : setting_.op.attrs) add_attr(attr);
+    for (const DerivedDim& dim : setting_.op.derived_dims) {
+      const Polynomial size = value_of(dim.value, dim.name);
+      // A negative size is an error before anything runs.
+      if (!size.constant()) space_.known.facts.push_back(size);
+      names_[dim.name] = size;
+    }
     for (const auto* tensors : {&setting_.op.inputs, &setting_.op.outputs}) {
       for (const TensorSpec& spec : *tensors) add_tensor(spec);
     }

@@ -5,6 +5,7 @@
 
 #include "common/numeric/element.h"
 #include "common/rng/rng.h"
+#include "judge/cases/case_tensors.h"
 
 namespace gpuemu {
 namespace {
@@ -12,11 +13,6 @@ namespace {
 /// Added to the base seed, so that another case's values come out.
 constexpr uint64_t kOtherSeed = 0x9E3779B97F4A7C15;
 constexpr int64_t kTameMax = 3;
-
-const TensorSpec* input_spec(const OpConfig& op, const std::string& name) {
-  const auto found = std::ranges::find(op.inputs, name, &TensorSpec::name);
-  return found == op.inputs.end() ? nullptr : &*found;
-}
 
 /// Seven values from a range that does not hold the integers, other ones for odd draws.
 double spread_over(const std::pair<double, double>& range, int64_t step, bool odd) {
@@ -32,18 +28,17 @@ NamedTensors tame_inputs(const OpConfig& op, const CasePlan& plan, const NamedTe
   NamedTensors inputs = own;
   for (auto& [name, tensor] : inputs) {
     if (!is_float(tensor.dtype)) continue;
-    const TensorSpec* spec = input_spec(op, name);
-    const bool ranged = spec != nullptr && spec->range;
+    const auto range = declared_range(op, plan, name);
     // The largest of many is the same in most draws: those of odd ones are twice as large.
     const bool odd = draw % 2 == 1;
     const int64_t factor = odd ? 2 : 1;
     const auto most = static_cast<double>(factor * kTameMax);
-    const bool integers = !ranged || (spec->range->first <= -most && spec->range->second >= most);
+    const bool integers = !range || (range->first <= -most && range->second >= most);
     Stream stream(plan.base_seed, plan.iteration, fmt::format("relation/{}/{}", name, draw));
     std::vector<double> values(static_cast<size_t>(tensor.count()));
     for (double& value : values) {
       const int64_t step = stream.integer(-kTameMax, kTameMax);
-      value = integers ? static_cast<double>(factor * step) : spread_over(*spec->range, step, odd);
+      value = integers ? static_cast<double>(factor * step) : spread_over(*range, step, odd);
     }
     narrow_from_double(tensor.dtype, values, tensor.data);
   }
@@ -70,17 +65,17 @@ NamedTensors other_inputs(const OpConfig& op, const CasePlan& plan) {
   return inputs;
 }
 
-bool is_in_range(const OpConfig& op, const std::string& input, const Tensor& values) {
-  const TensorSpec* spec = input_spec(op, input);
-  if (spec == nullptr || !spec->range) return true;
+bool is_in_range(const OpConfig& op, const CasePlan& plan, const std::string& input,
+                 const Tensor& values) {
+  const auto range = declared_range(op, plan, input);
+  if (!range) return true;
   std::vector<double> wide(static_cast<size_t>(values.count()));
   widen_to_double(values.dtype, values.data, wide);
   // An infinity belongs to a range that has numbers of its sign, as the strategies draw it.
-  return std::ranges::all_of(
-      wide, [least = spec->range->first, most = spec->range->second](double value) {
-        if (std::isinf(value)) return value > 0 ? most > 0 : least < 0;
-        return std::isnan(value) || (value >= least && value <= most);
-      });
+  return std::ranges::all_of(wide, [least = range->first, most = range->second](double value) {
+    if (std::isinf(value)) return value > 0 ? most > 0 : least < 0;
+    return std::isnan(value) || (value >= least && value <= most);
+  });
 }
 
 }  // namespace gpuemu

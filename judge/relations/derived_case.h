@@ -63,6 +63,7 @@ CasePlan other_case(const CasePlan& plan);
 NamedTensors other_inputs(const OpConfig& op, const CasePlan& plan);
 
 /// Whether every finite element lies in the range that the op declares for the input.
-bool is_in_range(const OpConfig& op, const std::string& input, const Tensor& values);
+bool is_in_range(const OpConfig& op, const CasePlan& plan, const std::string& input,
+                 const Tensor& values);
 
 }  // namespace gpuemu

@@ -210,7 +210,7 @@ RelationResult relate_additive(const RelationCheck& relation) {
     const Tensor& whole = base.inputs.at(name);
     if (!is_float(whole.dtype)) continue;
     const Tensor zeros = make_tensor(whole.dtype, whole.shape);
-    if (!is_in_range(relation.op(), name, zeros)) return not_checked();
+    if (!is_in_range(relation.op(), relation.plan(), name, zeros)) return not_checked();
     std::vector<bool> kept(static_cast<size_t>(size), false);
     std::fill_n(kept.begin(), cut, true);
     halves[0].at(name) = mix_slices(whole, zeros, list.front(), kept);

@@ -64,14 +64,15 @@ launches = [{ entry = "k", grid = 1, block = 32, args = [] }]
       return NamedTensors();
     };
     const NamedTensors outputs{{"y", twice(inputs["x"])}};
-    RelationChecker checker({op,
-                             plan,
-                             inputs,
-                             outputs,
-                             {},
-                             [](DType) { return Tolerance{.automatic = true, .ulp = {}}; },
-                             runner,
-                             [](const std::string&) { return nullptr; }});
+    RelationChecker checker(
+        {op,
+         plan,
+         inputs,
+         outputs,
+         {},
+         [](const std::string&, DType) { return Tolerance{.automatic = true, .ulp = {}}; },
+         runner,
+         [](const std::string&) { return nullptr; }});
     const auto verdict =
         checker.check({.kind = InvariantKind::Huge, .numbers = {}, .strings = {{"dim", "rows"}}});
     EXPECT_TRUE(verdict) << verdict.error().message;

@@ -90,7 +90,7 @@ RelationResult relate_scale(const RelationCheck& relation) {
   std::vector<double> values = values_of(scaled);
   for (double& value : values) value *= factor;
   scaled = with_values(scaled, values);
-  if (!is_in_range(relation.op(), input->name, scaled)) return not_checked();
+  if (!is_in_range(relation.op(), relation.plan(), input->name, scaled)) return not_checked();
   const NamedTensors got = GPUEMU_TRY(relation.checker().run(base.inputs));
   const double power = std::pow(factor, relation.number("degree", 1));
   RelationCheck::Demand demand{fmt::format("'{}' times {}", input->name, factor), exact};
@@ -130,7 +130,7 @@ RelationResult relate_shift(const RelationCheck& relation) {
     values[i] += shift * kShares[line % std::size(kShares)];
   }
   shifted = with_values(shifted, values);
-  if (!is_in_range(relation.op(), input->name, shifted)) return not_checked();
+  if (!is_in_range(relation.op(), relation.plan(), input->name, shifted)) return not_checked();
   const NamedTensors got = GPUEMU_TRY(relation.checker().run(base.inputs));
   RelationCheck::Demand demand{
       fmt::format("{} added to '{}' along axis {} (half of it, with either "
@@ -149,7 +149,7 @@ RelationResult relate_mirror(const RelationCheck& relation) {
   std::vector<double> values = values_of(mirrored);
   for (double& value : values) value = -value;
   mirrored = with_values(mirrored, values);
-  if (!is_in_range(relation.op(), input->name, mirrored)) return not_checked();
+  if (!is_in_range(relation.op(), relation.plan(), input->name, mirrored)) return not_checked();
   const NamedTensors got = GPUEMU_TRY(relation.checker().run(base.inputs));
   NamedTensors expected;
   for (const auto& [name, tensor] : base.outputs) {
@@ -178,7 +178,8 @@ RelationResult relate_linear(const RelationCheck& relation) {
   const std::vector<double> more = values_of(drawn.at(input->name));
   for (size_t i = 0; i < sum.size(); ++i) sum[i] += more[i];
   inputs.at(input->name) = with_values(inputs.at(input->name), sum);
-  if (!is_in_range(relation.op(), input->name, inputs.at(input->name))) return not_checked();
+  if (!is_in_range(relation.op(), relation.plan(), input->name, inputs.at(input->name)))
+    return not_checked();
   const NamedTensors got = GPUEMU_TRY(relation.checker().run(inputs));
   RelationCheck::Demand demand{fmt::format("'{}' the sum of two inputs", input->name),
                                relation.exact(false), 3};

@@ -129,7 +129,7 @@ RelationVerdict RelationCheck::agree(const NamedTensors& got, const NamedTensors
     }
     agreement.policy = demand.exact ? exact_policy() : checker_.of().policy;
     if (!demand.exact) {
-      agreement.policy.tolerance = checker_.of().tolerance_of(tensor.dtype);
+      agreement.policy.tolerance = checker_.of().tolerance_of(name, tensor.dtype);
       agreement.policy.widen = demand.widen;
     }
     agreement.inputs = demand.inputs;

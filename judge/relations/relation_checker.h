@@ -21,7 +21,7 @@ struct RelationCase {
   const CasePlan& plan;
   const NamedTensors &inputs, &outputs;
   ValidationPolicy policy;  ///< The op's; tolerance and invariants do not matter.
-  std::function<Tolerance(DType)> tolerance_of;
+  std::function<Tolerance(const std::string& output, DType)> tolerance_of;
   DerivedCaseRunner run;
   std::function<const OpConfig*(const std::string& name)> find_op;  ///< Null for an unknown one.
 };

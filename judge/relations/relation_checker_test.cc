@@ -106,9 +106,10 @@ launches = [{ entry = "k", grid = 1, block = 32, args = [] }]
     ValidationPolicy policy;
     policy.nan_policy = NanPolicy::Match;
     policy.accumulate_length = 8;
-    RelationChecker checker({*op_, plan_, inputs, outputs, policy,
-                             [](DType) { return Tolerance{.automatic = true, .ulp = {}}; }, runner,
-                             [this](const std::string& name) { return config_.find_op(name); }});
+    RelationChecker checker(
+        {*op_, plan_, inputs, outputs, policy,
+         [](const std::string&, DType) { return Tolerance{.automatic = true, .ulp = {}}; }, runner,
+         [this](const std::string& name) { return config_.find_op(name); }});
     auto verdict = checker.check(spec);
     EXPECT_TRUE(verdict) << verdict.error().message;
     return verdict.ok() ? *verdict : RelationVerdict{};

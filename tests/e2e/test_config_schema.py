@@ -35,7 +35,9 @@ BAD = [
     "[[kernels]]\nname = 'a'\nlaunches = [{ entry = 'a', grid = 1, block = 1, args = [['i32:1', 2]] }]",
     "[[kernels]]\nname = 'a'\nscratch = [{ name = 's' }]", "[[kernels]]\nname = 'a'\ninputs = [{ name = 'x', shape = ['n'], range = [1] }]",
     "[[kernels]]\nname = 'a'\ninputs = [{ name = 'x', shape = ['n'], inout = true }]", "[[kernels]]\nname = 'a'\ndims = { n = [] }",
-    "[[kernels]]\nname = 'a'\ndims = { n = -1 }", "[[kernels]]\nname = 'a'\nartifact_checks = { max_spills = -1 }",
+    "[[kernels]]\nname = 'a'\ndims = { n = -1 }", "[[kernels]]\nname = 'a'\ndims = { n = { values = [] } }",
+    "[[kernels]]\nname = 'a'\ndims = { n = { range = [1, 2, 3] } }", "[[kernels]]\nname = 'a'\ndims = { n = { range = [1, 8], multiple_of = 0 } }",
+    "[[kernels]]\nname = 'a'\ndims = { n = { range = [1, 8], step = 2 } }", "[[kernels]]\nname = 'a'\ndims = { n = '' }", "[[kernels]]\nname = 'a'\nartifact_checks = { max_spills = -1 }",
     "[[kernels]]\nname = 'a'\nartifact_checks = { sm_0 = {} }", "[[kernels]]\nname = 'a'\nartifact_checks = { min_occupancy = 2 }",
     "[runtime]\nworkers = 0", "[runtime]\nworkers = 'many'", "[runtime]\nbackend = 'gpu'", "[runtime]\narch = 'sm_'", "[runtime]\ninclude_dirs = 'a'",
     "[runtime]\nkernel_policy = { scale = 1 }", "[validation]\nseed = -1",
@@ -45,6 +47,9 @@ BAD = [
 ]  # fmt: skip
 # What is read in more than one way, behind HEAD.
 ALSO_GOOD = [
+    "attrs = { m = { values = 1 } }\n[[kernels]]\nname = 'a'\nsource = 'builtin:relu'\ninputs = [{ name = 'x', shape = ['m'], range = [0, 'm - 1'] }]\n"
+    "outputs = [{ name = 'y', shape = ['k'] }]\nlaunches = [{ entry = 'a', grid = 1, block = 1, args = ['x', 'y'] }]\n"
+    "dims = { n = { values = [32, 64] }, m = '2 * n', k = { range = [8, 64], multiple_of = 8, power_of_two = true } }",
     "dtypes = ['F32', 'BFloat16', 'u8', 'bool']", "accumulate = 'n'", "accumulate = 8", "layouts = 'contiguous'", "error_scale = { y = 'dot' }",
     "tolerances = { f32 = 1e-5, Float16 = 'auto', f64 = { ulp = 2 }, bf16 = 1 }", "attrs = { a = { values = 1 } }", "build = { arch = 'x' }",
     "invariants = { no_nan = true, finite = false, sums_to = [{ axis = -1, value = 2 }, { axis = 0, value = 1.5 }], sorted = { direction = 'increasing' } }",

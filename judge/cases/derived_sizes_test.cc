@@ -1,0 +1,88 @@
+// Dims that follow from others, and ranges that end where dims say.
+#include <algorithm>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "judge/cases/case.h"
+
+namespace gpuemu {
+namespace {
+
+TensorSpec tensor(const std::string& name, const std::string& dtype) {
+  TensorSpec spec;
+  spec.name = name;
+  spec.dtype = dtype;
+  spec.shape = {*Expression::parse("n")};
+  return spec;
+}
+
+/// x[n] of indices into `rows` rows, where n = 2 * rows + k.
+OpConfig indexed() {
+  OpConfig op;
+  op.name = "indexed";
+  op.inputs = {tensor("x", "int32")};
+  op.inputs[0].range = {0, 63};
+  op.inputs[0].range_high = *Expression::parse("rows - 1");
+  op.outputs = {tensor("y", "{dtype}")};
+  op.dims = {{"rows", true, {4, 16, 64}}};
+  op.attrs = {{"k", DType::Int32, {1, 3}}};
+  op.derived_dims = {{"n", *Expression::parse("2 * rows + k")}};
+  op.dtypes = {DType::Float32};
+  op.layouts = {MemoryLayout::Contiguous};
+  return op;
+}
+
+TEST(DerivedSizes, DimsFollowFromOthersAndRangesFromDims) {
+  const OpConfig op = indexed();
+  std::set<int64_t> largest;
+  for (uint64_t i = 0; i < 200; ++i) {
+    const auto plan = plan_case(op, 7, i, {});
+    ASSERT_TRUE(plan) << plan.error().message;
+    const int64_t rows = plan->dims.at("rows");
+    const int64_t n = 2 * rows + static_cast<int64_t>(plan->attrs.at("k"));
+    EXPECT_EQ(plan->dims.at("n"), n);
+    EXPECT_EQ(plan->inputs[0].shape, Shape{n});
+    std::vector<int32_t> values(static_cast<size_t>(n));
+    fill_input(op, *plan, 0, std::as_writable_bytes(std::span(values)));
+    EXPECT_GE(std::ranges::min(values), 0);
+    EXPECT_LT(std::ranges::max(values), rows);
+    largest.insert(std::ranges::max(values));
+  }
+  EXPECT_TRUE(largest.contains(3) && largest.contains(63));
+}
+
+TEST(DerivedSizes, LowersWhatADimFollowsFrom) {
+  OpConfig op = indexed();
+  op.dims = {{"rows", false, {1, 1000}}};
+  for (uint64_t i = 0; i < 100; ++i) {
+    const auto plan = plan_case(op, 7, i, {{}, {}, 200});
+    ASSERT_TRUE(plan) << plan.error().message;
+    EXPECT_LE(element_count(plan->inputs[0].shape), 200);
+  }
+}
+
+TEST(DerivedSizes, ARangeWithoutValuesIsAnErrorWhereTheTensorHasElements) {
+  OpConfig op = indexed();
+  op.dims = {{"rows", true, {0}}};
+  const auto plan = plan_case(op, 7, 0, {});
+  ASSERT_FALSE(plan);
+  EXPECT_NE(plan.error().message.find("range of 'x': [0, -1] is empty"), std::string::npos)
+      << plan.error().message;
+  op.derived_dims = {{"n", *Expression::parse("rows")}};
+  EXPECT_TRUE(plan_case(op, 7, 0, {}));
+}
+
+TEST(DerivedSizes, AreComputedAnewWithOtherDims) {
+  const OpConfig op = indexed();
+  const auto plan = plan_case(op, 9, 4, {});
+  ASSERT_TRUE(plan);
+  auto dims = plan->dims;
+  dims["rows"] = 4;
+  const auto changed = with_dims(op, *plan, dims);
+  ASSERT_TRUE(changed);
+  EXPECT_EQ(changed->dims.at("n"), 8 + static_cast<int64_t>(plan->attrs.at("k")));
+}
+
+}  // namespace
+}  // namespace gpuemu

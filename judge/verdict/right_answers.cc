@@ -1,0 +1,140 @@
+#include "judge/verdict/right_answers.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <set>
+
+#include "common/numeric/element.h"
+
+namespace gpuemu {
+namespace {
+
+/// Lines of a tensor along one axis.
+struct Lines {
+  int64_t outer = 1, length = 1, inner = 1;
+};
+
+/// REQUIRES: the axis is one of the shape's.
+Lines lines_along(const Shape& shape, int64_t axis) {
+  const auto at = static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(shape.size()) : axis);
+  Lines lines;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    (i < at ? lines.outer : i == at ? lines.length : lines.inner) *= shape[i];
+  }
+  return lines;
+}
+
+size_t place(const Lines& lines, int64_t line, int64_t step) {
+  const int64_t outer = line / lines.inner, inner = line % lines.inner;
+  return static_cast<size_t>((outer * lines.length + step) * lines.inner + inner);
+}
+
+/// Exact for every dtype: 64-bit integers fit its 64 bits of mantissa.
+long double value_at(const TensorView& tensor, size_t index) {
+  const std::byte* element = tensor.data.data() + index * byte_size(tensor.dtype);
+  if (is_float(tensor.dtype))
+    return static_cast<long double>(read_as_double(tensor.dtype, element));
+  if (tensor.dtype == DType::UInt64) {
+    return static_cast<long double>(read_as_uint64(tensor.dtype, element));
+  }
+  return static_cast<long double>(read_as_int64(tensor.dtype, element));
+}
+
+bool same_key(long double a, long double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+/// In ascending order, NaN behind all numbers.
+std::vector<size_t> sorted_places(const TensorView& tensor, const Lines& lines, int64_t line) {
+  std::vector<std::pair<long double, size_t>> all;
+  for (int64_t step = 0; step < lines.length; ++step) {
+    const size_t at = place(lines, line, step);
+    all.emplace_back(value_at(tensor, at), at);
+  }
+  std::ranges::stable_sort(all, [](const auto& a, const auto& b) {
+    return std::isnan(b.first) ? !std::isnan(a.first) : a.first < b.first;
+  });
+  std::vector<size_t> places;
+  for (const auto& [value, at] : all) places.push_back(at);
+  return places;
+}
+
+/// The k-th smallest expected element goes where the k-th smallest computed one is.
+void match_order(const Lines& lines, const Comparison& comparison, MatchedReference& matched) {
+  const TensorView& reference = comparison.reference;
+  const size_t bytes = byte_size(reference.dtype);
+  for (int64_t line = 0; line < lines.outer * lines.inner; ++line) {
+    const auto from = sorted_places(reference, lines, line);
+    const auto to = sorted_places(comparison.output, lines, line);
+    for (size_t i = 0; i < from.size(); ++i) {
+      std::memcpy(matched.tensor.data.data() + to[i] * bytes,
+                  reference.data.data() + from[i] * bytes, bytes);
+      if (!matched.scale.empty()) matched.scale[to[i]] = comparison.scale[from[i]];
+    }
+  }
+}
+
+/// Takes over indices whose keys equal those of the expected ones, in lines that name none twice.
+void match_indices(const Lines& keys_lines, const TensorView& keys, const Lines& lines,
+                   const Comparison& comparison, MatchedReference& matched) {
+  const size_t bytes = byte_size(comparison.reference.dtype);
+  for (int64_t line = 0; line < lines.outer * lines.inner; ++line) {
+    std::set<long double> used;
+    for (int64_t step = 0; step < lines.length; ++step) {
+      used.insert(value_at(comparison.output, place(lines, line, step)));
+    }
+    if (used.size() < static_cast<size_t>(lines.length)) continue;
+    for (int64_t step = 0; step < lines.length; ++step) {
+      const size_t at = place(lines, line, step);
+      const long double got = value_at(comparison.output, at);
+      const long double expected = value_at(comparison.reference, at);
+      const auto is_index = [&](long double index) {
+        return index >= 0 && index < static_cast<long double>(keys_lines.length);
+      };
+      if (got == expected || !is_index(got) || !is_index(expected)) continue;
+      const auto key = [&](long double index) {
+        return value_at(keys, place(keys_lines, line, static_cast<int64_t>(index)));
+      };
+      if (!same_key(key(got), key(expected))) continue;
+      write_from_int64(comparison.reference.dtype, static_cast<int64_t>(got),
+                       matched.tensor.data.data() + at * bytes);
+    }
+  }
+}
+
+/// Lines of an output that has one index, or several, for each line of the keys.
+Result<Lines> index_lines(const TensorSpec& spec, const Lines& keys, const Shape& shape) {
+  const int64_t lines = keys.outer * keys.inner, count = element_count(shape);
+  if (lines > 0 && count % lines == 0) return Lines{keys.outer, count / lines, keys.inner};
+  if (count == 0) return Lines{0, 0, 0};
+  return error(
+      ErrorCode::InvalidArgument,
+      "output '{}' has the shape {}, which does not have the same number of indices for each "
+      "of the {} lines of '{}' along axis {}; write its axis",
+      spec.name, to_string(shape), lines, spec.indices_of, spec.axis);
+}
+
+}  // namespace
+
+Result<std::optional<MatchedReference>> matched_reference(const TensorSpec& spec,
+                                                          const Comparison& comparison) {
+  const std::optional<MatchedReference> none;
+  const TensorView &output = comparison.output, &reference = comparison.reference;
+  if (spec.indices_of.empty() && !spec.any_order) return none;
+  if (output.shape != reference.shape || element_count(output.shape) == 0) return none;
+  MatchedReference matched{{reference.dtype, reference.shape, {}}, {}};
+  matched.tensor.data.assign(reference.data.begin(), reference.data.end());
+  matched.scale.assign(comparison.scale.begin(), comparison.scale.end());
+  if (spec.any_order) {
+    match_order(lines_along(output.shape, spec.axis), comparison, matched);
+    return std::optional(std::move(matched));
+  }
+  const auto keys = comparison.inputs.find(spec.indices_of);
+  if (keys == comparison.inputs.end() || is_float(reference.dtype)) return none;
+  const Lines keys_lines = lines_along(keys->second.shape, spec.axis);
+  const Lines lines = GPUEMU_TRY(index_lines(spec, keys_lines, output.shape));
+  match_indices(keys_lines, keys->second, lines, comparison, matched);
+  return std::optional(std::move(matched));
+}
+
+}  // namespace gpuemu
