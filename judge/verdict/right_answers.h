@@ -14,9 +14,9 @@ struct MatchedReference {
   std::vector<double> scale;  ///< Comparison::scale in the same order; empty where that is.
 };
 
-/// The comparison's reference as `spec` allows it to be matched with the output: equal keys count as
-/// equal indices (indices_of), elements along the axis have no order (any_order). Nothing where the
-/// output is left as it is, or has another shape. InvalidArgument where the keys do not fit the
+/// The comparison's reference as `spec` allows it to be matched with the output: equal keys count
+/// as equal indices (indices_of), elements along the axis have no order (any_order). Nothing where
+/// the output is left as it is, or has another shape. InvalidArgument where the keys do not fit the
 /// output.
 Result<std::optional<MatchedReference>> matched_reference(const TensorSpec& spec,
                                                           const Comparison& comparison);
