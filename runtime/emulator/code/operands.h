@@ -328,11 +328,11 @@ class Operands {
   /// REQUIRES: they are a T. Decoder::emit<RUN>() and run_of<RUN> agree on it by their types.
   template <typename T>
   const T& get() const {
-    return *std::launder(reinterpret_cast<const T*>(bytes_));
+    return *static_cast<const T*>(static_cast<const void*>(bytes_));
   }
   template <typename T>
   T& get() {
-    return *std::launder(reinterpret_cast<T*>(bytes_));
+    return *static_cast<T*>(static_cast<void*>(bytes_));
   }
   /// Null where the operands are another struct.
   template <typename T>

@@ -59,8 +59,8 @@ struct Step {
   uint32_t counted = 1;  ///< PTX instructions it stands for; 0: a helper step of one.
   uint32_t dst = kTrueOffset;
   std::array<uint32_t, 4> src = {kTrueOffset, kTrueOffset, kTrueOffset, kTrueOffset};
-  Operands operands;
-  uint32_t origin = 0;  ///< Index into Function::body.
+  [[no_unique_address]] Operands operands;  ///< What follows may lie in its last bytes.
+  uint32_t origin = 0;                      ///< Index into Function::body.
   StraightLine straight_line;
 
   /// What ld, st, ldmatrix and stmatrix take.
