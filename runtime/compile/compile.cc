@@ -201,7 +201,7 @@ Error explain(const Toolkit& toolkit, Job job, Compiler compiler, const Error& f
         base.substr(base.rfind(':') == std::string::npos ? 0 : base.rfind(':') + 1);
     if (!has_word(job.source, simple)) {
       return error(ErrorCode::NotFound, "no entry '{}'; the source has: {}", name,
-                   compile::describe_entries(plain->ptx, job.source));
+                   compile::describe_entries(plain->ptx, job.source, name));
     }
   }
   return error(ErrorCode::Compile, "instantiating {}: {}", names, first.message);

@@ -8,6 +8,8 @@
 
 #include <cxxabi.h>
 
+#include "common/toml/nearest.h"
+
 namespace gpuemu::compile {
 namespace {
 
@@ -110,6 +112,24 @@ std::vector<std::string> fitting_entries(const std::vector<std::string>& entries
     if (base_of(name) == wanted) by_base.push_back(entry);
   }
   return exact.empty() ? by_base : exact;
+}
+
+// As many as are read at a glance.
+constexpr size_t kEntriesListedMax = 8;
+
+/// Those of the same template come first, then those whose template is spelled most like it.
+void keep_nearest(const std::string& wanted, std::vector<std::string>& names) {
+  using Rank = std::pair<size_t, size_t>;
+  std::vector<std::pair<Rank, std::string>> ranked;
+  for (const std::string& name : names) {
+    const std::string base = base_of(name);
+    ranked.push_back({{edit_distance(template_of(base), template_of(base_of(wanted))),
+                       edit_distance(base, base_of(wanted))},
+                      name});
+  }
+  std::ranges::stable_sort(ranked, {}, [](const auto& one) { return one.first; });
+  names.clear();
+  for (size_t i = 0; i < kEntriesListedMax; ++i) names.push_back(ranked[i].second);
 }
 
 /// Names behind __global__ in a source, attributes such as __launch_bounds__(128) left out.
@@ -230,7 +250,8 @@ std::string plain_name(const std::string& entry) {
   return normalised(without_result(text.substr(0, arguments_at(text))));
 }
 
-std::string describe_entries(std::string_view ptx, std::string_view source) {
+std::string describe_entries(std::string_view ptx, std::string_view source,
+                             const std::string& wanted) {
   std::vector<std::string> names;
   for (const std::string& entry : ptx_entries(ptx)) names.push_back(plain_name(entry));
   const size_t compiled = names.size();
@@ -242,8 +263,11 @@ std::string describe_entries(std::string_view ptx, std::string_view source) {
       names.push_back(kernel + "<...>");
     }
   }
+  const size_t all = names.size();
+  if (all > kEntriesListedMax) keep_nearest(normalised(wanted), names);
   std::string out;
   for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
+  if (all > names.size()) out += " and " + std::to_string(all - names.size()) + " more";
   return out.empty() ? "no kernel at all; declare it __global__" : out;
 }
 
@@ -284,7 +308,7 @@ Result<std::map<std::string, std::string>> resolve_entries(
     const bool is_template = expression.find('<') != std::string::npos && !source.empty();
     if (!is_template || left.size() != 1) {
       return error(ErrorCode::NotFound, "no entry '{}'; the source has: {}", expression,
-                   describe_entries(ptx, source));
+                   describe_entries(ptx, source, expression));
     }
     out[expression] = left[0];
   }

@@ -25,7 +25,9 @@ Result<std::map<std::string, std::string>> resolve_entries(
     const std::vector<std::string>& expressions, std::string_view ptx, std::string_view source,
     const std::map<std::string, std::string>& known);
 
-/// "a, b, c": the entries of `ptx` by their plain names, then kernels that only `source` names.
-std::string describe_entries(std::string_view ptx, std::string_view source);
+/// "a, b, c": the entries of `ptx` by their plain names, then kernels that only `source` names. Of
+/// many those nearest to `wanted`, and how many more there are.
+std::string describe_entries(std::string_view ptx, std::string_view source,
+                             const std::string& wanted);
 
 }  // namespace gpuemu::compile

@@ -56,6 +56,20 @@ TEST(ResolveEntries, ListsWhatThereIsAndTheTemplatesOfTheSource) {
             "no entry 'nope'; the source has: scale<float>, plain, c_name, ns::k, more<...>");
 }
 
+TEST(ResolveEntries, ListsTheNearestOfMany) {
+  std::string ptx;
+  for (int i = 10; i < 90; ++i) {
+    ptx += ".entry _Z6kernelILi" + std::to_string(i) + "EEvPf() ";
+    ptx += ".entry other_" + std::to_string(i) + "() ";
+  }
+  const auto missing = resolve_entries({"kernal<47, 3>"}, ptx, "", {});
+  ASSERT_FALSE(missing);
+  const std::string& message = missing.error().message;
+  EXPECT_NE(message.find("kernel<47>"), std::string::npos) << message;
+  EXPECT_EQ(message.find("other_"), std::string::npos) << message;
+  EXPECT_TRUE(message.ends_with(" and 152 more")) << message;
+}
+
 TEST(ResolveEntries, KnowsEnumeratorsOfTheSource) {
   const char* source =
       "enum class Op : int { Add, Mul = 4, Max, };\nenum Mode { kFast };\nenum class Odd { A = 1 + "
