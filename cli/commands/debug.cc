@@ -53,9 +53,10 @@ DebugWishes wishes_of(const DebugOptions& options, const Session& session) {
   return wishes;
 }
 
-void run(const DebugOptions& options, Session& session) {
+void run(DebugOptions& options, Session& session) {
   const auto config = session.config();
   if (!config) return;
+  if (!options.failure.wanted.empty() && !find_seed(options.failure, "debug", session)) return;
   DebugEnvironment environment{session.out, session.err};
   environment.colour = draws_colour(session);
   environment.settings = settings_of(*config);

@@ -44,8 +44,8 @@ void print_explanation(const ExplainResultReply& reply, std::ostream& out) {
   for (const ExplainedStep& step : reply.slice) print_step(step, out);
 }
 
-void run(const ExplainOptions& options, Session& session) {
-  if (!has_seed(options.failure, "explain", session)) return;
+void run(ExplainOptions& options, Session& session) {
+  if (!find_seed(options.failure, "explain", session)) return;
   const auto reply = session.answer(
       ExplainRequest{*options.failure.seed, options.failure.op, options.output, options.index});
   if (!reply) return;

@@ -43,8 +43,8 @@ Status check_folder(const fs::path& folder, bool force) {
   return ok_status();
 }
 
-void run(const ExportOptions& options, Session& session) {
-  if (!has_seed(options.failure, "export", session)) return;
+void run(ExportOptions& options, Session& session) {
+  if (!find_seed(options.failure, "export", session)) return;
   const uint64_t seed = *options.failure.seed;
   const std::string name =
       options.output.empty() ? fmt::format("gpuemu-export-{}", seed) : options.output;

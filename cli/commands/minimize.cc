@@ -23,8 +23,8 @@ std::string dims_text(const std::map<std::string, int64_t>& dims) {
   return text;
 }
 
-void run(const MinimizeOptions& options, Session& session) {
-  if (!has_seed(options.failure, "minimize", session)) return;
+void run(MinimizeOptions& options, Session& session) {
+  if (!find_seed(options.failure, "minimize", session)) return;
   MinimizeRequest request{.seed = *options.failure.seed,
                           .max_iters = options.max_iters,
                           .op_name = options.failure.op,

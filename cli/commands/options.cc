@@ -1,6 +1,7 @@
 // Checks and help texts of the shared options.
 #include "cli/commands/options.h"
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
 #include <ostream>
@@ -72,6 +73,67 @@ void print_case_report(const ValidationResult& result, Session& session) {
   session.out << (style.blocks ? session.shown(text.str()) : text.str());
 }
 
+namespace {
+
+Check seed_or_last() {
+  return [](std::string& text) -> std::string {
+    if (text == "last" || parse_number(text)) return "";
+    return fmt::format("'{}' is neither the seed of a failure, nor its first digits, nor `last`",
+                       text);
+  };
+}
+
+/// The stored failures that a choice may mean, the newest first. Nothing where that cannot be found
+/// out, which has been told.
+std::optional<std::vector<uint64_t>> stored_seeds(const FailureChoice& choice, Session& session) {
+  if (const Status ready = session.ensure_daemon(); !ready) {
+    session.fail(ready.error());
+    return std::nullopt;
+  }
+  const uint64_t most = choice.wanted == "last" ? 1 : kResultsListedMax;
+  const auto reply = session.call(ListFailuresRequest{most, choice.op});
+  if (!reply) {
+    session.fail(reply.error());
+    return std::nullopt;
+  }
+  if (const auto* failure = std::get_if<ErrorReply>(&*reply)) {
+    session.fail(*failure);
+    return std::nullopt;
+  }
+  std::vector<uint64_t> seeds;
+  for (const ValidationResult& one : std::get<ResultsReply>(*reply).results) {
+    if (std::ranges::find(seeds, one.seed) == seeds.end()) seeds.push_back(one.seed);
+  }
+  return seeds;
+}
+
+Result<uint64_t> chosen_seed(const FailureChoice& choice, const std::vector<uint64_t>& seeds) {
+  if (choice.wanted == "last") {
+    if (!seeds.empty()) return seeds.front();
+    return error(ErrorCode::NotFound, "no failure is stored{}",
+                 choice.op.empty() ? "" : fmt::format(" of op '{}'", choice.op));
+  }
+  const auto number = parse_number(choice.wanted);
+  if (std::ranges::find(seeds, *number) != seeds.end()) return *number;
+  std::vector<uint64_t> fitting;
+  for (const uint64_t seed : seeds) {
+    if (std::to_string(seed).starts_with(choice.wanted)) fitting.push_back(seed);
+  }
+  if (fitting.size() == 1) return fitting.front();
+  if (fitting.empty()) return *number;  // The daemon says that there is none.
+  std::string list;
+  constexpr size_t kListedMax = 4;
+  for (size_t i = 0; i < std::min(fitting.size(), kListedMax); ++i) {
+    list += fmt::format("{}{}", i == 0 ? "" : ", ", fitting[i]);
+  }
+  if (fitting.size() > kListedMax) list += ", ...";
+  return error(ErrorCode::InvalidArgument,
+               "{} failures have seeds that begin with {}: {}; write more digits", fitting.size(),
+               choice.wanted, list);
+}
+
+}  // namespace
+
 Option add_base_seed(Command command, std::optional<uint64_t>& seed) {
   return command
       .option("--seed", seed,
@@ -97,19 +159,37 @@ void add_strict(Command command, bool& strict) {
 }
 
 void add_failure_choice(Command command, FailureChoice& choice) {
-  command.option("SEED", choice.seed, "Seed of the failure, as `gpuemu failures` lists it")
+  command
+      .option("SEED", choice.wanted,
+              "Seed of the failure, as `gpuemu failures` lists it;\nits first digits are enough, "
+              "`last` is the newest")
       .type_name(" ")
-      .check(whole_number(0, kAnyNumber));
-  command.option("--seed", choice.seed, "The same").check(whole_number(0, kAnyNumber)).hidden();
+      .check(seed_or_last());
+  command.option("--seed", choice.wanted, "The same").check(seed_or_last()).hidden();
   command.option("--op", choice.op, "The op, where failures of several have this seed")
       .type_name("NAME");
 }
 
-bool has_seed(const FailureChoice& choice, const std::string& command, Session& session) {
-  if (choice.seed) return true;
-  session.fail(error(ErrorCode::InvalidArgument,
-                     "{} needs the seed of a failure; `gpuemu failures` lists them", command));
-  return false;
+bool find_seed(FailureChoice& choice, const std::string& command, Session& session) {
+  if (choice.wanted.empty()) {
+    session.fail(error(ErrorCode::InvalidArgument,
+                       "{} needs the seed of a failure; `gpuemu failures` lists them, and `last` "
+                       "is the newest",
+                       command));
+    return false;
+  }
+  // Fewer digits has one seed of a thousand.
+  constexpr size_t kWholeDigits = 17;
+  if (choice.wanted.size() >= kWholeDigits) {
+    choice.seed = parse_number(choice.wanted);
+    return true;
+  }
+  const auto seeds = stored_seeds(choice, session);
+  if (!seeds) return false;
+  const auto seed = chosen_seed(choice, *seeds);
+  if (!seed) session.fail(seed.error());
+  if (seed) choice.seed = *seed;
+  return seed.ok();
 }
 
 void add_tag(Command command, std::string& tag) {

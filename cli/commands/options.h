@@ -41,12 +41,14 @@ void add_strict(Command command, bool& strict);
 
 /// Names a stored failure: SEED or --seed SEED, and --op NAME.
 struct FailureChoice {
-  std::optional<uint64_t> seed;
+  std::string wanted;  ///< A seed, its first digits, or "last"; "" where none was given.
   std::string op;
+  std::optional<uint64_t> seed;  ///< What find_seed() made of it.
 };
 void add_failure_choice(Command command, FailureChoice& choice);
-/// False when no seed was given, which has been told.
-bool has_seed(const FailureChoice& choice, const std::string& command, Session& session);
+/// Finds the seed that is wanted among those stored; asks nobody for one that is written in full.
+/// False where none was given or found, which has been told.
+bool find_seed(FailureChoice& choice, const std::string& command, Session& session);
 
 /// A tag as TAG or --tag TAG.
 void add_tag(Command command, std::string& tag);

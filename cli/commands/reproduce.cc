@@ -26,8 +26,8 @@ std::optional<Finished<ReproduceResultReply>> run_again(const ReproduceOptions& 
   return finish_job<ReproduceResultReply>(session, request, "reproduce", AfterCancel::Leave);
 }
 
-void run(const ReproduceOptions& options, Session& session) {
-  if (!has_seed(options.failure, "reproduce", session)) return;
+void run(ReproduceOptions& options, Session& session) {
+  if (!find_seed(options.failure, "reproduce", session)) return;
   if (options.details && !session.json()) {
     session.fail(error(ErrorCode::InvalidArgument,
                        "--details adds members to JSON, but --format is {}; add --format json, or "

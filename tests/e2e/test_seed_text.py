@@ -65,3 +65,30 @@ def test_the_text_is_taken_back(home, seed):
     assert done.returncode == 0 and json.loads(done.stdout)["result"]["seed_text"] == seed
     small = json.loads(home.run("minimize", seed, "--format", "json").stdout)
     assert small["original_seed_text"] == seed and small["minimized_seed_text"] == str(small["minimized_seed"])
+
+
+def test_a_failure_is_named_by_its_first_digits_or_as_the_last(home, seed):
+    def reproduced(*words):
+        done = home.run("reproduce", *words, "--format", "json")
+        assert done.returncode == 0, done.stdout + done.stderr
+        return json.loads(done.stdout)["result"]["seed_text"]
+
+    stored = [one["seed_text"] for one in json.loads(home.run("failures", "--format", "json").stdout)["results"]]
+    others = [one for one in stored if one != seed]
+    digits = next(count for count in range(1, 21) if not any(one.startswith(seed[:count]) for one in others))
+    assert reproduced(seed[:digits]) == reproduced(seed) == seed
+    newest = json.loads(home.run("failures", "--format", "json").stdout)["results"][0]
+    assert reproduced("last") == reproduced("last", "--op", newest["op_name"]) == newest["seed_text"]
+    for words, told in ((("last", "--op", "nothing"), "no failure is stored of op 'nothing'"), (("x",), "nor its first digits, nor `last`"),
+                        ((), "`last` is the newest")):
+        wrong = home.run("minimize", *words)
+        assert wrong.returncode != 0 and told in wrong.stderr, wrong.stderr
+
+
+def test_digits_that_several_seeds_begin_with_are_refused(home):
+    stored = sorted(one["seed_text"] for one in json.loads(home.run("failures", "--format", "json").stdout)["results"])
+    twice = next((a[0] for a, b in zip(stored, stored[1:]) if a[0] == b[0]), None)
+    if twice is None:
+        pytest.skip("all seeds begin with another digit")
+    wrong = home.run("explain", twice)
+    assert wrong.returncode == 2 and f"failures have seeds that begin with {twice}: " in wrong.stderr, wrong.stderr
