@@ -87,7 +87,7 @@ void add_commands(Command app, Session& session) {
 }
 
 /// The words behind the program's name; `help COMMAND` is another way to write `COMMAND --help`.
-std::vector<std::string> words_of(int argc, char** argv) {
+std::vector<std::string> arguments_of(int argc, char** argv) {
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   if (!words.empty() && words.front() == "help") {
     words.erase(words.begin());
@@ -125,7 +125,7 @@ int run(int argc, char** argv) {
                   "on generated inputs and compares them with Python references.",
                   std::string("gpuemu v") + GPUEMU_VERSION);
   add_commands(program.root(), session);
-  if (const auto problem = program.parse(words_of(argc, argv))) {
+  if (const auto problem = program.parse(arguments_of(argc, argv))) {
     return wrong_usage(*problem, wants_json(argc, argv));
   }
   std::cout.flush();

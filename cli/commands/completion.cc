@@ -40,13 +40,13 @@ std::string joined(const std::vector<std::string>& words) {
 }
 
 /// One command with the words that lead to it: {"baseline", "save"}.
-struct Place {
+struct CommandPath {
   std::vector<std::string> path;
   const CommandText* command = nullptr;
 };
 
 void collect(const CommandText& command, const std::vector<std::string>& path,
-             std::vector<Place>& all) {
+             std::vector<CommandPath>& all) {
   all.push_back({path, &command});
   for (const CommandText& one : command.commands) {
     std::vector<std::string> longer = path;
@@ -55,13 +55,13 @@ void collect(const CommandText& command, const std::vector<std::string>& path,
   }
 }
 
-std::vector<Place> places_of(const CommandText& program) {
-  std::vector<Place> all;
+std::vector<CommandPath> all_commands(const CommandText& program) {
+  std::vector<CommandPath> all;
   collect(program, {}, all);
   return all;
 }
 
-std::vector<std::string> words_at(const Place& place) {
+std::vector<std::string> words_at(const CommandPath& place) {
   std::vector<std::string> words;
   for (const CommandText& one : place.command->commands) words.push_back(one.name);
   for (const std::string& word : argument_choices_of(*place.command)) words.push_back(word);
@@ -71,7 +71,7 @@ std::vector<std::string> words_at(const Place& place) {
 
 std::string bash_script(const CommandText& program) {
   std::string known, cases, values;
-  for (const Place& place : places_of(program)) {
+  for (const CommandPath& place : all_commands(program)) {
     if (!place.path.empty()) {
       known += fmt::format("      '{0}') path='{0}' ;;\n", joined(place.path));
     }
@@ -147,7 +147,7 @@ std::string zsh_arguments(const CommandText& command) {
 
 std::string zsh_script(const CommandText& program) {
   std::string cases;
-  for (const Place& place : places_of(program)) {
+  for (const CommandPath& place : all_commands(program)) {
     std::string below;
     for (const CommandText& one : place.command->commands) below += one.name + " ";
     below += joined(argument_choices_of(*place.command));
@@ -157,7 +157,7 @@ std::string zsh_script(const CommandText& program) {
                          zsh_arguments(*place.command), rest);
   }
   std::string known;
-  for (const Place& place : places_of(program)) {
+  for (const CommandPath& place : all_commands(program)) {
     if (!place.path.empty()) {
       known += fmt::format("      '{0}') command='{0}' ;;\n", joined(place.path));
     }
@@ -185,7 +185,7 @@ if [[ ${{funcstack[1]}} == _gpuemu ]]; then _gpuemu "$@"; else compdef _gpuemu g
 
 std::string fish_script(const CommandText& program) {
   std::string text = "# fish completion of gpuemu\n";
-  for (const Place& place : places_of(program)) {
+  for (const CommandPath& place : all_commands(program)) {
     std::string when;
     if (place.path.empty()) {
       when = "__fish_use_subcommand";
@@ -254,7 +254,7 @@ std::string man_page(const CommandText& program) {
       GPUEMU_VERSION, roff("finds out whether GPU kernels are right"), roff(program.help),
       man_options(program));
   text += ".SH COMMANDS\n";
-  for (const Place& place : places_of(program)) {
+  for (const CommandPath& place : all_commands(program)) {
     if (place.path.empty()) continue;
     text += fmt::format(".SS gpuemu {}\n{}\n", roff(joined(place.path)), roff(place.command->help));
     text += man_options(*place.command);

@@ -36,21 +36,21 @@ RunSettings settings_of(const Config& config) {
           .sanitize = config.sanitize};
 }
 
-DebugWishes wishes_of(const DebugOptions& options, const Session& session) {
-  DebugWishes wishes;
+CommandSources sources_of(const DebugOptions& options, const Session& session) {
+  CommandSources sources;
   if (options.failure.seed) {
     const std::string op = options.failure.op.empty() ? "" : " \"" + options.failure.op + "\"";
-    wishes.first.push_back(fmt::format("load {}{}", *options.failure.seed, op));
+    sources.first.push_back(fmt::format("load {}{}", *options.failure.seed, op));
   }
-  wishes.commands = options.commands;
+  sources.commands = options.commands;
   const bool only_given = !options.commands.empty() && !options.repl;
-  wishes.prompt = !only_given && (options.repl || ::isatty(STDIN_FILENO) == 1);
-  if (!only_given && !wishes.prompt) wishes.lines = &std::cin;
+  sources.prompt = !only_given && (options.repl || ::isatty(STDIN_FILENO) == 1);
+  if (!only_given && !sources.prompt) sources.lines = &std::cin;
   const auto home = session.environment.find("HOME");
   if (home != session.environment.end() && !home->second.empty()) {
-    wishes.history_file = home->second + "/.gpuemu/debug_history";
+    sources.history_file = home->second + "/.gpuemu/debug_history";
   }
-  return wishes;
+  return sources;
 }
 
 void run(DebugOptions& options, Session& session) {
@@ -65,7 +65,7 @@ void run(DebugOptions& options, Session& session) {
     ready = true;
     return session.call(request);
   };
-  const Status done = run_debug(environment, wishes_of(options, session));
+  const Status done = run_debug(environment, sources_of(options, session));
   if (done) return;
   session.fail(done.error());
   if (done.error().code == ErrorCode::Cancelled) session.exit_code = ExitCode::Interrupted;

@@ -7,19 +7,19 @@
 
 namespace gpuemu::cli {
 
-Status run_debug(DebugEnvironment& environment, const DebugWishes& wishes) {
+Status run_debug(DebugEnvironment& environment, const CommandSources& sources) {
   const InterruptGuard guard;
   DebugContext context(environment);
-  std::vector<std::string> given = wishes.first;
-  given.insert(given.end(), wishes.commands.begin(), wishes.commands.end());
+  std::vector<std::string> given = sources.first;
+  given.insert(given.end(), sources.commands.begin(), sources.commands.end());
   std::unique_ptr<LineSource> lines = std::make_unique<GivenLines>(std::move(given));
-  if (wishes.prompt) {
+  if (sources.prompt) {
     const auto offer = [&context](const std::string& line) { return completions(context, line); };
     lines = std::make_unique<ChainedLines>(std::move(lines),
-                                           terminal_lines("gpuemu> ", wishes.history_file, offer));
-  } else if (wishes.lines != nullptr) {
+                                           terminal_lines("gpuemu> ", sources.history_file, offer));
+  } else if (sources.lines != nullptr) {
     lines = std::make_unique<ChainedLines>(std::move(lines),
-                                           std::make_unique<StreamLines>(*wishes.lines));
+                                           std::make_unique<StreamLines>(*sources.lines));
   }
   CommandLoop loop(context, *lines);
   context.loop = &loop;

@@ -8,7 +8,8 @@
 
 namespace gpuemu::cli {
 
-struct DebugWishes {
+/// Where the commands of a session come from.
+struct CommandSources {
   std::vector<std::string> first;     ///< Commands before all others.
   std::vector<std::string> commands;  ///< -c
   bool prompt = false;                ///< Then, or instead, ask a person.
@@ -17,6 +18,6 @@ struct DebugWishes {
 };
 
 /// Runs to the end. The error that ended a script; a session at a prompt has none.
-Status run_debug(DebugEnvironment& environment, const DebugWishes& wishes);
+Status run_debug(DebugEnvironment& environment, const CommandSources& sources);
 
 }  // namespace gpuemu::cli

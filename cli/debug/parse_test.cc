@@ -182,11 +182,11 @@ TEST(TensorText, ShowsTheEndsOfWhatIsLong) {
 
 TEST(TensorText, MarksElementsWithAndWithoutColour) {
   const Tensor tensor = counted(DType::Int32, {3});
-  TextWishes wishes;
-  wishes.marked = [](int64_t flat) { return flat == 1; };
-  EXPECT_EQ(tensor_text(tensor, whole({3}), wishes), "[  0, *1*,   2]");
-  wishes.colour = true;
-  EXPECT_EQ(tensor_text(tensor, whole({3}), wishes), "[0, \x1b[1;31m1\x1b[0m, 2]");
+  TextOptions options;
+  options.marked = [](int64_t flat) { return flat == 1; };
+  EXPECT_EQ(tensor_text(tensor, whole({3}), options), "[  0, *1*,   2]");
+  options.colour = true;
+  EXPECT_EQ(tensor_text(tensor, whole({3}), options), "[0, \x1b[1;31m1\x1b[0m, 2]");
 }
 
 TEST(Elements, ReadBackAsTheSameBits) {

@@ -90,10 +90,10 @@ Status print_tensor(DebugContext& context, const Words& words) {
   const TensorRef ref = GPUEMU_TRY(parse_tensor_ref(words[0]));
   Tensor tensor = GPUEMU_TRY(values_of(context, ref));
   const Selection selection = GPUEMU_TRY(resolve(ref.slice, tensor.shape));
-  TextWishes wishes;
+  TextOptions options;
   if (words.size() == 3) {
-    wishes.hex = words[2] == "hex";
-    if (!wishes.hex) tensor = GPUEMU_TRY(as_type(std::move(tensor), words[2]));
+    options.hex = words[2] == "hex";
+    if (!options.hex) tensor = GPUEMU_TRY(as_type(std::move(tensor), words[2]));
   }
   const std::string part = ref.part.empty() ? "" : "." + ref.part;
   Shape kept;
@@ -102,7 +102,7 @@ Status print_tensor(DebugContext& context, const Words& words) {
   }
   context.out << fmt::format("{}{} {} {}\n", one_line(ref.name), part, name_of(tensor.dtype),
                              to_string(kept))
-              << tensor_text(tensor, selection, wishes) << '\n';
+              << tensor_text(tensor, selection, options) << '\n';
   return ok_status();
 }
 
@@ -130,9 +130,9 @@ Status do_diff(DebugContext& context, const Words& words) {
   context.out << output_line(context, tensor, values, difference) << '\n';
   if (!difference.refused.empty()) return ok_status();
   const std::vector<int64_t> wrong = wrong_of(difference, selection, tensor.shape);
-  TextWishes wishes{.colour = context.environment.colour};
-  wishes.marked = [&](int64_t flat) { return difference.wrong[static_cast<size_t>(flat)]; };
-  context.out << tensor_text(values, selection, wishes) << '\n';
+  TextOptions options{.colour = context.environment.colour};
+  options.marked = [&](int64_t flat) { return difference.wrong[static_cast<size_t>(flat)]; };
+  context.out << tensor_text(values, selection, options) << '\n';
   list_wrong(context, tensor, values, wrong);
   return ok_status();
 }

@@ -41,11 +41,11 @@ std::vector<int64_t> shown(const ChosenAxis& axis, bool all) {
 
 class Printer {
  public:
-  Printer(const Tensor& tensor, const Selection& selection, const TextWishes& wishes)
+  Printer(const Tensor& tensor, const Selection& selection, const TextOptions& options)
       : tensor_(tensor),
         selection_(selection),
-        wishes_(wishes),
-        all_(count_of(selection) <= wishes.elements_max),
+        options_(options),
+        all_(count_of(selection) <= options.elements_max),
         bytes_(byte_size(tensor.dtype)) {
     visit(0, 0, [&](int64_t flat) { width_ = std::max(width_, plain(flat).size()); });
   }
@@ -68,15 +68,15 @@ class Printer {
   std::string plain(int64_t flat) const {
     const std::byte* element = tensor_.data.data() + static_cast<size_t>(flat) * bytes_;
     const std::string text =
-        wishes_.hex ? hex_text(tensor_.dtype, element) : element_text(tensor_.dtype, element);
-    const bool starred = !wishes_.colour && wishes_.marked && wishes_.marked(flat);
+        options_.hex ? hex_text(tensor_.dtype, element) : element_text(tensor_.dtype, element);
+    const bool starred = !options_.colour && options_.marked && options_.marked(flat);
     return starred ? fmt::format("*{}*", text) : text;
   }
 
   std::string element(int64_t flat) const {
     std::string text = plain(flat);
     text = fmt::format("{:>{}}", text, width_);
-    const bool red = wishes_.colour && wishes_.marked && wishes_.marked(flat);
+    const bool red = options_.colour && options_.marked && options_.marked(flat);
     return red ? fmt::format("\x1b[1;31m{}\x1b[0m", text) : text;
   }
 
@@ -117,7 +117,7 @@ class Printer {
 
   const Tensor& tensor_;
   const Selection& selection_;
-  const TextWishes& wishes_;
+  const TextOptions& options_;
   const bool all_;
   const size_t bytes_;
   size_t width_ = 1;
@@ -140,8 +140,8 @@ std::string hex_text(DType dtype, const std::byte* element) {
 }
 
 std::string tensor_text(const Tensor& tensor, const Selection& selection,
-                        const TextWishes& wishes) {
-  return Printer(tensor, selection, wishes).text();
+                        const TextOptions& options) {
+  return Printer(tensor, selection, options).text();
 }
 
 }  // namespace gpuemu::cli

@@ -14,7 +14,7 @@ std::string element_text(DType dtype, const std::byte* element);
 /// Its bits: "0x3f800000".
 std::string hex_text(DType dtype, const std::byte* element);
 
-struct TextWishes {
+struct TextOptions {
   bool hex = false;
   bool colour = false;
   /// Wrong elements, by flat index: in red, or between '*' without colour.
@@ -24,6 +24,7 @@ struct TextWishes {
 };
 
 /// Nested brackets and aligned columns, as NumPy prints. REQUIRES: selection fits the tensor.
-std::string tensor_text(const Tensor& tensor, const Selection& selection, const TextWishes& wishes);
+std::string tensor_text(const Tensor& tensor, const Selection& selection,
+                        const TextOptions& options);
 
 }  // namespace gpuemu::cli

@@ -63,7 +63,7 @@ Table failures_of(const CiRunSummary& summary) {
 }
 
 Table evidence_of(const CiRunSummary& summary) {
-  Table table("Proof", "| op | cases | what those that pass prove |", "| --- | --- | --- |");
+  Table table("Evidence", "| op | cases | what those that pass prove |", "| --- | --- | --- |");
   for (const CiOp& op : summary.ops) {
     if (!op.evidence) continue;
     table.row({cell(fmt::format("{} {}", op.op_name, name_of(op.dtype))), number(op.cases),

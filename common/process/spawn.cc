@@ -17,7 +17,7 @@
 namespace gpuemu {
 namespace {
 
-/// Descriptors are parked from here on before they get their numbers.
+/// Descriptors are moved from here on before they get their numbers.
 constexpr int kParking = 64;
 
 std::string find_program(const std::string& name) {
@@ -46,7 +46,7 @@ struct ChildStart {
   const int* descriptors;
   int descriptor_count;
   int lifeline;
-  int parked_base;
+  int moved_base;
   int failure_pipe;
   int umask;
 };
@@ -59,15 +59,15 @@ struct ChildStart {
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   for (int number : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGCHLD}) ::signal(number, SIG_DFL);
-  const int failure = ::fcntl(start.failure_pipe, F_DUPFD_CLOEXEC, start.parked_base + kParking);
+  const int failure = ::fcntl(start.failure_pipe, F_DUPFD_CLOEXEC, start.moved_base + kParking);
   bool good = failure >= 0;
   for (int i = 0; good && i < start.descriptor_count; ++i) {
-    const int parked = ::fcntl(start.descriptors[i], F_DUPFD, start.parked_base + i);
-    good = parked == start.parked_base + i ||
-           (parked >= 0 && ::dup2(parked, start.parked_base + i) >= 0);
+    const int moved = ::fcntl(start.descriptors[i], F_DUPFD, start.moved_base + i);
+    good =
+        moved == start.moved_base + i || (moved >= 0 && ::dup2(moved, start.moved_base + i) >= 0);
   }
   for (int i = 0; good && i < start.descriptor_count; ++i) {
-    good = ::dup2(start.parked_base + i, i) >= 0;
+    good = ::dup2(start.moved_base + i, i) >= 0;
   }
   if (good && start.lifeline >= 0) {
     good = ::fcntl(start.lifeline, F_SETOWN, -::getpid()) == 0 &&

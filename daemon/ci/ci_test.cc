@@ -43,13 +43,13 @@ TEST(LineCoverage, SumsHitsAndKeepsLinesThatDidNotRun) {
             (std::vector<CoveredLine>{{"k.cu", 7, 5}, {"k.cu", 8, 0}, {"k.ptx", 2, 1}}));
 }
 
-TEST(Turns, GoToWhoFindsMoreAndForgetNobody) {
-  Turns turns(3);
+TEST(OpPicker, PrefersWhoFindsMoreAndForgetsNobody) {
+  OpPicker picker(3);
   size_t runs[3] = {};
   for (int i = 0; i < 80; ++i) {
-    const size_t turn = turns.next();
+    const size_t turn = picker.next();
     ++runs[turn];
-    turns.ran(turn, 16, turn == 1 ? 5 : 0, std::chrono::duration<double>(1));
+    picker.ran(turn, 16, turn == 1 ? 5 : 0, std::chrono::duration<double>(1));
   }
   EXPECT_GT(runs[1], runs[0] + runs[2]);
   EXPECT_GE(runs[0], 5u);

@@ -351,10 +351,10 @@ Status CiTests::grow() {
     if (runs && unit->report.error.empty() && unit->report.failed == 0) able.push_back(unit.get());
   }
   if (options_.budget.count() == 0 || able.empty()) return ok_status();
-  Turns turns(able.size());
+  OpPicker picker(able.size());
   const uint64_t cases = kTurnCases * std::max<uint64_t>(1, options_.shards);
   while (!is_over()) {
-    const size_t turn = turns.next();
+    const size_t turn = picker.next();
     CiUnit& unit = *able[turn];
     CampaignOptions options = campaign_options();
     options.ops = {unit.report.op_name};
@@ -368,7 +368,7 @@ Status CiTests::grow() {
     const uint64_t not_run = unit.not_run;
     merge(GPUEMU_TRY(machine_.campaign.run(options, campaign_events(), cancel_)));
     unit.not_run = not_run;  // What is beyond the profile's cases nobody misses.
-    turns.ran(turn, unit.report.cases - before, found_, Clock::now() - start);
+    picker.ran(turn, unit.report.cases - before, found_, Clock::now() - start);
   }
   return ok_status();
 }

@@ -36,14 +36,14 @@ size_t CoverageGain::add(const std::vector<LineProfile>& profile) {
   return found;
 }
 
-size_t Turns::next() {
+size_t OpPicker::next() {
   ++turn_;
   const auto best = turn_ % 4 == 0 ? std::ranges::min_element(cases_) - cases_.begin()
                                    : std::ranges::max_element(scores_) - scores_.begin();
   return static_cast<size_t>(best);
 }
 
-void Turns::ran(size_t index, uint64_t cases, size_t found, std::chrono::duration<double> took) {
+void OpPicker::ran(size_t index, uint64_t cases, size_t found, std::chrono::duration<double> took) {
   cases_[index] += cases;
   const double rate = static_cast<double>(found) / std::max(took.count(), 1e-3);
   scores_[index] = scores_[index] / 2 + rate / 2;

@@ -38,9 +38,9 @@ class CoverageGain {
 
 /// Chooses whose cases run next: who found most per second lately; every fourth turn goes to the
 /// one with the fewest cases, so that nobody is forgotten.
-class Turns {
+class OpPicker {
  public:
-  explicit Turns(size_t count) : scores_(count, 1.0), cases_(count, 0) {}
+  explicit OpPicker(size_t count) : scores_(count, 1.0), cases_(count, 0) {}
   /// REQUIRES: count > 0.
   size_t next();
   void ran(size_t index, uint64_t cases, size_t found, std::chrono::duration<double> took);

@@ -94,7 +94,7 @@ def test_the_comment_names_what_failed_and_how_to_see_it_again(reports):
     assert text.startswith("## gpuemu: not ready to merge\n") and len(text) < 65536
     assert "gpuemu reproduce" in text and "### Limits" in text and "### Worse than good" in text
     assert reports["good pr-comment"].startswith("## gpuemu: all good\n")
-    assert [line for line in reports["good pr-comment"].splitlines() if line.startswith("###")] == ["### Proof"]
+    assert [line for line in reports["good pr-comment"].splitlines() if line.startswith("###")] == ["### Evidence"]
 
 
 class Page(html.parser.HTMLParser):
