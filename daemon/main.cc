@@ -31,6 +31,7 @@
 #include "daemon/server/server.h"
 #include "daemon/storage/store.h"
 #include "runtime/backends/backends.h"
+#include "runtime/device/device_traits.h"
 
 namespace gpuemu {
 namespace {
@@ -144,11 +145,12 @@ SlotPoolOptions slot_options(const Config& config, const std::vector<DevicePrope
   SlotPoolOptions options;
   const std::string& backend = devices.front().backend;
   const size_t cores = std::max(1U, std::thread::hardware_concurrency());
-  options.count = static_cast<uint32_t>(backend == "cuda"     ? devices.size()
+  const bool is_gpu = device_traits(backend).is_gpu;
+  options.count = static_cast<uint32_t>(is_gpu                ? devices.size()
                                         : config.workers != 0 ? config.workers
                                                               : cores);
   options.slots_per_worker = kSlotsPerEmulator;
-  if (backend == "cuda") {
+  if (is_gpu) {
     options.devices = static_cast<uint32_t>(devices.size());
     options.slots_per_worker = static_cast<uint32_t>(std::min(cores, kSlotsPerGpu));
   }

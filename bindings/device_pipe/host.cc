@@ -9,7 +9,7 @@
 #include "runtime/compile/compile.h"
 #include "runtime/compile/registers.h"
 #include "runtime/device/finding_json.h"
-#include "runtime/device/profile.h"
+#include "runtime/profile/profile.h"
 #include "runtime/ptx/parse.h"
 
 namespace gpuemu::host {

@@ -8,6 +8,7 @@
 #include "cli/debug/outputs.h"
 #include "cli/report/text.h"
 #include "common/base/service_limits.h"
+#include "runtime/device/device_traits.h"
 #include "runtime/device/fault.h"
 
 namespace gpuemu::cli {
@@ -24,7 +25,7 @@ Result<ExportedCaseReply> inputs_alone(const DebugContext& context, uint64_t see
   made.result = std::move(again->result);
   for (const auto& [name, values] : again->inputs) {
     made.tensors.push_back({.name = name,
-                            .role = "input",
+                            .role = TensorRole::Input,
                             .dtype = values.dtype,
                             .shape = values.shape,
                             .strides = row_major_strides(values.shape)});
@@ -139,14 +140,14 @@ Status do_show(DebugContext& context, const Words& words) {
 
 Status do_replay(DebugContext& context, const Words& words) {
   const ExportedCaseReply& loaded = *GPUEMU_TRY(case_with_kernel(context));
-  const std::string backend = words.empty() ? "emulator" : words[0];
-  if (backend != "emulator" && backend != "cuda") {
+  const std::string backend = words.empty() ? std::string(kEmulatorBackend) : words[0];
+  if (!is_computing_backend(backend)) {
     return wrong_usage("replay [emulator|cuda]", fmt::format("unknown backend '{}'", backend));
   }
   context.ran = false;
   context.run.reset();
   DeviceRequest request{.backend = backend};
-  request.sm = backend == "emulator" ? emulated_sm(loaded.arch) : 0;
+  request.sm = device_traits(backend).is_gpu ? 0 : emulated_sm(loaded.arch);
   context.run = GPUEMU_TRY(CaseRun::open(loaded, context.environment.settings, request));
   context.out << fmt::format("on {}\n", context.run->device().name);
   GPUEMU_TRY(run_launches(context));

@@ -25,7 +25,7 @@ std::string number_text(const Tensor& tensor, int64_t flat, int digits) {
 }  // namespace
 
 bool is_output(const ExportedTensor& tensor) {
-  return tensor.role == "output" || tensor.role == "inout";
+  return tensor.role == TensorRole::Output || tensor.role == TensorRole::InOut;
 }
 
 int emulated_sm(const std::string& arch) {

@@ -79,7 +79,7 @@ void print_stage(const DebugContext& context, const StageInfo& stage,
 
 void print_tensors_of(const DebugContext& context, bool outputs) {
   for (const ExportedTensor& tensor : context.loaded->tensors) {
-    if (is_output(tensor) == outputs && tensor.role != "scratch") {
+    if (is_output(tensor) == outputs && tensor.role != TensorRole::Scratch) {
       context.out << fmt::format("   {} {} {}\n", one_line(tensor.name), name_of(tensor.dtype),
                                  to_string(tensor.shape));
     }

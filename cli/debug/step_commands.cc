@@ -8,6 +8,7 @@
 #include "cli/debug/outputs.h"
 #include "cli/debug/stopped.h"
 #include "common/base/limits.h"
+#include "runtime/device/device_traits.h"
 #include "runtime/device/fault.h"
 
 namespace gpuemu::cli {
@@ -18,7 +19,7 @@ Status open_run(DebugContext& context) {
   const ExportedCaseReply& loaded = *GPUEMU_TRY(case_with_kernel(context));
   context.ran = false;
   context.run.reset();
-  DeviceRequest request{.backend = "emulator", .sm = emulated_sm(loaded.arch)};
+  DeviceRequest request{.backend = std::string(kEmulatorBackend), .sm = emulated_sm(loaded.arch)};
   request.debugger = context.stepping.get();
   context.run = GPUEMU_TRY(CaseRun::open(loaded, context.environment.settings, request));
   return ok_status();

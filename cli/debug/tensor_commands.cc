@@ -80,7 +80,7 @@ Status diff_all(DebugContext& context) {
 
 Status do_tensors(DebugContext& context, const Words&) {
   for (const ExportedTensor& tensor : GPUEMU_TRY(loaded_case(context))->tensors) {
-    context.out << fmt::format("{:<8} {} {} {}, {}\n", tensor.role, one_line(tensor.name),
+    context.out << fmt::format("{:<8} {} {} {}, {}\n", name_of(tensor.role), one_line(tensor.name),
                                name_of(tensor.dtype), to_string(tensor.shape), layout_text(tensor));
   }
   return ok_status();

@@ -67,7 +67,7 @@ std::string finding_of(const ExportedCaseReply& exported) {
 
 Json tensor_json(const ExportedTensor& tensor, const TensorFiles& files) {
   Json json = {{"name", tensor.name},
-               {"role", tensor.role},
+               {"role", name_of(tensor.role)},
                {"dtype", name_of(tensor.dtype)},
                {"shape", tensor.shape},
                {"strides", tensor.strides},
@@ -130,7 +130,7 @@ std::string c_list(const std::vector<T>& values) {
 
 std::string tensor_cpp(const ExportedTensor& tensor, const TensorFiles& files) {
   return fmt::format("        {{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}},\n",
-                     c_string(tensor.name), c_string(tensor.role),
+                     c_string(tensor.name), c_string(std::string(name_of(tensor.role))),
                      c_string(std::string(name_of(tensor.dtype))), c_list(tensor.shape),
                      c_list(tensor.strides), tensor.storage_elements, tensor.first_element,
                      tensor.base_offset_bytes, tensor.edge.value_or(0), c_string(files.input),

@@ -17,7 +17,7 @@ ExportedCaseReply hostile_case() {
   exported.result.failures.push_back({.kind = FindingKind::OutOfBounds, .message = "a \"b\"\n"});
   exported.nan_policy = "match";
   for (const char* name : {"../../x", "/etc/passwd", "..", "", "a\nb", "very/long"}) {
-    ExportedTensor tensor{.name = name, .role = "input", .shape = {2}};
+    ExportedTensor tensor{.name = name, .role = TensorRole::Input, .shape = {2}};
     exported.inputs[name] = make_tensor(DType::Float32, {2});
     exported.tensors.push_back(tensor);
   }

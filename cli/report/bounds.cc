@@ -16,7 +16,7 @@ std::string place_of(const ProvedAccess& access) {
 void print_access(const ProvedAccess& access, std::ostream& out) {
   const std::string tensor = access.tensor.empty() ? "" : " '" + one_line(access.tensor) + "'";
   out << fmt::format("    {:<10} {} {}{} at {}", access.proved ? "proved" : "not proved",
-                     one_line(access.kind), access.space, tensor, one_line(place_of(access)));
+                     name_of(access.kind), access.space, tensor, one_line(place_of(access)));
   if (access.proved && !access.offset.empty()) {
     out << fmt::format(": byte {} of {}", one_line(access.offset), one_line(access.extent));
   }

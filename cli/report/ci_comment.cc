@@ -147,7 +147,7 @@ std::string replay_command(const ValidationResult& result) {
 std::string regression_text(const ArtifactDiff& diff) {
   std::string text;
   for (const MetricChange& one : diff.changes) {
-    if (one.verdict != "regression") continue;
+    if (one.verdict != MetricVerdict::Regression) continue;
     text += fmt::format("{}{}{} {:g} -> {:g}", text.empty() ? "" : ", ", one.metric,
                         one.arch.empty() ? "" : " on " + one.arch, one.before, one.after);
   }

@@ -47,7 +47,7 @@ CiRunSummary hostile() {
                                .before = 4,
                                .after = 8,
                                .percent = 100,
-                               .verdict = "regression"}};
+                               .verdict = MetricVerdict::Regression}};
   summary.artifact_diffs =
       ArtifactDiffSummary{.baseline_tag = kHostile, .has_regressions = true, .diffs = {diff}};
   summary.notes = {kHostile};

@@ -85,7 +85,7 @@ ArtifactMetrics metrics(const std::string& name, uint32_t registers) {
                              .warps = 16,
                              .warps_max = 64,
                              .fraction = 0.25,
-                             .limiter = "registers"};
+                             .limiter = OccupancyLimiter::Registers};
   made.sass_instructions = 96;
   made.sass_classes = {{"control", 4}, {"float", 60}, {"global", 32}};
   made.sass_control = {{"branches", 2}, {"exits", 2}, {"loops", 1}, {"predicated exits", 1}};
@@ -130,12 +130,12 @@ ArtifactDiffSummary since_main() {
                    .before = 40,
                    .after = 96,
                    .percent = 140,
-                   .verdict = "regression"},
+                   .verdict = MetricVerdict::Regression},
                   {.metric = "instructions",
                    .before = 44,
                    .after = 40,
                    .percent = -9.0909090909090917,
-                   .verdict = "improvement"}};
+                   .verdict = MetricVerdict::Improvement}};
   diff.constants = {"0.5 is gone", "0.25 is new"};
   return {.baseline_tag = "main", .has_regressions = true, .diffs = {diff}, .missing = {"retired"}};
 }

@@ -20,7 +20,7 @@ std::string change_text(const MetricChange& change) {
 
 void print_kernel(const ArtifactDiff& diff, std::ostream& out) {
   for (const MetricChange& change : diff.changes) {
-    out << fmt::format("[{}] {}: {}\n", change.verdict, one_line(diff.kernel_name),
+    out << fmt::format("[{}] {}: {}\n", name_of(change.verdict), one_line(diff.kernel_name),
                        one_line(change_text(change)));
   }
   for (const std::string& constant : diff.constants) {

@@ -166,9 +166,9 @@ std::string trend_chart(const ArtifactDiffSummary& summary) {
       all.push_back({fmt::format("{}: {}{}", diff.kernel_name, change.metric,
                                  change.arch.empty() ? "" : " " + change.arch),
                      fmt::format("{:g} to {:g}", change.before, change.after), std::abs(percent),
-                     change.verdict == "regression"    ? "#cf222e"
-                     : change.verdict == "improvement" ? "#1a7f37"
-                                                       : "#9a6700"});
+                     change.verdict == MetricVerdict::Regression    ? "#cf222e"
+                     : change.verdict == MetricVerdict::Improvement ? "#1a7f37"
+                                                                    : "#9a6700"});
     }
   }
   for (Bar& bar : all) bar.share /= most;

@@ -71,9 +71,9 @@ void print_details(const ArtifactMetrics& metrics, std::ostream& out) {
     line(one.arch.c_str(),
          fmt::format("{} barriers, constant banks: {}", one.barriers, list_of(one.constant_bytes)));
     if (one.occupancy) {
-      line("occupancy",
-           fmt::format("{} blocks, {} of {} warps, limited by {}", one.occupancy->blocks,
-                       one.occupancy->warps, one.occupancy->warps_max, one.occupancy->limiter));
+      line("occupancy", fmt::format("{} blocks, {} of {} warps, limited by {}",
+                                    one.occupancy->blocks, one.occupancy->warps,
+                                    one.occupancy->warps_max, name_of(one.occupancy->limiter)));
     }
     if (one.sass_instructions == 0) continue;
     line("machine code", list_of(one.sass_classes));

@@ -127,7 +127,7 @@ TEST(PrintComparison, ShowsGrowthInPerCent) {
   comparison.artifacts->baseline_tag = std::string("main");
   ArtifactDiff diff;
   diff.kernel_name = std::string("k");
-  diff.changes = {{"registers", "sm_80", 40, 50, 25, "regression"}};
+  diff.changes = {{"registers", "sm_80", 40, 50, 25, MetricVerdict::Regression}};
   diff.is_regression = comparison.artifacts->has_regressions = true;
   comparison.artifacts->diffs = {diff};
   std::ostringstream out;

@@ -78,6 +78,18 @@ struct PtxMetrics {
   bool operator==(const PtxMetrics&) const = default;
 };
 
+/// What a multiprocessor has too little of for more blocks.
+enum class OccupancyLimiter {
+  Registers,
+  SharedMemory,
+  Warps,
+  Blocks,
+};
+inline constexpr OccupancyLimiter kLastOccupancyLimiter = OccupancyLimiter::Blocks;
+/// The name on the wire, and back.
+const char* name_of(OccupancyLimiter value);
+std::optional<OccupancyLimiter> occupancy_limiter_from_name(const std::string& name);
+
 /// How full a multiprocessor gets.
 struct Occupancy {
   uint32_t threads = 0;  ///< Per block, of the launch that is meant.
@@ -86,7 +98,7 @@ struct Occupancy {
   uint32_t warps = 0;
   uint32_t warps_max = 0;
   double fraction = 0;  ///< warps / warps_max
-  std::string limiter;  ///< "registers", "shared memory", "warps" or "blocks".
+  OccupancyLimiter limiter = OccupancyLimiter::Registers;
   bool operator==(const Occupancy&) const = default;
 };
 
@@ -153,6 +165,17 @@ struct LintResult {
   bool operator==(const LintResult&) const = default;
 };
 
+enum class MetricVerdict {
+  Regression,
+  Improvement,
+  Warning,  ///< Worse by more than the threshold, of a number that decides nothing.
+  Change,  ///< Worse by less.
+};
+inline constexpr MetricVerdict kLastMetricVerdict = MetricVerdict::Change;
+/// The name on the wire, and back.
+const char* name_of(MetricVerdict value);
+std::optional<MetricVerdict> metric_verdict_from_name(const std::string& name);
+
 /// One number that is not what it was.
 struct MetricChange {
   std::string metric;
@@ -160,7 +183,7 @@ struct MetricChange {
   double before = 0;
   double after = 0;
   std::optional<double> percent;  ///< Absent where it was 0.
-  std::string verdict;  ///< "regression", "improvement", "warning" or "change".
+  MetricVerdict verdict = MetricVerdict::Regression;
   bool operator==(const MetricChange&) const = default;
 };
 

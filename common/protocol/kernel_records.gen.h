@@ -16,10 +16,21 @@
 
 namespace gpuemu {
 
+enum class TensorRole {
+  Input,
+  Output,
+  InOut,
+  Scratch,
+};
+inline constexpr TensorRole kLastTensorRole = TensorRole::Scratch;
+/// The name on the wire, and back.
+const char* name_of(TensorRole value);
+std::optional<TensorRole> tensor_role_from_name(const std::string& name);
+
 /// A tensor of an exported case as the kernel sees it.
 struct ExportedTensor {
   std::string name;
-  std::string role;  ///< "input", "output", "inout" or "scratch"
+  TensorRole role = TensorRole::Input;
   DType dtype = DType::Float32;
   Shape shape;
   Strides strides;  ///< How its elements lie in device memory.
@@ -128,9 +139,23 @@ struct EntryDifference {
   bool operator==(const EntryDifference&) const = default;
 };
 
+enum class MemoryUseKind {
+  Load,
+  Store,
+  Atomic,
+  CopyTo,
+  CopyFrom,
+  Access,  ///< An mbarrier, or rows of a matrix.
+  Call,  ///< A function that gets the address.
+};
+inline constexpr MemoryUseKind kLastMemoryUseKind = MemoryUseKind::Call;
+/// The name on the wire, and back.
+const char* name_of(MemoryUseKind value);
+std::optional<MemoryUseKind> memory_use_kind_from_name(const std::string& name);
+
 /// One use of memory by one instruction of a kernel, and whether it stays inside for all data.
 struct ProvedAccess {
-  std::string kind;  ///< "load", "store", "atomic", "copy to", "copy from", "access", "call"
+  MemoryUseKind kind = MemoryUseKind::Load;
   std::string space;  ///< "global", "shared", "local", "const" or "generic"
   std::string tensor;  ///< Or a variable of the kernel; "" when not known.
   std::string file;  ///< The source's, when known.

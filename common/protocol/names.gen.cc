@@ -79,6 +79,22 @@ std::optional<LintKind> lint_kind_from_name(const std::string& name) {
   return value_among<LintKind>(kLintKindNames, name);
 }
 
+constexpr const char* kOccupancyLimiterNames[] = {
+    "registers", "shared memory", "warps", "blocks"
+};
+const char* name_of(OccupancyLimiter value) { return name_among(kOccupancyLimiterNames, value); }
+std::optional<OccupancyLimiter> occupancy_limiter_from_name(const std::string& name) {
+  return value_among<OccupancyLimiter>(kOccupancyLimiterNames, name);
+}
+
+constexpr const char* kMetricVerdictNames[] = {
+    "regression", "improvement", "warning", "change"
+};
+const char* name_of(MetricVerdict value) { return name_among(kMetricVerdictNames, value); }
+std::optional<MetricVerdict> metric_verdict_from_name(const std::string& name) {
+  return value_among<MetricVerdict>(kMetricVerdictNames, name);
+}
+
 constexpr const char* kOpStateNames[] = {
     "ran", "skipped", "stopped", "no_variant_fits", "runs_in_client", "broken"
 };
@@ -93,6 +109,14 @@ constexpr const char* kJobLineKindNames[] = {
 const char* name_of(JobLineKind value) { return name_among(kJobLineKindNames, value); }
 std::optional<JobLineKind> job_line_kind_from_name(const std::string& name) {
   return value_among<JobLineKind>(kJobLineKindNames, name);
+}
+
+constexpr const char* kTensorRoleNames[] = {
+    "input", "output", "inout", "scratch"
+};
+const char* name_of(TensorRole value) { return name_among(kTensorRoleNames, value); }
+std::optional<TensorRole> tensor_role_from_name(const std::string& name) {
+  return value_among<TensorRole>(kTensorRoleNames, name);
 }
 
 constexpr const char* kMutantStatusNames[] = {
@@ -117,6 +141,14 @@ constexpr const char* kEntryVerdictNames[] = {
 const char* name_of(EntryVerdict value) { return name_among(kEntryVerdictNames, value); }
 std::optional<EntryVerdict> entry_verdict_from_name(const std::string& name) {
   return value_among<EntryVerdict>(kEntryVerdictNames, name);
+}
+
+constexpr const char* kMemoryUseKindNames[] = {
+    "load", "store", "atomic", "copy to", "copy from", "access", "call"
+};
+const char* name_of(MemoryUseKind value) { return name_among(kMemoryUseKindNames, value); }
+std::optional<MemoryUseKind> memory_use_kind_from_name(const std::string& name) {
+  return value_among<MemoryUseKind>(kMemoryUseKindNames, name);
 }
 
 constexpr const char* kWireErrorCodeNames[] = {

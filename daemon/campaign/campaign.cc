@@ -15,9 +15,10 @@
 #include "daemon/campaign/campaign_groups.h"
 #include "daemon/campaign/result_writer.h"
 #include "daemon/campaign/unused_variants.h"
-#include "daemon/pipeline/execution_plan.h"
+#include "daemon/plans/execution_plan.h"
 #include "daemon/pipeline/relation_runs.h"
 #include "judge/cases/large_sizes.h"
+#include "runtime/device/device_traits.h"
 
 namespace gpuemu {
 namespace {
@@ -159,9 +160,10 @@ Result<CaseReport> Campaign::run_on_slot(const OpConfig& op, const CasePlan& pla
     return chosen;
   };
   CaseRequest request{config_, op, *kernel, *prepared, named, settings, find_kernel};
-  if (side_ != nullptr && side_->own_backend() != "emulator") {
+  if (side_ != nullptr && !device_traits(side_->own_backend()).follows_rounding) {
     request.emulator_slot = [this, &session]() -> Result<SlotLease> {
-      SlotPool* pool = GPUEMU_TRY(side_->get({.backend = "emulator", .contraction = {}}));
+      SlotPool* pool =
+          GPUEMU_TRY(side_->get({.backend = std::string(kEmulatorBackend), .contraction = {}}));
       return pool->acquire(session);
     };
   }

@@ -1,6 +1,6 @@
 #include "daemon/campaign/unused_variants.h"
 
-#include "daemon/pipeline/execution_plan.h"
+#include "daemon/plans/execution_plan.h"
 
 namespace gpuemu {
 namespace {

@@ -10,6 +10,7 @@
 #include "judge/bounds/float_format.h"
 #include "judge/explain/disagreement.h"
 #include "judge/explain/exact_comparison.h"
+#include "runtime/device/device_traits.h"
 
 namespace gpuemu {
 namespace {
@@ -141,7 +142,7 @@ void Explainer::compare_sides(const ComparedShadow& output, const WrongElement& 
                            .broken_by_reference = output.broken_by_reference,
                            .broken_by_output = output.broken_by_output};
   if (element.known) disputed.exact = element.exact;
-  if (machines_.own_backend != "emulator") {
+  if (!device_traits(machines_.own_backend).follows_rounding) {
     const auto own = value_on(machines_.own, reply_.kernel, element);
     if (!own) return;
     disputed.other = element.computed;
@@ -162,7 +163,7 @@ void Explainer::compare_sides(const ComparedShadow& output, const WrongElement& 
 
 /// The emulator finds nothing wrong: then the device on which the case failed stands alone.
 void Explainer::vote_of_devices() {
-  if (machines_.own_backend == "emulator") return;
+  if (device_traits(machines_.own_backend).follows_rounding) return;
   const auto own = machines_.own.run_one(task_.op, task_.plan, {}, task_.session);
   if (!own || own->result.passed) return;
   reply_.disagreement =

@@ -5,6 +5,7 @@
 #include "common/base/service_limits.h"
 #include "daemon/explain/failure_reasons.h"
 #include "daemon/pipeline/case_record.h"
+#include "runtime/device/device_traits.h"
 
 namespace gpuemu {
 namespace {
@@ -29,7 +30,7 @@ constexpr Setting kSettings[] = {
 bool is_usual(const Setting& setting, const SensitivityTask& task) {
   const std::string& own = task.config.contraction;
   const std::string usual = own == "auto" ? "never" : own;
-  return task.own_backend == "emulator" && setting.contraction == usual;
+  return task.own_backend == kEmulatorBackend && setting.contraction == usual;
 }
 
 OpTestReport* find(TestReportReply& report, const OpTestReport& like) {
@@ -47,7 +48,7 @@ std::optional<ExplainedStep> divergence_of(const ValidationResult& failure,
   const auto plan = plan_from(*op, *failure.repro_info);
   if (!plan) return std::nullopt;
   const ExplainMachines machines{.own = campaign,
-                                 .own_backend = "emulator",
+                                 .own_backend = std::string(kEmulatorBackend),
                                  .emulator = [&]() -> Result<Campaign*> { return &campaign; },
                                  .other_backend = {},
                                  .other = {}};
@@ -93,7 +94,7 @@ Status find_compiler_sensitive(const SensitivityTask& task, const std::atomic<bo
   events.on_total = [](uint64_t) {};
   for (const Setting& setting : kSettings) {
     if (cancel || is_usual(setting, task)) continue;
-    Campaign* campaign = GPUEMU_TRY(task.campaign_on({.backend = "emulator",
+    Campaign* campaign = GPUEMU_TRY(task.campaign_on({.backend = std::string(kEmulatorBackend),
                                                       .contraction = setting.contraction,
                                                       .contraction_seed = setting.seed}));
     options.settings.order = setting.order;

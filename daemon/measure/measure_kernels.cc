@@ -12,7 +12,7 @@
 #include "common/base/limits.h"
 #include "common/config/source_kind.h"
 #include "daemon/measure/measure_entry.h"
-#include "daemon/pipeline/execution_plan.h"
+#include "daemon/plans/execution_plan.h"
 #include "judge/metrics/ptx_metrics.h"
 #include "judge/metrics/without_entries.h"
 #include "kernels/catalog.h"

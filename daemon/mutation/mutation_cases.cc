@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "daemon/pipeline/execution_plan.h"
+#include "daemon/plans/execution_plan.h"
 
 namespace gpuemu {
 namespace {

@@ -18,22 +18,22 @@ namespace fs = std::filesystem;
 constexpr size_t kSourcesMax = 64;                       // A kernel's own headers.
 constexpr size_t kSourceFileBytesMax = size_t{4} << 20;  // Generated sources among them.
 
-const char* role_name(PlanTensor::Role role) {
+TensorRole role_of(PlanTensor::Role role) {
   switch (role) {
     case PlanTensor::Role::Input:
-      return "input";
+      return TensorRole::Input;
     case PlanTensor::Role::Output:
-      return "output";
+      return TensorRole::Output;
     case PlanTensor::Role::InOut:
-      return "inout";
+      return TensorRole::InOut;
     case PlanTensor::Role::Scratch:
-      return "scratch";
+      return TensorRole::Scratch;
   }
   GPUEMU_UNREACHABLE();
 }
 
 ExportedTensor describe(const PlanTensor& tensor) {
-  ExportedTensor out{.name = tensor.name, .role = role_name(tensor.role), .dtype = tensor.dtype};
+  ExportedTensor out{.name = tensor.name, .role = role_of(tensor.role), .dtype = tensor.dtype};
   out.shape = tensor.shape;
   out.strides = tensor.layout.strides;
   out.storage_elements = static_cast<uint64_t>(tensor.layout.buffer_elements);

@@ -4,7 +4,7 @@
 
 #include "common/protocol/replies.h"
 #include "daemon/pipeline/case_run.h"
-#include "daemon/pipeline/execution_plan.h"
+#include "daemon/plans/execution_plan.h"
 #include "judge/verdict/validate.h"
 
 namespace gpuemu {

@@ -15,7 +15,7 @@
 #include "judge/bounds/error_range.h"
 #include "judge/explain/exact_comparison.h"
 #include "judge/verdict/trivial_outputs.h"
-#include "runtime/device/coverage.h"
+#include "runtime/profile/coverage.h"
 #include "runtime/device/shadow.h"
 
 namespace gpuemu {

@@ -15,7 +15,7 @@
 #include "daemon/pipeline/case_work.h"
 #include "daemon/pipeline/device_findings.h"
 #include "daemon/pipeline/review_findings.h"
-#include "daemon/pipeline/sparse_plan.h"
+#include "daemon/plans/sparse_plan.h"
 #include "judge/relations/known_properties.h"
 #include "judge/relations/relation_checker.h"
 

@@ -7,7 +7,7 @@
 #include "common/base/service_limits.h"
 #include "daemon/pipeline/case_record.h"
 #include "daemon/pipeline/case_work.h"
-#include "daemon/pipeline/narrow_steps.h"
+#include "judge/explain/narrow_steps.h"
 #include "daemon/pipeline/relation_runs.h"
 #include "daemon/pipeline/review_findings.h"
 #include "daemon/pipeline/sensitivity.h"

@@ -5,12 +5,14 @@
 
 #include <fmt/ranges.h>
 
+#include "runtime/device/device_traits.h"
+
 namespace gpuemu {
 
 std::string ExtraSlots::other_backend() const {
-  for (const char* backend : {"cuda", "emulator"}) {
-    const bool there = std::ranges::find(backends_, backend) != backends_.end();
-    if (there && own_backend() != backend) return backend;
+  for (const DeviceTraits& one : computing_backends()) {
+    const bool there = std::ranges::find(backends_, one.backend) != backends_.end();
+    if (there && own_backend() != one.backend) return std::string(one.backend);
   }
   return "";
 }
@@ -32,7 +34,7 @@ Result<SlotPool*> ExtraSlots::get(const SlotVariant& wish) {
   options.devices = 1;
   options.slots_per_worker = 1;
   options.count =
-      wish.backend == "emulator" ? std::max(1U, std::thread::hardware_concurrency()) : 1;
+      device_traits(wish.backend).is_gpu ? 1 : std::max(1U, std::thread::hardware_concurrency());
   pool = GPUEMU_TRY(SlotPool::create(options));
   return pool.get();
 }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/protocol/evidence.gen.h"
-#include "runtime/device/coverage.h"
+#include "runtime/profile/coverage.h"
 
 namespace gpuemu {
 

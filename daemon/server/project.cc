@@ -3,6 +3,8 @@
 
 #include <sys/stat.h>
 
+#include "runtime/device/device_traits.h"
+
 namespace gpuemu {
 namespace {
 
@@ -57,8 +59,8 @@ ExplainMachines Project::machines() {
   ExplainMachines machines{
       .own = campaign_, .own_backend = own, .emulator = {}, .other_backend = other, .other = {}};
   machines.emulator = [this, own]() -> Result<Campaign*> {
-    if (own == "emulator") return &campaign_;
-    return campaign_on({.backend = "emulator", .contraction = {}});
+    if (device_traits(own).follows_rounding) return &campaign_;
+    return campaign_on({.backend = std::string(kEmulatorBackend), .contraction = {}});
   };
   machines.other = [this, other] { return campaign_on({.backend = other, .contraction = {}}); };
   return machines;

@@ -14,6 +14,7 @@
 #include "daemon/kernels/kernel_store.h"
 #include "daemon/schedule/extra_slots.h"
 #include "daemon/schedule/slot_pool.h"
+#include "runtime/device/device_traits.h"
 
 namespace gpuemu {
 
@@ -64,7 +65,7 @@ class Project {
 
  private:
   std::string own_backend() const {
-    return slots_.side == nullptr ? "emulator" : slots_.side->own_backend();
+    return slots_.side == nullptr ? std::string(kEmulatorBackend) : slots_.side->own_backend();
   }
 
   std::shared_ptr<const Config> config_;

@@ -113,7 +113,7 @@ std::unique_ptr<stored::CompiledT> pack(const CompiledMetrics& from) {
   to->occupancy->warps = from.occupancy->warps;
   to->occupancy->warps_max = from.occupancy->warps_max;
   to->occupancy->fraction = from.occupancy->fraction;
-  to->occupancy->limiter = from.occupancy->limiter;
+  to->occupancy->limiter = name_of(from.occupancy->limiter);
   return to;
 }
 
@@ -131,10 +131,13 @@ CompiledMetrics unpack(const stored::CompiledT& from) {
   to.sass_classes = unpack(from.sass_classes);
   to.sass_control = unpack(from.sass_control);
   if (const auto& given = from.occupancy) {
-    to.occupancy = {given->threads,   given->dynamic_shared_bytes,
-                    given->blocks,    given->warps,
-                    given->warps_max, given->fraction,
-                    given->limiter};
+    to.occupancy = {given->threads,
+                    given->dynamic_shared_bytes,
+                    given->blocks,
+                    given->warps,
+                    given->warps_max,
+                    given->fraction,
+                    occupancy_limiter_from_name(given->limiter).value_or(OccupancyLimiter())};
   }
   return to;
 }

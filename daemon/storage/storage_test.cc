@@ -103,7 +103,7 @@ ArtifactMetrics full_artifact() {
                        5,
                        6,
                        {{"0", 7}},
-                       Occupancy{8, 9, 10, 11, 12, 0.5, "warps"},
+                       Occupancy{8, 9, 10, 11, 12, 0.5, OccupancyLimiter::Warps},
                        13,
                        {{"float", 14}},
                        {{"loops", 15}}},

@@ -16,6 +16,7 @@
 #include "daemon/worker/execute_buffer.h"
 #include "daemon/worker/execute_shadow.h"
 #include "daemon/worker/launch_config.h"
+#include "runtime/device/device_traits.h"
 #include "runtime/device/fault.h"
 
 namespace gpuemu {
@@ -149,7 +150,7 @@ void Execution::add(std::optional<HarnessFinding> finding) {
 
 ThreadOrder Execution::order_of(uint32_t run) const {
   const bool wanted = plan_.sanitize.has(DeviceCheck::Schedule);
-  if (device_.properties().backend != "emulator") return ThreadOrder::InOrder;
+  if (!device_traits(device_.properties().backend).orders_threads) return ThreadOrder::InOrder;
   if (run == 0) return plan_.first_order;
   if (!wanted) return ThreadOrder::InOrder;
   Stream draws(plan_.order_seed, run, "interleaving");
@@ -299,19 +300,19 @@ Result<LaunchReport> Execution::warm_up(std::vector<ExecuteBuffer>& buffers,
 /// Only a fault among its findings counts, where it takes the device with it: the runs that count
 /// repeat the others and say more about them.
 Status Execution::run_warmup(std::vector<ExecuteBuffer>& buffers) {
-  const bool emulated = device_.properties().backend == "emulator";
+  const bool survives = device_traits(device_.properties().backend).survives_faults;
   const auto now = steady_clock::now();
   const auto end = now + (end_ - now) / kWarmupShare;
-  const auto first_end = emulated ? std::min(end, now + kWarmupFirst) : end;
+  const auto first_end = survives ? std::min(end, now + kWarmupFirst) : end;
   Result<LaunchReport> warmup = warm_up(buffers, first_end, {});
   const bool is_slow = warmup && std::ranges::find(warmup->findings, DeviceFindingKind::Timeout,
                                                    &DeviceFinding::kind) != warmup->findings.end();
   // A loop whose end was never written runs for as long as it is let: the check ends it.
-  if (emulated && is_slow && first_end < end) warmup = warm_up(buffers, end, {DeviceCheck::Init});
+  if (survives && is_slow && first_end < end) warmup = warm_up(buffers, end, {DeviceCheck::Init});
   if (!warmup) return ok_status();
   if (std::ranges::any_of(warmup->findings, is_fault)) {
-    // A fault of these inputs is none of the case's. On a GPU nothing can run behind it.
-    if (emulated) return ok_status();
+    // A fault of these inputs is none of the case's, unless nothing can run behind it.
+    if (survives) return ok_status();
     for (DeviceFinding& finding : warmup->findings) {
       finding.message += "; it was the call before the case's own, which has other values";
     }

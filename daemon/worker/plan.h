@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "common/tensor/tensor.h"
-#include "runtime/device/coverage.h"
+#include "runtime/profile/coverage.h"
 #include "runtime/device/device.h"
 #include "runtime/device/element_shadow.h"
-#include "runtime/device/profile.h"
+#include "runtime/profile/profile.h"
 #include "runtime/device/shadow.h"
 
 namespace gpuemu {

@@ -14,6 +14,7 @@
 #include "common/rng/rng.h"
 #include "judge/cases/case_tensors.h"
 #include "judge/cases/dims.h"
+#include "runtime/device/device_traits.h"
 
 namespace gpuemu {
 namespace {
@@ -204,8 +205,8 @@ std::vector<std::string> not_run(const OpConfig& op, const Finder& finder,
 }  // namespace
 
 SizeLimits size_limits(const Config& config, const OpConfig& op, const std::string& backend) {
-  const uint64_t usual =
-      static_cast<uint64_t>(backend == "cuda" ? kLargeElementsCuda : kLargeElementsEmulator);
+  const uint64_t usual = static_cast<uint64_t>(
+      device_traits(backend).is_gpu ? kLargeElementsCuda : kLargeElementsEmulator);
   const uint64_t elements = op.max_elements.value_or(config.max_elements.value_or(usual));
   SizeLimits limits;
   limits.elements = static_cast<int64_t>(elements);

@@ -57,28 +57,30 @@ std::vector<Use> uses_of(const Instruction& instruction) {
     return {};
   const uint64_t bytes = bytes_of(instruction);
   const bool reads = instruction.has(Trait::Reads), writes = instruction.has(Trait::Writes);
-  if (reads && !writes) return {{"load", 1, space, bytes}};
-  if (opcode == Opcode::St) return {{"store", 0, space, bytes}};
-  if (opcode == Opcode::Atom) return {{"atomic", 1, space, bytes}};
+  if (reads && !writes) return {{MemoryUseKind::Load, 1, space, bytes}};
+  if (opcode == Opcode::St) return {{MemoryUseKind::Store, 0, space, bytes}};
+  if (opcode == Opcode::Atom) return {{MemoryUseKind::Atomic, 1, space, bytes}};
   if (opcode == Opcode::Red && !instruction.has(ptx::Modifier::Async)) {
-    return {{"atomic", 0, space, bytes}};
+    return {{MemoryUseKind::Atomic, 0, space, bytes}};
   }
   const bool copies = opcode == Opcode::Cp && instruction.has(ptx::Modifier::Async) &&
                       !instruction.has(ptx::Modifier::Bulk);
   if (copies && instruction.operands.size() >= 3) {
     const Operand& size = instruction.operands[2];
     const uint64_t count = size.kind == Operand::Kind::Integer ? size.bits : 0;
-    return {{"copy to", 0, Space::Shared, count}, {"copy from", 1, Space::Global, count}};
+    return {{MemoryUseKind::CopyTo, 0, Space::Shared, count},
+            {MemoryUseKind::CopyFrom, 1, Space::Global, count}};
   }
   if (instruction.has(ptx::Modifier::M8n8) && instruction.has(ptx::Modifier::B16)) {
-    if (opcode == Opcode::Ldmatrix) return {{"load", 1, Space::Shared, kMatrixRowBytes}};
-    if (opcode == Opcode::Stmatrix) return {{"store", 0, Space::Shared, kMatrixRowBytes}};
+    constexpr uint64_t kBytes = kMatrixRowBytes;
+    if (opcode == Opcode::Ldmatrix) return {{MemoryUseKind::Load, 1, Space::Shared, kBytes}};
+    if (opcode == Opcode::Stmatrix) return {{MemoryUseKind::Store, 0, Space::Shared, kBytes}};
   }
   if (!has_address(instruction)) return {};
   const auto place =
       std::ranges::find(instruction.operands, Operand::Kind::Address, &Operand::kind);
   const auto index = static_cast<size_t>(place - instruction.operands.begin());
-  return {{"access", index, space, opcode == Opcode::Mbarrier ? kBarrierBytes : 0}};
+  return {{MemoryUseKind::Access, index, space, opcode == Opcode::Mbarrier ? kBarrierBytes : 0}};
 }
 
 std::vector<Access> list_accesses(const ptx::Function& entry, const std::string& reason) {
@@ -188,7 +190,7 @@ std::vector<Access> Evaluator::accesses() {
     for (uint32_t at = range.begin; at < range.end; ++at) {
       const Instruction& instruction = function_.body[at];
       if (instruction.opcode == Opcode::Call) {
-        Access call{at, Space::Generic, "call", "", false, "", "", ""};
+        Access call{at, Space::Generic, MemoryUseKind::Call, "", false, "", "", ""};
         call.reason = "the called function is not examined";
         all.push_back(std::move(call));
         continue;

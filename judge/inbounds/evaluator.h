@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "common/protocol/kernel_records.gen.h"
 #include "judge/inbounds/launch_domain.h"
 #include "judge/inbounds/prover.h"
 #include "judge/inbounds/ssa.h"
@@ -28,7 +29,7 @@ struct Value {
 struct Access {
   uint32_t instruction = 0;
   ptx::Space space = ptx::Space::Generic;
-  std::string kind;    ///< "load", "store", "atomic", "copy"
+  MemoryUseKind kind = MemoryUseKind::Access;
   std::string region;  ///< "" when not known.
   bool proved = false;
   std::string reason;          ///< Why not.
@@ -37,7 +38,7 @@ struct Access {
 
 /// An operand that is an address.
 struct Use {
-  const char* kind;
+  MemoryUseKind kind;
   size_t operand;  ///< Its number.
   ptx::Space space;
   uint64_t bytes;  ///< 0: how many is not understood.

@@ -7,8 +7,6 @@
 namespace gpuemu {
 namespace {
 
-constexpr const char* kRegression = "regression";
-
 /// A number before and after.
 struct Number {
   const char* metric;
@@ -24,15 +22,15 @@ class Changes {
 
   void add(const Number& number, const std::string& arch) {
     if (number.before == number.after) return;
-    MetricChange change{number.metric, arch, number.before, number.after, std::nullopt, ""};
+    MetricChange change{number.metric, arch, number.before, number.after, std::nullopt, {}};
     const double increase = number.after - number.before;
     if (number.before != 0) change.percent = 100 * increase / number.before;
     const bool worse = (increase > 0) != number.high_is_good;
     const bool large = number.before == 0 || std::abs(increase) / number.before > warn_threshold_;
-    change.verdict = !worse           ? "improvement"
-                     : number.decides ? kRegression
-                     : large          ? "warning"
-                                      : "change";
+    change.verdict = !worse           ? MetricVerdict::Improvement
+                     : number.decides ? MetricVerdict::Regression
+                     : large          ? MetricVerdict::Warning
+                                      : MetricVerdict::Change;
     out_.push_back(std::move(change));
   }
 
@@ -131,8 +129,9 @@ ArtifactDiff compare_artifacts(const ArtifactMetrics* baseline, const ArtifactMe
   if (baseline->ptx && current.ptx) {
     compare_constants(baseline->ptx->constants, current.ptx->constants, diff.constants);
   }
-  diff.is_regression = std::ranges::any_of(
-      diff.changes, [](const MetricChange& one) { return one.verdict == kRegression; });
+  diff.is_regression = std::ranges::any_of(diff.changes, [](const MetricChange& one) {
+    return one.verdict == MetricVerdict::Regression;
+  });
   return diff;
 }
 

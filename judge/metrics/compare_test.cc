@@ -20,14 +20,14 @@ ArtifactMetrics compiled(uint32_t registers, uint32_t spilled, double occupancy 
   one.arch = std::string("sm_80");
   one.registers = registers;
   one.spill_load_bytes = spilled;
-  one.occupancy = Occupancy{256, 0, 8, 64, 64, occupancy, "warps"};
+  one.occupancy = Occupancy{256, 0, 8, 64, 64, occupancy, OccupancyLimiter::Warps};
   metrics.compiled = {one};
   return metrics;
 }
 
 std::string verdict_of(const ArtifactDiff& diff, const std::string& metric) {
   for (const MetricChange& change : diff.changes) {
-    if (change.metric == metric) return change.verdict;
+    if (change.metric == metric) return std::string(name_of(change.verdict));
   }
   return "";
 }

@@ -76,13 +76,13 @@ Result<Occupancy> occupancy_of(const CompiledMetrics& kernel, const LaunchFootpr
   const uint32_t warps = (launch.threads + kWarp - 1) / kWarp;
   const uint64_t block_shared = rounded_up(shared + limits->reserved, limits->shared_unit);
   const struct {
-    const char* what;
+    OccupancyLimiter limiter;
     uint32_t blocks;
   } bounds[] = {
-      {"warps", limits->warps / warps},
-      {"blocks", limits->blocks},
-      {"registers", blocks_by_registers(kernel.registers, warps)},
-      {"shared memory",
+      {OccupancyLimiter::Warps, limits->warps / warps},
+      {OccupancyLimiter::Blocks, limits->blocks},
+      {OccupancyLimiter::Registers, blocks_by_registers(kernel.registers, warps)},
+      {OccupancyLimiter::SharedMemory,
        block_shared == 0
            ? UINT32_MAX
            : static_cast<uint32_t>((uint64_t{limits->shared_kib} << 10) / block_shared)},
@@ -94,7 +94,7 @@ Result<Occupancy> occupancy_of(const CompiledMetrics& kernel, const LaunchFootpr
   for (const auto& bound : bounds) {
     if (bound.blocks >= found.blocks) continue;
     found.blocks = bound.blocks;
-    found.limiter = bound.what;
+    found.limiter = bound.limiter;
   }
   found.warps_max = limits->warps;
   found.warps = found.blocks * warps;

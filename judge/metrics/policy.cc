@@ -55,7 +55,7 @@ class Judge {
         "{}: occupancy {:.2f} ({} of {} warps in blocks of {} threads, limited by {}), the least "
         "is {} (min_occupancy)",
         subject(compiled.arch), occupancy.fraction, occupancy.warps, occupancy.warps_max,
-        occupancy.threads, occupancy.limiter, *limits.min_occupancy);
+        occupancy.threads, name_of(occupancy.limiter), *limits.min_occupancy);
     violation.value = occupancy.fraction;
     violation.limit = *limits.min_occupancy;
     add(std::move(violation));

@@ -39,7 +39,7 @@ class Policy : public testing::Test {
     compiled.spill_load_bytes = 4;
     compiled.stack_bytes = 16;
     compiled.shared_bytes = 4096;
-    compiled.occupancy = Occupancy{256, 0, 6, 48, 64, 0.75, "registers"};
+    compiled.occupancy = Occupancy{256, 0, 6, 48, 64, 0.75, OccupancyLimiter::Registers};
     result_.kernel_name = "k";
     result_.metrics = plain_metrics(kPtx);
     result_.metrics.ptx = measure_ptx(module_, module_.functions[0]);

@@ -9,6 +9,7 @@
 #include "ops/vendor/cublas.h"
 #include "ops/vendor/cupti.h"
 #include "runtime/backends/backends.h"
+#include "runtime/device/device_traits.h"
 
 using gpuemu::opcall::answer;
 using gpuemu::opcall::give_text;
@@ -23,7 +24,7 @@ Json versions() {
   std::string driver, runtime;
   if (const auto devices = list_devices()) {
     for (const DeviceProperties& device : *devices) {
-      if (device.backend != "cuda") continue;
+      if (!device_traits(device.backend).is_gpu) continue;
       driver = device.driver_version;
       runtime = device.runtime_version;
       break;
@@ -35,7 +36,7 @@ Json versions() {
 
 Result<std::vector<DeviceProperties>> devices_of(const char* backend) {
   const std::string wanted = backend == nullptr ? "" : backend;
-  if (!wanted.empty() && wanted != "cuda" && wanted != "emulator") {
+  if (!wanted.empty() && !is_computing_backend(wanted)) {
     return error(ErrorCode::InvalidArgument,
                  "no backend '{}' has devices; expected \"cuda\", \"emulator\" or NULL", wanted);
   }
@@ -133,7 +134,7 @@ gpuemu_code give_device(const DeviceProperties& device, gpuemu_device_info* info
   made.struct_bytes = info->struct_bytes;
   made.sm = device.sm;
   made.multiprocessors = device.multiprocessors;
-  made.is_emulator = device.backend == "emulator" ? 1 : 0;
+  made.is_emulator = device.backend == gpuemu::kEmulatorBackend ? 1 : 0;
   made.memory_bytes = device.memory_bytes;
   copy_text(made.backend, device.backend);
   copy_text(made.name, device.name);

@@ -2,6 +2,7 @@
 #include <initializer_list>
 
 #include "ops/capi/context.h"
+#include "runtime/device/device_traits.h"
 
 using gpuemu::opcall::answer;
 using gpuemu::opcall::is_usable;
@@ -86,7 +87,8 @@ gpuemu_code allocate_in_order(gpuemu_context& context, size_t bytes, gpuemu::Str
 gpuemu::Result<uint64_t> allocate_host(gpuemu_context& context, gpuemu::opcall::MemoryKind kind,
                                        size_t bytes) {
   const gpuemu::DeviceProperties& device = context.device->properties();
-  if (kind == gpuemu::opcall::MemoryKind::Managed && device.backend != "emulator") {
+  if (kind == gpuemu::opcall::MemoryKind::Managed &&
+      !gpuemu::device_traits(device.backend).shares_host_memory) {
     return gpuemu::error(gpuemu::ErrorCode::Unsupported,
                          "managed memory is for the emulator alone in this version; use pinned "
                          "memory, which kernels of {} reach too",

@@ -7,6 +7,8 @@
 
 #include <fmt/ranges.h>
 
+#include "runtime/device/device_traits.h"
+
 namespace gpuemu {
 namespace {
 
@@ -185,7 +187,7 @@ Result<TypeBinding> check_case(const OpCase& c) {
 
 std::string refusal(const OpCase& c, const KernelVariant& variant, const TypeBinding& types) {
   if (std::string reason = dtype_refusal(variant, types); !reason.empty()) return reason;
-  if (!variant.library.empty() && c.device.backend != "cuda") {
+  if (!variant.library.empty() && !device_traits(c.device.backend).is_gpu) {
     return fmt::format("{} needs a GPU, the device is the {}", variant.library, c.device.backend);
   }
   if (c.device.sm < variant.sm_min) {

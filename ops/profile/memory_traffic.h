@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "runtime/device/profile.h"
+#include "runtime/profile/profile.h"
 
 namespace gpuemu {
 

@@ -5,6 +5,8 @@
 
 #include <fmt/ranges.h>
 
+#include "runtime/device/device_traits.h"
+
 namespace gpuemu {
 namespace {
 
@@ -35,7 +37,8 @@ Result<std::unique_ptr<Profiler>> Profiler::create(Device& device, ProfilerOptio
         "no NVTX ranges: this build did not find NVIDIA's headers (nvtx3/nvToolsExt.h)");
   }
   // Loading CUPTI takes its time: all clocks begin behind it.
-  const bool has_records = device.properties().backend == "cuda" || !options.cupti.empty();
+  const bool has_records =
+      device_traits(device.properties().backend).is_gpu || !options.cupti.empty();
   if (options.kernels && has_records) made->record_kernels();
   made->base_ = GPUEMU_TRY(streams->make_event());
   GPUEMU_TRY(streams->record(made->base_, kDefaultStream));

@@ -16,7 +16,7 @@
 #include "ops/profile/memory_traffic.h"
 #include "ops/profile/nvtx.h"
 #include "ops/vendor/cupti.h"
-#include "runtime/device/profile.h"
+#include "runtime/profile/profile.h"
 #include "runtime/device/stream.h"
 
 namespace gpuemu {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/backends/emulated_backends.h"
+#include "runtime/device/device_traits.h"
 
 namespace gpuemu {
 namespace {
@@ -20,6 +21,19 @@ TEST(OpenDevice, OpensEachBackendByItsName) {
     ASSERT_TRUE(device) << device.error().message;
     EXPECT_EQ((*device)->properties().backend, name);
   }
+}
+
+TEST(DeviceTraits, BelongToBackendsThatCanBeOpened) {
+  for (const DeviceTraits& one : computing_backends()) {
+    const auto device = open_device(request_for(std::string(one.backend)));
+    // A machine without a GPU has no such device, but knows the name.
+    EXPECT_TRUE(device || device.error().code == ErrorCode::Unavailable) << one.backend;
+  }
+  EXPECT_TRUE(device_traits("emulator").orders_threads);
+  EXPECT_FALSE(device_traits("emulator").is_gpu);
+  EXPECT_TRUE(device_traits("cuda").is_gpu);
+  EXPECT_FALSE(device_traits("cuda").survives_faults);
+  EXPECT_FALSE(device_traits("null").is_gpu);
 }
 
 TEST(OpenDevice, AutoAlwaysGivesADeviceThatWorks) {

@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "common/numeric/dtype.h"
 #include "runtime/device/stream.h"
 
 namespace gpuemu {
@@ -30,9 +31,11 @@ Result<Streams*> Device::streams() {
 }
 
 std::vector<std::string> dtypes_of(int sm) {
-  std::vector<std::string> out = {"float64", "float32", "float16", "int64",  "int32", "int16",
-                                  "int8",    "uint64",  "uint32",  "uint16", "uint8", "bool"};
-  if (sm >= 80) out.insert(out.begin() + 3, "bfloat16");
+  std::vector<std::string> out;
+  for (size_t i = 0; i < kDTypeCount; ++i) {
+    const auto dtype = static_cast<DType>(i);
+    if (dtype != DType::BFloat16 || sm >= 80) out.emplace_back(name_of(dtype));
+  }
   if (sm >= 89) {
     out.emplace_back("float8_e4m3");
     out.emplace_back("float8_e5m2");

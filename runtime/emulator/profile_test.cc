@@ -1,5 +1,5 @@
 // Counters against numbers worked out by hand.
-#include "runtime/device/profile.h"
+#include "runtime/profile/profile.h"
 
 #include <map>
 #include <string>

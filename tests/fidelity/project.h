@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/pipeline/execution_plan.h"
+#include "daemon/plans/execution_plan.h"
 
 namespace gpuemu::fidelity {
 

@@ -70,6 +70,13 @@ class Python:
             return member.default or EMPTY[name]
         return f"field(default_factory={self.base(name)})"
 
+    def names_of(self, member):
+        """What an enumeration's member may be: "input", "output" or "scratch"."""
+        if member.type not in self.enums:
+            return ""
+        names = [f'"{row.wire.lower() if member.presence == "lower" else row.wire}"' for row in self.enums[member.type].rows]
+        return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
     def imports(self, module):
         """Module -> names that its classes use."""
         found = {}
@@ -89,7 +96,8 @@ class Python:
         lines.append("")
         for member in record.members:
             line = f"    {member.wire}: {self.hint(member)} = {self.default(member)}"
-            comment = f"  # {member.doc}" if member.doc and len(line) + 4 + len(member.doc) <= WIDTH else ""
+            doc = member.doc or self.names_of(member)
+            comment = f"  # {doc}" if doc and len(line) + 4 + len(doc) <= WIDTH else ""
             lines.append(line + comment)
         return lines
 

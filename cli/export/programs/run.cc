@@ -77,9 +77,8 @@ static Bytes read_npy(const std::string& path, std::string& type) {
 // --- Numbers -------------------------------------------------------------------------------------
 
 static size_t width_of(const std::string& dtype) {
-  if (dtype == "float64" || dtype == "int64" || dtype == "uint64") return 8;
-  if (dtype == "float32" || dtype == "int32" || dtype == "uint32") return 4;
-  return dtype == "int8" || dtype == "uint8" || dtype == "bool" ? 1 : 2;
+  const size_t bits = dtype.find_first_of("123456789");  // "float16" has 16; "bool" has none.
+  return bits == std::string::npos ? 1 : std::stoul(dtype.substr(bits)) / 8;
 }
 
 template <typename T>

@@ -54,12 +54,16 @@ class ToleranceConfig:
         return {"atol": self.atol, "rtol": self.rtol}
 
 
-# (atol, rtol) by dtype; the numbers that clients have used since 0.1.0.
+# (atol, rtol) in the order of _PROFILES; the numbers that clients have used since 0.1.0.
+_PROFILES = ("default", "strict", "relaxed", "production")
+_PAIRS = {
+    "float16": ((1e-3, 1e-2), (1e-4, 1e-3), (1e-2, 1e-1), (5e-4, 5e-3)),
+    "bfloat16": ((1e-2, 1e-1), (1e-3, 1e-2), (5e-2, 5e-1), (5e-3, 5e-2)),
+    "float32": ((1e-5, 1e-4), (1e-6, 1e-5), (1e-4, 1e-3), (1e-6, 1e-5)),
+    "float64": ((1e-10, 1e-9), (1e-12, 1e-11), (1e-8, 1e-7), (1e-12, 1e-11)),
+}
 _TABLES = {
-    "default": {"float16": (1e-3, 1e-2), "bfloat16": (1e-2, 1e-1), "float32": (1e-5, 1e-4), "float64": (1e-10, 1e-9)},
-    "strict": {"float16": (1e-4, 1e-3), "bfloat16": (1e-3, 1e-2), "float32": (1e-6, 1e-5), "float64": (1e-12, 1e-11)},
-    "relaxed": {"float16": (1e-2, 1e-1), "bfloat16": (5e-2, 5e-1), "float32": (1e-4, 1e-3), "float64": (1e-8, 1e-7)},
-    "production": {"float16": (5e-4, 5e-3), "bfloat16": (5e-3, 5e-2), "float32": (1e-6, 1e-5), "float64": (1e-12, 1e-11)},
+    profile: {dtype: pairs[at] for dtype, pairs in _PAIRS.items()} for at, profile in enumerate(_PROFILES)
 }
 DEFAULT_TOLERANCES = {dtype: ToleranceConfig(*pair) for dtype, pair in _TABLES["default"].items()}
 FRAMEWORK_MULTIPLIERS = {"numpy": 1.0, "pytorch": 1.0, "jax": 1.5, "tensorflow": 1.5}

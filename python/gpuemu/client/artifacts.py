@@ -61,7 +61,7 @@ class Occupancy:
     warps: int = 0
     warps_max: int = 0
     fraction: float = 0.0  # warps / warps_max
-    limiter: str = ""  # "registers", "shared memory", "warps" or "blocks".
+    limiter: str = ""  # "registers", "shared memory", "warps" or "blocks"
 
 
 @dataclass
@@ -96,7 +96,7 @@ class ArtifactMetrics:
     shared_memory_bytes: int = 0
     instruction_count: int = 0
     patterns_found: list[str] = field(default_factory=list)
-    source: str = "Ptx"
+    source: str = "Ptx"  # "Ptx", "Sass" or "Both"
     timestamp: int = 0
     ptx_content: str | None = None
     ptx: PtxMetrics | None = None
@@ -142,7 +142,7 @@ class MetricChange:
     before: float = 0.0
     after: float = 0.0
     percent: float | None = None  # Absent where it was 0.
-    verdict: str = ""  # "regression", "improvement", "warning" or "change".
+    verdict: str = ""  # "regression", "improvement", "warning" or "change"
 
 
 @dataclass

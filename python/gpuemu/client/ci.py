@@ -34,7 +34,7 @@ class CiOp:
     file: str = ""  # Where it is declared.
     line: int = 0
     proof: dict[str, Any] | None = None  # When a case passed.
-    state: str = ""
+    state: str = ""  # "ran", "skipped", "stopped", "no_variant_fits", "runs_in_client" or "broken"
 
 
 @dataclass

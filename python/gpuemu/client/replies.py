@@ -31,7 +31,7 @@ class ExplainedStep:
     """An instruction that the value went through. visit: how often the thread had come there; count: values that the
     instruction gave to the element."""
 
-    kind: str = ""
+    kind: str = ""  # "compute", "load", "store", "cancels", "absorbs", "overflows", "coarse", "amplifies" or "grows"
     instruction: str = ""
     file: str = ""
     line: int = 0
@@ -101,7 +101,7 @@ class CalibratedDType:
     is_exact: bool = False  # No error was seen.
     skipped_reason: str = ""  # As in OpTestReport.
     rows: list[CalibrationRow] = field(default_factory=list)
-    state: str = ""
+    state: str = ""  # "ran", "skipped", "stopped", "no_variant_fits", "runs_in_client" or "broken"
 
 
 @dataclass
@@ -154,7 +154,7 @@ class Mutant:
     ptx_line: int = 0
     before: str = ""
     after: str = ""  # The instruction; `after` is "" when it was removed.
-    status: str = ""
+    status: str = ""  # "killed", "survived", "equivalent", "invalid" or "not_run"
     cases: int = 0  # How many ran until it was killed, or all.
     killed_by: str = ""  # The kind of the first finding.
     killing_strategy: str = ""
@@ -167,7 +167,7 @@ class Mutant:
 class KernelDifference:
     """One thing that two kernels do not share; lines of the PTX, 0 where there is none on that side."""
 
-    kind: str = ""
+    kind: str = ""  # "structural", "constant", "sync", "memory" or "predicate"
     text: str = ""  # One line for people.
     before_line: int = 0
     after_line: int = 0  # In the PTX; 0: on that side there is none.
@@ -180,7 +180,7 @@ class EntryDifference:
     """opcodes: how many more of each there are after. left_out: differences beyond those listed."""
 
     entry: str = ""
-    verdict: str = ""
+    verdict: str = ""  # "none", "constant", "sync", "structural", "only before" or "only after"
     opcodes: dict[str, int] = field(default_factory=dict)  # After less before, those that differ.
     differences: list[KernelDifference] = field(default_factory=list)
     left_out: int = 0  # Differences beyond those listed.
@@ -191,7 +191,7 @@ class AccessBounds:
     """One use of memory by one instruction. proved: it stays inside for all sizes and data; else reason says why that is not
     known. offset, extent: its first byte and the bytes of the tensor, as formulas."""
 
-    kind: str = ""  # "load", "store", "atomic", "copy to", "copy from", "access", "call"
+    kind: str = ""  # "load", "store", "atomic", "copy to", "copy from", "access" or "call"
     space: str = ""  # "global", "shared", "local", "const" or "generic"
     tensor: str = ""  # Or a variable of the kernel; "" when not known.
     file: str = ""  # The source's, when known.
@@ -318,7 +318,7 @@ class ExplainResult:
     seed: int = 0
     op_name: str = ""
     kernel: str = ""
-    verdict: str = ""
+    verdict: str = ""  # "passes", "logic", "numerical", "rounding", "unknown" or "skipped"
     sentences: list[str] = field(default_factory=list)  # What happened and what to do, for people.
     output: str = ""
     index: int = 0

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/device/profile.h"
+#include "runtime/profile/profile.h"
 #include "runtime/emulator/decode/decode.h"
 #include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/steps/counting.h"

@@ -2,7 +2,7 @@
 // (steps/counting.h).
 #pragma once
 
-#include "runtime/device/profile.h"
+#include "runtime/profile/profile.h"
 #include "runtime/emulator/machine/program.h"
 #include "runtime/ptx/flow/cfg.h"
 

@@ -1,7 +1,7 @@
 // What the blocks of a launch count while somebody asks for a profile.
 #pragma once
 
-#include "runtime/device/profile.h"
+#include "runtime/profile/profile.h"
 
 namespace gpuemu::emulator {
 

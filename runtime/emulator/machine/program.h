@@ -12,7 +12,7 @@
 #include "runtime/ptx/module.h"
 
 namespace gpuemu {
-struct ProfilePlaces;  // runtime/device/profile.h
+struct ProfilePlaces;  // runtime/profile/profile.h
 }
 
 namespace gpuemu::emulator {

@@ -1,4 +1,4 @@
-#include "runtime/device/coverage.h"
+#include "runtime/profile/coverage.h"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "daemon/pipeline/execution_plan.h"
+#include "daemon/plans/execution_plan.h"
 
 #include <gtest/gtest.h>
 

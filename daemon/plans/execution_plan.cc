@@ -1,5 +1,5 @@
 // Evaluates the launch data of a kernel over the dims and attrs of a case.
-#include "daemon/pipeline/execution_plan.h"
+#include "daemon/plans/execution_plan.h"
 
 #include <algorithm>
 

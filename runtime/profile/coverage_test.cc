@@ -1,5 +1,5 @@
 // What launches reached, from counts written by hand.
-#include "runtime/device/coverage.h"
+#include "runtime/profile/coverage.h"
 
 #include <gtest/gtest.h>
 

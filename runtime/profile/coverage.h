@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/device/profile.h"
+#include "runtime/profile/profile.h"
 
 namespace gpuemu {
 

@@ -1,4 +1,4 @@
-#include "daemon/pipeline/sparse_plan.h"
+#include "daemon/plans/sparse_plan.h"
 
 #include <algorithm>
 

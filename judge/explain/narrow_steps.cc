@@ -1,4 +1,4 @@
-#include "daemon/pipeline/narrow_steps.h"
+#include "judge/explain/narrow_steps.h"
 
 #include <algorithm>
 #include <array>
@@ -39,9 +39,9 @@ bool goes_on_with(const Instruction& in) {
   return !in.has(Trait::UseIsVisible);
 }
 
-class Follower {
+class NarrowStepFinder {
  public:
-  Follower(const ptx::Function& function, std::string type)
+  NarrowStepFinder(const ptx::Function& function, std::string type)
       : function_(function), type_(std::move(type)) {}
 
   /// The first instruction that rounds in between; nullptr: none does.
@@ -88,7 +88,8 @@ class Follower {
 std::string narrow_step(const ptx::Module& module, DType dtype) {
   if (dtype != DType::Float16 && dtype != DType::BFloat16) return "";
   for (const ptx::Function& function : module.functions) {
-    const Instruction* found = Follower(function, dtype == DType::Float16 ? "f16" : "bf16").first();
+    const Instruction* found =
+        NarrowStepFinder(function, dtype == DType::Float16 ? "f16" : "bf16").first();
     if (found == nullptr) continue;
     const ptx::SourceLine line = module.outermost(found->source);
     const auto file = module.files.find(line.file);

@@ -1,4 +1,4 @@
-#include "runtime/device/profile.h"
+#include "runtime/profile/profile.h"
 
 #include <array>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/base/arena.h"
-#include "daemon/pipeline/execution_plan.h"
+#include "daemon/plans/execution_plan.h"
 #include "judge/relations/derived_case.h"
 
 namespace gpuemu {

@@ -1,4 +1,4 @@
-#include "daemon/pipeline/narrow_steps.h"
+#include "judge/explain/narrow_steps.h"
 
 #include <gtest/gtest.h>
 
