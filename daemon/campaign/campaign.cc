@@ -15,8 +15,8 @@
 #include "daemon/campaign/campaign_groups.h"
 #include "daemon/campaign/result_writer.h"
 #include "daemon/campaign/unused_variants.h"
-#include "daemon/plans/execution_plan.h"
 #include "daemon/pipeline/relation_runs.h"
+#include "daemon/plans/execution_plan.h"
 #include "judge/cases/large_sizes.h"
 #include "runtime/device/device_traits.h"
 

@@ -3,8 +3,8 @@
 
 #include "daemon/pipeline/case_run.h"
 #include "daemon/pipeline/compared_values.h"
-#include "daemon/plans/execution_plan.h"
 #include "daemon/pipeline/stages.h"
+#include "daemon/plans/execution_plan.h"
 #include "daemon/reference/reference_process.h"
 
 namespace gpuemu {

@@ -7,12 +7,12 @@
 #include "common/base/service_limits.h"
 #include "daemon/pipeline/case_record.h"
 #include "daemon/pipeline/case_work.h"
-#include "judge/explain/narrow_steps.h"
 #include "daemon/pipeline/relation_runs.h"
 #include "daemon/pipeline/review_findings.h"
 #include "daemon/pipeline/sensitivity.h"
 #include "judge/bounds/conditioning.h"
 #include "judge/bounds/float_format.h"
+#include "judge/explain/narrow_steps.h"
 #include "runtime/ptx/parse.h"
 
 namespace gpuemu {

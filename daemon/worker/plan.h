@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "common/tensor/tensor.h"
-#include "runtime/profile/coverage.h"
 #include "runtime/device/device.h"
 #include "runtime/device/element_shadow.h"
-#include "runtime/profile/profile.h"
 #include "runtime/device/shadow.h"
+#include "runtime/profile/coverage.h"
+#include "runtime/profile/profile.h"
 
 namespace gpuemu {
 

@@ -16,8 +16,8 @@
 #include "ops/profile/memory_traffic.h"
 #include "ops/profile/nvtx.h"
 #include "ops/vendor/cupti.h"
-#include "runtime/profile/profile.h"
 #include "runtime/device/stream.h"
+#include "runtime/profile/profile.h"
 
 namespace gpuemu {
 

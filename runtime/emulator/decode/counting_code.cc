@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "runtime/profile/profile.h"
 #include "runtime/emulator/decode/decode.h"
 #include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/steps/counting.h"
 #include "runtime/emulator/steps/steps.h"
+#include "runtime/profile/profile.h"
 #include "runtime/ptx/isa/opcode.h"
 
 namespace gpuemu::emulator {

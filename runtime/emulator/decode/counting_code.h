@@ -2,8 +2,8 @@
 // (steps/counting.h).
 #pragma once
 
-#include "runtime/profile/profile.h"
 #include "runtime/emulator/machine/program.h"
+#include "runtime/profile/profile.h"
 #include "runtime/ptx/flow/cfg.h"
 
 namespace gpuemu::emulator {
