@@ -116,3 +116,19 @@ def test_the_trials_are_limited(gpuemu):
     gpuemu.run("test", "reduce_missing_sync", "--seed", "3", "--cases", "16")
     seed = seeds_of(gpuemu, "reduce_missing_sync", 1)[0]
     assert minimize(gpuemu, seed, "--max-iters", "3")["trials"] <= 3
+
+
+def test_the_smallest_inputs_are_lines_of_python(gpuemu):
+    gpuemu.run("test", "rowmax_wrong_identity", "--seed", "3", "--cases", "40")
+    seed = seeds_of(gpuemu, "rowmax_wrong_identity")[0]
+    small = minimize(gpuemu, seed)
+    shown = gpuemu.run("minimize", seed).stdout
+    lines = [line.strip() for line in shown.partition("  inputs, for Python:\n")[2].splitlines() if " = numpy." in line]
+    names = {}
+    exec("\n".join(lines), {"numpy": np}, names)
+    again = json.loads(gpuemu.run("reproduce", small["minimized_seed"], "--format", "json").stdout)
+    assert names.keys() == again["inputs"].keys(), shown
+    for name, array in names.items():
+        kept = again["inputs"][name]
+        assert list(array.shape) == kept["shape"] and str(array.dtype) == kept["dtype"]
+        assert array.tobytes() == base64.b64decode(kept["data"]), (lines, kept)
