@@ -24,6 +24,7 @@ MODULES = [("gpuemu", None),
            ("gpuemu.program", None),
            ("gpuemu.on_ray", ["check"]),
            ("gpuemu.tolerances", ["CalibratedTolerance", "Evidence", "compare_tolerances", "write_tolerance"]),
+           ("gpuemu.runtime", None),
            ("gpuemu.frameworks.base", ["FrameworkAdapter", "GradientChecker", "GradientReport"])]
 
 

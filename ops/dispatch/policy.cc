@@ -40,7 +40,7 @@ Result<SelectionRule> read_strategy(const std::string& file, const TomlEntry& en
 Status check_preference(const std::string& where, const std::string& op, const std::string& variant,
                         const OpRegistry& registry) {
   const auto found = registry.find(op);
-  if (!found) return found.error().with_context(where);
+  if (!found) return wrong(where, found.error().message);
   std::vector<std::string> names;
   std::string list;
   for (const KernelVariant& one : (*found)->variants) {

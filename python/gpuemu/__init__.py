@@ -115,7 +115,7 @@ _HOMES = {name: module for module, names in _NAMES.items() for name in names.spl
 # Modules that programs use as attributes of the package without importing them; those of rooms by their last name.
 _MODULES = {one.rpartition(".")[2]: one for one in (
     *_NAMES, "client", "device", "client.artifacts", "client.calls", "client.ci", "frameworks", "check.judge", "generate.layouts", "on_ray",
-    "client.replies", "check.reproduce", "generate.rng", "generate.strategies", "tensors", "generate.values")}  # fmt: skip
+    "client.replies", "runtime", "check.reproduce", "generate.rng", "generate.strategies", "tensors", "generate.values")}  # fmt: skip
 
 # Modules of rooms that programs import by their own name, such as gpuemu.values.
 __path__ = [*__path__, __path__[0] + "/old_paths"]

@@ -1,0 +1,246 @@
+"""Calling ops, and what there is to call."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import threading
+from collections import namedtuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gpuemu.runtime import errors, interop, structs
+from gpuemu.runtime.current import current_device, existing_device
+from gpuemu.runtime.device import Device
+from gpuemu.runtime.tensors import Tensor
+
+OPERANDS_MAX = 16
+_FORMATS = {"int32": "i", "int64": "q", "uint64": "Q", "float32": "f", "float64": "d"}
+_CALL_BYTES = ctypes.sizeof(structs.Call)
+_catalog_lock = threading.Lock()
+_names: list[str] = []  # By number - 1: numbers of op_number() are the process's.
+_numbers: dict[str, int] = {}
+_catalog: Device | None = None
+
+Operand = namedtuple("Operand", "name type rank_min rank_max")
+Field = namedtuple("Field", "name type default since meaning")
+Schema = namedtuple("Schema", "id fields")
+Variant = namedtuple("Variant", "name priority types source schema origin")
+
+
+@dataclass(frozen=True)
+class OpInfo:
+    """inputs, outputs: Operand(name, type, rank_min, rank_max); operands of one type (a letter) have one dtype. in_place: an
+    output may be the very tensor that is an input. schema: Schema(id, fields) of attributes. variants: the kernels, in the
+    order in which they are tried: Variant(name, priority, types, source, schema, origin)."""
+
+    name: str
+    summary: str
+    inputs: tuple[Operand, ...]
+    outputs: tuple[Operand, ...]
+    in_place: bool
+    schema: Schema
+    variants: tuple[Variant, ...]
+
+
+def _any_device() -> Device:
+    """Ops are the same everywhere: asking for them opens no GPU."""
+    global _catalog
+    found = existing_device()
+    if found is not None:
+        return found
+    with _catalog_lock:
+        if _catalog is None or _catalog.is_closed:
+            _catalog = Device("emulator", threads=1)
+        return _catalog
+
+
+def ops() -> list[str]:
+    """The names of all ops, sorted."""
+    device = _any_device()
+    count = device._context.call(device._library.gpuemu_op_count)
+    handle = device._context.enter()
+    try:
+        return sorted(device._library.gpuemu_op_name(handle, number).decode() for number in range(1, count + 1))
+    finally:
+        device._context.leave()
+
+
+def op_number(name: str) -> int:
+    """A number that op_call takes in place of the name, in this process. Raises NotFoundError."""
+    if not isinstance(name, str):
+        raise TypeError(f"name is a {type(name).__name__}, expected a str")
+    number = _numbers.get(name)
+    if number is None:
+        _any_device()._op_number(name)  # Refuses what is no op.
+        with _catalog_lock:
+            if name not in _numbers:
+                _names.append(name)
+                _numbers[name] = len(_names)
+            number = _numbers[name]
+    return number
+
+
+def _operands(told: list[dict[str, Any]]) -> tuple[Operand, ...]:
+    return tuple(Operand(**one) for one in told)
+
+
+def _schema(told: dict[str, Any]) -> Schema:
+    return Schema(told["id"], tuple(Field(**one) for one in told["fields"]))
+
+
+def op_info(name: str) -> OpInfo:
+    """Operands, attributes and kernels of an op. Raises NotFoundError, which lists the ops."""
+    device = _any_device()
+    known: OpInfo | None = device._infos.get(name)
+    if known is not None:
+        return known
+    if not isinstance(name, str):
+        raise TypeError(f"name is a {type(name).__name__}, expected a str")
+    told = device._json("gpuemu_op_json", device._op_number(name))
+    made = OpInfo(
+        name=told["name"], summary=told["summary"], inputs=_operands(told["inputs"]), outputs=_operands(told["outputs"]),
+        in_place=told["in_place"], schema=_schema(told["schema"]),
+        variants=tuple(Variant(**{**one, "schema": _schema(one["schema"])}) for one in told["variants"]),
+    )  # fmt: skip
+    device._infos[name] = made
+    return made
+
+
+def _schema_of(op: str, variant: str | None) -> Schema:
+    info = op_info(op)
+    if variant is None:
+        return info.schema
+    found = next((one for one in info.variants if one.name == variant), None)
+    if found is None:
+        raise errors.NotFoundError(f"{op} has no variant '{variant}'; there are: {', '.join(one.name for one in info.variants)}")
+    schema: Schema = found.schema
+    return schema
+
+
+def _fields_of(schema: Schema) -> str:
+    return ", ".join(f"{one.name}: {one.type}" for one in schema.fields) or "none"
+
+
+def pack(op: str, attrs: Mapping[str, Any], *, variant: str | None = None) -> tuple[int, bytes]:
+    """Attributes as op_call takes them packed: the schema's id, and the bytes."""
+    schema = _schema_of(op, variant)
+    if not isinstance(attrs, Mapping):
+        raise TypeError(f"attrs is a {type(attrs).__name__}, expected a dict")
+    unknown = [key for key in attrs if key not in {one.name for one in schema.fields}]
+    if unknown:
+        raise errors.InvalidArgumentError(f"{op} has no attribute '{unknown[0]}'; its fields are: {_fields_of(schema)}")
+    packed = b""
+    for one in schema.fields:
+        value = attrs.get(one.name, one.default)
+        if value is None:
+            raise errors.InvalidArgumentError(f"{op} needs the attribute '{one.name}'; its fields are: {_fields_of(schema)}")
+        packed += _packed(op, one, value)
+    return schema.id, packed
+
+
+def _packed(op: str, field: Field, value: Any) -> bytes:
+    what = f"{op}: attribute '{field.name}'"
+    is_whole = "int" in field.type
+    if not isinstance(value, (int, float)) and not hasattr(value, "__index__" if is_whole else "__float__"):
+        raise TypeError(f"{what} is a {type(value).__name__}, expected {field.type}")
+    if is_whole and int(value) != value:
+        raise errors.InvalidArgumentError(f"{what} is {value}, expected a whole number ({field.type})")
+    try:
+        return struct.pack("<" + _FORMATS[field.type], int(value) if is_whole else float(value))
+    except (struct.error, OverflowError):
+        raise errors.InvalidArgumentError(f"{what} is {value}, which {field.type} does not hold") from None
+
+
+def unpack(op: str, schema_id: int, data: bytes) -> dict[str, Any]:
+    """The attributes in packed bytes; those that a shorter schema does not have are defaults."""
+    schema = op_info(op).schema
+    if schema_id == 0 and not data:
+        return {one.name: one.default for one in schema.fields}
+    if schema_id >> 8 != schema.id >> 8 or not 0 < schema_id & 255 <= schema.id & 255:
+        raise errors.InvalidArgumentError(f"schema_id is {schema_id}, expected {schema.id} or one of an older version of {op}")
+    there = [one for one in schema.fields if one.since <= schema_id & 255]
+    layout = "<" + "".join(_FORMATS[one.type] for one in there)
+    if len(data) != struct.calcsize(layout):
+        raise errors.InvalidArgumentError(f"{op}: {len(data)} bytes of attributes, expected {struct.calcsize(layout)}: {_fields_of(schema)}")
+    given = dict(zip([one.name for one in there], struct.unpack(layout, data)))
+    return {one.name: given.get(one.name, one.default) for one in schema.fields}
+
+
+def _device_of(inputs: Sequence[Any], outputs: Sequence[Any]) -> Device:
+    for one in (*outputs, *inputs):
+        if isinstance(one, Tensor):
+            found: Device = one._device
+            return found
+    return current_device()
+
+
+def _adopted(value: Any, what: str, device: Device) -> Tensor:
+    try:
+        return interop.as_tensor(value, device=device)
+    except (BufferError, TypeError) as problem:
+        raise type(problem)(f"{what}: {problem}") from None
+
+
+def _taken(name: str, what: str, given: Any, device: Device) -> list[Tensor]:
+    if isinstance(given, (Tensor, str)) or not isinstance(given, Sequence):
+        raise TypeError(f"{name}: {what} is a {type(given).__name__}, expected a list of tensors")
+    if len(given) > OPERANDS_MAX:
+        raise errors.InvalidArgumentError(f"{name}: {len(given)} {what}, expected at most {OPERANDS_MAX}")
+    taken = []
+    for number, one in enumerate(given):
+        made = one if isinstance(one, Tensor) else _adopted(one, f"{name}: {what}[{number}]", device)
+        if made._device is not device:
+            raise errors.InvalidArgumentError(f"{name}: {what}[{number}] is of {made._device.name}, expected one of {device.name}"
+                                              + (", the same device object" if made._device.name == device.name else ""))  # fmt: skip
+        taken.append(made)
+    return taken
+
+
+def _packed_attributes(name: str, attrs: Any, schema_id: int | None) -> tuple[int, bytes]:
+    if attrs is None:
+        if schema_id is not None:
+            raise errors.InvalidArgumentError(f"{name}: schema_id goes with attributes as bytes, and there are none")
+        return 0, b""
+    if isinstance(attrs, (bytes, bytearray, memoryview)):
+        if schema_id is None:
+            raise errors.InvalidArgumentError(f"{name}: attributes as bytes need their schema_id; pack() gives both")
+        return schema_id, bytes(attrs)
+    if schema_id is not None:
+        raise errors.InvalidArgumentError(f"{name}: schema_id goes with attributes as bytes; a dict needs none")
+    if not isinstance(attrs, Mapping):
+        raise TypeError(f"{name}: attrs is a {type(attrs).__name__}, expected a dict or bytes")
+    return pack(name, attrs) if attrs else (0, b"")
+
+
+def op_call(kind: str | int, inputs: Sequence[Any], outputs: Sequence[Any], attrs: Mapping[str, Any] | bytes | None = None, *,
+            schema_id: int | None = None, stream: Any = None, variant: str | None = None, device: Device | None = None) -> None:  # fmt: skip
+    """Runs an op on tensors. kind: its name, or op_number() of it. attrs: a dict, or packed bytes with their schema_id.
+
+    Everything is checked before anything is launched; then it returns when the work is issued. variant: this kernel and no
+    other. Raises NotFoundError, InvalidArgumentError, which names the operand, or UnsupportedError with each variant's reason.
+    """
+    if device is None:
+        device = _device_of(inputs if isinstance(inputs, Sequence) else (), outputs if isinstance(outputs, Sequence) else ())
+    name, call = _name_of(kind), structs.Call(struct_bytes=_CALL_BYTES)
+    device._op_number(name)  # A name that is none is told before anything else.
+    ins, outs = _taken(name, "inputs", inputs, device), _taken(name, "outputs", outputs, device)
+    chosen = device._stream(stream)
+    call.schema_id, packed = _packed_attributes(name, attrs, schema_id)
+    call.attributes, call.attribute_bytes = packed, len(packed)
+    if variant is not None:
+        if not isinstance(variant, str):
+            raise TypeError(f"{name}: variant is a {type(variant).__name__}, expected a str")
+        call.variant = variant.encode()
+    device._issue(name, call, ins, outs, chosen)
+
+
+def _name_of(kind: str | int) -> str:
+    if isinstance(kind, str):
+        return kind
+    if not isinstance(kind, int) or isinstance(kind, bool):
+        raise TypeError(f"kind is a {type(kind).__name__}, expected the name of an op")
+    if not 0 < kind <= len(_names):
+        raise errors.NotFoundError(f"no op has the number {kind}: op_number() gives numbers")
+    return _names[kind - 1]

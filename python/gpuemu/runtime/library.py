@@ -1,0 +1,227 @@
+"""Finding libgpuemu, loading it into this process once, and calling its functions."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import pathlib
+import threading
+from typing import Any
+
+import gpuemu
+from gpuemu import installed
+from gpuemu.runtime import errors, structs
+
+NAME = "libgpuemu.so.1"
+ABI = 2  # Of the header with the functions that this module uses.
+
+
+class _State:
+    """Of the process."""
+
+    lock = threading.Lock()
+    loaded: Library | None = None
+    forked = False
+
+
+class OfThread(threading.local):
+    """What each thread has for itself."""
+
+    def __init__(self) -> None:
+        self.devices: list[Any] = []  # The last one is current.
+
+
+of_thread = OfThread()
+
+
+class Library:
+    """The loaded library. Functions are attributes, by their C names."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        try:
+            self._loaded = ctypes.CDLL(path)
+        except OSError as problem:
+            raise errors.UnsupportedError(f"{path} cannot be loaded: {problem}") from None
+        for name, takes in structs.FUNCTIONS.items():
+            setattr(self, name, self._bound(name, takes))
+
+    def _bound(self, name: str, takes: list[Any]) -> Any:
+        try:
+            function = getattr(self._loaded, name)
+        except AttributeError:
+            raise errors.UnsupportedError(
+                f"{self.path} has no function {name}: it is version {self._version()}, and this package, version {gpuemu.__version__}, "
+                f"needs interface {ABI}") from None  # fmt: skip
+        function.argtypes = takes
+        function.restype = structs.RESULTS.get(name, ctypes.c_int)
+        return function
+
+    def _version(self) -> str:
+        try:
+            number = self._loaded.gpuemu_abi_version
+            number.restype = ctypes.c_uint32
+            told = self._loaded.gpuemu_version if hasattr(self._loaded, "gpuemu_version") else None
+            if told is not None:
+                told.restype = ctypes.c_char_p
+            return f"{told().decode() if told is not None else 'unknown'} with interface {number()}"
+        except AttributeError:
+            return "unknown"
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(name)
+
+    def last_error(self) -> str:
+        """Of this thread's last call that failed."""
+        said: bytes = self.gpuemu_last_error()
+        return said.decode("utf-8", "replace")
+
+    def check(self, code: int) -> None:
+        """Raises the error of a code; that of a faulting kernel is the device's to explain."""
+        if code != 0:
+            raise errors.of_code(code, self.last_error())
+
+    def json(self, function: Any, *arguments: Any) -> Any:
+        """What a function tells as text."""
+        return json.loads(self.text(function, *arguments))
+
+    def text(self, function: Any, *arguments: Any) -> str:
+        """The text of a function with (to, room, bytes)."""
+        room, needed = 4096, ctypes.c_size_t()
+        while True:
+            buffer = ctypes.create_string_buffer(room)
+            code = function(*arguments, buffer, room, ctypes.byref(needed))
+            if code != errors.RESOURCE_EXHAUSTED or needed.value <= room:
+                self.check(code)
+                return buffer.value.decode()
+            room = needed.value
+
+
+def find() -> str:
+    """The path of the library: $GPUEMU_LIBRARY, inside of this package, beside the gpuemu command, or where the system finds
+    its name."""
+    if named := os.environ.get("GPUEMU_LIBRARY"):
+        return named
+    places = [installed.NATIVE / "lib" / "gpuemu" / NAME]
+    if command := installed.find_program():
+        places.append(pathlib.Path(command).resolve().parent.parent / "lib" / "gpuemu" / NAME)
+    return str(next((path for path in places if path.is_file()), NAME))
+
+
+def refuse_forked() -> None:
+    """Raises ForkedError in a child of a process that had loaded the library."""
+    if _State.forked:
+        raise errors.ForkedError("this process was forked from one that used a device: start it anew (multiprocessing: "
+                                 "set_start_method(\"spawn\")), or use devices in one of the two alone")  # fmt: skip
+
+
+def is_forked() -> bool:
+    """Whether closing and destructors have to do nothing."""
+    return _State.forked
+
+
+def load() -> Library:
+    """The library of this process."""
+    if _State.forked:
+        refuse_forked()
+    made = _State.loaded
+    if made is not None:
+        return made
+    with _State.lock:
+        if _State.loaded is None:
+            _State.loaded = Library(find())
+            os.register_at_fork(after_in_child=_after_fork)
+        return _State.loaded
+
+
+def _after_fork() -> None:
+    _State.forked = True
+    _State.lock = threading.Lock()
+
+
+class Context:
+    """A gpuemu_context, and how many threads are in calls with it: it is destroyed when none is."""
+
+    def __init__(self, options: structs.Options, name: str) -> None:
+        self.library, self.name = load(), name
+        made = ctypes.c_void_p()
+        self.library.check(self.library.gpuemu_context_create(ctypes.byref(options), ctypes.byref(made)))
+        self._handle = made
+        self._changed = threading.Condition(threading.RLock())  # Destructors may call from inside of it.
+        self._calls = 0
+        self.is_closed = False
+
+    def enter(self) -> ctypes.c_void_p:
+        """The handle, which stays until leave(). Raises ReleasedError when the device is closed."""
+        if _State.forked:
+            refuse_forked()
+        with self._changed:
+            if self.is_closed:
+                raise errors.ReleasedError(f"the device {self.name} is closed")
+            self._calls += 1
+        return self._handle
+
+    def leave(self) -> None:
+        """Ends what enter() began."""
+        with self._changed:
+            self._calls -= 1
+            if self.is_closed:
+                self._changed.notify_all()
+
+    def call(self, function: Any, *arguments: Any) -> int:
+        """The code of a function that takes the context first."""
+        handle = self.enter()
+        try:
+            code: int = function(handle, *arguments)
+            return code
+        finally:
+            self.leave()
+
+    def check(self, function: Any, *arguments: Any) -> None:
+        """The same; raises the error of the code."""
+        handle = self.enter()
+        try:
+            code = function(handle, *arguments)
+            if code != 0:
+                raise errors.of_code(code, self.library.last_error())
+        finally:
+            self.leave()
+
+    def text(self, function: Any, *arguments: Any) -> str:
+        """The text that a function tells."""
+        handle = self.enter()
+        try:
+            return self.library.text(function, handle, *arguments)
+        finally:
+            self.leave()
+
+    def close(self) -> bool:
+        """Destroys it when the last call has returned; False when somebody did. Waits for all work."""
+        if _State.forked:
+            return False
+        with self._changed:
+            if self.is_closed:
+                return False
+            self.is_closed = True
+            while self._calls > 0:
+                self._changed.wait()
+        self.library.gpuemu_context_destroy(self._handle)
+        return True
+
+    def __del__(self) -> None:
+        if hasattr(self, "is_closed"):
+            self.close()
+
+
+class Unique:
+    """An object that stands for something of a device: it can be neither pickled nor copied."""
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(f"a {type(self).__name__} can be neither pickled nor copied: it belongs to a device of this process")
+
+    def __copy__(self) -> Any:
+        return self.__reduce_ex__(4)
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.__reduce_ex__(4)

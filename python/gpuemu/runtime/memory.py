@@ -1,0 +1,171 @@
+"""Memory of a device: what was allocated, who used it, and when it may go."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import sys
+import types
+import weakref
+from collections import namedtuple
+from dataclasses import dataclass
+from typing import Any
+
+from gpuemu.runtime import errors, library
+
+KINDS = ("device", "pinned", "managed")
+MemoryInfo = namedtuple("MemoryInfo", "total_bytes free_bytes")
+
+
+@dataclass(frozen=True)
+class MemoryStatistics:
+    """What a device has allocated, in bytes; the last seven are numbers."""
+
+    requested_bytes: int = 0
+    allocated_bytes: int = 0
+    reserved_bytes: int = 0
+    cached_bytes: int = 0
+    peak_requested_bytes: int = 0
+    peak_reserved_bytes: int = 0
+    pinned_bytes: int = 0
+    managed_bytes: int = 0
+    adopted_bytes: int = 0
+    live: int = 0
+    allocations: int = 0
+    frees: int = 0
+    from_cache: int = 0
+    segments_taken: int = 0
+    trims: int = 0
+
+
+class Block:
+    """The bytes at an address. They are freed when nothing refers to them, behind the work of every stream that used them."""
+
+    def __init__(self, device: Any, address: int, kind: str) -> None:
+        self.device, self.address, self.kind = device, address, kind
+        self.streams: dict[int, Any] = {}  # By handle; the last one used it last.
+        self.free_stream: Any = None
+
+    def used_by(self, stream: Any) -> None:
+        """Notes that work of the stream uses it."""
+        self.streams.pop(stream.handle, None)
+        self.streams[stream.handle] = stream
+
+    def last_stream(self) -> Any:
+        """The stream that used it last."""
+        used = next(reversed(self.streams.values()), None)
+        return used if used is not None and not used.is_closed else self.device.default_stream
+
+    def __del__(self, is_finalizing: Any = sys.is_finalizing) -> None:
+        if not is_finalizing() and not library.is_forked():
+            self.device._release(self)
+
+
+class Memory(library.Unique):
+    """Memory of Device.allocate. Pinned and managed memory has the buffer protocol, as bytes that can be written; the host may
+    touch it when the work that uses it is done.
+    """
+
+    _block: Block | None
+    _was_freed: bool
+    nbytes: int
+    name: str
+
+    def __init__(self) -> None:
+        raise TypeError("Memory is made by Device.allocate()")
+
+    def _start(self, block: Block, nbytes: int, name: str) -> None:
+        self._block = block
+        self._was_freed = False
+        self._device = block.device
+        self._address, self.nbytes, self.kind, self.name = block.address, nbytes, block.kind, name
+        self._graphs: Any = weakref.WeakSet()
+        self._is_readonly = False
+
+    @property
+    def device(self) -> Any:
+        """Whose it is."""
+        return self._device
+
+    @property
+    def address(self) -> int:
+        """The same for the host and kernels where the memory is pinned, managed or the emulator's."""
+        return self._address
+
+    @property
+    def is_freed(self) -> bool:
+        """Whether free() was called, or the device is closed."""
+        return self._was_freed or self._device.is_closed
+
+    def free(self, stream: Any = None) -> None:
+        """Frees it behind the work of every stream that used it, and of `stream`. Twice is allowed. Raises
+        InvalidArgumentError when a graph uses it."""
+        if library.is_forked() or self.is_freed:
+            return
+        using = next((one for one in self._graphs if not one.is_closed), None)
+        if using is not None:
+            raise errors.InvalidArgumentError(f"{self._called()} is used by {using.name}; close the graph before its memory is freed")
+        if stream is not None and self._block is not None:
+            self._block.free_stream = self._device._stream(stream)
+        self._was_freed = True
+        if self.kind == "device":
+            self._block = None  # Whoever exported it may have it still.
+
+    def __len__(self) -> int:
+        return self.nbytes
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __repr__(self) -> str:
+        state = "freed" if self.is_freed else f"{self.address:#x}"
+        return f"<Memory {self.name or 'unnamed'}: {self.nbytes} bytes, {self.kind}, {self._device.name}, {state}>"
+
+    def _called(self) -> str:
+        return f"'{self.name}'" if self.name else f"memory at {self.address:#x}"
+
+    def _live(self, what: str = "the memory") -> Block:
+        """Raises ReleasedError when it is freed."""
+        block = self._block
+        if block is None or self.is_freed:
+            library.refuse_forked()
+            why = "the device is closed" if self._device.is_closed else "it was freed"
+            raise errors.ReleasedError(f"{what} {self.name}".rstrip() + f" cannot be used: {why}")
+        return block
+
+
+class _DeviceMemory(Memory):
+    def __init__(self, block: Block, nbytes: int, name: str) -> None:
+        self._start(block, nbytes, name)
+
+
+def device_memory(block: Block, nbytes: int, name: str) -> Memory:
+    """Memory that the host does not reach by a buffer."""
+    return _DeviceMemory(block, nbytes, name)
+
+
+def host_memory(block: Block, nbytes: int, name: str) -> Memory:
+    """Memory that is a buffer: only types of C have that protocol in every Python, so it is one, of a type for its size."""
+    kind: Any = types.new_class("Memory", (Memory, ctypes.c_ubyte * nbytes))
+    kind.__module__ = __name__
+    made: Memory = kind.from_address(block.address)
+    made._start(block, nbytes, name)
+    return made
+
+
+class Staging:
+    """Copies of host data on their way to a device, each until the copy is done."""
+
+    def __init__(self, device: Any) -> None:
+        self._device = weakref.ref(device)
+        self._waiting: list[tuple[Any, Any]] = []
+
+    def keep(self, data: Any, stream: Any) -> None:
+        """`data` stays until the work issued to the stream so far is done."""
+        self._drop_done()
+        self._waiting.append((stream.record(), data))
+
+    def _drop_done(self) -> None:
+        done = list(itertools.takewhile(lambda one: one[0].query(), self._waiting))
+        if done:
+            del self._waiting[: len(done)]

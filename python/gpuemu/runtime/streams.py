@@ -1,0 +1,209 @@
+"""Streams and events of a device."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from typing import Any
+
+from gpuemu.runtime import errors, library
+
+
+class _Owned(library.Unique):
+    """Something that the device made under a number."""
+
+    _destroy = ""
+    _what = ""
+
+    def __init__(self, device: Any, handle: int, is_ours: bool = True) -> None:
+        self._device, self._handle, self._is_ours, self._was_closed = device, handle, is_ours, False
+
+    @property
+    def device(self) -> Any:
+        """Whose it is."""
+        return self._device
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether close() was called, or the device is closed."""
+        return self._was_closed or self._device.is_closed
+
+    def _live(self) -> int:
+        """The number. Raises ReleasedError when it is closed."""
+        if self._was_closed or self._device.is_closed:
+            library.refuse_forked()
+            raise errors.ReleasedError(f"the {self._what} of {self._device.name} is closed")
+        return self._handle
+
+    def close(self) -> None:
+        """Gives it back; work that was issued is still done. Twice is allowed."""
+        if library.is_forked() or self.is_closed:
+            self._was_closed = True
+            return
+        self._before_close()
+        self._was_closed = True
+        if self._is_ours:
+            try:
+                self._device._check(self._destroy, self._handle)
+            except (errors.ReleasedError, errors.DeviceLostError):
+                pass  # It is gone with its device.
+
+    def _before_close(self) -> None:
+        """What has to be done while it is there; may refuse."""
+
+    def __del__(self, is_finalizing: Any = sys.is_finalizing) -> None:
+        if not is_finalizing() and hasattr(self, "_was_closed") and not self._was_closed:
+            try:
+                self.close()
+            except errors.DeviceError:
+                pass  # Nobody is there to be told.
+
+
+class Stream(_Owned):
+    """Work in order: Any.stream(), Device.default_stream. `with stream:` makes it the thread's current one."""
+
+    _destroy, _what = "gpuemu_stream_destroy", "stream"
+
+    def __init__(self, device: Any, handle: int, is_ours: bool = True) -> None:
+        super().__init__(device, handle, is_ours)
+        self._graph: Any = None
+
+    @property
+    def handle(self) -> int:
+        """gpuemu's number of it."""
+        return self._handle
+
+    @property
+    def native(self) -> int:
+        """The cudaStream_t. Raises UnsupportedError on the emulator."""
+        self._live()
+        if self._device.is_emulator:
+            raise errors.UnsupportedError("a stream of the emulator has no cudaStream_t")
+        return self._handle
+
+    @property
+    def is_capturing(self) -> bool:
+        """Whether a Graph captures what is issued to it."""
+        return self._graph is not None
+
+    def synchronize(self) -> None:
+        """Waits for what was issued. Raises KernelError when a kernel went wrong."""
+        self._live()
+        self._refuse_capture("synchronize()")
+        self._device._wait("gpuemu_stream_synchronize", self._handle)
+
+    def query(self) -> bool:
+        """Whether everything that was issued is done."""
+        self._live()
+        self._refuse_capture("query()")
+        done = ctypes.c_uint32()
+        self._device._check("gpuemu_stream_query", self._handle, ctypes.byref(done))
+        return bool(done.value)
+
+    def record(self, event: Event | None = None) -> Event:
+        """Records an event, a new one unless it is given, and returns it."""
+        made = self._device.event() if event is None else event
+        made.record(self)
+        return made
+
+    def wait(self, event: Event) -> None:
+        """Work issued from now on begins after the latest record of the event."""
+        if not isinstance(event, Event):
+            raise TypeError(f"event is a {type(event).__name__}, expected an Event")
+        self._live()
+        self._device._check("gpuemu_event_wait", event._live_of(self._device), self._handle)
+        if event._graph is not None and self._graph is None:
+            event._graph._join(self)
+
+    def _refuse_capture(self, what: str) -> None:
+        graph = self._graph
+        if graph is not None:
+            graph._abort()
+            raise errors.CaptureError(f"{what} waits for a stream that {graph.name} captures, whose work is not done; the capture is over: "
+                                      "end it before results are asked for")  # fmt: skip
+
+    def _before_close(self) -> None:
+        if self._graph is not None:
+            raise errors.InvalidArgumentError(f"the stream is captured by {self._graph.name}; end the capture before it is closed")
+        if self._handle == 0:
+            raise errors.InvalidArgumentError("the default stream is always there; it cannot be closed")
+        self._device._forget_stream(self)
+
+    def __enter__(self) -> Stream:
+        self._live()
+        self._device._push_stream(self)
+        return self
+
+    def __exit__(self, *raised: Any) -> None:
+        self._device._pop_stream()
+
+    def __repr__(self) -> str:
+        state = "closed" if self.is_closed else "captured" if self.is_capturing else "open"
+        return f"<Stream {self._handle} of {self._device.name}, {state}>"
+
+
+class DefaultStream(Stream):
+    """Exists as long as its device."""
+
+    def __init__(self, device: Any) -> None:
+        super().__init__(device, 0, is_ours=False)
+
+    def __del__(self, is_finalizing: Any = None) -> None:
+        """Nothing: nobody makes or destroys it."""
+
+
+class Event(_Owned):
+    """A point in the work of a stream: Any.event()."""
+
+    _destroy, _what = "gpuemu_event_destroy", "event"
+
+    def __init__(self, device: Any, handle: int) -> None:
+        super().__init__(device, handle)
+        self._graph: Any = None
+
+    def record(self, stream: Any = None) -> None:
+        """Is reached when everything issued to the stream so far is done."""
+        self._live()
+        chosen = self._device._stream(stream)
+        self._device._check("gpuemu_event_record", self._handle, chosen._live())
+        self._graph = chosen._graph
+
+    def synchronize(self) -> None:
+        """Waits until it is reached. Raises KernelError when a kernel went wrong."""
+        self._live()
+        self._refuse_capture("synchronize()")
+        self._device._wait("gpuemu_event_synchronize", self._handle)
+
+    def query(self) -> bool:
+        """Whether the latest record is reached; True when there was none."""
+        self._live()
+        self._refuse_capture("query()")
+        done = ctypes.c_uint32()
+        self._device._check("gpuemu_event_query", self._handle, ctypes.byref(done))
+        return bool(done.value)
+
+    def elapsed_ms(self, later: Event) -> float:
+        """Milliseconds from this one to `later`. Raises InvalidArgumentError unless both are reached."""
+        if not isinstance(later, Event):
+            raise TypeError(f"later is a {type(later).__name__}, expected an Event")
+        self._live()
+        milliseconds = ctypes.c_float()
+        self._device._check("gpuemu_event_elapsed_ms", self._handle, later._live_of(self._device), ctypes.byref(milliseconds))
+        return milliseconds.value
+
+    def _live_of(self, device: Any) -> int:
+        handle = self._live()
+        if self._device is not device:
+            raise errors.InvalidArgumentError(f"the event is of {self._device.name}, expected one of {device.name}")
+        return handle
+
+    def _refuse_capture(self, what: str) -> None:
+        graph, self._graph = self._graph, None
+        if graph is not None and graph.is_capturing:
+            graph._abort()
+            raise errors.CaptureError(f"{what} asks for an event that {graph.name} captures; the capture is over")
+        if graph is not None:
+            raise errors.CaptureError(f"{what} asks for an event that was recorded in the capture of {graph.name}; record it again")
+
+    def __repr__(self) -> str:
+        return f"<Event {self._handle} of {self._device.name}{', closed' if self.is_closed else ''}>"

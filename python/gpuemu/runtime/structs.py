@@ -1,0 +1,78 @@
+"""The structs of the C interface, as ctypes lays them out, and what its functions take."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+u32, u64, i32, size, text, pointer = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int32, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_void_p
+
+
+class Options(ctypes.Structure):
+    """gpuemu_options"""
+
+    _fields_ = [("struct_bytes", u32), ("device", i32), ("backend", text), ("sm", i32), ("threads", u32), ("folder", text),
+                ("policy", text), ("schedule_seed", u64), ("guard_bytes", u64), ("memory_limit_bytes", u64)]  # fmt: skip
+
+
+class DeviceProperties(ctypes.Structure):
+    """gpuemu_device_info"""
+
+    _fields_ = [("struct_bytes", u32), ("sm", i32), ("multiprocessors", u32), ("is_emulator", u32), ("memory_bytes", u64),
+                ("backend", ctypes.c_char * 16), ("name", ctypes.c_char * 104), ("memory_free_bytes", u64), ("index", u32),
+                ("dtypes", u32), ("driver_version", ctypes.c_char * 32), ("runtime_version", ctypes.c_char * 32)]  # fmt: skip
+
+
+class Statistics(ctypes.Structure):
+    """gpuemu_memory_statistics"""
+
+    _fields_ = [("struct_bytes", u32), *((name, u64) for name in (
+        "requested_bytes", "allocated_bytes", "reserved_bytes", "cached_bytes", "peak_requested_bytes", "peak_reserved_bytes",
+        "pinned_bytes", "managed_bytes", "adopted_bytes", "live", "allocations", "frees", "from_cache", "segments_taken", "trims"))]  # fmt: skip
+
+
+class Operand(ctypes.Structure):
+    """gpuemu_tensor"""
+
+    _fields_ = [("data", pointer), ("dtype", i32), ("rank", i32), ("shape", pointer), ("strides", pointer)]
+
+
+class Call(ctypes.Structure):
+    """gpuemu_call"""
+
+    _fields_ = [("struct_bytes", u32), ("op", u32), ("inputs", pointer), ("outputs", pointer), ("input_count", u32), ("output_count", u32),
+                ("schema_id", u32), ("attribute_bytes", u32), ("attributes", text), ("stream", u64), ("variant", text)]  # fmt: skip
+
+
+_out_u32, _out_u64, _out_pointer = ctypes.POINTER(u32), ctypes.POINTER(u64), ctypes.POINTER(pointer)
+_into: list[Any] = [pointer, size, ctypes.POINTER(size)]
+# What each function takes. Those of RESULTS return something else than a code.
+FUNCTIONS: dict[str, list[Any]] = {
+    "gpuemu_abi_version": [], "gpuemu_last_error": [], "gpuemu_version": [], "gpuemu_versions_json": _into,
+    "gpuemu_device_count": [text, _out_u32], "gpuemu_device_at": [text, u32, ctypes.POINTER(DeviceProperties)],
+    "gpuemu_context_create": [ctypes.POINTER(Options), _out_pointer], "gpuemu_context_destroy": [pointer],
+    "gpuemu_context_device": [pointer, ctypes.POINTER(DeviceProperties)], "gpuemu_context_synchronize": [pointer],
+    "gpuemu_checks_set": [pointer, text], "gpuemu_findings_json": [pointer, *_into],
+    "gpuemu_policy_set": [pointer, text], "gpuemu_policy_json": [pointer, *_into], "gpuemu_context_set_policy": [pointer, text],
+    "gpuemu_log_start": [pointer, u32, u32, _out_u64], "gpuemu_log_json": [pointer, u64, *_into], "gpuemu_log_stop": [pointer, u64],
+    "gpuemu_profile_start": [pointer, u32], "gpuemu_profile_stop": [pointer, text, text], "gpuemu_profile_json": [pointer, *_into],
+    "gpuemu_range_begin": [pointer, text], "gpuemu_range_end": [pointer],
+    "gpuemu_op_find": [pointer, text, _out_u32], "gpuemu_op_count": [pointer], "gpuemu_op_name": [pointer, u32],
+    "gpuemu_op_json": [pointer, u32, *_into], "gpuemu_op_call": [pointer, ctypes.POINTER(Call)],
+    "gpuemu_op_prepare": [pointer, ctypes.POINTER(Call)],
+    "gpuemu_memory_allocate_named": [pointer, u32, size, u64, text, _out_pointer], "gpuemu_memory_free": [pointer, pointer],
+    "gpuemu_memory_free_async": [pointer, pointer, u64], "gpuemu_memory_trim": [pointer, size],
+    "gpuemu_memory_info": [pointer, _out_u64, _out_u64], "gpuemu_memory_statistics_get": [pointer, ctypes.POINTER(Statistics)],
+    "gpuemu_memory_reset_peaks": [pointer], "gpuemu_memory_largest_json": [pointer, u32, *_into],
+    "gpuemu_memory_upload": [pointer, pointer, pointer, size, u64], "gpuemu_memory_download": [pointer, pointer, pointer, size, u64],
+    "gpuemu_memory_copy": [pointer, pointer, pointer, size, u64], "gpuemu_memory_fill": [pointer, pointer, ctypes.c_uint8, size, u64],
+    "gpuemu_stream_create": [pointer, i32, u32, _out_u64], "gpuemu_stream_destroy": [pointer, u64],
+    "gpuemu_stream_synchronize": [pointer, u64], "gpuemu_stream_query": [pointer, u64, _out_u32],
+    "gpuemu_event_create": [pointer, _out_u64], "gpuemu_event_destroy": [pointer, u64], "gpuemu_event_record": [pointer, u64, u64],
+    "gpuemu_event_wait": [pointer, u64, u64], "gpuemu_event_synchronize": [pointer, u64], "gpuemu_event_query": [pointer, u64, _out_u32],
+    "gpuemu_event_elapsed_ms": [pointer, u64, u64, ctypes.POINTER(ctypes.c_float)],
+    "gpuemu_capture_begin": [pointer, u64], "gpuemu_capture_end": [pointer, u64, _out_u64],
+    "gpuemu_graph_launch": [pointer, u64, u64], "gpuemu_graph_nodes": [pointer, u64, _out_u64], "gpuemu_graph_destroy": [pointer, u64],
+}  # fmt: skip
+RESULTS = {"gpuemu_abi_version": u32, "gpuemu_last_error": text, "gpuemu_version": text, "gpuemu_context_destroy": None,
+           "gpuemu_range_begin": None, "gpuemu_range_end": None, "gpuemu_op_count": u32, "gpuemu_op_name": text}  # fmt: skip

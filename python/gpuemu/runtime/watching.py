@@ -1,0 +1,261 @@
+"""Which kernels are chosen, what was called, and how long it took."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import pathlib
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpuemu.runtime import errors, library
+from gpuemu.runtime.memory import MemoryStatistics
+
+
+@dataclass(frozen=True)
+class Policy:
+    """strategy: "first_supported" or "best_performance"; prefer: op to variant, goes before the strategy."""
+
+    strategy: str = "first_supported"
+    prefer: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.strategy not in ("first_supported", "best_performance"):
+            raise errors.InvalidArgumentError(f"strategy is '{self.strategy}', expected \"first_supported\" or \"best_performance\"")
+        if not isinstance(self.prefer, Mapping) or not all(isinstance(one, str) for pair in self.prefer.items() for one in pair):
+            raise errors.InvalidArgumentError("prefer is no dict of ops and their variants")
+        object.__setattr__(self, "prefer", dict(self.prefer))
+
+    def __hash__(self) -> int:
+        return hash(self.to_json())
+
+    def to_json(self) -> str:
+        """As JSON, with sorted keys."""
+        return json.dumps({"prefer": self.prefer, "strategy": self.strategy}, sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> Policy:
+        """Raises InvalidArgumentError for an unknown strategy or key."""
+        try:
+            return cls._of(json.loads(text))
+        except json.JSONDecodeError as problem:
+            raise errors.InvalidArgumentError(f"the policy is no JSON: {problem}") from None
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Policy:
+        """From a .toml or .json file."""
+        place = pathlib.Path(path)
+        if place.suffix not in (".toml", ".json"):
+            raise errors.InvalidArgumentError(f"{place}: expected a file that ends in .toml or .json")
+        try:
+            text = place.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise errors.NotFoundError(f"no file {place}") from None
+        if place.suffix == ".json":
+            return cls.from_json(text)
+        import tomllib
+
+        try:
+            return cls._of(tomllib.loads(text))
+        except tomllib.TOMLDecodeError as problem:
+            raise errors.InvalidArgumentError(f"{place}: {problem}") from None
+
+    @classmethod
+    def _of(cls, given: Any) -> Policy:
+        if not isinstance(given, dict):
+            raise errors.InvalidArgumentError("the policy is no object with strategy and prefer")
+        for key in given:
+            if key not in ("strategy", "prefer"):
+                raise errors.InvalidArgumentError(f"the policy has the unknown key '{key}', expected strategy or prefer")
+        return cls(**given)
+
+
+def policy_text(policy: Any) -> str:
+    """The JSON of what set_policy takes, other than a path."""
+    if isinstance(policy, str):
+        return policy
+    if isinstance(policy, Policy):
+        return policy.to_json()
+    if isinstance(policy, Mapping):
+        return json.dumps(dict(policy))
+    raise TypeError(f"policy is a {type(policy).__name__}, expected a Policy, a dict, JSON text or a path")
+
+
+@dataclass(frozen=True)
+class DispatchRecord:
+    """One call of an op. inputs, outputs: shapes. dtypes: by letter of the op's operands, as {"T": "float32"}. stream:
+    Stream.handle. thread: threading.get_native_id(). microseconds: on the device, where the log has times."""
+
+    sequence: int
+    op: str
+    variant: str
+    why: str
+    inputs: list[tuple[int, ...]]
+    outputs: list[tuple[int, ...]]
+    dtypes: dict[str, str]
+    stream: int
+    thread: int
+    captured: bool
+    microseconds: float | None
+
+
+class DispatchLog(library.Unique):
+    """A record of each call as long as the block lasts: Any.dispatch_log()."""
+
+    def __init__(self, device: Any, times: bool, records_max: int) -> None:
+        self._device, self._times, self._max = device, times, records_max
+        self._handle: int | None = None
+        self._records: list[DispatchRecord] = []
+        self._dropped = self._skipped = self._skipped_dropped = 0
+
+    @property
+    def records(self) -> list[DispatchRecord]:
+        """In the order of the calls, the first records_max."""
+        self._read()
+        return list(self._records)
+
+    @property
+    def dropped(self) -> int:
+        """How many calls came after those."""
+        self._read()
+        return self._dropped
+
+    def clear(self) -> None:
+        """Forgets what was recorded."""
+        self._records, self._dropped = [], 0
+        if self._handle is not None:
+            before = self._handle
+            self._handle = self._start()
+            self._device._check("gpuemu_log_stop", before)
+
+    def _start(self) -> int:
+        made = ctypes.c_uint64()
+        self._device._check("gpuemu_log_start", 1 if self._times else 0, min(self._max, 2**32 - 1), ctypes.byref(made))
+        return made.value
+
+    def _read(self) -> None:
+        if self._handle is None or self._device.is_closed:
+            return
+        told = self._device._json("gpuemu_log_json", self._handle)
+        self._dropped = told["dropped"]
+
+        def shapes(one: list[list[int]]) -> list[tuple[int, ...]]:
+            return [tuple(shape) for shape in one]
+
+        self._records = [DispatchRecord(**{**one, "inputs": shapes(one["inputs"]), "outputs": shapes(one["outputs"])}) for one in told["records"]]
+
+    def __enter__(self) -> DispatchLog:
+        if self._handle is not None:
+            raise errors.InvalidArgumentError("the log is running already; make another one")
+        self._handle = self._start()
+        return self
+
+    def __exit__(self, *raised: Any) -> None:
+        if self._handle is None or self._device.is_closed or library.is_forked():
+            return
+        self._read()
+        handle, self._handle = self._handle, None
+        self._device._check("gpuemu_log_stop", handle)
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """All calls of one name, in microseconds."""
+
+    count: int = 0
+    total_us: float = 0.0
+    mean_us: float = 0.0
+    min_us: float = 0.0
+    max_us: float = 0.0
+
+
+@dataclass(frozen=True)
+class MemoryProfile:
+    """Memory in a profile. by_name: bytes by name at the peak of what was requested."""
+
+    begin: MemoryStatistics
+    end: MemoryStatistics
+    peak_requested_bytes: int
+    peak_reserved_bytes: int
+    allocations: int
+    frees: int
+    by_name: dict[str, int]
+
+
+class Profile(library.Unique):
+    """Times ops and ranges as long as the block lasts, one at a time on a device: Any.profile(). Afterwards: ops, ranges,
+    kernels (by name), memory, notes (what is missing and why)."""
+
+    def __init__(self, device: Any, counters: bool) -> None:
+        self._device, self._counters = device, counters
+        self._told: dict[str, Any] | None = None
+        self._trace = ""
+        self.ops: dict[str, Statistics] = {}
+        self.ranges: dict[str, Statistics] = {}
+        self.kernels: dict[str, Statistics] = {}
+        self.memory: MemoryProfile | None = None
+        self.notes: list[str] = []
+
+    def range(self, name: str) -> Range:
+        """A range of this thread in the profile."""
+        return Range(self._device, name)
+
+    def to_json(self) -> str:
+        """Everything that was counted, with what kernels did where counters were on."""
+        return json.dumps(self._ended(), sort_keys=True)
+
+    def save_trace(self, path: str | os.PathLike[str]) -> None:
+        """A Chrome trace, which opens in Perfetto, with a track for memory."""
+        self._ended()
+        pathlib.Path(path).write_text(self._trace, encoding="utf-8")
+
+    def _ended(self) -> dict[str, Any]:
+        if self._told is None:
+            raise errors.InvalidArgumentError("the profile has not ended: read it behind its with block")
+        return self._told
+
+    def __enter__(self) -> Profile:
+        self._device._check("gpuemu_profile_start", 1 if self._counters else 0)
+        self._begin = self._device.memory_statistics()
+        return self
+
+    def __exit__(self, *raised: Any) -> None:
+        if self._device.is_closed or library.is_forked():
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            trace = pathlib.Path(folder, "trace.json")
+            self._device._check("gpuemu_profile_stop", os.fsencode(trace), None)
+            self._trace = trace.read_text(encoding="utf-8")
+        told = self._device._json("gpuemu_profile_json")
+        end = self._device.memory_statistics()
+        self.memory = MemoryProfile(begin=self._begin, end=end, **told["memory"])
+        told["memory"] = {**told["memory"], "begin": vars(self._begin), "end": vars(end)}
+        self.ops, self.ranges, self.kernels = (_by_name(told[part]) for part in ("ops", "ranges", "kernels"))
+        self.notes, self._told = told["notes"], told
+
+
+def _by_name(told: list[dict[str, Any]]) -> dict[str, Statistics]:
+    return {
+        one["name"]: Statistics(one.get("count", one.get("launches", 0)), one["total_us"], one["mean_us"], one["min_us"], one["max_us"])
+        for one in told
+    }
+
+
+class Range(library.Unique):
+    """A named piece of a thread's time, in a profile; nothing without one."""
+
+    def __init__(self, device: Any, name: str) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"name is a {type(name).__name__}, expected a str")
+        self._device, self._name = device, name
+
+    def __enter__(self) -> Range:
+        self._device._context.call(self._device._library.gpuemu_range_begin, self._name.encode())
+        return self
+
+    def __exit__(self, *raised: Any) -> None:
+        if not self._device.is_closed:
+            self._device._context.call(self._device._library.gpuemu_range_end)
