@@ -8,6 +8,7 @@
     print(loss.item(), w.grad.shape)
 """
 
+from gpuemu.program.checking import Executor, Replay, check
 from gpuemu.program.creation import full, ones, rand, randn, tensor, zeros
 from gpuemu.program.errors import (
     BackendError,
@@ -19,9 +20,11 @@ from gpuemu.program.errors import (
     ProgramError,
     ShapeError,
 )
+from gpuemu.program.executor import PackedCall
 from gpuemu.program.ir import IRGraph, adam_scalars
 from gpuemu.program.lowering import lowered_text
 from gpuemu.program.plan import BindingPlan, Slot
+from gpuemu.program.report import CheckedOp, ProgramFinding, ProgramReport
 from gpuemu.program.session import (
     connect,
     connection,
@@ -49,8 +52,8 @@ attention, embedding, gather, dropout = LAZY.attention, LAZY.embedding, LAZY.gat
 cast, reshape = LAZY.cast, LAZY.reshape
 
 __all__ = [
-    "BackendError", "BindError", "BindingPlan", "DTypeError", "GradError", "GraphError", "IRGraph", "Node", "ProgramCheckError",
-    "ProgramError", "Run", "ShapeError", "Slot", "Tensor", "Value", "adam_scalars", "add", "attention", "avg_pool2d", "call", "cast",
+    "BackendError", "BindError", "BindingPlan", "CheckedOp", "DTypeError", "Executor", "GradError", "GraphError", "IRGraph", "Node", "PackedCall",
+    "ProgramCheckError", "ProgramError", "ProgramFinding", "ProgramReport", "Replay", "Run", "ShapeError", "Slot", "Tensor", "Value", "adam_scalars", "add", "attention", "avg_pool2d", "call", "cast", "check",
     "connect", "connection", "conv2d", "cross_entropy", "disconnect", "div", "dropout", "embedding", "flush", "full", "gather", "gelu",
     "last_run", "layernorm", "linear", "lowered_text", "manual_seed", "matmul", "max", "max_pool2d", "mean", "mse_loss", "mul", "neg",
     "no_grad", "ones", "rand", "randn", "relu", "reset", "reshape", "rmsnorm", "set_backend", "set_verbosity", "sigmoid", "silu",

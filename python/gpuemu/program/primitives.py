@@ -206,7 +206,7 @@ PRIMITIVES: dict[str, Primitive] = {
     "sub": _arithmetic(of.sub),
     "mul": _arithmetic(of.mul),
     "div": _arithmetic(of.div, FLOATS),
-    "vector_add": _elementwise(of.add, inputs=("x", "y"), output="z"),
+    "vector_add": _elementwise(of.add, inputs=("a", "b")),
     "bias_add": Primitive(("x", "bias"), ("y",), _rows, of.add, _itself),
     "relu": _elementwise(of.relu, _zero),
     "relu_bwd": _elementwise(of.relu_bwd, _zero, inputs=("x", "dy"), output="dx"),

@@ -1,0 +1,240 @@
+"""Runs a program op by op, each value in storage of its own, and judges every op on what the device had computed before it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from gpuemu import runtime
+from gpuemu.check.tolerances import ToleranceConfig
+from gpuemu.errors import DeviceError, KernelError
+from gpuemu.program import judging, primitives, reproducer
+from gpuemu.program.errors import BackendError, BindError, ProgramError
+from gpuemu.program.executor import Executor as PlainExecutor
+from gpuemu.program.executor import Replay as PlainReplay
+from gpuemu.program.executor import told
+from gpuemu.program.ir import IRGraph
+from gpuemu.program.judging import Judgement
+from gpuemu.program.local import LocalPlace
+from gpuemu.program.places import insist_one
+from gpuemu.program.report import REPLAY_DIFFERS, CheckedOp, ProgramFinding, ProgramReport, of_places
+from gpuemu.program.specs import as_stored
+from gpuemu.program.tape import LOCK, graph_of, needed
+from gpuemu.program.tensors import Tensor
+from gpuemu.runtime.tensors import Tensor as DeviceTensor
+from gpuemu.tensors import Array
+
+REFERENCES = ("numpy",)
+
+
+class Checker:
+    """One check of one executor. `values`: storage of each root, apart from the executor's; `host`: what is known of it here."""
+
+    def __init__(self, executor: PlainExecutor, tolerance: Any, save: Any) -> None:
+        self.executor, self.device, self.plan = executor, executor.device, executor.plan
+        self.tolerance, self.save = tolerance, save
+        self.values: dict[int, DeviceTensor] = {}
+        self.host: dict[int, Array] = {}
+        self.report = ProgramReport(ops_total=len(executor.lowered), seed=int.from_bytes(os.urandom(8), "little"))
+        if tolerance is not None and not isinstance(tolerance, (ToleranceConfig, Mapping)):
+            raise TypeError(f"tolerance is {tolerance!r}, expected a gpuemu.ToleranceConfig or a dict of them by op")
+
+    def copy_sources(self, inputs: Mapping[str, Any] | None) -> None:
+        """Values of the executor, or those given instead. Raises BindError for one that was never set."""
+        names = {name: self.executor._vid(name) for name in inputs or {}}
+        missing = self.executor._missing - set(names.values())
+        if missing:
+            raise BindError(f"{', '.join(sorted(self.plan.names[vid] for vid in missing))}: never set nor bound; give inputs, set() or bind()")
+        for vid, root in list(self.executor._storage.roots.items()):
+            if self.plan.roles[vid] == "constant":
+                self.values[vid] = root
+            elif self.plan.roles[vid] in ("input", "parameter", "meta"):
+                self.values[vid] = self.device.empty(root.shape, root.dtype, name=self.plan.names.get(vid, ""))
+                if vid not in names.values():
+                    self.values[vid].copy_from(root)
+        for name, vid in names.items():
+            spec = self.plan.specs[vid]
+            array, dtype = as_stored(inputs[name], spec.dtype if isinstance(inputs[name], list) else None, name)  # type: ignore[index]
+            if (array.shape, dtype) != (spec.shape, spec.dtype):
+                raise BindError(f"'{name}': the content is {dtype}{list(array.shape)}, expected {spec}")
+            self.values[vid].copy_from(array)
+
+    def tensor(self, vid: int) -> DeviceTensor:
+        """The storage of a value, made where there is none yet."""
+        root = self.plan.storage(vid)
+        if root not in self.values:
+            spec = self.plan.specs[root]
+            self.values[root] = self.device.empty(spec.shape, spec.dtype, name=self.plan.names.get(root) or f"%{root}")
+        return self.values[root] if root == vid else self.values[root].view(self.plan.specs[vid].shape)
+
+    def content(self, vid: int) -> Array:
+        """A value as the device has it now."""
+        root = self.plan.storage(vid)
+        if root not in self.host:
+            self.host[root] = self.tensor(root).numpy()
+        return self.host[root].reshape(self.plan.specs[vid].shape)
+
+    def run(self, stop_at_first: bool) -> None:
+        """All ops in order."""
+        last = {self.plan.storage(vid): index for index, one in enumerate(self.executor.lowered) for vid in one["inputs"]}
+        for index, one in enumerate(self.executor.lowered):
+            found = self._op(index, one)
+            self.report.findings += found
+            if found and self.report.reproducer is None:
+                self._reproducer(index, one, found)
+            if found and stop_at_first:
+                return
+            for root in {self.plan.storage(vid) for vid in one["inputs"]}:
+                if last[root] == index and self.plan.roles[root] == "workspace":
+                    self.values.pop(root, None)
+                    self.host.pop(root, None)
+
+    def _op(self, index: int, one: dict[str, Any]) -> list[ProgramFinding]:
+        self.inputs = [self.content(vid).copy() for vid in one["inputs"]]
+        known: dict[str, Any] = {"index": index, "node": one["node"], "op": one["op"], "where": self.executor._where[index]}
+        variant, found = self._call(one, known)
+        for vid in one["outputs"]:
+            self.host.pop(self.plan.storage(vid), None)
+        self.judgements: list[Judgement] = []
+        if one["op"] not in primitives.PRIMITIVES:
+            self.report.unchecked.append(f"op {index}, {one['op']}")
+        elif not any(one.kind in ("Deadlock", "Timeout", "Trap") for one in found):
+            self.judgements = self._judge(one)
+            for vid, judgement in zip(one["outputs"], self.judgements):
+                found += [ProgramFinding(**known, variant=variant, output=judgement.name, vid=vid, kind=failure["kind"], message=failure["message"],
+                                         element=failure.get("index"), expected=failure.get("expected"), actual=failure.get("actual"))
+                          for failure in judgement.failures]  # fmt: skip
+        shares = [judgement.share for judgement in self.judgements if judgement.share is not None]
+        self.report.ops.append(CheckedOp(index, one["op"], variant, max(shares, default=None)))
+        return found
+
+    def _call(self, one: dict[str, Any], known: dict[str, Any]) -> tuple[str, list[ProgramFinding]]:
+        schema, attrs = primitives.packed(one["op"], one["attrs"])
+        inputs, outputs = ([self.tensor(vid) for vid in one[side]] for side in ("inputs", "outputs"))
+        self.device.findings()
+        with self.executor._with_policy(), self.device.dispatch_log(records_max=1) as log:
+            try:
+                runtime.op_call(one["op"], inputs, outputs, attrs if schema else None, schema_id=schema or None, device=self.device)
+            except DeviceError as problem:
+                raise told(problem, one, known["index"], known["where"])
+            variant = log.records[0].variant if log.records else ""
+        try:
+            self.device.synchronize()
+        except KernelError as problem:
+            return variant, of_places(problem.findings, variant=variant, **known)
+        return variant, of_places(self.device.findings(), variant=variant, **known)
+
+    def _judge(self, one: dict[str, Any]) -> list[Judgement]:
+        specs, outputs = ([self.plan.specs[vid] for vid in one[side]] for side in ("inputs", "outputs"))
+        tolerance = self.tolerance.get(one["op"]) if isinstance(self.tolerance, Mapping) else self.tolerance
+        return judging.judged(one["op"], self.inputs, specs, [self.content(vid) for vid in one["outputs"]], outputs, one["attrs"], tolerance)
+
+    def _reproducer(self, index: int, one: dict[str, Any], found: list[ProgramFinding]) -> None:
+        """A folder with this op alone; a check does not fail because it cannot be written."""
+        variant = self.report.ops[-1].variant
+        expected = [(judgement.name, judgement.expected) for judgement in self.judgements]
+        try:
+            self.report.reproducer = reproducer.write(self.save, self.report.seed, self.device, one, variant, self.inputs, self.plan, expected, found)
+        except OSError as problem:
+            self.report.notes.append(f"the reproducer could not be written: {problem}")
+
+
+def checker_of(executor: PlainExecutor, inputs: Mapping[str, Any] | None, reference: str, tolerance: Any, stop_at_first: bool, save: Any) -> Checker:
+    """The check with the values that it computed."""
+    if reference == "shadow":
+        raise runtime.UnsupportedError("reference=\"shadow\" is not part of this version: use \"numpy\"")
+    if reference not in REFERENCES:
+        raise ValueError(f"unknown reference '{reference}'; there are {', '.join(REFERENCES)}")
+    if not executor.device.is_emulator:
+        raise BackendError("this version checks programs on the emulator alone: make the Executor with runtime.Device(\"emulator\")")
+    checker = Checker(executor, tolerance, save)
+    checker.copy_sources(inputs)
+    checker.run(stop_at_first)
+    return checker
+
+
+def check_replay(replay: PlainReplay, inputs: Mapping[str, Any] | None, reference: str, tolerance: Any, stop_at_first: bool, save: Any) -> ProgramReport:
+    """The same, and the captured graph is launched once: its values have the bits of those computed op by op."""
+    executor = replay._executor
+    checker = checker_of(executor, inputs, reference, tolerance, stop_at_first, save)
+    report = checker.report
+    if report.findings and stop_at_first:
+        return report
+    roots = {vid: root for vid, root in executor._storage.roots.items() if executor.plan.roles[vid] in ("input", "meta", "parameter", "output")}
+    before = {vid: executor.device.tensor(root) for vid, root in roots.items()}
+    try:
+        for name in inputs or {}:
+            executor.set(name, (inputs or {})[name])
+        replay._graph.launch()
+        executor.device.synchronize()
+        for vid, root in roots.items():
+            if vid in checker.values and executor.plan.roles[vid] in ("parameter", "output"):
+                report.findings += _difference(executor, vid, root.numpy(), checker.content(vid))
+    finally:
+        for vid, root in roots.items():
+            root.copy_from(before[vid])
+    return report
+
+
+def _difference(executor: PlainExecutor, vid: int, got: Array, want: Array) -> list[ProgramFinding]:
+    same = (got.reshape(-1).view("uint8") == want.reshape(-1).view("uint8")).reshape(got.size, -1).all(axis=1) if got.size else None
+    if same is None or same.all():
+        return []
+    element, name = int((~same).argmax()), executor.plan.names.get(vid, f"%{vid}")
+    values = [float(one.reshape(-1)[element]) for one in (want, got)]
+    return [ProgramFinding(-1, -1, "", "", name, vid, REPLAY_DIFFERS, f"element {element} of '{name}' is {values[1]!r} after the replay and {values[0]!r} op by op "
+                           f"({int((~same).sum())} of {got.size} elements)", element, values[0], values[1])]  # fmt: skip
+
+
+class Executor(PlainExecutor):
+    """A graph with storage on a device of this process. Parameters begin as zeros; inputs and metas are set before a run. It
+    computes nothing itself: a run is one runtime.op_call for each lowered op."""
+
+    def check(self, inputs: Mapping[str, Any] | None = None, *, reference: str = "numpy", tolerance: Any = None, stop_at_first: bool = True,
+              save: Any = None) -> ProgramReport:  # fmt: skip
+        """Runs op by op on storage of its own and judges what each op makes of what the device computed. Nothing of the executor
+        changes. tolerance: a ToleranceConfig, or a dict of them by op; save: the folder of the reproducer."""
+        with self._lock:
+            return checker_of(self, inputs, reference, tolerance, stop_at_first, save).report
+
+    def capture(self, *, stream: Any = None) -> Replay:
+        """The calls as one piece of work. Nothing runs and no value changes."""
+        with self._lock:
+            self._is_captured = True
+            return Replay(self, self._capture(stream))
+
+
+class Replay(PlainReplay):
+    """A captured run. It reads inputs and metas as they are when it is launched."""
+
+    def check(self, inputs: Mapping[str, Any] | None = None, *, reference: str = "numpy", tolerance: Any = None, stop_at_first: bool = True,
+              save: Any = None) -> ProgramReport:  # fmt: skip
+        """As Executor.check, and the captured graph is launched once, whose values have the bits of those computed op by op."""
+        with self._executor._lock:
+            return check_replay(self, inputs, reference, tolerance, stop_at_first, save)
+
+
+def check(*what: Any, inputs: Mapping[str, Any] | None = None, reference: str = "numpy", tolerance: Any = None, stop_at_first: bool = True,
+          save: Any = None) -> ProgramReport:  # fmt: skip
+    """Checks what lazy tensors are still to be computed from, an Executor, a Replay, or an IRGraph on the current device."""
+    options: dict[str, Any] = {"reference": reference, "tolerance": tolerance, "stop_at_first": stop_at_first, "save": save}
+    if len(what) == 1 and isinstance(what[0], (Executor, Replay)):
+        return what[0].check(inputs, **options)
+    if len(what) == 1 and isinstance(what[0], IRGraph):
+        return Executor(what[0]).check(inputs, **options)
+    if not what or not all(isinstance(one, Tensor) for one in what):
+        raise TypeError("check: expected tensors, an Executor, a Replay or an IRGraph")
+    with LOCK:
+        lazies = [one._lazy for one in what]
+        calls = needed(lazies)
+        place = insist_one("check", [one.place for one in lazies])
+        if not calls:
+            raise ProgramError("check: the tensors are computed already; check them before they are read")
+        if not isinstance(place, LocalPlace):
+            raise BackendError(f"check: the tensors are on {place.name}, which checks nothing: set_backend(\"emulator\", local=True)")
+        leaves = list({id(one): one for call in calls for one in call.inputs if one.call is None}.values())
+        executor = Executor(graph_of(calls, leaves, [one for one in lazies if one.call is not None]), place.device)
+        for number, one in enumerate(leaves):
+            executor.bind(f"x{number}", one.held)
+        return executor.check(**options)

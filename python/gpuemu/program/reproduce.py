@@ -1,0 +1,66 @@
+"""Runs the op of a reproducer alone: python3 -m gpuemu.program.reproduce FOLDER. Exit code 1: still wrong, 0: right now, 3:
+cannot run here."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gpuemu import runtime
+from gpuemu.errors import KernelError
+from gpuemu.program import judging, primitives
+from gpuemu.program.report import ProgramFinding, of_places
+from gpuemu.program.reproducer import CASE
+from gpuemu.program.specs import Spec
+
+PASSES, FAILS, CANNOT_RUN = 0, 1, 3
+
+
+def reproduce(folder: Any) -> list[ProgramFinding]:
+    """Runs the op of a reproducer on the emulator; what is wrong now. Raises what op_call raises where it cannot run."""
+    home = pathlib.Path(folder)
+    case = json.loads((home / CASE).read_text())
+    specs, outputs = ([Spec(tuple(one["shape"]), one["dtype"]) for one in case[side]] for side in ("inputs", "outputs"))
+    inputs = [np.load(home / "inputs" / f"{one['name']}.npy") for one in case["inputs"]]
+    known = {"index": 0, "node": 0, "op": case["op"], "variant": case["variant"], "where": str(home)}
+    with runtime.Device(case["device"]["backend"], arch=case["device"]["arch"] if case["device"]["backend"] == "emulator" else None) as device:
+        given = [device.tensor(array, dtype=spec.dtype) for array, spec in zip(inputs, specs)]
+        held = [one.numpy() for one in given]
+        into = {output: given[at] for at, output in case["in_place"]}
+        made = [into[j] if j in into else device.empty(spec.shape, spec.dtype) for j, spec in enumerate(outputs)]
+        schema, attrs = primitives.packed(case["op"], case["attrs"])
+        runtime.op_call(case["op"], given, made, attrs if schema else None, schema_id=schema or None, variant=case["variant"] or None, device=device)
+        try:
+            device.synchronize()
+            found = of_places(device.findings(), **known)
+        except KernelError as problem:
+            found = of_places(problem.findings, **known)
+        verdicts = judging.judged(case["op"], held, specs, [one.numpy() for one in made], outputs, case["attrs"])
+    return found + [ProgramFinding(**known, output=one.name, vid=None, kind=failure["kind"], message=failure["message"], element=failure.get("index"),
+                                   expected=failure.get("expected"), actual=failure.get("actual"))
+                    for one in verdicts for failure in one.failures]  # fmt: skip
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The command that the README of a reproducer names."""
+    if len(arguments) != 1:
+        print("usage: python3 -m gpuemu.program.reproduce FOLDER", file=sys.stderr)
+        return CANNOT_RUN
+    try:
+        found = reproduce(arguments[0])
+    except Exception as problem:  # Whatever it is, the op was not judged.
+        print(f"cannot run {arguments[0]}: {type(problem).__name__}: {problem}", file=sys.stderr)
+        return CANNOT_RUN
+    for one in found:
+        print(one.text())
+    print("FAILED" if found else "passed")
+    return FAILS if found else PASSES
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,61 @@
+"""Writes one wrong op as a folder: its inputs, what was expected, and how to run it again."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpuemu.program import primitives
+from gpuemu.program.plan import BindingPlan
+from gpuemu.program.report import ProgramFinding
+from gpuemu.tensors import Array
+
+if TYPE_CHECKING:
+    from gpuemu import runtime
+
+CASE = "case.json"
+README = """# {op}: {kind}
+
+{message}
+
+This folder has what one op of a program computed wrong: `{case}` says which op, kernel and attributes, `inputs/` what it got,
+`expected/` what its reference says in float64. It runs that op alone and says what it does now:
+
+    python3 -m gpuemu.program.reproduce {folder}
+
+Exit code 1: still wrong, 0: right now, 3: cannot run here.
+"""
+
+
+def default_folder(seed: int) -> pathlib.Path:
+    """Where a reproducer goes without save=: under the daemon's database, else in the working directory."""
+    return pathlib.Path(os.environ.get("GPUEMU_DB") or ".") / f"program-{seed}"
+
+
+def write(save: Any, seed: int, device: runtime.Device, one: dict[str, Any], variant: str, inputs: Sequence[Array], plan: BindingPlan,
+          expected: Sequence[tuple[str, Array]], found: Sequence[ProgramFinding]) -> str:  # fmt: skip
+    """Writes the folder and returns its path. Raises OSError."""
+    folder = pathlib.Path(save) if save is not None else default_folder(seed)
+    row = primitives.PRIMITIVES.get(one["op"])
+    names = row.inputs if row is not None else tuple(f"in{i}" for i in range(len(inputs)))
+    for part in ("inputs", "expected"):
+        (folder / part).mkdir(parents=True, exist_ok=True)
+    for name, array in zip(names, inputs):
+        np.save(folder / "inputs" / f"{name}.npy", array.view(np.uint16) if array.dtype.name == "bfloat16" else array)
+    for name, array in expected:
+        np.save(folder / "expected" / f"{name}.npy", array)
+    told = [[{"name": name, "shape": list(plan.specs[vid].shape), "dtype": plan.specs[vid].dtype} for name, vid in zip(operands, one[side])]
+            for side, operands in (("inputs", names), ("outputs", row.outputs if row is not None else names))]  # fmt: skip
+    shared = [[i, j] for i, given in enumerate(one["inputs"]) for j, made in enumerate(one["outputs"]) if plan.storage(given) == plan.storage(made)]
+    case = {"op": one["op"], "variant": variant, "attrs": one["attrs"], "seed": seed, "inputs": told[0], "outputs": told[1], "in_place": shared,
+            "device": {"backend": device.backend, "arch": device.info.architecture}, "findings": [asdict(finding) for finding in found]}  # fmt: skip
+    (folder / CASE).write_text(json.dumps(case, indent=1, sort_keys=True) + "\n")
+    first = found[0]
+    (folder / "README.md").write_text(README.format(op=one["op"], kind=first.kind, message=first.message, case=CASE, folder=folder))
+    return str(folder)
