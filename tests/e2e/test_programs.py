@@ -369,6 +369,42 @@ def test_a_tolerance_replaces_the_bound(device, monkeypatch, tmp_path):
         executor.check(right, reference="shadow")
 
 
+def test_bisecting_finds_the_first_op_that_differs(device):
+    executor, data = started(device)
+    executor.set("scalars", program.adam_scalars(1, 1e-2))
+    before = state(executor)
+    same = executor.bisect(variants=({}, {"gemm": "tiled"}), inputs=data, exact=True)
+    assert same == program.BisectReport() and same.index is None
+    assert executor.bisect(variants=({"gemm": "tiled"}, {"gemm": "naive"}), inputs=data).index is None, "both are right within the bound"
+    policies = (None, runtime.Policy(prefer={"gemm": "naive"}))
+    found = executor.bisect(policies=policies, inputs=data, exact=True)
+    if found.index is not None:  # Sums in another order may still have the same bits.
+        assert (found.op, found.a, found.b) == ("gemm", "tiled", "naive") and found.a_value != found.b_value
+    assert state(executor) == before
+    for wrong in ({}, {"variants": ({}, {}), "policies": (None, None)}, {"variants": {}}):
+        with pytest.raises(ValueError, match="exactly one pair"):
+            executor.bisect(**wrong)
+    with pytest.raises(runtime.UnsupportedError, match="two libraries"):
+        executor.bisect(libraries=("a", None))
+    with pytest.raises(runtime.NotFoundError, match=r"op 0, gemm, written at"):
+        executor.bisect(variants=({}, {"gemm": "nothing"}), inputs=data)
+
+
+def test_bisecting_names_a_wrong_side(device, monkeypatch):
+    executor, data = started(device)
+    real = runtime.op_call
+
+    def op_call(kind, inputs, outputs, *args, variant=None, **options):
+        real(kind, inputs, outputs, *args, variant=variant, **options)
+        if variant == "two_steps":
+            outputs[0].copy_from(outputs[0].numpy() + np.float32(0.5))
+
+    monkeypatch.setattr(runtime, "op_call", op_call)
+    found = executor.bisect(variants=({}, {"mse": "two_steps"}), inputs={**data, "scalars": program.adam_scalars(1, 1e-2)})
+    assert (found.index, found.op, found.output, found.element) == (5, "mse", "loss", 0)
+    assert found.b_value - found.a_value == pytest.approx(0.5, rel=1e-5) and found.max_diff == pytest.approx(0.5, rel=1e-5)
+
+
 def test_findings_of_devices_have_the_names_of_reports():
     rows = re.findall(r'GPUEMU_DEVICE_FINDING\(\s*\w+, "(\w+)",\s*\w+,\s*(\w+)\)', (ROOT / "runtime/device/device_findings.def").read_text())
     assert dict(rows) == report.KINDS and len(rows) > 15

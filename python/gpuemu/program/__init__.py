@@ -8,7 +8,7 @@
     print(loss.item(), w.grad.shape)
 """
 
-from gpuemu.program.checking import Executor, Replay, check
+from gpuemu.program.bisecting import BisectReport
 from gpuemu.program.creation import full, ones, rand, randn, tensor, zeros
 from gpuemu.program.errors import (
     BackendError,
@@ -25,6 +25,7 @@ from gpuemu.program.ir import IRGraph, adam_scalars
 from gpuemu.program.lowering import lowered_text
 from gpuemu.program.plan import BindingPlan, Slot
 from gpuemu.program.report import CheckedOp, ProgramFinding, ProgramReport
+from gpuemu.program.running import Executor, Replay, check
 from gpuemu.program.session import (
     connect,
     connection,
@@ -52,7 +53,7 @@ attention, embedding, gather, dropout = LAZY.attention, LAZY.embedding, LAZY.gat
 cast, reshape = LAZY.cast, LAZY.reshape
 
 __all__ = [
-    "BackendError", "BindError", "BindingPlan", "CheckedOp", "DTypeError", "Executor", "GradError", "GraphError", "IRGraph", "Node", "PackedCall",
+    "BackendError", "BindError", "BindingPlan", "BisectReport", "CheckedOp", "DTypeError", "Executor", "GradError", "GraphError", "IRGraph", "Node", "PackedCall",
     "ProgramCheckError", "ProgramError", "ProgramFinding", "ProgramReport", "Replay", "Run", "ShapeError", "Slot", "Tensor", "Value", "adam_scalars", "add", "attention", "avg_pool2d", "call", "cast", "check",
     "connect", "connection", "conv2d", "cross_entropy", "disconnect", "div", "dropout", "embedding", "flush", "full", "gather", "gelu",
     "last_run", "layernorm", "linear", "lowered_text", "manual_seed", "matmul", "max", "max_pool2d", "mean", "mse_loss", "mul", "neg",

@@ -10,19 +10,12 @@ from gpuemu import runtime
 from gpuemu.check.tolerances import ToleranceConfig
 from gpuemu.errors import DeviceError, KernelError
 from gpuemu.program import judging, primitives, reproducer
-from gpuemu.program.errors import BackendError, BindError, ProgramError
-from gpuemu.program.executor import Executor as PlainExecutor
-from gpuemu.program.executor import Replay as PlainReplay
-from gpuemu.program.executor import told
-from gpuemu.program.ir import IRGraph
+from gpuemu.program.errors import BackendError, BindError
+from gpuemu.program.executor import Executor, Replay, told
 from gpuemu.program.judging import Judgement
-from gpuemu.program.local import LocalPlace
-from gpuemu.program.places import insist_one
 from gpuemu.program.report import REPLAY_DIFFERS, CheckedOp, ProgramFinding, ProgramReport, of_places
 from gpuemu.program.specs import as_stored
-from gpuemu.program.tape import LOCK, graph_of, needed
-from gpuemu.program.tensors import Tensor
-from gpuemu.runtime.tensors import Tensor as DeviceTensor
+from gpuemu.runtime.tensors import Tensor
 from gpuemu.tensors import Array
 
 REFERENCES = ("numpy",)
@@ -31,10 +24,10 @@ REFERENCES = ("numpy",)
 class Checker:
     """One check of one executor. `values`: storage of each root, apart from the executor's; `host`: what is known of it here."""
 
-    def __init__(self, executor: PlainExecutor, tolerance: Any, save: Any) -> None:
+    def __init__(self, executor: Executor, tolerance: Any, save: Any) -> None:
         self.executor, self.device, self.plan = executor, executor.device, executor.plan
         self.tolerance, self.save = tolerance, save
-        self.values: dict[int, DeviceTensor] = {}
+        self.values: dict[int, Tensor] = {}
         self.host: dict[int, Array] = {}
         self.report = ProgramReport(ops_total=len(executor.lowered), seed=int.from_bytes(os.urandom(8), "little"))
         if tolerance is not None and not isinstance(tolerance, (ToleranceConfig, Mapping)):
@@ -60,7 +53,7 @@ class Checker:
                 raise BindError(f"'{name}': the content is {dtype}{list(array.shape)}, expected {spec}")
             self.values[vid].copy_from(array)
 
-    def tensor(self, vid: int) -> DeviceTensor:
+    def tensor(self, vid: int) -> Tensor:
         """The storage of a value, made where there is none yet."""
         root = self.plan.storage(vid)
         if root not in self.values:
@@ -140,7 +133,7 @@ class Checker:
             self.report.notes.append(f"the reproducer could not be written: {problem}")
 
 
-def checker_of(executor: PlainExecutor, inputs: Mapping[str, Any] | None, reference: str, tolerance: Any, stop_at_first: bool, save: Any) -> Checker:
+def checker_of(executor: Executor, inputs: Mapping[str, Any] | None, reference: str, tolerance: Any, stop_at_first: bool, save: Any) -> Checker:
     """The check with the values that it computed."""
     if reference == "shadow":
         raise runtime.UnsupportedError("reference=\"shadow\" is not part of this version: use \"numpy\"")
@@ -154,7 +147,7 @@ def checker_of(executor: PlainExecutor, inputs: Mapping[str, Any] | None, refere
     return checker
 
 
-def check_replay(replay: PlainReplay, inputs: Mapping[str, Any] | None, reference: str, tolerance: Any, stop_at_first: bool, save: Any) -> ProgramReport:
+def check_replay(replay: Replay, inputs: Mapping[str, Any] | None, reference: str, tolerance: Any, stop_at_first: bool, save: Any) -> ProgramReport:
     """The same, and the captured graph is launched once: its values have the bits of those computed op by op."""
     executor = replay._executor
     checker = checker_of(executor, inputs, reference, tolerance, stop_at_first, save)
@@ -177,7 +170,7 @@ def check_replay(replay: PlainReplay, inputs: Mapping[str, Any] | None, referenc
     return report
 
 
-def _difference(executor: PlainExecutor, vid: int, got: Array, want: Array) -> list[ProgramFinding]:
+def _difference(executor: Executor, vid: int, got: Array, want: Array) -> list[ProgramFinding]:
     same = (got.reshape(-1).view("uint8") == want.reshape(-1).view("uint8")).reshape(got.size, -1).all(axis=1) if got.size else None
     if same is None or same.all():
         return []
@@ -185,56 +178,3 @@ def _difference(executor: PlainExecutor, vid: int, got: Array, want: Array) -> l
     values = [float(one.reshape(-1)[element]) for one in (want, got)]
     return [ProgramFinding(-1, -1, "", "", name, vid, REPLAY_DIFFERS, f"element {element} of '{name}' is {values[1]!r} after the replay and {values[0]!r} op by op "
                            f"({int((~same).sum())} of {got.size} elements)", element, values[0], values[1])]  # fmt: skip
-
-
-class Executor(PlainExecutor):
-    """A graph with storage on a device of this process. Parameters begin as zeros; inputs and metas are set before a run. It
-    computes nothing itself: a run is one runtime.op_call for each lowered op."""
-
-    def check(self, inputs: Mapping[str, Any] | None = None, *, reference: str = "numpy", tolerance: Any = None, stop_at_first: bool = True,
-              save: Any = None) -> ProgramReport:  # fmt: skip
-        """Runs op by op on storage of its own and judges what each op makes of what the device computed. Nothing of the executor
-        changes. tolerance: a ToleranceConfig, or a dict of them by op; save: the folder of the reproducer."""
-        with self._lock:
-            return checker_of(self, inputs, reference, tolerance, stop_at_first, save).report
-
-    def capture(self, *, stream: Any = None) -> Replay:
-        """The calls as one piece of work. Nothing runs and no value changes."""
-        with self._lock:
-            self._is_captured = True
-            return Replay(self, self._capture(stream))
-
-
-class Replay(PlainReplay):
-    """A captured run. It reads inputs and metas as they are when it is launched."""
-
-    def check(self, inputs: Mapping[str, Any] | None = None, *, reference: str = "numpy", tolerance: Any = None, stop_at_first: bool = True,
-              save: Any = None) -> ProgramReport:  # fmt: skip
-        """As Executor.check, and the captured graph is launched once, whose values have the bits of those computed op by op."""
-        with self._executor._lock:
-            return check_replay(self, inputs, reference, tolerance, stop_at_first, save)
-
-
-def check(*what: Any, inputs: Mapping[str, Any] | None = None, reference: str = "numpy", tolerance: Any = None, stop_at_first: bool = True,
-          save: Any = None) -> ProgramReport:  # fmt: skip
-    """Checks what lazy tensors are still to be computed from, an Executor, a Replay, or an IRGraph on the current device."""
-    options: dict[str, Any] = {"reference": reference, "tolerance": tolerance, "stop_at_first": stop_at_first, "save": save}
-    if len(what) == 1 and isinstance(what[0], (Executor, Replay)):
-        return what[0].check(inputs, **options)
-    if len(what) == 1 and isinstance(what[0], IRGraph):
-        return Executor(what[0]).check(inputs, **options)
-    if not what or not all(isinstance(one, Tensor) for one in what):
-        raise TypeError("check: expected tensors, an Executor, a Replay or an IRGraph")
-    with LOCK:
-        lazies = [one._lazy for one in what]
-        calls = needed(lazies)
-        place = insist_one("check", [one.place for one in lazies])
-        if not calls:
-            raise ProgramError("check: the tensors are computed already; check them before they are read")
-        if not isinstance(place, LocalPlace):
-            raise BackendError(f"check: the tensors are on {place.name}, which checks nothing: set_backend(\"emulator\", local=True)")
-        leaves = list({id(one): one for call in calls for one in call.inputs if one.call is None}.values())
-        executor = Executor(graph_of(calls, leaves, [one for one in lazies if one.call is not None]), place.device)
-        for number, one in enumerate(leaves):
-            executor.bind(f"x{number}", one.held)
-        return executor.check(**options)

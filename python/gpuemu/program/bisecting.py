@@ -1,0 +1,111 @@
+"""Finds the first op that two variants, or two policies, compute differently."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpuemu import runtime
+from gpuemu.errors import DeviceError
+from gpuemu.program import checking, judging, primitives
+from gpuemu.program.executor import Executor, told
+from gpuemu.program.specs import wide
+from gpuemu.tensors import Array
+
+
+@dataclass
+class BisectReport:
+    """The first op that differs; index None where none does. a, b: the kernels that ran; element: flat, the first that differs
+    in a bit; max_diff: of that output."""
+
+    index: int | None = None
+    op: str = ""
+    output: str = ""
+    a: str = ""
+    b: str = ""
+    element: int | None = None
+    a_value: float | None = None
+    b_value: float | None = None
+    max_diff: float = 0.0
+    reproducer: str | None = None
+
+
+class _Side:
+    """How one side chooses kernels."""
+
+    def __init__(self, variants: Mapping[str, str] | None, policy: Any) -> None:
+        self.variants, self.policy = dict(variants or {}), policy
+
+    def call(self, device: runtime.Device, one: Mapping[str, Any], inputs: Sequence[Any], outputs: Sequence[Any], index: int, where: str) -> str:
+        """Runs an op and waits; the kernel that ran."""
+        schema, attrs = primitives.packed(one["op"], one["attrs"])
+        before = device.policy
+        if self.policy is not None:
+            device.set_policy(self.policy)
+        try:
+            with device.dispatch_log(records_max=1) as log:
+                runtime.op_call(one["op"], inputs, outputs, attrs if schema else None, schema_id=schema or None, variant=self.variants.get(one["op"]), device=device)
+                variant = log.records[0].variant
+            device.synchronize()
+            return variant
+        except DeviceError as problem:
+            raise told(problem, one, index, where)
+        finally:
+            device.set_policy(before)
+
+
+def sides_of(variants: Any, libraries: Any, policies: Any) -> tuple[_Side, _Side]:
+    """Both sides. Raises ValueError unless exactly one pair is given."""
+    given = [one for one in (variants, libraries, policies) if one is not None]
+    if len(given) != 1 or isinstance(given[0], (str, Mapping)) or len(given[0]) != 2:
+        raise ValueError("bisect: expected exactly one pair: variants=({op: variant}, {op: variant}), policies=(a, b) or libraries=(a, b)")
+    if libraries is not None:
+        raise runtime.UnsupportedError("bisecting two libraries is not part of this version: give variants or policies")
+    if variants is not None:
+        return _Side(variants[0], None), _Side(variants[1], None)
+    return _Side(None, policies[0]), _Side(None, policies[1])
+
+
+def bisect(executor: Executor, sides: tuple[_Side, _Side], inputs: Mapping[str, Any] | None, exact: bool) -> BisectReport:
+    """Runs every op on both sides, on what side a has computed before it."""
+    checker, device = checking.Checker(executor, None, None), executor.device
+    checker.copy_sources(inputs)
+    for index, one in enumerate(executor.lowered):
+        specs, outputs = ([checker.plan.specs[vid] for vid in one[side]] for side in ("inputs", "outputs"))
+        given = [checker.content(vid).copy() for vid in one["inputs"]]
+        where = executor._where[index]
+        into = [checker.tensor(vid) for vid in one["outputs"]]
+        a = sides[0].call(device, one, [checker.tensor(vid) for vid in one["inputs"]], into, index, where)
+        for vid in one["outputs"]:
+            checker.host.pop(checker.plan.storage(vid), None)
+        other = [device.empty(spec.shape, spec.dtype) for spec in outputs]
+        b = sides[1].call(device, one, [device.tensor(array, dtype=spec.dtype) for array, spec in zip(given, specs)], other, index, where)
+        results = [(checker.content(vid), tensor.numpy()) for vid, tensor in zip(one["outputs"], other)]
+        differing = _differing(one, given, specs, results, outputs, exact)
+        if differing is not None:
+            name = primitives.PRIMITIVES[one["op"]].outputs[differing]
+            return BisectReport(index, one["op"], name, a, b, *_values(*results[differing], outputs[differing].dtype))
+    return BisectReport()
+
+
+def _differing(one: Mapping[str, Any], given: Sequence[Array], specs: Any, results: Sequence[tuple[Array, Array]], outputs: Any, exact: bool) -> int | None:
+    """The first output of side b that is not that of side a."""
+    if exact:
+        return next((i for i, (x, y) in enumerate(results) if x.tobytes() != y.tobytes()), None)
+    expected = [wide(x, spec.dtype) for (x, _), spec in zip(results, outputs)]
+    verdicts = judging.judged(one["op"], given, specs, [y for _, y in results], outputs, one["attrs"], expected=expected)
+    return next((i for i, verdict in enumerate(verdicts) if verdict.failures), None)
+
+
+def _values(x: Array, y: Array, dtype: str) -> tuple[int, float, float, float]:
+    """The first element that differs in a bit, both values, and the largest difference."""
+    size = x.dtype.itemsize
+    differs = (x.reshape(-1).view(np.uint8).reshape(-1, size) != y.reshape(-1).view(np.uint8).reshape(-1, size)).any(axis=1)
+    element = int(differs.argmax())
+    with np.errstate(all="ignore"):
+        a, b = (np.asarray(wide(one, dtype), np.float64).reshape(-1) for one in (x, y))
+        gaps = np.abs(a - b)
+    return element, float(a[element]), float(b[element]), float(gaps[np.isfinite(gaps)].max(initial=0.0))

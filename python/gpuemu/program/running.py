@@ -1,0 +1,78 @@
+"""Executors and replays with their checks, and the check of lazy tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gpuemu.program import bisecting, checking
+from gpuemu.program.bisecting import BisectReport
+from gpuemu.program.errors import BackendError, ProgramError
+from gpuemu.program.executor import Executor as PlainExecutor
+from gpuemu.program.executor import Replay as PlainReplay
+from gpuemu.program.ir import IRGraph
+from gpuemu.program.local import LocalPlace
+from gpuemu.program.places import insist_one
+from gpuemu.program.report import ProgramReport
+from gpuemu.program.tape import LOCK, graph_of, needed
+from gpuemu.program.tensors import Tensor
+
+
+class Executor(PlainExecutor):
+    """A graph with storage on a device of this process. Parameters begin as zeros; inputs and metas are set before a run. It
+    computes nothing itself: a run is one runtime.op_call for each lowered op."""
+
+    def check(self, inputs: Mapping[str, Any] | None = None, *, reference: str = "numpy", tolerance: Any = None, stop_at_first: bool = True,
+              save: Any = None) -> ProgramReport:  # fmt: skip
+        """Runs op by op on storage of its own and judges what each op makes of what the device computed. Nothing of the executor
+        changes. tolerance: a ToleranceConfig, or a dict of them by op; save: the folder of the reproducer."""
+        with self._lock:
+            return checking.checker_of(self, inputs, reference, tolerance, stop_at_first, save).report
+
+    def bisect(self, *, variants: Any = None, libraries: Any = None, policies: Any = None, inputs: Mapping[str, Any] | None = None,
+               exact: bool = False) -> BisectReport:  # fmt: skip
+        """The first op whose outputs differ beyond its bound, with exact in a bit, between two sides: a pair of dicts op to variant,
+        or of policies. Every op runs on both, on what side a has computed before it. Nothing of the executor changes."""
+        with self._lock:
+            return bisecting.bisect(self, bisecting.sides_of(variants, libraries, policies), inputs, exact)
+
+    def capture(self, *, stream: Any = None) -> Replay:
+        """The calls as one piece of work. Nothing runs and no value changes."""
+        with self._lock:
+            self._is_captured = True
+            return Replay(self, self._capture(stream))
+
+
+class Replay(PlainReplay):
+    """A captured run. It reads inputs and metas as they are when it is launched."""
+
+    def check(self, inputs: Mapping[str, Any] | None = None, *, reference: str = "numpy", tolerance: Any = None, stop_at_first: bool = True,
+              save: Any = None) -> ProgramReport:  # fmt: skip
+        """As Executor.check, and the captured graph is launched once, whose values have the bits of those computed op by op."""
+        with self._executor._lock:
+            return checking.check_replay(self, inputs, reference, tolerance, stop_at_first, save)
+
+
+def check(*what: Any, inputs: Mapping[str, Any] | None = None, reference: str = "numpy", tolerance: Any = None, stop_at_first: bool = True,
+          save: Any = None) -> ProgramReport:  # fmt: skip
+    """Checks what lazy tensors are still to be computed from, an Executor, a Replay, or an IRGraph on the current device."""
+    options: dict[str, Any] = {"reference": reference, "tolerance": tolerance, "stop_at_first": stop_at_first, "save": save}
+    if len(what) == 1 and isinstance(what[0], (Executor, Replay)):
+        return what[0].check(inputs, **options)
+    if len(what) == 1 and isinstance(what[0], IRGraph):
+        return Executor(what[0]).check(inputs, **options)
+    if not what or not all(isinstance(one, Tensor) for one in what):
+        raise TypeError("check: expected tensors, an Executor, a Replay or an IRGraph")
+    with LOCK:
+        lazies = [one._lazy for one in what]
+        calls = needed(lazies)
+        place = insist_one("check", [one.place for one in lazies])
+        if not calls:
+            raise ProgramError("check: the tensors are computed already; check them before they are read")
+        if not isinstance(place, LocalPlace):
+            raise BackendError(f"check: the tensors are on {place.name}, which checks nothing: set_backend(\"emulator\", local=True)")
+        leaves = list({id(one): one for call in calls for one in call.inputs if one.call is None}.values())
+        executor = Executor(graph_of(calls, leaves, [one for one in lazies if one.call is not None]), place.device)
+        for number, one in enumerate(leaves):
+            executor.bind(f"x{number}", one.held)
+        return executor.check(**options)
