@@ -34,6 +34,9 @@ BANNED = {
     r"\busing namespace\b": "name what you use",
     r"\bFIXME\b|\bTODO\b(?!\(#\d+\))": "finish it or name its issue: TODO(#12)",
 }
+BANNED_IN_PRODUCT = {
+    r'\bbackend\w* *[!=]= *"(cuda|emulator|null)"': "ask for the trait that makes the difference: runtime/device/device_traits.h",
+}
 # Spellings of PTX instructions that are words of other lists too: operations of atomics and of predicates, which are
 # modifiers; kinds of findings; classes of instructions and of accesses; policies.
 OTHER_WORDS = {"add", "and", "barrier", "call", "match", "max", "mbarrier", "min", "or", "trap", "xor"}
@@ -163,7 +166,8 @@ def check_sources(report):
                             and not path.stem.endswith("_test"):
                         report(f"{where}:{number}: {pattern} is included only by {sorted(folders)}")
                 # CUDA sources are written as a user would, and a line of a literal is text.
-                for pattern, instead in BANNED.items() if not is_text(path, line) else ():
+                banned = BANNED if top in ("bench", "tests") or path.stem.endswith("_test") else BANNED | BANNED_IN_PRODUCT
+                for pattern, instead in banned.items() if not is_text(path, line) else ():
                     if re.search(pattern, line):
                         report(f"{where}:{number}: {instead}")
 

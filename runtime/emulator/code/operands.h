@@ -209,7 +209,7 @@ struct ClusterBarrierOperands {
 /// mapa. src: address, rank of the block.
 struct MapSharedOperands {
   static constexpr OperandsKind kKind = OperandsKind::MapShared;
-  uint64_t window = 0;  ///< Of the result.
+  uint64_t window = 0;  ///< Added to the offset; 0 for an address of .shared.
   bool is_wide = false;
 };
 
