@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gpuemu.check.blocks import *
 
-__all__ = ["CheckedCalls", "Client", "FuzzConfig", "SeededFuzzer", "SeededRng", "ValidationError", "ValidationResult",
-           "fuzz_dtypes", "fuzz_dtypes_seeded", "fuzz_layouts", "fuzz_layouts_seeded", "fuzz_shapes", "fuzz_shapes_seeded",
-           "generate_random_tensor", "generate_seed", "validate", "validate_op"]  # fmt: skip
+__all__ = ["CheckedCalls", "Client", "FuzzConfig", "GpuemuClient", "SeededFuzzer", "SeededRng", "ValidationError", "ValidationResult",
+           "fuzz_dtypes", "fuzz_dtypes_seeded", "fuzz_layouts", "fuzz_layouts_seeded", "fuzz_op", "fuzz_shapes", "fuzz_shapes_seeded",
+           "generate_random_tensor", "generate_seed", "reproduce", "validate", "validate_op"]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -28,6 +28,17 @@ class Plain(FrameworkAdapter):
         return {name: 2 * inputs[name].astype(np.float64) * cotangent for name in names}
 
 
+def test_an_adapter_makes_the_record_of_a_tensor_and_reads_it():
+    from gpuemu.frameworks import BaseAdapter
+
+    assert BaseAdapter is FrameworkAdapter
+    for array in (np.arange(6, dtype=np.float32).reshape(2, 3).T, np.array(3, np.int64), np.zeros((0, 2), np.bool_)):
+        told = Plain().to_tensor_data(array)
+        assert told["shape"] == list(array.shape) and told["dtype"] == array.dtype.name
+        back = Plain().from_tensor_data(told)
+        assert back.dtype == array.dtype and (back == array).all() and back.shape == array.shape
+
+
 @pytest.mark.parametrize("dtype, largest", [(np.float16, 100), (np.float32, 1e7), (np.float64, 1e7)])
 def test_differences_are_taken_where_a_fixed_step_would_be_rounded_away(dtype, largest):
     x = {"x": np.array([0, 0.5, 3, largest], dtype)}

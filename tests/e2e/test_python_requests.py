@@ -55,6 +55,16 @@ def test_a_failure_is_explained_shown_and_exported(client, failure):
     assert {one.name: one.role for one in exported.tensors} == {"x": "input", "y": "output"} and ".entry scale" in exported.ptx
 
 
+def test_the_names_of_the_first_programs_run(client, failure):
+    from gpuemu.validate import GpuemuClient, fuzz_op, reproduce
+
+    assert GpuemuClient is gpuemu.Client
+    found = fuzz_op(client, "twice", iterations=3, seed=5, dtypes=["float32"])
+    assert found.total == 3 and found.failed == 0
+    again = reproduce(client, failure.seed, "tripled")
+    assert again.result.seed == failure.seed and not again.result.passed
+
+
 def test_kernels_are_covered_calibrated_mutated_and_compared(client, home):
     seen = []
     covered = client.kernel_coverage("twice", cases=3, seed=5, progress=seen.append)
@@ -62,6 +72,12 @@ def test_kernels_are_covered_calibrated_mutated_and_compared(client, home):
     assert 0 < covered.blocks <= covered.blocks_total and any(line.hits for line in covered.lines) and covered.branches
     measured = client.calibrate("twice", cases=4, seed=5)
     assert [(one.dtype, one.is_exact) for one in measured.dtypes] == [("float32", True)] and measured.dtypes[0].rows
+    tolerance = gpuemu.calibrate_tolerance(client, "twice", "float32", 4)
+    assert (tolerance.atol, tolerance.rtol) == (measured.dtypes[0].atol, measured.dtypes[0].rtol)
+    with pytest.raises(ValueError, match="int64"):
+        gpuemu.calibrate_tolerance(client, "twice", dtype="int64", iterations=4)
+    with pytest.raises(gpuemu.OpNotFoundError):
+        gpuemu.calibrate_tolerance(client=client, op="abacus")
     report = client.mutate("twice", cases=4, seed=5, mutants_max=3)
     assert report.total == len(report.mutants) == 3 and report.found >= 3 and all(one.mutation and one.before for one in report.mutants)
     assert report.killed + report.survived + report.equivalent + report.invalid + report.not_run == 3

@@ -15,15 +15,28 @@ import numpy as np
 
 from gpuemu import arguments, tensors
 from gpuemu.client.client import Client
-from gpuemu.client.records import ValidationResult
+from gpuemu.client.records import FuzzResults, ReproduceResult, ValidationResult
 from gpuemu.errors import ValidationError
 from gpuemu.generate import legacy
 from gpuemu.generate.legacy import FuzzConfig, SeededRng, generate_seed
 from gpuemu.tensors import Array
 
-__all__ = ["CheckedCalls", "Client", "FuzzConfig", "SeededFuzzer", "SeededRng", "ValidationError", "ValidationResult",
-           "fuzz_dtypes", "fuzz_dtypes_seeded", "fuzz_layouts", "fuzz_layouts_seeded", "fuzz_shapes", "fuzz_shapes_seeded",
-           "generate_random_tensor", "generate_seed", "validate", "validate_op"]  # fmt: skip
+__all__ = ["CheckedCalls", "Client", "FuzzConfig", "GpuemuClient", "SeededFuzzer", "SeededRng", "ValidationError", "ValidationResult",
+           "fuzz_dtypes", "fuzz_dtypes_seeded", "fuzz_layouts", "fuzz_layouts_seeded", "fuzz_op", "fuzz_shapes", "fuzz_shapes_seeded",
+           "generate_random_tensor", "generate_seed", "reproduce", "validate", "validate_op"]  # fmt: skip
+
+
+GpuemuClient = Client  # The name that the first programs used.
+
+
+def fuzz_op(client: Client, op_name: str, iterations: int = 100, seed: int | None = None, **options: Any) -> FuzzResults:
+    """Many cases of one op, as client.fuzz_op() runs them, with its options."""
+    return client.fuzz_op(op_name, seed, iterations, **options)
+
+
+def reproduce(client: Client, seed: int, op_name: str | None = None, **options: Any) -> ReproduceResult:
+    """Runs a stored failure again, as client.reproduce() does, with its options."""
+    return client.reproduce(seed, op_name, **options)
 
 
 @contextmanager

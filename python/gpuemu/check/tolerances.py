@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import pathlib
 import tempfile
@@ -149,9 +150,23 @@ class CalibratedTolerance(ToleranceConfig):
         return write_tolerance(op, self.evidence.dtype, self, path, comment=self.evidence.summary())
 
 
-def calibrate_tolerance(reference_fn: Callable[..., Any], test_fn: Callable[..., Any], input_shapes: Sequence[Sequence[int]],
-                        dtype: str = "float32", n_samples: int = 100, seed: int = 42, percentile: float = 99.0,
-                        safety_margin: float = 2.0) -> CalibratedTolerance:  # fmt: skip
+def _of_op(client: Any, op: str, dtype: str = "float32", iterations: int = 0) -> ToleranceConfig:
+    arguments.dtype(dtype)
+    if arguments.whole(iterations, "iterations") < 0:
+        raise ValueError(f"iterations is {iterations}, expected 0 or more")
+    told = client.calibrate(op, dtypes=[dtype], cases=iterations)
+    found = next((one for one in told.dtypes if one.dtype == dtype), None)
+    why = told.incomplete or ("it has no such dtype" if found is None else found.skipped_reason)
+    if found is None or why:
+        raise ValueError(f"'{op}' has no tolerance for {dtype}: {why}")
+    if found.cases == found.left_out:
+        raise ValueError(f"'{op}' has no tolerance for {dtype}: none of {found.cases} cases passes")
+    return ToleranceConfig(found.atol, found.rtol)
+
+
+def measured_tolerance(reference_fn: Callable[..., Any], test_fn: Callable[..., Any], input_shapes: Sequence[Sequence[int]],
+                       dtype: str = "float32", n_samples: int = 100, seed: int = 42, percentile: float = 99.0,
+                       safety_margin: float = 2.0) -> CalibratedTolerance:  # fmt: skip
     """Measures how far a trusted implementation lies from the reference on normal inputs.
 
     Errors of the larger half of a sample's elements, relative, give rtol; those of the smaller half, absolute, give atol:
@@ -191,6 +206,24 @@ def calibrate_tolerance(reference_fn: Callable[..., Any], test_fn: Callable[...,
             evidence.required.append(float(np.where(error == 0, 0.0, error / (atol + rtol * size)).max(initial=0.0)))
         evidence.passed += evidence.required[-1] <= safety_margin
     return CalibratedTolerance(atol * safety_margin, rtol * safety_margin, evidence)
+
+
+def calibrate_tolerance(*given: Any, **options: Any) -> Any:
+    """What a trusted implementation needs, measured on normal inputs: a CalibratedTolerance, with its evidence.
+
+    Errors of the larger half of a sample's elements, relative, give rtol; those of the smaller half, absolute, give atol. Of the
+    samples the given percentile counts, times the margin. Raises ValueError when an output is not finite or shapes differ.
+
+    Or, as calibrate_tolerance(client, op, dtype="float32", iterations=0), what an op of the project needs, measured by the daemon
+    in so many cases (0: 256): a ToleranceConfig.
+    """
+    if "client" in options or (given and hasattr(given[0], "calibrate")):
+        return _of_op(*given, **options)
+    return measured_tolerance(*given, **options)
+
+
+# What callers of the first release see.
+calibrate_tolerance.__signature__ = inspect.signature(measured_tolerance)  # type: ignore[attr-defined]
 
 
 def _needs(expected: Array, actual: Array) -> tuple[float, float]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from gpuemu.frameworks.base import FrameworkAdapter, GradientChecker, GradientReport
+from gpuemu.frameworks.base import BaseAdapter, FrameworkAdapter, GradientChecker, GradientReport
 
-__all__ = ["FrameworkAdapter", "GradientChecker", "GradientReport", "adapter", "get_jax_adapter", "get_pytorch_adapter",
+__all__ = ["BaseAdapter", "FrameworkAdapter", "GradientChecker", "GradientReport", "adapter", "get_jax_adapter", "get_pytorch_adapter",
            "get_tensorflow_adapter"]  # fmt: skip
 
 _ADAPTERS = {"torch": ("pytorch", "PyTorchAdapter"), "pytorch": ("pytorch", "PyTorchAdapter"), "jax": ("jax", "JAXAdapter"),

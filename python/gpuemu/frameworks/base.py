@@ -43,6 +43,14 @@ class FrameworkAdapter(ABC):
     def vjp(self, func: Callable[..., Any], inputs: Mapping[str, Any], names: Sequence[str], cotangent: Array) -> dict[str, Array]:
         """The framework's own gradients of sum(cotangent * func(**inputs)) with respect to the named inputs."""
 
+    def to_tensor_data(self, tensor: Any) -> dict[str, Any]:
+        """The protocol's record of a tensor: shape, strides (in bytes), dtype, and its packed elements in base64."""
+        return tensors.encode(self.to_numpy(tensor))
+
+    def from_tensor_data(self, data: Mapping[str, Any], like: Any = None) -> Any:
+        """The framework's tensor of such a record. `like`: whose device and dtype it gets."""
+        return self.from_numpy(tensors.decode(dict(data)), like)
+
     def get_dtype_name(self, tensor: Any) -> str:
         """The protocol's name of a tensor's dtype."""
         return tensors.dtype_name(tensor)
@@ -58,6 +66,9 @@ class FrameworkAdapter(ABC):
     def is_floating(self, tensor: Any) -> bool:
         """Whether gradients make sense for a tensor's dtype."""
         return "float" in self.get_dtype_name(tensor)
+
+
+BaseAdapter = FrameworkAdapter  # The name that the first programs used.
 
 
 @dataclass

@@ -19,7 +19,7 @@ from gpuemu.frameworks.base import FrameworkAdapter, GradientChecker, GradientRe
 from gpuemu.frameworks.calls import Context, fuzz, named_arguments, replaced, tolerance_of
 from gpuemu.tensors import Array
 
-__all__ = ["FrameworkAdapter", "JAXAdapter", "ValidationError", "check_backward", "check_grad_safe", "check_jit_safe", "check_pmap_compatible",
+__all__ = ["FrameworkAdapter", "JAXAdapter", "JaxAdapter", "ValidationError", "check_backward", "check_grad_safe", "check_jit_safe", "check_pmap_compatible",
            "check_vmap_compatible", "fuzz_jax_op", "validate_jax", "validate_jax_primitive"]  # fmt: skip
 
 
@@ -57,6 +57,9 @@ class JAXAdapter(FrameworkAdapter):
 
     def get_framework_name(self) -> str:
         return "jax"
+
+
+JaxAdapter = JAXAdapter  # The name that the first programs used.
 
 
 def _traced(values: Mapping[str, Any]) -> bool:
