@@ -60,6 +60,53 @@ std::vector<std::string> Campaign::sizes_left_out(const OpConfig& op, DType dtyp
   return said;
 }
 
+namespace {
+
+/// What an argument may be without knowing the case: a number as it is, or the values of one attr.
+std::vector<Scope> scopes_of(const Expression& value, const OpConfig& op) {
+  const std::vector<std::string> names = value.names();
+  if (names.empty()) return {Scope{}};
+  const auto attr = std::ranges::find(op.attrs, names.front(), &AttrSpec::name);
+  if (names.size() > 1 || attr == op.attrs.end() || !value.stride_uses().empty()) return {};
+  std::vector<Scope> scopes;
+  for (const double number : attr->values) {
+    Scope& scope = scopes.emplace_back();
+    if (is_float(attr->dtype)) {
+      scope.reals[attr->name] = number;
+    } else {
+      scope.integers[attr->name] = static_cast<int64_t>(number);
+    }
+  }
+  return scopes;
+}
+
+/// Adds what an argument passes; of a structure, what its members do.
+void add_argument(const LaunchSpec::Arg& arg, const OpConfig& op, std::set<double>& floats,
+                  std::set<int64_t>& integers) {
+  for (const LaunchSpec::Arg& member : arg.members) add_argument(member, op, floats, integers);
+  if (!arg.value) return;
+  for (const Scope& scope : scopes_of(*arg.value, op)) {
+    if (is_float(arg.dtype)) {
+      const auto number = arg.value->evaluate_real(scope);
+      if (!number) continue;
+      floats.insert(arg.dtype == DType::Float64 ? *number : static_cast<float>(*number));
+    } else if (const auto number = arg.value->evaluate(scope)) {
+      integers.insert(*number);
+    }
+  }
+}
+
+/// Adds the numbers that launches pass: kernels compare values with them as with those in their
+/// code.
+void add_arguments(const OpConfig& op, const KernelConfig& kernel, std::set<double>& floats,
+                   std::set<int64_t>& integers) {
+  for (const LaunchSpec& launch : kernel.launches) {
+    for (const LaunchSpec::Arg& arg : launch.args) add_argument(arg, op, floats, integers);
+  }
+}
+
+}  // namespace
+
 Constants Campaign::constants_of(const OpConfig& op, DType dtype) {
   std::set<int64_t> all, singled, integers;
   std::set<double> floats;
@@ -74,6 +121,7 @@ Constants Campaign::constants_of(const OpConfig& op, DType dtype) {
     singled.insert(found.singled.begin(), found.singled.end());
     floats.insert(found.floats.begin(), found.floats.end());
     integers.insert(found.integers.begin(), found.integers.end());
+    add_arguments(op, *kernel, floats, integers);
     for (const std::vector<int64_t>& sizes : found.classes) {
       if (std::ranges::find(classes, sizes) == classes.end()) classes.push_back(sizes);
     }

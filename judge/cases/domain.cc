@@ -34,6 +34,14 @@ bool takes_whole_type(Strategy strategy) {
          strategy == Strategy::IntThresholds;
 }
 
+/// Words beside floats hold packed numbers more often than a place: these strategies of floats draw
+/// all of their bits.
+bool takes_all_bits(DType dtype, Strategy strategy) {
+  const bool word = dtype == DType::UInt16 || dtype == DType::UInt32;
+  return word && (strategy == Strategy::TileMaxima || strategy == Strategy::RowMix ||
+                  strategy == Strategy::BitsUniform || strategy == Strategy::Large);
+}
+
 }  // namespace
 
 Domain domain_of(const ValueRecipe& recipe) {
@@ -51,6 +59,7 @@ Domain domain_of(const ValueRecipe& recipe) {
     return {lo, std::max(lo, std::clamp(std::floor(recipe.range->second), least, most)), true};
   }
   if (takes_whole_type(recipe.strategy) || dtype == DType::Bool) return {least, most, false};
+  if (takes_all_bits(dtype, recipe.strategy)) return {least, most, false};
   return least < 0 ? Domain{-100, 99, false} : Domain{0, 199, false};
 }
 

@@ -16,6 +16,8 @@ FLOATS = {  # max, smallest normal, smallest subnormal, ulp of one
     "float32": (float.fromhex("0x1.FFFFFEp127"), 2.0**-126, 2.0**-149, 2.0**-23),
     "float64": (float.fromhex("0x1.FFFFFFFFFFFFFp1023"), 2.0**-1022, 2.0**-1074, 2.0**-52),
 }
+# Words beside floats hold packed numbers more often than a place: these strategies of floats draw all of their bits.
+ALL_BITS = ("tile_maxima", "row_mix", "bits_uniform", "large")
 
 
 class Domain(NamedTuple):
@@ -79,6 +81,8 @@ def domain_of(dtype: str, strategy: str, declared: Any) -> Domain:
         lo = clamp(float(np.ceil(declared[0])), least, most)
         return Domain(lo, max(lo, clamp(float(np.floor(declared[1])), least, most)), True)
     if strategy in ("int_extremes", "int_wide", "int_thresholds") or dtype == "bool":
+        return Domain(least, most, False)
+    if dtype in ("uint16", "uint32") and strategy in ALL_BITS:
         return Domain(least, most, False)
     return Domain(-100.0, 99.0, False) if least < 0 else Domain(0.0, 199.0, False)
 
