@@ -25,6 +25,9 @@ constexpr double kTimesFormula = 8;
 constexpr double kOtherFormula = 1e-2;
 /// A constant such as 1 - 0.999f is off by no more of itself.
 constexpr double kRoundedConstant = 1e-4;
+/// Functions that saturate are constant from where float32 has no more to say, as tanhf is 1 above
+/// 9: what that leaves out, in units in the last place of what counts as one.
+constexpr double kSaturatedUlps = 8;
 /// Functions are polynomials whose own error is below a unit in the last place.
 constexpr double kFunctionUlps = 2;
 /// A division by less than its inverse is none that results rounded to nothing come from.
@@ -148,7 +151,8 @@ void RoundingReview::judge(Doubt& doubt, double moved) const {
   const double apart = std::fabs(doubt.exact - at.reference);
   const bool customary =
       !at.declared && std::fabs(at.computed - at.reference) <= at.customary &&
-      apart <= formula + std::min(at.customary, kRoundedConstant * std::fabs(at.reference));
+      apart <= formula + std::min(at.customary, std::max(kRoundedConstant * std::fabs(at.reference),
+                                                         kSaturatedUlps * unit * at.magnitude));
   if (apart <= formula && error <= arithmetic) {
     doubt.standing = Standing::Conditioning;
   } else if (customary) {

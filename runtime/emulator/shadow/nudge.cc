@@ -48,6 +48,17 @@ bool is_shared(const Lanes& values, uint32_t mask) {
   return std::isfinite(value);
 }
 
+/// Whether every lane takes a rounded value from one that it has read, or the reverse.
+bool are_rounded_and_read(const Lanes& rounded, const Lanes& read, uint32_t mask) {
+  for (uint32_t left = mask; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    const double value = rounded.high[lane];
+    if (rounded.bound[lane] == 0 || value == 0 || !std::isfinite(value)) return false;
+    if (read.bound[lane] != 0 || read.high[lane] != read.computed[lane]) return false;
+  }
+  return mask != 0;
+}
+
 }  // namespace
 
 double uncertainty_of_constant(double value, Format format) {
@@ -68,13 +79,17 @@ bool nudge_shared(const std::array<Lanes, 3>& operands, Format format, uint32_t 
   const bool alone = std::popcount(mask) < 2;
   for (size_t which = 0; which < 2; ++which) {
     const Lanes &shared = operands[which], &own = operands[1 - which];
-    if (!is_shared(shared, mask) || (!alone && is_shared(own, mask))) continue;
     const auto first = static_cast<uint32_t>(std::countr_zero(mask));
-    if (shared.high[first] == 0 || shared.bound[first] == 0) continue;
-    const double step = kSharedShare * last_place(shared.high[first], format);
-    const bool down = goes_down(shared.computed[first], draw) != (which == 1);
+    const bool is_of_all = is_shared(shared, mask) && (alone || !is_shared(own, mask)) &&
+                           shared.high[first] != 0 && shared.bound[first] != 0;
+    const bool is_of_each = !alone && format == Format::F32 && !is_shared(own, mask) &&
+                            are_rounded_and_read(shared, own, mask);
+    if (!is_of_all && !is_of_each) continue;
     for (uint32_t left = mask; left != 0; left &= left - 1) {
       const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+      const uint32_t from = is_of_all ? first : lane;
+      const double step = kSharedShare * last_place(shared.high[from], format);
+      const bool down = goes_down(shared.computed[from], draw) != (which == 1);
       const DoubleDouble moved = add({out.high[lane], out.low[lane]}, {down ? -step : step, 0});
       out.high[lane] = moved.high;
       out.low[lane] = moved.low;

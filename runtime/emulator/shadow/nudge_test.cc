@@ -60,12 +60,21 @@ TEST(Nudge, ASharedMeanMovesByThreeQuartersOfItsLastPlaceInEveryLane) {
   EXPECT_EQ(of.out->high[8], 1008.0 - 1000.25) << "an idle lane";
 }
 
+TEST(Nudge, AMeanOfARowPerThreadMovesInItsLane) {
+  Difference of;
+  of.shared().high[3] = of.shared().computed[3] = 500.5;
+  ASSERT_TRUE(of.nudge(0xff));
+  EXPECT_EQ(std::fabs(of.out->high[0] + of.out->low[0] - (1000.0 - 1000.25)), 0.75 * 0x1p-14);
+  EXPECT_EQ(std::fabs(of.out->high[3] + of.out->low[3] - (1003.0 - 1000.25)), 0.75 * 0x1p-15);
+}
+
 TEST(Nudge, TwoValuesOfOneKindAreLeftAlone) {
   Difference both, neither, exact;
   both.own() = both.shared();
   EXPECT_FALSE(both.nudge(0xff)) << "E[x^2] - mean^2 of a block";
   neither.shared().high[3] = neither.shared().computed[3] = 7;
-  EXPECT_FALSE(neither.nudge(0xff));
+  neither.own().bound.fill(1e-4);
+  EXPECT_FALSE(neither.nudge(0xff)) << "E[x^2] - mean^2 of a row per thread";
   exact.shared().bound.fill(0);
   EXPECT_FALSE(exact.nudge(0xff)) << "a maximum is as exact as the inputs";
 }
