@@ -112,8 +112,10 @@ Result<JobResult> run_job(Session& session, const Request& request, const std::s
         session.err << "warning: " << line.text << '\n';
       }
     }
-    return JobResult{GPUEMU_TRY(decode_reply(status->result_json)), status->result_json, cancelled,
-                     status->state == JobState::Cancelled && !cancelled};
+    Reply result = GPUEMU_TRY(decode_reply(status->result_json));
+    const bool ended_early =
+        status->state == JobState::Cancelled || !incomplete_text(result).empty();
+    return JobResult{std::move(result), status->result_json, cancelled, ended_early && !cancelled};
   }
 }
 

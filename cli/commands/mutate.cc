@@ -98,7 +98,8 @@ void add_mutate(Command app, Session& session) {
   command.flag("--all", options->all, "List the mutants that were killed too");
   add_format(command, session);
   command.footer(
-      "Exit code: 0 done, 1 the score is below --score-min, 2 wrong use, 3 could not run.\n"
+      "Exit code: 0 done, 1 the score is below --score-min, 2 wrong use, 3 could not run, or the\n"
+      "budget left mutants out.\n"
       "Example:\n"
       "  gpuemu mutate softmax --seed 1 --budget 5m --score-min 95");
   command.callback([options, &session] { run(*options, session); });

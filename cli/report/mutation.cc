@@ -47,7 +47,12 @@ void print_mutation(const MutationReportReply& report, bool all, std::ostream& o
   if (report.invalid > 0) out << fmt::format(", {} invalid", report.invalid);
   if (report.not_run > 0) out << fmt::format(", {} not run", report.not_run);
   out << '\n';
-  if (report.score) {
+  if (report.score && report.not_run > 0) {
+    out << fmt::format(
+        "no mutation score: {} of {} mutants were not run; of the {} that were judged {:.1f} % were "
+        "killed\n",
+        report.not_run, report.total, report.killed + report.survived, 100 * *report.score);
+  } else if (report.score) {
     out << fmt::format("mutation score {:.1f} %\n", 100 * *report.score);
   } else {
     out << "no mutation score: no mutant was judged\n";

@@ -310,6 +310,10 @@ class MutationRun {
     }
     const uint64_t judged = reply.killed + reply.survived;
     if (judged > 0) reply.score = static_cast<double>(reply.killed) / static_cast<double>(judged);
+    if (reply.not_run > 0) {
+      reply.incomplete = fmt::format("the time was up before {} of {} mutants were run",
+                                     reply.not_run, reply.total);
+    }
     reply.mutants = std::move(reports_);
     return reply;
   }

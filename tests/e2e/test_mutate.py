@@ -9,7 +9,7 @@ from test_export import compiled_once  # noqa: F401: an autouse fixture
 
 def mutate(gpuemu, *arguments):
     result = gpuemu.run("mutate", *arguments, "--format", "json")
-    assert result.returncode in (0, 1, 130), result.stdout + result.stderr
+    assert result.returncode in (0, 1, 3, 130), result.stdout + result.stderr
     return json.loads(result.stdout)
 
 
@@ -76,9 +76,13 @@ def test_wrong_use_is_told(gpuemu, arguments, said):
 
 
 def test_no_time_leaves_mutants_that_were_not_run(gpuemu):
-    report = mutate(gpuemu, "softmax", "--seed", "5", "--budget", "1s", "--mutants", "0", "--cases", "4000")
-    assert report["not_run"] > 0
+    words = ("softmax", "--seed", "5", "--budget", "1s", "--mutants", "0", "--cases", "4000")
+    report = mutate(gpuemu, *words)
+    assert report["not_run"] > 0 and "mutants were run" in report["incomplete"], report
     assert report["killed"] + report["not_run"] + report["survived"] + report["equivalent"] + report["invalid"] == report["total"]
+    told = gpuemu.run("mutate", *words)
+    assert told.returncode == 3 and "no mutation score" in told.stdout and "is incomplete: the time was up" in told.stderr, told.stdout + told.stderr
+    assert not re.search("^mutation score", told.stdout, re.MULTILINE), told.stdout
 
 
 def test_two_kernels_are_compared_whatever_their_registers_are_called(gpuemu):
