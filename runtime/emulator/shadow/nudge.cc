@@ -59,6 +59,35 @@ bool are_rounded_and_read(const Lanes& rounded, const Lanes& read, uint32_t mask
   return mask != 0;
 }
 
+/// Whether every lane takes the whole part of a rounded value from it, as of a coordinate between
+/// two pixels.
+bool are_fractions(const Lanes& values, const Lanes& wholes, uint32_t mask) {
+  bool is_any = false;
+  for (uint32_t left = mask; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    const double value = values.computed[lane], whole = wholes.computed[lane];
+    if (values.bound[lane] == 0 || !std::isfinite(value)) return false;
+    if (wholes.high[lane] != whole || std::trunc(value) != whole) return false;
+    is_any = is_any || whole != 0;
+  }
+  return is_any;
+}
+
+void move(Lanes& out, uint32_t lane, double step, bool down) {
+  const DoubleDouble moved = add({out.high[lane], out.low[lane]}, {down ? -step : step, 0});
+  out.high[lane] = moved.high;
+  out.low[lane] = moved.low;
+}
+
+void move_fractions(const Lanes& values, Format format, uint32_t mask, uint64_t draw, Lanes& out) {
+  for (uint32_t left = mask; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    if (values.high[lane] == 0) continue;
+    move(out, lane, kSharedShare * last_place(values.high[lane], format),
+         goes_down(values.computed[lane], draw));
+  }
+}
+
 }  // namespace
 
 double uncertainty_of_constant(double value, Format format) {
@@ -77,6 +106,10 @@ double nudged_constant(double value, Format format, uint64_t draw) {
 bool nudge_shared(const std::array<Lanes, 3>& operands, Format format, uint32_t mask, uint64_t draw,
                   Lanes& out) {
   const bool alone = std::popcount(mask) < 2;
+  if (format == Format::F32 && are_fractions(operands[0], operands[1], mask)) {
+    move_fractions(operands[0], format, mask, draw, out);
+    return true;
+  }
   for (size_t which = 0; which < 2; ++which) {
     const Lanes &shared = operands[which], &own = operands[1 - which];
     const auto first = static_cast<uint32_t>(std::countr_zero(mask));
@@ -90,9 +123,7 @@ bool nudge_shared(const std::array<Lanes, 3>& operands, Format format, uint32_t 
       const uint32_t from = is_of_all ? first : lane;
       const double step = kSharedShare * last_place(shared.high[from], format);
       const bool down = goes_down(shared.computed[from], draw) != (which == 1);
-      const DoubleDouble moved = add({out.high[lane], out.low[lane]}, {down ? -step : step, 0});
-      out.high[lane] = moved.high;
-      out.low[lane] = moved.low;
+      move(out, lane, step, down);
     }
     return true;
   }

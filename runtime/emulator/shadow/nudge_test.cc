@@ -68,6 +68,22 @@ TEST(Nudge, AMeanOfARowPerThreadMovesInItsLane) {
   EXPECT_EQ(std::fabs(of.out->high[3] + of.out->low[3] - (1003.0 - 1000.25)), 0.75 * 0x1p-15);
 }
 
+TEST(Nudge, TheFractionOfACoordinateMovesByTheLastPlaceOfTheCoordinate) {
+  Difference of;
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    of.own().high[lane] = of.own().computed[lane] = 13.75 + 2 * lane;
+    of.own().bound[lane] = 1e-6;
+    of.shared().high[lane] = of.shared().computed[lane] = 13.0 + 2 * lane;
+    of.shared().bound[lane] = 0;
+    of.out->high[lane] = 0.75;
+  }
+  ASSERT_TRUE(of.nudge(0xff));
+  EXPECT_EQ(std::fabs(of.out->high[0] + of.out->low[0] - 0.75), 0.75 * 0x1p-20);
+  EXPECT_EQ(std::fabs(of.out->high[3] + of.out->low[3] - 0.75), 0.75 * 0x1p-19);
+  of.own().bound.fill(0);
+  EXPECT_FALSE(of.nudge(0xff)) << "what was read is as exact as the inputs";
+}
+
 TEST(Nudge, TwoValuesOfOneKindAreLeftAlone) {
   Difference both, neither, exact;
   both.own() = both.shared();
