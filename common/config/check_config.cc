@@ -100,7 +100,7 @@ void inherit(const ReadState& state, OpConfig& op, OpDraft& draft, const Config&
     if (!op.strict) op.strict = data.strict;
     if (!op.has_nan_policy && data.has_nan_policy) {
       op.nan_policy = data.nan_policy;
-      op.has_nan_policy = true;
+      op.has_nan_policy = op.nan_policy_given = true;
     }
     if (op.subnormal == SubnormalPolicy::Note) op.subnormal = data.subnormal;
     op.deterministic = op.deterministic && data.deterministic;
@@ -181,7 +181,7 @@ void add_ops_of_kernels(ReadState& state, Config& config, Drafts& drafts) {
     op.end_line = kernel.end_line;
     used.insert(op.name);
     config.ops.push_back(std::move(op));
-    drafts.ops.push_back({draft.path, draft.path, true, draft.nan_policy_given});
+    drafts.ops.push_back({draft.path, draft.path, true});
   }
 }
 
@@ -244,10 +244,7 @@ void fill_defaults(const ReadState& state, OpConfig& op, const Config& config) {
     const auto own = integer_dtype_of(state, op, config);
     op.dtypes = own ? std::vector{*own} : config.dtypes;
   }
-  if (!op.has_nan_policy && !op.kernels.empty()) {
-    op.nan_policy = op.accumulate ? NanPolicy::Class : NanPolicy::Match;
-    op.has_nan_policy = true;
-  }
+  if (!op.kernels.empty()) set_default_nan_policy(op);
   if (op.input_names.empty()) {
     for (const TensorSpec& input : op.inputs) op.input_names.push_back(input.name);
   }

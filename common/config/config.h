@@ -108,7 +108,8 @@ struct OpConfig {
   }
   std::optional<bool> strict;  ///< Absent: Config::strict.
   NanPolicy nan_policy = NanPolicy::Match;
-  bool has_nan_policy = false;  ///< False for ops of existing clients.
+  bool has_nan_policy = false;    ///< False for ops of existing clients.
+  bool nan_policy_given = false;  ///< Written in gpuemu.toml; else a default.
   SubnormalPolicy subnormal = SubnormalPolicy::Note;
   bool deterministic = true;
   /// Whether sums of small whole numbers come out exact, so that they are compared without a
@@ -248,6 +249,8 @@ Status add_derived_dims(const OpConfig& op, Scope& scope);
 
 /// Overrides max_elements of every op. InvalidArgument outside of 1 to kMaxElementsMax.
 Status set_max_elements(uint64_t elements, Config& config);
+/// Sets the policy that an op of a kernel has where none was written.
+void set_default_nan_policy(OpConfig& op);
 
 /// Reads and merges everything. Without any file: the defaults.
 ConfigResult load_config(const ConfigSources& sources);

@@ -127,6 +127,7 @@ TEST(Config, AKernelsOpDefaultsToAutoToleranceAndANanPolicy) {
   Config config = good(kOneKernel);
   EXPECT_TRUE(config.ops[0].has_nan_policy);
   EXPECT_EQ(config.ops[0].nan_policy, NanPolicy::Match);
+  EXPECT_FALSE(config.ops[0].nan_policy_given);
   EXPECT_EQ(config.ops[0].layouts, std::vector{MemoryLayout::Contiguous});
   EXPECT_EQ(config.ops[0].outputs[0].dtype, "float16");
   EXPECT_EQ(config.ops[0].inputs[0].dtype, "{dtype}");

@@ -190,7 +190,6 @@ void read_kernel(const ValueReader& item, Config& config, Drafts& drafts) {
   kernel.scratch = read_tensors(table, "scratch", false);
   read_launches(table, kernel);
   read_test_data(table, draft.data);
-  draft.nan_policy_given = draft.data.has_nan_policy;
   read_tolerances(table, kernel.tolerances);
   read_invariants(table, kernel.invariants, draft.data.invariants_off);
   read_artifact_checks(table, kernel.artifact_checks);

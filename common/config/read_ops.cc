@@ -146,7 +146,7 @@ void read_layouts(TableReader& table, OpConfig& op) {
 void read_nan_policy(TableReader& table, OpConfig& op) {
   std::string policy;
   table.read_one_of("nan_policy", policy);
-  op.has_nan_policy = !policy.empty();
+  op.has_nan_policy = op.nan_policy_given = !policy.empty();
   if (policy == "match") op.nan_policy = NanPolicy::Match;
   if (policy == "class") op.nan_policy = NanPolicy::Class;
   if (policy == "any") op.nan_policy = NanPolicy::Any;
@@ -189,7 +189,6 @@ void read_op(const ValueReader& item, Config& config, Drafts& drafts) {
   read_mode(table, op, draft);
   table.read_one_of("reference_mode", op.reference_mode, reference_mode_from_name);
   read_test_data(table, op);
-  draft.nan_policy_given = op.has_nan_policy;
   read_tolerances(table, op.tolerances);
   read_invariants(table, op.invariants, op.invariants_off);
   table.finish();

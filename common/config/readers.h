@@ -12,12 +12,11 @@ namespace gpuemu {
 struct OpDraft {
   std::string path;       ///< "ops[2]"
   std::string data_path;  ///< Where inputs and outputs stand: its own path or a kernel's.
-  bool mode_given = false, nan_policy_given = false;
+  bool mode_given = false;
 };
 struct KernelDraft {
   std::string path;
   OpConfig data;  ///< The op keys of a [[kernels]] table.
-  bool nan_policy_given = false;
 };
 struct Drafts {
   std::vector<OpDraft> ops;

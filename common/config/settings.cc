@@ -167,6 +167,12 @@ Status set_max_elements(uint64_t elements, Config& config) {
   return ok_status();
 }
 
+void set_default_nan_policy(OpConfig& op) {
+  if (op.has_nan_policy) return;
+  op.nan_policy = op.accumulate ? NanPolicy::Class : NanPolicy::Match;
+  op.has_nan_policy = true;
+}
+
 std::vector<Config::Setting> list_settings(const Config& config, const ReadState& state,
                                            const TomlValue* project) {
   std::vector<Config::Setting> settings;

@@ -5,12 +5,14 @@
 
 #include "common/base/arena.h"
 #include "common/base/clock.h"
+#include "daemon/pipeline/compare_flushed.h"
 #include "daemon/pipeline/compare_outputs.h"
 #include "daemon/pipeline/review_findings.h"
 #include "daemon/pipeline/rounding_review.h"
 #include "judge/bounds/conditioning.h"
 #include "judge/bounds/float_format.h"
 #include "judge/bounds/flushed.h"
+#include "judge/verdict/masked.h"
 
 namespace gpuemu {
 namespace {
@@ -88,6 +90,12 @@ NamedTensors flushed_inputs_of(const JudgedCase& judged) {
   return changed ? inputs : NamedTensors();
 }
 
+std::map<std::string, TensorView> input_views(const JudgedCase& judged) {
+  std::map<std::string, TensorView> inputs;
+  for (const auto& [name, view] : judged.inputs) inputs[name] = view;
+  return inputs;
+}
+
 /// The largest change of each element of the reference.
 std::vector<double> moves_of(const JudgedCase& judged, std::span<const TensorView> neighbours) {
   const auto count = static_cast<size_t>(element_count(judged.reference.shape));
@@ -159,61 +167,110 @@ NextStep review_rounding(const JudgedCase& judged, const CasePlan& plan,
   return NextStep::Done;
 }
 
+/// The case's tensors in an arena, as a daemon has them.
+struct LaidOut {
+  Arena arena;
+  CasePlan plan;
+  BuiltPlan built;
+  ReferenceReply reply;
+};
+
+Result<LaidOut> lay_out(const JudgedCase& judged) {
+  LaidOut out{GPUEMU_TRY(Arena::create()), judged.plan, {}, {}};
+  ArenaWriter writer(out.arena);
+  for (const JudgedInput& input : judged.inputs) {
+    out.plan.inputs.push_back(case_tensor(input.name, input.values));
+    PlanTensor tensor = plan_tensor(input.name, PlanTensor::Role::Input, input.values);
+    tensor.arena_offset = GPUEMU_TRY(writer.put(input.values.data));
+    out.built.plan.tensors.push_back(std::move(tensor));
+  }
+  out.plan.outputs.push_back(case_tensor(kJudgedOutput, judged.output));
+  PlanTensor output = plan_tensor(kJudgedOutput, PlanTensor::Role::Output, judged.output);
+  output.output_offset = GPUEMU_TRY(writer.put(judged.output.data));
+  out.built.plan.tensors.push_back(std::move(output));
+  out.reply.function_form = same_kind(judged);
+  out.reply.outputs.push_back({kJudgedOutput, judged.reference.dtype, judged.reference.shape,
+                               GPUEMU_TRY(writer.put(judged.reference.data))});
+  if (!judged.scale.empty()) {
+    out.reply.scales.push_back({kJudgedOutput, DType::Float64, judged.reference.shape,
+                                GPUEMU_TRY(writer.put(std::as_bytes(judged.scale)))});
+  }
+  return out;
+}
+
+/// A verdict with the references of changed inputs, which come in the order in which it wants them.
+class Verdicts {
+ public:
+  Verdicts(const JudgedCase& judged, LaidOut& laid, CaseRequest& request)
+      : judged_(judged), laid_(laid), request_(request), rest_(judged.changed) {}
+
+  /// The inputs whose reference is wanted; empty when values() is the verdict.
+  Result<NamedTensors> judge() {
+    GPUEMU_TRY(judge_once());
+    if (may_have_masked(request_, values_.failures)) {
+      const auto inputs = input_views(judged_);
+      const size_t draws = masked_draws(inputs);
+      if (rest_.size() < draws) {
+        return finite_inputs(inputs, declared_ranges(judged_.op),
+                             {laid_.plan.base_seed, laid_.plan.iteration}, rest_.size());
+      }
+      if (draws > 0) {
+        const auto answers = rest_.first(draws);
+        request_.of_finite_inputs[kJudgedOutput] = {answers.begin(), answers.end()};
+        rest_ = rest_.subspan(draws);
+        GPUEMU_TRY(judge_once());
+      }
+    }
+    if (values_.failures.empty() || !may_note_flushing(request_)) return NamedTensors();
+    NamedTensors wanted = flushed_inputs_of(judged_);
+    if (wanted.empty() || rest_.empty()) return wanted;
+    request_.of_flushed_inputs[kJudgedOutput] = rest_.front();
+    rest_ = rest_.subspan(1);
+    GPUEMU_TRY(judge_once());
+    return NamedTensors();
+  }
+
+  const ComparedValues& values() const { return values_; }
+  /// The references that are left: those of neighbours of the inputs.
+  std::span<const TensorView> neighbours() const { return rest_; }
+
+ private:
+  Status judge_once() {
+    values_ = GPUEMU_TRY(compare_values(request_, laid_.built, laid_.arena, &laid_.reply));
+    return ok_status();
+  }
+
+  const JudgedCase& judged_;
+  LaidOut& laid_;
+  CaseRequest& request_;
+  std::span<const TensorView> rest_;
+  ComparedValues values_;
+};
+
 }  // namespace
 
 Result<Judgement> judge_case(const JudgedCase& judged) {
-  Arena arena = GPUEMU_TRY(Arena::create());
-  ArenaWriter writer(arena);
-  CasePlan plan = judged.plan;
-  BuiltPlan built;
-  for (const JudgedInput& input : judged.inputs) {
-    plan.inputs.push_back(case_tensor(input.name, input.values));
-    PlanTensor tensor = plan_tensor(input.name, PlanTensor::Role::Input, input.values);
-    tensor.arena_offset = GPUEMU_TRY(writer.put(input.values.data));
-    built.plan.tensors.push_back(std::move(tensor));
-  }
-  plan.outputs.push_back(case_tensor(kJudgedOutput, judged.output));
-  PlanTensor output = plan_tensor(kJudgedOutput, PlanTensor::Role::Output, judged.output);
-  output.output_offset = GPUEMU_TRY(writer.put(judged.output.data));
-  built.plan.tensors.push_back(std::move(output));
-
-  ReferenceReply reply;
-  reply.function_form = same_kind(judged);
-  reply.outputs.push_back({kJudgedOutput, judged.reference.dtype, judged.reference.shape,
-                           GPUEMU_TRY(writer.put(judged.reference.data))});
-  if (!judged.scale.empty()) {
-    reply.scales.push_back({kJudgedOutput, DType::Float64, judged.reference.shape,
-                            GPUEMU_TRY(writer.put(std::as_bytes(judged.scale)))});
-  }
+  LaidOut laid = GPUEMU_TRY(lay_out(judged));
+  const CasePlan& plan = laid.plan;
   const KernelConfig kernel;
   const PreparedKernel prepared;
   CaseRequest request{judged.config, judged.op, kernel, prepared, plan};
-  // The first reference of changed inputs is that of flushed ones, where there are any.
-  NamedTensors flushed_inputs;
-  if (may_note_flushing(request) && !judged.changed.empty()) {
-    flushed_inputs = flushed_inputs_of(judged);
-  }
-  std::span<const TensorView> neighbours = judged.changed;
-  if (!flushed_inputs.empty()) {
-    request.of_flushed_inputs[kJudgedOutput] = neighbours.front();
-    neighbours = neighbours.subspan(1);
-  }
+  Verdicts verdicts(judged, laid, request);
+  Judgement made;
+  made.wanted = GPUEMU_TRY(verdicts.judge());
   CaseReport report;
   report.result.seed = plan.case_seed;
   report.result.op_name = judged.op.name;
   report.result.timestamp = now_seconds();
-  const ComparedValues values = GPUEMU_TRY(compare_values(request, built, arena, &reply));
+  const ComparedValues& values = verdicts.values();
   add_values(values, report);
-  Judgement made;
-  if (!report.result.failures.empty() && may_note_flushing(request) && judged.changed.empty()) {
-    made.wanted = flushed_inputs_of(judged);
-    if (!made.wanted.empty()) {
-      made.result = std::move(report.result);
-      made.result.passed = false;
-      return made;
-    }
+  if (!made.wanted.empty()) {
+    made.result = std::move(report.result);
+    made.result.passed = false;
+    return made;
   }
   if (is_strict(request)) explain_strictness(values.exceeding, report);
+  const std::span<const TensorView> neighbours = verdicts.neighbours();
   if (!judged.inputs.empty() && !is_settled_by_bound(judged) && may_be_conditioning(values)) {
     if (review_rounding(judged, plan, neighbours, values.exceeding, report) == NextStep::Draw) {
       made.wanted =

@@ -113,6 +113,7 @@ Result<std::shared_ptr<const Config>> CheckSession::config_of(const Json& reques
     return error(ErrorCode::InvalidArgument, "'op' has {} ops, expected one",
                  loaded.config->ops.size());
   }
+  set_default_nan_policy(loaded.config->ops.front());
   if (configs_.size() >= kConfigsMax) configs_.clear();
   return configs_[text] = std::make_shared<const Config>(*std::move(loaded.config));
 }

@@ -8,6 +8,8 @@ std::string_view name_of(CaseNote note) {
       return "underflow";
     case CaseNote::Flushed:
       return "flushed";
+    case CaseNote::Masked:
+      return "masked";
     case CaseNote::ErrorScale:
       return "error_scale";
     case CaseNote::Customary:

@@ -53,6 +53,7 @@ class ExtraSet {
 enum class CaseNote : uint8_t {
   Underflow,          ///< Results too small for their type explain the errors.
   Flushed,            ///< Subnormal results came out as zero.
+  Masked,             ///< The reference is NaN or infinite where masked inputs are.
   ErrorScale,         ///< The last place of the inputs moves the result as much.
   Customary,          ///< A customary test accepts the errors; the case has a warning.
   NotLookedAt,        ///< Judged by the customary test alone: no run without rounding was possible.

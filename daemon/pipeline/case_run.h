@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "common/config/config.h"
 #include "daemon/kernels/prepared_kernel.h"
@@ -43,6 +44,9 @@ struct CaseRequest {
   std::function<Result<SlotLease>()> emulator_slot = {};
   /// What the reference says of inputs whose subnormal numbers are zero, by output; may be empty.
   std::map<std::string, TensorView> of_flushed_inputs = {};
+  /// What it says of inputs with numbers for NaN and infinity, by output, a draw each; may be
+  /// empty.
+  std::map<std::string, std::vector<TensorView>> of_finite_inputs = {};
 };
 
 /// Whatever the kernel or the reference does wrong is in the result's failures; an error means that

@@ -8,6 +8,7 @@
 #include "daemon/pipeline/execute_case.h"
 #include "daemon/pipeline/review_findings.h"
 #include "judge/bounds/flushed.h"
+#include "judge/verdict/masked.h"
 
 namespace gpuemu {
 namespace {
@@ -20,21 +21,41 @@ struct KeptInput {
   Tensor values;
 };
 
-/// Writes zero for the subnormal numbers of every input; returns what was there before.
-Result<std::vector<KeptInput>> flush_inputs(const BuiltPlan& built, Arena& arena) {
+bool is_read(const PlanTensor& tensor) {
+  return tensor.role == PlanTensor::Role::Input || tensor.role == PlanTensor::Role::InOut;
+}
+
+/// The case's inputs, where they lie in the arena.
+Result<std::map<std::string, TensorView>> inputs_of(const BuiltPlan& built, Arena& arena) {
+  std::map<std::string, TensorView> inputs;
+  for (const PlanTensor& tensor : built.plan.tensors) {
+    if (!is_read(tensor)) continue;
+    inputs[tensor.name] =
+        GPUEMU_TRY(arena_view(arena, tensor.dtype, tensor.shape, tensor.arena_offset));
+  }
+  return inputs;
+}
+
+/// The inputs that have subnormal numbers, with zero instead.
+NamedTensors flushed_inputs(const std::map<std::string, TensorView>& inputs) {
+  NamedTensors changed;
+  for (const auto& [name, view] : inputs) {
+    if (!is_float(view.dtype)) continue;
+    if (auto made = flushed(view)) changed[name] = *std::move(made);
+  }
+  return changed;
+}
+
+/// Writes other values into the arena; returns what was there before.
+Result<std::vector<KeptInput>> replace_inputs(const BuiltPlan& built, Arena& arena,
+                                              const NamedTensors& changed) {
   std::vector<KeptInput> kept;
   for (const PlanTensor& tensor : built.plan.tensors) {
-    const bool read =
-        tensor.role == PlanTensor::Role::Input || tensor.role == PlanTensor::Role::InOut;
-    if (!read || !is_float(tensor.dtype)) continue;
-    const TensorView view =
-        GPUEMU_TRY(arena_view(arena, tensor.dtype, tensor.shape, tensor.arena_offset));
-    const auto made = flushed(view);
-    if (!made) continue;
-    kept.push_back(
-        {tensor.arena_offset, {view.dtype, view.shape, {view.data.begin(), view.data.end()}}});
-    const auto to = GPUEMU_TRY(arena.range(tensor.arena_offset, made->data.size()));
-    std::ranges::copy(made->data, to.begin());
+    const auto made = changed.find(tensor.name);
+    if (!is_read(tensor) || made == changed.end()) continue;
+    const auto to = GPUEMU_TRY(arena.range(tensor.arena_offset, made->second.data.size()));
+    kept.push_back({tensor.arena_offset, {tensor.dtype, tensor.shape, {to.begin(), to.end()}}});
+    std::ranges::copy(made->second.data, to.begin());
   }
   return kept;
 }
@@ -57,6 +78,39 @@ Result<NamedTensors> outputs_of(const ReferenceReply& reply, Arena& arena) {
   return outputs;
 }
 
+/// What the reference says of the case with other inputs; empty where it fails. The arena's inputs
+/// are as before afterwards, the reference's first answer is not.
+Result<NamedTensors> reference_of(CaseWork& work, const NamedTensors& changed) {
+  Arena& arena = work.slot.arena;
+  const std::vector<KeptInput> kept = GPUEMU_TRY(replace_inputs(work.built, arena, changed));
+  const auto reply = ask_reference(work);
+  NamedTensors outputs;
+  if (reply) outputs = GPUEMU_TRY(outputs_of(*reply, arena));
+  GPUEMU_TRY(restore(kept, arena));
+  return outputs;
+}
+
+/// Compares with what `known` says of other inputs; the better of both comparisons stays.
+Status compare_again(CaseWork& work, const CaseRequest& known) {
+  // The first answer was overwritten, and its memory may lie elsewhere now.
+  const auto reply = ask_reference(work);
+  if (!reply) {
+    // A reference that fails now says nothing about the kernel.
+    work.values.outputs.clear();
+    return ok_status();
+  }
+  Arena& arena = work.slot.arena;
+  ComparedValues values = GPUEMU_TRY(compare_values(known, work.built, arena, &*reply));
+  if (values.failures.size() < work.values.failures.size() ||
+      values.exceeding.elements.size() < work.values.exceeding.elements.size()) {
+    work.values = std::move(values);
+    return ok_status();
+  }
+  values = GPUEMU_TRY(compare_values(work.request, work.built, arena, &*reply));
+  work.values.outputs = std::move(values.outputs);
+  return ok_status();
+}
+
 }  // namespace
 
 bool may_have_flushed(const CaseRequest& request) {
@@ -64,33 +118,41 @@ bool may_have_flushed(const CaseRequest& request) {
          std::ranges::find(kStrategies, request.plan.value_strategy) != kStrategies.end();
 }
 
+bool may_have_masked(const CaseRequest& request, const std::vector<ValidationFailure>& failures) {
+  const bool by_default = request.op.has_nan_policy && !request.op.nan_policy_given;
+  return by_default && !is_strict(request) &&
+         std::ranges::any_of(failures, [](const ValidationFailure& failure) {
+           return failure.kind == FindingKind::NaNDetected ||
+                  failure.kind == FindingKind::InfDetected;
+         });
+}
+
+Status compare_with_masked(CaseWork& work) {
+  const CasePlan& plan = work.request.plan;
+  std::vector<NamedTensors> answers;
+  const size_t draws = masked_draws(GPUEMU_TRY(inputs_of(work.built, work.slot.arena)));
+  if (draws == 0) return ok_status();
+  for (size_t number = 0; number < draws; ++number) {
+    const NamedTensors changed =
+        finite_inputs(GPUEMU_TRY(inputs_of(work.built, work.slot.arena)),
+                      declared_ranges(work.request.op), {plan.base_seed, plan.iteration}, number);
+    answers.push_back(GPUEMU_TRY(reference_of(work, changed)));
+    if (answers.back().empty()) break;  // A reference that fails now tells nothing.
+  }
+  CaseRequest known = work.request;
+  for (const NamedTensors& answer : answers)
+    for (const auto& [name, tensor] : answer)
+      known.of_finite_inputs[name].push_back(view_of(tensor));
+  return compare_again(work, known);
+}
+
 Status compare_with_flushed(CaseWork& work) {
-  const BuiltPlan& built = work.built;
-  Arena& arena = work.slot.arena;
-  const std::vector<KeptInput> kept = GPUEMU_TRY(flush_inputs(built, arena));
-  if (kept.empty()) return ok_status();
-  const auto of_flushed = ask_reference(work);
-  NamedTensors outputs;
-  if (of_flushed) outputs = GPUEMU_TRY(outputs_of(*of_flushed, arena));
-  GPUEMU_TRY(restore(kept, arena));
-  // The first answer was overwritten, and its memory may lie elsewhere now.
-  const auto reply = ask_reference(work);
-  if (!of_flushed || !reply) {
-    // A reference that fails now says nothing about the kernel.
-    work.values.outputs.clear();
-    return ok_status();
-  }
-  CaseRequest with_both = work.request;
-  for (const auto& [name, tensor] : outputs) with_both.of_flushed_inputs[name] = view_of(tensor);
-  ComparedValues values = GPUEMU_TRY(compare_values(with_both, built, arena, &*reply));
-  if (values.failures.size() < work.values.failures.size() ||
-      values.exceeding.elements.size() < work.values.exceeding.elements.size()) {
-    work.values = std::move(values);
-    return ok_status();
-  }
-  values = GPUEMU_TRY(compare_values(work.request, built, arena, &*reply));
-  work.values.outputs = std::move(values.outputs);
-  return ok_status();
+  const NamedTensors changed = flushed_inputs(GPUEMU_TRY(inputs_of(work.built, work.slot.arena)));
+  if (changed.empty()) return ok_status();
+  const NamedTensors outputs = GPUEMU_TRY(reference_of(work, changed));
+  CaseRequest known = work.request;
+  for (const auto& [name, tensor] : outputs) known.of_flushed_inputs[name] = view_of(tensor);
+  return compare_again(work, known);
 }
 
 }  // namespace gpuemu

@@ -16,6 +16,7 @@
 #include "judge/bounds/undefined_integers.h"
 #include "judge/relations/known_properties.h"
 #include "judge/verdict/invariants.h"
+#include "judge/verdict/masked.h"
 #include "judge/verdict/validate.h"
 
 namespace gpuemu {
@@ -122,6 +123,7 @@ class OutputComparer {
     compared.tolerance = policy.tolerance;
     compared.exact = comparison.has_reference && drop_tolerance(comparison);
     Verdict verdict = validate(comparison);
+    if (!verdict.failures.empty()) accept_masked(compared, verdict);
     if (!verdict.failures.empty()) accept_flushed(compared, verdict);
     if (comparison.policy.tolerance.automatic) {
       note_exceeding(comparison, verdict);
@@ -135,6 +137,20 @@ class OutputComparer {
     }
     take(std::move(verdict), compared);
     return ok_status();
+  }
+
+  /// Judges by the reference with the numbers of elements that depend on no NaN and no infinity.
+  void accept_masked(ComparedOutput& compared, Verdict& verdict) {
+    Comparison& comparison = compared.comparison;
+    const auto found = request_.of_finite_inputs.find(comparison.output_name);
+    // The reference of other inputs has the order of the script.
+    if (compared.matched || !comparison.has_reference) return;
+    if (found == request_.of_finite_inputs.end()) return;
+    compared.masked = masked_reference(comparison, found->second);
+    if (!compared.masked) return;
+    comparison.reference = view_of(*compared.masked);
+    verdict = validate(comparison);
+    values_.notes.insert(CaseNote::Masked);
   }
 
   /// Judges by the reference with flushed results instead, where flushing is no fault.
@@ -353,6 +369,9 @@ void add_values(const ComparedValues& values, CaseReport& report) {
 Result<Next> compare_outputs(CaseWork& work) {
   const ReferenceReply* reply = work.execution.reply();
   work.values = GPUEMU_TRY(compare_values(work.request, work.built, work.slot.arena, reply));
+  if (reply != nullptr && may_have_masked(work.request, work.values.failures)) {
+    GPUEMU_TRY(compare_with_masked(work));
+  }
   if (reply != nullptr && !work.values.failures.empty() && may_have_flushed(work.request)) {
     GPUEMU_TRY(compare_with_flushed(work));
   }

@@ -39,11 +39,13 @@ struct Exceeding {
 };
 
 /// One output beside its reference. The views are of the arena and of the members `matched`,
-/// `flushed` and `undefined`, whose elements stay where they are when it is moved.
+/// `masked`, `flushed` and `undefined`, whose elements stay where they are when it is moved.
 struct ComparedOutput {
   Comparison comparison;
   /// The reference as one that is as right, of outputs with several right answers.
   std::optional<MatchedReference> matched;
+  /// The reference without what is masked, where that counts.
+  std::optional<Tensor> masked;
   std::optional<Tensor> flushed;   ///< The reference with flushed results, where that one counts.
   std::vector<uint8_t> undefined;  ///< What comparison.undefined shows.
   TensorView reference;            ///< As the reference script gave it, or matched.

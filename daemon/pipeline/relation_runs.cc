@@ -316,6 +316,10 @@ constexpr NoteSentence kNoteSentences[] = {
     {CaseNote::Flushed,
      "in {} subnormal results came out as zero: the kernel flushes them (-ftz=true, "
      "--use_fast_math); `subnormal = \"keep\"` makes that a failure"},
+    {CaseNote::Masked,
+     "in {} the reference is NaN or infinite where masked inputs are (0 * NaN is NaN), and the "
+     "kernel has the number that does not depend on them; a written `nan_policy` makes that a "
+     "failure"},
     {CaseNote::ErrorScale,
      "in {} larger errors than the bound pass: without rounding the kernel gives the reference, "
      "and the last place of its inputs moves that as much"},

@@ -41,6 +41,17 @@ def test_nan_that_a_function_swallows_is_found_and_the_policy_is_an_option():
     assert not run(relu, relu).failed
 
 
+def test_what_a_reference_multiplies_by_zero_may_be_a_number():
+    def lower(x):
+        return np.stack([np.where(np.arange(x.shape[1]) <= i, x[i], 0) for i in range(x.shape[0])])
+
+    def by_product(x):
+        return x * (np.arange(x.shape[1]) <= np.arange(x.shape[0])[:, None])
+
+    assert not run(lower, by_product, raise_on_failure=True).failed
+    assert kinds(run(lower, by_product, nan_policy="match")) == {"NaNDetected"}
+
+
 def test_a_function_of_integers_is_given_no_nan():
     def largest(x):
         assert not np.isnan(x).any()

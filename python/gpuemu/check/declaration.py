@@ -38,9 +38,8 @@ class Judging:
 
     def lines(self) -> list[str]:
         """The keys of the op's table."""
-        policy = self.nan_policy or ("match" if self.accumulate is None else "class")
         keys = {"accumulate": None if self.accumulate is None else str(self.accumulate), "accumulate_dtype": self.accumulate_dtype,
-                "error_scale": self.error_scale, "nan_policy": policy, "subnormal": self.subnormal, "strict": self.strict,
+                "error_scale": self.error_scale, "nan_policy": self.nan_policy, "subnormal": self.subnormal, "strict": self.strict,
                 "exact": self.exact}  # fmt: skip
         limit = "auto" if self.tolerance is None else {"atol": float(self.tolerance.atol), "rtol": float(self.tolerance.rtol)}
         return [*(f"{key} = {_toml(value)}" for key, value in keys.items() if value is not None),

@@ -1,0 +1,142 @@
+#include "judge/verdict/masked.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "common/numeric/element.h"
+#include "common/rng/rng.h"
+
+namespace gpuemu {
+namespace {
+
+/// Which numbers stand for NaN and infinity in a draw.
+enum Draw : size_t { kHigh, kLow, kMiddle, kByChance };
+static_assert(kByChance + 1 == kMaskedDraws);
+
+/// Beyond the values that come with NaN and infinity, which are within 10, so that a maximum or a
+/// minimum shows them; by chance up to 2^15, which thresholds seldom exceed. Of a declared range it
+/// is a quarter at either end, or in the middle.
+constexpr double kLeast = 16, kMost = 32, kPart = 0.25, kDoublings = 11;
+/// Numbers of the middle are smaller, so that what is limited to [-1, 1] shows them.
+constexpr double kSmall = 0.5;
+/// What sums in another order leave.
+constexpr double kAgree = 1e-12;
+
+using Range = std::pair<double, double>;
+
+/// `range` may be null.
+double number_for(const Range* range, size_t draw, bool positive, double share) {
+  if (range == nullptr) {
+    const double magnitude = draw == kMiddle     ? share * kSmall
+                             : draw == kByChance ? kLeast * std::exp2(share * kDoublings)
+                                                 : kLeast + share * (kMost - kLeast);
+    return positive ? magnitude : -magnitude;
+  }
+  const double width = range->second - range->first, step = share * kPart * width;
+  if (draw == kMiddle) return range->first + (1 - kPart) / 2 * width + step;
+  return positive ? range->second - step : range->first + step;
+}
+
+/// Absent when every element is finite.
+std::optional<Tensor> finite(const TensorView& view, const Range* range, size_t draw,
+                             Stream stream) {
+  if (!is_float(view.dtype)) return std::nullopt;
+  std::vector<double> values(static_cast<size_t>(element_count(view.shape)));
+  widen_to_double(view.dtype, view.data, values);
+  const auto is_finite = [](double value) { return std::isfinite(value); };
+  if (std::ranges::all_of(values, is_finite)) return std::nullopt;
+  for (double& value : values) {
+    if (is_finite(value)) continue;
+    const bool by_chance = stream.negative();
+    value = number_for(range, draw, draw == kHigh || (draw != kLow && by_chance), stream.unit64());
+  }
+  Tensor made{view.dtype, view.shape, {view.data.begin(), view.data.end()}};
+  narrow_from_double(view.dtype, values, made.data);
+  return made;
+}
+
+bool is_same(double a, double b) { return a == b || std::fabs(a - b) <= kAgree * std::fabs(a); }
+
+bool has_none(const TensorView& view) {
+  if (!is_float(view.dtype)) return false;
+  std::vector<double> values(static_cast<size_t>(element_count(view.shape)));
+  widen_to_double(view.dtype, view.data, values);
+  return std::ranges::any_of(values, [](double value) { return !std::isfinite(value); });
+}
+
+/// The inputs with NaN or infinity.
+std::vector<std::string> inputs_with_none(const std::map<std::string, TensorView>& inputs) {
+  std::vector<std::string> names;
+  for (const auto& [name, view] : inputs) {
+    if (has_none(view)) names.push_back(name);
+  }
+  return names;
+}
+
+/// What the answers of one set of inputs agree on for an element; NaN where they do not.
+double told_by_all(std::span<const TensorView> answers, size_t index) {
+  const double first = element(answers.front(), index);
+  const bool same = std::ranges::all_of(
+      answers, [&](const TensorView& other) { return is_same(first, element(other, index)); });
+  return same ? first : NAN;
+}
+
+}  // namespace
+
+DeclaredRanges declared_ranges(const OpConfig& op) {
+  DeclaredRanges ranges;
+  for (const TensorSpec& input : op.inputs)
+    if (input.range) ranges[input.name] = *input.range;
+  return ranges;
+}
+
+size_t masked_draws(const std::map<std::string, TensorView>& inputs) {
+  const size_t count = inputs_with_none(inputs).size();
+  return kMaskedDraws * (count > 1 ? 1 + count : count);
+}
+
+NamedTensors finite_inputs(const std::map<std::string, TensorView>& inputs,
+                           const DeclaredRanges& ranges, DrawnFor drawn, size_t number) {
+  const std::vector<std::string> with_none = inputs_with_none(inputs);
+  const size_t set = number / kMaskedDraws, draw = number % kMaskedDraws;
+  NamedTensors made;
+  for (const auto& [name, view] : inputs) {
+    made[name] = {view.dtype, view.shape, {view.data.begin(), view.data.end()}};
+    if (set > 0 && name != with_none[set - 1]) continue;
+    const auto declared = ranges.find(name);
+    const Range* range = declared == ranges.end() ? nullptr : &declared->second;
+    const std::string label = fmt::format("masked/{}/{}", name, draw);
+    auto other = finite(view, range, draw, Stream(drawn.base_seed, drawn.iteration, label));
+    if (other) made[name] = *std::move(other);
+  }
+  return made;
+}
+
+std::optional<Tensor> masked_reference(const Comparison& comparison,
+                                       std::span<const TensorView> answers) {
+  const TensorView& reference = comparison.reference;
+  const bool comparable = is_float(reference.dtype) && reference.shape == comparison.output.shape &&
+                          !answers.empty() && answers.size() % kMaskedDraws == 0 &&
+                          std::ranges::all_of(answers, [&](const TensorView& other) {
+                            return other.dtype == reference.dtype && other.shape == reference.shape;
+                          });
+  if (!comparable) return std::nullopt;
+  const size_t bytes = byte_size(reference.dtype);
+  std::optional<Tensor> made;
+  for (size_t i = 0; i < static_cast<size_t>(element_count(reference.shape)); ++i) {
+    if (std::isfinite(element(reference, i)) || std::isnan(element(comparison.output, i))) continue;
+    for (size_t first = 0; first < answers.size(); first += kMaskedDraws) {
+      if (std::isnan(told_by_all(answers.subspan(first, kMaskedDraws), i))) continue;
+      if (!made)
+        made = {reference.dtype, reference.shape, {reference.data.begin(), reference.data.end()}};
+      std::ranges::copy(answers[first].data.subspan(i * bytes, bytes),
+                        made->data.begin() + static_cast<std::ptrdiff_t>(i * bytes));
+      break;
+    }
+  }
+  return made;
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,42 @@
+// Elements that no NaN and no infinity of the inputs reaches, though the reference says so: what
+// masks by a product, as softmax(scores + mask) @ v or zeros around an image do, has 0 * NaN = NaN
+// where a kernel that leaves masked elements out has a number.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "judge/bounds/comparison.h"
+#include "judge/bounds/conditioning.h"
+
+namespace gpuemu {
+
+/// An element that is the same for so many different numbers in the place of each NaN and infinity
+/// does not depend on them: high ones, low ones, some near 0, and far ones by chance.
+inline constexpr size_t kMaskedDraws = 4;
+
+using DeclaredRanges = std::map<std::string, std::pair<double, double>>;
+/// Those of the op's inputs that have one.
+DeclaredRanges declared_ranges(const OpConfig& op);
+
+/// How many answers of the reference tell what is masked: kMaskedDraws with numbers in all inputs,
+/// and, where several inputs have NaN or infinity, as many with numbers in each of them alone. 0
+/// when none has.
+size_t masked_draws(const std::map<std::string, TensorView>& inputs);
+
+/// The inputs with numbers in the place of NaN and infinity, within the declared ranges. `number`
+/// is below masked_draws().
+NamedTensors finite_inputs(const std::map<std::string, TensorView>& inputs,
+                           const DeclaredRanges& ranges, DrawnFor drawn, size_t number);
+
+/// The reference with what `answers`, its answers to finite_inputs() of each number, say of an
+/// element that is not finite in it, where all of one set of inputs say the same. Absent where that
+/// is nowhere, or an answer has another shape or dtype.
+std::optional<Tensor> masked_reference(const Comparison& comparison,
+                                       std::span<const TensorView> answers);
+
+}  // namespace gpuemu

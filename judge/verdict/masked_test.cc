@@ -1,0 +1,81 @@
+#include "judge/verdict/masked.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "judge/bounds/test_values.h"
+
+namespace gpuemu {
+namespace {
+
+constexpr DrawnFor kCase{7, 3};
+
+TEST(Masked, NumbersStandForNanAndInfinityFromBothEnds) {
+  const Tensor x = floats({4}, {1, NAN, INFINITY, -INFINITY}), y = floats({2}, {NAN, 3});
+  const std::map<std::string, TensorView> inputs{{"x", view_of(x)}, {"y", view_of(y)}};
+  const DeclaredRanges ranges{{"y", {2, 6}}};
+  ASSERT_EQ(masked_draws(inputs), 12u);
+  const NamedTensors high = finite_inputs(inputs, ranges, kCase, 0);
+  const NamedTensors low = finite_inputs(inputs, ranges, kCase, 1);
+  const NamedTensors middle = finite_inputs(inputs, ranges, kCase, 2);
+  const NamedTensors far = finite_inputs(inputs, ranges, kCase, 3);
+  EXPECT_EQ(element(view_of(high.at("x")), 0), 1);
+  for (size_t i = 1; i < 4; ++i) {
+    EXPECT_GE(element(view_of(high.at("x")), i), 16);
+    EXPECT_LE(element(view_of(low.at("x")), i), -16);
+    EXPECT_LE(std::fabs(element(view_of(middle.at("x")), i)), 0.5);
+    EXPECT_GE(std::fabs(element(view_of(far.at("x")), i)), 16);
+    EXPECT_LE(std::fabs(element(view_of(far.at("x")), i)), 32768);
+  }
+  EXPECT_GE(element(view_of(high.at("y")), 0), 5);
+  EXPECT_LE(element(view_of(high.at("y")), 0), 6);
+  EXPECT_LE(element(view_of(low.at("y")), 0), 3);
+  EXPECT_GE(element(view_of(low.at("y")), 0), 2);
+  EXPECT_GE(element(view_of(middle.at("y")), 0), 3.5);
+  EXPECT_LE(element(view_of(middle.at("y")), 0), 4.5);
+}
+
+TEST(Masked, NumbersStandInOneInputAlone) {
+  const Tensor x = floats({1}, {NAN}), y = floats({1}, {INFINITY});
+  const std::map<std::string, TensorView> inputs{{"x", view_of(x)}, {"y", view_of(y)}};
+  const NamedTensors first = finite_inputs(inputs, {}, kCase, 4);
+  const NamedTensors second = finite_inputs(inputs, {}, kCase, 8);
+  EXPECT_GE(element(view_of(first.at("x")), 0), 16);
+  EXPECT_EQ(element(view_of(first.at("y")), 0), INFINITY);
+  EXPECT_TRUE(std::isnan(element(view_of(second.at("x")), 0)));
+  EXPECT_EQ(masked_draws({{"x", view_of(x)}}), 4u);
+}
+
+TEST(Masked, InputsWithoutThemAskForNothing) {
+  const Tensor x = floats({2}, {1, 2}), n = tensor_of<int32_t>(DType::Int32, {1}, {5});
+  EXPECT_EQ(masked_draws({{"x", view_of(x)}, {"n", view_of(n)}}), 0u);
+}
+
+/// What becomes of one element: NaN, or what the answers agree on.
+double told(double output, double reference, const std::vector<double>& answers) {
+  const Tensor got = floats({1}, {static_cast<float>(output)}), want = doubles({1}, {reference});
+  std::vector<Tensor> held;
+  for (const double answer : answers) held.push_back(doubles({1}, {answer}));
+  std::vector<TensorView> views;
+  for (const Tensor& one : held) views.push_back(view_of(one));
+  const auto made = masked_reference(automatic(got, want, NanPolicy::Match), views);
+  return made ? element(view_of(*made), 0) : NAN;
+}
+
+TEST(Masked, AnElementThatDoesNotDependOnThemIsTheSameForAll) {
+  EXPECT_EQ(told(2, NAN, {2, 2, 2, 2}), 2);
+  EXPECT_EQ(told(5, INFINITY, {2, 2, 2, 2}), 2) << "the bound judges it then";
+  EXPECT_TRUE(std::isnan(told(0, NAN, {20, 0, 0, 0}))) << "relu that loses a NaN";
+  EXPECT_EQ(told(2, NAN, {9, 8, 9, 9, 2, 2, 2, 2}), 2) << "one input alone is masked";
+  EXPECT_EQ(told(-INFINITY, NAN, {9, 8, 9, 9, -INFINITY, -INFINITY, -INFINITY, -INFINITY}),
+            -INFINITY);
+  EXPECT_TRUE(std::isnan(told(2, NAN, {2, 2, 2}))) << "an answer is missing";
+  EXPECT_TRUE(std::isnan(told(2, NAN, {2, 2, NAN, 2})));
+  EXPECT_TRUE(std::isnan(told(1, NAN, {1, 1, 0.25, 1}))) << "min(|x|, 1) that loses a NaN";
+  EXPECT_TRUE(std::isnan(told(NAN, NAN, {2, 2, 2, 2}))) << "both are none";
+  EXPECT_TRUE(std::isnan(told(2, 3, {2, 2, 2, 2}))) << "the reference is a number";
+}
+
+}  // namespace
+}  // namespace gpuemu
