@@ -8,6 +8,7 @@
 
 #include "common/base/service_limits.h"
 #include "common/base/shell_word.h"
+#include "common/numeric/element.h"
 #include "daemon/pipeline/case_record.h"
 #include "daemon/pipeline/device_findings.h"
 #include "judge/scan/mismatch_text.h"
@@ -27,6 +28,41 @@ bool is_about_values(FindingKind kind) {
 /// What an invariant or a relation demands, of more than one value.
 bool is_property(FindingKind kind) {
   return kind == FindingKind::InvariantViolation || kind == FindingKind::RelationViolation;
+}
+
+/// Values within it overflow nothing but what they should not reach.
+constexpr double kModest = 16;
+
+/// Whether the kernel made NaN or infinity of what the reference has a number for.
+bool is_overflow(const ValidationFailure& failure) {
+  const bool is_of_class =
+      failure.kind == FindingKind::NaNDetected || failure.kind == FindingKind::InfDetected;
+  return is_of_class && std::isfinite(failure.expected.value_or(NAN)) &&
+         !std::isfinite(failure.actual.value_or(0));
+}
+
+/// Names the `range` that keeps an overflow out: that of the input with the largest value. "" where
+/// an input has NaN or infinity itself, or none is large.
+std::string range_hint(const OpConfig& op, const CasePlan& plan) {
+  std::string largest;
+  double most = kModest;
+  for (const auto& [name, tensor] : make_inputs(op, plan)) {
+    if (!is_float(tensor.dtype)) continue;
+    std::vector<double> values(static_cast<size_t>(element_count(tensor.shape)));
+    widen_to_double(tensor.dtype, tensor.data, values);
+    for (const double value : values) {
+      if (!std::isfinite(value)) return "";
+      if (std::fabs(value) <= most) continue;
+      most = std::fabs(value);
+      largest = name;
+    }
+  }
+  if (largest.empty()) return "";
+  const auto spec = std::ranges::find(op.inputs, largest, &TensorSpec::name);
+  const bool has_range = spec != op.inputs.end() && spec->range;
+  return fmt::format(
+      "; '{}' has values up to {:.3g} here: a {}`range` for it leaves out what callers never pass",
+      largest, most, has_range ? "narrower " : "");
 }
 
 Diagnosis follows_from(const ValidationFailure& cause) {
@@ -198,6 +234,9 @@ void Diagnoser::look_at(const OpConfig& op, const CasePlan& plan, const Validati
   if (mixed && !is_property(failure.kind)) task.index = failure.index;
   if (is_property(failure.kind)) task.property = failure.kind;
   failure.diagnosis = diagnosis_of(task, failure);
+  const bool is_numerical =
+      failure.diagnosis && failure.diagnosis->verdict == ExplainVerdict::Numerical;
+  if (is_numerical && is_overflow(failure)) failure.diagnosis->note += range_hint(op, plan);
 }
 
 void Diagnoser::close() {
