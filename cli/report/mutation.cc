@@ -49,7 +49,8 @@ void print_mutation(const MutationReportReply& report, bool all, std::ostream& o
   out << '\n';
   if (report.score && report.not_run > 0) {
     out << fmt::format(
-        "no mutation score: {} of {} mutants were not run; of the {} that were judged {:.1f} % were "
+        "no mutation score: {} of {} mutants were not run; of the {} that were judged {:.1f} % "
+        "were "
         "killed\n",
         report.not_run, report.total, report.killed + report.survived, 100 * *report.score);
   } else if (report.score) {

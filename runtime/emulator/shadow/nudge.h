@@ -20,7 +20,8 @@ double nudged_constant(double value, Format format, uint64_t draw);
 /// register holds a mean better. The same way wherever the operand is the same, by chance of
 /// `draw`. The same of float32 where every lane has a mean of its own, as of a row per thread, and
 /// the other operand was read, and where every lane takes the whole part of a rounded value from
-/// it: no register holds the coordinate of a point between two pixels better. False, and nothing moved, where there is no such operand.
+/// it: no register holds the coordinate of a point between two pixels better. False, and nothing
+/// moved, where there is no such operand.
 ///
 /// A difference of two values of one kind is left alone: that they cancel, as E[x^2] - mean^2 does,
 /// is the formula's choice. One lane has no other to share with.
