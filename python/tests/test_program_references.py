@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gpuemu import op_attributes
-from gpuemu.program import primitives
+from gpuemu.program.ops import primitives
 from gpuemu.program.specs import Spec
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]

@@ -228,7 +228,7 @@ def test_the_layers_of_an_executor_can_be_read(device):
     executor.prepare()
     assert set(executor.env) == set(executor.plan.roles) and executor.device is device
     ops = set(runtime.ops())
-    from gpuemu.program import primitives
+    from gpuemu.program.ops import primitives
 
     assert set(primitives.PRIMITIVES) <= ops
     for op in primitives.PRIMITIVES:

@@ -10,7 +10,8 @@ import numpy as np
 
 from gpuemu import runtime
 from gpuemu.errors import DeviceError
-from gpuemu.program import checking, judging, primitives
+from gpuemu.program import checking, judging
+from gpuemu.program.ops import primitives
 from gpuemu.program.executor import Executor, told
 from gpuemu.program.specs import wide
 from gpuemu.tensors import Array

@@ -9,7 +9,8 @@ from typing import Any
 from gpuemu import runtime
 from gpuemu.check.tolerances import ToleranceConfig
 from gpuemu.errors import DeviceError, KernelError
-from gpuemu.program import judging, primitives, reproducer
+from gpuemu.program import judging, reproducer
+from gpuemu.program.ops import primitives
 from gpuemu.program.errors import BackendError, BindError
 from gpuemu.program.executor import Executor, Replay, told
 from gpuemu.program.judging import Judgement

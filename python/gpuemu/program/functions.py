@@ -10,8 +10,8 @@ import numpy as np
 
 from gpuemu import arguments
 from gpuemu.program.errors import DTypeError, GraphError, ShapeError
-from gpuemu.program.primitives import PRIMITIVES
-from gpuemu.program.rules import RAW
+from gpuemu.program.ops.primitives import PRIMITIVES
+from gpuemu.program.ops.rules import RAW
 from gpuemu.program.specs import Spec, axis_of, broadcast, dtype_of, is_float, rounded, shape_of, text
 
 KEY_OFFSET = 0

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from gpuemu.program import graph_json, lowering, rules
+from gpuemu.program import graph_json, lowering
+from gpuemu.program.ops import rules
 from gpuemu.program.errors import GraphError
 from gpuemu.program.functions import Functions, is_number, number_array, spec_list
 from gpuemu.program.plan import BindingPlan, bind
@@ -19,7 +20,7 @@ from gpuemu.program.specs import Spec, as_stored, dtype_of, rounded, shape_of
 from gpuemu.program.values import FORMAT, GraphData, Node, Value
 from gpuemu.tensors import Array
 
-_PACKAGE = os.path.dirname(__file__)
+_PACKAGE = os.path.dirname(__file__) + os.sep
 # Ops that define new versions of their operands: outputs in the order of these inputs.
 UPDATES = {"adam_step": (0, 2, 3), "sgd_step": (0, 2)}
 
@@ -27,7 +28,7 @@ UPDATES = {"adam_step": (0, 2, 3), "sgd_step": (0, 2)}
 def written_at() -> str:
     """File and line of the caller outside of this package."""
     frame: Any = sys._getframe(1)
-    while frame is not None and os.path.dirname(frame.f_code.co_filename) == _PACKAGE:
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else ""
 

@@ -14,9 +14,9 @@ from gpuemu.check import declaration, judge
 from gpuemu.check.declaration import Judging
 from gpuemu.check.judge import Judged
 from gpuemu.check.tolerances import ToleranceConfig
-from gpuemu.program import primitives
+from gpuemu.program.ops import primitives
 from gpuemu.program.errors import BackendError
-from gpuemu.program.references import Case
+from gpuemu.program.ops.references import Case
 from gpuemu.program.specs import Spec, is_float, wide
 from gpuemu.tensors import Array
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gpuemu.program import rules
-from gpuemu.program.emitter import Emitter, Ref
+from gpuemu.program.ops import rules
+from gpuemu.program.ops.emitter import Emitter, Ref
 from gpuemu.program.errors import GraphError, UnsupportedPassError
-from gpuemu.program.primitives import fields
+from gpuemu.program.ops.primitives import fields
 from gpuemu.program.values import GraphData, Node, Value
 
 PASSES: tuple[str, ...] = ()  # None is written yet; the names of those that will be are refused, not ignored.

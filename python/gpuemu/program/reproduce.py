@@ -13,7 +13,8 @@ import numpy as np
 
 from gpuemu import runtime
 from gpuemu.errors import KernelError
-from gpuemu.program import judging, primitives
+from gpuemu.program import judging
+from gpuemu.program.ops import primitives
 from gpuemu.program.report import ProgramFinding, of_places
 from gpuemu.program.reproducer import CASE
 from gpuemu.program.specs import Spec

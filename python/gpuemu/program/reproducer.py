@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpuemu.program import primitives
+from gpuemu.program.ops import primitives
 from gpuemu.program.plan import BindingPlan
 from gpuemu.program.report import ProgramFinding
 from gpuemu.tensors import Array

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpuemu.program import rules
+from gpuemu.program.ops import rules
 from gpuemu.program.errors import DTypeError, GradError, GraphError, ShapeError
 from gpuemu.program.functions import NAMES, Functions, is_number, number_array
-from gpuemu.program.gradients import Backward
+from gpuemu.program.ops.gradients import Backward
 from gpuemu.program.ir import IRGraph
 from gpuemu.program.places import Place
 from gpuemu.program.session import SESSION

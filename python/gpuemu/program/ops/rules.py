@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gpuemu.program import gradients as grad
-from gpuemu.program import lowerings as low
-from gpuemu.program import primitives
-from gpuemu.program.emitter import Emitter, Ref
+from gpuemu.program.ops import gradients as grad
+from gpuemu.program.ops import lowerings as low
+from gpuemu.program.ops import primitives
+from gpuemu.program.ops.emitter import Emitter, Ref
 from gpuemu.program.errors import DTypeError, GraphError
-from gpuemu.program.primitives import NUMBERS, fit
+from gpuemu.program.ops.primitives import NUMBERS, fit
 from gpuemu.program.specs import FLOATS, Spec, broadcast, text
 
 Attrs = Mapping[str, Any]

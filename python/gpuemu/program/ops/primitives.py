@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from gpuemu import op_attributes
-from gpuemu.program import references as of
+from gpuemu.program.ops import references as of
 from gpuemu.program.errors import DTypeError, GraphError, ShapeError
-from gpuemu.program.references import Case
+from gpuemu.program.ops.references import Case
 from gpuemu.program.specs import FLOATS, Spec, axis_of, broadcast, text
 from gpuemu.tensors import Array
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from gpuemu.program.emitter import Emitter, Ref
+from gpuemu.program.ops.emitter import Emitter, Ref
 from gpuemu.program.specs import Spec
-from gpuemu.program.windows import Windows, inverse
+from gpuemu.program.ops.windows import Windows, inverse
 
 Attrs = Mapping[str, Any]
 Outs = Sequence[Spec]
