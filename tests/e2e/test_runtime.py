@@ -278,6 +278,46 @@ def test_copies_take_the_same_shape_and_dtype_and_leave_the_source(device):
         made.fill(1.5)
 
 
+def test_numpy_reads_memory_of_the_emulator_without_a_copy(device):
+    made = runtime.tensor(np.arange(6, dtype=np.float32).reshape(2, 3))
+    seen = np.asarray(made[:, ::2])
+    assert seen.tolist() == [[0, 2], [3, 5]] and seen.ctypes.data == made.address and not seen.flags.writeable
+    made.fill(0)
+    device.synchronize()
+    assert seen.sum() == 0 and np.asarray(made, np.float64).dtype == np.float64 and np.asarray(runtime.zeros((0, 3))).shape == (0, 3)
+    made.copy_from(np.ones((2, 3), np.float32))
+    device.synchronize()
+    made.free()
+    assert seen.tolist() == [[1, 1], [1, 1]], "an array keeps the memory behind free()"
+    with pytest.raises(runtime.ReleasedError):
+        np.asarray(made)
+    pinned = runtime.zeros(3, kind="pinned")
+    np.asarray(pinned)[:] = [1, 2, 3]
+    assert pinned.numpy().tolist() == [1, 2, 3]
+    unwritten, y = runtime.empty(3), runtime.empty(3)
+    runtime.op_call("relu", [unwritten], [y])
+    with pytest.raises(gpuemu.KernelError):
+        np.asarray(y)
+
+
+def test_what_the_host_sees_stays_behind_close():
+    code = """
+import numpy as np
+from gpuemu import runtime
+device = runtime.Device("emulator")
+pinned, x = device.allocate(1 << 24, kind="pinned"), device.tensor(np.ones(1 << 22, np.float32))
+view, seen = np.frombuffer(pinned, np.uint8), np.asarray(x)
+view[:] = 7
+device.close()
+assert pinned.is_freed and x.is_freed
+del pinned, x
+print(int(view.sum()) // 7 == 1 << 24, seen.sum() == 1 << 22)
+del view, seen
+print(device._context._is_destroyed)
+"""
+    assert child(code).splitlines() == ["True True", "True"]
+
+
 # --- streams and events
 
 

@@ -342,6 +342,16 @@ class Device(library.Unique):
     def _check(self, function: str, *arguments: Any) -> None:
         self._context.check(getattr(self._library, function), *arguments)
 
+    def _check_using(self, used: Sequence[Any], function: Any, *arguments: Any) -> None:
+        """The same. What another thread closed after it was looked at is a ReleasedError."""
+        try:
+            function(*arguments)
+        except errors.InvalidArgumentError as problem:
+            gone = next((one for one in used if one.is_closed), None)
+            if gone is None or isinstance(problem, errors.ReleasedError):
+                raise
+            raise errors.ReleasedError(f"{gone!r} was closed by another thread: {problem}") from None
+
     def _text(self, function: str, *arguments: Any) -> str:
         return self._context.text(getattr(self._library, function), *arguments)
 
@@ -399,7 +409,7 @@ class Device(library.Unique):
         call.op, call.stream = self._op_number(name), stream.handle
         call.inputs, call.outputs = ctypes.addressof(in_row), ctypes.addressof(out_row)
         call.input_count, call.output_count = len(inputs), len(outputs)
-        self._check("gpuemu_op_call", ctypes.byref(call))
+        self._check_using([stream], self._check, "gpuemu_op_call", ctypes.byref(call))
         for owner, block in used:
             block.used_by(stream)
             if stream._graph is not None:

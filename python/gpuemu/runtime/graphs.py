@@ -98,7 +98,7 @@ class Graph(library.Unique):
         if self._nodes == 0:
             raise errors.InvalidArgumentError(f"{self.name} is empty: nothing was issued to its stream between begin() and end()")
         chosen = self._device._stream(stream)
-        self._device._check("gpuemu_graph_launch", self._handle, chosen._live())
+        self._device._check_using([self, chosen], self._device._check, "gpuemu_graph_launch", self._handle, chosen._live())
         for _, block in self._kept.values():
             block.used_by(chosen)
 

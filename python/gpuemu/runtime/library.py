@@ -149,7 +149,8 @@ class Context:
         self.library.check(self.library.gpuemu_context_create(ctypes.byref(options), ctypes.byref(made)))
         self._handle = made
         self._changed = threading.Condition(threading.RLock())  # Destructors may call from inside of it.
-        self._calls = 0
+        self._calls = self._held = 0
+        self._is_destroyed = False
         self.is_closed = False
 
     def enter(self) -> ctypes.c_void_p:
@@ -206,8 +207,29 @@ class Context:
             self.is_closed = True
             while self._calls > 0:
                 self._changed.wait()
-        self.library.gpuemu_context_destroy(self._handle)
+            held = self._held
+        if held:
+            self.library.gpuemu_context_synchronize(self._handle)
+        self._destroy_if_unused()
         return True
+
+    def hold(self) -> None:
+        """Somebody outside sees its memory: it stays, also behind close(), until let_go()."""
+        with self._changed:
+            self._held += 1
+
+    def let_go(self) -> None:
+        """Ends what hold() began."""
+        with self._changed:
+            self._held -= 1
+        self._destroy_if_unused()
+
+    def _destroy_if_unused(self) -> None:
+        with self._changed:
+            if not self.is_closed or self._held or self._calls or self._is_destroyed:
+                return
+            self._is_destroyed = True
+        self.library.gpuemu_context_destroy(self._handle)
 
     def __del__(self) -> None:
         if hasattr(self, "is_closed"):

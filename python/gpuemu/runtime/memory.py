@@ -45,6 +45,8 @@ class Block:
         self.device, self.address, self.kind = device, address, kind
         self.streams: dict[int, Any] = {}  # By handle; the last one used it last.
         self.free_stream: Any = None
+        if kind != "device":
+            device._context.hold()  # It is a buffer, and nobody says when the last view of it is gone.
 
     def used_by(self, stream: Any) -> None:
         """Notes that work of the stream uses it."""
@@ -59,6 +61,8 @@ class Block:
     def __del__(self, is_finalizing: Any = sys.is_finalizing) -> None:
         if not is_finalizing() and not library.is_forked():
             self.device._release(self)
+            if self.kind != "device":
+                self.device._context.let_go()
 
 
 class Memory(library.Unique):

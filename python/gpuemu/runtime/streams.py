@@ -90,14 +90,14 @@ class Stream(_Owned):
         """Waits for what was issued. Raises KernelError when a kernel went wrong."""
         self._live()
         self._refuse_capture("synchronize()")
-        self._device._wait("gpuemu_stream_synchronize", self._handle)
+        self._device._check_using([self], self._device._wait, "gpuemu_stream_synchronize", self._handle)
 
     def query(self) -> bool:
         """Whether everything that was issued is done."""
         self._live()
         self._refuse_capture("query()")
         done = ctypes.c_uint32()
-        self._device._check("gpuemu_stream_query", self._handle, ctypes.byref(done))
+        self._device._check_using([self], self._device._check, "gpuemu_stream_query", self._handle, ctypes.byref(done))
         return bool(done.value)
 
     def record(self, event: Event | None = None) -> Event:

@@ -77,6 +77,23 @@ def numpy_type(dtype: str) -> np.dtype[Any]:
     return np.dtype(np.uint16) if extra is None else np.dtype(extra.bfloat16)
 
 
+class _Seen:
+    """Elements as NumPy sees them; keeps their memory, also behind free()."""
+
+    def __init__(self, tensor: Tensor, block: Any) -> None:
+        self._block, self._context, item = block, tensor._device._context, _SIZES[tensor._dtype]
+        self._context.hold()
+        is_fixed = tensor._readonly or block.kind == "device"
+        kind = np.dtype(np.uint16) if tensor._dtype == "bfloat16" else np.dtype(tensor._dtype)
+        self.__array_interface__ = {"version": 3, "shape": tensor._shape, "typestr": kind.str, "data": (tensor._address, is_fixed),
+                                    "strides": tuple(one * item for one in tensor._strides)}  # fmt: skip
+
+    def __del__(self, is_finalizing: Any = sys.is_finalizing) -> None:
+        if not is_finalizing() and not library.is_forked():
+            self._block = None
+            self._context.let_go()
+
+
 class Tensor(library.Unique):
     """Elements of one dtype in memory of a device: Any.empty(), zeros(), tensor(). A view shares the memory of its owner."""
 
@@ -151,6 +168,23 @@ class Tensor(library.Unique):
         steps = tuple(one * item for one in self._strides)
         kind = numpy_type(self._dtype)
         return np.array(np.ndarray(self._shape, kind, buffer, -low * item, steps) if buffer.size else np.empty(self._shape, kind), order="C")
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        """The elements without a copy, where the host reaches the memory: on the emulator, and pinned or managed. Waits as numpy()
+        does. Device memory of the emulator is read-only there: it could not know what the host wrote. Raises TypeError elsewhere.
+        """
+        block = self._memory._live("the tensor")
+        if block.kind == "device" and not self._device.is_emulator:
+            raise TypeError("the tensor is in memory of a GPU, which the host does not reach: numpy() copies it")
+        stream = block.last_stream()
+        stream._refuse_capture("__array__()")
+        self._device._wait("gpuemu_stream_synchronize", stream.handle)
+        found = np.asarray(_Seen(self, block)).view(numpy_type(self._dtype))
+        if dtype is not None and np.dtype(dtype) != found.dtype:
+            if copy is False:
+                raise ValueError(f"the tensor is {self._dtype}: {np.dtype(dtype)} needs a copy")
+            return found.astype(dtype)
+        return found.copy() if copy else found
 
     def copy_from(self, source: Any, *, stream: Any = None) -> None:
         """Takes the content of a Tensor or array of the same shape and dtype. The host's data is copied first: the caller may
