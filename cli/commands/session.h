@@ -45,9 +45,11 @@ class Session {
   ExitCode exit_code = ExitCode::Ok;
 
   bool json() const { return format == "json"; }
-  /// A text report as `out` gets it: on a terminal with colours, aligned and broken.
+  /// A text report as `out` gets it: on a terminal with colours, aligned and, but for `short`,
+  /// broken. Programs read the lines of `short` on a terminal too: tasks of editors have one.
   std::string shown(const std::string& report) const {
-    return style ? for_terminal(report, *style) : report;
+    if (!style) return report;
+    return for_terminal(report, {style->colours, format == "short" ? 0 : style->columns});
   }
 
   /// A document of --format json, with seeds as text too.

@@ -1,10 +1,14 @@
 """End-to-end tests: the real binaries, a private home, a real socket and database."""
+import fcntl
 import os
 import pathlib
+import pty
 import shutil
 import signal
+import struct
 import subprocess
 import tempfile
+import termios
 import time
 
 import pytest
@@ -32,6 +36,18 @@ def parent_of(pid):
         return 0
 
 
+def read_all(terminal):
+    """Until the program at its other end closes it."""
+    drawn = b""
+    try:
+        while part := os.read(terminal, 1 << 12):
+            drawn += part
+    except OSError:
+        pass  # What Linux answers when the last writer is gone.
+    os.close(terminal)
+    return drawn
+
+
 class Gpuemu:
     """One private installation: home folder, socket, database, project folder."""
 
@@ -51,6 +67,17 @@ class Gpuemu:
         return subprocess.run([str(BIN / "gpuemu"), *map(str, args)], cwd=self.project, text=True,
                               env={**self.env, **(env or {})}, timeout=timeout,
                               stdin=subprocess.DEVNULL, capture_output=True)
+
+    def on_terminal(self, *args, columns=80, timeout=300, env=None):
+        """As run(), with standard output on a terminal."""
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        command = [str(BIN / "gpuemu"), *map(str, args)]
+        running = subprocess.Popen(command, cwd=self.project, env={**self.env, "TERM": "xterm", "NO_COLOR": "", **(env or {})},
+                                   stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.DEVNULL)
+        os.close(theirs)
+        text = read_all(ours).decode().replace("\r\n", "\n")
+        return subprocess.CompletedProcess(command, running.wait(timeout=timeout), text, "")
 
     def start(self):
         """The daemon's process number."""
