@@ -122,6 +122,26 @@ Json error_scale(const Key& key) {
   return any_of(key_words(key), by_output);
 }
 
+/// What the page about invariants says of each, in the order of the enumeration.
+struct Meaning {
+  std::string_view parameters, property;
+};
+constexpr Meaning kMeanings[] = {
+#define GPUEMU_INVARIANT(value, name, numbers, texts, parameters, description) \
+  {parameters, description},
+#define GPUEMU_RELATION GPUEMU_INVARIANT
+#include "common/config/invariants.def"
+#undef GPUEMU_RELATION
+#undef GPUEMU_INVARIANT
+};
+
+std::string meaning_of(const InvariantInfo& row) {
+  const auto& [parameters, property] = kMeanings[static_cast<size_t>(row.kind)];
+  const std::string text =
+      fmt::format("{}: {}.", row.is_relation ? "Relation" : "Property", property);
+  return parameters.empty() ? text : fmt::format("{} Parameters: {}.", text, parameters);
+}
+
 /// What a parameter of an invariant may be; read_invariants.cc says the same in code.
 Json number_parameter(const std::string& name) {
   if (name == "strict" || name == "exact") return any_of(type("boolean"), type("number"));
@@ -142,12 +162,13 @@ Json text_parameter(const std::string& name) {
 
 Json invariant(const InvariantInfo& row) {
   Json parameters = {{"type", "object"}, {"properties", Json::object()}};
-  for (const std::string& name : split_words(row.numbers)) {
-    parameters["properties"][name] = number_parameter(name);
-  }
-  for (const std::string& name : split_words(row.texts)) {
-    parameters["properties"][name] = text_parameter(name);
-  }
+  const auto add = [&](const std::string& name, Json form) {
+    Json value = {{"description", fmt::format("Of `{}`. {}", row.name, meaning_of(row))}};
+    value.update(form);
+    parameters["properties"][name] = std::move(value);
+  };
+  for (const std::string& name : split_words(row.numbers)) add(name, number_parameter(name));
+  for (const std::string& name : split_words(row.texts)) add(name, text_parameter(name));
   parameters["additionalProperties"] = false;
   Json forms = {type("boolean"), std::move(parameters)};
   const std::vector<std::string> numbers = split_words(row.numbers);
@@ -158,7 +179,9 @@ Json invariant(const InvariantInfo& row) {
 Json invariants() {
   Json all = {{"type", "object"}, {"properties", Json::object()}};
   for (const InvariantInfo& row : invariant_table()) {
-    all["properties"][std::string(row.name)] = invariant(row);
+    Json value = {{"description", meaning_of(row)}};
+    value.update(invariant(row));
+    all["properties"][std::string(row.name)] = std::move(value);
   }
   all["additionalProperties"] = false;
   return all;

@@ -161,6 +161,25 @@ test('the schema that is shipped has every table, with descriptions', () => {
   assert.equal(keyAt(schema, ['ops', 'nothing']), undefined);
 });
 
+test('every key of the schema is offered and explains itself', () => {
+  const schema = parseJson(fs.readFileSync('schemas/gpuemu.schema.json', 'utf8'));
+  const silent: string[] = [];
+  let count = 0;
+  const visit = (path: string[]): void => {
+    for (const key of keysAt(schema, path)) {
+      const full = [...path, key.name];
+      if (path.length > 6) continue;
+      ++count;
+      const info = keyAt(schema, full);
+      if (!info || (info.description === '' && info.values.length === 0)) silent.push(full.join('.'));
+      visit(full);
+    }
+  };
+  visit([]);
+  assert.deepEqual(silent, []);
+  assert.ok(count > 150, `${count} keys`);
+});
+
 const TOOL = `${process.env['GPUEMU_BIN'] ?? '../build/release/bin'}/gpuemu`;
 
 test('the schema that is shipped is what the tool prints',
