@@ -67,6 +67,7 @@ export class ConfigLanguage implements vscode.Disposable, vscode.CompletionItemP
     }
     const copy = path.join(folder.root, `.gpuemu-${process.pid}.toml`);
     try {
+      await fs.rm(copy, { force: true });  // Of an editor that was killed.
       await fs.writeFile(copy, document.getText(), { flag: 'wx' });
     } catch (error) {
       log.info(`an unsaved gpuemu.toml is not checked: ${messageOf(error)}`);

@@ -9,7 +9,7 @@ import { Details, detailsPage, failureMarkdown, linesAround, SourceLines } from 
 import { isObject, Json, numberAt, objectAt, textAt, textsAt } from './core/json';
 import { sectionOf } from './core/kinds';
 import { readLaunches, tileOf } from './core/launches';
-import { Place, placeOf, shortened } from './core/problems';
+import { Place, placeOf, shortenedFinding } from './core/problems';
 import { ptxLineOf } from './core/ptx';
 import { CaseResult, Finding, readCase } from './core/records';
 import { readTensors } from './core/tensors';
@@ -130,8 +130,7 @@ export class DetailsPanel implements vscode.TextDocumentContentProvider, vscode.
       }
     }
     const map = isObject(value) ? readErrorMap(value['error_map']) : undefined;
-    const findings = result.findings.map((one) =>
-      ({ ...one, message: shortened(one.message, folder.root) }));
+    const findings = result.findings.map((one) => shortenedFinding(one, folder.root));
     return {
       result: { ...result, findings }, source, map, missing,
       ptx: ptxOf(value, finding, place),

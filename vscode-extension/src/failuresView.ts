@@ -76,7 +76,7 @@ export class FailuresView implements vscode.TreeDataProvider<Node>, vscode.Dispo
     const item = new vscode.TreeItem(rowLabel(result), vscode.TreeItemCollapsibleState.None);
     item.id = row.id;
     item.description = `seed ${result.seed}`;
-    item.tooltip = rowTooltip(result);
+    item.tooltip = rowTooltip(result, folder.root);
     item.contextValue = 'failure';
     item.iconPath = new vscode.ThemeIcon('error', new vscode.ThemeColor('testing.iconFailed'));
     item.accessibilityInformation = { label: rowAccessible(result) };

@@ -136,12 +136,19 @@ export class Folder implements vscode.Disposable {
     }
     this.known.add(key);
     this.failures.unshift(result);
+    if (this.failures.length > this.tool.setting('failuresLimit', 200)) {
+      this.known.delete(keyOf(this.failures.pop()!));
+    }
     this.fire('failures');
   }
 
   async loadStatus(): Promise<void> {
     const tool = await this.tool.find();
     if (!tool) return;
+    if (this.problem === this.tool.missing()) {  // It was installed since.
+      await this.loadProject();
+      await this.loadFailures();
+    }
     try {
       const value = await this.tool.json(['status'], undefined, 15_000);
       this.status = { ...readStatus(value), toolVersion: tool.version };
@@ -201,6 +208,7 @@ export class Folder implements vscode.Disposable {
     request: RunRequest, token: vscode.CancellationToken, onEvent: (event: RunEvent) => void,
   ): Promise<{ outcome: RunOutcome; summary: RunSummary }> {
     if (token.isCancellationRequested) return this.conclude(request, {}, true, 0);
+    if (this.problem === this.tool.missing()) await this.loadProject();
     const job: Job = { title: `gpuemu ${request.command}`, detail: '', cancel: () => undefined };
     const reader = new RunReader((event) => {
       this.follow(event, job);

@@ -3,17 +3,23 @@
 import * as vscode from 'vscode';
 import { Folders } from './folders';
 import { statusText } from './core/status';
+import { RunSummary } from './core/verdict';
 
 export class StatusBar implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem(
     'gpuemu.status', vscode.StatusBarAlignment.Left, 10);
   private readonly subscriptions: vscode.Disposable[];
+  private last: RunSummary | undefined;
 
   constructor(private readonly folders: Folders) {
     this.item.name = 'gpuemu';
     this.item.command = 'gpuemu.showFailures';
     this.subscriptions = [
       folders.onDidChange(() => this.update()), folders.onDidChangeList(() => this.update()),
+      folders.onDidFinishRun(({ folder }) => {
+        this.last = folder.lastRun;
+        this.update();
+      }),
       vscode.workspace.onDidGrantWorkspaceTrust(() => this.update()),
     ];
     this.update();
@@ -31,7 +37,7 @@ export class StatusBar implements vscode.Disposable {
       failures: folders.reduce((sum, one) => sum + one.failures.length, 0),
       problem: folders.map((one) => one.problem).find((one) => one !== undefined),
       jobs: folders.flatMap((one) => [...one.jobs]),
-      last: folders.map((one) => one.lastRun).findLast((one) => one !== undefined),
+      last: this.last,
     });
     this.item.text = shown.text;
     this.item.tooltip = shown.tooltip;

@@ -16,6 +16,9 @@ export interface FoundTool {
 export class ToolError extends Error {}
 
 const SHORT_MS = 60_000;
+const VERSION_MS = 10_000;
+/** A program that is not found is looked for again after this time: it may be installed meanwhile. */
+const LOOK_AGAIN_MS = 3000;
 /** Messages about the program that were shown. */
 const told = new Set<string>();
 
@@ -41,7 +44,17 @@ export class Tool implements vscode.Disposable {
 
   find(): Promise<FoundTool | undefined> {
     if (!vscode.workspace.isTrusted) return Promise.resolve(undefined);
-    this.found ??= this.lookFor();
+    if (!this.found) {
+      const looking = this.lookFor();
+      this.found = looking;
+      void looking.then((tool) => {
+        if (tool) return;
+        const again = setTimeout(() => {
+          if (this.found === looking) this.found = undefined;
+        }, LOOK_AGAIN_MS);
+        again.unref();
+      });
+    }
     return this.found;
   }
 
@@ -70,11 +83,10 @@ export class Tool implements vscode.Disposable {
       void this.tell(`The gpuemu program is ${where}.`);
       return undefined;
     }
-    const ended = await this.startAt(program, ['--version'], { timeoutMs: 10_000 }).ended;
+    const ended = await this.startAt(program, ['--version'], { timeoutMs: VERSION_MS }).ended;
     const version = versionIn(ended.output);
     if (ended.code !== 0 || version === undefined) {
-      void this.tell(`${program} is not the gpuemu program, or does not run here: ` +
-        `${ended.problem ?? (ended.errors.trim() || `exit code ${ended.code}`)}.`);
+      void this.tell(`${program} is not the gpuemu program, or does not run here: ${whyNot(ended)}.`);
       return undefined;
     }
     if (!atLeast(version, VERSION_MIN)) {
@@ -118,6 +130,7 @@ export class Tool implements vscode.Disposable {
     void running.ended.then((ended) => {
       this.running.delete(running);
       log.logEnd(args, ended);
+      if (running.pid === undefined) this.found = undefined;  // It is not there any more.
     });
     return running;
   }
@@ -175,6 +188,14 @@ export class Tool implements vscode.Disposable {
   dispose(): void {
     for (const one of this.running) one.kill();
   }
+}
+
+/** Why a program did not tell its version. */
+function whyNot(ended: Ended): string {
+  if (ended.problem) return ended.problem;
+  if (ended.timedOut) return `--version had no answer within ${VERSION_MS / 1000} s`;
+  return ended.errors.trim() || (ended.code === 0
+    ? `--version answered ${JSON.stringify(ended.output.slice(0, 100))}` : `exit code ${ended.code}`);
 }
 
 export function messageOf(error: unknown): string {

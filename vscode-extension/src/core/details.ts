@@ -188,7 +188,7 @@ export function detailsPage(details: Details, nonce: string): string {
   const findings = result.findings.map((one) =>
     `<li><span class="kind">${escapeHtml(one.kind)}</span> ${escapeHtml(one.message)}${
       one.note ? `<br><span class="note">${escapeHtml(one.note)}</span>` : ''}</li>`);
-  const judged = result.findings.some((one) => dependsOnTolerance(one.kind));
+  const judged = dependsOnTolerance(kindOf(result));
   const buttons = ACTIONS.filter(([command]) => judged || command !== 'adjustTolerance').map(([command, title]) =>
     `<button data-command="${command}">${title}</button>`);
   const sources = [

@@ -59,6 +59,11 @@ const OTHER_PLACE = /([\w./~@+-]+\.(?:cuh?|ptx|py|h|hpp)):(\d+)/g;
 export const shortened = (message: string, folder: string): string =>
   message.replaceAll(`${folder}${path.sep}`, '');
 
+export const shortenedFinding = (finding: Finding, folder: string): Finding => ({
+  ...finding, message: shortened(finding.message, folder),
+  note: finding.note && shortened(finding.note, folder),
+});
+
 function relatedOf(
   failure: CaseResult, finding: Finding, place: Place, entry: OpEntry | undefined, folder: string,
 ): Related[] {
@@ -115,7 +120,7 @@ export function problemsOf(
     found.set(key, {
       place,
       severity: severityOf(finding.kind),
-      message: messageOf(failure, { ...finding, message: shortened(finding.message, folder) }),
+      message: messageOf(failure, shortenedFinding(finding, folder)),
       kind: finding.kind,
       seed: failure.seed,
       op: failure.op,

@@ -77,12 +77,18 @@ function withStreamed(report: RunReport, ops: OpReport[], cases: CaseResult[]): 
   };
 }
 
+/** Failing cases of one run that are kept; as many as the setting failuresLimit may ask for. */
+export const CASES_MAX = 10_000;
+/** Characters that are kept of lines which are no JSON. */
+const UNREAD_MAX = 16 * 1024 * 1024;
+
 export class RunReader {
   private readonly cases: CaseResult[] = [];
   private readonly ops: OpReport[] = [];
   private finished: Json | undefined;
   private problem: string | undefined;
   private readonly unread: string[] = [];
+  private unreadLength = 0;
 
   constructor(private readonly onEvent: (event: RunEvent) => void) {}
 
@@ -91,7 +97,7 @@ export class RunReader {
     try {
       value = parseJson(text);
     } catch {
-      this.unread.push(text);  // A document of several lines, of a tool without --stream.
+      this.keepUnread(text);
       return;
     }
     try {
@@ -99,6 +105,17 @@ export class RunReader {
     } catch (error) {
       this.problem ??= error instanceof Error ? error.message : String(error);
     }
+  }
+
+  /** A document of several lines, of a tool without --stream, or what no gpuemu writes. */
+  private keepUnread(text: string): void {
+    this.unreadLength += text.length;
+    if (this.unreadLength <= UNREAD_MAX) {
+      this.unread.push(text);
+      return;
+    }
+    this.unread.length = 0;
+    this.problem ??= `more than ${UNREAD_MAX} characters of it are no JSON`;
   }
 
   private read(value: Json): void {
@@ -121,7 +138,7 @@ export class RunReader {
         break;
       case 'CaseFailed': {
         const result = readCase(body('result'), textAt(value, 'dtype'));
-        this.cases.push(result);
+        if (this.cases.length < CASES_MAX) this.cases.push(result);
         this.onEvent({ type: 'caseFailed', result });
         break;
       }

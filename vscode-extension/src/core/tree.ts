@@ -1,6 +1,7 @@
 // The rows of the Failures view: op, below it kind and line, below that the cases, newest first.
 // Rows below a row are made when it is opened: there may be ten thousand.
 
+import { shortenedFinding } from './problems';
 import { CaseResult } from './records';
 import { kindOf, shown } from './verdict';
 
@@ -57,8 +58,8 @@ export const rowLabel = (result: CaseResult): string =>
 export const rowAccessible = (result: CaseResult): string =>
   `${result.op} ${result.dtype}, ${kindOf(result)}, seed ${result.seed}`;
 
-export function rowTooltip(result: CaseResult): string {
-  const finding = result.findings[0];
+export function rowTooltip(result: CaseResult, folder: string): string {
+  const finding = result.findings[0] && shortenedFinding(result.findings[0], folder);
   const lines = [rowAccessible(result), '', finding?.message ?? ''];
   if (finding?.note) lines.push('', finding.note);
   if (result.maxDiff > 0) lines.push('', `largest difference ${shown(result.maxDiff)}`);

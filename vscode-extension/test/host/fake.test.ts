@@ -122,6 +122,14 @@ suite('gpuemu', () => {
     assert.ok(run.errored > 0);
   });
 
+  test('a flood that is no JSON is errored and takes no memory', async () => {
+    modes('flood');
+    const idle = heapUsed();
+    const run = await nextRun(() => vscode.commands.executeCommand('testing.runAll'));
+    assert.deepEqual([run.passed, run.errored > 0], [0, true]);
+    assert.ok(heapUsed() - idle < 20 * 2 ** 20);
+  });
+
   test('cancel interrupts, and says so', async () => {
     modes('slow');
     const ended = nextRun(() => vscode.commands.executeCommand('gpuemu.runTests'));

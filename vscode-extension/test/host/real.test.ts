@@ -68,6 +68,16 @@ suite('the examples', function suiteOfExamples() {
     assert.ok(document.lineAt(found.range.start.line).text.includes('partial[threadIdx.x] +='));
   });
 
+  test('a hover on a kernel tells what the compiler made of it', async () => {
+    const uri = file('kernels/softmax.cu');
+    const document = await vscode.workspace.openTextDocument(uri);
+    const at = document.positionAt(document.getText().indexOf('void softmax(') + 7);
+    const hovers = await vscode.commands.executeCommand<vscode.Hover[]>('vscode.executeHoverProvider', uri, at);
+    const text = hovers.flatMap((one) => one.contents.map((each) => (each as vscode.MarkdownString).value)).join('\n');
+    assert.match(text, /\| kernel \| arch \| registers \| shared \| spills \| occupancy \|/);
+    assert.match(text, /\| `softmax` \| sm_\d+ \| \d+ \|/);
+  });
+
   test('an error in gpuemu.toml is the tool\'s own', async () => {
     const uri = file('gpuemu.toml');
     const document = await vscode.workspace.openTextDocument(uri);

@@ -6,7 +6,7 @@ import { OpEntry } from '../../src/core/ops';
 import { problemsOf, suffixOf } from '../../src/core/problems';
 import { CaseResult, Finding } from '../../src/core/records';
 import { groupsToReplay } from '../../src/core/replay';
-import { rowAccessible, rowsOf } from '../../src/core/tree';
+import { rowAccessible, rowsOf, rowTooltip } from '../../src/core/tree';
 import { statusText } from '../../src/core/status';
 
 const finding = (more: Partial<Finding> = {}): Finding =>
@@ -74,10 +74,11 @@ test('the second line of a race, the instruction and the reference are related',
 });
 
 test('places in a folder whose name has blanks are found', () => {
-  const one = finding({ file: '/a b/k/sum.cu', line: 12, message: 'read at /a b/k/sum.cu:14' });
+  const one = finding({ file: '/a b/k/sum.cu', line: 12, message: 'read at /a b/k/sum.cu:14', note: 'begins at /a b/k/sum.cu:16' });
   const [problem] = problemsOf([failure({ findings: [one] })], new Map(), '/a b', '/a b/gpuemu.toml');
   assert.equal(problem?.related[0]?.place.file, '/a b/k/sum.cu');
-  assert.match(problem!.message, /read at k\/sum.cu:14/);
+  assert.match(problem!.message, /read at k\/sum.cu:14\nbegins at k\/sum.cu:16/);
+  assert.match(rowTooltip(failure({ findings: [one] }), '/a b'), /begins at k\/sum.cu:16/);
 });
 
 test('every kind has a page, and an unknown one is an error', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { LineSplitter, RunEvent, RunOutcome, RunReader } from '../../src/core/stream';
+import { CASES_MAX, LineSplitter, RunEvent, RunOutcome, RunReader } from '../../src/core/stream';
 import { summaryOf, verdictOf } from '../../src/core/verdict';
 
 const OP = { op_name: 'scale', dtype: 'float32', cases: 4, passed: 3, failed: 1 };
@@ -126,4 +126,14 @@ test('the verdict of an op', () => {
   assert.equal(verdictOf({ ...base, passed: 0, skipped: 'runs in the client' }).state, 'skipped');
   assert.deepEqual(verdictOf({ ...base, passed: 0, broken: true, skipped: 'does not compile' }),
     { state: 'errored', reason: 'does not compile' });
+});
+
+test('a flood of lines takes a bounded amount of memory and has no verdict', () => {
+  const reader = new RunReader(() => undefined);
+  for (let i = 0; i < 20; ++i) reader.line('x'.repeat(1 << 20));
+  reader.line(JSON.stringify(REPORT));
+  assert.match(reader.end(0, null, '').problem ?? '', /characters of it are no JSON/);
+  const lines = Array.from({ length: CASES_MAX + 5 }, () => FAILED);
+  const [outcome] = read([...lines.map((one, i) => ({ ...one, seed_text: String(i) })), REPORT], 1);
+  assert.equal(outcome.report?.ops[0]?.failures.length, CASES_MAX);
 });
