@@ -1,6 +1,7 @@
 // The project's examples with the real tool and a real daemon, as a user goes through them. The
 // pictures of docs/guides/vscode.md are made here:
 //   GPUEMU_PICTURES=$PWD/docs/images/vscode scripts/vscode_test.sh --screen examples.spec.ts
+// and then reduced to 96 colours. The suite of screen.spec.ts takes pictures of the same names.
 
 import { expect, test } from '@playwright/test';
 import { spawnSync } from 'node:child_process';
@@ -8,25 +9,54 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { EXTENSION, ROOT, startServer } from './server';
 import {
-  command, expand, filterProblems, open, openFile, picture, problemRow, statusItem, testRow, treeRow,
-  webview,
+  collapseFailures, command, expand, filterProblems, open, openFile, picture, problemRow, quickFix, statusItem, tab,
+  testRow, treeRow, webview,
 } from './workbench';
 
 const TOOL = path.join(process.env['GPUEMU_BIN'] ?? path.join(ROOT, 'build/release/bin'), 'gpuemu');
 const { version } = JSON.parse(fs.readFileSync(path.join(EXTENSION, 'package.json'), 'utf8')) as
   { version: string };
 
+const VSIX = path.join(ROOT, `build/gpuemu-${version}.vsix`);
+
 test.skip(!fs.existsSync(TOOL), `there is no ${TOOL}`);
+
+// Sizes of name and identifier, type 3, name: the note of an ELF file with its build.
+const BUILD_ID = Buffer.from([4, 0, 0, 0, 20, 0, 0, 0, 3, 0, 0, 0, 0x47, 0x4e, 0x55, 0]);
+
+/** The same programs but for the identifier of the daemon's build. */
+function otherInstallation(home: string): string {
+  const folder = path.join(home, 'other');
+  fs.mkdirSync(folder);
+  for (const name of fs.readdirSync(path.dirname(TOOL))) {
+    fs.symlinkSync(path.join(path.dirname(TOOL), name), path.join(folder, name));
+  }
+  const daemon = path.join(folder, 'gpuemu-daemon');
+  const content = fs.readFileSync(daemon);
+  const at = content.indexOf(BUILD_ID) + BUILD_ID.length;
+  content.subarray(at, at + 20).reverse();
+  fs.rmSync(daemon);
+  fs.writeFileSync(daemon, content, { mode: 0o755 });
+  // Programs look for each other beside themselves.
+  fs.rmSync(path.join(folder, 'gpuemu'));
+  fs.copyFileSync(TOOL, path.join(folder, 'gpuemu'));
+  return path.join(folder, 'gpuemu');
+}
 
 test('the examples, from the first run to the daemon that goes away', async ({ page }) => {
   test.setTimeout(400_000);
   const server = await startServer({
-    vsix: path.join(ROOT, `build/gpuemu-${version}.vsix`), project: path.join(ROOT, 'examples'),
+    vsix: VSIX, project: path.join(ROOT, 'examples'),
     without: ['triton'], settings: { 'gpuemu.binaryPath': TOOL, 'gpuemu.profile': 'quick' },
   });
-  const tool = (...args: string[]): void => {
-    spawnSync(TOOL, args, { cwd: server.workspace, env: { ...process.env, HOME: server.home } });
-  };
+  const env = { ...process.env, HOME: server.home };
+  const tool = (...args: string[]): string => spawnSync(
+    TOOL, args, { cwd: server.workspace, env, encoding: 'utf8' }).stdout;
+  const daemonBuild = (): string => /"build":"(\w+)"/.exec(tool('status', '--format', 'json'))?.[1] ?? '';
+  const other = otherInstallation(server.home);
+  spawnSync(other, ['daemon', 'start', '--background'], { cwd: server.workspace, env });
+  const otherBuild = daemonBuild();
+  expect(otherBuild).not.toBe('');
   try {
     await open(page, server);
     await expect(statusItem(page)).toBeVisible({ timeout: 60_000 });
@@ -40,6 +70,7 @@ test('the examples, from the first run to the daemon that goes away', async ({ p
       await expect(testRow(page, 'softmax')).toHaveAttribute('aria-label', /Passed/);
       await expand(testRow(page, 'gelu'));
       await picture(page, 'testing');
+      expect(daemonBuild(), 'the daemon of another build was replaced').not.toBe(otherBuild);
     });
 
     await test.step('the planted faults at their lines', async () => {
@@ -67,6 +98,71 @@ test('the examples, from the first run to the daemon that goes away', async ({ p
       await expect(webview(page).locator('h1')).toContainText('has a data race');
       await expect(webview(page).locator('h3').first()).toContainText('x: float32', { timeout: 60_000 });
       await picture(page, 'details');
+      await expect(webview(page).locator('h2', { hasText: 'The same in PTX' })).toBeVisible();
+    });
+
+    await test.step('the page of wrong values has a map of the errors with the bound', async () => {
+      await command(page, 'View: Close All Editors');
+      await collapseFailures(page);
+      await expand(treeRow(page, 'rowmax_wrong_identity, '));
+      await expand(treeRow(page, 'ToleranceExceeded, '));
+      await page.locator('.sidebar .monaco-list-row', { hasText: 'cols=1031 rows=16' }).click();
+      await expect(webview(page).locator('svg.heat')).toBeVisible({ timeout: 60_000 });
+      await expect(webview(page).locator('svg.histogram')).toContainText('bound');
+      await expect(webview(page).locator('#cell')).toContainText('tiles of blocks: 1 by');
+      await webview(page).locator('h2', { hasText: 'Where the errors are' }).evaluate((title) => title.scrollIntoView(true));
+      await picture(page, 'error-map');
+    });
+
+    await test.step('each quick fix', async () => {
+      await command(page, 'View: Close All Editors');
+      await command(page, 'Problems: Focus on Problems View');
+      const fix = async (op: string, title: string): Promise<void> => {
+        await command(page, 'View: Close All Editors');
+        await command(page, 'Problems: Focus on Problems View');
+        await filterProblems(page, `${op} (`);
+        await quickFix(page, problemRow(page, `${op} (float32`), title);
+      };
+      await fix('reduce_missing_sync', 'Reproduce Failure');
+      await expect(webview(page).locator('h1')).toContainText('has a data race');
+      await fix('reduce_missing_sync', 'Minimize Failure');
+      await expect(webview(page).locator('h1')).toContainText('with cols=1, rows=1', { timeout: 60_000 });
+      await fix('rowmax_wrong_identity', 'Explain Failure');
+      await expect(webview(page).locator('h2', { hasText: 'Why' })).toBeVisible({ timeout: 60_000 });
+      await fix('reduce_missing_sync', 'Open Failure Details');
+      await expect(webview(page).locator('h1')).toContainText('has a data race');
+      await fix('reduce_missing_sync', 'Keep as Regression');
+      await expect(tab(page, 'README.md')).toBeVisible({ timeout: 30_000 });
+      expect(fs.readdirSync(path.join(server.workspace, 'regressions'))[0]).toMatch(/^reduce_missing_sync-\d+$/);
+      await fix('reduce_missing_sync', 'Debug Failure');
+      await expect.poll(() => spawnSync('pgrep', ['-fc', 'gpuemu debug .* --repl'], { encoding: 'utf8' })
+        .stdout.trim(), { timeout: 30_000 }).not.toBe('0');
+      await command(page, 'Terminal: Kill the Active Terminal Instance');
+      await fix('rowmax_wrong_identity', 'Adjust Tolerance');
+      await expect(tab(page, 'gpuemu.toml')).toHaveClass(/dirty/);
+      await command(page, 'File: Save');
+      await expect(tab(page, 'gpuemu.toml')).not.toHaveClass(/dirty/);
+      expect(fs.readFileSync(path.join(server.workspace, 'gpuemu.toml'), 'utf8'))
+        .toMatch(/rowmax_wrong_identity"[^#]*\ntolerances\.float32 = [\d.e-]+/);
+      await fix('reduce_missing_sync', 'Suppress with Reason');
+      await page.keyboard.type('taught on purpose');
+      await page.keyboard.press('Enter');
+      await expect(tab(page, 'gpuemu.toml')).toHaveClass(/dirty/);
+      await filterProblems(page, 'reduce_missing_sync (');
+      // Hints stand in no list.
+      await expect(problemRow(page, 'reduce_missing_sync (float32')).toBeHidden();
+      await command(page, 'File: Revert File');
+      await filterProblems(page, '');
+    });
+
+    await test.step('coverage paints the lines of a kernel', async () => {
+      await command(page, 'View: Close All Editors');
+      await command(page, 'Testing: Focus on Test Explorer View');
+      await testRow(page, 'softmax').hover();
+      await testRow(page, 'softmax').getByRole('button', { name: /Coverage/ }).first().click();
+      await openFile(page, 'softmax.cu');
+      await expect(page.locator('.coverage-deco-gutter').first()).toBeVisible({ timeout: 120_000 });
+      await picture(page, 'coverage');
     });
 
     await test.step('a fuzz run that is cancelled', async () => {
@@ -107,6 +203,39 @@ test('the examples, from the first run to the daemon that goes away', async ({ p
     });
   } finally {
     tool('daemon', 'stop');
+    await server.stop();
+  }
+});
+
+test('a new user comes from a kernel to its first failure', async ({ page }) => {
+  const server = await startServer({
+    vsix: VSIX, project: path.join(ROOT, 'examples/kernels'), settings: { 'gpuemu.profile': 'quick' },
+  });
+  try {
+    for (const name of fs.readdirSync(server.workspace)) {
+      if (name !== 'scale_missing_tail_mask.cu') fs.rmSync(path.join(server.workspace, name));
+    }
+    // Where pip puts it for one user.
+    fs.mkdirSync(path.join(server.home, '.local/bin'), { recursive: true });
+    fs.symlinkSync(TOOL, path.join(server.home, '.local/bin/gpuemu'));
+    await open(page, server);
+    await command(page, 'gpuemu: Show Failures');
+    await expect(page.locator('.welcome-view', { hasText: 'No folder here has a gpuemu.toml' })).toBeVisible();
+    await page.locator('.welcome-view .monaco-button', { hasText: 'Get Started' }).click();
+    await expect(page.locator('.gettingStartedContainer', { hasText: 'Test a GPU Kernel' })).toBeVisible();
+    await picture(page, 'walkthrough');
+    await page.locator('.welcome-view .monaco-button', { hasText: 'Create gpuemu.toml' }).first().click();
+    await expect(tab(page, 'gpuemu.toml')).toBeVisible({ timeout: 60_000 });
+    await expect(page.locator('.codelens-decoration a', { hasText: 'Run' }).first()).toBeVisible({ timeout: 30_000 });
+    await page.locator('.codelens-decoration a', { hasText: 'Run' }).first().click();
+    await expect(treeRow(page, 'OutOfBounds at scale_missing_tail_mask.cu:7')).toBeVisible({ timeout: 60_000 });
+    await command(page, 'Problems: Focus on Problems View');
+    await expect(problemRow(page, 'scale_missing_tail_mask (float32')).toContainText('OutOfBounds');
+    await problemRow(page, 'scale_missing_tail_mask (float32').dblclick();
+    await expect(tab(page, 'scale_missing_tail_mask.cu')).toBeVisible();
+    await picture(page, 'first-failure');
+  } finally {
+    spawnSync(TOOL, ['daemon', 'stop'], { cwd: server.workspace, env: { ...process.env, HOME: server.home } });
     await server.stop();
   }
 });

@@ -5,7 +5,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { EXTENSION, ROOT, Server, startServer, Wanted } from './server';
 import {
-  command, expand, open, openFile, picture, problemRow, statusItem, testRow, treeRow, webview,
+  command, expand, open, openFile, picture, problemRow, quickFix, statusItem, testRow, treeRow, webview,
 } from './workbench';
 
 const FAKE = path.join(EXTENSION, 'test/fixtures/fake-gpuemu.mjs');
@@ -29,6 +29,15 @@ const test = base.extend<object, { server: Server }>({
 
 const modes = (server: Server, ...names: string[]): void =>
   fs.writeFileSync(path.join(server.home, 'fake/modes'), names.join(' '));
+
+/** What has ended and waits to be asked for its end does not count. */
+function isRunning(pid: number): boolean {
+  try {
+    return !/^State:\s+Z/m.test(fs.readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
 
 test.describe('with stored failures', () => {
   test.beforeEach(async ({ page, server }) => {
@@ -66,7 +75,7 @@ test.describe('with stored failures', () => {
     const view = webview(page);
     await expect(view.locator('h1')).toContainText('scale touches memory that is not its own');
     await expect(view.locator('svg.heat')).toBeVisible();
-    await expect(view.locator('mark')).toContainText('if (i <= n)');
+    await expect(view.locator('mark').first()).toContainText('if (i <= n)');
     await expect(view.locator('h3', { hasText: 'x: float32[3]' })).toBeVisible();
     await view.locator('svg.heat').focus();
     await page.keyboard.press('ArrowRight');
@@ -89,20 +98,35 @@ test.describe('with stored failures', () => {
     await picture(page, 'testing');
   });
 
+  test('a dtype that no case of a fuzz run has reached has not passed', async ({ page, server }) => {
+    await command(page, 'Testing: Focus on Test Explorer View');
+    const profile = page.locator('.quick-input-list .monaco-list-row', { hasText: 'Fuzz' }).first();
+    await expect(async () => {
+      await page.keyboard.press('Escape');
+      await testRow(page, 'scale').click({ button: 'right' });
+      await page.locator('.monaco-menu .action-item', { hasText: 'Execute Using Profile' }).hover();
+      await page.keyboard.press('Enter');
+      await expect(profile).toBeVisible({ timeout: 3000 });
+    }).toPass({ timeout: 40_000 });
+    await profile.click();
+    await expand(testRow(page, 'scale'));
+    await expect(testRow(page, 'float32')).toHaveAttribute('aria-label', /float32 \(Passed/);
+    await expect(testRow(page, 'float16')).toHaveAttribute('aria-label', /float16 \(Errored/);
+    const calls = fs.readFileSync(path.join(server.home, 'fake/calls'), 'utf8');
+    expect(calls).toContain('["fuzz","scale","--format","json","--stream"]');
+  });
+
   test('a quick fix is the next step', async ({ page }) => {
     await openFile(page, 'scale.cu');
     await command(page, 'Problems: Focus on Problems View');
-    await problemRow(page, 'writes 4 bytes behind y').dblclick();
-    const action = page.locator('.action-widget .monaco-list-row', { hasText: 'Reproduce Failure' });
-    // The menu closes by itself when the focus or a marker moves: a user opens it again.
+    const problem = problemRow(page, 'writes 4 bytes behind y');
     await expect(async () => {
-      await page.keyboard.press('Escape');
-      await page.locator('.editor-instance .view-line', { hasText: 'i <= n' }).click();
+      await problem.dblclick();
       await page.keyboard.press('Control+.');
-      await expect(action).toBeVisible({ timeout: 3000 });
-    }).toPass({ timeout: 30_000 });
+      await expect(page.locator('.action-widget').first()).toBeVisible({ timeout: 3000 });
+    }).toPass({ timeout: 40_000 });
     await picture(page, 'quick-fixes');
-    await page.keyboard.press('Enter');
+    await quickFix(page, problem, 'Reproduce Failure');
     await expect(webview(page).locator('h1')).toContainText('scale touches');
   });
 
@@ -130,14 +154,28 @@ test.describe('with stored failures', () => {
   });
 });
 
-test('without the program there is one message with what can be done', async ({ page }) => {
-  const server = await start({ settings: { 'gpuemu.binaryPath': '/nowhere/gpuemu' } });
+test('without the program there is one message with what can be done, and one that comes later is found', async ({ page }) => {
+  const server = await start({ settings: { 'gpuemu.binaryPath': '${workspaceFolder}/later/gpuemu' } });
   try {
+    modes(server, 'mute');
     await open(page, server);
-    const toast = page.locator('.notification-toast', { hasText: 'not at /nowhere/gpuemu' });
+    const toast = page.locator('.notification-toast', { hasText: 'gpuemu program is not at' });
     await expect(toast).toBeVisible({ timeout: 60_000 });
     await expect(toast).toHaveCount(1);
     await expect(toast).toContainText('Select gpuemu Binary');
+    await expect(statusItem(page).locator('[aria-label]').first()).toHaveAttribute(
+      'aria-label', /program is not found/);
+    fs.mkdirSync(path.join(server.workspace, 'later'));
+    fs.symlinkSync(FAKE, path.join(server.workspace, 'later/gpuemu'));
+    await page.waitForTimeout(3500);  // So often it is looked for.
+    await command(page, 'gpuemu: Refresh Failures');
+    await expect(page.locator('.notification-toast', { hasText: '--version had no answer within 10 s' }))
+      .toBeVisible({ timeout: 30_000 });
+    modes(server);
+    await page.waitForTimeout(3500);
+    await command(page, 'gpuemu: Run All Ops (Quick)');
+    await expect(statusItem(page).locator('[aria-label]').first()).toHaveAttribute(
+      'aria-label', /daemon running, last run 2 passed, 1 failed/, { timeout: 30_000 });
   } finally {
     await server.stop();
   }
@@ -150,6 +188,70 @@ test('an older program is refused by its version', async ({ page }) => {
     await open(page, server);
     await expect(page.locator('.notification-toast', { hasText: 'is version 0.9.0' }))
       .toBeVisible({ timeout: 60_000 });
+  } finally {
+    await server.stop();
+  }
+});
+
+test('a daemon of another version is shown as such', async ({ page }) => {
+  const server = await start();
+  try {
+    modes(server, 'other-daemon');
+    await open(page, server);
+    await command(page, 'gpuemu: Show Failures');
+    await expect(treeRow(page, 'Another version the program is 1.0.0')).toBeVisible({ timeout: 60_000 });
+  } finally {
+    await server.stop();
+  }
+});
+
+test('a window that is loaded again leaves no process of the one before', async ({ page }) => {
+  const server = await start();
+  try {
+    modes(server, 'stubborn');
+    await open(page, server);
+    await expect(statusItem(page)).toContainText('2', { timeout: 60_000 });
+    await command(page, 'gpuemu: Run All Ops');
+    await expect(statusItem(page)).toContainText('1 of 1000 cases');
+    const pid = Number(fs.readFileSync(path.join(server.home, 'fake/pid'), 'utf8'));
+    expect(isRunning(pid)).toBe(true);
+    await command(page, 'Developer: Reload Window');
+    await expect.poll(() => isRunning(pid), { timeout: 20_000 }).toBe(false);
+  } finally {
+    await server.stop();
+  }
+});
+
+test('ten thousand failures are drawn, and the window answers', async ({ page }) => {
+  const server = await start({ settings: { 'gpuemu.binaryPath': FAKE, 'gpuemu.failuresLimit': 10_000 } });
+  try {
+    modes(server, 'many');
+    await open(page, server);
+    await expect(statusItem(page)).toContainText('10000', { timeout: 60_000 });
+    await command(page, 'gpuemu: Show Failures');
+    await expect(treeRow(page, 'scale, 5000 failures')).toBeVisible();
+    await expand(treeRow(page, 'OutOfBounds at scale.cu:2, 2500 failures'));
+    await expect(treeRow(page, 'scale float32, OutOfBounds, seed 17')).toBeVisible();
+  } finally {
+    await server.stop();
+  }
+});
+
+test('views and pages in the light theme', async ({ page }) => {
+  const server = await start({ settings: {
+    'gpuemu.binaryPath': FAKE, 'workbench.colorTheme': 'Default Light Modern' } });
+  try {
+    await open(page, server);
+    await expect(statusItem(page)).toContainText('2', { timeout: 60_000 });
+    await command(page, 'gpuemu: Show Failures');
+    await treeRow(page, `scale float32, OutOfBounds, seed ${SEED}`).click();
+    await expect(webview(page).locator('svg.heat')).toBeVisible();
+    await picture(page, 'light-details');
+    await webview(page).locator('svg.histogram').scrollIntoViewIfNeeded();
+    await picture(page, 'light-error-map');
+    await openFile(page, 'scale.cu');
+    await command(page, 'Problems: Focus on Problems View');
+    await picture(page, 'light-problems');
   } finally {
     await server.stop();
   }

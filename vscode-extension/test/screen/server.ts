@@ -1,5 +1,5 @@
 // An editor for a test: a server with a home, settings and extensions of its own, and a workspace
-// in a folder whose name has a blank and an umlaut.
+// in a folder whose name has blanks, an umlaut, a quote and what addresses and shells read otherwise.
 
 import { spawn, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
@@ -67,7 +67,7 @@ const answers = (url: string): Promise<boolean> => new Promise((resolve) => {
 export async function startServer(wanted: Wanted): Promise<Server> {
   const home = fs.mkdtempSync(path.join(os.tmpdir(), 'gpuemu-vsc-'));
   const at = (name: string): string => path.join(home, name);
-  const workspace = at('w\u00f6rk space');
+  const workspace = at('w\u00f6rk #1 it\'s $HOME 100%');
   fs.mkdirSync(at('data/User'), { recursive: true });
   fs.mkdirSync(at('extensions'));
   fs.mkdirSync(at('fake'));
