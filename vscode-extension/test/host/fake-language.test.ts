@@ -40,7 +40,7 @@ suite('gpuemu.toml and kernels', () => {
     assert.deepEqual([found.range.start.line, found.range.start.character,
       found.range.end.character], [6, 0, 7]);
     assert.match(found.message, /did you mean 'kernel'/);
-    assert.ok(!fs.readdirSync(root()).some((name) => name.startsWith('.gpuemu-')));
+    await until('the end of the copy', () => !fs.readdirSync(root()).some((name) => name.startsWith('.gpuemu-')));
     await vscode.commands.executeCommand('undo');
     await until('no error', () => !vscode.languages.getDiagnostics(config())
       .some((one) => one.code === 'config'));
