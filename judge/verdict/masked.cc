@@ -12,8 +12,8 @@ namespace gpuemu {
 namespace {
 
 /// Which numbers stand for NaN and infinity in a draw.
-enum Draw : size_t { kHigh, kLow, kMiddle, kByChance };
-static_assert(kByChance + 1 == kMaskedDraws);
+enum Draw : size_t { High, Low, Middle, ByChance };
+static_assert(ByChance + 1 == kMaskedDraws);
 
 /// Beyond the values that come with NaN and infinity, which are within 10, so that a maximum or a
 /// minimum shows them; by chance up to 2^15, which thresholds seldom exceed. Of a declared range it
@@ -29,13 +29,13 @@ using Range = std::pair<double, double>;
 /// `range` may be null.
 double number_for(const Range* range, size_t draw, bool positive, double share) {
   if (range == nullptr) {
-    const double magnitude = draw == kMiddle     ? share * kSmall
-                             : draw == kByChance ? kLeast * std::exp2(share * kDoublings)
-                                                 : kLeast + share * (kMost - kLeast);
+    const double magnitude = draw == Middle     ? share * kSmall
+                             : draw == ByChance ? kLeast * std::exp2(share * kDoublings)
+                                                : kLeast + share * (kMost - kLeast);
     return positive ? magnitude : -magnitude;
   }
   const double width = range->second - range->first, step = share * kPart * width;
-  if (draw == kMiddle) return range->first + (1 - kPart) / 2 * width + step;
+  if (draw == Middle) return range->first + (1 - kPart) / 2 * width + step;
   return positive ? range->second - step : range->first + step;
 }
 
@@ -50,7 +50,7 @@ std::optional<Tensor> finite(const TensorView& view, const Range* range, size_t 
   for (double& value : values) {
     if (is_finite(value)) continue;
     const bool by_chance = stream.negative();
-    value = number_for(range, draw, draw == kHigh || (draw != kLow && by_chance), stream.unit64());
+    value = number_for(range, draw, draw == High || (draw != Low && by_chance), stream.unit64());
   }
   Tensor made{view.dtype, view.shape, {view.data.begin(), view.data.end()}};
   narrow_from_double(view.dtype, values, made.data);
