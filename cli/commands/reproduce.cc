@@ -27,7 +27,6 @@ std::optional<Finished<ReproduceResultReply>> run_again(const ReproduceOptions& 
 }
 
 void run(ReproduceOptions& options, Session& session) {
-  if (!find_seed(options.failure, "reproduce", session)) return;
   if (options.details && !session.json()) {
     session.fail(error(ErrorCode::InvalidArgument,
                        "--details adds members to JSON, but --format is {}; add --format json, or "
@@ -35,6 +34,7 @@ void run(ReproduceOptions& options, Session& session) {
                        session.format));
     return;
   }
+  if (!find_seed(options.failure, "reproduce", session)) return;
   const uint64_t seed = *options.failure.seed;
   const auto done = run_again(options, session);
   if (!done) return;

@@ -87,8 +87,8 @@ def test_wrong_use_is_answered(program):
 
 
 def insist_on_a_chrome_trace(trace):
-    """What the published description of the Trace Event Format asks of complete events and metadata, and what Perfetto drops
-    with a note: events of one track that overlap in part."""
+    """What the published description of the Trace Event Format asks of complete events, counters and metadata, and what Perfetto
+    drops with a note: events of one track that overlap in part."""
     assert set(trace) <= {"traceEvents", "displayTimeUnit", "otherData", "metadata"}
     assert trace["displayTimeUnit"] in ("ms", "ns")
     tracks, named = {}, set()
@@ -98,6 +98,9 @@ def insist_on_a_chrome_trace(trace):
         if event["ph"] == "M":
             assert event["name"] in ("process_name", "thread_name") and isinstance(event["args"]["name"], str), event
             named.add(event["pid"])
+            continue
+        if event["ph"] == "C":
+            assert event["ts"] >= 0 and event["args"] and all(type(value) in (int, float) for value in event["args"].values()), event
             continue
         assert event["ph"] == "X" and isinstance(event["cat"], str) and type(event["tid"]) is int, event
         assert event["tid"] >= 0 and event["ts"] >= 0 and event["dur"] >= 0 and isinstance(event.get("args", {}), dict), event
