@@ -129,6 +129,7 @@ gpuemu_code gpuemu_memory_allocate_async(gpuemu_context* context, size_t bytes,
                                       address);
 }
 
+// NOLINTNEXTLINE(readability-function-size): the C interface passes six values one by one.
 gpuemu_code gpuemu_memory_allocate_named(gpuemu_context* context, uint32_t kind, size_t bytes,
                                          gpuemu_stream stream, const char* name, void** address) {
   if (!is_usable(context)) return refuse(context);

@@ -325,7 +325,7 @@ class Operands {
   }
 
   OperandsKind kind() const { return kind_; }
-  /// REQUIRES: they are a T. Decoder::emit<RUN>() and run_of<RUN> agree on it by their types.
+  /// REQUIRES: they are a T. Decoder::emit<RUN>() and kRunOf<RUN> agree on it by their types.
   template <typename T>
   const T& get() const {
     return *static_cast<const T*>(static_cast<const void*>(bytes_));

@@ -164,7 +164,7 @@ class Instrumenter {
         first_block_ + index;
     const auto last = static_cast<size_t>(end - code_.steps.begin()) - 1;
     CountingStep& counter = code_.counting_steps[last];
-    const bool direct = counter.run == run_of<steps::branch>;
+    const bool direct = counter.run == kRunOf<steps::branch>;
     const uint32_t target =
         direct ? block_at(code_.steps[last].operands.get<BranchOperands>().target) : kNone;
     if (target != kNone) counter.taken = edge(index, target);

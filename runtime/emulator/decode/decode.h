@@ -59,7 +59,7 @@ class Decoder {
   /// A step of steps.h, with what it takes besides registers.
   template <auto Run>
   Step& emit(const OperandsOf<Run>& operands) {
-    Step& step = emit(run_of<Run>);
+    Step& step = emit(kRunOf<Run>);
     step.operands = operands;
     return step;
   }

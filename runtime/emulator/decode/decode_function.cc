@@ -427,8 +427,8 @@ void Decoder::resolve_targets() {
     return index == kNone ? kNone : first_[std::min<size_t>(index, first_.size() - 1)];
   };
   for (Step& step : code_.steps) {
-    const bool direct = step.run == run_of<steps::branch>;
-    if (!direct && step.run != run_of<steps::branch_indexed>) continue;
+    const bool direct = step.run == kRunOf<steps::branch>;
+    if (!direct && step.run != kRunOf<steps::branch_indexed>) continue;
     uint32_t meet = flow_.reconvergence(step.origin);
     // Lanes that leave a loop wait behind it for those that go round, though it is the thread's
     // end: what the loop asks of all lanes of the warp it asks of them too.

@@ -13,15 +13,15 @@ namespace {
 const std::unordered_set<Handler>& straight_handlers() {
   static const std::unordered_set<Handler> kAll = [] {
     std::unordered_set<Handler> all = {steps::nothing,
-                                       run_of<steps::fence>,
-                                       run_of<steps::special>,
-                                       run_of<steps::local_address>,
-                                       run_of<steps::is_space>,
-                                       run_of<steps::load_param>,
-                                       run_of<steps::load_frame_param>,
-                                       run_of<steps::store_frame_param>,
-                                       run_of<steps::add_carry>,
-                                       run_of<steps::check_divisor>};
+                                       kRunOf<steps::fence>,
+                                       kRunOf<steps::special>,
+                                       kRunOf<steps::local_address>,
+                                       kRunOf<steps::is_space>,
+                                       kRunOf<steps::load_param>,
+                                       kRunOf<steps::load_frame_param>,
+                                       kRunOf<steps::store_frame_param>,
+                                       kRunOf<steps::add_carry>,
+                                       kRunOf<steps::check_divisor>};
     for (const auto& [key, row] : handlers()) {
       all.insert(row.run);
       if (row.rounded != nullptr) all.insert(row.rounded);
@@ -60,7 +60,7 @@ void mark_straight_lines(Code& code) {
   for (size_t i = code.steps.size(); i-- > 0;) {
     Step& step = code.steps[i];
     if (entered[i + 1]) length = counted = 0;
-    if (step.run == run_of<steps::branch>) step.operands.get<BranchOperands>().is_direct = true;
+    if (step.run == kRunOf<steps::branch>) step.operands.get<BranchOperands>().is_direct = true;
     if (!runs_straight(step)) {
       length = counted = 0;
       continue;

@@ -17,7 +17,7 @@ std::vector<FunctionSupport> supported_forms(const ptx::Module& module) {
     made.function = &module.functions[index];
     made.executed.assign(made.function->body.size(), true);
     for (const Step& step : code.steps) {
-      if (step.run == run_of<steps::unsupported>) made.executed[step.origin] = false;
+      if (step.run == kRunOf<steps::unsupported>) made.executed[step.origin] = false;
     }
   }
   return all;

@@ -81,7 +81,7 @@ void shuffle(Emitter& e, const Step& step) {
 }  // namespace
 
 bool is_whole_shuffle(const Code& code, const Step& step) {
-  if (step.run != run_of<steps::shuffle> || !step.guard.is_always()) return false;
+  if (step.run != kRunOf<steps::shuffle> || !step.guard.is_always()) return false;
   const bool up = step.operands.get<ShuffleOperands>().kind == ShuffleKind::Up;
   uint32_t clamp = 0, members = kNone;
   const bool may_be_all = !constant_at(code, step.src[3], members) || members == kNone;
@@ -92,7 +92,7 @@ bool is_whole_shuffle(const Code& code, const Step& step) {
 void add_exchanges(Operations& all, Accesses accesses) {
   // The race detectors want to know that lanes have met.
   const bool races = (accesses & (kSharedRaces | kGlobalChecks)) != 0;
-  all.add_step(run_of<steps::shuffle>, [races](Emitter& e, const Step& step) {
+  all.add_step(kRunOf<steps::shuffle>, [races](Emitter& e, const Step& step) {
     if (races) return e.call(step, true);
     shuffle(e, step);
   });

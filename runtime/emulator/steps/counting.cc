@@ -148,7 +148,7 @@ void add(std::vector<FlowCount>& to, uint32_t index, uint32_t lanes) {
 void count_edges(Warp& warp, const Step& step, const CountingStep& counter, uint32_t active) {
   ProfileCounts& counts = warp.block->counters->counts;
   const uint32_t mask = warp.masks.running;
-  const bool goes_away = counter.run == run_of<branch> || counter.run == run_of<branch_indexed> ||
+  const bool goes_away = counter.run == kRunOf<branch> || counter.run == kRunOf<branch_indexed> ||
                          counter.run == ret || counter.run == exit || counter.run == trap;
   add(counts.edges, counter.taken, mask);
   add(counts.edges, counter.next, goes_away ? active & ~mask : active);
@@ -225,7 +225,7 @@ void count(Warp& warp, const Step& step) {
       of.warps += 1;
       of.threads += lanes_in(warp.masks.running);
     }
-    if (counter.run == run_of<branch> && warp.masks.running != active) of.divergent += 1;
+    if (counter.run == kRunOf<branch> && warp.masks.running != active) of.divergent += 1;
     for (uint32_t i = counter.uses_begin; i < counter.uses_end; ++i) {
       count_memory(warp, code.memory_uses[i], of.memory);
     }

@@ -100,7 +100,7 @@ struct Entry<Run> {
 
 /// What Step::run is for one of the functions of steps.
 template <auto Run>
-inline constexpr Handler run_of = detail::Entry<Run>::kRun;
+inline constexpr Handler kRunOf = detail::Entry<Run>::kRun;
 /// What it takes besides registers; void: nothing.
 template <auto Run>
 using OperandsOf = typename detail::Entry<Run>::Operands;
