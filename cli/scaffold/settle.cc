@@ -1,6 +1,7 @@
 #include "cli/scaffold/settle.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include <fmt/core.h>
@@ -74,6 +75,7 @@ class Settlement {
       if (!tables_.contains(dim)) open.push_back(dim);
     kernel_.sizes =
         allowed_sizes(open, base, [&](const Sizes& sizes) { return trial_.fits(sizes); });
+    for (const std::string& dim : open) keep_tails(dim);
     for (const auto& [dim, values] : tables_) kernel_.sizes[dim] = values;
     find_sum();
     return true;
@@ -87,6 +89,37 @@ class Settlement {
     for (const auto& [dim, values] : tables_)
       if (std::ranges::find(dims, dim) == dims.end()) dims.push_back(dim);
     return dims;
+  }
+
+  /// A launch that rounds `dim` up to whole blocks is for sizes in between, too. Where the kernel
+  /// works at multiples of the block alone, it lacks the check of its tail: all sizes stay, so that
+  /// a test shows it.
+  void keep_tails(const std::string& dim) {
+    std::string& values = kernel_.sizes[dim];
+    int64_t block = 0;
+    const std::string name = R"(cdiv\()" + RE2::QuoteMeta(dim);
+    const bool rounds_up = std::ranges::any_of(kernel_.launch().grid, [&](const std::string& text) {
+      int64_t threads_each = 1;
+      if (!RE2::PartialMatch(text, name + R"(, (\d+)\))", &block) &&
+          !RE2::PartialMatch(text, name + R"( \* (\d+), (\d+)\))", &threads_each, &block)) {
+        return false;
+      }
+      block /= std::max<int64_t>(std::gcd(block, threads_each), 1);
+      return block > 1;
+    });
+    if (!rounds_up) return;
+    re2::StringPiece rest(values);
+    int64_t value = 0, largest = 0;
+    while (RE2::FindAndConsume(&rest, R"((\d+))", &value)) {
+      if (value % block != 0) return;
+      largest = std::max(largest, value);
+    }
+    kernel_.notes.push_back(
+        fmt::format("Only multiples of {0} ran without a finding, but its launch rounds {1} up. If "
+                    "{1} is always such a multiple, write {1} = {{ range = {2}, multiple_of = {0} "
+                    "}}.",
+                    block, dim, fmt::format("[{}, {}]", block, largest)));
+    values = fmt::format("[1, {}]", largest);
   }
 
   std::vector<DerivedSize> derived() const {

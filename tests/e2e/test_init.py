@@ -62,6 +62,31 @@ def test_kernels_of_a_folder_run_before_and_after_their_references_are_written(n
     assert home.run("lint").returncode == 0
 
 
+TAILS = """extern "C" __global__ void no_tail(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  y[i] = x[i];
+}
+__global__ void no_row_check(const float* x, float* y, int rows, int cols) {
+  int row = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
+  for (int i = threadIdx.x % 32; i < cols; i += 32) y[row * cols + i] = x[row * cols + i];
+}
+void launch(const float* x, float* y, int rows, int cols) {
+  no_row_check<<<(rows * 32 + 127) / 128, 128>>>(x, y, rows, cols);
+}
+"""
+
+
+def test_a_missing_check_of_the_tail_is_found_and_not_declared_away(new_home):
+    home = new_home({"k.cu": TAILS})
+    run = home.run("init")
+    assert run.returncode == 0, run.stderr
+    assert "Only multiples of 256 ran without a finding, but its launch rounds n up" in run.stderr
+    assert "Only multiples of 4 ran without a finding, but its launch rounds rows up" in run.stderr
+    done = home.run("test", "--cases", 24)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "[FAIL] no_tail" in done.stdout and "[FAIL] no_row_check" in done.stdout and done.stdout.count("OutOfBounds") >= 2
+
+
 def test_a_kernel_that_is_left_out_is_named_with_a_reason_and_no_example_takes_its_place(new_home):
     home = new_home({"k.cu": STRUCT, "torch.cu": "#include <torch/extension.h>\n__global__ void t(float* x, int n) { x[0] = n; }\n",
                      "header.cu": "#include \"gone.h\"\n__global__ void h(float* x, int n) { x[0] = n; }\n",
