@@ -107,7 +107,8 @@ void plan_example(const ProjectText& project, FilePlan& plan) {
   plan.files[reference_path(kernel)] = example_reference_text();
 }
 
-/// Which programs in Python are written: of the framework that is asked for, else of what is found.
+/// The framework whose Python template is written: the one asked for, else the one found in the
+/// folder.
 std::string framework_of(const InitOptions& options, const FoundFiles& found) {
   if (!options.framework.empty()) return options.framework;
   if (!found.triton.empty()) return "triton";

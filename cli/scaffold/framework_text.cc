@@ -150,7 +150,7 @@ if __name__ == "__main__":
 )py";
 
 /// Sentences for the head of a program: which kernels of the folder are not in it yet.
-std::string todo(const std::vector<PythonKernel>& found, const char* wrapper) {
+std::string not_called_yet(const std::vector<PythonKernel>& found, const char* wrapper) {
   std::string text;
   for (const PythonKernel& kernel : found)
     text += fmt::format("    {}: {}\n", kernel.file, kernel.name);
@@ -167,7 +167,7 @@ std::map<std::string, std::string> framework_files(const std::string& framework,
   if (framework == "jax") return {{"check_example.py", kJax}};
   if (framework == "tensorflow") return {{"check_example.py", kTensorFlow}};
   const auto with_list = [&](std::string text, const char* wrapper) {
-    text.replace(text.find("{0}"), 3, todo(found, wrapper));
+    text.replace(text.find("{0}"), 3, not_called_yet(found, wrapper));
     return std::map<std::string, std::string>{{"check_kernels.py", text}};
   };
   if (framework == "triton") return with_list(kTriton, "gpuemu.triton");

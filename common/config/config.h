@@ -219,9 +219,8 @@ struct Config {
 
   const OpConfig* find_op(const std::string& op_name) const;
   const KernelConfig* find_kernel(const std::string& kernel_name) const;
-  /// Op's table over kernel's over project's over the default of config.md (auto with a kernel,
-  /// else 1e-5 / 1e-3 / exact).
-  /// That of the output itself over all of them.
+  /// The output's own tolerance; without one the op's table, then the kernel's, the project's, and
+  /// the default of config.md (auto with a kernel, else 1e-5 / 1e-3 / exact).
   Tolerance tolerance_for(const OpConfig& op, DType dtype, const std::string& output) const;
   /// Key by key: the kernel's for the architecture over the kernel's over the project's for it over
   /// the project's over the defaults of existing tools. `kernel` null: of a kernel that is not

@@ -10,7 +10,7 @@ namespace gpuemu {
 inline constexpr std::string_view kBuiltinSource = "builtin:";
 
 enum class SourceKind : uint8_t {
-  None,         ///< "": there is no source.
+  None,         ///< No source: an empty path.
   Builtin,      ///< A kernel that gpuemu brings along.
   Cuda,         ///< .cu
   CudaHeader,   ///< .cuh

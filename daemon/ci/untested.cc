@@ -72,10 +72,7 @@ std::set<std::string> value_judges(const Config& config, const OpConfig& op) {
     for (const InvariantSpec& one : relations_of(op, *kernel)) judges.emplace(name_of(one.kind));
     for (const InvariantSpec& one : invariants_of(op, *kernel)) judges.emplace(name_of(one.kind));
   }
-  // A right shape, or inputs that matter at all, say nothing about a value.
-  for (const InvariantKind kind :
-       {InvariantKind::ShapePreserved, InvariantKind::ReadsInputs, InvariantKind::WrittenOnce})
-    judges.erase(std::string(name_of(kind)));
+  std::erase_if(judges, [](const std::string& name) { return !sees_values(name); });
   return judges;
 }
 

@@ -273,7 +273,8 @@ class OutputComparer {
     return true;
   }
 
-  /// Of several right answers, the reference becomes the one that is nearest to the output.
+  /// Replaces the reference by the right answer that is nearest to the output, where the op allows
+  /// several.
   Status match_reference(ComparedOutput& compared) const {
     Comparison& comparison = compared.comparison;
     const auto& specs = request_.op.outputs;

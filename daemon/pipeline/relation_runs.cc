@@ -336,11 +336,6 @@ void add_note_sentences(OpTestReport& report) {
   }
 }
 
-/// That a shape is right or that inputs matter at all says nothing about a value.
-bool judges_values(const std::string& relation) {
-  return relation != "shape_preserved" && relation != "reads_inputs" && relation != "written_once";
-}
-
 }  // namespace
 
 void describe_verdict(const Config& config, const OpConfig& op, OpTestReport& report) {
@@ -361,7 +356,7 @@ void describe_verdict(const Config& config, const OpConfig& op, OpTestReport& re
   report.no_reference = op.reference.empty();
   if (report.no_reference) {
     for (const InvariantSpec& spec : invariants_of(op, *kernel)) judges.emplace(name_of(spec.kind));
-    report.unjudged = std::ranges::none_of(judges, judges_values);
+    report.unjudged = std::ranges::none_of(judges, sees_values);
     report.notes.push_back(
         fmt::format("no reference was compared; judged by {}{}what the harness and the device see",
                     fmt::join(judges, ", "), judges.empty() ? "" : " and "));

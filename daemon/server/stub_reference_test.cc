@@ -1,4 +1,4 @@
-// Which scripts count as not written yet.
+// Scripts that count as not written yet, and scripts that do not.
 #include "daemon/server/stub_reference.h"
 
 #include <gtest/gtest.h>

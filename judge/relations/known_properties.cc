@@ -82,6 +82,12 @@ std::vector<InvariantSpec> collect(const OpConfig& op, const KernelConfig& kerne
 
 }  // namespace
 
+bool sees_values(std::string_view name) {
+  constexpr InvariantKind kBlind[] = {InvariantKind::ShapePreserved, InvariantKind::ReadsInputs,
+                                      InvariantKind::WrittenOnce};
+  return std::ranges::none_of(kBlind, [&](InvariantKind kind) { return name_of(kind) == name; });
+}
+
 bool is_rarely_conclusive(InvariantKind invariant) {
   return invariant == InvariantKind::Unbiased || invariant == InvariantKind::WrittenOnce;
 }

@@ -20,4 +20,8 @@ std::vector<InvariantSpec> invariants_of(const OpConfig& op, const KernelConfig&
 /// did, as those of relations.
 bool is_rarely_conclusive(InvariantKind invariant);
 
+/// Whether the invariant or relation of this name compares values. The others see that a shape is
+/// right, that inputs matter, or that something was written.
+bool sees_values(std::string_view name);
+
 }  // namespace gpuemu

@@ -11,7 +11,7 @@
 namespace gpuemu {
 namespace {
 
-/// Which numbers stand for NaN and infinity in a draw.
+/// How a draw chooses the numbers that replace NaN and infinity.
 enum Draw : size_t { High, Low, Middle, ByChance };
 static_assert(ByChance + 1 == kMaskedDraws);
 

@@ -20,7 +20,7 @@ namespace gpuemu {
 inline constexpr size_t kMaskedDraws = 4;
 
 using DeclaredRanges = std::map<std::string, std::pair<double, double>>;
-/// Those of the op's inputs that have one.
+/// The declared range of each input of the op that has one.
 DeclaredRanges declared_ranges(const OpConfig& op);
 
 /// How many answers of the reference tell what is masked: kMaskedDraws with numbers in all inputs,

@@ -1,4 +1,4 @@
-// Which references count as right beside the one that the script gave.
+// Answers that are accepted besides the one that the script returned.
 #include "judge/verdict/right_answers.h"
 
 #include <cmath>

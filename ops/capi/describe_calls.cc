@@ -141,7 +141,7 @@ gpuemu_code give_device(const DeviceProperties& device, gpuemu_device_info* info
   made.memory_free_bytes = device.memory_free_bytes;
   made.index = static_cast<uint32_t>(device.index);
   for (const std::string& name : device.dtypes) {
-    // Those of tensor cores alone are no dtypes of tensors here.
+    // Skips formats that only tensor cores use: no tensor of this interface has them.
     if (const auto dtype = dtype_from_name(name)) made.dtypes |= 1U << static_cast<int>(*dtype);
   }
   copy_text(made.driver_version, device.driver_version);

@@ -24,7 +24,7 @@ class LogBook {
   uint64_t start(bool times, uint32_t records_max);
   /// False when there is no such log.
   bool stop(uint64_t log);
-  /// "" when there is no such log.
+  /// Empty when there is no such log.
   std::string json(uint64_t log) const;
   /// Called with every record, by the thread that called; nullptr: nobody.
   void set_callback(std::function<void(const DispatchRecord& record)> callback);

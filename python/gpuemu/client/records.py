@@ -268,7 +268,7 @@ class OpReport:
     fragile_checked: int = 0  # Passing cases that were run in other settings.
     reference_failed: bool = False  # It answered no case, which skipped_reason says.
     not_run: int = 0  # Cases that the run ended before.
-    state: str = ""  # Why there is no verdict: "broken", "stopped", "no_variant_fits", ...; "" when it ran.
+    state: str = ""  # "broken", "stopped", "no_variant_fits", ...: why there is no verdict. Empty when the op ran.
 
 
 @dataclass
