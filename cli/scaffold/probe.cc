@@ -16,10 +16,16 @@ constexpr uint64_t kElementsMax = uint64_t{1} << 24;
 
 constexpr size_t kImagesMax = 256;
 
-/// Ordinary numbers, other ones in each tensor, so that a copy changes its target.
+// Between the numbers of a tensor, so that no mean of them equals a number of another one. float16
+// has it, too.
+constexpr double kApart = 1.0 / 512;
+
+/// Ordinary numbers, other ones in each tensor, so that a copy or a mean changes its target.
 double value_of(const ProbeTensor& tensor, uint64_t at, size_t number, uint32_t salt) {
-  if (is_float(tensor.dtype))
-    return 0.5 + 0.125 * static_cast<double>((at * 7 + number * 3 + salt * 5) % 23);
+  if (is_float(tensor.dtype)) {
+    return 0.5 + 0.125 * static_cast<double>((at * 7 + number * 3 + salt * 5) % 23) +
+           kApart * static_cast<double>(number % 32);
+  }
   if (tensor.dtype == DType::Bool) return static_cast<double>(salt % 2);
   if (tensor.spread > 0) return static_cast<double>(static_cast<int64_t>(at) % tensor.spread);
   if (tensor.is_varied) return static_cast<double>((at * 3 + salt * 2) % 5);

@@ -87,6 +87,27 @@ def test_a_missing_check_of_the_tail_is_found_and_not_declared_away(new_home):
     assert "[FAIL] no_tail" in done.stdout and "[FAIL] no_row_check" in done.stdout and done.stdout.count("OutOfBounds") >= 2
 
 
+MEANS = """extern "C" __global__ void centre(float* y, float* mean, const float* x, int rows, int cols) {
+  int row = blockIdx.x;
+  if (row >= rows) return;
+  __shared__ float m;
+  if (threadIdx.x == 0) {
+    float sum = 0;
+    for (int i = 0; i < cols; ++i) sum += x[row * cols + i];
+    m = mean[row] = sum / cols;
+  }
+  __syncthreads();
+  for (int i = threadIdx.x; i < cols; i += blockDim.x) y[row * cols + i] = x[row * cols + i] - m;
+}
+"""
+
+
+def test_a_right_kernel_keeps_all_sizes_though_its_results_look_like_what_was_there(new_home):
+    home = new_home({"k.cu": MEANS})
+    assert home.run("init").returncode == 0
+    assert "dims = { rows = [1, 300], cols = [1, 300] }" in (home.project / "gpuemu.toml").read_text()
+
+
 def test_a_kernel_that_is_left_out_is_named_with_a_reason_and_no_example_takes_its_place(new_home):
     home = new_home({"k.cu": STRUCT, "torch.cu": "#include <torch/extension.h>\n__global__ void t(float* x, int n) { x[0] = n; }\n",
                      "header.cu": "#include \"gone.h\"\n__global__ void h(float* x, int n) { x[0] = n; }\n",
