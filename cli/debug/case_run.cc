@@ -136,7 +136,7 @@ Result<LaunchReport> CaseRun::launch(size_t index, uint64_t timeout_ms) {
     if (buffer == nullptr) {
       return error(ErrorCode::Corruption, "argument '{}' names no tensor of the case", arg.text);
     }
-    const uint64_t address = buffer->allocation + buffer->front;
+    const uint64_t address = buffer->allocation + buffer->front + arg.offset_bytes;
     const auto* bytes = reinterpret_cast<const std::byte*>(&address);
     config.args.emplace_back(bytes, bytes + sizeof address);
   }

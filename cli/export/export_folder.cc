@@ -87,6 +87,7 @@ Json launch_json(const ExportedLaunch& launch) {
     Json one = {{"text", arg.text}};
     if (!arg.tensor.empty()) {
       one["tensor"] = arg.tensor;
+      if (arg.offset_bytes > 0) one["offset_bytes"] = arg.offset_bytes;
     } else {
       one["bytes"] = Json::array();
       for (const std::byte byte : arg.bytes) one["bytes"].push_back(std::to_integer<int>(byte));
@@ -143,8 +144,9 @@ std::string launch_cpp(const ExportedLaunch& launch, const std::vector<ExportedT
     const auto at = std::ranges::find(tensors, arg.tensor, &ExportedTensor::name);
     std::vector<int> bytes;
     for (const std::byte byte : arg.bytes) bytes.push_back(std::to_integer<int>(byte));
-    args += fmt::format("          {{{}, {}}},\n", at == tensors.end() ? -1 : at - tensors.begin(),
-                        c_list(bytes));
+    args +=
+        fmt::format("          {{{}, {}, {}}},\n", at == tensors.end() ? -1 : at - tensors.begin(),
+                    c_list(bytes), arg.offset_bytes);
   }
   const std::vector<uint32_t> none{0, 0, 0};
   return fmt::format("        {{{}, {}, {}, {}, {}, {{\n{}        }}}},\n", c_string(launch.entry),

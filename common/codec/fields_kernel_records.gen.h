@@ -27,6 +27,7 @@ void fields(V& v, R& r) {
   v.required("text", r.text);
   v.extra("tensor", r.tensor);
   v.extra("bytes", r.bytes);
+  v.extra("offset_bytes", r.offset_bytes);
 }
 
 template <typename V, Is<ExportedLaunch> R>

@@ -443,6 +443,7 @@ class OpChecker {
       return is_float(arg.dtype) ? check_real(key, *arg.value, prefix)
                                  : check_integer(key, *arg.value, prefix);
     }
+    if (arg.value) check_integer(key, *arg.value, static_cast<uint32_t>(arg.text.find('+') + 1));
     if (names_.tensors.contains(arg.tensor)) return;
     std::string message = fmt::format("unknown tensor '{}' (op '{}'), {}", arg.tensor, op_.name,
                                       joined(names_.tensors));

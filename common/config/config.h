@@ -136,7 +136,7 @@ struct LaunchSpec {
     enum class Kind { Tensor, Number, NullPointer, Struct } kind = Kind::Tensor;
     std::string tensor;               ///< Kind::Tensor: input, output or scratch name.
     DType dtype = DType::Int32;       ///< Kind::Number: how it is passed.
-    std::optional<Expression> value;  ///< Kind::Number.
+    std::optional<Expression> value;  ///< Kind::Number; Kind::Tensor: elements behind its first.
     std::vector<Arg> members;         ///< Kind::Struct: numbers, null pointers, structures.
     std::string text;                 ///< As written, for messages.
   };

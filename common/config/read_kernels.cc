@@ -83,7 +83,12 @@ std::optional<LaunchSpec::Arg> read_arg(const ValueReader& item, int depth) {
         text->substr(0, colon + 1)));
     return std::nullopt;
   }
-  arg.tensor = *text;
+  const size_t plus = text->find('+');
+  arg.tensor = text->substr(0, std::min(plus, text->size()));
+  if (plus == std::string::npos) return arg;
+  arg.tensor.resize(arg.tensor.find_last_not_of(' ') + 1);
+  arg.value = item.expression(plus + 1);
+  if (!arg.value) return std::nullopt;
   return arg;
 }
 

@@ -46,6 +46,7 @@ struct ExportedArg {
   std::string text;  ///< As configured.
   std::string tensor;  ///< "" for a number.
   std::vector<std::byte> bytes;
+  uint64_t offset_bytes = 0;  ///< Added to the tensor's address.
   bool operator==(const ExportedArg&) const = default;
 };
 

@@ -59,6 +59,7 @@ ExportedLaunch describe(const PlanLaunch& launch, const ExecutionPlan& plan) {
   for (const PlanArg& arg : launch.args) {
     ExportedArg one{.text = arg.text, .tensor = {}, .bytes = arg.scalar};
     if (arg.tensor >= 0) one.tensor = plan.tensors[static_cast<size_t>(arg.tensor)].name;
+    one.offset_bytes = arg.offset_bytes;
     out.args.push_back(std::move(one));
   }
   return out;

@@ -218,6 +218,15 @@ Result<PlanArg> build_arg(const LaunchSpec::Arg& arg, const Scope& scope,
     return error(ErrorCode::InvalidArgument, "'{}' is not an input, output or scratch tensor",
                  arg.tensor);
   }
+  if (!arg.value) return built;
+  const PlanTensor& tensor = plan.tensors[static_cast<size_t>(built.tensor)];
+  const int64_t elements = GPUEMU_TRY(arg.value->evaluate(scope));
+  if (elements < 0 || elements > tensor.layout.buffer_elements) {
+    return error(ErrorCode::InvalidArgument,
+                 "the address is {} elements behind the first of '{}', expected 0 to {}", elements,
+                 arg.tensor, tensor.layout.buffer_elements);
+  }
+  built.offset_bytes = static_cast<uint64_t>(elements) * byte_size(tensor.dtype);
   return built;
 }
 

@@ -22,8 +22,9 @@ Result<LaunchConfig> launch_config(const ExecutionPlan& plan, const PlanLaunch& 
       return error(ErrorCode::InvalidArgument, "argument '{}' names tensor {} of {}", arg.text,
                    arg.tensor, addresses.size());
     }
-    const auto* bytes = reinterpret_cast<const std::byte*>(&addresses[tensor]);
-    config.args.emplace_back(bytes, bytes + sizeof addresses[tensor]);
+    const uint64_t address = addresses[tensor] + arg.offset_bytes;
+    const auto* bytes = reinterpret_cast<const std::byte*>(&address);
+    config.args.emplace_back(bytes, bytes + sizeof address);
   }
   return config;
 }

@@ -46,6 +46,7 @@ struct PlanArg {
   int32_t tensor = -1;            ///< Index into ExecutionPlan::tensors, or -1:
   std::vector<std::byte> scalar;  ///< then these bytes.
   std::string text;               ///< As configured, for messages.
+  uint64_t offset_bytes = 0;      ///< Added to the tensor's address.
 };
 
 struct PlanLaunch {

@@ -39,7 +39,7 @@ void fields(Wire& wire, PlanTensor& it) {
 
 template <typename Wire>
 void fields(Wire& wire, PlanArg& it) {
-  members(wire, it.tensor, it.scalar, it.text);
+  members(wire, it.tensor, it.scalar, it.offset_bytes, it.text);
 }
 
 template <typename Wire>

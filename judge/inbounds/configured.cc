@@ -27,6 +27,7 @@ using Op = ExpressionOp;
 struct Tensor {
   std::vector<Polynomial> shape, strides;
   Polynomial count;  ///< Elements.
+  Polynomial element_bytes;
   Polynomial address;
 };
 
@@ -107,6 +108,8 @@ class DomainBuilder {
     const auto dtype = spec.dtype == "{dtype}" ? setting_.dtype : dtype_from_alias(spec.dtype);
     const Polynomial bytes = dtype ? elements * Polynomial(static_cast<int64_t>(byte_size(*dtype)))
                                    : Polynomial::broken();
+    tensor.element_bytes =
+        dtype ? Polynomial(static_cast<int64_t>(byte_size(*dtype))) : Polynomial::broken();
     const Polynomial rest = Polynomial(static_cast<int64_t>(setting_.memory_limit_bytes)) - bytes;
     if (!bytes.constant() && !bytes.is_broken()) space_.known.facts.push_back(rest);
     tensor.address = space_.add_region({spec.name, ptx::Space::Global, bytes});
@@ -158,7 +161,10 @@ class DomainBuilder {
     switch (arg.kind) {
       case Kind::Tensor: {
         const auto found = tensors_.find(arg.tensor);
-        return found == tensors_.end() ? Polynomial::broken() : found->second.address;
+        if (found == tensors_.end()) return Polynomial::broken();
+        if (!arg.value) return found->second.address;
+        return found->second.address +
+               value_of(*arg.value, "'" + arg.text + "'") * found->second.element_bytes;
       }
       case Kind::NullPointer:
         return {};

@@ -27,6 +27,7 @@ struct Tensor {
 struct Arg {
   int tensor;  // -1: the bytes.
   std::vector<unsigned char> bytes;
+  unsigned long long offset_bytes;  // Added to the tensor's address.
 };
 struct Launch {
   const char* entry;
@@ -223,9 +224,9 @@ class Driver {
     for (const Arg& arg : launch.args) {
       values.push_back(arg.bytes);
       if (arg.tensor < 0) continue;
-      const auto* from =
-          reinterpret_cast<const unsigned char*>(&addresses[static_cast<size_t>(arg.tensor)]);
-      values.back().assign(from, from + sizeof(uint64_t));
+      const uint64_t address = addresses[static_cast<size_t>(arg.tensor)] + arg.offset_bytes;
+      const auto* from = reinterpret_cast<const unsigned char*>(&address);
+      values.back().assign(from, from + sizeof address);
     }
     std::vector<void*> params;
     for (Bytes& value : values) params.push_back(value.data());

@@ -193,7 +193,7 @@ def execute(device, case, run):
     held = {one["name"]: device.allocate(before[one["name"]], one["name"]) for one in case["tensors"]}
     starts = {one["name"]: held[one["name"]] + device.guard + one.get("base_offset_bytes", 0) for one in case["tensors"]}
     for launch in case["launches"]:
-        device.launch(launch, [starts[arg["tensor"]].to_bytes(8, "little") if arg.get("tensor") else bytes(arg["bytes"])
+        device.launch(launch, [(starts[arg["tensor"]] + arg.get("offset_bytes", 0)).to_bytes(8, "little") if arg.get("tensor") else bytes(arg["bytes"])
                                for arg in launch["args"]])  # fmt: skip
     after = {name: device.download(address, before[name].size) for name, address in held.items()}
     for address in held.values():

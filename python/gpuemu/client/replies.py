@@ -127,6 +127,7 @@ class ExportedArg:
     text: str = ""  # As configured.
     tensor: str = ""  # "" for a number.
     bytes: Bytes = b""
+    offset_bytes: int = 0  # Added to the tensor's address.
 
 
 @dataclass
