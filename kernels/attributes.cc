@@ -1,6 +1,7 @@
 // Reading and checking packed attributes.
 #include "kernels/attributes.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace gpuemu {
@@ -44,6 +45,11 @@ size_t AttributeSchema::offset_of(size_t field) const {
   size_t bytes = 0;
   for (size_t i = 0; i < field; ++i) bytes += byte_size(fields[i].type);
   return bytes;
+}
+
+bool AttributeSchema::has_version(uint32_t version) const {
+  return std::ranges::any_of(fields,
+                             [&](const AttributeField& field) { return field.since == version; });
 }
 
 const std::byte* Attributes::find(std::string_view name, AttributeType type) const {

@@ -41,6 +41,8 @@ struct AttributeSchema {
   /// Size of all fields up to `version`.
   size_t byte_size_of(uint32_t version) const;
   size_t offset_of(size_t field) const;
+  /// Whether bytes of this version are complete for it, or become so by defaults.
+  bool has_version(uint32_t version) const;
 };
 
 /// Fields of bytes that check_attributes accepted. Borrows both.
@@ -49,6 +51,9 @@ class Attributes {
   Attributes(const AttributeSchema& schema, std::span<const std::byte> bytes)
       : schema_(&schema), bytes_(bytes) {}
 
+  std::span<const std::byte> bytes() const { return bytes_; }
+  /// The same bytes by a schema that begins with the fields of this one.
+  Attributes by(const AttributeSchema& longer) const { return {longer, bytes_}; }
   /// As float64, so that a default is not rounded to the field's type. REQUIRES: a float field.
   double number(std::string_view name) const;
   /// REQUIRES: a field of that name and type.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -54,6 +55,20 @@ struct MatrixProduct {
   bool tf32 = false;  ///< float32 may be rounded to TF32 first.
 };
 
+/// Decides for a variant that was added while the program runs, in place of its function pointers.
+/// Any thread.
+class VariantRules {
+ public:
+  virtual ~VariantRules() = default;
+  /// Why it cannot compute this case; "" when it can.
+  virtual std::string unsupported(const OpCase& c) const = 0;
+  virtual Result<uint64_t> workspace_bytes(const OpCase& c) const = 0;
+  virtual Status plan(const OpCase& c, Plan& plan) const = 0;
+  /// InvalidArgument when the arguments are not those that the entry declares. Asked once for each
+  /// entry that is loaded.
+  virtual Status check_entry(uint32_t entry, const EntryInfo& info) const = 0;
+};
+
 struct KernelVariant {
   std::string name;         ///< "tiled": unique within its op.
   std::string module = {};  ///< A name of builtin_kernels(); for a `source` its name in messages.
@@ -80,6 +95,14 @@ struct KernelVariant {
   uint64_t (*workspace_bytes)(const OpCase&) = nullptr;
   /// The launches, in order. Called only for a case that it supports.
   void (*plan)(const OpCase&, Plan&) = nullptr;
+  /// Of a variant that was added at run time, which has none of the three functions above.
+  std::shared_ptr<const VariantRules> rules = nullptr;
+  bool source_is_ptx = false;  ///< Then `entries` are names of the text, without templates.
+  /// The op's fields and more of its own, each with a default; without fields: the op's schema.
+  AttributeSchema schema = {};
+  uint64_t generation = 0;  ///< Of the registry when it was added; 0: it came with its op.
+
+  const AttributeSchema& schema_for(const OpKind& op) const;
 };
 
 struct OpKind {
@@ -94,6 +117,10 @@ struct OpKind {
   Status (*check)(const OpCase&) = nullptr;
   std::vector<KernelVariant> variants;
 };
+
+inline const AttributeSchema& KernelVariant::schema_for(const OpKind& op) const {
+  return schema.fields.empty() ? op.schema : schema;
+}
 
 /// Every op that comes with gpuemu, sorted by name.
 std::span<const OpKind* const> builtin_ops();

@@ -50,10 +50,21 @@ struct gpuemu_context {
   gpuemu::DeviceChecks checks = gpuemu::kUsualChecks;
   std::vector<gpuemu::DeviceFinding> findings = {};  ///< That no caller had room for yet.
   gpuemu::opcall::LogBook logs = {};                 ///< Guards itself.
+  /// Streams whose capture has begun here, and the registry's generation then.
+  std::map<gpuemu::StreamId, uint64_t> captures = {};
+  std::atomic<size_t> capture_count = 0;  ///< Of `captures`; spares calls the lock.
+  struct Kernel {
+    const gpuemu::OpKind* op = nullptr;
+    const gpuemu::KernelVariant* variant = nullptr;
+  };
+  std::map<gpuemu_kernel, Kernel> kernels = {};
+  gpuemu_kernel last_kernel = 0;
 
   gpuemu::StreamId stream_of(gpuemu_stream stream) const {
     return stream == 0 ? gpuemu::current_stream(*device) : stream;
   }
+  /// Up to which generation of the registry a call of the stream sees kernels.
+  uint64_t generation_of(gpuemu::StreamId stream);
   /// REQUIRES: `mutex` is held.
   gpuemu::opcall::MemoryNow memory_now() const;
   /// InvalidArgument when the bytes leave the allocation that they begin in, or, on a device that

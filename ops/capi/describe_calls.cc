@@ -81,6 +81,7 @@ Json variant_json(const OpKind& op, const KernelVariant& variant) {
   }
   const BuiltinKernel* const module = find_builtin(variant.module);
   const bool is_librarys = !variant.library.empty();
+  const bool is_registered = variant.generation != 0;
   const std::string source = is_librarys         ? variant.library
                              : module != nullptr ? std::string(module->file)
                                                  : variant.module;
@@ -88,13 +89,16 @@ Json variant_json(const OpKind& op, const KernelVariant& variant) {
           {"priority", variant.priority},
           {"types", types},
           {"source", source},
-          {"schema", schema_json(op.schema)},
-          {"origin", is_librarys ? "library" : "builtin"}};
+          {"schema", schema_json(variant.schema_for(op))},
+          {"origin", is_registered ? "registered"
+                     : is_librarys ? "library"
+                                   : "builtin"}};
 }
 
-Json json_of(const OpKind& op) {
+Json json_of(const OpKind& op, const OpRegistry& registry) {
   Json variants = Json::array();
-  for (const KernelVariant* one : by_priority(op)) variants.push_back(variant_json(op, *one));
+  for (const KernelVariant* one : registry.variants_of(op))
+    variants.push_back(variant_json(op, *one));
   return {{"name", op.name},
           {"summary", op.summary},
           {"inputs", operands_json(op.inputs)},
@@ -210,12 +214,13 @@ gpuemu_code gpuemu_device_at(const char* backend, uint32_t number, gpuemu_device
 gpuemu_code gpuemu_op_json(gpuemu_context* context, uint32_t op, char* to, size_t room,
                            size_t* bytes) {
   if (!is_usable(context)) return refuse(context);
-  const auto& ops = context->registry.ops();
-  if (op == 0 || op > ops.size()) {
-    return answer(
-        gpuemu::error(gpuemu::ErrorCode::NotFound, "op {}, expected 1 to {}", op, ops.size()));
+  const gpuemu::OpKind* const kind = context->registry.numbered(op);
+  if (kind == nullptr) {
+    return answer(gpuemu::error(gpuemu::ErrorCode::NotFound, "op {}, expected 1 to {}", op,
+                                context->registry.count()));
   }
-  return give_text(gpuemu::opcall::text_of(gpuemu::opcall::json_of(*ops[op - 1])), to, room, bytes);
+  const gpuemu::opcall::Json told = gpuemu::opcall::json_of(*kind, context->registry);
+  return give_text(gpuemu::opcall::text_of(told), to, room, bytes);
 }
 
 }  // extern "C"

@@ -100,13 +100,24 @@ gpuemu_code gpuemu_event_elapsed_ms(gpuemu_context* context, gpuemu_event from, 
 
 gpuemu_code gpuemu_capture_begin(gpuemu_context* context, gpuemu_stream stream) {
   if (!is_usable(context)) return refuse(context);
-  return answer(context->streams->begin_capture(context->stream_of(stream)));
+  const gpuemu::StreamId captured = context->stream_of(stream);
+  const gpuemu::Status begun = context->streams->begin_capture(captured);
+  if (!begun) return answer(begun);
+  const std::unique_lock lock(context->mutex);
+  context->captures[captured] = context->registry.generation();
+  context->capture_count = context->captures.size();
+  return GPUEMU_OK;
 }
 
 gpuemu_code gpuemu_capture_end(gpuemu_context* context, gpuemu_stream stream, gpuemu_graph* graph) {
   if (!is_usable(context)) return refuse(context);
   if (graph == nullptr) return missing("graph");
   const auto captured = context->streams->end_capture(context->stream_of(stream));
+  {
+    const std::unique_lock lock(context->mutex);
+    context->captures.erase(context->stream_of(stream));
+    context->capture_count = context->captures.size();
+  }
   std::vector<uint64_t> workspaces = context->dispatcher->take_captured_workspaces();
   if (!captured) {
     free_all(*context, workspaces);

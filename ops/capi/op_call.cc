@@ -99,16 +99,18 @@ Status check_memory(gpuemu_context& context, const std::vector<OperandSpec>& ope
 using Doing = Status (Dispatcher::*)(const OpCall& call);
 
 Status do_with(gpuemu_context& context, const gpuemu_call& call, Doing doing) {
-  const std::vector<const OpKind*>& ops = context.registry.ops();
-  if (call.op == 0 || call.op > ops.size()) {
-    return error(ErrorCode::NotFound, "op {}, expected 1 to {}: the number of gpuemu_op_find()",
-                 call.op, ops.size());
+  const OpKind* const kind = context.registry.numbered(call.op);
+  if (kind == nullptr) {
+    return error(ErrorCode::NotFound,
+                 "op {}, expected 1 to {}: the number of gpuemu_op_find(), of an op that was not "
+                 "removed",
+                 call.op, context.registry.count());
   }
   if (call.attribute_bytes > 0 && call.attributes == nullptr) {
     return error(ErrorCode::InvalidArgument, "attributes is NULL and attribute_bytes is {}",
                  call.attribute_bytes);
   }
-  const OpKind& op = *ops[call.op - 1];
+  const OpKind& op = *kind;
   Views in, out;
   OpCall described{.op = &op};
   described.inputs = GPUEMU_TRY(views_of("inputs", call.inputs, call.input_count, in));
@@ -117,6 +119,7 @@ Status do_with(gpuemu_context& context, const gpuemu_call& call, Doing doing) {
   described.attributes = {static_cast<const std::byte*>(call.attributes), call.attribute_bytes};
   described.stream = context.stream_of(call.stream);
   if (call.variant != nullptr) described.variant = call.variant;
+  described.generation_max = context.generation_of(described.stream);
   for (const auto& [operands, tensors] :
        {std::pair(&op.inputs, described.inputs), std::pair(&op.outputs, described.outputs)}) {
     const Status inside = check_memory(context, *operands, tensors);
@@ -148,20 +151,17 @@ gpuemu_code gpuemu_op_find(gpuemu_context* context, const char* name, uint32_t* 
   if (!is_usable(context)) return refuse(context);
   if (name == nullptr) return missing("name");
   if (op == nullptr) return missing("op");
-  const auto found = context->registry.find(name);
-  if (!found) return answer(found.error());
-  const auto& ops = context->registry.ops();
-  *op = static_cast<uint32_t>(std::find(ops.begin(), ops.end(), *found) - ops.begin()) + 1;
-  return GPUEMU_OK;
+  return answer(context->registry.number_of(name), op);
 }
 
 uint32_t gpuemu_op_count(gpuemu_context* context) {
-  return !is_usable(context) ? 0 : static_cast<uint32_t>(context->registry.ops().size());
+  return !is_usable(context) ? 0 : context->registry.count();
 }
 
 const char* gpuemu_op_name(gpuemu_context* context, uint32_t op) {
-  if (op == 0 || op > gpuemu_op_count(context)) return nullptr;
-  return context->registry.ops()[op - 1]->name.c_str();
+  if (!is_usable(context)) return nullptr;
+  const gpuemu::OpKind* const found = context->registry.numbered(op);
+  return found == nullptr ? nullptr : found->name.c_str();
 }
 
 gpuemu_code gpuemu_op_call(gpuemu_context* context, const gpuemu_call* call) {

@@ -63,6 +63,8 @@ typedef uint64_t gpuemu_event;
 typedef uint64_t gpuemu_graph;
 /* Records of calls: gpuemu_log_start(). */
 typedef uint64_t gpuemu_log;
+/* A kernel that was registered; 0 is none. */
+typedef uint64_t gpuemu_kernel;
 
 typedef struct gpuemu_options {
   uint32_t struct_bytes;
@@ -144,6 +146,91 @@ typedef struct gpuemu_call {
   gpuemu_stream stream;
   const char* variant; /* This one and no other; NULL: as the policy says. */
 } gpuemu_call;
+
+/* An attribute of an op or kernel that is registered. */
+typedef struct gpuemu_field {
+  const char* name;
+  const char* dtype; /* "int32", "int64", "float32", "float64" */
+  double fallback;   /* Its value in calls that do not give it. */
+  uint32_t has_fallback;
+} gpuemu_field;
+
+typedef struct gpuemu_op_declaration {
+  uint32_t struct_bytes;
+  uint32_t in_place; /* An output may be the very tensor that is an input. */
+  const char* name;
+  const char* summary;       /* NULL: "". */
+  const char* const* inputs; /* "x: T", "index: I, rank 1", "w: T, rank 2 to 4" */
+  const char* const* outputs;
+  const gpuemu_field* fields;
+  uint32_t input_count;
+  uint32_t output_count;
+  uint32_t field_count;
+} gpuemu_op_declaration;
+
+/* One launch of a kernel. Sizes are expressions over the operands (x.count, x.rank, x.bytes,
+ * x.shape[i], x.strides[i]), the attributes and sm: + - * // %, min max cdiv, comparisons, and or
+ * not. docs/reference/op-call.md has their grammar. */
+typedef struct gpuemu_launch_declaration {
+  const char* entry;    /* {T} in it is the dtype of T, {T:c} its CUDA type. */
+  const char* grid[3];  /* NULL: 1. */
+  const char* block[3]; /* NULL: 1. */
+  const char* shared;   /* Bytes of dynamic shared memory; NULL: 0. */
+  /* In the order of the entry's parameters: "x" is the address of an operand, "workspace" that of
+   * the workspace; "i32:x.count", "i64:...", "f32:eps", "f64:..." are values. */
+  const char* const* args;
+  uint32_t arg_count;
+} gpuemu_launch_declaration;
+
+/* A call as callbacks of a kernel see it. Valid as long as the callback runs. */
+typedef struct gpuemu_case {
+  uint32_t struct_bytes;
+  int32_t sm;
+  const gpuemu_tensor* inputs;
+  const gpuemu_tensor* outputs;
+  uint32_t input_count;
+  uint32_t output_count;
+  uint32_t attribute_bytes; /* Up to those of the kernel's schema; the rest are fallbacks. */
+  uint32_t unused;
+  const void* attributes;
+  void* workspace; /* For plan; NULL where there is none. */
+} gpuemu_case;
+
+/* What plan asks for: one launch. */
+typedef struct gpuemu_launch {
+  uint32_t entry; /* Index into the declared launches: their `entry`. */
+  uint32_t grid[3];
+  uint32_t block[3];
+  uint32_t shared_bytes;
+  uint32_t arg_count;     /* At most GPUEMU_LAUNCH_ARGS_MAX. */
+  uint32_t arg_bytes[24]; /* 4 or 8 each. */
+  uint64_t args[24];      /* The value in the first bytes. */
+} gpuemu_launch;
+enum { GPUEMU_LAUNCH_ARGS_MAX = 24, GPUEMU_LAUNCHES_MAX = 6 };
+
+typedef struct gpuemu_kernel_declaration {
+  uint32_t struct_bytes;
+  uint32_t op;
+  const char* name;   /* Unique among the kernels of the op. */
+  const char* source; /* CUDA C++ or PTX, or the path of a .cu or .ptx file. */
+  const gpuemu_launch_declaration* launches;
+  const char* types;     /* "T: float32, float16; I: int32"; letters that it lacks: every float. */
+  const char* supports;  /* An expression, 0 where it does not compute; NULL: always. */
+  const char* workspace; /* Bytes of an operand "workspace"; NULL: none. */
+  const gpuemu_field* fields; /* Its own, behind those of the op, each with a fallback. */
+  uint32_t launch_count;
+  uint32_t field_count;
+  int32_t priority; /* Higher is tried first. */
+  int32_t sm_min;
+  uint32_t strided; /* Takes any strides; else every tensor is contiguous. */
+  uint32_t wide;    /* Counts elements with 64 bits; else each tensor has less than 2^31 - 1024. */
+  /* NULL: as the texts say. Called by the thread that calls the op; they must not call the context.
+   * supports_call: NULL when it computes the case, else why not, valid until the thread's next
+   * call. plan: how often it is launched, at most GPUEMU_LAUNCHES_MAX, and each; 0: it failed. */
+  const char* (*supports_call)(void* user, const gpuemu_case* asked);
+  uint32_t (*plan)(void* user, const gpuemu_case* asked, gpuemu_launch* launches);
+  void* user;
+} gpuemu_kernel_declaration;
 
 /* What libgpuemu.so exports. */
 #ifdef __GNUC__
@@ -228,11 +315,27 @@ void gpuemu_range_end(gpuemu_context* context);
 /* Ops by name, once; the number is valid for this context. */
 gpuemu_code gpuemu_op_find(gpuemu_context* context, const char* name, uint32_t* op);
 uint32_t gpuemu_op_count(gpuemu_context* context);
-/* Of the numbers 1 to gpuemu_op_count(); NULL for others. */
+/* Of the numbers 1 to gpuemu_op_count(); NULL for others, and for an op that was removed. */
 const char* gpuemu_op_name(gpuemu_context* context, uint32_t op);
 /* Operands, schema and variants of one op, in the order in which variants are tried. */
 gpuemu_code gpuemu_op_json(gpuemu_context* context, uint32_t op, char* to, size_t room,
                            size_t* bytes);
+/* An op of the caller, which kernels compute that are registered for it. */
+gpuemu_code gpuemu_op_register(gpuemu_context* context, const gpuemu_op_declaration* declaration,
+                               uint32_t* op);
+/* With its kernels. Only of ops that were registered. */
+gpuemu_code gpuemu_op_remove(gpuemu_context* context, uint32_t op);
+/* A kernel of the caller, which later calls choose among those of the op: after variant and
+ * policy by priority, then after those that come with gpuemu, then in the order of registering. A
+ * capture that has begun does not see it. PTX is checked now, CUDA C++ when it is first needed, for
+ * each combination of dtypes. Everything is copied but `user`. */
+gpuemu_code gpuemu_kernel_register(gpuemu_context* context,
+                                   const gpuemu_kernel_declaration* declaration,
+                                   gpuemu_kernel* kernel);
+/* Compiles and checks it for every combination of its dtypes. */
+gpuemu_code gpuemu_kernel_compile(gpuemu_context* context, gpuemu_kernel kernel);
+/* Later calls do not see it. Graphs that use it stay valid. */
+gpuemu_code gpuemu_kernel_remove(gpuemu_context* context, gpuemu_kernel kernel);
 /* Checks the call, chooses a kernel and loads it. Launches nothing. */
 gpuemu_code gpuemu_op_prepare(gpuemu_context* context, const gpuemu_call* call);
 /* Checks everything, chooses a kernel, launches it and returns. */

@@ -201,6 +201,7 @@ std::string refusal(const OpCase& c, const KernelVariant& variant, const TypeBin
     std::string reason = tensor_refusal(c.op.outputs[i], c.out(i), variant);
     if (!reason.empty()) return reason;
   }
+  if (variant.rules != nullptr) return variant.rules->unsupported(c);
   return variant.unsupported == nullptr ? std::string() : variant.unsupported(c);
 }
 

@@ -34,6 +34,44 @@ bool has_work(const OpCase& c) {
   return std::ranges::any_of(c.outputs, [](const TensorView& out) { return out.count() > 0; });
 }
 
+/// The case with its attributes read by the variant's schema.
+OpCase case_for(const OpCase& c, const KernelVariant& variant) {
+  OpCase own = c;
+  if (!variant.schema.fields.empty()) own.attributes = c.attributes.by(variant.schema);
+  return own;
+}
+
+Result<uint64_t> workspace_of(const OpCase& c, const KernelVariant& variant) {
+  if (variant.rules != nullptr) return variant.rules->workspace_bytes(c);
+  return variant.workspace_bytes == nullptr ? 0 : variant.workspace_bytes(c);
+}
+
+Status plan_of(const OpCase& c, const KernelVariant& variant, Plan& plan) {
+  if (variant.rules != nullptr) return variant.rules->plan(c, plan);
+  variant.plan(c, plan);
+  return ok_status();
+}
+
+/// Why the variant cannot be told what the call says; "" when it can.
+std::string attribute_refusal(const OpRegistry& registry, const OpCall& call,
+                              const KernelVariant& variant) {
+  const uint32_t version = call.schema_id & 255;
+  if (call.schema_id == 0 ||
+      (call.schema_id >> 8 == call.op->schema.number && version <= call.op->schema.version())) {
+    return {};
+  }
+  const AttributeSchema& schema = variant.schema_for(*call.op);
+  if (schema.has_version(version)) return {};
+  const KernelVariant* const with = registry.with_schema(*call.op, call.schema_id);
+  if (with == nullptr) return "it has not the attributes of the call";
+  for (const AttributeField& field : with->schema.fields) {
+    const auto same = [&](const AttributeField& one) { return one.name == field.name; };
+    if (std::ranges::any_of(schema.fields, same)) continue;
+    return fmt::format("it has no attribute {}", field.name);
+  }
+  return "its attributes have another order than those of the call";
+}
+
 }  // namespace
 
 Dispatcher::Dispatcher(Device& device, Streams& streams, const OpRegistry& registry)
@@ -74,30 +112,39 @@ void Dispatcher::set_log(Log log, bool times) {
   log_ = std::move(made);
 }
 
-Status Dispatcher::call(const OpCall& call) {
-  GPUEMU_TRY(check_attributes(call.op->schema, call.schema_id, call.attributes));
-  const OpCase c{*call.op, call.inputs, call.outputs, Attributes(call.op->schema, call.attributes),
+Result<Dispatcher::Checked> Dispatcher::checked(const OpCall& call) {
+  const AttributeSchema* schema = &call.op->schema;
+  // Fields that some variants have of their own: theirs is the longer schema.
+  const bool is_ops = call.schema_id == 0 || (call.schema_id >> 8 == schema->number &&
+                                              (call.schema_id & 255) <= schema->version());
+  if (!is_ops) {
+    const KernelVariant* const with = registry_.with_schema(*call.op, call.schema_id);
+    if (with != nullptr) schema = &with->schema;
+  }
+  GPUEMU_TRY(check_attributes(*schema, call.schema_id, call.attributes));
+  const OpCase c{*call.op, call.inputs, call.outputs, Attributes(*schema, call.attributes),
                  device_.properties()};
   auto types = check_case(c);
   if (!types) return types.error().with_context(call.op->name);
-  if (!has_work(c)) return ok_status();
-  const Choice choice = GPUEMU_TRY(choose(c, *types, call));
-  return launch_profiled(c, choice, *types, call);
+  return Checked{c, *types};
+}
+
+Status Dispatcher::call(const OpCall& call) {
+  const Checked checked = GPUEMU_TRY(this->checked(call));
+  if (!has_work(checked.c)) return ok_status();
+  const Choice choice = GPUEMU_TRY(choose(checked.c, checked.types, call));
+  return launch_profiled(checked.c, choice, checked.types, call);
 }
 
 Status Dispatcher::prepare(const OpCall& call) {
-  GPUEMU_TRY(check_attributes(call.op->schema, call.schema_id, call.attributes));
-  const OpCase c{*call.op, call.inputs, call.outputs, Attributes(call.op->schema, call.attributes),
-                 device_.properties()};
-  auto types = check_case(c);
-  if (!types) return types.error().with_context(call.op->name);
-  if (!has_work(c)) return ok_status();
-  const Choice choice = GPUEMU_TRY(choose(c, *types, call));
+  const Checked checked = GPUEMU_TRY(this->checked(call));
+  if (!has_work(checked.c)) return ok_status();
+  const Choice choice = GPUEMU_TRY(choose(checked.c, checked.types, call));
   if (!choice.variant->library.empty()) return ok_status();
   Plan plan;
-  choice.variant->plan(c, plan);
+  GPUEMU_TRY(plan_of(case_for(checked.c, *choice.variant), *choice.variant, plan));
   for (const LaunchStep& step : plan.steps()) {
-    GPUEMU_TRY(entry_of(c.op, *choice.variant, step.entry, *types));
+    GPUEMU_TRY(entry_of(checked.c.op, *choice.variant, step.entry, checked.types));
   }
   return ok_status();
 }
@@ -124,9 +171,13 @@ Status Dispatcher::launch_profiled(const OpCase& c, const Choice& choice, const 
 }
 
 Dispatcher::OpState& Dispatcher::state_of(const OpKind& op) {
-  const auto known = states_.find(&op);
-  if (known != states_.end()) return known->second;
-  return states_.emplace(&op, OpState{by_priority(op), {}}).first->second;
+  OpState& state = states_[&op];
+  const uint64_t now = registry_.generation();
+  if (state.generation != now) {
+    state.order = std::make_shared<const Order>(registry_.variants_of(op));
+    state.generation = now;
+  }
+  return state;
 }
 
 void Dispatcher::warn_once(const std::string& warning) {
@@ -138,8 +189,8 @@ void Dispatcher::warn_once(const std::string& warning) {
 }
 
 Result<Dispatcher::Choice> Dispatcher::named(const OpCase& c, const TypeBinding& types,
-                                             const std::vector<const KernelVariant*>& order,
-                                             std::string_view name) {
+                                             const Order& order, const OpCall& call) {
+  const std::string_view name = call.variant;
   const auto wanted = std::ranges::find(order, name, &KernelVariant::name);
   if (wanted == order.end()) {
     std::string known;
@@ -147,7 +198,7 @@ Result<Dispatcher::Choice> Dispatcher::named(const OpCase& c, const TypeBinding&
     return error(ErrorCode::NotFound, "{} has no variant '{}'; there are: {}", c.op.name, name,
                  known);
   }
-  const std::string reason = refusal_of(c, **wanted, types);
+  const std::string reason = refusal_of(c, **wanted, types, call);
   if (reason.empty()) return Choice{*wanted, "named by the call"};
   return error(ErrorCode::Unsupported, "{}: the variant '{}' does not compute this call: {}",
                c.op.name, name, reason);
@@ -155,21 +206,21 @@ Result<Dispatcher::Choice> Dispatcher::named(const OpCase& c, const TypeBinding&
 
 Result<Dispatcher::Choice> Dispatcher::choose(const OpCase& c, const TypeBinding& types,
                                               const OpCall& call) {
-  const std::vector<const KernelVariant*>* order = nullptr;
+  std::shared_ptr<const Order> order;
   SelectionRule strategy = SelectionRule::FirstSupported;
   std::string preferred;
   {
     const std::lock_guard lock(mutex_);
-    order = &state_of(c.op).order;
+    order = state_of(c.op).order;
     strategy = policy_.strategy;
     const auto wish = policy_.preferred.find(c.op.name);
     if (wish != policy_.preferred.end()) preferred = wish->second;
   }
-  if (!call.variant.empty()) return named(c, types, *order, call.variant);
+  if (!call.variant.empty()) return named(c, types, *order, call);
   if (!preferred.empty()) {
     const auto wanted = std::ranges::find(*order, preferred, &KernelVariant::name);
-    const std::string reason =
-        wanted == order->end() ? "there is none of that name" : refusal_of(c, **wanted, types);
+    const std::string reason = wanted == order->end() ? "there is none of that name"
+                                                      : refusal_of(c, **wanted, types, call);
     if (reason.empty()) return Choice{*wanted, "preferred"};
     warn_once(fmt::format("{}: the preferred variant '{}' is not used: {}", c.op.name, preferred,
                           reason));
@@ -177,7 +228,8 @@ Result<Dispatcher::Choice> Dispatcher::choose(const OpCase& c, const TypeBinding
   std::vector<const KernelVariant*> able;
   std::string reasons;
   for (const KernelVariant* variant : *order) {
-    const std::string reason = refusal_of(c, *variant, types);
+    if (variant->generation > call.generation_max) continue;
+    const std::string reason = refusal_of(c, *variant, types, call);
     if (reason.empty() && strategy == SelectionRule::FirstSupported) {
       return Choice{variant, "first supported"};
     }
@@ -186,7 +238,7 @@ Result<Dispatcher::Choice> Dispatcher::choose(const OpCase& c, const TypeBinding
   }
   if (able.empty()) {
     return error(ErrorCode::Unsupported, "{}: no variant computes this call: {}", c.op.name,
-                 reasons);
+                 reasons.empty() ? "it has none" : reasons);
   }
   if (able.size() == 1) return Choice{able[0], "the only one that supports it"};
   if (GPUEMU_TRY(streams_.is_capturing(call.stream))) {
@@ -251,8 +303,10 @@ Result<double> Dispatcher::time_variant(const TuningCopy& scratch, const KernelV
 }
 
 std::string Dispatcher::refusal_of(const OpCase& c, const KernelVariant& variant,
-                                   const TypeBinding& types) {
-  std::string reason = refusal(c, variant, types);
+                                   const TypeBinding& types, const OpCall& call) {
+  if (variant.generation > call.generation_max) return "it was registered after the capture began";
+  std::string reason = attribute_refusal(registry_, call, variant);
+  if (reason.empty()) reason = refusal(case_for(c, variant), variant, types);
   if (!reason.empty() || variant.library.empty()) return reason;
   // Any question to the streams makes the device's context that of this thread.
   const auto answers = streams_.is_capturing(kDefaultStream);
@@ -266,19 +320,13 @@ Result<std::string> Dispatcher::hash_of(const OpCase& c, const KernelVariant& va
   return entry->module_hash;
 }
 
-Result<const LoadedEntry*> Dispatcher::entry_of(const OpKind& op, const KernelVariant& variant,
-                                                uint32_t entry, const TypeBinding& types) {
-  const auto index = static_cast<uint64_t>(&variant - op.variants.data());
-  const uint64_t key = (index << 40) | (uint64_t{entry} << 32) | types.index();
-  {
-    const std::lock_guard lock(mutex_);
-    const auto& entries = state_of(op).entries;
-    const auto known = entries.find(key);
-    if (known != entries.end()) return known->second;
-  }
+Result<const LoadedEntry*> Dispatcher::load_entry(const OpKind& op, const KernelVariant& variant,
+                                                  uint32_t entry, const TypeBinding& types) {
   const std::string name = GPUEMU_TRY(entry_name(variant.entries[entry], types));
   const LoadedEntry* loaded = nullptr;
-  if (!variant.source.empty()) {
+  if (variant.source_is_ptx) {
+    loaded = GPUEMU_TRY(modules_->entry(std::string(variant.source), variant.module, name));
+  } else if (!variant.source.empty()) {
     loaded = GPUEMU_TRY(
         modules_->instance({.name = variant.module, .text = std::string(variant.source)}, name));
   } else {
@@ -289,15 +337,47 @@ Result<const LoadedEntry*> Dispatcher::entry_of(const OpKind& op, const KernelVa
     }
     loaded = GPUEMU_TRY(modules_->entry(module->ptx(), std::string(module->file), name));
   }
-  const std::lock_guard lock(mutex_);
-  state_of(op).entries.emplace(key, loaded);
+  if (variant.rules != nullptr) GPUEMU_TRY(variant.rules->check_entry(entry, loaded->info));
   return loaded;
+}
+
+Result<const LoadedEntry*> Dispatcher::entry_of(const OpKind& op, const KernelVariant& variant,
+                                                uint32_t entry, const TypeBinding& types) {
+  const std::pair key(&variant, (uint64_t{entry} << 32) | types.index());
+  {
+    const std::lock_guard lock(mutex_);
+    const auto& entries = state_of(op).entries;
+    const auto known = entries.find(key);
+    if (known != entries.end()) return known->second;
+  }
+  const auto loaded = load_entry(op, variant, entry, types);
+  if (!loaded) return loaded.error().with_context(op.name + ", " + variant.name);
+  const std::lock_guard lock(mutex_);
+  state_of(op).entries.emplace(key, *loaded);
+  return *loaded;
+}
+
+Status Dispatcher::compile(const OpKind& op, const KernelVariant& variant) {
+  std::vector<TypeBinding> bindings(1);
+  for (const TypeRule& rule : variant.types) {
+    std::vector<TypeBinding> longer;
+    for (const TypeBinding& start : bindings) {
+      for (const DType dtype : rule.dtypes) longer.emplace_back(start).bind(rule.letter, dtype);
+    }
+    bindings = std::move(longer);
+  }
+  for (const TypeBinding& types : bindings) {
+    for (uint32_t entry = 0; entry < variant.entries.size(); ++entry) {
+      GPUEMU_TRY(entry_of(op, variant, entry, types));
+    }
+  }
+  return ok_status();
 }
 
 Status Dispatcher::launch(const OpCase& c, const KernelVariant& variant, const TypeBinding& types,
                           StreamId stream) {
-  OpCase planned = c;
-  const uint64_t bytes = variant.workspace_bytes == nullptr ? 0 : variant.workspace_bytes(c);
+  OpCase planned = case_for(c, variant);
+  const uint64_t bytes = GPUEMU_TRY(workspace_of(planned, variant));
   Workspaces::Turn turn;  // Until every launch that uses the workspace is issued.
   if (bytes > 0) {
     turn = GPUEMU_TRY(streams_.is_capturing(stream)) ? GPUEMU_TRY(workspaces_.keep(bytes, stream))
@@ -313,7 +393,7 @@ Status Dispatcher::launch_steps(const OpCase& c, uint64_t workspace_bytes,
                                 const KernelVariant& variant, const TypeBinding& types,
                                 StreamId stream) {
   Plan plan;
-  variant.plan(c, plan);
+  GPUEMU_TRY(plan_of(c, variant, plan));
   for (const LaunchStep& step : plan.steps()) {
     const LoadedEntry* entry = GPUEMU_TRY(entry_of(c.op, variant, step.entry, types));
     std::array<KernelArg, kPlanArgumentsMax> args;

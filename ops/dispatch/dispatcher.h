@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -28,6 +29,8 @@ struct OpCall {
   std::span<const std::byte> attributes = {};
   StreamId stream = kDefaultStream;
   std::string_view variant = {};  ///< This one and no other; "": the policy chooses.
+  /// Variants that were added later do not take part.
+  uint64_t generation_max = UINT64_MAX;
 };
 
 /// What was decided about one call.
@@ -80,6 +83,9 @@ class Dispatcher {
   void set_profiler(Profiler* profiler) { profiler_ = profiler; }
   const OpRegistry& registry() const { return registry_; }
   ModuleCache& modules() { return *modules_; }
+  /// Every entry of a variant for every combination of its dtypes, as calls would load them.
+  /// Compile for a source that is wrong, InvalidArgument for arguments that an entry does not have.
+  Status compile(const OpKind& op, const KernelVariant& variant);
 
  private:
   struct Choice {
@@ -90,24 +96,36 @@ class Dispatcher {
     Log tell;
     bool times = false;
   };
+  using Order = std::vector<const KernelVariant*>;
   /// What is known about one op: its order of trying, and entries that were looked up.
   struct OpState {
-    std::vector<const KernelVariant*> order;
-    std::unordered_map<uint64_t, const LoadedEntry*> entries;
+    uint64_t generation = 0;  ///< Of the registry when `order` was made.
+    std::shared_ptr<const Order> order;
+    std::map<std::pair<const KernelVariant*, uint64_t>, const LoadedEntry*> entries;
+  };
+  /// A call that was checked.
+  struct Checked {
+    OpCase c;
+    TypeBinding types;
   };
 
   Dispatcher(Device& device, Streams& streams, const OpRegistry& registry);
+  Result<Checked> checked(const OpCall& call);
   OpState& state_of(const OpKind& op);
+  /// NotFound, Compile; InvalidArgument for arguments that the entry does not have.
+  Result<const LoadedEntry*> load_entry(const OpKind& op, const KernelVariant& variant,
+                                        uint32_t entry, const TypeBinding& types);
   /// Why the variant does not compute the call, or not on this machine; "" when it does.
-  std::string refusal_of(const OpCase& c, const KernelVariant& variant, const TypeBinding& types);
+  std::string refusal_of(const OpCase& c, const KernelVariant& variant, const TypeBinding& types,
+                         const OpCall& call);
   /// What changes with the code of the variant.
   Result<std::string> hash_of(const OpCase& c, const KernelVariant& variant,
                               const TypeBinding& types);
   Result<const LoadedEntry*> entry_of(const OpKind& op, const KernelVariant& variant,
                                       uint32_t entry, const TypeBinding& types);
   Result<Choice> choose(const OpCase& c, const TypeBinding& types, const OpCall& call);
-  Result<Choice> named(const OpCase& c, const TypeBinding& types,
-                       const std::vector<const KernelVariant*>& order, std::string_view name);
+  Result<Choice> named(const OpCase& c, const TypeBinding& types, const Order& order,
+                       const OpCall& call);
   Result<Choice> fastest(const OpCase& c, const TypeBinding& types,
                          const std::vector<const KernelVariant*>& able, StreamId stream);
   Result<double> time_variant(const TuningCopy& scratch, const KernelVariant& variant,

@@ -43,10 +43,10 @@ Status check_preference(const std::string& where, const std::string& op, const s
   if (!found) return wrong(where, found.error().message);
   std::vector<std::string> names;
   std::string list;
-  for (const KernelVariant& one : (*found)->variants) {
-    if (one.name == variant) return ok_status();
-    names.push_back(one.name);
-    list += (list.empty() ? "" : ", ") + one.name;
+  for (const KernelVariant* one : registry.variants_of(**found)) {
+    if (one->name == variant) return ok_status();
+    names.push_back(one->name);
+    list += (list.empty() ? "" : ", ") + one->name;
   }
   return wrong(where, fmt::format("'{}' has no variant '{}'; there are: {}{}", op, variant, list,
                                   did_you_mean(variant, names)));

@@ -58,7 +58,9 @@ Status check_schema(const OpKind& op) {
   return ok_status();
 }
 
-Status check_variant(const OpKind& op, const KernelVariant& variant) {
+}  // namespace
+
+Status check_variant_declaration(const OpKind& op, const KernelVariant& variant) {
   const auto complain = [&](const std::string& what) {
     return wrong(op, fmt::format("variant '{}': {}", variant.name, what));
   };
@@ -66,7 +68,8 @@ Status check_variant(const OpKind& op, const KernelVariant& variant) {
   if (is_librarys && (variant.product == nullptr || !variant.entries.empty())) {
     return complain("a library's variant has a product and no entries");
   }
-  if (!is_librarys && variant.plan == nullptr) return complain("it has no plan");
+  if (!is_librarys && variant.plan == nullptr && variant.rules == nullptr)
+    return complain("it has no plan");
   if (!is_librarys && variant.entries.empty()) return complain("it names no entry");
   std::string letters;
   for (const TypeRule& rule : variant.types) {
@@ -89,19 +92,21 @@ Status check_variant(const OpKind& op, const KernelVariant& variant) {
   return ok_status();
 }
 
-}  // namespace
-
-Status check_declaration(const OpKind& op) {
+Status check_operation(const OpKind& op) {
   if (op.name.empty()) return wrong(op, "it has no name");
   GPUEMU_TRY(check_operands(op));
-  GPUEMU_TRY(check_schema(op));
+  return check_schema(op);
+}
+
+Status check_declaration(const OpKind& op) {
+  GPUEMU_TRY(check_operation(op));
   if (op.variants.empty()) return wrong(op, "it has no variant");
   std::set<std::string> names;
   for (const KernelVariant& variant : op.variants) {
     if (variant.name.empty() || !names.insert(variant.name).second) {
       return wrong(op, fmt::format("two variants are called '{}'", variant.name));
     }
-    GPUEMU_TRY(check_variant(op, variant));
+    GPUEMU_TRY(check_variant_declaration(op, variant));
   }
   return ok_status();
 }
@@ -133,8 +138,14 @@ Status OpRegistry::add(const OpKind& op) {
 Result<const OpKind*> OpRegistry::find(std::string_view name) const {
   const auto at = std::ranges::lower_bound(ops_, name, {}, &OpKind::name);
   if (at != ops_.end() && (*at)->name == name) return *at;
+  if (const OpKind* const added = find_added(name)) return added;
+  std::set<std::string> names;
+  for (const OpKind* op : ops_) names.insert(op->name);
+  for (uint32_t i = static_cast<uint32_t>(ops_.size()) + 1; i <= count(); ++i) {
+    if (const OpKind* const op = numbered(i)) names.insert(op->name);
+  }
   std::string known;
-  for (const OpKind* op : ops_) known += (known.empty() ? "" : ", ") + op->name;
+  for (const std::string& one : names) known += (known.empty() ? "" : ", ") + one;
   return error(ErrorCode::NotFound, "no op '{}'; there are: {}", name, known);
 }
 

@@ -139,3 +139,24 @@ def test_its_trace_has_every_level_and_becomes_a_picture(program, tmp_path):
     empty.write_text('{"traceEvents": []}')
     refused = subprocess.run([*tool, str(empty), str(picture)], capture_output=True, text=True)
     assert refused.returncode == 1 and "nothing to draw" in refused.stderr
+
+
+def printed(program, source):
+    done = subprocess.run([program, source, "emulator"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_c_program_registers_prefers_and_replays_a_kernel(program, tmp_path):
+    registered = program.replace("gpuemu_example_mlp", "gpuemu_example_registered")
+    expected = "relu: packets, first supported\nrelu: mine, preferred\nfirst -62.5 last 499\n"
+    assert printed(registered, "") == expected
+    file = tmp_path / "my_relu.cu"
+    file.write_text("""extern "C" __global__ void my_relu(const float* x, float* y, long long n) {
+  long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i] + 1;
+}""")
+    assert printed(registered, str(file)) == expected.replace("-62.5", "-499").replace("499\n", "500\n")
+    file.write_text("no kernel")
+    wrong = subprocess.run([registered, str(file), "emulator"], capture_output=True, text=True, timeout=120)
+    assert wrong.returncode == 1 and "GPUEMU_COMPILE" in wrong.stderr

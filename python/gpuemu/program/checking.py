@@ -161,7 +161,13 @@ def check_replay(replay: Replay, inputs: Mapping[str, Any] | None, reference: st
         for name in inputs or {}:
             executor.set(name, (inputs or {})[name])
         replay._graph.launch()
-        executor.device.synchronize()
+        try:
+            executor.device.synchronize()
+        except KernelError as problem:
+            # What the ops did alone is named already, at its op.
+            if not report.findings:
+                report.findings += of_places(problem.findings, index=-1, node=-1, op="", variant="", where="the replay")
+        executor.device.findings()
         for vid, root in roots.items():
             if vid in checker.values and executor.plan.roles[vid] in ("parameter", "output"):
                 report.findings += _difference(executor, vid, root.numpy(), checker.content(vid))

@@ -25,14 +25,16 @@ from gpuemu.runtime.graphs import Graph
 from gpuemu.runtime.interop import as_tensor, from_dlpack, torch_stream
 from gpuemu.runtime.memory import Memory, MemoryInfo, MemoryStatistics
 from gpuemu.runtime.calling import OpInfo, op_call, op_info, op_number, ops, pack, unpack
+from gpuemu.runtime.registering import Launch, Registration, register_kernel, register_op
+from gpuemu.runtime.registrations import TensorSpec
 from gpuemu.runtime.streams import Event, Stream
 from gpuemu.runtime.tensors import Tensor
 from gpuemu.runtime.watching import DispatchRecord, Policy, Statistics
 
 __all__ = [
     "CaptureError", "CompileError", "Device", "DeviceTimeoutError", "DispatchRecord", "Event", "ForkedError", "Graph",
-    "InvalidArgumentError", "Memory", "MemoryInfo", "MemoryStatistics", "NotFoundError", "OpInfo", "OutOfMemoryError", "Policy",
-    "ReleasedError", "Statistics", "Stream", "Tensor", "UnsupportedError", "as_tensor", "current_device", "devices", "dtypes",
-    "empty", "from_dlpack", "op_call", "op_info", "op_number", "ops", "pack", "range", "set_current_device", "tensor", "torch_stream",
+    "InvalidArgumentError", "Launch", "Memory", "MemoryInfo", "MemoryStatistics", "NotFoundError", "OpInfo", "OutOfMemoryError", "Policy",
+    "Registration", "ReleasedError", "Statistics", "Stream", "Tensor", "TensorSpec", "UnsupportedError", "as_tensor", "current_device", "devices", "dtypes",
+    "empty", "from_dlpack", "op_call", "op_info", "op_number", "ops", "pack", "range", "register_kernel", "register_op", "set_current_device", "tensor", "torch_stream",
     "unpack", "versions", "zeros",
 ]  # fmt: skip

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gpuemu.runtime import errors, interop, structs
+from gpuemu.runtime import errors, interop, registrations, structs
 from gpuemu.runtime.current import current_device, existing_device
 from gpuemu.runtime.device import Device
 from gpuemu.runtime.tensors import Tensor
@@ -62,7 +62,8 @@ def ops() -> list[str]:
     count = device._context.call(device._library.gpuemu_op_count)
     handle = device._context.enter()
     try:
-        return sorted(device._library.gpuemu_op_name(handle, number).decode() for number in range(1, count + 1))
+        names = [device._library.gpuemu_op_name(handle, number) for number in range(1, count + 1)]
+        return sorted(one.decode() for one in names if one is not None)  # None: it was removed.
     finally:
         device._context.leave()
 
@@ -92,7 +93,10 @@ def _schema(told: dict[str, Any]) -> Schema:
 
 def op_info(name: str) -> OpInfo:
     """Operands, attributes and kernels of an op. Raises NotFoundError, which lists the ops."""
-    device = _any_device()
+    return _info_on(_any_device(), name)
+
+
+def _info_on(device: Device, name: str) -> OpInfo:
     known: OpInfo | None = device._infos.get(name)
     if known is not None:
         return known
@@ -108,8 +112,8 @@ def op_info(name: str) -> OpInfo:
     return made
 
 
-def _schema_of(op: str, variant: str | None) -> Schema:
-    info = op_info(op)
+def _schema_of(op: str, variant: str | None, device: Device | None = None) -> Schema:
+    info = _info_on(_any_device() if device is None else device, op)
     if variant is None:
         return info.schema
     found = next((one for one in info.variants if one.name == variant), None)
@@ -125,9 +129,12 @@ def _fields_of(schema: Schema) -> str:
 
 def pack(op: str, attrs: Mapping[str, Any], *, variant: str | None = None) -> tuple[int, bytes]:
     """Attributes as op_call takes them packed: the schema's id, and the bytes."""
-    schema = _schema_of(op, variant)
     if not isinstance(attrs, Mapping):
         raise TypeError(f"attrs is a {type(attrs).__name__}, expected a dict")
+    return _packed_by(op, _schema_of(op, variant), attrs)
+
+
+def _packed_by(op: str, schema: Schema, attrs: Mapping[str, Any]) -> tuple[int, bytes]:
     unknown = [key for key in attrs if key not in {one.name for one in schema.fields}]
     if unknown:
         raise errors.InvalidArgumentError(f"{op} has no attribute '{unknown[0]}'; its fields are: {_fields_of(schema)}")
@@ -155,7 +162,10 @@ def _packed(op: str, field: Field, value: Any) -> bytes:
 
 def unpack(op: str, schema_id: int, data: bytes) -> dict[str, Any]:
     """The attributes in packed bytes; those that a shorter schema does not have are defaults."""
-    schema = op_info(op).schema
+    info = op_info(op)
+    schemas = [info.schema, *(one.schema for one in info.variants)]
+    # A version of a variant's own fields, else one of the op's.
+    schema = next((one for one in schemas if schema_id & 255 in {field.since for field in one.fields}), info.schema)
     if schema_id == 0 and not data:
         return {one.name: one.default for one in schema.fields}
     if schema_id >> 8 != schema.id >> 8 or not 0 < schema_id & 255 <= schema.id & 255:
@@ -166,6 +176,16 @@ def unpack(op: str, schema_id: int, data: bytes) -> dict[str, Any]:
         raise errors.InvalidArgumentError(f"{op}: {len(data)} bytes of attributes, expected {struct.calcsize(layout)}: {_fields_of(schema)}")
     given = dict(zip([one.name for one in there], struct.unpack(layout, data)))
     return {one.name: given.get(one.name, one.default) for one in schema.fields}
+
+
+def read_fields(schema: Schema, data: bytes) -> dict[str, Any]:
+    """As many fields as the bytes have; the others are defaults."""
+    made, at = {}, 0
+    for one in schema.fields:
+        size = struct.calcsize("<" + _FORMATS[one.type])
+        made[one.name] = struct.unpack_from("<" + _FORMATS[one.type], data, at)[0] if at + size <= len(data) else one.default
+        at += size
+    return made
 
 
 def _device_of(inputs: Sequence[Any], outputs: Sequence[Any]) -> Device:
@@ -198,7 +218,7 @@ def _taken(name: str, what: str, given: Any, device: Device) -> list[Tensor]:
     return taken
 
 
-def _packed_attributes(name: str, attrs: Any, schema_id: int | None) -> tuple[int, bytes]:
+def _packed_attributes(device: Device, name: str, attrs: Any, schema_id: int | None, variant: str | None) -> tuple[int, bytes]:
     if attrs is None:
         if schema_id is not None:
             raise errors.InvalidArgumentError(f"{name}: schema_id goes with attributes as bytes, and there are none")
@@ -211,7 +231,21 @@ def _packed_attributes(name: str, attrs: Any, schema_id: int | None) -> tuple[in
         raise errors.InvalidArgumentError(f"{name}: schema_id goes with attributes as bytes; a dict needs none")
     if not isinstance(attrs, Mapping):
         raise TypeError(f"{name}: attrs is a {type(attrs).__name__}, expected a dict or bytes")
-    return pack(name, attrs) if attrs else (0, b"")
+    return _packed_by(name, _schema_for(device, name, attrs, variant), attrs) if attrs else (0, b"")
+
+
+def _schema_for(device: Device, name: str, attrs: Mapping[str, Any], variant: str | None) -> Schema:
+    """The op's, or, for fields that only variants have, that of the first variant that has them all: preferred, then tried first."""
+    info = _info_on(device, name)
+    if variant is not None:
+        return _schema_of(name, variant, device)
+    if set(attrs) <= {one.name for one in info.schema.fields}:
+        return info.schema
+    wish = device.policy.prefer.get(name)
+    able = [one for one in info.variants if set(attrs) <= {field.name for field in one.schema.fields}]
+    for one in sorted(able, key=lambda each: each.name != wish):
+        return one.schema
+    return info.schema
 
 
 def op_call(kind: str | int, inputs: Sequence[Any], outputs: Sequence[Any], attrs: Mapping[str, Any] | bytes | None = None, *,
@@ -227,12 +261,15 @@ def op_call(kind: str | int, inputs: Sequence[Any], outputs: Sequence[Any], attr
     device._op_number(name)  # A name that is none is told before anything else.
     ins, outs = _taken(name, "inputs", inputs, device), _taken(name, "outputs", outputs, device)
     chosen = device._stream(stream)
-    call.schema_id, packed = _packed_attributes(name, attrs, schema_id)
-    call.attributes, call.attribute_bytes = packed, len(packed)
     if variant is not None:
         if not isinstance(variant, str):
             raise TypeError(f"{name}: variant is a {type(variant).__name__}, expected a str")
         call.variant = variant.encode()
+    call.schema_id, packed = _packed_attributes(device, name, attrs, schema_id, variant)
+    call.attributes, call.attribute_bytes = packed, len(packed)
+    registered = registrations.op_named(name)
+    if registered is not None:
+        registrations.check_outputs(registered, ins, outs, read_fields(_schema_of(name, None, device), packed))
     device._issue(name, call, ins, outs, chosen)
 
 

@@ -14,7 +14,7 @@ import gpuemu
 from gpuemu import dtypes_generated
 from gpuemu.client.records import DeviceInfo
 from gpuemu.device.places import Place
-from gpuemu.runtime import errors, library, memory, structs, tensors
+from gpuemu.runtime import errors, library, memory, registrations, structs, tensors
 from gpuemu.runtime.memory import Block, Memory, MemoryInfo, MemoryStatistics, Staging
 from gpuemu.runtime.streams import DefaultStream, Event, Stream
 from gpuemu.runtime.tensors import Tensor
@@ -134,6 +134,7 @@ class Device(library.Unique):
         self.info = _info(found)
         if checks is not None:
             self._set_checks(checks)
+        registrations.attach(self)
         if policy is not None:
             self.set_policy(policy)
 

@@ -44,6 +44,45 @@ class Call(ctypes.Structure):
                 ("schema_id", u32), ("attribute_bytes", u32), ("attributes", text), ("stream", u64), ("variant", text)]  # fmt: skip
 
 
+class Field(ctypes.Structure):
+    """gpuemu_field"""
+
+    _fields_ = [("name", text), ("dtype", text), ("fallback", ctypes.c_double), ("has_fallback", u32)]
+
+
+class OpDeclaration(ctypes.Structure):
+    """gpuemu_op_declaration"""
+
+    _fields_ = [("struct_bytes", u32), ("in_place", u32), ("name", text), ("summary", text), ("inputs", pointer), ("outputs", pointer),
+                ("fields", pointer), ("input_count", u32), ("output_count", u32), ("field_count", u32)]  # fmt: skip
+
+
+class LaunchDeclaration(ctypes.Structure):
+    """gpuemu_launch_declaration"""
+
+    _fields_ = [("entry", text), ("grid", text * 3), ("block", text * 3), ("shared", text), ("args", pointer), ("arg_count", u32)]
+
+
+class Case(ctypes.Structure):
+    """gpuemu_case"""
+
+    _fields_ = [("struct_bytes", u32), ("sm", i32), ("inputs", ctypes.POINTER(Operand)), ("outputs", ctypes.POINTER(Operand)),
+                ("input_count", u32), ("output_count", u32), ("attribute_bytes", u32), ("unused", u32), ("attributes", pointer),
+                ("workspace", pointer)]  # fmt: skip
+
+
+SUPPORTS = ctypes.CFUNCTYPE(pointer, pointer, ctypes.POINTER(Case))
+
+
+class KernelDeclaration(ctypes.Structure):
+    """gpuemu_kernel_declaration"""
+
+    _fields_ = [("struct_bytes", u32), ("op", u32), ("name", text), ("source", text), ("launches", pointer), ("types", text),
+                ("supports", text), ("workspace", text), ("fields", pointer), ("launch_count", u32), ("field_count", u32),
+                ("priority", i32), ("sm_min", i32), ("strided", u32), ("wide", u32), ("supports_call", SUPPORTS), ("plan", pointer),
+                ("user", pointer)]  # fmt: skip
+
+
 _out_u32, _out_u64, _out_pointer = ctypes.POINTER(u32), ctypes.POINTER(u64), ctypes.POINTER(pointer)
 _into: list[Any] = [pointer, size, ctypes.POINTER(size)]
 # What each function takes. Those of RESULTS return something else than a code.
@@ -60,6 +99,9 @@ FUNCTIONS: dict[str, list[Any]] = {
     "gpuemu_op_find": [pointer, text, _out_u32], "gpuemu_op_count": [pointer], "gpuemu_op_name": [pointer, u32],
     "gpuemu_op_json": [pointer, u32, *_into], "gpuemu_op_call": [pointer, ctypes.POINTER(Call)],
     "gpuemu_op_prepare": [pointer, ctypes.POINTER(Call)],
+    "gpuemu_op_register": [pointer, ctypes.POINTER(OpDeclaration), _out_u32], "gpuemu_op_remove": [pointer, u32],
+    "gpuemu_kernel_register": [pointer, ctypes.POINTER(KernelDeclaration), _out_u64], "gpuemu_kernel_compile": [pointer, u64],
+    "gpuemu_kernel_remove": [pointer, u64],
     "gpuemu_memory_allocate_named": [pointer, u32, size, u64, text, _out_pointer], "gpuemu_memory_free": [pointer, pointer],
     "gpuemu_memory_free_async": [pointer, pointer, u64], "gpuemu_memory_trim": [pointer, size],
     "gpuemu_memory_info": [pointer, _out_u64, _out_u64], "gpuemu_memory_statistics_get": [pointer, ctypes.POINTER(Statistics)],

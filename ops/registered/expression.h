@@ -1,0 +1,98 @@
+// Sizes of a kernel that was registered as text: "cdiv(x.count, 256)", "x.shape[-1] % 4 == 0".
+//
+//   expression := or ;  or := and ("or" and)* ;  and := not ("and" not)* ;  not := "not" not |
+//   compared compared := sum (("<" | "<=" | ">" | ">=" | "==" | "!=") sum)? sum := product (("+" |
+//   "-") product)* ;  product := signed (("*" | "//" | "%") signed)* signed := "-" signed | atom
+//   atom := number | "(" expression ")" | ("min" | "max" | "cdiv") "(" expression ("," expression)*
+//   ")"
+//         | OPERAND "." ("count" | "rank" | "bytes" | ("shape" | "strides") "[" whole "]")
+//         | ATTRIBUTE | "sm"
+//
+// "//" and "%" round down, as in Python. A comparison is 1 or 0.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/result.h"
+#include "kernels/op.h"
+
+namespace gpuemu {
+
+/// Any thread.
+class Expression {
+ public:
+  /// InvalidArgument with the column of what is wrong, and the names that there are. Operands are
+  /// those of `op`, attributes those of `schema`.
+  static Result<Expression> parse(std::string_view text, const OpKind& op,
+                                  const AttributeSchema& schema);
+
+  /// InvalidArgument for a result that is no whole number, that does not fit 64 bits, for a
+  /// division by 0 and for an axis that the operand does not have. REQUIRES: the attributes of `c`
+  /// are read by the schema of parse().
+  Result<int64_t> whole(const OpCase& c) const;
+  /// The same, rounded to float64 where it is whole.
+  Result<double> number(const OpCase& c) const;
+  const std::string& text() const { return text_; }
+
+ private:
+  friend class ExpressionParser;
+  enum class Kind : uint8_t {
+    Whole,
+    Real,
+    Count,
+    Rank,
+    Bytes,
+    Shape,
+    Stride,
+    Attribute,
+    Sm,
+    Negative,
+    Not,
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Remainder,
+    DivideUp,
+    Min,
+    Max,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+    Equal,
+    Unequal,
+    And,
+    Or
+  };
+  struct Node {
+    Kind kind = Kind::Whole;
+    int64_t whole = 0;  ///< The value, or the axis.
+    double real = 0;
+    uint32_t left = 0, right = 0;  ///< Nodes, or the operand: inputs first, then outputs.
+    std::string name = {};         ///< Of the attribute.
+    AttributeType type = AttributeType::Int64;
+  };
+  struct Value {
+    bool is_real = false;
+    int64_t whole = 0;
+    double real = 0;
+    double as_real() const { return is_real ? real : static_cast<double>(whole); }
+    bool is_true() const { return is_real ? real != 0 : whole != 0; }
+  };
+
+  Result<Value> evaluate(uint32_t node, const OpCase& c) const;
+  Result<Value> of_operand(const Node& node, const OpCase& c) const;
+  Result<Value> combine(const Node& node, const OpCase& c) const;
+  Result<Value> of_wholes(Kind kind, int64_t a, int64_t b) const;
+  Result<Value> of_reals(Kind kind, double a, double b) const;
+  Error wrong(const std::string& what) const;
+
+  std::string text_;
+  std::vector<Node> nodes_;  ///< The last is the root.
+};
+
+}  // namespace gpuemu

@@ -1,0 +1,146 @@
+"""What this process has registered, and the devices that know of it."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gpuemu.runtime import errors, structs
+
+
+@dataclass(frozen=True)
+class TensorSpec:
+    """A tensor without its content. strides: in elements; None: row-major without gaps."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...] | None = None
+    dtype: str = "float32"
+
+
+class Entry:
+    """One op or kernel. `declared`: its struct of the C interface, with what that points to in `kept`."""
+
+    def __init__(self, op: str, name: str, declared: Any, kept: Any, only: Any = None) -> None:
+        self.op, self.name, self.declared, self.kept = op, name, declared, kept
+        self.only = None if only is None else weakref.ref(only)
+        self.handles: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self.infer: Callable[..., Any] | None = None
+        self.reference: Callable[..., Any] | None = None
+        self.error_scale: Callable[..., Any] | None = None
+        self.fields: Mapping[str, Any] = {}
+        self.operands: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+
+    @property
+    def is_op(self) -> bool:
+        """Whether it is an op and no kernel."""
+        return isinstance(self.declared, structs.OpDeclaration)
+
+    def concerns(self, device: Any) -> bool:
+        """Whether the device is one that it is registered for."""
+        return self.only is None or self.only() is device
+
+    def apply(self, device: Any) -> None:
+        """Registers it on a device. Raises what the library says of it."""
+        if self.is_op:
+            made = ctypes.c_uint32()
+            device._check("gpuemu_op_register", ctypes.byref(self.declared), ctypes.byref(made))
+            self.handles[device] = made.value
+        else:
+            handle = ctypes.c_uint64()
+            self.declared.op = device._op_number(self.op)
+            device._check("gpuemu_kernel_register", ctypes.byref(self.declared), ctypes.byref(handle))
+            self.handles[device] = handle.value
+        forget(device, self.op)
+
+    def withdraw(self, device: Any) -> None:
+        """Undoes apply() where it was done."""
+        handle = self.handles.pop(device, None)
+        if handle is not None and not device.is_closed:
+            device._check("gpuemu_op_remove" if self.is_op else "gpuemu_kernel_remove", handle)
+        forget(device, self.op)
+
+
+class _State:
+    """Of the process."""
+
+    lock = threading.RLock()
+    entries: list[Entry] = []
+    devices: weakref.WeakSet[Any] = weakref.WeakSet()
+    # Callbacks stay: a call of another thread may be inside of one while its kernel is removed.
+    callbacks: list[Any] = []
+
+
+def forget(device: Any, op: str) -> None:
+    """What the device has remembered of an op is old."""
+    device._infos.pop(op, None)
+    device._ops.pop(op, None)
+
+
+def attach(device: Any) -> None:
+    """A new device learns what was registered for the process."""
+    with _State.lock:
+        for one in _State.entries:
+            if one.only is None:
+                one.apply(device)
+        _State.devices.add(device)
+
+
+def add(entry: Entry) -> None:
+    """On every open device that it concerns, or on none. Raises what the library says of it."""
+    with _State.lock:
+        done: list[Any] = []
+        try:
+            for device in list(_State.devices):
+                if not device.is_closed and entry.concerns(device):
+                    entry.apply(device)
+                    done.append(device)
+        except Exception:
+            for device in done:
+                entry.withdraw(device)
+            raise
+        _State.entries.append(entry)
+
+
+def remove(entry: Entry) -> None:
+    """From every device; an op takes its kernels with it. Twice is allowed."""
+    with _State.lock:
+        if entry not in _State.entries:
+            return
+        for device in list(_State.devices):
+            entry.withdraw(device)
+        gone = [one for one in _State.entries if one is entry or (entry.is_op and one.op == entry.op)]
+        _State.entries[:] = [one for one in _State.entries if one not in gone]
+
+
+def is_registered(entry: Entry) -> bool:
+    """Whether it was neither removed nor went with its op."""
+    with _State.lock:
+        return entry in _State.entries
+
+
+def op_named(name: str) -> Entry | None:
+    """The registered op of that name."""
+    if not _State.entries:
+        return None
+    with _State.lock:
+        return next((one for one in _State.entries if one.is_op and one.op == name), None)
+
+
+def keep(callback: Any) -> Any:
+    """The callback, which the library may call as long as the process lives."""
+    _State.callbacks.append(callback)
+    return callback
+
+
+def check_outputs(entry: Entry, inputs: Sequence[Any], outputs: Sequence[Any], attrs: Mapping[str, Any]) -> None:
+    """Raises InvalidArgumentError for outputs that the op's infer() does not give."""
+    if entry.infer is None or len(inputs) != len(entry.operands[0]) or len(outputs) != len(entry.operands[1]):
+        return
+    made = entry.infer(*[TensorSpec(one.shape, one.strides, one.dtype) for one in inputs], **{**entry.fields, **attrs})
+    for name, one, spec in zip(entry.operands[1], outputs, made):
+        if (one.shape, one.dtype) != (tuple(spec.shape), spec.dtype):
+            raise errors.InvalidArgumentError(f"{entry.op}: {name} is {one.dtype}{list(one.shape)}, expected {spec.dtype}{list(spec.shape)}")
