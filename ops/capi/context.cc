@@ -128,10 +128,30 @@ gpuemu_code missing(const char* argument) {
 
 }  // namespace gpuemu::opcall
 
+const gpuemu_context::Adopted* gpuemu_context::adopted_at(uint64_t address, uint64_t bytes) const {
+  // Extents may lie inside of others: the nearest beginning is not always the one.
+  for (auto one = adopted.upper_bound(address); one != adopted.begin();) {
+    --one;
+    const uint64_t offset = address - one->first;
+    if (offset <= one->second.bytes && bytes <= one->second.bytes - offset) return &one->second;
+  }
+  return nullptr;
+}
+
+gpuemu::Status gpuemu_context::check_writable(const char* what, uint64_t address, uint64_t bytes) {
+  const std::shared_lock lock(mutex);
+  const Adopted* const found = adopted_at(address, bytes);
+  if (found == nullptr || !found->is_readonly) return gpuemu::ok_status();
+  return gpuemu::error(gpuemu::ErrorCode::InvalidArgument,
+                       "{} is in memory that was adopted for reading alone; an output is written",
+                       what);
+}
+
 gpuemu::Status gpuemu_context::check_range(const char* what, uint64_t address, uint64_t bytes) {
   if (bytes == 0) return gpuemu::ok_status();
   {
     const std::shared_lock lock(mutex);
+    if (adopted_at(address, bytes) != nullptr) return gpuemu::ok_status();
     const auto after = allocations.upper_bound(address);
     if (after != allocations.begin()) {
       const auto& [begin, allocation] = *std::prev(after);
@@ -218,6 +238,7 @@ void gpuemu_context_destroy(gpuemu_context* context) {
   context->registry = {};
   context->allocations.clear();
   context->graphs.clear();
+  context->adopted.clear();
 }
 
 gpuemu_code gpuemu_context_device(gpuemu_context* context, gpuemu_device_info* info) {

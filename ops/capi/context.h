@@ -40,6 +40,14 @@ struct gpuemu_context {
     std::string name = {};
   };
   std::map<uint64_t, Allocation> allocations = {};  ///< By address.
+  struct Adopted {
+    uint64_t bytes = 0;  ///< The most that was adopted at the address.
+    uint64_t count = 0;
+    bool is_readonly = true;
+    bool is_own = false;  ///< In an allocation of this context.
+    std::string name = {};
+  };
+  std::map<uint64_t, Adopted> adopted = {};  ///< By address.
   gpuemu::opcall::MemoryBook memory = {};
   struct Graph {
     uint64_t nodes = 0;
@@ -70,6 +78,10 @@ struct gpuemu_context {
   /// InvalidArgument when the bytes leave the allocation that they begin in, or, on a device that
   /// has no other memory, begin in none.
   gpuemu::Status check_range(const char* what, uint64_t address, uint64_t bytes);
+  /// InvalidArgument for what lies in memory that was adopted for reading alone.
+  gpuemu::Status check_writable(const char* what, uint64_t address, uint64_t bytes);
+  /// Memory of others that holds all of it; null where there is none. REQUIRES: `mutex` is held.
+  const Adopted* adopted_at(uint64_t address, uint64_t bytes) const;
 };
 
 namespace gpuemu::opcall {

@@ -30,7 +30,7 @@ Json versions() {
       break;
     }
   }
-  return {{"library", GPUEMU_VERSION}, {"abi", GPUEMU_ABI_VERSION}, {"driver", driver},
+  return {{"library", GPUEMU_LIBRARY_VERSION}, {"abi", GPUEMU_ABI_VERSION}, {"driver", driver},
           {"cuda_runtime", runtime},   {"cupti", cupti_version()},  {"cublas", cublas_version()}};
 }
 
@@ -170,7 +170,7 @@ gpuemu_code give_text(const std::string& text, char* to, size_t room, size_t* by
 
 extern "C" {
 
-const char* gpuemu_version(void) { return GPUEMU_VERSION; }
+const char* gpuemu_version(void) { return GPUEMU_LIBRARY_VERSION; }
 
 gpuemu_code gpuemu_versions_json(char* to, size_t room, size_t* bytes) {
   return give_text(gpuemu::opcall::text_of(gpuemu::opcall::versions()), to, room, bytes);

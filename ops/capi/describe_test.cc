@@ -70,6 +70,7 @@ class Described : public testing::Test {
 TEST(Library, TellsItsVersionAndWhatItFound) {
   const Json versions = Json::parse(text_of(gpuemu_versions_json));
   EXPECT_EQ(versions["library"], gpuemu_version());
+  EXPECT_STREQ(gpuemu_version(), "1.1.0") << "it grows with the interface";
   EXPECT_EQ(versions["abi"], 2);
   for (const char* name : {"driver", "cuda_runtime", "cupti", "cublas"}) {
     EXPECT_TRUE(versions[name].is_string()) << name;

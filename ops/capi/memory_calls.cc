@@ -2,7 +2,6 @@
 #include <initializer_list>
 
 #include "ops/capi/context.h"
-#include "runtime/device/device_traits.h"
 
 using gpuemu::opcall::answer;
 using gpuemu::opcall::is_usable;
@@ -83,16 +82,10 @@ gpuemu_code allocate_in_order(gpuemu_context& context, size_t bytes, gpuemu::Str
               address);
 }
 
-/// On the emulator every kind is memory of the host at one address.
 gpuemu::Result<uint64_t> allocate_host(gpuemu_context& context, gpuemu::opcall::MemoryKind kind,
                                        size_t bytes) {
-  const gpuemu::DeviceProperties& device = context.device->properties();
-  if (kind == gpuemu::opcall::MemoryKind::Managed &&
-      !gpuemu::device_traits(device.backend).shares_host_memory) {
-    return gpuemu::error(gpuemu::ErrorCode::Unsupported,
-                         "managed memory is for the emulator alone in this version; use pinned "
-                         "memory, which kernels of {} reach too",
-                         device.name);
+  if (kind == gpuemu::opcall::MemoryKind::Managed) {
+    return address_of(GPUEMU_TRY(context.streams->allocate_managed(bytes)));
   }
   return address_of(GPUEMU_TRY(context.streams->allocate_host(bytes)));
 }

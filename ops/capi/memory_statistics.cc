@@ -109,6 +109,7 @@ gpuemu_memory_statistics statistics_of(gpuemu_context& context) {
   made.peak_reserved_bytes = std::max(book.peak_reserved, now.reserved);
   made.pinned_bytes = book.by_kind[static_cast<size_t>(MemoryKind::Pinned)];
   made.managed_bytes = book.by_kind[static_cast<size_t>(MemoryKind::Managed)];
+  for (const auto& [address, one] : context.adopted) made.adopted_bytes += one.bytes;
   made.live = book.allocations - book.frees;
   made.allocations = book.allocations;
   made.frees = book.frees;

@@ -125,6 +125,12 @@ Status do_with(gpuemu_context& context, const gpuemu_call& call, Doing doing) {
     const Status inside = check_memory(context, *operands, tensors);
     if (!inside) return inside.error().with_context(op.name);
   }
+  for (size_t i = 0; i < described.outputs.size() && i < op.outputs.size(); ++i) {
+    const TensorView& written = described.outputs[i];
+    const Status writable =
+        context.check_writable(op.outputs[i].name.c_str(), written.address, extent(written));
+    if (!writable) return writable.error().with_context(op.name);
+  }
   return (context.dispatcher.get()->*doing)(described);
 }
 

@@ -20,6 +20,8 @@ extern "C" {
 #endif
 
 #define GPUEMU_ABI_VERSION 2
+/* Of the library that has this header, apart from that of the programs: 1.N has interface N + 1. */
+#define GPUEMU_LIBRARY_VERSION "1.1.0"
 
 typedef enum gpuemu_code {
   GPUEMU_OK = 0,
@@ -243,7 +245,7 @@ uint32_t gpuemu_abi_version(void);
 const char* gpuemu_last_error(void);
 /* "GPUEMU_INVALID_ARGUMENT" */
 const char* gpuemu_code_name(gpuemu_code code);
-/* Of the library: "1.0.0". */
+/* Of the library: GPUEMU_LIBRARY_VERSION of its header. */
 const char* gpuemu_version(void);
 
 /* Functions with (to, room, bytes) write a text with its final 0, whose size is then in *bytes. Is
@@ -359,6 +361,15 @@ gpuemu_code gpuemu_memory_allocate_named(gpuemu_context* context, uint32_t kind,
                                          gpuemu_stream stream, const char* name, void** address);
 /* Only of device memory that belongs to a stream. NULL is allowed. */
 gpuemu_code gpuemu_memory_free_async(gpuemu_context* context, void* address, gpuemu_stream stream);
+/* Memory that somebody else has allocated, without a copy, for all that memory of the context is
+ * used for, until it is released as often as it was adopted. flags: 1: its op calls may only read
+ * it. The emulator takes memory of the host and checks exactly these bounds; its content counts as
+ * written. A GPU takes memory that it reaches. The name is that of findings and errors; NULL: none.
+ */
+gpuemu_code gpuemu_memory_adopt(gpuemu_context* context, void* address, size_t bytes,
+                                uint32_t flags, const char* name);
+/* Waits. */
+gpuemu_code gpuemu_memory_release(gpuemu_context* context, void* address);
 /* Waits. GPUEMU_CORRUPTION names what was written beside live memory, with options.guard_bytes; the
  * emulator has reported it at its launch. */
 gpuemu_code gpuemu_memory_check(gpuemu_context* context);
@@ -387,6 +398,11 @@ gpuemu_code gpuemu_memory_fill(gpuemu_context* context, void* to, uint8_t value,
 /* Lower priorities are more urgent. A non-blocking stream does not wait for the default stream. */
 gpuemu_code gpuemu_stream_create(gpuemu_context* context, int32_t priority, uint32_t non_blocking,
                                  gpuemu_stream* stream);
+/* A cudaStream_t that somebody else has made on the same GPU, as torch.cuda.Stream.cuda_stream is;
+ * it has to stay. gpuemu_stream_destroy forgets it only. GPUEMU_UNSUPPORTED on the emulator. */
+gpuemu_code gpuemu_stream_adopt(gpuemu_context* context, void* native, gpuemu_stream* stream);
+/* The cudaStream_t. GPUEMU_UNSUPPORTED on the emulator. */
+gpuemu_code gpuemu_stream_native(gpuemu_context* context, gpuemu_stream stream, void** native);
 /* Does not wait: what was issued is still done. */
 gpuemu_code gpuemu_stream_destroy(gpuemu_context* context, gpuemu_stream stream);
 /* Waits. GPUEMU_LAUNCH when a kernel of the stream has faulted; the message says where. */

@@ -179,6 +179,7 @@ Status CudaDevice::check_range(uint64_t address, uint64_t bytes) const {
     const uint64_t offset = address - base;
     if (offset <= allocation.bytes && bytes <= allocation.bytes - offset) return {};
   }
+  if (foreign_memory_.contains(address, bytes)) return {};
   return error(ErrorCode::InvalidArgument, "{} bytes at {:#x} are not inside one allocation", bytes,
                address);
 }

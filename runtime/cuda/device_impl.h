@@ -13,6 +13,7 @@
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/cuda/driver_api.h"
 #include "runtime/device/allocation_owners.h"
+#include "runtime/device/foreign_memory.h"
 
 namespace gpuemu::cuda {
 
@@ -55,6 +56,16 @@ class CudaDevice final : public Device {
   /// The error of a call that must not fail. Sticky codes lose the device.
   Status check(int code, const char* what);
   Status check_range(uint64_t address, uint64_t bytes) const;
+  /// Memory that others have allocated, for check_range().
+  void know_foreign(uint64_t address, uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    foreign_memory_.add(address, bytes);
+  }
+  bool forget_foreign(uint64_t address, uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    return foreign_memory_.remove(address, bytes);
+  }
+  bool is_context(Context context) const { return context == context_; }
   Result<FoundEntry> find_entry_of(ModuleId module, const std::string& name);
   /// Whether a launch says nothing but grid, block and shared memory; then it is `node`.
   Result<bool> is_plain(const FoundEntry& entry, const LaunchShape& shape, KernelNode& node);
@@ -97,6 +108,7 @@ class CudaDevice final : public Device {
   Event begin_ = nullptr, end_ = nullptr;
   mutable std::shared_mutex mutex_;  ///< Guards what follows.
   std::map<uint64_t, Allocation> allocations_;
+  ForeignMemory foreign_memory_;
   uint64_t allocated_bytes_ = 0;
   std::set<uint64_t> textures_;
   std::map<ModuleId, Loaded> modules_;

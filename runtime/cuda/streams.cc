@@ -96,6 +96,10 @@ Status CudaStreams::free_stream(StreamId stream) {
     const std::lock_guard lock(order_mutex_);
     orders_.erase(reinterpret_cast<Stream>(stream));
   }
+  {
+    const std::lock_guard lock(mutex_);
+    if (foreign_.erase(stream) != 0) return {};
+  }
   return device_.check(driver_.cuStreamDestroy_v2(reinterpret_cast<Stream>(stream)),
                        "freeing a stream");
 }
@@ -411,32 +415,14 @@ Status CudaStreams::free_graph_exec(GraphExecId graph) {
                        "freeing a graph");
 }
 
-Result<void*> CudaStreams::allocate_host(uint64_t bytes) {
-  GPUEMU_TRY(device_.ready());
-  void* memory = nullptr;
-  const int code =
-      driver_.cuMemHostAlloc(&memory, std::max<uint64_t>(bytes, 1), kHostPortable | kHostMapped);
-  if (code == kOutOfMemory) {
-    return error(ErrorCode::ResourceExhausted, "the host has no {} bytes of pinned memory", bytes);
-  }
-  GPUEMU_TRY(device_.check(code, "allocating pinned memory"));
-  const std::lock_guard lock(mutex_);
-  pinned_.insert(id_of(memory));
-  return memory;
-}
-
-Status CudaStreams::free_host(void* memory) {
-  GPUEMU_TRY(forget_handle(pinned_, id_of(memory), "pinned memory at"));
-  GPUEMU_TRY(waited(driver_.cuCtxSynchronize(), kDefaultStream));
-  return device_.check(driver_.cuMemFreeHost(memory), "freeing pinned memory");
-}
-
 void CudaStreams::free_all() {
   for (const uint64_t exec : execs_) driver_.cuGraphExecDestroy(reinterpret_cast<GraphExec>(exec));
   for (const uint64_t graph : graphs_) driver_.cuGraphDestroy(reinterpret_cast<Graph>(graph));
   for (const uint64_t event : events_) driver_.cuEventDestroy_v2(reinterpret_cast<Event>(event));
   driver_.cuCtxSynchronize();
+  for (const auto& [address, bytes] : managed_) driver_.cuMemFree_v2(address);
   for (const uint64_t stream : streams_) {
+    if (foreign_.contains(stream)) continue;
     driver_.cuStreamDestroy_v2(reinterpret_cast<Stream>(stream));
   }
   for (const uint64_t memory : pinned_) driver_.cuMemFreeHost(reinterpret_cast<void*>(memory));

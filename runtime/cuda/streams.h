@@ -52,7 +52,11 @@ class CudaStreams final : public Streams {
   Status free_graph(GraphId graph) override;
   Status free_graph_exec(GraphExecId graph) override;
   Result<void*> allocate_host(uint64_t bytes) override;
+  Result<void*> allocate_managed(uint64_t bytes) override;
   Status free_host(void* memory) override;
+  Status adopt_memory(uint64_t address, uint64_t bytes, const std::string& name) override;
+  Status release_memory(uint64_t address, uint64_t bytes) override;
+  Result<StreamId> adopt_stream(void* native) override;
 
   /// The functions of the module are no more.
   void forget(ModuleId module);
@@ -87,6 +91,8 @@ class CudaStreams final : public Streams {
   const Driver& driver_;
   std::shared_mutex mutex_;  ///< Guards what follows.
   Handles streams_, events_, graphs_, execs_, pinned_;
+  Handles foreign_;                                 ///< Among streams_: somebody else's.
+  std::unordered_map<uint64_t, uint64_t> managed_;  ///< Bytes by address.
   Handles captured_;  ///< Streams whose capture has begun and not ended.
   std::unordered_map<FunctionId, std::shared_ptr<const Known>> functions_;
   FunctionId next_function_ = 1;

@@ -140,8 +140,20 @@ class Streams {
   /// Pinned memory of the host, which kernels can use by the same address. ResourceExhausted when
   /// there is none.
   virtual Result<void*> allocate_host(uint64_t bytes) = 0;
-  /// Waits for all work, as Device::free does.
+  /// Memory at one address for the host and kernels, which moves where it is used.
+  virtual Result<void*> allocate_managed(uint64_t bytes) = 0;
+  /// Pinned or managed. Waits for all work, as Device::free does.
   virtual Status free_host(void* memory) = 0;
+
+  /// Memory that somebody else has allocated becomes usable like that of Device::allocate, with
+  /// these bounds, until it is released; pieces that overlap are one. InvalidArgument for memory
+  /// that this device does not reach.
+  virtual Status adopt_memory(uint64_t address, uint64_t bytes, const std::string& name) = 0;
+  /// Waits for all work. InvalidArgument for what was not adopted with so many bytes.
+  virtual Status release_memory(uint64_t address, uint64_t bytes) = 0;
+  /// A stream that somebody else has made in the same context; free_stream() forgets it only.
+  /// Unsupported on the emulator.
+  virtual Result<StreamId> adopt_stream(void* native) = 0;
 };
 
 }  // namespace gpuemu

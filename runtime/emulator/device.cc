@@ -144,6 +144,22 @@ Result<uint64_t> Emulator::allocate_pinned(uint64_t bytes) {
   return address;
 }
 
+Status Emulator::adopt(uint64_t address, uint64_t bytes, const std::string& name) {
+  GPUEMU_TRY(ready());
+  const std::lock_guard running(running_);
+  const std::lock_guard layout(layout_);
+  return memory_.adopt(address, bytes, name);
+}
+
+Status Emulator::release(uint64_t address, uint64_t bytes) {
+  GPUEMU_TRY(ready());
+  GPUEMU_TRY(queues_.settle(true));
+  const std::lock_guard running(running_);
+  const std::lock_guard layout(layout_);
+  shadows_.forget(address, bytes);
+  return memory_.release(address, bytes);
+}
+
 Status Emulator::upload(uint64_t address, std::span<const std::byte> from) {
   GPUEMU_TRY(queues_.settle(false));
   return upload_now(address, from);

@@ -62,6 +62,9 @@ class Emulator final : public Device, public SparseMemory {
   }
   Result<EntryInfo> entry_of_module(ModuleId module, const std::string& name);
   Result<uint64_t> allocate_pinned(uint64_t bytes);
+  /// Streams::adopt_memory and release_memory.
+  Status adopt(uint64_t address, uint64_t bytes, const std::string& name);
+  Status release(uint64_t address, uint64_t bytes);
   /// Unavailable once a fault has lost the device.
   Status ready() const;
 

@@ -156,4 +156,17 @@ Status EmulatorStreams::free_host(void* memory) {
   return device_.free(reinterpret_cast<uint64_t>(memory));
 }
 
+Status EmulatorStreams::adopt_memory(uint64_t address, uint64_t bytes, const std::string& name) {
+  return device_.adopt(address, bytes, name);
+}
+
+Status EmulatorStreams::release_memory(uint64_t address, uint64_t bytes) {
+  return device_.release(address, bytes);
+}
+
+Result<StreamId> EmulatorStreams::adopt_stream(void*) {
+  return error(ErrorCode::Unsupported,
+               "the emulator has streams of its own alone; it cannot use a cudaStream_t");
+}
+
 }  // namespace gpuemu::emulator

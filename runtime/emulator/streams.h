@@ -55,7 +55,12 @@ class EmulatorStreams final : public Streams {
   Status free_graph(GraphId graph) override { return queues_.free_graph(graph); }
   Status free_graph_exec(GraphExecId graph) override { return queues_.free_graph_exec(graph); }
   Result<void*> allocate_host(uint64_t bytes) override;
+  /// The host's memory is the device's.
+  Result<void*> allocate_managed(uint64_t bytes) override { return allocate_host(bytes); }
   Status free_host(void* memory) override;
+  Status adopt_memory(uint64_t address, uint64_t bytes, const std::string& name) override;
+  Status release_memory(uint64_t address, uint64_t bytes) override;
+  Result<StreamId> adopt_stream(void* native) override;
 
   /// The functions of the module are no more.
   void forget(ModuleId module);

@@ -243,9 +243,9 @@ def _schema_for(device: Device, name: str, attrs: Mapping[str, Any], variant: st
         return info.schema
     wish = device.policy.prefer.get(name)
     able = [one for one in info.variants if set(attrs) <= {field.name for field in one.schema.fields}]
-    for one in sorted(able, key=lambda each: each.name != wish):
-        return one.schema
-    return info.schema
+    first = min(able, key=lambda each: each.name != wish, default=None)
+    chosen: Schema = info.schema if first is None else first.schema
+    return chosen
 
 
 def op_call(kind: str | int, inputs: Sequence[Any], outputs: Sequence[Any], attrs: Mapping[str, Any] | bytes | None = None, *,

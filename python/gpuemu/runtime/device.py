@@ -15,12 +15,13 @@ from gpuemu import dtypes_generated
 from gpuemu.client.records import DeviceInfo
 from gpuemu.device.places import Place
 from gpuemu.runtime import errors, library, memory, registrations, structs, tensors
-from gpuemu.runtime.memory import Block, Memory, MemoryInfo, MemoryStatistics, Staging
+from gpuemu.runtime.memory import Block, ForeignBlock, Memory, MemoryInfo, MemoryStatistics, Staging
 from gpuemu.runtime.streams import DefaultStream, Event, Stream
 from gpuemu.runtime.tensors import Tensor
 from gpuemu.runtime.watching import DispatchLog, Policy, Profile, Range, policy_text
 
 FINDINGS_MAX = 64
+_FOREIGN = -2  # In place of a stream: memory of somebody else.
 _BACKENDS = ("auto", "cuda", "emulator")
 
 
@@ -122,7 +123,7 @@ class Device(library.Unique):
         self._lock = threading.RLock()
         self._told: list[Place] = []
         self._captures = 0
-        self._after_capture: list[tuple[int, int]] = []
+        self._after_capture: list[tuple[int, int, Any]] = []  # Address, stream, and whom it keeps alive until then.
         self._local = threading.local()
         self._ops: dict[str, int] = {}
         self._infos: dict[str, Any] = {}
@@ -264,12 +265,20 @@ class Device(library.Unique):
         return stack[-1] if stack else self.default_stream
 
     def adopt_stream(self, handle: Any) -> Stream:
-        """A stream of somebody else. Raises UnsupportedError: this version of the library takes none."""
+        """A stream of somebody else, who destroys it: a cudaStream_t as an int, a torch.cuda.Stream, or anything with
+        __cuda_stream__ or cuda_stream. Raises UnsupportedError on the emulator."""
         self._insist()
-        if self.is_emulator:
-            raise errors.UnsupportedError("the emulator has streams of its own alone; it cannot use a cudaStream_t")
-        raise errors.UnsupportedError(
-            f"libgpuemu {self._library._version()} has no function gpuemu_stream_adopt: use a stream of device.stream()")
+        found = handle
+        if hasattr(handle, "__cuda_stream__"):
+            told = handle.__cuda_stream__
+            found = (told() if callable(told) else told)[1]
+        elif hasattr(handle, "cuda_stream"):
+            found = handle.cuda_stream
+        if isinstance(found, bool) or not isinstance(found, int):
+            raise TypeError(f"handle is a {type(handle).__name__}, expected a cudaStream_t or an object with one")
+        made = ctypes.c_uint64()
+        self._check("gpuemu_stream_adopt", found, ctypes.byref(made))
+        return Stream(self, made.value, is_ours=False) if made.value else self.default_stream
 
     def _stream(self, stream: Any) -> Stream:
         """What `stream=` means."""
@@ -425,7 +434,7 @@ class Device(library.Unique):
             due = [] if self._captures else self._after_capture
             if due:
                 self._after_capture = []
-        for address, stream in due:
+        for address, stream, _ in due:
             self._free(address, stream)
 
     def _release(self, block: Block) -> None:
@@ -435,20 +444,39 @@ class Device(library.Unique):
         after = self.default_stream if block.free_stream is None or block.free_stream.is_closed else block.free_stream
         is_pinned = self._pinned.pop(block.address, None) is not None
         try:
+            if isinstance(block, ForeignBlock):
+                self._release_foreign(block)
+                return
             if not is_pinned and not self.is_emulator:
                 for stream in block.streams.values():
                     if stream is not after and not stream.is_closed and not stream.is_capturing:
                         after.wait(stream.record())
             with self._lock:
                 if self._captures:
-                    self._after_capture.append((block.address, -1 if is_pinned else after.handle))
+                    self._after_capture.append((block.address, -1 if is_pinned else after.handle, None))
                     return
             self._free(block.address, -1 if is_pinned else after.handle)
         except errors.DeviceError:
             pass  # A device that is lost has freed everything.
 
+    def _release_foreign(self, block: ForeignBlock) -> None:
+        """The owner may use it again: what was issued with it is waited for."""
+        if not block.nbytes:
+            return
+        with self._lock:
+            if self._captures:
+                self._after_capture.append((block.address, _FOREIGN, block.owner))
+                return
+        if not self.is_emulator:
+            for stream in block.streams.values():
+                if not stream.is_closed:
+                    self._context.call(self._library.gpuemu_stream_synchronize, stream.handle)
+        self._free(block.address, _FOREIGN)
+
     def _free(self, address: int, stream: int) -> None:
-        if stream < 0:
+        if stream == _FOREIGN:
+            self._context.call(self._library.gpuemu_memory_release, address)
+        elif stream < 0:
             self._context.call(self._library.gpuemu_memory_free, address)
         else:
             self._context.call(self._library.gpuemu_memory_free_async, address, stream)

@@ -45,6 +45,7 @@ class Block:
         self.device, self.address, self.kind = device, address, kind
         self.streams: dict[int, Any] = {}  # By handle; the last one used it last.
         self.free_stream: Any = None
+        self.was_exported = False
         if kind != "device":
             device._context.hold()  # It is a buffer, and nobody says when the last view of it is gone.
 
@@ -63,6 +64,17 @@ class Block:
             self.device._release(self)
             if self.kind != "device":
                 self.device._context.let_go()
+
+
+class ForeignBlock(Block):
+    """Bytes of somebody else, whom `owner` keeps alive."""
+
+    def __init__(self, device: Any, address: int, nbytes: int, is_readonly: bool, owner: Any, name: str = "") -> None:
+        self.owner, self.nbytes = owner, 0
+        super().__init__(device, address, "device")
+        if nbytes:
+            device._check("gpuemu_memory_adopt", address, nbytes, 1 if is_readonly else 0, name.encode())
+        self.nbytes = nbytes
 
 
 class Memory(library.Unique):

@@ -104,6 +104,8 @@ FUNCTIONS: dict[str, list[Any]] = {
     "gpuemu_kernel_remove": [pointer, u64],
     "gpuemu_memory_allocate_named": [pointer, u32, size, u64, text, _out_pointer], "gpuemu_memory_free": [pointer, pointer],
     "gpuemu_memory_free_async": [pointer, pointer, u64], "gpuemu_memory_trim": [pointer, size],
+    "gpuemu_memory_adopt": [pointer, pointer, size, u32, text], "gpuemu_memory_release": [pointer, pointer],
+    "gpuemu_stream_adopt": [pointer, pointer, _out_u64], "gpuemu_stream_native": [pointer, u64, _out_pointer],
     "gpuemu_memory_info": [pointer, _out_u64, _out_u64], "gpuemu_memory_statistics_get": [pointer, ctypes.POINTER(Statistics)],
     "gpuemu_memory_reset_peaks": [pointer], "gpuemu_memory_largest_json": [pointer, u32, *_into],
     "gpuemu_memory_upload": [pointer, pointer, pointer, size, u64], "gpuemu_memory_download": [pointer, pointer, pointer, size, u64],

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gpuemu import dtypes_generated
-from gpuemu.runtime import errors, library, structs, uploading
+from gpuemu.runtime import dlpack, errors, library, structs, uploading
 from gpuemu.runtime.memory import Memory
 from gpuemu.tensors import Array
 
@@ -185,6 +185,61 @@ class Tensor(library.Unique):
                 raise ValueError(f"the tensor is {self._dtype}: {np.dtype(dtype)} needs a copy")
             return found.astype(dtype)
         return found.copy() if copy else found
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Kind and number of the device, as DLPack has them."""
+        if self._device.is_emulator:
+            return (dlpack.CPU, 0)
+        return {"device": (dlpack.CUDA, self._device.index), "pinned": (dlpack.CUDA_HOST, 0), "managed": (dlpack.CUDA_MANAGED, self._device.index)}[self.kind]
+
+    def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None) -> Any:
+        """The elements for another package, without a copy unless copy=True. The memory stays until that drops it, also behind
+        free(), and counts as written. It is ready when this returns, on a GPU in the order of `stream`."""
+        own = self.__dlpack_device__()
+        if dl_device is not None and tuple(dl_device) != own:
+            if copy is False or tuple(dl_device) != (dlpack.CPU, 0):
+                raise BufferError(f"the tensor is on the device {own}, not on {tuple(dl_device)}")
+            return self.numpy().__dlpack__()
+        if copy:
+            return tensor(self._device, self).__dlpack__(stream=stream, max_version=max_version)
+        versioned = max_version is not None and tuple(max_version) >= (1, 0)
+        if self._readonly and not versioned:
+            raise BufferError("the tensor is read-only, which a capsule without a version cannot say: ask with max_version=(1, 0)")
+        block = self._memory._live("the tensor")
+        self._order_for(block, stream)
+        return dlpack.exported(self._address, self._shape, self._strides, self._dtype, own, versioned=versioned, readonly=self._readonly,
+                               owner=_Seen(self, block))  # fmt: skip
+
+    def _order_for(self, block: Any, stream: Any) -> None:
+        """What was issued is done for who uses the memory next, who may write it."""
+        device, last = self._device, block.last_stream()
+        last._refuse_capture("__dlpack__()")
+        if device.is_emulator:
+            if stream is not None and stream != -1:
+                raise BufferError(f"stream is {stream}, and memory of the host has none")
+            if block.kind == "device" and not block.was_exported and block.address and self._memory.nbytes and not self._readonly:
+                # Every byte counts as written from now on.
+                device._check("gpuemu_memory_upload", block.address, block.address, self._memory.nbytes, last.handle)
+                block.was_exported = True
+            device._wait("gpuemu_stream_synchronize", last.handle)
+        elif stream != -1:
+            consumer = device.adopt_stream(1 if stream is None else stream)
+            for one in list(block.streams.values()):
+                if one.handle != consumer.handle and not one.is_closed:
+                    consumer.wait(one.record())
+            block.used_by(consumer)
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """Version 3, of a tensor on a GPU."""
+        if self._device.is_emulator:
+            raise AttributeError("a tensor of the emulator has no __cuda_array_interface__: it is memory of the host")
+        if self._dtype == "bfloat16":
+            raise AttributeError("__cuda_array_interface__ has no bfloat16: use DLPack")
+        block, item = self._memory._live("the tensor"), _SIZES[self._dtype]
+        block.last_stream()._refuse_capture("__cuda_array_interface__")
+        return {"version": 3, "shape": self._shape, "typestr": np.dtype(self._dtype).str, "data": (self._address, self._readonly),
+                "strides": tuple(one * item for one in self._strides), "stream": block.last_stream().handle or 1}  # fmt: skip
 
     def copy_from(self, source: Any, *, stream: Any = None) -> None:
         """Takes the content of a Tensor or array of the same shape and dtype. The host's data is copied first: the caller may

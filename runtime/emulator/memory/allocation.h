@@ -26,6 +26,7 @@ struct Allocation : AllocationBounds {
   uint64_t counted = 0;  ///< Bytes that count against the memory limit.
   std::string name;
   bool constant = false;  ///< Lies in the .const space.
+  bool foreign = false;   ///< Somebody else allocated it.
   bool tracked = true;    ///< Undefined reads are checked (module variables are always defined).
   std::vector<uint8_t> defined;  ///< 1 per byte once written.
   std::unique_ptr<std::byte[], void (*)(void*)> storage{nullptr, std::free};

@@ -98,6 +98,57 @@ Status Memory::free(uint64_t address) {
   return ok_status();
 }
 
+Status Memory::adopt(uint64_t address, uint64_t bytes, const std::string& name) {
+  if (address == 0 || address + bytes < address || (address + bytes) >> kWindowShift != 0) {
+    return error(ErrorCode::InvalidArgument, "{} bytes at {:#x} are not memory of this process",
+                 bytes, address);
+  }
+  auto after = by_base_.lower_bound(address);
+  if (after != by_base_.begin() &&
+      std::prev(after)->second->base + std::prev(after)->second->bytes > address) {
+    --after;
+  }
+  for (; after != by_base_.end() && after->first < address + bytes; ++after) {
+    if (after->second->foreign) continue;
+    return error(ErrorCode::InvalidArgument, "{} bytes at {:#x} are in '{}', memory of this device",
+                 bytes, address, after->second->name);
+  }
+  foreign_.add(address, bytes);
+  follow_foreign(name);
+  return ok_status();
+}
+
+Status Memory::release(uint64_t address, uint64_t bytes) {
+  if (!foreign_.remove(address, bytes)) {
+    return error(ErrorCode::InvalidArgument, "{} bytes at {:#x} were not adopted", bytes, address);
+  }
+  follow_foreign({});
+  return ok_status();
+}
+
+void Memory::follow_foreign(const std::string& name) {
+  const std::map<uint64_t, uint64_t> pieces = foreign_.pieces();
+  std::string known = name;
+  std::erase_if(by_base_, [&](const auto& one) {
+    if (!one.second->foreign) return false;
+    const auto piece = pieces.find(one.first);
+    const bool stays = piece != pieces.end() && piece->second == one.first + one.second->bytes;
+    if (!stays && known.empty()) known = one.second->name;
+    return !stays;
+  });
+  for (const auto& [begin, end] : pieces) {
+    if (by_base_.contains(begin)) continue;
+    auto made = std::make_unique<Allocation>();
+    made->base = begin;
+    made->bytes = end - begin;
+    made->name = known;
+    made->foreign = true;
+    made->tracked = false;
+    made->all_defined = true;
+    by_base_[begin] = std::move(made);
+  }
+}
+
 Result<Allocation*> Memory::checked(uint64_t address, uint64_t bytes, const char* what) {
   Allocation* allocation = find(address, bytes);
   if (allocation == nullptr) {
@@ -110,7 +161,9 @@ Result<Allocation*> Memory::checked(uint64_t address, uint64_t bytes, const char
 Status Memory::upload(uint64_t address, std::span<const std::byte> from) {
   Allocation* allocation = GPUEMU_TRY(checked(address, from.size(), "upload"));
   if (from.empty()) return ok_status();
-  std::memcpy(reinterpret_cast<void*>(address), from.data(), from.size());
+  auto* const to = reinterpret_cast<std::byte*>(address);
+  // What is uploaded onto itself counts as written from now on.
+  if (to != from.data()) std::memcpy(to, from.data(), from.size());
   if (allocation->tracked) std::memset(allocation->shadow(address), 1, from.size());
   return ok_status();
 }

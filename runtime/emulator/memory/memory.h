@@ -10,6 +10,7 @@
 #include <string>
 
 #include "common/base/result.h"
+#include "runtime/device/foreign_memory.h"
 #include "runtime/emulator/memory/allocation.h"
 #include "runtime/emulator/memory/heap.h"
 
@@ -32,6 +33,10 @@ class Memory {
   Result<uint64_t> allocate(uint64_t bytes, const std::string& name, Kind kind = Kind::Buffer);
   /// Freeing the last buffer also clears the heap of kernels: nothing can point there any more.
   Status free(uint64_t address);
+  /// Memory of others, whose content counts as written: its bounds are checked, it has no red
+  /// zones. InvalidArgument where it overlaps memory of this device.
+  Status adopt(uint64_t address, uint64_t bytes, const std::string& name);
+  Status release(uint64_t address, uint64_t bytes);
   Status upload(uint64_t address, std::span<const std::byte> from);
   Status download(std::span<std::byte> to, uint64_t address);
   Status fill(uint64_t address, std::byte value, uint64_t bytes);
@@ -55,9 +60,12 @@ class Memory {
   uint64_t limit() const { return limit_; }
 
  private:
+  /// Allocations for the pieces of foreign_.
+  void follow_foreign(const std::string& name);
   Result<Allocation*> checked(uint64_t address, uint64_t bytes, const char* what);
 
   std::map<uint64_t, std::unique_ptr<Allocation>> by_base_;
+  ForeignMemory foreign_;
   Heap heap_;
   uint64_t buffers_ = 0;  ///< Allocations of the host that are in use.
   uint64_t limit_;
