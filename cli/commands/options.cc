@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <limits>
 #include <ostream>
 #include <sstream>
@@ -75,9 +76,15 @@ void print_case_report(const ValidationResult& result, Session& session) {
 
 namespace {
 
-Check seed_or_last() {
-  return [](std::string& text) -> std::string {
+Check seed_or_last(TakesFolder folder = TakesFolder::No) {
+  return [folder](std::string& text) -> std::string {
     if (text == "last" || parse_number(text)) return "";
+    std::error_code ignored;
+    if (folder == TakesFolder::Yes && std::filesystem::is_directory(text, ignored)) {
+      if (std::filesystem::exists(std::filesystem::path(text) / "case.json", ignored)) return "";
+      return fmt::format("'{}' has no case.json: expected a folder that check() of a program wrote",
+                         text);
+    }
     return fmt::format("'{}' is neither the seed of a failure, nor its first digits, nor `last`",
                        text);
   };
@@ -158,13 +165,12 @@ void add_strict(Command command, bool& strict) {
                "(docs/internals/validation.md)");
 }
 
-void add_failure_choice(Command command, FailureChoice& choice) {
-  command
-      .option("SEED", choice.wanted,
-              "Seed of the failure, as `gpuemu failures` lists it;\nits first digits are enough, "
-              "`last` is the newest")
-      .type_name(" ")
-      .check(seed_or_last());
+void add_failure_choice(Command command, FailureChoice& choice, TakesFolder folder) {
+  std::string help =
+      "Seed of the failure, as `gpuemu failures` lists it;\nits first digits are enough, "
+      "`last` is the newest";
+  if (folder == TakesFolder::Yes) help += ";\nor the folder that check() of a program wrote";
+  command.option("SEED", choice.wanted, help).type_name(" ").check(seed_or_last(folder));
   command.option("--seed", choice.wanted, "The same").check(seed_or_last()).hidden();
   command.option("--op", choice.op, "The op, where failures of several have this seed")
       .type_name("NAME");

@@ -45,7 +45,10 @@ struct FailureChoice {
   std::string op;
   std::optional<uint64_t> seed;  ///< What find_seed() made of it.
 };
-void add_failure_choice(Command command, FailureChoice& choice);
+/// Whether a folder with a case.json will do in place of a seed.
+enum class TakesFolder { No, Yes };
+void add_failure_choice(Command command, FailureChoice& choice,
+                        TakesFolder folder = TakesFolder::No);
 /// Finds the seed that is wanted among those stored; asks nobody for one that is written in full.
 /// False where none was given or found, which has been told.
 bool find_seed(FailureChoice& choice, const std::string& command, Session& session);

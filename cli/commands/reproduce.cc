@@ -1,5 +1,10 @@
 // `gpuemu reproduce SEED`: makes a stored failure again and runs it.
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
 #include <ostream>
+
+#include <unistd.h>
 
 #include "cli/commands/commands.h"
 #include "cli/commands/job.h"
@@ -26,7 +31,34 @@ std::optional<Finished<ReproduceResultReply>> run_again(const ReproduceOptions& 
   return finish_job<ReproduceResultReply>(session, request, "reproduce", AfterCancel::Leave);
 }
 
+/// What gpuemu.program writes: one op of a program with its inputs.
+bool is_program_folder(const std::string& wanted) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(std::filesystem::path(wanted) / "case.json", ignored);
+}
+
+/// Judging needs NumPy: Python takes this process's place. Returns only when there is none.
+void run_folder(const ReproduceOptions& options, Session& session) {
+  std::vector<std::string> words = {"python3",
+                                    "-m",
+                                    "gpuemu.program.reproduce",
+                                    options.failure.wanted,
+                                    "--format",
+                                    session.json() ? "json" : "text"};
+  if (options.exit_code) words.emplace_back("--exit-code");
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  session.out.flush();
+  execvp(arguments[0], arguments.data());
+  session.fail(
+      error(ErrorCode::Unavailable,
+            "python3 cannot be run: {}; it and the package gpuemu judge a program's folder",
+            std::strerror(errno)));
+}
+
 void run(ReproduceOptions& options, Session& session) {
+  if (is_program_folder(options.failure.wanted)) return run_folder(options, session);
   if (options.details && !session.json()) {
     session.fail(error(ErrorCode::InvalidArgument,
                        "--details adds members to JSON, but --format is {}; add --format json, or "
@@ -75,7 +107,7 @@ void run(ReproduceOptions& options, Session& session) {
 void add_reproduce(Command app, Session& session) {
   auto options = std::make_shared<ReproduceOptions>();
   Command command = app.command("reproduce", "Make a stored failure's inputs again and run it");
-  add_failure_choice(command, options->failure);
+  add_failure_choice(command, options->failure, TakesFolder::Yes);
   command.flag("-v,--verbose", options->verbose, "Show the inputs too");
   command.flag("--profile", options->profile,
                "Show instructions, memory traffic and divergence per source line");
@@ -87,7 +119,8 @@ void add_reproduce(Command app, Session& session) {
   command.footer(
       "Examples:\n"
       "  gpuemu reproduce 6610381852238677408 --verbose\n"
-      "  gpuemu reproduce 6610381852238677408 --exit-code    # for `git bisect run`");
+      "  gpuemu reproduce 6610381852238677408 --exit-code    # for `git bisect run`\n"
+      "  gpuemu reproduce program-42 --exit-code             # a folder of a program's check()");
   command.callback([options, &session] { run(*options, session); });
 }
 

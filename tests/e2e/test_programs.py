@@ -3,6 +3,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -238,6 +239,30 @@ def test_the_layers_of_an_executor_can_be_read(device):
         assert primitives.fields(op) == pytest.approx({one.name: one.default for one in info.schema.fields}), op
 
 
+def resident_bytes():
+    return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_2000_steps_grow_by_nothing(device):
+    executor, data = started(device)
+    data = {**data, "scalars": program.adam_scalars(1, 1e-3)}
+    executor.run(data)
+    replay = executor.capture()
+
+    def steps(count):
+        for step in range(count):
+            executor.run(data) if step % 2 else replay.launch(data)
+            if step % 100 == 99:
+                device.synchronize()
+
+    steps(400)
+    statistics, resident = device.memory_statistics(), resident_bytes()
+    steps(1600)
+    after = device.memory_statistics()
+    assert (after.live, after.requested_bytes, after.pinned_bytes) == (statistics.live, statistics.requested_bytes, statistics.pinned_bytes)
+    assert resident_bytes() - resident < 4 << 20
+
+
 def test_threads_run_executors_side_by_side(device):
     expected, made = None, []
 
@@ -329,7 +354,7 @@ def test_the_reproducer_is_the_op_alone(device, monkeypatch, tmp_path):
     repaired = subprocess.run([*command, folder], env=env, capture_output=True, text=True, timeout=120)
     assert (repaired.returncode, repaired.stdout) == (0, "passed\n"), repaired.stderr
     np.save(folder / "inputs" / "v.npy", np.full_like(np.load(folder / "inputs" / "v.npy"), np.nan)[:1])
-    assert subprocess.run([*command, folder], env=env, capture_output=True, timeout=120).returncode == 3
+    assert subprocess.run([*command, folder, "--exit-code"], env=env, capture_output=True, timeout=120).returncode == 3
 
 
 def test_a_replay_that_differs_is_found(device):
@@ -384,10 +409,49 @@ def test_bisecting_finds_the_first_op_that_differs(device):
     for wrong in ({}, {"variants": ({}, {}), "policies": (None, None)}, {"variants": {}}):
         with pytest.raises(ValueError, match="exactly one pair"):
             executor.bisect(**wrong)
-    with pytest.raises(runtime.UnsupportedError, match="two libraries"):
-        executor.bisect(libraries=("a", None))
+    with pytest.raises(runtime.UnsupportedError, match="/nowhere.so"):
+        executor.bisect(libraries=("/nowhere.so", None), inputs=data)
     with pytest.raises(runtime.NotFoundError, match=r"op 0, gemm, written at"):
         executor.bisect(variants=({}, {"gemm": "nothing"}), inputs=data)
+
+
+# Stands before the real library, and adds 1 to what mse computes.
+ANOTHER_LIBRARY = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <gpuemu/op_call.h>
+gpuemu_code gpuemu_op_call(gpuemu_context* context, const gpuemu_call* call) {
+  static gpuemu_code (*real)(gpuemu_context*, const gpuemu_call*);
+  const char* name = gpuemu_op_name(context, call->op);
+  if (!real) real = (gpuemu_code (*)(gpuemu_context*, const gpuemu_call*))dlsym(RTLD_NEXT, "gpuemu_op_call");
+  gpuemu_code code = real(context, call);
+  if (code == GPUEMU_OK && name[0] == 'm' && name[1] == 's' && name[2] == 'e' && name[3] == 0) {
+    float value = 0;
+    gpuemu_memory_download(context, &value, call->outputs[0].data, 4, call->stream);
+    gpuemu_stream_synchronize(context, call->stream);
+    value += 1;
+    gpuemu_memory_upload(context, call->outputs[0].data, &value, 4, call->stream);
+    gpuemu_stream_synchronize(context, call->stream);
+  }
+  return code;
+}
+"""
+
+
+def test_bisecting_two_libraries_names_the_op_that_one_computes_differently(device, tmp_path):
+    (tmp_path / "gpuemu").mkdir()
+    shutil.copy(ROOT / "ops/capi/op_call.h", tmp_path / "gpuemu")
+    (tmp_path / "another.c").write_text(ANOTHER_LIBRARY)
+    real, another = pathlib.Path(os.environ["GPUEMU_LIBRARY"]), tmp_path / "libanother.so"
+    subprocess.run(["cc", "-shared", "-fPIC", f"-I{tmp_path}", tmp_path / "another.c", "-o", another, real, f"-Wl,-rpath,{real.parent}", "-ldl"], check=True)
+    executor, data = started(device)
+    data = {**data, "scalars": program.adam_scalars(1, 1e-2)}
+    before = state(executor)
+    found = executor.bisect(libraries=(None, another), inputs=data)
+    assert (found.index, found.op, found.output) == (5, "mse", "loss") and found.b_value - found.a_value == pytest.approx(1, rel=1e-5)
+    assert executor.bisect(libraries=(another, None), inputs=data).op == "mse"
+    assert executor.bisect(libraries=(str(real), None), inputs=data, exact=True).index is None
+    assert state(executor) == before
 
 
 def test_bisecting_names_a_wrong_side(device, monkeypatch):

@@ -1,5 +1,10 @@
 """Ops and kernels of the caller, on the emulator: chosen, checked, compiled, replayed, removed, and refused with a reason."""
 import gc
+import json
+import os
+import pathlib
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -7,6 +12,9 @@ import pytest
 from gpuemu import program
 from test_runtime import device, runtime  # noqa: F401
 
+from conftest import BIN, ROOT
+
+ENV = {**os.environ, "PYTHONPATH": str(ROOT / "python"), "PATH": f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"}
 SCALE = """
 extern "C" __global__ void scale_float32(const float* x, float* y, int n, float k) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -223,10 +231,13 @@ def step():
     return g
 
 
+def reproduced(folder, *options):
+    ran = subprocess.run([BIN / "gpuemu", "reproduce", folder, *options], capture_output=True, text=True, timeout=120, env=ENV)
+    return ran.returncode, ran.stdout.splitlines()[-1] if ran.stdout else ran.stderr
+
+
 @pytest.mark.parametrize("op", PLANTED)
 def test_check_names_the_planted_op_and_no_other_and_the_reproducer_passes_after_the_repair(device, tmp_path, op):
-    from gpuemu.program import reproduce
-
     source, mark, wrong, right, launch, kind = PLANTED[op]
     rng = np.random.default_rng(24)
     content = {"x": rng.standard_normal((10, 10)).astype(np.float32), "scalars": program.adam_scalars(1, 0.1)}
@@ -239,9 +250,15 @@ def test_check_names_the_planted_op_and_no_other_and_the_reproducer_passes_after
             assert not report.passed and report.first.op == op and report.first.variant == "planted", report.text()
             assert kind in {one.kind for one in report.findings}, report.text()
             assert {one.op for one in report.findings} == {op}, report.text()
-        assert reproduce.main([str(tmp_path / "found")]) == reproduce.FAILS
     finally:
         broken.remove()
+    found = str(tmp_path / "found")
+    assert reproduced(found, "--exit-code") == (1, "FAILED") and reproduced(found) == (0, "FAILED")
+    told = subprocess.run([BIN / "gpuemu", "reproduce", found, "--format", "json"], capture_output=True, text=True, env=ENV, timeout=120)
+    assert not json.loads(told.stdout)["passed"] and kind in {one["kind"] for one in json.loads(told.stdout)["findings"]}
+    (tmp_path / "found" / "kernel.cu").write_text(source.replace(mark, right))
+    assert reproduced(found, "--exit-code") == (0, "passed")
+    (tmp_path / "found" / "kernel.cu").write_text("no kernel")
+    assert reproduced(found, "--exit-code")[0] == 3
     with runtime.register_kernel(op, "planted", source.replace(mark, right), [launch], types={"T": ["float32"]}, priority=9):
         assert executor.check(content).passed
-        assert reproduce.main([str(tmp_path / "found")]) == reproduce.PASSES

@@ -1,4 +1,4 @@
-"""Finds the first op that two variants, or two policies, compute differently."""
+"""Finds the first op that two variants, two policies or two libraries compute differently."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from gpuemu.errors import DeviceError
 from gpuemu.program import checking, judging
 from gpuemu.program.ops import primitives
 from gpuemu.program.executor import Executor, told
+from gpuemu.program.other_library import OtherLibrary
 from gpuemu.program.specs import wide
 from gpuemu.tensors import Array
 
@@ -35,13 +36,26 @@ class BisectReport:
 
 
 class _Side:
-    """How one side chooses kernels."""
+    """How one side chooses kernels. library: the path of another libgpuemu; None: this one."""
 
-    def __init__(self, variants: Mapping[str, str] | None, policy: Any) -> None:
-        self.variants, self.policy = dict(variants or {}), policy
+    def __init__(self, variants: Mapping[str, str] | None, policy: Any, library: Any = None) -> None:
+        self.variants, self.policy, self.library = dict(variants or {}), policy, library
+        self.other: OtherLibrary | None = None
+
+    def start(self, device: runtime.Device) -> None:
+        """Starts the process of another library."""
+        if self.library is not None:
+            self.other = OtherLibrary(self.library, device)
+
+    def close(self) -> None:
+        """Ends it."""
+        if self.other is not None:
+            self.other.close()
 
     def call(self, device: runtime.Device, one: Mapping[str, Any], inputs: Sequence[Any], outputs: Sequence[Any], index: int, where: str) -> str:
         """Runs an op and waits; the kernel that ran."""
+        if self.other is not None:
+            return self._call_other(self.other, one, inputs, outputs, index, where)
         schema, attrs = primitives.packed(one["op"], one["attrs"])
         before = device.policy
         if self.policy is not None:
@@ -58,13 +72,23 @@ class _Side:
             device.set_policy(before)
 
 
+    def _call_other(self, other: OtherLibrary, one: Mapping[str, Any], inputs: Sequence[Any], outputs: Sequence[Any], index: int, where: str) -> str:
+        try:
+            variant, made = other.compute(one, [tensor.numpy() for tensor in inputs], inputs, outputs)
+        except DeviceError as problem:
+            raise told(problem, one, index, where)
+        for tensor, array in zip(outputs, made):
+            tensor.copy_from(array)
+        return variant
+
+
 def sides_of(variants: Any, libraries: Any, policies: Any) -> tuple[_Side, _Side]:
     """Both sides. Raises ValueError unless exactly one pair is given."""
     given = [one for one in (variants, libraries, policies) if one is not None]
     if len(given) != 1 or isinstance(given[0], (str, Mapping)) or len(given[0]) != 2:
         raise ValueError("bisect: expected exactly one pair: variants=({op: variant}, {op: variant}), policies=(a, b) or libraries=(a, b)")
     if libraries is not None:
-        raise runtime.UnsupportedError("bisecting two libraries is not part of this version: give variants or policies")
+        return _Side(None, None, libraries[0]), _Side(None, None, libraries[1])
     if variants is not None:
         return _Side(variants[0], None), _Side(variants[1], None)
     return _Side(None, policies[0]), _Side(None, policies[1])
@@ -72,6 +96,16 @@ def sides_of(variants: Any, libraries: Any, policies: Any) -> tuple[_Side, _Side
 
 def bisect(executor: Executor, sides: tuple[_Side, _Side], inputs: Mapping[str, Any] | None, exact: bool) -> BisectReport:
     """Runs every op on both sides, on what side a has computed before it."""
+    try:
+        for side in sides:
+            side.start(executor.device)
+        return _bisect(executor, sides, inputs, exact)
+    finally:
+        for side in sides:
+            side.close()
+
+
+def _bisect(executor: Executor, sides: tuple[_Side, _Side], inputs: Mapping[str, Any] | None, exact: bool) -> BisectReport:
     checker, device = checking.Checker(executor, None, None), executor.device
     checker.copy_sources(inputs)
     for index, one in enumerate(executor.lowered):

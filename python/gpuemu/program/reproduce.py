@@ -1,12 +1,14 @@
-"""Runs the op of a reproducer alone: python3 -m gpuemu.program.reproduce FOLDER. Exit code 1: still wrong, 0: right now, 3:
-cannot run here."""
+"""Runs the op of a reproducer alone, as `gpuemu reproduce FOLDER` does. With --exit-code, 1: still wrong, 0: right now; 3: cannot
+run here."""
 
 from __future__ import annotations
 
+import argparse
 import json
 import pathlib
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ from gpuemu.program.ops import primitives
 from gpuemu.program.report import ProgramFinding, of_places
 from gpuemu.program.reproducer import CASE
 from gpuemu.program.specs import Spec
+from gpuemu.runtime import registering
 
 PASSES, FAILS, CANNOT_RUN = 0, 1, 3
 
@@ -35,7 +38,11 @@ def reproduce(folder: Any) -> list[ProgramFinding]:
         into = {output: given[at] for at, output in case["in_place"]}
         made = [into[j] if j in into else device.empty(spec.shape, spec.dtype) for j, spec in enumerate(outputs)]
         schema, attrs = primitives.packed(case["op"], case["attrs"])
-        runtime.op_call(case["op"], given, made, attrs if schema else None, schema_id=schema or None, variant=case["variant"] or None, device=device)
+        variant = case["variant"] or None
+        if "kernel" in case:
+            variant = "of_reproducer"
+            registering.register_described(case["op"], variant, case["kernel"], home / case["kernel"]["file"], device)
+        runtime.op_call(case["op"], given, made, attrs if schema else None, schema_id=schema or None, variant=variant, device=device)
         try:
             device.synchronize()
             found = of_places(device.findings(), **known)
@@ -49,18 +56,23 @@ def reproduce(folder: Any) -> list[ProgramFinding]:
 
 def main(arguments: Sequence[str]) -> int:
     """The command that the README of a reproducer names."""
-    if len(arguments) != 1:
-        print("usage: python3 -m gpuemu.program.reproduce FOLDER", file=sys.stderr)
-        return CANNOT_RUN
+    parser = argparse.ArgumentParser("gpuemu reproduce")
+    parser.add_argument("folder", metavar="FOLDER")
+    parser.add_argument("--exit-code", action="store_true")
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+    chosen = parser.parse_args(arguments)
     try:
-        found = reproduce(arguments[0])
+        found = reproduce(chosen.folder)
     except Exception as problem:  # Whatever it is, the op was not judged.
-        print(f"cannot run {arguments[0]}: {type(problem).__name__}: {problem}", file=sys.stderr)
+        print(f"gpuemu reproduce: cannot run {chosen.folder}: {type(problem).__name__}: {problem}", file=sys.stderr)
         return CANNOT_RUN
-    for one in found:
-        print(one.text())
-    print("FAILED" if found else "passed")
-    return FAILS if found else PASSES
+    if chosen.format == "json":
+        print(json.dumps({"folder": str(chosen.folder), "passed": not found, "findings": [asdict(one) for one in found]}, sort_keys=True))
+    else:
+        for one in found:
+            print(one.text())
+        print("FAILED" if found else "passed")
+    return FAILS if found and chosen.exit_code else PASSES
 
 
 if __name__ == "__main__":

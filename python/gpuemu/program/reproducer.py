@@ -14,6 +14,7 @@ import numpy as np
 from gpuemu.program.ops import primitives
 from gpuemu.program.plan import BindingPlan
 from gpuemu.program.report import ProgramFinding
+from gpuemu.runtime import registrations
 from gpuemu.tensors import Array
 
 if TYPE_CHECKING:
@@ -25,11 +26,11 @@ README = """# {op}: {kind}
 {message}
 
 This folder has what one op of a program computed wrong: `{case}` says which op, kernel and attributes, `inputs/` what it got,
-`expected/` what its reference says in float64. It runs that op alone and says what it does now:
+`expected/` what its reference says in float64.{kernel} This runs that op alone and says what it does now:
 
-    python3 -m gpuemu.program.reproduce {folder}
+    gpuemu reproduce {folder} --exit-code
 
-Exit code 1: still wrong, 0: right now, 3: cannot run here.
+Exit code 1: still wrong, 0: right now, 3: cannot run here. It needs Python with the package gpuemu.
 """
 
 
@@ -55,7 +56,25 @@ def write(save: Any, seed: int, device: runtime.Device, one: dict[str, Any], var
     shared = [[i, j] for i, given in enumerate(one["inputs"]) for j, made in enumerate(one["outputs"]) if plan.storage(given) == plan.storage(made)]
     case = {"op": one["op"], "variant": variant, "attrs": one["attrs"], "seed": seed, "inputs": told[0], "outputs": told[1], "in_place": shared,
             "device": {"backend": device.backend, "arch": device.info.architecture}, "findings": [asdict(finding) for finding in found]}  # fmt: skip
+    kernel = _write_kernel(folder, device, one["op"], variant)
+    if kernel is not None:
+        case["kernel"] = kernel
     (folder / CASE).write_text(json.dumps(case, indent=1, sort_keys=True) + "\n")
     first = found[0]
-    (folder / "README.md").write_text(README.format(op=one["op"], kind=first.kind, message=first.message, case=CASE, folder=folder))
+    (folder / "README.md").write_text(README.format(op=one["op"], kind=first.kind, message=first.message, case=CASE, folder=folder,
+                                                         kernel=f" `{kernel['file']}` is the kernel, which is run as it is there." if kernel else ""))
     return str(folder)
+
+
+def _write_kernel(folder: pathlib.Path, device: runtime.Device, op: str, variant: str) -> dict[str, Any] | None:
+    """The source of a registered kernel beside the case, and what registers it again; nothing for a built-in one."""
+    entry = registrations.kernel_named(device, op, variant)
+    if entry is None:
+        return None
+    described = dict(entry.described)
+    source = described.pop("source")
+    is_file = "\n" not in source and source.endswith((".cu", ".ptx"))
+    text = pathlib.Path(source).read_text() if is_file else source
+    name = "kernel.ptx" if text.lstrip().startswith((".version", "//")) and ".version" in text and ".entry" in text else "kernel.cu"
+    (folder / name).write_text(text)
+    return {"file": name, **described}

@@ -178,12 +178,24 @@ def register_kernel(op: str, name: str, source: Any, launches: Sequence[Launch],
             raise TypeError(f"supports is a {type(supports).__name__}, expected a text or a function")
         declared.supports_call = registrations.keep(structs.SUPPORTS(_asking(op, name, supports)))
     entry = Entry(op, name, declared, (kept, fields), device)
+    entry.described = {
+        "source": declared.source.decode(), "types": {} if types is None else {letter: list(names) for letter, names in types.items()},
+        "launches": [{"entry": one.entry, "grid": one.grid, "block": one.block, "args": one.args, "shared": one.shared} for one in launches],
+        "schema": [list(one) for one in schema], "strided": strided, "wide": wide, "sm_min": sm_min, "workspace": _size("workspace", workspace),
+    }  # fmt: skip
     if device is None:
         calling._any_device()
     else:
         device._insist()
     registrations.add(entry)
     return Registration(entry)
+
+
+def register_described(op: str, name: str, described: Mapping[str, Any], source: Any, device: Device) -> Registration:
+    """A kernel again, from what registrations.Entry.described said of it."""
+    launches = [Launch(one["entry"], list(one["grid"]), list(one["block"]), one["args"], shared=one["shared"]) for one in described["launches"]]
+    how = {key: described[key] for key in ("strided", "wide", "sm_min", "workspace")}
+    return register_kernel(op, name, source, launches, types=described["types"] or None, schema=described["schema"], device=device, **how)
 
 
 def _source(source: Any) -> bytes:

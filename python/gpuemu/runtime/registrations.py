@@ -28,6 +28,7 @@ class Entry:
         self.op, self.name, self.declared, self.kept = op, name, declared, kept
         self.only = None if only is None else weakref.ref(only)
         self.handles: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self.described: dict[str, Any] = {}  # Of a kernel, what registers it again, as JSON has it.
         self.infer: Callable[..., Any] | None = None
         self.reference: Callable[..., Any] | None = None
         self.error_scale: Callable[..., Any] | None = None
@@ -128,6 +129,12 @@ def op_named(name: str) -> Entry | None:
         return None
     with _State.lock:
         return next((one for one in _State.entries if one.is_op and one.op == name), None)
+
+
+def kernel_named(device: Any, op: str, name: str) -> Entry | None:
+    """The registered kernel of that name on a device."""
+    with _State.lock:
+        return next((one for one in _State.entries if not one.is_op and (one.op, one.name) == (op, name) and device in one.handles), None)
 
 
 def keep(callback: Any) -> Any:

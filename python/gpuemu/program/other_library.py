@@ -1,0 +1,110 @@
+"""Ops that another libgpuemu computes, in a process of its own: one process has one library."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import pickle
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+import gpuemu
+from gpuemu import runtime
+from gpuemu.errors import DeviceError
+from gpuemu.program.ops import primitives
+from gpuemu.runtime.tensors import numpy_type
+from gpuemu.tensors import Array
+
+
+class OtherLibrary:
+    """A process with a library and a device like `device`. Raises UnsupportedError where it does not start."""
+
+    def __init__(self, path: Any, device: runtime.Device) -> None:
+        self.path = os.fspath(path)
+        root = str(pathlib.Path(gpuemu.__file__).parent.parent)
+        paths = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
+        arch = device.info.architecture if device.is_emulator else ""
+        self._process = subprocess.Popen([sys.executable, "-m", __name__, device.backend, str(device.index), arch], stdin=subprocess.PIPE,
+                                         stdout=subprocess.PIPE, env={**os.environ, "GPUEMU_LIBRARY": self.path, "PYTHONPATH": paths})  # fmt: skip
+        self._answer()
+
+    def compute(self, one: Mapping[str, Any], given: Sequence[Array], specs: Sequence[Any], outputs: Sequence[Any]) -> tuple[str, list[Array]]:
+        """The kernel that ran, and the outputs of a lowered op on these inputs. Raises what the other process raised."""
+        packed = primitives.packed(one["op"], one["attrs"])
+        told = [(array.tobytes(), spec.shape, spec.dtype) for array, spec in zip(given, specs)]
+        assert self._process.stdin is not None
+        try:
+            pickle.dump((one["op"], *packed, told, [(spec.shape, spec.dtype) for spec in outputs]), self._process.stdin)
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            pass  # Why it ended is what its answer says.
+        variant, made = self._answer()
+        return variant, [_array(*one) for one in made]
+
+    def _answer(self) -> Any:
+        assert self._process.stdout is not None
+        try:
+            kind, *told = pickle.load(self._process.stdout)
+        except EOFError:
+            raise runtime.UnsupportedError(f"the process with {self.path} ended with code {self._process.wait()}") from None
+        if kind == "made":
+            return told
+        raise getattr(runtime, told[0], runtime.UnsupportedError)(f"{self.path}: {told[1]}")
+
+    def close(self) -> None:
+        """Ends the process."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        try:
+            self._process.stdin.close()
+        except BrokenPipeError:
+            pass
+        self._process.stdout.close()
+        self._process.wait(timeout=60)
+
+
+def _array(data: bytes, shape: Sequence[int], dtype: str) -> Array:
+    return np.frombuffer(data, numpy_type(dtype)).reshape(shape)
+
+
+def _computed(device: runtime.Device, asked: Any) -> Any:
+    op, schema, attrs, given, outputs = asked
+    inputs = [device.tensor(_array(*one), dtype=one[2]) for one in given]
+    made = [device.empty(shape, dtype) for shape, dtype in outputs]
+    with device.dispatch_log(records_max=1) as log:
+        runtime.op_call(op, inputs, made, attrs if schema else None, schema_id=schema or None, device=device)
+        variant = log.records[0].variant if log.records else ""
+    device.synchronize()
+    return variant, [(one.numpy().tobytes(), one.shape, one.dtype) for one in made]
+
+
+def _serve(backend: str, index: str, arch: str) -> None:
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # What a kernel or library prints is no answer.
+
+    def answer(kind: str, *told: Any) -> None:
+        pickle.dump((kind, *told), answers)
+        answers.flush()
+
+    try:
+        device = runtime.Device(backend, int(index), arch=arch or None)
+    except DeviceError as problem:
+        answer("error", type(problem).__name__, str(problem))
+        return
+    answer("made")
+    while True:
+        try:
+            asked = pickle.load(sys.stdin.buffer)
+        except EOFError:
+            return
+        try:
+            answer("made", *_computed(device, asked))
+        except Exception as problem:
+            answer("error", type(problem).__name__, str(problem))
+
+
+if __name__ == "__main__":
+    _serve(*sys.argv[1:])
