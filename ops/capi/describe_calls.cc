@@ -30,8 +30,12 @@ Json versions() {
       break;
     }
   }
-  return {{"library", GPUEMU_LIBRARY_VERSION}, {"abi", GPUEMU_ABI_VERSION}, {"driver", driver},
-          {"cuda_runtime", runtime},   {"cupti", cupti_version()},  {"cublas", cublas_version()}};
+  return {{"library", GPUEMU_LIBRARY_VERSION},
+          {"abi", GPUEMU_ABI_VERSION},
+          {"driver", driver},
+          {"cuda_runtime", runtime},
+          {"cupti", cupti_version()},
+          {"cublas", cublas_version()}};
 }
 
 Result<std::vector<DeviceProperties>> devices_of(const char* backend) {
