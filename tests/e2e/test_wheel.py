@@ -43,6 +43,11 @@ def test_the_wheel_runs_the_examples_without_the_sources(tmp_path):
         code = "import gpuemu; r = gpuemu.Client().run_tests(['vector_add'], cases=4); print(r.passed, r.failed)"
         python = subprocess.run([venv / "bin/python", "-c", code], cwd=project, env=env, capture_output=True, text=True, timeout=300)
         assert python.stdout.split() == ["4", "0"], python.stderr
+        code = ("from gpuemu import runtime; y = runtime.empty(2); runtime.op_call('relu', [runtime.tensor([-1.0, 2.0])], [y]); "
+                "print(runtime.versions()['path'], y.numpy().tolist())")
+        ran = subprocess.run([venv / "bin/python", "-c", code], cwd=project, env=env, capture_output=True, text=True, timeout=60)
+        path, values = ran.stdout.strip().split(" ", 1)
+        assert pathlib.Path(path).is_relative_to(venv) and values == "[0.0, 2.0]", ran.stdout + ran.stderr
         code = "from gpuemu.generate import native; print(native.library().path)"
         drawn = subprocess.run([venv / "bin/python", "-c", code], cwd=project, env=env, capture_output=True, text=True, timeout=60)
         assert pathlib.Path(drawn.stdout.strip()).is_relative_to(venv), drawn.stdout + drawn.stderr
