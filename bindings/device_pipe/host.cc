@@ -3,14 +3,17 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "common/pipes/members.h"
 #include "runtime/backends/backends.h"
 #include "runtime/compile/compile.h"
 #include "runtime/compile/registers.h"
+#include "runtime/compile/unset_constants.h"
 #include "runtime/device/finding_json.h"
 #include "runtime/profile/profile.h"
 #include "runtime/ptx/parse.h"
+#include "runtime/ptx/variables.h"
 
 namespace gpuemu::host {
 namespace {
@@ -61,8 +64,10 @@ class Host {
   Result<Json> unload(const Json& request);
   Result<Json> launch(const Message& request);
   Result<LaunchConfig> configure(const Message& request) const;
+  Status set_symbols(const Message& request, ModuleId module, size_t from);
 
   std::unique_ptr<Device> device_;
+  std::map<ModuleId, ptx::Module> variables_;  ///< Nothing but the variables of each module.
 };
 
 Result<Json> Host::open(const Json& request) {
@@ -131,6 +136,14 @@ Result<Json> Host::load(const Message& request) {
   const auto name = GPUEMU_TRY(optional(request.json, "name", std::string("module")));
   const ptx::Module parsed = GPUEMU_TRY(ptx::parse(ptx, name));
   const ModuleId module = GPUEMU_TRY(device_->load_module(ptx, name));
+  std::set<std::string> unset;
+  const auto source = GPUEMU_TRY(optional(request.json, "source", std::string()));
+  if (!source.empty()) unset = unset_constants(parsed, source);
+  for (const std::string& constant : unset) {
+    const ModuleVariable at = GPUEMU_TRY(device_->variable(module, constant));
+    GPUEMU_TRY(device_->forget(at.address, at.bytes));
+  }
+  variables_[module].variables = parsed.variables;
   Json entries = Json::object();
   for (const EntryInfo& entry : GPUEMU_TRY(device_->entries(module))) {
     Json params = Json::array();
@@ -147,12 +160,14 @@ Result<Json> Host::load(const Message& request) {
                            {"required_block", entry.required_block},
                            {"max_block", entry.max_block}};
   }
-  return Json{{"module", module}, {"entries", entries}, {"warnings", parsed.warnings}};
+  return Json{
+      {"module", module}, {"entries", entries}, {"warnings", parsed.warnings}, {"unset", unset}};
 }
 
 Result<Json> Host::unload(const Json& request) {
   const auto module = GPUEMU_TRY(required<uint64_t>(request, "module"));
   GPUEMU_TRY(device_->unload_module(module));
+  variables_.erase(module);
   return Json::object();
 }
 
@@ -181,6 +196,28 @@ Result<LaunchConfig> Host::configure(const Message& request) const {
   return config;
 }
 
+/// `symbols` names variables and cuts the data behind the arguments into what they get.
+Status Host::set_symbols(const Message& request, ModuleId module, size_t from) {
+  const auto symbols = request.json.find("symbols");
+  if (symbols == request.json.end()) return ok_status();
+  if (!symbols->is_array()) {
+    return error(ErrorCode::InvalidArgument, "'symbols' is not a list of names and sizes");
+  }
+  for (const Json& one : *symbols) {
+    const auto name = GPUEMU_TRY(required<std::string>(one, "name"));
+    const auto bytes = GPUEMU_TRY(required<uint64_t>(one, "bytes"));
+    const ptx::Variable& variable = *GPUEMU_TRY(ptx::find_variable(variables_[module], name));
+    const ModuleVariable at = GPUEMU_TRY(device_->variable(module, variable.name));
+    if (bytes > at.bytes || bytes > request.data.size() - from) {
+      return error(ErrorCode::InvalidArgument, "the variable '{}' has {} bytes, its value has {}",
+                   name, at.bytes, bytes);
+    }
+    GPUEMU_TRY(device_->upload(at.address, std::span(request.data).subspan(from, bytes)));
+    from += bytes;
+  }
+  return ok_status();
+}
+
 Json json_of(const LineCount& line) {
   return {{"file", line.file},
           {"line", line.line},
@@ -197,6 +234,9 @@ Json json_of(const LineCount& line) {
 Result<Json> Host::launch(const Message& request) {
   const LaunchConfig config = GPUEMU_TRY(configure(request));
   const auto module = GPUEMU_TRY(required<uint64_t>(request.json, "module"));
+  size_t arguments = 0;
+  for (const auto& arg : config.args) arguments += arg.size();
+  GPUEMU_TRY(set_symbols(request, module, arguments));
   const LaunchReport report = GPUEMU_TRY(device_->launch(module, config));
   Json findings = Json::array(), lines = Json::array();
   for (const DeviceFinding& finding : report.findings) findings.push_back(json_of(finding));

@@ -229,6 +229,8 @@ Json plain_form(KeyForm form) {
       return type("boolean");
     case KeyForm::Texts:
       return list_of(text());
+    case KeyForm::Symbols:
+      return named(reference("argument"));
     case KeyForm::Arguments:
       return list_of(reference("argument"));
     case KeyForm::Paths:

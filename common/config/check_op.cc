@@ -135,6 +135,9 @@ class OpChecker {
       }
     }
     if (kernel.supports) check_integer(path + ".supports", *kernel.supports, 0);
+    for (const SymbolSpec& symbol : kernel.symbols) {
+      check_symbol(symbol, path + ".symbols." + symbol.name);
+    }
     for (size_t i = 0; i < kernel.launches.size(); ++i) {
       check_launch(kernel.launches[i], fmt::format("{}.launches[{}]", path, i));
     }
@@ -430,6 +433,17 @@ class OpChecker {
     }
     if (threads <= kThreadsMax) return;
     report(key, fmt::format("{} threads, but a block has at most {}", threads, kThreadsMax));
+  }
+
+  void check_symbol(const SymbolSpec& symbol, const std::string& key) {
+    const LaunchSpec::Arg& value = symbol.value;
+    std::set<std::string> inputs;
+    for (const TensorSpec& input : op_.inputs) inputs.insert(input.name);
+    if (value.kind != LaunchSpec::Arg::Kind::Tensor) return check_arg(value, key);
+    if (!value.value && inputs.contains(value.tensor)) return;
+    report(key, fmt::format("'{}' is not an input of op '{}', expected one of them, whose elements "
+                            "the variable gets, or a number such as f32:0.5; {}{}",
+                            value.text, op_.name, joined(inputs), hint(value.tensor, inputs)));
   }
 
   void check_arg(const LaunchSpec::Arg& arg, const std::string& key) {

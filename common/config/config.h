@@ -143,6 +143,12 @@ struct LaunchSpec {
   std::vector<Arg> args;
 };
 
+/// A __constant__ or __device__ variable that the host sets before the kernel runs.
+struct SymbolSpec {
+  std::string name;       ///< As the source has it: "weights", "model::weights".
+  LaunchSpec::Arg value;  ///< An input, whose elements it gets, or numbers.
+};
+
 /// Limits for compiled code; what is absent is not checked. See Config::limits_for.
 struct ArtifactLimits {
   std::optional<uint32_t> max_registers, max_spills, max_local_memory, max_shared_memory,
@@ -165,6 +171,7 @@ struct KernelConfig {
   std::optional<Expression> supports;
   std::vector<TensorSpec> scratch;
   std::vector<LaunchSpec> launches;
+  std::vector<SymbolSpec> symbols;
   ToleranceTable tolerances;
   std::vector<InvariantSpec> invariants;
   ArtifactChecks artifact_checks;

@@ -329,6 +329,9 @@ constexpr Key kKernel[] = {
      .form = Tables,
      .help = "One or several, in order.",
      .section = &kLaunchSection},
+    {"symbols", Symbols,
+     "__constant__ and __device__ variables that the host sets: weights = \"w\" (an input) or "
+     "scale = \"f32:0.5\"."},
     {.name = "artifact_checks", .form = Table, .help = kChecksHelp, .section = &kLimitSection},
     {"build", Retired, "Has no effect: write arch and compile_flags under [runtime] instead."},
 };

@@ -47,6 +47,7 @@ enum class KeyForm {
   Invariants,
   ErrorScale,
   KernelPolicy,
+  Symbols,  ///< A table of arguments, whose keys are names of variables.
   Retired,  ///< Has no effect, which is a warning.
 };
 

@@ -159,6 +159,15 @@ void read_launches(TableReader& table, KernelConfig& kernel) {
   for (const ValueReader& item : items) kernel.launches.push_back(read_launch(item));
 }
 
+void read_symbols(TableReader& table, KernelConfig& kernel) {
+  const auto value = table.find("symbols");
+  if (!value) return;
+  TableReader symbols(*value);
+  for (const auto& [name, one] : symbols.all()) {
+    if (auto set = read_arg(one, 0)) kernel.symbols.push_back({name, *std::move(set)});
+  }
+}
+
 void read_source(TableReader& table, KernelConfig& kernel) {
   const auto value = table.find("source");
   if (!value) return;
@@ -194,6 +203,7 @@ void read_kernel(const ValueReader& item, Config& config, Drafts& drafts) {
   table.read("supports", kernel.supports);
   kernel.scratch = read_tensors(table, "scratch", false);
   read_launches(table, kernel);
+  read_symbols(table, kernel);
   read_test_data(table, draft.data);
   read_tolerances(table, kernel.tolerances);
   read_invariants(table, kernel.invariants, draft.data.invariants_off);

@@ -2,6 +2,7 @@
 #include "daemon/kernels/kernel_store.h"
 
 #include <algorithm>
+#include <set>
 
 #include "common/base/blake2.h"
 #include "common/base/files.h"
@@ -10,8 +11,10 @@
 #include "judge/metrics/branch_constants.h"
 #include "kernels/catalog.h"
 #include "runtime/compile/compile.h"
+#include "runtime/compile/unset_constants.h"
 #include "runtime/device/launch_check.h"
 #include "runtime/ptx/parse.h"
+#include "runtime/ptx/variables.h"
 
 namespace gpuemu {
 
@@ -55,6 +58,46 @@ std::vector<uint32_t> blocks_of(const KernelConfig& kernel) {
   return blocks;
 }
 
+/// "model::bias" of "_ZN5model4biasE", "w" of "_ZL1w"; other names as they are.
+std::string unmangled(const std::string& name) {
+  std::string out;
+  size_t at = name.find_first_of("123456789");
+  if (!name.starts_with("_Z") || at == std::string::npos) return name;
+  while (at < name.size() && name[at] >= '1' && name[at] <= '9') {
+    size_t size = 0;
+    for (; at < name.size() && name[at] >= '0' && name[at] <= '9'; ++at) {
+      size = size * 10 + static_cast<size_t>(name[at] - '0');
+    }
+    out += (out.empty() ? "" : "::") + name.substr(at, size);
+    at += size;
+  }
+  return out;
+}
+
+/// The variables that `symbols` names, and the constants that nothing sets.
+Status find_variables(const KernelConfig& kernel, const ptx::Module& module,
+                      PreparedKernel& prepared) {
+  std::set<std::string> unset;
+  if (source_kind(kernel.source) == SourceKind::Cuda) {
+    unset = unset_constants(module, GPUEMU_TRY(read_file(kernel.source, kSourceBytesMax)));
+  }
+  for (size_t i = 0; i < kernel.symbols.size(); ++i) {
+    const auto found = ptx::find_variable(module, kernel.symbols[i].name);
+    if (!found) {
+      return found.error().with_context("kernel '" + kernel.name + "', symbols");
+    }
+    const ptx::Variable& variable = **found;
+    prepared.variables.push_back({variable.name, kernel.symbols[i].name, static_cast<int>(i),
+                                  variable.bytes, variable.init, unset.contains(variable.name)});
+    unset.erase(variable.name);
+  }
+  for (const std::string& name : unset) {
+    const ptx::Variable& variable = **ptx::find_variable(module, name);
+    prepared.variables.push_back({name, unmangled(name), -1, variable.bytes, {}, true});
+  }
+  return ok_status();
+}
+
 /// Every entry of the text; what a device will say, said before a case is spent on it. Warnings of
 /// the text and the sizes that its launched entries speak of are kept.
 Result<std::vector<EntryInfo>> entries_of(const KernelConfig& kernel, PreparedKernel& prepared) {
@@ -63,6 +106,7 @@ Result<std::vector<EntryInfo>> entries_of(const KernelConfig& kernel, PreparedKe
     prepared.warnings.push_back(prepared.name + ": " + warning);
   }
   prepared.constants = constants_in(module, prepared.entries, blocks_of(kernel));
+  GPUEMU_TRY(find_variables(kernel, module, prepared));
   std::vector<EntryInfo> entries;
   for (const ptx::Function& function : module.functions) {
     if (function.is_entry) entries.push_back({.name = function.name, .params = {}});

@@ -11,6 +11,10 @@ namespace gpuemu {
 
 LaunchedCode launched_code(const CaseRequest& request, const BuiltPlan& built);
 
+/// PTX in which the variables of the plan are declared with what they hold in the first run, so
+/// that programs that run it set nothing.
+Result<std::string> with_variables(std::string ptx, const ExecutionPlan& plan, Arena& arena);
+
 /// Kernel, sources, tensors and launches; the tensors' values are added while the case is judged.
 ExportedCaseReply describe_case(const CaseRequest& request, const BuiltPlan& built);
 

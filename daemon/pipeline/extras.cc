@@ -164,6 +164,8 @@ Status collect_shadows(CaseWork& work) {
 
 Status collect_export(CaseWork& work) {
   ExportedCaseReply exported = describe_case(work.request, work.built);
+  exported.ptx =
+      GPUEMU_TRY(with_variables(std::move(exported.ptx), work.built.plan, work.slot.arena));
   for (const ComparedOutput& compared : work.values.outputs) {
     if (!has_errors(compared)) continue;
     // Programs that run without gpuemu get the bound of gpuemu.toml.

@@ -255,6 +255,29 @@ Result<PlanLaunch> build_launch(const LaunchSpec& spec, const Scope& scope,
   return launch;
 }
 
+Result<PlanVariable> build_variable(const PreparedVariable& variable, const KernelConfig& kernel,
+                                    const Scope& scope, const ExecutionPlan& plan) {
+  PlanVariable built{
+      variable.name, variable.source_name, {}, variable.initial, variable.starts_undefined};
+  built.initial.resize(variable.bytes);
+  if (variable.symbol < 0) return built;
+  const std::string what = "kernel '" + kernel.name + "', symbol '" + variable.source_name + "'";
+  auto value = build_arg(kernel.symbols[static_cast<size_t>(variable.symbol)].value, scope, plan);
+  if (!value) return value.error().with_context(what);
+  built.value = *std::move(value);
+  uint64_t bytes = built.value.scalar.size();
+  if (built.value.tensor >= 0) {
+    const PlanTensor& tensor = plan.tensors[static_cast<size_t>(built.value.tensor)];
+    bytes = packed_bytes(tensor.dtype, tensor.shape);
+  }
+  if (bytes <= variable.bytes) return built;
+  return error(
+      ErrorCode::InvalidArgument,
+      "{}: '{}' has {} bytes, the variable only {}; make the dims smaller, or the variable "
+      "larger",
+      what, built.value.text, bytes, variable.bytes);
+}
+
 /// The scope of the same op with much larger sizes: every dim is one that is declared to come to
 /// kSizeFrom or more. Smaller ones count what is few everywhere, such as heads.
 Scope grown_scope(const OpConfig& op, Scope scope) {
@@ -346,6 +369,9 @@ Result<BuiltPlan> build_plan(const Config& config, const KernelConfig& kernel,
   if (out.tensors.size() > kTensorsMax) {
     return error(ErrorCode::InvalidArgument, "kernel '{}' uses {} tensors, the limit is {}",
                  kernel.name, out.tensors.size(), kTensorsMax);
+  }
+  for (const PreparedVariable& variable : prepared.variables) {
+    out.variables.push_back(GPUEMU_TRY(build_variable(variable, kernel, scope, out)));
   }
   const Scope grown = grown_scope(op, scope);
   for (size_t index = 0; index < kernel.launches.size(); ++index) {

@@ -16,6 +16,7 @@
 #include "daemon/worker/execute_buffer.h"
 #include "daemon/worker/execute_shadow.h"
 #include "daemon/worker/launch_config.h"
+#include "daemon/worker/module_variables.h"
 #include "runtime/device/device_traits.h"
 #include "runtime/device/fault.h"
 
@@ -205,6 +206,7 @@ void Execution::take(LaunchReport report, const std::vector<ExecuteBuffer>& buff
       finding.message += element_text(plan_.tensors[i], finding.byte_offset);
       break;
     }
+    explain_unset(plan_, finding);
     finding.message += order_text(run);
     report_.device.push_back(std::move(finding));
   }
@@ -287,6 +289,7 @@ Result<std::vector<ExecuteBuffer>> Execution::fresh_buffers() {
 Result<LaunchReport> Execution::warm_up(std::vector<ExecuteBuffer>& buffers,
                                         steady_clock::time_point end, const DeviceChecks& checks) {
   for (ExecuteBuffer& buffer : buffers) GPUEMU_TRY(buffer.upload(arena_, 1, true));
+  GPUEMU_TRY(set_variables({device_, module_}, arena_, plan_, 1, true));
   LaunchReport last;
   for (const PlanLaunch& launch : plan_.launches) {
     LaunchConfig config = GPUEMU_TRY(configure(launch, buffers, end));
@@ -345,6 +348,7 @@ Result<Outputs> Execution::run_once(uint32_t run) {
   if (run == 0 && plan_.warmup) GPUEMU_TRY(run_warmup(buffers));
   if (stopped_) return Outputs();
   for (ExecuteBuffer& buffer : buffers) GPUEMU_TRY(buffer.upload(arena_, run));
+  GPUEMU_TRY(set_variables({device_, module_}, arena_, plan_, run));
   const bool completed = GPUEMU_TRY(launch_all(buffers, run));
   const Status read = download_all(buffers);
   // After a fault the device may be lost: the fault is the finding, not the loss.
@@ -366,6 +370,7 @@ Status Execution::run_as_issued() {
   memory_.reuse_host();
   std::vector<ExecuteBuffer> buffers = GPUEMU_TRY(fresh_buffers());
   for (ExecuteBuffer& buffer : buffers) GPUEMU_TRY(buffer.upload(arena_, 0));
+  GPUEMU_TRY(set_variables({device_, module_}, arena_, plan_, 0));
   const auto now = steady_clock::now();
   const auto end = now + (end_ - now) / kIssueShare;
   for (const PlanLaunch& launch : plan_.launches) {

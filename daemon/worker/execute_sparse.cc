@@ -5,6 +5,7 @@
 #include "common/base/limits.h"
 #include "daemon/worker/execute_buffer.h"
 #include "daemon/worker/launch_config.h"
+#include "daemon/worker/module_variables.h"
 #include "runtime/device/fault.h"
 #include "runtime/device/sparse.h"
 
@@ -86,6 +87,7 @@ Result<SparseBuffer> SparseExecution::create(SparseMemory& memory, const PlanTen
 
 Result<SparseExecution::Ended> SparseExecution::launch_all(const std::vector<SparseBuffer>& buffers,
                                                            ThreadOrder order) {
+  GPUEMU_TRY(set_variables({device_, module_}, arena_, plan_, 0));
   std::vector<uint64_t> addresses;
   for (const SparseBuffer& buffer : buffers) addresses.push_back(buffer.address());
   for (const PlanLaunch& launch : plan_.launches) {

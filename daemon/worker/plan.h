@@ -49,6 +49,16 @@ struct PlanArg {
   uint64_t offset_bytes = 0;      ///< Added to the tensor's address.
 };
 
+/// A variable of the module that is set before every run.
+struct PlanVariable {
+  std::string name;  ///< PTX name.
+  std::string source_name;
+  PlanArg value;                   ///< An input or bytes; empty: nothing sets it.
+  std::vector<std::byte> initial;  ///< All its bytes; the value covers the first of them.
+  /// No initialiser, and no kernel can write it: what the value does not cover is undefined.
+  bool starts_undefined = false;
+};
+
 struct PlanLaunch {
   std::string entry;  ///< PTX entry name.
   Dim3 grid, block;
@@ -64,6 +74,7 @@ struct ExecutionPlan {
   std::string module_name;  ///< For messages.
   std::vector<PlanTensor> tensors;
   std::vector<PlanLaunch> launches;
+  std::vector<PlanVariable> variables = {};
   uint32_t runs = 2;  ///< Runs of the same inputs, each on fresh buffers with another poison.
   bool deterministic = true;  ///< Outputs of the runs must agree bit for bit.
   uint64_t timeout_ms = 30'000;

@@ -43,6 +43,11 @@ void fields(Wire& wire, PlanArg& it) {
 }
 
 template <typename Wire>
+void fields(Wire& wire, PlanVariable& it) {
+  members(wire, it.name, it.source_name, it.value, it.initial, it.starts_undefined);
+}
+
+template <typename Wire>
 void fields(Wire& wire, PlanLaunch& it) {
   members(wire, it.entry, it.grid, it.block, it.cluster, it.shared_bytes, it.args, it.grown_blocks);
 }
@@ -78,8 +83,8 @@ void fields(Wire& wire, DeviceChecks& it) {
 
 template <typename Wire>
 void fields(Wire& wire, ExecutionPlan& it) {
-  members(wire, it.arena, it.module_key, it.module_name, it.tensors, it.launches, it.runs,
-          it.deterministic, it.timeout_ms, it.memory_limit_bytes, it.sanitize, it.profile,
+  members(wire, it.arena, it.module_key, it.module_name, it.tensors, it.launches, it.variables,
+          it.runs, it.deterministic, it.timeout_ms, it.memory_limit_bytes, it.sanitize, it.profile,
           it.warmup, it.fresh_module, it.coverage, it.coverage_lines, it.shadow, it.order_seed,
           it.first_order, it.sparse_launch_ms);
 }

@@ -61,6 +61,7 @@ TEST(PlanCodec, PlansSurviveAndCutOnesAreRefused) {
   plan.profile = plan.warmup = plan.coverage = plan.fresh_module = true;
   plan.shadow.errors = ShadowErrors::UnderflowOrFlush;
   plan.shadow.nudge = 7;
+  plan.variables = {{"_ZL1w", "w", {0, {}, "a"}, {std::byte{1}}, true}};
   plan.tensors[0].warmup_offset = 4096;
   plan.launches[0].grown_blocks = 1 << 20;
   plan.tensors[1].role = PlanTensor::Role::Scratch;
@@ -74,6 +75,9 @@ TEST(PlanCodec, PlansSurviveAndCutOnesAreRefused) {
   const auto decoded = decode_plan(in);
   EXPECT_EQ(decoded->tensors[1].dtype, DType::Bool);
   EXPECT_EQ(decoded->launches[0].grown_blocks, 1U << 20);
+  ASSERT_EQ(decoded->variables.size(), 1u);
+  EXPECT_EQ(decoded->variables[0].value.text, "a");
+  EXPECT_TRUE(decoded->variables[0].starts_undefined);
   EXPECT_TRUE(decoded->profile && decoded->coverage && decoded->fresh_module);
   EXPECT_EQ(decoded->shadow.errors, ShadowErrors::UnderflowOrFlush);
   EXPECT_EQ(decoded->shadow.nudge, 7U);

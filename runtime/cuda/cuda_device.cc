@@ -270,6 +270,26 @@ Result<std::vector<EntryInfo>> CudaDevice::entries(ModuleId module) {
   return loaded->entries;
 }
 
+Result<ModuleVariable> CudaDevice::variable(ModuleId module, const std::string& name) {
+  constexpr int kNotFound = 500;  // CUDA_ERROR_NOT_FOUND
+  GPUEMU_TRY(ready());
+  Module handle = nullptr;
+  {
+    const std::shared_lock lock(mutex_);
+    const Loaded* loaded = GPUEMU_TRY(find_module(module));
+    handle = loaded->handle;
+  }
+  ModuleVariable found;
+  size_t bytes = 0;
+  const int code = driver_.cuModuleGetGlobal_v2(&found.address, &bytes, handle, name.c_str());
+  if (code == kNotFound) {
+    return error(ErrorCode::NotFound, "module {} has no variable '{}'", module, name);
+  }
+  GPUEMU_TRY(check(code, "finding a variable"));
+  found.bytes = bytes;
+  return found;
+}
+
 Result<CudaDevice::FoundEntry> CudaDevice::find_entry_of(ModuleId module, const std::string& name) {
   FoundEntry found;
   Module handle = nullptr;

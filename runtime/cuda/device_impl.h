@@ -43,6 +43,7 @@ class CudaDevice final : public Device {
   Result<ModuleId> load_module(const std::string& ptx, const std::string& name) override;
   Status unload_module(ModuleId module) override;
   Result<std::vector<EntryInfo>> entries(ModuleId module) override;
+  Result<ModuleVariable> variable(ModuleId module, const std::string& name) override;
   Result<LaunchReport> launch(ModuleId module, const LaunchConfig& config) override;
 
   // For the streams.

@@ -22,6 +22,10 @@ Result<MemoryInfo> Device::memory() {
   return MemoryInfo{properties().memory_bytes, properties().memory_free_bytes};
 }
 
+Result<ModuleVariable> Device::variable(ModuleId /*module*/, const std::string& name) {
+  return error(ErrorCode::Unsupported, "this device has no variables, '{}' is asked for", name);
+}
+
 Status Device::forget(uint64_t, uint64_t) { return ok_status(); }
 
 Result<Streams*> Device::streams() {

@@ -117,6 +117,12 @@ struct LaunchReport {
 
 using ModuleId = uint64_t;
 
+/// Where a .global or .const variable of a loaded module lies.
+struct ModuleVariable {
+  uint64_t address = 0;
+  uint64_t bytes = 0;
+};
+
 class Streams;  // stream.h
 
 class Device {
@@ -158,6 +164,9 @@ class Device {
   virtual Status unload_module(ModuleId module) = 0;
   /// All entries in order of their appearance.
   virtual Result<std::vector<EntryInfo>> entries(ModuleId module) = 0;
+  /// By its PTX name; upload() writes it, forget() makes it undefined. NotFound where the module
+  /// has none of that name, Unsupported where the backend has no variables.
+  virtual Result<ModuleVariable> variable(ModuleId module, const std::string& name);
 
   /// Runs to its end. A faulting kernel is a report with findings, not an error. Errors: NotFound
   /// (no such entry; the message lists those there are), InvalidArgument (argument count or size,

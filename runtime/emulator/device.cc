@@ -296,6 +296,16 @@ Result<std::vector<EntryInfo>> Emulator::entries(ModuleId module) {
   return entries_of(module);
 }
 
+Result<ModuleVariable> Emulator::variable(ModuleId module, const std::string& name) {
+  const std::shared_lock layout(layout_);
+  const Program* found = GPUEMU_TRY(program(module));
+  const auto at = found->addresses.find(name);
+  if (at == found->addresses.end()) {
+    return error(ErrorCode::NotFound, "module {} has no variable '{}'", module, name);
+  }
+  return ModuleVariable{at->second, memory_.find(at->second, 0)->bytes};
+}
+
 Result<EntryInfo> Emulator::entry_of_module(ModuleId module, const std::string& name) {
   const std::shared_lock layout(layout_);
   return entry(module, name);

@@ -48,6 +48,7 @@ class Emulator final : public Device, public SparseMemory {
   Result<ModuleId> load_module(const std::string& ptx, const std::string& name) override;
   Status unload_module(ModuleId module) override;
   Result<std::vector<EntryInfo>> entries(ModuleId module) override;
+  Result<ModuleVariable> variable(ModuleId module, const std::string& name) override;
   Result<LaunchReport> launch(ModuleId module, const LaunchConfig& config) override;
 
   // What streams do when they get there, and look at when they are told to.

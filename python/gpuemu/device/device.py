@@ -15,7 +15,7 @@ import threading
 import warnings
 import weakref
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -73,6 +73,8 @@ class Module:
     number: int
     entries: dict[str, Entry]
     generation: int
+    source: str = ""  # CUDA C++ of it, where known: says which constants the host has to set.
+    unset: tuple[str, ...] = ()  # These.
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "number": 0, "generation": _NO_GENERATION}
@@ -234,10 +236,10 @@ class Device:
         emulated = self.properties["backend"] != "cuda"
         return self.arch if emulated and self.arch is not None else f"sm_{self.properties['sm']}"
 
-    def load(self, ptx: str, name: str = "module") -> Module:
+    def load(self, ptx: str, name: str = "module", source: str = "") -> Module:
         """The module is unloaded when nobody has it any more."""
         with self._lock:
-            made = self._load(ptx, name)
+            made = self._load(ptx, name, source)
             for warning in made.get("warnings", ()):
                 warnings.warn(f"{name}: {warning}", stacklevel=3)
             entries = {
@@ -245,7 +247,7 @@ class Device:
                            tuple(entry["required_block"]), tuple(entry["max_block"]))
                 for key, entry in made["entries"].items()
             }  # fmt: skip
-            module = Module(ptx, name, made["module"], entries, self.generation)
+            module = Module(ptx, name, made["module"], entries, self.generation, source, tuple(made.get("unset", ())))
             self._unload_with(module)
             return module
 
@@ -253,13 +255,13 @@ class Device:
         # Its members outlive it, with the number that it had last.
         weakref.finalize(module, self._dropped.append, vars(module)).atexit = False
 
-    def _load(self, ptx: str, name: str) -> dict[str, Any]:
-        return self._ask("load", ptx.encode(), name=name)[0]
+    def _load(self, ptx: str, name: str, source: str) -> dict[str, Any]:
+        return self._ask("load", ptx.encode(), name=name, source=source)[0]
 
     def launch(self, module: Module, entry: str, grid: Sequence[int], block: Sequence[int], args: Sequence[bytes], *,
                shared_bytes: int = 0, timeout_ms: int = 30000, sanitize: Sequence[str] | None = None,
-               profile: bool = False, buffers: Iterable[int] = ()) -> Report:  # fmt: skip
-        """`args`: the bytes of every parameter; `buffers`: the addresses among them. DeviceLostError when the process that
+               profile: bool = False, buffers: Iterable[int] = (), symbols: Mapping[str, bytes] | None = None) -> Report:  # fmt: skip
+        """`args`: the bytes of every parameter; `buffers`: the addresses among them; `symbols`: what variables get before. DeviceLostError when the process that
         had one of these has ended. A kernel that goes wrong is a report with findings."""
         with self._lock:
             self._unload_dropped()
@@ -268,12 +270,13 @@ class Device:
             if module.generation != self.generation:
                 if module.generation == _NO_GENERATION:
                     self._unload_with(module)
-                module.number, module.generation = self._load(module.ptx, module.name)["module"], self.generation
+                module.number, module.generation = self._load(module.ptx, module.name, module.source)["module"], self.generation
             reply, _ = self._exchange(
                 {"request": "launch", "module": module.number, "entry": entry, "grid": list(grid), "block": list(block),
                  "shared_bytes": shared_bytes, "timeout_ms": timeout_ms, "profile": profile,
-                 "sanitize": None if sanitize is None else list(sanitize), "arg_bytes": [len(one) for one in args]},
-                b"".join(args),
+                 "sanitize": None if sanitize is None else list(sanitize), "arg_bytes": [len(one) for one in args],
+                 "symbols": [{"name": key, "bytes": len(value)} for key, value in (symbols or {}).items()]},
+                b"".join([*args, *(symbols or {}).values()]),
             )  # fmt: skip
             if reply.get("lost"):
                 self.close()  # The report is whole; everything else went with the GPU's context.

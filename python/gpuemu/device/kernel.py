@@ -13,7 +13,7 @@ import ast
 import inspect
 import pathlib
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -86,11 +86,13 @@ class Kernel:
         declared = _parameters(text, entry)
         self.names = [words[-1] for words, _ in declared]
         self._points_to = [pointee(words) if points else "" for words, points in declared]
+        source = ""
         if not _is_ptx(text, path):
+            source = text
             text, lowered = self.device.compile(_source_name(path), _with_place(text, path), flags=["-lineinfo", *flags], include_dirs=include_dirs,
                                                 names=[entry] if entry else [])  # fmt: skip
             text = _IN_FOLDER.sub(f'"{_NO_FILE}"', text)
-        self.module: Module = self.device.load(text, pathlib.Path(path).name)
+        self.module: Module = self.device.load(text, pathlib.Path(path).name, source)
         self.entry: Entry = self._choose(lowered.get(entry, entry) if entry else None)
 
     def _choose(self, name: str | None) -> Entry:
@@ -116,10 +118,11 @@ class Kernel:
         return lambda *args, **options: self.launch(size[0], size[1], args, shared_bytes=size[2] if len(size) == 3 else 0, **options)
 
     def launch(self, grid: Any, block: Any, args: Sequence[Any], *, shared_bytes: int = 0, profile: bool = False,
-               names: Sequence[str] | None = None) -> None:  # fmt: skip
+               names: Sequence[str] | None = None, symbols: Mapping[str, Any] | None = None) -> None:  # fmt: skip
         """The storages of arrays are copied to the device and, where the kernel changed them, back. Arrays that are views of one
         storage share its memory on the device. `names` are for findings; by default those that the parameters have in the
-        source."""
+        source. `symbols` are what `__constant__` and `__device__` variables get before, by name: arrays, NumPy scalars or bytes;
+        they keep it for later launches."""
         if len(args) != len(self.entry.params):
             wanted = ", ".join(f"{one.name}: {one.type or str(one.bytes) + ' bytes'}" for one in self.entry.params)
             raise LaunchError(f"'{self.entry.name}' takes {len(self.entry.params)} arguments ({wanted}), {len(args)} are given")
@@ -139,9 +142,12 @@ class Kernel:
                 self.module, self.entry.name, dims(grid, "the grid"), dims(block, "the block"), packed,
                 shared_bytes=shared_bytes, timeout_ms=self.timeout_ms, sanitize=self.checks, profile=profile,
                 buffers=[one.allocation for one in buffers],
+                symbols={key: _symbol(key, value) for key, value in (symbols or {}).items()},
             )  # fmt: skip
             for finding in self.report.findings:
                 finding.message += "".join(one.explain(finding.tensor) for one in buffers)
+                if finding.kind.lower().startswith("uninit") and finding.tensor in self.module.unset:
+                    finding.message += "; it is __constant__ and nothing sets all of it: pass symbols={\"NAME\": array} to the launch"
             for line in self.report.printed:
                 print(line)
             faults = [one for one in self.report.findings if not one.is_note]
@@ -193,6 +199,14 @@ class Kernel:
         if len(made) != param.bytes:
             raise LaunchError(f"{said} has {len(made)} bytes, its parameter has {param.bytes} ({param.type or 'a structure'})")
         return made
+
+
+def _symbol(name: str, value: Any) -> bytes:
+    if isinstance(value, (bytes, bytearray)):
+        return bytes(value)
+    if not is_array(value) and not isinstance(value, np.generic):
+        raise LaunchError(f"the symbol '{name}' is given a {type(value).__name__}, expected an array, bytes or a NumPy scalar such as numpy.float32(0.5)")
+    return np.ascontiguousarray(np.asarray(value)).tobytes()
 
 
 def is_real(value: Any) -> bool:

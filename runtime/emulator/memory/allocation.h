@@ -25,9 +25,10 @@ struct AllocationBounds {
 struct Allocation : AllocationBounds {
   uint64_t counted = 0;  ///< Bytes that count against the memory limit.
   std::string name;
+  bool variable = false;  ///< Of a module; tracked once a part of it was forgotten.
   bool constant = false;  ///< Lies in the .const space.
   bool foreign = false;   ///< Somebody else allocated it.
-  bool tracked = true;    ///< Undefined reads are checked (module variables are always defined).
+  bool tracked = true;    ///< Undefined reads are checked (the host's memory is always defined).
   std::vector<uint8_t> defined;  ///< 1 per byte once written.
   std::unique_ptr<std::byte[], void (*)(void*)> storage{nullptr, std::free};
   /// The last write and read of every four bytes, for the race detector; null until it runs.

@@ -68,6 +68,7 @@ Result<uint64_t> Memory::allocate(uint64_t bytes, const std::string& name, Kind 
   allocation->bytes = bytes;
   allocation->name = name;
   allocation->tracked = tracked;
+  allocation->variable = kind == Kind::Variable;
   allocation->all_defined = !tracked;
   if (tracked) {
     try {
@@ -184,7 +185,13 @@ Status Memory::fill(uint64_t address, std::byte value, uint64_t bytes) {
 
 Status Memory::forget(uint64_t address, uint64_t bytes) {
   Allocation* allocation = GPUEMU_TRY(checked(address, bytes, "forget"));
-  if (bytes == 0 || !allocation->tracked) return ok_status();
+  if (bytes == 0) return ok_status();
+  if (!allocation->tracked && allocation->variable) {
+    allocation->defined.assign(allocation->bytes, 1);
+    allocation->marks = allocation->defined.data();
+    allocation->tracked = true;
+  }
+  if (!allocation->tracked) return ok_status();
   std::memset(allocation->shadow(address), 0, bytes);
   allocation->all_defined = false;
   return ok_status();
