@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "daemon/pipeline/case_work.h"
 #include "daemon/pipeline/compare_outputs.h"
@@ -90,6 +91,21 @@ Result<NamedTensors> reference_of(CaseWork& work, const NamedTensors& changed) {
   return outputs;
 }
 
+size_t findings_of_class(const ComparedValues& values) {
+  return static_cast<size_t>(
+      std::ranges::count_if(values.failures, [](const ValidationFailure& failure) {
+        return failure.kind == FindingKind::NaNDetected || failure.kind == FindingKind::InfDetected;
+      }));
+}
+
+/// An error is less than NaN or infinity in the place of a number: rounding may explain it.
+bool is_better(const ComparedValues& a, const ComparedValues& b) {
+  const size_t of_a = findings_of_class(a), of_b = findings_of_class(b);
+  if (of_a != of_b) return of_a < of_b;
+  return a.failures.size() < b.failures.size() ||
+         a.exceeding.elements.size() < b.exceeding.elements.size();
+}
+
 /// Compares with what `known` says of other inputs; the better of both comparisons stays.
 Status compare_again(CaseWork& work, const CaseRequest& known) {
   // The first answer was overwritten, and its memory may lie elsewhere now.
@@ -101,14 +117,60 @@ Status compare_again(CaseWork& work, const CaseRequest& known) {
   }
   Arena& arena = work.slot.arena;
   ComparedValues values = GPUEMU_TRY(compare_values(known, work.built, arena, &*reply));
-  if (values.failures.size() < work.values.failures.size() ||
-      values.exceeding.elements.size() < work.values.exceeding.elements.size()) {
+  if (is_better(values, work.values)) {
     work.values = std::move(values);
     return ok_status();
   }
   values = GPUEMU_TRY(compare_values(work.request, work.built, arena, &*reply));
   work.values.outputs = std::move(values.outputs);
   return ok_status();
+}
+
+/// The elements of each output that numbers in the place of NaN and infinity may tell of.
+using Candidates = std::map<std::string, std::vector<size_t>>;
+
+Candidates candidates_of(const ComparedValues& values) {
+  Candidates candidates;
+  for (const ComparedOutput& output : values.outputs) {
+    const Comparison& comparison = output.comparison;
+    if (!comparison.has_reference) continue;
+    std::vector<size_t> found = masked_candidates(comparison);
+    if (!found.empty()) candidates[comparison.output_name] = std::move(found);
+  }
+  return candidates;
+}
+
+std::vector<TensorView> views_of(const std::vector<NamedTensors>& answers,
+                                 const std::string& output) {
+  std::vector<TensorView> views;
+  for (const NamedTensors& answer : answers) {
+    const auto found = answer.find(output);
+    if (found == answer.end()) return {};
+    views.push_back(view_of(found->second));
+  }
+  return views;
+}
+
+bool may_tell(const std::vector<NamedTensors>& answers, const Candidates& candidates) {
+  return std::ranges::any_of(candidates, [&](const auto& candidate) {
+    return may_be_masked(views_of(answers, candidate.first), candidate.second);
+  });
+}
+
+/// What the reference says of each draw of one set, of which the first is `first`. Empty where it
+/// fails, and as soon as two answers disagree about every candidate: the set tells nothing then.
+Result<std::vector<NamedTensors>> answers_of_set(CaseWork& work, const Candidates& candidates,
+                                                 size_t first) {
+  const CasePlan& plan = work.request.plan;
+  std::vector<NamedTensors> answers;
+  for (size_t number = first; number < first + kMaskedDraws; ++number) {
+    const NamedTensors changed =
+        finite_inputs(GPUEMU_TRY(inputs_of(work.built, work.slot.arena)),
+                      declared_ranges(work.request.op), {plan.base_seed, plan.iteration}, number);
+    answers.push_back(GPUEMU_TRY(reference_of(work, changed)));
+    if (!may_tell(answers, candidates)) return std::vector<NamedTensors>{};
+  }
+  return answers;
 }
 
 }  // namespace
@@ -128,16 +190,21 @@ bool may_have_masked(const CaseRequest& request, const std::vector<ValidationFai
 }
 
 Status compare_with_masked(CaseWork& work) {
-  const CasePlan& plan = work.request.plan;
+  // Asked for before the first answer of the reference is overwritten.
+  Candidates candidates = candidates_of(work.values);
+  if (candidates.empty()) return ok_status();
   std::vector<NamedTensors> answers;
   const size_t draws = masked_draws(GPUEMU_TRY(inputs_of(work.built, work.slot.arena)));
   if (draws == 0) return ok_status();
-  for (size_t number = 0; number < draws; ++number) {
-    const NamedTensors changed =
-        finite_inputs(GPUEMU_TRY(inputs_of(work.built, work.slot.arena)),
-                      declared_ranges(work.request.op), {plan.base_seed, plan.iteration}, number);
-    answers.push_back(GPUEMU_TRY(reference_of(work, changed)));
-    if (answers.back().empty()) break;  // A reference that fails now tells nothing.
+  for (size_t first = 0; first < draws && !candidates.empty(); first += kMaskedDraws) {
+    std::vector<NamedTensors> of_set = GPUEMU_TRY(answers_of_set(work, candidates, first));
+    if (of_set.empty()) continue;
+    for (auto& [output, elements] : candidates) {
+      const std::vector<TensorView> views = views_of(of_set, output);
+      if (may_be_masked(views, elements)) drop_told(views, elements);
+    }
+    std::erase_if(candidates, [](const auto& candidate) { return candidate.second.empty(); });
+    std::ranges::move(of_set, std::back_inserter(answers));
   }
   CaseRequest known = work.request;
   for (const NamedTensors& answer : answers)

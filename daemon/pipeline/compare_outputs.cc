@@ -126,7 +126,8 @@ class OutputComparer {
     if (!verdict.failures.empty()) accept_masked(compared, verdict);
     if (!verdict.failures.empty()) accept_flushed(compared, verdict);
     if (comparison.policy.tolerance.automatic) {
-      note_exceeding(comparison, verdict);
+      note_exceeding(compared, verdict);
+      note_other_class(comparison, verdict);
       note_scale(comparison);
     }
     if (compared.exact) explain_exactness(verdict);
@@ -186,7 +187,10 @@ class OutputComparer {
     return all;
   }
 
-  void note_exceeding(const Comparison& comparison, const Verdict& verdict) {
+  /// An element that flushing does not explain is judged by the reference of the inputs as they
+  /// are: the kernel without rounding keeps subnormal numbers.
+  void note_exceeding(const ComparedOutput& compared, const Verdict& verdict) {
+    const Comparison& comparison = compared.comparison;
     const TensorView &output = comparison.output, &reference = comparison.reference;
     const bool exceeded = std::ranges::any_of(verdict.failures, [](const auto& failure) {
       return failure.kind == FindingKind::ToleranceExceeded;
@@ -199,10 +203,14 @@ class OutputComparer {
         comparison.policy.error_scale != ErrorScale::Auto || !comparison.scale.empty();
     const auto count = static_cast<size_t>(element_count(output.shape));
     for (size_t i = 0; i < count; ++i) {
-      const double computed = element(output, i), expected = element(reference, i);
+      const double computed = element(output, i);
+      double expected = element(reference, i);
       if (!std::isfinite(computed) || !std::isfinite(expected)) continue;
+      if (std::fabs(computed - expected) <= bound.at(i, expected)) continue;
+      if (compared.flushed && std::isfinite(element(compared.reference, i))) {
+        expected = element(compared.reference, i);
+      }
       const double allowed = bound.at(i, expected), error = std::fabs(computed - expected);
-      if (error <= allowed) continue;
       const double usual = customary.at(i, expected);
       if (values_.exceeding.elements.size() < static_cast<size_t>(kDiagnosedElementsMax)) {
         values_.exceeding.elements.push_back({comparison.output_name, i, computed, expected,
@@ -211,6 +219,29 @@ class OutputComparer {
         values_.exceeding.refused = true;
       }
     }
+  }
+
+  void note_other_class(const Comparison& comparison, const Verdict& verdict) {
+    const TensorView &output = comparison.output, &reference = comparison.reference;
+    const bool differs = std::ranges::any_of(verdict.failures, [](const auto& failure) {
+      return failure.kind == FindingKind::NaNDetected || failure.kind == FindingKind::InfDetected;
+    });
+    if (!differs || output.shape != reference.shape || !is_float(output.dtype)) return;
+    std::vector<ExceedingElement> found;
+    const auto count = static_cast<size_t>(element_count(output.shape));
+    for (size_t i = 0; i < count; ++i) {
+      const double computed = element(output, i), expected = element(reference, i);
+      if (std::isfinite(computed) != std::isfinite(expected)) return;
+      if (std::isfinite(computed) || computed == expected) continue;
+      if (std::isnan(computed) && std::isnan(expected)) continue;
+      if (found.size() >= static_cast<size_t>(kDiagnosedElementsMax)) return;
+      found.push_back({.output = comparison.output_name,
+                       .index = i,
+                       .computed = computed,
+                       .reference = expected});
+    }
+    values_.exceeding.other_class.insert(values_.exceeding.other_class.end(), found.begin(),
+                                         found.end());
   }
 
   void note_off_by_one(const Comparison& comparison) {

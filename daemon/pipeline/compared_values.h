@@ -32,7 +32,14 @@ struct Exceeding {
   /// of it.
   std::map<std::string, uint64_t> off_by_one;
 
-  bool empty() const { return elements.empty() && off_by_one.empty(); }
+  /// NaN where the reference is infinite, the reverse, or an infinity of the other sign, of outputs
+  /// that have no number where the reference has none and no NaN where it has a number.
+  std::vector<ExceedingElement> other_class;
+
+  bool empty() const { return elements.empty() && off_by_one.empty() && other_class.empty(); }
+  bool has_other_class_of(const std::string& output) const {
+    return std::ranges::find(other_class, output, &ExceedingElement::output) != other_class.end();
+  }
   bool has_element_of(const std::string& output) const {
     return std::ranges::find(elements, output, &ExceedingElement::output) != elements.end();
   }

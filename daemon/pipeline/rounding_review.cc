@@ -66,6 +66,10 @@ double constants_share(const CasePlan& plan) {
   return unit > 0 ? std::min(1.0, format_of(DType::Float32).unit / unit) : 1;
 }
 
+bool is_same_class(double a, double b) {
+  return std::isnan(a) ? std::isnan(b) : std::isinf(a) && a == b;
+}
+
 bool is_little(const ExceedingElement& at, const FloatFormat& format) {
   return std::fabs(at.computed - at.reference) <= kAmplifiedMost * format.min_subnormal;
 }
@@ -100,6 +104,7 @@ class RoundingReview {
   };
 
   Status run_exactly_once();
+  bool has_classes_of_reference() const;
   void begin(Doubt& doubt) const;
   void judge(Doubt& doubt, double moved) const;
   Status draw_while_in_doubt(Sensitivity& sensitivity);
@@ -174,6 +179,17 @@ Status RoundingReview::run_exactly_once() {
   return ok_status();
 }
 
+/// Whether the run without rounding has the NaN and infinities of the reference where the kernel
+/// has others: a weight that rounding makes 0 gives NaN of an infinite value, one that it does not
+/// gives infinity.
+bool RoundingReview::has_classes_of_reference() const {
+  return std::ranges::all_of(exceeding_.other_class, [&](const ExceedingElement& at) {
+    const auto value = exactly_.values.find(at.output);
+    return value != exactly_.values.end() &&
+           is_same_class(element(view_of(value->second), at.index), at.reference);
+  });
+}
+
 Status RoundingReview::draw_while_in_doubt(Sensitivity& sensitivity) {
   for (size_t draws = 1; draws <= kConditioningDrawsForStill; ++draws) {
     GPUEMU_TRY(sensitivity.draw());
@@ -231,6 +247,12 @@ void RoundingReview::close() {
     report_.notes.insert(CaseNote::ErrorScale);
     note_narrow_steps();
   }
+  if (!exceeding_.other_class.empty()) {
+    report_.notes.insert(CaseNote::ErrorScale);
+    report_.remarks.insert(
+        "NaN where the reference is infinite, or the reverse, passes where only rounding differs: "
+        "without rounding the kernel has what the reference has");
+  }
   std::vector<const ExceedingElement*> warned;
   for (const Doubt& doubt : doubts_) {
     if (doubt.standing == Standing::Customary) warned.push_back(doubt.at);
@@ -240,6 +262,7 @@ void RoundingReview::close() {
 
 Status RoundingReview::review() {
   GPUEMU_TRY(run_exactly_once());
+  if (!has_classes_of_reference()) return ok_status();
   const auto is = [](Standing standing) {
     return [standing](const Doubt& doubt) { return doubt.standing == standing; };
   };
@@ -273,7 +296,7 @@ bool is_too_large(const CaseWork& work) {
 void judge_by_custom(CaseWork& work) {
   const Exceeding& exceeding = work.values.exceeding;
   const CaseRequest& request = work.request;
-  if (!exceeding.off_by_one.empty()) return;
+  if (!exceeding.off_by_one.empty() || !exceeding.other_class.empty()) return;
   if (is_strict(request)) return explain_strictness(exceeding, work.report);
   std::vector<const ExceedingElement*> warned;
   for (const ExceedingElement& at : exceeding.elements) {
@@ -301,7 +324,7 @@ Status review_on(CaseWork& work, Slot& slot) {
   const auto close = are_close_roundings(work, slot);
   if (!close && close.error().code != ErrorCode::Cancelled) return close.error();
   if (!close || !*close) return ok_status();
-  if (work.values.exceeding.elements.empty()) {
+  if (work.values.exceeding.elements.empty() && work.values.exceeding.other_class.empty()) {
     work.report.notes.insert(CaseNote::ErrorScale);
     excuse({}, work.report);
     return ok_status();
@@ -312,12 +335,19 @@ Status review_on(CaseWork& work, Slot& slot) {
   return ok_status();
 }
 
+/// What gpuemu.toml says of NaN and infinity holds whatever rounding does.
+bool has_policy_by_default(const OpConfig& op) { return op.has_nan_policy && !op.nan_policy_given; }
+
 /// Whether errors beyond the bound are all that is wrong, in outputs where they may be excused. One
 /// of sums that have to be exact is in no doubt.
 bool needs_rounding_review(const CaseWork& work) {
   const Exceeding& exceeding = work.values.exceeding;
   if (work.wants(Extra::Shadows) || exceeding.empty()) return false;
   return std::ranges::all_of(work.report.result.failures, [&](const auto& failure) {
+    if (failure.kind == FindingKind::NaNDetected || failure.kind == FindingKind::InfDetected) {
+      return !is_strict(work.request) && has_policy_by_default(work.request.op) &&
+             exceeding.has_other_class_of(failure.output);
+    }
     return failure.kind == FindingKind::ToleranceExceeded &&
            (exceeding.off_by_one.contains(failure.output) ||
             exceeding.has_element_of(failure.output));

@@ -21,6 +21,9 @@ static_assert(ByChance + 1 == kMaskedDraws);
 constexpr double kLeast = 16, kMost = 32, kPart = 0.25, kDoublings = 11;
 /// Numbers of the middle are smaller, so that what is limited to [-1, 1] shows them.
 constexpr double kSmall = 0.5;
+/// In the place of infinity, where a limit is asked for: from 2^80 to 2^100, of which a product is
+/// finite in float64. What they make is beyond kLargeAnswer.
+constexpr double kLargeLeast = 80, kLargeDoublings = 20, kLargeAnswer = 0x1p60;
 /// What sums in another order leave.
 constexpr double kAgree = 1e-12;
 
@@ -57,6 +60,35 @@ std::optional<Tensor> finite(const TensorView& view, const Range* range, size_t 
   return made;
 }
 
+bool holds_large(DType dtype) {
+  return dtype == DType::Float32 || dtype == DType::Float64 || dtype == DType::BFloat16;
+}
+
+/// With large numbers in the place of infinity.
+Tensor limited(const TensorView& view, Stream stream) {
+  Tensor made{view.dtype, view.shape, {view.data.begin(), view.data.end()}};
+  std::vector<double> values(static_cast<size_t>(element_count(view.shape)));
+  widen_to_double(view.dtype, view.data, values);
+  for (double& value : values) {
+    if (!std::isinf(value)) continue;
+    const double large = std::exp2(kLargeLeast + stream.unit64() * kLargeDoublings);
+    value = value > 0 ? large : -large;
+  }
+  narrow_from_double(view.dtype, values, made.data);
+  return made;
+}
+
+bool has_infinity(const TensorView& view) {
+  if (!holds_large(view.dtype)) return false;
+  std::vector<double> values(static_cast<size_t>(element_count(view.shape)));
+  widen_to_double(view.dtype, view.data, values);
+  return std::ranges::any_of(values, [](double value) { return std::isinf(value); });
+}
+
+bool asks_for_limits(const std::map<std::string, TensorView>& inputs) {
+  return std::ranges::any_of(inputs, [](const auto& input) { return has_infinity(input.second); });
+}
+
 bool is_same(double a, double b) { return a == b || std::fabs(a - b) <= kAgree * std::fabs(a); }
 
 bool has_none(const TensorView& view) {
@@ -80,7 +112,11 @@ double told_by_all(std::span<const TensorView> answers, size_t index) {
   const double first = element(answers.front(), index);
   const bool same = std::ranges::all_of(
       answers, [&](const TensorView& other) { return is_same(first, element(other, index)); });
-  return same ? first : NAN;
+  if (same) return first;
+  const bool grows = std::ranges::all_of(answers, [&](const TensorView& other) {
+    return element(other, index) * (first < 0 ? -1 : 1) >= kLargeAnswer;
+  });
+  return grows ? std::copysign(INFINITY, first) : NAN;
 }
 
 }  // namespace
@@ -94,24 +130,58 @@ DeclaredRanges declared_ranges(const OpConfig& op) {
 
 size_t masked_draws(const std::map<std::string, TensorView>& inputs) {
   const size_t count = inputs_with_none(inputs).size();
-  return kMaskedDraws * (count > 1 ? 1 + count : count);
+  return kMaskedDraws * ((count > 1 ? 1 + count : count) + (asks_for_limits(inputs) ? 1 : 0));
 }
 
 NamedTensors finite_inputs(const std::map<std::string, TensorView>& inputs,
                            const DeclaredRanges& ranges, DrawnFor drawn, size_t number) {
   const std::vector<std::string> with_none = inputs_with_none(inputs);
-  const size_t set = number / kMaskedDraws, draw = number % kMaskedDraws;
+  const size_t draw = number % kMaskedDraws;
+  const bool limits = asks_for_limits(inputs), is_limit = limits && number < kMaskedDraws;
+  const size_t set = is_limit ? 0 : number / kMaskedDraws - (limits ? 1 : 0);
   NamedTensors made;
   for (const auto& [name, view] : inputs) {
     made[name] = {view.dtype, view.shape, {view.data.begin(), view.data.end()}};
+    const std::string label = fmt::format("masked/{}/{}", name, draw);
+    if (is_limit && has_infinity(view)) {
+      made[name] = limited(view, Stream(drawn.base_seed, drawn.iteration, "limit/" + label));
+    }
     if (set > 0 && name != with_none[set - 1]) continue;
     const auto declared = ranges.find(name);
     const Range* range = declared == ranges.end() ? nullptr : &declared->second;
-    const std::string label = fmt::format("masked/{}/{}", name, draw);
-    auto other = finite(view, range, draw, Stream(drawn.base_seed, drawn.iteration, label));
+    auto other =
+        finite(view_of(made[name]), range, draw, Stream(drawn.base_seed, drawn.iteration, label));
     if (other) made[name] = *std::move(other);
   }
   return made;
+}
+
+std::vector<size_t> masked_candidates(const Comparison& comparison) {
+  const TensorView &output = comparison.output, &reference = comparison.reference;
+  std::vector<size_t> found;
+  if (!is_float(reference.dtype) || reference.shape != output.shape) return found;
+  for (size_t i = 0; i < static_cast<size_t>(element_count(reference.shape)); ++i) {
+    const double expected = element(reference, i), computed = element(output, i);
+    if (std::isfinite(expected) || std::isnan(computed) || computed == expected) continue;
+    found.push_back(i);
+  }
+  return found;
+}
+
+bool may_be_masked(std::span<const TensorView> answers, std::span<const size_t> of) {
+  const bool comparable = std::ranges::all_of(answers, [&](const TensorView& other) {
+    return is_float(other.dtype) && other.dtype == answers.front().dtype &&
+           other.shape == answers.front().shape && std::ranges::all_of(of, [&](size_t index) {
+             return index < static_cast<size_t>(element_count(other.shape));
+           });
+  });
+  return comparable && !answers.empty() && std::ranges::any_of(of, [&](size_t index) {
+           return !std::isnan(told_by_all(answers, index));
+         });
+}
+
+void drop_told(std::span<const TensorView> answers, std::vector<size_t>& of) {
+  std::erase_if(of, [&](size_t index) { return !std::isnan(told_by_all(answers, index)); });
 }
 
 std::optional<Tensor> masked_reference(const Comparison& comparison,
@@ -128,11 +198,12 @@ std::optional<Tensor> masked_reference(const Comparison& comparison,
   for (size_t i = 0; i < static_cast<size_t>(element_count(reference.shape)); ++i) {
     if (std::isfinite(element(reference, i)) || std::isnan(element(comparison.output, i))) continue;
     for (size_t first = 0; first < answers.size(); first += kMaskedDraws) {
-      if (std::isnan(told_by_all(answers.subspan(first, kMaskedDraws), i))) continue;
+      const double told = told_by_all(answers.subspan(first, kMaskedDraws), i);
+      if (std::isnan(told)) continue;
       if (!made)
         made = {reference.dtype, reference.shape, {reference.data.begin(), reference.data.end()}};
-      std::ranges::copy(answers[first].data.subspan(i * bytes, bytes),
-                        made->data.begin() + static_cast<std::ptrdiff_t>(i * bytes));
+      narrow_from_double(reference.dtype, std::span(&told, 1),
+                         std::span(made->data).subspan(i * bytes, bytes));
       break;
     }
   }

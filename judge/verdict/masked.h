@@ -24,8 +24,9 @@ using DeclaredRanges = std::map<std::string, std::pair<double, double>>;
 DeclaredRanges declared_ranges(const OpConfig& op);
 
 /// How many answers of the reference tell what is masked: kMaskedDraws with numbers in all inputs,
-/// and, where several inputs have NaN or infinity, as many with numbers in each of them alone. 0
-/// when none has.
+/// and, where several inputs have NaN or infinity, as many with numbers in each of them alone. The
+/// first ones, where an input is infinite, have large numbers of its sign in the place of infinity:
+/// what infinity belongs to grows without limit then. 0 when no input has NaN or infinity.
 size_t masked_draws(const std::map<std::string, TensorView>& inputs);
 
 /// The inputs with numbers in the place of NaN and infinity, within the declared ranges. `number`
@@ -33,9 +34,21 @@ size_t masked_draws(const std::map<std::string, TensorView>& inputs);
 NamedTensors finite_inputs(const std::map<std::string, TensorView>& inputs,
                            const DeclaredRanges& ranges, DrawnFor drawn, size_t number);
 
+/// The elements that an answer to finite_inputs() may change the verdict of: the reference has NaN
+/// or infinity there, the kernel has another value that is not NaN.
+std::vector<size_t> masked_candidates(const Comparison& comparison);
+
+/// Whether the answers to one set of inputs say the same, as far as they go, of one of the
+/// elements `of`. False where an answer has another size or dtype.
+bool may_be_masked(std::span<const TensorView> answers, std::span<const size_t> of);
+
+/// Takes the elements out of `of` that `answers`, all those to one set of inputs, tell.
+void drop_told(std::span<const TensorView> answers, std::vector<size_t>& of);
+
 /// The reference with what `answers`, its answers to finite_inputs() of each number, say of an
-/// element that is not finite in it, where all of one set of inputs say the same. Absent where that
-/// is nowhere, or an answer has another shape or dtype.
+/// element that is not finite in it, where all of one set of inputs say the same: infinity where
+/// all are large, of one sign. Absent where that is nowhere, or an answer has another shape or
+/// dtype.
 std::optional<Tensor> masked_reference(const Comparison& comparison,
                                        std::span<const TensorView> answers);
 

@@ -15,11 +15,11 @@ TEST(Masked, NumbersStandForNanAndInfinityFromBothEnds) {
   const Tensor x = floats({4}, {1, NAN, INFINITY, -INFINITY}), y = floats({2}, {NAN, 3});
   const std::map<std::string, TensorView> inputs{{"x", view_of(x)}, {"y", view_of(y)}};
   const DeclaredRanges ranges{{"y", {2, 6}}};
-  ASSERT_EQ(masked_draws(inputs), 12u);
-  const NamedTensors high = finite_inputs(inputs, ranges, kCase, 0);
-  const NamedTensors low = finite_inputs(inputs, ranges, kCase, 1);
-  const NamedTensors middle = finite_inputs(inputs, ranges, kCase, 2);
-  const NamedTensors far = finite_inputs(inputs, ranges, kCase, 3);
+  ASSERT_EQ(masked_draws(inputs), 16u);
+  const NamedTensors high = finite_inputs(inputs, ranges, kCase, 4);
+  const NamedTensors low = finite_inputs(inputs, ranges, kCase, 5);
+  const NamedTensors middle = finite_inputs(inputs, ranges, kCase, 6);
+  const NamedTensors far = finite_inputs(inputs, ranges, kCase, 7);
   EXPECT_EQ(element(view_of(high.at("x")), 0), 1);
   for (size_t i = 1; i < 4; ++i) {
     EXPECT_GE(element(view_of(high.at("x")), i), 16);
@@ -39,8 +39,8 @@ TEST(Masked, NumbersStandForNanAndInfinityFromBothEnds) {
 TEST(Masked, NumbersStandInOneInputAlone) {
   const Tensor x = floats({1}, {NAN}), y = floats({1}, {INFINITY});
   const std::map<std::string, TensorView> inputs{{"x", view_of(x)}, {"y", view_of(y)}};
-  const NamedTensors first = finite_inputs(inputs, {}, kCase, 4);
-  const NamedTensors second = finite_inputs(inputs, {}, kCase, 8);
+  const NamedTensors first = finite_inputs(inputs, {}, kCase, 8);
+  const NamedTensors second = finite_inputs(inputs, {}, kCase, 12);
   EXPECT_GE(element(view_of(first.at("x")), 0), 16);
   EXPECT_EQ(element(view_of(first.at("y")), 0), INFINITY);
   EXPECT_TRUE(std::isnan(element(view_of(second.at("x")), 0)));
@@ -75,6 +75,36 @@ TEST(Masked, AnElementThatDoesNotDependOnThemIsTheSameForAll) {
   EXPECT_TRUE(std::isnan(told(1, NAN, {1, 1, 0.25, 1}))) << "min(|x|, 1) that loses a NaN";
   EXPECT_TRUE(std::isnan(told(NAN, NAN, {2, 2, 2, 2}))) << "both are none";
   EXPECT_TRUE(std::isnan(told(2, 3, {2, 2, 2, 2}))) << "the reference is a number";
+}
+
+TEST(Masked, WhatGrowsWithoutLimitIsInfinite) {
+  EXPECT_EQ(told(INFINITY, NAN, {9, 8, 9, 9, 1e24, 2e30, 3e25, 1e28}), INFINITY);
+  EXPECT_EQ(told(-INFINITY, NAN, {-1e24, -2e30, -3e25, -1e28}), -INFINITY);
+  EXPECT_TRUE(std::isnan(told(INFINITY, NAN, {1e24, -2e30, 3e25, 1e28}))) << "inf - inf";
+}
+
+TEST(Masked, LargeNumbersStandForInfinityFirstAndKeepItsSign) {
+  const Tensor x = floats({4}, {1, NAN, INFINITY, -INFINITY});
+  const std::map<std::string, TensorView> inputs = {{"x", view_of(x)}};
+  ASSERT_EQ(masked_draws(inputs), 8u);
+  for (size_t number = 0; number < kMaskedDraws; ++number) {
+    const Tensor made = finite_inputs(inputs, {}, kCase, number).at("x");
+    EXPECT_EQ(element(view_of(made), 0), 1);
+    EXPECT_LE(std::fabs(element(view_of(made), 1)), 32768);
+    EXPECT_GE(element(view_of(made), 2), 0x1p80);
+    EXPECT_LE(element(view_of(made), 3), -0x1p80);
+  }
+}
+
+TEST(Masked, OnlyAnswersThatAgreeAboutAnElementMayTell) {
+  const Tensor a = floats({2}, {1, 2}), b = floats({2}, {1, 3});
+  const std::vector<TensorView> answers = {view_of(a), view_of(b)};
+  EXPECT_TRUE(may_be_masked(answers, std::vector<size_t>{0}));
+  EXPECT_FALSE(may_be_masked(answers, std::vector<size_t>{1}));
+  EXPECT_FALSE(may_be_masked(answers, std::vector<size_t>{2})) << "of another size";
+  std::vector<size_t> left = {0, 1};
+  drop_told(answers, left);
+  EXPECT_EQ(left, std::vector<size_t>{1});
 }
 
 }  // namespace

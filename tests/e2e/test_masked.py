@@ -56,6 +56,16 @@ extern "C" __global__ void unit(const float* x, float* y, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) y[i] = fminf(fabsf(x[i]), 1.0f);
 }
+// Loses a NaN, also beside infinity.
+extern "C" __global__ void largest_of_two(const float* x, const float* mask, float* y, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = fmaxf(x[i], mask[i]);
+}
+// inf - inf, which the reference has not.
+extern "C" __global__ void moved(const float* x, const float* mask, float* y, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i] + (mask[i] - x[i]) * 0.25f;
+}
 """
 CAUSAL = """import numpy as np
 
@@ -84,6 +94,8 @@ OPS = {
              'grid = ["cdiv(n, 64)"], block = [64], args = ["x", "w", "y", "i32:n"]'),
     "relu_masked": (PAIR, "import numpy as np\n\n\ndef reference(x, mask):\n    return np.maximum(x, 0) * (mask > 0.5)\n",
                     PAIR_LAUNCH),
+    "largest_of_two": (PAIR, "import numpy as np\n\n\ndef reference(x, mask):\n    return np.maximum(x, mask)\n", PAIR_LAUNCH),
+    "moved": (PAIR, "def reference(x, mask):\n    return 0.75 * x + 0.25 * mask\n", PAIR_LAUNCH),
     "unit": (ROW, "import numpy as np\n\n\ndef reference(x):\n    return np.minimum(np.abs(x), 1)\n", ROW_LAUNCH),
     "sigmoid": (ROW, "import numpy as np\n\n\ndef reference(x):\n    return 1 / (1 + np.exp(-x))\n", ROW_LAUNCH),
 }
@@ -123,10 +135,14 @@ def test_a_written_policy_holds_for_masked_elements_too(project):
     assert any("nan_lost" in text for text in messages(report_of(project, "causal_match")))
 
 
-@pytest.mark.parametrize("op, kind", [("causal_shifted", "ToleranceExceeded"), ("relu_masked", "NaNDetected"), ("unit", "NaNDetected")])
+@pytest.mark.parametrize("op, kind", [("causal_shifted", "ToleranceExceeded"), ("relu_masked", "NaNDetected"), ("unit", "NaNDetected"), ("largest_of_two", "NaNDetected")])
 def test_what_a_kernel_loses_or_mixes_up_is_found(project, op, kind):
     report = report_of(project, op)
     assert kind in {finding["kind"] for case in report["failures"] for finding in case["failures"]}, report
+
+
+def test_what_the_formula_makes_nan_of_infinity_is_found_and_the_message_names_the_key(project):
+    assert any("nan_created" in text and 'nan_policy = "class"' in text for text in messages(report_of(project, "moved")))
 
 
 def test_an_overflow_names_the_range_that_would_keep_it_out(project):

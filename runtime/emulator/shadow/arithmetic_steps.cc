@@ -117,7 +117,9 @@ void Shadow::begin_arithmetic(Warp& warp, ShadowedWarp& at) {
     if (does.meaning != Meaning::Discretise) compute(does, operands, at.results[part]);
   }
   if (does.meaning == Meaning::Discretise) decide(warp, at);
-  if (config_.nudge != 0 && does.meaning == Meaning::Sub) nudge(at);
+  if (config_.nudge == 0) return;
+  if (does.meaning == Meaning::Sub) nudge(at);
+  if (does.meaning == Meaning::Mul || does.meaning == Meaning::Fma) nudge_product(at);
 }
 
 /// What the last warp of a row does with few lanes tells nothing of sharing: the others do.
@@ -131,6 +133,14 @@ void Shadow::nudge(ShadowedWarp& at) {
              shares;
   }
   if (shares) shares_.insert(&does);
+}
+
+void Shadow::nudge_product(ShadowedWarp& at) {
+  const Operation& does = *at.pending;
+  if (does.from != Format::F32 || does.operands[0].fixed || does.operands[1].fixed) return;
+  for (uint32_t part = 0; part < does.pairs; ++part) {
+    nudge_factor(at.operands[part], at.mask, config_.nudge, at.results[part]);
+  }
 }
 
 void Shadow::begin_from_integer(Warp& warp, ShadowedWarp& at) {

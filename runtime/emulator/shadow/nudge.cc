@@ -13,6 +13,7 @@ constexpr int kDoubleBits = 53;
 /// The part of its last place by which a value moves. Less than all of it: inputs move by their
 /// whole last place, and the difference of two that moved alike would stay where it was.
 constexpr double kSharedShare = 0.75;
+constexpr uint32_t kWholeWarp = ~uint32_t{0};
 
 int significant_bits(double value) {
   const auto mantissa = std::bit_cast<uint64_t>(value) & ((uint64_t{1} << 52) - 1);
@@ -128,6 +129,25 @@ bool nudge_shared(const std::array<Lanes, 3>& operands, Format format, uint32_t 
     return true;
   }
   return false;
+}
+
+void nudge_factor(const std::array<Lanes, 3>& operands, uint32_t mask, uint64_t draw, Lanes& out) {
+  if (mask == 0) return;
+  const auto first = static_cast<uint32_t>(std::countr_zero(mask));
+  for (size_t which = 0; which < 2; ++which) {
+    const Lanes &shared = operands[which], &own = operands[1 - which];
+    const double factor = shared.high[first];
+    if (shared.bound[first] == 0 || factor == 0 || !is_shared(shared, kWholeWarp)) continue;
+    const double step = kSharedShare * last_place(factor, Format::F32);
+    // Of a factor and its negative the magnitude moves the same way.
+    const bool down = goes_down(std::fabs(shared.computed[first]), draw) != (factor < 0);
+    for (uint32_t left = mask; left != 0; left &= left - 1) {
+      const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+      if (own.bound[lane] != 0 || own.high[lane] != own.computed[lane]) continue;
+      if (std::isfinite(own.high[lane])) move(out, lane, step * own.high[lane], down);
+    }
+    return;
+  }
 }
 
 }  // namespace gpuemu::emulator

@@ -28,4 +28,10 @@ double nudged_constant(double value, Format format, uint64_t draw);
 bool nudge_shared(const std::array<Lanes, 3>& operands, Format format, uint32_t mask, uint64_t draw,
                   Lanes& out);
 
+/// Moves the products of a factor of float32 that all lanes of the warp share and that was rounded,
+/// as the mean of a row, with numbers that each lane has read: no register holds the factor better.
+/// All lanes are asked, not those of `mask` alone: what one column is multiplied by, the whole warp
+/// has summed. Terms that cancel, as in `g - x * mean(g * x)`, then move by as much.
+void nudge_factor(const std::array<Lanes, 3>& operands, uint32_t mask, uint64_t draw, Lanes& out);
+
 }  // namespace gpuemu::emulator

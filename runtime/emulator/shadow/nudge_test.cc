@@ -95,5 +95,25 @@ TEST(Nudge, TwoValuesOfOneKindAreLeftAlone) {
   EXPECT_FALSE(exact.nudge(0xff)) << "a maximum is as exact as the inputs";
 }
 
+TEST(Nudge, AFactorThatTheWarpSharesMovesItsProductsWithWhatWasRead) {
+  Difference of;
+  for (uint32_t lane = 0; lane < kLanes; ++lane) of.out->high[lane] = of.own().high[lane] * 1000.25;
+  for (uint32_t lane = 0; lane < kLanes; ++lane) of.own().bound[lane] = lane == 3 ? 1e-4 : 0;
+  nudge_factor(*of.operands, 1U << 2 | 1U << 3, 1, *of.out);
+  const double moved = of.out->high[2] + of.out->low[2] - 1002.0 * 1000.25;
+  EXPECT_NEAR(std::fabs(moved), 1002.0 * 0.75 * 0x1p-14, 1e-9) << "one lane of a warp that shares";
+  EXPECT_EQ(of.out->high[3], 1003.0 * 1000.25) << "was not read";
+  EXPECT_EQ(of.out->high[4], 1004.0 * 1000.25) << "an idle lane";
+}
+
+TEST(Nudge, AFactorOfOneLaneAloneStays) {
+  Difference of;
+  for (uint32_t lane = 1; lane < kLanes; ++lane) of.shared().high[lane] = 1.0 + lane;
+  of.own().bound[0] = 0;
+  const double before = of.out->high[0];
+  nudge_factor(*of.operands, 1, 1, *of.out);
+  EXPECT_EQ(of.out->high[0], before);
+}
+
 }  // namespace
 }  // namespace gpuemu::emulator

@@ -85,6 +85,7 @@ class Shadow final : public StepObserver {
   void begin_from_integer(Warp& warp, ShadowedWarp& at);
   void decide(Warp& warp, ShadowedWarp& at);
   void nudge(ShadowedWarp& at);
+  void nudge_product(ShadowedWarp& at);
   void fetch(const Warp& warp, const ShadowedWarp& at, const Source& from, uint32_t part,
              Format format, Lanes& to) const;
   void keep(Warp& warp, ShadowedWarp& at, uint32_t part);

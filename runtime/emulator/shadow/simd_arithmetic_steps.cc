@@ -55,6 +55,9 @@ bool Shadow::begin_row(Warp& warp, ShadowedWarp& at) {
   }
   PairViews views;
   for (size_t i = 0; i < count; ++i) views[i] = view(warp, at, i);
+  const bool multiplies = does.meaning == Meaning::Mul || does.meaning == Meaning::Fma;
+  // What was rounded, times what was read: nudge_factor() may move it.
+  if (config_.nudge != 0 && multiplies && views[0].exact != views[1].exact) return false;
   Lanes& out = at.results[0];
   if (function != nullptr && function(views, does, out)) {
     if (does.saturates) clamp(out);
