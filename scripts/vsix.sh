@@ -2,9 +2,10 @@
 # Builds the extension for Visual Studio Code: vscode-extension/gpuemu-VERSION.vsix. Exit code 77 where neither Node 20 nor its packages can be had.
 #   scripts/vsix.sh [--output FOLDER]
 set -euo pipefail
-cd "$(dirname "$0")/../vscode-extension"
-output=$PWD
+output=
 [ "${1:-}" != --output ] || { mkdir -p "$2"; output=$(cd "$2" && pwd); }
+cd "$(dirname "$0")/../vscode-extension"
+output=${output:-$PWD}
 ../scripts/vscode_packages.sh
 npx --no-install tsc --noEmit -p .
 node esbuild.mjs
