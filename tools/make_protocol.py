@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes what follows from the tables of the wire protocol, common/protocol/requests.def and its neighbours (TABLES).
+"""Writes what follows from the tables of the wire protocol, common/protocol/tables/requests.def and its neighbours (TABLES).
 
 usage: tools/make_protocol.py [--check]
 Writes the C++ structs of X.def to X.gen.h, their member lists to fields_X.gen.h, the names of enumerations to
@@ -57,7 +57,7 @@ def main(arguments):
     if arguments not in ([], ["--check"]):
         sys.exit(__doc__)
     try:
-        protocol = tables.read([ROOT / f"common/protocol/{name}.def" for name in TABLES])
+        protocol = tables.read([ROOT / f"common/protocol/tables/{name}.def" for name in TABLES])
     except tables.TableError as problem:
         sys.exit(f"make_protocol.py: {problem}")
     stale = []

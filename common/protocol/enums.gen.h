@@ -1,5 +1,5 @@
 // Every enumeration of the wire.
-// Written by tools/make_protocol.py from common/protocol/*.def; edit those and run it again.
+// Written by tools/make_protocol.py from common/protocol/tables/*.def; edit those and run it again.
 // clang-format off
 #pragma once
 

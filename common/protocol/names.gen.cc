@@ -1,5 +1,5 @@
 // The names of the enumerations of the wire.
-// Written by tools/make_protocol.py from common/protocol/*.def; edit those and run it again.
+// Written by tools/make_protocol.py from common/protocol/tables/*.def; edit those and run it again.
 // clang-format off
 #include "common/protocol/artifacts.gen.h"
 #include "common/protocol/evidence.gen.h"

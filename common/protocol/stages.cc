@@ -5,13 +5,13 @@ namespace {
 
 constexpr StageInfo kStageInfos[] = {
 #define GPUEMU_STAGE(kind, name, sentence) {StageKind::kind, name, sentence},
-#include "common/protocol/stages.def"
+#include "common/protocol/tables/stages.def"
 };
 
 constexpr CaseCheckInfo kCaseCheckInfos[] = {
 #define GPUEMU_CASE_CHECK(check, stage, name, sentence) \
   {CaseCheck::check, StageKind::stage, name, sentence},
-#include "common/protocol/stages.def"
+#include "common/protocol/tables/stages.def"
 };
 
 }  // namespace

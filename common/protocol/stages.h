@@ -10,13 +10,13 @@ namespace gpuemu {
 /// In the order in which a case goes through them.
 enum class StageKind : uint8_t {
 #define GPUEMU_STAGE(kind, name, sentence) kind,
-#include "common/protocol/stages.def"
+#include "common/protocol/tables/stages.def"
 };
 
 /// What findings belong to, in the order of the stages.
 enum class CaseCheck : uint8_t {
 #define GPUEMU_CASE_CHECK(check, stage, name, sentence) check,
-#include "common/protocol/stages.def"
+#include "common/protocol/tables/stages.def"
 };
 
 struct StageInfo {

@@ -29,7 +29,7 @@ constexpr Stage kStages[] = {
 
 constexpr StageKind kKinds[] = {
 #define GPUEMU_STAGE(kind, name, sentence) StageKind::kind,
-#include "common/protocol/stages.def"
+#include "common/protocol/tables/stages.def"
 };
 static_assert(std::ranges::equal(kStages, kKinds, {}, &Stage::kind));
 

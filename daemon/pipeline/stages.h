@@ -1,4 +1,4 @@
-// What happens to one case, in order. common/protocol/stages.def says what each stage is about.
+// What happens to one case, in order. common/protocol/tables/stages.def says what each stage is about.
 #pragma once
 
 #include <span>

@@ -25,7 +25,7 @@ def make(root, *arguments):
 
 
 def change(root, table, old, new):
-    path = root / "common/protocol" / table
+    path = root / "common/protocol/tables" / table
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new, 1))

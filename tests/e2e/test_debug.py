@@ -188,8 +188,8 @@ def test_the_stages_of_the_pipeline_are_gone_through_one_by_one(failing):
 
 def test_code_debugger_and_page_list_the_same_stages(failing):
     root = Path(__file__).resolve().parents[2]
-    table = re.findall(r'^GPUEMU_STAGE\((\w+), "([^"]+)", "([^"]+)"\)', (root / "common/protocol/stages.def").read_text(), re.M)
-    checks = re.findall(r'^GPUEMU_CASE_CHECK\(\w+, (\w+), "([^"]+)"', (root / "common/protocol/stages.def").read_text(), re.M)
+    table = re.findall(r'^GPUEMU_STAGE\((\w+), "([^"]+)", "([^"]+)"\)', (root / "common/protocol/tables/stages.def").read_text(), re.M)
+    checks = re.findall(r'^GPUEMU_CASE_CHECK\(\w+, (\w+), "([^"]+)"', (root / "common/protocol/tables/stages.def").read_text(), re.M)
     assert len(table) == 9 and len(checks) == 13
     said, page = debug(failing, "stages"), (root / "docs/internals/validation.md").read_text()
     printed = [line for line in said.splitlines() if re.match(r"[ \d]\d [a-z]+ ", line)]

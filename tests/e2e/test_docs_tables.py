@@ -38,7 +38,7 @@ def test_the_page_of_gpuemu_toml_has_every_key_that_is_read_and_no_other():
 
 
 def test_each_error_code_is_sent_and_on_the_page_or_reserved():
-    codes = re.search(r"^enum WireErrorCode\n(.*?)\n\n", text_of("common/protocol/replies.def"), flags=re.S | re.M)[1]
+    codes = re.search(r"^enum WireErrorCode\n(.*?)\n\n", text_of("common/protocol/tables/replies.def"), flags=re.S | re.M)[1]
     sent, reserved = (set(re.findall(r"^  (\w+)$", part, flags=re.M)) for part in codes.split("# Reserved"))
     code = "\n".join(path.read_text() for house in ("common/protocol", "daemon") for path in (ROOT / house).rglob("*.cc")
                      if not path.name.endswith(("_test.cc", ".gen.cc")))  # fmt: skip
@@ -92,7 +92,7 @@ def test_the_page_of_validation_has_every_error_scale():
 
 
 def test_the_page_of_findings_has_every_kind_and_no_other():
-    kinds = re.findall(r"^GPUEMU_FINDING\(\s*(\w+),", text_of("common/protocol/findings.def"), flags=re.M)
+    kinds = re.findall(r"^GPUEMU_FINDING\(\s*(\w+),", text_of("common/protocol/tables/findings.def"), flags=re.M)
     headings = re.findall(r"^### (\w+)$", text_of("docs/reference/findings.md"), flags=re.M)
     assert len(kinds) > 25 and sorted(headings) == sorted(kinds)
 

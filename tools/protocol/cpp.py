@@ -203,7 +203,7 @@ def fields_file(table, protocol):
 def enums_file(protocol):
     rows = [f"{one.name}, {one.parse}" for one in protocol.all(Enum)]
     lines = ["// Every enumeration of the wire.",
-             "// Written by tools/make_protocol.py from common/protocol/*.def; edit those and run it again.",
+             "// Written by tools/make_protocol.py from common/protocol/tables/*.def; edit those and run it again.",
              "// clang-format off", "#pragma once", ""]
     return lines + macro("GPUEMU_WIRE_ENUMS", "X(enumeration, function that reads its name) of each.", rows)[:-1]
 
@@ -211,7 +211,7 @@ def enums_file(protocol):
 def names_file(protocol):
     homes = sorted({f"{FOLDER}/{table.name}.gen.h" for table in protocol.tables for one in table.items if isinstance(one, Enum)})
     lines = ["// The names of the enumerations of the wire.",
-             "// Written by tools/make_protocol.py from common/protocol/*.def; edit those and run it again.",
+             "// Written by tools/make_protocol.py from common/protocol/tables/*.def; edit those and run it again.",
              "// clang-format off", *[f'#include "{one}"' for one in homes], "",
              f'#include "{FOLDER}/names.h"', "", "namespace gpuemu {", ""]
     for enum in protocol.all(Enum):

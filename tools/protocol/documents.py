@@ -28,7 +28,7 @@ def document(protocol):
         row |= {"capability": one.capability} if one.capability else {}
         requests[one.name] = described({**row, "members": members_of(one)}, one.doc)
     return {
-        "comment": "Written by tools/make_protocol.py, which says what the words mean, from common/protocol/*.def.",
+        "comment": "Written by tools/make_protocol.py, which says what the words mean, from common/protocol/tables/*.def.",
         "constants": {one.name: int(one.value.replace("'", "")) for one in protocol.all(Constant)},
         "capabilities": {one.name: one.doc for one in protocol.all(Capability)},
         "enums": {one.name: [row.wire for row in one.rows] for one in protocol.all(Enum)},

@@ -106,7 +106,7 @@ class Python:
         body = [line for record in records for line in ["", "", *self.dataclass(record)]]
         text = "\n".join(body)
         lines = ['"""' + "\n".join(textwrap.wrap(PURPOSES[name], WIDTH)), "",
-                 "Written by tools/make_protocol.py from common/protocol/*.def; edit those and run it again.", '"""', "",
+                 "Written by tools/make_protocol.py from common/protocol/tables/*.def; edit those and run it again.", '"""', "",
                  "from __future__ import annotations", "", "from dataclasses import dataclass, field"]
         lines += ["from typing import Any"] if "Any" in text else []
         lines += [""]

@@ -1,6 +1,6 @@
 """Metrics of compiled code, their limits and baselines, as dataclasses.
 
-Written by tools/make_protocol.py from common/protocol/*.def; edit those and run it again.
+Written by tools/make_protocol.py from common/protocol/tables/*.def; edit those and run it again.
 """
 
 from __future__ import annotations

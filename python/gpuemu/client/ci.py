@@ -1,6 +1,6 @@
 """What a CI run answers, as dataclasses.
 
-Written by tools/make_protocol.py from common/protocol/*.def; edit those and run it again.
+Written by tools/make_protocol.py from common/protocol/tables/*.def; edit those and run it again.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Answers about kernels and their cases, as dataclasses; what runs of cases answer is in gpuemu.client.records, metrics of compiled
 code in gpuemu.client.artifacts. Numbers that are not finite come as None.
 
-Written by tools/make_protocol.py from common/protocol/*.def; edit those and run it again.
+Written by tools/make_protocol.py from common/protocol/tables/*.def; edit those and run it again.
 """
 
 from __future__ import annotations
