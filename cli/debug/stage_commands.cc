@@ -1,4 +1,5 @@
-// What each stage of the pipeline in the daemon (common/protocol/tables/stages.def) says about a case.
+// What each stage of the pipeline in the daemon (common/protocol/tables/stages.def) says about a
+// case.
 #include <algorithm>
 #include <ostream>
 

@@ -1,4 +1,5 @@
-// What happens to one case, in order. common/protocol/tables/stages.def says what each stage is about.
+// What happens to one case, in order. common/protocol/tables/stages.def says what each stage is
+// about.
 #pragma once
 
 #include <span>
