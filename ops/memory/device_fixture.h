@@ -100,12 +100,16 @@ class TestDevice final : public Device, public Streams {
     const std::lock_guard lock(mutex_);
     return at(place(bytes));
   }
+  Result<void*> allocate_managed(uint64_t bytes) override { return allocate_host(bytes); }
   Status free_host(void* memory) override {
     GPUEMU_TRY(queues_.settle(true));
     const std::lock_guard lock(mutex_);
     memory_.erase(reinterpret_cast<uint64_t>(memory));
     return ok_status();
   }
+  Status adopt_memory(uint64_t, uint64_t, const std::string&) override { return refuse(); }
+  Status release_memory(uint64_t, uint64_t) override { return refuse(); }
+  Result<StreamId> adopt_stream(void*) override { return refuse(); }
 
  private:
   struct Memory {
