@@ -51,8 +51,9 @@ void run(ExplainOptions& options, Session& session) {
   if (!reply) return;
   const auto& explained = std::get<ExplainResultReply>(*reply);
   if (!session.json()) print_explanation(explained, session.out);
-  if (options.exit_code && explained.verdict != ExplainVerdict::Passes)
+  if (options.exit_code && explained.verdict != ExplainVerdict::Passes) {
     session.exit_code = ExitCode::Findings;
+  }
 }
 
 }  // namespace

@@ -69,23 +69,26 @@ void tell_apart(std::vector<ProposedKernel>& kernels) {
   std::set<std::string> names;
   for (ProposedKernel& kernel : kernels) {
     const std::string wanted = kernel.name;
-    for (int number = 2; !names.insert(kernel.name).second; ++number)
+    for (int number = 2; !names.insert(kernel.name).second; ++number) {
       kernel.name = fmt::format("{}_{}", wanted, number);
+    }
   }
 }
 
 SourceKernels find_kernels(const InitOptions& options, const FoundFiles& found,
                            const fs::path& folder, Session& session) {
   SourceFiles files{folder, found.cuda, found.headers, {}};
-  for (const std::string& dir : options.include_dirs)
+  for (const std::string& dir : options.include_dirs) {
     files.include_dirs.push_back(
         (fs::path(session.working_folder) / dir).lexically_normal().string());
+  }
   size_t done = 0;
   SourceKernels kernels = read_sources(files, [&](const std::string& file) {
-    if (session.terminal)
+    if (session.terminal) {
       session.err << fmt::format("\r\x1b[Klooking at {} ({} of {})", file, ++done,
                                  files.cuda.size())
                   << std::flush;
+    }
     return !session.interrupted.load();
   });
   if (session.terminal && done > 0) session.err << "\r\x1b[K" << std::flush;
@@ -96,8 +99,9 @@ SourceKernels find_kernels(const InitOptions& options, const FoundFiles& found,
 
 void plan_kernels(const ProjectText& project, const SourceKernels& found, FilePlan& plan) {
   plan.files["gpuemu.toml"] = config_text(project, found.kernels, found.left_out);
-  for (const ProposedKernel& kernel : found.kernels)
+  for (const ProposedKernel& kernel : found.kernels) {
     plan.files[reference_path(kernel)] = reference_text(kernel);
+  }
 }
 
 void plan_example(const ProjectText& project, FilePlan& plan) {
@@ -144,9 +148,10 @@ Planned plan_project(const InitOptions& options, const fs::path& folder, Session
   if (!plan.kernels.kernels.empty() || !plan.kernels.left_out.empty()) {
     plan_kernels(project, plan.kernels, plan.files);
     // Kernels in Python stand beside those in CUDA.
-    if (framework == "triton" || framework == "numba")
+    if (framework == "triton" || framework == "numba") {
       plan.files.files.merge(
           framework_files(framework, framework == "triton" ? found.triton : found.numba));
+    }
   } else if (in_python && !options.examples) {
     plan_python(framework, found, project, plan.files);
   } else {
@@ -155,22 +160,26 @@ Planned plan_project(const InitOptions& options, const fs::path& folder, Session
   plan.files.files.merge(ci_files(options.ci, GPUEMU_VERSION));
   std::error_code ignored;
   // One that is there belongs to somebody else, --force or not.
-  if (!fs::exists(folder / ".gitignore", ignored))
+  if (!fs::exists(folder / ".gitignore", ignored)) {
     plan.files.files[".gitignore"] = gitignore_text();
+  }
   return plan;
 }
 
 /// What became of the kernels, and what to do next.
 void tell(const SourceKernels& found, Session& session) {
-  for (const LeftOut& one : found.left_out)
+  for (const LeftOut& one : found.left_out) {
     session.err << fmt::format("note: {} is left out: {}\n", one.what, one.why);
+  }
   size_t guesses = 0;
   for (const ProposedKernel& kernel : found.kernels) {
-    if (!kernel.guess.empty())
+    if (!kernel.guess.empty()) {
       session.err << fmt::format("note: {} ({}): a guess, because {}\n", kernel.name, kernel.source,
                                  kernel.guess);
-    for (const std::string& note : kernel.notes)
+    }
+    for (const std::string& note : kernel.notes) {
       session.err << fmt::format("note: {} ({}): {}\n", kernel.name, kernel.source, note);
+    }
     guesses += kernel.guess.empty() ? 0 : 1;
   }
   const size_t all = found.kernels.size() + found.left_out.size();
@@ -223,13 +232,16 @@ void run(InitOptions options, Session& session) {
     session.out << "next: do what the notes say, then `gpuemu init --force`\n";
     return;
   }
-  for (const char* program : {"check_kernels.py", "check_example.py"})
-    if (plan.files.files.contains(program))
+  for (const char* program : {"check_kernels.py", "check_example.py"}) {
+    if (plan.files.files.contains(program)) {
       session.out << fmt::format("next: `python3 {}`\n", program);
-  if (!plan.kernels.kernels.empty())
+    }
+  }
+  if (!plan.kernels.kernels.empty()) {
     session.out << "next: `gpuemu test`, then write the references in scripts/\n";
-  else if (plan.files.files.contains("kernels/vector_add.cu"))
+  } else if (plan.files.files.contains("kernels/vector_add.cu")) {
     session.out << "next: `gpuemu test`\n";
+  }
 }
 
 }  // namespace

@@ -88,8 +88,11 @@ class Parser {
     auto left = level(tightness + 1);
     while (left) {
       std::string_view found;
-      for (const std::string_view op : kLevels[tightness])
-        if (found.empty() && !op.empty() && take(op)) found = op;
+      for (const std::string_view op : kLevels[tightness]) {
+        if (found.empty() && !op.empty() && take(op)) {
+          found = op;
+        }
+      }
       if (found.empty()) return left;
       auto right = level(tightness + 1);
       if (!right) return std::nullopt;
@@ -137,8 +140,9 @@ class Parser {
     const bool hex = text_.substr(at_, 2) == "0x" || text_.substr(at_, 2) == "0X";
     if (hex) at_ += 2;
     const size_t digits = at_;
-    while (at_ < text_.size() && (is_word(text_[at_]) || text_[at_] == '.' || text_[at_] == '\''))
+    while (at_ < text_.size() && (is_word(text_[at_]) || text_[at_] == '.' || text_[at_] == '\'')) {
       ++at_;
+    }
     std::string written(text_.substr(digits, at_ - digits));
     std::erase(written, '\'');
     const std::string allowed = hex ? "0123456789abcdefABCDEF" : "0123456789";
@@ -152,8 +156,9 @@ class Parser {
 
   std::optional<Term> named() {
     const size_t begin = at_;
-    while (at_ < text_.size() && (is_word(text_[at_]) || text_[at_] == ':' || text_[at_] == '.'))
+    while (at_ < text_.size() && (is_word(text_[at_]) || text_[at_] == ':' || text_[at_] == '.')) {
       ++at_;
+    }
     std::string name(text_.substr(begin, at_ - begin));
     if (name.empty()) return std::nullopt;
     if (name == "sizeof") return size_of();
@@ -166,8 +171,9 @@ class Parser {
     skip();
     if (at_ < text_.size() && text_[at_] == '<' && text_.substr(at_, 2) != "<<") {
       const size_t behind = behind_bracket(text_, at_);  // Template arguments of a function.
-      if (behind == text_.npos || behind >= text_.size() || text_[behind] != '(')
+      if (behind == text_.npos || behind >= text_.size() || text_[behind] != '(') {
         return std::nullopt;
+      }
       at_ = behind;
     }
     if (at_ >= text_.size() || text_[at_] != '(') return name_of(std::move(name));
@@ -182,8 +188,11 @@ class Parser {
     const std::string type =
         definitions_.plain_type(trimmed(text_.substr(at_ + 1, behind - at_ - 2)));
     at_ = behind;
-    for (const Size& row : kSizes)
-      if (row.type == type) return integer(row.bytes);
+    for (const Size& row : kSizes) {
+      if (row.type == type) {
+        return integer(row.bytes);
+      }
+    }
     if (type == "T" || type == "scalar_t") return call_of("sizeof", {name_of("dtype")});
     return std::nullopt;
   }
@@ -213,15 +222,18 @@ class Parser {
     }
     const std::string plain = last_part(name);
     if (parts.size() == 2 && is_ceiling_division(plain)) return call_of("cdiv", std::move(parts));
-    if (parts.size() == 2 && (plain == "min" || plain == "max"))
+    if (parts.size() == 2 && (plain == "min" || plain == "max")) {
       return call_of(plain, std::move(parts));
+    }
     if (parts.size() == 1 && is_type(plain, definitions_)) return parts[0];
     // ceil((float)n / b): the cast has been dropped.
-    if (parts.size() == 1 && (plain == "ceil" || plain == "ceilf") && parts[0].text == "/")
+    if (parts.size() == 1 && (plain == "ceil" || plain == "ceilf") && parts[0].text == "/") {
       return call_of("cdiv", std::move(parts[0].parts));
+    }
     // x.size(1), a size that the program knows.
-    if (texts.size() == 1 && name.ends_with(".size") && parts[0].kind == Term::Kind::Integer)
+    if (texts.size() == 1 && name.ends_with(".size") && parts[0].kind == Term::Kind::Integer) {
       return name_of(fmt::format("{}.{}", name, parts[0].value));
+    }
     if (texts.empty() && name.ends_with(".numel")) return name_of(name);
     return std::nullopt;
   }
@@ -310,8 +322,11 @@ Term computed(const std::string& op, const Term& left, const Term& right) {
   if (op == "*" && left == integer(1)) return right;
   if ((op == "+" || op == "-") && right == integer(0)) return left;
   // (n - 2) + 31 and the like become one sum, so that divisions are known for what they are.
-  if (op == "/")
-    if (const auto number = rounded_up(left, right)) return call_of("cdiv", {*number, right});
+  if (op == "/") {
+    if (const auto number = rounded_up(left, right)) {
+      return call_of("cdiv", {*number, right});
+    }
+  }
   return binary(op, left, right);
 }
 
@@ -341,8 +356,9 @@ Term simplified(const Term& term) {
     // Before its parts are computed: 256 - 1 would be 255, and 255 + 1 is not seen as a step.
     if (term.text == "/") {
       const Term right = simplified(term.parts[1]);
-      if (const auto number = rounded_up(term.parts[0], term.parts[1]))
+      if (const auto number = rounded_up(term.parts[0], term.parts[1])) {
         return call_of("cdiv", {simplified(*number), right});
+      }
     }
     const Term left = simplified(term.parts[0]), right = simplified(term.parts[1]);
     if ((term.text == "<<" || term.text == ">>") && right.kind == Term::Kind::Integer &&

@@ -87,8 +87,9 @@ std::vector<std::string> words_of(std::string_view text) {
 size_t find_word(std::string_view text, std::string_view word, size_t from) {
   for (size_t at = text.find(word, from); at != text.npos; at = text.find(word, at + 1)) {
     const size_t end = at + word.size();
-    if ((at == 0 || !is_word(text[at - 1])) && (end == text.size() || !is_word(text[end])))
+    if ((at == 0 || !is_word(text[at - 1])) && (end == text.size() || !is_word(text[end]))) {
       return at;
+    }
   }
   return text.npos;
 }

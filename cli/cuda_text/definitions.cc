@@ -20,8 +20,9 @@ bool condition_holds(const std::string& directive, const std::string& rest,
   if (directive == "ifdef") return defined.contains(trimmed(rest));
   if (directive == "ifndef") return !defined.contains(trimmed(rest));
   std::string inverted, name;
-  if (RE2::FullMatch(rest, kDefined, &inverted, &name))
+  if (RE2::FullMatch(rest, kDefined, &inverted, &name)) {
     return defined.contains(name) == inverted.empty();
+  }
   return trimmed(rest) != "0";
 }
 
@@ -61,8 +62,9 @@ void scan_macros(std::string_view text, Definitions& found) {
   re2::StringPiece rest(text.data(), text.size());
   while (RE2::FindAndConsume(&rest, kObject, &name, &body)) found.constants[name] = trimmed(body);
   rest = re2::StringPiece(text.data(), text.size());
-  while (RE2::FindAndConsume(&rest, kFunction, &name, &params, &body))
+  while (RE2::FindAndConsume(&rest, kFunction, &name, &params, &body)) {
     found.macros[name] = {split_list(params), trimmed(body)};
+  }
 }
 
 void scan_aliases(std::string_view text, Definitions& found) {
@@ -103,8 +105,9 @@ void scan_constants(std::string_view whole, Definitions& found) {
       R"((?:constexpr|const)\s+(?:static\s+|inline\s+)?(?:unsigned\s+|signed\s+|long\s+)*\w+\s+(\w+)\s*=\s*([^;,{}]+)[;,])");
   std::string name, value;
   re2::StringPiece rest(text.data(), text.size());
-  while (RE2::FindAndConsume(&rest, kConstant, &name, &value))
+  while (RE2::FindAndConsume(&rest, kConstant, &name, &value)) {
     found.constants.emplace(name, trimmed(value));
+  }
 }
 
 void scan_enums(std::string_view text, Definitions& found) {
@@ -164,9 +167,11 @@ void scan_structs(std::string_view text, Definitions& found) {
     if (body.find_first_of("({") != body.npos) continue;
     std::vector<std::string> names = words_of(text.substr(at + 6, open - at - 6));
     const size_t end = text.find(';', behind);
-    if (end != text.npos)
-      for (const std::string& name : words_of(text.substr(behind, end - behind)))
+    if (end != text.npos) {
+      for (const std::string& name : words_of(text.substr(behind, end - behind))) {
         names.push_back(name);
+      }
+    }
     for (const std::string& name : names) found.structs[name] = members_of(body);
   }
 }

@@ -64,8 +64,9 @@ std::map<std::string, std::string> locals_of(std::string_view text) {
   for (const auto& [variable, value] : declared) {
     if (!value.starts_with("dim3")) continue;
     const std::vector<std::string> sizes = sizes_of(value, {});
-    for (size_t axis = 0; axis < 3; ++axis)
+    for (size_t axis = 0; axis < 3; ++axis) {
       found[variable + "." + "xyz"[axis]] = axis < sizes.size() ? sizes[axis] : "1";
+    }
   }
   return found;
 }

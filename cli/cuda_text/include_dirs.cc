@@ -48,8 +48,11 @@ std::string file_of(const fs::path& beside, const std::string& header,
                     const std::vector<std::string>& dirs) {
   std::error_code failed;
   if (fs::exists(beside / header, failed)) return (beside / header).string();
-  for (const std::string& dir : dirs)
-    if (fs::exists(fs::path(dir) / header, failed)) return (fs::path(dir) / header).string();
+  for (const std::string& dir : dirs) {
+    if (fs::exists(fs::path(dir) / header, failed)) {
+      return (fs::path(dir) / header).string();
+    }
+  }
   return {};
 }
 
@@ -73,8 +76,9 @@ std::vector<std::string> include_dirs_of_build(const fs::path& folder) {
   while (RE2::FindAndConsume(&rest, kCMake, &list)) {
     for (const std::string_view name :
          {"${CMAKE_CURRENT_SOURCE_DIR}", "${CMAKE_SOURCE_DIR}", "${PROJECT_SOURCE_DIR}"}) {
-      for (size_t at = list.find(name); at != std::string::npos; at = list.find(name))
+      for (size_t at = list.find(name); at != std::string::npos; at = list.find(name)) {
         list = list.substr(0, at) + "." + list.substr(at + name.size());
+      }
     }
     static const RE2 kWord(R"re("?([^\s"]+)"?)re");
     re2::StringPiece words(list);
@@ -97,8 +101,9 @@ void add_include_dirs(const fs::path& folder, const std::string& source,
         const auto here = std::ranges::find_if(headers, [&](const std::string& file) {
           return file == header || file.ends_with("/" + header);
         });
-        if (here != headers.end())
+        if (here != headers.end()) {
           add_existing(folder, here->substr(0, here->size() - header.size()), dirs);
+        }
       }
       const std::string file = file_of(beside, header, dirs);
       if (!file.empty() && seen.insert(file).second) files.push_back(file);
@@ -119,12 +124,13 @@ std::string about_missing_header(const std::string& compiler_says) {
         "own that does not, and include that file here",
         header);
   }
-  if (header.find_first_of("./") == std::string::npos)
+  if (header.find_first_of("./") == std::string::npos) {
     return fmt::format(
         "it includes <{}>, which only nvcc has: install nvcc, or put its __global__ functions into "
         "a "
         "file of their own that does not include it, and include that file here",
         header);
+  }
   return fmt::format(
       "it includes {}, which is not in this folder: name the folder that has it with --include",
       header);

@@ -32,8 +32,11 @@ TemplateParam template_param(const std::string& text) {
     words.pop_back();
   }
   const bool is_type = !words.empty() && (words[0] == "typename" || words[0] == "class");
-  for (const std::string& word : words)
-    if (!is_type) param.type += (param.type.empty() ? "" : " ") + word;
+  for (const std::string& word : words) {
+    if (!is_type) {
+      param.type += (param.type.empty() ? "" : " ") + word;
+    }
+  }
   return param;
 }
 
@@ -46,8 +49,11 @@ std::string value_of(const std::string& text, const TemplateParam& param,
     return std::ranges::find(values->second, text) == values->second.end() ? "" : text;
   }
   Definitions known = definitions;
-  if (launch != nullptr)
-    for (const auto& [name, value] : launch->locals) known.constants[name] = value;
+  if (launch != nullptr) {
+    for (const auto& [name, value] : launch->locals) {
+      known.constants[name] = value;
+    }
+  }
   if (const auto number = number_of(text, known)) {
     return param.type == "bool" ? (*number != 0 ? "true" : "false") : std::to_string(*number);
   }
@@ -69,8 +75,11 @@ std::string usual_value(const TemplateParam& param, const Definitions& definitio
   std::ranges::transform(upper, upper.begin(),
                          [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   const bool plane = body.find("threadIdx.y") != std::string::npos;
-  for (const char* part : {"BLOCK", "THREAD", "TILE", "BM", "BN"})
-    if (upper.find(part) != std::string::npos) return plane ? "16" : "128";
+  for (const char* part : {"BLOCK", "THREAD", "TILE", "BM", "BN"}) {
+    if (upper.find(part) != std::string::npos) {
+      return plane ? "16" : "128";
+    }
+  }
   return "4";
 }
 
@@ -152,8 +161,9 @@ Instance made_of(const std::vector<TemplateParam>& params, const SourceKernel& k
     if (leading == params.size()) continue;
     const std::string dtype = whole_dtype(one.types[leading], definitions);
     open = open || one.types[leading].empty();
-    if (!dtype.empty() && std::ranges::find(made.dtypes, dtype) == made.dtypes.end())
+    if (!dtype.empty() && std::ranges::find(made.dtypes, dtype) == made.dtypes.end()) {
       made.dtypes.push_back(dtype);
+    }
   }
   if (open) made.dtypes.clear();
   return made;
@@ -177,8 +187,11 @@ std::vector<Instance> instances_of(const SourceKernel& kernel, const Definitions
       groups.push_back({std::move(made)});
     }
   };
-  for (const HostLaunch& launch : launches)
-    if (launch.kernel == kernel.name) add(&launch);
+  for (const HostLaunch& launch : launches) {
+    if (launch.kernel == kernel.name) {
+      add(&launch);
+    }
+  }
   if (groups.empty()) add(nullptr);
   std::vector<Instance> all;
   for (const std::vector<Arguments>& group : groups) {
@@ -190,8 +203,9 @@ std::vector<Instance> instances_of(const SourceKernel& kernel, const Definitions
           return other.front().values[i] != group.front().values[i];
         });
         std::string value = group.front().values[i];
-        if (const size_t colons = value.rfind(':'); colons != std::string::npos)
+        if (const size_t colons = value.rfind(':'); colons != std::string::npos) {
           value = value.substr(colons + 1);
+        }
         if (differs) made.suffix += (made.suffix.empty() ? "" : "_") + value;
       }
     }

@@ -34,9 +34,10 @@ Factor made(std::string text, size_t dim, const std::vector<Reach>& reaches, Com
 std::vector<Factor> plain_factors(const std::vector<Reach>& reaches,
                                   const std::vector<std::string>& dims) {
   std::vector<Factor> all;
-  for (size_t i = 0; i < dims.size(); ++i)
+  for (size_t i = 0; i < dims.size(); ++i) {
     all.push_back(
         made(dims[i], i, reaches, [&](const Reach& at) { return value_of(at, dims[i]); }));
+  }
   return all;
 }
 
@@ -46,15 +47,18 @@ std::vector<Factor> derived_factors(const std::vector<Reach>& reaches,
   std::vector<Factor> all;
   for (size_t i = 0; i < dims.size(); ++i) {
     const std::string& dim = dims[i];
-    for (const int64_t away : {1, -1, -2, 2})
+    for (const int64_t away : {1, -1, -2, 2}) {
       all.push_back(made(fmt::format("{} {} {}", dim, away > 0 ? '+' : '-', std::abs(away)), i,
                          reaches, [&](const Reach& at) { return value_of(at, dim) + away; }));
-    for (const int64_t by : {2, 4, 8, 16, 32, 64, 128, 256, 512, 1024})
+    }
+    for (const int64_t by : {2, 4, 8, 16, 32, 64, 128, 256, 512, 1024}) {
       all.push_back(made(fmt::format("{} / {}", dim, by), i, reaches,
                          [&](const Reach& at) { return value_of(at, dim) / by; }));
-    for (const int64_t by : {2, 4, 8, 16, 32, 64, 128, 256, 512, 1024})
+    }
+    for (const int64_t by : {2, 4, 8, 16, 32, 64, 128, 256, 512, 1024}) {
       all.push_back(made(fmt::format("cdiv({}, {})", dim, by), i, reaches,
                          [&](const Reach& at) { return (value_of(at, dim) + by - 1) / by; }));
+    }
   }
   for (size_t i = 0; i < dims.size(); ++i) {
     for (size_t j = 0; j < dims.size(); ++j) {
@@ -136,8 +140,11 @@ std::optional<std::vector<std::string>> nearest_product(const std::vector<Reach>
       int64_t sum = 0;
       for (size_t at = 0; at < reaches.size(); ++at) {
         int64_t product = 1;
-        for (const Factor* factor : chosen)
-          if (__builtin_mul_overflow(product, factor->values[at], &product)) return false;
+        for (const Factor* factor : chosen) {
+          if (__builtin_mul_overflow(product, factor->values[at], &product)) {
+            return false;
+          }
+        }
         const auto elements = static_cast<int64_t>(reaches[at].elements);
         const int64_t missing = product - elements;
         if (missing < 0 || missing >= 2 * (product / chosen.front()->values[at])) return false;
@@ -194,8 +201,11 @@ std::optional<std::vector<std::string>> fit_shape(const std::vector<Reach>& reac
   }
   if (auto shape = fit_sets(reaches, plain, {}, true); shape && shape->size() > 1) return shape;
   const std::vector<Factor> derived = derived_factors(reaches, dims);
-  for (const Factor& one : derived)
-    if (auto shape = fit_sets(reaches, plain, {&one}, false)) return shape;
+  for (const Factor& one : derived) {
+    if (auto shape = fit_sets(reaches, plain, {&one}, false)) {
+      return shape;
+    }
+  }
   for (size_t i = 0; i < derived.size(); ++i) {
     for (size_t j = 0; j < derived.size(); ++j) {
       if (derived[i].dim >= derived[j].dim) continue;

@@ -82,8 +82,9 @@ FoundFiles look_around(const fs::path& folder) {
     if (header && found.headers.size() < kHeadersMax) found.headers.push_back(name);
     if (kind == ".py") look_at_python(path, name, found);
   }
-  for (std::vector<std::string>* list : {&found.cuda, &found.ptx, &found.headers})
+  for (std::vector<std::string>* list : {&found.cuda, &found.ptx, &found.headers}) {
     std::ranges::sort(*list);
+  }
   return found;
 }
 

@@ -152,8 +152,9 @@ if __name__ == "__main__":
 /// Sentences for the head of a program: which kernels of the folder are not in it yet.
 std::string not_called_yet(const std::vector<PythonKernel>& found, const char* wrapper) {
   std::string text;
-  for (const PythonKernel& kernel : found)
+  for (const PythonKernel& kernel : found) {
     text += fmt::format("    {}: {}\n", kernel.file, kernel.name);
+  }
   if (text.empty()) return text;
   return fmt::format("\nNot called yet; import each and launch {}(kernel) as below:\n{}", wrapper,
                      text);

@@ -74,8 +74,9 @@ class HostNames {
   Meaning meaning() const {
     return [this](const std::string& name) -> std::optional<Term> {
       if (name.starts_with(kKept)) return std::nullopt;
-      if (const auto known = plain_.find(name); known != plain_.end())
+      if (const auto known = plain_.find(name); known != plain_.end()) {
         return Term{Term::Kind::Name, known->second, 0, {}};
+      }
       const auto local = launch_.locals.find(name);
       if (local != launch_.locals.end()) return parse_c(local->second, definitions_);
       const auto constant = definitions_.constants.find(name);
@@ -133,8 +134,11 @@ std::optional<ProposedLaunch> launch_from_host(const HostLaunch& host, const Sou
   }
   // A block whose size only the running program knows.
   if (!unused.empty() || made.grid.empty() || made.block.empty()) return std::nullopt;
-  for (std::vector<std::string>* sizes : {&made.grid, &made.block})
-    while (sizes->size() > 1 && sizes->back() == "1") sizes->pop_back();
+  for (std::vector<std::string>* sizes : {&made.grid, &made.block}) {
+    while (sizes->size() > 1 && sizes->back() == "1") {
+      sizes->pop_back();
+    }
+  }
   made.origin = fmt::format("{}:{}", host.file, host.line);
   limit_grid(source.body, kernel, made);
   return made;
@@ -145,8 +149,9 @@ void take_values(const HostLaunch& host, const SourceKernel& source, ProposedKer
   for (size_t i = 0; i < host.args.size() && i < source.params.size(); ++i) {
     const auto param =
         std::ranges::find(kernel.params, source.params[i].name, &ProposedParam::written);
-    if (param == kernel.params.end() || param->role != ParamRole::Attr || !param->values.empty())
+    if (param == kernel.params.end() || param->role != ParamRole::Attr || !param->values.empty()) {
       continue;
+    }
     std::string number = host.args[i];
     if (!is_number(number)) continue;
     if (number.back() == 'f' || number.back() == 'F') number.pop_back();
@@ -158,8 +163,11 @@ void take_values(const HostLaunch& host, const SourceKernel& source, ProposedKer
 
 std::string without_space(const std::string& text) {
   std::string out;
-  for (const char letter : text)
-    if (std::string_view(" \t\n\r").find(letter) == std::string_view::npos) out += letter;
+  for (const char letter : text) {
+    if (std::string_view(" \t\n\r").find(letter) == std::string_view::npos) {
+      out += letter;
+    }
+  }
   return out;
 }
 
@@ -240,8 +248,9 @@ uint32_t shared_bytes_of(const std::string& type, const Definitions& definitions
   constexpr uint32_t kUnknown = 8;
   const ElementType known = element_type(type, definitions);
   // Bytes are most often cut into other types.
-  if (known.dtype.empty() || known.dtype.ends_with("int8") || known.dtype == "bool")
+  if (known.dtype.empty() || known.dtype.ends_with("int8") || known.dtype == "bool") {
     return kUnknown;
+  }
   return known.lanes * (known.dtype.ends_with("64") ? 8 : known.dtype.ends_with("32") ? 4 : 2);
 }
 
@@ -287,8 +296,9 @@ bool is_row_per_block(const std::string& body, const std::vector<std::string>& d
 
 std::string unique_dim(const std::string& wanted, const ProposedKernel& kernel) {
   std::string name = wanted;
-  while (std::ranges::find(kernel.params, name, &ProposedParam::name) != kernel.params.end())
+  while (std::ranges::find(kernel.params, name, &ProposedParam::name) != kernel.params.end()) {
     name += "_";
+  }
   return name;
 }
 

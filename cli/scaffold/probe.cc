@@ -55,8 +55,9 @@ std::vector<bool> changes(const std::vector<std::byte>& before, const std::vecto
                           size_t element) {
   if (before == after) return {};
   std::vector<bool> out(before.size() / element);
-  for (size_t at = 0; at < out.size(); ++at)
+  for (size_t at = 0; at < out.size(); ++at) {
     out[at] = std::memcmp(before.data() + at * element, after.data() + at * element, element) != 0;
+  }
   return out;
 }
 
@@ -94,8 +95,9 @@ const std::vector<std::byte>& Probe::image_of(const ProbeTensor& tensor, size_t 
   if (!image.empty()) return image;
   const size_t bytes = byte_size(tensor.dtype);
   image.resize(tensor.elements * bytes);
-  for (uint64_t at = 0; at < tensor.elements; ++at)
+  for (uint64_t at = 0; at < tensor.elements; ++at) {
     write_from_double(tensor.dtype, value_of(tensor, at, number, salt), image.data() + at * bytes);
+  }
   return image;
 }
 
@@ -105,9 +107,10 @@ Result<ProbeSeen> Probe::run(const ProbeCall& call) {
   std::vector<const std::vector<std::byte>*> images;
   Allocations gaps(*device_);
   for (const ProbeTensor& tensor : call.tensors) {
-    if (tensor.elements > kElementsMax)
+    if (tensor.elements > kElementsMax) {
       return error(ErrorCode::InvalidArgument, "'{}' would have {} elements", tensor.name,
                    tensor.elements);
+    }
     const std::vector<std::byte>& image = image_of(tensor, images.size(), call.salt);
     images.push_back(&image);
     const uint64_t bytes = std::min(tensor.room, tensor.elements) * byte_size(tensor.dtype);

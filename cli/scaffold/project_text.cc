@@ -60,8 +60,9 @@ std::string usual_shape(const ProposedKernel& kernel, size_t tensor) {
 
 std::string header_text(const ProjectText& project) {
   std::string text = fmt::format("[project]\nname = {}\n", quoted(project.name));
-  if (!project.include_dirs.empty())
+  if (!project.include_dirs.empty()) {
     text += fmt::format("\n[runtime]\ninclude_dirs = {}\n", list_of(project.include_dirs));
+  }
   return text + "\n[validation]\nseed = 42\n";
 }
 
@@ -103,8 +104,9 @@ std::string kernel_text(const ProposedKernel& kernel) {
     const std::string spec = tensor ? tensor_text(kernel, param, tensors++) : "";
     if (param.role == ParamRole::Input || param.role == ParamRole::InOut) inputs.push_back(spec);
     if (param.role == ParamRole::Output) outputs.push_back(spec);
-    if (param.role == ParamRole::InOut)
+    if (param.role == ParamRole::InOut) {
       outputs.push_back(fmt::format("{{ name = {}, inout = true }}", quoted(param.name)));
+    }
     if (param.role == ParamRole::Attr) attrs.push_back(attr_text(param));
     const std::string arg = quoted(tensor ? param.name : param.tag + ":" + param.name);
     if (param.group.empty()) {
@@ -117,8 +119,11 @@ std::string kernel_text(const ProposedKernel& kernel) {
     group = param.group;
   }
   std::vector<std::string> names = kernel.dims();
-  for (const auto& [dim, values] : kernel.sizes)
-    if (std::ranges::find(names, dim) == names.end()) names.push_back(dim);
+  for (const auto& [dim, values] : kernel.sizes) {
+    if (std::ranges::find(names, dim) == names.end()) {
+      names.push_back(dim);
+    }
+  }
   for (const std::string& dim : names) {
     const auto known = kernel.sizes.find(dim);
     dims.push_back(dim + " = " +
@@ -127,20 +132,23 @@ std::string kernel_text(const ProposedKernel& kernel) {
   std::string text = "\n";
   if (!kernel.guess.empty()) text += "# A guess, because " + kernel.guess + "\n";
   for (const std::string& note : kernel.notes) text += "# " + note + "\n";
-  if (!kernel.launch().origin.empty())
+  if (!kernel.launch().origin.empty()) {
     text += fmt::format("# Launched as in {}.\n", kernel.launch().origin);
+  }
   text += fmt::format("[[kernels]]\nname = {}\nsource = {}\nreference = {}\n", quoted(kernel.name),
                       quoted(kernel.source), quoted(reference_path(kernel)));
   text += fmt::format("inputs = [{}]\noutputs = [{}]\n", joined(inputs), joined(outputs));
   if (!dims.empty()) text += fmt::format("dims = {{ {} }}\n", joined(dims));
   if (!attrs.empty()) text += fmt::format("attrs = {{ {} }}\n", joined(attrs));
   if (!kernel.dtypes.empty()) text += fmt::format("dtypes = {}\n", list_of(kernel.dtypes));
-  if (!kernel.accumulate.empty())
+  if (!kernel.accumulate.empty()) {
     text += fmt::format("accumulate = {}\n", quoted(kernel.accumulate));
-  if (!kernel.deterministic)
+  }
+  if (!kernel.deterministic) {
     text +=
         "deterministic = false  # Atomics add floats in no fixed order,\n"
         "subnormal = \"ftz_ok\"     # and take subnormal ones for zero.\n";
+  }
   return text + launch_text(kernel, args);
 }
 
@@ -153,12 +161,13 @@ std::string reference_path(const ProposedKernel& kernel) {
 std::string config_text(const ProjectText& project, const std::vector<ProposedKernel>& kernels,
                         const std::vector<LeftOut>& left_out) {
   std::string text = header_text(project);
-  if (!kernels.empty())
+  if (!kernels.empty()) {
     text +=
         "\n# Proposed by `gpuemu init`, which ran each kernel on the emulator to see what it reads "
         "and "
         "writes.\n# Compare shapes, sizes, grid and block with how your program launches it, and "
         "write the references:\n# until then values are not judged.\n";
+  }
   for (const ProposedKernel& kernel : kernels) text += kernel_text(kernel);
   if (!left_out.empty()) text += "\n# Left out:\n";
   for (const LeftOut& one : left_out) {
@@ -219,8 +228,11 @@ ProposedKernel example_kernel() {
   ProposedKernel made =
       propose(scan_kernels(example_kernel_text()).front(), {}, "kernels/vector_add.cu", why)
           .front();
-  for (ProposedParam& param : made.params)
-    if (param.role != ParamRole::Dim) param.shape = {"n"};
+  for (ProposedParam& param : made.params) {
+    if (param.role != ParamRole::Dim) {
+      param.shape = {"n"};
+    }
+  }
   return made;
 }
 

@@ -167,10 +167,11 @@ std::vector<ProposedKernel> propose(const SourceKernel& kernel, const SourceCont
     }
     settle_outputs(any_const, made.params);
     made.launches = guess_launches(kernel, instance, context, made);
-    for (const std::string& name : instance.guessed)
+    for (const std::string& name : instance.guessed) {
       made.notes.push_back(
           fmt::format("no launch says what the template parameter {} is: {} is a guess", name,
                       instance.values.contains(name) ? instance.values.at(name) : "its type"));
+    }
     all.push_back(std::move(made));
   }
   return all;

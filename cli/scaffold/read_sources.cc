@@ -32,8 +32,9 @@ std::string instance_of(const ProposedKernel& kernel) {
                           ? DType::Float32
                           : dtype_from_alias(kernel.dtypes.front()).value_or(DType::Float32);
   std::string entry = kernel.entry;
-  for (size_t at = entry.find("{ctype}"); at != std::string::npos; at = entry.find("{ctype}"))
+  for (size_t at = entry.find("{ctype}"); at != std::string::npos; at = entry.find("{ctype}")) {
     entry.replace(at, 7, cuda_type_of(dtype));
+  }
   return entry;
 }
 
@@ -41,19 +42,26 @@ std::string instance_of(const ProposedKernel& kernel) {
 std::string first_line(std::string text, const fs::path& folder) {
   text.resize(std::min(text.find('\n'), text.size()));
   const std::string prefix = folder.string() + "/";
-  for (size_t at = text.find(prefix); at != std::string::npos; at = text.find(prefix))
+  for (size_t at = text.find(prefix); at != std::string::npos; at = text.find(prefix)) {
     text.erase(at, prefix.size());
+  }
   return text;
 }
 
 class Reader {
  public:
   explicit Reader(const SourceFiles& files) : files_(files), dirs_(files.include_dirs) {
-    for (const std::string& dir : include_dirs_of_build(files.folder))
-      if (std::ranges::find(dirs_, dir) == dirs_.end()) dirs_.push_back(dir);
+    for (const std::string& dir : include_dirs_of_build(files.folder)) {
+      if (std::ranges::find(dirs_, dir) == dirs_.end()) {
+        dirs_.push_back(dir);
+      }
+    }
     // Host code that launches a kernel may stand in another file.
-    for (const std::vector<std::string>* list : {&files.cuda, &files.headers})
-      for (const std::string& file : *list) add_launches(file);
+    for (const std::vector<std::string>* list : {&files.cuda, &files.headers}) {
+      for (const std::string& file : *list) {
+        add_launches(file);
+      }
+    }
   }
 
   void read(const std::string& file) {
@@ -65,13 +73,18 @@ class Reader {
       return;
     }
     std::string all;
-    for (const std::string& header : compile::included_files(path.string(), *source, dirs_))
+    for (const std::string& header : compile::included_files(path.string(), *source, dirs_)) {
       all += clean_text(header) + "\n";
+    }
     all = active_text(all + without_comments(*source));
     SourceContext context{scan_definitions(all), {}};
-    for (const bool own : {true, false})
-      for (const HostLaunch& launch : launches_)
-        if ((launch.file == file) == own) context.launches.push_back(launch);
+    for (const bool own : {true, false}) {
+      for (const HostLaunch& launch : launches_) {
+        if ((launch.file == file) == own) {
+          context.launches.push_back(launch);
+        }
+      }
+    }
     std::vector<ProposedKernel> proposed;
     for (const SourceKernel& kernel : scan_kernels(all)) {
       // Another source includes the same header.
@@ -91,8 +104,9 @@ class Reader {
   SourceKernels take() {
     for (const std::string& dir : dirs_) {
       fs::path relative = fs::path(dir).lexically_relative(files_.folder);
-      if (!relative.has_filename())
+      if (!relative.has_filename()) {
         relative = relative.parent_path();  // Without a slash at its end.
+      }
       const bool inside = !relative.empty() && *relative.begin() != "..";
       out_.include_dirs.push_back(inside ? relative.string() : dir);
     }
@@ -134,9 +148,10 @@ class Reader {
       auto alone = together || proposed.size() == 1 ? together : compiled(path, {entries[i]});
       if (!alone) {
         std::string why = about_missing_header(alone.error().message);
-        if (why.empty())
+        if (why.empty()) {
           why = fmt::format("it does not compile: {}; fix it, or write its entry yourself",
                             first_line(alone.error().message, files_.folder));
+        }
         out_.left_out.push_back({kernel.source + ": " + kernel.name, why});
         continue;
       }

@@ -45,8 +45,9 @@ class Settlement {
     find_indices();
     find_shapes();
     size_t known = 0;
-    for (const ProposedParam& param : kernel_.params)
+    for (const ProposedParam& param : kernel_.params) {
       known += is_tensor(param) && !param.shape.empty();
+    }
     return known;
   }
 
@@ -71,8 +72,11 @@ class Settlement {
       for (const auto& [dim, values] : tables_) base[dim] = kTableRows;
     }
     std::vector<std::string> open;
-    for (const std::string& dim : dims)
-      if (!tables_.contains(dim)) open.push_back(dim);
+    for (const std::string& dim : dims) {
+      if (!tables_.contains(dim)) {
+        open.push_back(dim);
+      }
+    }
     kernel_.sizes =
         allowed_sizes(open, base, [&](const Sizes& sizes) { return trial_.fits(sizes); });
     for (const std::string& dim : open) keep_tails(dim);
@@ -86,8 +90,11 @@ class Settlement {
  private:
   std::vector<std::string> all_dims() const {
     std::vector<std::string> dims = kernel_.dims();
-    for (const auto& [dim, values] : tables_)
-      if (std::ranges::find(dims, dim) == dims.end()) dims.push_back(dim);
+    for (const auto& [dim, values] : tables_) {
+      if (std::ranges::find(dims, dim) == dims.end()) {
+        dims.push_back(dim);
+      }
+    }
     return dims;
   }
 
@@ -126,8 +133,9 @@ class Settlement {
     std::vector<DerivedSize> all;
     for (const std::string& text : kernel_.launch().grid) {
       DerivedSize one{text, {}};
-      for (const Sizes& sizes : sizes_)
+      for (const Sizes& sizes : sizes_) {
         one.values.push_back(Trial::value_of(text, sizes).value_or(0));
+      }
       all.push_back(std::move(one));
     }
     return all;
@@ -141,8 +149,9 @@ class Settlement {
       const uint64_t whole = (seen[i].of(tensor.name) + tensor.lanes - 1) / tensor.lanes;
       reaches.push_back({sizes_[i], whole * tensor.lanes});
     }
-    if (std::ranges::any_of(reaches, [](const Reach& at) { return at.elements == 0; }))
+    if (std::ranges::any_of(reaches, [](const Reach& at) { return at.elements == 0; })) {
       return std::nullopt;
+    }
     return fit_shape(reaches, nested(kernel_.dims(), tensor.written, kernel_.body), derived());
   }
 
@@ -221,11 +230,17 @@ class Settlement {
   /// Integers that no size depends on are numbers like any other.
   void name_attrs() {
     std::string all;
-    for (const ProposedParam& tensor : kernel_.params)
-      for (const std::string& text : tensor.shape) all += text + " ; ";
+    for (const ProposedParam& tensor : kernel_.params) {
+      for (const std::string& text : tensor.shape) {
+        all += text + " ; ";
+      }
+    }
     const ProposedLaunch& launch = kernel_.launch();
-    for (const std::vector<std::string>* texts : {&launch.grid, &launch.block})
-      for (const std::string& text : *texts) all += text + " ; ";
+    for (const std::vector<std::string>* texts : {&launch.grid, &launch.block}) {
+      for (const std::string& text : *texts) {
+        all += text + " ; ";
+      }
+    }
     all += launch.shared;
     for (ProposedParam& param : kernel_.params) {
       if (param.role != ParamRole::Dim) continue;

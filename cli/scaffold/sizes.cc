@@ -31,8 +31,11 @@ Sizes ordered(const std::vector<std::string>& dims, std::vector<int64_t> pool, u
 
 int64_t volume(const Sizes& sizes) {
   int64_t product = 1;
-  for (const auto& [dim, size] : sizes)
-    if (__builtin_mul_overflow(product, size, &product)) return INT64_MAX;
+  for (const auto& [dim, size] : sizes) {
+    if (__builtin_mul_overflow(product, size, &product)) {
+      return INT64_MAX;
+    }
+  }
   return product;
 }
 
@@ -42,8 +45,9 @@ std::vector<Sizes> orders_of(const std::vector<std::string>& dims, const std::ve
   uint32_t state = 1;
   for (int i = 0; i < kOrders; ++i) {
     const Sizes sizes = ordered(dims, pool, state);
-    if (volume(sizes) <= volume_max && std::ranges::find(all, sizes) == all.end())
+    if (volume(sizes) <= volume_max && std::ranges::find(all, sizes) == all.end()) {
       all.push_back(sizes);
+    }
   }
   return all;
 }
@@ -81,8 +85,9 @@ void shrink(const std::vector<std::string>& dims, const Sizes& base, const Works
             std::map<std::string, Allowed>& allowed) {
   const auto corner = [&](const std::string& special, bool special_low) {
     Sizes sizes = base;
-    for (const std::string& dim : dims)
+    for (const std::string& dim : dims) {
       sizes[dim] = (dim == special) == special_low ? allowed[dim].low : allowed[dim].high;
+    }
     return sizes;
   };
   const auto all_low = [&] {
@@ -103,8 +108,11 @@ void shrink(const std::vector<std::string>& dims, const Sizes& base, const Works
       if (!works(corner(dim, low))) (low ? allowed[dim].low : allowed[dim].high) = base.at(dim);
     }
   }
-  if (!works(all_low()))
-    for (const std::string& dim : dims) allowed[dim].low = base.at(dim);
+  if (!works(all_low())) {
+    for (const std::string& dim : dims) {
+      allowed[dim].low = base.at(dim);
+    }
+  }
 }
 
 }  // namespace
@@ -160,16 +168,20 @@ std::map<std::string, std::string> allowed_sizes(const std::vector<std::string>&
     allowed[dim] = summed_up(good, bad, base.at(dim));
   }
   std::vector<std::string> ranged;
-  for (const std::string& dim : dims)
-    if (allowed[dim].set.empty()) ranged.push_back(dim);
+  for (const std::string& dim : dims) {
+    if (allowed[dim].set.empty()) {
+      ranged.push_back(dim);
+    }
+  }
   if (ranged.size() > 1) shrink(ranged, base, works, allowed);
   std::map<std::string, std::string> texts;
   for (const std::string& dim : dims) {
     Allowed& one = allowed[dim];
     if (one.set.size() > 2) {
       // As many as are read at a glance, from the least to the largest.
-      while (one.set.size() > kSetMax)
+      while (one.set.size() > kSetMax) {
         one.set.erase(one.set.begin() + static_cast<std::ptrdiff_t>(one.set.size() / 2));
+      }
       texts[dim] = fmt::format("[{}]", fmt::join(one.set, ", "));
     } else if (one.set.size() == 2 || one.low == one.high) {
       texts[dim] = std::to_string(one.set.empty() ? one.low : one.set.front());

@@ -149,8 +149,11 @@ bool Trial::add_changes(ProbeCall& call, uint32_t salts, std::vector<std::vector
     for (size_t i = 0; i < changed.size(); ++i) {
       const std::vector<bool>& now = seen->changed[i];
       changed[i].resize(std::max(changed[i].size(), now.size()));
-      for (size_t at = 0; at < now.size(); ++at)
-        if (now[at]) changed[i][at] = true;
+      for (size_t at = 0; at < now.size(); ++at) {
+        if (now[at]) {
+          changed[i][at] = true;
+        }
+      }
     }
   }
   call.salt = 0;
@@ -169,8 +172,9 @@ std::optional<Extents> Trial::extents(const Sizes& sizes, const Indices& indices
   Extents out;
   std::vector<std::vector<bool>> changed;
   if (!add_changes(*made, 2, changed)) return std::nullopt;
-  for (size_t i = 0; i < changed.size(); ++i)
+  for (size_t i = 0; i < changed.size(); ++i) {
     out.written[made->tensors[i].name] = behind_last(changed[i]);
+  }
   // The least memory with which every access is inside of it, whatever becomes of the value.
   for (ProbeTensor& tensor : made->tensors) {
     uint64_t enough = kRoomElements, few = 0;
@@ -229,8 +233,9 @@ bool Trial::fits(const Sizes& sizes) {
   for (size_t i = 0; i < changed.size(); ++i) {
     const auto param =
         std::ranges::find(kernel_.params, made->tensors[i].name, &ProposedParam::name);
-    if (param->role == ParamRole::Output && behind_last(changed[i]) < made->tensors[i].elements)
+    if (param->role == ParamRole::Output && behind_last(changed[i]) < made->tensors[i].elements) {
       return false;
+    }
   }
   const auto seen = run(*made);
   return seen && std::ranges::find(seen->unknown, true) == seen->unknown.end();

@@ -449,8 +449,9 @@ class OpChecker {
   void check_arg(const LaunchSpec::Arg& arg, const std::string& key) {
     using Kind = LaunchSpec::Arg::Kind;
     if (arg.text.empty() || arg.kind == Kind::NullPointer) return;
-    for (size_t i = 0; i < arg.members.size(); ++i)
+    for (size_t i = 0; i < arg.members.size(); ++i) {
       check_arg(arg.members[i], fmt::format("{}[{}]", key, i));
+    }
     if (arg.kind == Kind::Struct) return;
     if (arg.kind == Kind::Number) {
       const auto prefix = static_cast<uint32_t>(arg.text.find(':') + 1);

@@ -71,18 +71,21 @@ std::optional<DimSpec> read_table(const ValueReader& value) {
     where.problem(why);
     return std::nullopt;
   };
-  if (values.has_value() == range.has_value())
+  if (values.has_value() == range.has_value()) {
     return refuse(value, values ? "values and range, expected one of the two"
                                 : "expected { values = [32, 64] }, or { range = [1, 4096] } with "
                                   "multiple_of or power_of_two beside it");
+  }
   if (listed) {
-    if (listed->empty() || listed->size() > kDimValuesMax)
+    if (listed->empty() || listed->size() > kDimValuesMax) {
       return refuse(*values,
                     fmt::format("{} sizes, expected 1 to {}", listed->size(), kDimValuesMax));
-    if (table.has("multiple_of") || table.has("power_of_two"))
+    }
+    if (table.has("multiple_of") || table.has("power_of_two")) {
       return refuse(*values,
                     "multiple_of and power_of_two belong to a range; list the sizes that "
                     "are meant");
+    }
     return DimSpec{{}, true, *listed};
   }
   if (ends->size() != 2) return refuse(*range, "expected [lowest, highest]");
@@ -92,10 +95,11 @@ std::optional<DimSpec> read_table(const ValueReader& value) {
               true,
               power ? powers_of_two((*ends)[0], (*ends)[1], step)
                     : multiples((*ends)[0], (*ends)[1], step)};
-  if (dim.values.empty())
+  if (dim.values.empty()) {
     return refuse(
         *range, fmt::format("no size from {} to {} is {}", (*ends)[0], (*ends)[1],
                             power ? "such a power of two" : fmt::format("a multiple of {}", step)));
+  }
   return dim;
 }
 
@@ -163,8 +167,9 @@ void read_dims(TableReader& table, OpConfig& op) {
 Status add_derived_dims(const OpConfig& op, Scope& scope) {
   for (const DerivedDim& dim : op.derived_dims) {
     const auto value = dim.value.evaluate_size(scope);
-    if (!value)
+    if (!value) {
       return value.error().with_context(fmt::format("op '{}', dim '{}'", op.name, dim.name));
+    }
     scope.integers[dim.name] = *value;
   }
   return ok_status();

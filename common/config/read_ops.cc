@@ -68,8 +68,9 @@ TensorSpec read_tensor(const ValueReader& item, bool outputs) {
   }
   if (outputs) {
     table.read("inout", tensor.inout);
-    if (const auto tolerance = table.find("tolerance"))
+    if (const auto tolerance = table.find("tolerance")) {
       tensor.tolerance = read_tolerance(*tolerance);
+    }
     table.read("indices_of", tensor.indices_of);
     table.read("any_order", tensor.any_order);
     table.read_integer("axis", tensor.axis);

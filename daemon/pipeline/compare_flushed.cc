@@ -207,9 +207,11 @@ Status compare_with_masked(CaseWork& work) {
     std::ranges::move(of_set, std::back_inserter(answers));
   }
   CaseRequest known = work.request;
-  for (const NamedTensors& answer : answers)
-    for (const auto& [name, tensor] : answer)
+  for (const NamedTensors& answer : answers) {
+    for (const auto& [name, tensor] : answer) {
       known.of_finite_inputs[name].push_back(view_of(tensor));
+    }
+  }
   return compare_again(work, known);
 }
 

@@ -360,9 +360,10 @@ void describe_verdict(const Config& config, const OpConfig& op, OpTestReport& re
     report.notes.push_back(
         fmt::format("no reference was compared; judged by {}{}what the harness and the device see",
                     fmt::join(judges, ", "), judges.empty() ? "" : " and "));
-    if (!op.stub_reference.empty())
+    if (!op.stub_reference.empty()) {
       report.notes.push_back(
           fmt::format("{} is not written yet: it raises NotImplementedError", op.stub_reference));
+    }
   }
   add_note_sentences(report);
   if (idle.empty()) return;

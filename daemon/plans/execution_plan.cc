@@ -145,8 +145,9 @@ Result<std::vector<std::byte>> number_bytes(const LaunchSpec::Arg& arg, const Sc
       return integer_bytes<uint64_t>(arg, scope);
     case DType::Bool: {
       const int64_t value = GPUEMU_TRY(arg.value->evaluate(scope));
-      if (value != 0 && value != 1)
+      if (value != 0 && value != 1) {
         return error(ErrorCode::InvalidArgument, "'{}' is {}, expected 0 or 1", arg.text, value);
+      }
       return bytes_of(static_cast<uint8_t>(value));
     }
     case DType::Float16:

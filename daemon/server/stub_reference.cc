@@ -23,8 +23,11 @@ std::string_view first_statement(std::string_view text) {
       continue;
     }
     std::string_view quote;
-    for (const std::string_view one : {R"(""")", "'''", "\"", "'"})
-      if (quote.empty() && text.starts_with(one)) quote = one;
+    for (const std::string_view one : {R"(""")", "'''", "\"", "'"}) {
+      if (quote.empty() && text.starts_with(one)) {
+        quote = one;
+      }
+    }
     if (quote.empty()) return text;
     const size_t end = text.find(quote, quote.size());
     if (end == text.npos) return {};

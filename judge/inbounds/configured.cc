@@ -16,8 +16,9 @@ Interval range_of(DType dtype) {
   if (dtype == DType::UInt64) return {0, Interval::kNone};
   if (dtype == DType::Int64) return {};
   const int bits = 8 * static_cast<int>(byte_size(dtype));
-  if (is_signed_integer(dtype))
+  if (is_signed_integer(dtype)) {
     return {-(int64_t{1} << (bits - 1)), (int64_t{1} << (bits - 1)) - 1};
+  }
   return {0, (int64_t{1} << bits) - 1};
 }
 

@@ -43,8 +43,9 @@ RelationResult relate_idempotent(const RelationCheck& relation) {
   const DerivedRun base = GPUEMU_TRY(relation.base(relation.op().deterministic));
   NamedTensors inputs = base.inputs;
   inputs.at(input->name) = base.outputs.at(output.name);
-  if (!is_in_range(relation.op(), relation.plan(), input->name, inputs.at(input->name)))
+  if (!is_in_range(relation.op(), relation.plan(), input->name, inputs.at(input->name))) {
     return not_checked();
+  }
   const NamedTensors got = GPUEMU_TRY(relation.checker().run(inputs));
   RelationCheck::Demand demand{fmt::format("'{}' the output of a run before", input->name),
                                relation.exact(false)};

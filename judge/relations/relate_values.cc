@@ -178,8 +178,9 @@ RelationResult relate_linear(const RelationCheck& relation) {
   const std::vector<double> more = values_of(drawn.at(input->name));
   for (size_t i = 0; i < sum.size(); ++i) sum[i] += more[i];
   inputs.at(input->name) = with_values(inputs.at(input->name), sum);
-  if (!is_in_range(relation.op(), relation.plan(), input->name, inputs.at(input->name)))
+  if (!is_in_range(relation.op(), relation.plan(), input->name, inputs.at(input->name))) {
     return not_checked();
+  }
   const NamedTensors got = GPUEMU_TRY(relation.checker().run(inputs));
   RelationCheck::Demand demand{fmt::format("'{}' the sum of two inputs", input->name),
                                relation.exact(false), 3};

@@ -123,8 +123,11 @@ double told_by_all(std::span<const TensorView> answers, size_t index) {
 
 DeclaredRanges declared_ranges(const OpConfig& op) {
   DeclaredRanges ranges;
-  for (const TensorSpec& input : op.inputs)
-    if (input.range) ranges[input.name] = *input.range;
+  for (const TensorSpec& input : op.inputs) {
+    if (input.range) {
+      ranges[input.name] = *input.range;
+    }
+  }
   return ranges;
 }
 
@@ -200,8 +203,9 @@ std::optional<Tensor> masked_reference(const Comparison& comparison,
     for (size_t first = 0; first < answers.size(); first += kMaskedDraws) {
       const double told = told_by_all(answers.subspan(first, kMaskedDraws), i);
       if (std::isnan(told)) continue;
-      if (!made)
+      if (!made) {
         made = {reference.dtype, reference.shape, {reference.data.begin(), reference.data.end()}};
+      }
       narrow_from_double(reference.dtype, std::span(&told, 1),
                          std::span(made->data).subspan(i * bytes, bytes));
       break;

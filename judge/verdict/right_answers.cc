@@ -34,8 +34,9 @@ size_t place(const Lines& lines, int64_t line, int64_t step) {
 /// Exact for every dtype: 64-bit integers fit its 64 bits of mantissa.
 long double value_at(const TensorView& tensor, size_t index) {
   const std::byte* element = tensor.data.data() + index * byte_size(tensor.dtype);
-  if (is_float(tensor.dtype))
+  if (is_float(tensor.dtype)) {
     return static_cast<long double>(read_as_double(tensor.dtype, element));
+  }
   if (tensor.dtype == DType::UInt64) {
     return static_cast<long double>(read_as_uint64(tensor.dtype, element));
   }

@@ -101,8 +101,9 @@ Json variant_json(const OpKind& op, const KernelVariant& variant) {
 
 Json json_of(const OpKind& op, const OpRegistry& registry) {
   Json variants = Json::array();
-  for (const KernelVariant* one : registry.variants_of(op))
+  for (const KernelVariant* one : registry.variants_of(op)) {
     variants.push_back(variant_json(op, *one));
+  }
   return {{"name", op.name},
           {"summary", op.summary},
           {"inputs", operands_json(op.inputs)},

@@ -27,8 +27,9 @@ Result<std::vector<std::string>> texts_of(const char* what, const char* const* t
   std::vector<std::string> made;
   if (count > kCountMax || (count > 0 && texts == nullptr)) return wrong_count(what, count);
   for (uint32_t i = 0; i < count; ++i) {
-    if (texts[i] == nullptr)
+    if (texts[i] == nullptr) {
       return error(ErrorCode::InvalidArgument, "declaration.{}[{}] is NULL", what, i);
+    }
     made.emplace_back(texts[i]);
   }
   return made;
@@ -48,8 +49,9 @@ Result<std::vector<FieldDeclaration>> fields_from(const gpuemu_field* fields, ui
 Result<std::vector<LaunchDeclaration>> launches_from(const gpuemu_launch_declaration* launches,
                                                      uint32_t count) {
   std::vector<LaunchDeclaration> made;
-  if (count > kCountMax || (count > 0 && launches == nullptr))
+  if (count > kCountMax || (count > 0 && launches == nullptr)) {
     return wrong_count("launches", count);
+  }
   for (uint32_t i = 0; i < count; ++i) {
     const gpuemu_launch_declaration& from = launches[i];
     LaunchDeclaration one{.entry = text_or_empty(from.entry)};
@@ -89,8 +91,9 @@ class CallbackRules final : public VariantRules {
   const std::string& source() const { return source_; }
 
   std::string unsupported(const OpCase& c) const override {
-    if (std::string reason = texts_->unsupported(c); !reason.empty() || supports_ == nullptr)
+    if (std::string reason = texts_->unsupported(c); !reason.empty() || supports_ == nullptr) {
       return reason;
+    }
     const Asked asked(c);
     const char* const reason = supports_(user_, &asked.told);
     return reason == nullptr ? "" : *reason == 0 ? "it does not say why" : reason;

@@ -159,8 +159,9 @@ Status OpRegistry::remove_op(uint32_t number) {
   }
   Added::Kind& kind = added_->kinds[index];
   kind.is_removed = true;
-  for (Added::Variant& one : added_->variants)
+  for (Added::Variant& one : added_->variants) {
     one.is_removed = one.is_removed || one.op == &kind.op;
+  }
   ++added_->generation;
   return ok_status();
 }

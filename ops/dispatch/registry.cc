@@ -68,8 +68,9 @@ Status check_variant_declaration(const OpKind& op, const KernelVariant& variant)
   if (is_librarys && (variant.product == nullptr || !variant.entries.empty())) {
     return complain("a library's variant has a product and no entries");
   }
-  if (!is_librarys && variant.plan == nullptr && variant.rules == nullptr)
+  if (!is_librarys && variant.plan == nullptr && variant.rules == nullptr) {
     return complain("it has no plan");
+  }
   if (!is_librarys && variant.entries.empty()) return complain("it names no entry");
   std::string letters;
   for (const TypeRule& rule : variant.types) {

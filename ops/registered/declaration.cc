@@ -100,8 +100,9 @@ Result<std::vector<TypeRule>> types_of(const OpKind& op, const std::string& text
     std::vector<DType> dtypes;
     for (const std::string_view name : parts_of(rule.substr(colon + 1), ',')) {
       const auto dtype = dtype_from_name(std::string(name));
-      if (!dtype)
+      if (!dtype) {
         return wrong(fmt::format("types of {}: the dtype '{}' does not exist", letter, name));
+      }
       dtypes.push_back(*dtype);
     }
     for (TypeRule& one : rules) {
@@ -116,8 +117,9 @@ bool is_ptx(std::string_view text) {
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);
-    while (!line.empty() && std::isspace(static_cast<unsigned char>(line.front())))
+    while (!line.empty() && std::isspace(static_cast<unsigned char>(line.front()))) {
       line.remove_prefix(1);
+    }
     if (line.starts_with(".version")) return true;
     if (!line.empty() && !line.starts_with("//")) return false;
     text.remove_prefix(std::min(end + 1, text.size()));
@@ -130,8 +132,9 @@ bool is_ptx(std::string_view text) {
 Result<std::vector<AttributeField>> fields_of(const std::vector<FieldDeclaration>& declared) {
   std::vector<AttributeField> fields;
   for (const FieldDeclaration& one : declared) {
-    if (!is_name(one.name))
+    if (!is_name(one.name)) {
       return wrong(fmt::format("schema: '{}' cannot be the name of a field", one.name));
+    }
     const auto* const type = std::ranges::find(
         kFieldTypes, one.dtype, [](AttributeType each) { return std::string(name_of(each)); });
     if (type == std::end(kFieldTypes)) {
@@ -145,13 +148,16 @@ Result<std::vector<AttributeField>> fields_of(const std::vector<FieldDeclaration
 
 Result<OpKind> op_of(const OpDeclaration& declaration) {
   OpKind op{.name = declaration.name, .summary = declaration.summary, .inputs = {}, .outputs = {}};
-  if (!is_name(op.name))
+  if (!is_name(op.name)) {
     return wrong(
         fmt::format("'{}' cannot be the name of an op: expected letters, digits and _", op.name));
-  for (const std::string& text : declaration.inputs)
+  }
+  for (const std::string& text : declaration.inputs) {
     op.inputs.push_back(GPUEMU_TRY(operand_of(text)));
-  for (const std::string& text : declaration.outputs)
+  }
+  for (const std::string& text : declaration.outputs) {
     op.outputs.push_back(GPUEMU_TRY(operand_of(text)));
+  }
   op.schema.fields = GPUEMU_TRY(fields_of(declaration.fields));
   op.in_place = declaration.in_place;
   return op;
@@ -174,8 +180,9 @@ Result<KernelVariant> variant_of(const OpKind& op, const KernelDeclaration& decl
   variant.source_is_ptx = is_ptx(text);
   variant.module = is_path ? source : declaration.name + (variant.source_is_ptx ? ".ptx" : ".cu");
   variant.source = text;
-  for (const LaunchDeclaration& launch : declaration.launches)
+  for (const LaunchDeclaration& launch : declaration.launches) {
     variant.entries.push_back(launch.entry);
+  }
   return variant;
 }
 

@@ -80,8 +80,9 @@ class TextRules final : public VariantRules {
                                   const OpCase& c, int64_t least) {
     if (!size) return static_cast<uint32_t>(least);
     const int64_t value = GPUEMU_TRY(size->whole(c));
-    if (value >= least && value <= std::numeric_limits<uint32_t>::max())
+    if (value >= least && value <= std::numeric_limits<uint32_t>::max()) {
       return static_cast<uint32_t>(value);
+    }
     return error(ErrorCode::InvalidArgument, "{} \"{}\" is {}, expected {} to {}", what,
                  size->text(), value, least, std::numeric_limits<uint32_t>::max());
   }

@@ -238,8 +238,9 @@ uint32_t resolve_global(Warp& warp, const Step& step, const uint64_t* address, u
     undefined_read.shadows[lane] = shadow;
   }
   warp.registers.allocations[step.cache()] = known;
-  if (outside.lanes != 0)
+  if (outside.lanes != 0) {
     report_outside(warp, step, outside, address[outside.first], bytes, access);
+  }
   if (const Tally& bad = undefined_read.lanes; bad.lanes != 0) {
     const Allocation* of = warp.launch->memory->find(address[bad.first], bytes);
     undefined_read.tensor = of->name;

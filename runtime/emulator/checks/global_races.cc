@@ -385,8 +385,9 @@ std::optional<GlobalRaces::Seen> GlobalRaces::note_word(Warp& warp, const Touch&
              .reach = touch.reach};
   const bool joins = segment_in(written) == touch.own && event_in(written) == touch.event &&
                      who_in(written) != by.who;
-  if (joins && (site_in(written) == cell_site(touch.step.cache()) || same()))
+  if (joins && (site_in(written) == cell_site(touch.step.cache()) || same())) {
     by.who = kUnknownLanes;
+  }
   store(cells.last_write, cell_of(by));
   return seen;
 }

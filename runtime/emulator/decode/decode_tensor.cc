@@ -113,8 +113,9 @@ bool decode_quads(Decoder& d, const Instruction& in, const Form& form) {
   }
   if (orders.size() != 2) return false;
   TensorStep matrices = product_of({8, 8, 4}, false);
-  for (TensorOperand* operand : {&matrices.a, &matrices.b, &matrices.c, &matrices.d})
+  for (TensorOperand* operand : {&matrices.a, &matrices.b, &matrices.c, &matrices.d}) {
     operand->of_quads = true;
+  }
   matrices.a.transposed = orders[0] == "col";
   matrices.b.transposed = orders[1] == "col";
   return emit_product(d, in, form.types, matrices);
@@ -174,8 +175,9 @@ bool decode_wmma(Decoder& d, const Instruction& in, const Form& form) {
   const uint32_t stride = in.operands.size() > 2
                               ? d.source(in.operands[2], RegisterClass::Narrow, Type::U32)
                               : d.constant(tight, false);
-  if (!take_registers(d, matrices.d, in.operands[matrices.store ? 1 : 0], !matrices.store))
+  if (!take_registers(d, matrices.d, in.operands[matrices.store ? 1 : 0], !matrices.store)) {
     return false;
+  }
   d.code().tensors.push_back(matrices);
   fragment.matrices = static_cast<uint32_t>(d.code().tensors.size() - 1);
   fragment.space = form.space;

@@ -69,8 +69,9 @@ bool decode_product(Decoder& d, const Instruction& in, const Form& form) {
   }
   const uint32_t b = d.source(in.operands[2], RegisterClass::Wide, Type::B64);
   const uint32_t keep = d.source(in.operands[3], RegisterClass::Pred, Type::Pred);
-  if (!take_immediates(in, matrices) || !take_registers(d, matrices.d, in.operands[0], true))
+  if (!take_immediates(in, matrices) || !take_registers(d, matrices.d, in.operands[0], true)) {
     return false;
+  }
   matrices.c = matrices.d;
   d.code().tensors.push_back(std::move(matrices));
   FragmentOperands operands;

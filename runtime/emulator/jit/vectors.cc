@@ -132,8 +132,9 @@ bool has_code(const Emitter& e, const Step& step, const Access& access) {
       access.element >= 4 &&
       (step.access().count == 2 || (step.access().count == kElementsMax && access.element == 4));
   bool all = known && is_usual(step, access);
-  for (uint32_t i = 0; all && i < step.access().count; ++i)
+  for (uint32_t i = 0; all && i < step.access().count; ++i) {
     all = e.code().lists[step.access().list + i] != kNone;
+  }
   // A register that is loaded twice would be read by both.
   for (uint32_t i = 1; all && i < step.access().count; ++i) {
     for (uint32_t j = 0; j < i; ++j) {

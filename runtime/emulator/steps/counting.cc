@@ -159,8 +159,9 @@ void count_edges(Warp& warp, const Step& step, const CountingStep& counter, uint
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     if ((mask >> lane & 1) != 0 && index[lane] == lead) same |= 1u << lane;
   }
-  if (lead < step.operands.get<IndexedBranchOperands>().count)
+  if (lead < step.operands.get<IndexedBranchOperands>().count) {
     add(counts.edges, warp.function.lists[counter.targets + lead], same);
+  }
 }
 
 /// Where the requests of `step` are counted; none for a helper step.

@@ -28,8 +28,9 @@ uint32_t unchanged(const Stored& stored, uint32_t lanes, const uint64_t* address
   for (uint32_t left = stored.first != nullptr ? lanes : 0; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
     const auto* now = reinterpret_cast<const std::byte*>(base + address[lane]);
-    if (std::memcmp(stored.first + lane * stored.stride, now, bytes) == 0)
+    if (std::memcmp(stored.first + lane * stored.stride, now, bytes) == 0) {
       same |= left & (0 - left);
+    }
   }
   return same;
 }
@@ -168,8 +169,9 @@ void move_fragment(Warp& warp, const Step& step, const FragmentOperands& access)
         std::byte* const word = words + lane * step_bytes;
         void* host = reinterpret_cast<void*>(address[lane]);
         if (host == nullptr && !matrices.store) std::memset(word, 0, bytes);
-        if (host != nullptr)
+        if (host != nullptr) {
           std::memcpy(matrices.store ? host : word, matrices.store ? word : host, bytes);
+        }
       }
     }
   }
