@@ -102,7 +102,8 @@ std::string without_bodies(std::string_view text) {
 void scan_constants(std::string_view whole, Definitions& found) {
   const std::string text = without_bodies(whole);
   static const RE2 kConstant(
-      R"((?:constexpr|const)\s+(?:static\s+|inline\s+)?(?:unsigned\s+|signed\s+|long\s+)*\w+\s+(\w+)\s*=\s*([^;,{}]+)[;,])");
+      R"((?:constexpr|const)\s+(?:static\s+|inline\s+)?(?:unsigned\s+|signed\s+|long\s+)*)"
+      R"(\w+\s+(\w+)\s*=\s*([^;,{}]+)[;,])");
   std::string name, value;
   re2::StringPiece rest(text.data(), text.size());
   while (RE2::FindAndConsume(&rest, kConstant, &name, &value)) {
@@ -178,7 +179,8 @@ void scan_structs(std::string_view text, Definitions& found) {
 
 void scan_variables(std::string_view text, Definitions& found) {
   static const RE2 kVariable(
-      R"((?m)^\s*(?:static\s+|extern\s+)?(__constant__|__device__)\s+(?:static\s+)?((?:unsigned\s+|const\s+|long\s+)*[\w:]+)\s+(\w+)\s*((?:\[[^\]]*\])*)\s*([;={]))");
+      R"((?m)^\s*(?:static\s+|extern\s+)?(__constant__|__device__)\s+(?:static\s+)?)"
+      R"(((?:unsigned\s+|const\s+|long\s+)*[\w:]+)\s+(\w+)\s*((?:\[[^\]]*\])*)\s*([;={]))");
   std::string space, type, name, counts, end;
   re2::StringPiece rest(text.data(), text.size());
   while (RE2::FindAndConsume(&rest, kVariable, &space, &type, &name, &counts, &end)) {

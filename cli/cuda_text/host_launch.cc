@@ -38,7 +38,10 @@ std::vector<std::string> sizes_of(const std::string& text,
 /// Variables that `text` declares with a value, in its order.
 std::map<std::string, std::string> locals_of(std::string_view text) {
   static const RE2 kDeclared(
-      R"((?:^|[;{}(\n])\s*(?:static\s+|const\s+|constexpr\s+)*(dim3|(?:unsigned|long|signed|int|size_t|auto|uint|[u]?int(?:32|64)_t)(?:\s+(?:int|long))*)\s+(?:const\s+)?(\w+)\s*([=({]))");
+      R"((?:^|[;{}(\n])\s*(?:static\s+|const\s+|constexpr\s+)*)"
+      R"((dim3|(?:unsigned|long|signed|int|size_t|auto|uint|[u]?int(?:32|64)_t))"
+      R"((?:\s+(?:int|long))*))"
+      R"(\s+(?:const\s+)?(\w+)\s*([=({]))");
   std::map<std::string, std::string> found;
   re2::StringPiece rest(text.data(), text.size());
   std::string type, name, mark;

@@ -186,21 +186,22 @@ Found by gpuemu {version}: op `{op}`, seed {seed}.
 
 Run it, in this folder:
 
-    make check                        # C++: needs a CUDA driver (libcuda.so.1), no toolkit and no gpuemu
+    make check                        # C++: needs a CUDA driver (libcuda.so.1), no toolkit
     python3 run.py                    # Python with NumPy: a GPU, else gpuemu's emulator
     python3 run.py --device emulator  # needs no GPU: pip install gpuemu
 
-Both print PASS, or FAIL with the first wrong element, and end with 0 when every output is right, 1 when not,
-2 when a file is damaged and 3 when there is nothing to run on.
+Both print PASS, or FAIL with the first wrong element, and end with 0 when every output is right,
+1 when not, 2 when a file is damaged and 3 when there is nothing to run on.
 
-A fault that only changes memory outside of the tensors, a race or a read of memory that nobody wrote need not show
-in the values: the GPU's run may pass. The emulator sees those, as it did when the case was found.
+A fault that only changes memory outside of the tensors, a race or a read of memory that nobody
+wrote need not show in the values: the GPU's run may pass. The emulator sees those, as it did when
+the case was found.
 
 | file | |
 | --- | --- |
 | `kernel.ptx` | what both programs run |
-| `kernel/` | its source, where it is known, to be read; changes of it need `nvcc -ptx` to become kernel.ptx |
-| `case.json`, `case.h` | tensors with their layout in memory, and the launches: grid, block, arguments |
+| `kernel/` | its source, if known, to be read; `nvcc -ptx` makes a changed one kernel.ptx |
+| `case.json`, `case.h` | tensors with their layout in memory, launches: grid, block, arguments |
 | `inputs/` | the elements of each input, row-major |
 | `expected/` | what the reference says, in float64 and not rounded to the output's type |
 | `bounds/` | how far each element may lie from that |

@@ -17,9 +17,11 @@ constexpr size_t kRowsMax = 500;
 constexpr size_t kCellMax = 600;
 
 constexpr const char* kStyle = R"(
-body{font:15px/1.45 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem;color:#1b1f24}
+body{font:15px/1.45 system-ui,sans-serif;margin:2rem auto;
+max-width:70rem;padding:0 1rem;color:#1b1f24}
 h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem}
-table{border-collapse:collapse;width:100%}td,th{padding:.3rem .6rem;border-bottom:1px solid #d8dee4;text-align:left;vertical-align:top}
+table{border-collapse:collapse;width:100%}
+td,th{padding:.3rem .6rem;border-bottom:1px solid #d8dee4;text-align:left;vertical-align:top}
 td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}
 code,pre{font:13px ui-monospace,monospace;overflow-wrap:anywhere}
 .good{color:#1a7f37}.bad{color:#cf222e;font-weight:600}.mute{color:#656d76}

@@ -169,9 +169,12 @@ std::string as_codecov(const KernelCoverageReply& coverage, const Config& config
 }
 
 constexpr const char* kStyle = R"(
-body{font:15px/1.45 system-ui,sans-serif;margin:2rem auto;max-width:75rem;padding:0 1rem;color:#1b1f24}
+body{font:15px/1.45 system-ui,sans-serif;margin:2rem auto;
+max-width:75rem;padding:0 1rem;color:#1b1f24}
 h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem}
-table{border-collapse:collapse;width:100%}td{font:13px/1.5 ui-monospace,monospace;padding:0 .6rem;white-space:pre-wrap;vertical-align:top}
+table{border-collapse:collapse;width:100%}
+td{font:13px/1.5 ui-monospace,monospace;padding:0 .6rem;
+white-space:pre-wrap;vertical-align:top}
 td.n{text-align:right;color:#656d76;width:1%;white-space:pre}
 tr.ran{background:#e6f4ea}tr.part{background:#fff4ce}tr.never{background:#fde7e9}.why{color:#9a3412}
 )";

@@ -6,7 +6,10 @@ namespace gpuemu::cli {
 namespace {
 
 constexpr const char* kPyTorch =
-    R"py("""Checks a function of PyTorch with inputs that gpuemu draws: python3 check_example.py"""
+    R"py("""Checks a function of PyTorch with inputs that gpuemu draws.
+
+Run it: python3 check_example.py
+"""
 from typing import Annotated
 
 import gpuemu
@@ -30,7 +33,10 @@ if __name__ == "__main__":
 )py";
 
 constexpr const char* kJax =
-    R"py("""Checks a function of JAX with inputs that gpuemu draws: python3 check_example.py"""
+    R"py("""Checks a function of JAX with inputs that gpuemu draws.
+
+Run it: python3 check_example.py
+"""
 from typing import Annotated
 
 import gpuemu
@@ -60,7 +66,10 @@ if __name__ == "__main__":
 )py";
 
 constexpr const char* kTensorFlow =
-    R"py("""Checks a function of TensorFlow with inputs that gpuemu draws: python3 check_example.py"""
+    R"py("""Checks a function of TensorFlow with inputs that gpuemu draws.
+
+Run it: python3 check_example.py
+"""
 from typing import Annotated
 
 import gpuemu
@@ -89,7 +98,9 @@ if __name__ == "__main__":
 )py";
 
 constexpr const char* kTriton =
-    R"py("""Runs a Triton kernel on gpuemu's emulator, no GPU needed: python3 check_kernels.py, or pytest check_kernels.py
+    R"py("""Runs a Triton kernel on gpuemu's emulator, no GPU needed.
+
+Run it: python3 check_kernels.py, or pytest check_kernels.py
 {0}"""
 import gpuemu
 import numpy as np
@@ -120,7 +131,9 @@ if __name__ == "__main__":
 )py";
 
 constexpr const char* kNumba =
-    R"py("""Runs a CUDA kernel of Numba on gpuemu's emulator, no GPU needed: python3 check_kernels.py, or pytest check_kernels.py
+    R"py("""Runs a CUDA kernel of Numba on gpuemu's emulator, no GPU needed.
+
+Run it: python3 check_kernels.py, or pytest check_kernels.py
 {0}"""
 import gpuemu
 import numpy as np

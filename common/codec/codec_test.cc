@@ -12,22 +12,46 @@ namespace {
 
 constexpr const char* kRequests[] = {
     R"({"type": "Ping"})",
-    R"({"type": "ValidateOp", "op_name": "scale", "inputs": {"x": {"shape": [2, 2], "strides": [8, 4], "dtype": "float32", "data": "AACAPwAAAEAAAEBAAACAQA=="}}, "output": {"shape": [2, 2], "strides": [8, 4], "dtype": "float32", "data": "AAAAQAAAgEAAAMBAAAAAQQ=="}, "kwargs": {"factor": "2.0", "mode": "fast"}})",
-    R"({"type": "ValidateOp", "op_name": "scale", "inputs": {"x": {"shape": [2, 2], "strides": [4, 8], "dtype": "float32", "data": "AACAPwAAQEAAAABAAACAQA=="}}, "output": {"shape": [2, 2], "strides": [-8, 4], "dtype": "float32", "data": "AABAQAAAgEAAAIA/AAAAQA=="}, "kwargs": {}})",
-    R"({"type": "ValidateOp", "op_name": "s0", "inputs": {"x": {"shape": [], "strides": [], "dtype": "float64", "data": "AAAAAAAACEA="}}, "output": {"shape": [0, 3], "strides": [0, 0], "dtype": "bool", "data": ""}, "kwargs": {}})",
-    R"({"type": "SubmitOutput", "op_name": "scale", "inputs": {"x": {"shape": [2, 2], "strides": [8, 4], "dtype": "float32", "data": "AACAPwAAAEAAAEBAAACAQA=="}}, "output": {"shape": [2, 2], "strides": [8, 4], "dtype": "float32", "data": "AACAPwAAAEAAAEBAAACAQA=="}, "seed": 9, "kwargs": {}})",
+    R"({"type": "ValidateOp", "op_name": "scale", "inputs": {"x": {"shape": [2, 2], )"
+    R"("strides": [8, 4], "dtype": "float32", "data": "AACAPwAAAEAAAEBAAACAQA=="}}, )"
+    R"("output": {"shape": [2, 2], "strides": [8, 4], "dtype": "float32", )"
+    R"("data": "AAAAQAAAgEAAAMBAAAAAQQ=="}, "kwargs": {"factor": "2.0", "mode": "fast"}})",
+    R"({"type": "ValidateOp", "op_name": "scale", "inputs": {"x": {"shape": [2, 2], )"
+    R"("strides": [4, 8], "dtype": "float32", "data": "AACAPwAAQEAAAABAAACAQA=="}}, )"
+    R"("output": {"shape": [2, 2], "strides": [-8, 4], "dtype": "float32", )"
+    R"("data": "AABAQAAAgEAAAIA/AAAAQA=="}, "kwargs": {}})",
+    R"({"type": "ValidateOp", "op_name": "s0", "inputs": {"x": {"shape": [], "strides": [], )"
+    R"("dtype": "float64", "data": "AAAAAAAACEA="}}, "output": {"shape": [0, 3], )"
+    R"("strides": [0, 0], "dtype": "bool", "data": ""}, "kwargs": {}})",
+    R"({"type": "SubmitOutput", "op_name": "scale", "inputs": {"x": {"shape": [2, 2], )"
+    R"("strides": [8, 4], "dtype": "float32", "data": "AACAPwAAAEAAAEBAAACAQA=="}}, )"
+    R"("output": {"shape": [2, 2], "strides": [8, 4], "dtype": "float32", )"
+    R"("data": "AACAPwAAAEAAAEBAAACAQA=="}, "seed": 9, "kwargs": {}})",
     R"({"type": "GetResult", "seed": 7})",
     R"({"type": "ListResults", "limit": 100})",
     R"({"type": "ListFailures", "limit": 20})",
     R"({"type": "StoreBaseline", "tag": "v1"})",
     R"({"type":"CompareBaseline","tag":"v1"})",
-    R"({"type": "FuzzOp", "op_name": "scale", "fuzz_config": {"seed": 42, "shape_options": {"batch_sizes": [1, 2, 4, 8, 16, 32], "seq_lengths": [64, 128, 256, 512, 1024], "hidden_dims": [256, 512, 768, 1024], "edge_cases": [[1], [1, 1], [1, 1, 1]]}, "dtypes": ["float32", "float16"], "layouts": ["Contiguous", "Strided", "Transposed"]}, "iterations": 100, "fail_fast": false})",
+    R"({"type": "FuzzOp", "op_name": "scale", "fuzz_config": {"seed": 42, )"
+    R"("shape_options": {"batch_sizes": [1, 2, 4, 8, 16, 32], )"
+    R"("seq_lengths": [64, 128, 256, 512, 1024], "hidden_dims": [256, 512, 768, 1024], )"
+    R"("edge_cases": [[1], [1, 1], [1, 1, 1]]}, "dtypes": ["float32", "float16"], )"
+    R"("layouts": ["Contiguous", "Strided", "Transposed"]}, "iterations": 100, )"
+    R"("fail_fast": false})",
     R"({"type": "Reproduce", "seed": 5})",
     R"({"type": "Reproduce", "seed": 5, "profile": true})",
     R"({"type": "Minimize", "seed": 5, "strategy": "BinarySearchDims", "max_iters": 100})",
     R"({"type": "Minimize", "seed": 5, "strategy": "BinarySearchValues", "max_iters": 7})",
-    R"({"type": "GetTestCase", "op_name": "scale", "fuzz_config": {"seed": 1, "shape_options": {"batch_sizes": [1, 2, 4, 8], "seq_lengths": [64, 128, 256], "hidden_dims": [256, 512], "edge_cases": [[1], [1, 1]]}, "dtypes": ["float32", "float16"], "layouts": ["Contiguous", "Strided"]}})",
-    R"({"type": "GetTestBatch", "op_name": "scale", "fuzz_config": {"seed": 1, "shape_options": {"batch_sizes": [1, 2, 4, 8], "seq_lengths": [64, 128, 256], "hidden_dims": [256, 512], "edge_cases": [[1], [1, 1]]}, "dtypes": ["float32", "float16"], "layouts": ["Contiguous", "Strided"], "op_schema": {"name": "s", "dims": [{"name": "N", "candidates": [4, 8]}], "inputs": [{"name": "x", "dims": ["N"]}]}}, "count": 2})",
+    R"({"type": "GetTestCase", "op_name": "scale", "fuzz_config": {"seed": 1, )"
+    R"("shape_options": {"batch_sizes": [1, 2, 4, 8], "seq_lengths": [64, 128, 256], )"
+    R"("hidden_dims": [256, 512], "edge_cases": [[1], [1, 1]]}, "dtypes": ["float32", )"
+    R"("float16"], "layouts": ["Contiguous", "Strided"]}})",
+    R"({"type": "GetTestBatch", "op_name": "scale", "fuzz_config": {"seed": 1, )"
+    R"("shape_options": {"batch_sizes": [1, 2, 4, 8], "seq_lengths": [64, 128, 256], )"
+    R"("hidden_dims": [256, 512], "edge_cases": [[1], [1, 1]]}, "dtypes": ["float32", )"
+    R"("float16"], "layouts": ["Contiguous", "Strided"], "op_schema": {"name": "s", )"
+    R"("dims": [{"name": "N", "candidates": [4, 8]}], "inputs": [{"name": "x", )"
+    R"("dims": ["N"]}]}}, "count": 2})",
     R"({"type": "LintKernel", "kernel_name": null, "ptx_content": ".version 7.0"})",
     R"({"type":"StoreArtifactBaseline","tag":"main"})",
     R"({"type":"DiffArtifactBaseline","tag":"main"})",
@@ -36,22 +60,55 @@ constexpr const char* kRequests[] = {
 };
 
 // Replies that encode_reply has to write byte for byte as here (additions are absent when empty).
-constexpr const char*
-    kReplies[] =
-        {
-            R"({"type":"ValidationResult","result":{"passed":true,"seed":1790000000123456789,"op_name":"scale","max_diff":0.0,"max_rel_diff":0.0,"failures":[],"timestamp":1790000000,"duration_ms":0,"repro_info":null,"error_stats":{"count":4,"num_exceeding":0,"max_abs":0.0,"mean_abs":0.0,"p50_abs":0.0,"p90_abs":0.0,"p99_abs":0.0,"max_rel":0.0,"mean_rel":0.0,"max_ulp":0,"mean_ulp":0.0}}})",
-            R"({"type":"SubmitResult","result":{"passed":false,"seed":9,"op_name":"scale","max_diff":4.0,"max_rel_diff":0.5,"failures":[{"kind":"ToleranceExceeded","message":"element 0: expected 2, got 1, |diff| 1 > 1e-05","index":0,"expected":2.0,"actual":1.0}],"timestamp":1790000001,"duration_ms":48,"repro_info":null,"error_stats":{"count":4,"num_exceeding":4,"max_abs":4.0,"mean_abs":2.5,"p50_abs":3.0,"p90_abs":4.0,"p99_abs":4.0,"max_rel":0.5,"mean_rel":0.5,"max_ulp":8388608,"mean_ulp":8388608.0}}})",
-            R"({"type":"Error","code":"NotFound","message":"no result with seed 7"})",
-            R"({"type":"Results","results":[]})",
-            R"({"type":"Ok"})",
-            R"({"type":"FuzzResults","seed":42,"total":100,"passed":99,"failed":1,"failures":[{"passed":false,"seed":5148731190416832423,"op_name":"scale","max_diff":0.5,"max_rel_diff":1.0,"failures":[{"kind":"ToleranceExceeded","message":"...","index":17,"expected":0.5,"actual":0.0}],"timestamp":1790000002,"duration_ms":90,"repro_info":{"seed":5148731190416832423,"fuzz_config":null,"shape":[2,64,256],"strides":[16384,256,1],"dtype":"float32","layout":"Contiguous","input_snapshot":null},"error_stats":null}]})",
-            R"({"type":"MinimizeResult","original_seed":5,"minimized_seed":5,"minimized_shape":[1,1,17],"result":{"passed":false,"seed":5,"op_name":"scale","max_diff":0.5,"max_rel_diff":1.0,"failures":[{"kind":"ToleranceExceeded","message":"...","index":16,"expected":0.5,"actual":0.0}],"timestamp":1790000003,"duration_ms":12,"repro_info":null,"error_stats":null}})",
-            R"({"type":"TestBatch","cases":[{"seed":123,"inputs":{"x":{"shape":[1],"strides":[1],"dtype":"float32","data":"AACAPw=="}},"shape":[1],"dtype":"float32","layout":"contiguous"}]})",
-            R"({"type":"LintResults","results":[{"kernel_name":"k","passed":true,"metrics":{"kernel_name":"k","register_count":4,"spill_count":0,"local_memory_bytes":0,"shared_memory_bytes":0,"instruction_count":2,"patterns_found":["add.f32","ret"],"source":"Ptx","timestamp":1790000004,"ptx_content":null},"violations":[],"timestamp":1790000004}]})",
-            R"({"type":"ArtifactMetricsResult","kernel_name":"k","register_count":4,"spill_count":0,"local_memory_bytes":0,"shared_memory_bytes":0,"instruction_count":2,"patterns_found":["add.f32","ret"],"source":"Ptx","timestamp":1790000004,"ptx_content":null})",
-            R"({"type":"CiRunComplete","total_tests":10,"passed":10,"failed":0,"skipped":0,"duration_ms":812,"timestamp":1790000005,"validation_results":[],"lint_results":[],"artifact_diffs":null})",
-            R"({"type":"BaselineComparison","baseline_tag":"v1","comparisons":[{"op_name":"scale","seed":9,"current_max_diff":4.0,"baseline_max_diff":0.0,"current_passed":false,"baseline_passed":true,"relative_change":4e+15,"is_regression":true}],"has_regressions":true})",
-            R"({"type":"JobStatus","job_id":3,"state":"done","done":9,"total":9,"failures":0,"rate":4.5,"seconds_left":null,"log":["a \"b\"\n"],"result":{"type":"Ok"}})",
+constexpr const char* kReplies[] = {
+    R"({"type":"ValidationResult","result":{"passed":true,"seed":1790000000123456789,)"
+    R"("op_name":"scale","max_diff":0.0,"max_rel_diff":0.0,"failures":[],)"
+    R"("timestamp":1790000000,"duration_ms":0,"repro_info":null,"error_stats":{"count":4,)"
+    R"("num_exceeding":0,"max_abs":0.0,"mean_abs":0.0,"p50_abs":0.0,"p90_abs":0.0,)"
+    R"("p99_abs":0.0,"max_rel":0.0,"mean_rel":0.0,"max_ulp":0,"mean_ulp":0.0}}})",
+    R"({"type":"SubmitResult","result":{"passed":false,"seed":9,"op_name":"scale",)"
+    R"("max_diff":4.0,"max_rel_diff":0.5,"failures":[{"kind":"ToleranceExceeded",)"
+    R"("message":"element 0: expected 2, got 1, |diff| 1 > 1e-05","index":0,)"
+    R"("expected":2.0,"actual":1.0}],"timestamp":1790000001,"duration_ms":48,)"
+    R"("repro_info":null,"error_stats":{"count":4,"num_exceeding":4,"max_abs":4.0,)"
+    R"("mean_abs":2.5,"p50_abs":3.0,"p90_abs":4.0,"p99_abs":4.0,"max_rel":0.5,)"
+    R"("mean_rel":0.5,"max_ulp":8388608,"mean_ulp":8388608.0}}})",
+    R"({"type":"Error","code":"NotFound","message":"no result with seed 7"})",
+    R"({"type":"Results","results":[]})",
+    R"({"type":"Ok"})",
+    R"({"type":"FuzzResults","seed":42,"total":100,"passed":99,"failed":1,)"
+    R"("failures":[{"passed":false,"seed":5148731190416832423,"op_name":"scale",)"
+    R"("max_diff":0.5,"max_rel_diff":1.0,"failures":[{"kind":"ToleranceExceeded",)"
+    R"("message":"...","index":17,"expected":0.5,"actual":0.0}],"timestamp":1790000002,)"
+    R"("duration_ms":90,"repro_info":{"seed":5148731190416832423,"fuzz_config":null,)"
+    R"("shape":[2,64,256],"strides":[16384,256,1],"dtype":"float32",)"
+    R"("layout":"Contiguous","input_snapshot":null},"error_stats":null}]})",
+    R"({"type":"MinimizeResult","original_seed":5,"minimized_seed":5,)"
+    R"("minimized_shape":[1,1,17],"result":{"passed":false,"seed":5,"op_name":"scale",)"
+    R"("max_diff":0.5,"max_rel_diff":1.0,"failures":[{"kind":"ToleranceExceeded",)"
+    R"("message":"...","index":16,"expected":0.5,"actual":0.0}],"timestamp":1790000003,)"
+    R"("duration_ms":12,"repro_info":null,"error_stats":null}})",
+    R"({"type":"TestBatch","cases":[{"seed":123,"inputs":{"x":{"shape":[1],"strides":[1],)"
+    R"("dtype":"float32","data":"AACAPw=="}},"shape":[1],"dtype":"float32",)"
+    R"("layout":"contiguous"}]})",
+    R"({"type":"LintResults","results":[{"kernel_name":"k","passed":true,)"
+    R"("metrics":{"kernel_name":"k","register_count":4,"spill_count":0,)"
+    R"("local_memory_bytes":0,"shared_memory_bytes":0,"instruction_count":2,)"
+    R"("patterns_found":["add.f32","ret"],"source":"Ptx","timestamp":1790000004,)"
+    R"("ptx_content":null},"violations":[],"timestamp":1790000004}]})",
+    R"({"type":"ArtifactMetricsResult","kernel_name":"k","register_count":4,)"
+    R"("spill_count":0,"local_memory_bytes":0,"shared_memory_bytes":0,)"
+    R"("instruction_count":2,"patterns_found":["add.f32","ret"],"source":"Ptx",)"
+    R"("timestamp":1790000004,"ptx_content":null})",
+    R"({"type":"CiRunComplete","total_tests":10,"passed":10,"failed":0,"skipped":0,)"
+    R"("duration_ms":812,"timestamp":1790000005,"validation_results":[],)"
+    R"("lint_results":[],"artifact_diffs":null})",
+    R"({"type":"BaselineComparison","baseline_tag":"v1",)"
+    R"("comparisons":[{"op_name":"scale","seed":9,"current_max_diff":4.0,)"
+    R"("baseline_max_diff":0.0,"current_passed":false,"baseline_passed":true,)"
+    R"("relative_change":4e+15,"is_regression":true}],"has_regressions":true})",
+    R"({"type":"JobStatus","job_id":3,"state":"done","done":9,"total":9,"failures":0,)"
+    R"("rate":4.5,"seconds_left":null,"log":["a \"b\"\n"],"result":{"type":"Ok"}})",
 };
 
 std::string message_of(std::string_view json) {
@@ -192,7 +249,10 @@ TEST(Codec, RefusesWhatIsNotJson) {
 
 TEST(Codec, IsLenientWhereTheProtocolSaysSo) {
   const auto request = decode_request(
-      R"({"type":"GetTestCase","op_name":"o","unknown":{"a":[1]},"fuzz_config":{"seed":18446744073709551615,"shape_options":{"batch_sizes":[],"seq_lengths":[],"hidden_dims":[],"edge_cases":[]},"dtypes":[],"layouts":["strided","Transposed"],"op_schema":null}})");
+      R"({"type":"GetTestCase","op_name":"o","unknown":{"a":[1]},)"
+      R"("fuzz_config":{"seed":18446744073709551615,"shape_options":{"batch_sizes":[],)"
+      R"("seq_lengths":[],"hidden_dims":[],"edge_cases":[]},"dtypes":[],"layouts":["strided",)"
+      R"("Transposed"],"op_schema":null}})");
   ASSERT_TRUE(request) << request.error().message;
   const auto& config = std::get<GetTestCaseRequest>(*request).fuzz_config;
   EXPECT_EQ(config.seed, std::numeric_limits<uint64_t>::max());
@@ -203,7 +263,8 @@ TEST(Codec, IsLenientWhereTheProtocolSaysSo) {
 
 TEST(Codec, AcceptsTheOtherFormOfFuzzOp) {
   const auto request = decode_request(
-      R"({"type":"FuzzOp","op_name":"o","stream":true,"config":{"iterations":7,"min_shape":[1],"max_shape":[9],"dtypes":["float16"],"layouts":["contiguous"],"seed":null}})");
+      R"({"type":"FuzzOp","op_name":"o","stream":true,"config":{"iterations":7,"min_shape":[1],)"
+      R"("max_shape":[9],"dtypes":["float16"],"layouts":["contiguous"],"seed":null}})");
   ASSERT_TRUE(request) << request.error().message;
   const auto& fuzz = std::get<FuzzOpRequest>(*request);
   EXPECT_EQ(fuzz.iterations, 7U);

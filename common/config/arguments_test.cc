@@ -13,7 +13,8 @@ source = "k.cu"
 outputs = [{ name = "y", shape = ["n"] }]
 dims = { n = 4 }
 attrs = { fast = { type = "bool", values = [0, 1] }, a = { values = [0.5] } }
-launches = [{ entry = "k", grid = 1, block = 1, args = ["y", ["f16:a", ["u8:n", "ptr:null"]], "bool:fast", "bf16:-0.5"] }]
+launches = [{ entry = "k", grid = 1, block = 1,
+              args = ["y", ["f16:a", ["u8:n", "ptr:null"]], "bool:fast", "bf16:-0.5"] }]
 )");
   const std::vector<LaunchSpec::Arg>& args = config.kernels[0].launches[0].args;
   ASSERT_EQ(args.size(), 4u);

@@ -161,8 +161,8 @@ const char kMatrixKernel[] = R"toml(
 [[kernels]]
 name = "k"
 source = "k.cu"
-launches = [{ entry = "k", grid = 1, block = 32, args = ["x", "y", "i64:stride(x, 0)", "i64:stride(y, 0)", "i64:stride(y, -1)"]
-}]
+launches = [{ entry = "k", grid = 1, block = 32,
+              args = ["x", "y", "i64:stride(x, 0)", "i64:stride(y, 0)", "i64:stride(y, -1)"] }]
 [[ops]]
 name = "op"
 reference = "op.py"

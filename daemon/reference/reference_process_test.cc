@@ -382,8 +382,10 @@ TEST(ReferenceMessage, RefusesWhatTheProcessCannotHaveWritten) {
       "{\"ok\": false}",
       "{\"ok\": 1}",
       R"({"ok":true,"outputs":[{"name":"y","dtype":"f4","shape":[1],"offset":0}],"scales":[]})",
-      R"({"ok":true,"outputs":[{"name":"y","dtype":"float32","shape":[9],"offset":0}],"scales":[]})",
-      R"({"ok":true,"outputs":[{"name":"y","dtype":"float32","shape":[1],"offset":-4}],"scales":[]})"};
+      R"({"ok":true,"outputs":[{"name":"y","dtype":"float32","shape":[9],"offset":0}],)"
+      R"("scales":[]})",
+      R"({"ok":true,"outputs":[{"name":"y","dtype":"float32","shape":[1],"offset":-4}],)"
+      R"("scales":[]})"};
   for (const char* line : kBad) {
     auto reply = decode_line(line, 32);
     ASSERT_FALSE(reply) << line;

@@ -18,7 +18,8 @@ ptxas info    : (C7510) Potential Performance Loss
 ptxas info    : Compiling entry function 'first' for 'sm_80'
 ptxas info    : Function properties for first
     40 bytes stack frame, 36 bytes spill stores, 44 bytes spill loads
-ptxas info    : Used 18 registers, used 1 barriers, 40 bytes cumulative stack size, 256 bytes smem, 372 bytes cmem[0], 8 bytes cmem[2], 1 textures
+ptxas info    : Used 18 registers, used 1 barriers, 40 bytes cumulative stack size, )"
+                        R"(256 bytes smem, 372 bytes cmem[0], 8 bytes cmem[2], 1 textures
 ptxas info    : Compile time = 50.536 ms
 ptxas info    : Compiling entry function 'second' for 'sm_90a'
 ptxas info    : Function properties for second
@@ -147,17 +148,17 @@ constexpr char kSass[] = R"(
 	code for sm_80
 		Function : softmax
 	.headerflags	@"EF_CUDA_SM80"
-        /*0000*/                   IMAD.MOV.U32 R1, RZ, RZ, c[0x0][0x28] ;    /* 0x00000a0000017624 */
-                                                                            /* 0x000fe400078e00ff */
-        /*0010*/              @!P0 LDG.E R0, [R2.64] ;                        /* 0x0000000000007919 */
-        /*0020*/                   MUFU.EX2 R4, R4 ;                          /* 0x0000000000007919 */
-        /*0030*/                   MUFU.EX2 R5, R4 ;                          /* 0x0000000000007919 */
-        /*0040*/                   HMMA.16816.F32 R4, R8, R6, R4 ;            /* 0x0000000000007919 */
-        /*0050*/                   EXIT ;                                     /* 0x0000000000007919 */
-        /*0060*/                   NOP;                                       /* 0x0000000000007919 */
+        /*0000*/                   IMAD.MOV.U32 R1, RZ, RZ, c[0x0][0x28] ;/* 0x00000a0000017624 */
+                                                                    /* 0x000fe400078e00ff */
+        /*0010*/              @!P0 LDG.E R0, [R2.64] ;              /* 0x0000000000007919 */
+        /*0020*/                   MUFU.EX2 R4, R4 ;                /* 0x0000000000007919 */
+        /*0030*/                   MUFU.EX2 R5, R4 ;                /* 0x0000000000007919 */
+        /*0040*/                   HMMA.16816.F32 R4, R8, R6, R4 ;  /* 0x0000000000007919 */
+        /*0050*/                   EXIT ;                           /* 0x0000000000007919 */
+        /*0060*/                   NOP;                             /* 0x0000000000007919 */
 		..........
 		Function : other
-        /*0000*/                   EXIT ;                                     /* 0x0000000000007919 */
+        /*0000*/                   EXIT ;                           /* 0x0000000000007919 */
 )";
 
 TEST(Sass, IsCountedByClassPerKernel) {
@@ -179,8 +180,8 @@ TEST(Sass, IsCountedByClassPerKernel) {
 constexpr char kFlow[] = R"(
 	code for sm_80
 		Function : k
-        /*0030*/               @P0 EXIT ;                          /* 0x000000000000094d */
-        /*0050*/                   BSSY B0, 0x160 ;                /* 0x0000010000007945 */
+        /*0030*/               @P0 EXIT ;                           /* 0x000000000000094d */
+        /*0050*/                   BSSY B0, 0x160 ;                 /* 0x0000010000007945 */
         /*00e0*/                   CALL.REL.NOINC 0x1a0 ;          /* 0x000000b000007944 */
         /*0110*/                   BRA P1, 0x150 ;                 /* 0x0000000000007947 */
         /*0120*/              @!P0 BRA 0x80 ;                      /* 0xffffff3000009947 */
@@ -192,8 +193,8 @@ constexpr char kFlow[] = R"(
         /*01c0*/                   RET.REL.NODEC R4 0x0 ;          /* 0xfffffe3004007950 */
         /*01d0*/                   BRA 0x1d0;                      /* 0xfffffff000007947 */
 		Function : straight
-        /*0000*/                   EXIT ;                          /* 0x000000000000794d */
-        /*0010*/                   BRA 0x10;                       /* 0xfffffff000007947 */
+        /*0000*/                   EXIT ;                           /* 0x000000000000794d */
+        /*0010*/                   BRA 0x10;                        /* 0xfffffff000007947 */
 )";
 
 TEST(Sass, CountsBranchesLoopsCallsAndExits) {

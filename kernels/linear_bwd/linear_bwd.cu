@@ -20,8 +20,8 @@ __device__ void linear_bwd_dw_body(const T* dy, const T* x, T* dw, int m, int n,
 }
 
 /// A block has up to 32 columns side by side, fewer where there are no more, so that neighbouring
-/// threads read neighbouring elements and none is idle; the rows are dealt to the rest of them. Sums
-/// are double, as millions of rows make small steps on a large sum, and come in a fixed order.
+/// threads read neighbouring elements and none is idle; the rows are dealt to the rest of them.
+/// Sums are double, as millions of rows make small steps on a large sum, and come in a fixed order.
 template <typename T>
 __device__ void linear_bwd_dbias_body(const T* dy, T* dbias, int m, int n) {
   __shared__ double sums[kSumThreads];

@@ -22,7 +22,9 @@ constexpr const char* kPtx = R"(.version 7.0
 constexpr const char* kCast = R"(
 template <typename From, typename To>
 __global__ void cast(const From* x, To* y, int n) {
-  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) y[i] = (To)x[i];
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+    y[i] = (To)x[i];
+  }
 }
 )";
 

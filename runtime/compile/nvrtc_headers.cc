@@ -38,14 +38,16 @@ constexpr const char* kMath = R"(#pragma once
 constexpr const char* kCmath = R"(#pragma once
 #include <math.h>
 namespace std {
-using ::abs; using ::acos; using ::acosh; using ::asin; using ::asinh; using ::atan; using ::atan2; using ::atanh;
-using ::cbrt; using ::ceil; using ::copysign; using ::cos; using ::cosh; using ::erf; using ::erfc; using ::exp;
-using ::exp2; using ::expm1; using ::fabs; using ::fdim; using ::floor; using ::fma; using ::fmax; using ::fmin;
-using ::fmod; using ::frexp; using ::hypot; using ::ilogb; using ::isfinite; using ::isinf; using ::isnan;
-using ::ldexp; using ::lgamma; using ::llrint; using ::llround; using ::log; using ::log10; using ::log1p;
-using ::log2; using ::logb; using ::lrint; using ::lround; using ::modf; using ::nearbyint; using ::nextafter;
-using ::pow; using ::remainder; using ::remquo; using ::rint; using ::round; using ::scalbln; using ::scalbn;
-using ::signbit; using ::sin; using ::sinh; using ::sqrt; using ::tan; using ::tanh; using ::tgamma; using ::trunc;
+using ::abs; using ::acos; using ::acosh; using ::asin; using ::asinh; using ::atan; using ::atan2;
+using ::atanh; using ::cbrt; using ::ceil; using ::copysign; using ::cos; using ::cosh; using ::erf;
+using ::erfc; using ::exp; using ::exp2; using ::expm1; using ::fabs; using ::fdim; using ::floor;
+using ::fma; using ::fmax; using ::fmin; using ::fmod; using ::frexp; using ::hypot; using ::ilogb;
+using ::isfinite; using ::isinf; using ::isnan; using ::ldexp; using ::lgamma; using ::llrint;
+using ::llround; using ::log; using ::log10; using ::log1p; using ::log2; using ::logb;
+using ::lrint; using ::lround; using ::modf; using ::nearbyint; using ::nextafter; using ::pow;
+using ::remainder; using ::remquo; using ::rint; using ::round; using ::scalbln; using ::scalbn;
+using ::signbit; using ::sin; using ::sinh; using ::sqrt; using ::tan; using ::tanh; using ::tgamma;
+using ::trunc;
 }
 )";
 
@@ -81,8 +83,9 @@ typedef uint64_t uintmax_t;
 constexpr const char* kCstdint = R"(#pragma once
 #include <stdint.h>
 namespace std {
-using ::int8_t; using ::int16_t; using ::int32_t; using ::int64_t; using ::uint8_t; using ::uint16_t;
-using ::uint32_t; using ::uint64_t; using ::intptr_t; using ::uintptr_t; using ::intmax_t; using ::uintmax_t;
+using ::int8_t; using ::int16_t; using ::int32_t; using ::int64_t; using ::uint8_t;
+using ::uint16_t; using ::uint32_t; using ::uint64_t; using ::intptr_t; using ::uintptr_t;
+using ::intmax_t; using ::uintmax_t;
 }
 )";
 
@@ -95,7 +98,9 @@ typedef long ptrdiff_t;
 
 constexpr const char* kCstddef = R"(#pragma once
 #include <stddef.h>
-namespace std { using ::ptrdiff_t; using size_t = decltype(sizeof(0)); using nullptr_t = decltype(nullptr); }
+namespace std {
+using ::ptrdiff_t; using size_t = decltype(sizeof(0)); using nullptr_t = decltype(nullptr);
+}
 )";
 
 constexpr const char* kFloat = R"(#pragma once
@@ -149,11 +154,12 @@ namespace std { using cuda::std::numeric_limits; }
 constexpr const char* kTypeTraits = R"(#pragma once
 #include <cuda/std/type_traits>
 namespace std {
-using cuda::std::conditional_t; using cuda::std::decay_t; using cuda::std::enable_if_t; using cuda::std::is_same;
-using cuda::std::is_same_v; using cuda::std::is_floating_point_v; using cuda::std::is_integral_v;
-using cuda::std::is_signed_v; using cuda::std::is_unsigned_v; using cuda::std::make_unsigned_t;
-using cuda::std::remove_const_t; using cuda::std::remove_cv_t; using cuda::std::remove_reference_t;
-using cuda::std::integral_constant; using cuda::std::true_type; using cuda::std::false_type;
+using cuda::std::conditional_t; using cuda::std::decay_t; using cuda::std::enable_if_t;
+using cuda::std::is_same; using cuda::std::is_same_v; using cuda::std::is_floating_point_v;
+using cuda::std::is_integral_v; using cuda::std::is_signed_v; using cuda::std::is_unsigned_v;
+using cuda::std::make_unsigned_t; using cuda::std::remove_const_t; using cuda::std::remove_cv_t;
+using cuda::std::remove_reference_t; using cuda::std::integral_constant; using cuda::std::true_type;
+using cuda::std::false_type;
 }
 )";
 

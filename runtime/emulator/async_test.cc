@@ -95,7 +95,8 @@ TEST(AsyncCopy, WaitsForTheOldestGroupsOnly) {
   const Outcome got = clean(R"(
     cp.async.ca.shared.global [%r3], [%rd1], 4; cp.async.commit_group;
     cp.async.ca.shared.global [%r3+512], [%rd1+128], 4; cp.async.commit_group;
-    cp.async.wait_group 1; ld.shared.u32 %r6, [%r3]; cp.async.wait_all; ld.shared.u32 %r7, [%r3+512];
+    cp.async.wait_group 1; ld.shared.u32 %r6, [%r3]; cp.async.wait_all;
+    ld.shared.u32 %r7, [%r3+512];
     sub.u32 %r6, %r7, %r6; st.global.u32 [%rd6], %r6;)");
   EXPECT_EQ(got.out[9], 32u);
 }

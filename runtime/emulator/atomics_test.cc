@@ -37,7 +37,8 @@ TEST(Atomics, OfGlobalFloatsFlushSubnormals) {
 
 TEST(Atomics, OfIntegersLoseNoUpdate) {
   const auto got = all_threads<uint32_t>(R"(
-    red.global.add.u32 [%rd], %i; atom.global.max.u32 %x, [%rd+4], %i; atom.global.gpu.acq_rel.min.s32 %x, [%rd+8], %i;
+    red.global.add.u32 [%rd], %i; atom.global.max.u32 %x, [%rd+4], %i;
+    atom.global.gpu.acq_rel.min.s32 %x, [%rd+8], %i;
     red.or.b32 [%rd+12], %i; red.global.xor.b32 [%rd+16], %i; atom.global.inc.u32 %x, [%rd+20], 99;
     atom.global.dec.u32 %x, [%rd+24], 99; atom.global.and.b32 %x, [%rd+28], 0xfffffff0;)",
                                          {0, 0, 1000, 0, 0, 0, 0, 0xff});
@@ -47,7 +48,8 @@ TEST(Atomics, OfIntegersLoseNoUpdate) {
 TEST(Atomics, CompareAndSwapMakesALock) {
   const auto got = all_threads<uint32_t>(R"(
   AGAIN: atom.global.cas.b32 %x, [%rd], 0, 1; setp.ne.u32 %p, %x, 0; @%p bra AGAIN;
-    ld.global.u32 %y, [%rd+4]; add.u32 %y, %y, 1; st.global.u32 [%rd+4], %y; membar.gl; atom.global.exch.b32 %x, [%rd], 0;)",
+    ld.global.u32 %y, [%rd+4]; add.u32 %y, %y, 1; st.global.u32 [%rd+4], %y; membar.gl;
+    atom.global.exch.b32 %x, [%rd], 0;)",
                                          {0, 0});
   EXPECT_EQ(got[1], 512u);
 }
@@ -81,7 +83,8 @@ TEST(Atomics, ALockInAFunctionLetsItsHolderGoOn) {
 AGAIN: atom.global.cas.b32 %x, [%r], 0, 1; setp.ne.u32 %p, %x, 0; @%p bra AGAIN; ret; }
 .visible .entry k(.param .u64 p) { .reg .b64 %r; .reg .b32 %x; ld.param.u64 %r, [p];
  { .param .u64 a; st.param.u64 [a], %r; call take, (a); }
- ld.global.u32 %x, [%r+4]; add.u32 %x, %x, 1; st.global.u32 [%r+4], %x; atom.global.exch.b32 %x, [%r], 0;
+ ld.global.u32 %x, [%r+4]; add.u32 %x, %x, 1; st.global.u32 [%r+4], %x;
+ atom.global.exch.b32 %x, [%r], 0;
  bar.sync 0; red.global.add.u32 [%r+8], 1; ret; })"));
   const uint64_t at = kernel.buffer(std::vector<uint32_t>(3));
   kernel.config().block = {64, 1, 1};

@@ -141,7 +141,8 @@ TEST(Clusters, BlocksThatWaitForEverAreADeadlock) {
 TEST(Clusters, SignalMbarriersOfTheOtherBlock) {
   const auto got = clean(entry(R"(
     .shared .align 8 .b64 bar;
-    setp.eq.u32 %p1, %r1, 0; @%p1 mbarrier.init.shared.b64 [bar], 64; fence.mbarrier_init.release.cluster;)" +
+    setp.eq.u32 %p1, %r1, 0; @%p1 mbarrier.init.shared.b64 [bar], 64;
+    fence.mbarrier_init.release.cluster;)" +
                                kFill + R"(
     mov.u32 %r9, bar; mapa.shared::cluster.u32 %r10, %r9, %r6;
     mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r10];
@@ -170,7 +171,8 @@ TEST(AsyncStores, ArriveInTheOtherBlockWithItsMbarrier) {
   for (uint32_t i = 0; i < 256; ++i) EXPECT_EQ(words[i], i ^ 64u) << i;
   const auto vectors = clean(with_mbarrier(R"(
     .reg .pred %first; and.b32 %r11, %r1, 3; setp.eq.u32 %first, %r11, 0; add.u32 %r12, %r5, 1000;
-    @%first st.async.mbarrier::complete_tx::bytes.shared::cluster.v4.b32 [%r8], {%r5, %r12, %r5, 9}, [%r10];
+    @%first st.async.mbarrier::complete_tx::bytes.shared::cluster.v4.b32 [%r8],
+      {%r5, %r12, %r5, 9}, [%r10];
     )" + kWait + "ld.shared.u32 %r7, [%r3];" +
                                            kEnd));
   EXPECT_EQ(vectors[4], 68u);
@@ -180,7 +182,8 @@ TEST(AsyncStores, ArriveInTheOtherBlockWithItsMbarrier) {
 TEST(AsyncStores, ReduceInTheOtherBlock) {
   const auto got = clean(with_mbarrier(R"(
     mov.u32 %r11, tile; mapa.shared::cluster.u32 %r11, %r11, %r6;
-    red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r11], %r1, [%r10];
+    red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32
+      [%r11], %r1, [%r10];
     )" + kWait + "ld.shared.u32 %r7, [tile];" +
                                        kEnd));
   EXPECT_EQ(got[0], 5u + 63 * 64 / 2);
@@ -199,12 +202,14 @@ TEST(AsyncStores, MistakesAreFound) {
 TEST(Clusters, MulticastBringsBytesToEveryBlock) {
   const auto got = clean(entry(R"(
     .shared .align 16 .b32 copy[64]; .shared .align 8 .b64 bar;
-    .reg .b16 %mask; st.global.u32 [%rd1], %r5; setp.eq.u32 %p1, %r1, 0; @%p1 mbarrier.init.shared.b64 [bar], 1;
+    .reg .b16 %mask; st.global.u32 [%rd1], %r5; setp.eq.u32 %p1, %r1, 0;
+    @%p1 mbarrier.init.shared.b64 [bar], 1;
     fence.mbarrier_init.release.cluster;)" +
                                kSync + R"(
     @%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 256;
     setp.eq.and.u32 %p2, %r2, 0, %p1; mov.u16 %mask, 3;
-    @%p2 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [copy], [%rd1], 256, [bar], %mask;
+    @%p2 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster
+      [copy], [%rd1], 256, [bar], %mask;
     W: mbarrier.try_wait.parity.shared::cta.b64 %p3, [bar], 0; @!%p3 bra W;
     mov.u32 %r8, copy; add.u32 %r8, %r8, %r4; ld.shared.u32 %r7, [%r8];)" +
                                kEnd));
@@ -232,7 +237,8 @@ TEST(Grids, AllBlocksGetOnWhenTheyWaitForEachOther) {
   atom.add.u32 %r5, [%rd1+4], 1;
 SPIN: ld.volatile.u32 %r5, [%rd1+4]; setp.ne.u32 %p2, %r5, %r4; @%p2 bra SPIN;
 MEET: bar.sync 0;
-  ld.param.u64 %rd2, [out]; mov.u32 %r6, %ctaid.x; mad.lo.u32 %r6, %r6, 64, %r1; mul.wide.u32 %rd3, %r6, 4;
+  ld.param.u64 %rd2, [out]; mov.u32 %r6, %ctaid.x; mad.lo.u32 %r6, %r6, 64, %r1;
+  mul.wide.u32 %rd3, %r6, 4;
   add.u64 %rd2, %rd2, %rd3; st.global.u32 [%rd2], %r6; ret; })");
   const auto got = clean(text, 1000);
   EXPECT_EQ(got[63999], 63999u);

@@ -281,7 +281,8 @@ TEST(Findings, NoneForPaddingAndForFlagsBehindFences) {
       "bar.sync 0; ld.shared.v2.u32 {%r4, %r5}, [%r3];"));
   padding.arg(uint64_t{0}).run();
   TestKernel flag(entry(R"(
-    setp.lt.u32 %p1, %r1, 32; mov.u32 %r3, tile; mov.u32 %r6, 0; @%p1 st.volatile.shared.u32 [%r3], %r6; bar.sync 0;
+    setp.lt.u32 %p1, %r1, 32; mov.u32 %r3, tile; mov.u32 %r6, 0;
+    @%p1 st.volatile.shared.u32 [%r3], %r6; bar.sync 0;
     @%p1 bra MAKE;
     TAKE: ld.volatile.shared.u32 %r5, [%r3]; setp.eq.u32 %p2, %r5, 0; @%p2 bra TAKE;
     ld.shared.u32 %r6, [%r3+4]; bra DONE;

@@ -119,7 +119,8 @@ TEST(Malloc, GivesEveryThreadMemoryOfItsOwn) {
 
 TEST(Malloc, GivesNothingWhenTheHeapIsOut) {
   TestKernel kernel(with_header(kExternals + R"(
-.entry k(.param .u64 out) { .reg .b64 %p, %o; .reg .b32 %n; .reg .pred %q; .param .b64 n; .param .b64 g;
+.entry k(.param .u64 out) { .reg .b64 %p, %o; .reg .b32 %n; .reg .pred %q; .param .b64 n;
+  .param .b64 g;
   mov.u32 %n, 0;
 A: st.param.b64 [n], 1000000; call (g), malloc, (n); ld.param.b64 %p, [g];
   setp.eq.u64 %q, %p, 0; @%q bra END; add.u32 %n, %n, 1; bra A;
@@ -188,7 +189,8 @@ TEST(Calls, PassAndGiveRegisters) {
   const std::string functions = R"(
 .func (.reg .b32 r) next (.reg .b32 x, .reg .u64 y);
 .func (.reg .b32 r) next (.reg .b32 x, .reg .u64 y) {
-  .reg .pred %p; .reg .b32 %w; setp.gt.u32 %p, x, 9; cvt.u32.u64 %w, y; add.u32 r, x, %w; @%p ret; add.u32 r, r, 100; }
+  .reg .pred %p; .reg .b32 %w; setp.gt.u32 %p, x, 9; cvt.u32.u64 %w, y; add.u32 r, x, %w; @%p ret;
+  add.u32 r, r, 100; }
 )";
   const auto got = values_of(functions, "call (%r0), next, (%r1, 7);");
   for (uint32_t i = 0; i < 32; ++i) EXPECT_EQ(got[i], i + 7 + (i > 9 ? 0 : 100));
@@ -196,14 +198,17 @@ TEST(Calls, PassAndGiveRegisters) {
 
 TEST(Calls, GoThroughTablesPrototypesAndAliases) {
   const std::string functions = R"(
-.func (.param .b32 r) add (.param .b32 x) { .reg .b32 %a; ld.param.b32 %a, [x]; add.u32 %a, %a, 100; st.param.b32 [r], %a; ret; }
-.func (.param .b32 r) triple (.param .b32 x) { .reg .b32 %a; ld.param.b32 %a, [x]; mul.lo.u32 %a, %a, 3; st.param.b32 [r], %a; ret; }
+.func (.param .b32 r) add (.param .b32 x) { .reg .b32 %a; ld.param.b32 %a, [x];
+  add.u32 %a, %a, 100; st.param.b32 [r], %a; ret; }
+.func (.param .b32 r) triple (.param .b32 x) { .reg .b32 %a; ld.param.b32 %a, [x];
+  mul.lo.u32 %a, %a, 3; st.param.b32 [r], %a; ret; }
 .alias also, triple;
 .func nothing () { }
 .global .u64 table[3] = { add, triple, generic(add) };
 )";
   const auto got = values_of(functions, R"(
-  .param .b32 a; .param .b32 r; and.b32 %r2, %r1, 1; mov.u64 %d0, table; mad.wide.u32 %d0, %r2, 8, %d0; ld.global.u64 %d1, [%d0];
+  .param .b32 a; .param .b32 r; and.b32 %r2, %r1, 1; mov.u64 %d0, table;
+  mad.wide.u32 %d0, %r2, 8, %d0; ld.global.u64 %d1, [%d0];
   proto: .callprototype (.param .b32 _) _ (.param .b32 _);
   targets: .calltargets add, triple;
   st.param.b32 [a], %r1; call (r), %d1, (a), proto; ld.param.b32 %r0, [r];
@@ -216,7 +221,8 @@ TEST(Calls, GoThroughTablesPrototypesAndAliases) {
 TEST(Calls, PassStructuresByValue) {
   const std::string functions = R"(
 .func (.param .align 8 .b8 r[16]) twist (.param .align 8 .b8 s[16]) {
-  .reg .b32 %a; .reg .b64 %b; ld.param.b32 %a, [s]; ld.param.b64 %b, [s+8]; add.u32 %a, %a, 1; add.u64 %b, %b, %b;
+  .reg .b32 %a; .reg .b64 %b; ld.param.b32 %a, [s]; ld.param.b64 %b, [s+8]; add.u32 %a, %a, 1;
+  add.u64 %b, %b, %b;
   st.param.b32 [s], 77; st.param.b32 [r], %a; st.param.b64 [r+8], %b; ret; }
 )";
   const auto got = values_of(functions, R"(
@@ -237,13 +243,17 @@ TEST(Stack, GivesEveryLaneItsOwnSize) {
 
 TEST(Stack, LivesAsLongAsItsFunction) {
   const std::string functions = R"(
-.func (.param .b32 r) deep (.param .b32 n) { .reg .b32 %n, %v; .reg .b64 %p; .reg .pred %q; .param .b32 a; .param .b32 b;
-  ld.param.b32 %n, [n]; alloca.u64 %p, 64; st.local.u32 [%p+60], %n; setp.eq.u32 %q, %n, 0; @%q bra END;
+.func (.param .b32 r) deep (.param .b32 n) { .reg .b32 %n, %v; .reg .b64 %p; .reg .pred %q;
+  .param .b32 a; .param .b32 b;
+  ld.param.b32 %n, [n]; alloca.u64 %p, 64; st.local.u32 [%p+60], %n; setp.eq.u32 %q, %n, 0;
+  @%q bra END;
   sub.u32 %v, %n, 1; st.param.b32 [a], %v; call (b), deep, (a); ld.param.b32 %v, [b];
-END: ld.local.u32 %n, [%p+60]; add.u32 %n, %n, %v; selp.b32 %n, 0, %n, %q; st.param.b32 [r], %n; ret; }
+END: ld.local.u32 %n, [%p+60]; add.u32 %n, %n, %v; selp.b32 %n, 0, %n, %q; st.param.b32 [r], %n;
+  ret; }
 )";
   const auto got = values_of(functions, R"(
-  .param .b32 a; .param .b32 r; st.param.b32 [a], %r1; call (r), deep, (a); ld.param.b32 %r0, [r];)");
+  .param .b32 a; .param .b32 r; st.param.b32 [a], %r1; call (r), deep, (a);
+  ld.param.b32 %r0, [r];)");
   for (uint32_t i = 0; i < 32; ++i) EXPECT_EQ(got[i], i * (i + 1) / 2);
 }
 
@@ -263,15 +273,18 @@ TEST(SpecialRegisters, AreReadWholeInPartsAndNarrow) {
   const auto got = values_of("", R"(
   .reg .v4 .b32 %v; .reg .b16 %h; mov.v4.u32 %v, %ntid; mov.u16 %h, %ctaid.x; cvt.u32.u16 %r2, %h;
   mov.v4.u32 {%r3, _, _, %r4}, %tid; mov.u32 %r5, %tid.w;
-  add.u32 %r0, %v.x, %v.y; add.u32 %r0, %r0, %r2; mad.lo.u32 %r0, %r3, 1000, %r0; add.u32 %r0, %r0, %r4; add.u32 %r0, %r0, %r5;)");
+  add.u32 %r0, %v.x, %v.y; add.u32 %r0, %r0, %r2; mad.lo.u32 %r0, %r3, 1000, %r0;
+  add.u32 %r0, %r0, %r4; add.u32 %r0, %r0, %r5;)");
   for (uint32_t i = 0; i < 32; ++i) EXPECT_EQ(got[i], 33 + 1000 * i);
 }
 
 TEST(SpecialRegisters, TellConstantsFromGlobalMemory) {
   const auto got = values_of(".const .b32 c = 5;\n.global .b32 g = 6;\n", R"(
   mov.u64 %d0, c; cvta.const.u64 %d0, %d0; mov.u64 %d1, g; cvta.global.u64 %d1, %d1;
-  isspacep.const %p0, %d0; isspacep.const %p1, %d1; isspacep.global %p2, %d0; isspacep.global %p3, %d1;
-  selp.b32 %r0, 1, 0, %p0; @%p1 or.b32 %r0, %r0, 2; @%p2 or.b32 %r0, %r0, 4; @%p3 or.b32 %r0, %r0, 8;)");
+  isspacep.const %p0, %d0; isspacep.const %p1, %d1; isspacep.global %p2, %d0;
+  isspacep.global %p3, %d1;
+  selp.b32 %r0, 1, 0, %p0; @%p1 or.b32 %r0, %r0, 2; @%p2 or.b32 %r0, %r0, 4;
+  @%p3 or.b32 %r0, %r0, 8;)");
   EXPECT_EQ(got[0], 1u + 8u);
 }
 

@@ -91,9 +91,11 @@ TEST(LaneRaces, AccessesOfEverySizeAreComparedByteByByte) {
 TEST(LaneRaces, WarpsMayHaveABytePerWarpInOneWord) {
   TestKernel kernel(with_header(R"(.visible .entry k() {
  .reg .b32 %r<9>; .reg .pred %p<3>; .shared .align 16 .b8 tile[16];
- mov.u32 %r1, %tid.x; shr.u32 %r2, %r1, 5; and.b32 %r3, %r1, 31; setp.ne.u32 %p1, %r3, 0; @%p1 bra DONE;
+ mov.u32 %r1, %tid.x; shr.u32 %r2, %r1, 5; and.b32 %r3, %r1, 31; setp.ne.u32 %p1, %r3, 0;
+ @%p1 bra DONE;
  mov.u32 %r4, tile; add.u32 %r4, %r4, %r2; mov.u32 %r5, 0;
-AGAIN: add.u32 %r6, %r2, %r5; st.shared.u8 [%r4], %r6; ld.shared.u8 %r7, [%r4]; add.u32 %r7, %r7, 5; st.shared.u8 [%r4], %r7;
+AGAIN: add.u32 %r6, %r2, %r5; st.shared.u8 [%r4], %r6; ld.shared.u8 %r7, [%r4];
+  add.u32 %r7, %r7, 5; st.shared.u8 [%r4], %r7;
  add.u32 %r5, %r5, 1; setp.lt.u32 %p2, %r5, 50; @%p2 bra AGAIN;
 DONE: ret; })"));
   kernel.config().block = {128, 1, 1};

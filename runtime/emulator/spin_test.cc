@@ -154,7 +154,8 @@ TEST(Spin, FlagsThatGoRoundAndRoundAreNone) {
   // Block b waits for its turn 400 times and gives it to the next one.
   expect_clean(run(R"(
     setp.ne.u32 %p1, %r1, 0; @%p1 bra END; mov.u32 %r8, 0; mov.u32 %r7, %nctaid.x;
-    W: ld.volatile.global.u32 %r9, [%rd1]; rem.u32 %r10, %r9, %r7; setp.ne.u32 %p2, %r10, %r2; @%p2 bra W;
+    W: ld.volatile.global.u32 %r9, [%rd1]; rem.u32 %r10, %r9, %r7; setp.ne.u32 %p2, %r10, %r2;
+      @%p2 bra W;
     add.u32 %r9, %r9, 1; st.volatile.global.u32 [%rd1], %r9;
     add.u32 %r8, %r8, 1; setp.lt.u32 %p3, %r8, 400; @%p3 bra W;
     END:)",
@@ -174,7 +175,8 @@ TEST(Spin, ATicketLockIsNone) {
     AGAIN: atom.global.add.u32 %r10, [%rd1], 1;
     W: ld.volatile.global.u32 %r9, [%rd1+4]; setp.ne.u32 %p2, %r9, %r10; @%p2 bra W;
     membar.gl;
-    ld.volatile.global.u32 %r11, [%rd1+8]; add.u32 %r11, %r11, 1; st.volatile.global.u32 [%rd1+8], %r11;
+    ld.volatile.global.u32 %r11, [%rd1+8]; add.u32 %r11, %r11, 1;
+    st.volatile.global.u32 [%rd1+8], %r11;
     membar.gl;
     add.u32 %r9, %r9, 1; st.volatile.global.u32 [%rd1+4], %r9;
     add.u32 %r8, %r8, 1; setp.lt.u32 %p3, %r8, 100; @%p3 bra AGAIN;
@@ -208,7 +210,8 @@ TEST(Spin, ALoopThatStoresBehindAShuffleIsNone) {
   // In machine code, which goes from the shuffle on to the store without a stop. What another warp
   // stores ends the loop.
   TestKernel kernel(entry(R"(
-    setp.gt.u32 %p1, %r1, 31; @%p1 bra OTHER; shl.b32 %r7, %r1, 2; cvt.u64.u32 %rd2, %r7; add.u64 %rd2, %rd2, %rd1;
+    setp.gt.u32 %p1, %r1, 31; @%p1 bra OTHER; shl.b32 %r7, %r1, 2; cvt.u64.u32 %rd2, %r7;
+    add.u64 %rd2, %rd2, %rd1;
     W: shfl.sync.bfly.b32 %r9, %r1, 1, 31, 0xffffffff; ld.volatile.global.u32 %r10, [%rd2+512];
     add.u32 %r10, %r10, 1; st.volatile.global.u32 [%rd2+512], %r10; mov.u32 %r10, 0; mov.u32 %r9, 0;
     ld.volatile.global.u32 %r9, [%rd1]; setp.eq.u32 %p2, %r9, 0; mov.u32 %r9, 0; @%p2 bra W;
@@ -279,7 +282,8 @@ TEST(Spin, AWaitThatEndsAfterSecondsOfTheDeviceIsNone) {
     mov.u32 %r8, 0;
     NEXT: mov.u64 %rd5, %globaltimer;
     W: ld.volatile.global.u32 %r9, [%rd1]; setp.ne.u32 %p3, %r9, 0; @%p3 bra END;
-    mov.u64 %rd6, %globaltimer; sub.u64 %rd6, %rd6, %rd5; setp.lt.u64 %p4, %rd6, 2147483648; @%p4 bra W;
+    mov.u64 %rd6, %globaltimer; sub.u64 %rd6, %rd6, %rd5; setp.lt.u64 %p4, %rd6, 2147483648;
+    @%p4 bra W;
     add.u32 %r8, %r8, 1; setp.lt.u32 %p4, %r8, 3; @%p4 bra NEXT;
     st.global.u32 [%rd1+4], %r8;
     END:)",
@@ -291,7 +295,8 @@ TEST(Spin, ATimeOutSaysWhatTheThreadsRead) {
   // A counter makes every round another one: nobody can tell whether it ends.
   const Outcome outcome = run(R"(
     .loc 1 20 1
-    W: add.u32 %r8, %r8, 1; ld.volatile.global.u32 %r9, [%rd1+20]; setp.eq.u32 %p1, %r9, 0; @%p1 bra W;)",
+    W: add.u32 %r8, %r8, 1; ld.volatile.global.u32 %r9, [%rd1+20]; setp.eq.u32 %p1, %r9, 0;
+      @%p1 bra W;)",
                               {1, 1, 1}, 32, 300);
   ASSERT_EQ(outcome.report.findings.size(), 1u);
   EXPECT_EQ(name_of(outcome.report.findings[0].kind), "timeout");

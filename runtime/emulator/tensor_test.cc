@@ -72,8 +72,10 @@ TEST(TensorDot, KeepsFourteenBitsOfEightBitFloatsInAWarpGroup) {
 TEST(TensorInstructions, MultiplyIntegersOfEightBits) {
   TestKernel kernel(with_header(R"(.visible .entry k(.param .u64 p) {
  .reg .b32 %a, %b, %c, %d<4>, %t; .reg .b64 %r, %o;
- ld.param.u64 %r, [p]; mov.u32 %t, %tid.x; mov.u32 %a, 0x01ff0203; mov.u32 %b, 0x01010101; mov.u32 %c, 7;
- mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%d0,%d1,%d2,%d3}, {%a,%a,%a,%a}, {%b,%b}, {%c,%c,%c,%c};
+ ld.param.u64 %r, [p]; mov.u32 %t, %tid.x; mov.u32 %a, 0x01ff0203; mov.u32 %b, 0x01010101;
+ mov.u32 %c, 7;
+ mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32
+   {%d0,%d1,%d2,%d3}, {%a,%a,%a,%a}, {%b,%b}, {%c,%c,%c,%c};
  mul.wide.u32 %o, %t, 16; add.s64 %r, %r, %o; st.global.v4.u32 [%r], {%d0,%d1,%d2,%d3}; ret; })"));
   const uint64_t at = kernel.buffer(std::vector<int32_t>(128));
   kernel.arg(at).run();

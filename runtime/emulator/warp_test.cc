@@ -86,7 +86,8 @@ TEST(Barriers, OrderWarpsAndReduce) {
   sub.u32 %r4, 255, %r1; shl.b32 %r4, %r4, 2; mov.u32 %r5, tile; add.u32 %r5, %r5, %r4;
   ld.shared.u32 %r6, [%r5];
   setp.lt.u32 %p, %r1, 100; bar.red.popc.u32 %r7, 0, %p; add.u32 %r6, %r6, %r7;
-  ld.param.u64 %rd1, [out]; cvta.to.global.u64 %rd1, %rd1; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd1, %rd1, %rd2;
+  ld.param.u64 %rd1, [out]; cvta.to.global.u64 %rd1, %rd1; mul.wide.u32 %rd2, %r1, 4;
+  add.s64 %rd1, %rd1, %rd2;
   st.global.u32 [%rd1], %r6; ret; })"));
   const uint64_t out = *kernel.device().allocate(1024, "out");
   kernel.config().block = {256, 1, 1};
@@ -100,15 +101,19 @@ TEST(Calls, RecurseWithTheirOwnRegisters) {
 .func (.param .b32 result) fib(.param .b32 n) {
   .reg .b32 %r<8>; .reg .pred %p;
   ld.param.u32 %r1, [n]; setp.lt.u32 %p, %r1, 2; @%p bra DONE;
-  { .param .b32 a; .param .b32 r; sub.u32 %r2, %r1, 1; st.param.b32 [a], %r2; call (r), fib, (a); ld.param.b32 %r3, [r]; }
-  { .param .b32 a; .param .b32 r; sub.u32 %r2, %r1, 2; st.param.b32 [a], %r2; call (r), fib, (a); ld.param.b32 %r4, [r]; }
+  { .param .b32 a; .param .b32 r; sub.u32 %r2, %r1, 1; st.param.b32 [a], %r2; call (r), fib, (a);
+    ld.param.b32 %r3, [r]; }
+  { .param .b32 a; .param .b32 r; sub.u32 %r2, %r1, 2; st.param.b32 [a], %r2; call (r), fib, (a);
+    ld.param.b32 %r4, [r]; }
   add.u32 %r1, %r3, %r4;
 DONE: st.param.b32 [result], %r1; ret; }
 .visible .entry k(.param .u64 out) {
   .reg .b32 %r<4>; .reg .b64 %rd<4>;
   mov.u32 %r1, %tid.x;
-  { .param .b32 a; .param .b32 r; st.param.b32 [a], %r1; call (r), fib, (a); ld.param.b32 %r2, [r]; }
-  ld.param.u64 %rd1, [out]; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd1, %rd1, %rd2; st.global.u32 [%rd1], %r2; ret; })"));
+  { .param .b32 a; .param .b32 r; st.param.b32 [a], %r1; call (r), fib, (a); ld.param.b32 %r2, [r];
+    }
+  ld.param.u64 %rd1, [out]; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd1, %rd1, %rd2;
+  st.global.u32 [%rd1], %r2; ret; })"));
   const uint64_t out = *kernel.device().allocate(64, "out");
   kernel.config().block = {16, 1, 1};
   kernel.arg(out).run();
@@ -134,9 +139,11 @@ TEST(Calls, OfLanesThatPartedMeetInTheFunction) {
   mov.u32 %r3, 100000;
 LONG: sub.u32 %r3, %r3, 1; setp.ne.u32 %p2, %r3, 10; @%p2 bra LONG;
 MEET:
-  { .param .b32 a; .param .b32 r; st.param.b32 [a], %r1; call (r), opposite, (a); ld.param.b32 %r2, [r]; }
+  { .param .b32 a; .param .b32 r; st.param.b32 [a], %r1; call (r), opposite, (a);
+    ld.param.b32 %r2, [r]; }
   add.u32 %r2, %r2, %r3;
-  ld.param.u64 %rd1, [out]; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd1, %rd1, %rd2; st.global.u32 [%rd1], %r2; ret; })"));
+  ld.param.u64 %rd1, [out]; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd1, %rd1, %rd2;
+  st.global.u32 [%rd1], %r2; ret; })"));
   const uint64_t out = *kernel.device().allocate(128, "out");
   kernel.config().block = {32, 1, 1};
   const auto launched = kernel.arg(out).run(false);
