@@ -5,7 +5,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { EXTENSION, ROOT, Server, startServer, Wanted } from './server';
 import {
-  command, expand, open, openFile, picture, problemRow, quickFix, statusItem, testRow, treeRow, webview,
+  command, expand, open, openFile, openQuickFixes, picture, problemRow, quickFix, statusItem, testRow, treeRow, webview,
 } from './workbench';
 
 const FAKE = path.join(EXTENSION, 'test/fixtures/fake-gpuemu.mjs');
@@ -120,11 +120,7 @@ test.describe('with stored failures', () => {
     await openFile(page, 'scale.cu');
     await command(page, 'Problems: Focus on Problems View');
     const problem = problemRow(page, 'writes 4 bytes behind y');
-    await expect(async () => {
-      await problem.dblclick();
-      await page.keyboard.press('Control+.');
-      await expect(page.locator('.action-widget').first()).toBeVisible({ timeout: 3000 });
-    }).toPass({ timeout: 40_000 });
+    await openQuickFixes(page, problem);
     await picture(page, 'quick-fixes');
     await quickFix(page, problem, 'Reproduce Failure');
     await expect(webview(page).locator('h1')).toContainText('scale touches');

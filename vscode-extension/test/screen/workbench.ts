@@ -49,15 +49,29 @@ export async function filterProblems(page: Page, text: string): Promise<void> {
   await page.locator('.panel input[placeholder^="Filter"]').first().fill(text);
 }
 
-/** Chooses a quick fix of a problem, as from the light bulb at its line. */
-export async function quickFix(page: Page, problem: Locator, title: string): Promise<void> {
-  const actions = page.locator('.action-widget .monaco-list-row:not(.group-header)');
-  // The menu closes by itself when the focus or a marker moves: a user opens it again.
+const fixes = (page: Page): Locator => page.locator('.action-widget .monaco-list-row:not(.group-header)');
+
+/**
+ * Opens the menu of quick fixes at a problem once the editor has the focus: a key that comes before
+ * that goes to the Problems panel. The menu closes by itself when a marker moves: it is opened again.
+ */
+export async function openQuickFixes(page: Page, problem: Locator): Promise<void> {
+  const menu = page.locator('.action-widget').first();
   await expect(async () => {
     // Elsewhere Escape has other meanings: the filter of the Problems panel is emptied by it.
-    if (await page.locator('.action-widget').first().isVisible()) await page.keyboard.press('Escape');
-    await problem.dblclick();
+    if (await menu.isVisible()) await page.keyboard.press('Escape');
+    await problem.dblclick({ timeout: 5000 });
+    await page.locator('.editor-instance .monaco-editor.focused').waitFor({ timeout: 5000 });
     await page.keyboard.press('Control+.');
+    await expect(fixes(page).first()).toBeVisible({ timeout: 3000 });
+  }).toPass({ timeout: 40_000 });
+}
+
+/** Chooses a quick fix of a problem, as from the light bulb at its line. */
+export async function quickFix(page: Page, problem: Locator, title: string): Promise<void> {
+  const actions = fixes(page);
+  await expect(async () => {
+    await openQuickFixes(page, problem);
     await expect(actions.filter({ hasText: title }).first()).toBeVisible({ timeout: 3000 });
     const titles = await actions.allTextContents();
     const at = titles.findIndex((one) => one.includes(title));
@@ -67,7 +81,7 @@ export async function quickFix(page: Page, problem: Locator, title: string): Pro
       { timeout: 1000 });
     await page.keyboard.press('Enter');
     await expect(actions.first()).toBeHidden({ timeout: 1000 });
-  }).toPass({ timeout: 40_000 });
+  }).toPass({ timeout: 60_000 });
 }
 
 export const tab = (page: Page, name: string | RegExp): Locator =>
