@@ -49,7 +49,7 @@ export class DetailsPanel implements vscode.TextDocumentContentProvider, vscode.
     if (!failure) return '';
     const [, op, seed] = failure;
     for (const folder of this.folders.all()) {
-      const known = folder.failures.find((one) => one.seed === seed && one.op === op);
+      const known = await storedOf(folder, op!, seed!);
       if (known) return failureMarkdown(known, this.explained.get(`${op}/${seed}`));
     }
     return `# ${op}\n\nNo failure with seed ${seed} is stored.\n`;
@@ -100,12 +100,13 @@ export class DetailsPanel implements vscode.TextDocumentContentProvider, vscode.
         { location: { viewId: 'gpuemu.failures' } }, () => folder.enqueue(() =>
           folder.tool.json(reproduceArguments(seed, op), undefined, 300_000)));
       const now = readCase(objectAt(value, 'result'), known?.dtype);
-      const shown = now.findings.length > 0 ? now : known ?? now;
+      const shown = now.findings.length > 0 ? now : await storedOf(folder, op, seed) ?? now;
       const details = await this.details(folder, shown, value);
       if (now.passed) details.missing.push('This case passes now.');
       panel.webview.html = detailsPage(details, nonce());
     } catch (error) {
-      const details = known && await this.details(folder, known);
+      const stored = known && await storedOf(folder, op, seed);
+      const details = stored && await this.details(folder, stored);
       if (details) {
         details.missing.push(`The case could not be run again: ${messageOf(error)}`);
         panel.webview.html = detailsPage(details, nonce());
@@ -160,6 +161,12 @@ export class DetailsPanel implements vscode.TextDocumentContentProvider, vscode.
     this.registered.dispose();
     this.changed.dispose();
   }
+}
+
+/** All that is stored of a failure; its summary where the tool does not answer. */
+async function storedOf(folder: Folder, op: string, seed: string): Promise<CaseResult | undefined> {
+  const known = folder.failures.find((one) => one.seed === seed && one.op === op);
+  return known && (await folder.storedFailure(known) ?? known);
 }
 
 /** The PTX of the source line; a finding without a line of its own has none. */

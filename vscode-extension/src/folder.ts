@@ -5,9 +5,10 @@ import * as path from 'node:path';
 import * as vscode from 'vscode';
 import { suppressionsOf, Suppression } from './core/edits';
 import { entriesByName, OpEntry, Project, projectOfText, readProject } from './core/ops';
+import { FailureReader, summarized } from './core/failureStream';
 import { objectAt } from './core/json';
 import {
-  CaseResult, DaemonState, readCase, readFailuresInSlices, readStatus, RunReport,
+  CaseResult, DaemonState, readCase, readStatus, RunReport,
 } from './core/records';
 import { groupsToReplay } from './core/replay';
 import { RunEvent, RunOutcome, RunReader, LineSplitter } from './core/stream';
@@ -115,17 +116,43 @@ export class Folder implements vscode.Disposable {
   async loadFailures(): Promise<void> {
     if (!(await this.tool.find())) return;
     try {
-      const limit = String(this.tool.setting('failuresLimit', 200));
-      const text = await this.tool.text(['failures', '--limit', limit, '--format', 'json']);
       const entries = this.entries();
-      this.failures = (await readFailuresInSlices(text)).filter((one) =>
-        !one.passesNow && (entries.size === 0 || entries.has(one.op)))
-        .map((one) => this.diagnosed.get(keyOf(one)) ?? one);
-      this.known = new Set(this.failures.map(keyOf));
+      const words = new Map<string, string>();
+      const found: CaseResult[] = [];
+      await this.readFailures([], (one) => {
+        if (one.passesNow || (entries.size > 0 && !entries.has(one.op))) return;
+        found.push(this.diagnosed.get(keyOf(one)) ?? summarized(one, words));
+      });
+      this.failures = found;
+      this.known = new Set(found.map(keyOf));
+      for (const key of [...this.diagnosed.keys()]) {
+        if (!this.known.has(key)) this.diagnosed.delete(key);
+      }
     } catch (error) {
       log.warn(`failures of ${this.name}: ${messageOf(error)}`);
     }
     this.fire('failures');
+  }
+
+  private async readFailures(args: string[], onCase: (one: CaseResult) => void): Promise<void> {
+    const limit = String(this.tool.setting('failuresLimit', 200));
+    const reader = new FailureReader(onCase);
+    await this.tool.stream(['failures', '--limit', limit, ...args], (text) => reader.push(text));
+    reader.end();
+  }
+
+  /** All that is stored of a failure of `failures`, which has its summary alone. */
+  async storedFailure(known: CaseResult): Promise<CaseResult | undefined> {
+    let stored: CaseResult | undefined;
+    try {
+      await this.readFailures(['--op', known.op], (one) => {
+        if (one.seed === known.seed) stored ??= one;
+      });
+    } catch (error) {
+      log.info(`${known.op} with seed ${known.seed}: ${messageOf(error)}`);
+    }
+    // Why it fails is known by the run that found it.
+    return stored && this.diagnosed.has(keyOf(known)) ? { ...stored, findings: known.findings } : stored;
   }
 
   /** Takes a failure of a run that still goes on. */
@@ -135,7 +162,7 @@ export class Folder implements vscode.Disposable {
       this.failures.splice(this.failures.findIndex((one) => keyOf(one) === key), 1);
     }
     this.known.add(key);
-    this.failures.unshift(result);
+    this.failures.unshift(summarized(result));
     if (this.failures.length > this.tool.setting('failuresLimit', 200)) {
       this.known.delete(keyOf(this.failures.pop()!));
     }
@@ -256,7 +283,7 @@ export class Folder implements vscode.Disposable {
     const summary = summaryOf(this.root, outcome, cancelled, durationMs);
     if (summary.ops.length === 0) summary.ops = request.ops;
     for (const one of failuresOf(outcome.report)) {
-      if (one.findings.some((finding) => finding.note)) this.diagnosed.set(keyOf(one), one);
+      if (one.findings.some((finding) => finding.note)) this.diagnosed.set(keyOf(one), summarized(one));
     }
     if (outcome.problem && !cancelled) log.error(outcome.problem);
     this.lastRun = summary;

@@ -31,6 +31,11 @@ export function logEnd(args: string[], ended: Ended): void {
   if (trace() === 'verbose' && ended.output !== '') info(ended.output.slice(0, 100_000));
 }
 
+/** A piece of a long answer, with `verbose`. */
+export function logAnswer(text: string): void {
+  if (trace() === 'verbose') info(text);
+}
+
 /** A line of a stream: its type with `messages`, all of it with `verbose`. */
 export function logLine(line: string): void {
   const how = trace();

@@ -165,13 +165,23 @@ export class Tool implements vscode.Disposable {
   async text(args: string[], token?: vscode.CancellationToken, timeoutMs = SHORT_MS):
   Promise<string> {
     const ended = await this.run(args, token, timeoutMs);
-    if (ended.problem) throw new ToolError(ended.problem);
-    if (ended.cancelled) throw new vscode.CancellationError();
-    if (ended.timedOut) throw new ToolError(`gpuemu ${args[0]} did not answer in time`);
-    if (ended.output.trim() === '') {
-      throw new ToolError(`gpuemu ${args[0]}: ${ended.errors.trim() || `exit code ${ended.code}`}`);
-    }
+    mustHaveAnswered(args, ended, ended.output);
     return ended.output;
+  }
+
+  /** Passes the JSON that a command prints on as it comes, and keeps nothing of it. */
+  async stream(args: string[], onText: (text: string) => void): Promise<void> {
+    let begun = '';
+    const running = await this.start([...args, '--format', 'json'], {
+      timeoutMs: SHORT_MS,
+      onOutput: (text) => {
+        if (begun.trim() === '') begun = text.slice(0, 100);
+        log.logAnswer(text);
+        onText(text);
+      },
+    });
+    if (!running) throw new ToolError(this.missing());
+    mustHaveAnswered(args, await running.ended, begun);
   }
 
   /** Runs a command with --format json and reads its document, also after a non-zero exit. */
@@ -187,6 +197,15 @@ export class Tool implements vscode.Disposable {
 
   dispose(): void {
     for (const one of this.running) one.kill();
+  }
+}
+
+function mustHaveAnswered(args: string[], ended: Ended, output: string): void {
+  if (ended.problem) throw new ToolError(ended.problem);
+  if (ended.cancelled) throw new vscode.CancellationError();
+  if (ended.timedOut) throw new ToolError(`gpuemu ${args[0]} did not answer in time`);
+  if (output.trim() === '') {
+    throw new ToolError(`gpuemu ${args[0]}: ${ended.errors.trim() || `exit code ${ended.code}`}`);
   }
 }
 

@@ -51,7 +51,8 @@ export function placeOf(
   return { file: configFile, line: 0 };
 }
 
-const FURTHER_MAX = 5;
+/** Further findings of a case that its problem shows. */
+export const FURTHER_MAX = 4;
 // "kernels/x.cu:12" in a message: the second instruction of a race, say.
 const OTHER_PLACE = /([\w./~@+-]+\.(?:cuh?|ptx|py|h|hpp)):(\d+)/g;
 
@@ -75,7 +76,7 @@ function relatedOf(
     if (same(place) || related.some((one) => same(one.place))) continue;
     related.push({ message: `also at ${text}`, place: other });
   }
-  for (const other of failure.findings.slice(1, FURTHER_MAX)) {
+  for (const other of failure.findings.slice(1, 1 + FURTHER_MAX)) {
     if (!other.file || other.line === undefined) continue;
     related.push({
       message: `${other.kind}: ${shortened(other.message, folder)}`,

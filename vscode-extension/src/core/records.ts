@@ -2,7 +2,7 @@
 // know are ignored; a record without what makes it one is an error that names the member.
 
 import {
-  flagAt, isObject, Json, JsonObject, listAt, numberAt, objectAt, parseJson, seedAt, textAt, textsAt,
+  flagAt, isObject, Json, JsonObject, listAt, numberAt, objectAt, seedAt, textAt, textsAt,
 } from './json';
 
 export interface Finding {
@@ -240,47 +240,6 @@ export function readFailures(value: Json): CaseResult[] {
     throw new UnreadableOutput(textAt(value, 'message') ?? 'no member "results"');
   }
   return value['results'].map((one) => readCase(one));
-}
-
-const SLICE_MS = 12;
-
-/** The same of a long text, in slices: the editor answers in between. */
-export async function readFailuresInSlices(text: string): Promise<CaseResult[]> {
-  const begin = /^\s*\{(?:[^{}[\]"]|"[^"]*")*?"results"\s*:\s*\[/.exec(text);
-  if (!begin || text.length < 100_000) return readFailures(parseJson(text));
-  const all: CaseResult[] = [];
-  let slice = performance.now();
-  for (const element of elementsFrom(text, begin[0].length)) {
-    all.push(readCase(parseJson(element)));
-    if (performance.now() - slice < SLICE_MS) continue;
-    await new Promise((next) => setImmediate(next));
-    slice = performance.now();
-  }
-  return all;
-}
-
-/** The objects of a list whose `[` stands before `at`. Throws where the list does not end. */
-function* elementsFrom(text: string, at: number): Generator<string> {
-  const mark = /["{}\]]/g;
-  let depth = 0;
-  let start = at;
-  for (mark.lastIndex = at; ;) {
-    const found = mark.exec(text);
-    if (!found) throw new UnreadableOutput('the list "results" is cut off');
-    const c = found[0];
-    if (c === '"') {
-      const string = /"(?:[^"\\]|\\.)*"/y;
-      string.lastIndex = found.index;
-      if (!string.test(text)) throw new UnreadableOutput('the list "results" is cut off');
-      mark.lastIndex = string.lastIndex;
-    } else if (c === '{') {
-      if (depth++ === 0) start = found.index;
-    } else if (c === '}') {
-      if (--depth === 0) yield text.slice(start, found.index + 1);
-    } else if (depth === 0) {
-      return;
-    }
-  }
 }
 
 export interface DaemonState {

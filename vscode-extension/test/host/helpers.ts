@@ -102,7 +102,7 @@ export async function lensesOf(uri: vscode.Uri): Promise<[number, string][]> {
 /** Takes back whatever a test has typed. */
 export async function revertAll(): Promise<void> {
   for (const document of vscode.workspace.textDocuments) {
-    if (!document.isDirty || document.uri.scheme !== 'file') continue;
+    if (!document.isDirty || !document.uri.fsPath.startsWith(root())) continue;
     await vscode.window.showTextDocument(document);
     await vscode.commands.executeCommand('workbench.action.files.revert');
   }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseJson, seedAt } from '../../src/core/json';
 import {
-  readCase, readConfigProblems, readFailures, readFailuresInSlices, readReport, readStatus,
+  readCase, readConfigProblems, readFailures, readReport, readStatus,
 } from '../../src/core/records';
 
 test('seeds above 2^53 keep every digit', () => {
@@ -46,21 +46,6 @@ test('a case without a seed is no case', () => {
 test('stored failures need their list', () => {
   assert.equal(readFailures({ type: 'Results', results: [CASE] }).length, 1);
   assert.throws(() => readFailures({ type: 'Error', message: 'no daemon' }), /no daemon/);
-});
-
-test('many stored failures are read in slices, and as if they were read at once', async () => {
-  const cases = Array.from({ length: 3000 }, (_, at) =>
-    ({ ...CASE, seed: String(17_000_000_000_000_000_000n + BigInt(at)), note: '"}]{\\' }));
-  const text = JSON.stringify({ type: 'Results', results: cases, more: [1] })
-    .replace(/"seed":"(\d+)"/g, '"seed":$1');
-  let ticks = 0;
-  const timer = setInterval(() => ++ticks, 1);
-  const all = await readFailuresInSlices(text);
-  clearInterval(timer);
-  assert.deepEqual(all, readFailures(parseJson(text)));
-  assert.equal(all[2999]?.seed, '17000000000000002999');
-  assert.ok(ticks > 0);
-  await assert.rejects(readFailuresInSlices(text.slice(0, -2000)), /cut off/);
 });
 
 test('a report of an error says what the error says', () => {
