@@ -77,8 +77,11 @@ int main(int argc, char** argv) {
   Cost all{.decoding = 0, .compiling = 0};
   for (const gpuemu::BuiltinKernel& kernel : gpuemu::builtin_kernels()) {
     Cost cost;
-    for (int i = 0; i < rounds; ++i)
-      if (!round(kernel.ptx(), cost)) return 1;
+    for (int i = 0; i < rounds; ++i) {
+      if (!round(kernel.ptx(), cost)) {
+        return 1;
+      }
+    }
     const auto each = [&](double seconds) {
       return seconds * 1e6 / static_cast<double>(cost.steps);
     };

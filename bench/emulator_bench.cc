@@ -260,13 +260,14 @@ std::vector<Times> alternate_paths(const std::vector<Variant>& variants, int rou
   constexpr int kLongest = 8;
   std::vector<Times> times(variants.size());
   std::vector<std::vector<double>> walls(variants.size());
-  for (int round = 0, faster = 0; round <= faster + rounds && round <= kLongest * rounds; ++round)
+  for (int round = 0, faster = 0; round <= faster + rounds && round <= kLongest * rounds; ++round) {
     for (size_t turn = 0; turn < variants.size(); ++turn) {
       const size_t which = round % 2 == 0 ? turn : variants.size() - 1 - turn;
       const auto gain = launch_once(variants[which], times[which], walls[which], round == 0);
       if (!gain) return {};
-      if (*gain) faster = round;
     }
+    if (*gain) faster = round;
+  }
   for (size_t which = 0; which < variants.size(); ++which) {
     std::ranges::sort(walls[which]);
     times[which].median = walls[which][walls[which].size() / 2];
@@ -284,10 +285,11 @@ std::map<std::string, std::pair<double, double>> baselines(const std::string& py
   char line[256], tool[32], name[64];
   while (std::fgets(line, sizeof line, pipe) != nullptr) {
     double seconds = 0, scale = 1;
-    if (std::sscanf(line, "%31s %63s %lf %lf", tool, name, &seconds, &scale) == 4)
+    if (std::sscanf(line, "%31s %63s %lf %lf", tool, name, &seconds, &scale) == 4) {
       found[std::string(tool) + " " + name] = {seconds, scale};
-    else
+    } else {
       std::fputs(line, stdout);
+    }
   }
   pclose(pipe);
   return found;
@@ -296,12 +298,13 @@ std::map<std::string, std::pair<double, double>> baselines(const std::string& py
 void print_ratio(const std::map<std::string, std::pair<double, double>>& base,
                  const std::string& key, double seconds) {
   const auto found = base.find(key);
-  if (found == base.end() || seconds <= 0)
+  if (found == base.end() || seconds <= 0) {
     std::printf(" %13s", "not run");
-  else if (found->second.first * found->second.second >= seconds)
+  } else if (found->second.first * found->second.second >= seconds) {
     std::printf(" %6.1fx faster", found->second.first * found->second.second / seconds);
-  else
+  } else {
     std::printf(" %6.1fx slower", seconds / found->second.first / found->second.second);
+  }
 }
 
 using Baselines = std::map<std::string, std::pair<double, double>>;
@@ -341,11 +344,13 @@ void print_throughput(const Options& options, const Baselines& base) {
     const Times& bounds = times[0];
     std::printf("%-12s %9.2f %9.0f |", operation.name, bounds.processor * 1e3,
                 static_cast<double>(bounds.thread_instructions) / bounds.processor * 1e-6);
-    for (size_t i = 1; i < times.size(); ++i)
+    for (size_t i = 1; i < times.size(); ++i) {
       std::printf(" %8.2fx", times[i].processor / bounds.processor);
+    }
     std::printf(" |");
-    for (const char* tool : {"numpy ", "numba-simulator ", "triton-interpreter "})
+    for (const char* tool : {"numpy ", "numba-simulator ", "triton-interpreter "}) {
       print_ratio(base, std::string(tool) + operation.baseline, bounds.processor);
+    }
     std::printf("\n");
   }
   std::printf(
@@ -392,9 +397,10 @@ void print_latency() {
        {of("scale", kScale, "scale", 2), of("plain_add", kAdd, "plain_add", 3),
         of("vector_add", "", "vector_add_float32", 3)}) {
     const std::vector<Times> times = on_one_and_two(operation, kLaunches);
-    for (size_t i = 0; i < times.size(); ++i)
+    for (size_t i = 0; i < times.size(); ++i) {
       std::printf("%-12s %zu thread%s %8.1f us (%.1f)\n", operation.name, i + 1,
                   i == 0 ? ": " : "s:", times[i].median * 1e6, times[i].wall * 1e6);
+    }
   }
 }
 }  // namespace

@@ -168,10 +168,11 @@ int main(int argc, char** argv) {
   std::string backend = "emulator", trace = GPUEMU_SOURCE_DIR "/bench/fuzz_allocations.txt";
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string option = argv[i];
-    if (option == "--backend")
+    if (option == "--backend") {
       backend = argv[i + 1];
-    else if (option == "--trace")
+    } else if (option == "--trace") {
       trace = argv[i + 1];
+    }
   }
   gpuemu::DeviceRequest request;
   request.backend = backend;

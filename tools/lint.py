@@ -26,7 +26,8 @@ TOOL = "clang-tidy-19"
 UNIT_MOST = 12  # Files of one unit: more clash more often.
 QUICK = ("-*,readability-identifier-naming,readability-function-size,readability-else-after-return,"
          "bugprone-use-after-move,bugprone-infinite-loop,misc-unused-parameters,misc-unused-alias-decls,"
-         "modernize-use-override,modernize-use-nullptr,performance-unnecessary-copy-initialization,"
+         "modernize-use-override,modernize-use-nullptr,readability-braces-around-statements,"
+         "performance-unnecessary-copy-initialization,"
          "performance-for-range-copy,cppcoreguidelines-init-variables")
 
 

@@ -15,6 +15,7 @@ import unity_names
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDERS = ("common", "runtime", "kernels", "ops", "judge", "daemon", "bindings", "cli")
 LINES_MAX = 500
+COLUMNS_MAX = 100  # Text in literals too, which clang-format leaves as it is.
 # A third-party header and the folders that may include it.
 THIRD_PARTY = {
     r"<nng/": {"common/transport", "bench"},
@@ -161,6 +162,8 @@ def check_sources(report):
             if path.suffix == ".h" and "#pragma once" not in lines:
                 report(f"{where}: no #pragma once")
             for number, line in enumerate(lines, 1):
+                if len(line) > COLUMNS_MAX and top in FOLDERS:
+                    report(f"{where}:{number}: {len(line)} columns, the limit is {COLUMNS_MAX}: break the line")
                 for pattern, folders in THIRD_PARTY.items():
                     if re.search(r"#include " + pattern, line) and folder not in folders \
                             and not path.stem.endswith("_test"):

@@ -90,8 +90,9 @@ TEST(CExpression, IsWrittenAsGpuemuTomlHasIt) {
       {"", "nothing"},
       {"(((", "nothing"},
       {"99999999999999999999", "nothing"}};
-  for (const auto& [written, text] : cases)
+  for (const auto& [written, text] : cases) {
     EXPECT_EQ(config_text_of(written, macro), text) << written;
+  }
 }
 
 TEST(CExpression, EndsInDeepNesting) {

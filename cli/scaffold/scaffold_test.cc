@@ -21,8 +21,11 @@ std::vector<ProposedKernel> proposed(const std::string& source, std::string& why
   SourceContext context{scan_definitions(source), scan_launches(source)};
   for (HostLaunch& launch : context.launches) launch.file = "k.cu";
   std::vector<ProposedKernel> all;
-  for (const SourceKernel& kernel : scan_kernels(source))
-    for (ProposedKernel& one : propose(kernel, context, "k.cu", why)) all.push_back(std::move(one));
+  for (const SourceKernel& kernel : scan_kernels(source)) {
+    for (ProposedKernel& one : propose(kernel, context, "k.cu", why)) {
+      all.push_back(std::move(one));
+    }
+  }
   return all;
 }
 
@@ -166,8 +169,9 @@ TEST(Propose, TakesTheLastPointerOfAPtxEntryForTheOutput) {
 TEST(FitShape, FindsTheProductThatAllReachesHave) {
   const auto reaches = [](const std::function<int64_t(int64_t, int64_t)>& elements) {
     std::vector<Reach> all;
-    for (const auto& [a, b] : {std::pair(5, 300), std::pair(37, 11), std::pair(130, 67)})
+    for (const auto& [a, b] : {std::pair(5, 300), std::pair(37, 11), std::pair(130, 67)}) {
       all.push_back({{{"a", a}, {"b", b}}, static_cast<uint64_t>(elements(a, b))});
+    }
     return all;
   };
   const std::vector<std::string> dims = {"a", "b"};

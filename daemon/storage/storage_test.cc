@@ -360,8 +360,9 @@ TEST_F(Storage, ADamagedValueIsCorruptionAndNoCrash) {
   };
   {
     auto store = open();
-    for (uint64_t seed = 0; seed < kRecords; ++seed)
+    for (uint64_t seed = 0; seed < kRecords; ++seed) {
       ASSERT_TRUE(store->put_result(record(seed), false));
+    }
   }
   {
     std::mt19937 random(1);

@@ -17,8 +17,9 @@ namespace {
 
 /// The message is the calling thread's, so it is taken at once.
 void need(gpuemu_code code) {
-  if (code != GPUEMU_OK)
+  if (code != GPUEMU_OK) {
     throw std::runtime_error(std::string(gpuemu_code_name(code)) + ": " + gpuemu_last_error());
+  }
 }
 
 struct DestroyContext {
@@ -93,8 +94,9 @@ void fill(gpuemu_context* context, size_t number, std::vector<float>& y,
           std::exception_ptr& failed) {
   try {
     std::vector<float> x;
-    for (int64_t i = 0; i < kRows * kColumns; ++i)
+    for (int64_t i = 0; i < kRows * kColumns; ++i) {
       x.push_back(static_cast<float>(i % 7) + static_cast<float>(number));
+    }
     y = softmax(context, x, kRows);
   } catch (...) {
     failed = std::current_exception();
@@ -114,8 +116,9 @@ void run(const char* backend) {
   std::vector<float> y[kThreads];
   std::exception_ptr failed[kThreads];
   std::vector<std::thread> threads;
-  for (size_t i = 0; i < kThreads; ++i)
+  for (size_t i = 0; i < kThreads; ++i) {
     threads.emplace_back(fill, context.get(), i, std::ref(y[i]), std::ref(failed[i]));
+  }
   for (std::thread& thread : threads) thread.join();
   for (size_t i = 0; i < kThreads; ++i) {
     if (failed[i]) std::rethrow_exception(failed[i]);

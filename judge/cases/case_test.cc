@@ -306,8 +306,9 @@ TEST(PlanCase, EveryPairOfCornersValuesLayoutsAndAttrsMeets) {
     for (const std::string& size : rows) {
       EXPECT_TRUE(met.contains({"rows " + size, value})) << size << " with " << value;
     }
-    for (const MemoryLayout layout : op.layouts)
+    for (const MemoryLayout layout : op.layouts) {
       EXPECT_TRUE(met.contains({std::string(name_of(layout)), value}));
+    }
   }
   for (const std::string& size : rows) {
     for (const MemoryLayout layout : op.layouts) {

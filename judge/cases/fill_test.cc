@@ -84,8 +84,9 @@ TEST(FillValues, SignedStrategiesFoldOntoAPositiveDomain) {
 
 TEST(FillValues, SpecialStrategiesPlantOne) {
   size_t nans = 0;
-  for (const double value : values_of(recipe(Strategy::OneNan, DType::BFloat16)))
+  for (const double value : values_of(recipe(Strategy::OneNan, DType::BFloat16))) {
     nans += std::isnan(value);
+  }
   EXPECT_EQ(nans, 1u);
 }
 
@@ -204,8 +205,9 @@ TEST(FillValues, NearMaxAndMixedReachTheEndsOfTheType) {
 }
 
 TEST(FillValues, SmallIntegersImpulsesAndRampsAreWhatTheySay) {
-  for (const double value : values_of(recipe(Strategy::SmallInt)))
+  for (const double value : values_of(recipe(Strategy::SmallInt))) {
     EXPECT_EQ(value, std::rint(value));
+  }
   const auto impulse = values_of(recipe(Strategy::Impulse));
   EXPECT_GE(std::ranges::count(impulse, 0.0), 33);
   const auto ramp = values_of(recipe(Strategy::Ascend));
@@ -262,8 +264,9 @@ TEST(FillValues, BytesAreThoseOfTheSharedVectors) {
     r.scale = item["value_scale"];
     r.dtype = *dtype_from_name(item["dtype"].get<std::string>());
     r.shape = item["shape"].get<Shape>();
-    if (item.contains("value_parameters"))
+    if (item.contains("value_parameters")) {
       r.parameters = item["value_parameters"].get<std::vector<double>>();
+    }
     if (!item["range"].is_null()) r.range = {item["range"][0], item["range"][1]};
     std::vector<std::byte> bytes(static_cast<size_t>(element_count(r.shape)) * byte_size(r.dtype));
     fill_values(r, bytes);

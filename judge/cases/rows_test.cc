@@ -38,8 +38,9 @@ std::vector<std::vector<double>> rows_of(const ValueRecipe& recipe) {
   const auto values = values_of(recipe);
   const auto length = static_cast<ptrdiff_t>(recipe.shape.back());
   std::vector<std::vector<double>> rows;
-  for (auto at = values.begin(); at != values.end(); at += length)
+  for (auto at = values.begin(); at != values.end(); at += length) {
     rows.emplace_back(at, at + length);
+  }
   return rows;
 }
 

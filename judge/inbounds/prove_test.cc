@@ -165,8 +165,9 @@ std::string unrolled(const std::string& rest, const std::string& last) {
 }
 
 TEST(Prove, ALoopUnrolledByFourAndItsRest) {
-  for (const Access& access : Entry(unrolled("3", "3072")).accesses())
+  for (const Access& access : Entry(unrolled("3", "3072")).accesses()) {
     EXPECT_EQ(access.reason, "") << access.instruction;
+  }
   const auto proved = [](const std::string& body) {
     const std::vector<Access> all = Entry(body).accesses();
     return std::ranges::count(all, true, &Access::proved);
@@ -193,8 +194,9 @@ std::string unrolled_tile(const std::string& third) {
 }
 
 TEST(Prove, TheRestOfAnUnrolledTile) {
-  for (const Access& access : Entry(unrolled_tile("188")).accesses())
+  for (const Access& access : Entry(unrolled_tile("188")).accesses()) {
     EXPECT_EQ(access.reason, "") << access.instruction;
+  }
   EXPECT_NE(Entry(unrolled_tile("256")).accesses().back().reason, "");
 }
 

@@ -65,8 +65,9 @@ using Kinds = std::vector<DifferenceKind>;
 TEST(SemanticDiff, RenamedRegistersLabelsAndEntriesAreTheSameKernel) {
   std::string renamed = kBody;
   for (const auto& [from, to] : {std::pair{"%f1", "%f7"}, {"%r2", "%r8"}, {"DONE", "$L__BB0_2"}}) {
-    for (size_t at; (at = renamed.find(from)) != std::string::npos;)
+    for (size_t at; (at = renamed.find(from)) != std::string::npos;) {
       renamed.replace(at, strlen(from), to);
+    }
   }
   const auto reply = compare_modules(module_of(kBody), module_of(renamed, "other"));
   EXPECT_EQ(reply.verdict, EntryVerdict::None);

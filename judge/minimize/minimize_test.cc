@@ -91,8 +91,9 @@ TEST(MinimizeValues, TakesTheSimplestStrategyThenTheSmallestScale) {
   const ValueMinimum found =
       minimize_values({Strategy::Normal, 1.0}, "wrong",
                       [](const ValueChoice& choice) -> std::optional<std::string> {
-                        if (choice.strategy == Strategy::Zeros || choice.scale < 0.25)
+                        if (choice.strategy == Strategy::Zeros || choice.scale < 0.25) {
                           return std::nullopt;
+                        }
                         return "wrong";
                       },
                       {});
@@ -106,8 +107,9 @@ TEST(MinimizeValues, NarrowsInFewTrials) {
       minimize_values({Strategy::Offset, 1.0}, "wrong",
                       [&](const ValueChoice& choice) -> std::optional<std::string> {
                         ++trials;
-                        if (choice.strategy != Strategy::Offset || choice.scale < 0x1p-11)
+                        if (choice.strategy != Strategy::Offset || choice.scale < 0x1p-11) {
                           return std::nullopt;
+                        }
                         return "wrong";
                       },
                       {});

@@ -405,8 +405,9 @@ TEST_F(Relate, EachOrderOfTheThreadsGivesTheSame) {
 
 TEST(Schedules, OfTheConfigurationAreThoseOfDevices) {
   ASSERT_EQ(schedule_names().size(), static_cast<size_t>(kThreadOrders));
-  for (int i = 0; i < kThreadOrders; ++i)
+  for (int i = 0; i < kThreadOrders; ++i) {
     EXPECT_EQ(schedule_names()[static_cast<size_t>(i)], name_of(static_cast<ThreadOrder>(i)));
+  }
 }
 
 TEST_F(Relate, NothingIsAskedOfEmptyTensors) {

@@ -13,8 +13,9 @@ class Case {
  public:
   Case(Shape shape, const std::vector<float>& reference, const std::vector<float>& input = {})
       : reference_(make_tensor(DType::Float32, shape)), input_(reference_) {
-    if (!reference.empty())
+    if (!reference.empty()) {
       std::memcpy(reference_.data.data(), reference.data(), reference_.data.size());
+    }
     comparison.output = comparison.reference = view_of(reference_);
     comparison.policy.nan_policy = NanPolicy::Match;
     comparison.policy.tolerance = {.atol = 1e-5, .rtol = 1e-5};

@@ -69,8 +69,9 @@ TEST(ThreadOrder, ComesToEveryBlockOnce) {
   for (const ThreadOrder how : kAll) {
     for (const uint64_t count : {1u, 2u, 6u, 7u, 64u, 97u}) {
       std::set<uint64_t> seen;
-      for (uint64_t at = 0; at < count; ++at)
+      for (uint64_t at = 0; at < count; ++at) {
         seen.insert(scheduled_block(how, count + 1, at, count));
+      }
       EXPECT_EQ(seen.size(), count) << name_of(how);
       EXPECT_LT(*seen.rbegin(), count) << name_of(how);
     }

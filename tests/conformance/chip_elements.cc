@@ -18,8 +18,9 @@ uint64_t ones(uint64_t bits) { return (uint64_t{1} << bits) - 1; }
 
 uint64_t integer_of(const std::string& type, const std::string& kind, uint64_t r) {
   if (type != "s32") return r >> 20 & ones(bits_of(type));
-  if (kind == "big")
+  if (kind == "big") {
     return ((0x7fffff00 + (r >> 40 & 0xff)) ^ ((r & 1) != 0 ? 0xffffffff : 0)) & 0xffffffff;
+  }
   return kind == "near" ? r >> 20 & 0xffff : r >> 32;
 }
 

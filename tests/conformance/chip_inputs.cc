@@ -65,8 +65,11 @@ const std::vector<uint64_t> kEdges64 = {
 /// Each with both signs.
 std::vector<uint64_t> signed_edges(const std::vector<uint64_t>& edges, int bits) {
   std::vector<uint64_t> out;
-  for (const uint64_t edge : edges)
-    for (const uint64_t sign : {uint64_t{0}, uint64_t{1} << (bits - 1)}) out.push_back(edge | sign);
+  for (const uint64_t edge : edges) {
+    for (const uint64_t sign : {uint64_t{0}, uint64_t{1} << (bits - 1)}) {
+      out.push_back(edge | sign);
+    }
+  }
   return out;
 }
 uint64_t draw(uint64_t number, uint64_t stream) { return mix(number + (stream << 40)); }
@@ -77,11 +80,12 @@ uint64_t near64(uint64_t x) { return (x & 0x800fffffffffffff) | ((x >> 56 & 15) 
 
 Operands edges_with_each_other(const std::vector<uint64_t>& edges) {
   Operands out;
-  for (const uint64_t a : edges)
+  for (const uint64_t a : edges) {
     for (const uint64_t b : edges) {
       out.a.push_back(a);
       out.b.push_back(b);
     }
+  }
   return out;
 }
 
@@ -131,8 +135,9 @@ Operands pairs64() {
 /// Element i in the low half, element i - 7 in the high one.
 std::vector<uint64_t> packed(const std::vector<uint64_t>& from) {
   std::vector<uint64_t> out(from.size());
-  for (size_t i = 0; i < from.size(); ++i)
+  for (size_t i = 0; i < from.size(); ++i) {
     out[i] = from[i] | from[(i + from.size() - 7) % from.size()] << 16;
+  }
   return out;
 }
 
@@ -157,8 +162,9 @@ uint64_t mix(uint64_t z) {
 
 uint64_t checksum(const std::vector<uint64_t>& results) {
   uint64_t sum = 0;
-  for (uint64_t i = 0; i < results.size(); ++i)
+  for (uint64_t i = 0; i < results.size(); ++i) {
     sum += mix((i << 32) ^ results[i] * 0x9e3779b97f4a7c15);
+  }
   return sum;
 }
 

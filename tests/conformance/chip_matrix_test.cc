@@ -152,10 +152,11 @@ class ChipMatrices : public Conformance {
     const auto append = [&](const auto& values) {
       to.insert(to.end(), values.begin(), values.end());
     };
-    if (bits == 64)
+    if (bits == 64) {
       append(download<uint64_t>(out, count));
-    else
+    } else {
       append(download<uint32_t>(out, count));
+    }
     EXPECT_TRUE(device_->free(out));
     for (const uint64_t operand : operands) EXPECT_TRUE(device_->free(operand));
   }

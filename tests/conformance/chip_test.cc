@@ -86,8 +86,9 @@ class Chip : public Conformance {
     config.grid = {static_cast<uint32_t>((in.count + 255) / 256), 1, 1};
     config.block = {256, 1, 1};
     config.sanitize = {DeviceCheck::Memory};
-    for (const uint64_t argument : {out, in.a, in.b, in.c, in.count})
+    for (const uint64_t argument : {out, in.a, in.b, in.c, in.count}) {
       config.args.push_back(bytes_of(argument));
+    }
     const auto report = device_->launch(module, config);
     ASSERT_TRUE(report) << report.error().message;
     ASSERT_TRUE(report->findings.empty()) << form.body << ": " << report->findings[0].message;

@@ -27,8 +27,9 @@ class Faults : public Conformance {
   }
   static std::vector<std::string> kinds(const LaunchReport& report) {
     std::vector<std::string> out;
-    for (const DeviceFinding& finding : report.findings)
+    for (const DeviceFinding& finding : report.findings) {
       out.push_back(std::string(name_of(finding.kind)));
+    }
     return out;
   }
   /// After a fault a GPU is lost until its process is replaced; the emulator goes on.

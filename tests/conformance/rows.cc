@@ -105,12 +105,14 @@ class Reader {
       const char* end = part.data() + part.size();
       const auto read = std::from_chars(part.data(), end, value, 16);
       const bool any = part == "*" && results;
-      if (!any && (read.ec != std::errc() || read.ptr != end))
+      if (!any && (read.ec != std::errc() || read.ptr != end)) {
         return wrong(fmt::format("'{}' is no hexadecimal number of 64 bits", part));
-      if (results)
+      }
+      if (results) {
         made.results.push_back(any ? std::nullopt : std::optional(value));
-      else
+      } else {
         made.operands.push_back(value);
+      }
     }
     if (made.operands.size() != row.operand_types.size() ||
         made.results.size() != row.result_types.size())
@@ -124,15 +126,18 @@ class Reader {
   Status finish_row() {
     if (file_.rows.empty()) return {};
     Row& row = file_.rows.back();
-    if (row.cases.empty() || row.cases.size() > kCasesMax)
+    if (row.cases.empty() || row.cases.size() > kCasesMax) {
       return wrong(fmt::format("row '{}' has {} cases; expected 1 to {}", row.name,
                                row.cases.size(), kCasesMax));
+    }
     if (!row.text.empty()) return {};
     row.text = row.name;
-    for (size_t i = 0; i < row.result_types.size(); ++i)
+    for (size_t i = 0; i < row.result_types.size(); ++i) {
       row.text += fmt::format("{} %{}", i == 0 ? "" : ",", kResults[i]);
-    for (size_t i = 0; i < row.operand_types.size(); ++i)
+    }
+    for (size_t i = 0; i < row.operand_types.size(); ++i) {
       row.text += fmt::format(", %{}", kOperands[i]);
+    }
     row.text += ";";
     return {};
   }
@@ -143,14 +148,16 @@ class Reader {
 };
 
 std::string load(const std::string& type, char name, size_t offset) {
-  if (type == "pred")
+  if (type == "pred") {
     return fmt::format("ld.global.b32 %pw, [%pin+{}];\nsetp.ne.u32 %{}, %pw, 0;\n", offset, name);
+  }
   return fmt::format("ld.global.{} %{}, [%pin+{}];\n", type, name, offset);
 }
 
 std::string store(const std::string& type, char name, size_t offset) {
-  if (type == "pred")
+  if (type == "pred") {
     return fmt::format("selp.u32 %pw, 1, 0, %{};\nst.global.b32 [%pout+{}], %pw;\n", name, offset);
+  }
   return fmt::format("st.global.{} [%pout+{}], %{};\n", type, offset, name);
 }
 
@@ -179,8 +186,9 @@ std::string addresses(const Row& row) {
   if (mentions(row, "%m")) out += own("%m", "scratch", kScratchBytes);
   std::string zero;
   const auto zeroed = [&](std::string_view space, std::string_view base) {
-    for (uint32_t at = 0; at < kScratchBytes; at += 8)
+    for (uint32_t at = 0; at < kScratchBytes; at += 8) {
       zero += fmt::format("st.{}.b64 [{}+{}], 0;\n", space, base, at);
+    }
   };
   if (mentions(row, "%s")) {
     out += fmt::format(
@@ -202,16 +210,20 @@ std::string entry_of(const Row& row, size_t index) {
       ".visible .entry row{}(.param .u64 in, .param .u64 out, .param .u64 scratch, .param .u32 n,\n"
       ".param .align 16 .b8 q[16]) {{\n",
       index);
-  for (size_t i = 0; i < row.operand_types.size(); ++i)
+  for (size_t i = 0; i < row.operand_types.size(); ++i) {
     out += declare(row.operand_types[i], kOperands[i]);
-  for (size_t i = 0; i < row.result_types.size(); ++i)
+  }
+  for (size_t i = 0; i < row.result_types.size(); ++i) {
     out += declare(row.result_types[i], kResults[i]);
+  }
   out += addresses(row);
-  for (size_t i = 0; i < row.operand_types.size(); ++i)
+  for (size_t i = 0; i < row.operand_types.size(); ++i) {
     out += load(row.operand_types[i], kOperands[i], 8 * i);
+  }
   out += row.text + "\n";
-  for (size_t i = 0; i < row.result_types.size(); ++i)
+  for (size_t i = 0; i < row.result_types.size(); ++i) {
     out += store(row.result_types[i], kResults[i], 8 * i);
+  }
   return out + "ret;\n}\n";
 }
 
@@ -227,8 +239,9 @@ std::string module_of(const RowFile& file) {
   std::string out = fmt::format(".version {}.{}\n.target {}\n.address_size 64\n", version / 10,
                                 version % 10, file.target);
   out += fmt::format(".const .align 16 .b8 k[{}] = {{", kScratchBytes);
-  for (uint32_t i = 0; i < kScratchBytes; ++i)
+  for (uint32_t i = 0; i < kScratchBytes; ++i) {
     out += fmt::format("{}{}", i == 0 ? "" : ",", 3 * i + 1);
+  }
   out += "};\n" + file.prelude;
   for (size_t i = 0; i < file.rows.size(); ++i) out += entry_of(file.rows[i], i);
   return out;

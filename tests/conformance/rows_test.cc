@@ -29,8 +29,11 @@ fs::path rows_folder() {
 std::vector<std::string> row_files() {
   std::vector<std::string> names;
   std::error_code failure;
-  for (const auto& entry : fs::directory_iterator(rows_folder(), failure))
-    if (entry.path().extension() == ".ptxt") names.push_back(entry.path().stem());
+  for (const auto& entry : fs::directory_iterator(rows_folder(), failure)) {
+    if (entry.path().extension() == ".ptxt") {
+      names.push_back(entry.path().stem());
+    }
+  }
   std::ranges::sort(names);
   return names;
 }
@@ -64,8 +67,9 @@ class PtxRows : public testing::TestWithParam<std::tuple<const char*, std::strin
   /// The results of all cases, in order; empty after a failure.
   std::vector<uint64_t> run(ModuleId module, const rows::Row& row, size_t index) {
     std::vector<uint64_t> operands;
-    for (const rows::Case& one : row.cases)
+    for (const rows::Case& one : row.cases) {
       operands.insert(operands.end(), one.operands.begin(), one.operands.end());
+    }
     if (operands.empty()) operands.resize(row.cases.size());
     std::vector<uint64_t> results(row.cases.size() * row.result_types.size(), 0);
     const uint64_t in = words(operands, "in"), out = words(results, "out");
@@ -105,8 +109,9 @@ TEST_P(PtxRows, GiveWhatTheIsaDefines) {
   const auto file = read_rows(name);
   ASSERT_TRUE(file) << file.error().message;
   const int sm = std::atoi((*file).target.c_str() + 3);
-  if (device_->properties().backend == "cuda" && device_->properties().sm < sm)
+  if (device_->properties().backend == "cuda" && device_->properties().sm < sm) {
     GTEST_SKIP() << "this device is sm_" << device_->properties().sm << ", the rows need sm_" << sm;
+  }
   const auto module = device_->load_module(rows::module_of(*file), name);
   ASSERT_TRUE(module) << module.error().message;
   size_t wrong = 0;
@@ -183,8 +188,9 @@ bool always_fits(std::string_view from, std::string_view to) {
 bool is_no_ptx(std::string_view key) {
   const auto has = [&](std::string_view part) { return key.find(part) != key.npos; };
   if (has(".high.")) return true;
-  if (has(".bf16"))
+  if (has(".bf16")) {
     return has(".sat.") || has(".u8") || has(".s8") || has(".ftz.") != key.starts_with("ex2.");
+  }
   if (key.starts_with("ex2.approx.ftz.f16")) return true;
   constexpr std::string_view kSaturates = "cvt.sat.";
   if (!key.starts_with(kSaturates)) return false;
@@ -201,16 +207,21 @@ TEST(PtxRowFiles, HoldEveryEntryOfTheTableOfMeanings) {
     ASSERT_TRUE(file) << file.error().message;
     const auto module = ptx::parse(rows::module_of(*file), name);
     ASSERT_TRUE(module) << module.error().message;
-    for (const ptx::Function& function : (*module).functions)
-      for (const ptx::Instruction& instruction : function.body) told.merge(keys_of(instruction));
+    for (const ptx::Function& function : (*module).functions) {
+      for (const ptx::Instruction& instruction : function.body) {
+        told.merge(keys_of(instruction));
+      }
+    }
   }
   for (const std::string_view text : kMeasured) add_opcodes(text, told);
   for (const auto& [key, row] : emulator::handlers()) {
     // Loads and stores are told by their own spelling, which says more than the key.
-    if (key.starts_with("ld.") || key.starts_with("st.") || key != emulator::canonical_key(key))
+    if (key.starts_with("ld.") || key.starts_with("st.") || key != emulator::canonical_key(key)) {
       continue;
-    if (!told.contains(key) && !is_no_ptx(key))
+    }
+    if (!told.contains(key) && !is_no_ptx(key)) {
       ADD_FAILURE() << "no row tells what " << key << " does";
+    }
   }
 }
 

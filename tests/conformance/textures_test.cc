@@ -42,8 +42,9 @@ class Textures : public Conformance {
   TextureConfig plane(const std::vector<T>& texels, uint32_t channels = 1) {
     std::vector<std::byte> rows(kPitch * kHeight);
     const size_t row_bytes = kWidth * channels * sizeof(T);
-    for (size_t y = 0; y < kHeight; ++y)
+    for (size_t y = 0; y < kHeight; ++y) {
       std::memcpy(&rows[y * kPitch], &texels[y * kWidth * channels], row_bytes);
+    }
     TextureConfig config;
     config.address = upload(rows, "texels");
     config.width = kWidth;
@@ -56,8 +57,9 @@ class Textures : public Conformance {
   /// The first channel of texel (x, y) is 10 y + x.
   TextureConfig numbered() {
     std::vector<float> texels;
-    for (uint32_t i = 0; i < kWidth * kHeight; ++i)
+    for (uint32_t i = 0; i < kWidth * kHeight; ++i) {
       texels.push_back(static_cast<float>(10 * (i / kWidth) + i % kWidth));
+    }
     return plane(texels);
   }
   /// Four channels for every pair.
@@ -75,16 +77,20 @@ class Textures : public Conformance {
                    bytes_of(static_cast<uint32_t>(at.size()))};
     const auto report = device_->launch(load(ptx), launch);
     EXPECT_TRUE(report) << report.error().message;
-    if (report)
-      for (const DeviceFinding& finding : report->findings) ADD_FAILURE() << finding.message;
+    if (report) {
+      for (const DeviceFinding& finding : report->findings) {
+        ADD_FAILURE() << finding.message;
+      }
+    }
     EXPECT_TRUE(device_->free_texture(*texture).ok());
     return download<Out>(out, at.size() * 4);
   }
   void expect_points(const TextureConfig& config, const std::vector<Point>& at,
                      const std::vector<float>& expected) {
     const std::vector<float> got = read(kPlane, config, at);
-    for (size_t i = 0; i < at.size(); ++i)
+    for (size_t i = 0; i < at.size(); ++i) {
       EXPECT_EQ(got[4 * i], expected[i]) << "at (" << at[i].x << ", " << at[i].y << ")";
+    }
   }
 };
 
@@ -141,13 +147,15 @@ TEST_P(Textures, BlendFourNeighboursWithinAShare) {
   TextureConfig config = numbered();
   config.filter = Filter::Linear;
   std::vector<Point> at;
-  for (int i = 0; i < 40; ++i)
+  for (int i = 0; i < 40; ++i) {
     at.push_back({0.6f + 0.0937f * static_cast<float>(i), 0.7f + 0.0411f * static_cast<float>(i)});
+  }
   const std::vector<float> got = read(kPlane, config, at);
   // The texels are linear in x and y, so is what lies between them.
-  for (size_t i = 0; i < at.size(); ++i)
+  for (size_t i = 0; i < at.size(); ++i) {
     EXPECT_NEAR(got[4 * i], (at[i].x - 0.5f) + 10 * (at[i].y - 0.5f), 11.0f / 256)
         << "at (" << at[i].x << ", " << at[i].y << ")";
+  }
 }
 
 TEST_P(Textures, HaveChannels) {
@@ -177,8 +185,9 @@ TEST_P(Textures, MakeFloatsOfSmallIntegers) {
   const std::vector<float> got =
       read(kPlane, config, std::vector<Point>{{0, 0}, {1, 0}, {2, 0}, {3, 0}, {4, 0}});
   const std::vector<float> expected = {0, 1, 51.0f / 255, 128.0f / 255, 1.0f / 255};
-  for (size_t i = 0; i < expected.size(); ++i)
+  for (size_t i = 0; i < expected.size(); ++i) {
     EXPECT_NEAR(got[4 * i], expected[i], expected[i] * 0x1p-22f) << i;
+  }
   config = plane(std::vector<int16_t>{0, 32767, -32767, -32768, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
   config.texel = Texel::Signed;
   config.normalized_values = true;

@@ -59,8 +59,9 @@ class Together : public Conformance {
  protected:
   void SetUp() override {
     Conformance::SetUp();
-    if (device_ != nullptr && is_emulator())
+    if (device_ != nullptr && is_emulator()) {
       device_ = *open_device({.backend = "emulator", .sm = 90, .memory_limit_bytes = kLimitBytes});
+    }
   }
   bool has_clusters() const { return device_->properties().sm >= 90; }
   Result<LaunchReport> launch_ring(const std::string& directive, Dim3 cluster, uint32_t blocks) {
@@ -87,8 +88,9 @@ class Together : public Conformance {
     ASSERT_TRUE(report) << report.error().message;
     for (const DeviceFinding& finding : report->findings) ADD_FAILURE() << finding.message;
     const auto got = download<uint32_t>(out_, blocks);
-    for (uint32_t i = 0; i < blocks; ++i)
+    for (uint32_t i = 0; i < blocks; ++i) {
       EXPECT_EQ(got[i], 1000 * cluster + i / cluster * cluster + (i + 1) % cluster) << i;
+    }
   }
   static std::string refusal(const Result<LaunchReport>& report) {
     return report ? "" : report.error().message;
@@ -100,8 +102,9 @@ INSTANTIATE_TEST_SUITE_P(Cuda, Together, testing::Values("cuda"));
 
 TEST_P(Together, ALaunchGivesItsBlocksAsClusters) {
   if (!has_clusters()) GTEST_SKIP() << "no clusters before sm_90";
-  for (const uint32_t cluster : {1u, 2u, 4u, 8u})
+  for (const uint32_t cluster : {1u, 2u, 4u, 8u}) {
     expect_ring(launch_ring("", {cluster, 1, 1}, 16), cluster, 16);
+  }
 }
 TEST_P(Together, AKernelThatWantsAClusterGetsTheLaunchs) {
   if (!has_clusters()) GTEST_SKIP() << "no clusters before sm_90";

@@ -22,11 +22,13 @@ using gpuemu::LaunchConfig;
 
 std::vector<std::string> split(const std::string& text, char by) {
   std::vector<std::string> parts(1);
-  for (const char letter : text)
-    if (letter == by)
+  for (const char letter : text) {
+    if (letter == by) {
       parts.emplace_back();
-    else
+    } else {
       parts.back() += letter;
+    }
+  }
   return parts;
 }
 
@@ -73,9 +75,10 @@ bool add_argument(Device& device, LaunchConfig& config, const std::string& text,
 /// A buffer for every pointer, a small number for everything else.
 std::vector<std::string> automatic(const gpuemu::EntryInfo& entry) {
   std::vector<std::string> made;
-  for (const gpuemu::KernelParam& param : entry.params)
+  for (const gpuemu::KernelParam& param : entry.params) {
     made.push_back(param.is_pointer ? "zero:" + param.name + ":1048576"
                                     : (param.bytes == 8 ? "i64:32" : "i32:32"));
+  }
   return made;
 }
 
@@ -106,11 +109,12 @@ int fail(const std::string& message) {
 bool launch(Device& device, gpuemu::ModuleId module, LaunchConfig config,
             const std::vector<std::string>& arguments) {
   std::vector<uint64_t> buffers;
-  for (const std::string& argument : arguments)
+  for (const std::string& argument : arguments) {
     if (!add_argument(device, config, argument, buffers)) {
       fail("cannot use argument " + argument);
       return false;
     }
+  }
   const auto report = device.launch(module, config);
   if (!report) {
     fail(report.error().message);
@@ -142,17 +146,20 @@ int main(int argc, char** argv) {
   if (!checks) return fail(checks.error().message);
   config.sanitize = *checks;
   std::vector<std::string> wanted(args.begin() + 6, args.end());
-  for (const gpuemu::EntryInfo& entry : *entries)
-    if (entry.name == args[1] && wanted == std::vector<std::string>{"auto"})
+  for (const gpuemu::EntryInfo& entry : *entries) {
+    if (entry.name == args[1] && wanted == std::vector<std::string>{"auto"}) {
       wanted = automatic(entry);
+    }
+  }
   if (!launch(*device, *module, config, wanted)) return 2;
   const char* orders = std::getenv("FAULT_ORDERS");
   const uint64_t seeds = orders == nullptr ? 0 : number(orders);
-  for (int order = 1; order < gpuemu::kThreadOrders; ++order)
+  for (int order = 1; order < gpuemu::kThreadOrders; ++order) {
     for (uint64_t seed = 0; seed < seeds; ++seed) {
       config.thread_order = static_cast<gpuemu::ThreadOrder>(order);
       config.thread_order_seed = seed;
       if (!launch(*device, *module, config, wanted)) return 2;
     }
+  }
   return 0;
 }

@@ -61,8 +61,9 @@ Status record_all(const Arguments& arguments, const std::vector<Subject>& subjec
     GPUEMU_TRY(record_subject(subject, arguments.amount, *side, recording));
     std::fprintf(stderr, "%s\n", subject.name().c_str());
   }
-  for (const auto& [name, note] : recording.notes)
+  for (const auto& [name, note] : recording.notes) {
     std::printf("%s: %s\n", name.c_str(), note.c_str());
+  }
   return write_recording(recording, arguments.record);
 }
 

@@ -17,18 +17,20 @@ std::string escaped(const std::string& text) {
   std::string out;
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) < ' ')
+    if (static_cast<unsigned char>(c) < ' ') {
       out += fmt::format("\\u{:04x}", c);
-    else
+    } else {
       out += c;
+    }
   }
   return out;
 }
 
 std::string joined(const std::vector<std::string>& texts) {
   std::string out = "[";
-  for (const std::string& text : texts)
+  for (const std::string& text : texts) {
     out += fmt::format("{}\"{}\"", out.size() == 1 ? "" : ", ", escaped(text));
+  }
   out += ']';
   return out;
 }
@@ -69,8 +71,9 @@ std::string markdown(const Report& report) {
       out += fmt::format("| {} | {} | {} | {} | {} | {} |\n", tally.subject, output.name,
                          output.elements, percent(output), output.ulps_max, remark(tally, output));
     }
-    if (tally.outputs.empty())
+    if (tally.outputs.empty()) {
       out += fmt::format("| {} | - | 0 | - | - | {} |\n", tally.subject, remark(tally, {}));
+    }
   }
   for (const std::string& problem : report.problems) out += "\nNot compared: " + problem + "\n";
   return out;
@@ -80,8 +83,9 @@ std::string json(const Report& report) {
   std::string rows;
   for (const Tally& tally : report.tallies) {
     std::string outputs;
-    for (const OutputTally& output : tally.outputs)
+    for (const OutputTally& output : tally.outputs) {
       outputs.append(outputs.empty() ? "" : ", ").append(json_of(output));
+    }
     rows.append(rows.empty() ? "" : ",\n  ")
         .append(fmt::format(
             R"({{"subject": "{}", "cases": {}, "cases_identical": {}, "outputs": [{}], "notes": {}}})",

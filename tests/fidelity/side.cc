@@ -106,8 +106,9 @@ class RecordedSide final : public Side {
   Result<Answer> run(const Subject& subject, const CasePlan& plan) override {
     const std::string name = case_name(subject, plan);
     Answer answer;
-    if (const auto note = recording_.notes.find(name); note != recording_.notes.end())
+    if (const auto note = recording_.notes.find(name); note != recording_.notes.end()) {
       answer.note = note->second;
+    }
     const auto inputs = recording_.tensors.find(name + "/inputs");
     if (inputs == recording_.tensors.end()) {
       if (answer.note.empty()) answer.note = "not recorded";
@@ -129,9 +130,11 @@ class RecordedSide final : public Side {
 
 std::vector<const PlanTensor*> output_tensors(const ExecutionPlan& plan) {
   std::vector<const PlanTensor*> out;
-  for (const PlanTensor& tensor : plan.tensors)
-    if (tensor.role == PlanTensor::Role::Output || tensor.role == PlanTensor::Role::InOut)
+  for (const PlanTensor& tensor : plan.tensors) {
+    if (tensor.role == PlanTensor::Role::Output || tensor.role == PlanTensor::Role::InOut) {
       out.push_back(&tensor);
+    }
+  }
   return out;
 }
 
@@ -153,8 +156,9 @@ void record(Recording& into, const std::string& name, const Answer& answer) {
   if (!answer.note.empty()) into.notes[name] = answer.note;
   const auto inputs = bytes_of(answer.inputs);
   into.tensors[name + "/inputs"] = {inputs.begin(), inputs.end()};
-  for (size_t i = 0; i < answer.outputs.size(); ++i)
+  for (size_t i = 0; i < answer.outputs.size(); ++i) {
     into.tensors[fmt::format("{}/{}", name, i)] = answer.outputs[i];
+  }
 }
 
 }  // namespace gpuemu::fidelity

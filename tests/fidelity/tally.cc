@@ -11,8 +11,9 @@ namespace {
 
 std::string hex(std::span<const std::byte> bytes) {
   std::string out = "0x";
-  for (size_t i = bytes.size(); i-- > 0;)
+  for (size_t i = bytes.size(); i-- > 0;) {
     out += fmt::format("{:02x}", std::to_integer<unsigned>(bytes[i]));
+  }
   return out;
 }
 
@@ -53,8 +54,9 @@ void count_difference(OutputTally& tally, std::span<const std::byte> a,
 }
 
 void add_note(Tally& into, const std::string& note) {
-  if (!note.empty() && std::ranges::find(into.notes, note) == into.notes.end())
+  if (!note.empty() && std::ranges::find(into.notes, note) == into.notes.end()) {
     into.notes.push_back(note);
+  }
 }
 
 bool compare_output(OutputTally& tally, uint64_t number, std::span<const std::byte> a,
@@ -69,9 +71,10 @@ bool compare_output(OutputTally& tally, uint64_t number, std::span<const std::by
       continue;
     }
     count_difference(tally, left, right);
-    if (tally.first.empty())
+    if (tally.first.empty()) {
       tally.first =
           fmt::format("case {}, element {}: {} | {}", number, at / width, hex(left), hex(right));
+    }
   }
   return tally.elements - tally.identical == before;
 }
@@ -100,8 +103,9 @@ void compare_case(const CasePlan& plan, const ExecutionPlan& execution, const An
   const std::vector<const PlanTensor*> tensors = output_tensors(execution);
   bool identical = true;
   for (size_t i = 0; i < tensors.size(); ++i) {
-    if (into.outputs.size() <= i)
+    if (into.outputs.size() <= i) {
       into.outputs.push_back({.name = tensors[i]->name, .dtype = tensors[i]->dtype, .first = {}});
+    }
     if (left.outputs.size() <= i || right.outputs.size() <= i ||
         left.outputs[i].size() != right.outputs[i].size()) {
       add_note(into, "a side has no output '" + tensors[i]->name + "'");

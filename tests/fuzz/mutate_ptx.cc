@@ -207,10 +207,11 @@ void change_operands(Lines& lines, Draw& draw) {
   const size_t comma = line.find(',', draw.below(line.size()));
   if (comma == std::string::npos) return;
   const size_t end = std::min(line.find_first_of(",;]}", comma + 1), line.size());
-  if (draw.below(2) == 0)
+  if (draw.below(2) == 0) {
     line.erase(comma, end - comma);
-  else
+  } else {
     line.insert(end, line.substr(comma, end - comma));
+  }
 }
 
 void change_lines(Lines& lines, Draw& draw) {
@@ -251,16 +252,17 @@ std::string mutate_ptx(const std::string& text, uint32_t seed, size_t bytes_max)
   if (lines.empty()) lines.emplace_back(".version 8.0\n.target sm_80\n");
   for (size_t changes = 1 + draw.below(4); changes > 0; --changes) {
     const size_t kind = draw.below(16);
-    if (kind < 7)
+    if (kind < 7) {
       change_word(lines, draw);
-    else if (kind < 9)
+    } else if (kind < 9) {
       change_modifiers(lines, draw);
-    else if (kind < 11)
+    } else if (kind < 11) {
       change_operands(lines, draw);
-    else if (kind < 15)
+    } else if (kind < 15) {
       change_lines(lines, draw);
-    else
+    } else {
       change_byte(lines, draw);
+    }
   }
   return join(lines, bytes_max);
 }

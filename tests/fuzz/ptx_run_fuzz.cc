@@ -65,8 +65,9 @@ void run_text(const std::string& text) {
   if (!module) return;
   const auto entries = device->entries(*module);
   GPUEMU_CHECK(entries);
-  for (size_t i = 0; i < std::min(entries->size(), kEntriesMax); ++i)
+  for (size_t i = 0; i < std::min(entries->size(), kEntriesMax); ++i) {
     launch(*device, *module, (*entries)[i]);
+  }
   GPUEMU_CHECK(device->unload_module(*module).ok());
 }
 

@@ -20,8 +20,11 @@ int main(int argc, char** argv) {
       files.emplace_back(argv[i]);
       continue;
     }
-    for (const auto& entry : fs::directory_iterator(argv[i]))
-      if (entry.is_regular_file()) files.push_back(entry.path());
+    for (const auto& entry : fs::directory_iterator(argv[i])) {
+      if (entry.is_regular_file()) {
+        files.push_back(entry.path());
+      }
+    }
   }
   std::ranges::sort(files);
   for (const fs::path& path : files) {

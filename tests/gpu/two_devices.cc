@@ -81,8 +81,9 @@ class Pair {
  public:
   explicit Pair(const Device& device) : device_(device) {
     need(gpuemu_stream_create(device.get(), 0, 1, &stream_), device.name() + ": stream");
-    for (void*& one : memory_)
+    for (void*& one : memory_) {
       need(gpuemu_memory_allocate(device.get(), kBytes, &one), device.name() + ": memory");
+    }
   }
   ~Pair() {
     for (void* one : memory_) need(gpuemu_memory_free(device_.get(), one), "free");
@@ -161,8 +162,9 @@ void replay(const Device& first, const Device& second, int replays) {
       need(gpuemu_capture_begin(device->get(), pair.stream()), "capture");
       need(pair.twice(), "capture");
       need(gpuemu_capture_end(device->get(), pair.stream(), &graph), "capture");
-      for (int i = 0; i < replays; ++i)
+      for (int i = 0; i < replays; ++i) {
         need(gpuemu_graph_launch(device->get(), graph, pair.stream()), "replay");
+      }
       pair.put(7);
       need(gpuemu_graph_launch(device->get(), graph, pair.stream()), "replay");
       pair.expect(14, "the last replay");

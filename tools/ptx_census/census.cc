@@ -27,8 +27,9 @@ void add_text(Census& census, std::string_view text, const std::string& name) {
     census.refused.push_back(parsed.error().message);
     return;
   }
-  for (const std::string& warning : (*parsed).warnings)
+  for (const std::string& warning : (*parsed).warnings) {
     census.warnings.push_back(name + ": " + warning);
+  }
   std::set<std::string> seen;
   for (const emulator::FunctionSupport& surveyed : emulator::supported_forms(*parsed)) {
     for (size_t i = 0; i < surveyed.executed.size(); ++i) {
@@ -38,9 +39,10 @@ void add_text(Census& census, std::string_view text, const std::string& name) {
       opcode.family = instruction.name();
       ++opcode.count;
       ++census.instructions;
-      if (!surveyed.executed[i] && opcode.missing++ == 0)
+      if (!surveyed.executed[i] && opcode.missing++ == 0) {
         opcode.first_missing = {name, instruction.where.line, instruction.where.column,
                                 instruction.text()};
+      }
       if (seen.insert(std::move(spelling)).second) ++opcode.files;
     }
   }
@@ -53,22 +55,26 @@ Result<std::vector<std::filesystem::path>> find_texts(
   for (const fs::path& path : paths) {
     std::error_code failure;
     if (!fs::is_directory(path, failure)) {
-      if (!fs::exists(path, failure))
+      if (!fs::exists(path, failure)) {
         return error(ErrorCode::NotFound, "{}: no such file or folder", path.string());
+      }
       found.push_back(path);
       continue;
     }
     const size_t first = found.size();
     fs::recursive_directory_iterator at(path, fs::directory_options::skip_permission_denied,
                                         failure);
-    for (; !failure && at != fs::recursive_directory_iterator(); at.increment(failure))
-      if (at->path().extension() == ".ptx" && at->is_regular_file(failure))
+    for (; !failure && at != fs::recursive_directory_iterator(); at.increment(failure)) {
+      if (at->path().extension() == ".ptx" && at->is_regular_file(failure)) {
         found.push_back(at->path());
+      }
+    }
     if (failure) return error(ErrorCode::Io, "{}: {}", path.string(), failure.message());
     std::sort(found.begin() + static_cast<std::ptrdiff_t>(first), found.end());
   }
-  if (found.empty())
+  if (found.empty()) {
     return error(ErrorCode::NotFound, "no file that ends in .ptx below what was given");
+  }
   return found;
 }
 

@@ -77,9 +77,10 @@ std::map<std::string, Forms> meanings() {
     all[key.substr(0, dot)][modifiers].insert(types);
   }
   // The second half of a packed comparison is a row of its own, and no form.
-  for (auto& [family, forms] : all)
+  for (auto& [family, forms] : all) {
     std::erase_if(forms,
                   [](const auto& form) { return form.first.find(".high") != std::string::npos; });
+  }
   return all;
 }
 
@@ -92,11 +93,13 @@ std::string joined(const std::set<std::string>& words) {
 /// Forms with the same types in one line.
 std::string lines_of(const std::string& family, const Forms& forms) {
   std::map<std::string, std::vector<std::string>> by_types;
-  for (const auto& [modifiers, types] : forms)
+  for (const auto& [modifiers, types] : forms) {
     by_types[joined(types)].push_back(modifiers.empty() ? "(none)" : "`" + modifiers + "`");
+  }
   std::string out;
-  for (const auto& [types, modifiers] : by_types)
+  for (const auto& [types, modifiers] : by_types) {
     out += fmt::format("| `{}` | {} | `{}` |\n", family, fmt::join(modifiers, " "), types);
+  }
   return out;
 }
 
@@ -113,9 +116,11 @@ std::string cell(std::string_view form) {
 
 std::string hand_decoded(ptx::Opcode opcode) {
   std::string out;
-  for (const emulator::FormRow& row : emulator::form_rows())
-    if (row.opcode == opcode)
+  for (const emulator::FormRow& row : emulator::form_rows()) {
+    if (row.opcode == opcode) {
       out += fmt::format("| `{}` | {} | |\n", ptx::info(opcode).text, cell(row.modifiers));
+    }
+  }
   return out;
 }
 
@@ -143,9 +148,10 @@ std::string coverage_page() {
       lines += some;
       if (some.empty()) refused += fmt::format(" `{}`", ptx::info(opcode).text);
     }
-    if (!lines.empty())
+    if (!lines.empty()) {
       out += fmt::format("\n## {}\n\n| family | modifiers | types |\n| --- | --- | --- |\n{}",
                          group.title, lines);
+    }
   }
   out += "\n## Refused\n\nKnown families of which no form is executed:" + refused + ".\n";
   return out;

@@ -69,11 +69,12 @@ std::string to_json(const Census& census) {
                                   {"count", opcode.count},
                                   {"files", opcode.files},
                                   {"missing", opcode.missing}};
-    if (opcode.missing != 0)
+    if (opcode.missing != 0) {
       row["first_missing"] = {{"file", opcode.first_missing.file},
                               {"line", opcode.first_missing.line},
                               {"column", opcode.first_missing.column},
                               {"instruction", opcode.first_missing.instruction}};
+    }
     out["opcodes"].push_back(std::move(row));
   }
   out["refused"] = census.refused;

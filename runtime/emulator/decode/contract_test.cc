@@ -19,8 +19,11 @@ std::string contracted(const std::string& body) {
   if (!module) return module.error().message;
   contract(*module);
   std::string out;
-  for (const ptx::Instruction& instruction : module->functions[0].body)
-    if (instruction.opcode != ptx::Opcode::Ret) out += instruction.text() + "; ";
+  for (const ptx::Instruction& instruction : module->functions[0].body) {
+    if (instruction.opcode != ptx::Opcode::Ret) {
+      out += instruction.text() + "; ";
+    }
+  }
   return out;
 }
 
@@ -98,8 +101,9 @@ TEST(Contract, DrawsFromASeedWhichProductsAreFused) {
     auto module = ptx::parse(body + "ret; }", "t");
     contract(*module, seed);
     std::string left;
-    for (const ptx::Instruction& instruction : module->functions[0].body)
+    for (const ptx::Instruction& instruction : module->functions[0].body) {
       left += std::string(instruction.name()) + " ";
+    }
     return left;
   };
   EXPECT_EQ(left_after(1), left_after(1));

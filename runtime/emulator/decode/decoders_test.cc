@@ -16,8 +16,9 @@ namespace {
 /// The instructions that the handlers' table of meanings names.
 std::set<ptx::Opcode> meanings() {
   std::set<ptx::Opcode> all;
-  for (const auto& [key, row] : handlers())
+  for (const auto& [key, row] : handlers()) {
     all.insert(ptx::opcode_of(key.substr(0, key.find('.'))));
+  }
   return all;
 }
 

@@ -65,8 +65,11 @@ class OneWarp {
 /// The instruction sets that this processor has.
 std::vector<InstructionSet> available_sets() {
   std::vector<InstructionSet> all;
-  for (const InstructionSet& set : instruction_sets())
-    if (set.available()) all.push_back(set);
+  for (const InstructionSet& set : instruction_sets()) {
+    if (set.available()) {
+      all.push_back(set);
+    }
+  }
   return all;
 }
 
@@ -87,8 +90,9 @@ class MufuLanes : public testing::TestWithParam<Function> {
   };
   static std::vector<Candidate> candidates() {
     std::vector<Candidate> all;
-    for (const InstructionSet& set : sets_to_compare())
+    for (const InstructionSet& set : sets_to_compare()) {
       all.push_back({set.name, set.table().at(GetParam().key).run});
+    }
     return all;
   }
   static void expect_models(OneWarp& warp, const std::vector<Candidate>& candidates) {
@@ -97,9 +101,10 @@ class MufuLanes : public testing::TestWithParam<Function> {
     for (const Candidate& candidate : candidates) {
       warp.run(candidate.run);
       if (std::memcmp(warp.out, want, sizeof want) == 0) continue;
-      for (uint32_t lane = 0; lane < kLanes; ++lane)
+      for (uint32_t lane = 0; lane < kLanes; ++lane) {
         ASSERT_EQ(warp.out[lane], want[lane])
             << candidate.set << ": " << GetParam().key << " of 0x" << std::hex << warp.in[lane];
+      }
     }
   }
   /// The inputs `first`, `first + step` ... up to `last`. Ends at the first difference.
@@ -107,8 +112,9 @@ class MufuLanes : public testing::TestWithParam<Function> {
     const std::vector<Candidate> all = candidates();
     OneWarp warp;
     for (uint64_t x = first; x <= last && !HasFatalFailure(); x += uint64_t{step} * kLanes) {
-      for (uint32_t lane = 0; lane < kLanes; ++lane)
+      for (uint32_t lane = 0; lane < kLanes; ++lane) {
         warp.in[lane] = static_cast<uint32_t>(x + uint64_t{step} * lane);
+      }
       expect_models(warp, all);
     }
   }
@@ -119,9 +125,10 @@ TEST_P(MufuLanes, AnswerEveryInputLikeTheModels) {
   const uint64_t count = std::max(1u, std::thread::hardware_concurrency());
   const uint64_t each = ((uint64_t{1} << 32) / count + kLanes) / kLanes * kLanes;
   std::vector<std::thread> threads;
-  for (uint64_t t = 0; t < count; ++t)
+  for (uint64_t t = 0; t < count; ++t) {
     threads.emplace_back(
         [=] { expect_models(t * each, std::min((t + 1) * each, uint64_t{1} << 32) - 1, 1); });
+  }
   for (std::thread& thread : threads) thread.join();
 }
 #else
@@ -147,10 +154,11 @@ TEST_P(MufuLanes, LeaveTheResultsOfOtherLanesAlone) {
       warp.out[lane] = kBefore;
     }
     warp.run(set.table().at(GetParam().key).run, kMask);
-    for (uint32_t lane = 0; lane < kLanes; ++lane)
+    for (uint32_t lane = 0; lane < kLanes; ++lane) {
       EXPECT_EQ(warp.out[lane],
                 (kMask >> lane & 1) != 0 ? expected(GetParam(), warp.in[lane]) : kBefore)
           << set.name << " lane " << lane;
+    }
   }
 }
 
@@ -179,9 +187,10 @@ TEST(DivideLanes, AnswerLikeThoseOfThePortableSet) {
       const std::vector<uint32_t> want(std::begin(warp.out), std::end(warp.out));
       for (const InstructionSet& set : available_sets()) {
         warp.run(set.table().at(key).run);
-        for (uint32_t lane = 0; lane < kLanes; ++lane)
+        for (uint32_t lane = 0; lane < kLanes; ++lane) {
           ASSERT_EQ(warp.out[lane], want[lane]) << set.name << ": " << key << " of 0x" << std::hex
                                                 << warp.in[lane] << " and 0x" << warp.second[lane];
+        }
       }
     }
   }
