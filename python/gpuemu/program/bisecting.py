@@ -121,7 +121,7 @@ def _bisect(executor: Executor, sides: tuple[_Side, _Side], inputs: Mapping[str,
         results = [(checker.content(vid), tensor.numpy()) for vid, tensor in zip(one["outputs"], other)]
         differing = _differing(one, given, specs, results, outputs, exact)
         if differing is not None:
-            name = primitives.PRIMITIVES[one["op"]].outputs[differing]
+            name = primitives.row(one["op"]).outputs[differing]
             return BisectReport(index, one["op"], name, a, b, *_values(*results[differing], outputs[differing].dtype))
     return BisectReport()
 

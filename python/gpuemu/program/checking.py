@@ -14,6 +14,7 @@ from gpuemu.program.ops import primitives
 from gpuemu.program.errors import BackendError, BindError
 from gpuemu.program.executor import Executor, Replay, told
 from gpuemu.program.judging import Judgement
+from gpuemu.program.reproducer import WrongOp
 from gpuemu.program.report import REPLAY_DIFFERS, CheckedOp, ProgramFinding, ProgramReport, of_places
 from gpuemu.program.specs import as_stored
 from gpuemu.runtime.tensors import Tensor
@@ -91,7 +92,7 @@ class Checker:
         for vid in one["outputs"]:
             self.host.pop(self.plan.storage(vid), None)
         self.judgements: list[Judgement] = []
-        if one["op"] not in primitives.PRIMITIVES:
+        if primitives.row(one["op"]).reference is None:
             self.report.unchecked.append(f"op {index}, {one['op']}")
         elif not any(one.kind in ("Deadlock", "Timeout", "Trap") for one in found):
             self.judgements = self._judge(one)
@@ -121,15 +122,18 @@ class Checker:
 
     def _judge(self, one: dict[str, Any]) -> list[Judgement]:
         specs, outputs = ([self.plan.specs[vid] for vid in one[side]] for side in ("inputs", "outputs"))
-        tolerance = self.tolerance.get(one["op"]) if isinstance(self.tolerance, Mapping) else self.tolerance
-        return judging.judged(one["op"], self.inputs, specs, [self.content(vid) for vid in one["outputs"]], outputs, one["attrs"], tolerance)
+        return judging.judged(one["op"], self.inputs, specs, [self.content(vid) for vid in one["outputs"]], outputs, one["attrs"],
+                              self._tolerance_of(one["op"]))  # fmt: skip
+
+    def _tolerance_of(self, op: str) -> ToleranceConfig | None:
+        return self.tolerance.get(op) if isinstance(self.tolerance, Mapping) else self.tolerance
 
     def _reproducer(self, index: int, one: dict[str, Any], found: list[ProgramFinding]) -> None:
         """A folder with this op alone; a check does not fail because it cannot be written."""
         variant = self.report.ops[-1].variant
-        expected = [(judgement.name, judgement.expected) for judgement in self.judgements]
+        wrong = WrongOp(one, variant, self.inputs, self.plan, self.judgements, found, self._tolerance_of(one["op"]))
         try:
-            self.report.reproducer = reproducer.write(self.save, self.report.seed, self.device, one, variant, self.inputs, self.plan, expected, found)
+            self.report.reproducer = reproducer.write(self.save, self.report.seed, self.device, wrong)
         except OSError as problem:
             self.report.notes.append(f"the reproducer could not be written: {problem}")
 

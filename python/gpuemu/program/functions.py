@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from gpuemu import arguments
-from gpuemu.program.errors import DTypeError, GraphError, ShapeError
-from gpuemu.program.ops.primitives import PRIMITIVES
+from gpuemu.program.errors import DTypeError, ShapeError
+from gpuemu.program.ops import primitives
 from gpuemu.program.ops.rules import RAW
-from gpuemu.program.specs import Spec, axis_of, broadcast, dtype_of, is_float, rounded, shape_of, text
+from gpuemu.program.specs import axis_of, broadcast, dtype_of, is_float, rounded, shape_of, text
 
 KEY_OFFSET = 0
 
@@ -196,9 +196,8 @@ class Functions:
         return x if made == x.shape else self.apply("reshape", [x], {"shape": list(made)})[0]
 
     def raw(self, kind: str, inputs: Sequence[Any], attrs: Mapping[str, Any] | None, outputs: Sequence[Any] | None) -> list[Any]:
-        """A built-in op as it is, with attributes of its schema."""
-        if kind not in PRIMITIVES:
-            raise GraphError(f"there is no built-in op '{kind}'; there are {', '.join(sorted(PRIMITIVES))}")
+        """An op as it is, built-in or registered, with attributes of its schema."""
+        primitives.row(kind)  # Refuses what is no op.
         given = {name: value for name, value in (attrs or {}).items()}
         if outputs is not None:
             given["outputs"] = [[list(shape_of(one[0])), dtype_of(one[1])] for one in outputs]
@@ -223,11 +222,6 @@ def pair(what: str, value: Any, least: int) -> list[int]:
     if len(both) != 2:
         raise ShapeError(f"{what} is {value}, expected one number or two")
     return [arguments.whole(one, what, least) for one in both]
-
-
-def spec_list(outputs: Sequence[Any]) -> list[Spec]:
-    """[(shape, dtype)] as specs."""
-    return [Spec(tuple(shape), dtype) for shape, dtype in outputs]
 
 
 NAMES = ("add", "sub", "mul", "div", "neg", "matmul", "transpose", "linear", "relu", "gelu", "silu", "sigmoid", "tanh", "softmax", "sum",

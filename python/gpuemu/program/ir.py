@@ -14,7 +14,7 @@ import numpy as np
 from gpuemu.program import graph_json, lowering
 from gpuemu.program.ops import rules
 from gpuemu.program.errors import GraphError
-from gpuemu.program.functions import Functions, is_number, number_array, spec_list
+from gpuemu.program.functions import Functions, is_number, number_array
 from gpuemu.program.plan import BindingPlan, bind
 from gpuemu.program.specs import Spec, as_stored, dtype_of, rounded, shape_of
 from gpuemu.program.values import FORMAT, GraphData, Node, Value
@@ -81,7 +81,7 @@ class IRGraph(GraphData, Functions):
     def apply(self, kind: str, inputs: Sequence[Any], attrs: dict[str, Any]) -> list[Value]:
         row = rules.rule(kind)
         attrs = dict(attrs)
-        specs = spec_list(attrs["outputs"]) if "outputs" in attrs else row.infer(kind, [one.spec for one in inputs], attrs)
+        specs = row.infer(kind, [one.spec for one in inputs], attrs)
         node = Node(len(self.nodes), kind, [one.vid for one in inputs], [], attrs, written_at())
         self.nodes.append(node)
         for one in {one.vid: one for one in inputs}.values():
@@ -171,7 +171,7 @@ class IRGraph(GraphData, Functions):
         return tuple(self.apply("sgd_step", operands, {"momentum": float(momentum), "decay": float(decay)}))
 
     def op(self, kind: str, inputs: Sequence[Any], attrs: Mapping[str, Any] | None = None, *, outputs: Sequence[Any] | None = None) -> Any:
-        """Any built-in op. outputs: [(shape, dtype)] where they do not follow from the inputs."""
+        """Any op, built-in or of runtime.register_op. outputs: [(shape, dtype)] where they do not follow from the inputs."""
         made = self.raw(kind, inputs, attrs, outputs)
         return made[0] if len(made) == 1 else tuple(made)
 

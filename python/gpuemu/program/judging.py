@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from gpuemu.check.judge import Judged
 from gpuemu.check.tolerances import ToleranceConfig
 from gpuemu.program.ops import primitives
 from gpuemu.program.errors import BackendError
+from gpuemu.program.ops.primitive import Primitive
 from gpuemu.program.ops.references import Case
 from gpuemu.program.specs import Spec, is_float, wide
 from gpuemu.tensors import Array
@@ -26,37 +28,60 @@ FORMATS = {"float16": (10, -14), "bfloat16": (7, -126), "float32": (23, -126), "
 
 @dataclass
 class Judgement:
-    """Of one output. failures: records of findings; share: the largest error as a share of the bound; expected: not rounded."""
+    """Of one output. failures: records of findings; share: the largest error as a share of the bound; expected: not rounded;
+    scale: how large errors may be, None where the judge finds that out."""
 
     name: str
     failures: list[dict[str, Any]]
     share: float | None
     expected: Array
+    scale: Array | None
 
 
 def judged(op: str, inputs: Sequence[Array], specs: Sequence[Spec], got: Sequence[Array], outputs: Sequence[Spec], attrs: Mapping[str, Any],
-           tolerance: ToleranceConfig | None = None, *, expected: Sequence[Array] | None = None) -> list[Judgement]:  # fmt: skip
-    """Each output of an op. inputs, got: in the elements of their dtypes. expected: instead of what the reference says."""
+           tolerance: ToleranceConfig | None = None, *, expected: Sequence[Array] | None = None,
+           scales: Sequence[Array | None] | None = None) -> list[Judgement]:  # fmt: skip
+    """Each output of an op. inputs, got: in the elements of their dtypes. expected, scales: instead of what the op's functions say."""
     if any(spec.dtype == "bfloat16" for spec in (*specs, *outputs)) and tensors.bfloat16() is None:
         raise BackendError("checking bfloat16 needs the package ml_dtypes: pip install ml_dtypes")
-    row = primitives.PRIMITIVES[op]
+    row = primitives.row(op)
     given = [wide(array, spec.dtype) for array, spec in zip(inputs, specs)]
     case = Case(op, given, list(specs), list(outputs), dict(attrs))
+    again = None if expected is not None or row.scale is not None else _reference_of(case, row.inputs)
     if expected is None:
         expected = primitives.compute(op, given, specs, outputs, attrs)
-    with np.errstate(all="ignore"):
-        scales = [np.broadcast_to(np.asarray(one, np.float64), spec.shape) for one, spec in zip(row.scale(case), outputs)]
+    if scales is None:
+        scales = _scales(row, case)
     terms = max(1, int(row.accumulate(case))) if row.accumulate is not None else 1
     judging = Judging(tolerance, accumulate=terms)
     named = {name: array for name, array, spec in zip(row.inputs, inputs, specs) if is_float(spec.dtype)}
     made = []
-    for name, array, want, scale, spec in zip(row.outputs, got, expected, scales, outputs):
-        verdict = judge.verdict(declaration.op_text(op, judging), Judged(inputs=named), array, want, scale if is_float(spec.dtype) else None)
-        made.append(Judgement(name, verdict["failures"] if not verdict["passed"] else [], share(array, want, scale, terms, spec.dtype, tolerance), want))
+    for at, (name, array, want, scale, spec) in enumerate(zip(row.outputs, got, expected, scales, outputs)):
+        verdict = judge.verdict(declaration.op_text(op, judging), Judged(inputs=named), array, want, scale if is_float(spec.dtype) else None,
+                                None if again is None else functools.partial(again, at))  # fmt: skip
+        failures = verdict["failures"] if not verdict["passed"] else []
+        made.append(Judgement(name, failures, share(array, want, scale, terms, spec.dtype, tolerance), want, scale))
     return made
 
 
-def share(got: Array, want: Array, scale: Array, terms: int, dtype: str, tolerance: ToleranceConfig | None) -> float | None:
+def _scales(row: Primitive, case: Case) -> list[Array | None]:
+    if row.scale is None:
+        return [None for _ in case.outputs]
+    with np.errstate(all="ignore"):
+        return [np.broadcast_to(np.asarray(one, np.float64), spec.shape) for one, spec in zip(row.scale(case), case.outputs)]
+
+
+def _reference_of(case: Case, names: Sequence[str]) -> Callable[[int, dict[str, Array]], Array]:
+    """An output as a function of inputs a last place away."""
+
+    def again(at: int, changed: dict[str, Array]) -> Array:
+        arrays = [wide(changed[name], spec.dtype) if name in changed else array for name, array, spec in zip(names, case.arrays, case.specs)]
+        return primitives.compute(case.op, arrays, case.specs, case.outputs, case.attrs)[at]
+
+    return again
+
+
+def share(got: Array, want: Array, scale: Array | None, terms: int, dtype: str, tolerance: ToleranceConfig | None) -> float | None:
     """The largest error as a share of the bound of docs/internals/validation.md, for the report; the judge decides."""
     if not is_float(dtype) or not got.size:
         return None
@@ -68,7 +93,7 @@ def share(got: Array, want: Array, scale: Array, terms: int, dtype: str, toleran
         else:
             exponent = np.maximum(np.floor(np.log2(np.maximum(np.abs(want), 2.0**least))), least)
             half = 2.0 ** -(1 + (23 if dtype in ("float16", "bfloat16") else fraction))
-            bound = 2.0 ** (exponent - fraction) + 8 * half * (math.sqrt(terms) * scale + np.abs(want))
+            bound = 2.0 ** (exponent - fraction) + 8 * half * (math.sqrt(terms) * (np.abs(want) if scale is None else scale) + np.abs(want))
         shares = np.abs(value - want) / bound
     finite = shares[np.isfinite(shares)]
     return float(finite.max()) if finite.size else None

@@ -4,23 +4,27 @@ run here."""
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import pathlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from gpuemu import runtime
+from gpuemu.check.tolerances import ToleranceConfig
 from gpuemu.errors import KernelError
 from gpuemu.program import judging
+from gpuemu.program.judging import Judgement
 from gpuemu.program.ops import primitives
 from gpuemu.program.report import ProgramFinding, of_places
 from gpuemu.program.reproducer import CASE
 from gpuemu.program.specs import Spec
 from gpuemu.runtime import registering
+from gpuemu.tensors import Array
 
 PASSES, FAILS, CANNOT_RUN = 0, 1, 3
 
@@ -32,7 +36,7 @@ def reproduce(folder: Any) -> list[ProgramFinding]:
     specs, outputs = ([Spec(tuple(one["shape"]), one["dtype"]) for one in case[side]] for side in ("inputs", "outputs"))
     inputs = [np.load(home / "inputs" / f"{one['name']}.npy") for one in case["inputs"]]
     known = {"index": 0, "node": 0, "op": case["op"], "variant": case["variant"], "where": str(home)}
-    with runtime.Device(case["device"]["backend"], arch=case["device"]["arch"] if case["device"]["backend"] == "emulator" else None) as device:
+    with _declared(case), runtime.Device(case["device"]["backend"], arch=case["device"]["arch"] if case["device"]["backend"] == "emulator" else None) as device:
         given = [device.tensor(array, dtype=spec.dtype) for array, spec in zip(inputs, specs)]
         held = [one.numpy() for one in given]
         into = {output: given[at] for at, output in case["in_place"]}
@@ -48,10 +52,28 @@ def reproduce(folder: Any) -> list[ProgramFinding]:
             found = of_places(device.findings(), **known)
         except KernelError as problem:
             found = of_places(problem.findings, **known)
-        verdicts = judging.judged(case["op"], held, specs, [one.numpy() for one in made], outputs, case["attrs"])
+        verdicts = _judged(home, case, held, specs, [one.numpy() for one in made], outputs)
     return found + [ProgramFinding(**known, output=one.name, vid=None, kind=failure["kind"], message=failure["message"], element=failure.get("index"),
                                    expected=failure.get("expected"), actual=failure.get("actual"))
                     for one in verdicts for failure in one.failures]  # fmt: skip
+
+
+def _declared(case: Mapping[str, Any]) -> contextlib.AbstractContextManager[Any]:
+    """The op again, where the program had registered it."""
+    return registering.register_described_op(case["op"], case["declared"]) if "declared" in case else contextlib.nullcontext()
+
+
+def _judged(home: pathlib.Path, case: Mapping[str, Any], held: Sequence[Array], specs: Sequence[Spec], got: Sequence[Array],
+            outputs: Sequence[Spec]) -> list[Judgement]:  # fmt: skip
+    """By the op's reference; of an op that the program had registered by what its reference said, where it has one."""
+    tolerance = ToleranceConfig(**case["tolerance"]) if "tolerance" in case else None
+    if "declared" not in case:
+        return judging.judged(case["op"], held, specs, got, outputs, case["attrs"], tolerance)
+    expected, scales = ([home / part / f"{one['name']}.npy" for one in case["outputs"]] for part in ("expected", "scales"))
+    if not all(path.exists() for path in expected):
+        return []
+    return judging.judged(case["op"], held, specs, got, outputs, case["attrs"], tolerance, expected=[np.load(path) for path in expected],
+                          scales=[np.load(path) if path.exists() else None for path in scales])  # fmt: skip
 
 
 def main(arguments: Sequence[str]) -> int:

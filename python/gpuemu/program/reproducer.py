@@ -6,11 +6,13 @@ import json
 import os
 import pathlib
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpuemu.check.tolerances import ToleranceConfig
+from gpuemu.program.judging import Judgement
 from gpuemu.program.ops import primitives
 from gpuemu.program.plan import BindingPlan
 from gpuemu.program.report import ProgramFinding
@@ -39,31 +41,63 @@ def default_folder(seed: int) -> pathlib.Path:
     return pathlib.Path(os.environ.get("GPUEMU_DB") or ".") / f"program-{seed}"
 
 
-def write(save: Any, seed: int, device: runtime.Device, one: dict[str, Any], variant: str, inputs: Sequence[Array], plan: BindingPlan,
-          expected: Sequence[tuple[str, Array]], found: Sequence[ProgramFinding]) -> str:  # fmt: skip
+@dataclass
+class WrongOp:
+    """One lowered op that a check found wrong: the kernel that ran, its inputs in the elements of their dtypes, what was expected."""
+
+    one: dict[str, Any]
+    variant: str
+    inputs: Sequence[Array]
+    plan: BindingPlan
+    judgements: Sequence[Judgement]
+    found: Sequence[ProgramFinding]
+    tolerance: ToleranceConfig | None = None
+
+    def case(self, seed: int, device: runtime.Device) -> dict[str, Any]:
+        """What case.json says, without the kernel."""
+        one, row, plan = self.one, primitives.row(self.one["op"]), self.plan
+        operands = [[{"name": name, "shape": list(plan.specs[vid].shape), "dtype": plan.specs[vid].dtype} for name, vid in zip(names, one[side])]
+                    for side, names in (("inputs", row.inputs), ("outputs", row.outputs))]  # fmt: skip
+        shared = [[i, j] for i, given in enumerate(one["inputs"]) for j, made in enumerate(one["outputs"]) if plan.storage(given) == plan.storage(made)]
+        made = {"op": one["op"], "variant": self.variant, "attrs": one["attrs"], "seed": seed, "inputs": operands[0], "outputs": operands[1],
+                "in_place": shared, "device": {"backend": device.backend, "arch": device.info.architecture},
+                "findings": [asdict(finding) for finding in self.found]}  # fmt: skip
+        if self.tolerance is not None:
+            made["tolerance"] = {"atol": float(self.tolerance.atol), "rtol": float(self.tolerance.rtol)}
+        entry = registrations.op_named(one["op"])
+        if entry is not None:
+            made["declared"] = entry.described
+        return made
+
+
+def write(save: Any, seed: int, device: runtime.Device, wrong: WrongOp) -> str:
     """Writes the folder and returns its path. Raises OSError."""
     folder = pathlib.Path(save) if save is not None else default_folder(seed)
-    row = primitives.PRIMITIVES.get(one["op"])
-    names = row.inputs if row is not None else tuple(f"in{i}" for i in range(len(inputs)))
+    case = wrong.case(seed, device)
     for part in ("inputs", "expected"):
         (folder / part).mkdir(parents=True, exist_ok=True)
-    for name, array in zip(names, inputs):
-        np.save(folder / "inputs" / f"{name}.npy", array.view(np.uint16) if array.dtype.name == "bfloat16" else array)
-    for name, array in expected:
-        np.save(folder / "expected" / f"{name}.npy", array)
-    told = [[{"name": name, "shape": list(plan.specs[vid].shape), "dtype": plan.specs[vid].dtype} for name, vid in zip(operands, one[side])]
-            for side, operands in (("inputs", names), ("outputs", row.outputs if row is not None else names))]  # fmt: skip
-    shared = [[i, j] for i, given in enumerate(one["inputs"]) for j, made in enumerate(one["outputs"]) if plan.storage(given) == plan.storage(made)]
-    case = {"op": one["op"], "variant": variant, "attrs": one["attrs"], "seed": seed, "inputs": told[0], "outputs": told[1], "in_place": shared,
-            "device": {"backend": device.backend, "arch": device.info.architecture}, "findings": [asdict(finding) for finding in found]}  # fmt: skip
-    kernel = _write_kernel(folder, device, one["op"], variant)
+    for told, array in zip(case["inputs"], wrong.inputs):
+        np.save(folder / "inputs" / f"{told['name']}.npy", array.view(np.uint16) if array.dtype.name == "bfloat16" else array)
+    for one in wrong.judgements:
+        np.save(folder / "expected" / f"{one.name}.npy", one.expected)
+    if "declared" in case:
+        _write_scales(folder, wrong.judgements)
+    kernel = _write_kernel(folder, device, case["op"], wrong.variant)
     if kernel is not None:
         case["kernel"] = kernel
     (folder / CASE).write_text(json.dumps(case, indent=1, sort_keys=True) + "\n")
-    first = found[0]
-    (folder / "README.md").write_text(README.format(op=one["op"], kind=first.kind, message=first.message, case=CASE, folder=folder,
+    first = wrong.found[0]
+    (folder / "README.md").write_text(README.format(op=case["op"], kind=first.kind, message=first.message, case=CASE, folder=folder,
                                                          kernel=f" `{kernel['file']}` is the kernel, which is run as it is there." if kernel else ""))
     return str(folder)
+
+
+def _write_scales(folder: pathlib.Path, judgements: Sequence[Judgement]) -> None:
+    """What error_scale of a registered op said: its functions are the program's, and the folder does without it."""
+    for one in judgements:
+        if one.scale is not None:
+            (folder / "scales").mkdir(exist_ok=True)
+            np.save(folder / "scales" / f"{one.name}.npy", one.scale)
 
 
 def _write_kernel(folder: pathlib.Path, device: runtime.Device, op: str, variant: str) -> dict[str, Any] | None:

@@ -37,6 +37,11 @@ class Spec(NamedTuple):
         return self.elements * dtypes_generated.TABLE[self.dtype].size
 
 
+def spec_list(outputs: Iterable[Any]) -> list[Spec]:
+    """[(shape, dtype)] as specs."""
+    return [Spec(tuple(shape), dtype) for shape, dtype in outputs]
+
+
 def dtype_of(value: Any) -> str:
     """A dtype's name, checked. Raises DTypeError."""
     name = value if isinstance(value, str) else getattr(value, "name", None) or np.dtype(value).name

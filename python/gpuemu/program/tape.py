@@ -171,7 +171,7 @@ def _key(calls: Sequence[Call], targets: Sequence[Lazy]) -> tuple[Any, list[Lazy
                 leaf_at[id(one)] = len(leaves)
                 leaves.append(one)
             inputs.append((-1, leaf_at[id(one)]))
-        parts.append((call.kind, tuple(inputs), repr(sorted(call.attrs.items()))))
+        parts.append((rules.identity(call.kind), tuple(inputs), repr(sorted(call.attrs.items()))))
     ends = tuple((call_at[one.call.number], one.index) for one in sorted_targets(targets) if one.call is not None)
     return (tuple(parts), tuple(one.spec for one in leaves), ends), leaves
 

@@ -133,6 +133,7 @@ def register_op(name: str, inputs: Sequence[str], outputs: Sequence[str], *, sch
     entry.fields = {one[0]: one[2] for one in schema}
     names = [tuple(one.partition(":")[0].strip() for one in row) for row in (inputs, outputs)]
     entry.operands = (names[0], names[1])
+    entry.described = {"inputs": list(inputs), "outputs": list(outputs), "schema": [list(one) for one in schema], "in_place": bool(in_place), "summary": summary}
     calling._any_device()  # Refuses what is wrong where no device is open yet.
     registrations.add(entry)
     return Registration(entry)
@@ -196,6 +197,12 @@ def register_described(op: str, name: str, described: Mapping[str, Any], source:
     launches = [Launch(one["entry"], list(one["grid"]), list(one["block"]), one["args"], shared=one["shared"]) for one in described["launches"]]
     how = {key: described[key] for key in ("strided", "wide", "sm_min", "workspace")}
     return register_kernel(op, name, source, launches, types=described["types"] or None, schema=described["schema"], device=device, **how)
+
+
+def register_described_op(op: str, described: Mapping[str, Any]) -> Registration:
+    """An op again, from what registrations.Entry.described said of it: without the functions of the program that had it."""
+    return register_op(op, described["inputs"], described["outputs"], schema=described["schema"], in_place=described["in_place"],
+                       summary=described["summary"])  # fmt: skip
 
 
 def _source(source: Any) -> bytes:

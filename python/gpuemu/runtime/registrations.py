@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
@@ -21,14 +22,19 @@ class TensorSpec:
     dtype: str = "float32"
 
 
+_numbers = itertools.count(1)
+
+
 class Entry:
-    """One op or kernel. `declared`: its struct of the C interface, with what that points to in `kept`."""
+    """One op or kernel. `declared`: its struct of the C interface, with what that points to in `kept`; `number`: no
+    other entry of the process has it."""
 
     def __init__(self, op: str, name: str, declared: Any, kept: Any, only: Any = None) -> None:
+        self.number = next(_numbers)
         self.op, self.name, self.declared, self.kept = op, name, declared, kept
         self.only = None if only is None else weakref.ref(only)
         self.handles: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
-        self.described: dict[str, Any] = {}  # Of a kernel, what registers it again, as JSON has it.
+        self.described: dict[str, Any] = {}  # What registers it again, as JSON has it; of an op without its functions.
         self.infer: Callable[..., Any] | None = None
         self.reference: Callable[..., Any] | None = None
         self.error_scale: Callable[..., Any] | None = None
@@ -129,6 +135,12 @@ def op_named(name: str) -> Entry | None:
         return None
     with _State.lock:
         return next((one for one in _State.entries if one.is_op and one.op == name), None)
+
+
+def op_names() -> list[str]:
+    """Of the registered ops."""
+    with _State.lock:
+        return [one.op for one in _State.entries if one.is_op]
 
 
 def kernel_named(device: Any, op: str, name: str) -> Entry | None:

@@ -1,6 +1,6 @@
-"""The built-in ops that programs are lowered to: what they take, the shapes they give, their references.
+"""The ops that programs are lowered to: what they take, the shapes they give, their references.
 
-A row says what one op of gpuemu.runtime.ops() computes, in float64. `scale` says how large the terms are that the op sums,
+A row of PRIMITIVES says what one op of gpuemu.runtime.ops() computes, in float64. `scale` says how large the terms are that the op sums,
 which is what its error may be a multiple of. Attributes are those of gpuemu.op_attributes.
 """
 
@@ -9,35 +9,21 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+import gpuemu.program.ops.registered as registered
 from gpuemu import op_attributes
 from gpuemu.program.ops import references as of
-from gpuemu.program.errors import DTypeError, GraphError, ShapeError
+from gpuemu.program.errors import BackendError, DTypeError, GraphError, ShapeError
+from gpuemu.program.ops.primitive import Primitive
 from gpuemu.program.ops.references import Case
 from gpuemu.program.specs import FLOATS, Spec, axis_of, broadcast, text
 from gpuemu.tensors import Array
 
-Infer = Callable[[str, Sequence[Spec], Mapping[str, Any]], list[Spec]]
 NUMBERS = (*FLOATS, "int32", "int64")
 INDICES = ("int32", "int64")
-
-
-@dataclass(frozen=True)
-class Primitive:
-    """One built-in op. inputs, outputs: operands in order; dtypes: of the first input; accumulate: terms that an element sums."""
-
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    infer: Infer
-    reference: Callable[[Case], Sequence[Array]]
-    scale: Callable[[Case], Sequence[Array]]
-    dtypes: tuple[str, ...] = FLOATS
-    accumulate: Callable[[Case], int] | None = None
-    same: tuple[int, ...] | None = None  # Inputs of one dtype; None: all.
 
 
 def fit(op: str, condition: bool, what: str) -> None:
@@ -170,16 +156,16 @@ def _given(op: str, inputs: Sequence[Spec], attrs: Mapping[str, Any]) -> list[Sp
 
 
 def _zero(case: Case) -> list[Array]:
-    return [np.zeros(one.shape) for one in PRIMITIVES[case.op].reference(case)]
+    return [np.zeros(one.shape) for one in PRIMITIVES[case.op].computed(case)]
 
 
 def _itself(case: Case) -> list[Array]:
-    return [np.abs(np.asarray(one, np.float64)) for one in PRIMITIVES[case.op].reference(case)]
+    return [np.abs(np.asarray(one, np.float64)) for one in PRIMITIVES[case.op].computed(case)]
 
 
 def _of_terms(case: Case) -> list[Array]:
     """The same sums of what the operands are without their signs."""
-    return list(PRIMITIVES[case.op].reference(case.replace([np.abs(one) for one in case.arrays])))
+    return list(PRIMITIVES[case.op].computed(case.replace([np.abs(one) for one in case.arrays])))
 
 
 def _columns(case: Case) -> int:
@@ -239,6 +225,7 @@ PRIMITIVES: dict[str, Primitive] = {
     "embedding_bwd": Primitive(("index", "dy"), ("dtable",), _given, of.embedding_bwd, of.embedding_bwd_scale, INDICES, same=(0,),
                                accumulate=lambda case: case.specs[0].elements),
     "gather": Primitive(("x", "index"), ("y",), _gather, of.gather, _zero, ANY, same=(0,)),
+    "random_fill": Primitive(("state",), ("y",), _given, None, None, ("uint64",)),
     "dropout": Primitive(("x", "key"), ("y",), _dropout, of.dropout, _itself, same=(0,)),
     "cast": Primitive(("x",), ("y",), _given, of.cast, _zero, ANY),
     "copy": _elementwise(of.copy, _zero, ANY),
@@ -248,20 +235,39 @@ PRIMITIVES: dict[str, Primitive] = {
 }  # fmt: skip
 
 
+def find(op: str) -> Primitive | None:
+    """The row of a built-in op, or of one that is registered; None where there is no such op."""
+    return PRIMITIVES.get(op) or registered.find(op)
+
+
+def row(op: str) -> Primitive:
+    """The same. Raises GraphError, which lists the ops."""
+    found = find(op)
+    if found is None:
+        raise GraphError(f"there is no op '{op}'; there are {', '.join(sorted({*PRIMITIVES, *registered.names()}))}")
+    return found
+
+
 @functools.lru_cache(maxsize=None)
-def fields(op: str) -> dict[str, int | float]:
-    """Every attribute of an op with its default."""
+def _built_in_fields(op: str) -> dict[str, int | float]:
     made = getattr(op_attributes, op, None)
     return {} if made is None else {name: one.default for name, one in inspect.signature(made).parameters.items()}
 
 
+def fields(op: str) -> Mapping[str, int | float | None]:
+    """Every attribute of an op with its default; None: it must be given."""
+    return _built_in_fields(op) if op in PRIMITIVES else registered.fields(op)
+
+
 def attributes(op: str, given: Mapping[str, Any]) -> dict[str, int | float]:
-    """All attributes of a call. Raises GraphError for one that the op does not have."""
+    """All attributes of a call. Raises GraphError for one that the op does not have, or that it lacks."""
     known = fields(op)
     for name in given:
         if name not in known:
             raise GraphError(f"{op} has no attribute '{name}'; it has {', '.join(known) or 'none'}")
-    whole = {name: type(default)(given.get(name, default)) for name, default in known.items()}
+    if op not in PRIMITIVES:
+        return registered.attributes(op, given)
+    whole = {name: type(default)(given.get(name, default)) for name, default in _built_in_fields(op).items()}
     for name in known:  # A float64 tensor takes the exact number, which float32 may not hold.
         if name + "_double" in known and name in given and name + "_double" not in given:
             whole[name + "_double"] = whole[name]
@@ -270,33 +276,41 @@ def attributes(op: str, given: Mapping[str, Any]) -> dict[str, int | float]:
 
 def packed(op: str, attrs: Mapping[str, Any]) -> tuple[int, bytes]:
     """The schema and the bytes of attributes, as the C interface takes them."""
+    if op not in PRIMITIVES:
+        return registered.packed(op, attrs)
     made = getattr(op_attributes, op, None)
     return (0, b"") if made is None else made(**attrs)
 
 
 def infer(op: str, inputs: Sequence[Spec], attrs: Mapping[str, Any]) -> list[Spec]:
-    """The outputs of a built-in op. Raises GraphError, ShapeError, DTypeError."""
+    """The outputs of an op. Raises GraphError, ShapeError, DTypeError."""
     insist(op, inputs)
-    return PRIMITIVES[op].infer(op, inputs, attrs)
+    return row(op).infer(op, inputs, attrs)
 
 
 def insist(op: str, inputs: Sequence[Spec]) -> None:
     """Number and dtypes of the inputs."""
-    row = PRIMITIVES[op]
-    if len(inputs) != len(row.inputs):
-        raise GraphError(f"{op} takes {len(row.inputs)} inputs ({', '.join(row.inputs)}), {len(inputs)} are given")
+    of_op = row(op)
+    if len(inputs) != len(of_op.inputs):
+        raise GraphError(f"{op} takes {len(of_op.inputs)} inputs ({', '.join(of_op.inputs)}), {len(inputs)} are given")
+    if op not in PRIMITIVES:
+        return registered.insist(op, inputs)
     first = inputs[0]
-    if first.dtype not in row.dtypes:
-        raise DTypeError(f"{op}: {row.inputs[0]} is {first.dtype}, expected {', '.join(row.dtypes)}")
+    if first.dtype not in of_op.dtypes:
+        raise DTypeError(f"{op}: {of_op.inputs[0]} is {first.dtype}, expected {', '.join(of_op.dtypes)}")
     for i in range(1, len(inputs)):
-        if op in ("adam_step", "sgd_step") or (row.same is not None and i not in row.same):
+        if op in ("adam_step", "sgd_step") or (of_op.same is not None and i not in of_op.same):
             continue
         if inputs[i].dtype != first.dtype:
-            raise DTypeError(f"{op}: {row.inputs[0]} is {first.dtype} and {row.inputs[i]} {inputs[i].dtype}; expected one dtype, cast one of them")
+            raise DTypeError(f"{op}: {of_op.inputs[0]} is {first.dtype} and {of_op.inputs[i]} {inputs[i].dtype}; expected one dtype, cast one of them")
 
 
 def compute(op: str, inputs: Sequence[Array], specs: Sequence[Spec], outputs: Sequence[Spec], attrs: Mapping[str, Any]) -> list[Array]:
-    """What the op's reference says, not rounded: float64 for floats. `inputs` as specs.wide gives them."""
+    """What the op's reference says, not rounded: float64 for floats. `inputs` as specs.wide gives them. Raises BackendError where
+    it has none."""
+    of_op = row(op)
+    if of_op.reference is None:
+        raise BackendError(f"{op} has no reference: register_op takes one as reference=, and a device runs the op without it")
     with np.errstate(all="ignore"):
-        made = PRIMITIVES[op].reference(Case(op, list(inputs), list(specs), list(outputs), dict(attrs)))
+        made = of_op.reference(Case(op, list(inputs), list(specs), list(outputs), dict(attrs)))
     return [np.broadcast_to(np.asarray(one), spec.shape) for one, spec in zip(made, outputs, strict=True)]

@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import gpuemu.program.ops.registered as registered
 from gpuemu.program.ops import gradients as grad
 from gpuemu.program.ops import lowerings as low
 from gpuemu.program.ops import primitives
 from gpuemu.program.ops.emitter import Emitter, Ref
 from gpuemu.program.errors import DTypeError, GraphError
 from gpuemu.program.ops.primitives import NUMBERS, fit
-from gpuemu.program.specs import FLOATS, Spec, broadcast, text
+from gpuemu.program.specs import FLOATS, Spec, broadcast, spec_list, text
 
 Attrs = Mapping[str, Any]
 Infer = Callable[[str, Sequence[Spec], Attrs], list[Spec]]
@@ -194,7 +195,7 @@ RULES: dict[str, Rule] = {
 }
 DIRECT = ("relu_bwd", "mse_grad", "linear_bwd", "layernorm_bwd", "cross_entropy_grad", "gemm", "adam_step", "sgd_step")
 RULES.update({op: Rule(_built_in) for op in DIRECT})
-RAW = "op:"  # In front of a built-in op that is called as it is, with attributes of its schema.
+RAW = "op:"  # In front of an op that is called as it is, with attributes of its schema.
 
 
 def rule(kind: str) -> Rule:
@@ -202,9 +203,27 @@ def rule(kind: str) -> Rule:
     if kind in RULES:
         return RULES[kind]
     op = kind.removeprefix(RAW)
-    if op == kind or op not in primitives.PRIMITIVES:
-        raise GraphError(f"there is no op '{op}'; there are {', '.join(sorted({*RULES, *primitives.PRIMITIVES}))}")
-    return Rule(lambda _, inputs, attrs: _built_in(op, inputs, attrs))
+    if op == kind or primitives.find(op) is None:
+        raise GraphError(f"there is no op '{op}'; there are {', '.join(sorted({*RULES, *primitives.PRIMITIVES, *registered.names()}))}")
+    return Rule(lambda _, inputs, attrs: _as_it_is(op, inputs, attrs))
+
+
+def _as_it_is(op: str, inputs: Sequence[Spec], attrs: Attrs) -> list[Spec]:
+    """The outputs of an op that is called as it is: those that are given as `outputs`, else what follows from the inputs."""
+    given = attrs.get("outputs")
+    whole = primitives.attributes(op, {name: value for name, value in attrs.items() if name != "outputs"})
+    if given is None:
+        return primitives.infer(op, inputs, whole)
+    primitives.insist(op, inputs)
+    row, made = primitives.row(op), spec_list(given)
+    if len(made) != len(row.outputs):
+        raise GraphError(f"{op} has {len(row.outputs)} outputs ({', '.join(row.outputs)}), outputs= has {len(made)}")
+    return made
+
+
+def identity(kind: str) -> tuple[str, int]:
+    """What makes two ops of the IR the same one: a registered name may stand for another op later."""
+    return kind, 0 if kind in RULES else registered.number(kind.removeprefix(RAW))
 
 
 def lower(e: Emitter, kind: str, inputs: Sequence[Ref], attrs: Attrs, outputs: Sequence[Spec]) -> list[Ref]:
