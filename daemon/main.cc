@@ -226,8 +226,9 @@ Result<Devices> devices_of(const Config& config) {
   std::vector<DeviceProperties> devices = GPUEMU_TRY(list_devices());
   std::vector<std::string> backends;
   for (const DeviceProperties& one : devices) backends.push_back(one.backend);
+  const bool is_named = is_computing_backend(config.backend);  // Else "auto".
   std::erase_if(devices, [&](const DeviceProperties& one) {
-    return config.backend != "auto" && one.backend != config.backend;
+    return is_named && one.backend != config.backend;
   });
   if (devices.empty()) {
     return error(ErrorCode::Unavailable,

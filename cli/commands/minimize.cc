@@ -1,4 +1,5 @@
 // `gpuemu minimize SEED`: shrinks a stored failure to the smallest input that still fails.
+#include <algorithm>
 #include <ostream>
 
 #include "cli/commands/commands.h"
@@ -13,10 +14,20 @@ namespace {
 
 constexpr uint64_t kTrialsMax = 1'000'000;
 
+/// Words of --strategy, the default first.
+struct StrategyRow {
+  std::string_view name;
+  MinimizeStrategy strategy;
+};
+constexpr StrategyRow kStrategies[] = {
+    {"binary-search-dims", MinimizeStrategy::BinarySearchDims},
+    {"binary-search-values", MinimizeStrategy::BinarySearchValues},
+};
+
 struct MinimizeOptions {
   FailureChoice failure;
   uint64_t max_iters = 100;
-  std::string strategy = "binary-search-dims";
+  std::string strategy = std::string(kStrategies[0].name);
 };
 
 std::string dims_text(const std::map<std::string, int64_t>& dims) {
@@ -47,9 +58,8 @@ void run(MinimizeOptions& options, Session& session) {
                           .max_iters = options.max_iters,
                           .op_name = options.failure.op,
                           .stream = true};
-  if (options.strategy == "binary-search-values") {
-    request.strategy = MinimizeStrategy::BinarySearchValues;
-  }
+  const auto* const named = std::ranges::find(kStrategies, options.strategy, &StrategyRow::name);
+  if (named != std::end(kStrategies)) request.strategy = named->strategy;
   const auto result = finish_job<MinimizeResultReply>(session, request, "minimize");
   if (!result) return;
   if (session.json()) {
@@ -77,7 +87,9 @@ void add_minimize(Command app, Session& session) {
   add_failure_choice(command, options->failure);
   Option strategy = command.option("--strategy", options->strategy,
                                    "What is made smaller: everything, or the values alone");
-  strategy.one_of({"binary-search-dims", "binary-search-values"});
+  std::vector<std::string> words;
+  for (const StrategyRow& row : kStrategies) words.emplace_back(row.name);
+  strategy.one_of(words);
   strategy.show_default();
   command.option("--max-iters,--max_iters", options->max_iters, "Trials at most")
       .type_name("N")

@@ -1,5 +1,7 @@
 #include "cli/debug/loop.h"
 
+#include <fmt/core.h>
+
 #include "cli/debug/commands.h"
 #include "cli/debug/interrupt.h"
 #include "cli/report/text.h"
@@ -10,7 +12,7 @@ namespace gpuemu::cli {
 void CommandLoop::take(const Error& error) {
   if (lines_.interactive()) {
     context_.out << std::flush;
-    context_.environment.err << "error: " << one_line(error.message) << std::endl;
+    context_.environment.err << fmt::format("error: {}\n", one_line(error.message)) << std::flush;
     return;
   }
   failure_ = error;

@@ -109,18 +109,35 @@ std::string broken(std::string_view line, size_t columns) {
   return all + std::string(line);
 }
 
-/// Where the part of a finding's block ends that has a colour: "error[Kind]", "  -->", " 7 |"; 0:
-/// the line has none.
-size_t coloured_part(std::string_view line) {
-  if (line.starts_with("error[")) return line.find(']') == line.npos ? 0 : line.find(']') + 1;
-  if (!line.starts_with(' ')) return 0;
+/// How a line of a finding's block begins, and the colour that it has to the end of `until`.
+struct Opening {
+  std::string_view begin, until, colour;
+  bool is_indented;
+};
+constexpr Opening kOpenings[] = {
+    {"error[", "]", kError, false},
+    {"--> ", "-->", kGutter, true},
+    {"::: ", ":::", kGutter, true},
+};
+
+/// The part at the beginning of a line that has a colour; no bytes: the line has none.
+struct Part {
+  size_t bytes = 0;
+  std::string_view colour = {};
+};
+
+Part coloured_part(std::string_view line) {
   const size_t begin = line.find_first_not_of(' ');
-  if (begin == line.npos) return 0;
+  if (begin == line.npos) return {};
   const std::string_view rest = line.substr(begin);
-  if (rest.starts_with("--> ") || rest.starts_with("::: ")) return begin + 3;
-  const size_t bar = rest.find_first_not_of("0123456789 ");
-  const bool is_gutter = bar != rest.npos && rest[bar] == '|';
-  return is_gutter ? begin + bar + 1 : 0;
+  for (const Opening& one : kOpenings) {
+    if (one.is_indented != (begin > 0) || !rest.starts_with(one.begin)) continue;
+    const size_t end = rest.find(one.until);
+    return end == rest.npos ? Part{} : Part{begin + end + one.until.size(), one.colour};
+  }
+  // A line of the excerpt: " 7 | text".
+  const size_t bar = begin > 0 ? rest.find_first_not_of("0123456789 ") : rest.npos;
+  return bar != rest.npos && rest[bar] == '|' ? Part{begin + bar + 1, kGutter} : Part{};
 }
 
 }  // namespace
@@ -141,10 +158,10 @@ std::string for_terminal(std::string_view text, const TerminalStyle& style) {
       shown.insert(tag->word.size(), kPlain);
       shown.insert(0, tag->colour);
     }
-    const size_t part = style.colours ? coloured_part(line) : 0;
-    if (part > 0) {
-      shown.insert(part, kPlain);
-      shown.insert(0, line.starts_with("error[") ? kError : kGutter);
+    const Part part = style.colours ? coloured_part(line) : Part{};
+    if (part.bytes > 0) {
+      shown.insert(part.bytes, kPlain);
+      shown.insert(0, part.colour);
     }
     all += shown + "\n";
   }

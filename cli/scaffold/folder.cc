@@ -16,6 +16,18 @@ namespace fs = std::filesystem;
 constexpr int kDepthMax = 4;
 constexpr size_t kFilesMax = 200, kHeadersMax = 2000;
 
+/// Files with this ending, by where they are listed.
+struct Listed {
+  std::string_view ending;
+  std::vector<std::string> FoundFiles::* list;
+  size_t most;
+};
+constexpr Listed kListed[] = {
+    {".cu", &FoundFiles::cuda, kFilesMax},       {".ptx", &FoundFiles::ptx, kFilesMax},
+    {".h", &FoundFiles::headers, kHeadersMax},   {".cuh", &FoundFiles::headers, kHeadersMax},
+    {".hpp", &FoundFiles::headers, kHeadersMax}, {".inc", &FoundFiles::headers, kHeadersMax},
+};
+
 bool is_skipped(const std::string& folder) {
   static constexpr std::string_view kNames[] = {"build", "node_modules", "__pycache__", "venv",
                                                 "third_party"};
@@ -75,12 +87,12 @@ FoundFiles look_around(const fs::path& folder) {
       continue;
     }
     const std::string name = path.lexically_relative(folder).string();
-    const std::string kind = path.extension().string();
-    const bool header = kind == ".h" || kind == ".cuh" || kind == ".hpp" || kind == ".inc";
-    if (kind == ".cu" && found.cuda.size() < kFilesMax) found.cuda.push_back(name);
-    if (kind == ".ptx" && found.ptx.size() < kFilesMax) found.ptx.push_back(name);
-    if (header && found.headers.size() < kHeadersMax) found.headers.push_back(name);
-    if (kind == ".py") look_at_python(path, name, found);
+    const std::string ending = path.extension().string();
+    const auto* const listed = std::ranges::find(kListed, ending, &Listed::ending);
+    if (listed != std::end(kListed) && (found.*listed->list).size() < listed->most) {
+      (found.*listed->list).push_back(name);
+    }
+    if (ending == ".py") look_at_python(path, name, found);
   }
   for (std::vector<std::string>* list : {&found.cuda, &found.ptx, &found.headers}) {
     std::ranges::sort(*list);

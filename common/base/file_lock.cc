@@ -31,10 +31,10 @@ std::optional<pid_t> holder_of_lock(int file) {
   std::ifstream locks("/proc/locks");
   for (std::string line; std::getline(locks, line);) {
     std::istringstream words(line);
-    std::string number, kind, advisory, mode, where;
+    std::string number, type, advisory, mode, where;
     pid_t process = 0;
-    words >> number >> kind >> advisory >> mode >> process >> where;
-    if (kind == "FLOCK" && where == wanted && process > 0) return process;
+    words >> number >> type >> advisory >> mode >> process >> where;
+    if (type == "FLOCK" && where == wanted && process > 0) return process;
   }
   return std::nullopt;
 }

@@ -42,7 +42,7 @@ struct TensorSpec {
   std::optional<std::pair<double, double>> range;
   std::optional<Expression> range_low, range_high;  ///< Ends that follow from sizes.
   bool inout = false;                  ///< An output that updates the input of the same name.
-  std::optional<Tolerance> tolerance;  ///< Of an output, for every dtype.
+  std::optional<Tolerance> tolerance;  ///< Tolerance of an output, for every dtype.
   /// Several right answers of an output: its elements index this input along the axis, or have no
   /// order along it.
   std::string indices_of;

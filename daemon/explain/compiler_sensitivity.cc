@@ -5,6 +5,7 @@
 #include "common/base/service_limits.h"
 #include "daemon/explain/failure_reasons.h"
 #include "daemon/pipeline/case_record.h"
+#include "runtime/device/contraction.h"
 #include "runtime/device/device_traits.h"
 
 namespace gpuemu {
@@ -28,9 +29,10 @@ constexpr Setting kSettings[] = {
 
 /// What the emulator does by itself.
 bool is_usual(const Setting& setting, const SensitivityTask& task) {
-  const std::string& own = task.config.contraction;
-  const std::string usual = own == "auto" ? "never" : own;
-  return task.own_backend == kEmulatorBackend && setting.contraction == usual;
+  const auto own = contraction_from_name(task.config.contraction);
+  const bool is_auto = !own || *own == Contraction::Auto;
+  return task.own_backend == kEmulatorBackend &&
+         setting.contraction == name_of(is_auto ? Contraction::Never : *own);
 }
 
 OpTestReport* find(TestReportReply& report, const OpTestReport& like) {

@@ -143,7 +143,7 @@ ExportedCaseReply describe_case(const CaseRequest& request, const BuiltPlan& bui
   out.ptx = std::move(code.ptx);
   out.launches = std::move(code.launches);
   out.nan_policy = policy_name(request.op);
-  if (request.kernel.source.starts_with("/")) add_sources(request.kernel.source, out);
+  if (fs::path(request.kernel.source).is_absolute()) add_sources(request.kernel.source, out);
   for (const PlanTensor& tensor : built.plan.tensors) out.tensors.push_back(describe(tensor));
   return out;
 }

@@ -18,6 +18,9 @@ namespace {
 
 constexpr char kName[] = "LEDGER";
 constexpr std::string_view kFirstLine = "gpuemu-ledger 1\n", kDigestWord = "digest ";
+// What a line begins with; those of counts begin with the name of the records' family.
+constexpr std::string_view kOpening = "opening", kShrinking = "shrinking", kSequence = "sequence",
+                           kManifest = "manifest", kLog = "log";
 constexpr size_t kLedgerBytesMax = size_t{1} << 20;
 
 Error no_ledger(const std::string& why) {
@@ -45,8 +48,8 @@ class Words {
   std::string_view rest_;
 };
 
-std::string text_of(const FilePrefix& file, std::string_view kind) {
-  return fmt::format("{} {} {} {}\n", kind, file.name, file.bytes, file.digest);
+std::string text_of(const FilePrefix& file, std::string_view first) {
+  return fmt::format("{} {} {} {}\n", first, file.name, file.bytes, file.digest);
 }
 
 Result<FilePrefix> prefix_of(Words& words) {
@@ -59,19 +62,19 @@ Result<FilePrefix> prefix_of(Words& words) {
 
 Status take_line(std::string_view line, Ledger& ledger) {
   Words words(line);
-  const std::string_view kind = words.next();
-  if (kind == "opening") {
+  const std::string_view first = words.next();
+  if (first == kOpening) {
     ledger.opening = true;
-  } else if (kind == "shrinking") {
+  } else if (first == kShrinking) {
     ledger.shrinking = true;
-  } else if (kind == "sequence") {
+  } else if (first == kSequence) {
     ledger.sequence = GPUEMU_TRY(words.number());
-  } else if (kind == "manifest") {
+  } else if (first == kManifest) {
     ledger.manifest = GPUEMU_TRY(prefix_of(words));
-  } else if (kind == "log") {
+  } else if (first == kLog) {
     ledger.logs.push_back(GPUEMU_TRY(prefix_of(words)));
   } else {
-    const auto* const name = std::find(kFamilyNames, kFamilyNames + kCountedFamilies, kind);
+    const auto* const name = std::find(kFamilyNames, kFamilyNames + kCountedFamilies, first);
     if (name == kFamilyNames + kCountedFamilies) return no_ledger(fmt::format("'{}'", line));
     ledger.records[static_cast<size_t>(name - kFamilyNames)] = GPUEMU_TRY(words.number());
   }
@@ -98,14 +101,14 @@ Result<Ledger> parse(std::string_view text) {
 
 std::string text_of(const Ledger& ledger) {
   std::string text(kFirstLine);
-  if (ledger.opening) text += "opening\n";
-  if (ledger.shrinking) text += "shrinking\n";
-  text += fmt::format("sequence {}\n", ledger.sequence);
+  if (ledger.opening) text += fmt::format("{}\n", kOpening);
+  if (ledger.shrinking) text += fmt::format("{}\n", kShrinking);
+  text += fmt::format("{} {}\n", kSequence, ledger.sequence);
   for (size_t i = 0; i < kCountedFamilies; ++i) {
     text += fmt::format("{} {}\n", kFamilyNames[i], ledger.records[i]);
   }
-  text += text_of(ledger.manifest, "manifest");
-  for (const FilePrefix& log : ledger.logs) text += text_of(log, "log");
+  text += text_of(ledger.manifest, kManifest);
+  for (const FilePrefix& log : ledger.logs) text += text_of(log, kLog);
   return text + fmt::format("{}{}\n", kDigestWord, content_hash({text}));
 }
 

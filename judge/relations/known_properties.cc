@@ -4,6 +4,8 @@
 #include <array>
 #include <optional>
 
+#include "common/config/source_kind.h"
+
 namespace gpuemu {
 namespace {
 
@@ -36,10 +38,10 @@ bool same(const InvariantSpec& a, const InvariantSpec& b) {
 }
 
 std::string_view kind_of(const OpConfig& op, const KernelConfig& kernel) {
-  constexpr std::string_view kBuiltin = "builtin:";
+  const bool is_builtin = source_kind(kernel.source) == SourceKind::Builtin;
   const std::string_view source = kernel.source;
   const std::string_view name =
-      source.starts_with(kBuiltin) ? source.substr(kBuiltin.size()) : std::string_view(op.name);
+      is_builtin ? source.substr(kBuiltinSource.size()) : std::string_view(op.name);
   for (const KindRow& row : kKinds) {
     if (row.kind == name) return row.kind;
   }

@@ -125,23 +125,36 @@ Finding check_convex_hull(const Subject& subject) {
   return std::nullopt;
 }
 
+namespace {
+
+/// Values of `kind` of the invariant sign, the default first.
+struct SignRow {
+  std::string_view text;
+  double product;  ///< The sign of input times output; 0: the output alone counts.
+};
+constexpr SignRow kSigns[] = {{"same", 1}, {"opposite", -1}, {"non_negative", 0}};
+
+}  // namespace
+
 /// Where the output is not zero it has the sign of the input, or the other one.
 Finding check_sign(const Subject& subject) {
   const auto named = subject.spec.strings.find("kind");
-  const std::string kind = named == subject.spec.strings.end() ? "same" : named->second;
-  if (kind == "non_negative") return check_non_negative(subject);
+  const std::string_view text =
+      named == subject.spec.strings.end() ? kSigns[0].text : std::string_view(named->second);
+  const auto* const row = std::ranges::find(kSigns, text, &SignRow::text);
+  GPUEMU_CHECK(row != std::end(kSigns));
+  if (row->product == 0) return check_non_negative(subject);
   const TensorView* input = input_of(subject);
   if (input == nullptr || input->shape != subject.shape) {
     return violation(subject, "needs an input of the output's shape; name it with input = \"...\"");
   }
   for (size_t i = 0; i < subject.values.size(); ++i) {
     const double from = element(*input, i), value = subject.values[i];
-    const double product = kind == "same" ? 1 : -1;
     if (!(from * value != 0) || std::isnan(from) || std::isnan(value)) continue;
-    if ((from > 0 ? 1 : -1) * (value > 0 ? 1 : -1) == product) continue;
+    if ((from > 0 ? 1 : -1) * (value > 0 ? 1 : -1) == row->product) continue;
     return violation(subject,
                      fmt::format("element {} is {:.9g} for {:.9g}, expected the {} sign",
-                                 place_of(i, subject.shape), value, from, kind),
+                                 place_of(i, subject.shape), value, from, row->text),
                      i);
   }
   return std::nullopt;

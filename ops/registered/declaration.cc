@@ -163,6 +163,9 @@ Result<OpKind> op_of(const OpDeclaration& declaration) {
   return op;
 }
 
+/// What the path of a kernel's source ends with; other sources are its text.
+constexpr std::string_view kFileEndings[] = {".cu", ".ptx"};
+
 Result<KernelVariant> variant_of(const OpKind& op, const KernelDeclaration& declaration,
                                  std::string& text) {
   KernelVariant variant{.name = declaration.name,
@@ -173,7 +176,9 @@ Result<KernelVariant> variant_of(const OpKind& op, const KernelDeclaration& decl
                         .sm_min = declaration.sm_min};
   const std::string& source = declaration.source;
   const bool is_path = source.find('\n') == source.npos && source.find(';') == source.npos &&
-                       (source.ends_with(".cu") || source.ends_with(".ptx"));
+                       std::ranges::any_of(kFileEndings, [&](const auto ending) {
+                         return source.ends_with(ending);
+                       });
   text = source;
   if (is_path) text = GPUEMU_TRY(read_file(source, kSourceBytesMax));
   if (text.find_first_not_of(" \t\r\n") == text.npos) return wrong("the source is empty");

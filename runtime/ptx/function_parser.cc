@@ -290,8 +290,8 @@ Status FunctionParser::labelled(const Token& name) {
 }
 
 Status FunctionParser::table(const Token& name) {
-  const std::string_view kind = in_.take().text;
-  const bool prototype = kind == ".callprototype";
+  const std::string_view directive = in_.take().text;
+  const bool prototype = directive == ".callprototype";
   const auto symbol = prototype ? Symbol::Kind::Prototype : Symbol::Kind::Table;
   if (!symbols_.declare(name.text, {symbol, 0, 1})) {
     return in_.error_at(name.where, "duplicate name '{}' in this scope", name.text);
@@ -318,7 +318,7 @@ Status FunctionParser::table(const Token& name) {
     GPUEMU_TRY(in_.expect('>', "after the count of labels"));
     for (uint32_t i = 0; i < count; ++i) targets.push_back(target + std::to_string(i));
   } while (in_.accept(','));
-  if (kind == ".branchtargets") {
+  if (directive == ".branchtargets") {
     pending_tables_.push_back({std::string(name.text), symbols_.current(), name.where});
   }
   return in_.expect(';', "or ',' after a target");

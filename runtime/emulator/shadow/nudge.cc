@@ -139,7 +139,7 @@ void nudge_factor(const std::array<Lanes, 3>& operands, uint32_t mask, uint64_t 
     const double factor = shared.high[first];
     if (shared.bound[first] == 0 || factor == 0 || !is_shared(shared, kWholeWarp)) continue;
     const double step = kSharedShare * last_place(factor, Format::F32);
-    // Of a factor and its negative the magnitude moves the same way.
+    // The magnitude moves the same way for a factor and for its negative.
     const bool down = goes_down(std::fabs(shared.computed[first]), draw) != (factor < 0);
     for (uint32_t left = mask; left != 0; left &= left - 1) {
       const auto lane = static_cast<uint32_t>(std::countr_zero(left));
