@@ -1,5 +1,5 @@
-// `gpuemu coverage`: which configured ops have a stored result; with --kernel, what cases reach of
-// a kernel.
+// `gpuemu coverage [KERNEL]`: which configured ops have a stored result, or what cases reach of a
+// kernel.
 #include <ostream>
 
 #include <fmt/ranges.h>
@@ -39,6 +39,22 @@ Error no_such_kernel(const std::string& name, const Config& config) {
                       did_you_mean(name, known))};
 }
 
+/// The kernel that `name` is; that of the op of this name where it has a single one.
+Result<std::string> kernel_of(const std::string& name, const Config& config) {
+  if (config.find_kernel(name) != nullptr) return name;
+  const OpConfig* op = config.find_op(name);
+  if (op == nullptr) return no_such_kernel(name, config);
+  if (op->kernels.size() == 1) return op->kernels.front();
+  if (op->kernels.empty()) {
+    return error(ErrorCode::InvalidArgument,
+                 "op '{}' ({}:{}) has no kernel whose lines could be counted; expected an op with "
+                 "`kernel`, or the name of a kernel",
+                 name, op->file, op->line);
+  }
+  return error(ErrorCode::InvalidArgument, "op '{}' has {} kernels: {}; name one of them", name,
+               op->kernels.size(), fmt::join(op->kernels, ", "));
+}
+
 void cover_kernel(const CoverageOptions& options, const Config& config, Session& session) {
   const auto result = finish_job<KernelCoverageReply>(
       session,
@@ -56,8 +72,15 @@ void cover_kernel(const CoverageOptions& options, const Config& config, Session&
   session.exit_code = result->ended_with(session.exit_code);
 }
 
+/// Files are for services that show coverage, unless a format is named.
+std::string ops_format(const CoverageOptions& options) {
+  if (!options.format.empty()) return options.format;
+  return options.output.empty() ? "text" : "codecov";
+}
+
 void cover_ops(const CoverageOptions& options, const Config& config, Session& session) {
   OpCoverage coverage;
+  for (const KernelConfig& kernel : config.kernels) coverage.kernels.push_back(kernel.name);
   for (const OpConfig& op : config.ops) {
     const auto reply = session.call(ListResultsRequest{1, op.name});
     if (!reply) {
@@ -71,32 +94,39 @@ void cover_ops(const CoverageOptions& options, const Config& config, Session& se
     const bool covered = !std::get<ResultsReply>(*reply).results.empty();
     (covered ? coverage.covered : coverage.uncovered).push_back(op.name);
   }
-  const std::string format = options.format.empty() ? "codecov" : options.format;
-  write(op_coverage_text(coverage, format), options, session);
+  write(op_coverage_text(coverage, ops_format(options)), options, session);
 }
 
 /// What is wrong with the options together, "" when nothing is.
 std::string misuse(const CoverageOptions& options) {
   const bool of_ops = options.kernel.empty();
   if (of_ops && (options.format == "lcov" || options.format == "html")) {
-    return "--format " + options.format + " shows lines of a kernel: name it with --kernel";
+    return fmt::format(
+        "--format {0} shows lines of a kernel, but none is named; expected `gpuemu "
+        "coverage KERNEL --format {0}`",
+        options.format);
   }
   if (of_ops && (options.cases > 0 || options.seed)) {
-    return "--cases and --seed need --kernel: without it stored results are listed, nothing runs";
+    return "--cases and --seed need a kernel to run, as in `gpuemu coverage KERNEL --cases 20`; "
+           "without one stored results are listed and nothing runs";
   }
   return "";
 }
 
-void run(const CoverageOptions& options, Session& session) {
+void run(CoverageOptions& options, Session& session) {
   const auto config = session.project();
   if (!config) return;
   if (const std::string wrong = misuse(options); !wrong.empty()) {
     session.fail(error(ErrorCode::InvalidArgument, "{}", wrong));
     return;
   }
-  if (!options.kernel.empty() && config->find_kernel(options.kernel) == nullptr) {
-    session.fail(no_such_kernel(options.kernel, *config));
-    return;
+  if (!options.kernel.empty()) {
+    const auto kernel = kernel_of(options.kernel, *config);
+    if (!kernel) {
+      session.fail(kernel.error());
+      return;
+    }
+    options.kernel = *kernel;
   }
   if (const Status ready = session.ensure_daemon(); !ready) {
     session.fail(ready.error());
@@ -113,12 +143,15 @@ void add_coverage(Command app, Session& session) {
   Command command = app.command(
       "coverage", "Show which ops have results, or the lines of a kernel that cases reach");
   command
-      .option("-k,--kernel", options->kernel,
-              "Run cases of its ops and show which lines and branches none reaches")
-      .type_name("NAME");
-  Option format = command.option("--format", options->format,
-                                 "What is written (default: codecov; with --kernel text)");
-  format.one_of({"codecov", "json", "text", "lcov", "html"});
+      .option("KERNEL", options->kernel,
+              "Run cases of its ops and show which lines and branches none\n"
+              "reaches (default: list the ops that have no result)")
+      .type_name(" ");
+  command.option("-k,--kernel", options->kernel, "The same").type_name("NAME").hidden();
+  Option format =
+      command.option("--format", options->format,
+                     "What is written\n(default: text; in a file without a kernel codecov)");
+  format.one_of({"text", "json", "codecov", "lcov", "html"});
   command
       .option("--cases", options->cases,
               "Cases per op and dtype beside the corpus (default: validation.cases)")
@@ -126,6 +159,12 @@ void add_coverage(Command app, Session& session) {
       .check(whole_number(1, kIterationsMax));
   add_base_seed(command, options->seed);
   command.option("-o,--output", options->output, "Write it to this file").type_name("FILE");
+  command.footer(
+      "Exit code: 0 the report was written, 2 wrong use, 3 nothing could run.\n"
+      "Examples:\n"
+      "  gpuemu coverage                  ops without a result\n"
+      "  gpuemu coverage relu             lines and branches of the kernel relu\n"
+      "  gpuemu coverage relu --format html -o relu.html");
   command.callback([options, &session] {
     session.format = options->format == "json" ? "json" : "text";
     run(*options, session);

@@ -47,6 +47,12 @@ std::string op_coverage_text(const OpCoverage& coverage, const std::string& form
   }
   std::string text = summary_of(coverage) + "\n";
   for (const std::string& op : coverage.uncovered) text += "no result: " + one_line(op) + "\n";
+  if (!coverage.uncovered.empty()) {
+    text += "next: `gpuemu test " + one_line(coverage.uncovered.front()) + "`\n";
+  } else if (!coverage.kernels.empty()) {
+    text += "next: `gpuemu coverage " + one_line(coverage.kernels.front()) +
+            "` shows which of its lines no case reaches\n";
+  }
   return text;
 }
 

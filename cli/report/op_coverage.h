@@ -8,6 +8,7 @@ namespace gpuemu::cli {
 
 struct OpCoverage {
   std::vector<std::string> covered, uncovered;
+  std::vector<std::string> kernels;  ///< Those whose lines can be counted, for the text.
 };
 
 /// `format`: codecov, json or text.

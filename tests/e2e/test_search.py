@@ -134,20 +134,41 @@ def test_unguided_runs_have_no_corpus(project):
 
 
 def test_coverage_of_a_kernel_shows_what_no_case_reached(project):
-    text = project.run("coverage", "--kernel", "clip", "--cases", "20").stdout
+    text = project.run("coverage", "clip", "--cases", "20").stdout
     assert "clip.cu:9: never runs: *(volatile float*)(y + i) = 9.0f;" in text, text
     assert "clip.cu:8: never goes on" in text, text
     page = project.run("coverage", "-k", "clip", "--cases", "20", "--format", "html").stdout
     assert '<tr class="never"><td class="n">9</td>' in page and "total(const float*" in page
-    lcov = project.run("coverage", "-k", "clip", "--cases", "20", "--format", "lcov").stdout
+    lcov = project.run("coverage", "--kernel", "clip", "--cases", "20", "--format", "lcov").stdout
     assert "SF:clip.cu" in lcov and "\nDA:9,0\n" in lcov and "BRDA:8,0," in lcov
     # The other kernel of the file has nothing to do with it.
     assert not any(line.startswith("DA:14,") for line in lcov.splitlines())
 
 
+def test_coverage_without_a_kernel_is_text_with_the_next_step_and_codecov_in_a_file(new_home):
+    home = new_home({"gpuemu.toml": CONFIG, "clip.cu": KERNELS, "clip.py": "", "total.py": ""})
+    listed = home.run("coverage")
+    assert listed.returncode == 0 and listed.stdout == ("0 of 3 ops have results (0.0 %)\nno result: clip\nno result: total\nno result: loose\n"
+                                                        "next: `gpuemu test clip`\n"), listed.stdout
+    assert home.run("coverage", "-o", "ops.json").returncode == 0
+    assert json.loads((home.project / "ops.json").read_text())["coverage"]["gpuemu/clip.op"] == {"1": 0}
+
+
+def test_coverage_takes_an_op_for_its_kernel(project):
+    text = project.run("coverage", "loose", "--cases", "2").stdout
+    assert text.startswith("clip: "), text
+    config = project.project / "gpuemu.toml"
+    whole = config.read_text()
+    again = whole[whole.index("[[kernels]]"):whole.index("[[ops]]\nname = \"total\"")].replace('name = "clip"', 'name = "again"')
+    config.write_text(whole.replace('name = "loose"\nkernel = "clip"', 'name = "loose"\nkernel = ["clip", "again"]') + again)
+    several = project.run("coverage", "loose")
+    config.write_text(whole)
+    assert several.returncode == 2 and "op 'loose' has 2 kernels: clip, again; name one of them" in several.stderr, several.stderr
+
+
 def test_wrong_use_of_coverage_says_what_to_do(project):
-    for words, hint in ((["--format", "lcov"], "--kernel"), (["--cases", "3"], "--kernel"),
-                        (["--kernel", "clop"], "did you mean 'clip'")):
+    for words, hint in ((["--format", "lcov"], "`gpuemu coverage KERNEL --format lcov`"), (["--cases", "3"], "`gpuemu coverage KERNEL --cases"),
+                        (["clop"], "did you mean 'clip'"), (["--kernel", "clop"], "did you mean 'clip'")):
         result = project.run("coverage", *words)
         assert result.returncode == 2 and hint in result.stderr, result.stderr
 
