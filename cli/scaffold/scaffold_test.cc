@@ -203,7 +203,12 @@ TEST(AllowedSizes, TellsRangesMultiplesAndPowersApart) {
   };
   EXPECT_EQ(text(37, [](int64_t) { return true; }), "[1, 3000]");
   EXPECT_EQ(text(37, [](int64_t n) { return n >= 3 && n <= 1000; }), "[3, 1000]");
-  EXPECT_EQ(text(64, [](int64_t n) { return n % 32 == 0 && n <= 128; }), "[32, 64, 96, 128]");
+  EXPECT_EQ(text(64, [](int64_t n) { return n % 32 == 0 && n <= 128; }),
+            "{ range = [32, 128], multiple_of = 32 }");
+  EXPECT_EQ(text(64, [](int64_t n) { return n >= 16 && (n & (n - 1)) == 0; }),
+            "{ range = [16, 2048], power_of_two = true }");
+  EXPECT_EQ(text(64, [](int64_t n) { return n == 64 || n == 48 || n == 100; }), "[48, 64, 100]");
+  EXPECT_EQ(text(64, [](int64_t n) { return n == 64 || n == 256; }), "{ values = [64, 256] }");
   EXPECT_EQ(text(64, [](int64_t n) { return n == 64; }), "64");
 }
 

@@ -1,6 +1,8 @@
 #include "cli/scaffold/sizes.h"
 
 #include <algorithm>
+#include <bit>
+#include <numeric>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -56,10 +58,11 @@ std::vector<Sizes> orders_of(const std::vector<std::string>& dims, const std::ve
 struct Allowed {
   int64_t low = 0, high = 0;
   std::vector<int64_t> set;  ///< Empty where everything from low to high works.
+  std::vector<int64_t> bad;  ///< Values that do not work.
 };
 
 Allowed summed_up(const std::vector<int64_t>& good, const std::vector<int64_t>& bad, int64_t base) {
-  Allowed out{base, base, {}};
+  Allowed out{base, base, {}, bad};
   if (good.empty()) return out;
   out.low = good.front();
   out.high = good.back();
@@ -67,6 +70,46 @@ Allowed summed_up(const std::vector<int64_t>& good, const std::vector<int64_t>& 
       std::ranges::any_of(bad, [&](int64_t value) { return value > out.low && value < out.high; });
   if (holes) out.set = good;
   return out;
+}
+
+bool is_power_of_two(int64_t value) {
+  return value > 0 && std::has_single_bit(static_cast<uint64_t>(value));
+}
+
+/// The rule that tells the values of the set from those between them that do not work, as a key of
+/// gpuemu.toml; "" where there is none.
+std::string rule_of(const Allowed& allowed) {
+  const auto none_between = [&](const auto& follows_rule) {
+    return std::ranges::none_of(allowed.bad, [&](int64_t value) {
+      return value > allowed.low && value < allowed.high && follows_rule(value);
+    });
+  };
+  int64_t step = 0;
+  for (const int64_t value : allowed.set) step = std::gcd(step, value);
+  if (step > 1 && none_between([&](int64_t value) { return value % step == 0; })) {
+    return fmt::format("multiple_of = {}", step);
+  }
+  const bool are_powers = std::ranges::all_of(allowed.set, is_power_of_two);
+  return are_powers && none_between(is_power_of_two) ? "power_of_two = true" : "";
+}
+
+/// What gpuemu.toml says of the dim.
+std::string dim_text(const Allowed& allowed) {
+  if (allowed.set.empty()) {
+    return allowed.low == allowed.high ? std::to_string(allowed.low)
+                                       : fmt::format("[{}, {}]", allowed.low, allowed.high);
+  }
+  if (allowed.set.size() == 2)
+    return fmt::format("{{ values = [{}, {}] }}", allowed.low, allowed.high);
+  if (const std::string rule = rule_of(allowed); !rule.empty()) {
+    return fmt::format("{{ range = [{}, {}], {} }}", allowed.low, allowed.high, rule);
+  }
+  // As many as are read at a glance, from the least to the largest.
+  std::vector<int64_t> some = allowed.set;
+  while (some.size() > kSetMax) {
+    some.erase(some.begin() + static_cast<std::ptrdiff_t>(some.size() / 2));
+  }
+  return fmt::format("[{}]", fmt::join(some, ", "));
 }
 
 const std::vector<int64_t>& values_for(size_t dims) {
@@ -175,20 +218,7 @@ std::map<std::string, std::string> allowed_sizes(const std::vector<std::string>&
   }
   if (ranged.size() > 1) shrink(ranged, base, works, allowed);
   std::map<std::string, std::string> texts;
-  for (const std::string& dim : dims) {
-    Allowed& one = allowed[dim];
-    if (one.set.size() > 2) {
-      // As many as are read at a glance, from the least to the largest.
-      while (one.set.size() > kSetMax) {
-        one.set.erase(one.set.begin() + static_cast<std::ptrdiff_t>(one.set.size() / 2));
-      }
-      texts[dim] = fmt::format("[{}]", fmt::join(one.set, ", "));
-    } else if (one.set.size() == 2 || one.low == one.high) {
-      texts[dim] = std::to_string(one.set.empty() ? one.low : one.set.front());
-    } else {
-      texts[dim] = fmt::format("[{}, {}]", one.low, one.high);
-    }
-  }
+  for (const std::string& dim : dims) texts[dim] = dim_text(allowed[dim]);
   return texts;
 }
 
