@@ -64,8 +64,9 @@ RunPlan plan_of(const RunTestsRequest& request, const Config& config) {
     plan.ops.push_back(op.name);
     for (const DType dtype : op.dtypes) {
       if (wanted(request.dtypes, dtype) &&
-          std::ranges::find(plan.dtypes, dtype) == plan.dtypes.end())
+          std::ranges::find(plan.dtypes, dtype) == plan.dtypes.end()) {
         plan.dtypes.push_back(dtype);
+      }
     }
   }
   return plan;

@@ -46,8 +46,11 @@ bool is_ceiling_division(std::string name) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   });
   for (const std::string_view known : {"ceildiv", "cdiv", "divup", "divceil", "idivup", "divideup",
-                                       "ceildivide", "divroundup", "iceildiv", "updiv"})
-    if (name == known) return true;
+                                       "ceildivide", "divroundup", "iceildiv", "updiv"}) {
+    if (name == known) {
+      return true;
+    }
+  }
   return false;
 }
 
@@ -212,8 +215,9 @@ class Parser {
     const std::vector<std::string> texts = split_list(text_.substr(at_ + 1, behind - at_ - 2));
     at_ = behind;
     if (const auto macro = definitions_.macros.find(name);
-        macro != definitions_.macros.end() && !is_ceiling_division(name))
+        macro != definitions_.macros.end() && !is_ceiling_division(name)) {
       return expanded(macro->second, texts);
+    }
     std::vector<Term> parts;
     for (const std::string& text : texts) {
       auto part = Parser(text, definitions_, depth_ + 1).all();
@@ -244,8 +248,9 @@ class Parser {
     for (size_t i = 0; i < args.size(); ++i) {
       const std::string value = "(" + args[i] + ")";
       for (size_t at = find_word(body, macro.params[i]); at != std::string::npos;
-           at = find_word(body, macro.params[i], at + value.size()))
+           at = find_word(body, macro.params[i], at + value.size())) {
         body.replace(at, macro.params[i].size(), value);
+      }
     }
     return Parser(body, definitions_, depth_ + 1).all();
   }
@@ -278,14 +283,17 @@ std::optional<Term> rounded_up(const Term& numerator, const Term& divisor) {
     return term.kind == Term::Kind::Binary && term.text == op;
   };
   if (is_op(numerator, "-") && numerator.parts[1] == integer(1) && is_op(numerator.parts[0], "+") &&
-      numerator.parts[0].parts[1] == divisor)
+      numerator.parts[0].parts[1] == divisor) {
     return numerator.parts[0].parts[0];
+  }
   if (is_op(numerator, "+") && divisor.kind == Term::Kind::Integer &&
-      numerator.parts[1] == integer(divisor.value - 1))
+      numerator.parts[1] == integer(divisor.value - 1)) {
     return numerator.parts[0];
+  }
   if (is_op(numerator, "+") && is_op(numerator.parts[1], "-") &&
-      numerator.parts[1] == binary("-", divisor, integer(1)))
+      numerator.parts[1] == binary("-", divisor, integer(1))) {
     return numerator.parts[0];
+  }
   return std::nullopt;
 }
 
@@ -392,8 +400,9 @@ std::vector<std::string> names_in(const Term& term) {
   std::vector<std::string> names;
   const auto visit = [&](const auto& self, const Term& one) -> void {
     if (one.kind == Term::Kind::Name && one.text != "dtype" &&
-        std::ranges::find(names, one.text) == names.end())
+        std::ranges::find(names, one.text) == names.end()) {
       names.push_back(one.text);
+    }
     for (const Term& part : one.parts) self(self, part);
   };
   visit(visit, term);

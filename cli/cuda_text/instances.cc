@@ -69,8 +69,9 @@ std::string usual_value(const TemplateParam& param, const Definitions& definitio
   }
   if (param.type == "bool") return "false";
   if (const auto values = definitions.enums.find(param.type);
-      values != definitions.enums.end() && !values->second.empty())
+      values != definitions.enums.end() && !values->second.empty()) {
     return values->second.front();
+  }
   std::string upper = param.name;
   std::ranges::transform(upper, upper.begin(),
                          [](unsigned char c) { return static_cast<char>(std::toupper(c)); });

@@ -136,8 +136,9 @@ TEST(Slices, FillTheAxesThatAreNotNamed) {
 
 TEST(Slices, SayWhatIsWrong) {
   for (const char* wrong :
-       {"", "a", "1:2:3:4", "::0", "..., ...", "1.5", "1,,2", "99999999999999999999"})
+       {"", "a", "1:2:3:4", "::0", "..., ...", "1.5", "1,,2", "99999999999999999999"}) {
     EXPECT_FALSE(parse_slice(wrong)) << wrong;
+  }
   EXPECT_EQ(resolve(*parse_slice("3"), {3}).error().message,
             "index 3 of axis 0, which has 3 elements");
   EXPECT_EQ(resolve(*parse_slice("0,0"), {3}).error().message,

@@ -50,8 +50,9 @@ TEST(Breakpoints, AreReadWithBlockAndThreadInAnyOrder) {
   const BreakSpec spec = *parse_break({"7", "thread", "1,2", "block", "3"});
   EXPECT_EQ(text_of(spec), "line 7 block (3,0,0) thread (1,2,0)");
   for (const Words& wrong : {Words{}, Words{"7", "block"}, Words{"7", "lane", "1"}, Words{"a.cu:"},
-                             Words{"a.cu:0"}, Words{"7", "block", "x"}})
+                             Words{"a.cu:0"}, Words{"7", "block", "x"}}) {
     EXPECT_FALSE(parse_break(wrong));
+  }
 }
 
 TEST(Bits, AreReadAsTheirType) {

@@ -56,9 +56,10 @@ std::optional<OtherPlace> other_place(const std::string& title) {
     while (end < title.size() && title[end] >= '0' && title[end] <= '9' && line < kLinesMax) {
       line = 10 * line + static_cast<uint64_t>(title[end++] - '0');
     }
-    if (line == 0 ||
-        (end < title.size() && std::string_view(" ),;").find(title[end]) == std::string_view::npos))
+    if (line == 0 || (end < title.size() &&
+                      std::string_view(" ),;").find(title[end]) == std::string_view::npos)) {
       continue;
+    }
     const size_t file = at + kAt.size() - 1;
     OtherPlace place{
         {title.substr(file, colon - file), static_cast<uint32_t>(line), 0, ""}, at, end};

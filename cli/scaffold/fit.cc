@@ -181,8 +181,9 @@ std::string with_definitions(const std::string& text, const std::string& body) {
   for (const std::string& word : words_of(text)) {
     std::string value;
     if (RE2::PartialMatch(body, R"((?:^|\W))" + RE2::QuoteMeta(word) + R"(\s*=\s*([^;=]+);)",
-                          &value))
+                          &value)) {
       all += value + " ; ";
+    }
   }
   return all + text;
 }

@@ -237,8 +237,9 @@ std::optional<int64_t> threads_of_shared(const std::string& body, const Definiti
     if (!number || *number < 32 || *number > kThreadsMax) continue;
     if (body.find(name + "[threadIdx.x]") != std::string::npos ||
         body.find(name + "[tid]") != std::string::npos ||
-        body.find(name + "[t]") != std::string::npos)
+        body.find(name + "[t]") != std::string::npos) {
       return number;
+    }
   }
   return std::nullopt;
 }
@@ -275,10 +276,12 @@ std::vector<std::string> guessed_block(const SourceKernel& source, const Definit
     if (number && *number > 0 && *number <= kThreadsMax) return {std::to_string(*number)};
   }
   for (const char* name :
-       {"THREADS", "BLOCK_SIZE", "BLOCK", "blockSize", "BLOCKSIZE", "NUM_THREADS"})
+       {"THREADS", "BLOCK_SIZE", "BLOCK", "blockSize", "BLOCKSIZE", "NUM_THREADS"}) {
     if (const auto number = known.constants.contains(name) ? number_of(name, known) : std::nullopt;
-        number && *number >= 32 && *number <= kThreadsMax)
+        number && *number >= 32 && *number <= kThreadsMax) {
       return {std::to_string(*number)};
+    }
+  }
   if (const auto number = threads_of_shared(source.body, known)) return {std::to_string(*number)};
   return {"256"};
 }

@@ -70,8 +70,9 @@ bool add_members(const SourceParam& param, const std::string& type, const Defini
   if (known != definitions.structs.end()) members = known->second;
   const ElementType vector = element_type(type, definitions);
   for (uint32_t lane = 0; known == definitions.structs.end() && lane < vector.lanes && lane < 4;
-       ++lane)
+       ++lane) {
     members.push_back({type.substr(0, type.size() - 1), std::string(1, "xyzw"[lane]), "", false});
+  }
   for (const StructMember& member : members) {
     ProposedParam out;
     out.written = param.name + "." + member.name;

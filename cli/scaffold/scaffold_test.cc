@@ -219,8 +219,9 @@ TEST(ProjectText, IsAConfigurationWithoutAnyProblem) {
         "__global__ void gemm(const __half* A, const __half* B, __half* C, int M, int N, int K) "
         "{ C[blockIdx.y] = A[0]; }",
         "__global__ void three(int a, int b, int c, float* o) {}",
-        "template <typename T> __global__ void t(const T* lambda, float4* o, int n) {}"})
+        "template <typename T> __global__ void t(const T* lambda, float4* o, int n) {}"}) {
     kernels.push_back(only(source));
+  }
   const std::vector<LeftOut> left_out = {{"k.cu: packed", "one\nreason"}};
   const std::string text = config_text({"a \"name\" \\", {"include"}}, kernels, left_out);
   const ConfigResult loaded = parse_config(text, "gpuemu.toml");

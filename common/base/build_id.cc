@@ -54,8 +54,9 @@ std::string build_id_of(const std::filesystem::path& program) {
   std::ifstream in(program, std::ios::binary);
   const auto file = read_at<Elf64_Ehdr>(in, 0);
   if (!file || std::memcmp(file->e_ident, ELFMAG, SELFMAG) != 0 ||
-      file->e_ident[EI_CLASS] != ELFCLASS64 || file->e_phentsize != sizeof(Elf64_Phdr))
+      file->e_ident[EI_CLASS] != ELFCLASS64 || file->e_phentsize != sizeof(Elf64_Phdr)) {
     return "";
+  }
   const size_t headers = std::min<size_t>(file->e_phnum, kProgramHeadersMax);
   for (size_t number = 0; number < headers; ++number) {
     const auto header = read_at<Elf64_Phdr>(in, file->e_phoff + number * sizeof(Elf64_Phdr));

@@ -61,10 +61,11 @@ Result<EmulatedDevice> parse_emulated_device(std::string_view text) {
   if (colon == std::string_view::npos) return device;
   const std::string_view memory = trimmed(text.substr(colon + 1));
   if (!read_number(memory, mebibytes) || mebibytes == 0 ||
-      mebibytes > kEmulatedMemoryBytesMax >> 20)
+      mebibytes > kEmulatedMemoryBytesMax >> 20) {
     return error(ErrorCode::InvalidArgument,
                  "the memory '{}' of {} is not a number of MiB from 1 to {}", memory, name,
                  kEmulatedMemoryBytesMax >> 20);
+  }
   device.memory_bytes = mebibytes << 20;
   return device;
 }

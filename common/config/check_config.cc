@@ -289,8 +289,9 @@ void check_all_files(ReadState& state, const Config& config, const Drafts& draft
     const std::string key = fmt::format("runtime.include_dirs[{}]", i);
     std::error_code failed;
     if (!state.places.contains(key) ||
-        std::filesystem::is_directory(config.include_dirs[i], failed))
+        std::filesystem::is_directory(config.include_dirs[i], failed)) {
       continue;
+    }
     const Place place = state.place_of(key);
     state.warn(place, key, "folder '" + config.include_dirs[i] + "' does not exist");
   }

@@ -291,8 +291,9 @@ class OpChecker {
     check_integer(key, length, 0);
     const auto is_refused = [&](const ExpressionUse& use) { return refused_.contains(use.name); };
     if (state_.problems.size() != problems || !length.tensor_uses().empty() ||
-        std::ranges::any_of(length.name_uses(), is_refused))
+        std::ranges::any_of(length.name_uses(), is_refused)) {
       return;
+    }
     const auto low = length.evaluate(scope_at(false)), high = length.evaluate(scope_at(true));
     if (!low || !high) {
       if (!low && !high) report(key, low.error().message);

@@ -263,8 +263,9 @@ class OutputComparer {
     const ErrorScale scale = comparison.policy.error_scale;
     if (!comparison.has_reference || !is_float(comparison.output.dtype) ||
         element_count(comparison.output.shape) == 0 || !comparison.scale.empty() ||
-        scale_applies(comparison))
+        scale_applies(comparison)) {
       return;
+    }
     values_.remarks.insert(fmt::format(
         "error_scale '{}' does not apply to output '{}', whose bound is that of 'auto': "
         "{}; `error_scale = {{ {} = ... }}` names one for this output",

@@ -132,9 +132,10 @@ void RoundingReview::begin(Doubt& doubt) const {
   if (!std::isfinite(doubt.lost) || !little) doubt.lost = 0;
   const double formula = std::fabs(doubt.exact - at.reference);
   if (little && formula <= at.tolerance &&
-      std::fabs(at.computed - doubt.exact) <= at.tolerance + doubt.lost)
+      std::fabs(at.computed - doubt.exact) <= at.tolerance + doubt.lost) {
     doubt.standing = Standing::Underflow;
-  else if (!(formula <= at.tolerance + kOtherFormula * (std::fabs(at.reference) + at.magnitude))) {
+  } else if (!(formula <=
+               at.tolerance + kOtherFormula * (std::fabs(at.reference) + at.magnitude))) {
     doubt.standing = Standing::Formula;
   } else {
     doubt.standing = Standing::Inaccurate;

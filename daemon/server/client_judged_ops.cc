@@ -109,8 +109,9 @@ JudgedOutput compare(const Config& config, const OpConfig& op, const NamedTensor
   Verdict verdict = validate(comparison);
   std::optional<Tensor> flushed;
   if (!verdict.failures.empty() && op.subnormal == SubnormalPolicy::Note &&
-      !op.strict.value_or(config.strict))
+      !op.strict.value_or(config.strict)) {
     flushed = flushed_reference(comparison, nullptr);
+  }
   if (flushed) {
     comparison.reference = view_of(*flushed);
     verdict = validate(comparison);

@@ -13,8 +13,9 @@ TEST(StubReference, IsOneWhoseFunctionOnlyRefuses) {
         "    \"\"\"What it does.\"\"\"\n    # Later.\n    raise NotImplementedError\n",
         "import numpy\ndef reference(x: dict[str, int]) -> int:\n    raise NotImplementedError # "
         "Later\n",
-        "def reference(\n    x,\n    y,\n):\n    '''One.'''\n    raise NotImplementedError()"})
+        "def reference(\n    x,\n    y,\n):\n    '''One.'''\n    raise NotImplementedError()"}) {
     EXPECT_TRUE(is_stub_reference(script)) << script;
+  }
 }
 
 TEST(StubReference, IsNoneThatComputesAnything) {
@@ -24,8 +25,9 @@ TEST(StubReference, IsNoneThatComputesAnything) {
         "def reference(x):\n    pass\n", "def reference(x): ...\n",
         "def reference(x):\n    raise NotImplementedErrors\n",
         "def error_scale(x):\n    pass\n\ndef reference(x):\n    return x\n",
-        "def reference(x):\n    \"\"\"Ends nowhere", "def reference(x"})
+        "def reference(x):\n    \"\"\"Ends nowhere", "def reference(x"}) {
     EXPECT_FALSE(is_stub_reference(script)) << script;
+  }
 }
 
 TEST(StubReference, IsLookedForInTheFunctionThatIsNamed) {

@@ -91,8 +91,9 @@ TEST(LargeSizes, EveryDimIsAtItsLargestInSomeCase) {
   EXPECT_LE(together, 16.0 * 20'000'000);
   EXPECT_GE(together, 0.4 * 16.0 * 20'000'000) << "much larger ones would fit";
   for (const auto& [at, name] :
-       std::vector<std::pair<size_t, std::string>>{{1, "m"}, {2, "n"}, {3, "k"}})
+       std::vector<std::pair<size_t, std::string>>{{1, "m"}, {2, "n"}, {3, "k"}}) {
     EXPECT_EQ(large.targets[at].at(name), 4096);
+  }
   ASSERT_EQ(large.not_run.size(), 1u);
   EXPECT_NE(large.not_run[0].find("m = 4096, n = 4096, k = 4096 together"), std::string::npos)
       << large.not_run[0];

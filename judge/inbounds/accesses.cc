@@ -53,8 +53,9 @@ std::vector<Use> uses_of(const Instruction& instruction) {
   const Opcode opcode = instruction.opcode;
   const Space space = space_of(instruction);
   if (space == Space::Param || opcode == Opcode::Prefetch || opcode == Opcode::Mov ||
-      opcode == Opcode::Cvta)
+      opcode == Opcode::Cvta) {
     return {};
+  }
   const uint64_t bytes = bytes_of(instruction);
   const bool reads = instruction.has(Trait::Reads), writes = instruction.has(Trait::Writes);
   if (reads && !writes) return {{MemoryUseKind::Load, 1, space, bytes}};

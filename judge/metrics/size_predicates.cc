@@ -345,8 +345,9 @@ class Search {
       for (const Operand& operand : instruction.operands) {
         const auto number = static_cast<int64_t>(operand.bits);
         if (operand.kind != Operand::Kind::Integer || number <= kSizesTried ||
-            number > kLargestConstant)
+            number > kLargestConstant) {
           continue;
+        }
         for (int64_t off = -2; off <= 2; ++off) beyond.insert(number + off);
       }
     }

@@ -221,8 +221,9 @@ Texts drop_mul(const MutationSite& site) {
 Texts through_half(const MutationSite& site) {
   const Instruction& one = site.instruction;
   if (!one.has(Trait::FloatArithmetic) || type_of(one) != ptx::Type::F32 ||
-      !site.statement.guard.empty())
+      !site.statement.guard.empty()) {
     return {};
+  }
   const std::string& to = site.statement.operands.front();
   return {
       fmt::format("{{ .reg .b16 %gpuemu_half; {} cvt.rn.f16.f32 %gpuemu_half, {}; "

@@ -90,8 +90,9 @@ RelationResult relate_concat(const RelationCheck& relation) {
     const Tensor &one = low->at(name), &other = high->at(name);
     // A size such as n / 2 need not be the sum of its parts.
     if (one.shape[list.front()] + other.shape[list.front()] !=
-        base.outputs.at(name).shape[list.front()])
+        base.outputs.at(name).shape[list.front()]) {
       return not_checked();
+    }
     expected[name] = joined(one, other, list.front());
   }
   RelationCheck::Demand demand{

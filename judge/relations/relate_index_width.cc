@@ -156,8 +156,9 @@ RelationResult relate_index_width(const RelationCheck& relation) {
   const CasePlan& plan = relation.plan();
   const SharedAxes axes = axes_of(relation.op(), relation.spec(), relation.op().outputs.front(), 0);
   if (plan.iteration % kEvery != 0 || !plan.dims.contains(axes.dim) ||
-      !can_grow(relation.op(), axes))
+      !can_grow(relation.op(), axes)) {
     return not_checked();
+  }
   const int64_t elements = most_elements(plan, axes);
   if (elements < kElementsMin || elements > kElementsMax || !grows_alone(relation, axes)) {
     return not_checked();

@@ -170,8 +170,9 @@ std::map<std::string, std::string> enumerators_of(std::string_view source) {
       const std::string& name = words[i];
       if (i + 1 < words.size() && words[i + 1] == "=") {
         if (i + 2 >= words.size() ||
-            words[i + 2].find_first_not_of("0123456789") != std::string::npos)
+            words[i + 2].find_first_not_of("0123456789") != std::string::npos) {
           break;
+        }
         value = std::atoll(words[i + 2].c_str());
         i += 2;
       }

@@ -87,8 +87,9 @@ class Reader {
       }
     }
     if (row.result_types.empty() || row.result_types.size() > kResults.size() ||
-        row.operand_types.size() > kOperands.size())
+        row.operand_types.size() > kOperands.size()) {
       return wrong("expected 1 to 4 results and up to 6 operands");
+    }
     return {};
   }
 
@@ -115,10 +116,11 @@ class Reader {
       }
     }
     if (made.operands.size() != row.operand_types.size() ||
-        made.results.size() != row.result_types.size())
+        made.results.size() != row.result_types.size()) {
       return wrong(fmt::format("{} operands and {} results; the types of '{}' ask for {} and {}",
                                made.operands.size(), made.results.size(), row.name,
                                row.operand_types.size(), row.result_types.size()));
+    }
     row.cases.push_back(std::move(made));
     return {};
   }

@@ -63,8 +63,9 @@ TEST(Contract, FusesTheProductThatEndsAQuotient) {
             "%fused24; mul.rn.f32 %fused26, %b, %fused24; rcp.approx.ftz.f32 %fused27, %fused26; "
             "fma.rn.f32 %s, %fused25, %fused27, %c; ");
   for (const char* body : {"div.rn.f32 %m, %a, %b; add.f32 %s, %m, %c; ",
-                           "div.full.f32 %m, %a, %b; add.rn.f32 %s, %m, %c; "})
+                           "div.full.f32 %m, %a, %b; add.rn.f32 %s, %m, %c; "}) {
     EXPECT_EQ(contracted(body), body);
+  }
 }
 
 TEST(Contract, TakesTheFirstOfTwoProducts) {
@@ -85,8 +86,9 @@ TEST(Contract, LeavesAloneWhatMustBeRoundedTwice) {
         "mul.f32 %m, %a, %b; add.f32 %s, %m, %c; st.global.f32 [%q], %m; ",
         "mul.f32 %m, %a, %b; mov.f32 %a, %c; add.f32 %s, %m, %c; ",
         "mul.f32 %a, %a, %b; add.f32 %s, %a, %c; ", "mul.f64 %w, %x, %y; add.f64 %w, %w, %z; ",
-        "@%p mul.f32 %m, %a, %b; add.f32 %s, %m, %c; "})
+        "@%p mul.f32 %m, %a, %b; add.f32 %s, %m, %c; "}) {
     EXPECT_EQ(contracted(body), body);
+  }
 }
 
 TEST(Contract, DrawsFromASeedWhichProductsAreFused) {
