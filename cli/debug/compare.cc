@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "common/config/nan_policy.h"
 #include "common/numeric/element.h"
 
 namespace gpuemu::cli {
@@ -29,7 +30,7 @@ double distance(const Tensor& output, const Tensor& expected, int64_t at) {
 }
 
 struct Judge {
-  const std::string& policy;
+  NanPolicy policy;
   std::optional<double> edge;
 
   bool is_right(double output, double expected, double apart, double bound) const {
@@ -41,8 +42,8 @@ struct Judge {
     if (edge && std::isinf(output) && known && std::abs(expected) >= *edge) {
       return std::signbit(output) == std::signbit(expected);
     }
-    if (policy == "any") return !known;
-    return policy != "match" && !finite && !known;
+    if (policy == NanPolicy::Any) return !known;
+    return policy != NanPolicy::Match && !finite && !known;
   }
 };
 
@@ -71,7 +72,8 @@ Difference compare_output(const ExportedCaseReply& exported, const ExportedTenso
                                to_string(output.shape), to_string(expected->second.shape));
     return made;
   }
-  const Judge judge{exported.nan_policy, tensor.edge};
+  const Judge judge{nan_policy_from_name(exported.nan_policy).value_or(NanPolicy::Match),
+                    tensor.edge};
   made.wrong.resize(static_cast<size_t>(output.count()));
   double worst = -1;
   for (int64_t at = 0; at < output.count(); ++at) {

@@ -155,12 +155,20 @@ std::string launch_cpp(const ExportedLaunch& launch, const std::vector<ExportedT
                      args);
 }
 
+/// "NanPolicy::Match" for "match", as run.cc has them.
+std::string cpp_policy(std::string name) {
+  if (!name.empty() && name[0] >= 'a' && name[0] <= 'z') {
+    name[0] = static_cast<char>(name[0] - 'a' + 'A');
+  }
+  return "NanPolicy::" + name;
+}
+
 std::string case_header(const ExportedCaseReply& exported, const std::vector<TensorFiles>& files) {
   std::string text = "// The case of this folder, as run.cc reads it. case.json says the same.\n";
   text +=
       fmt::format("static const Case kCase = {{\n    {}, {},\n    {},\n    {},\n    {{\n",
                   c_string(exported.result.op_name), c_string(std::to_string(exported.result.seed)),
-                  c_string(finding_of(exported)), c_string(exported.nan_policy));
+                  c_string(finding_of(exported)), cpp_policy(exported.nan_policy));
   for (size_t i = 0; i < exported.tensors.size(); ++i) {
     text += tensor_cpp(exported.tensors[i], files[i]);
   }

@@ -6,6 +6,7 @@
 
 #include "common/base/service_limits.h"
 #include "common/config/expression_node.h"
+#include "common/config/op_sizes.h"
 #include "common/config/readers.h"
 #include "common/toml/nearest.h"
 
@@ -219,7 +220,7 @@ class OpChecker {
                    const std::set<std::string>& before) {
     for (const ExpressionUse& use : size.tensor_uses()) {
       if (before.contains(use.name) || !names_.tensors.contains(use.name)) continue;
-      const std::set<std::string> needed = tensors_behind(use.name);
+      const std::set<std::string> needed = tensors_behind(op_, use.name);
       std::string message =
           needed.contains(tensor.name)
               ? fmt::format("a cycle: the shape of '{}' needs '{}', whose shape needs '{}'",
@@ -233,33 +234,6 @@ class OpChecker {
       }
       in_text(key, size, use.column, 0, message);
     }
-  }
-
-  /// The tensors that the shape of `name` needs, directly or through others.
-  std::set<std::string> tensors_behind(const std::string& name) const {
-    std::set<std::string> all;
-    std::vector<std::string> open = {name};
-    while (!open.empty()) {
-      const std::string next = open.back();
-      open.pop_back();
-      for (const std::string& used : tensors_in_shape(next)) {
-        if (all.insert(used).second) open.push_back(used);
-      }
-    }
-    return all;
-  }
-
-  std::vector<std::string> tensors_in_shape(const std::string& name) const {
-    std::vector<std::string> used;
-    for (const auto* tensors : {&op_.inputs, &op_.outputs}) {
-      for (const TensorSpec& tensor : *tensors) {
-        if (tensor.name != name) continue;
-        for (const Expression& size : tensor.shape) {
-          for (const ExpressionUse& use : size.tensor_uses()) used.push_back(use.name);
-        }
-      }
-    }
-    return used;
   }
 
   void check_input_names() {
@@ -294,7 +268,8 @@ class OpChecker {
         std::ranges::any_of(length.name_uses(), is_refused)) {
       return;
     }
-    const auto low = length.evaluate(scope_at(false)), high = length.evaluate(scope_at(true));
+    const auto low = length.evaluate(scope_at_end(op_, false)),
+               high = length.evaluate(scope_at_end(op_, true));
     if (!low || !high) {
       if (!low && !high) report(key, low.error().message);
       return;
@@ -305,24 +280,8 @@ class OpChecker {
   }
 
   std::string failure_at(const Expression& size, bool high) const {
-    const auto value = size.evaluate_size(scope_at(high));
+    const auto value = size.evaluate_size(scope_at_end(op_, high));
     return value ? "" : value.error().message;
-  }
-
-  Scope scope_at(bool high) const {
-    Scope scope;
-    for (const DimSpec& dim : op_.dims) {
-      const auto& values = dim.values;
-      scope.integers[dim.name] =
-          high ? *std::ranges::max_element(values) : *std::ranges::min_element(values);
-    }
-    for (const AttrSpec& attr : op_.attrs) {
-      scope.integers.emplace(attr.name, static_cast<int64_t>(attr.values[0]));
-    }
-    scope.strings["dtype"] = op_.dtypes.empty() ? "float32" : std::string(name_of(op_.dtypes[0]));
-    // What has no value here is told where the dim stands.
-    static_cast<void>(add_derived_dims(op_, scope).ok());
-    return scope;
   }
 
   // `skip`: characters of a prefix such as "i32:" in front of the expression.

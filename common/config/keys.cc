@@ -6,6 +6,7 @@
 #include "common/base/limits.h"
 #include "common/base/service_limits.h"
 #include "common/config/names.h"
+#include "common/config/nan_policy.h"
 
 namespace gpuemu {
 namespace {
@@ -35,7 +36,6 @@ constexpr std::string_view kChecks[] = {
 };
 constexpr std::string_view kModes[] = {"client_side", "daemon_orchestrated", "script_based",
                                        "kernel"};
-constexpr std::string_view kNanPolicies[] = {"match", "class", "any"};
 constexpr std::string_view kSubnormals[] = {"keep", "ftz_ok"};
 
 constexpr Key kProject[] = {
@@ -261,7 +261,7 @@ constexpr Key kTestData[] = {
     {.name = "nan_policy",
      .form = Word,
      .help = "How NaN and infinity are compared.",
-     .words = list<kNanPolicies>},
+     .words = list<kNanPolicyNames>},
     {.name = "subnormal",
      .form = Word,
      .help = "A subnormal number that came out as zero: keep makes it an error, ftz_ok allows it.",

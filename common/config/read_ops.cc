@@ -6,6 +6,7 @@
 #include "common/base/limits.h"
 #include "common/base/service_limits.h"
 #include "common/config/names.h"
+#include "common/config/nan_policy.h"
 #include "common/config/readers.h"
 #include "common/numeric/element.h"
 
@@ -148,9 +149,7 @@ void read_nan_policy(TableReader& table, OpConfig& op) {
   std::string policy;
   table.read_one_of("nan_policy", policy);
   op.has_nan_policy = op.nan_policy_given = !policy.empty();
-  if (policy == "match") op.nan_policy = NanPolicy::Match;
-  if (policy == "class") op.nan_policy = NanPolicy::Class;
-  if (policy == "any") op.nan_policy = NanPolicy::Any;
+  op.nan_policy = nan_policy_from_name(policy).value_or(op.nan_policy);
 }
 
 void read_mode(TableReader& table, OpConfig& op, OpDraft& draft) {

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "common/base/files.h"
+#include "common/config/nan_policy.h"
 #include "judge/bounds/error_bound.h"
 #include "judge/bounds/float_format.h"
 
@@ -107,18 +108,6 @@ void add_sources(const std::string& file, ExportedCaseReply& out) {
   if (!out.sources.contains(out.source)) out.source.clear();
 }
 
-const char* policy_name(const OpConfig& op) {
-  switch (op.nan_policy) {
-    case NanPolicy::Match:
-      return "match";
-    case NanPolicy::Class:
-      return "class";
-    case NanPolicy::Any:
-      return "any";
-  }
-  GPUEMU_UNREACHABLE();
-}
-
 /// Packed numbers of any element type as a tensor of doubles.
 Tensor doubles(const Shape& shape, std::span<const double> values) {
   Tensor tensor = make_tensor(DType::Float64, shape);
@@ -142,7 +131,7 @@ ExportedCaseReply describe_case(const CaseRequest& request, const BuiltPlan& bui
   LaunchedCode code = launched_code(request, built);
   out.ptx = std::move(code.ptx);
   out.launches = std::move(code.launches);
-  out.nan_policy = policy_name(request.op);
+  out.nan_policy = name_of(request.op.nan_policy);
   if (fs::path(request.kernel.source).is_absolute()) add_sources(request.kernel.source, out);
   for (const PlanTensor& tensor : built.plan.tensors) out.tensors.push_back(describe(tensor));
   return out;

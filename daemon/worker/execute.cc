@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <functional>
 #include <numeric>
 
@@ -13,6 +12,7 @@
 #include "common/base/limits.h"
 #include "common/base/service_limits.h"
 #include "common/rng/rng.h"
+#include "daemon/worker/compare_runs.h"
 #include "daemon/worker/execute_buffer.h"
 #include "daemon/worker/execute_shadow.h"
 #include "daemon/worker/launch_config.h"
@@ -27,8 +27,6 @@ using std::chrono::steady_clock;
 using Kind = HarnessFinding::Kind;
 using Role = PlanTensor::Role;
 
-/// Bytes of an element from which one run alone shows that it was not written.
-constexpr size_t kTellingBytes = 4;
 /// Larger runs may use the addresses of the one before: two of them need not fit the device.
 constexpr uint64_t kHeldBytesMax = uint64_t{256} << 20;
 /// The warmup gets this part of a case's time: one that does not end must leave the case its own.
@@ -47,9 +45,6 @@ bool is_plain_output(const ExecutionPlan& plan, const std::string& name) {
 
 bool is_output(Role role) { return role == Role::Output || role == Role::InOut; }
 
-/// Packed outputs of one run, by tensor index; empty for tensors that are none.
-using Outputs = std::vector<std::vector<std::byte>>;
-
 class Execution {
  public:
   Execution(RunMemory& memory, ModuleId module, Arena& arena, const ExecutionPlan& plan)
@@ -67,7 +62,7 @@ class Execution {
   Status check_memory();
   /// Buffers at addresses that no buffer of the run before had, where the memory suffices.
   Result<std::vector<ExecuteBuffer>> fresh_buffers();
-  Result<Outputs> run_once(uint32_t run);
+  Result<RunOutputs> run_once(uint32_t run);
   Status run_warmup(std::vector<ExecuteBuffer>& buffers);
   /// One attempt at it; its report is the last launch's.
   Result<LaunchReport> warm_up(std::vector<ExecuteBuffer>& buffers, steady_clock::time_point end,
@@ -89,10 +84,8 @@ class Execution {
   std::string order_text(uint32_t run) const;
   /// Why the output is another one in `run`, where the element is still poisoned or not.
   std::string difference_text(uint32_t run, bool untouched) const;
-  Status write_outputs(const Outputs& outputs);
-  void compare(const std::vector<Outputs>& runs);
-  void compare_tensor(size_t index, const std::vector<Outputs>& runs);
-  void compare_with_warmup(const Outputs& outputs);
+  Status write_outputs(const RunOutputs& outputs);
+  void compare(const std::vector<RunOutputs>& runs);
 
   RunMemory& memory_;
   Device& device_;
@@ -103,7 +96,7 @@ class Execution {
   ExecutionReport report_;
   uint64_t bytes_needed_ = 0;            ///< Device memory of one run.
   std::vector<ExecuteBuffer> previous_;  ///< Keeps their addresses from the next run.
-  std::optional<Outputs> warmed_up_;     ///< What the warmup wrote.
+  std::optional<RunOutputs> warmed_up_;  ///< What the warmup wrote.
   bool blocks_met_ = false;              ///< LaunchReport::blocks_met of a launch.
   bool stopped_ = false;             ///< A finding of the device or of a launch: no further runs.
   std::vector<std::string> others_;  ///< Entries of the module that the plan does not launch.
@@ -323,7 +316,7 @@ Status Execution::run_warmup(std::vector<ExecuteBuffer>& buffers) {
     stopped_ = true;
     return ok_status();
   }
-  Outputs outputs(buffers.size());
+  RunOutputs outputs(buffers.size());
   for (size_t i = 0; i < buffers.size(); ++i) {
     if (!is_output(plan_.tensors[i].role)) continue;
     GPUEMU_TRY(buffers[i].download());
@@ -342,19 +335,19 @@ Status Execution::download_all(std::vector<ExecuteBuffer>& buffers) {
   return memory_.settle();
 }
 
-Result<Outputs> Execution::run_once(uint32_t run) {
+Result<RunOutputs> Execution::run_once(uint32_t run) {
   memory_.reuse_host();
   std::vector<ExecuteBuffer> buffers = GPUEMU_TRY(fresh_buffers());
   if (run == 0 && plan_.warmup) GPUEMU_TRY(run_warmup(buffers));
-  if (stopped_) return Outputs();
+  if (stopped_) return RunOutputs();
   for (ExecuteBuffer& buffer : buffers) GPUEMU_TRY(buffer.upload(arena_, run));
   GPUEMU_TRY(set_variables({device_, module_}, arena_, plan_, run));
   const bool completed = GPUEMU_TRY(launch_all(buffers, run));
   const Status read = download_all(buffers);
   // After a fault the device may be lost: the fault is the finding, not the loss.
-  if (!read && !completed) return Outputs();
+  if (!read && !completed) return RunOutputs();
   if (!read) return read.error();
-  Outputs outputs(buffers.size());
+  RunOutputs outputs(buffers.size());
   for (size_t i = 0; i < buffers.size(); ++i) {
     add(buffers[i].guard_finding());
     add(buffers[i].input_finding());
@@ -391,7 +384,7 @@ Status Execution::run_as_issued() {
   return memory_.settle();
 }
 
-Status Execution::write_outputs(const Outputs& outputs) {
+Status Execution::write_outputs(const RunOutputs& outputs) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i].empty()) continue;
     const auto range = GPUEMU_TRY(arena_.range(plan_.tensors[i].output_offset, outputs[i].size()));
@@ -400,75 +393,12 @@ Status Execution::write_outputs(const Outputs& outputs) {
   return ok_status();
 }
 
-/// Whether the element still holds the poison of `run`. Packed bytes tell: each element's poison
-/// starts at an even byte unless it is one byte wide, and then either byte of the pattern counts.
-bool is_poison(std::span<const std::byte> element, uint32_t run) {
-  if (element.size() == 1) {
-    return element[0] == poison_byte(run, 0) || element[0] == poison_byte(run, 1);
+void Execution::compare(const std::vector<RunOutputs>& runs) {
+  if (warmed_up_) {
+    for (HarnessFinding& one : stale_outputs(plan_, *warmed_up_, runs[0])) add(std::move(one));
   }
-  for (size_t i = 0; i < element.size(); ++i) {
-    if (element[i] != poison_byte(run, i)) return false;
-  }
-  return true;
-}
-
-void Execution::compare_tensor(size_t index, const std::vector<Outputs>& runs) {
-  const PlanTensor& tensor = plan_.tensors[index];
-  const size_t element = byte_size(tensor.dtype);
-  HarnessFinding unwritten{Kind::NotWritten, tensor.name, 0, 0, ""};
-  HarnessFinding unstable{Kind::NonDeterministic, tensor.name, 0, 0, ""};
-  const auto note = [&](HarnessFinding& finding, size_t byte) {
-    if (finding.count++ == 0) finding.first_index = static_cast<int64_t>(byte / element);
-  };
-  const std::vector<std::byte>& first = runs[0][index];
-  // Runs poison differently: what all of them show alike was written, and alike.
-  const bool alike = std::ranges::all_of(runs, [&](const Outputs& outputs) {
-    return first.empty() || std::memcmp(outputs[index].data(), first.data(), first.size()) == 0;
-  });
-  if (runs.size() > 1 && alike) return;
-  const bool poisoned =
-      tensor.role == Role::Output && (runs.size() > 1 || element >= kTellingBytes);
-  for (size_t byte = 0; byte < first.size(); byte += element) {
-    bool untouched = poisoned;
-    bool differs = false;
-    for (uint32_t run = 0; run < runs.size(); ++run) {
-      const auto value = std::span(runs[run][index]).subspan(byte, element);
-      const bool poison = is_poison(value, run);
-      untouched = untouched && poison;
-      if (std::memcmp(value.data(), &first[byte], element) == 0) continue;
-      differs = true;
-      const bool told = poisoned && poison && element >= kTellingBytes;
-      if (unstable.message.empty()) unstable.message = difference_text(run, told);
-    }
-    if (untouched) {
-      note(unwritten, byte);
-    } else if (differs && plan_.deterministic) {
-      note(unstable, byte);
-    }
-  }
-  if (unwritten.count > 0) add(unwritten);
-  if (unstable.count > 0) add(unstable);
-}
-
-/// The engine knows whether the values are wrong; only then does it matter.
-void Execution::compare_with_warmup(const Outputs& outputs) {
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    if (outputs[i].empty() || outputs[i] != (*warmed_up_)[i]) continue;
-    const size_t size = byte_size(plan_.tensors[i].dtype), elements = outputs[i].size() / size;
-    // One value everywhere comes from no launch in particular.
-    if (std::equal(outputs[i].begin() + static_cast<std::ptrdiff_t>(size), outputs[i].end(),
-                   outputs[i].begin())) {
-      continue;
-    }
-    add(HarnessFinding{Kind::StaleOutput, plan_.tensors[i].name, 0, elements, ""});
-  }
-}
-
-void Execution::compare(const std::vector<Outputs>& runs) {
-  if (warmed_up_ && !runs[0].empty()) compare_with_warmup(runs[0]);
-  for (size_t i = 0; i < plan_.tensors.size(); ++i) {
-    if (is_output(plan_.tensors[i].role)) compare_tensor(i, runs);
-  }
+  const auto why = [&](uint32_t run, bool untouched) { return difference_text(run, untouched); };
+  for (HarnessFinding& one : compare_runs(plan_, runs, why)) add(std::move(one));
 }
 
 Result<ExecutionReport> Execution::run() {
@@ -478,7 +408,7 @@ Result<ExecutionReport> Execution::run() {
   }
   GPUEMU_TRY(check_memory());
   GPUEMU_TRY(find_others());
-  std::vector<Outputs> runs;
+  std::vector<RunOutputs> runs;
   for (uint32_t run = 0; run < std::max(plan_.runs, 1u) && !stopped_; ++run) {
     runs.push_back(GPUEMU_TRY(run_once(run)));
     if (run == 0) GPUEMU_TRY(write_outputs(runs[0]));

@@ -35,8 +35,10 @@ struct Launch {
   unsigned shared;
   std::vector<Arg> args;
 };
+enum class NanPolicy { Match, Class, Any };
 struct Case {
-  const char *op, *seed, *finding, *nan_policy;
+  const char *op, *seed, *finding;
+  NanPolicy nan_policy;
   std::vector<Tensor> tensors;
   std::vector<Launch> launches;
 };
@@ -285,12 +287,12 @@ class Driver {
 // --- Judging -------------------------------------------------------------------------------------
 
 static bool is_right(long double output, long double reference, long double bound, double edge) {
-  const std::string policy = kCase.nan_policy;
+  const NanPolicy policy = kCase.nan_policy;
   if (std::isfinite(output) && std::isfinite(reference)) {
     return std::fabs(output - reference) <= bound;
   }
-  if (std::isfinite(output)) return policy == "any";
-  const bool lenient = policy != "match" && !std::isfinite(reference);
+  if (std::isfinite(output)) return policy == NanPolicy::Any;
+  const bool lenient = policy != NanPolicy::Match && !std::isfinite(reference);
   if (std::isnan(output)) return std::isnan(reference) || lenient;
   if (output == reference || lenient) return true;
   const bool at_edge = std::isfinite(reference) && edge > 0 && std::fabs(reference) >= edge;

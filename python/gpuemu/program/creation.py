@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gpuemu.dtypes_generated import TABLE
 from gpuemu.generate import rng
 from gpuemu.program.errors import DTypeError
 from gpuemu.program.session import SESSION
@@ -59,7 +60,7 @@ def zeros(*shape: Any, dtype: str = "float32", requires_grad: bool = False, name
 def full(shape: Any, value: float, *, dtype: str = "float32", requires_grad: bool = False, name: str | None = None) -> Tensor:
     """One number everywhere."""
     sizes, kind = shape_of(shape), dtype_of(dtype)
-    if kind not in ("float16", "bfloat16", "float32", "float64", "bool") and float(value) != int(value):
+    if TABLE[kind].kind not in ("float", "bool") and float(value) != int(value):
         raise DTypeError(f"full: {value} is no whole number, the tensor is {kind}")
     number = rounded(np.asarray(value), kind)
     return _made(np.full(sizes, number, dtype=storage_dtype(kind)), kind, requires_grad, name)

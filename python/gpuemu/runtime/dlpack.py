@@ -7,15 +7,17 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from gpuemu.dtypes_generated import TABLE
 from gpuemu.runtime import errors
 
 CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
 _PLAIN, _VERSIONED = b"dltensor", b"dltensor_versioned"
 _READ_ONLY = 1
-# By (code, bits) of DLDataType.
-_DTYPES = {(0, 8): "int8", (0, 16): "int16", (0, 32): "int32", (0, 64): "int64", (1, 8): "uint8", (1, 16): "uint16", (1, 32): "uint32",
-           (1, 64): "uint64", (2, 16): "float16", (2, 32): "float32", (2, 64): "float64", (4, 16): "bfloat16", (6, 8): "bool"}  # fmt: skip
-_CODES = {name: pair for pair, name in _DTYPES.items()}
+# DLDataTypeCode by kind; bfloat16 has a code of its own.
+_KINDS, _BFLOAT = {"signed": 0, "unsigned": 1, "float": 2, "bool": 6}, 4
+# (code, bits) of DLDataType by name, and the reverse.
+_CODES = {name: (_BFLOAT if name == "bfloat16" else _KINDS[row.kind], 8 * row.size) for name, row in TABLE.items()}
+_DTYPES = {pair: name for name, pair in _CODES.items()}
 _i64s = ctypes.POINTER(ctypes.c_int64)
 
 

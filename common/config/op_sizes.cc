@@ -1,0 +1,55 @@
+#include "common/config/op_sizes.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "common/numeric/dtype.h"
+
+namespace gpuemu {
+namespace {
+
+std::vector<std::string> tensors_in_shape(const OpConfig& op, const std::string& name) {
+  std::vector<std::string> used;
+  for (const auto* tensors : {&op.inputs, &op.outputs}) {
+    for (const TensorSpec& tensor : *tensors) {
+      if (tensor.name != name) continue;
+      for (const Expression& size : tensor.shape) {
+        for (const ExpressionUse& use : size.tensor_uses()) used.push_back(use.name);
+      }
+    }
+  }
+  return used;
+}
+
+}  // namespace
+
+std::set<std::string> tensors_behind(const OpConfig& op, const std::string& name) {
+  std::set<std::string> all;
+  std::vector<std::string> open = {name};
+  while (!open.empty()) {
+    const std::string next = open.back();
+    open.pop_back();
+    for (const std::string& used : tensors_in_shape(op, next)) {
+      if (all.insert(used).second) open.push_back(used);
+    }
+  }
+  return all;
+}
+
+Scope scope_at_end(const OpConfig& op, bool high) {
+  Scope scope;
+  for (const DimSpec& dim : op.dims) {
+    const auto& values = dim.values;
+    scope.integers[dim.name] =
+        high ? *std::ranges::max_element(values) : *std::ranges::min_element(values);
+  }
+  for (const AttrSpec& attr : op.attrs) {
+    scope.integers.emplace(attr.name, static_cast<int64_t>(attr.values[0]));
+  }
+  scope.strings["dtype"] = op.dtypes.empty() ? "float32" : std::string(name_of(op.dtypes[0]));
+  // What has no value here is told where the dim stands.
+  static_cast<void>(add_derived_dims(op, scope).ok());
+  return scope;
+}
+
+}  // namespace gpuemu
