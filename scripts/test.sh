@@ -83,7 +83,7 @@ fi
 say "structure and formatting"
 python3 tools/tidy.py; result "tools/tidy.py" $?
 if command -v clang-format-19 >/dev/null; then
-  scripts/sources.sh cc h inc | xargs clang-format-19 --dry-run --Werror; result "clang-format" $?
+  scripts/sources.sh '*.cc' '*.h' '*.inc' | xargs clang-format-19 --dry-run --Werror; result "clang-format" $?
 else
   echo "clang-format-19 is missing: formatting is not checked"
 fi

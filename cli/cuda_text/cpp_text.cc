@@ -73,7 +73,7 @@ std::vector<std::string> split_list(std::string_view list) {
   return parts;
 }
 
-std::vector<std::string> words_of(std::string_view text) {
+std::vector<std::string> qualified_names(std::string_view text) {
   std::vector<std::string> words;
   for (size_t at = 0; at < text.size();) {
     const size_t begin = at;

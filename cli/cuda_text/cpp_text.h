@@ -19,7 +19,7 @@ size_t behind_bracket(std::string_view text, size_t open);
 /// The parts between commas that stand in no bracket.
 std::vector<std::string> split_list(std::string_view list);
 /// Names with their "::", in order.
-std::vector<std::string> words_of(std::string_view text);
+std::vector<std::string> qualified_names(std::string_view text);
 /// Where the whole word `word` stands at or behind `from`; npos when nowhere.
 size_t find_word(std::string_view text, std::string_view word, size_t from = 0);
 

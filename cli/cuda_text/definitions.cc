@@ -48,7 +48,7 @@ void follow(const std::string& directive, const std::string& rest, std::vector<B
   } else if (directive == "endif" && !stack.empty()) {
     stack.pop_back();
   } else if (directive == "define" && active) {
-    const std::vector<std::string> words = words_of(rest);
+    const std::vector<std::string> words = qualified_names(rest);
     if (!words.empty()) defined.insert(words.front());
   } else if (directive == "undef" && active) {
     defined.erase(trimmed(rest));
@@ -139,7 +139,7 @@ std::vector<StructMember> members_of(std::string_view body) {
         text.resize(open);
       }
       member.pointer = text.find('*') != std::string::npos;
-      std::vector<std::string> words = words_of(text);
+      std::vector<std::string> words = qualified_names(text);
       std::erase(words, "const");
       if (words.empty()) continue;
       member.name = words.back();
@@ -166,10 +166,10 @@ void scan_structs(std::string_view text, Definitions& found) {
     const std::string_view body = text.substr(open + 1, behind - open - 2);
     // Methods, and structures in structures, are beyond what a launch can pass.
     if (body.find_first_of("({") != body.npos) continue;
-    std::vector<std::string> names = words_of(text.substr(at + 6, open - at - 6));
+    std::vector<std::string> names = qualified_names(text.substr(at + 6, open - at - 6));
     const size_t end = text.find(';', behind);
     if (end != text.npos) {
-      for (const std::string& name : words_of(text.substr(behind, end - behind))) {
+      for (const std::string& name : qualified_names(text.substr(behind, end - behind))) {
         names.push_back(name);
       }
     }

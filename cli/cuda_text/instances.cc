@@ -25,7 +25,7 @@ TemplateParam template_param(const std::string& text) {
     param.standard = trimmed(text.substr(equals + 1));
     declared = text.substr(0, equals);
   }
-  std::vector<std::string> words = words_of(declared);
+  std::vector<std::string> words = qualified_names(declared);
   std::erase(words, "const");
   if (words.size() > 1) {
     param.name = words.back();

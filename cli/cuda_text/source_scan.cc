@@ -17,7 +17,7 @@ SourceParam param_of(const std::string& text) {
   param.pointer =
       declared.find('*') != std::string::npos || declared.find('[') != std::string::npos;
   if (const size_t dims = declared.find('['); dims != std::string::npos) declared.resize(dims);
-  std::vector<std::string> words = words_of(declared);
+  std::vector<std::string> words = qualified_names(declared);
   std::erase_if(words, [&](const std::string& word) {
     if (word == "const") param.is_const = true;
     return word == "const" || word == "__restrict__" || word == "__restrict" ||

@@ -101,10 +101,10 @@ class Printer {
     size_t in_line = 0;
     bool first = true;
     for (const int64_t i : shown(chosen, all_)) {
-      const bool wraps = last ? in_line == per_line : !first;
-      if (!first) text_ += last ? (wraps ? "," : ", ") : ",";
-      if (wraps) text_ += fmt::format("\n{:{}}", "", depth + 1);
-      in_line = wraps ? 1 : in_line + 1;
+      const bool breaks = last ? in_line == per_line : !first;
+      if (!first) text_ += last ? (breaks ? "," : ", ") : ",";
+      if (breaks) text_ += fmt::format("\n{:{}}", "", depth + 1);
+      in_line = breaks ? 1 : in_line + 1;
       first = false;
       if (i == kGap) {
         text_ += "...";

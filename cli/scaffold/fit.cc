@@ -178,7 +178,7 @@ std::string index_texts(const std::string& tensor, const std::string& body) {
 /// Behind the definitions of the variables that stand in it, one step.
 std::string with_definitions(const std::string& text, const std::string& body) {
   std::string all;
-  for (const std::string& word : words_of(text)) {
+  for (const std::string& word : qualified_names(text)) {
     std::string value;
     if (RE2::PartialMatch(body, R"((?:^|\W))" + RE2::QuoteMeta(word) + R"(\s*=\s*([^;=]+);)",
                           &value)) {

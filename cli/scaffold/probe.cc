@@ -105,7 +105,7 @@ Result<ProbeSeen> Probe::run(const ProbeCall& call) {
   if (images_.size() > kImagesMax) images_.clear();
   Allocations memory(*device_);
   std::vector<const std::vector<std::byte>*> images;
-  Allocations gaps(*device_);
+  Allocations padding(*device_);
   for (const ProbeTensor& tensor : call.tensors) {
     if (tensor.elements > kElementsMax) {
       return error(ErrorCode::InvalidArgument, "'{}' would have {} elements", tensor.name,
@@ -117,7 +117,7 @@ Result<ProbeSeen> Probe::run(const ProbeCall& call) {
     memory.add(GPUEMU_TRY(device_->allocate(bytes, tensor.name)));
     // What lies behind belongs to no other tensor.
     if (bytes < image.size()) {
-      gaps.add(GPUEMU_TRY(device_->allocate(image.size() - bytes, "gap")));
+      padding.add(GPUEMU_TRY(device_->allocate(image.size() - bytes, "padding")));
     }
     const uint64_t address = memory[images.size() - 1];
     if (bytes == 0) continue;
@@ -125,7 +125,7 @@ Result<ProbeSeen> Probe::run(const ProbeCall& call) {
     const uint64_t kept = tensor.known * byte_size(tensor.dtype);
     if (kept < bytes) GPUEMU_TRY(device_->forget(address + kept, bytes - kept));
   }
-  gaps.free_all();
+  padding.free_all();
   LaunchConfig config;
   static_cast<LaunchShape&>(config) = call.shape;
   config.entry = call.entry;

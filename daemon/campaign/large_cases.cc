@@ -92,8 +92,8 @@ std::optional<std::string> LargeCases::no_verdict(const CasePlan& plan, const Ca
   const std::lock_guard lock(mutex_);
   const auto pace = paces_.find({plan.op, plan.dtype});
   if (pace != paces_.end() && pace->second.work > 0) {
-    const double growth = work_of(plan) / pace->second.work;
-    if (pace->second.ms * growth * growth < static_cast<double>(timeout_ms)) return std::nullopt;
+    const double ratio = work_of(plan) / pace->second.work;
+    if (pace->second.ms * ratio * ratio < static_cast<double>(timeout_ms)) return std::nullopt;
   }
   return fmt::format("it ran longer than runtime.case_timeout_ms ({})", timeout_ms);
 }

@@ -222,7 +222,8 @@ std::optional<HarnessFinding> ExecuteBuffer::input_finding() const {
     if (std::equal(&before[i], &before[i] + element, &after[i])) continue;
     if (finding.count++ == 0) finding.first_index = static_cast<int64_t>(i / element);
   }
-  if (finding.count == 0) return std::nullopt;  // Only gaps: guard_finding() tells them.
+  if (finding.count == 0)
+    return std::nullopt;  // Only bytes between elements: guard_finding() reports them.
   return finding;
 }
 

@@ -7,7 +7,7 @@ namespace gpuemu_kernels {
 
 constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / 32;
-constexpr int kLooks = 4;    ///< Places of the index that a thread looks at between two barriers.
+constexpr int kLooks = 4;    ///< Index elements that a thread reads between two barriers.
 constexpr int kColumns = 4;  ///< Columns of a thread.
 
 /// Finds the next kLooks * kThreads places that name `row`: a bit for each.

@@ -64,8 +64,8 @@ const DeviceProperties* other_owner(const gpuemu_context& context, uint64_t addr
   return nullptr;
 }
 
-/// The words between commas.
-std::vector<std::string> words_of(std::string_view text) {
+/// What stands between the commas.
+std::vector<std::string> split_at_commas(std::string_view text) {
   std::vector<std::string> words;
   while (!text.empty()) {
     const size_t end = std::min(text.find(','), text.size());
@@ -260,7 +260,7 @@ gpuemu_code gpuemu_checks_set(gpuemu_context* context, const char* names) {
   }
   gpuemu::DeviceChecks checks = gpuemu::kUsualChecks;
   if (names != nullptr) {
-    const auto known = gpuemu::device_checks_from_names(gpuemu::opcall::words_of(names));
+    const auto known = gpuemu::device_checks_from_names(gpuemu::opcall::split_at_commas(names));
     if (!known) return answer(known.error());
     checks = *known;
   }
