@@ -222,8 +222,8 @@ std::optional<HarnessFinding> ExecuteBuffer::input_finding() const {
     if (std::equal(&before[i], &before[i] + element, &after[i])) continue;
     if (finding.count++ == 0) finding.first_index = static_cast<int64_t>(i / element);
   }
-  if (finding.count == 0)
-    return std::nullopt;  // Only bytes between elements: guard_finding() reports them.
+  // Bytes between elements are guard_finding()'s to report.
+  if (finding.count == 0) return std::nullopt;
   return finding;
 }
 
