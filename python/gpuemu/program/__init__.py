@@ -23,6 +23,7 @@ from gpuemu.program.errors import (
 from gpuemu.program.executor import PackedCall
 from gpuemu.program.ir import IRGraph, adam_scalars
 from gpuemu.program.lowering import lowered_text
+from gpuemu.program.passes.apply import PassResult, apply_pass
 from gpuemu.program.plan import BindingPlan, Slot
 from gpuemu.program.report import CheckedOp, ProgramFinding, ProgramReport
 from gpuemu.program.running import Executor, Replay, check
@@ -53,8 +54,8 @@ attention, embedding, gather, dropout = LAZY.attention, LAZY.embedding, LAZY.gat
 cast, reshape = LAZY.cast, LAZY.reshape
 
 __all__ = [
-    "BackendError", "BindError", "BindingPlan", "BisectReport", "CheckedOp", "DTypeError", "Executor", "GradError", "GraphError", "IRGraph", "Node", "PackedCall",
-    "ProgramCheckError", "ProgramError", "ProgramFinding", "ProgramReport", "Replay", "Run", "ShapeError", "Slot", "Tensor", "Value", "adam_scalars", "add", "attention", "avg_pool2d", "call", "cast", "check",
+    "BackendError", "BindError", "BindingPlan", "BisectReport", "CheckedOp", "DTypeError", "Executor", "GradError", "GraphError", "IRGraph", "Node", "PackedCall", "PassResult",
+    "ProgramCheckError", "ProgramError", "ProgramFinding", "ProgramReport", "Replay", "Run", "ShapeError", "Slot", "Tensor", "Value", "adam_scalars", "add", "apply_pass", "attention", "avg_pool2d", "call", "cast", "check",
     "connect", "connection", "conv2d", "cross_entropy", "disconnect", "div", "dropout", "embedding", "flush", "full", "gather", "gelu",
     "last_run", "layernorm", "linear", "lowered_text", "manual_seed", "matmul", "max", "max_pool2d", "mean", "mse_loss", "mul", "neg",
     "no_grad", "ones", "rand", "randn", "relu", "reset", "reshape", "rmsnorm", "set_backend", "set_verbosity", "sigmoid", "silu",

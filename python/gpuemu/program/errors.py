@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 
@@ -33,11 +34,11 @@ class BackendError(ProgramError, RuntimeError):
     """Tensors of two places in one op, or a place that cannot do what is asked."""
 
 
-class UnsupportedPassError(ProgramError, ValueError):
+class UnknownPassError(ProgramError, ValueError):
     """There is no such pass."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(f"there is no pass '{name}': this version has none")
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        super().__init__(f"there is no pass {name!r}; there are {', '.join(known)}")
 
 
 class ProgramCheckError(ProgramError, AssertionError):

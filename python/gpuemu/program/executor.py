@@ -55,11 +55,12 @@ class Executor:
         self._where = [graph.nodes[one["node"]].where for one in self._lowered]
         constants = {**graph.constants, **graph.lowered_constants}
         self._storage = Storage(self._plan, self._device, constants)
-        self._vids = {one.name: one.vid for one in graph.values if one.producer is None and one.name}
+        values = (*graph.values, *graph.lowered_values)  # A pass may add metas.
+        self._vids = {one.name: one.vid for one in values if one.producer is None and one.name}
         self._vids.update(graph.outputs)
-        self._missing = {one.vid for one in graph.values if one.role in ("input", "meta")}
+        self._missing = {one.vid for one in values if one.role in ("input", "meta")}
         self._is_captured = False
-        for one in graph.values:
+        for one in values:
             if one.producer is None and one.vid not in constants:
                 self._storage.allocate(one.vid, zeros=one.role == "parameter")
         for vid in {self._plan.storage(vid) for vid in graph.outputs.values()}:

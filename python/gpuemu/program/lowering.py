@@ -5,25 +5,42 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import gpuemu.program.passes.apply as apply
 from gpuemu.program.ops import rules
 from gpuemu.program.ops.emitter import Emitter, Ref
-from gpuemu.program.errors import GraphError, UnsupportedPassError
+from gpuemu.program.errors import GraphError
 from gpuemu.program.ops.primitives import fields
 from gpuemu.program.values import GraphData, Node, Value
 
-PASSES: tuple[str, ...] = ()  # None is written yet; the names of those that will be are refused, not ignored.
-
-
 def lower(graph: GraphData, passes: Sequence[str] = ()) -> list[dict[str, Any]]:
     """The calls; graph.lowered_values, aliases and lowered_constants are those of this lowering."""
-    for name in passes:
-        raise UnsupportedPassError(name)
+    if passes:
+        return _lower_passed(graph, *apply.applied(graph, passes))
     _insist_on_versions(graph)
     lowered: list[dict[str, Any]] = []
     graph.lowered_values, graph.aliases, graph.lowered_constants = [], dict(graph.versions), {}
     for node in graph.nodes:
         lowered += _lower_node(graph, node)
     return lowered
+
+
+def _lower_passed(graph: GraphData, passed: GraphData, origins: apply.Origins) -> list[dict[str, Any]]:
+    """The calls of the graph after passes, with the vids and ops of the graph itself, and next vids for what passes added."""
+    lowered = lower(passed)
+    if passed is graph:
+        return lowered
+    graph.lowered_values = []
+    vids = dict(origins.vids)
+    for value in (*passed.values, *passed.lowered_values):
+        if value.vid not in vids:
+            node = None if value.producer is None else origins.nodes[value.producer]
+            vids[value.vid] = len(graph.values) + len(graph.lowered_values)
+            graph.lowered_values.append(Value(graph, vids[value.vid], value.name, value.shape, value.dtype, value.device, value.role, node))
+    graph.aliases = {vids[vid]: vids[base] for vid, base in passed.aliases.items()}
+    constants = {**passed.constants, **passed.lowered_constants}
+    graph.lowered_constants = {vids[vid]: array for vid, array in constants.items() if vids[vid] not in graph.constants}
+    return [{**one, "inputs": [vids[vid] for vid in one["inputs"]], "outputs": [vids[vid] for vid in one["outputs"]],
+             "node": origins.nodes[one["node"]]} for one in lowered]  # fmt: skip
 
 
 def _lower_node(graph: GraphData, node: Node) -> list[dict[str, Any]]:

@@ -50,7 +50,7 @@ class Node:
 
 class GraphData:
     """What a graph is made of. `versions`: a newer version of a parameter to its first vid; the members of lowering are those of
-    the last one."""
+    the last one. `origins`, `node_origins`: of a graph after a pass, its vids and ops to those of the graph before it."""
 
     def __init__(self, name: str, device: str) -> None:
         self.name, self.device = name, device
@@ -59,6 +59,8 @@ class GraphData:
         self.outputs: dict[str, int] = {}
         self.constants: dict[int, Array] = {}
         self.versions: dict[int, int] = {}
+        self.origins: dict[int, int] = {}
+        self.node_origins: list[int] = []
         self.lowered_values: list[Value] = []
         self.aliases: dict[int, int] = {}
         self.lowered_constants: dict[int, Array] = {}

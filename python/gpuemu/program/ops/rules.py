@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import gpuemu.program.ops.fused as fused
 import gpuemu.program.ops.registered as registered
 from gpuemu.program.ops import gradients as grad
 from gpuemu.program.ops import lowerings as low
@@ -193,6 +194,7 @@ RULES: dict[str, Rule] = {
     "cast": Rule(_cast, low.cast, grad.cast, ""),
     "copy_saved": Rule(_built_in, None, grad.copy, ""),
 }
+RULES[fused.KIND] = Rule(fused.infer, fused.lower)  # Written by the pass fuse.
 DIRECT = ("relu_bwd", "mse_grad", "linear_bwd", "layernorm_bwd", "cross_entropy_grad", "gemm", "adam_step", "sgd_step")
 RULES.update({op: Rule(_built_in) for op in DIRECT})
 RAW = "op:"  # In front of an op that is called as it is, with attributes of its schema.

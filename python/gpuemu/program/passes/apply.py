@@ -1,0 +1,48 @@
+"""The passes by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from gpuemu.program.errors import UnknownPassError
+from gpuemu.program.passes.fuse import fuse
+from gpuemu.program.passes.mixed_precision import mixed_precision
+from gpuemu.program.passes.rematerialise import rematerialise
+
+PASSES: dict[str, Callable[..., tuple[Any, list[str]]]] = {
+    "fuse": fuse,
+    "mixed_precision": mixed_precision,
+    "rematerialise": rematerialise,
+}
+
+
+class PassResult(NamedTuple):
+    """graph: a new one, where the old one is unchanged; changes: one line each, none where the pass found nothing to do."""
+
+    graph: Any
+    changes: list[str]
+
+
+def apply_pass(graph: Any, name: str, **options: Any) -> PassResult:
+    """A graph after a pass: "fuse", "rematerialise", or "mixed_precision". Raises ValueError for another name."""
+    if name not in PASSES:
+        raise UnknownPassError(name, sorted(PASSES))
+    return PassResult(*PASSES[name](graph, **options))
+
+
+class Origins(NamedTuple):
+    """What vids and ops of a graph after passes stand for in the first one."""
+
+    vids: dict[int, int]
+    nodes: list[int]
+
+
+def applied(graph: Any, names: Sequence[str]) -> tuple[Any, Origins]:
+    """The graph after passes in order."""
+    vids, nodes = {value.vid: value.vid for value in graph.values}, list(range(len(graph.nodes)))
+    for name in names:
+        graph = apply_pass(graph, name).graph
+        vids = {new: vids[old] for new, old in graph.origins.items() if old in vids}
+        nodes = [nodes[old] for old in graph.node_origins]
+    return graph, Origins(vids, nodes)
