@@ -23,13 +23,14 @@
 #include "common/base/heap.h"
 #include "common/base/machine_memory.h"
 #include "common/base/private_path.h"
+#include "common/base/project_id.h"
 #include "common/config/start_settings.h"
 #include "common/process/spawn.h"
 #include "common/transport/server.h"
 #include "daemon/reference/find_python.h"
 #include "daemon/server/folder_lock.h"
 #include "daemon/server/server.h"
-#include "daemon/storage/store.h"
+#include "daemon/storage/project_stores.h"
 #include "runtime/backends/backends.h"
 #include "runtime/device/device_traits.h"
 
@@ -200,6 +201,14 @@ void note_missing_folder(const Config& config) {
                folder.string());
 }
 
+/// The project by what its records are known by.
+ProjectNames names_of(const Config& config) {
+  ProjectNames names{.id = project_id(canonical_path(config.file)), .ops = {}, .kernels = {}};
+  for (const OpConfig& op : config.ops) names.ops.insert(op.name);
+  for (const KernelConfig& kernel : config.kernels) names.kernels.insert(kernel.name);
+  return names;
+}
+
 /// For `gpuemu status`: a daemon that has the folder open would have refused a damaged database.
 int check_database(const Config& config) {
   std::error_code ignored;
@@ -252,9 +261,11 @@ int serve(const ConfigSources& sources, Config config) {
   // Compiled kernels of another user would be run as this one's.
   const Status cache = make_private_folder(config.db_path + ".cache");
   if (!cache) return fail(cache.error(), kExitBroken);
-  auto store = open_store(config.db_path);
+  auto stores = open_stores(config.db_path, names_of(config));
+  if (!stores) return fail(with_remedy(stores.error()), kExitBroken);
+  if (const std::string note = (*stores)->note(); !note.empty()) spdlog::warn("database: {}", note);
+  auto store = (*stores)->of(names_of(config).id);
   if (!store) return fail(with_remedy(store.error()), kExitBroken);
-  if (const std::string note = (*store)->note(); !note.empty()) spdlog::warn("database: {}", note);
 
   auto found = devices_of(config);
   if (!found) return fail(found.error(), kExitBroken);

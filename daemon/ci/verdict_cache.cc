@@ -6,9 +6,9 @@ namespace gpuemu {
 namespace {
 
 std::string op_name(const std::string& name, DType dtype) {
-  return fmt::format("ci:op:{}:{}", name_of(dtype), name);
+  return fmt::format("{}{}:{}", kOpVerdictMeta, name_of(dtype), name);
 }
-std::string kernel_name(const std::string& name) { return "ci:kernel:" + name; }
+std::string kernel_name(const std::string& name) { return std::string(kKernelVerdictMeta) + name; }
 
 /// Begins the line of a file that the reference read: its hash and its path follow.
 constexpr std::string_view kRead = "read ";

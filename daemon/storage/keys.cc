@@ -1,5 +1,6 @@
 #include "daemon/storage/keys.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace gpuemu::storage {
@@ -19,6 +20,24 @@ std::optional<uint64_t> take_number(std::string_view& text) {
 }
 
 }  // namespace
+
+std::optional<std::string_view> op_of_result_key(std::string_view key) {
+  if (!take_number(key)) return std::nullopt;
+  return key;
+}
+
+std::optional<std::string_view> owner_of(std::string_view key) {
+  const size_t colon = key.find(':');
+  size_t length = 0;
+  const auto [end, failed] =
+      std::from_chars(key.data(), key.data() + std::min(colon, key.size()), length);
+  if (colon == std::string_view::npos || failed != std::errc() || end != key.data() + colon) {
+    return std::nullopt;
+  }
+  const std::string_view rest = key.substr(colon + 1);
+  if (rest.size() <= length || rest[length] != ':') return std::nullopt;
+  return rest.substr(0, length);
+}
 
 std::optional<FailureKey> parse_failure_key(std::string_view key) {
   const auto stamp = take_number(key);

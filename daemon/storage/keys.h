@@ -12,7 +12,10 @@
 //   index               rt:{~stamp}  ft:{~stamp}             newest first -> key in results,
 //   failures
 //                       rs:{seed}:{~stamp}  fs:{seed}:{~stamp}
-//   meta                schema_version  user:{name}
+//   meta                user:{name}
+//
+// In front of each stands the project that it belongs to: "{project}/". An index entry names the
+// key without it. What belongs to no project, in meta: schema_version  project:{project}
 //
 // A stamp is microseconds since 1970, raised where needed so that no two are equal. An index entry
 // counts only while the record it names carries its stamp: replacing a result leaves the old one
@@ -28,8 +31,17 @@
 
 namespace gpuemu::storage {
 
-inline constexpr uint64_t kSchemaVersion = 1;
+inline constexpr uint64_t kSchemaVersion = 2;
+/// The last without projects: its keys begin where those of now have the project.
+inline constexpr uint64_t kSchemaWithoutProjects = 1;
 inline constexpr std::string_view kSchemaVersionKey = "schema_version";
+
+/// "{project}/". REQUIRES: the project's id has no '/', as none has.
+inline std::string project_prefix(std::string_view project) { return fmt::format("{}/", project); }
+/// In front of the names of texts of a project, in meta.
+inline constexpr std::string_view kUserPrefix = "user:";
+/// In front of the ids of all projects that there are, in meta.
+inline constexpr std::string_view kProjectPrefix = "project:";
 
 inline std::string result_key(std::string_view op, uint64_t seed) {
   return fmt::format("{}:{:020}", op, seed);
@@ -37,6 +49,11 @@ inline std::string result_key(std::string_view op, uint64_t seed) {
 inline std::string failure_key(std::string_view op, uint64_t seed, uint64_t stamp) {
   return fmt::format("{}:{:020}:{:020}", op, seed, stamp);
 }
+/// The op of a result's key; nothing for a text that is none.
+std::optional<std::string_view> op_of_result_key(std::string_view key);
+/// What stands between the length and the ':' behind it, of keys that begin with owner_prefix();
+/// nothing for others.
+std::optional<std::string_view> owner_of(std::string_view key);
 /// The parts of a failure's key; nothing for a text that is none.
 struct FailureKey {
   std::string_view op;

@@ -16,7 +16,6 @@
 namespace gpuemu::storage {
 namespace {
 
-constexpr char kName[] = "LEDGER";
 constexpr std::string_view kFirstLine = "gpuemu-ledger 1\n", kDigestWord = "digest ";
 // What a line begins with; those of counts begin with the name of the records' family.
 constexpr std::string_view kOpening = "opening", kShrinking = "shrinking", kSequence = "sequence",
@@ -24,7 +23,7 @@ constexpr std::string_view kOpening = "opening", kShrinking = "shrinking", kSequ
 constexpr size_t kLedgerBytesMax = size_t{1} << 20;
 
 Error no_ledger(const std::string& why) {
-  return error(ErrorCode::Corruption, "{}: {}", kName, why);
+  return error(ErrorCode::Corruption, "{}: {}", kLedgerName, why);
 }
 
 /// Words of one line.
@@ -115,7 +114,7 @@ std::string text_of(const Ledger& ledger) {
 }  // namespace
 
 Result<std::optional<Ledger>> read_ledger(const std::filesystem::path& folder) {
-  const auto text = read_file(folder / kName, kLedgerBytesMax);
+  const auto text = read_file(folder / kLedgerName, kLedgerBytesMax);
   if (!text && text.error().code == ErrorCode::NotFound) return std::optional<Ledger>();
   if (!text) return text.error();
   return std::optional(GPUEMU_TRY(parse(*text)));
@@ -123,7 +122,7 @@ Result<std::optional<Ledger>> read_ledger(const std::filesystem::path& folder) {
 
 Status write_ledger(const std::filesystem::path& folder, const Ledger& ledger) {
   const std::string text = text_of(ledger);
-  const std::filesystem::path path = folder / kName, fresh = folder / "LEDGER.new";
+  const std::filesystem::path path = folder / kLedgerName, fresh = folder / "LEDGER.new";
   const UniqueFd file(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (file && ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
       ::fdatasync(file.get()) == 0 && ::rename(fresh.c_str(), path.c_str()) == 0) {

@@ -41,6 +41,9 @@ struct FilePrefix {
   uint64_t bytes = 0, digest = 0;
 };
 
+/// The file, in the database folder.
+inline constexpr char kLedgerName[] = "LEDGER";
+
 struct Ledger {
   /// The database was being opened: its files may be newer than those that are listed.
   bool opening = false;

@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include "daemon/storage/open_for_test.h"
 #include "daemon/storage/rocks.h"
-#include "daemon/storage/store.h"
 
 namespace gpuemu {
 namespace {
@@ -46,7 +46,7 @@ class LedgerTest : public testing::Test {
   }
   void TearDown() override { fs::remove_all(root_); }
 
-  std::unique_ptr<Store> open(const fs::path& folder) {
+  std::shared_ptr<Store> open(const fs::path& folder) {
     auto store = open_store(folder);
     if (!store) ADD_FAILURE() << store.error().message;
     return store ? *std::move(store) : nullptr;

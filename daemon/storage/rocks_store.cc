@@ -1,14 +1,13 @@
-// The store on disk. Every change is one synced batch, so that a crash leaves all of it or nothing.
-#include <algorithm>
-#include <atomic>
-#include <charconv>
-#include <chrono>
+// The stores on disk, one of each project. Every change is one synced batch, so that a crash leaves
+// all of it or nothing.
+#include "daemon/storage/rocks_store.h"
 
-#include "daemon/storage/check.h"
-#include "daemon/storage/database.h"
+#include <algorithm>
+#include <charconv>
+
 #include "daemon/storage/keys.h"
+#include "daemon/storage/project_keys.h"
 #include "daemon/storage/snapshot_budget.h"
-#include "daemon/storage/store.h"
 #include "daemon/storage/values.h"
 
 namespace gpuemu {
@@ -16,11 +15,8 @@ namespace {
 
 using storage::Database;
 using storage::Family;
-
-uint64_t microseconds_now() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(now).count());
-}
+using storage::ProjectKeys;
+using storage::Stamps;
 
 Result<uint64_t> parse_number(std::string_view text) {
   uint64_t number = 0;
@@ -39,9 +35,10 @@ constexpr size_t kDeletedBatchBytes = size_t{1} << 20;
 
 class RocksStore : public Store {
  public:
-  explicit RocksStore(std::unique_ptr<Database> database) : database_(std::move(database)) {}
+  RocksStore(std::unique_ptr<ProjectKeys> database, std::shared_ptr<Stamps> stamps)
+      : database_(std::move(database)), stamps_(std::move(stamps)) {}
 
-  /// Writes or checks the schema version, and takes up the stamps where they ended.
+  /// Takes up the stamps where they ended.
   Status start();
 
   Status put_results(std::span<const ResultToKeep> results) override;
@@ -90,9 +87,8 @@ class RocksStore : public Store {
 
   Status put_meta(const std::string& name, const std::string& value) override;
   Result<std::optional<std::string>> meta(const std::string& name) override {
-    return database_->get(Family::Meta, "user:" + name);
+    return database_->get(Family::Meta, std::string(storage::kUserPrefix) + name);
   }
-  std::string note() const override { return database_->note(); }
 
  private:
   struct Kind {
@@ -101,8 +97,7 @@ class RocksStore : public Store {
     const char* name;
   };
 
-  uint64_t next_stamp();
-  Status check_schema();
+  uint64_t next_stamp() { return stamps_->next(); }
   Status add_result(rocksdb::WriteBatch& batch, const ResultToKeep& kept);
   Status erase_same_case(rocksdb::WriteBatch& batch, const ValidationResult& result);
   Status walk(const Kind& kind, const std::string& index_prefix,
@@ -117,46 +112,17 @@ class RocksStore : public Store {
   Status delete_tag(Family family, const std::string& tag);
   Status require_tag(Family family, const std::string& tag);
 
-  const std::unique_ptr<Database> database_;
-  std::atomic<uint64_t> last_stamp_{0};
+  const std::unique_ptr<ProjectKeys> database_;
+  const std::shared_ptr<Stamps> stamps_;
 };
 
-/// Later than every stamp before, also when the clock was set back.
-uint64_t RocksStore::next_stamp() {
-  uint64_t last = last_stamp_.load();
-  while (true) {
-    const uint64_t next = std::max(last + 1, microseconds_now());
-    if (last_stamp_.compare_exchange_weak(last, next)) return next;
-  }
-}
-
-Status RocksStore::check_schema() {
-  const auto found = GPUEMU_TRY(database_->get(Family::Meta, storage::kSchemaVersionKey));
-  if (!found) {
-    rocksdb::WriteBatch batch;
-    database_->put(batch, Family::Meta, storage::kSchemaVersionKey,
-                   std::to_string(storage::kSchemaVersion));
-    return database_->write(batch);
-  }
-  const uint64_t version = GPUEMU_TRY(parse_number(*found));
-  if (version == storage::kSchemaVersion) return ok_status();
-  return error(
-      ErrorCode::Unsupported,
-      "the database has schema version {}, this gpuemu knows version {}; upgrade gpuemu or "
-      "choose another storage folder",
-      version, storage::kSchemaVersion);
-}
-
 Status RocksStore::start() {
-  GPUEMU_TRY(check_schema());
   for (const std::string prefix : {"rt:", "ft:"}) {
-    const Status scanned = database_->scan(
-        Family::Index, prefix, [&](std::string_view key, std::string_view) -> Result<bool> {
-          const uint64_t stamp = ~GPUEMU_TRY(parse_number(key.substr(prefix.size())));
-          last_stamp_ = std::max(last_stamp_.load(), stamp);
-          return false;  // The first is the newest.
-        });
-    if (!scanned) return scanned;
+    const auto visit = [&](std::string_view key, std::string_view) -> Result<bool> {
+      stamps_->met(~GPUEMU_TRY(parse_number(key.substr(prefix.size()))));
+      return false;  // The first is the newest.
+    };
+    GPUEMU_TRY(database_->scan(Family::Index, prefix, visit));
   }
   return ok_status();
 }
@@ -451,23 +417,19 @@ Status RocksStore::replace_corpus(const std::string& op,
 
 Status RocksStore::put_meta(const std::string& name, const std::string& value) {
   rocksdb::WriteBatch batch;
-  database_->put(batch, Family::Meta, "user:" + name, value);
+  database_->put(batch, Family::Meta, std::string(storage::kUserPrefix) + name, value);
   return database_->write(batch);
 }
 
 }  // namespace
 
-Status check_store(const std::filesystem::path& folder) {
-  const auto checked = storage::check_database(folder);
-  return checked ? ok_status() : Status(checked.error());
-}
-
-Result<std::unique_ptr<Store>> open_store(const std::filesystem::path& folder) {
-  auto database = GPUEMU_TRY(Database::open(folder));
-  auto store = std::make_unique<RocksStore>(std::move(database));
-  const Status started = store->start();
-  if (!started) return started.error().with_context(folder.native());
-  return std::unique_ptr<Store>(std::move(store));
+Result<std::shared_ptr<Store>> storage::make_rocks_store(std::shared_ptr<Database> database,
+                                                         std::shared_ptr<Stamps> stamps,
+                                                         const std::string& project) {
+  auto store = std::make_shared<RocksStore>(
+      std::make_unique<ProjectKeys>(std::move(database), project), std::move(stamps));
+  GPUEMU_TRY(store->start());
+  return std::shared_ptr<Store>(std::move(store));
 }
 
 }  // namespace gpuemu

@@ -19,7 +19,7 @@
 #include "common/base/unique_fd.h"
 #include "daemon/storage/database.h"
 #include "daemon/storage/keys.h"
-#include "daemon/storage/store.h"
+#include "daemon/storage/open_for_test.h"
 
 namespace gpuemu {
 namespace {
@@ -121,7 +121,7 @@ class Storage : public testing::Test {
     folder_ = folder;
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
-  std::unique_ptr<Store> open() {
+  std::shared_ptr<Store> open() {
     auto store = open_store(folder_ / "db");
     if (!store) ADD_FAILURE() << store.error().message;
     return store ? *std::move(store) : nullptr;
@@ -342,13 +342,14 @@ TEST_F(Storage, RefusesADatabaseOfANewerVersion) {
   {
     auto database = storage::Database::open(folder_ / "db");
     rocksdb::WriteBatch batch;
-    (*database)->put(batch, storage::Family::Meta, storage::kSchemaVersionKey, "2");
+    (*database)->put(batch, storage::Family::Meta, storage::kSchemaVersionKey, "3");
     ASSERT_TRUE((*database)->write(batch));
   }
   auto store = open_store(folder_ / "db");
   ASSERT_FALSE(store);
   EXPECT_EQ(store.error().code, ErrorCode::Unsupported);
-  EXPECT_NE(store.error().message.find("schema version 2"), std::string::npos);
+  EXPECT_NE(store.error().message.find("schema version 3, this gpuemu knows version 2"),
+            std::string::npos);
 }
 
 TEST_F(Storage, ADamagedValueIsCorruptionAndNoCrash) {
@@ -359,9 +360,7 @@ TEST_F(Storage, ADamagedValueIsCorruptionAndNoCrash) {
   };
   {
     auto store = open();
-    for (uint64_t seed = 0; seed < kRecords; ++seed) {
-      ASSERT_TRUE(store->put_result(record(seed), false));
-    }
+    for (uint64_t s = 0; s < kRecords; ++s) ASSERT_TRUE(store->put_result(record(s), false));
   }
   {
     std::mt19937 random(1);
@@ -369,7 +368,8 @@ TEST_F(Storage, ADamagedValueIsCorruptionAndNoCrash) {
     ASSERT_TRUE(database);
     rocksdb::WriteBatch batch;
     for (uint64_t seed = 0; seed < kRecords; ++seed) {
-      const std::string key = storage::result_key(full_result().op_name, seed);
+      const std::string key =
+          storage::project_prefix(kNoProject) + storage::result_key(full_result().op_name, seed);
       std::string value = **(*database)->get(storage::Family::Results, key);
       if (seed == 0) value.clear();
       if (seed == 1) value = "garbage";
@@ -466,8 +466,7 @@ TEST_F(Storage, AFullDiskIsSaidAndReadingGoesOnUntilThereIsRoom) {
 TEST_F(Storage, EveryAcknowledgedResultSurvivesKill) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
-  UniqueFd read_end(ends[0]);
-  UniqueFd write_end(ends[1]);
+  UniqueFd read_end(ends[0]), write_end(ends[1]);
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {

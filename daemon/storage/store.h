@@ -1,5 +1,6 @@
-// What the daemon remembers: results, failures, baselines, kernel metrics, corpus. Records are kept
-// per (op, seed); a seed alone means the newest record with it. All calls from any thread.
+// What the daemon remembers of a project: results, failures, baselines, kernel metrics, corpus.
+// Records are kept per (op, seed); a seed alone means the newest record with it. All calls from any
+// thread.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/base/result.h"
@@ -89,18 +91,15 @@ class Store {
   /// Small named texts of the daemon itself.
   virtual Status put_meta(const std::string& name, const std::string& value) = 0;
   virtual Result<std::optional<std::string>> meta(const std::string& name) = 0;
-
-  /// What a user should know about how the database was found; "" for nothing.
-  virtual std::string note() const { return ""; }
 };
+
+/// The names of meta() that begin so hold verdicts which can be found again: a change of the
+/// database's form may drop them.
+inline constexpr std::string_view kOpVerdictMeta = "ci:op:", kKernelVerdictMeta = "ci:kernel:";
 
 /// Corruption when the database lacks anything that was acknowledged: which file, what is wrong
 /// with it, how many records cannot be read. Changes nothing; no daemon may have it open.
 Status check_store(const std::filesystem::path& folder);
-
-/// Opens or creates the database folder. Unavailable when another daemon has it open, Unsupported
-/// when a newer gpuemu wrote it, Corruption as check_store, Io otherwise.
-Result<std::unique_ptr<Store>> open_store(const std::filesystem::path& folder);
 
 /// Keeps everything in memory: for tests, and for a daemon that shall leave nothing behind.
 std::unique_ptr<Store> make_memory_store();

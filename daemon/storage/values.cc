@@ -236,4 +236,19 @@ Result<uint64_t> stamp_of(std::string_view bytes) {
   return root->stamp();
 }
 
+std::string encode_project(const StoredProject& project) {
+  stored::ProjectT to;
+  to.path = project.path;
+  to.name = project.name;
+  to.last_used = project.last_used;
+  return finish<stored::Project>(to);
+}
+
+Result<StoredProject> decode_project(std::string_view bytes) {
+  const stored::Project* root = GPUEMU_TRY(root_of<stored::Project>(bytes));
+  stored::ProjectT from;
+  root->UnPackTo(&from);
+  return StoredProject{.id = {}, .path = from.path, .name = from.name, .last_used = from.last_used};
+}
+
 }  // namespace gpuemu::storage

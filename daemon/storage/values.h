@@ -7,6 +7,7 @@
 #include "common/base/result.h"
 #include "common/protocol/artifacts.h"
 #include "common/protocol/records.h"
+#include "daemon/storage/project_stores.h"
 
 namespace gpuemu::storage {
 
@@ -20,6 +21,10 @@ std::string encode_result(const ValidationResult& result, uint64_t stamp);
 Result<StoredResult> decode_result(std::string_view bytes);
 /// The stamp alone, read in place.
 Result<uint64_t> stamp_of(std::string_view bytes);
+
+/// The id is in the key.
+std::string encode_project(const StoredProject& project);
+Result<StoredProject> decode_project(std::string_view bytes);
 
 std::string encode_artifact(const ArtifactMetrics& metrics);
 Result<ArtifactMetrics> decode_artifact(std::string_view bytes);

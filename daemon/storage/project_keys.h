@@ -1,0 +1,53 @@
+// Private to this folder: the database as one project sees it. In front of every key that goes in
+// stands its prefix, which keys that come out do not have.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/storage/database.h"
+#include "daemon/storage/keys.h"
+
+namespace gpuemu::storage {
+
+/// Members are those of Database.
+class ProjectKeys {
+ public:
+  ProjectKeys(std::shared_ptr<Database> database, std::string_view project)
+      : database_(std::move(database)), prefix_(project_prefix(project)) {}
+
+  Status write(rocksdb::WriteBatch& batch) { return database_->write(batch); }
+  Result<std::optional<std::string>> get(Family family, std::string_view key) {
+    return database_->get(family, full(key));
+  }
+  Status scan(
+      Family family, std::string_view prefix,
+      const std::function<Result<bool>(std::string_view key, std::string_view value)>& visit) {
+    return database_->scan(family, full(prefix), [&](std::string_view key, std::string_view value) {
+      return visit(key.substr(prefix_.size()), value);
+    });
+  }
+  Status give_back(const std::vector<Family>& families) { return database_->give_back(families); }
+  void put(rocksdb::WriteBatch& batch, Family family, std::string_view key,
+           std::string_view value) {
+    database_->put(batch, family, full(key), value);
+  }
+  void erase(rocksdb::WriteBatch& batch, Family family, std::string_view key) {
+    database_->erase(batch, family, full(key));
+  }
+  void erase_all(rocksdb::WriteBatch& batch, Family family, std::string_view prefix) {
+    database_->erase_all(batch, family, full(prefix));
+  }
+
+ private:
+  std::string full(std::string_view key) const { return prefix_ + std::string(key); }
+
+  const std::shared_ptr<Database> database_;
+  const std::string prefix_;
+};
+
+}  // namespace gpuemu::storage

@@ -1,0 +1,18 @@
+// Private to this folder: the records of one project on disk.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "daemon/storage/database.h"
+#include "daemon/storage/stamps.h"
+#include "daemon/storage/store.h"
+
+namespace gpuemu::storage {
+
+/// Makes the stamps go on behind those of its records.
+Result<std::shared_ptr<Store>> make_rocks_store(std::shared_ptr<Database> database,
+                                                std::shared_ptr<Stamps> stamps,
+                                                const std::string& project);
+
+}  // namespace gpuemu::storage

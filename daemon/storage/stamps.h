@@ -1,0 +1,39 @@
+// Private to this folder: the order of storing, over all projects of a database.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+namespace gpuemu::storage {
+
+/// Thread-safe.
+class Stamps {
+ public:
+  /// Microseconds since 1970; later than every stamp before, also when the clock was set back.
+  uint64_t next() {
+    uint64_t last = last_.load();
+    while (true) {
+      const uint64_t next = std::max(last + 1, now());
+      if (last_.compare_exchange_weak(last, next)) return next;
+    }
+  }
+  /// There is a stored record with this stamp.
+  void met(uint64_t stamp) {
+    uint64_t last = last_.load();
+    while (last < stamp && !last_.compare_exchange_weak(last, stamp)) {
+    }
+  }
+
+ private:
+  static uint64_t now() {
+    const auto since = std::chrono::system_clock::now().time_since_epoch();
+    return static_cast<uint64_t>(
+        std::chrono::duration_cast<std::chrono::microseconds>(since).count());
+  }
+
+  std::atomic<uint64_t> last_{0};
+};
+
+}  // namespace gpuemu::storage
