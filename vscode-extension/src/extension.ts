@@ -1,6 +1,6 @@
 // gpuemu in the editor: what is made at activation, and the API for other extensions and tests.
 
-import { loadedAt } from './core/loaded';
+import { sinceLoaded } from './core/loaded';
 import * as vscode from 'vscode';
 import { killAll } from './core/process';
 import { RunSummary } from './core/verdict';
@@ -52,7 +52,7 @@ export function activate(context: vscode.ExtensionContext): GpuemuApi {
   watchTerminals(context);
   const api = apiOf(context, folders);
   follow(context, folders, language);
-  log.info(`active after ${(performance.now() - loadedAt).toFixed(1)} ms`);
+  log.info(`active after ${sinceLoaded()}`);
   return api;
 }
 

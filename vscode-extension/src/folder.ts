@@ -52,7 +52,7 @@ export class Folder implements vscode.Disposable {
   private readonly finished = new vscode.EventEmitter<RunSummary>();
   private disposed = false;
   private known = new Set<string>();
-  private replay: AbortController | undefined;
+  private replay: vscode.CancellationTokenSource | undefined;
   /** Why a case fails is told by the run that found it, and is not stored. */
   private readonly diagnosed = new Map<string, CaseResult>();
   readonly onDidChange = this.changed.event;
@@ -190,7 +190,7 @@ export class Folder implements vscode.Disposable {
   run(
     request: RunRequest, token: vscode.CancellationToken, onEvent: (event: RunEvent) => void,
   ): Promise<{ outcome: RunOutcome; summary: RunSummary }> {
-    this.replay?.abort();
+    this.replay?.cancel();  // A case that runs again would keep this run waiting.
     return this.enqueue(async () => {
       const ended = await this.runNow(request, token, onEvent);
       // Before the next run, which may be of another folder and have the daemon for itself.
@@ -207,12 +207,12 @@ export class Folder implements vscode.Disposable {
    * first.
    */
   private async replayStored(report: RunReport | undefined): Promise<void> {
-    const replay = new AbortController();
+    const replay = new vscode.CancellationTokenSource();
     this.replay = replay;
     for (const group of groupsToReplay(this.failures, report)) {
       for (const one of group) {
-        if (replay.signal.aborted || this.disposed) return;
-        if (!(await this.passesAgain(one))) break;
+        if (replay.token.isCancellationRequested || this.disposed) return;
+        if (!(await this.passesAgain(one, replay.token))) break;
         this.failures = this.failures.filter((other) => keyOf(other) !== keyOf(one));
         this.known.delete(keyOf(one));
         this.fire('failures');
@@ -220,12 +220,13 @@ export class Folder implements vscode.Disposable {
     }
   }
 
-  private async passesAgain(one: CaseResult): Promise<boolean> {
+  private async passesAgain(one: CaseResult, token: vscode.CancellationToken): Promise<boolean> {
     try {
-      const value = await this.enqueue(() =>
-        this.tool.json(['reproduce', one.seed, '--op', one.op], undefined, REPLAY_MS));
+      const value = await this.enqueue(async () => token.isCancellationRequested ? null
+        : this.tool.json(['reproduce', one.seed, '--op', one.op], token, REPLAY_MS));
       return value !== null && readCase(objectAt(value, 'result'), one.dtype).passed;
     } catch (error) {
+      if (error instanceof vscode.CancellationError) return false;
       log.info(`${one.op} with seed ${one.seed}: ${messageOf(error)}`);
       return false;
     }
@@ -297,7 +298,7 @@ export class Folder implements vscode.Disposable {
 
   dispose(): void {
     this.disposed = true;
-    this.replay?.abort();
+    this.replay?.cancel();
     for (const job of this.jobs) job.cancel();
     this.tool.dispose();
     this.changed.dispose();

@@ -1,10 +1,12 @@
 // Words of the suite that runs in the editor.
 
+import { execFile } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import * as v8 from 'node:v8';
 import * as vm from 'node:vm';
 import * as vscode from 'vscode';
+import { threadMs } from '../../src/core/loaded';
 import type { GpuemuApi } from '../../src/extension';
 import type { RunSummary } from '../../src/core/verdict';
 
@@ -69,13 +71,17 @@ export const kindOf = (one: vscode.Diagnostic): string =>
 /** Longer than problems and views wait before they are drawn. */
 export const settle = (): Promise<void> => new Promise((next) => setTimeout(next, 300));
 
-/** Watches the extension host; the function that it gives ends that and says how long it blocked. */
+/**
+ * Watches the extension host; the function that it gives ends that and says for how many milliseconds it
+ * computed at a stretch. What other processes take of the machine does not count.
+ */
 export function longestBlock(): () => number {
   let longest = 0;
-  let last = performance.now();
+  let last = threadMs()!;
   const watch = setInterval(() => {
-    longest = Math.max(longest, performance.now() - last - 5);
-    last = performance.now();
+    const now = threadMs()!;
+    longest = Math.max(longest, now - last);
+    last = now;
   }, 5);
   return () => {
     clearInterval(watch);
@@ -97,6 +103,14 @@ export async function lensesOf(uri: vscode.Uri): Promise<[number, string][]> {
   const lenses = await vscode.commands.executeCommand<vscode.CodeLens[]>(
     'vscode.executeCodeLensProvider', uri, 100);
   return lenses.map((one) => [one.range.start.line, one.command?.title ?? '']);
+}
+
+/** What the tool of the settings prints, run by itself. */
+export function outputOf(args: string[]): Promise<string> {
+  const tool = vscode.workspace.getConfiguration('gpuemu').get<string>('binaryPath')!;
+  return new Promise((resolve) => {
+    execFile(tool, args, { cwd: root(), maxBuffer: 2 ** 28 }, (_error, output) => resolve(output));
+  });
 }
 
 /** Takes back whatever a test has typed. */

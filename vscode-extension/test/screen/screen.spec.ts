@@ -46,9 +46,13 @@ test.describe('with stored failures', () => {
     await expect(statusItem(page)).toContainText('2', { timeout: 60_000 });
   });
 
-  test('the status bar says what is known', async ({ page }) => {
+  test('the status bar and the badge say what is known, and the daemon was started', async ({ page, server }) => {
     await expect(statusItem(page).locator('[aria-label]').first()).toHaveAttribute(
       'aria-label', /gpuemu, daemon running.*2 stored failures/);
+    await expect(page.locator('.activitybar .action-item', { has: page.locator('[aria-label^="gpuemu" i]') })
+      .locator('.badge-content')).toHaveText('2');
+    const calls = fs.readFileSync(path.join(server.home, 'fake/calls'), 'utf8');
+    expect(calls).toContain('["daemon","start","--background"]');
   });
 
   test('problems stand at their lines', async ({ page }) => {
@@ -189,13 +193,14 @@ test('an older program is refused by its version', async ({ page }) => {
   }
 });
 
-test('a daemon of another version is shown as such', async ({ page }) => {
-  const server = await start();
+test('a daemon of another version is shown as such, and none is started where that is switched off', async ({ page }) => {
+  const server = await start({ settings: { 'gpuemu.binaryPath': FAKE, 'gpuemu.autoStartDaemon': false } });
   try {
     modes(server, 'other-daemon');
     await open(page, server);
     await command(page, 'gpuemu: Show Failures');
     await expect(treeRow(page, 'Another version the program is 1.0.0')).toBeVisible({ timeout: 60_000 });
+    expect(fs.readFileSync(path.join(server.home, 'fake/calls'), 'utf8')).not.toContain('"daemon","start"');
   } finally {
     await server.stop();
   }

@@ -11,7 +11,7 @@ import * as path from 'node:path';
 export const EXTENSION = path.resolve(__dirname, '../..');
 export const ROOT = path.resolve(EXTENSION, '..');
 const PLACE = process.env['GPUEMU_VSCODE'] ?? path.join(ROOT, 'build/vscode');
-const NODE = path.join(PLACE, 'node24');
+export const NODE = path.join(PLACE, 'node24');
 const ENTRY = path.join(PLACE, 'server/node_modules/code-server/out/node/entry.js');
 
 const SETTINGS = {

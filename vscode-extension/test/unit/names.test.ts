@@ -61,6 +61,9 @@ test('views, matchers and the side of a remote window on which it runs', () => {
   assert.equal(textAt(listAt(CONTRIBUTED, 'tomlValidation')[0], 'fileMatch'), 'gpuemu.toml');
   assert.equal(CONTRIBUTED['languages'], undefined, 'the language of gpuemu.toml is toml');
   assert.deepEqual(listAt(PACKAGE, 'extensionKind'), ['workspace']);
+  // The editor gives a search by a pattern up after seven seconds; a name alone is looked up.
+  assert.deepEqual(listAt(PACKAGE, 'activationEvents'),
+    ['workspaceContains:gpuemu.toml', 'workspaceContains:**/gpuemu.toml', 'onTaskType:gpuemu']);
 });
 
 test('what menus and pages name is a command', () => {
@@ -69,4 +72,22 @@ test('what menus and pages name is a command', () => {
   const menus = Object.values(objectAt(CONTRIBUTED, 'menus')!).flatMap((entries) =>
     (entries as Json[]).map((one) => (textAt(one, 'command') ?? '').replace('gpuemu.', '')));
   for (const name of [...named, ...menus]) assert.ok(name in COMMANDS, name);
+});
+
+/** The rows of a table of a page: `| `gpuemu.NAME` | second | ...`. */
+function rowsOf(page: string): Map<string, string> {
+  const rows = fs.readFileSync(page, 'utf8').matchAll(/^\| `gpuemu\.(\w+)` \| ([^|]*?) \|/gm);
+  return new Map([...rows].map((row) => [row[1]!, row[2]!]));
+}
+
+test('the guide names every command and every setting with its default', () => {
+  const rows = rowsOf('../docs/guides/vscode.md');
+  const wanted = [...Object.entries(COMMANDS),
+    ...SETTINGS.map(([name, value]) => [name, `\`${JSON.stringify(value)}\``] as const)];
+  assert.deepEqual([...rows].sort(), wanted.sort());
+});
+
+test('the page of the package names every setting with its default', () => {
+  assert.deepEqual([...rowsOf('README.md')].sort(),
+    SETTINGS.map(([name, value]) => [name, `\`${JSON.stringify(value)}\``]).sort());
 });
