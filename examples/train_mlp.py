@@ -1,18 +1,39 @@
 #!/usr/bin/env python3
 """Trains an MLP (784-128-10, batch 32) on drawn data: one graph, captured once and replayed, on the emulator or a GPU.
 
-  train_mlp.py [--backend emulator] [--optimizer adam] [--steps 100] [--compare] [--check] [--print]
+  train_mlp.py [--backend emulator] [--optimizer adam] [--steps 100] [--compare] [--check] [--print] [--plant adam]
 
 The loss of each tenth step is printed. --compare trains beside it with NumPy in float64, --check judges every op of one step,
---print shows the graph, what it is lowered to and where its values lie.
+--print shows the graph, what it is lowered to and where its values lie. --plant adam trains with an adam_step that corrects the
+second moment by the factor of the first, and shows what a check says of it. The exit code is 1 where a check does not say what it should.
 """
 import argparse
+import sys
 
 import numpy as np
 
 from gpuemu import program, rng, runtime
 
 SIZES, ROWS = (784, 128, 10), 32
+
+# Both moments are corrected by scalars[1]: the second one is scalars[2]'s.
+WRONG_ADAM = """extern "C" __global__ void adam(const float* p, const float* g, const float* m, const float* v, const float* scalars,
+    float* p_out, float* m_out, float* v_out, int n, float beta1, float beta2, float eps, float decay) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float mean = beta1 * m[i] + (1 - beta1) * g[i], square = beta2 * v[i] + (1 - beta2) * g[i] * g[i];
+  float step = mean * scalars[1] / (sqrtf(square * scalars[1]) + eps);
+  p_out[i] = p[i] - scalars[0] * (step + decay * p[i]);
+  m_out[i] = mean;
+  v_out[i] = square;
+}"""
+
+
+def plant_adam():
+    """The wrong kernel in front of the one that comes with gpuemu."""
+    launch = runtime.Launch("adam", "cdiv(p.count, 256)", 256, ["p", "g", "m", "v", "scalars", "p_out", "m_out", "v_out", "i32:p.count", "f32:beta1",
+                                                              "f32:beta2", "f32:eps", "f32:decay"])
+    return runtime.register_kernel("adam_step", "planted", WRONG_ADAM, [launch], types={"T": ["float32"]}, priority=10)
 
 
 def training_step(optimizer):
@@ -73,11 +94,18 @@ def parsed():
     parser.add_argument("--steps", type=int, default=100)
     for flag in ("compare", "check", "print"):
         parser.add_argument(f"--{flag}", action="store_true")
-    return parser.parse_args()
+    parser.add_argument("--plant", choices=["adam"], help="train with a kernel that is wrong, and check it")
+    parser.add_argument("--save", help="the folder of the reproducer; else program-SEED")
+    options = parser.parse_args()
+    if options.plant and options.optimizer != options.plant:
+        parser.error("--plant adam goes with --optimizer adam")
+    return options
 
 
 def main():
     options = parsed()
+    if options.plant:
+        plant_adam()
     rate = 1e-3 if options.optimizer == "adam" else 1e-2
     graph = training_step(options.optimizer)
     if options.print:
@@ -99,10 +127,15 @@ def main():
             beside = f"  float64 {exact.step(step, x.astype(np.float64), target.astype(np.float64), rate):.8g}" if exact else ""
             if step == 1 or step % 10 == 0:
                 print(f"step {step:4}  loss {float(executor.get('loss')):.8g}{beside}")
-        if options.check:
-            print(executor.check())
+        report = executor.check(save=options.save) if options.check or options.plant else None
+        if report is not None:
+            print(report)
     device.close()
+    if report is None:
+        return 0
+    named = report.passed if not options.plant else report.first is not None and report.first.op == "adam_step"
+    return 0 if named else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -490,3 +490,9 @@ def test_the_example_trains_like_float64():
         assert float(lines[-1][1]) < float(lines[0][1])
 
 
+def test_the_example_plants_a_wrong_adam_step_that_is_named(tmp_path):
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
+    command = [sys.executable, ROOT / "examples" / "train_mlp.py", "--backend", "emulator", "--steps", "2", "--plant", "adam", "--save", tmp_path / "case"]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0 and "op 10, adam_step (planted), p_out: ToleranceExceeded" in done.stdout, done.stdout + done.stderr
+    assert subprocess.run([*command, "--optimizer", "sgd"], env=env, capture_output=True, timeout=300).returncode == 2

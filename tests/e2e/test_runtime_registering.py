@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from gpuemu import program
+from gpuemu.runtime import registrations
 from test_runtime import device, runtime  # noqa: F401
 
 from conftest import BIN, ROOT
@@ -159,6 +160,23 @@ def test_a_capture_sees_what_was_there_and_keeps_it(device):
     assert y.numpy().tolist() == [0, 3]
     after.launch()
     assert y.numpy().tolist() == [-2, 6]
+
+
+def test_an_op_says_whether_its_bits_are_the_same_every_time(device, tmp_path):
+    assert all(runtime.op_info(name).deterministic for name in runtime.ops()), "no built-in kernel adds floats by atomics"
+    atomic = """extern "C" __global__ void f(const float* x, float* y, int n) { ADD }"""
+    path = tmp_path / "sum.cu"
+    path.write_text(atomic.replace("ADD", "atomicAdd(y, x[threadIdx.x]);"))
+    launch = runtime.Launch("f", 1, "x.count", ["x", "y", "i32:x.count"])
+    for source, expected in ((str(path), False), (atomic.replace("ADD", "atomicMax((int*)y, n); // atomics"), True)):
+        with runtime.register_kernel("reduce_sum", "another", source, [launch], types=FLOAT32):
+            assert runtime.op_info("reduce_sum").deterministic is expected
+        assert runtime.op_info("reduce_sum").deterministic
+
+
+def test_no_built_in_kernel_adds_by_atomics():
+    found = [path.name for path in sorted((ROOT / "kernels").rglob("*.cu*")) if registrations.ATOMIC_SUM.search(path.read_text())]
+    assert found == []
 
 
 def test_what_is_wrong_is_said(device, tmp_path):

@@ -42,6 +42,7 @@ from gpuemu.program.tape import Run
 from gpuemu.program.tensors import LAZY, Tensor, call, no_grad
 from gpuemu.program.tracing import trace
 from gpuemu.program.values import Node, Value
+from gpuemu.program.workers import Connection
 
 add, sub, mul, div, neg = LAZY.add, LAZY.sub, LAZY.mul, LAZY.div, LAZY.neg
 matmul, transpose, linear = LAZY.matmul, LAZY.transpose, LAZY.linear
@@ -54,7 +55,7 @@ attention, embedding, gather, dropout = LAZY.attention, LAZY.embedding, LAZY.gat
 cast, reshape = LAZY.cast, LAZY.reshape
 
 __all__ = [
-    "BackendError", "BindError", "BindingPlan", "BisectReport", "CheckedOp", "DTypeError", "Executor", "GradError", "GraphError", "IRGraph", "Node", "PackedCall", "PassResult",
+    "BackendError", "BindError", "BindingPlan", "BisectReport", "CheckedOp", "Connection", "DTypeError", "Executor", "GradError", "GraphError", "IRGraph", "Node", "PackedCall", "PassResult",
     "ProgramCheckError", "ProgramError", "ProgramFinding", "ProgramReport", "Replay", "Run", "ShapeError", "Slot", "Tensor", "Value", "adam_scalars", "add", "apply_pass", "attention", "avg_pool2d", "call", "cast", "check",
     "connect", "connection", "conv2d", "cross_entropy", "disconnect", "div", "dropout", "embedding", "flush", "full", "gather", "gelu",
     "last_run", "layernorm", "linear", "lowered_text", "manual_seed", "matmul", "max", "max_pool2d", "mean", "mse_loss", "mul", "neg",

@@ -35,6 +35,9 @@ class Place:
         """What the outputs of the graph are, by vid."""
         raise NotImplementedError
 
+    def close(self) -> None:
+        """Gives back what it holds."""
+
 
 class HostPlace(Place):
     """References with NumPy, each result rounded once. No device and no library."""

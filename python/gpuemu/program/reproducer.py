@@ -107,8 +107,7 @@ def _write_kernel(folder: pathlib.Path, device: runtime.Device, op: str, variant
         return None
     described = dict(entry.described)
     source = described.pop("source")
-    is_file = "\n" not in source and source.endswith((".cu", ".ptx"))
-    text = pathlib.Path(source).read_text() if is_file else source
+    text = registrations.source_text(source)
     name = "kernel.ptx" if text.lstrip().startswith((".version", "//")) and ".version" in text and ".entry" in text else "kernel.cu"
     (folder / name).write_text(text)
     return {"file": name, **described}

@@ -6,11 +6,14 @@ import secrets
 import threading
 from typing import Any
 
+import gpuemu
 from gpuemu import arguments
 from gpuemu.program import backends
 from gpuemu.program.backends import BACKENDS
+from gpuemu.program.errors import BackendError
 from gpuemu.program.places import Place
 from gpuemu.program.tape import LOCK, TAPE, Run
+from gpuemu.program.workers import Connection, WorkerPlace
 
 VERBOSITY_MAX = 3
 
@@ -47,7 +50,7 @@ SESSION = Session()
 
 def set_backend(backend: str = "auto", *, device: Any = 0, local: bool = False, arch: str | None = None) -> None:
     """Where tensors that are made from now on are computed. "numpy": references on the host. local: in this process, through
-    gpuemu.runtime; else in the workers of the daemon. device: an index, or with local a runtime.Device."""
+    gpuemu.runtime; else in a worker process, so that a faulting kernel costs its op and not the program. device: an index, or with local a runtime.Device."""
     if backend not in BACKENDS:
         raise ValueError(f"unknown backend '{backend}'; there are {', '.join(BACKENDS)}")
     if isinstance(device, (int, str)) or not local:
@@ -75,11 +78,12 @@ def flush() -> None:
 
 
 def reset() -> None:
-    """Forgets seed, backend and plans."""
+    """Forgets seed, backend, workers and plans."""
     with LOCK, SESSION.lock:
         SESSION.reset()
         TAPE.clear()
         TAPE.verbosity = 0
+        backends.close_workers()
 
 
 def last_run() -> Run | None:
@@ -88,13 +92,28 @@ def last_run() -> Run | None:
 
 
 def connect(address: Any = None, *, host: str | None = None, port: int | None = None, token_file: Any = None, start: bool | None = None) -> None:
-    """Raises BackendError: this version of the daemon runs no ops of programs."""
-    raise backends.no_remote_ops()
+    """Starts the worker that set_backend(local=False) computes in; without it the first op that must run does. address, host: a
+    daemon elsewhere, for which this version raises BackendError: its protocol runs no ops of programs."""
+    if any(one is not None for one in (address, host, port, token_file)):
+        raise BackendError("connect: the protocol of the daemon runs no ops of programs: call it without an address, for a worker of this machine")
+    place = SESSION.place()
+    if not isinstance(place, WorkerPlace):
+        raise BackendError(f"connect: the backend is {place.name}, which needs none: call set_backend(..., local=False) first")
+    if start is False and place.connection() is None:
+        raise gpuemu.ConnectionError("connect: no worker runs, and start is False")
+    place.start()
 
 
 def disconnect() -> None:
-    """Ends the connection. There is none: see connect."""
+    """Ends the workers and frees what they hold. Tensors of theirs that were not read raise ReleasedError."""
+    with LOCK:
+        TAPE.clear()
+        backends.close_workers()
 
 
-def connection() -> None:
-    """The connection: None, see connect."""
+def connection() -> Connection | None:
+    """The worker of the current backend (address, session, started); None where none runs."""
+    with SESSION.lock:
+        backend, device, local, arch = SESSION.backend
+    place = None if local or backend == "numpy" else backends.place_of(backend, device, local, arch)
+    return place.connection() if isinstance(place, WorkerPlace) else None

@@ -33,7 +33,8 @@ Variant = namedtuple("Variant", "name priority types source schema origin")
 class OpInfo:
     """inputs, outputs: Operand(name, type, rank_min, rank_max); operands of one type (a letter) have one dtype. in_place: an
     output may be the very tensor that is an input. schema: Schema(id, fields) of attributes. variants: the kernels, in the
-    order in which they are tried: Variant(name, priority, types, source, schema, origin)."""
+    order in which they are tried: Variant(name, priority, types, source, schema, origin). deterministic: equal inputs give equal
+    bits on a GPU with the same variant; False where a kernel that was registered adds floats by atomics, in any order."""
 
     name: str
     summary: str
@@ -42,6 +43,7 @@ class OpInfo:
     in_place: bool
     schema: Schema
     variants: tuple[Variant, ...]
+    deterministic: bool = True
 
 
 def _any_device() -> Device:
@@ -107,6 +109,7 @@ def _info_on(device: Device, name: str) -> OpInfo:
         name=told["name"], summary=told["summary"], inputs=_operands(told["inputs"]), outputs=_operands(told["outputs"]),
         in_place=told["in_place"], schema=_schema(told["schema"]),
         variants=tuple(Variant(**{**one, "schema": _schema(one["schema"])}) for one in told["variants"]),
+        deterministic=not any(registrations.adds_by_atomics(device, name, one["name"]) for one in told["variants"]),
     )  # fmt: skip
     device._infos[name] = made
     return made

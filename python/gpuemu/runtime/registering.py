@@ -183,6 +183,7 @@ def register_kernel(op: str, name: str, source: Any, launches: Sequence[Launch],
         "source": declared.source.decode(), "types": {} if types is None else {letter: list(names) for letter, names in types.items()},
         "launches": [{"entry": one.entry, "grid": one.grid, "block": one.block, "args": one.args, "shared": one.shared} for one in launches],
         "schema": [list(one) for one in schema], "strided": strided, "wide": wide, "sm_min": sm_min, "workspace": _size("workspace", workspace),
+        "priority": priority, "supports": supports if isinstance(supports, str) else None, "asks": callable(supports),
     }  # fmt: skip
     if device is None:
         calling._any_device()
@@ -192,10 +193,10 @@ def register_kernel(op: str, name: str, source: Any, launches: Sequence[Launch],
     return Registration(entry)
 
 
-def register_described(op: str, name: str, described: Mapping[str, Any], source: Any, device: Device) -> Registration:
-    """A kernel again, from what registrations.Entry.described said of it."""
+def register_described(op: str, name: str, described: Mapping[str, Any], source: Any, device: Device | None) -> Registration:
+    """A kernel again, from what registrations.Entry.described said of it; a function that it asks is left out."""
     launches = [Launch(one["entry"], list(one["grid"]), list(one["block"]), one["args"], shared=one["shared"]) for one in described["launches"]]
-    how = {key: described[key] for key in ("strided", "wide", "sm_min", "workspace")}
+    how = {key: described[key] for key in ("strided", "wide", "sm_min", "workspace", "priority", "supports") if key in described}
     return register_kernel(op, name, source, launches, types=described["types"] or None, schema=described["schema"], device=device, **how)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import pathlib
+import re
 import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
@@ -11,6 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpuemu.runtime import errors, structs
+
+
+# In CUDA C++ of any type, as its type is not known here; in PTX of floats.
+ATOMIC_SUM = re.compile(r"\batomicAdd\w*\s*\(|\bfetch_add\s*\(|\b(?:atom|red)\.[\w.:]*add[\w.:]*\.(?:f|bf)(?:16|32|64)")
 
 
 @dataclass(frozen=True)
@@ -143,10 +149,31 @@ def op_names() -> list[str]:
         return [one.op for one in _State.entries if one.is_op]
 
 
+def of_process() -> list[Entry]:
+    """Ops and kernels that are registered for no one device, in their order."""
+    with _State.lock:
+        return [one for one in _State.entries if one.only is None]
+
+
 def kernel_named(device: Any, op: str, name: str) -> Entry | None:
     """The registered kernel of that name on a device."""
     with _State.lock:
         return next((one for one in _State.entries if not one.is_op and (one.op, one.name) == (op, name) and device in one.handles), None)
+
+
+def adds_by_atomics(device: Any, op: str, name: str) -> bool:
+    """Whether a registered kernel says that it adds by atomics, whose order differs from run to run. No built-in one does."""
+    entry = kernel_named(device, op, name)
+    return entry is not None and ATOMIC_SUM.search(source_text(entry.described["source"])) is not None
+
+
+def source_text(source: str) -> str:
+    """CUDA C++ or PTX, which is given as a text or the path of a file."""
+    is_file = "\n" not in source and source.endswith((".cu", ".ptx"))
+    try:
+        return pathlib.Path(source).read_text() if is_file else source
+    except OSError:
+        return ""  # Compiling it says what is wrong.
 
 
 def keep(callback: Any) -> Any:

@@ -1,0 +1,104 @@
+"""The process of workers.WorkerPlace: runs bound programs on a device, and keeps their values by number."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import gpuemu.runtime.errors as errors
+import gpuemu.runtime.registering as registering
+from gpuemu.errors import DeviceError
+from gpuemu.program.local import LocalPlace
+
+
+class Worker:
+    """What a worker has: its device, values, programs and registrations."""
+
+    def __init__(self, backend: str, index: str, arch: str) -> None:
+        self.place = LocalPlace(backend, int(index), arch or None)
+        self.values: dict[int, Any] = {}
+        self.programs: dict[int, Any] = {}
+        self.registered: dict[int, registering.Registration] = {}
+
+    def answer(self, freed: list[tuple[str, int]], kind: str, *asked: Any) -> Any:
+        """What a request is answered with."""
+        for what, number in freed:
+            (self.values if what == "value" else self.programs).pop(number, None)
+        answers: dict[str, Callable[..., Any]] = {"get": self.get, "run": self.run, "count": lambda: len(self.values)}
+        return answers[kind](*asked)
+
+    def get(self, number: int) -> Any:
+        """A value."""
+        return self.place.get(self.values[number])
+
+    def run(self, number: int, content: Any, sources: dict[int, int], puts: dict[int, Any], outputs: dict[int, int], news: Any) -> None:
+        """One program; waits, so that a fault is that of this run."""
+        self.register(*news)
+        for one, (array, dtype) in puts.items():
+            self.values[one] = self.place.put(array, dtype)
+        if content is not None:
+            self.programs[number] = (*content, self.place.prepare(*content))
+        graph, lowered, plan, program = self.programs[number]
+        made = self.place.run(program, graph, lowered, plan, {vid: self.values[one] for vid, one in sources.items()}, None)
+        self.place.device.synchronize()
+        self.values.update({outputs[vid]: one for vid, one in made.items()})
+
+    def register(self, new: list[Any], gone: list[int]) -> None:
+        """What the program has registered, but for kernels that ask a function of it."""
+        for number in gone:
+            if number in self.registered:
+                self.registered.pop(number).remove()
+        for number, is_op, op, name, described in new:
+            if is_op:
+                self.registered[number] = registering.register_described_op(op, described)
+            elif not described["asks"]:
+                self.registered[number] = registering.register_described(op, name, described, described["source"], None)
+
+
+def _sendable(problem: Exception) -> Exception:
+    """The error, or one of its kind with its text where it cannot be sent."""
+    try:
+        pickle.loads(pickle.dumps(problem))
+        return problem
+    except Exception:
+        kind = type(problem) if isinstance(problem, DeviceError) else errors.UnsupportedError
+        try:
+            return kind(str(problem))
+        except TypeError:
+            return errors.UnsupportedError(f"{type(problem).__name__}: {problem}")
+
+
+def main(backend: str, index: str, arch: str) -> None:
+    """Answers until the program ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the program's.
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # What a kernel or library prints is no answer.
+
+    def answer(kind: str, told: Any) -> None:
+        pickle.dump((kind, told), answers)
+        answers.flush()
+
+    try:
+        worker = Worker(backend, index, arch)
+    except DeviceError as problem:
+        return answer("error", _sendable(problem))
+    answer("made", None)
+    while True:
+        try:
+            asked = pickle.load(sys.stdin.buffer)
+        except EOFError:
+            return
+        try:
+            made = worker.answer(*asked)
+        except Exception as problem:  # It is the program's to handle.
+            answer("error", _sendable(problem))
+        else:
+            answer("made", made)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
