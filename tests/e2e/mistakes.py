@@ -1,0 +1,211 @@
+"""What newcomers do wrong in the first hour: edits of a right project, the command that they type, and the exit code."""
+import dataclasses
+
+KERNEL = """extern "C" __global__ void twice(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = 2.0f * x[i];
+}
+"""
+REFERENCE = "def reference(x):\n    return 2.0 * x\n"
+CONFIG = """[validation]
+cases = 4
+seed = 1
+
+[[ops]]
+name = "twice"
+kernel = "twice"
+reference = "twice.py"
+inputs = [{ name = "x", shape = ["n"], dtype = "float32" }]
+outputs = [{ name = "y", shape = ["n"], dtype = "float32" }]
+dims = { n = [1, 300] }
+
+[[kernels]]
+name = "twice"
+source = "twice.cu"
+launches = [{ entry = "twice", grid = ["cdiv(n, 128)"], block = ["128"], args = ["x", "y", "i32:n"] }]
+"""
+RIGHT = {"gpuemu.toml": CONFIG, "twice.cu": KERNEL, "twice.py": REFERENCE}
+
+
+@dataclasses.dataclass
+class Mistake:
+    """One mistake. `where` is what the message must point at: a file and a line, an option, a word of the command."""
+
+    where: str
+    swap: tuple[str, str] = ("", "")  # In gpuemu.toml.
+    files: dict[str, str | bytes | None] = dataclasses.field(default_factory=dict)  # None: a folder.
+    words: str = "test"
+    code: int = 2
+    env: dict[str, str] = dataclasses.field(default_factory=dict)  # {project} and {home} are replaced.
+
+
+def config(where, old, new, **more):
+    """A mistake in gpuemu.toml."""
+    assert old in CONFIG, old
+    return Mistake(where, (old, new), **more)
+
+
+def kernel(where, old, new, code=3):
+    """A mistake in the kernel."""
+    assert old in KERNEL, old
+    return Mistake(where, files={"twice.cu": KERNEL.replace(old, new)}, code=code)
+
+
+def reference(where, text, code=3):
+    """A mistake in the reference."""
+    return Mistake(where, files={"twice.py": text}, code=code)
+
+
+def command(where, words, code=2, **more):
+    """A mistake on the command line."""
+    return Mistake(where, words=words, code=code, **more)
+
+
+# Another daemon, which the test stops.
+OTHER = {"GPUEMU_SOCKET": "{home}/other.sock", "GPUEMU_DB": "{home}/other"}
+X = '{ name = "x", shape = ["n"], dtype = "float32" }'
+Y = '{ name = "y", shape = ["n"], dtype = "float32" }'
+GROUPS = {
+    "config": {
+        "misspelt key": config("gpuemu.toml:7", "kernel = ", "kernle = "),
+        "misspelt reference": config("gpuemu.toml:8", "reference =", "refrence ="),
+        "misspelt section": config("gpuemu.toml:1", "[validation]", "[validaton]"),
+        "op instead of ops": config("gpuemu.toml:5", "[[ops]]", "[[op]]"),
+        "one pair of brackets": config("gpuemu.toml:5", "[[ops]]", "[ops]"),
+        "number in quotes": config("gpuemu.toml:2", "cases = 4", 'cases = "4"'),
+        "no cases": config("gpuemu.toml:2", "cases = 4", "cases = 0"),
+        "negative seed": config("gpuemu.toml:3", "seed = 1", "seed = -1"),
+        "name without quotes": config("gpuemu.toml:6", '"twice"\nkernel', "twice\nkernel"),
+        "quote not closed": config("gpuemu.toml:8", '"twice.py"', '"twice.py'),
+        "bracket not closed": config("gpuemu.toml:11", "[1, 300]", "[1, 300"),
+        "key twice": config("gpuemu.toml:3", "seed = 1", "cases = 1"),
+        "op twice": config("gpuemu.toml:14", "[[kernels]]", '[[ops]]\nname = "twice"\nreference = "twice.py"\n[[kernels]]'),
+        "unknown dtype": config("gpuemu.toml:9", X, X.replace("float32", "flaot32")),
+        "complex dtype": config("gpuemu.toml:9", X, X.replace("float32", "complex64")),
+        "unknown dtype of all ops": config("gpuemu.toml:2", "cases = 4", 'dtypes = ["fp64x"]'),
+        "undefined dim": config("gpuemu.toml:9", X, X.replace('"n"', '"m"')),
+        "no dims": config("gpuemu.toml:9", "dims = { n = [1, 300] }", ""),
+        "dims turned round": config("gpuemu.toml:11", "[1, 300]", "[300, 1]"),
+        "dims as text": config("gpuemu.toml:11", "[1, 300]", '"1..300"'),
+        "no outputs": config("gpuemu.toml:5", f"outputs = [{Y}]\n", ""),
+        "empty outputs": config("gpuemu.toml:10", f"[{Y}]", "[]"),
+        "output without shape": config("gpuemu.toml:10", Y, '{ name = "y" }'),
+        "output without name": config("gpuemu.toml:10", Y, '{ shape = ["n"] }'),
+        "tensor as text": config("gpuemu.toml:9", f"[{X}]", '["x"]'),
+        "output named as an input": config("gpuemu.toml:10", Y, Y.replace('"y"', '"x"')),
+        "range turned round": config("gpuemu.toml:9", X, X.replace(" }", ", range = [1, -1] }")),
+        "reference that does not exist": config("gpuemu.toml:8", '"twice.py"', '"refs/twice.py"'),
+        "reference is a folder": config("gpuemu.toml:8", '"twice.py"', '"refs"', files={"refs": None}),
+        "reference is the kernel": config("twice.cu", '"twice.py"', '"twice.cu"', code=3),
+        "neither kernel nor reference": config("gpuemu.toml:5", 'kernel = "twice"\nreference = "twice.py"\n', ""),
+        "source that does not exist": config("gpuemu.toml:15", '"twice.cu"', '"kernels/twice.cu"'),
+        "source is a folder": config("gpuemu.toml:15", '"twice.cu"', '"kernels.cu"', files={"kernels.cu": None}),
+        "source is C++": config("gpuemu.toml:15", '"twice.cu"', '"twice.cpp"', files={"twice.cpp": KERNEL}),
+        "source is Python": config("gpuemu.toml:7", '"twice.cu"', '"twice.py"'),
+        "unknown built-in kernel": config("gpuemu.toml:15", '"twice.cu"', '"builtin:sofmax"'),
+        "unknown kernel": config("gpuemu.toml:7", 'kernel = "twice"', 'kernel = "twise"'),
+        "no launches": config("gpuemu.toml:7", "launches = [{", "# launches = [{"),
+        "launch without grid": config("gpuemu.toml:16", 'grid = ["cdiv(n, 128)"], ', ""),
+        "launch without args": config("twice", ', args = ["x", "y", "i32:n"]', "", code=1),
+        "unknown tensor among the args": config("gpuemu.toml:16", '"x", "y", "i32:n"', '"x", "z", "i32:n"'),
+        "dim without a type among the args": config("gpuemu.toml:16", '"i32:n"', '"n"'),
+        "C type among the args": config("gpuemu.toml:16", '"i32:n"', '"int:n"'),
+        "block too large": config("gpuemu.toml:16", '["128"]', '["2048"]'),
+        "unknown function": config("gpuemu.toml:16", '"cdiv(n, 128)"', '"ceil(n / 128)"'),
+        "parenthesis not closed": config("gpuemu.toml:16", '"cdiv(n, 128)"', '"cdiv(n, 128"'),
+        "comma forgotten": config("gpuemu.toml:16", '"cdiv(n, 128)"', '"cdiv(n 128)"'),
+        "negative tolerance": config("gpuemu.toml:12", "\n[[kernels]]", "tolerances = { float32 = -1 }\n[[kernels]]"),
+        "tolerance of an unknown dtype": config("gpuemu.toml:12", "\n[[kernels]]", "tolerances = { float31 = 1e-3 }\n[[kernels]]"),
+        "misspelt invariant": config("gpuemu.toml:12", "\n[[kernels]]", "invariants = { non_negativ = true }\n[[kernels]]"),
+        "misspelt nan_policy": config("gpuemu.toml:12", "\n[[kernels]]", 'nan_policy = "ignore"\n[[kernels]]'),
+        "unknown strategy": config("gpuemu.toml:2", "cases = 4", 'strategies = ["gaussian"]'),
+        "unknown check": config("gpuemu.toml:2", "cases = 4", 'sanitize = ["memcheck"]'),
+        "unknown backend": config("gpuemu.toml:2", "[validation]", '[runtime]\nbackend = "gpu"\n[validation]'),
+        "unknown architecture": config("gpuemu.toml:2", "[validation]", '[runtime]\narch = "sm80"\n[validation]'),
+        "Python that does not exist": config("[runtime].python", "[validation]", '[runtime]\npython = "/nowhere/python3"\n[validation]',
+                                           code=3, env=OTHER),
+        "empty file": Mistake("gpuemu.toml", files={"gpuemu.toml": ""}),
+        "no file": Mistake("PROJECT", files={"gpuemu.toml": b"remove"}),
+        "file is a folder": Mistake("gpuemu.toml", files={"gpuemu.toml": None}),
+        "file is JSON": Mistake("gpuemu.toml:1", files={"gpuemu.toml": '{ "ops": [] }\n'}),
+        "file is not UTF-8": Mistake("gpuemu.toml:1", files={"gpuemu.toml": b"# \xff\xfe\n"}),
+        "several at once": config("gpuemu.toml:7", "kernel = \"twice\"\nreference = \"twice.py\"", "kernle = \"twice\"\nrefrence = \"twice.py\"",
+                                  words="config check"),
+    },
+    "kernel": {
+        "semicolon forgotten": kernel("twice.cu(4)", "x[i];", "x[i]"),
+        "undefined name": kernel("twice.cu(3)", "2.0f", "factor"),
+        "missing header": kernel("twice.cu:1", 'extern "C"', '#include "tiles.h"\nextern "C"'),
+        "host code in the kernel": kernel("twice.cu(3)", "if (i < n)", 'std::printf("here");\n  if (i < n)'),
+        "no __global__": kernel("twice", "__global__ ", ""),
+        "empty source": Mistake("twice", files={"twice.cu": ""}, code=3),
+        "misspelt entry": config("twise", 'entry = "twice"', 'entry = "twise"', code=3),
+        "template without arguments": Mistake("twice", files={"twice.cu": KERNEL.replace('extern "C"', "template <typename T>").replace("float*", "T*")},
+                                              code=3),
+        "too few arguments": config("twice", ', "i32:n"]', "]", code=1),
+        "too many arguments": config("twice", '"i32:n"]', '"i32:n", "i32:n"]', code=1),
+        "argument too wide": config("twice", '"i32:n"', '"i64:n"', code=1),
+        "CUDA in a .ptx": config("twice.ptx:1", '"twice.cu"', '"twice.ptx"', files={"twice.ptx": KERNEL}, code=3),
+        "limit forgotten": kernel("twice.cu:3", "if (i < n) ", "", code=1),
+        "output never written": kernel("y", "y[i] = 2.0f * x[i];", "return;", code=1),
+        "grid of zero blocks": config("grid 0x1x1", '"cdiv(n, 128)"', '"n / 128"', code=1),
+    },
+    "reference": {
+        "takes no argument": reference("twice", "def reference():\n    return 0\n"),
+        "takes one too many": reference("twice.py", "def reference(x, y):\n    return x + y\n"),
+        "calls the input otherwise": reference("twice.py", "def reference(a):\n    return 2.0 * a\n"),
+        "calls the function otherwise": reference("twice.py", "def twice(x):\n    return 2.0 * x\n"),
+        "function that does not exist": config("twice.py", '"twice.py"', '"twice.py:twise"', code=3),
+        "returns nothing": reference("twice.py", "def reference(x):\n    2.0 * x\n"),
+        "returns text": reference("twice.py", "def reference(x):\n    return 'twice x'\n"),
+        "returns two outputs": reference("twice.py", "def reference(x):\n    return 2.0 * x, x\n"),
+        "returns another shape": reference("twice", "def reference(x):\n    return 2.0 * x[:-1]\n"),
+        "returns a scalar": reference("twice", "def reference(x):\n    return (2.0 * x).sum()\n"),
+        "raises": reference("twice.py", "def reference(x):\n    return 2.0 * x[n]\n"),
+        "indentation": reference("twice.py", "def reference(x):\nreturn 2.0 * x\n"),
+        "package that is not installed": reference("twice.py", "import torhc\n\ndef reference(x):\n    return 2.0 * x\n"),
+        "leaves the process": reference("twice.py", "import sys\n\ndef reference(x):\n    sys.exit('bye')\n"),
+    },
+    "command": {
+        "misspelt command": command("tets", "tets"),
+        "command of another tool": command("run", "run"),
+        "no command": command("gpuemu", ""),
+        "misspelt option": command("--quik", "test --quik"),
+        "option of another command": command("--iterations", "test --iterations 4"),
+        "unknown op": command("twise", "test twise"),
+        "file instead of an op": command("twice.cu", "test twice.cu"),
+        "unknown op to fuzz": command("twise", "fuzz twise"),
+        "option without its value": command("--seed", "test --seed"),
+        "text for a number": command("--cases", "test --cases many"),
+        "zero cases": command("--cases", "test --cases 0"),
+        "unknown format": command("--format", "test --format yaml"),
+        "format of another command": command("--format", "test --format junit"),
+        "seed forgotten": command("reproduce", "reproduce"),
+        "seed that is no number": command("0x12", "reproduce 0x12"),
+        "seed of nothing": command("123", "minimize 12345678901234567890"),
+        "last of nothing": command("no failure", "explain last", code=3, env=OTHER),
+        "config that does not exist": command("nowhere.toml", "test --config nowhere.toml"),
+        "config is a folder": command("refs", "test --config refs", files={"refs": None}),
+        "unknown kernel to lint": command("twise", "lint -k twise"),
+        "file to lint does not exist": command("nothing.cu", "lint nothing.cu"),
+        "unknown baseline": command("main", "diff --baseline main"),
+        "baseline forgotten": command("--baseline", "diff"),
+        "mutate without an op": command("OP", "mutate"),
+        "coverage of an unknown kernel": command("twise", "coverage twise"),
+        "calibrate of an unknown op": command("twise", "calibrate twise"),
+        "report of an unknown format": command("--format", "ci --format pdf"),
+        "report into a folder that does not exist": command("out/report.json", "ci --quick --output out/report.json", code=3),
+        "report into a folder": command("refs", "ci --quick --output refs", code=3, files={"refs": None}),
+        "unwritable folder": command("/proc/report.json", "coverage --output /proc/report.json", code=3),
+        "init over a project": command("gpuemu.toml", "init"),
+        "init where a file is": command("twice.cu", "init -t twice.cu", code=3),
+        "unknown framework": command("--framework", "init --framework keras -t new"),
+        "unknown shell": command("tcsh", "completion tcsh"),
+        "daemon stopped twice": command("daemon", "daemon stop", code=0, env=OTHER),
+        "socket path too long": command("GPUEMU_SOCKET", "test", env={"GPUEMU_SOCKET": "/tmp/" + "s" * 120}),
+        "database where a file is": command("twice.cu", "failures", code=3,
+                                            env={"GPUEMU_DB": "{project}/twice.cu", "GPUEMU_SOCKET": "{home}/other.sock"}),
+        "socket in a folder that cannot be made": command("/proc/x", "failures", code=3,
+                                                          env={"GPUEMU_SOCKET": "/proc/x/gpuemu.sock", "GPUEMU_DB": "{home}/other"}),
+    },
+}

@@ -1,0 +1,108 @@
+"""What typical mistakes are answered with, word for word: tests/golden/mistakes. Each answer says what is wrong, where, and what to do.
+
+GPUEMU_GOLDEN_UPDATE=1 writes them anew.
+"""
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from conftest import BIN, ROOT
+from mistakes import CONFIG, GROUPS, RIGHT
+
+GOLDEN = ROOT / "tests/golden/mistakes"
+EACH = [(group, name) for group, mistakes in GROUPS.items() for name in mistakes]
+# What a message says to do, or what there is to choose from.
+NEXT = re.compile(r"did you mean|expected|none of|not one of|there are|known are|defined:|`gpuemu |'gpuemu "
+                  r"|it has|source has|at most|\bwrite\b|\bgive\b|\bneeds\b|--help|--force|\bset\b|\binstall\b"
+                  r"|\badd\b|\bkeep\b|\bchoose\b|create it|name a|missing|takes \.|\bcompare\b", re.I)
+# What a compiler, Python or the emulator says in words of its own.
+OWN_WORDS = {"undefined name", "host code in the kernel", "limit forgotten", "output never written", "raises",
+             "package that is not installed", "daemon stopped twice"}
+
+# Say what is wrong and where, and no more: each is to get a next step.
+BARE = {"argument too wide", "config that does not exist", "file is not UTF-8", "init where a file is", "key twice",
+        "last of nothing", "leaves the process", "missing header", "no dims", "op twice", "quote not closed", "reference is a folder",
+        "reference is the kernel", "reference that does not exist", "returns a scalar", "returns another shape", "returns nothing",
+        "returns two outputs", "seed of nothing", "socket in a folder that cannot be made", "source is a folder",
+        "source that does not exist", "takes no argument"}
+
+
+@pytest.fixture(scope="module")
+def home(new_home):
+    return new_home(RIGHT)
+
+
+@pytest.fixture(scope="module")
+def golden():
+    """The recorded answers by group and name; what is said now is written at the end, where that is asked for."""
+    answers = {}
+    if os.environ.get("GPUEMU_GOLDEN_UPDATE"):
+        yield answers
+        for group, mistakes in GROUPS.items():
+            said = [f"## {name}\n{answers[group, name]}" for name in mistakes if (group, name) in answers]
+            if len(said) == len(mistakes):
+                (GOLDEN / f"{group}.txt").write_text("\n".join(said))
+        return
+    for group in GROUPS:
+        for section in re.split(r"^## ", (GOLDEN / f"{group}.txt").read_text(), flags=re.M)[1:]:
+            name, _, text = section.partition("\n")
+            answers[group, name] = text
+    yield answers
+
+
+def lay_out(folder, mistake):
+    """The right project with this mistake in it, in a folder that keeps its name: the daemon serves on."""
+    for entry in folder.iterdir():
+        shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+    files = {**RIGHT, "gpuemu.toml": CONFIG.replace(*mistake.swap, 1) if mistake.swap[0] else CONFIG, **mistake.files}
+    for name, content in files.items():
+        if content is None:
+            (folder / name).mkdir()
+        elif content != b"remove":
+            (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+
+
+def answer(home, mistake):
+    """What a person sees, and the exit code."""
+    lay_out(home.project, mistake)
+    env = {name: value.format(project=home.project, home=home.home) for name, value in mistake.env.items()}
+    run = subprocess.run([str(BIN / "gpuemu"), *mistake.words.split()], cwd=home.project, env={**home.env, **env}, timeout=300,
+                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if "GPUEMU_SOCKET" in env and run.returncode != 2:
+        home.run("daemon", "stop", env=env)
+    return steady(run.stdout.decode(), home), run.returncode
+
+
+def steady(text, home):
+    """Without what is another one in each run or on each machine."""
+    text = text.replace(str(home.project), "PROJECT").replace(str(home.home), "HOME").replace(str(ROOT), "ROOT")
+    changing = {r"(output|reference) is \[[\d, ]+\]": r"\1 is [SHAPE]", r"emulator \([\w-]+\)": "emulator (ISA)", r"\b[\d.]+ s\b": "T s",
+                r"\d+ cases/s": "N cases/s", r"\(process \d+\)": "(process N)", r"\bprocess \d+\b": "process N",
+                r"gpuemu v?\d+\.\d+\.\d+": "gpuemu VERSION", r"[\d-]+T?[\d:.]+Z? \[": "[", r"/\S*/bin/python3[\d.]*": "PYTHON"}
+    for pattern, word in changing.items():
+        text = re.sub(pattern, word, text)
+    return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
+
+
+@pytest.mark.parametrize("group, name", EACH, ids=[f"{group}: {name}" for group, name in EACH])
+def test_a_mistake_is_answered_with_what_is_wrong_where_and_what_to_do(home, golden, group, name):
+    mistake = GROUPS[group][name]
+    text, code = answer(home, mistake)
+    said = f"$ gpuemu {mistake.words}\n{text}exit {code}\n"
+    if os.environ.get("GPUEMU_GOLDEN_UPDATE"):
+        golden[group, name] = said
+    assert code == mistake.code, said
+    assert mistake.where in text, said
+    assert name in OWN_WORDS or (name in BARE) != bool(NEXT.search(text)), said
+    assert not re.search(r"Traceback \(most recent.*gpuemu/|std::|terminate called|0x[0-9a-f]{8}", text), said
+    assert said.strip() == golden[group, name].strip(), f"{GOLDEN}/{group}.txt; GPUEMU_GOLDEN_UPDATE=1 writes it anew\n{said}"
+
+
+def test_the_project_without_a_mistake_passes(home):
+    for name, content in RIGHT.items():
+        (home.project / name).write_text(content)
+    run = home.run("test")
+    assert run.returncode == 0, run.stdout + run.stderr
