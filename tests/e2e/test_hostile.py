@@ -1,6 +1,8 @@
 """Attacks on the daemon: each gets an answer that names what is wrong, and the daemon goes on serving."""
 import base64
 import json
+import os
+import pathlib
 import select
 import socket
 import struct
@@ -284,6 +286,43 @@ def test_peers_that_misbehave_hurt_nobody(home, name):
             return
         except OSError:
             assert time.monotonic() < deadline, "no answer after ten seconds"
+
+
+def processor_seconds(pid):
+    """What the process has computed so far."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def descriptors(pid):
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def test_peers_that_hang_up_at_once_leave_nothing_and_nobody_waits_for_them(home):
+    home.ask("Ping")
+    before = descriptors(home.pid)
+    for _ in range(100):
+        raw(home).close()
+        time.sleep(0.02)
+        with home.client(timeout=20) as client:
+            assert client.ask("Ping")["type"] == "Pong"
+    deadline = time.monotonic() + 20
+    while descriptors(home.pid) > before + 5:  # 3 were left by each of them.
+        assert time.monotonic() < deadline, (before, descriptors(home.pid))
+        time.sleep(0.1)
+    computed, since = processor_seconds(home.pid), time.monotonic()
+    time.sleep(2)
+    assert processor_seconds(home.pid) - computed < 0.25 * (time.monotonic() - since), "the daemon computes though nobody asks"
+
+
+def test_cases_beyond_the_memory_are_refused_before_they_are_made(home):
+    """2048 x 1024 x 1024 are 2 Gi elements: within a limit of 4 GiB by their number, not by their bytes."""
+    shapes = {"batch_sizes": [2048], "seq_lengths": [1024], "hidden_dims": [1024], "edge_cases": []}
+    before, status = time.monotonic(), pathlib.Path(f"/proc/{home.pid}/status")
+    reply = home.ask("FuzzOp", op_name="good", fuzz_config={**CONFIG, "shape_options": shapes}, iterations=1, fail_fast=False)
+    check_error(reply, "InvalidRequest", "smaller sizes")
+    most = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM")).split()[1]
+    assert int(most) < 2 << 20 and time.monotonic() - before < 30, (most, reply)  # KiB
 
 
 @pytest.mark.parametrize("mebibytes", [8, pytest.param(64, marks=pytest.mark.slow)])
