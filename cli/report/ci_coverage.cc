@@ -2,9 +2,8 @@
 #include <filesystem>
 #include <map>
 
-#include <nlohmann/json.hpp>
-
 #include "cli/report/ci_documents.h"
+#include "cli/report/coverage_json.h"
 #include "cli/report/escape.h"
 
 namespace gpuemu::cli {
@@ -45,12 +44,12 @@ std::string ci_lcov(const CiRunSummary& summary, const Config& config) {
 }
 
 std::string ci_codecov(const CiRunSummary& summary, const Config& config) {
-  nlohmann::ordered_json coverage = nlohmann::ordered_json::object();
+  std::vector<CodecovFile> files;
   for (const auto& [file, lines] : files_of(summary, config)) {
-    auto& counts = coverage[file] = nlohmann::ordered_json::object();
-    for (const auto& [line, hits] : lines) counts[std::to_string(line)] = hits;
+    CodecovFile& one = files.emplace_back(CodecovFile{file, {}});
+    for (const auto& [line, hits] : lines) one.lines[line].hits = hits;
   }
-  return nlohmann::ordered_json{{"coverage", coverage}}.dump(2) + "\n";
+  return codecov_json(files);
 }
 
 }  // namespace gpuemu::cli

@@ -4,15 +4,12 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include "cli/report/ci.h"
 #include "cli/report/diff.h"
 #include "cli/report/lint.h"
-#include "cli/report/seed_text.h"
 #include "cli/report/text.h"
 #include "common/base/shell_word.h"
-#include "common/codec/json_codec.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -189,14 +186,6 @@ std::string origin_of(const CiRunSummary& summary) {
       "profile {}{}, base seed {}, {}", summary.profile,
       summary.shards > 0 ? fmt::format(" shard {}/{}", summary.shard, summary.shards) : "",
       summary.seed, summary.device);
-}
-
-std::string ci_json(const CiRunSummary& summary) {
-  auto json = nlohmann::ordered_json::parse(encode_reply(CiRunCompleteReply{summary}));
-  json.erase("type");
-  return with_seed_texts(
-             json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) +
-         "\n";
 }
 
 }  // namespace gpuemu::cli

@@ -1,14 +1,9 @@
 #include "cli/report/diff.h"
 
-#include <nlohmann/json.hpp>
-
 #include "cli/report/text.h"
-#include "common/codec/json_codec.h"
 
 namespace gpuemu::cli {
 namespace {
-
-using SortedJson = nlohmann::json;
 
 std::string change_text(const MetricChange& change) {
   std::string text = change.metric;
@@ -61,9 +56,6 @@ void print_results(const BaselineComparisonReply& reply, std::ostream& out) {
       reply.unmatched, reply.baseline_unmatched);
 }
 
-/// A reply as JSON that can be taken apart; what our own codec wrote always parses.
-SortedJson document_of(const Reply& reply) { return SortedJson::parse(encode_reply(reply)); }
-
 }  // namespace
 
 void print_comparison(const Comparison& comparison, std::ostream& out) {
@@ -71,46 +63,6 @@ void print_comparison(const Comparison& comparison, std::ostream& out) {
   if (comparison.results) print_results(*comparison.results, out);
   if (comparison.artifacts || comparison.results) return;
   out << fmt::format("baseline {} holds nothing to compare with\n", comparison.tag);
-}
-
-std::string comparison_json(const Comparison& comparison) {
-  SortedJson document = {{"baseline_tag", comparison.tag},
-                         {"has_regressions", comparison.has_regressions()},
-                         {"diffs", SortedJson::array()}};
-  if (comparison.artifacts) {
-    const SortedJson artifacts = document_of(ArtifactDiffsReply{*comparison.artifacts});
-    document["diffs"] = artifacts["diffs"];
-    if (artifacts.contains("missing")) document["missing"] = artifacts["missing"];
-  }
-  if (comparison.results) {
-    const SortedJson results = document_of(*comparison.results);
-    for (const char* member : {"comparisons", "unmatched", "baseline_unmatched"}) {
-      if (results.contains(member)) document[member] = results[member];
-    }
-  }
-  return document.dump();
-}
-
-std::string baseline_file_text(const BaselineReply& baseline) {
-  return document_of(baseline).dump(1, ' ', false, SortedJson::error_handler_t::replace) + "\n";
-}
-
-Result<BaselineReply> read_baseline_file(const std::string& text, const std::string& file) {
-  const SortedJson document = SortedJson::parse(text, nullptr, false);
-  const char* expected = "a file that `gpuemu baseline save TAG --file` wrote";
-  if (!document.is_object() || document.value("type", SortedJson()) != "Baseline") {
-    return error(ErrorCode::InvalidArgument, "{} is not a baseline; expected {}", file, expected);
-  }
-  const auto version = document.find("schema_version");
-  if (version == document.end() || *version != kBaselineSchemaVersion) {
-    return error(ErrorCode::InvalidArgument,
-                 "{} has schema version {}, this gpuemu reads {}; save it again with this version",
-                 file, version == document.end() ? "none" : version->dump(),
-                 kBaselineSchemaVersion);
-  }
-  const auto reply = decode_reply(text);
-  if (!reply) return reply.error().with_context(file);
-  return std::get<BaselineReply>(*reply);
 }
 
 }  // namespace gpuemu::cli

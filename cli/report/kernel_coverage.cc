@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
+#include "cli/report/coverage_json.h"
 #include "cli/report/escape.h"
 #include "cli/report/seed_text.h"
 #include "cli/report/text.h"
@@ -150,22 +150,17 @@ std::string as_lcov(const KernelCoverageReply& coverage, const Config& config) {
 }
 
 std::string as_codecov(const KernelCoverageReply& coverage, const Config& config) {
-  auto files = nlohmann::ordered_json::object();
+  std::vector<CodecovFile> files;
   for (const auto& [file, lines] : files_of(coverage)) {
-    auto& counts = files[shown_name(file, config)] = nlohmann::ordered_json::object();
+    CodecovFile& one = files.emplace_back(CodecovFile{shown_name(file, config), {}});
     for (const auto& [number, line] : lines) {
       if (!line.has_code) continue;
-      const size_t taken = line.ways_taken();
-      if (line.hits > 0 && taken < line.ways.size()) {
-        counts[std::to_string(number)] = fmt::format("{}/{}", taken, line.ways.size());
-      } else {
-        counts[std::to_string(number)] = line.hits;
-      }
+      const size_t taken = line.ways_taken(), ways = line.ways.size();
+      const bool is_partial = line.hits > 0 && taken < ways;
+      one.lines[number] = {line.hits, is_partial ? fmt::format("{}/{}", taken, ways) : ""};
     }
   }
-  return nlohmann::ordered_json{{"coverage", files}}.dump(
-             2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
-         "\n";
+  return codecov_json(files);
 }
 
 constexpr const char* kStyle = R"(

@@ -1,18 +1,17 @@
-// Declarations of ops as text and as JSON.
+// Declarations of ops as text.
 #include "cli/report/kernels.h"
 
 #include <algorithm>
 #include <set>
 
-#include <nlohmann/json.hpp>
+#include <fmt/core.h>
 
+#include "cli/report/op_words.h"
 #include "kernels/catalog.h"
 #include "ops/dispatch/libraries.h"
 
 namespace gpuemu::cli {
 namespace {
-
-using SortedJson = nlohmann::json;
 
 std::string joined(const std::vector<DType>& dtypes) {
   std::string text;
@@ -36,12 +35,6 @@ std::string rank_text(const OperandSpec& operand) {
     return fmt::format("rank {} to {}", operand.rank_min, operand.rank_max);
   }
   return operand.rank_min == 0 ? "any rank" : fmt::format("rank {} or more", operand.rank_min);
-}
-
-std::string source_of(const KernelVariant& variant) {
-  if (!variant.library.empty()) return "lib" + variant.library + " of this machine";
-  const BuiltinKernel* module = find_builtin(variant.module);
-  return module == nullptr ? variant.module : std::string(module->file);
 }
 
 void print_operands(const char* title, const std::vector<OperandSpec>& operands,
@@ -69,53 +62,13 @@ void print_schema(const AttributeSchema& schema, std::ostream& out) {
   }
 }
 
-SortedJson operands_json(const std::vector<OperandSpec>& operands) {
-  SortedJson list = SortedJson::array();
-  for (const OperandSpec& operand : operands) {
-    list.push_back({{"name", operand.name},
-                    {"type", std::string(1, operand.type)},
-                    {"rank_min", operand.rank_min},
-                    {"rank_max", operand.rank_max}});
-  }
-  return list;
-}
-
-SortedJson schema_json(const AttributeSchema& schema) {
-  SortedJson fields = SortedJson::array();
-  for (size_t i = 0; i < schema.fields.size(); ++i) {
-    const AttributeField& field = schema.fields[i];
-    fields.push_back({{"name", field.name},
-                      {"type", name_of(field.type)},
-                      {"offset", schema.offset_of(i)},
-                      {"default", field.fallback ? SortedJson(*field.fallback) : SortedJson()},
-                      {"since", field.since},
-                      {"meaning", field.meaning}});
-  }
-  return {{"schema_id", schema.id()},
-          {"bytes", schema.byte_size_of(schema.version())},
-          {"fields", fields}};
-}
-
-SortedJson variant_json(const KernelVariant& variant) {
-  SortedJson types = SortedJson::object();
-  for (const TypeRule& rule : variant.types) {
-    SortedJson names = SortedJson::array();
-    for (const DType dtype : rule.dtypes) names.push_back(name_of(dtype));
-    types[std::string(1, rule.letter)] = names;
-  }
-  return {{"name", variant.name},
-          {"module", variant.module},
-          {"source", source_of(variant)},
-          {"entries", variant.entries},
-          {"types", types},
-          {"priority", variant.priority},
-          {"strided", variant.strided},
-          {"wide", variant.wide},
-          {"sm_min", variant.sm_min},
-          {"workspace", variant.workspace_bytes != nullptr}};
-}
-
 }  // namespace
+
+std::string variant_source(const KernelVariant& variant) {
+  if (!variant.library.empty()) return "lib" + variant.library + " of this machine";
+  const BuiltinKernel* module = find_builtin(variant.module);
+  return module == nullptr ? variant.module : std::string(module->file);
+}
 
 void print_ops(std::span<const OpKind* const> ops, std::ostream& out) {
   for (const OpKind* op : ops) {
@@ -133,7 +86,7 @@ void print_op(const OpKind& op, std::ostream& out) {
   print_schema(op.schema, out);
   for (const KernelVariant* variant : variants_here(op)) {
     out << fmt::format("  variant    {}, priority {}, {}\n", variant->name, variant->priority,
-                       source_of(*variant));
+                       variant_source(*variant));
     for (const TypeRule& rule : variant->types) {
       out << fmt::format("             {}: {}\n", rule.letter, joined(rule.dtypes));
     }
@@ -141,24 +94,6 @@ void print_op(const OpKind& op, std::ostream& out) {
     out << fmt::format("             {} strides{}\n", variant->strided ? "any" : "contiguous",
                        variant->workspace_bytes == nullptr ? "" : ", with workspace");
   }
-}
-
-std::string ops_json(std::span<const OpKind* const> ops) {
-  SortedJson list = SortedJson::array();
-  for (const OpKind* op : ops) {
-    SortedJson variants = SortedJson::array();
-    for (const KernelVariant* variant : variants_here(*op)) {
-      variants.push_back(variant_json(*variant));
-    }
-    list.push_back({{"name", op->name},
-                    {"summary", op->summary},
-                    {"inputs", operands_json(op->inputs)},
-                    {"outputs", operands_json(op->outputs)},
-                    {"in_place", op->in_place},
-                    {"attributes", schema_json(op->schema)},
-                    {"variants", variants}});
-  }
-  return SortedJson{{"ops", list}}.dump();
 }
 
 }  // namespace gpuemu::cli

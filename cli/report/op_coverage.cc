@@ -1,15 +1,13 @@
 #include "cli/report/op_coverage.h"
 
 #include <fmt/core.h>
-#include <nlohmann/json.hpp>
 
+#include "cli/report/coverage_json.h"
 #include "cli/report/escape.h"
 #include "cli/report/text.h"
 
 namespace gpuemu::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 double percent_of(const OpCoverage& coverage) {
   const size_t all = coverage.covered.size() + coverage.uncovered.size();
@@ -22,28 +20,18 @@ std::string summary_of(const OpCoverage& coverage) {
                      coverage.covered.size() + coverage.uncovered.size(), percent_of(coverage));
 }
 
-std::string written(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
 }  // namespace
 
 std::string op_coverage_text(const OpCoverage& coverage, const std::string& format) {
-  if (format == "json") {
-    return written({{"covered", coverage.covered},
-                    {"uncovered", coverage.uncovered},
-                    {"configured_total", coverage.covered.size() + coverage.uncovered.size()},
-                    {"percent", percent_of(coverage)}});
-  }
+  if (format == "json") return op_coverage_json(coverage, percent_of(coverage));
   if (format == "codecov") {
-    Json files = Json::object();
-    for (const std::string& op : coverage.covered) {
-      files["gpuemu/" + clean(op) + ".op"] = {{"1", 1}};
-    }
-    for (const std::string& op : coverage.uncovered) {
-      files["gpuemu/" + clean(op) + ".op"] = {{"1", 0}};
-    }
-    return written({{"coverage", files}, {"messages", {{"gpuemu_summary", summary_of(coverage)}}}});
+    std::vector<CodecovFile> files;
+    const auto add = [&](const std::string& op, uint64_t hits) {
+      files.push_back({"gpuemu/" + clean(op) + ".op", {{1, {.hits = hits}}}});
+    };
+    for (const std::string& op : coverage.covered) add(op, 1);
+    for (const std::string& op : coverage.uncovered) add(op, 0);
+    return codecov_json(files, summary_of(coverage));
   }
   std::string text = summary_of(coverage) + "\n";
   for (const std::string& op : coverage.uncovered) text += "no result: " + one_line(op) + "\n";

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 #include "cli/report/escape.h"
 #include "cli/report/text.h"
@@ -40,14 +42,23 @@ std::string uri_of(const std::string& file, const std::string& folder) {
 
 }  // namespace
 
+struct SarifLog::Parts {
+  SortedJson results = SortedJson::array(), notes = SortedJson::array();
+  std::set<std::string> rules;
+};
+
+SarifLog::SarifLog(std::string folder)
+    : folder_(std::move(folder)), parts_(std::make_unique<Parts>()) {}
+SarifLog::~SarifLog() = default;
+
 void SarifLog::add(const SarifFinding& finding) {
-  if (results_.size() >= kResultsMax) return;
-  rules_.insert(finding.rule);
+  if (parts_->results.size() >= kResultsMax) return;
+  parts_->rules.insert(finding.rule);
   const std::string name = clean(one_line(finding.name));
   const SortedJson physical = {
       {"artifactLocation", {{"uri", uri_of(finding.place.file, folder_)}}},
       {"region", {{"startLine", std::max<uint32_t>(1, finding.place.line)}}}};
-  results_.push_back(
+  parts_->results.push_back(
       {{"ruleId", finding.rule},
        {"level", "error"},
        {"message", {{"text", clean(one_line(finding.message))}}},
@@ -58,13 +69,13 @@ void SarifLog::add(const SarifFinding& finding) {
 }
 
 void SarifLog::note(const std::string& text) {
-  if (notes_.size() >= kNotesMax) return;
-  notes_.push_back({{"level", "note"}, {"message", {{"text", clean(one_line(text))}}}});
+  if (parts_->notes.size() >= kNotesMax) return;
+  parts_->notes.push_back({{"level", "note"}, {"message", {{"text", clean(one_line(text))}}}});
 }
 
 std::string SarifLog::text() const {
   SortedJson rules = SortedJson::array();
-  for (const std::string& rule : rules_) {
+  for (const std::string& rule : parts_->rules) {
     const std::string kind = rule.substr(rule.find('/') + 1);
     rules.push_back({{"id", rule},
                      {"name", kind},
@@ -75,9 +86,10 @@ std::string SarifLog::text() const {
                              {"version", GPUEMU_VERSION},
                              {"informationUri", kRulePage},
                              {"rules", rules}};
-  SortedJson run = {{"tool", {{"driver", driver}}}, {"results", results_}};
-  if (!notes_.empty()) {
-    run["invocations"] = {{{"executionSuccessful", true}, {"toolExecutionNotifications", notes_}}};
+  SortedJson run = {{"tool", {{"driver", driver}}}, {"results", parts_->results}};
+  if (!parts_->notes.empty()) {
+    run["invocations"] = {
+        {{"executionSuccessful", true}, {"toolExecutionNotifications", parts_->notes}}};
   }
   const SortedJson document = {{"$schema", kSchema}, {"version", "2.1.0"}, {"runs", {run}}};
   return document.dump(2, ' ', false, SortedJson::error_handler_t::replace);

@@ -1,10 +1,9 @@
 // Private to this folder: a SARIF 2.1.0 document in the form that code scanning services take.
 #pragma once
 
-#include <set>
+#include <cstdint>
+#include <memory>
 #include <string>
-
-#include <nlohmann/json.hpp>
 
 namespace gpuemu::cli {
 
@@ -24,7 +23,8 @@ struct SarifFinding {
 class SarifLog {
  public:
   /// Paths below `folder` are relative to it.
-  explicit SarifLog(std::string folder) : folder_(std::move(folder)) {}
+  explicit SarifLog(std::string folder);
+  ~SarifLog();
   void add(const SarifFinding& finding);
   /// What the reader should know and no place has.
   void note(const std::string& text);
@@ -32,9 +32,8 @@ class SarifLog {
 
  private:
   std::string folder_;
-  nlohmann::json results_ = nlohmann::json::array();
-  nlohmann::json notes_ = nlohmann::json::array();
-  std::set<std::string> rules_;
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
 };
 
 }  // namespace gpuemu::cli

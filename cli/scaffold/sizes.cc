@@ -99,8 +99,9 @@ std::string dim_text(const Allowed& allowed) {
     return allowed.low == allowed.high ? std::to_string(allowed.low)
                                        : fmt::format("[{}, {}]", allowed.low, allowed.high);
   }
-  if (allowed.set.size() == 2)
+  if (allowed.set.size() == 2) {
     return fmt::format("{{ values = [{}, {}] }}", allowed.low, allowed.high);
+  }
   if (const std::string rule = rule_of(allowed); !rule.empty()) {
     return fmt::format("{{ range = [{}, {}], {} }}", allowed.low, allowed.high, rule);
   }

@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-#include "daemon/judge_service/session.h"
+#include "daemon/judge_service/service.h"
 
 int GPUEMU_MAIN(int count, char**) {
   if (count > 1) {
@@ -19,10 +19,7 @@ int GPUEMU_MAIN(int count, char**) {
   // Replies have a descriptor of their own: a library that prints must not break the stream.
   const int out = ::dup(STDOUT_FILENO);
   ::dup2(STDERR_FILENO, STDOUT_FILENO);
-  gpuemu::CheckSession session;
-  const gpuemu::Status served = gpuemu::pipes::serve(
-      STDIN_FILENO, out,
-      [&](const gpuemu::pipes::Message& request) { return session.answer(request); });
+  const gpuemu::Status served = gpuemu::serve_checks(STDIN_FILENO, out);
   if (served.ok()) return 0;
   std::fprintf(stderr, "gpuemu-check: %s\n", served.error().message.c_str());
   return 1;

@@ -9,6 +9,7 @@
 #include "common/config/names.h"
 #include "common/pipes/members.h"
 #include "daemon/judge_service/judged_case.h"
+#include "daemon/judge_service/service.h"
 
 namespace gpuemu {
 namespace {
@@ -207,6 +208,11 @@ Result<Message> CheckSession::answer(const Message& request) {
   if (name == "case") return make_case(request.json);
   if (name == "judge") return judge(request);
   return error(ErrorCode::InvalidArgument, "unknown request '{}', expected case or judge", name);
+}
+
+Status serve_checks(int in, int out) {
+  CheckSession session;
+  return pipes::serve(in, out, [&](const Message& request) { return session.answer(request); });
 }
 
 }  // namespace gpuemu

@@ -9,7 +9,6 @@
 #include "ops/capi/device_info.h"
 #include "ops/capi/json_text.h"
 #include "runtime/backends/backends.h"
-#include "runtime/device/finding_json.h"
 
 namespace gpuemu::opcall {
 namespace {
@@ -279,10 +278,8 @@ gpuemu_code gpuemu_findings_json(gpuemu_context* context, char* to, size_t room,
     if (context->findings.size() == gpuemu::kFindingsMax) break;
     context->findings.push_back(std::move(one));
   }
-  gpuemu::opcall::Json list = gpuemu::opcall::Json::array();
-  for (const gpuemu::DeviceFinding& one : context->findings) list.push_back(gpuemu::json_of(one));
-  const gpuemu_code given =
-      gpuemu::opcall::give_text(gpuemu::opcall::text_of(list), to, room, bytes);
+  const std::string text = gpuemu::opcall::findings_json(context->findings);
+  const gpuemu_code given = gpuemu::opcall::give_text(text, to, room, bytes);
   if (given == GPUEMU_OK) context->findings.clear();
   return given;
 }

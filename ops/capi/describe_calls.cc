@@ -2,12 +2,9 @@
 #include <algorithm>
 #include <mutex>
 
-#include "kernels/catalog.h"
 #include "ops/capi/context.h"
 #include "ops/capi/device_info.h"
 #include "ops/capi/json_text.h"
-#include "ops/vendor/cublas.h"
-#include "ops/vendor/cupti.h"
 #include "runtime/backends/backends.h"
 #include "runtime/device/device_traits.h"
 
@@ -20,24 +17,6 @@ using gpuemu::opcall::refuse;
 namespace gpuemu::opcall {
 namespace {
 
-Json versions() {
-  std::string driver, runtime;
-  if (const auto devices = list_devices()) {
-    for (const DeviceProperties& device : *devices) {
-      if (!device_traits(device.backend).is_gpu) continue;
-      driver = device.driver_version;
-      runtime = device.runtime_version;
-      break;
-    }
-  }
-  return {{"library", GPUEMU_LIBRARY_VERSION},
-          {"abi", GPUEMU_ABI_VERSION},
-          {"driver", driver},
-          {"cuda_runtime", runtime},
-          {"cupti", cupti_version()},
-          {"cublas", cublas_version()}};
-}
-
 Result<std::vector<DeviceProperties>> devices_of(const char* backend) {
   const std::string wanted = backend == nullptr ? "" : backend;
   if (!wanted.empty() && !is_computing_backend(wanted)) {
@@ -49,68 +28,6 @@ Result<std::vector<DeviceProperties>> devices_of(const char* backend) {
     std::erase_if(*devices, [&](const DeviceProperties& one) { return one.backend != wanted; });
   }
   return devices;
-}
-
-Json operands_json(const std::vector<OperandSpec>& operands) {
-  Json list = Json::array();
-  for (const OperandSpec& one : operands) {
-    list.push_back({{"name", one.name},
-                    {"type", std::string(1, one.type)},
-                    {"rank_min", one.rank_min},
-                    {"rank_max", one.rank_max}});
-  }
-  return list;
-}
-
-Json schema_json(const AttributeSchema& schema) {
-  Json fields = Json::array();
-  for (const AttributeField& field : schema.fields) {
-    Json fallback = nullptr;
-    if (field.fallback) fallback = *field.fallback;
-    fields.push_back({{"name", field.name},
-                      {"type", name_of(field.type)},
-                      {"default", fallback},
-                      {"since", field.since},
-                      {"meaning", field.meaning}});
-  }
-  return {{"id", schema.id()}, {"fields", fields}};
-}
-
-Json variant_json(const OpKind& op, const KernelVariant& variant) {
-  Json types = Json::object();
-  for (const TypeRule& rule : variant.types) {
-    Json dtypes = Json::array();
-    for (const DType dtype : rule.dtypes) dtypes.push_back(name_of(dtype));
-    types[std::string(1, rule.letter)] = dtypes;
-  }
-  const BuiltinKernel* const module = find_builtin(variant.module);
-  const bool is_librarys = !variant.library.empty();
-  const bool is_registered = variant.generation != 0;
-  const std::string source = is_librarys         ? variant.library
-                             : module != nullptr ? std::string(module->file)
-                                                 : variant.module;
-  return {{"name", variant.name},
-          {"priority", variant.priority},
-          {"types", types},
-          {"source", source},
-          {"schema", schema_json(variant.schema_for(op))},
-          {"origin", is_registered ? "registered"
-                     : is_librarys ? "library"
-                                   : "builtin"}};
-}
-
-Json json_of(const OpKind& op, const OpRegistry& registry) {
-  Json variants = Json::array();
-  for (const KernelVariant* one : registry.variants_of(op)) {
-    variants.push_back(variant_json(op, *one));
-  }
-  return {{"name", op.name},
-          {"summary", op.summary},
-          {"inputs", operands_json(op.inputs)},
-          {"outputs", operands_json(op.outputs)},
-          {"in_place", op.in_place},
-          {"schema", schema_json(op.schema)},
-          {"variants", variants}};
 }
 
 template <size_t N>
@@ -178,7 +95,7 @@ extern "C" {
 const char* gpuemu_version(void) { return GPUEMU_LIBRARY_VERSION; }
 
 gpuemu_code gpuemu_versions_json(char* to, size_t room, size_t* bytes) {
-  return give_text(gpuemu::opcall::text_of(gpuemu::opcall::versions()), to, room, bytes);
+  return give_text(gpuemu::opcall::versions_json(), to, room, bytes);
 }
 
 gpuemu_code gpuemu_dtype_name(int32_t dtype, const char** name) {
@@ -224,8 +141,7 @@ gpuemu_code gpuemu_op_json(gpuemu_context* context, uint32_t op, char* to, size_
     return answer(gpuemu::error(gpuemu::ErrorCode::NotFound, "op {}, expected 1 to {}", op,
                                 context->registry.count()));
   }
-  const gpuemu::opcall::Json told = gpuemu::opcall::json_of(*kind, context->registry);
-  return give_text(gpuemu::opcall::text_of(told), to, room, bytes);
+  return give_text(gpuemu::opcall::op_json(*kind, context->registry), to, room, bytes);
 }
 
 }  // extern "C"

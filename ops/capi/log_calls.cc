@@ -1,5 +1,4 @@
 // Logs of calls for C.
-#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include "ops/capi/context.h"
@@ -11,36 +10,6 @@ using gpuemu::opcall::missing;
 using gpuemu::opcall::refuse;
 
 namespace gpuemu::opcall {
-namespace {
-
-Json dtypes_of_call(const TypeBinding& types) {
-  Json dtypes = Json::object();
-  for (size_t i = 0; i < types.size(); ++i) {
-    const auto [letter, dtype] = types.at(i);
-    dtypes[std::string(1, letter)] = name_of(dtype);
-  }
-  return dtypes;
-}
-
-Json json_of(const LoggedCall& call, bool times) {
-  const DispatchRecord& record = call.record;
-  Json microseconds = nullptr;
-  if (times && record.microseconds >= 0) microseconds = record.microseconds;
-  return {{"sequence", call.sequence},
-          {"op", record.op},
-          {"variant", record.variant},
-          {"why", record.why},
-          {"inputs", record.inputs},
-          {"outputs", record.outputs},
-          {"dtypes", dtypes_of_call(record.types)},
-          {"stream", record.stream},
-          {"thread", call.thread},
-          {"captured", record.is_captured},
-          {"microseconds", microseconds}};
-}
-
-}  // namespace
-
 uint64_t LogBook::start(bool times, uint32_t records_max) {
   const std::lock_guard lock(mutex_);
   logs_[next_log_] = {.times = times, .records_max = records_max};
@@ -56,11 +25,8 @@ std::string LogBook::json(uint64_t log) const {
   const std::lock_guard lock(mutex_);
   const auto found = logs_.find(log);
   if (found == logs_.end()) return {};
-  Json records = Json::array();
-  for (const LoggedCall& call : found->second.calls) {
-    records.push_back(json_of(call, found->second.times));
-  }
-  return text_of({{"records", records}, {"dropped", found->second.dropped}});
+  const Log& kept = found->second;
+  return calls_json(kept.calls, kept.times, kept.dropped);
 }
 
 void LogBook::set_callback(std::function<void(const DispatchRecord& record)> callback) {

@@ -170,11 +170,8 @@ gpuemu_code gpuemu_memory_largest_json(gpuemu_context* context, uint32_t count, 
   std::ranges::sort(all, [](const auto& a, const auto& b) {
     return a.first != b.first ? a.first > b.first : a.second < b.second;
   });
-  gpuemu::opcall::Json list = gpuemu::opcall::Json::array();
-  for (size_t i = 0; i < all.size() && i < count; ++i) {
-    list.push_back({all[i].second, all[i].first});
-  }
-  return gpuemu::opcall::give_text(gpuemu::opcall::text_of(list), to, room, bytes);
+  all.resize(std::min<size_t>(all.size(), count));
+  return gpuemu::opcall::give_text(gpuemu::opcall::allocations_json(all), to, room, bytes);
 }
 
 }  // extern "C"

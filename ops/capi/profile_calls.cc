@@ -28,15 +28,9 @@ std::shared_ptr<gpuemu::Profiler> replace(gpuemu_context& context,
 /// counters had others.
 void keep_profile(gpuemu_context& context, const gpuemu::ProfileResult& result,
                   const gpuemu::opcall::MemoryProfile& memory) {
-  using gpuemu::opcall::Json;
-  Json json = Json::parse(result.json());
-  json["memory"] = {{"peak_requested_bytes", memory.peak.requested},
-                    {"peak_reserved_bytes", memory.peak.reserved},
-                    {"allocations", memory.allocations},
-                    {"frees", memory.frees},
-                    {"by_name", memory.by_name}};
+  std::string json = gpuemu::opcall::profile_json(result, memory);
   const std::unique_lock lock(context.mutex);
-  context.last_profile = gpuemu::opcall::text_of(json);
+  context.last_profile = std::move(json);
   context.streams->set_checks({.sanitize = context.checks});
 }
 
