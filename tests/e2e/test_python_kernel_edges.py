@@ -4,6 +4,7 @@ import pathlib
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 gpuemu = pytest.importorskip("gpuemu")
@@ -37,3 +38,28 @@ def test_ptx_of_an_unknown_version_or_target_is_run_with_a_warning():
     assert any("line 2: .target sm_999 is not a known architecture" in text for text in said), said
     with pytest.raises(gpuemu.DeviceError, match="addresses of 32 bits, expected 64"):
         gpuemu.Kernel(ptx.replace("address_size 64", "address_size 32"), "k")
+
+
+@pytest.mark.parametrize("place, found", [("p_flag + 2", "byte 10 of the kernel's parameters, where no parameter lies"), ("p_flag", ""), ("p_count + 2", "")])
+def test_what_lies_between_parameters_is_found_where_it_is_used(place, found):
+    y = np.zeros(1, np.uint32)
+    kernel = gpuemu.Kernel(f""".version 7.8
+.target sm_80
+.address_size 64
+.visible .entry gap(.param .u64 p_y, .param .u8 p_flag, .param .u32 p_count) {{
+  .reg .b64 %rd<3>; .reg .b16 %rs<2>; .reg .b32 %r<2>;
+  ld.param.u64 %rd1, [p_y];
+  cvta.to.global.u64 %rd2, %rd1;
+  ld.param.u8 %rs1, [{place}];
+  cvt.u32.u16 %r1, %rs1;
+  st.global.u32 [%rd2], %r1;
+  ret;
+}}
+""", "gap")
+    if not found:
+        kernel[1, 1](y, 7, 0x50000)
+        assert y[0] == (7 if place == "p_flag" else 5)
+        return
+    with pytest.raises(gpuemu.KernelError) as caught:
+        kernel[1, 1](y, 7, 0x50000)
+    assert found in str(caught.value) and {one.kind for one in caught.value.findings} == {"uninitialized"}, caught.value
