@@ -209,6 +209,23 @@ ProjectNames names_of(const Config& config) {
   return names;
 }
 
+/// Takes what was stored before projects were told apart and is of this project's ops and kernels.
+/// A record that cannot be read stays where it is.
+void take_own_records(const ProjectNames& names, ProjectStores& stores) {
+  if (names.id == kNoProject) return;
+  const auto taken = stores.take(
+      {.from = kLegacyProject, .to = names.id, .ops = names.ops, .kernels = names.kernels});
+  if (!taken) {
+    spdlog::warn("database: what was stored before projects were told apart: {}",
+                 taken.error().message);
+  } else if (*taken != Taken()) {
+    spdlog::info(
+        "database: {} results, {} failures, {} baselines and metrics of {} kernels that were "
+        "stored before projects were told apart belong to this project now",
+        taken->results, taken->failures, taken->baselines, taken->artifacts);
+  }
+}
+
 /// For `gpuemu status`: a daemon that has the folder open would have refused a damaged database.
 int check_database(const Config& config) {
   std::error_code ignored;
@@ -261,10 +278,12 @@ int serve(const ConfigSources& sources, Config config) {
   // Compiled kernels of another user would be run as this one's.
   const Status cache = make_private_folder(config.db_path + ".cache");
   if (!cache) return fail(cache.error(), kExitBroken);
-  auto stores = open_stores(config.db_path, names_of(config));
+  const ProjectNames names = names_of(config);
+  auto stores = open_stores(config.db_path, names);
   if (!stores) return fail(with_remedy(stores.error()), kExitBroken);
   if (const std::string note = (*stores)->note(); !note.empty()) spdlog::warn("database: {}", note);
-  auto store = (*stores)->of(names_of(config).id);
+  take_own_records(names, **stores);
+  auto store = (*stores)->of(names.id);
   if (!store) return fail(with_remedy(store.error()), kExitBroken);
 
   auto found = devices_of(config);

@@ -9,6 +9,7 @@
 #include "daemon/storage/keys.h"
 #include "daemon/storage/migrate.h"
 #include "daemon/storage/rocks_store.h"
+#include "daemon/storage/take_records.h"
 #include "daemon/storage/values.h"
 
 namespace gpuemu {
@@ -78,6 +79,9 @@ class RocksStores : public ProjectStores {
     };
     GPUEMU_TRY(database_->scan(Family::Meta, storage::kProjectPrefix, visit));
     return all;
+  }
+  Result<Taken> take(const Taking& taking) override {
+    return storage::take_records(*database_, taking);
   }
   std::string note() const override { return note_; }
 

@@ -22,6 +22,17 @@ struct StoredProject {
   bool operator==(const StoredProject&) const = default;
 };
 
+/// Which records one project takes from another: those of these ops and kernels.
+struct Taking {
+  std::string from, to;  ///< Ids.
+  std::set<std::string> ops, kernels;
+};
+struct Taken {
+  uint64_t results = 0, failures = 0, baselines = 0, artifacts = 0, corpus = 0;
+
+  bool operator==(const Taken&) const = default;
+};
+
 class ProjectStores {
  public:
   virtual ~ProjectStores() = default;
@@ -32,6 +43,9 @@ class ProjectStores {
   virtual Status remember(const StoredProject& project) = 0;
   /// In order of id.
   virtual Result<std::vector<StoredProject>> projects() = 0;
+  /// Moves records, each with all that belongs to it in one step. Where `to` has one of the same
+  /// name already, both stay where they are, but for results, of which the newer stays.
+  virtual Result<Taken> take(const Taking& taking) = 0;
   /// What a user should know about how the database was found; "" for nothing.
   virtual std::string note() const { return ""; }
 };

@@ -198,6 +198,33 @@ TEST_F(Projects, ADatabaseOfBeforeIsDividedWithoutLoss) {
   EXPECT_EQ(*ours->meta(std::string(kOpVerdictMeta) + "f32:a"), std::nullopt);
 }
 
+TEST_F(Projects, AnotherProjectTakesWhatItsNamesMatch) {
+  make_database_of_before(10);
+  {
+    const auto stores = open(kOurs);
+    const auto theirs = store_of(*stores, "theirs"), legacy = store_of(*stores, kLegacyProject);
+    ValidationResult newer = result_of("other", 3);
+    newer.max_diff = 99;
+    ASSERT_TRUE(theirs->put_result(newer, true));
+    const Taking nothing{.from = kLegacyProject, .to = "theirs", .ops = {"a"}, .kernels = {"k"}};
+    EXPECT_EQ(*stores->take(nothing), Taken());
+    const Taking own{.from = kLegacyProject, .to = "theirs", .ops = {"other"}, .kernels = {"x"}};
+    EXPECT_EQ(*stores->take(own), (Taken{10, 5, 1, 1, 1}));
+    EXPECT_EQ(*stores->take(own), Taken());
+    EXPECT_EQ(*legacy->count_results() + *legacy->count_failures(), 0u);
+    EXPECT_TRUE(legacy->list_results(10)->empty());
+  }
+  const auto stores = open(kNobody);
+  const auto theirs = store_of(*stores, "theirs");
+  EXPECT_EQ(theirs->list_results(100)->size(), 10u);
+  EXPECT_EQ(theirs->list_failures(100)->size(), 6u);
+  EXPECT_EQ(theirs->result(3, "other")->max_diff, 99);
+  EXPECT_EQ(*theirs->failure(2, "other"), result_of("other", 2));
+  EXPECT_EQ(*theirs->list_baselines(), std::vector<std::string>{"theirs"});
+  EXPECT_EQ(theirs->artifact("x")->register_count, 12u);
+  EXPECT_EQ(theirs->list_corpus("other")->size(), 1u);
+}
+
 TEST_F(Projects, TheDatabaseOfBeforeIsKeptAsItWas) {
   make_database_of_before(3);
   open(kOurs).reset();

@@ -68,3 +68,8 @@ def test_a_database_of_before_is_divided_by_the_names_of_the_project(new_home):
     kept = home.home / "db.schema1"
     assert str(kept) in home.run("daemon", "logs").stdout
     assert (kept / "CURRENT").is_file()
+    # The other project takes what is its own when its daemon starts.
+    other = failures(home, add(home, "other", files("theirs")))
+    assert len(other) == CASES and {op for op, _ in other} == {"theirs"}
+    assert home.run("reproduce", other[0][1]).returncode == 0
+    assert "of-theirs" in home.run("baseline", "list").stdout

@@ -1,0 +1,12 @@
+// Private to this folder: moves records from one project to another.
+#pragma once
+
+#include "daemon/storage/database.h"
+#include "daemon/storage/project_stores.h"
+
+namespace gpuemu::storage {
+
+/// ProjectStores::take().
+Result<Taken> take_records(Database& database, const Taking& taking);
+
+}  // namespace gpuemu::storage
