@@ -10,8 +10,9 @@ import numpy as np
 
 from gpuemu import runtime
 from gpuemu.errors import DeviceError
-from gpuemu.program import checking, judging
-from gpuemu.program.ops import primitives
+import gpuemu.program.checking as checking
+import gpuemu.program.judging as judging
+import gpuemu.program.ops.primitives as primitives
 from gpuemu.program.executor import Executor, told
 from gpuemu.program.other_library import OtherLibrary
 from gpuemu.program.specs import wide

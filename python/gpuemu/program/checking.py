@@ -9,8 +9,9 @@ from typing import Any
 from gpuemu import runtime
 from gpuemu.check.tolerances import ToleranceConfig
 from gpuemu.errors import DeviceError, KernelError
-from gpuemu.program import judging, reproducer
-from gpuemu.program.ops import primitives
+import gpuemu.program.judging as judging
+import gpuemu.program.reproducer as reproducer
+import gpuemu.program.ops.primitives as primitives
 from gpuemu.program.errors import BackendError, BindError
 from gpuemu.program.executor import Executor, Replay, told
 from gpuemu.program.judging import Judgement

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from gpuemu import runtime
 from gpuemu.errors import DeviceError
-from gpuemu.program.ops import primitives
+import gpuemu.program.ops.primitives as primitives
 from gpuemu.program.errors import BindError
 from gpuemu.program.ir import IRGraph
 from gpuemu.program.plan import BindingPlan

@@ -10,7 +10,7 @@ import numpy as np
 
 from gpuemu import arguments
 from gpuemu.program.errors import DTypeError, ShapeError
-from gpuemu.program.ops import primitives
+import gpuemu.program.ops.primitives as primitives
 from gpuemu.program.ops.rules import RAW
 from gpuemu.program.specs import axis_of, broadcast, dtype_of, is_float, rounded, shape_of, text
 

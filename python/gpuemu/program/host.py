@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from gpuemu.program.ops import primitives
+import gpuemu.program.ops.primitives as primitives
 from gpuemu.program.plan import BindingPlan
 from gpuemu.program.specs import Spec, rounded, wide
 from gpuemu.tensors import Array

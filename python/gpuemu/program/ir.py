@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from gpuemu.program import graph_json, lowering
-from gpuemu.program.ops import rules
+import gpuemu.program.graph_json as graph_json
+import gpuemu.program.lowering as lowering
+import gpuemu.program.ops.rules as rules
 from gpuemu.program.errors import GraphError
 from gpuemu.program.functions import Functions, is_number, number_array
 from gpuemu.program.plan import BindingPlan, bind

@@ -15,7 +15,7 @@ from gpuemu.check import declaration, judge
 from gpuemu.check.declaration import Judging
 from gpuemu.check.judge import Judged
 from gpuemu.check.tolerances import ToleranceConfig
-from gpuemu.program.ops import primitives
+import gpuemu.program.ops.primitives as primitives
 from gpuemu.program.errors import BackendError
 from gpuemu.program.ops.primitive import Primitive
 from gpuemu.program.ops.references import Case

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpuemu import runtime
 from gpuemu.errors import DeviceError
-from gpuemu.program.ops import primitives
+import gpuemu.program.ops.primitives as primitives
 from gpuemu.program.executor import told
 from gpuemu.program.places import Place
 from gpuemu.program.plan import BindingPlan

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import gpuemu.program.passes.apply as apply
-from gpuemu.program.ops import rules
+import gpuemu.program.ops.rules as rules
 from gpuemu.program.ops.emitter import Emitter, Ref
 from gpuemu.program.errors import GraphError
 from gpuemu.program.ops.primitives import fields

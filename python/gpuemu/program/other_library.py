@@ -15,7 +15,7 @@ import numpy as np
 import gpuemu
 from gpuemu import runtime
 from gpuemu.errors import DeviceError
-from gpuemu.program.ops import primitives
+import gpuemu.program.ops.primitives as primitives
 from gpuemu.runtime.tensors import numpy_type
 from gpuemu.tensors import Array
 

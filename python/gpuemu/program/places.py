@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from gpuemu.program import host
+import gpuemu.program.host as host
 from gpuemu.program.errors import BackendError
 from gpuemu.program.plan import BindingPlan
 from gpuemu.program.values import GraphData

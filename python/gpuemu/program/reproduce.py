@@ -17,9 +17,9 @@ import numpy as np
 from gpuemu import runtime
 from gpuemu.check.tolerances import ToleranceConfig
 from gpuemu.errors import KernelError
-from gpuemu.program import judging
+import gpuemu.program.judging as judging
 from gpuemu.program.judging import Judgement
-from gpuemu.program.ops import primitives
+import gpuemu.program.ops.primitives as primitives
 from gpuemu.program.report import ProgramFinding, of_places
 from gpuemu.program.reproducer import CASE
 from gpuemu.program.specs import Spec

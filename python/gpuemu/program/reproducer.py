@@ -13,7 +13,7 @@ import numpy as np
 
 from gpuemu.check.tolerances import ToleranceConfig
 from gpuemu.program.judging import Judgement
-from gpuemu.program.ops import primitives
+import gpuemu.program.ops.primitives as primitives
 from gpuemu.program.plan import BindingPlan
 from gpuemu.program.report import ProgramFinding
 from gpuemu.runtime import registrations

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gpuemu.program import bisecting, checking
+import gpuemu.program.bisecting as bisecting
+import gpuemu.program.checking as checking
 from gpuemu.program.bisecting import BisectReport
 from gpuemu.program.errors import BackendError, ProgramError
 from gpuemu.program.executor import Executor as PlainExecutor

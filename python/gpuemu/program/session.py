@@ -8,7 +8,7 @@ from typing import Any
 
 import gpuemu
 from gpuemu import arguments
-from gpuemu.program import backends
+import gpuemu.program.backends as backends
 from gpuemu.program.backends import BACKENDS
 from gpuemu.program.errors import BackendError
 from gpuemu.program.places import Place

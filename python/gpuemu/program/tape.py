@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gpuemu.program.ops import rules
+import gpuemu.program.ops.rules as rules
 from gpuemu.program.ir import IRGraph, written_at
 from gpuemu.program.places import Place, insist_one
 from gpuemu.program.plan import BindingPlan

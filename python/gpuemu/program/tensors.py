@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpuemu.program.ops import rules
+import gpuemu.program.ops.rules as rules
 from gpuemu.program.errors import DTypeError, GradError, GraphError, ShapeError
 from gpuemu.program.functions import NAMES, Functions, is_number, number_array
 from gpuemu.program.ops.gradients import Backward

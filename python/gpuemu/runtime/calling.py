@@ -10,7 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gpuemu.runtime import errors, interop, registrations, structs
+import gpuemu.runtime.errors as errors
+import gpuemu.runtime.interop as interop
+import gpuemu.runtime.registrations as registrations
+import gpuemu.runtime.structs as structs
 from gpuemu.runtime.current import current_device, existing_device
 from gpuemu.runtime.device import Device
 from gpuemu.runtime.tensors import Tensor

@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from gpuemu.runtime import library, tensors
+import gpuemu.runtime.library as library
+import gpuemu.runtime.tensors as tensors
 from gpuemu.runtime.device import Device
 from gpuemu.runtime.tensors import Tensor
 from gpuemu.runtime.watching import Range

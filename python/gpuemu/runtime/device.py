@@ -14,7 +14,12 @@ import gpuemu
 from gpuemu import dtypes_generated
 from gpuemu.client.records import DeviceInfo
 from gpuemu.device.places import Place
-from gpuemu.runtime import errors, library, memory, registrations, structs, tensors
+import gpuemu.runtime.errors as errors
+import gpuemu.runtime.library as library
+import gpuemu.runtime.memory as memory
+import gpuemu.runtime.registrations as registrations
+import gpuemu.runtime.structs as structs
+import gpuemu.runtime.tensors as tensors
 from gpuemu.runtime.memory import Block, ForeignBlock, Memory, MemoryInfo, MemoryStatistics, Staging
 from gpuemu.runtime.streams import DefaultStream, Event, Stream
 from gpuemu.runtime.tensors import Tensor

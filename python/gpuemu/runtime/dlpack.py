@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gpuemu.dtypes_generated import TABLE
-from gpuemu.runtime import errors
+import gpuemu.runtime.errors as errors
 
 CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
 _PLAIN, _VERSIONED = b"dltensor", b"dltensor_versioned"

@@ -7,7 +7,8 @@ import itertools
 import sys
 from typing import Any
 
-from gpuemu.runtime import errors, library
+import gpuemu.runtime.errors as errors
+import gpuemu.runtime.library as library
 from gpuemu.runtime.current import current_device
 from gpuemu.runtime.device import Device
 from gpuemu.runtime.memory import Block, Memory

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from gpuemu import dtypes_generated
-from gpuemu.runtime import dlpack, errors, tensors
+import gpuemu.runtime.dlpack as dlpack
+import gpuemu.runtime.errors as errors
+import gpuemu.runtime.tensors as tensors
 from gpuemu.runtime.current import current_device
 from gpuemu.runtime.device import Device
 from gpuemu.runtime.memory import ForeignBlock, device_memory

@@ -11,7 +11,8 @@ from typing import Any
 
 import gpuemu
 from gpuemu import installed
-from gpuemu.runtime import errors, structs
+import gpuemu.runtime.errors as errors
+import gpuemu.runtime.structs as structs
 
 NAME = "libgpuemu.so.1"
 ABI = 2  # Of the header with the functions that this module uses.

@@ -11,7 +11,8 @@ from collections import namedtuple
 from dataclasses import dataclass
 from typing import Any
 
-from gpuemu.runtime import errors, library
+import gpuemu.runtime.errors as errors
+import gpuemu.runtime.library as library
 
 KINDS = ("device", "pinned", "managed")
 MemoryInfo = namedtuple("MemoryInfo", "total_bytes free_bytes")

@@ -11,7 +11,11 @@ from types import SimpleNamespace
 from typing import Any
 
 from gpuemu import dtypes_generated
-from gpuemu.runtime import calling, errors, library, registrations, structs
+import gpuemu.runtime.calling as calling
+import gpuemu.runtime.errors as errors
+import gpuemu.runtime.library as library
+import gpuemu.runtime.registrations as registrations
+import gpuemu.runtime.structs as structs
 from gpuemu.runtime.device import Device
 from gpuemu.runtime.registrations import Entry, TensorSpec
 

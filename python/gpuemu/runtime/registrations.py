@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gpuemu.runtime import errors, structs
+import gpuemu.runtime.errors as errors
+import gpuemu.runtime.structs as structs
 
 
 # In CUDA C++ of any type, as its type is not known here; in PTX of floats.

@@ -6,7 +6,8 @@ import ctypes
 import sys
 from typing import Any
 
-from gpuemu.runtime import errors, library
+import gpuemu.runtime.errors as errors
+import gpuemu.runtime.library as library
 
 
 class _Owned(library.Unique):

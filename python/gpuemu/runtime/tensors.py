@@ -11,7 +11,11 @@ from typing import Any
 import numpy as np
 
 from gpuemu import dtypes_generated
-from gpuemu.runtime import dlpack, errors, library, structs, uploading
+import gpuemu.runtime.dlpack as dlpack
+import gpuemu.runtime.errors as errors
+import gpuemu.runtime.library as library
+import gpuemu.runtime.structs as structs
+import gpuemu.runtime.uploading as uploading
 from gpuemu.runtime.memory import Memory
 from gpuemu.tensors import Array
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpuemu import dtypes_generated
 from gpuemu import tensors as arrays
-from gpuemu.runtime import errors
+import gpuemu.runtime.errors as errors
 from gpuemu.tensors import Array
 
 

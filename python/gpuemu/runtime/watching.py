@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpuemu.runtime import errors, library
+import gpuemu.runtime.errors as errors
+import gpuemu.runtime.library as library
 from gpuemu.runtime.memory import MemoryStatistics
 
 

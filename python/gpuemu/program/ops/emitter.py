@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuemu.program.ops import primitives
+import gpuemu.program.ops.primitives as primitives
 from gpuemu.program.specs import Spec, rounded
 from gpuemu.tensors import Array
 

@@ -15,7 +15,7 @@ import numpy as np
 
 import gpuemu.program.ops.registered as registered
 from gpuemu import op_attributes
-from gpuemu.program.ops import references as of
+import gpuemu.program.ops.references as of
 from gpuemu.program.errors import BackendError, DTypeError, GraphError, ShapeError
 from gpuemu.program.ops.primitive import Primitive
 from gpuemu.program.ops.references import Case

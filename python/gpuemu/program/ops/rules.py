@@ -8,9 +8,9 @@ from typing import Any
 
 import gpuemu.program.ops.fused as fused
 import gpuemu.program.ops.registered as registered
-from gpuemu.program.ops import gradients as grad
-from gpuemu.program.ops import lowerings as low
-from gpuemu.program.ops import primitives
+import gpuemu.program.ops.gradients as grad
+import gpuemu.program.ops.lowerings as low
+import gpuemu.program.ops.primitives as primitives
 from gpuemu.program.ops.emitter import Emitter, Ref
 from gpuemu.program.errors import DTypeError, GraphError
 from gpuemu.program.ops.primitives import NUMBERS, fit
