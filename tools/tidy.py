@@ -15,6 +15,8 @@ import unity_names
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDERS = ("common", "runtime", "kernels", "ops", "judge", "daemon", "bindings", "cli")
 LINES_MAX = 500
+# Needs the line above to be understood.
+OPENS_WITH_OF = re.compile(r"(?:^|\s)//[/!]?<? ?Of\b")
 COLUMNS_MAX = 100  # Text in literals too, which clang-format leaves as it is.
 # A third-party header and the folders that may include it.
 THIRD_PARTY = {
@@ -162,6 +164,9 @@ def check_sources(report):
             if path.suffix == ".h" and "#pragma once" not in lines:
                 report(f"{where}: no #pragma once")
             for number, line in enumerate(lines, 1):
+                goes_on = line.lstrip().startswith("//") and lines[number - 2].lstrip().startswith("//")
+                if top in FOLDERS and not goes_on and OPENS_WITH_OF.search(line):
+                    report(f"{where}:{number}: a comment begins with 'Of': begin with what it is about")
                 if len(line) > COLUMNS_MAX and top in FOLDERS:
                     report(f"{where}:{number}: {len(line)} columns, the limit is {COLUMNS_MAX}: break the line")
                 for pattern, folders in THIRD_PARTY.items():

@@ -29,7 +29,7 @@ Result<std::optional<uint64_t>> schema_version(Database& database) {
   return error(ErrorCode::Corruption, "its schema version is '{}', expected a number", *text);
 }
 
-/// Of a version that this program reads, or that it makes such.
+/// A database of the version that this program reads; older ones are brought to it.
 Result<std::shared_ptr<Database>> open_current(const std::filesystem::path& folder,
                                                const ProjectNames& first, std::string& note) {
   GPUEMU_TRY(storage::finish_migration(folder));

@@ -89,7 +89,7 @@ TEST_F(Execute, PoisonCountsAsUnwrittenAndInputsDoNot) {
   plan.tensors.push_back(plan_vector("s", PlanTensor::Role::Scratch, 0));
   plan.runs = 1;
   run(plan);
-  std::vector<std::pair<uint64_t, uint64_t>> bodies;  // Of y and s, between their guards.
+  std::vector<std::pair<uint64_t, uint64_t>> bodies;  // y and s, between their guards.
   for (const size_t i : {2, 4}) bodies.emplace_back(device_.addresses()[i] + kGuardBytes, 16);
   EXPECT_EQ(device_.forgotten(), bodies);
 }

@@ -33,7 +33,7 @@ class FakeDevice final : public Device {
   uint32_t launch_count() const { return launches_; }
   /// Addresses and bytes that count as never written, in order.
   const std::vector<std::pair<uint64_t, uint64_t>>& forgotten() const { return forgotten_; }
-  /// Of all allocations so far, in order.
+  /// Addresses of all allocations so far, in order.
   const std::vector<uint64_t>& addresses() const { return addresses_; }
 
  private:

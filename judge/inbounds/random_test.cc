@@ -167,7 +167,7 @@ class Writer {
     line(fmt::format("@{}{} bra DONE;", of({"", "!"}), p));
   }
 
-  // Of a few iterations at most: a counter of its own ends it.
+  // A few iterations at most: a counter of its own ends it.
   void loop() {
     looped_ = true;
     const std::string i = fresh("r");

@@ -13,7 +13,7 @@ from gpuemu.generate import rounding
 from gpuemu.program.errors import DTypeError, ShapeError
 from gpuemu.tensors import Array
 
-FLOATS = ("float16", "bfloat16", "float32", "float64")
+FLOATS = tuple(name for name, row in dtypes_generated.TABLE.items() if row.kind == "float")
 AXES_MAX = 4  # Axes that the arithmetic kernels take.
 
 
