@@ -57,6 +57,24 @@ def test_each_case_is_a_test_that_its_seed_brings_back(drawn):
     assert list(found) == ["test_wrong[case0]"] and first in again
 
 
+def test_a_failure_is_the_tests_own_line_and_inputs_to_paste(tmp_path):
+    (tmp_path / "test_small.py").write_text(
+        "import gpuemu, pytest\n\n@pytest.mark.gpuemu(x=gpuemu.Tensor['n'], k=gpuemu.Tensor[3], cases=8, dtypes=['float32', 'int32'],\n"
+        "                    dims={'n': [1, 200]})\ndef test_small(gpuemu_case):\n    gpuemu_case.check(gpuemu_case.x * 0 - 7, gpuemu_case.x)\n")
+    said, found = run(tmp_path)
+    assert set(found.values()) == {"failure"}
+    assert "pytest_plugin.py" not in said and "def check" not in said and "> " + "      gpuemu_case.check(" in said, said
+    assert "gpuemu_case = <case 0: " in said
+    pasted = re.findall(r"^(import numpy as np\n(?:.+\n)+?)(?=_____|=====)", said, re.M)
+    assert len(pasted) == 8, said
+    for lines in pasted:
+        made = {}
+        exec(lines, made)
+        assert made["k"].shape == (3,) and made["k"].dtype in ("float32", "int32")
+        assert "x" in made or re.search(r"^# x: \d+ elements of \w+, gpuemu_case.x of the replay$", lines, re.M)
+    assert any("x = np.array" in lines for lines in pasted) and any("# x: " in lines for lines in pasted), pasted
+
+
 @pytest.mark.parametrize("mark, body, said", [
     ("cases=0", "pass", "cases is 0, expected an integer from 1"),
     ("dtypes='float32'", "pass", "dtypes is 'float32', expected a list of names"),

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from gpuemu.client.records import JobStatus, TestReport
 
 CASES = 10  # For a test that does not say how many.
+PASTED_ELEMENTS = 64  # Of an input that a failure shows as Python.
 JUDGED = {"accumulate", "accumulate_dtype", "error_scale", "nan_policy", "subnormal", "strict", "exact", "invariants"}  # As of gpuemu.check.
 CONTROL = {"cases", "dtypes", "dims", "strategies", "layouts", *JUDGED}
 
@@ -102,6 +103,7 @@ class GpuemuCase:
         """Raises ValidationError unless the daemon's judge takes `output` for right; `tolerance` instead of its own bound."""
         from gpuemu import errors
 
+        __tracebackhide__ = True  # The failure is the test's line.
         result = self._checker.verdict(self._case, output, expected, tolerance)
         if not result.passed:
             raise errors.ValidationError(result)
@@ -109,6 +111,31 @@ class GpuemuCase:
     def describe(self) -> str:
         text: str = self._case.describe()
         return text
+
+    def __repr__(self) -> str:
+        return f"<case {self.number}: {self.describe()}>"
+
+    def python(self) -> str:
+        """Lines of Python that make the inputs, to be pasted where the failure is looked into; large ones are named in comments."""
+        values = {**self.inputs, **self._case.scalars}
+        imports = ["import numpy as np"]
+        if any(str(getattr(value, "dtype", "")) == "bfloat16" for value in values.values()):
+            imports.append("import ml_dtypes  # Makes 'bfloat16' a dtype of NumPy.")
+        return "\n".join([*imports, *(_python_line(name, value) for name, value in values.items())])
+
+
+def _python_line(name: str, value: Any) -> str:
+    if not hasattr(value, "dtype"):
+        return f"{name} = {value!r}"
+    if value.size > PASTED_ELEMENTS:
+        return f"# {name}: {value.size} elements of {value.dtype}, gpuemu_case.{name} of the replay"
+    if value.size == 0:
+        return f"{name} = np.zeros({value.shape}, {str(value.dtype)!r})"
+    text = re.sub(r"\b(nan|inf)\b", r"np.\1", repr(value.tolist()))
+    return f"{name} = np.array({text}, {str(value.dtype)!r})"
+
+
+_CASE: pytest.StashKey[GpuemuCase] = pytest.StashKey()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -142,6 +169,7 @@ def gpuemu_case(request: pytest.FixtureRequest) -> Iterator[GpuemuCase]:
     start = time.perf_counter()
     case = GpuemuCase(checker.draw(request.param), checker, rng.case_seed(seed, request.param, checker.schema.name))
     request.node.user_properties.append(("gpuemu", case.describe()))
+    request.node.stash[_CASE] = case
     yield case
     spent[name] = spent.get(name, 0.0) + time.perf_counter() - start
 
@@ -157,7 +185,9 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     said = dict(item.user_properties).get("gpuemu")
     if report.failed and said is not None:
         seed = item.config.stash[_SEED]
-        report.sections.append(("gpuemu", f"{said}\nreplay: pytest '{item.nodeid}' --gpuemu-seed={seed}"))
+        case = item.stash.get(_CASE, None)
+        inputs = f"\n{case.python()}" if case is not None else ""
+        report.sections.append(("gpuemu", f"{said}\nreplay: pytest '{item.nodeid}' --gpuemu-seed={seed}{inputs}"))
 
 
 # --- the ops of gpuemu.toml
