@@ -10,6 +10,7 @@ import pytest
 import gpuemu
 from gpuemu import program
 from test_program_registered import values
+from test_programs import Planted
 from test_runtime import runtime
 
 NO_GUARD = """extern "C" __global__ void relu(const float* x, float* y, int n) { y[blockIdx.x * blockDim.x + threadIdx.x] = x[0]; }"""
@@ -86,6 +87,21 @@ def test_registered_ops_run_in_workers_and_kernels_that_ask_a_function_do_not():
         assert (program.call("times", [x], {"k": 4}).numpy() == 4 * values(6)).all()
     with pytest.raises(program.GraphError, match="no op 'times'"):
         program.call("times", [x])
+
+
+def test_tensors_of_a_worker_are_checked_in_this_process(monkeypatch, tmp_path):
+    x = program.tensor(values(6)) * 2.0
+    x.numpy()
+    y = program.tanh(program.relu(x) + 1.0)
+    report = program.check(y)
+    assert report.passed and report.ops_checked == 3 and y.is_pending, report.text()
+    Planted(monkeypatch, "relu", lambda content: content.__setitem__(2, 9.0))
+    found = program.check(y, save=tmp_path / "case")
+    assert (found.first.op, found.first.element) == ("relu", 2)
+    np.testing.assert_allclose(y.numpy(), np.tanh(np.maximum(values(6) * 2, 0) + 1), rtol=1e-5)
+    program.set_backend("numpy")
+    with pytest.raises(program.BackendError, match="no kernels to check"):
+        program.check(program.ones(2) + 1.0)
 
 
 def test_a_worker_that_dies_is_told_once_and_started_again():

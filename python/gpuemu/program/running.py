@@ -7,16 +7,18 @@ from typing import Any
 
 import gpuemu.program.bisecting as bisecting
 import gpuemu.program.checking as checking
+import gpuemu.runtime as runtime
 from gpuemu.program.bisecting import BisectReport
 from gpuemu.program.errors import BackendError, ProgramError
 from gpuemu.program.executor import Executor as PlainExecutor
 from gpuemu.program.executor import Replay as PlainReplay
 from gpuemu.program.ir import IRGraph
 from gpuemu.program.local import LocalPlace
-from gpuemu.program.places import insist_one
+from gpuemu.program.places import Place, insist_one
 from gpuemu.program.report import ProgramReport
 from gpuemu.program.tape import LOCK, graph_of, needed
 from gpuemu.program.tensors import Tensor
+from gpuemu.program.workers import WorkerPlace
 
 
 class Executor(PlainExecutor):
@@ -70,10 +72,22 @@ def check(*what: Any, inputs: Mapping[str, Any] | None = None, reference: str = 
         place = insist_one("check", [one.place for one in lazies])
         if not calls:
             raise ProgramError("check: the tensors are computed already; check them before they are read")
-        if not isinstance(place, LocalPlace):
-            raise BackendError(f"check: the tensors are on {place.name}, which checks nothing: set_backend(\"emulator\", local=True)")
         leaves = list({id(one): one for call in calls for one in call.inputs if one.call is None}.values())
-        executor = Executor(graph_of(calls, leaves, [one for one in lazies if one.call is not None]), place.device)
+        executor = Executor(graph_of(calls, leaves, [one for one in lazies if one.call is not None]), _device_of(place))
         for number, one in enumerate(leaves):
-            executor.bind(f"x{number}", one.held)
+            if isinstance(place, LocalPlace):
+                executor.bind(f"x{number}", one.held)
+            else:
+                executor.set(f"x{number}", place.get(one.held))
         return executor.check(**options)
+
+
+def _device_of(place: Place) -> runtime.Device:
+    """Where tensors of a place are checked: in this process, those of a worker too."""
+    if isinstance(place, LocalPlace):
+        return place.device
+    if not isinstance(place, WorkerPlace):
+        raise BackendError(f"check: the tensors are on {place.name}, which has no kernels to check: set_backend(\"emulator\")")
+    local = place.local()
+    assert isinstance(local, LocalPlace)
+    return local.device

@@ -62,11 +62,21 @@ class WorkerPlace(Place):
         self._registered: set[int] = set()
         self._freed: list[tuple[str, int]] = []  # Of destructors, told with the next request.
         self._is_closed = False
+        self._local: Place | None = None
 
     @property
     def is_closed(self) -> bool:  # type: ignore[override]
         """Whether it was disconnected."""
         return self._is_closed
+
+    def local(self) -> Place:
+        """The same device in this process, opened once."""
+        from gpuemu.program.local import LocalPlace
+
+        with self._lock:
+            if self._local is None or self._local.is_closed:
+                self._local = LocalPlace(self._how[0], int(self._how[1]), self._how[2] or None)
+            return self._local
 
     def connection(self) -> Connection | None:
         """The worker, where one runs."""
