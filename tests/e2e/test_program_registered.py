@@ -193,3 +193,26 @@ def test_a_reproducer_keeps_the_tolerance_of_the_check(device, axpy, tmp_path):
     op.remove()
     (tmp_path / "found" / "kernel.cu").write_text(SOURCE.replace("FAULT", "+ 0.004f"))
     assert reproduce.reproduce(tmp_path / "found") == []
+
+
+def test_ops_are_checked_in_a_process_of_their_own_where_a_fault_takes_the_device_along(device, axpy, monkeypatch, tmp_path):
+    """As on a GPU."""
+    from gpuemu.program import checking
+
+    axpy()
+    monkeypatch.setattr(checking, "runs_apart", lambda device: True)
+    doubling = """extern "C" __global__ void f(const float* x, float* y, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; GUARD y[i] = 2 * x[i]; }"""
+    launch = runtime.Launch("f", "cdiv(x.count, 64)", 64, ["x", "y", "i32:x.count"])
+    executor = program.Executor(graph(), device)
+    for check in (executor.check, executor.capture().check):
+        report = check(CONTENT)
+        assert report.passed and report.ops_checked == 3 and report.ops[1].variant == "plain", report.text()
+    with runtime.register_kernel("relu", "doubling", doubling.replace("GUARD", "if (i < n)"), [launch], types={"T": ["float32"]}):
+        device.set_policy({"prefer": {"relu": "doubling"}})
+        report = executor.check(CONTENT, save=tmp_path / "wrong", stop_at_first=False)
+        device.set_policy({})
+        assert {(one.op, one.variant, one.kind) for one in report.findings} == {("relu", "doubling", "ToleranceExceeded")}, report.text()
+    with runtime.register_kernel("relu", "doubling", doubling.replace("GUARD", ""), [launch], types={"T": ["float32"]}, priority=9):
+        report = executor.check(CONTENT, save=tmp_path / "fault")
+        assert (report.first.op, report.first.kind) == ("relu", "OutOfBounds") and not device.findings(), report.text()
+    assert executor.check(CONTENT).passed

@@ -13,11 +13,19 @@ from typing import Any
 import numpy as np
 
 import gpuemu
+import gpuemu.runtime.registering as registering
+import gpuemu.runtime.registrations as registrations
 from gpuemu import runtime
-from gpuemu.errors import DeviceError
 import gpuemu.program.ops.primitives as primitives
+from gpuemu.errors import DeviceError, DeviceLostError, KernelError
 from gpuemu.runtime.tensors import numpy_type
 from gpuemu.tensors import Array
+
+MAIN = f"import sys; from {__name__} import _serve; _serve(*sys.argv[1:])"
+
+
+class ProcessEnded(runtime.UnsupportedError):
+    """The other process has gone: it did not start, or a kernel took it along."""
 
 
 class OtherLibrary:
@@ -28,17 +36,20 @@ class OtherLibrary:
         root = str(pathlib.Path(gpuemu.__file__).parent.parent)
         paths = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
         arch = device.info.architecture if device.is_emulator else ""
-        self._process = subprocess.Popen([sys.executable, "-m", __name__, device.backend, str(device.index), arch], stdin=subprocess.PIPE,
+        self._process = subprocess.Popen([sys.executable, "-c", MAIN, device.backend, str(device.index), arch], stdin=subprocess.PIPE,
                                          stdout=subprocess.PIPE, env={**os.environ, "GPUEMU_LIBRARY": self.path, "PYTHONPATH": paths})  # fmt: skip
+        self._registered: set[int] = set()
         self._answer()
 
-    def compute(self, one: Mapping[str, Any], given: Sequence[Array], specs: Sequence[Any], outputs: Sequence[Any]) -> tuple[str, list[Array]]:
-        """The kernel that ran, and the outputs of a lowered op on these inputs. Raises what the other process raised."""
+    def compute(self, one: Mapping[str, Any], given: Sequence[Array], specs: Sequence[Any], outputs: Sequence[Any],
+                policy: str | None = None) -> tuple[str, list[Array]]:  # fmt: skip
+        """The kernel that ran, and the outputs of a lowered op on these inputs; policy: as JSON. Raises what the other process raised."""
         packed = primitives.packed(one["op"], one["attrs"])
         told = [(array.tobytes(), spec.shape, spec.dtype) for array, spec in zip(given, specs)]
         assert self._process.stdin is not None
         try:
-            pickle.dump((one["op"], *packed, told, [(spec.shape, spec.dtype) for spec in outputs]), self._process.stdin)
+            asked = (one["op"], *packed, told, [(spec.shape, spec.dtype) for spec in outputs], policy)
+            pickle.dump((asked, registrations.news(self._registered)), self._process.stdin)
             self._process.stdin.flush()
         except BrokenPipeError:
             pass  # Why it ended is what its answer says.
@@ -50,10 +61,13 @@ class OtherLibrary:
         try:
             kind, *told = pickle.load(self._process.stdout)
         except EOFError:
-            raise runtime.UnsupportedError(f"the process with {self.path} ended with code {self._process.wait()}") from None
+            raise ProcessEnded(f"the process with {self.path} ended with code {self._process.wait()}") from None
         if kind == "made":
             return told
-        raise getattr(runtime, told[0], runtime.UnsupportedError)(f"{self.path}: {told[1]}")
+        name, said, findings = told
+        if name == "KernelError":
+            raise KernelError(findings)
+        raise (DeviceLostError if name == "DeviceLostError" else getattr(runtime, name, runtime.UnsupportedError))(f"{self.path}: {said}")
 
     def close(self) -> None:
         """Ends the process."""
@@ -71,7 +85,9 @@ def _array(data: bytes, shape: Sequence[int], dtype: str) -> Array:
 
 
 def _computed(device: runtime.Device, asked: Any) -> Any:
-    op, schema, attrs, given, outputs = asked
+    op, schema, attrs, given, outputs, policy = asked
+    if policy is not None:
+        device.set_policy(policy)
     inputs = [device.tensor(_array(*one), dtype=one[2]) for one in given]
     made = [device.empty(shape, dtype) for shape, dtype in outputs]
     with device.dispatch_log(records_max=1) as log:
@@ -92,19 +108,17 @@ def _serve(backend: str, index: str, arch: str) -> None:
     try:
         device = runtime.Device(backend, int(index), arch=arch or None)
     except DeviceError as problem:
-        answer("error", type(problem).__name__, str(problem))
+        answer("error", type(problem).__name__, str(problem), getattr(problem, "findings", []))
         return
     answer("made")
+    followed = registering.Followed()
     while True:
         try:
-            asked = pickle.load(sys.stdin.buffer)
+            asked, news = pickle.load(sys.stdin.buffer)
         except EOFError:
             return
         try:
+            followed.follow(*news)
             answer("made", *_computed(device, asked))
         except Exception as problem:
-            answer("error", type(problem).__name__, str(problem))
-
-
-if __name__ == "__main__":
-    _serve(*sys.argv[1:])
+            answer("error", type(problem).__name__, str(problem), getattr(problem, "findings", []))

@@ -23,7 +23,7 @@ import gpuemu.program.ops.primitives as primitives
 from gpuemu.program.report import ProgramFinding, of_places
 from gpuemu.program.reproducer import CASE
 from gpuemu.program.specs import Spec
-from gpuemu.runtime import registering
+import gpuemu.runtime.registering as registering
 from gpuemu.tensors import Array
 
 PASSES, FAILS, CANNOT_RUN = 0, 1, 3

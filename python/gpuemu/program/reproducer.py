@@ -16,7 +16,7 @@ from gpuemu.program.judging import Judgement
 import gpuemu.program.ops.primitives as primitives
 from gpuemu.program.plan import BindingPlan
 from gpuemu.program.report import ProgramFinding
-from gpuemu.runtime import registrations
+import gpuemu.runtime.registrations as registrations
 from gpuemu.tensors import Array
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ class Worker:
         self.place = LocalPlace(backend, int(index), arch or None)
         self.values: dict[int, Any] = {}
         self.programs: dict[int, Any] = {}
-        self.registered: dict[int, registering.Registration] = {}
+        self.registered = registering.Followed()
 
     def answer(self, freed: list[tuple[str, int]], kind: str, *asked: Any) -> Any:
         """What a request is answered with."""
@@ -37,7 +37,7 @@ class Worker:
 
     def run(self, number: int, content: Any, sources: dict[int, int], puts: dict[int, Any], outputs: dict[int, int], news: Any) -> None:
         """One program; waits, so that a fault is that of this run."""
-        self.register(*news)
+        self.registered.follow(*news)
         for one, (array, dtype) in puts.items():
             self.values[one] = self.place.put(array, dtype)
         if content is not None:
@@ -46,17 +46,6 @@ class Worker:
         made = self.place.run(program, graph, lowered, plan, {vid: self.values[one] for vid, one in sources.items()}, None)
         self.place.device.synchronize()
         self.values.update({outputs[vid]: one for vid, one in made.items()})
-
-    def register(self, new: list[Any], gone: list[int]) -> None:
-        """What the program has registered, but for kernels that ask a function of it."""
-        for number in gone:
-            if number in self.registered:
-                self.registered.pop(number).remove()
-        for number, is_op, op, name, described in new:
-            if is_op:
-                self.registered[number] = registering.register_described_op(op, described)
-            elif not described["asks"]:
-                self.registered[number] = registering.register_described(op, name, described, described["source"], None)
 
 
 def _sendable(problem: Exception) -> Exception:

@@ -127,19 +127,11 @@ class WorkerPlace(Place):
                 each(index)  # type: ignore[misc]
             session = self._session
             self._ask("run", program.number, content, {vid: one.number for vid, one in sources.items()}, puts,
-                      {vid: one.number for vid, one in made.items()}, self._news())  # fmt: skip
+                      {vid: one.number for vid, one in made.items()}, registrations.news(self._registered))  # fmt: skip
             program.sent = session
             for held in sources.values():
                 held.session = session
             return {vid: self._held(one) for vid, one in made.items()}
-
-    def _news(self) -> tuple[list[Any], list[int]]:
-        """What was registered for the process since the last run, and what was removed."""
-        there = {one.number: one for one in registrations.of_process()}
-        new = [(number, one.is_op, one.op, one.name, one.described) for number, one in there.items() if number not in self._registered]
-        gone = [number for number in self._registered if number not in there]
-        self._registered = set(there)
-        return new, gone
 
     # --- the process
 

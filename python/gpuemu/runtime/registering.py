@@ -210,6 +210,24 @@ def register_described_op(op: str, described: Mapping[str, Any]) -> Registration
                        summary=described["summary"])  # fmt: skip
 
 
+class Followed:
+    """What another process has registered, registered here too, but for kernels that ask a function of that process."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, Registration] = {}
+
+    def follow(self, new: Sequence[Any], gone: Sequence[int]) -> None:
+        """As registrations.news() of the other process says."""
+        for number in gone:
+            if number in self._made:
+                self._made.pop(number).remove()
+        for number, is_op, op, name, described in new:
+            if is_op:
+                self._made[number] = register_described_op(op, described)
+            elif not described["asks"]:
+                self._made[number] = register_described(op, name, described, described["source"], None)
+
+
 def _source(source: Any) -> bytes:
     if isinstance(source, os.PathLike):
         return os.fsencode(source)

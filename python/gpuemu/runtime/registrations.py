@@ -156,6 +156,17 @@ def of_process() -> list[Entry]:
         return [one for one in _State.entries if one.only is None]
 
 
+def news(known: set[int]) -> tuple[list[Any], list[int]]:
+    """What another process has to register to have what this one has, and the numbers of what it has to remove. `known`: numbers
+    of what it has, which becomes what it will have."""
+    there = {one.number: one for one in of_process()}
+    new = [(number, one.is_op, one.op, one.name, one.described) for number, one in there.items() if number not in known]
+    gone = [number for number in known if number not in there]
+    known.clear()
+    known.update(there)
+    return new, gone
+
+
 def kernel_named(device: Any, op: str, name: str) -> Entry | None:
     """The registered kernel of that name on a device."""
     with _State.lock:
