@@ -152,7 +152,7 @@ typedef struct gpuemu_call {
 /* An attribute of an op or kernel that is registered. */
 typedef struct gpuemu_field {
   const char* name;
-  const char* dtype; /* "int32", "int64", "float32", "float64" */
+  const char* dtype; /* An int or a float of 32 or 64 bits: "int32", "float64" */
   double fallback;   /* Its value in calls that do not give it. */
   uint32_t has_fallback;
 } gpuemu_field;
