@@ -1,6 +1,6 @@
 // gpuemu in the editor: what is made at activation, and the API for other extensions and tests.
 
-import { sinceLoaded } from './core/loaded';
+import * as activation from './core/loaded';
 import * as vscode from 'vscode';
 import { killAll } from './core/process';
 import { RunSummary } from './core/verdict';
@@ -32,6 +32,7 @@ export interface GpuemuApi {
 const RUNS_MAX = 100;
 
 export function activate(context: vscode.ExtensionContext): GpuemuApi {
+  activation.start();
   log.openLog(context);
   const folders = new Folders();
   const problems = new ProblemsPanel(folders);
@@ -52,7 +53,8 @@ export function activate(context: vscode.ExtensionContext): GpuemuApi {
   watchTerminals(context);
   const api = apiOf(context, folders);
   follow(context, folders, language);
-  log.info(`active after ${sinceLoaded()}`);
+  activation.stop();
+  log.info(`active after ${activation.spentText()}`);
   return api;
 }
 
@@ -123,3 +125,5 @@ function follow(
   );
   void folders.discover().then(loadNew);
 }
+
+activation.stop();

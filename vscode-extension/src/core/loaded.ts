@@ -1,4 +1,5 @@
-// When the extension began to be loaded: extension.ts imports this module first.
+// What loading and activation of the extension take. Between the two the editor reads what it has stored and
+// starts other extensions: that does not count. extension.ts imports this module first.
 
 interface ThreadUsage {
   threadCpuUsage?(): { user: number; system: number };
@@ -10,12 +11,23 @@ export function threadMs(): number | undefined {
   return usage && (usage.user + usage.system) / 1000;
 }
 
-const loadedAt = performance.now();
-const threadAtLoad = threadMs();
+const now = (): { clock: number; thread: number | undefined } =>
+  ({ clock: performance.now(), thread: threadMs() });
 
-/** How long loading and activation took until now. */
-export function sinceLoaded(): string {
-  const now = threadMs();
-  const thread = now === undefined ? '' : `, ${(now - (threadAtLoad ?? 0)).toFixed(1)} ms of its thread`;
-  return `${(performance.now() - loadedAt).toFixed(1)} ms${thread}`;
+let begun = now();
+const spent = { clock: 0, thread: 0 };
+
+/** The end of loading, and of activation. */
+export function stop(): void {
+  const { clock, thread } = now();
+  spent.clock += clock - begun.clock;
+  spent.thread += (thread ?? 0) - (begun.thread ?? 0);
 }
+
+/** The begin of activation. */
+export function start(): void {
+  begun = now();
+}
+
+export const spentText = (): string => `${spent.clock.toFixed(1)} ms` +
+  (begun.thread === undefined ? '' : `, ${spent.thread.toFixed(1)} ms of its thread`);
