@@ -267,6 +267,15 @@ Result<Devices> devices_of(const Config& config) {
   return Devices{std::move(devices), std::move(backends)};
 }
 
+/// The stores of the database in `folder`, where the named project has what is its own.
+Result<std::unique_ptr<ProjectStores>> stores_with(const ProjectNames& names,
+                                                   const std::filesystem::path& folder) {
+  auto stores = GPUEMU_TRY(open_stores(folder, names));
+  if (const std::string note = stores->note(); !note.empty()) spdlog::warn("database: {}", note);
+  take_own_records(names, *stores);
+  return stores;
+}
+
 int serve(const ConfigSources& sources, Config config) {
   StopSignal stop;
   const Status log = open_log(config);
@@ -279,10 +288,8 @@ int serve(const ConfigSources& sources, Config config) {
   const Status cache = make_private_folder(config.db_path + ".cache");
   if (!cache) return fail(cache.error(), kExitBroken);
   const ProjectNames names = names_of(config);
-  auto stores = open_stores(config.db_path, names);
+  auto stores = stores_with(names, config.db_path);
   if (!stores) return fail(with_remedy(stores.error()), kExitBroken);
-  if (const std::string note = (*stores)->note(); !note.empty()) spdlog::warn("database: {}", note);
-  take_own_records(names, **stores);
   auto store = (*stores)->of(names.id);
   if (!store) return fail(with_remedy(store.error()), kExitBroken);
 
