@@ -72,8 +72,8 @@ Difference compare_output(const ExportedCaseReply& exported, const ExportedTenso
                                to_string(output.shape), to_string(expected->second.shape));
     return made;
   }
-  const Judge judge{nan_policy_from_name(exported.nan_policy).value_or(NanPolicy::Match),
-                    tensor.edge};
+  const std::string& policy = tensor.nan_policy.empty() ? exported.nan_policy : tensor.nan_policy;
+  const Judge judge{nan_policy_from_name(policy).value_or(NanPolicy::Match), tensor.edge};
   made.wrong.resize(static_cast<size_t>(output.count()));
   double worst = -1;
   for (int64_t at = 0; at < output.count(); ++at) {

@@ -78,6 +78,7 @@ Json tensor_json(const ExportedTensor& tensor, const TensorFiles& files) {
                {"expected", files.expected},
                {"bounds", files.bounds}};
   if (tensor.edge) json["edge"] = *tensor.edge;
+  if (!tensor.nan_policy.empty()) json["nan_policy"] = tensor.nan_policy;
   return json;
 }
 
@@ -129,13 +130,23 @@ std::string c_list(const std::vector<T>& values) {
   return text + "}";
 }
 
-std::string tensor_cpp(const ExportedTensor& tensor, const TensorFiles& files) {
-  return fmt::format("        {{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}},\n",
+/// "NanPolicy::Match" for "match", as run.cc has them.
+std::string cpp_policy(std::string name) {
+  if (!name.empty() && name[0] >= 'a' && name[0] <= 'z') {
+    name[0] = static_cast<char>(name[0] - 'a' + 'A');
+  }
+  return "NanPolicy::" + name;
+}
+
+std::string tensor_cpp(const ExportedTensor& tensor, const std::string& nan_policy,
+                       const TensorFiles& files) {
+  return fmt::format("        {{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}},\n",
                      c_string(tensor.name), c_string(std::string(name_of(tensor.role))),
                      c_string(std::string(name_of(tensor.dtype))), c_list(tensor.shape),
                      c_list(tensor.strides), tensor.storage_elements, tensor.first_element,
-                     tensor.base_offset_bytes, tensor.edge.value_or(0), c_string(files.input),
-                     c_string(files.expected), c_string(files.bounds));
+                     tensor.base_offset_bytes, tensor.edge.value_or(0),
+                     cpp_policy(tensor.nan_policy.empty() ? nan_policy : tensor.nan_policy),
+                     c_string(files.input), c_string(files.expected), c_string(files.bounds));
 }
 
 std::string launch_cpp(const ExportedLaunch& launch, const std::vector<ExportedTensor>& tensors) {
@@ -155,22 +166,14 @@ std::string launch_cpp(const ExportedLaunch& launch, const std::vector<ExportedT
                      args);
 }
 
-/// "NanPolicy::Match" for "match", as run.cc has them.
-std::string cpp_policy(std::string name) {
-  if (!name.empty() && name[0] >= 'a' && name[0] <= 'z') {
-    name[0] = static_cast<char>(name[0] - 'a' + 'A');
-  }
-  return "NanPolicy::" + name;
-}
-
 std::string case_header(const ExportedCaseReply& exported, const std::vector<TensorFiles>& files) {
   std::string text = "// The case of this folder, as run.cc reads it. case.json says the same.\n";
   text +=
-      fmt::format("static const Case kCase = {{\n    {}, {},\n    {},\n    {},\n    {{\n",
+      fmt::format("static const Case kCase = {{\n    {}, {},\n    {},\n    {{\n",
                   c_string(exported.result.op_name), c_string(std::to_string(exported.result.seed)),
-                  c_string(finding_of(exported)), cpp_policy(exported.nan_policy));
+                  c_string(finding_of(exported)));
   for (size_t i = 0; i < exported.tensors.size(); ++i) {
-    text += tensor_cpp(exported.tensors[i], files[i]);
+    text += tensor_cpp(exported.tensors[i], exported.nan_policy, files[i]);
   }
   text += "    },\n    {\n";
   for (const ExportedLaunch& launch : exported.launches) {

@@ -20,6 +20,7 @@ void fields(V& v, R& r) {
   v.extra("first_element", r.first_element);
   v.extra("base_offset_bytes", r.base_offset_bytes);
   v.extra("edge", r.edge);
+  v.extra("nan_policy", r.nan_policy);
 }
 
 template <typename V, Is<ExportedArg> R>

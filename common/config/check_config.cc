@@ -27,7 +27,8 @@ void check_duplicates(ReadState& state, const std::vector<std::string>& names,
     if (is_new) continue;
     const Place place = state.place_of(fmt::format("{}[{}].name", section, at->second));
     state.problem_at(fmt::format("{}[{}].name", section, i),
-                     fmt::format("'{}' is already the name of {}[{}] in line {}; names are unique",
+                     fmt::format("'{}' is already the name of {}[{}] in line {}; names are unique, "
+                                 "so give this one another",
                                  names[i], section, at->second, place.line));
   }
 }
@@ -89,6 +90,7 @@ void inherit(const ReadState& state, OpConfig& op, OpDraft& draft, const Config&
       op.dims = data.dims;
       op.derived_dims = data.derived_dims;
     }
+    if (!op.require) op.require = data.require;
     if (op.attrs.empty()) op.attrs = data.attrs;
     if (op.dtypes.empty()) op.dtypes = data.dtypes;
     if (!op.accumulate) op.accumulate = data.accumulate;
@@ -274,14 +276,41 @@ void check_policy(ReadState& state, const Config& config) {
   }
 }
 
-void check_file(ReadState& state, const std::string& key, const std::string& path) {
+/// What to do about a file that is not there: it may lie beside gpuemu.toml, where paths start.
+std::string file_instead_of(const std::string& path, const std::string& folder) {
+  const std::string name = std::filesystem::path(path).filename().string();
+  std::error_code failed;
+  if (std::filesystem::is_regular_file(std::filesystem::path(folder) / name, failed)) {
+    return fmt::format("; did you mean '{}'?", name);
+  }
+  return "; create it, or correct the path, which starts at the folder of gpuemu.toml";
+}
+
+void check_file(ReadState& state, const std::string& key, const std::string& path,
+                const std::string& folder) {
   // Files that another layer's key already refused have no path.
   if (path.empty() || path.starts_with("builtin:") || !state.places.contains(key)) return;
   std::error_code failed;
   const auto status = std::filesystem::status(path, failed);
   if (std::filesystem::is_regular_file(status)) return;
-  state.problem_at(key, std::filesystem::exists(status) ? "'" + path + "' is not a regular file"
-                                                        : "file '" + path + "' does not exist");
+  if (std::filesystem::exists(status)) {
+    return state.problem_at(
+        key,
+        fmt::format("'{}' is {}, expected a file", path,
+                    std::filesystem::is_directory(status) ? "a folder" : "not a regular file"));
+  }
+  state.problem_at(key,
+                   fmt::format("file '{}' does not exist{}", path, file_instead_of(path, folder)));
+}
+
+void check_script(ReadState& state, const std::string& key, const std::string& path,
+                  const std::string& folder) {
+  const std::string ending = std::filesystem::path(path).extension().string();
+  const bool is_kernel = ending == ".cu" || ending == ".cuh" || ending == ".ptx";
+  if (!is_kernel || !state.places.contains(key)) return check_file(state, key, path, folder);
+  state.problem_at(key, fmt::format("'{}' is a kernel, expected a Python script that computes what "
+                                    "the kernel should",
+                                    path));
 }
 
 void check_all_files(ReadState& state, const Config& config, const Drafts& drafts) {
@@ -296,17 +325,18 @@ void check_all_files(ReadState& state, const Config& config, const Drafts& draft
     state.warn(place, key, "folder '" + config.include_dirs[i] + "' does not exist");
   }
   for (size_t i = 0; i < config.ops.size(); ++i) {
-    check_file(state, drafts.ops[i].path + ".reference", config.ops[i].reference);
-    check_file(state, drafts.ops[i].path + ".op_script", config.ops[i].op_script);
+    check_script(state, drafts.ops[i].path + ".reference", config.ops[i].reference, config.folder);
+    check_script(state, drafts.ops[i].path + ".op_script", config.ops[i].op_script, config.folder);
   }
   std::set<std::string> op_paths;
   for (const OpDraft& op : drafts.ops) op_paths.insert(op.path);
   for (size_t i = 0; i < config.kernels.size(); ++i) {
-    check_file(state, drafts.kernels[i].path + ".source", config.kernels[i].source);
+    check_file(state, drafts.kernels[i].path + ".source", config.kernels[i].source, config.folder);
     if (op_paths.contains(drafts.kernels[i].path)) {
       continue;  // Its reference was checked as the op's.
     }
-    check_file(state, drafts.kernels[i].path + ".reference", config.kernels[i].reference);
+    check_script(state, drafts.kernels[i].path + ".reference", config.kernels[i].reference,
+                 config.folder);
   }
 }
 
@@ -342,7 +372,8 @@ void check_config(ReadState& state, Config& config, Drafts& drafts, bool check_f
     if (op.reference.empty() && op.mode != ExecutionMode::Kernel &&
         !state.places.contains(drafts.ops[i].path + ".reference")) {
       state.problem_at(drafts.ops[i].path + ".reference",
-                       "missing, expected the path of the reference script");
+                       "missing, expected the path of the reference script; or kernel = \"NAME\" "
+                       "where the op has a kernel");
     }
   }
   add_ops_of_kernels(state, config, drafts);

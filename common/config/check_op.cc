@@ -21,7 +21,8 @@ std::string joined(const std::set<std::string>& names) {
 std::string instead_of(const std::string& name, const std::set<std::string>& known) {
   const std::string near = did_you_mean(name, {known.begin(), known.end()});
   return (near.empty() ? ";" : near) +
-         (known.empty() ? " none is defined" : fmt::format(" defined: {}", fmt::join(known, ", ")));
+         (known.empty() ? fmt::format(" none is defined; write dims = {{ {} = [1, 300] }}", name)
+                        : fmt::format(" defined: {}", fmt::join(known, ", ")));
 }
 
 std::string hint(const std::string& name, const std::set<std::string>& known) {
@@ -53,6 +54,7 @@ class OpChecker {
       if (twice) problem(".attrs." + attr.name, "'" + attr.name + "' is a dim already");
     }
     check_derived_dims();
+    check_requirement();
     check_tensor_names();
     check_input_names();
     std::set<std::string> before;
@@ -93,6 +95,17 @@ class OpChecker {
       if (state_.problems.size() == problems) check_integer(key, dim.value, 0);
       if (state_.problems.size() == problems) check_corners(key, dim.value);
     }
+  }
+
+  void check_requirement() {
+    if (!op_.require) return;
+    const std::string key = data_key(".require");
+    const size_t problems = state_.problems.size();
+    for (const ExpressionUse& use : op_.require->tensor_uses()) {
+      in_text(key, *op_.require, use.column, 0,
+              "tensors have their sizes from dims; write what '" + use.name + "' is made of");
+    }
+    if (state_.problems.size() == problems) check_integer(key, *op_.require, 0);
   }
 
   /// The ends of a range that follow from sizes.
@@ -248,15 +261,22 @@ class OpChecker {
     }
   }
 
-  // A size that neither the smallest nor the largest dims can give is wrong for certain.
+  // A size that the smallest and the largest dims cannot give, nor one of them at its other end, is
+  // wrong for certain.
   void check_corners(const std::string& key, const Expression& size) {
     if (!size.tensor_uses().empty()) return;
     const auto is_refused = [&](const ExpressionUse& use) { return refused_.contains(use.name); };
     if (std::ranges::any_of(size.name_uses(), is_refused)) return;
-    std::string low_failure, high_failure;
-    low_failure = failure_at(size, false);
-    if (!low_failure.empty()) high_failure = failure_at(size, true);
-    if (!high_failure.empty()) report(key, low_failure);
+    std::string first;
+    for (const bool high : {false, true}) {
+      const std::string failure = failure_at(size, scope_at_end(op_, high));
+      if (failure.empty()) return;
+      if (first.empty()) first = failure;
+      for (const DimSpec& dim : op_.dims) {
+        if (failure_at(size, scope_at_end(op_, high, &dim)).empty()) return;
+      }
+    }
+    report(key, first);
   }
 
   // A length that neither the smallest nor the largest dims make one is wrong for certain.
@@ -279,8 +299,8 @@ class OpChecker {
                             op_.name, kAccumulateMax));
   }
 
-  std::string failure_at(const Expression& size, bool high) const {
-    const auto value = size.evaluate_size(scope_at_end(op_, high));
+  static std::string failure_at(const Expression& size, const Scope& scope) {
+    const auto value = size.evaluate_size(scope);
     return value ? "" : value.error().message;
   }
 

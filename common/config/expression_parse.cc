@@ -1,5 +1,7 @@
 // Recursive descent over the grammar of expression.h; every level of nesting is counted.
+#include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <limits>
 
 #include "common/config/expression_node.h"
@@ -195,6 +197,12 @@ class Parser {
     return NodePtr(std::move(node));
   }
 
+  /// What other languages call it.
+  static bool rounds_up(std::string_view name) {
+    constexpr std::string_view kNames[] = {"ceil", "ceildiv", "ceil_div", "divup", "div_up"};
+    return std::ranges::find(kNames, name) != std::end(kNames);
+  }
+
   Result<NodePtr> parse_call(const std::string& name, uint32_t start) {
     const ExpressionFunction* function = nullptr;
     std::vector<std::string> known;
@@ -203,10 +211,11 @@ class Parser {
       known.emplace_back(row.name);
     }
     if (function == nullptr) {
-      return expression_error(text_, start,
-                              "unknown function '" + name +
-                                  "', expected cdiv, max, min, numel, roundup, sizeof or stride" +
-                                  did_you_mean(name, known));
+      return expression_error(
+          text_, start,
+          "unknown function '" + name +
+              "', expected cdiv, max, min, numel, roundup, sizeof or stride" +
+              (rounds_up(name) ? "; cdiv(a, b) is a / b rounded up" : did_you_mean(name, known)));
     }
     ++at_;  // The parenthesis.
     auto node = make(function->op, start);
@@ -222,6 +231,8 @@ class Parser {
         ++arguments;
       } while (take_comma());
     }
+    skip_space();
+    if (peek() != ')' && peek() != '\0') return fail(unexpected() + ", expected ',' or ')'");
     if (Status closed = expect(')'); !closed) return closed.error();
     if (arguments < function->arguments_min || arguments > function->arguments_max) {
       return expression_error(

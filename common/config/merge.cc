@@ -145,6 +145,12 @@ void read_file_layer(Load& load, const std::string& file, bool project) {
                              "that");
     return;
   }
+  if (!fs::exists(status) && !failed) {
+    load.state.problem({file, 0, 0, 0}, "",
+                       "does not exist; name another file with --config, or let `gpuemu init` "
+                       "write a gpuemu.toml");
+    return;
+  }
   auto text = read_file(file, kConfigBytesMax);
   if (!text) {
     load.state.problem({file, 0, 0, 0}, "", "cannot be read: " + text.error().message);

@@ -36,12 +36,12 @@ std::set<std::string> tensors_behind(const OpConfig& op, const std::string& name
   return all;
 }
 
-Scope scope_at_end(const OpConfig& op, bool high) {
+Scope scope_at_end(const OpConfig& op, bool high, const DimSpec* other) {
   Scope scope;
   for (const DimSpec& dim : op.dims) {
-    const auto& values = dim.values;
+    const bool is_high = high == (&dim != other);
     scope.integers[dim.name] =
-        high ? *std::ranges::max_element(values) : *std::ranges::min_element(values);
+        is_high ? std::ranges::max(dim.values) : std::ranges::min(dim.values);
   }
   for (const AttrSpec& attr : op.attrs) {
     scope.integers.emplace(attr.name, static_cast<int64_t>(attr.values[0]));

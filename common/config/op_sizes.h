@@ -8,8 +8,9 @@
 
 namespace gpuemu {
 
-/// Names and their values when every dim is the largest of its own, or the smallest.
-Scope scope_at_end(const OpConfig& op, bool high);
+/// Names and their values when every dim is the largest of its own, or the smallest, and `other`,
+/// one of the op's dims, is at its other end.
+Scope scope_at_end(const OpConfig& op, bool high, const DimSpec* other = nullptr);
 
 /// The tensors that the shape of the tensor `name` needs, directly or through others.
 std::set<std::string> tensors_behind(const OpConfig& op, const std::string& name);

@@ -115,9 +115,26 @@ std::optional<DimSpec> read_list(const ValueReader& value) {
   return DimSpec{{}, !is_range, *std::move(sizes)};
 }
 
+/// "[1, 300]" of "1..300", "1-300" and "1:300"; "" of other texts.
+std::string range_meant(const std::string& text) {
+  const size_t low_end = text.find_first_not_of("0123456789");
+  if (low_end == 0 || low_end == std::string::npos) return "";
+  const size_t high = text.find_first_of("0123456789", low_end);
+  if (high == std::string::npos) return "";
+  const std::string between = text.substr(low_end, high - low_end);
+  const bool is_range = between == ".." || between == "..." || between == "-" || between == ":";
+  if (!is_range || text.find_first_not_of("0123456789", high) != std::string::npos) return "";
+  return fmt::format("[{}, {}]", text.substr(0, low_end), text.substr(high));
+}
+
 void read_dim(const std::string& name, const ValueReader& value, OpConfig& op) {
   if (!is_legal_name(value, name)) return;
   if (value.is(TomlValue::Kind::Text)) {
+    if (const std::string range = range_meant(value.value().text); !range.empty()) {
+      value.problem(
+          fmt::format("'{}' is not a size; a range is written {}", value.value().text, range));
+      return;
+    }
     if (auto expression = value.expression()) op.derived_dims.push_back({name, *expression});
     return;
   }
@@ -172,7 +189,20 @@ Status add_derived_dims(const OpConfig& op, Scope& scope) {
     }
     scope.integers[dim.name] = *value;
   }
-  return ok_status();
+  if (!op.require) return ok_status();
+  const auto holds = op.require->evaluate(scope);
+  if (!holds) return holds.error().with_context(fmt::format("op '{}', require", op.name));
+  if (*holds != 0) return ok_status();
+  std::string sizes;
+  for (const std::string& name : op.require->names()) {
+    const auto value = scope.integers.find(name);
+    if (value == scope.integers.end()) continue;
+    sizes += fmt::format("{}{} = {}", sizes.empty() ? "" : ", ", name, value->second);
+  }
+  return error(ErrorCode::InvalidArgument,
+               "op '{}': require = \"{}\" does not hold with {}; give the dims sizes that go "
+               "together",
+               op.name, op.require->text(), sizes);
 }
 
 }  // namespace gpuemu

@@ -58,6 +58,12 @@ void read_align(TableReader& table, TensorSpec& tensor) {
   }
 }
 
+std::optional<NanPolicy> read_policy(TableReader& table) {
+  std::string policy;
+  table.read_one_of("nan_policy", policy);
+  return nan_policy_from_name(policy);
+}
+
 TensorSpec read_tensor(const ValueReader& item, bool outputs) {
   TensorSpec tensor;
   TableReader table(item, outputs ? output_keys() : input_keys());
@@ -72,6 +78,7 @@ TensorSpec read_tensor(const ValueReader& item, bool outputs) {
     if (const auto tolerance = table.find("tolerance")) {
       tensor.tolerance = read_tolerance(*tolerance);
     }
+    tensor.nan_policy = read_policy(table);
     table.read("indices_of", tensor.indices_of);
     table.read("any_order", tensor.any_order);
     table.read_integer("axis", tensor.axis);
@@ -146,10 +153,9 @@ void read_layouts(TableReader& table, OpConfig& op) {
 }
 
 void read_nan_policy(TableReader& table, OpConfig& op) {
-  std::string policy;
-  table.read_one_of("nan_policy", policy);
-  op.has_nan_policy = op.nan_policy_given = !policy.empty();
-  op.nan_policy = nan_policy_from_name(policy).value_or(op.nan_policy);
+  const auto policy = read_policy(table);
+  op.has_nan_policy = op.nan_policy_given = policy.has_value();
+  op.nan_policy = policy.value_or(op.nan_policy);
 }
 
 void read_mode(TableReader& table, OpConfig& op, OpDraft& draft) {
@@ -259,6 +265,7 @@ void read_test_data(TableReader& table, OpConfig& op) {
   op.inputs = read_tensors(table, "inputs", false);
   op.outputs = read_tensors(table, "outputs", true);
   read_dims(table, op);
+  table.read("require", op.require);
   if (const auto attrs = table.find("attrs")) {
     TableReader rows(*attrs);
     for (const auto& [name, value] : rows.all()) read_attr(name, value, op);

@@ -121,11 +121,27 @@ void ValueReader::warn(const std::string& message) const {
   state_->warn(place_of(*layer_, *value_), path_, message);
 }
 
+/// What to write instead, where that is plain.
+std::string ValueReader::remedy(const std::string& expected) const {
+  if (value_->kind == Kind::Table && expected == "a list") {
+    return fmt::format("; a list of tables has two brackets: [[{}]]", path_);
+  }
+  const bool is_number = value_->kind == Kind::Text && parse_text<double>(value_->text);
+  if (is_number && !layer_->from_text && expected.find("text") == std::string::npos) {
+    return "; a number has no quotes: " + value_->text;
+  }
+  const bool wants_text = expected.starts_with("text");
+  if (wants_text && (value_->kind == Kind::Integer || value_->kind == Kind::Boolean)) {
+    return "; text stands in quotes";
+  }
+  return "";
+}
+
 void ValueReader::wrong_kind(const std::string& expected) const {
   const std::string found = value_->kind == Kind::Text && layer_->from_text
                                 ? "'" + value_->text + "'"
                                 : kind_name(value_->kind);
-  problem("expected " + expected + ", found " + found);
+  problem("expected " + expected + ", found " + found + remedy(expected));
 }
 
 std::optional<std::string> ValueReader::text() const {

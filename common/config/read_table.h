@@ -85,6 +85,7 @@ class ValueReader {
 
  private:
   void remember_place() const;
+  std::string remedy(const std::string& expected) const;
 
   ReadState* state_;
   const Layer* layer_;

@@ -1,4 +1,6 @@
 // Every effective scalar with the place it came from, for `config show --origin`.
+#include <algorithm>
+
 #include <fmt/core.h>
 
 #include "common/base/service_limits.h"
@@ -171,6 +173,25 @@ void set_default_nan_policy(OpConfig& op) {
   if (op.has_nan_policy) return;
   op.nan_policy = op.accumulate ? NanPolicy::Class : NanPolicy::Match;
   op.has_nan_policy = true;
+}
+
+namespace {
+
+const TensorSpec* output_of(const OpConfig& op, const std::string& name) {
+  const auto found = std::ranges::find(op.outputs, name, &TensorSpec::name);
+  return found == op.outputs.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+NanPolicy OpConfig::nan_policy_of(const std::string& output) const {
+  const TensorSpec* spec = output_of(*this, output);
+  return spec != nullptr && spec->nan_policy ? *spec->nan_policy : nan_policy;
+}
+
+bool OpConfig::is_nan_policy_given(const std::string& output) const {
+  const TensorSpec* spec = output_of(*this, output);
+  return nan_policy_given || (spec != nullptr && spec->nan_policy);
 }
 
 std::vector<Config::Setting> list_settings(const Config& config, const ReadState& state,

@@ -133,7 +133,11 @@ ExportedCaseReply describe_case(const CaseRequest& request, const BuiltPlan& bui
   out.launches = std::move(code.launches);
   out.nan_policy = name_of(request.op.nan_policy);
   if (fs::path(request.kernel.source).is_absolute()) add_sources(request.kernel.source, out);
-  for (const PlanTensor& tensor : built.plan.tensors) out.tensors.push_back(describe(tensor));
+  for (const PlanTensor& tensor : built.plan.tensors) {
+    ExportedTensor& one = out.tensors.emplace_back(describe(tensor));
+    const NanPolicy own = request.op.nan_policy_of(tensor.name);
+    if (own != request.op.nan_policy) one.nan_policy = name_of(own);
+  }
   return out;
 }
 

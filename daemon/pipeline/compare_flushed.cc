@@ -109,12 +109,13 @@ bool is_better(const ComparedValues& a, const ComparedValues& b) {
 /// Compares with what `known` says of other inputs; the better of both comparisons stays.
 Status compare_again(CaseWork& work, const CaseRequest& known) {
   // The first answer was overwritten, and its memory may lie elsewhere now.
-  const auto reply = ask_reference(work);
+  auto reply = ask_reference(work);
   if (!reply) {
     // A reference that fails now says nothing about the kernel.
     work.values.outputs.clear();
     return ok_status();
   }
+  reply->accepted = work.execution.reply()->accepted;
   Arena& arena = work.slot.arena;
   ComparedValues values = GPUEMU_TRY(compare_values(known, work.built, arena, &*reply));
   if (is_better(values, work.values)) {
@@ -181,11 +182,11 @@ bool may_have_flushed(const CaseRequest& request) {
 }
 
 bool may_have_masked(const CaseRequest& request, const std::vector<ValidationFailure>& failures) {
-  const bool by_default = request.op.has_nan_policy && !request.op.nan_policy_given;
-  return by_default && !is_strict(request) &&
-         std::ranges::any_of(failures, [](const ValidationFailure& failure) {
-           return failure.kind == FindingKind::NaNDetected ||
-                  failure.kind == FindingKind::InfDetected;
+  return request.op.has_nan_policy && !is_strict(request) &&
+         std::ranges::any_of(failures, [&](const ValidationFailure& failure) {
+           const bool is_of_class =
+               failure.kind == FindingKind::NaNDetected || failure.kind == FindingKind::InfDetected;
+           return is_of_class && !request.op.is_nan_policy_given(failure.output);
          });
 }
 

@@ -43,7 +43,6 @@ Result<ValidationPolicy> policy_of(const CaseRequest& request, const Scope& scop
   policy.error_scale = request.op.error_scale;
   policy.input_abs_max = magnitude;
   policy.ftz_ok = request.op.subnormal == SubnormalPolicy::FtzOk;
-  if (request.op.has_nan_policy) policy.nan_policy = request.op.nan_policy;
   policy.check_nan = request.config.check_nan;
   policy.check_inf = request.config.check_inf;
   policy.invariants = invariants_of(request.op, request.kernel);
@@ -75,6 +74,7 @@ class OutputComparer {
     for (const CaseTensor& output : request_.plan.outputs) {
       policy.tolerance = request_.config.tolerance_for(request_.op, output.dtype, output.name);
       policy.error_scale = request_.op.error_scale_of(output.name);
+      if (request_.op.has_nan_policy) policy.nan_policy = request_.op.nan_policy_of(output.name);
       GPUEMU_TRY(compare_output(output, reply, policy));
     }
     return std::move(values_);
@@ -108,8 +108,11 @@ class OutputComparer {
       comparison.reference_input = request_.plan.inputs.front().name;
     }
     comparison.policy = policy;
-    comparison.has_reference = reply != nullptr;
-    if (reply != nullptr) {
+    const bool has_predicate =
+        reply != nullptr &&
+        std::ranges::find(reply->predicates, output.name) != reply->predicates.end();
+    comparison.has_reference = reply != nullptr && !has_predicate;
+    if (comparison.has_reference) {
       if (!GPUEMU_TRY(add_reference(*reply, comparison))) return ok_status();
       GPUEMU_TRY(match_reference(compared));
       UndefinedIntegers undefined =
@@ -123,6 +126,7 @@ class OutputComparer {
     compared.tolerance = policy.tolerance;
     compared.exact = comparison.has_reference && drop_tolerance(comparison);
     Verdict verdict = validate(comparison);
+    if (has_predicate) add_refused(*reply, comparison, verdict);
     if (!verdict.failures.empty()) accept_masked(compared, verdict);
     if (!verdict.failures.empty()) accept_flushed(compared, verdict);
     if (comparison.policy.tolerance.automatic) {
@@ -140,12 +144,31 @@ class OutputComparer {
     return ok_status();
   }
 
+  /// Reports the elements that the reference's predicate refuses.
+  static void add_refused(const ReferenceReply& reply, const Comparison& comparison,
+                          Verdict& verdict) {
+    const auto said = reply.accepted.find(comparison.output_name);
+    if (said == reply.accepted.end()) return;
+    const std::vector<uint8_t>& accepted = said->second;
+    const auto first = std::ranges::find(accepted, 0);
+    if (first == accepted.end()) return;
+    const auto index = static_cast<size_t>(first - accepted.begin());
+    ValidationFailure failure{.kind = FindingKind::InvariantViolation, .message = {}};
+    failure.index = static_cast<int64_t>(index);
+    failure.actual = element(comparison.output, index);
+    failure.message = fmt::format(
+        "the reference's predicate refuses {} of {} elements; the first is element {}: {}",
+        std::ranges::count(accepted, 0), accepted.size(), index, *failure.actual);
+    verdict.failures.push_back(std::move(failure));
+  }
+
   /// Judges by the reference with the numbers of elements that depend on no NaN and no infinity.
   void accept_masked(ComparedOutput& compared, Verdict& verdict) {
     Comparison& comparison = compared.comparison;
     const auto found = request_.of_finite_inputs.find(comparison.output_name);
     // The reference of other inputs has the order of the script.
     if (compared.matched || !comparison.has_reference) return;
+    if (request_.op.is_nan_policy_given(comparison.output_name)) return;
     if (found == request_.of_finite_inputs.end()) return;
     compared.masked = masked_reference(comparison, found->second);
     if (!compared.masked) return;
@@ -401,6 +424,15 @@ void add_values(const ComparedValues& values, CaseReport& report) {
 
 Result<Next> compare_outputs(CaseWork& work) {
   const ReferenceReply* reply = work.execution.reply();
+  if (reply != nullptr && !reply->predicates.empty()) {
+    const Status asked = ask_predicates(work);
+    if (!asked && asked.error().code == ErrorCode::Unavailable) return asked.error();
+    if (!asked) {
+      work.report.result.failures.push_back(
+          {.kind = FindingKind::ReferenceError, .message = asked.error().message});
+      return Next::SkipValues;
+    }
+  }
   work.values = GPUEMU_TRY(compare_values(work.request, work.built, work.slot.arena, reply));
   if (reply != nullptr && may_have_masked(work.request, work.values.failures)) {
     GPUEMU_TRY(compare_with_masked(work));

@@ -57,6 +57,7 @@ ReferenceRequest reference_request(const CaseRequest& request, const BuiltPlan& 
   }
   for (const CaseTensor& output : request.plan.outputs) out.output_names.push_back(output.name);
   out.want_scale = request.op.error_scale == ErrorScale::Auto;
+  out.may_judge = true;
   out.result_offset = built.result_offset;
   out.timeout_ms = static_cast<uint64_t>(request.config.reference_timeout_s * 1000);
   out.memory_bytes = request.config.reference_memory_limit_mb << 20;
@@ -96,6 +97,33 @@ Result<Next> execute(CaseWork& work) {
     return execution.kernel.error();  // The machine's fault: it says nothing about the kernel.
   }
   return Next::Continue;
+}
+
+Status ask_predicates(CaseWork& work) {
+  ReferenceReply& first = **work.execution.reference;
+  ReferenceRequest request = reference_request(work.request, work.built);
+  request.want_scale = false;
+  for (const auto* written : {&first.outputs, &first.scales}) {
+    for (const ReferenceTensor& tensor : *written) {
+      const auto bytes =
+          static_cast<uint64_t>(element_count(tensor.shape)) * byte_size(tensor.dtype);
+      request.result_offset = std::max(request.result_offset, tensor.arena_offset + bytes);
+    }
+  }
+  for (const PlanTensor& tensor : work.built.plan.tensors) {
+    if (std::ranges::find(first.predicates, tensor.name) == first.predicates.end()) continue;
+    request.judged.push_back({tensor.name, tensor.dtype, tensor.shape, tensor.output_offset});
+  }
+  GPUEMU_TRY(work.slot.reference.begin(request));
+  const ReferenceReply said = GPUEMU_TRY(work.slot.reference.finish());
+  GPUEMU_TRY(work.slot.arena.refresh());
+  for (const ReferenceTensor& tensor : said.outputs) {
+    const auto bytes = GPUEMU_TRY(work.slot.arena.range(
+        tensor.arena_offset, static_cast<uint64_t>(element_count(tensor.shape))));
+    std::vector<uint8_t>& accepted = first.accepted[tensor.name];
+    for (const std::byte one : bytes) accepted.push_back(static_cast<uint8_t>(one));
+  }
+  return ok_status();
 }
 
 Result<ReferenceReply> ask_reference(CaseWork& work) {

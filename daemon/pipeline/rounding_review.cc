@@ -337,7 +337,9 @@ Status review_on(CaseWork& work, Slot& slot) {
 }
 
 /// What gpuemu.toml says of NaN and infinity holds whatever rounding does.
-bool has_policy_by_default(const OpConfig& op) { return op.has_nan_policy && !op.nan_policy_given; }
+bool has_policy_by_default(const OpConfig& op, const std::string& output) {
+  return op.has_nan_policy && !op.is_nan_policy_given(output);
+}
 
 /// Whether errors beyond the bound are all that is wrong, in outputs where they may be excused. One
 /// of sums that have to be exact is in no doubt.
@@ -346,7 +348,7 @@ bool needs_rounding_review(const CaseWork& work) {
   if (work.wants(Extra::Shadows) || exceeding.empty()) return false;
   return std::ranges::all_of(work.report.result.failures, [&](const auto& failure) {
     if (failure.kind == FindingKind::NaNDetected || failure.kind == FindingKind::InfDetected) {
-      return !is_strict(work.request) && has_policy_by_default(work.request.op) &&
+      return !is_strict(work.request) && has_policy_by_default(work.request.op, failure.output) &&
              exceeding.has_other_class_of(failure.output);
     }
     return failure.kind == FindingKind::ToleranceExceeded &&

@@ -97,7 +97,7 @@ class Script:
         try:
             self.tree = ast.parse(source, self.path)
         except (SyntaxError, ValueError, RecursionError) as failure:
-            raise script_error(f"reference script {self.path} does not parse: {failure}")
+            raise script_error(f"does not parse: {failure}")
         self.names = list(bound_names(self.tree.body))
 
     def load(self):
@@ -119,7 +119,7 @@ class Script:
             if function == "reference":
                 return False
             functions = [node.name for node in self.tree.body if isinstance(node, ast.FunctionDef)]
-            raise script_error(f"reference script {self.path} has no function `{function}`; it has: "
+            raise script_error(f"has no function `{function}`; it has: "
                                f"{', '.join(functions) or 'none'}")
         if self.module is None:
             self.load()
@@ -216,8 +216,8 @@ def by_name(answer, names, what):
     several = isinstance(answer, tuple) or (isinstance(answer, list) and len(names) > 1)
     parts = list(answer) if several else [answer]
     if names and len(parts) != len(names):
-        raise script_error(f"{what} returned {len(parts)} arrays, declared are {len(names)}: "
-                           f"{', '.join(names)}")
+        raise script_error(f"{what} returned {len(parts)} arrays, but gpuemu.toml declares {len(names)}: "
+                           f"{', '.join(names)}; expected one for each output")
     if not names:
         names = ["output"] if len(parts) == 1 else [f"output{i}" for i in range(len(parts))]
     return list(zip(names, parts))
@@ -226,7 +226,7 @@ def by_name(answer, names, what):
 def normal(value, what):
     """As float64, int64 (uint64 where the values need it) or bool."""
     if value is None:
-        raise script_error(f"{what} returned None")
+        raise script_error(f"{what} returned None; expected an array: is a `return` missing?")
     if isinstance(value, numpy.ma.MaskedArray):
         if numpy.ma.is_masked(value):
             raise script_error(f"{what} returned a masked array; expected values for all elements: "
@@ -322,6 +322,22 @@ def number_or_text(text):
     return text
 
 
+def verdict_of(predicate, tensor, raw):
+    """What the predicate says of each element that the kernel wrote."""
+    name = tensor["name"]
+    if not callable(predicate):
+        raise script_error(f"the reference returned a predicate for {name}, and no longer did when it was asked again")
+    said = numpy.asarray(predicate(array_of(tensor, raw)))
+    if said.dtype != bool:
+        raise script_error(f"the predicate for {name} returned {said.dtype}; expected True or False, for each element or "
+                           f"for the output as a whole")
+    try:
+        return numpy.broadcast_to(said, tensor["shape"])
+    except ValueError:
+        raise script_error(f"the predicate for {name} returned the shape {said.shape}, which does not fit the output's: "
+                           f"{tuple(tensor['shape'])}")
+
+
 def run_function(module, request):
     raw = bool(getattr(module, "RAW", False))
     values = dict(request["integers"])
@@ -334,12 +350,20 @@ def run_function(module, request):
     writer, names = Writer(request["result_offset"]), request["output_names"]
     function = request["function"]
     pairs = by_name(call_with(getattr(module, function), values, f"{function}()"), names, f"{function}()")
-    outputs = store(pairs, writer, f"{function}()")
+    if request["judged"]:
+        predicates = dict(pairs)
+        said = [(tensor["name"], verdict_of(predicates.get(tensor["name"]), tensor, raw)) for tensor in request["judged"]]
+        return {"outputs": store(said, writer, "the predicate"), "scales": [], "function_form": True}
+    predicates = [name for name, value in pairs if callable(value)]
+    if predicates and not request["may_judge"]:
+        raise script_error(f"{function}() returned a function for {', '.join(predicates)}, which judges what a kernel of "
+                           f"gpuemu.toml wrote; expected the values: this output came from a client")
+    outputs = store([(name, value) for name, value in pairs if not callable(value)], writer, f"{function}()")
     scales = []
     error_scale = getattr(module, "error_scale" if function == "reference" else f"{function}_error_scale", None)
     if request["want_scale"] and callable(error_scale):
         scales = scales_of(error_scale, values, outputs, writer)
-    return {"outputs": outputs, "scales": scales, "function_form": True}
+    return {"outputs": outputs, "scales": scales, "predicates": predicates, "function_form": True}
 
 
 def raised(path, failure, printed, note):
@@ -368,7 +392,7 @@ def try_function(request):
     except Failure as failure:
         raise Failure(failure.code, with_output(f"{path}: {failure}", printed.text()))
     except SystemExit as end:
-        raise script_error(with_output(f"{path} called sys.exit({end.code!r}) in the function form",
+        raise script_error(with_output(f"{path} called sys.exit({end.code!r}); expected that it returns the outputs",
                                        printed.text()))
     except BaseException as failure:
         note = memory_note(request) if isinstance(failure, MemoryError) else ""

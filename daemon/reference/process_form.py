@@ -1,4 +1,5 @@
 """The process form: a script that reads one JSON object and writes one, run in a forked child."""
+import ast
 import base64
 import json
 import os
@@ -230,10 +231,21 @@ def checked_tensor(record, name):
     return name, dtype, shape, content
 
 
-def answer_tensors(output, names):
+def other_function(path):
+    """What to write to have a function of the script called that is not named `reference`."""
+    try:
+        with open(path, "rb") as file:
+            tree = ast.parse(file.read())
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return ""
+    names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+    return f'; or, to call {names[0]}(), reference = "{os.path.basename(path)}:{names[0]}"' if names else ""
+
+
+def answer_tensors(output, names, path):
     if not output.strip():
         raise script_error("has no function named reference and wrote nothing to its standard output, "
-                           "expected one of them: def reference(x, ...) or one JSON object")
+                           "expected one of them: def reference(x, ...) or one JSON object" + other_function(path))
     try:
         answer = json.loads(output)
     except (ValueError, RecursionError) as failure:
@@ -272,7 +284,7 @@ def run_process(request):
         if os.WEXITSTATUS(run.status) != 0:
             note = memory_note(request) if "MemoryError" in run.errors.text() else ""
             raise script_error(f"ended with exit code {os.WEXITSTATUS(run.status)}, expected 0{note}")
-        tensors = answer_tensors(b"".join(run.output), request["output_names"])
+        tensors = answer_tensors(b"".join(run.output), request["output_names"], path)
     except Failure as failure:
         raise Failure(failure.code, with_output(f"{path}: {failure}", run.errors.text()))
     writer = Writer(request["result_offset"])

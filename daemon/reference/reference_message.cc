@@ -67,11 +67,14 @@ Result<std::vector<ReferenceTensor>> decode_tensors(const json& message, const c
   return tensors;
 }
 
+bool is_list_of_names(const json& list) {
+  return list.is_array() && std::ranges::all_of(list, &json::is_string);
+}
+
 Result<ReferenceReads> decode_reads(const json& record) {
   const bool good = record.is_object() && record.contains("complete") &&
                     record["complete"].is_boolean() && record.contains("files") &&
-                    record["files"].is_array() &&
-                    std::ranges::all_of(record["files"], &json::is_string);
+                    is_list_of_names(record["files"]);
   if (!good) return corrupt("files that are not a list of names");
   return ReferenceReads{record["files"].get<std::vector<std::string>>(),
                         record["complete"].get<bool>()};
@@ -97,11 +100,16 @@ std::string encode_request(const ReferenceRequest& request) {
                   {"integers", request.integers},
                   {"output_names", request.output_names},
                   {"want_scale", request.want_scale},
+                  {"may_judge", request.may_judge},
+                  {"judged", json::array()},
                   {"result_offset", request.result_offset},
                   {"timeout_ms", request.timeout_ms},
                   {"memory_bytes", request.memory_bytes}};
   for (const ReferenceTensor& input : request.inputs) {
     message["inputs"].push_back(encode_tensor(input));
+  }
+  for (const ReferenceTensor& output : request.judged) {
+    message["judged"].push_back(encode_tensor(output));
   }
   // As text: JSON has no infinities and no NaN, Python's float() reads both.
   for (const auto& [name, number] : request.numbers) {
@@ -135,6 +143,10 @@ Result<std::optional<ReferenceReply>> decode_line(std::string_view line, uint64_
   reply.outputs = GPUEMU_TRY(decode_tensors(message, "outputs", arena_bytes));
   reply.scales = GPUEMU_TRY(decode_tensors(message, "scales", arena_bytes));
   reply.function_form = message.contains("function_form") && message["function_form"] == true;
+  if (const auto names = message.find("predicates"); names != message.end()) {
+    if (!is_list_of_names(*names)) return corrupt("predicates that are not a list of names");
+    reply.predicates = names->get<std::vector<std::string>>();
+  }
   if (const auto reads = message.find("reads"); reads != message.end()) {
     reply.reads = GPUEMU_TRY(decode_reads(*reads));
   }

@@ -105,7 +105,10 @@ JudgedOutput compare(const Config& config, const OpConfig& op, const NamedTensor
   comparison.policy.check_nan = config.check_nan;
   comparison.policy.check_inf = config.check_inf;
   comparison.policy.invariants = op.invariants;
-  if (op.has_nan_policy) comparison.policy.nan_policy = op.nan_policy;
+  if (op.has_nan_policy) {
+    comparison.policy.nan_policy =
+        op.nan_policy_of(op.outputs.empty() ? "" : op.outputs.front().name);
+  }
   Verdict verdict = validate(comparison);
   std::optional<Tensor> flushed;
   if (!verdict.failures.empty() && op.subnormal == SubnormalPolicy::Note &&

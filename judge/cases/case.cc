@@ -13,6 +13,7 @@
 #include "judge/cases/large_sizes.h"
 #include "judge/cases/order.h"
 #include "judge/cases/strategies.h"
+#include "judge/cases/together.h"
 
 namespace gpuemu {
 namespace {
@@ -216,6 +217,7 @@ Result<CasePlan> plan_case(const OpConfig& op, uint64_t base_seed, uint64_t iter
     plan.shape_strategy = choice.strategy;
     plan.dims = std::move(choice.dims);
   }
+  make_go_together(op, plan);
   set_value_parameters(plan, options.constants, row);
   GPUEMU_TRY(fit(op, plan, {.elements = options.elements_max}));
   return plan;
@@ -235,6 +237,7 @@ Result<CasePlan> mutated_case(const OpConfig& op, const CasePlan& from, uint64_t
   for (uint64_t left = 1 + stream.below(kChangesMax); left > 0; --left) {
     change_one(op, values, options.constants, stream, plan);
   }
+  make_go_together(op, plan);
   set_value_parameters(plan, options.constants, iteration);
   GPUEMU_TRY(fit(op, plan, {.elements = options.elements_max}));
   plan.case_seed = case_seed_of(base_seed, iteration, label_of(plan));

@@ -27,7 +27,7 @@ Scope scope_of(const OpConfig& op, const CasePlan& plan) {
 
 /// Dims that follow from others, with the values that they have now.
 Status settle_dims(const OpConfig& op, CasePlan& plan) {
-  if (op.derived_dims.empty()) return ok_status();
+  if (op.derived_dims.empty() && !op.require) return ok_status();
   Scope scope = scope_of(op, plan);
   GPUEMU_TRY(add_derived_dims(op, scope));
   for (const DerivedDim& dim : op.derived_dims) plan.dims[dim.name] = scope.integers[dim.name];
@@ -208,6 +208,12 @@ bool lower_one_dim(const OpConfig& op, const std::vector<std::string>& names, Ca
   return true;
 }
 
+std::vector<std::string> dims_of(const OpConfig& op) {
+  std::vector<std::string> names;
+  for (const DimSpec& dim : op.dims) names.push_back(dim.name);
+  return names;
+}
+
 /// A limit that the plan exceeds, and the dims that may be lowered for it.
 struct Excess {
   SizeLimit limit = SizeLimit::None;
@@ -219,9 +225,7 @@ Excess excess_of(const OpConfig& op, const CasePlan& plan, const SizeLimits& lim
     return {SizeLimit::Elements, names_of(op, *spec)};
   }
   if (product_of_dims(plan) > limits.product) {
-    Excess excess{SizeLimit::Product, {}};
-    for (const DimSpec& dim : op.dims) excess.dims.push_back(dim.name);
-    return excess;
+    return {SizeLimit::Product, dims_of(op)};
   }
   if (bytes_of(plan) > limits.bytes) {
     const TensorSpec* largest = largest_above(op, plan, 0);
@@ -293,16 +297,26 @@ Status add_tensors(const OpConfig& op, CasePlan& plan) {
   return ok_status();
 }
 
+bool go_together(const OpConfig& op, const CasePlan& plan) {
+  CasePlan made = plan;
+  return add_tensors(op, made) || too_large(op, made) != nullptr;
+}
+
 Status fit(const OpConfig& op, CasePlan& plan, const SizeLimits& limits) {
   auto added = add_tensors(op, plan);
+  bool was_lowered = false;
   while (true) {
     if (!added) {
       const TensorSpec* spec = too_large(op, plan);
-      if (spec == nullptr || !lower_one_dim(op, names_of(op, *spec), plan)) break;
+      // Sizes that did go together, and no longer do since one was lowered.
+      const bool lowered = spec != nullptr ? lower_one_dim(op, names_of(op, *spec), plan)
+                                           : was_lowered && lower_one_dim(op, dims_of(op), plan);
+      if (!lowered) break;
     } else {
       const Excess excess = excess_of(op, plan, limits);
       if (excess.limit == SizeLimit::None || !lower_one_dim(op, excess.dims, plan)) break;
     }
+    was_lowered = true;
     added = add_tensors(op, plan);
   }
   return added;

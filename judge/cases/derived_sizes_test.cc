@@ -73,6 +73,34 @@ TEST(DerivedSizes, ARangeWithoutValuesIsAnErrorWhereTheTensorHasElements) {
   EXPECT_TRUE(plan_case(op, 7, 0, {}));
 }
 
+TEST(DerivedSizes, BecomeOthersWhereTheyDoNotGoTogether) {
+  OpConfig op = indexed();
+  op.inputs[0].range_high.reset();
+  op.dims = {{"m", false, {1, 200}}, {"k", false, {1, 9}}};
+  op.attrs = {{"s", DType::Int32, {1, 3}}};
+  op.derived_dims = {{"n", *Expression::parse("(m - k) / s + 1")}};
+  op.require = *Expression::parse("m >= k");
+  std::set<int64_t> windows;
+  bool just_fits = false;
+  for (uint64_t i = 0; i < 300; ++i) {
+    const auto plan = plan_case(op, 7, i, {{}, {}, 50});
+    ASSERT_TRUE(plan) << plan.error().message;
+    const int64_t m = plan->dims.at("m"), k = plan->dims.at("k");
+    EXPECT_GE(m, k);
+    EXPECT_LE(plan->dims.at("n"), 50);
+    windows.insert(k);
+    just_fits = just_fits || (m == k && k > 1);
+  }
+  EXPECT_EQ(windows.size(), 9U);
+  EXPECT_TRUE(just_fits);
+  op.require = *Expression::parse("m > 1000");
+  const auto none = plan_case(op, 7, 0, {});
+  ASSERT_FALSE(none);
+  EXPECT_NE(none.error().message.find("require = \"m > 1000\" does not hold with m = "),
+            std::string::npos)
+      << none.error().message;
+}
+
 TEST(DerivedSizes, AreComputedAnewWithOtherDims) {
   const OpConfig op = indexed();
   const auto plan = plan_case(op, 9, 4, {});

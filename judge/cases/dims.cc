@@ -68,14 +68,6 @@ std::vector<int64_t> sizes_around(const std::vector<int64_t>& constants) {
   return sizes;
 }
 
-/// Small sizes as often as large ones, by a random number of halvings of the range.
-int64_t random_size(const DimSpec& dim, Stream& stream) {
-  if (dim.is_set) return dim.values[stream.below(dim.values.size())];
-  const auto span = static_cast<uint64_t>(highest(dim) - lowest(dim));
-  const uint64_t halvings = stream.below(static_cast<uint64_t>(std::bit_width(span)) + 1);
-  return stream.integer(lowest(dim), lowest(dim) + static_cast<int64_t>(span >> halvings));
-}
-
 /// What all dims of a case share.
 struct Draw {
   Strategy strategy = Strategy::None;
@@ -178,10 +170,18 @@ int64_t size_of(const DimSpec& dim, size_t position, const Draw& draw, Stream st
     if (draw.turn && !sizes.empty()) return size_of_turn(dim, position, draw);
   }
   if (!sizes.empty()) return sizes[stream.below(sizes.size())];
-  return random_size(dim, stream);
+  return drawn_size(dim, stream);
 }
 
 }  // namespace
+
+int64_t drawn_size(const DimSpec& dim, Stream& stream) {
+  if (dim.is_set) return dim.values[stream.below(dim.values.size())];
+  // By a random number of halvings of the range.
+  const auto span = static_cast<uint64_t>(highest(dim) - lowest(dim));
+  const uint64_t halvings = stream.below(static_cast<uint64_t>(std::bit_width(span)) + 1);
+  return stream.integer(lowest(dim), lowest(dim) + static_cast<int64_t>(span >> halvings));
+}
 
 std::vector<int64_t> corner_sizes(const DimSpec& dim, uint64_t base_seed) {
   std::vector<int64_t> sizes = legal(dim, dim.is_set ? dim.values : boundary_sizes(dim));

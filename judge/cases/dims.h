@@ -50,6 +50,9 @@ int64_t other_size(const DimSpec& dim, int64_t size, const Constants& constants,
 /// Follows from the request alone; every dim draws from its own stream.
 DimChoice choose_dims(const OpConfig& op, const DimRequest& request);
 
+/// By chance: small sizes as often as large ones.
+int64_t drawn_size(const DimSpec& dim, Stream& stream);
+
 /// The next smaller size that the dim may have, or the same when there is none.
 int64_t smaller_size(const DimSpec& dim, int64_t size);
 

@@ -128,6 +128,7 @@ RelationVerdict RelationCheck::agree(const NamedTensors& got, const NamedTensors
       agreement.slack = slack->second;
     }
     agreement.policy = demand.exact ? exact_policy() : checker_.of().policy;
+    if (!demand.exact) agreement.policy.nan_policy = checker_.of().op.nan_policy_of(name);
     if (!demand.exact) {
       agreement.policy.tolerance = checker_.of().tolerance_of(name, tensor.dtype);
       agreement.policy.widen = demand.widen;

@@ -15,6 +15,7 @@
 
 #include <dlfcn.h>
 
+enum class NanPolicy { Match, Class, Any };
 struct Tensor {
   const char *name, *role, *dtype;
   std::vector<long long> shape, strides;  // In elements of device memory.
@@ -22,6 +23,7 @@ struct Tensor {
   size_t first;                           // Index of element 0.
   size_t base;                            // Bytes from an aligned address.
   double edge;                            // From here on infinity counts as the value.
+  NanPolicy nan_policy;
   const char *input, *expected, *bounds;  // Files; "" where there is none.
 };
 struct Arg {
@@ -35,10 +37,8 @@ struct Launch {
   unsigned shared;
   std::vector<Arg> args;
 };
-enum class NanPolicy { Match, Class, Any };
 struct Case {
   const char *op, *seed, *finding;
-  NanPolicy nan_policy;
   std::vector<Tensor> tensors;
   std::vector<Launch> launches;
 };
@@ -286,8 +286,10 @@ class Driver {
 
 // --- Judging -------------------------------------------------------------------------------------
 
-static bool is_right(long double output, long double reference, long double bound, double edge) {
-  const NanPolicy policy = kCase.nan_policy;
+static bool is_right(long double output, long double reference, long double bound,
+                     const Tensor& tensor) {
+  const NanPolicy policy = tensor.nan_policy;
+  const double edge = tensor.edge;
   if (std::isfinite(output) && std::isfinite(reference)) {
     return std::fabs(output - reference) <= bound;
   }
@@ -324,7 +326,7 @@ static bool judge(const Tensor& tensor, const Bytes& image) {
         number(tensor.dtype, &image[kGuard + tensor.base + place_of(tensor, i) * width]);
     const long double reference = number(type, &expected[i * width_of_npy(type)]);
     const double bound = load<double>(&bounds[i * sizeof(double)]);
-    if (is_right(output, reference, bound, tensor.edge)) continue;
+    if (is_right(output, reference, bound, tensor)) continue;
     if (wrong++ > 0) continue;
     std::printf("FAIL: %s is %.9Lg, expected %.9Lg within %.3g\n", index_text(tensor, i).c_str(),
                 output, reference, bound);
