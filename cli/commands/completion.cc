@@ -6,6 +6,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/commands/options.h"
+#include "common/base/service_limits.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -31,6 +32,36 @@ std::vector<std::string> choices_of(const OptionText& option) {
 std::vector<std::string> argument_choices_of(const CommandText& command) {
   if (!command.first_argument) return {};
   return choices_of(*command.first_argument);
+}
+
+/// What a shell asks for while a line is typed, by `gpuemu completion --words KIND`.
+struct WordKind {
+  const char* name;
+  std::vector<std::string> places;  ///< Names of arguments, of options and of their values.
+};
+const WordKind kWordKinds[] = {{"ops", {"OP", "OPS", "op"}},
+                               {"kernels", {"KERNEL", "KERNELS", "kernel"}},
+                               {"seeds", {"SEED"}},
+                               {"tags", {"TAG"}}};
+
+/// "" where the value is none of them.
+std::string word_kind_of(const OptionText& option) {
+  std::vector<std::string> places = option.long_names;
+  places.push_back(option.argument_name);
+  places.push_back(option.type_name);
+  for (const WordKind& kind : kWordKinds) {
+    const auto is_place = [&](const std::string& place) {
+      return std::ranges::find(kind.places, place) != kind.places.end();
+    };
+    if (option.takes_value && std::ranges::any_of(places, is_place)) return kind.name;
+  }
+  return "";
+}
+
+/// Kind of the command's arguments. Those of `kernels` are ops that come with gpuemu.
+std::string word_kind_of(const CommandText& command) {
+  const bool is_open = command.first_argument && command.commands.empty();
+  return is_open && command.name != "kernels" ? word_kind_of(*command.first_argument) : "";
 }
 
 std::string joined(const std::vector<std::string>& words) {
@@ -70,22 +101,33 @@ std::vector<std::string> words_at(const CommandPath& place) {
 }
 
 std::string bash_script(const CommandText& program) {
-  std::string known, cases, values;
+  std::string known, cases, values, asked;
   for (const CommandPath& place : all_commands(program)) {
     if (!place.path.empty()) {
       known += fmt::format("      '{0}') path='{0}' ;;\n", joined(place.path));
     }
     cases += fmt::format("    '{}') words='{}' ;;\n", joined(place.path), joined(words_at(place)));
+    if (const std::string kind = word_kind_of(*place.command); !kind.empty()) {
+      asked += fmt::format("    '{}') asked={} ;;\n", joined(place.path), kind);
+    }
     for (const OptionText& option : place.command->options) {
+      if (const std::string kind = word_kind_of(option); !kind.empty()) {
+        values += fmt::format(
+            "    '{} {}') COMPREPLY=($(compgen -W \"$(_gpuemu_words {})\" -- \"$word\")); return "
+            ";;\n",
+            joined(place.path), word_of(option), kind);
+      }
       const std::vector<std::string> choices = choices_of(option);
       if (choices.empty()) continue;
       values += fmt::format("    '{} {}') COMPREPLY=($(compgen -W '{}' -- \"$word\")); return ;;\n",
                             joined(place.path), word_of(option), joined(choices));
     }
   }
-  return fmt::format(R"(# bash completion of gpuemu
+  return fmt::format(R"sh(# bash completion of gpuemu
+_gpuemu_words() {{ command gpuemu completion --words "$1" 2>/dev/null; }}
 _gpuemu() {{
-  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} path='' words='' i
+  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}}
+  local path='' words='' asked='' i
   for ((i = 1; i < COMP_CWORD; i++)); do
     case "$path${{path:+ }}${{COMP_WORDS[i]}}" in
 {}      *) ;;
@@ -95,15 +137,20 @@ _gpuemu() {{
 {}  esac
   case "$path" in
 {}  esac
+  case "$path" in
+{}  *) ;;
+  esac
   if [[ $word == -* || ( -n $words && -z $path ) ]]; then
     COMPREPLY=($(compgen -W "$words" -- "$word"))
+  elif [[ -n $asked ]]; then
+    COMPREPLY=($(compgen -W "$(_gpuemu_words "$asked")" -- "$word"))
   else
     COMPREPLY=($(compgen -W "$words" -- "$word") $(compgen -f -- "$word"))
   fi
 }}
 complete -o filenames -F _gpuemu gpuemu
-)",
-                     known, values, cases);
+)sh",
+                     known, values, cases, asked);
 }
 
 /// Text inside single quotes of fish.
@@ -136,7 +183,9 @@ std::string zsh_arguments(const CommandText& command) {
   std::string text;
   for (const OptionText& option : command.options) {
     const std::vector<std::string> choices = choices_of(option);
+    const std::string kind = word_kind_of(option);
     const std::string value = !option.takes_value ? ""
+                              : !kind.empty()     ? ":value:_gpuemu_words " + kind
                               : choices.empty()   ? ":value:_files"
                                                   : ":value:(" + joined(choices) + ")";
     text += fmt::format("        '*{}[{}]{}' \\\n", word_of(option),
@@ -151,8 +200,10 @@ std::string zsh_script(const CommandText& program) {
     std::string below;
     for (const CommandText& one : place.command->commands) below += one.name + " ";
     below += joined(argument_choices_of(*place.command));
-    const std::string rest =
-        below.empty() ? "'*:file:_files'" : fmt::format("'1:word:({})'", below);
+    const std::string kind = word_kind_of(*place.command);
+    const std::string rest = !kind.empty()   ? fmt::format("'*:word:_gpuemu_words {}'", kind)
+                             : below.empty() ? "'*:file:_files'"
+                                             : fmt::format("'1:word:({})'", below);
     cases += fmt::format("    '{}')\n      _arguments -S \\\n{}        {} ;;\n", joined(place.path),
                          zsh_arguments(*place.command), rest);
   }
@@ -162,7 +213,11 @@ std::string zsh_script(const CommandText& program) {
       known += fmt::format("      '{0}') command='{0}' ;;\n", joined(place.path));
     }
   }
-  return fmt::format(R"(#compdef gpuemu
+  return fmt::format(R"sh(#compdef gpuemu
+_gpuemu_words() {{
+  local -a found=(${{(f)"$(command gpuemu completion --words $1 2>/dev/null)"}})
+  compadd -a found
+}}
 _gpuemu() {{
   local i command='' last=1
   for ((i = 2; i < CURRENT; i++)); do
@@ -179,8 +234,12 @@ _gpuemu() {{
 }}
 # From a folder of completions this text is the function itself; a start-up file reads it.
 if [[ ${{funcstack[1]}} == _gpuemu ]]; then _gpuemu "$@"; else compdef _gpuemu gpuemu; fi
-)",
+)sh",
                      known, cases);
+}
+
+std::string asked_by_fish(const std::string& kind) {
+  return "(command gpuemu completion --words " + kind + " 2>/dev/null)";
 }
 
 std::string fish_script(const CommandText& program) {
@@ -202,10 +261,16 @@ std::string fish_script(const CommandText& program) {
     if (!words.empty()) {
       text += fmt::format("complete -c gpuemu -f -n '{}' -a '{}'\n", when, joined(words));
     }
+    const std::string asked = word_kind_of(*place.command);
+    if (!asked.empty()) {
+      text += fmt::format("complete -c gpuemu -f -n '{}' -a '{}'\n", when, asked_by_fish(asked));
+    }
     for (const OptionText& option : place.command->options) {
       if (option.long_names.empty()) continue;
       const std::vector<std::string> choices = choices_of(option);
+      const std::string kind = word_kind_of(option);
       const std::string value = !option.takes_value ? ""
+                                : !kind.empty()     ? " -x -a '" + asked_by_fish(kind) + "'"
                                 : choices.empty()   ? " -r"
                                                     : " -x -a '" + joined(choices) + "'";
       text +=
@@ -273,18 +338,61 @@ struct Shell {
 };
 constexpr Shell kShells[] = {{"bash", bash_script}, {"zsh", zsh_script}, {"fish", fish_script}};
 
+/// Asked of a daemon that runs: none is started for a word.
+template <class R>
+std::optional<R> ask_running(Session& session, const Request& request) {
+  if (!session.daemon_answers()) return std::nullopt;
+  auto reply = session.call(request);
+  auto* found = reply ? std::get_if<R>(&*reply) : nullptr;
+  return found == nullptr ? std::nullopt : std::optional(std::move(*found));
+}
+
+void print_words(const std::string& kind, Session& session) {
+  constexpr uint64_t kSeedsMax = 100;
+  std::vector<std::string> words;
+  if (kind == "ops" || kind == "kernels") {
+    const auto config = session.config();
+    if (!config) return;
+    if (kind == "ops") {
+      for (const OpConfig& op : config->ops) words.push_back(op.name);
+    } else {
+      for (const KernelConfig& kernel : config->kernels) words.push_back(kernel.name);
+    }
+  } else if (kind == "seeds") {
+    const auto reply = ask_running<ResultsReply>(session, ListFailuresRequest{kSeedsMax, ""});
+    if (reply && !reply->results.empty()) words.emplace_back("last");
+    for (size_t i = 0; reply && i < reply->results.size(); ++i) {
+      words.push_back(std::to_string(reply->results[i].seed));
+    }
+  } else if (const auto reply =
+                 ask_running<BaselineListReply>(session, Request(ListBaselinesRequest{}))) {
+    for (const BaselineInfo& baseline : reply->baselines) words.push_back(baseline.tag);
+  }
+  for (const std::string& word : words) session.out << word << '\n';
+}
+
 }  // namespace
 
 void add_completion(Command app, Session& session) {
   auto shell = std::make_shared<std::string>();
+  auto words = std::make_shared<std::string>();
   Command command = app.command("completion", "Print the completion script of a shell");
-  Option option = command.option("SHELL", *shell, "Which shell").required();
+  Option option = command.option("SHELL", *shell, "Which shell");
   option.one_of({"bash", "zsh", "fish"});
+  Option kind = command.option("--words", *words, "Ops, kernels, seeds or tags, one a line");
+  kind.one_of({"ops", "kernels", "seeds", "tags"});
+  kind.hidden();
   command.footer(
       "Examples:\n"
       "  gpuemu completion bash >~/.local/share/bash-completion/completions/gpuemu\n"
       "  gpuemu completion fish >~/.config/fish/completions/gpuemu.fish");
-  command.callback([shell, app, &session] {
+  command.callback([shell, words, app, &session] {
+    if (!words->empty()) return print_words(*words, session);
+    if (shell->empty()) {
+      session.fail(error(ErrorCode::InvalidArgument,
+                         "completion needs the name of a shell: bash, zsh or fish"));
+      return;
+    }
     const auto found =
         std::ranges::find_if(kShells, [&](const Shell& one) { return *shell == one.name; });
     session.out << found->script(app.text());

@@ -40,6 +40,7 @@ Mistake mistake_of(const CLI::App& app, const CLI::ParseError& wrong) {
 OptionText text_of(const CLI::Option& option) {
   return {.short_names = option.get_snames(),
           .long_names = option.get_lnames(),
+          .argument_name = option.get_name(true),
           .type_name = option.get_type_name(),
           .help = option.get_description(),
           .takes_value = option.get_items_expected_max() > 0};

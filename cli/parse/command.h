@@ -55,7 +55,8 @@ class Option {
 /// What the help says of an option.
 struct OptionText {
   std::vector<std::string> short_names,
-      long_names;  ///< Without dashes; both empty for an argument.
+      long_names;             ///< Without dashes; both empty for an argument.
+  std::string argument_name;  ///< Name of an argument: "SEED".
   std::string type_name, help;
   bool takes_value = false;
 };
