@@ -44,13 +44,37 @@ void print_explanation(const ExplainResultReply& reply, std::ostream& out) {
   for (const ExplainedStep& step : reply.slice) print_step(step, out);
 }
 
+/// What to do about it, with one command to copy.
+std::string next_step(const ExplainResultReply& reply) {
+  switch (reply.verdict) {
+    case ExplainVerdict::Passes:
+      return fmt::format("`gpuemu test {}`", reply.op_name);
+    case ExplainVerdict::Numerical:
+      return fmt::format(
+          "compute that step in a wider type or another order, then `gpuemu "
+          "reproduce {}`",
+          reply.seed);
+    case ExplainVerdict::Rounding:
+      return fmt::format("`gpuemu calibrate {}` proposes a tolerance that this kernel keeps",
+                         reply.op_name);
+    case ExplainVerdict::Logic:
+    case ExplainVerdict::Unknown:
+    case ExplainVerdict::Skipped:
+      break;
+  }
+  return fmt::format("`gpuemu debug {}` runs the case step by step", reply.seed);
+}
+
 void run(ExplainOptions& options, Session& session) {
   if (!find_seed(options.failure, "explain", session)) return;
   const auto reply = session.answer(
       ExplainRequest{*options.failure.seed, options.failure.op, options.output, options.index});
   if (!reply) return;
   const auto& explained = std::get<ExplainResultReply>(*reply);
-  if (!session.json()) print_explanation(explained, session.out);
+  if (!session.json()) {
+    print_explanation(explained, session.out);
+    session.out << "next: " << one_line(next_step(explained)) << '\n';
+  }
   if (options.exit_code && explained.verdict != ExplainVerdict::Passes) {
     session.exit_code = ExitCode::Findings;
   }

@@ -1,4 +1,5 @@
 // `gpuemu reproduce SEED`: makes a stored failure again and runs it.
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -10,6 +11,7 @@
 #include "cli/commands/job.h"
 #include "cli/commands/options.h"
 #include "cli/report/text.h"
+#include "common/protocol/findings.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -57,6 +59,16 @@ void run_folder(const ReproduceOptions& options, Session& session) {
             std::strerror(errno)));
 }
 
+/// The command that goes on from here; "" where the block of a finding has named one.
+std::string next_step(const ValidationResult& result, const Session& session) {
+  if (result.passed) return "gpuemu test " + result.op_name;
+  if (report_style(session, session.format).blocks) return "";
+  const bool of_values = std::ranges::all_of(result.failures, [](const auto& failure) {
+    return finding_info(failure.kind).effect == FindingEffect::None;
+  });
+  return fmt::format("gpuemu {} {}", of_values ? "explain" : "debug", result.seed);
+}
+
 void run(ReproduceOptions& options, Session& session) {
   if (is_program_folder(options.failure.wanted)) return run_folder(options, session);
   if (options.details && !session.json()) {
@@ -82,6 +94,8 @@ void run(ReproduceOptions& options, Session& session) {
     if (options.verbose || session.verbose) print_inputs(again.inputs, session.out);
     print_printed(again.printed, session.out);
     if (!again.profile.empty()) print_profile(again.profile, session.out);
+    const std::string next = again.rerun ? next_step(again.result, session) : "";
+    if (!next.empty()) session.out << "next: `" << one_line(next) << "`\n";
   }
   if (!again.rerun) {
     session.err << "note: nothing was run, this is the stored verdict: the output came from a "

@@ -132,3 +132,12 @@ def test_wrong_choices_are_refused_with_what_there_is(failing):
         refused = home.run("explain", seeds["edges"], "--op", "edges", *more)
         assert refused.returncode == 2 and words in refused.stderr, refused.stderr
     assert "failure" in home.run("explain", "12345").stderr
+
+
+@pytest.mark.parametrize("op, step", [("gelu", "`gpuemu debug {seed}`"), ("variance", "then `gpuemu reproduce {seed}`"), ("halve", "`gpuemu calibrate halve`")])
+def test_explain_and_reproduce_end_with_one_command_to_copy(failing, op, step):
+    home, seeds = failing
+    told = home.run("explain", seeds[op], "--op", op).stdout.splitlines()[-1]
+    assert told.startswith("next: ") and step.format(seed=seeds[op]) in told, told
+    again = home.run("reproduce", seeds[op], "--op", op).stdout.splitlines()[-1]
+    assert again == f"next: `gpuemu explain {seeds[op]}`", again
