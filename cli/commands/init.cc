@@ -195,8 +195,9 @@ void run(InitOptions options, Session& session) {
   if (!folder.has_filename()) folder = folder.parent_path();  // Without a slash at its end.
   fs::create_directories(folder, failed);
   if (failed) {
-    session.fail(
-        error(ErrorCode::Io, "cannot make the folder {}: {}", folder.string(), failed.message()));
+    session.fail(error(ErrorCode::Io,
+                       "cannot make the folder {}: {}; name another one with --target-dir",
+                       folder.string(), failed.message()));
     return;
   }
   if (options.name.empty()) {

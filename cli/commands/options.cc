@@ -117,7 +117,7 @@ std::optional<std::vector<uint64_t>> stored_seeds(const FailureChoice& choice, S
 Result<uint64_t> chosen_seed(const FailureChoice& choice, const std::vector<uint64_t>& seeds) {
   if (choice.wanted == "last") {
     if (!seeds.empty()) return seeds.front();
-    return error(ErrorCode::NotFound, "no failure is stored{}",
+    return error(ErrorCode::NotFound, "no failure is stored{}; `gpuemu test` looks for some",
                  choice.op.empty() ? "" : fmt::format(" of op '{}'", choice.op));
   }
   const auto number = parse_number(choice.wanted);

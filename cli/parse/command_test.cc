@@ -40,7 +40,7 @@ struct Small {
 
 TEST(Usage, NamesAnUnknownCommandAndTheNearest) {
   const std::string said = Small().problem("tets");
-  EXPECT_NE(said.find("gpuemu: no command 'tets'; there are: test, baseline"), std::string::npos)
+  EXPECT_NE(said.find("gpuemu: no command 'tets'; did you mean 'test'?"), std::string::npos)
       << said;
   EXPECT_NE(said.find("did you mean 'test'?"), std::string::npos) << said;
 }

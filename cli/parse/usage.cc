@@ -23,19 +23,38 @@ std::string did_you_mean_command(const std::string& word, const std::vector<std:
   return known ? fmt::format("; did you mean '{}'?", other->second) : did_you_mean(word, names);
 }
 
+std::string did_you_mean_option(const std::string& word, const std::vector<std::string>& names) {
+  static const std::map<std::string, std::string> kOtherWords = {
+      {"--iterations", "--cases"}, {"--cases", "--iterations"}, {"--out", "--output"}};
+  const auto other = kOtherWords.find(word);
+  const bool known = other != kOtherWords.end() && std::ranges::count(names, other->second) > 0;
+  return known ? fmt::format("; did you mean '{}'?", other->second) : did_you_mean(word, names);
+}
+
+/// "--seed: 1 required N missing" in words.
+std::string with_missing_value(const std::string& what) {
+  constexpr std::string_view kRequired = ": 1 required ", kMissing = " missing";
+  const size_t at = what.find(kRequired);
+  if (at == std::string::npos || !what.ends_with(kMissing)) return what;
+  const size_t begin = at + kRequired.size();
+  return fmt::format("{} needs a value; expected {} {}", what.substr(0, at), what.substr(0, at),
+                     what.substr(begin, what.size() - kMissing.size() - begin));
+}
+
 }  // namespace
 
 std::string usage_problem(const Mistake& mistake) {
-  std::string text = mistake.what;
+  std::string text = with_missing_value(mistake.what);
   if (text.starts_with(": ")) text.erase(0, 2);  // Aliases that the help hides have no name.
   const bool is_option = !mistake.left.empty() && mistake.left.front().starts_with("-");
   if (is_option) {
     text = fmt::format("unknown option {}{}", mistake.left.front(),
-                       did_you_mean(mistake.left.front(), mistake.options));
+                       did_you_mean_option(mistake.left.front(), mistake.options));
   } else if (!mistake.commands.empty() && !mistake.left.empty()) {
-    text = fmt::format("no command '{}'; there are: {}{}", mistake.left.front(),
-                       fmt::join(mistake.commands, ", "),
-                       did_you_mean_command(mistake.left.front(), mistake.commands));
+    const std::string meant = did_you_mean_command(mistake.left.front(), mistake.commands);
+    text = fmt::format(
+        "no command '{}'{}", mistake.left.front(),
+        !meant.empty() ? meant : fmt::format("; there are: {}", fmt::join(mistake.commands, ", ")));
   } else if (!mistake.commands.empty() && mistake.needs_command) {
     text = fmt::format("a command is missing; there are: {}", fmt::join(mistake.commands, ", "));
   } else if (!mistake.left.empty()) {

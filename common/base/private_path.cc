@@ -60,7 +60,10 @@ int make_folder(const std::filesystem::path& folder) {
 
 Status make_private_folder(const std::filesystem::path& folder) {
   if (const int failed = make_folder(folder); failed != 0) {
-    return error(ErrorCode::Io, "cannot make {}: {}", folder.native(), std::strerror(failed));
+    return error(
+        ErrorCode::Io,
+        "cannot make {}: {}; choose a place where you may write (GPUEMU_SOCKET, GPUEMU_DB)",
+        folder.native(), std::strerror(failed));
   }
   return check_folder(folder.empty() ? "." : folder);
 }

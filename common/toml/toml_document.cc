@@ -82,11 +82,26 @@ TomlValue convert(const toml::node& node) {
 
 /// The parser's message, with what to do where it does not say so.
 std::string syntax_problem(const std::string& words) {
-  const bool is_large = words.find("is not representable in 64 bits") != std::string::npos;
-  return "not valid TOML: " + words +
-         (is_large ? fmt::format("; TOML's integers end at {}, a larger seed is written in quotes",
-                                 INT64_MAX)
-                   : "");
+  struct Remedy {
+    std::string_view sign, remedy;
+  };
+  static const std::string kLarge =
+      fmt::format("TOML's integers end at {}, a larger seed is written in quotes", INT64_MAX);
+  const Remedy remedies[] = {
+      {"is not representable in 64 bits", kLarge},
+      {"parsing boolean", "text stands in quotes: name = \"softmax\""},
+      {"parsing string: unescaped control", "the closing quote of this line is missing"},
+      {"cannot redefine existing", "this key stands twice, keep one of them"},
+      {"parsing array", "is a ], a quote or a comma missing before it?"},
+      {"parsing inline table", "is a }, a quote or a comma missing before it?"},
+      {"parsing root table", "expected such as [[ops]] with name = \"softmax\" below it"},
+      {"invalid utf-8", "expected text in UTF-8: save the file in that encoding"},
+  };
+  for (const Remedy& one : remedies) {
+    if (words.find(one.sign) == std::string::npos) continue;
+    return fmt::format("not valid TOML: {}; {}", words, one.remedy);
+  }
+  return "not valid TOML: " + words;
 }
 
 /// The line of a dotted key with more parts than the parser's own recursion bears; 0: there is

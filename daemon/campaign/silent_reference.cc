@@ -13,7 +13,13 @@ std::string silence_of(const ValidationResult& result) {
            one.kind == FindingKind::DTypeMismatch;
   };
   if (result.failures.empty() || !std::ranges::all_of(result.failures, is_of_reference)) return "";
-  return fmt::format("the reference answers no case: {}", result.failures.front().message);
+  const ValidationFailure& first = result.failures.front();
+  if (first.kind == FindingKind::ReferenceError) {
+    return fmt::format("the reference answers no case: {}", first.message);
+  }
+  return fmt::format(
+      "the reference answers no case: {}; compare what it returns with `outputs` in gpuemu.toml",
+      first.message);
 }
 
 }  // namespace gpuemu

@@ -195,6 +195,9 @@ Result<std::shared_ptr<const PreparedKernel>> KernelStore::make(const KernelConf
     if (!made && made.error().code == ErrorCode::Compile && !has_template(wanted)) {
       broken_.emplace(unit_of(request), made.error());
     }
+    if (!made && made.error().code == ErrorCode::NotFound) {
+      return made.error().with_context(kernel.source);
+    }
     CompiledModule compiled = GPUEMU_TRY(std::move(made));
     prepared->ptx = std::move(compiled.ptx);
     prepared->name = kernel.source;

@@ -20,7 +20,8 @@ ErrorReply no_such_baseline(const std::string& tag, Store& store) {
   }
   for (const auto& [one, ignored] : tags) known += (known.empty() ? "" : ", ") + one;
   return {WireErrorCode::BaselineNotFound,
-          fmt::format("no baseline '{}'; there are: {}", tag, known.empty() ? "none" : known)};
+          fmt::format("no baseline '{}'; there are: {}", tag,
+                      known.empty() ? "none; `gpuemu baseline save` makes one" : known)};
 }
 
 }  // namespace

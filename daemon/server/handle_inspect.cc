@@ -6,8 +6,11 @@
 #include <set>
 #include <thread>
 
+#include <fmt/ranges.h>
+
 #include "common/base/service_limits.h"
 #include "common/config/names.h"
+#include "common/toml/nearest.h"
 #include "daemon/measure/measure_kernels.h"
 #include "daemon/server/handlers.h"
 #include "runtime/compile/machine_code.h"
@@ -35,11 +38,12 @@ Status check(const InspectRequest& request, const Config& config) {
   for (const std::string& name : request.kernels) {
     if (!request.files.empty()) break;
     if (config.find_kernel(name) != nullptr) continue;
-    std::string known;
-    for (const KernelConfig& one : config.kernels) known += (known.empty() ? "" : ", ") + one.name;
-    return error(ErrorCode::NotFound, "no kernel '{}' in {}; there are: {}", name,
+    std::vector<std::string> known;
+    for (const KernelConfig& one : config.kernels) known.push_back(one.name);
+    return error(ErrorCode::NotFound, "no kernel '{}' in {}; there are: {}{}", name,
                  config.file.empty() ? "the configuration" : config.file,
-                 known.empty() ? "none" : known);
+                 known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")),
+                 did_you_mean(name, known));
   }
   return ok_status();
 }

@@ -22,6 +22,9 @@ std::string error_lines(std::string_view log) {
     if (kept++ > 0) out += '\n';
     out += line;
   }
+  const bool lacks_header = out.find("No such file or directory") != std::string::npos ||
+                            out.find("cannot open source file") != std::string::npos;
+  if (lacks_header) out += "; add the folder of that header to include_dirs";
   return kept > 0 ? out : std::string(log.substr(0, kMessageCharsMax));
 }
 

@@ -269,6 +269,11 @@ std::string describe_entries(std::string_view ptx, std::string_view source,
   std::string out;
   for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
   if (all > names.size()) out += " and " + std::to_string(all - names.size()) + " more";
+  const std::string plain = normalised(wanted);
+  if (plain.find('<') == std::string::npos &&
+      std::ranges::find(names, plain + "<...>") != names.end()) {
+    out += "; its arguments belong to the name, such as \"" + plain + "<float>\"";
+  }
   return out.empty() ? "no kernel at all; declare it __global__" : out;
 }
 

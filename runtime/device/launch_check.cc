@@ -91,6 +91,23 @@ Status check_grid(const EntryInfo& entry, const Dim3& grid) {
   return {};
 }
 
+/// What passes so many bytes.
+const char* passed_by(const KernelParam& param) {
+  if (param.is_pointer) return " (a pointer or a 64-bit integer)";
+  switch (param.bytes) {
+    case 1:
+      return "; expected i8:, u8: or bool:";
+    case 2:
+      return "; expected i16:, u16:, f16: or bf16:";
+    case 4:
+      return "; expected i32:, u32: or f32:";
+    case 8:
+      return "; expected a tensor, i64:, u64: or f64:";
+    default:
+      return "";
+  }
+}
+
 }  // namespace
 
 Result<Dim3> cluster_of(const EntryInfo& entry, const LaunchShape& config) {
@@ -139,9 +156,11 @@ Status check_launch(const EntryInfo& entry, const LaunchConfig& config,
 
 Status check_argument_count(const EntryInfo& entry, size_t given) {
   if (given == entry.params.size()) return {};
-  return error(ErrorCode::InvalidArgument,
-               "entry '{}' takes {} arguments, {} are given; give one per .param in order",
-               entry.name, entry.params.size(), given);
+  return error(
+      ErrorCode::InvalidArgument,
+      "entry '{}' takes {} arguments, {} are given; give one for each parameter of the kernel, "
+      "in order",
+      entry.name, entry.params.size(), given);
 }
 
 Status check_argument(const EntryInfo& entry, size_t index, size_t bytes) {
@@ -149,8 +168,7 @@ Status check_argument(const EntryInfo& entry, size_t index, size_t bytes) {
   if (bytes == param.bytes) return {};
   return error(ErrorCode::InvalidArgument,
                "argument {} of entry '{}' has {} bytes, parameter '{}' has {}{}", index + 1,
-               entry.name, bytes, param.name, param.bytes,
-               param.is_pointer ? " (a pointer or a 64-bit integer)" : "");
+               entry.name, bytes, param.name, param.bytes, passed_by(param));
 }
 
 Status check_shape(const EntryInfo& entry, const LaunchShape& config,
