@@ -7,17 +7,18 @@
 #include "common/base/clock.h"
 #include "daemon/pipeline/compare_flushed.h"
 #include "daemon/pipeline/compare_outputs.h"
+#include "daemon/pipeline/reference_again.h"
 #include "daemon/pipeline/review_findings.h"
 #include "daemon/pipeline/rounding_review.h"
 #include "judge/bounds/conditioning.h"
 #include "judge/bounds/float_format.h"
-#include "judge/bounds/flushed.h"
-#include "judge/verdict/masked.h"
 
 namespace gpuemu {
 namespace {
 
 constexpr uint64_t kArenaAlignment = 64;
+/// Sums in another order lose other parts of what vanishes.
+constexpr double kTimesLost = 2;
 
 /// Puts tensors one behind the other.
 class ArenaWriter {
@@ -77,25 +78,6 @@ NamedTensors inputs_of(const JudgedCase& judged) {
   return inputs;
 }
 
-/// The inputs with zero for subnormal numbers; empty when they have none.
-NamedTensors flushed_inputs_of(const JudgedCase& judged) {
-  NamedTensors inputs = inputs_of(judged);
-  bool changed = false;
-  for (auto& [name, tensor] : inputs) {
-    auto made = flushed(view_of(tensor));
-    if (!made) continue;
-    tensor = *std::move(made);
-    changed = true;
-  }
-  return changed ? inputs : NamedTensors();
-}
-
-std::map<std::string, TensorView> input_views(const JudgedCase& judged) {
-  std::map<std::string, TensorView> inputs;
-  for (const auto& [name, view] : judged.inputs) inputs[name] = view;
-  return inputs;
-}
-
 /// The largest change of each element of the reference.
 std::vector<double> moves_of(const JudgedCase& judged, std::span<const TensorView> neighbours) {
   const auto count = static_cast<size_t>(element_count(judged.reference.shape));
@@ -122,33 +104,52 @@ bool may_be_conditioning(const ComparedValues& values) {
          });
 }
 
-Conditioning conditioning_of(const JudgedCase& judged, const CasePlan& plan) {
+Conditioning conditioning_of(const JudgedCase& judged) {
   std::vector<Shape> inputs;
   for (const JudgedInput& input : judged.inputs) inputs.push_back(input.values.shape);
   double terms = terms_of(inputs, judged.output.shape);
   if (judged.op.accumulate) {
-    const auto length = judged.op.accumulate->evaluate(scope_of(judged.op, plan));
+    const auto length = judged.op.accumulate->evaluate(scope_of(judged.op, judged.plan));
     if (length) terms = static_cast<double>(std::max<int64_t>(*length, 1));
   }
   return {judged.output.dtype, terms};
+}
+
+/// Whether results too small for their type may explain an error: a reference in that type tells.
+bool may_be_underflow(const JudgedCase& judged, std::span<const ExceedingElement> elements) {
+  const FloatFormat& format = format_of(judged.output.dtype);
+  return std::ranges::any_of(elements,
+                             [&](const auto& at) { return may_be_underflow(at, format); });
+}
+
+/// Takes out the elements whose error is no more than what the reference itself loses in the
+/// dtypes of the inputs, where that is as little as results that vanish.
+void drop_underflow(const JudgedCase& judged, const TensorView& narrow,
+                    std::vector<ExceedingElement>& elements) {
+  if (narrow.shape != judged.reference.shape) return;
+  const FloatFormat& format = format_of(judged.output.dtype);
+  std::erase_if(elements, [&](const ExceedingElement& at) {
+    const double lost = std::fabs(element(narrow, at.index) - at.reference);
+    return may_be_underflow(at, format) &&
+           std::fabs(at.computed - at.reference) <= at.tolerance + kTimesLost * lost;
+  });
 }
 
 enum class NextStep : uint8_t { Done, Draw };
 
 /// Lets errors beyond the bound pass that conditioning explains, and with a warning those that a
 /// customary test accepts. Draw: another draw may explain more.
-NextStep review_rounding(const JudgedCase& judged, const CasePlan& plan,
-                         std::span<const TensorView> neighbours, const Exceeding& exceeding,
-                         CaseReport& report) {
+NextStep review_rounding(const JudgedCase& judged, std::span<const TensorView> neighbours,
+                         std::span<const ExceedingElement> elements, CaseReport& report) {
   const size_t draws = neighbours.size();
-  if (draws < kConditioningDrawsLeast) return NextStep::Draw;
+  if (!elements.empty() && draws < kConditioningDrawsLeast) return NextStep::Draw;
   const std::vector<double> moved = moves_of(judged, neighbours);
-  const Conditioning conditioning = conditioning_of(judged, plan);
+  const Conditioning conditioning = conditioning_of(judged);
   std::vector<const ExceedingElement*> warned;
   double largest = 0;
   for (const double move : moved) largest = std::isfinite(move) ? std::max(largest, move) : largest;
-  bool may_explain = false, unexplained = false, still = false;
-  for (const ExceedingElement& at : exceeding.elements) {
+  bool may_explain = false, unexplained = false, open = false;
+  for (const ExceedingElement& at : elements) {
     const double error = std::fabs(at.computed - at.reference);
     const double allowed = conditioning.allowed(moved[at.index], at.reference);
     if (error <= allowed) continue;
@@ -158,13 +159,44 @@ NextStep review_rounding(const JudgedCase& judged, const CasePlan& plan,
     if (customary) warned.push_back(&at);
     if (!customary && !more) return NextStep::Done;
     may_explain = may_explain || more;
-    still = still || stayed;
+    open = open || stayed || (!customary && is_nearly_explained(error, allowed));
     unexplained = unexplained || !customary;
   }
-  const size_t most = still ? kConditioningDrawsForStill : kConditioningDrawsMost;
+  const size_t most = open ? kConditioningDrawsForStill : kConditioningDrawsMost;
   if (may_explain && draws < most) return NextStep::Draw;
   if (!unexplained) excuse(warned, report);
   return NextStep::Done;
+}
+
+/// Whether whole numbers that differ by 1 are all that is wrong with the case.
+bool may_be_close_roundings(const ComparedValues& values) {
+  return !values.exceeding.off_by_one.empty() && values.exceeding.elements.empty() &&
+         std::ranges::all_of(values.failures, [](const ValidationFailure& failure) {
+           return failure.kind == FindingKind::ToleranceExceeded;
+         });
+}
+
+/// Lets whole numbers that differ by 1 pass where the reference of a neighbour of the inputs has
+/// each: it lies between the two, and the last place decides. Draw: another may have the others.
+NextStep review_roundings(const JudgedCase& judged, std::span<const TensorView> neighbours,
+                          CaseReport& report) {
+  uint64_t others = 0, found = 0;
+  for (size_t i = 0; i < static_cast<size_t>(element_count(judged.output.shape)); ++i) {
+    const double computed = element(judged.output, i);
+    if (computed == element(judged.reference, i)) continue;
+    ++others;
+    const bool has = std::ranges::any_of(neighbours, [&](const TensorView& changed) {
+      return changed.shape == judged.output.shape && element(changed, i) == computed;
+    });
+    found += has ? 1 : 0;
+  }
+  if (found == others) {
+    excuse({}, report);
+    return NextStep::Done;
+  }
+  const size_t draws = neighbours.size();
+  const bool hopeless = draws >= kConditioningDrawsLeast && found == 0;
+  return hopeless || draws >= kConditioningDrawsForStill ? NextStep::Done : NextStep::Draw;
 }
 
 /// The case's tensors in an arena, as a daemon has them.
@@ -198,54 +230,64 @@ Result<LaidOut> lay_out(const JudgedCase& judged) {
   return out;
 }
 
-/// A verdict with the references of changed inputs, which come in the order in which it wants them.
-class Verdicts {
+/// The reference's answers that came with the request, in the order in which they are asked for.
+/// Where there are no more, the inputs of the next one are `wanted` and an error ends the verdict.
+class AnswersSoFar final : public ReferenceAgain {
  public:
-  Verdicts(const JudgedCase& judged, LaidOut& laid, CaseRequest& request)
-      : judged_(judged), laid_(laid), request_(request), rest_(judged.changed) {}
+  AnswersSoFar(const JudgedCase& judged, const LaidOut& laid)
+      : judged_(judged), laid_(laid), rest_(judged.changed) {}
 
-  /// The inputs whose reference is wanted; empty when values() is the verdict.
-  Result<NamedTensors> judge() {
-    GPUEMU_TRY(judge_once());
-    if (may_have_masked(request_, values_.failures)) {
-      const auto inputs = input_views(judged_);
-      const size_t draws = masked_draws(inputs);
-      if (rest_.size() < draws) {
-        return finite_inputs(inputs, declared_ranges(judged_.op),
-                             {laid_.plan.base_seed, laid_.plan.iteration}, rest_.size());
-      }
-      if (draws > 0) {
-        const auto answers = rest_.first(draws);
-        request_.of_finite_inputs[kJudgedOutput] = {answers.begin(), answers.end()};
-        rest_ = rest_.subspan(draws);
-        GPUEMU_TRY(judge_once());
-      }
+  Result<NamedTensors> of(const NamedTensors& changed) override {
+    if (rest_.empty()) {
+      wanted_ = inputs_of(judged_);
+      for (const auto& [name, tensor] : changed) wanted_[name] = tensor;
+      return error(ErrorCode::Unavailable, "the reference of other inputs is not known yet");
     }
-    if (values_.failures.empty() || !may_note_flushing(request_)) return NamedTensors();
-    NamedTensors wanted = flushed_inputs_of(judged_);
-    if (wanted.empty() || rest_.empty()) return wanted;
-    request_.of_flushed_inputs[kJudgedOutput] = rest_.front();
+    const TensorView answer = rest_.front();
     rest_ = rest_.subspan(1);
-    GPUEMU_TRY(judge_once());
-    return NamedTensors();
+    NamedTensors outputs;
+    outputs[kJudgedOutput] = {answer.dtype, answer.shape, {answer.data.begin(), answer.data.end()}};
+    return outputs;
   }
+  Result<ReferenceReply> first() override { return laid_.reply; }
 
-  const ComparedValues& values() const { return values_; }
-  /// The references that are left: those of neighbours of the inputs.
-  std::span<const TensorView> neighbours() const { return rest_; }
+  /// Not empty: the inputs of the answer that is missing.
+  const NamedTensors& wanted() const { return wanted_; }
+  /// The answers that nobody has asked for: those of neighbours of the inputs.
+  std::span<const TensorView> rest() const { return rest_; }
 
  private:
-  Status judge_once() {
-    values_ = GPUEMU_TRY(compare_values(request_, laid_.built, laid_.arena, &laid_.reply));
-    return ok_status();
-  }
-
   const JudgedCase& judged_;
-  LaidOut& laid_;
-  CaseRequest& request_;
+  const LaidOut& laid_;
   std::span<const TensorView> rest_;
-  ComparedValues values_;
+  NamedTensors wanted_;
 };
+
+/// Lets what rounding explains pass, or asks in `made` for the next answer of the reference that
+/// may explain more. `answers` are those that came for this.
+void review(const JudgedCase& judged, const ComparedValues& values,
+            std::span<const TensorView> answers, CaseReport& report, Judgement& made) {
+  if (judged.inputs.empty() || is_settled_by_bound(judged)) return;
+  NextStep next = NextStep::Done;
+  if (may_be_conditioning(values)) {
+    std::vector<ExceedingElement> elements = values.exceeding.elements;
+    if (may_be_underflow(judged, elements)) {
+      if (answers.empty()) {
+        made.wanted = inputs_of(judged);
+        made.narrow = true;
+        return;
+      }
+      drop_underflow(judged, answers.front(), elements);
+      answers = answers.subspan(1);
+    }
+    next = review_rounding(judged, answers, elements, report);
+  } else if (may_be_close_roundings(values)) {
+    next = review_roundings(judged, answers, report);
+  }
+  if (next != NextStep::Draw) return;
+  const CasePlan& plan = judged.plan;
+  made.wanted = neighbours_of(inputs_of(judged), {plan.base_seed, plan.iteration}, answers.size());
+}
 
 }  // namespace
 
@@ -254,15 +296,18 @@ Result<Judgement> judge_case(const JudgedCase& judged) {
   const CasePlan& plan = laid.plan;
   const KernelConfig kernel;
   const PreparedKernel prepared;
-  CaseRequest request{judged.config, judged.op, kernel, prepared, plan};
-  Verdicts verdicts(judged, laid, request);
+  const CaseRequest request{judged.config, judged.op, kernel, prepared, plan};
+  ComparedValues values = GPUEMU_TRY(compare_values(request, laid.built, laid.arena, &laid.reply));
+  AnswersSoFar answers(judged, laid);
+  ComparedCase compared{request, laid.built, laid.arena, answers, values};
+  const Status again = compare_with_other_inputs(compared);
+  if (!again && answers.wanted().empty()) return again.error();
   Judgement made;
-  made.wanted = GPUEMU_TRY(verdicts.judge());
+  made.wanted = answers.wanted();
   CaseReport report;
   report.result.seed = plan.case_seed;
   report.result.op_name = judged.op.name;
   report.result.timestamp = now_seconds();
-  const ComparedValues& values = verdicts.values();
   add_values(values, report);
   if (!made.wanted.empty()) {
     made.result = std::move(report.result);
@@ -270,13 +315,7 @@ Result<Judgement> judge_case(const JudgedCase& judged) {
     return made;
   }
   if (is_strict(request)) explain_strictness(values.exceeding, report);
-  const std::span<const TensorView> neighbours = verdicts.neighbours();
-  if (!judged.inputs.empty() && !is_settled_by_bound(judged) && may_be_conditioning(values)) {
-    if (review_rounding(judged, plan, neighbours, values.exceeding, report) == NextStep::Draw) {
-      made.wanted =
-          neighbours_of(inputs_of(judged), {plan.base_seed, plan.iteration}, neighbours.size());
-    }
-  }
+  review(judged, values, answers.rest(), report, made);
   made.flushed = report.notes.contains(CaseNote::Flushed);
   report.result.passed = report.result.failures.empty();
   made.result = std::move(report.result);

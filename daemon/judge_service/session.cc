@@ -194,6 +194,7 @@ Result<Message> CheckSession::judge(const Message& request) {
   const Judgement made = GPUEMU_TRY(judge_case(judged));
   Message reply{{{"result", Json::parse(encode_result(made.result))}}, {}};
   if (made.flushed) reply.json["flushed"] = true;
+  if (made.narrow) reply.json["narrow"] = true;
   for (const JudgedInput& input : judged.inputs) {
     const auto wanted = made.wanted.find(input.name);
     if (wanted == made.wanted.end()) continue;

@@ -1,30 +1,15 @@
 #include "daemon/pipeline/compare_flushed.h"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 
-#include "daemon/pipeline/case_work.h"
 #include "daemon/pipeline/compare_outputs.h"
-#include "daemon/pipeline/execute_case.h"
 #include "daemon/pipeline/review_findings.h"
 #include "judge/bounds/flushed.h"
 #include "judge/verdict/masked.h"
 
 namespace gpuemu {
 namespace {
-
-constexpr std::array kStrategies = {Strategy::Tiny, Strategy::Subnormal, Strategy::Special,
-                                    Strategy::MixedAdversarial, Strategy::Thresholds};
-
-struct KeptInput {
-  uint64_t offset = 0;
-  Tensor values;
-};
-
-bool is_read(const PlanTensor& tensor) {
-  return tensor.role == PlanTensor::Role::Input || tensor.role == PlanTensor::Role::InOut;
-}
 
 /// The case's inputs, where they lie in the arena.
 Result<std::map<std::string, TensorView>> inputs_of(const BuiltPlan& built, Arena& arena) {
@@ -47,83 +32,40 @@ NamedTensors flushed_inputs(const std::map<std::string, TensorView>& inputs) {
   return changed;
 }
 
-/// Writes other values into the arena; returns what was there before.
-Result<std::vector<KeptInput>> replace_inputs(const BuiltPlan& built, Arena& arena,
-                                              const NamedTensors& changed) {
-  std::vector<KeptInput> kept;
-  for (const PlanTensor& tensor : built.plan.tensors) {
-    const auto made = changed.find(tensor.name);
-    if (!is_read(tensor) || made == changed.end()) continue;
-    const auto to = GPUEMU_TRY(arena.range(tensor.arena_offset, made->second.data.size()));
-    kept.push_back({tensor.arena_offset, {tensor.dtype, tensor.shape, {to.begin(), to.end()}}});
-    std::ranges::copy(made->second.data, to.begin());
-  }
-  return kept;
-}
-
-Status restore(const std::vector<KeptInput>& kept, Arena& arena) {
-  for (const KeptInput& input : kept) {
-    const auto to = GPUEMU_TRY(arena.range(input.offset, input.values.data.size()));
-    std::ranges::copy(input.values.data, to.begin());
-  }
-  return ok_status();
-}
-
-Result<NamedTensors> outputs_of(const ReferenceReply& reply, Arena& arena) {
-  NamedTensors outputs;
-  for (const ReferenceTensor& tensor : reply.outputs) {
-    const TensorView view =
-        GPUEMU_TRY(arena_view(arena, tensor.dtype, tensor.shape, tensor.arena_offset));
-    outputs[tensor.name] = {view.dtype, view.shape, {view.data.begin(), view.data.end()}};
-  }
-  return outputs;
-}
-
-/// What the reference says of the case with other inputs; empty where it fails. The arena's inputs
-/// are as before afterwards, the reference's first answer is not.
-Result<NamedTensors> reference_of(CaseWork& work, const NamedTensors& changed) {
-  Arena& arena = work.slot.arena;
-  const std::vector<KeptInput> kept = GPUEMU_TRY(replace_inputs(work.built, arena, changed));
-  const auto reply = ask_reference(work);
-  NamedTensors outputs;
-  if (reply) outputs = GPUEMU_TRY(outputs_of(*reply, arena));
-  GPUEMU_TRY(restore(kept, arena));
-  return outputs;
+bool is_of_class(const ValidationFailure& failure) {
+  return failure.kind == FindingKind::NaNDetected || failure.kind == FindingKind::InfDetected;
 }
 
 size_t findings_of_class(const ComparedValues& values) {
-  return static_cast<size_t>(
-      std::ranges::count_if(values.failures, [](const ValidationFailure& failure) {
-        return failure.kind == FindingKind::NaNDetected || failure.kind == FindingKind::InfDetected;
-      }));
+  return static_cast<size_t>(std::ranges::count_if(values.failures, is_of_class));
 }
 
 /// An error is less than NaN or infinity in the place of a number: rounding may explain it.
 bool is_better(const ComparedValues& a, const ComparedValues& b) {
   const size_t of_a = findings_of_class(a), of_b = findings_of_class(b);
   if (of_a != of_b) return of_a < of_b;
+  if (a.in_other_class != b.in_other_class) return a.in_other_class < b.in_other_class;
   return a.failures.size() < b.failures.size() ||
          a.exceeding.elements.size() < b.exceeding.elements.size();
 }
 
 /// Compares with what `known` says of other inputs; the better of both comparisons stays.
-Status compare_again(CaseWork& work, const CaseRequest& known) {
+Status compare_again(ComparedCase& compared, const CaseRequest& known) {
   // The first answer was overwritten, and its memory may lie elsewhere now.
-  auto reply = ask_reference(work);
+  const auto reply = compared.reference.first();
   if (!reply) {
     // A reference that fails now says nothing about the kernel.
-    work.values.outputs.clear();
+    compared.values.outputs.clear();
     return ok_status();
   }
-  reply->accepted = work.execution.reply()->accepted;
-  Arena& arena = work.slot.arena;
-  ComparedValues values = GPUEMU_TRY(compare_values(known, work.built, arena, &*reply));
-  if (is_better(values, work.values)) {
-    work.values = std::move(values);
+  ComparedValues values =
+      GPUEMU_TRY(compare_values(known, compared.built, compared.arena, &*reply));
+  if (is_better(values, compared.values)) {
+    compared.values = std::move(values);
     return ok_status();
   }
-  values = GPUEMU_TRY(compare_values(work.request, work.built, arena, &*reply));
-  work.values.outputs = std::move(values.outputs);
+  values = GPUEMU_TRY(compare_values(compared.request, compared.built, compared.arena, &*reply));
+  compared.values.outputs = std::move(values.outputs);
   return ok_status();
 }
 
@@ -160,45 +102,38 @@ bool may_tell(const std::vector<NamedTensors>& answers, const Candidates& candid
 
 /// What the reference says of each draw of one set, of which the first is `first`. Empty where it
 /// fails, and as soon as two answers disagree about every candidate: the set tells nothing then.
-Result<std::vector<NamedTensors>> answers_of_set(CaseWork& work, const Candidates& candidates,
-                                                 size_t first) {
-  const CasePlan& plan = work.request.plan;
+Result<std::vector<NamedTensors>> answers_of_set(ComparedCase& compared,
+                                                 const Candidates& candidates, size_t first) {
+  const CasePlan& plan = compared.request.plan;
   std::vector<NamedTensors> answers;
   for (size_t number = first; number < first + kMaskedDraws; ++number) {
-    const NamedTensors changed =
-        finite_inputs(GPUEMU_TRY(inputs_of(work.built, work.slot.arena)),
-                      declared_ranges(work.request.op), {plan.base_seed, plan.iteration}, number);
-    answers.push_back(GPUEMU_TRY(reference_of(work, changed)));
+    const NamedTensors changed = finite_inputs(
+        GPUEMU_TRY(inputs_of(compared.built, compared.arena)), declared_ranges(compared.request.op),
+        {plan.base_seed, plan.iteration}, number);
+    answers.push_back(GPUEMU_TRY(compared.reference.of(changed)));
     if (!may_tell(answers, candidates)) return std::vector<NamedTensors>{};
   }
   return answers;
 }
 
-}  // namespace
-
-bool may_have_flushed(const CaseRequest& request) {
-  return may_note_flushing(request) && !request.op.reference.empty() &&
-         std::ranges::find(kStrategies, request.plan.value_strategy) != kStrategies.end();
-}
-
-bool may_have_masked(const CaseRequest& request, const std::vector<ValidationFailure>& failures) {
-  return request.op.has_nan_policy && !is_strict(request) &&
-         std::ranges::any_of(failures, [&](const ValidationFailure& failure) {
-           const bool is_of_class =
-               failure.kind == FindingKind::NaNDetected || failure.kind == FindingKind::InfDetected;
-           return is_of_class && !request.op.is_nan_policy_given(failure.output);
+/// Whether the case may have failed by a NaN or an infinity of the reference alone: something of
+/// its inputs that the op masks, and that the reference multiplies by zero.
+bool may_have_masked(const ComparedCase& compared) {
+  return !is_strict(compared.request) &&
+         std::ranges::any_of(compared.values.failures, [&](const ValidationFailure& failure) {
+           return is_of_class(failure) && has_policy_by_default(compared.request, failure.output);
          });
 }
 
-Status compare_with_masked(CaseWork& work) {
+Status compare_with_masked(ComparedCase& compared) {
   // Asked for before the first answer of the reference is overwritten.
-  Candidates candidates = candidates_of(work.values);
+  Candidates candidates = candidates_of(compared.values);
   if (candidates.empty()) return ok_status();
   std::vector<NamedTensors> answers;
-  const size_t draws = masked_draws(GPUEMU_TRY(inputs_of(work.built, work.slot.arena)));
+  const size_t draws = masked_draws(GPUEMU_TRY(inputs_of(compared.built, compared.arena)));
   if (draws == 0) return ok_status();
   for (size_t first = 0; first < draws && !candidates.empty(); first += kMaskedDraws) {
-    std::vector<NamedTensors> of_set = GPUEMU_TRY(answers_of_set(work, candidates, first));
+    std::vector<NamedTensors> of_set = GPUEMU_TRY(answers_of_set(compared, candidates, first));
     if (of_set.empty()) continue;
     for (auto& [output, elements] : candidates) {
       const std::vector<TensorView> views = views_of(of_set, output);
@@ -207,22 +142,33 @@ Status compare_with_masked(CaseWork& work) {
     std::erase_if(candidates, [](const auto& candidate) { return candidate.second.empty(); });
     std::ranges::move(of_set, std::back_inserter(answers));
   }
-  CaseRequest known = work.request;
+  CaseRequest known = compared.request;
   for (const NamedTensors& answer : answers) {
     for (const auto& [name, tensor] : answer) {
       known.of_finite_inputs[name].push_back(view_of(tensor));
     }
   }
-  return compare_again(work, known);
+  return compare_again(compared, known);
 }
 
-Status compare_with_flushed(CaseWork& work) {
-  const NamedTensors changed = flushed_inputs(GPUEMU_TRY(inputs_of(work.built, work.slot.arena)));
+Status compare_with_flushed(ComparedCase& compared) {
+  const NamedTensors changed =
+      flushed_inputs(GPUEMU_TRY(inputs_of(compared.built, compared.arena)));
   if (changed.empty()) return ok_status();
-  const NamedTensors outputs = GPUEMU_TRY(reference_of(work, changed));
-  CaseRequest known = work.request;
+  const NamedTensors outputs = GPUEMU_TRY(compared.reference.of(changed));
+  CaseRequest known = compared.request;
   for (const auto& [name, tensor] : outputs) known.of_flushed_inputs[name] = view_of(tensor);
-  return compare_again(work, known);
+  return compare_again(compared, known);
+}
+
+}  // namespace
+
+Status compare_with_other_inputs(ComparedCase& compared) {
+  if (may_have_masked(compared)) GPUEMU_TRY(compare_with_masked(compared));
+  if (!compared.values.failures.empty() && may_note_flushing(compared.request)) {
+    GPUEMU_TRY(compare_with_flushed(compared));
+  }
+  return ok_status();
 }
 
 }  // namespace gpuemu

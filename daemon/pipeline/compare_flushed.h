@@ -1,25 +1,27 @@
-// A second comparison of a case, with what the reference says of other inputs: zero for subnormal
-// numbers, which flushing explains, and numbers for NaN and infinity, which may be masked.
+// A second comparison of a failing case, with what its reference says of other inputs: zero for
+// subnormal numbers, which flushing explains, and numbers for NaN and infinity, which may be
+// masked.
 #pragma once
 
 #include "daemon/pipeline/case_run.h"
-#include "daemon/pipeline/stages.h"
+#include "daemon/pipeline/compared_values.h"
+#include "daemon/pipeline/reference_again.h"
+#include "daemon/plans/execution_plan.h"
 
 namespace gpuemu {
 
-/// Whether the case may have subnormal inputs, and flushing them is a note.
-bool may_have_flushed(const CaseRequest& request);
+/// A case that was compared once.
+struct ComparedCase {
+  const CaseRequest& request;
+  const BuiltPlan& built;
+  Arena& arena;
+  ReferenceAgain& reference;
+  ComparedValues& values;
+};
 
-/// Whether the case may have failed by a NaN or an infinity of the reference alone: something of
-/// its inputs that the op masks, and that the reference multiplies by zero.
-bool may_have_masked(const CaseRequest& request, const std::vector<ValidationFailure>& failures);
-
-/// Compares a failing case again, with the reference for inputs with numbers for NaN and infinity
-/// beside the one for the inputs themselves. Replaces `work.values` where less is wrong then.
-Status compare_with_masked(CaseWork& work);
-
-/// Compares a failing case again, with the reference for inputs whose subnormal numbers are zero
-/// beside the one for the inputs themselves. Replaces `work.values` where less is wrong then.
-Status compare_with_flushed(CaseWork& work);
+/// Compares a failing case again and replaces `values` where less is wrong then: with numbers for
+/// NaN and infinity where those alone may be why, then with zero for subnormal numbers where
+/// flushing is a note. An error is one of the arena or of `reference`.
+Status compare_with_other_inputs(ComparedCase& compared);
 
 }  // namespace gpuemu

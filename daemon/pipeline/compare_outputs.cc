@@ -8,6 +8,7 @@
 #include "common/numeric/element.h"
 #include "daemon/pipeline/case_work.h"
 #include "daemon/pipeline/compare_flushed.h"
+#include "daemon/pipeline/reference_again.h"
 #include "daemon/pipeline/review_findings.h"
 #include "judge/bounds/customary.h"
 #include "judge/bounds/error_bound.h"
@@ -17,6 +18,7 @@
 #include "judge/relations/known_properties.h"
 #include "judge/verdict/invariants.h"
 #include "judge/verdict/masked.h"
+#include "judge/verdict/nan_for_infinity.h"
 #include "judge/verdict/validate.h"
 
 namespace gpuemu {
@@ -83,9 +85,7 @@ class OutputComparer {
  private:
   Status collect_inputs() {
     for (const PlanTensor& tensor : built_.plan.tensors) {
-      if (tensor.role != PlanTensor::Role::Input && tensor.role != PlanTensor::Role::InOut) {
-        continue;
-      }
+      if (!is_read(tensor)) continue;
       inputs_[tensor.name] =
           GPUEMU_TRY(arena_view(arena_, tensor.dtype, tensor.shape, tensor.arena_offset));
     }
@@ -128,6 +128,7 @@ class OutputComparer {
     Verdict verdict = validate(comparison);
     if (has_predicate) add_refused(*reply, comparison, verdict);
     if (!verdict.failures.empty()) accept_masked(compared, verdict);
+    if (!verdict.failures.empty()) accept_nan_for_infinity(compared, verdict);
     if (!verdict.failures.empty()) accept_flushed(compared, verdict);
     if (comparison.policy.tolerance.automatic) {
       note_exceeding(compared, verdict);
@@ -175,6 +176,21 @@ class OutputComparer {
     comparison.reference = view_of(*compared.masked);
     verdict = validate(comparison);
     values_.notes.insert(CaseNote::Masked);
+  }
+
+  /// Judges by the reference with NaN where the kernel has NaN and it has an infinity: of infinite
+  /// inputs formulas that are equal for numbers make both.
+  void accept_nan_for_infinity(ComparedOutput& compared, Verdict& verdict) {
+    Comparison& comparison = compared.comparison;
+    if (!comparison.has_reference || is_strict(request_)) return;
+    if (!has_policy_by_default(request_, comparison.output_name)) return;
+    compared.nan_for_infinity = nan_for_infinity(comparison);
+    if (!compared.nan_for_infinity) return;
+    comparison.reference = view_of(*compared.nan_for_infinity);
+    verdict = validate(comparison);
+    values_.remarks.insert(
+        "the kernel has NaN where the reference has an infinity of infinite inputs: inf - inf of a "
+        "formula that is the same for numbers; `nan_policy = \"match\"` makes that a failure");
   }
 
   /// Judges by the reference with flushed results instead, where flushing is no fault.
@@ -251,18 +267,23 @@ class OutputComparer {
     });
     if (!differs || output.shape != reference.shape || !is_float(output.dtype)) return;
     std::vector<ExceedingElement> found;
+    bool all_differ_by_class = true;
     const auto count = static_cast<size_t>(element_count(output.shape));
     for (size_t i = 0; i < count; ++i) {
       const double computed = element(output, i), expected = element(reference, i);
-      if (std::isfinite(computed) != std::isfinite(expected)) return;
-      if (std::isfinite(computed) || computed == expected) continue;
-      if (std::isnan(computed) && std::isnan(expected)) continue;
-      if (found.size() >= static_cast<size_t>(kDiagnosedElementsMax)) return;
+      const bool is_number = std::isfinite(computed), is_expected = std::isfinite(expected);
+      if (is_number && is_expected) continue;
+      if (computed == expected || (std::isnan(computed) && std::isnan(expected))) continue;
+      ++values_.in_other_class;
+      all_differ_by_class = all_differ_by_class && !is_number && !is_expected &&
+                            found.size() < static_cast<size_t>(kDiagnosedElementsMax);
+      if (!all_differ_by_class) continue;
       found.push_back({.output = comparison.output_name,
                        .index = i,
                        .computed = computed,
                        .reference = expected});
     }
+    if (!all_differ_by_class) return;
     values_.exceeding.other_class.insert(values_.exceeding.other_class.end(), found.begin(),
                                          found.end());
   }
@@ -395,6 +416,10 @@ class OutputComparer {
 
 }  // namespace
 
+bool is_read(const PlanTensor& tensor) {
+  return tensor.role == PlanTensor::Role::Input || tensor.role == PlanTensor::Role::InOut;
+}
+
 Result<TensorView> arena_view(Arena& arena, DType dtype, const Shape& shape, uint64_t offset) {
   const uint64_t bytes = static_cast<uint64_t>(element_count(shape)) * byte_size(dtype);
   const auto range = GPUEMU_TRY(arena.range(offset, bytes));
@@ -434,11 +459,10 @@ Result<Next> compare_outputs(CaseWork& work) {
     }
   }
   work.values = GPUEMU_TRY(compare_values(work.request, work.built, work.slot.arena, reply));
-  if (reply != nullptr && may_have_masked(work.request, work.values.failures)) {
-    GPUEMU_TRY(compare_with_masked(work));
-  }
-  if (reply != nullptr && !work.values.failures.empty() && may_have_flushed(work.request)) {
-    GPUEMU_TRY(compare_with_flushed(work));
+  if (reply != nullptr && !work.values.failures.empty()) {
+    SlotReference reference(work);
+    ComparedCase compared{work.request, work.built, work.slot.arena, reference, work.values};
+    GPUEMU_TRY(compare_with_other_inputs(compared));
   }
   add_values(work.values, work.report);
   return Next::Continue;

@@ -46,13 +46,16 @@ struct Exceeding {
 };
 
 /// One output beside its reference. The views are of the arena and of the members `matched`,
-/// `masked`, `flushed` and `undefined`, whose elements stay where they are when it is moved.
+/// `masked`, `nan_for_infinity`, `flushed` and `undefined`, whose elements stay where they are when
+/// it is moved.
 struct ComparedOutput {
   Comparison comparison;
   /// The reference as one that is as right, of outputs with several right answers.
   std::optional<MatchedReference> matched;
   /// The reference without what is masked, where that counts.
   std::optional<Tensor> masked;
+  /// The reference with the NaN that the kernel has for an infinity, where that counts.
+  std::optional<Tensor> nan_for_infinity;
   std::optional<Tensor> flushed;   ///< The reference with flushed results, where that one counts.
   std::vector<uint8_t> undefined;  ///< What comparison.undefined shows.
   TensorView reference;            ///< As the reference script gave it, or matched.
@@ -67,6 +70,8 @@ struct ComparedValues {
   double max_diff = 0, max_rel_diff = 0;
   std::optional<ErrorStats> error_stats;
   double bound_ratio_max = 0;
+  /// Elements of failing outputs where kernel and reference do not agree about NaN and infinity.
+  uint64_t in_other_class = 0;
   std::set<CaseNote> notes;
   std::vector<std::string> invariants;  ///< Seldom conclusive ones that were conclusive here.
   std::set<std::string> remarks;

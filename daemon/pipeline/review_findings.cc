@@ -9,6 +9,9 @@
 namespace gpuemu {
 namespace {
 
+/// A division by less than its inverse is none that results rounded to nothing come from.
+constexpr double kAmplifiedMost = 0x1p50;
+
 struct Worst {
   const ExceedingElement* at = nullptr;
   double relative = 0;  ///< Error over the reference.
@@ -46,6 +49,10 @@ void add_words(const std::string& words, const Exceeding& exceeding, CaseReport&
 
 }  // namespace
 
+bool has_policy_by_default(const CaseRequest& request, const std::string& output) {
+  return request.op.has_nan_policy && !request.op.is_nan_policy_given(output);
+}
+
 bool is_strict(const CaseRequest& request) {
   return request.op.strict.value_or(request.config.strict);
 }
@@ -59,6 +66,10 @@ bool may_note_flushing(const CaseRequest& request) {
 
 void explain_strictness(const Exceeding& exceeding, CaseReport& report) {
   add_words("judged by the bound alone, as `strict` demands", exceeding, report);
+}
+
+bool may_be_underflow(const ExceedingElement& at, const FloatFormat& format) {
+  return std::fabs(at.computed - at.reference) <= kAmplifiedMost * format.min_subnormal;
 }
 
 void excuse(const std::vector<const ExceedingElement*>& warned, CaseReport& report) {

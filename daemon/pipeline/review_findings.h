@@ -5,13 +5,20 @@
 
 #include "daemon/pipeline/case_run.h"
 #include "daemon/pipeline/compared_values.h"
+#include "judge/bounds/float_format.h"
 
 namespace gpuemu {
+
+/// Whether the error is so little that results too small for the type may be why.
+bool may_be_underflow(const ExceedingElement& at, const FloatFormat& format);
 
 /// Lets the case pass. `warned` are the elements that only a customary test accepts: one warning
 /// for each output among theirs.
 void excuse(const std::vector<const ExceedingElement*>& warned, CaseReport& report);
 
+/// Whether gpuemu.toml says nothing of NaN and infinity in that output: what it says holds whatever
+/// explains them.
+bool has_policy_by_default(const CaseRequest& request, const std::string& output);
 /// Whether nothing beyond the bound passes.
 bool is_strict(const CaseRequest& request);
 /// Whether subnormal numbers that came out as zero are a note and no finding. The kernel must have

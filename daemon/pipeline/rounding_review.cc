@@ -31,8 +31,6 @@ constexpr double kRoundedConstant = 1e-4;
 constexpr double kSaturatedUlps = 128;
 /// Functions are polynomials whose own error is below a unit in the last place.
 constexpr double kFunctionUlps = 2;
-/// A division by less than its inverse is none that results rounded to nothing come from.
-constexpr double kAmplifiedMost = 0x1p50;
 /// The emulator executes a hundred times as fast with rounding as without.
 constexpr uint64_t kInstructionsMax = 60'000'000;
 
@@ -70,10 +68,6 @@ bool is_same_class(double a, double b) {
   return std::isnan(a) ? std::isnan(b) : std::isinf(a) && a == b;
 }
 
-bool is_little(const ExceedingElement& at, const FloatFormat& format) {
-  return std::fabs(at.computed - at.reference) <= kAmplifiedMost * format.min_subnormal;
-}
-
 /// Whether the bound alone judges what is not too small for its type: so the run wants it, or the
 /// op says how large the errors of the output may be.
 bool is_bounded(const CaseRequest& request, const ExceedingElement& at) {
@@ -100,7 +94,7 @@ class RoundingReview {
     Conditioning conditioning{DType::Float32, 1};
     double exact = 0, lost = 0;
     Standing standing = Standing::Passes;
-    bool hopeless = false;
+    bool hopeless = false, nearly = false;
   };
 
   Status run_exactly_once();
@@ -128,7 +122,7 @@ void RoundingReview::begin(Doubt& doubt) const {
   doubt.exact =
       value == exactly_.values.end() ? at.computed : element(view_of(value->second), at.index);
   if (bound != exactly_.underflow.end()) doubt.lost = element(view_of(bound->second), at.index);
-  const bool little = is_little(at, doubt.conditioning.format());
+  const bool little = may_be_underflow(at, doubt.conditioning.format());
   if (!std::isfinite(doubt.lost) || !little) doubt.lost = 0;
   const double formula = std::fabs(doubt.exact - at.reference);
   if (little && formula <= at.tolerance &&
@@ -155,6 +149,7 @@ void RoundingReview::judge(Doubt& doubt, double moved) const {
   const double arithmetic = conditioning.allowed(moved, doubt.exact) + doubt.lost;
   const double error = std::fabs(at.computed - doubt.exact);
   doubt.hopeless = !may_be_explained(error, arithmetic);
+  doubt.nearly = is_nearly_explained(error, arithmetic);
   const double apart = std::fabs(doubt.exact - at.reference);
   const bool customary =
       !at.declared && std::fabs(at.computed - at.reference) <= at.customary &&
@@ -194,7 +189,7 @@ bool RoundingReview::has_classes_of_reference() const {
 Status RoundingReview::draw_while_in_doubt(Sensitivity& sensitivity) {
   for (size_t draws = 1; draws <= kConditioningDrawsForStill; ++draws) {
     GPUEMU_TRY(sensitivity.draw());
-    bool in_doubt = false, fails = false, still = false;
+    bool in_doubt = false, fails = false, open = false;
     for (Doubt& doubt : doubts_) {
       if (doubt.standing == Standing::Underflow) continue;
       const double moved = sensitivity.at(doubt.at->output, doubt.at->index);
@@ -202,13 +197,15 @@ Status RoundingReview::draw_while_in_doubt(Sensitivity& sensitivity) {
       if (doubt.standing == Standing::Conditioning) continue;
       in_doubt = true;
       if (stayed_by_chance(moved, sensitivity.largest(doubt.at->output))) {
-        still = true;
+        open = true;
       } else if (doubt.standing != Standing::Customary && doubt.hopeless) {
         fails = true;
+      } else if (doubt.standing == Standing::Inaccurate && doubt.nearly) {
+        open = true;
       }
     }
     if (draws >= kConditioningDrawsLeast && (!in_doubt || fails)) break;
-    if (draws >= kConditioningDrawsMost && !still) break;
+    if (draws >= kConditioningDrawsMost && !open) break;
   }
   return ok_status();
 }
@@ -336,11 +333,6 @@ Status review_on(CaseWork& work, Slot& slot) {
   return ok_status();
 }
 
-/// What gpuemu.toml says of NaN and infinity holds whatever rounding does.
-bool has_policy_by_default(const OpConfig& op, const std::string& output) {
-  return op.has_nan_policy && !op.is_nan_policy_given(output);
-}
-
 /// Whether errors beyond the bound are all that is wrong, in outputs where they may be excused. One
 /// of sums that have to be exact is in no doubt.
 bool needs_rounding_review(const CaseWork& work) {
@@ -348,7 +340,7 @@ bool needs_rounding_review(const CaseWork& work) {
   if (work.wants(Extra::Shadows) || exceeding.empty()) return false;
   return std::ranges::all_of(work.report.result.failures, [&](const auto& failure) {
     if (failure.kind == FindingKind::NaNDetected || failure.kind == FindingKind::InfDetected) {
-      return !is_strict(work.request) && has_policy_by_default(work.request.op, failure.output) &&
+      return !is_strict(work.request) && has_policy_by_default(work.request, failure.output) &&
              exceeding.has_other_class_of(failure.output);
     }
     return failure.kind == FindingKind::ToleranceExceeded &&
@@ -364,7 +356,8 @@ Result<Next> review_rounding(CaseWork& work) {
   const CaseRequest& request = work.request;
   const Exceeding& exceeding = work.values.exceeding;
   const bool bounded = std::ranges::any_of(exceeding.elements, [&](const ExceedingElement& at) {
-    return is_bounded(request, at) && !is_little(at, format_of(dtype_of(request.plan, at.output)));
+    return is_bounded(request, at) &&
+           !may_be_underflow(at, format_of(dtype_of(request.plan, at.output)));
   });
   if (bounded) {
     if (is_strict(request)) explain_strictness(exceeding, work.report);

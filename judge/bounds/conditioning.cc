@@ -21,7 +21,7 @@ constexpr double kTimesSequence = 4;
 constexpr double kOrdinaryUlps = 16, kOrdinaryUlpsNarrow = 2;
 /// A sum of n equal terms rounds the same way again and again, and may lose n times this many.
 constexpr double kUlpsSequence = 0.125;
-constexpr double kHopeless = 100;
+constexpr double kHopeless = 100, kNearly = 4;
 /// What exact sums in another order leave of a move that cancels.
 constexpr double kStill = 1e-6;
 
@@ -75,6 +75,8 @@ double Conditioning::allowed(double moved, double value) const {
 }
 
 bool may_be_explained(double error, double allowed) { return error <= kHopeless * allowed; }
+
+bool is_nearly_explained(double error, double allowed) { return error <= kNearly * allowed; }
 
 bool stayed_by_chance(double moved, double largest) { return moved <= kStill * largest; }
 

@@ -12,7 +12,8 @@
 
 namespace gpuemu {
 
-/// More draws than the most seldom change what is known, but for elements that stayed by chance.
+/// More draws than the most seldom change what is known, but for elements that stayed by chance or
+/// are nearly explained.
 inline constexpr size_t kConditioningDrawsLeast = 2, kConditioningDrawsMost = 6,
                         kConditioningDrawsForStill = 16;
 
@@ -51,6 +52,10 @@ class Conditioning {
 /// Whether more draws may explain the error: not when it is a hundred times as large as what the
 /// first ones allow. NaN is beyond hope.
 bool may_be_explained(double error, double allowed);
+
+/// Whether one draw that changes all inputs one way may make the difference: two of thousands of
+/// scores that tie move together or apart.
+bool is_nearly_explained(double error, double allowed);
 
 /// Whether an element that moved by `moved` stayed by chance where others of its output moved by up
 /// to `largest`: of inputs of one magnitude every seventh sum of 32 terms does, one up and one

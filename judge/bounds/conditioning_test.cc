@@ -50,6 +50,12 @@ TEST(Conditioning, NoDrawHelpsWhatIsFarOff) {
   EXPECT_FALSE(may_be_explained(NAN, 1));
 }
 
+TEST(Conditioning, OneMoreDrawMayExplainWhatIsNotFarOff) {
+  EXPECT_TRUE(is_nearly_explained(3.9, 1));
+  EXPECT_FALSE(is_nearly_explained(4.1, 1));
+  EXPECT_FALSE(is_nearly_explained(NAN, 1));
+}
+
 TEST(Conditioning, AnElementStaysByChanceOnlyWhereOthersMove) {
   EXPECT_TRUE(stayed_by_chance(0, 1));
   EXPECT_TRUE(stayed_by_chance(1e-9, 1));

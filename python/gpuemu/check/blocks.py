@@ -140,9 +140,10 @@ def _judge_of(client: Client, model: Any, reference: Any, reference_dtype: str) 
     def locally(args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> ValidationResult:
         given = {**{str(i): one for i, one in enumerate(args)}, **kwargs}
 
-        def expected(arrays: Mapping[str, Array]) -> Any:
-            wide = {key: _widened(_like(one, arrays[key]) if key in arrays else one, reference_dtype) for key, one in given.items()}
-            return trusted(*(wide[str(i)] for i in range(len(args))), **{key: wide[key] for key in kwargs})
+        def expected(arrays: Mapping[str, Array], wide: bool = True) -> Any:
+            own = {key: _like(one, arrays[key]) if key in arrays else one for key, one in given.items()}
+            made = {key: _widened(one, reference_dtype) if wide else _on_cpu(one) for key, one in own.items()}
+            return trusted(*(made[str(i)] for i in range(len(args))), **{key: made[key] for key in kwargs})
 
         arrays = {key: tensors.as_array(one, "argument") for key, one in given.items() if hasattr(one, "shape") and hasattr(one, "dtype")}
         return judge.compare(output, expected({}), op_name=name, inputs=arrays, again=expected)
@@ -159,12 +160,18 @@ def _like(value: Any, array: Array) -> Any:
     return array
 
 
+def _on_cpu(value: Any) -> Any:
+    """An array in its dtype, where references compute."""
+    value = tensors.unmasked(value, "argument")
+    return value.detach().cpu() if hasattr(value, "detach") else value
+
+
 def _widened(value: Any, dtype: str) -> Any:
     """Floating-point arrays on the CPU in `dtype`, everything else as it is. Masked elements are refused: the reference would
     mask its output, too."""
-    value = tensors.unmasked(value, "argument")
+    value = _on_cpu(value)
     if hasattr(value, "detach"):
-        return value.detach().cpu().to(getattr(__import__("torch"), dtype)) if value.is_floating_point() else value.detach().cpu()
+        return value.to(getattr(__import__("torch"), dtype)) if value.is_floating_point() else value
     if isinstance(value, np.ndarray) and value.dtype.kind == "f":
         return value.astype(dtype)
     return value

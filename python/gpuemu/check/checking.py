@@ -204,10 +204,10 @@ class Checker:
         made = judge.verdict(op.text, self._judged(case), got, want, self._scale(case), again and functools.partial(self._of_changed, again, case))
         return judge.result_of(made, self.schema.name, rng.case_seed(self.seed, case.number, self.schema.name), got, want)
 
-    def _of_changed(self, reference: Callable[..., Any], case: Case, inputs: dict[str, Array]) -> Any:
+    def _of_changed(self, reference: Callable[..., Any], case: Case, inputs: dict[str, Array], wide: bool) -> Any:
         """The reference of other inputs for the case, which have the names of gpuemu.toml."""
         own = {name: inputs[legal] for name, legal in self.op.tensors.items()}
-        return judge.float64_inputs(functools.partial(reference, **case.scalars), own)
+        return judge.float64_inputs(functools.partial(reference, **case.scalars), own, wide)
 
     def _judged(self, case: Case) -> Judged:
         return Judged(self.seed, case.number, case.dtype, {self.op.dims[name]: size for name, size in case.dims.items()},

@@ -69,6 +69,10 @@ def array_of(given: Any, what: str) -> Array:
     return made
 
 
+# The reference as a function of arrays by name; with False it is to compute in their dtypes, not in a wider one.
+Again = Callable[[dict[str, Array], bool], Any]
+
+
 @dataclass(frozen=True)
 class Judged:
     """Of which case an output is: seed and number of the case, the dtype under test, its dims, attrs and inputs."""
@@ -82,10 +86,10 @@ class Judged:
 
 
 def verdict(op: str, case: Judged, output: Array, reference: Array, scale: Array | None = None,
-            again: Callable[[dict[str, Array]], Any] | None = None) -> dict[str, Any]:  # fmt: skip
+            again: Again | None = None) -> dict[str, Any]:  # fmt: skip
     """What the daemon's judge says of an output: the ValidationResult of docs/reference/protocol.md. op: of gpuemu.toml, as text; scale:
-    how large errors may be, one per element; again: the reference, for inputs a last place away. Without it no error counts as
-    what the precision of the inputs explains."""
+    how large errors may be, one per element; again: the reference, for other inputs. Without it no error counts as
+    what the precision of the inputs explains, and nothing as masked or flushed."""
     got, want = comparable(output, "output"), _expected(reference)
     given = {name: comparable(one, f"input '{name}'") for name, one in case.inputs.items()}
     parts = [*given.values(), got, want, *([] if scale is None else [np.broadcast_to(scale, want.shape).astype(np.float64)])]
@@ -99,19 +103,21 @@ def verdict(op: str, case: Judged, output: Array, reference: Array, scale: Array
         if not reply.get("wanted") or again is None:
             result: dict[str, Any] = reply["result"]
             return {**result, "flushed": reply.get("flushed", False)}
-        changed.append(_changed_reference(again, given, data, want))
+        changed.append(_changed_reference(again, given, data, want, wide=not reply.get("narrow")))
 
 
-def _changed_reference(again: Callable[[dict[str, Array]], Any], like: Mapping[str, Array], data: bytes, want: Array) -> Array:
+def _changed_reference(again: Again, like: Mapping[str, Array], data: bytes, want: Array, *, wide: bool) -> Array:
     """The reference of changed inputs, which lie in `data`; where it cannot be had the one that there is, which excuses nothing."""
     inputs, at = {}, 0
     for name, one in like.items():
         inputs[name] = np.frombuffer(data, np.uint8, one.nbytes, at).view(one.dtype).reshape(one.shape).copy()
         at += one.nbytes
     try:
-        made = _expected(array_of(again(inputs), "reference"))
+        made = _expected(array_of(again(inputs, wide), "reference"))
     except Exception:  # It took the inputs themselves: what it says of their neighbours decides nothing.
         return want
+    if not wide and made.dtype.kind == want.dtype.kind == "f":
+        made = made.astype(want.dtype)
     return made if (made.shape, made.dtype) == (want.shape, want.dtype) else want
 
 
@@ -121,10 +127,10 @@ def _described(array: Array) -> dict[str, Any]:
 
 def compare(actual: Any, expected: Any, tolerance: ToleranceConfig | None = None, *, op_name: str = "op", seed: int = 0,
             inputs: Mapping[str, Any] | None = None, judging: Judging | None = None,
-            again: Callable[[dict[str, Array]], Any] | None = None) -> ValidationResult:  # fmt: skip
+            again: Again | None = None) -> ValidationResult:  # fmt: skip
     """The verdict of the daemon's judge on `actual`, which needs no daemon. `expected` may be of a wider dtype: its values
     count. judging: the op's options; without a tolerance in them errors may be as large as rounding explains. inputs: what
-    `actual` was computed from, for how large that is; again: the reference as a function of such inputs."""
+    `actual` was computed from, for how large that is; again: the reference as a function of such inputs, as in verdict()."""
     judging = judging or Judging()
     if tolerance is not None:
         judging = replace(judging, tolerance=tolerance)
@@ -141,8 +147,9 @@ def result_of(made: dict[str, Any], op_name: str, seed: int, got: Array, want: A
     return result
 
 
-def float64_inputs(reference: Callable[..., Any], inputs: Mapping[str, Any]) -> Any:
-    """What `reference` gives for the inputs as float64 arrays (integers as they are): copies, which it may change."""
+def float64_inputs(reference: Callable[..., Any], inputs: Mapping[str, Any], wide: bool = True) -> Any:
+    """What `reference` gives for the inputs as float64 arrays (integers as they are, and all of them unless `wide`): copies, which
+    it may change."""
     arrays = {name: array_of(one, f"input '{name}'") for name, one in inputs.items()}
     with np.errstate(all="ignore"):  # Of NaN and infinity, which are drawn on purpose.
-        return reference(**{name: one.astype(np.float64) if is_float(one) else one.copy() for name, one in arrays.items()})
+        return reference(**{name: one.astype(np.float64) if wide and is_float(one) else one.copy() for name, one in arrays.items()})

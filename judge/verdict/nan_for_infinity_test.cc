@@ -1,0 +1,39 @@
+#include "judge/verdict/nan_for_infinity.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "judge/bounds/test_values.h"
+#include "judge/verdict/validate.h"
+
+namespace gpuemu {
+namespace {
+
+/// The findings of one element once NaN may stand for infinity; `input` is what the op has read.
+std::vector<FindingKind> found(float output, double reference, float input) {
+  const Tensor got = floats({1}, {output}), want = doubles({1}, {reference}),
+               read = floats({1}, {input});
+  Comparison comparison = automatic(got, want);
+  comparison.inputs["x"] = view_of(read);
+  const auto made = nan_for_infinity(comparison);
+  if (made) comparison.reference = view_of(*made);
+  return kinds(validate(comparison));
+}
+
+TEST(NanForInfinity, PassesBesideInfiniteInputsAlone) {
+  EXPECT_TRUE(found(NAN, INFINITY, INFINITY).empty());
+  EXPECT_TRUE(found(NAN, -INFINITY, INFINITY).empty());
+  EXPECT_FALSE(found(NAN, INFINITY, 1).empty()) << "1 / 0";
+  EXPECT_FALSE(found(NAN, INFINITY, NAN).empty());
+}
+
+TEST(NanForInfinity, NeitherANumberNorALostNanNorAnotherSignPasses) {
+  EXPECT_FALSE(found(NAN, 1, INFINITY).empty());
+  EXPECT_FALSE(found(1, INFINITY, INFINITY).empty());
+  EXPECT_FALSE(found(INFINITY, NAN, INFINITY).empty());
+  EXPECT_FALSE(found(-INFINITY, INFINITY, INFINITY).empty());
+}
+
+}  // namespace
+}  // namespace gpuemu
