@@ -23,7 +23,7 @@ THIRD_PARTY = {
     r"<nng/": {"common/transport", "bench"},
     r"<rocksdb/": {"daemon/storage"},
     r"<flatbuffers/": {"daemon/storage"},
-    r"<nlohmann/": {"common/codec", "cli/report", "daemon/reference", "ops/capi", "ops/dispatch", "runtime/device", "common/pipes",
+    r"<nlohmann/": {"common/codec", "cli/report", "daemon/reference", "ops/capi", "ops/dispatch", "runtime/device", "runtime/run_record", "common/pipes",
                     "ops/profile", "cli/export"},
     r"<toml\+\+/": {"common/toml"},
     r"<CLI/": {"cli/parse", "daemon", "tests/fidelity"},

@@ -48,7 +48,7 @@ Result<std::unique_ptr<Profiler>> Profiler::create(Device& device, ProfilerOptio
   if (options.counters) {
     StreamChecks checks;
     checks.profile = true;
-    checks.observer = [profiler = made.get()](const std::string& entry,
+    checks.observer = [profiler = made.get()](uint64_t, const std::string& entry,
                                               const LaunchReport& report) {
       profiler->count(entry, report);
     };

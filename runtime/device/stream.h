@@ -58,6 +58,7 @@ struct MemoryAccess {
 /// One launch, of a function that was looked up once.
 struct StreamLaunch : LaunchShape {
   FunctionId function = 0;
+  uint64_t tag = 0;  ///< The caller's: the observer is given it.
   std::span<const KernelArg> args;
   /// All device memory that the kernel touches. A launch that says so and is captured need not wait
   /// in the graph for those before it that it shares nothing with. Empty: it may touch everything.
@@ -70,7 +71,7 @@ struct StreamChecks {
   uint64_t timeout_ms = 30'000;
   bool profile = false;
   /// Called with every finished launch, on the thread that ran it. It must not call the device.
-  std::function<void(const std::string& entry, const LaunchReport& report)> observer;
+  std::function<void(uint64_t tag, const std::string& entry, const LaunchReport& report)> observer;
 };
 
 class Streams {

@@ -91,7 +91,7 @@ Status EmulatorStreams::launch(StreamId stream, const StreamLaunch& launch) {
     }
     function = found->second;
   }
-  Order order{function->module, {}};
+  Order order{function->module, launch.tag, {}};
   LaunchConfig& config = order.config;
   config.entry = function->info.name;
   static_cast<LaunchShape&>(config) = launch;
@@ -115,7 +115,7 @@ Status EmulatorStreams::run(const Order& order) {
   config.timeout_ms = checks->timeout_ms;
   config.profile = checks->profile;
   const LaunchReport report = GPUEMU_TRY(device_.launch_now(order.module, config));
-  if (checks->observer) checks->observer(config.entry, report);
+  if (checks->observer) checks->observer(order.tag, config.entry, report);
   const auto fault = std::ranges::find_if(report.findings, is_fault);
   {
     const std::lock_guard lock(checks_mutex_);

@@ -72,6 +72,7 @@ class EmulatorStreams final : public Streams {
   };
   struct Order {
     ModuleId module = 0;
+    uint64_t tag = 0;
     LaunchConfig config;
   };
   /// A wait that went well on a device that is lost did not.

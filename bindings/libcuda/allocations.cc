@@ -1,0 +1,74 @@
+#include "bindings/libcuda/allocations.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace gpuemu::libcuda {
+namespace {
+
+bool holds(const Allocation& one, uint64_t address) {
+  return address - one.address < std::max<uint64_t>(one.bytes, 1);
+}
+
+}  // namespace
+
+void Allocations::add(Allocation made) {
+  const std::lock_guard lock(mutex_);
+  const uint64_t address = made.address;
+  live_[address] = std::make_shared<const Allocation>(std::move(made));
+}
+
+Allocations::Shared Allocations::at(uint64_t address) const {
+  const std::shared_lock lock(mutex_);
+  const auto found = live_.find(address);
+  return found == live_.end() ? nullptr : found->second;
+}
+
+Allocations::Shared Allocations::holding(uint64_t address) const {
+  const std::shared_lock lock(mutex_);
+  const auto after = live_.upper_bound(address);
+  if (after == live_.begin()) return nullptr;
+  const Shared& before = std::prev(after)->second;
+  return holds(*before, address) ? before : nullptr;
+}
+
+Allocations::Shared Allocations::remove(uint64_t address, std::shared_ptr<const CallSite> freed) {
+  const std::lock_guard lock(mutex_);
+  const auto found = live_.find(address);
+  if (found == live_.end()) return nullptr;
+  auto gone = std::make_shared<Allocation>(*found->second);
+  gone->freed = std::move(freed);
+  live_.erase(found);
+  freed_.push_back(gone);
+  if (freed_.size() > kFreedKept) freed_.pop_front();
+  return gone;
+}
+
+Allocations::Shared Allocations::freed_holding(uint64_t address) const {
+  if (holding(address) != nullptr) return nullptr;
+  const std::shared_lock lock(mutex_);
+  const auto found = std::find_if(freed_.rbegin(), freed_.rend(),
+                                  [&](const Shared& one) { return holds(*one, address); });
+  return found == freed_.rend() ? nullptr : *found;
+}
+
+Allocations::Shared Allocations::named(const std::string& name) const {
+  const std::shared_lock lock(mutex_);
+  for (const auto& [address, one] : live_) {
+    if (one->name == name) return one;
+  }
+  const auto found = std::find_if(freed_.rbegin(), freed_.rend(),
+                                  [&](const Shared& one) { return one->name == name; });
+  return found == freed_.rend() ? nullptr : *found;
+}
+
+std::vector<Allocations::Shared> Allocations::all() const {
+  const std::shared_lock lock(mutex_);
+  std::vector<Shared> found;
+  for (const auto& [address, one] : live_) found.push_back(one);
+  std::ranges::sort(found, {}, [](const Shared& one) { return one->number; });
+  return found;
+}
+
+}  // namespace gpuemu::libcuda

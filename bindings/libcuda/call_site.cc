@@ -1,0 +1,53 @@
+#include "bindings/libcuda/call_site.h"
+
+#include <dlfcn.h>
+#include <unwind.h>
+
+#include "bindings/libcuda/python_frames.h"
+#include "bindings/libcuda/symbols.h"
+
+namespace gpuemu::libcuda {
+namespace {
+
+/// Whether the address lies in this library.
+bool is_ours(uintptr_t address) {
+  static const void* const own = [] {
+    Dl_info known{};
+    dladdr(reinterpret_cast<void*>(&is_ours), &known);
+    return known.dli_fbase;
+  }();
+  Dl_info known{};
+  return dladdr(reinterpret_cast<void*>(address), &known) != 0 && known.dli_fbase == own;
+}
+
+_Unwind_Reason_Code note_frame(_Unwind_Context* frame, void* into) {
+  auto& site = *static_cast<CallSite*>(into);
+  if (site.count == CallSite::kFramesMax) return _URC_END_OF_STACK;
+  const uintptr_t address = _Unwind_GetIP(frame);
+  if (address != 0) site.addresses[site.count++] = address;
+  return _URC_NO_REASON;
+}
+
+}  // namespace
+
+std::shared_ptr<const CallSite> call_site(const char* call) {
+  auto site = std::make_shared<CallSite>();
+  site->call = call;
+  site->python = python_frames();
+  // Below Python there is nothing but the interpreter.
+  if (site->python.empty()) _Unwind_Backtrace(note_frame, site.get());
+  return site;
+}
+
+std::vector<RunFrame> frames_of(const CallSite& site) {
+  std::vector<RunFrame> frames = site.python;
+  for (uint32_t i = 0; i < site.count; ++i) {
+    if (is_ours(site.addresses[i])) continue;
+    RunFrame frame = frame_at(site.addresses[i]);
+    if (frame.function.empty() && frame.file.empty()) continue;
+    frames.push_back(std::move(frame));
+  }
+  return frames;
+}
+
+}  // namespace gpuemu::libcuda

@@ -1,0 +1,36 @@
+#include "bindings/libcuda/device_attributes.h"
+
+namespace gpuemu::libcuda {
+namespace {
+
+struct Multiprocessors {
+  int sm, multiprocessors;
+};
+/// Of Quadro RTX 6000, A100, A40, L40 and H100. The emulated device's own number is that of the
+/// host's processors, which says nothing of a GPU.
+constexpr Multiprocessors kParts[] = {{75, 72}, {80, 108}, {86, 84}, {89, 142}, {90, 132}};
+
+Multiprocessors part_of(int sm) {
+  Multiprocessors found = kParts[0];
+  for (const Multiprocessors& part : kParts) {
+    if (part.sm <= sm) found = part;
+  }
+  return found;
+}
+
+}  // namespace
+
+std::optional<int> device_attribute(const DeviceProperties& device, int attribute) {
+  const Multiprocessors part = part_of(device.sm);
+  switch (attribute) {
+#define GPUEMU_DEVICE_ATTRIBUTE(number, value) \
+  case number:                                 \
+    return static_cast<int>(value);
+#include "bindings/libcuda/device_attributes.def"
+#undef GPUEMU_DEVICE_ATTRIBUTE
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace gpuemu::libcuda

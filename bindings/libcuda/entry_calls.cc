@@ -1,0 +1,54 @@
+// How programs find the functions, what is said of those that there are not, and the end.
+#include <algorithm>
+#include <string>
+
+#include "bindings/libcuda/call_names.h"
+#include "bindings/libcuda/process.h"
+
+namespace gpuemu::libcuda {
+namespace {
+
+enum LookUp : int { kFound = 0, kNotFound = 1, kVersionNotSufficient = 2 };
+
+int look_up(const char* name, void** function, int version, uint64_t flags, int* status) {
+  constexpr uint64_t kPerThread = 2, kAll = 3;
+  if (name == nullptr || function == nullptr || (flags & ~kAll) != 0 || flags == kAll) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  const Result<Settings>& settings = settings_of_environment();
+  const int newest = settings ? (*settings).driver_version : Settings{}.driver_version;
+  const CallFound found = find_call(name, std::min(version, newest), (flags & kPerThread) != 0);
+  *function = found.function;
+  if (status != nullptr) {
+    *status = !found.is_known             ? kNotFound
+              : found.function == nullptr ? kVersionNotSufficient
+                                          : kFound;
+    return CUDA_SUCCESS;
+  }
+  return found.function == nullptr ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
+}
+
+/// Where destructors of the library's own objects do not run, this does.
+__attribute__((destructor)) void end_process() {
+  if (Process* const driver = process()) driver->recorder.finish();
+}
+
+}  // namespace
+
+int unsupported_call(const char* name) {
+  say_once(name, std::string(name) + " is not supported");
+  if (Process* const driver = process()) driver->recorder.unsupported(name);
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+GPUEMU_DRIVER_API int cuGetProcAddress_v2(const char* name, void** function, int version,
+                                          uint64_t flags, int* status) {
+  return look_up(name, function, version, flags, status);
+}
+
+GPUEMU_DRIVER_API int cuGetProcAddress(const char* name, void** function, int version,
+                                       uint64_t flags) {
+  return look_up(name, function, version, flags, nullptr);
+}
+
+}  // namespace gpuemu::libcuda

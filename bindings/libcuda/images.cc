@@ -1,0 +1,200 @@
+#include "bindings/libcuda/images.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "bindings/libcuda/unpack.h"
+
+namespace gpuemu::libcuda {
+namespace {
+
+constexpr uint32_t kWrapperMagic = 0x466243B1, kContainerMagic = 0xBA55ED50;
+constexpr std::string_view kElfMagic =
+    "\x7f"
+    "ELF";
+constexpr size_t kTextMax = size_t{64} << 20;
+constexpr uint16_t kKindPtx = 1;
+constexpr uint64_t kFlagLz4 = 0x2000, kFlagZstd = 0x8000;
+
+/// fatbinary_section.h: what a program points to.
+struct Wrapper {
+  uint32_t magic, version;
+  const unsigned char* container;
+  const void* file_name;
+};
+struct ContainerHeader {
+  uint32_t magic;
+  uint16_t version, header_bytes;
+  uint64_t body_bytes;
+};
+static_assert(sizeof(ContainerHeader) == 16);
+/// What stands before each entry, as far as it is read.
+struct EntryHeader {
+  uint16_t kind, version;
+  uint32_t header_bytes;
+  uint64_t body_bytes;
+  uint32_t packed_bytes, reserved;
+  uint16_t minor, major;
+  uint32_t sm;
+  uint32_t name_offset, name_bytes;
+  uint64_t flags, reserved_2, unpacked_bytes;
+};
+static_assert(sizeof(EntryHeader) == 64);
+
+Image refused(int code, std::string problem) { return {code, {}, std::move(problem)}; }
+
+Image no_ptx() {
+  return refused(CUDA_ERROR_NO_BINARY_FOR_GPU,
+                 "an image has machine code and no PTX for this device, and only PTX runs here; "
+                 "build with -gencode arch=compute_80,code=compute_80");
+}
+
+template <typename Header>
+std::optional<Header> header_at(std::span<const unsigned char> bytes, size_t at) {
+  if (at > bytes.size() || bytes.size() - at < sizeof(Header)) return std::nullopt;
+  Header made;
+  std::memcpy(&made, bytes.data() + at, sizeof made);
+  return made;
+}
+
+std::optional<std::string> text_of(const EntryHeader& entry, std::span<const unsigned char> body) {
+  const bool is_packed = (entry.flags & (kFlagLz4 | kFlagZstd)) != 0;
+  std::optional<std::string> text;
+  if (!is_packed) {
+    text = std::string(body.begin(), body.end());
+  } else if (entry.unpacked_bytes <= kTextMax && entry.packed_bytes <= body.size()) {
+    const auto packed = body.first(entry.packed_bytes);
+    text = (entry.flags & kFlagZstd) != 0 ? unpack_zstd(packed, entry.unpacked_bytes)
+                                          : unpack_lz4(packed, entry.unpacked_bytes);
+  }
+  if (!text || text->size() > kTextMax) return std::nullopt;
+  text->resize(std::min(text->find('\0'), text->size()));
+  return text;
+}
+
+/// A container of which `bytes` is all that may be read.
+Image read_container(std::span<const unsigned char> bytes, int sm) {
+  const auto header = header_at<ContainerHeader>(bytes, 0);
+  const Image damaged = refused(CUDA_ERROR_INVALID_IMAGE, "a fat binary is damaged");
+  if (!header || header->magic != kContainerMagic ||
+      header->header_bytes < sizeof(ContainerHeader) || header->header_bytes > bytes.size() ||
+      header->body_bytes > bytes.size() - header->header_bytes) {
+    return damaged;
+  }
+  const auto body = bytes.subspan(header->header_bytes, header->body_bytes);
+  std::optional<std::string> best;
+  uint32_t best_sm = 0;
+  for (size_t at = 0; at < body.size();) {
+    const auto entry = header_at<EntryHeader>(body, at);
+    if (!entry || entry->header_bytes < sizeof(EntryHeader) ||
+        entry->header_bytes > body.size() - at ||
+        entry->body_bytes > body.size() - at - entry->header_bytes) {
+      return damaged;
+    }
+    const auto inside = body.subspan(at + entry->header_bytes, entry->body_bytes);
+    at += entry->header_bytes + entry->body_bytes;
+    const bool fits = entry->kind == kKindPtx && entry->sm <= static_cast<uint32_t>(sm);
+    if (!fits || (best && entry->sm <= best_sm)) continue;
+    best = text_of(*entry, inside);
+    if (!best) return damaged;
+    best_sm = entry->sm;
+  }
+  if (!best) return no_ptx();
+  return {CUDA_SUCCESS, *std::move(best), {}};
+}
+
+/// The bytes of the container that begins there, by what its header says.
+std::span<const unsigned char> container_at(const unsigned char* image) {
+  ContainerHeader header{};
+  std::memcpy(&header, image, sizeof header);
+  constexpr uint64_t kContainerMax = uint64_t{4} << 30;
+  return {image, header.header_bytes + std::min(header.body_bytes, kContainerMax)};
+}
+
+/// The word behind `directive`, "" where the text has none.
+std::string_view word_behind(std::string_view ptx, std::string_view directive) {
+  for (size_t at = ptx.find(directive); at != ptx.npos; at = ptx.find(directive, at + 1)) {
+    const size_t line = ptx.rfind('\n', at) + 1;  // npos + 1 is 0.
+    if (ptx.substr(line, at - line).find("//") != ptx.npos) continue;
+    const size_t begin = ptx.find_first_not_of(" \t", at + directive.size());
+    if (begin == ptx.npos) return {};
+    return ptx.substr(begin, ptx.find_first_of(", \t\r\n", begin) - begin);
+  }
+  return {};
+}
+
+}  // namespace
+
+Image read_image(const void* image, int sm) {
+  if (image == nullptr) return refused(CUDA_ERROR_INVALID_VALUE, "the image is null");
+  uint32_t magic = 0;
+  const auto* bytes = static_cast<const unsigned char*>(image);
+  const size_t length = strnlen(static_cast<const char*>(image), sizeof magic);
+  if (length < sizeof magic && bytes[0] < 0x80 && bytes[0] != 0x50) {
+    return refused(CUDA_ERROR_INVALID_IMAGE, "an image is too short to be code");
+  }
+  std::memcpy(&magic, image, sizeof magic);
+  if (magic == kWrapperMagic) {
+    Wrapper wrapper{};
+    std::memcpy(&wrapper, image, sizeof wrapper);
+    if (wrapper.container == nullptr) {
+      return refused(CUDA_ERROR_INVALID_IMAGE, "a fat binary has no content");
+    }
+    return read_container(container_at(wrapper.container), sm);
+  }
+  if (magic == kContainerMagic) return read_container(container_at(bytes), sm);
+  if (std::memcmp(image, kElfMagic.data(), kElfMagic.size()) == 0) return no_ptx();
+  const auto* text = static_cast<const char*>(image);
+  return {CUDA_SUCCESS, std::string(text, strnlen(text, kTextMax)), {}};
+}
+
+Image read_image_file(const char* path, int sm) {
+  if (path == nullptr) return refused(CUDA_ERROR_INVALID_VALUE, "the file name is null");
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return refused(CUDA_ERROR_FILE_NOT_FOUND, fmt::format("cannot open {}", path));
+  std::string content{std::istreambuf_iterator<char>(file), {}};
+  uint32_t magic = 0;
+  if (content.size() >= sizeof magic) std::memcpy(&magic, content.data(), sizeof magic);
+  if (magic == kContainerMagic) {
+    return read_container({reinterpret_cast<const unsigned char*>(content.data()), content.size()},
+                          sm);
+  }
+  if (content.starts_with(kElfMagic)) return no_ptx();
+  content.resize(std::min({content.find('\0'), content.size(), kTextMax}));
+  return {CUDA_SUCCESS, std::move(content), {}};
+}
+
+int check_target(const std::string& ptx, int sm, std::string& problem) {
+  constexpr int kNewestVersion = 90;  // PTX ISA 9.0, of CUDA 13.0.
+  const std::string_view version = word_behind(ptx, ".version"),
+                         target = word_behind(ptx, ".target");
+  int major = 0, minor = 0;
+  const auto [dot, wrong] = std::from_chars(version.data(), version.data() + version.size(), major);
+  if (wrong == std::errc() && dot < version.data() + version.size()) {
+    std::from_chars(dot + 1, version.data() + version.size(), minor);
+  }
+  if (10 * major + minor > kNewestVersion) {
+    problem = fmt::format(".version {} is newer than 9.0, the newest that is known", version);
+    return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
+  }
+  if (!target.starts_with("sm_")) return CUDA_SUCCESS;  // The parser says what is wrong.
+  int number = 0;
+  const auto [end, bad] = std::from_chars(target.data() + 3, target.data() + target.size(), number);
+  const bool is_specific = bad == std::errc() && end != target.data() + target.size();
+  if (number > sm || (is_specific && number != sm)) {
+    problem = fmt::format(".target {} does not run on sm_{}", target, sm);
+    return CUDA_ERROR_NO_BINARY_FOR_GPU;
+  }
+  return CUDA_SUCCESS;
+}
+
+}  // namespace gpuemu::libcuda

@@ -1,0 +1,166 @@
+// Launches.
+#include <algorithm>
+#include <array>
+
+#include "bindings/libcuda/modules.h"
+#include "bindings/libcuda/occupancy.h"
+#include "bindings/libcuda/transfer.h"
+#include "runtime/device/launch_check.h"
+
+namespace gpuemu::libcuda {
+namespace {
+
+/// Where the parameters of a launch lie: an address for each, or one buffer.
+struct Arguments {
+  void** each = nullptr;
+  void** extra = nullptr;
+};
+
+/// The buffer that `extra` names; null where it names none.
+const std::byte* buffer_of(void** extra, size_t& bytes) {
+  const std::byte* buffer = nullptr;
+  bytes = 0;
+  for (size_t i = 0; extra != nullptr && reinterpret_cast<uintptr_t>(extra[i]) != kExtraEnd;
+       i += 2) {
+    const auto what = reinterpret_cast<uintptr_t>(extra[i]);
+    if (what == kExtraBuffer) buffer = static_cast<const std::byte*>(extra[i + 1]);
+    if (what == kExtraBytes) bytes = *static_cast<const size_t*>(extra[i + 1]);
+  }
+  return buffer;
+}
+
+int collect(const EntryInfo& info, Arguments given, std::vector<KernelArg>& args) {
+  if (info.params.empty()) return CUDA_SUCCESS;
+  size_t bytes = 0;
+  const std::byte* const buffer = given.each == nullptr ? buffer_of(given.extra, bytes) : nullptr;
+  if (given.each == nullptr && buffer == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  for (size_t i = 0; i < info.params.size(); ++i) {
+    const KernelParam& param = info.params[i];
+    if (given.each != nullptr) {
+      if (given.each[i] == nullptr) return CUDA_ERROR_INVALID_VALUE;
+      args.push_back({given.each[i], param.bytes});
+    } else {
+      if (param.offset + param.bytes > bytes) return CUDA_ERROR_INVALID_VALUE;
+      args.push_back({buffer + param.offset, param.bytes});
+    }
+  }
+  return CUDA_SUCCESS;
+}
+
+/// What a driver refuses before it looks at the parameters.
+int check_shape_of(const FunctionState& function, const LaunchShape& shape, bool cooperative) {
+  const auto is_empty = [](const Dim3& dim) { return dim.x == 0 || dim.y == 0 || dim.z == 0; };
+  if (is_empty(shape.grid) || is_empty(shape.block)) return CUDA_ERROR_INVALID_VALUE;
+  const int allowed = function.dynamic_shared_max;
+  if (shape.dynamic_shared_bytes > static_cast<uint32_t>(allowed)) return CUDA_ERROR_INVALID_VALUE;
+  const DeviceProperties& device =
+      process()->devices[static_cast<size_t>(function.device)]->device->properties();
+  if (!check_shape(function.info, shape, device)) return CUDA_ERROR_INVALID_VALUE;
+  if (!cooperative) return CUDA_SUCCESS;
+  const uint64_t blocks = uint64_t{shape.grid.x} * shape.grid.y * shape.grid.z;
+  const uint64_t threads = uint64_t{shape.block.x} * shape.block.y * shape.block.z;
+  return blocks > resident_blocks(function, threads, shape.dynamic_shared_bytes)
+             ? CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE
+             : CUDA_SUCCESS;
+}
+
+struct Order {
+  const char* call = "";
+  LaunchShape shape;
+  Stream stream = nullptr;
+  bool cooperative = false;
+};
+
+int launch(Function function, const Order& order, Arguments given) {
+  return driver_call([&](Process& driver) -> int {
+    const Place place = place_of(order.stream);
+    if (place.code != CUDA_SUCCESS) return place.code;
+    const Resolved found = resolve(driver, function);
+    if (found.code != CUDA_SUCCESS) return found.code;
+    const FunctionState& state = *found.function;
+    if (state.device != place.device) return CUDA_ERROR_INVALID_HANDLE;
+    const int shape = check_shape_of(state, order.shape, order.cooperative);
+    if (shape != CUDA_SUCCESS) return shape;
+    if (const int code = place.stream == kDefaultStream ? refuse_capture(driver, place) : 0;
+        code != CUDA_SUCCESS) {
+      return code;
+    }
+    std::vector<KernelArg> args;
+    if (const int code = collect(state.info, given, args); code != CUDA_SUCCESS) return code;
+    StreamLaunch what;
+    static_cast<LaunchShape&>(what) = order.shape;
+    what.function = state.id;
+    what.args = args;
+    const bool captured = place.state != nullptr && place.state->captures;
+    what.tag = driver.recorder.launch_begins(place.stream, call_site(order.call), captured);
+    driver.recorder.count_kernel(state.info.name);
+    const Status issued = place.slot->streams->launch(place.stream, what);
+    if (issued) return CUDA_SUCCESS;
+    driver.recorder.launch_refused(what.tag);
+    return issued.error().code == ErrorCode::ResourceExhausted
+               ? static_cast<int>(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES)
+               : code_in_stream(driver, place, issued);
+  });
+}
+
+}  // namespace
+
+GPUEMU_DRIVER_API int cuLaunchKernel(Function function, unsigned grid_x, unsigned grid_y,
+                                     unsigned grid_z, unsigned block_x, unsigned block_y,
+                                     unsigned block_z, unsigned shared_bytes, Stream stream,
+                                     void** arguments, void** extra) {
+  const Order order{
+      "cuLaunchKernel",
+      {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, {0, 0, 0}, shared_bytes},
+      stream,
+      false};
+  return launch(function, order, {arguments, extra});
+}
+GPUEMU_PER_THREAD(cuLaunchKernel, cuLaunchKernel_ptsz)
+
+GPUEMU_DRIVER_API int cuLaunchCooperativeKernel(Function function, unsigned grid_x, unsigned grid_y,
+                                                unsigned grid_z, unsigned block_x, unsigned block_y,
+                                                unsigned block_z, unsigned shared_bytes,
+                                                Stream stream, void** arguments) {
+  const Order order{
+      "cuLaunchCooperativeKernel",
+      {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, {0, 0, 0}, shared_bytes},
+      stream,
+      true};
+  return launch(function, order, {arguments, nullptr});
+}
+GPUEMU_PER_THREAD(cuLaunchCooperativeKernel, cuLaunchCooperativeKernel_ptsz)
+
+GPUEMU_DRIVER_API int cuLaunchKernelEx(const LaunchParameters* what, Function function,
+                                       void** arguments, void** extra) {
+  if (what == nullptr || (what->attribute_count != 0 && what->attributes == nullptr)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  const auto dim = [](const unsigned* of) { return Dim3{of[0], of[1], of[2]}; };
+  Order order{"cuLaunchKernelEx",
+              {dim(what->grid), dim(what->block), {0, 0, 0}, what->shared_bytes},
+              what->stream,
+              false};
+  for (unsigned i = 0; i < what->attribute_count; ++i) {
+    const LaunchAttribute& one = what->attributes[i];
+    switch (one.id) {
+      case kAttributeCooperative:
+        order.cooperative = one.value[0] != 0;
+        break;
+      case kAttributeCluster:
+        order.shape.cluster = dim(one.value);
+        break;
+      case kAttributeIgnore:
+      case kAttributeProgrammaticSerialization:  // Streams are in order anyway.
+      case kAttributePriority:
+        break;
+      default:
+        say_once("attribute " + std::to_string(one.id),
+                 "cuLaunchKernelEx ignores launch attribute " + std::to_string(one.id));
+    }
+  }
+  return launch(function, order, {arguments, extra});
+}
+GPUEMU_PER_THREAD(cuLaunchKernelEx, cuLaunchKernelEx_ptsz)
+
+}  // namespace gpuemu::libcuda

@@ -1,0 +1,148 @@
+#include "bindings/libcuda/memory.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace gpuemu::libcuda {
+namespace {
+
+uint64_t pages_of(uint64_t bytes) {
+  const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  return (std::max<uint64_t>(bytes, 1) + page - 1) / page * page;
+}
+
+const char* word_of(MemoryKind kind) {
+  switch (kind) {
+    case MemoryKind::Device:
+    case MemoryKind::FromPool:
+      return "allocation";
+    case MemoryKind::Pinned:
+      return "pinned memory";
+    case MemoryKind::Registered:
+      return "registered memory";
+    case MemoryKind::Managed:
+      return "managed memory";
+  }
+  return "";
+}
+
+Allocation describe(Process& driver, const Place& place, MemoryKind kind, const char* call) {
+  Allocation made;
+  made.kind = kind;
+  made.context = place.context;
+  made.device = place.device;
+  made.number = driver.allocations.next_number();
+  made.name = fmt::format("{} {}", word_of(kind), made.number);
+  made.made = call_site(call);
+  return made;
+}
+
+bool is_host(MemoryKind kind) {
+  return kind == MemoryKind::Pinned || kind == MemoryKind::Managed ||
+         kind == MemoryKind::Registered;
+}
+
+void give_back(Process& driver, const Allocation& one) {
+  DeviceSlot& slot = *driver.devices[static_cast<size_t>(one.device)];
+  if (!is_host(one.kind)) {
+    (void)code_of(slot.device->free(one.address));
+    return;
+  }
+  (void)code_of(slot.streams->release_memory(one.address, one.bytes));
+  if (one.kind != MemoryKind::Registered) {
+    munmap(reinterpret_cast<void*>(one.address), pages_of(one.bytes));
+  }
+}
+
+}  // namespace
+
+int allocate_memory(const Place& place, uint64_t bytes, MemoryKind kind, const char* call,
+                    Address* address) {
+  if (place.code != CUDA_SUCCESS) return place.code;
+  if (address == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  Process& driver = *process();
+  Allocation made = describe(driver, place, kind, call);
+  const auto at = place.slot->device->allocate(bytes, made.name);
+  if (!at) return code_of(at.error());
+  made.address = *at;
+  made.bytes = bytes;
+  *address = made.address;
+  driver.allocations.add(std::move(made));
+  return CUDA_SUCCESS;
+}
+
+int allocate_host(const Place& place, uint64_t bytes, MemoryKind kind, unsigned flags,
+                  const char* call, void** memory) {
+  if (place.code != CUDA_SUCCESS) return place.code;
+  if (memory == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  Process& driver = *process();
+  void* const at =
+      mmap(nullptr, pages_of(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
+  Allocation made = describe(driver, place, kind, call);
+  made.address = reinterpret_cast<uint64_t>(at);
+  made.bytes = bytes;
+  made.flags = flags;
+  const Status adopted = place.slot->streams->adopt_memory(made.address, bytes, made.name);
+  if (!adopted) {
+    munmap(at, pages_of(bytes));
+    return code_of(adopted);
+  }
+  *memory = at;
+  driver.allocations.add(std::move(made));
+  return CUDA_SUCCESS;
+}
+
+int free_memory(Process& driver, uint64_t address, const char* call) {
+  const auto freed = driver.allocations.freed_holding(address);
+  const auto site = call_site(call);
+  const auto gone = driver.allocations.remove(address, site);
+  if (gone != nullptr) {
+    give_back(driver, *gone);
+    return take_fault(*driver.devices[static_cast<size_t>(gone->device)], std::nullopt);
+  }
+  const auto inside = driver.allocations.holding(address);
+  const Allocation* const what = freed != nullptr ? freed.get() : inside.get();
+  std::string message = fmt::format("{} of {:#x}, which was never allocated", call, address);
+  if (what != nullptr) {
+    message = fmt::format("{} of {:#x}, which {}", call, address,
+                          freed != nullptr && freed->address == address
+                              ? fmt::format("is freed already: '{}'", what->name)
+                              : fmt::format("lies in the middle of '{}'", what->name));
+  }
+  const auto offset = what == nullptr ? int64_t{0} : static_cast<int64_t>(address - what->address);
+  driver.recorder.host_finding(kRunInvalidFree, message, call, what, offset);
+  return CUDA_ERROR_INVALID_VALUE;
+}
+
+void release_memory(Process& driver, uint64_t address, const char* call) {
+  const auto gone = driver.allocations.remove(address, call_site(call));
+  if (gone != nullptr) give_back(driver, *gone);
+}
+
+bool check_device_range(Process& driver, uint64_t address, uint64_t bytes, const char* call) {
+  if (bytes == 0) return true;
+  if (const auto inside = driver.allocations.holding(address)) {
+    const uint64_t offset = address - inside->address;
+    if (bytes <= inside->bytes - offset) return true;
+    driver.recorder.host_finding(
+        "OutOfBounds",
+        fmt::format("{} of {} bytes at byte offset {} of '{}', which has {} bytes", call, bytes,
+                    offset, inside->name, inside->bytes),
+        call, inside.get(), static_cast<int64_t>(offset));
+    return false;
+  }
+  if (const auto freed = driver.allocations.freed_holding(address)) {
+    const uint64_t offset = address - freed->address;
+    driver.recorder.host_finding(kRunUseAfterFree,
+                                 fmt::format("{} of {} bytes at byte offset {} of '{}', which was "
+                                             "freed",
+                                             call, bytes, offset, freed->name),
+                                 call, freed.get(), static_cast<int64_t>(offset));
+    return false;
+  }
+  return true;  // A module's variable, or nothing: the device says which.
+}
+
+}  // namespace gpuemu::libcuda

@@ -1,0 +1,284 @@
+// Memory of devices and of the host, and what an address is.
+#include <algorithm>
+#include <cstring>
+
+#include "bindings/libcuda/memory.h"
+
+namespace gpuemu::libcuda {
+namespace {
+
+constexpr unsigned kHostFlags = 0x7, kRegisterFlags = 0xf;
+
+int make_host(void** memory, size_t bytes, unsigned flags, const char* call) {
+  return driver_call([&](Process&) {
+    return allocate_host(current_place(), bytes, MemoryKind::Pinned, flags, call, memory);
+  });
+}
+
+int free_host(void* memory, MemoryKind kind, int otherwise, const char* call) {
+  return driver_call([&](Process& driver) -> int {
+    const Place place = current_place();
+    if (place.code != CUDA_SUCCESS) return place.code;
+    const auto address = reinterpret_cast<uint64_t>(memory);
+    const auto known = driver.allocations.at(address);
+    if (known != nullptr && known->kind != kind) return otherwise;
+    const int code = free_memory(driver, address, call);
+    return known == nullptr ? otherwise : code;
+  });
+}
+
+/// CU_POINTER_ATTRIBUTE_*. False for a number that there is not; nothing of the address where
+/// `what` is null.
+// NOLINTNEXTLINE(readability-function-size): a row for each attribute.
+bool pointer_attribute(int attribute, uint64_t address, const Allocation* what, void* data) {
+  enum Attribute {
+    kContext = 1,
+    kMemoryType,
+    kDevicePointer,
+    kHostPointer,
+    kP2pTokens,
+    kSyncMemops,
+    kBufferId,
+    kIsManaged,
+    kDeviceOrdinal,
+    kIsLegacyIpc,
+    kRangeStart,
+    kRangeSize,
+    kMapped,
+    kHandleTypes,
+    kIsRdma,
+    kAccessFlags,
+    kPool,
+    kMappingSize,
+    kMappingBase,
+    kBlockId,
+    kIsHwDecompress
+  };
+  const bool exists = what != nullptr;
+  const bool of_host =
+      exists && what->kind != MemoryKind::Device && what->kind != MemoryKind::FromPool;
+  const auto put = [&](auto value) {
+    std::memcpy(data, &value, sizeof value);
+    return true;
+  };
+  switch (attribute) {
+    case kContext:
+      return put(exists ? what->context : Context{nullptr});
+    case kMemoryType:
+      return put(!exists ? 0u
+                         : static_cast<unsigned>(of_host && what->kind != MemoryKind::Managed
+                                                     ? MemoryType::Host
+                                                     : MemoryType::Device));
+    case kDevicePointer:
+      return put(exists ? address : uint64_t{0});
+    case kHostPointer:
+      return put(of_host ? address : uint64_t{0});
+    case kSyncMemops:
+    case kIsManaged:
+      return put(static_cast<unsigned>(
+          attribute == kIsManaged && exists && what->kind == MemoryKind::Managed ? 1 : 0));
+    case kBufferId:
+    case kBlockId:
+      return put(exists ? what->number : uint64_t{0});
+    case kDeviceOrdinal:
+      return put(exists ? what->device : -2);
+    case kRangeStart:
+    case kMappingBase:
+      return put(exists ? what->address : uint64_t{0});
+    case kRangeSize:
+    case kMappingSize:
+      return put(exists ? what->bytes : uint64_t{0});
+    case kMapped:
+      return put(static_cast<unsigned>(exists ? 1 : 0));
+    case kIsLegacyIpc:
+    case kIsRdma:
+    case kIsHwDecompress:
+      return put(0u);
+    case kHandleTypes:
+      return put(uint64_t{0});
+    case kAccessFlags:
+      return put(exists ? 3u : 0u);
+    case kPool:
+      return put(uint64_t{0});
+    case kP2pTokens:
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+GPUEMU_DRIVER_API int cuMemGetInfo_v2(size_t* free, size_t* total) {
+  return driver_call([&](Process&) -> int {
+    const Place place = current_place();
+    if (place.code != CUDA_SUCCESS) return place.code;
+    auto memory = place.slot->device->memory();
+    if (!memory) return code_of(memory.error());
+    if (free != nullptr) *free = memory->free_bytes;
+    if (total != nullptr) *total = memory->total_bytes;
+    return CUDA_SUCCESS;
+  });
+}
+
+GPUEMU_DRIVER_API int cuMemAlloc_v2(Address* address, size_t bytes) {
+  return driver_call([&](Process&) {
+    return allocate_memory(current_place(), bytes, MemoryKind::Device, "cuMemAlloc", address);
+  });
+}
+
+GPUEMU_DRIVER_API int cuMemAllocPitch_v2(Address* address, size_t* pitch, size_t width_bytes,
+                                         size_t height, unsigned element_bytes) {
+  return driver_call([&](Process&) -> int {
+    constexpr size_t kPitch = 512;
+    const bool fits = element_bytes == 4 || element_bytes == 8 || element_bytes == 16;
+    if (pitch == nullptr || !fits || width_bytes == 0 || height == 0) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    *pitch = (width_bytes + kPitch - 1) / kPitch * kPitch;
+    if (height > ~size_t{0} / *pitch) return CUDA_ERROR_OUT_OF_MEMORY;
+    return allocate_memory(current_place(), *pitch * height, MemoryKind::Device, "cuMemAllocPitch",
+                           address);
+  });
+}
+
+GPUEMU_DRIVER_API int cuMemFree_v2(Address address) {
+  return driver_call([&](Process& driver) -> int {
+    const Place place = current_place();
+    if (place.code != CUDA_SUCCESS) return place.code;
+    if (address == 0) return CUDA_SUCCESS;
+    return free_memory(driver, address, "cuMemFree");
+  });
+}
+
+GPUEMU_DRIVER_API int cuMemGetAddressRange_v2(Address* base, size_t* bytes, Address address) {
+  return driver_call([&](Process& driver) -> int {
+    const auto what = driver.allocations.holding(address);
+    if (what == nullptr) return CUDA_ERROR_NOT_FOUND;
+    if (base != nullptr) *base = what->address;
+    if (bytes != nullptr) *bytes = what->bytes;
+    return CUDA_SUCCESS;
+  });
+}
+
+GPUEMU_DRIVER_API int cuMemAllocHost_v2(void** memory, size_t bytes) {
+  return make_host(memory, bytes, 0, "cuMemAllocHost");
+}
+
+GPUEMU_DRIVER_API int cuMemAllocHost(void** memory, unsigned bytes) {
+  return make_host(memory, bytes, 0, "cuMemAllocHost");
+}
+
+GPUEMU_DRIVER_API int cuMemHostAlloc(void** memory, size_t bytes, unsigned flags) {
+  if ((flags & ~kHostFlags) != 0) return CUDA_ERROR_INVALID_VALUE;
+  return make_host(memory, bytes, flags, "cuMemHostAlloc");
+}
+
+GPUEMU_DRIVER_API int cuMemFreeHost(void* memory) {
+  return free_host(memory, MemoryKind::Pinned, CUDA_ERROR_INVALID_VALUE, "cuMemFreeHost");
+}
+
+GPUEMU_DRIVER_API int cuMemHostGetDevicePointer_v2(Address* address, void* memory, unsigned flags) {
+  return driver_call([&](Process& driver) -> int {
+    const auto at = reinterpret_cast<uint64_t>(memory);
+    const auto what = driver.allocations.holding(at);
+    const bool fits = what != nullptr && what->kind != MemoryKind::Device;
+    if (address == nullptr || flags != 0 || !fits) return CUDA_ERROR_INVALID_VALUE;
+    *address = at;
+    return CUDA_SUCCESS;
+  });
+}
+
+GPUEMU_DRIVER_API int cuMemHostGetFlags(unsigned* flags, void* memory) {
+  return driver_call([&](Process& driver) -> int {
+    const auto what = driver.allocations.at(reinterpret_cast<uint64_t>(memory));
+    if (flags == nullptr || what == nullptr || what->kind != MemoryKind::Pinned) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    constexpr unsigned kDeviceMap = 2;
+    *flags = what->flags | kDeviceMap;  // Every host allocation is mapped.
+    return CUDA_SUCCESS;
+  });
+}
+
+GPUEMU_DRIVER_API int cuMemHostRegister_v2(void* memory, size_t bytes, unsigned flags) {
+  return driver_call([&](Process& driver) -> int {
+    const Place place = current_place();
+    if (place.code != CUDA_SUCCESS) return place.code;
+    if (memory == nullptr || bytes == 0 || (flags & ~kRegisterFlags) != 0) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    const auto at = reinterpret_cast<uint64_t>(memory);
+    if (driver.allocations.holding(at) != nullptr ||
+        driver.allocations.holding(at + bytes - 1) != nullptr) {
+      return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    }
+    Allocation made;
+    made.address = at;
+    made.bytes = bytes;
+    made.kind = MemoryKind::Registered;
+    made.context = place.context;
+    made.device = place.device;
+    made.flags = flags;
+    made.number = driver.allocations.next_number();
+    made.name = "registered memory " + std::to_string(made.number);
+    made.made = call_site("cuMemHostRegister");
+    const Status adopted = place.slot->streams->adopt_memory(at, bytes, made.name);
+    if (!adopted) return code_of(adopted);
+    driver.allocations.add(std::move(made));
+    return CUDA_SUCCESS;
+  });
+}
+
+GPUEMU_DRIVER_API int cuMemHostRegister(void* memory, size_t bytes, unsigned flags) {
+  return cuMemHostRegister_v2(memory, bytes, flags);
+}
+
+GPUEMU_DRIVER_API int cuMemHostUnregister(void* memory) {
+  return free_host(memory, MemoryKind::Registered, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED,
+                   "cuMemHostUnregister");
+}
+
+GPUEMU_DRIVER_API int cuMemAllocManaged(Address* address, size_t bytes, unsigned flags) {
+  return driver_call([&](Process&) -> int {
+    constexpr unsigned kGlobal = 1, kHost = 2;
+    if (address == nullptr || (flags != kGlobal && flags != kHost)) return CUDA_ERROR_INVALID_VALUE;
+    void* memory = nullptr;
+    const int code = allocate_host(current_place(), bytes, MemoryKind::Managed, flags,
+                                   "cuMemAllocManaged", &memory);
+    if (code == CUDA_SUCCESS) *address = reinterpret_cast<uint64_t>(memory);
+    return code;
+  });
+}
+
+GPUEMU_DRIVER_API int cuPointerGetAttribute(void* data, int attribute, Address address) {
+  return driver_call([&](Process& driver) -> int {
+    const auto what = driver.allocations.holding(address);
+    if (data == nullptr || what == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    return pointer_attribute(attribute, address, what.get(), data) ? CUDA_SUCCESS
+                                                                   : CUDA_ERROR_INVALID_VALUE;
+  });
+}
+
+GPUEMU_DRIVER_API int cuPointerGetAttributes(unsigned count, const int* attributes, void** data,
+                                             Address address) {
+  return driver_call([&](Process& driver) -> int {
+    if (attributes == nullptr || data == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    const auto what = driver.allocations.holding(address);
+    for (unsigned i = 0; i < count; ++i) {
+      const bool known =
+          data[i] != nullptr && pointer_attribute(attributes[i], address, what.get(), data[i]);
+      if (!known) return CUDA_ERROR_INVALID_VALUE;
+    }
+    return CUDA_SUCCESS;
+  });
+}
+
+GPUEMU_DRIVER_API int cuPointerSetAttribute(const void* value, int attribute, Address address) {
+  return driver_call([&](Process& driver) -> int {
+    constexpr int kSyncMemops = 6;  // Copies here are as synchronous as it asks.
+    const bool known = value != nullptr && driver.allocations.holding(address) != nullptr;
+    return known && attribute == kSyncMemops ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  });
+}
+
+}  // namespace gpuemu::libcuda

@@ -1,0 +1,217 @@
+#include "bindings/libcuda/process.h"
+
+#include <cstdio>
+#include <utility>
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include "common/base/limits.h"
+#include "runtime/emulator/emulator.h"
+
+namespace gpuemu::libcuda {
+namespace {
+
+std::atomic<Process*> the_process = nullptr;
+std::atomic<bool> is_forked_child = false;
+thread_local std::vector<Context> contexts_of_thread;
+thread_local bool per_thread = false;
+
+/// Devices of a parent are not a child's: it has no threads that would do the work.
+void leave_child() { is_forked_child = true; }
+
+int code_of_kind(DeviceFindingKind kind) {
+  switch (kind) {
+    case DeviceFindingKind::Misaligned:
+      return CUDA_ERROR_MISALIGNED_ADDRESS;
+    case DeviceFindingKind::Assert:
+      return CUDA_ERROR_ASSERT;
+    case DeviceFindingKind::Trap:
+    case DeviceFindingKind::UnsupportedInstruction:
+      return CUDA_ERROR_LAUNCH_FAILED;
+    case DeviceFindingKind::Timeout:
+    case DeviceFindingKind::Deadlock:
+      return CUDA_ERROR_LAUNCH_TIMEOUT;
+    case DeviceFindingKind::OutOfBounds:
+    case DeviceFindingKind::StackOverflow:
+    case DeviceFindingKind::IllegalAddress:
+    case DeviceFindingKind::InvalidFree:
+    case DeviceFindingKind::InvalidTexture:
+      return CUDA_ERROR_ILLEGAL_ADDRESS;
+    default:
+      return CUDA_SUCCESS;  // The kernel goes on.
+  }
+}
+
+void launch_ended(DeviceSlot& slot, Recorder& recorder, uint64_t tag, const LaunchReport& report) {
+  const StreamId stream = recorder.launch_ended(tag, report);
+  const std::lock_guard lock(slot.mutex);
+  for (const std::string& line : report.printed) slot.printed += line + '\n';
+  for (const DeviceFinding& finding : report.findings) {
+    const int code = code_of_kind(finding.kind);
+    if (code == CUDA_SUCCESS) continue;
+    slot.faults.push_back({stream, code});
+    break;
+  }
+}
+
+Result<std::unique_ptr<DeviceSlot>> open(Process& driver, size_t index) {
+  const RunDevice& setting = driver.settings.devices[index];
+  EmulatorOptions options;
+  options.index = static_cast<int>(index);
+  options.sm = setting.sm;
+  options.memory_limit_bytes = setting.memory_bytes;
+  options.schedule_seed = driver.settings.schedule_seed;
+  auto slot = std::make_unique<DeviceSlot>();
+  slot->device = make_emulator(options);
+  slot->streams = GPUEMU_TRY(slot->device->streams());
+  StreamChecks checks;
+  checks.sanitize = driver.settings.checks;
+  checks.timeout_ms = driver.settings.launch_timeout_ms;
+  checks.observer = [&driver, at = slot.get()](uint64_t tag, const std::string&,
+                                               const LaunchReport& report) {
+    launch_ended(*at, driver.recorder, tag, report);
+  };
+  slot->streams->set_checks(std::move(checks));
+  auto pool = std::make_shared<PoolState>();
+  pool->device = static_cast<int>(index);
+  pool->is_default = true;
+  slot->default_pool = driver.pools.add(std::move(pool));
+  slot->pool = slot->default_pool;
+  return slot;
+}
+
+}  // namespace
+
+uint64_t next_handle() {
+  constexpr uint64_t kFirst = uint64_t{0x6770} << 32, kStep = 16;
+  static std::atomic<uint64_t> next = kFirst;
+  return next.fetch_add(kStep);
+}
+
+Process* process() { return is_forked_child ? nullptr : the_process.load(); }
+
+int start_process() {
+  static std::mutex starting;
+  const std::lock_guard lock(starting);
+  if (is_forked_child) return CUDA_ERROR_NOT_INITIALIZED;
+  if (the_process != nullptr) return CUDA_SUCCESS;
+  auto made = std::make_unique<Process>();
+  const Result<Settings>& settings = settings_of_environment();
+  if (!settings) {
+    say_once("settings", settings.error().message);
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  made->settings = *settings;
+  if (made->settings.devices.empty()) return CUDA_ERROR_NO_DEVICE;
+  made->recorder.start(made->settings, &made->allocations);
+  for (size_t i = 0; i < made->settings.devices.size(); ++i) {
+    auto slot = open(*made, i);
+    if (!slot) {
+      say_once("device", slot.error().message);
+      return CUDA_ERROR_UNKNOWN;
+    }
+    made->devices.push_back(std::move(*slot));
+  }
+  pthread_atfork(nullptr, nullptr, leave_child);
+  the_process = made.release();
+  return CUDA_SUCCESS;
+}
+
+std::vector<Context>& context_stack() { return contexts_of_thread; }
+
+Context current_context() {
+  return contexts_of_thread.empty() ? nullptr : contexts_of_thread.back();
+}
+
+PerThreadScope::PerThreadScope() { per_thread = true; }
+PerThreadScope::~PerThreadScope() { per_thread = false; }
+bool is_per_thread() { return per_thread; }
+
+Place current_place() { return place_of(nullptr); }
+
+Place place_of(Stream stream) {
+  Process& driver = *process();
+  Place place;
+  place.context = current_context();
+  const auto number = reinterpret_cast<uintptr_t>(stream);
+  if (number > kStreamPerThread) {
+    place.state = driver.streams.find(stream);
+    if (place.state == nullptr) {
+      place.code = CUDA_ERROR_INVALID_HANDLE;
+      return place;
+    }
+    place.context = place.state->context;
+    place.stream = place.state->id;
+  } else if (number == kStreamPerThread || (number == 0 && per_thread)) {
+    place.stream = kPerThreadStream;
+  }
+  const auto context = driver.contexts.find(place.context);
+  if (context == nullptr) {
+    place.code =
+        place.context == nullptr ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    return place;
+  }
+  place.device = context->device;
+  place.slot = driver.devices[static_cast<size_t>(context->device)].get();
+  return place;
+}
+
+int code_of(const Error& failure) {
+  switch (failure.code) {
+    case ErrorCode::InvalidArgument:
+      return CUDA_ERROR_INVALID_VALUE;
+    case ErrorCode::NotFound:
+      return CUDA_ERROR_NOT_FOUND;
+    case ErrorCode::ResourceExhausted:
+      return CUDA_ERROR_OUT_OF_MEMORY;
+    case ErrorCode::Unsupported:
+      return CUDA_ERROR_NOT_SUPPORTED;
+    case ErrorCode::Compile:
+      return CUDA_ERROR_INVALID_PTX;
+    case ErrorCode::Timeout:
+      return CUDA_ERROR_LAUNCH_TIMEOUT;
+    case ErrorCode::Launch:
+      return CUDA_ERROR_LAUNCH_FAILED;
+    case ErrorCode::Unavailable:
+    case ErrorCode::Corruption:
+    case ErrorCode::Io:
+    case ErrorCode::Cancelled:
+    case ErrorCode::Internal:
+      return CUDA_ERROR_UNKNOWN;
+  }
+  return CUDA_ERROR_UNKNOWN;
+}
+
+int take_fault(DeviceSlot& slot, std::optional<StreamId> stream) {
+  const OnFinding answer = process()->settings.on_finding;
+  std::string printed;
+  int code = CUDA_SUCCESS;
+  {
+    const std::lock_guard lock(slot.mutex);
+    printed.swap(slot.printed);
+    if (slot.lost != CUDA_SUCCESS) code = slot.lost;
+    for (auto fault = slot.faults.begin(); fault != slot.faults.end(); ++fault) {
+      if (stream && *stream != kDefaultStream && fault->stream != *stream) continue;
+      if (code == CUDA_SUCCESS) code = fault->code;
+      slot.faults.erase(fault);
+      break;
+    }
+    if (answer == OnFinding::Ignore) code = CUDA_SUCCESS;
+    if (answer == OnFinding::Sticky) slot.lost = code;
+  }
+  if (!printed.empty()) {
+    std::fwrite(printed.data(), 1, printed.size(), stdout);
+    std::fflush(stdout);
+  }
+  return code;
+}
+
+void say_once(const std::string& key, const std::string& text) {
+  static std::mutex mutex;
+  static std::set<std::string> said;
+  const std::lock_guard lock(mutex);
+  if (said.insert(key).second) std::fprintf(stderr, "gpuemu: %s\n", text.c_str());
+}
+
+}  // namespace gpuemu::libcuda

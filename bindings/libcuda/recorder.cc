@@ -1,0 +1,201 @@
+#include "bindings/libcuda/recorder.h"
+
+#include <algorithm>
+#include <fstream>
+#include <utility>
+
+#include <unistd.h>
+
+#include "bindings/libcuda/symbols.h"
+#include "runtime/run_record/run_lines.h"
+
+namespace gpuemu::libcuda {
+namespace {
+
+std::vector<std::string> command_line() {
+  std::ifstream file("/proc/self/cmdline");
+  std::vector<std::string> words;
+  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
+  return words;
+}
+
+/// "; thread (1,0,0) of block (0,0,0), FILE:LINE: INSTRUCTION" is told by members of their own.
+std::string without_place(const DeviceFinding& seen) {
+  const auto index = [](const Dim3& of) { return fmt::format("({},{},{})", of.x, of.y, of.z); };
+  const size_t at = seen.message.rfind("; thread " + index(seen.thread) + " of block " +
+                                       index(seen.block) + ", ");
+  return seen.message.substr(0, at);
+}
+
+RunFinding finding_of(const DeviceFinding& seen, const CallSite* site) {
+  RunFinding made;
+  made.kind = run_kind_of(seen.kind);
+  made.severity = is_note(seen) ? RunSeverity::Note : RunSeverity::Error;
+  made.message = without_place(seen);
+  made.ptx_kernel = seen.entry;
+  made.kernel = demangled(seen.entry);
+  made.file = seen.file;
+  made.line = seen.line;
+  made.ptx_line = seen.ptx_line;
+  made.instruction = seen.instruction;
+  made.block = seen.block;
+  made.thread = seen.thread;
+  made.count = seen.count;
+  if (seen.other_ptx_line != 0) {
+    made.other = RunOther{seen.other_file, seen.other_line, seen.other_ptx_line};
+  }
+  if (site != nullptr) made.host = {site->call, frames_of(*site)};
+  made.process = getpid();
+  return made;
+}
+
+RunAllocation allocation_of(const Allocation& what, int64_t offset) {
+  RunAllocation made{what.name, what.bytes, offset, {}, {}};
+  if (what.made != nullptr) made.stack = frames_of(*what.made);
+  if (what.freed != nullptr) made.freed = frames_of(*what.freed);
+  return made;
+}
+
+}  // namespace
+
+void Recorder::start(const Settings& settings, const Allocations* allocations) {
+  settings_ = settings;
+  allocations_ = allocations;
+  if (settings.folder.empty()) return;
+  const std::string name = run_file_name(settings.folder, getpid());
+  file_ = std::fopen(name.c_str(), "ae");
+  const std::lock_guard lock(mutex_);
+  write_process();
+}
+
+uint64_t Recorder::launch_begins(StreamId stream, std::shared_ptr<const CallSite> site,
+                                 bool stays) {
+  const uint64_t tag = next_tag_.fetch_add(1);
+  launches_.fetch_add(stays ? 0 : 1);
+  const std::lock_guard lock(mutex_);
+  running_[tag] = {stream, std::move(site), stays};
+  return tag;
+}
+
+void Recorder::launch_refused(uint64_t tag) {
+  launches_.fetch_sub(1);
+  const std::lock_guard lock(mutex_);
+  running_.erase(tag);
+}
+
+StreamId Recorder::launch_ended(uint64_t tag, const LaunchReport& report) {
+  Launch launch;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = running_.find(tag);
+    if (found != running_.end()) {
+      launch = found->second;
+      if (!launch.stays) running_.erase(found);
+    }
+  }
+  if (launch.stays) launches_.fetch_add(1);
+  for (const DeviceFinding& seen : report.findings) {
+    RunFinding made = finding_of(seen, launch.site.get());
+    describe_allocation(made, seen);
+    add(std::move(made));
+  }
+  return launch.stream;
+}
+
+void Recorder::describe_allocation(RunFinding& finding, const DeviceFinding& seen) const {
+  const Allocations::Shared what = seen.tensor.empty() ? nullptr : allocations_->named(seen.tensor);
+  if (what == nullptr) return;
+  finding.allocation = allocation_of(*what, seen.byte_offset);
+  if (what->freed != nullptr && seen.kind == DeviceFindingKind::OutOfBounds) {
+    finding.kind = kRunUseAfterFree;
+  }
+}
+
+void Recorder::host_finding(const char* kind, const std::string& message, const char* call,
+                            const Allocation* what, int64_t offset) {
+  if (!settings_.host_calls) return;
+  RunFinding made;
+  made.kind = kind;
+  made.message = message;
+  made.host = {call, frames_of(*call_site(call))};
+  if (!made.host.stack.empty()) {
+    made.file = made.host.stack.front().file;
+    made.line = made.host.stack.front().line;
+  }
+  if (what != nullptr) made.allocation = allocation_of(*what, offset);
+  made.process = getpid();
+  add(std::move(made));
+}
+
+void Recorder::add(RunFinding finding) {
+  const std::string key = fold_key(finding);
+  const std::lock_guard lock(mutex_);
+  const auto known = by_key_.find(key);
+  if (known != by_key_.end()) {
+    findings_[known->second].finding.count += finding.count;
+    return;
+  }
+  if (findings_.size() >= settings_.findings_max) return;
+  by_key_[key] = findings_.size();
+  write(encode_line(finding));
+  const uint64_t count = finding.count;
+  findings_.push_back({std::move(finding), count});
+}
+
+void Recorder::unsupported(const char* call) {
+  const std::lock_guard lock(mutex_);
+  ++unsupported_[call];
+}
+
+void Recorder::count_kernel(const std::string& entry) {
+  const std::lock_guard lock(mutex_);
+  if (kernels_.insert(entry).second) write_process();
+}
+
+void Recorder::write(const std::string& line) {
+  if (file_ == nullptr) return;
+  std::fwrite(line.data(), 1, line.size(), file_);
+  std::fflush(file_);
+}
+
+void Recorder::write_process() {
+  if (file_ == nullptr) return;
+  write(encode_line(RunProcess{getpid(), command_line(), launches_, kernels_.size()}));
+}
+
+void Recorder::finish() {
+  if (settings_.leaks) {
+    for (const Allocations::Shared& one : allocations_->all()) {
+      RunFinding made;
+      made.kind = kRunLeak;
+      made.message = fmt::format("{} of {} bytes is never freed", one->name, one->bytes);
+      made.allocation = allocation_of(*one, 0);
+      made.host = {one->made->call, made.allocation->stack};
+      if (!made.host.stack.empty()) {
+        made.file = made.host.stack.front().file;
+        made.line = made.host.stack.front().line;
+      }
+      made.process = getpid();
+      add(std::move(made));
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  write_process();
+  for (Known& known : findings_) {
+    if (known.finding.count == known.written) continue;
+    RunFinding more = known.finding;
+    more.count = known.finding.count - known.written;
+    write(encode_line(more));
+    known.written = known.finding.count;
+  }
+  for (const auto& [call, count] : unsupported_) write(encode_line(RunUnsupported{call, count}));
+  if (!settings_.folder.empty() || (findings_.empty() && unsupported_.empty())) return;
+  std::vector<RunFinding> all;
+  for (const Known& known : findings_) all.push_back(known.finding);
+  std::string text;
+  for (const RunFinding& finding : all) text += text_of(finding);
+  text += summary_of(all, {RunProcess{getpid(), {}, launches_, kernels_.size()}}) + "\n";
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+}  // namespace gpuemu::libcuda

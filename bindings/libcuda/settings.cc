@@ -1,0 +1,47 @@
+#include "bindings/libcuda/settings.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <string_view>
+
+#include "runtime/run_record/run_settings.h"
+
+namespace gpuemu::libcuda {
+namespace {
+
+/// The devices that CUDA_VISIBLE_DEVICES leaves, in its order. As the driver has it: the first word
+/// that names none ends the list, and an empty text hides all.
+std::vector<RunDevice> visible(const std::vector<RunDevice>& all, const char* list) {
+  if (list == nullptr) return all;
+  std::vector<RunDevice> kept;
+  std::string_view rest = list;
+  while (!rest.empty()) {
+    const std::string_view word = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), word.size() + 1));
+    size_t index = 0;
+    const auto [end, wrong] = std::from_chars(word.data(), word.data() + word.size(), index);
+    if (wrong != std::errc() || end != word.data() + word.size() || index >= all.size()) break;
+    kept.push_back(all[index]);
+  }
+  return kept;
+}
+
+Result<Settings> read_settings() {
+  Settings made;
+  if (const char* folder = std::getenv(kRunFolderVariable); folder != nullptr) {
+    static_cast<DriverSettings&>(made) = GPUEMU_TRY(read_run_settings(folder));
+    made.folder = folder;
+  }
+  made.devices = visible(made.devices, std::getenv("CUDA_VISIBLE_DEVICES"));
+  return made;
+}
+
+}  // namespace
+
+const Result<Settings>& settings_of_environment() {
+  static const Result<Settings> settings = read_settings();
+  return settings;
+}
+
+}  // namespace gpuemu::libcuda

@@ -1,0 +1,76 @@
+#include "bindings/libcuda/symbols.h"
+
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include <cxxabi.h>
+#include <dlfcn.h>
+
+#include "bindings/libcuda/debug_lines.h"
+#include "bindings/libcuda/elf_file.h"
+
+namespace gpuemu::libcuda {
+namespace {
+
+constexpr std::string_view kStart = "_start";
+
+const ElfFile* file_of(const Dl_info& known) {
+  static std::mutex mutex;
+  static std::map<const void*, std::unique_ptr<ElfFile>> files;
+  const std::lock_guard lock(mutex);
+  const auto [place, is_new] = files.try_emplace(known.dli_fbase);
+  if (is_new) {
+    // The program's own name is as it was called.
+    const bool is_program = known.dli_fname == nullptr || known.dli_fname[0] != '/';
+    place->second = ElfFile::open(is_program ? "/proc/self/exe" : known.dli_fname);
+  }
+  return place->second.get();
+}
+
+/// What started the program, and no part of it.
+bool starts_programs(const Dl_info& known) {
+  const std::string_view path = known.dli_fname == nullptr ? "" : known.dli_fname;
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name.starts_with("libc.so") || name.starts_with("ld-linux");
+}
+
+}  // namespace
+
+std::string demangled(const std::string& name) {
+  // A whole demangler may take exponential time for names that no compiler made.
+  constexpr size_t kNameMax = 1024;
+  if (!name.starts_with("_Z") || name.size() > kNameMax) return name;
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> text(
+      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
+  return text == nullptr ? name : text.get();
+}
+
+RunFrame frame_at(uintptr_t return_address) {
+  const uintptr_t call = return_address - 1;
+  Dl_info known{};
+  if (dladdr(reinterpret_cast<void*>(call), &known) == 0 || starts_programs(known)) return {};
+  RunFrame frame;
+  if (known.dli_sname != nullptr) frame.function = demangled(known.dli_sname);
+  if (const ElfFile* const file = file_of(known)) {
+    const uint64_t address =
+        call - reinterpret_cast<uintptr_t>(known.dli_fbase) + file->first_address();
+    if (const std::string name = file->function_at(address); !name.empty()) {
+      frame.function = demangled(name);
+    }
+    const LinePlace place = line_at({file->section(".debug_line"), file->section(".debug_line_str"),
+                                     file->section(".debug_str")},
+                                    address);
+    frame.file = place.file;
+    frame.line = place.line;
+  }
+  if (frame.function == kStart) return {};
+  if (frame.function.empty() && frame.file.empty() && known.dli_fname != nullptr) {
+    frame.file = known.dli_fname;
+  }
+  return frame;
+}
+
+}  // namespace gpuemu::libcuda

@@ -1,0 +1,147 @@
+#include "bindings/libcuda/transfer.h"
+
+#include <cstring>
+#include <span>
+
+#include "bindings/libcuda/memory.h"
+
+namespace gpuemu::libcuda {
+namespace {
+
+std::byte* bytes_at(uint64_t address) { return reinterpret_cast<std::byte*>(address); }
+
+bool is_pinned(Process& driver, uint64_t address) {
+  return driver.allocations.holding(address) != nullptr;
+}
+
+/// A copy of the source: pageable memory may change once the call is over.
+Status upload_staged(const Place& place, uint64_t to, std::span<const std::byte> from) {
+  auto staged = std::make_shared<std::vector<std::byte>>(from.begin(), from.end());
+  GPUEMU_TRY(place.slot->streams->upload(place.stream, to, *staged));
+  return place.slot->streams->host_call(place.stream, [staged] {});
+}
+
+bool is_captured(const Place& place) { return place.state != nullptr && place.state->captures; }
+
+Status issue(Process& driver, const Place& place, End to, End from, uint64_t bytes, bool waits) {
+  Streams& streams = *place.slot->streams;
+  if (to.of_host && from.of_host) {
+    return streams.host_call(
+        place.stream, [=] { std::memmove(bytes_at(to.address), bytes_at(from.address), bytes); });
+  }
+  if (to.of_host)
+    return streams.download(place.stream, {bytes_at(to.address), bytes}, from.address);
+  if (!from.of_host) return streams.copy(place.stream, to.address, from.address, bytes);
+  const std::span<const std::byte> source(bytes_at(from.address), bytes);
+  const bool stays = waits || is_pinned(driver, from.address) || is_captured(place);
+  return stays ? streams.upload(place.stream, to.address, source)
+               : upload_staged(place, to.address, source);
+}
+
+/// The legacy stream's synchronous copies need no stream.
+Status copy_now(const Place& place, End to, End from, uint64_t bytes) {
+  Device& device = *place.slot->device;
+  if (to.of_host) return device.download({bytes_at(to.address), bytes}, from.address);
+  return device.upload(to.address, {bytes_at(from.address), bytes});
+}
+
+int wait(const Place& place) {
+  const Status waited = place.slot->streams->synchronize(place.stream);
+  if (!waited && waited.error().code != ErrorCode::Launch) return code_of(waited);
+  return take_fault(*place.slot, place.stream);
+}
+
+}  // namespace
+
+End any_end(const Place& place, uint64_t address) {
+  Process& driver = *process();
+  if (const auto known = driver.allocations.holding(address)) {
+    return known->kind == MemoryKind::Registered ? host_end(bytes_at(address))
+                                                 : device_end(address);
+  }
+  if (driver.allocations.freed_holding(address) != nullptr) return device_end(address);
+  const bool is_variable = place.slot->device->download({}, address).ok();
+  return {!is_variable, address};
+}
+
+int refuse_capture(Process& driver, const Place& place) {
+  if (is_captured(place)) {
+    place.state->capture_is_invalid = true;
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  }
+  if (place.stream != kDefaultStream) return CUDA_SUCCESS;
+  int code = CUDA_SUCCESS;
+  for (const Stream one : driver.streams.which([&](const StreamState& stream) {
+         return stream.captures && stream.device == place.device &&
+                (stream.flags & kStreamNonBlocking) == 0;
+       })) {
+    if (const auto stream = driver.streams.find(one)) stream->capture_is_invalid = true;
+    code = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+  }
+  return code;
+}
+
+int code_in_stream(Process& driver, const Place& place, const Status& status) {
+  if (status) return CUDA_SUCCESS;
+  if (status.error().code == ErrorCode::InvalidArgument) {
+    const int captured = place.stream == kDefaultStream ? refuse_capture(driver, place)
+                                                        : static_cast<int>(CUDA_SUCCESS);
+    if (captured != CUDA_SUCCESS) return captured;
+  }
+  return code_of(status);
+}
+
+int copy(const Place& place, End to, End from, uint64_t bytes, Transfer transfer) {
+  if (place.code != CUDA_SUCCESS) return place.code;
+  if (bytes == 0) return CUDA_SUCCESS;
+  Process& driver = *process();
+  if (to.address == 0 || from.address == 0) return CUDA_ERROR_INVALID_VALUE;
+  if (transfer.waits || place.stream == kDefaultStream) {
+    if (const int code = refuse_capture(driver, place); code != CUDA_SUCCESS) return code;
+  }
+  const bool fits =
+      (to.of_host || check_device_range(driver, to.address, bytes, transfer.call)) &&
+      (from.of_host || check_device_range(driver, from.address, bytes, transfer.call));
+  if (!fits) return CUDA_ERROR_INVALID_VALUE;
+  const bool crosses = to.of_host != from.of_host;
+  if (transfer.waits && crosses && place.stream == kDefaultStream) {
+    const Status done = copy_now(place, to, from, bytes);
+    return done ? take_fault(*place.slot, std::nullopt) : code_of(done);
+  }
+  const Status issued = issue(driver, place, to, from, bytes, transfer.waits);
+  if (!issued) return code_in_stream(driver, place, issued);
+  // A copy within the device does not wait, and one to pageable memory always does.
+  const bool pageable = to.of_host && !is_pinned(driver, to.address) && !is_captured(place);
+  const bool waits = (transfer.waits && (to.of_host || from.of_host)) || pageable;
+  return waits ? wait(place) : static_cast<int>(CUDA_SUCCESS);
+}
+
+int fill(const Place& place, uint64_t address, unsigned value, unsigned bytes, uint64_t count,
+         Transfer transfer) {
+  if (place.code != CUDA_SUCCESS) return place.code;
+  Process& driver = *process();
+  if (address % bytes != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (count == 0) return CUDA_SUCCESS;
+  if (const int code = place.stream == kDefaultStream ? refuse_capture(driver, place) : 0;
+      code != CUDA_SUCCESS) {
+    return code;
+  }
+  if (count > ~uint64_t{0} / bytes ||
+      !check_device_range(driver, address, count * bytes, transfer.call)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (bytes == 1) {
+    return code_in_stream(
+        driver, place,
+        place.slot->streams->fill(place.stream, address, static_cast<std::byte>(value), count));
+  }
+  auto pattern = std::make_shared<std::vector<std::byte>>(count * bytes);
+  for (uint64_t i = 0; i < count; ++i) {
+    std::memcpy(pattern->data() + i * bytes, &value, bytes);
+  }
+  const Status issued = place.slot->streams->upload(place.stream, address, *pattern);
+  if (!issued) return code_in_stream(driver, place, issued);
+  return code_in_stream(driver, place, place.slot->streams->host_call(place.stream, [pattern] {}));
+}
+
+}  // namespace gpuemu::libcuda

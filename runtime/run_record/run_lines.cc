@@ -1,0 +1,198 @@
+#include "runtime/run_record/run_lines.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include <nlohmann/json.hpp>
+
+#include "runtime/device/finding_json.h"
+
+namespace gpuemu {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+constexpr const char* kFinding = "finding";
+constexpr const char* kProcess = "process";
+constexpr const char* kUnsupported = "unsupported";
+constexpr const char* kExtension = ".run";
+
+json json_of(const std::vector<RunFrame>& stack) {
+  json made = json::array();
+  for (const RunFrame& frame : stack) {
+    made.push_back({{"function", frame.function}, {"file", frame.file}, {"line", frame.line}});
+  }
+  return made;
+}
+
+json json_of(const RunFinding& one) {
+  json made{{"kind", one.kind},
+            {"severity", name_of(one.severity)},
+            {"message", one.message},
+            {"kernel", one.kernel},
+            {"ptx_kernel", one.ptx_kernel},
+            {"file", one.file},
+            {"line", one.line},
+            {"ptx_line", one.ptx_line},
+            {"instruction", one.instruction},
+            {"block", gpuemu::json_of(one.block)},
+            {"thread", gpuemu::json_of(one.thread)},
+            {"count", one.count},
+            {"allocation", nullptr},
+            {"host", {{"call", one.host.call}, {"stack", json_of(one.host.stack)}}},
+            {"other", nullptr},
+            {"process", one.process},
+            {"test", one.test},
+            {"suppressed", one.suppressed}};
+  if (one.allocation) {
+    const RunAllocation& memory = *one.allocation;
+    made["allocation"] = {{"name", memory.name},
+                          {"bytes", memory.bytes},
+                          {"offset", memory.offset},
+                          {"stack", json_of(memory.stack)},
+                          {"freed", json_of(memory.freed)}};
+  }
+  if (one.other) {
+    made["other"] = {
+        {"file", one.other->file}, {"line", one.other->line}, {"ptx_line", one.other->ptx_line}};
+  }
+  return made;
+}
+
+json json_of(const RunProcess& one) {
+  return {{"pid", one.pid},
+          {"command", one.command},
+          {"launches", one.launches},
+          {"kernels", one.kernels}};
+}
+
+json json_of(const RunUnsupported& one) { return {{"call", one.call}, {"count", one.count}}; }
+
+std::vector<RunFrame> stack_of(const json& from) {
+  std::vector<RunFrame> made;
+  for (const json& one : from) {
+    made.push_back({one.at("function"), one.at("file"), one.at("line")});
+  }
+  return made;
+}
+
+Dim3 dim_of(const json& from) { return {from.at(0), from.at(1), from.at(2)}; }
+
+RunSeverity severity_of(const std::string& name) {
+  for (const RunSeverity one : {RunSeverity::Error, RunSeverity::Warning}) {
+    if (name_of(one) == name) return one;
+  }
+  return RunSeverity::Note;
+}
+
+RunFinding finding_of(const json& from) {
+  RunFinding made;
+  made.kind = from.at("kind");
+  made.severity = severity_of(from.at("severity"));
+  made.message = from.at("message");
+  made.kernel = from.at("kernel");
+  made.ptx_kernel = from.at("ptx_kernel");
+  made.file = from.at("file");
+  made.line = from.at("line");
+  made.ptx_line = from.at("ptx_line");
+  made.instruction = from.at("instruction");
+  made.block = dim_of(from.at("block"));
+  made.thread = dim_of(from.at("thread"));
+  made.count = from.at("count");
+  made.host = {from.at("host").at("call"), stack_of(from.at("host").at("stack"))};
+  made.process = from.at("process");
+  made.test = from.at("test");
+  if (const json& memory = from.at("allocation"); !memory.is_null()) {
+    made.allocation = {memory.at("name"), memory.at("bytes"), memory.at("offset"),
+                       stack_of(memory.at("stack")), stack_of(memory.at("freed"))};
+  }
+  if (const json& other = from.at("other"); !other.is_null()) {
+    made.other = {other.at("file"), other.at("line"), other.at("ptx_line")};
+  }
+  return made;
+}
+
+template <typename Record>
+std::string line_of(const char* what, const Record& record) {
+  // Names in a program may be any bytes.
+  return json{{what, json_of(record)}}.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+void read_line(const json& one, RunRecords& records, RunProcess& process) {
+  if (one.contains(kFinding)) records.findings.push_back(finding_of(one[kFinding]));
+  if (one.contains(kProcess)) {
+    const json& said = one[kProcess];
+    process = {said.at("pid"), said.at("command"), said.at("launches"), said.at("kernels")};
+  }
+  if (one.contains(kUnsupported)) {
+    const json& said = one[kUnsupported];
+    records.unsupported.push_back({said.at("call"), said.at("count")});
+  }
+}
+
+/// What one process left; the last that it said of itself.
+void read_process(const fs::path& path, RunRecords& records) {
+  std::ifstream file(path);
+  RunProcess process;
+  for (std::string line; std::getline(file, line);) {
+    try {
+      read_line(json::parse(line), records, process);
+    } catch (const json::exception&) {
+      continue;  // A process that was killed may leave half a line.
+    }
+  }
+  if (process.pid != 0) records.processes.push_back(std::move(process));
+}
+
+}  // namespace
+
+std::string encode_line(const RunFinding& finding) { return line_of(kFinding, finding); }
+std::string encode_line(const RunProcess& process) { return line_of(kProcess, process); }
+std::string encode_line(const RunUnsupported& one) { return line_of(kUnsupported, one); }
+
+std::string run_file_name(const std::string& folder, int pid) {
+  return (fs::path(folder) / (std::to_string(pid) + kExtension)).string();
+}
+
+Result<RunRecords> read_run_records(const std::string& folder) {
+  std::error_code failed;
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(folder, failed)) {
+    if (entry.path().extension() == kExtension) files.push_back(entry.path());
+  }
+  if (failed) return error(ErrorCode::Io, "cannot read {}: {}", folder, failed.message());
+  std::ranges::sort(files);
+  RunRecords records;
+  for (const fs::path& file : files) read_process(file, records);
+  records.findings = fold(std::move(records.findings));
+  std::map<std::string, uint64_t> calls;
+  for (const RunUnsupported& one : records.unsupported) calls[one.call] += one.count;
+  records.unsupported.clear();
+  for (const auto& [call, count] : calls) records.unsupported.push_back({call, count});
+  return records;
+}
+
+std::string run_json(const RunRecords& records, const RunProgram& program) {
+  json document{{"schema", "gpuemu-run/1"},
+                {"command", program.command},
+                {"exit_code", program.exit_code},
+                {"program",
+                 {{"exit_code", program.program_exit_code},
+                  {"signal", program.signal},
+                  {"seconds", program.seconds}}},
+                {"processes", json::array()},
+                {"findings", json::array()},
+                {"unsupported", json::array()},
+                {"fidelity", json::array()}};
+  for (const RunProcess& one : records.processes) document["processes"].push_back(json_of(one));
+  for (const RunFinding& one : records.findings) document["findings"].push_back(json_of(one));
+  for (const RunUnsupported& one : records.unsupported) {
+    document["unsupported"].push_back(json_of(one));
+  }
+  return document.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace gpuemu

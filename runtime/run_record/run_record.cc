@@ -1,0 +1,158 @@
+#include "runtime/run_record/run_record.h"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+namespace gpuemu {
+namespace {
+
+constexpr size_t kFramesShown = 4;
+
+std::string index_text(const Dim3& of) { return fmt::format("({},{},{})", of.x, of.y, of.z); }
+
+std::string place_text(const std::string& file, uint32_t line, uint32_t ptx_line) {
+  if (line != 0) return fmt::format("{}:{}", file, line);
+  return ptx_line != 0 ? fmt::format("PTX line {}", ptx_line) : "";
+}
+
+std::string frame_text(const RunFrame& frame) {
+  if (frame.file.empty()) return frame.function;
+  const std::string place =
+      frame.line == 0 ? frame.file : fmt::format("{}:{}", frame.file, frame.line);
+  return frame.function.empty() ? place : fmt::format("{} ({})", place, frame.function);
+}
+
+/// "  launched at  a.c:19 (main)", the callers below it.
+std::string stack_text(std::string_view label, const std::vector<RunFrame>& stack) {
+  constexpr std::string_view kIndent = "                ";
+  std::string text;
+  for (size_t i = 0; i < stack.size() && i < kFramesShown; ++i) {
+    text += i == 0 ? fmt::format("  {:14}", label) : std::string(kIndent);
+    text += frame_text(stack[i]) + "\n";
+  }
+  if (stack.size() > kFramesShown) {
+    text += fmt::format("{}and {} more\n", kIndent, stack.size() - kFramesShown);
+  }
+  return text;
+}
+
+/// "24 bytes behind its 4000 bytes"
+std::string offset_text(const RunAllocation& of) {
+  if (of.offset < 0) return fmt::format("{} bytes before its {} bytes", -of.offset, of.bytes);
+  const auto at = static_cast<uint64_t>(of.offset);
+  if (at >= of.bytes) {
+    return fmt::format("{} bytes behind the end of its {} bytes", at - of.bytes, of.bytes);
+  }
+  return fmt::format("byte {} of its {}", at, of.bytes);
+}
+
+std::string counted(uint64_t count, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+}  // namespace
+
+std::string_view name_of(RunSeverity severity) {
+  switch (severity) {
+    case RunSeverity::Error:
+      return "error";
+    case RunSeverity::Warning:
+      return "warning";
+    case RunSeverity::Note:
+      return "note";
+  }
+  return "";
+}
+
+std::string run_kind_of(DeviceFindingKind kind) {
+  switch (kind) {
+#define GPUEMU_DEVICE_FINDING(device_kind, name, effect, finding) \
+  case DeviceFindingKind::device_kind:                            \
+    return #finding;
+#define GPUEMU_DEVICE_NOTE(device_kind, name) \
+  case DeviceFindingKind::device_kind:        \
+    return #device_kind;
+#include "runtime/device/device_findings.def"
+#undef GPUEMU_DEVICE_FINDING
+#undef GPUEMU_DEVICE_NOTE
+  }
+  return "";
+}
+
+std::string fold_key(const RunFinding& one) {
+  // Without lines of a source those of the PTX tell places apart; what the host does wrong is at
+  // one place of the program, whatever memory it concerns.
+  const RunOther other = one.other.value_or(RunOther{});
+  std::string key = fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}", one.kind, one.ptx_kernel, one.process,
+                                one.file, one.line, one.line == 0 ? one.ptx_line : 0, other.file,
+                                other.line, other.line == 0 ? other.ptx_line : 0);
+  if (!one.ptx_kernel.empty() || one.line != 0) return key;
+  key += "|" + one.message;
+  for (const RunFrame& frame : one.host.stack) key += "|" + frame.function;
+  return key;
+}
+
+std::vector<RunFinding> fold(std::vector<RunFinding> findings) {
+  std::map<std::string, size_t> known;
+  std::vector<RunFinding> kept;
+  for (RunFinding& one : findings) {
+    const auto [place, is_new] = known.try_emplace(fold_key(one), kept.size());
+    if (is_new) {
+      kept.push_back(std::move(one));
+    } else {
+      kept[place->second].count += one.count;
+    }
+  }
+  return kept;
+}
+
+std::string text_of(const RunFinding& finding) {
+  std::string text =
+      fmt::format("{}[{}]: {}\n", name_of(finding.severity), finding.kind, finding.message);
+  if (!finding.kernel.empty()) {
+    const std::string place = place_text(finding.file, finding.line, finding.ptx_line);
+    text += fmt::format("  {:14}{}, kernel {}, thread {} of block {}", "at", place, finding.kernel,
+                        index_text(finding.thread), index_text(finding.block));
+    text += finding.count > 1 ? fmt::format(", {} times\n", finding.count) : "\n";
+    if (!finding.instruction.empty()) {
+      text += fmt::format("  {:14}{}\n", "instruction", finding.instruction);
+    }
+    if (finding.other) {
+      const RunOther& other = *finding.other;
+      text +=
+          fmt::format("  {:14}{}\n", "and at", place_text(other.file, other.line, other.ptx_line));
+    }
+    text += stack_text("launched at", finding.host.stack);
+  } else {
+    text += stack_text("at", finding.host.stack);
+  }
+  if (finding.allocation) {
+    const RunAllocation& memory = *finding.allocation;
+    text += fmt::format("  {:14}{}, {}\n", "memory", memory.name, offset_text(memory));
+    text += stack_text("allocated at", memory.stack);
+    text += stack_text("freed at", memory.freed);
+  }
+  return text;
+}
+
+std::string summary_of(const std::vector<RunFinding>& findings,
+                       const std::vector<RunProcess>& processes) {
+  uint64_t faults = 0, notes = 0, kernels = 0, launches = 0;
+  for (const RunFinding& one : findings) {
+    if (one.suppressed) continue;
+    ++(one.severity == RunSeverity::Note ? notes : faults);
+  }
+  for (const RunProcess& one : processes) {
+    kernels += one.kernels;
+    launches += one.launches;
+  }
+  std::string text = "gpuemu: " + counted(faults, "finding", "findings");
+  if (notes != 0) text += ", " + counted(notes, "note", "notes");
+  return fmt::format("{} in {}, {} of {}", text, counted(kernels, "kernel", "kernels"),
+                     counted(launches, "launch", "launches"),
+                     counted(processes.size(), "process", "processes"));
+}
+
+}  // namespace gpuemu

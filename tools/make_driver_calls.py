@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""Writes bindings/libcuda/calls.def: the functions that the driver API publishes, by name and version.
+
+Names and versions are those that cuda.h and cudaTypedefs.h of the toolkit in CUDA_HOME (else /usr/local/cuda) declare."""
+import collections
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+TABLE = ROOT / "bindings/libcuda/calls.def"
+INCLUDE = pathlib.Path(os.environ.get("CUDA_HOME", "/usr/local/cuda")) / "include"
+PER_THREAD = re.compile(r"_pt[sd][sz]$")
+VERSION = re.compile(r"_v(\d+)$")
+HEAD = """\
+// Every function of the driver API of CUDA 13.0 in each of its versions: made by
+// tools/make_driver_calls.py of the toolkit's headers, sorted by name.
+//
+// GPUEMU_DRIVER_CALL(name, version, symbol)   the symbol that is `name` from this version on
+// GPUEMU_DRIVER_STREAM_CALL(name, version, symbol, per_thread)   `per_thread` is the same with the
+//   default stream of each thread in place of the legacy one
+// clang-format off
+"""
+FOOT = "// clang-format on\n"
+
+
+def declared(*definitions):
+    """The symbols that the headers declare with these definitions."""
+    text = subprocess.run(["gcc", "-E", "-P", "-x", "c", "-I", str(INCLUDE), *definitions, "-"], capture_output=True,
+                          input="#include <cuda.h>\n#include <cudaProfiler.h>\n", text=True, check=True).stdout
+    return set(re.findall(r"CUresult\s+(cu\w+)\s*\(", text))
+
+
+def rows():
+    symbols = declared() | declared("-D__CUDA_API_VERSION_INTERNAL") | declared("-DCUDA_API_PER_THREAD_DEFAULT_STREAM")
+    of_name = collections.defaultdict(set)
+    for symbol in symbols:
+        plain = PER_THREAD.sub("", symbol)
+        of_name[VERSION.sub("", plain)].add(plain)
+    versions = collections.defaultdict(set)
+    for header in ("cudaTypedefs.h", "cudaProfilerTypedefs.h"):
+        for name, version in re.findall(r"PFN_(cu\w+?)_v(\d+)\)", (INCLUDE / header).read_text()):
+            versions[name].add(int(version))
+    for name in sorted(of_name):
+        numbered = sorted(of_name[name], key=lambda symbol: int((VERSION.search(symbol) or [0, 1])[1]))
+        since = sorted(versions[name])
+        if len(since) != len(numbered):
+            sys.exit(f"{name} has versions {since} and symbols {numbered}")
+        for version, symbol in zip(since, numbered):
+            per_thread = [symbol + suffix for suffix in ("_ptsz", "_ptds") if symbol + suffix in symbols]
+            kind = "GPUEMU_DRIVER_STREAM_CALL" if per_thread else "GPUEMU_DRIVER_CALL"
+            row = f"{kind}({', '.join([name, str(version), symbol, *per_thread])})"
+            yield (row if len(row) <= 100 else row.replace(", ", ",\n    ")) + "\n"
+
+
+if __name__ == "__main__":
+    TABLE.write_text(HEAD + "".join(rows()) + FOOT)
