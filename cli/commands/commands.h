@@ -20,6 +20,7 @@ namespace gpuemu::cli {
   X(prove) \
   X(explain) \
   X(debug) \
+  X(run) \
   X(lint) \
   X(artifacts) \
   X(baseline) \

@@ -33,6 +33,7 @@ RUNS = [
     ("debug SEED -c help", 0, "load"),
     ("mutate none --cases 2 --mutants 2", 2, "needs a kernel that passes"),
     ("prove none", 0, "none"),
+    ("run -- true", 0, "0 findings"),
     ("lint", 0, "none"),
     ("artifacts", 0, "none"),
     ("baseline save main", 0, "baseline main"),

@@ -1,0 +1,130 @@
+#include "cli/run/child.h"
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <thread>
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace gpuemu::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr int kPassedOn[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+constexpr std::chrono::seconds kGrace{5};
+
+// A signal handler reaches nothing but globals.
+std::atomic<pid_t> child_of_signals = 0;  // NOLINT
+
+/// What the terminal sends, it sends to the program too.
+void pass_on(int signal, siginfo_t* info, void*) {
+  const pid_t child = child_of_signals;
+  const bool of_terminal = info->si_code == SI_KERNEL;
+  if (child > 0 && !of_terminal) ::kill(child, signal);
+}
+
+/// While it lives, signals go to the program.
+class PassedSignals {
+ public:
+  PassedSignals() {
+    struct sigaction action{};
+    action.sa_sigaction = pass_on;
+    action.sa_flags = static_cast<int>(SA_SIGINFO | SA_RESTART);
+    for (size_t i = 0; i < std::size(kPassedOn); ++i) {
+      ::sigaction(kPassedOn[i], &action, &before_[i]);
+    }
+  }
+  ~PassedSignals() {
+    child_of_signals = 0;
+    for (size_t i = 0; i < std::size(kPassedOn); ++i) {
+      ::sigaction(kPassedOn[i], &before_[i], nullptr);
+    }
+  }
+  PassedSignals(const PassedSignals&) = delete;
+  PassedSignals& operator=(const PassedSignals&) = delete;
+
+ private:
+  struct sigaction before_[std::size(kPassedOn)]{};
+};
+
+std::vector<char*> pointers_to(std::vector<std::string>& words) {
+  std::vector<char*> made;
+  for (std::string& word : words) made.push_back(word.data());
+  made.push_back(nullptr);
+  return made;
+}
+
+/// 0, or why not. Signals of the program are as they are by default.
+int start(std::vector<std::string> command, const std::map<std::string, std::string>& environment,
+          pid_t& child) {
+  std::vector<std::string> variables;
+  for (const auto& [name, value] : environment) variables.push_back(name + "=" + value);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t all;
+  sigemptyset(&all);
+  for (const int signal : kPassedOn) sigaddset(&all, signal);
+  sigaddset(&all, SIGPIPE);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+  const int failed = ::posix_spawnp(&child, command[0].c_str(), nullptr, &attributes,
+                                    pointers_to(command).data(), pointers_to(variables).data());
+  posix_spawnattr_destroy(&attributes);
+  return failed;
+}
+
+/// Waits until it ends or until then. True when it ended.
+bool wait_until(pid_t child, std::optional<Clock::time_point> end, int& status) {
+  if (!end) {
+    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    return true;
+  }
+  constexpr std::chrono::milliseconds kStep{20};
+  while (Clock::now() < *end) {
+    if (::waitpid(child, &status, WNOHANG) == child) return true;
+    std::this_thread::sleep_for(kStep);
+  }
+  return false;
+}
+
+}  // namespace
+
+Ended run_program(const std::vector<std::string>& command,
+                  const std::map<std::string, std::string>& environment,
+                  std::optional<std::chrono::milliseconds> timeout) {
+  Ended ended;
+  const PassedSignals signals;
+  const Clock::time_point began = Clock::now();
+  pid_t child = 0;
+  if (const int failed = start(command, environment, child); failed != 0) {
+    ended.started = false;
+    ended.exit_code = failed == ENOENT ? kNotFound : kNotExecutable;
+    ended.problem = fmt::format("cannot run {}: {}", command[0], std::strerror(failed));
+    return ended;
+  }
+  child_of_signals = child;
+  int status = 0;
+  const auto end = timeout ? std::optional(began + *timeout) : std::nullopt;
+  if (!wait_until(child, end, status)) {
+    ended.timed_out = true;
+    ::kill(child, SIGTERM);
+    if (!wait_until(child, Clock::now() + kGrace, status)) {
+      ::kill(child, SIGKILL);
+      wait_until(child, std::nullopt, status);
+    }
+  }
+  ended.seconds = std::chrono::duration<double>(Clock::now() - began).count();
+  if (WIFSIGNALED(status)) ended.signal = WTERMSIG(status);
+  ended.exit_code = ended.timed_out     ? kTimedOut
+                    : ended.signal != 0 ? kSignalled + ended.signal
+                                        : WEXITSTATUS(status);
+  return ended;
+}
+
+}  // namespace gpuemu::cli

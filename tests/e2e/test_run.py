@@ -1,0 +1,205 @@
+"""gpuemu run: programs as they are, the report, exit codes, suppressions."""
+import json
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+
+from conftest import BIN
+from test_run_driver import CTYPES, DROP_IN, SOURCES, add, ptx_of  # noqa: F401 (add is a fixture)
+
+GPUEMU = BIN / "gpuemu"
+
+
+def run(*words, **options):
+    return subprocess.run([GPUEMU, "run", *words], capture_output=True, text=True, timeout=120, **options)
+
+
+def document(*words, **options):
+    with tempfile.TemporaryDirectory() as folder:
+        done = run("--format", "json", "--output", f"{folder}/report.json", *words, **options)
+        return done, json.loads(pathlib.Path(folder, "report.json").read_text())
+
+
+def test_a_right_program_ends_with_its_own_code_and_a_summary(add):
+    done = run("--", add, "right")
+    assert (done.returncode, done.stdout) == (0, "0 wrong\n")
+    assert done.stderr == "gpuemu: 0 findings in 1 kernel, 1 launch of 1 process\n"
+    assert run("--quiet", "--", add, "right").stderr == ""
+
+
+def test_findings_name_kernel_line_launch_and_allocation_and_change_a_clean_exit(add):
+    done = run("--", add, "outside")
+    assert done.returncode == 1
+    assert done.stdout == "synchronize gives 700, then 0\n0 wrong\n"
+    block = done.stderr.split("\n\n")[0]
+    assert block.startswith("error[OutOfBounds]: reads 4 bytes at byte offset 4000 of 'allocation 1', which has 4000 bytes\n")
+    assert "  at            scale.cu:7, kernel add, thread (232,0,0) of block (3,0,0), 72 times\n" in block
+    line = {name: number for number, text in enumerate((SOURCES / "add.c").read_text().splitlines(), 1)
+            for name in ("return cuLaunchKernel", "cuMemAlloc_v2(&made") if name in text}
+    assert re.search(rf"launched at   \S*add.c:{line['return cuLaunchKernel']} \(launch\)\n\s+\S*add.c:\d+ \(outside\)", block), block
+    assert re.search(rf"allocated at  \S*add.c:{line['cuMemAlloc_v2(&made']} \(make\)", block), block
+    assert re.search(r"\ngpuemu: 1 finding in 1 kernel, 1 launch of 1 process\n$", done.stderr)
+
+
+def test_the_exit_code_can_be_chosen_and_limited_to_kinds(add):
+    assert run("--error-exitcode", "9", "--", add, "outside").returncode == 9
+    assert run("--error-exitcode", "0", "--", add, "outside").returncode == 0
+    assert run("--fail-on", "DataRace", "--", add, "outside").returncode == 0
+    assert run("--", add, "seven").returncode == 7
+    assert run("--", add, "crash").returncode == 128 + signal.SIGABRT
+
+
+def test_a_program_that_crashes_loses_no_finding(add):
+    done, report = document("--", add, "crash")
+    assert report["program"]["signal"] == signal.SIGABRT and report["exit_code"] == done.returncode == 134
+    assert {one["kind"] for one in report["findings"]} == {"OutOfBounds"}
+
+
+def test_json_has_every_member_that_programs_read(add):
+    done, report = document("--", add, "outside")
+    assert report["schema"] == "gpuemu-run/1" and report["command"] == [str(add), "outside"]
+    assert report["exit_code"] == 1 == done.returncode and report["program"]["exit_code"] == 0
+    (process,) = report["processes"]
+    assert process["launches"] == 1 and process["command"][0] == str(add)
+    first = report["findings"][0]
+    assert first["kind"] == "OutOfBounds" and first["severity"] == "error" and first["kernel"] == "add"
+    assert (first["file"], first["line"]) == ("scale.cu", 7) and first["instruction"].startswith("ld.global.f32")
+    assert first["block"] == [3, 0, 0] and first["thread"] == [232, 0, 0] and first["count"] == 72
+    assert first["allocation"]["bytes"] == 4000 and first["allocation"]["offset"] == 4000
+    assert first["allocation"]["stack"][0]["function"] == "make"
+    assert first["host"]["call"] == "cuLaunchKernel" and first["host"]["stack"][0]["function"] == "launch"
+    assert first["process"] == process["pid"] and first["suppressed"] is False and report["unsupported"] == []
+
+
+def test_wrong_calls_of_the_host_are_findings_at_their_line(add):
+    _, report = document("--", add, "twice")
+    (found,) = report["findings"]
+    assert found["kind"] == "InvalidFree" and found["file"].endswith("add.c") and found["line"] > 0
+    assert found["allocation"]["freed"][0]["function"] == "twice"
+    _, report = document("--checks", "-api", "--", add, "twice")
+    assert report["findings"] == []
+
+
+def test_calls_that_are_not_there_are_listed(add):
+    _, report = document("--", add, "wrong")
+    assert report["unsupported"] == [{"call": "cuIpcGetMemHandle", "count": 2}]
+
+
+def test_leaks_are_told_when_asked_for(add):
+    assert run("--", add, "stream").returncode == 0
+    done, report = document("--checks", "+leak", "--", add, "stream")
+    assert done.returncode == 1 and [one["kind"] for one in report["findings"]] == ["Leak"]
+    assert report["findings"][0]["count"] == 3 and report["findings"][0]["file"].endswith("add.c")
+    assert run("--checks", "+leak", "--", add, "right").returncode == 0
+
+
+def test_a_fault_can_stay_or_be_ignored(add):
+    assert run("--on-finding", "sticky", "--", add, "outside").stdout.startswith("synchronize gives 700, then 700")
+    assert run("--on-finding", "ignore", "--", add, "outside").stdout.startswith("synchronize gives 0, then 0")
+
+
+def test_suppressed_findings_count_nowhere_and_an_entry_that_matches_nothing_is_named(add, tmp_path):
+    known = tmp_path / "known.toml"
+    known.write_text('[[suppress]]\nkind = "OutOfBounds"\nkernel = "a*"\nreason = "known"\n'
+                     '[[suppress]]\nkind = "DataRace"\nreason = "gone"\n')
+    done = run("--suppress", known, "--", add, "outside")
+    assert done.returncode == 0 and f"the suppression at {known}:5 matches no finding" in done.stderr
+    assert "0 findings" in done.stderr and "suppressed" in done.stderr and "error[" not in done.stderr
+    _, report = document("--suppress", known, "--", add, "outside")
+    assert all(one["suppressed"] for one in report["findings"]) and report["findings"]
+    known.write_text('[[suppress]]\nkind = "OutOfBounds"\n')
+    refused = run("--suppress", known, "--", add, "right")
+    assert refused.returncode == 2 and "needs a reason" in refused.stderr
+
+
+def test_a_template_of_suppressions_suppresses_what_it_was_made_of(add, tmp_path):
+    known = tmp_path / "known.toml"
+    assert run("--suppress-template", known, "--", add, "outside").returncode == 1
+    known.write_text(known.read_text().replace('reason = ""', 'reason = "accepted"'))
+    assert run("--suppress", known, "--", add, "outside").returncode == 0
+
+
+def test_the_report_goes_to_a_file(add, tmp_path):
+    done = run("--output", tmp_path / "report.txt", "--", add, "outside")
+    assert done.stderr == "" and "error[OutOfBounds]" in (tmp_path / "report.txt").read_text()
+
+
+def test_python_programs_have_frames_of_python(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(textwrap.dedent(CTYPES).replace("c_uint32(N)", "c_uint32(N + 1)").replace("function, 2,", "function, 3,"))
+    done, report = document("--", sys.executable, program, ptx_of(tmp_path))
+    found = next(one for one in report["findings"] if one["kernel"] == "add")
+    launch = next(number for number, text in enumerate(program.read_text().splitlines(), 1) if "cuLaunchKernel(function" in text)
+    assert found["host"]["stack"] == [{"function": "<module>", "file": str(program), "line": launch}]
+    assert found["allocation"]["stack"][0]["file"] == str(program)
+
+
+def test_processes_below_are_followed(add):
+    done, report = document("--", "sh", "-c", f"{add} outside; {add} right")
+    assert done.returncode == 1 and len(report["processes"]) == 2
+    assert {one["kind"] for one in report["findings"]} == {"OutOfBounds"}
+
+
+def test_devices_are_as_asked_for(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(textwrap.dedent("""
+        import ctypes
+        cuda = ctypes.CDLL("libcuda.so.1")
+        assert cuda.cuInit(0) == 0
+        count, version = ctypes.c_int(), ctypes.c_int()
+        cuda.cuDeviceGetCount(ctypes.byref(count))
+        cuda.cuDriverGetVersion(ctypes.byref(version))
+        total, name = ctypes.c_size_t(), ctypes.create_string_buffer(32)
+        for device in range(count.value):
+            cuda.cuDeviceTotalMem_v2(ctypes.byref(total), device)
+            cuda.cuDeviceGetName(name, 32, device)
+            print(name.value.decode(), total.value >> 20)
+        print(version.value)
+        """))
+    done = run("--devices", "sm_80,sm_90:16384", "--memory", "512M", "--cuda-version", "12.4", "--", sys.executable, program)
+    assert done.stdout == "gpuemu sm_80 512\ngpuemu sm_90 16384\n12040\n"
+
+
+def test_wrong_use_says_what_is_expected(add):
+    for words, said in [(["--arch", "sm_81"], "expected one of sm_75"), (["--memory", "8X"], "expected a size"),
+                        (["--checks", "+speed"], "no check is called 'speed'"), (["--timeout", "soon"], "expected a time")]:
+        done = run(*words, "--", add)
+        assert done.returncode == 2 and said in done.stderr, done.stderr
+    assert run().returncode == 2
+
+
+def test_a_program_that_is_not_there_or_not_executable_gives_the_codes_of_a_shell(tmp_path):
+    (tmp_path / "text").write_text("no program")
+    assert run("--", tmp_path / "none").returncode == 127
+    assert run("--", tmp_path / "text").returncode == 126
+
+
+def test_a_program_that_takes_too_long_is_ended(tmp_path):
+    began = time.monotonic()
+    assert run("--timeout", "1s", "--", "sleep", "60").returncode == 124
+    assert time.monotonic() - began < 30
+
+
+def test_signals_are_passed_on():
+    program = subprocess.Popen([GPUEMU, "run", "--", "sh", "-c", "trap 'exit 5' TERM; echo ready; while :; do sleep 0.1; done"],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert program.stdout.readline() == "ready\n"
+    program.send_signal(signal.SIGTERM)
+    program.communicate(timeout=60)
+    assert program.returncode == 5
+
+
+def test_a_dry_run_prints_what_would_be_set(add):
+    done = run("--dry-run", "--", add, "right")
+    assert done.returncode == 0 and f"{add} right" in done.stdout
+    assert f"LD_LIBRARY_PATH={DROP_IN}" in done.stdout and "TRITON_LIBCUDA_PATH" in done.stdout and "GPUEMU_RUN" in done.stdout
+
+
+def test_many_launches_are_counted_and_take_little_more_than_the_kernels(add):
+    done = run("--", add, "many")
+    assert done.stderr == "gpuemu: 0 findings in 1 kernel, 1000 launches of 1 process\n"
