@@ -20,7 +20,7 @@ struct CallSite {
   std::vector<RunFrame> python;  ///< In a Python program: its frames alone.
 };
 
-/// Of the call that this thread is in.
+/// Where the call was made that this thread is in.
 std::shared_ptr<const CallSite> call_site(const char* call);
 /// The frames without those of this library.
 std::vector<RunFrame> frames_of(const CallSite& site);

@@ -160,53 +160,53 @@ int fill_2d(Stream stream, const Plane& plane, unsigned value, unsigned bytes, T
 
 }  // namespace
 
-// clang-format off
-#define GPUEMU_COPY(name, to_type, to_end, from_type, from_end, suffix)                             \
-  GPUEMU_DRIVER_API int name##suffix(to_type to, from_type from, size_t bytes) {                    \
-    return copy_linear(nullptr, to_end, from_end, bytes, {#name, true});                            \
-  }                                                                                                 \
-  GPUEMU_DRIVER_API int name##Async##suffix(to_type to, from_type from, size_t bytes, Stream stream) { \
-    return copy_linear(stream, to_end, from_end, bytes, {#name "Async", false});                    \
-  }                                                                                                 \
-  GPUEMU_PER_THREAD(name##suffix, name##suffix##_ptds)                                              \
+#define GPUEMU_COPY(name, to_type, to_end, from_type, from_end, suffix)               \
+  GPUEMU_DRIVER_API int name##suffix(to_type to, from_type from, size_t bytes) {      \
+    return copy_linear(nullptr, to_end, from_end, bytes, {#name, true});              \
+  }                                                                                   \
+  GPUEMU_DRIVER_API int name##Async##suffix(to_type to, from_type from, size_t bytes, \
+                                            Stream stream) {                          \
+    return copy_linear(stream, to_end, from_end, bytes, {#name "Async", false});      \
+  }                                                                                   \
+  GPUEMU_PER_THREAD(name##suffix, name##suffix##_ptds)                                \
   GPUEMU_PER_THREAD(name##Async##suffix, name##Async##suffix##_ptsz)
 GPUEMU_COPY(cuMemcpyHtoD, Address, device_end(to), const void*, host_end(from), _v2)
 GPUEMU_COPY(cuMemcpyDtoH, void*, host_end(to), Address, device_end(from), _v2)
 GPUEMU_COPY(cuMemcpyDtoD, Address, device_end(to), Address, device_end(from), _v2)
 #undef GPUEMU_COPY
 
-#define GPUEMU_FILL(name, type, bytes)                                                              \
-  GPUEMU_DRIVER_API int cuMemset##name##_v2(Address address, type value, size_t count) {            \
-    return fill_linear(nullptr, address, value, bytes, count, {"cuMemset" #name, true});            \
-  }                                                                                                 \
-  GPUEMU_DRIVER_API int cuMemset##name##Async(Address address, type value, size_t count,            \
-                                              Stream stream) {                                      \
-    return fill_linear(stream, address, value, bytes, count, {"cuMemset" #name "Async", false});    \
-  }                                                                                                 \
-  GPUEMU_PER_THREAD(cuMemset##name##_v2, cuMemset##name##_v2_ptds)                                  \
+#define GPUEMU_FILL(name, type, bytes)                                                           \
+  GPUEMU_DRIVER_API int cuMemset##name##_v2(Address address, type value, size_t count) {         \
+    return fill_linear(nullptr, address, value, bytes, count, {"cuMemset" #name, true});         \
+  }                                                                                              \
+  GPUEMU_DRIVER_API int cuMemset##name##Async(Address address, type value, size_t count,         \
+                                              Stream stream) {                                   \
+    return fill_linear(stream, address, value, bytes, count, {"cuMemset" #name "Async", false}); \
+  }                                                                                              \
+  GPUEMU_PER_THREAD(cuMemset##name##_v2, cuMemset##name##_v2_ptds)                               \
   GPUEMU_PER_THREAD(cuMemset##name##Async, cuMemset##name##Async_ptsz)
 GPUEMU_FILL(D8, unsigned char, 1)
 GPUEMU_FILL(D16, unsigned short, 2)
 GPUEMU_FILL(D32, unsigned, 4)
 #undef GPUEMU_FILL
 
-#define GPUEMU_FILL_2D(name, type, bytes)                                                           \
-  GPUEMU_DRIVER_API int cuMemset##name##_v2(Address address, size_t pitch, type value, size_t width, \
-                                            size_t height) {                                        \
-    return fill_2d(nullptr, {address, pitch, width, height}, value, bytes, {"cuMemset" #name, true}); \
-  }                                                                                                 \
-  GPUEMU_DRIVER_API int cuMemset##name##Async(Address address, size_t pitch, type value,            \
-                                              size_t width, size_t height, Stream stream) {         \
-    return fill_2d(stream, {address, pitch, width, height}, value, bytes,                           \
-                   {"cuMemset" #name "Async", false});                                              \
-  }                                                                                                 \
-  GPUEMU_PER_THREAD(cuMemset##name##_v2, cuMemset##name##_v2_ptds)                                  \
+#define GPUEMU_FILL_2D(name, type, bytes)                                                   \
+  GPUEMU_DRIVER_API int cuMemset##name##_v2(Address address, size_t pitch, type value,      \
+                                            size_t width, size_t height) {                  \
+    return fill_2d(nullptr, {address, pitch, width, height}, value, bytes,                  \
+                   {"cuMemset" #name, true});                                               \
+  }                                                                                         \
+  GPUEMU_DRIVER_API int cuMemset##name##Async(Address address, size_t pitch, type value,    \
+                                              size_t width, size_t height, Stream stream) { \
+    return fill_2d(stream, {address, pitch, width, height}, value, bytes,                   \
+                   {"cuMemset" #name "Async", false});                                      \
+  }                                                                                         \
+  GPUEMU_PER_THREAD(cuMemset##name##_v2, cuMemset##name##_v2_ptds)                          \
   GPUEMU_PER_THREAD(cuMemset##name##Async, cuMemset##name##Async_ptsz)
 GPUEMU_FILL_2D(D2D8, unsigned char, 1)
 GPUEMU_FILL_2D(D2D16, unsigned short, 2)
 GPUEMU_FILL_2D(D2D32, unsigned, 4)
 #undef GPUEMU_FILL_2D
-// clang-format on
 
 GPUEMU_DRIVER_API int cuMemcpy(Address to, Address from, size_t bytes) {
   return copy_unified(nullptr, to, from, bytes, {"cuMemcpy", true});

@@ -23,7 +23,7 @@ class Cursor {
     at_ += sizeof value;
     return value;
   }
-  /// Of 4 or 8 bytes.
+  /// An offset of 4 or 8 bytes.
   uint64_t offset(bool wide) { return wide ? number<uint64_t>() : number<uint32_t>(); }
   uint64_t unsigned_leb() {
     uint64_t value = 0;

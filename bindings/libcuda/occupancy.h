@@ -10,7 +10,7 @@ namespace gpuemu::libcuda {
 /// By threads, shared memory and number. Registers count where they are known.
 uint32_t blocks_per_multiprocessor(const FunctionState& function, uint64_t threads,
                                    uint64_t dynamic_shared_bytes);
-/// Of the whole device.
+/// Blocks that the whole device holds at once.
 uint64_t resident_blocks(const FunctionState& function, uint64_t threads,
                          uint64_t dynamic_shared_bytes);
 

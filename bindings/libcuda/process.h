@@ -153,7 +153,7 @@ int start_process();
 
 /// The context that calls of this thread are about; null for none.
 Context current_context();
-/// Of this thread, the current one last.
+/// This thread's contexts, the current one last.
 std::vector<Context>& context_stack();
 
 /// Where a call that takes a stream belongs. `code` is not success for a handle that is no stream

@@ -8,8 +8,8 @@
 
 namespace gpuemu::libcuda {
 
-/// Of the calling thread, innermost first; empty where no interpreter runs. Takes the interpreter's
-/// lock: the caller holds none of ours.
+/// Frames of the calling thread, innermost first; empty where no interpreter runs. Takes the
+/// interpreter's lock: the caller holds none of ours.
 std::vector<RunFrame> python_frames();
 
 }  // namespace gpuemu::libcuda

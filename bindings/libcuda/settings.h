@@ -12,8 +12,9 @@ struct Settings : DriverSettings {
   std::string folder;  ///< Where processes leave their findings; "" without `gpuemu run`.
 };
 
-/// Of the folder that `gpuemu run` names in the environment; the defaults without it. Devices that
-/// CUDA_VISIBLE_DEVICES hides are left out. Read once: a process keeps what it began with.
+/// Settings of the folder that `gpuemu run` names in the environment; the defaults without it.
+/// Devices that CUDA_VISIBLE_DEVICES hides are left out. Read once: a process keeps what it began
+/// with.
 const Result<Settings>& settings_of_environment();
 
 }  // namespace gpuemu::libcuda

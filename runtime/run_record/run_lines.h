@@ -31,8 +31,8 @@ Result<RunRecords> read_run_records(const std::string& folder);
 /// The document of `--format json`.
 struct RunProgram {
   std::vector<std::string> command;
-  int exit_code = 0;          ///< Of `gpuemu run`.
-  int program_exit_code = 0;  ///< Of the program.
+  int exit_code = 0;          ///< What `gpuemu run` ends with.
+  int program_exit_code = 0;  ///< What the program ended with.
   int signal = 0;
   double seconds = 0;
 };

@@ -28,7 +28,7 @@ struct RunFrame {
 struct RunAllocation {
   std::string name;  ///< As the message calls it.
   uint64_t bytes = 0;
-  int64_t offset = 0;                  ///< Of what was touched; negative or past its end possible.
+  int64_t offset = 0;                  ///< First byte touched; negative or past its end possible.
   std::vector<RunFrame> stack, freed;  ///< Where it was made and where it was freed.
 };
 

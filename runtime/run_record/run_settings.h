@@ -35,7 +35,7 @@ struct DriverSettings {
   uint64_t schedule_seed = 0;
   int driver_version = 13000;  ///< 1000 * major + 10 * minor.
   OnFinding on_finding = OnFinding::Report;
-  uint64_t findings_max = 1000;  ///< Of each process.
+  uint64_t findings_max = 1000;  ///< The most that a process records.
 };
 
 Status write_run_settings(const std::string& folder, const DriverSettings& settings);
