@@ -227,12 +227,12 @@ void say_once(const std::string& key, const std::string& text);
 
 /// Exports `symbol` under another name with the default stream of each thread: the loader calls the
 /// resolver to learn which function has the name.
-#define GPUEMU_PER_THREAD(symbol, per_thread)                                             \
-  extern "C" {                                                                            \
-  static void* resolve_##per_thread() {                                                   \
-    return reinterpret_cast<void*>(&PerThread<&symbol>::call);                            \
-  }                                                                                       \
-  __attribute__((visibility("default"), ifunc("resolve_" #per_thread))) int per_thread(); \
+#define GPUEMU_PER_THREAD(symbol, per_thread)                                               \
+  extern "C" {                                                                              \
+  static auto resolve_##per_thread() -> int (*)() {                                         \
+    return reinterpret_cast<int (*)()>(reinterpret_cast<void*>(&PerThread<&symbol>::call)); \
+  }                                                                                         \
+  __attribute__((visibility("default"), ifunc("resolve_" #per_thread))) int per_thread();   \
   }
 
 }  // namespace gpuemu::libcuda

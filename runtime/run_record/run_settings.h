@@ -27,7 +27,7 @@ struct RunDevice {
 };
 
 struct DriverSettings {
-  std::vector<RunDevice> devices{RunDevice{}};
+  std::vector<RunDevice> devices = std::vector<RunDevice>(1);
   DeviceChecks checks = kUsualChecks;
   bool leaks = false;      ///< What is still allocated at the end is a finding.
   bool host_calls = true;  ///< Wrong calls of the host are findings.
