@@ -354,7 +354,7 @@ TEST_F(Storage, RefusesADatabaseOfANewerVersion) {
 
 TEST_F(Storage, ADamagedValueIsCorruptionAndNoCrash) {
   constexpr uint64_t kRecords = 60;
-  const auto record = [result = full_result()](uint64_t seed) mutable {
+  auto record = [result = full_result()](uint64_t seed) mutable {
     result.seed = seed;
     return result;
   };
