@@ -8,6 +8,7 @@
 #include "common/numeric/element.h"
 #include "daemon/pipeline/case_work.h"
 #include "daemon/pipeline/compare_flushed.h"
+#include "daemon/pipeline/execute_case.h"
 #include "daemon/pipeline/reference_again.h"
 #include "daemon/pipeline/review_findings.h"
 #include "judge/bounds/customary.h"
