@@ -79,14 +79,14 @@ int start(std::vector<std::string> command, const std::map<std::string, std::str
 }
 
 /// Waits until it ends or until then. True when it ended.
-bool wait_until(pid_t child, std::optional<Clock::time_point> end, int& status) {
-  if (!end) {
+bool wait_until(pid_t child, Clock::time_point end, int& status) {
+  if (end == Clock::time_point::max()) {
     while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
     return true;
   }
   constexpr std::chrono::milliseconds kStep{20};
-  while (Clock::now() < *end) {
+  while (Clock::now() < end) {
     if (::waitpid(child, &status, WNOHANG) == child) return true;
     std::this_thread::sleep_for(kStep);
   }
@@ -110,13 +110,13 @@ Ended run_program(const std::vector<std::string>& command,
   }
   child_of_signals = child;
   int status = 0;
-  const auto end = timeout ? std::optional(began + *timeout) : std::nullopt;
+  const Clock::time_point end = timeout ? began + *timeout : Clock::time_point::max();
   if (!wait_until(child, end, status)) {
     ended.timed_out = true;
     ::kill(child, SIGTERM);
     if (!wait_until(child, Clock::now() + kGrace, status)) {
       ::kill(child, SIGKILL);
-      wait_until(child, std::nullopt, status);
+      wait_until(child, Clock::time_point::max(), status);
     }
   }
   ended.seconds = std::chrono::duration<double>(Clock::now() - began).count();
