@@ -20,12 +20,19 @@ constexpr std::chrono::seconds kGrace{5};
 
 // A signal handler reaches nothing but globals.
 std::atomic<pid_t> child_of_signals = 0;  // NOLINT
+// What came while the program was being started: it gets it as soon as it has a number.
+std::atomic<int> early_signal = 0;  // NOLINT
 
 /// What the terminal sends, it sends to the program too.
 void pass_on(int signal, siginfo_t* info, void*) {
   const pid_t child = child_of_signals;
   const bool of_terminal = info->si_code == SI_KERNEL;
-  if (child > 0 && !of_terminal) ::kill(child, signal);
+  if (of_terminal) return;
+  if (child > 0) {
+    ::kill(child, signal);
+  } else {
+    early_signal = signal;
+  }
 }
 
 /// While it lives, signals go to the program.
@@ -109,6 +116,7 @@ Ended run_program(const std::vector<std::string>& command,
     return ended;
   }
   child_of_signals = child;
+  if (const int early = early_signal.exchange(0); early != 0) ::kill(child, early);
   int status = 0;
   const Clock::time_point end = timeout ? began + *timeout : Clock::time_point::max();
   if (!wait_until(child, end, status)) {

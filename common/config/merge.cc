@@ -145,7 +145,7 @@ void read_file_layer(Load& load, const std::string& file, bool project) {
                              "that");
     return;
   }
-  if (!fs::exists(status) && !failed) {
+  if (status.type() == fs::file_type::not_found) {
     load.state.problem({file, 0, 0, 0}, "",
                        "does not exist; name another file with --config, or let `gpuemu init` "
                        "write a gpuemu.toml");

@@ -126,11 +126,12 @@ std::string ValueReader::remedy(const std::string& expected) const {
   if (value_->kind == Kind::Table && expected == "a list") {
     return fmt::format("; a list of tables has two brackets: [[{}]]", path_);
   }
+  constexpr std::string_view kText = "text";
   const bool is_number = value_->kind == Kind::Text && parse_text<double>(value_->text);
-  if (is_number && !layer_->from_text && expected.find("text") == std::string::npos) {
+  if (is_number && !layer_->from_text && expected.find(kText) == std::string::npos) {
     return "; a number has no quotes: " + value_->text;
   }
-  const bool wants_text = expected.starts_with("text");
+  const bool wants_text = expected.starts_with(kText);
   if (wants_text && (value_->kind == Kind::Integer || value_->kind == Kind::Boolean)) {
     return "; text stands in quotes";
   }

@@ -191,7 +191,7 @@ NanPolicy OpConfig::nan_policy_of(const std::string& output) const {
 
 bool OpConfig::is_nan_policy_given(const std::string& output) const {
   const TensorSpec* spec = output_of(*this, output);
-  return nan_policy_given || (spec != nullptr && spec->nan_policy);
+  return this->nan_policy_given || (spec != nullptr && spec->nan_policy);
 }
 
 std::vector<Config::Setting> list_settings(const Config& config, const ReadState& state,

@@ -177,8 +177,8 @@ class MemoryStore : public Store {
         return *entry;
       }
     }
-    return error(ErrorCode::NotFound, "no {} with seed {}{}", what, seed,
-                 op.empty() ? "" : " of op '" + op + "'");
+    return error(ErrorCode::NotFound, "no {} with seed {}{}; `gpuemu failures` lists the failures",
+                 what, seed, op.empty() ? "" : " of op '" + op + "'");
   }
   Result<std::vector<ValidationResult>> list(const std::vector<ValidationResult>& kept,
                                              size_t limit, const std::string& op,

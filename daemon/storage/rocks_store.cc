@@ -202,8 +202,8 @@ Result<ValidationResult> RocksStore::newest(const Kind& kind, uint64_t seed,
     return !found.has_value();
   }));
   if (found) return *std::move(found);
-  return error(ErrorCode::NotFound, "no {} with seed {}{}", kind.name, seed,
-               op.empty() ? "" : " of op '" + op + "'");
+  return error(ErrorCode::NotFound, "no {} with seed {}{}; `gpuemu failures` lists the failures",
+               kind.name, seed, op.empty() ? "" : " of op '" + op + "'");
 }
 
 /// A result that failed has its snapshot in the failure, where it is kept once.

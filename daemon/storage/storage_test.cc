@@ -324,7 +324,8 @@ TEST_F(Storage, SaysWhatIsNotThere) {
   auto found = store->failure(7, "softmax");
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().code, ErrorCode::NotFound);
-  EXPECT_EQ(found.error().message, "no failure with seed 7 of op 'softmax'");
+  EXPECT_EQ(found.error().message,
+            "no failure with seed 7 of op 'softmax'; `gpuemu failures` lists the failures");
   EXPECT_EQ(store->baseline("x").error().code, ErrorCode::NotFound);
   EXPECT_EQ(store->artifact("x").error().code, ErrorCode::NotFound);
 }

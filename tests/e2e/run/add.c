@@ -52,7 +52,8 @@ static int right(void) {
 /* The kernel reads and writes 24 elements behind the end. */
 static int outside(void) {
   CHECK(launch(N + 24, NULL));
-  printf("synchronize gives %d, then %d\n", cuCtxSynchronize(), cuCtxSynchronize());
+  const int first = cuCtxSynchronize();
+  printf("synchronize gives %d, then %d\n", first, cuCtxSynchronize());
   printf("%d wrong\n", count_wrong());
   return 0;
 }
