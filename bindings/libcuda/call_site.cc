@@ -11,13 +11,13 @@ namespace {
 
 /// Whether the address lies in this library.
 bool is_ours(uintptr_t address) {
-  static const void* const own = [] {
+  static const void* const kOwn = [] {
     Dl_info known{};
     dladdr(reinterpret_cast<void*>(&is_ours), &known);
     return known.dli_fbase;
   }();
   Dl_info known{};
-  return dladdr(reinterpret_cast<void*>(address), &known) != 0 && known.dli_fbase == own;
+  return dladdr(reinterpret_cast<void*>(address), &known) != 0 && known.dli_fbase == kOwn;
 }
 
 _Unwind_Reason_Code note_frame(_Unwind_Context* frame, void* into) {

@@ -138,8 +138,9 @@ GPUEMU_DRIVER_API int cuOccupancyMaxActiveClusters(int* clusters, Function funct
     uint64_t blocks = 1;
     for (unsigned i = 0; what->attributes != nullptr && i < what->attribute_count; ++i) {
       const LaunchAttribute& one = what->attributes[i];
-      if (one.id == kAttributeCluster)
+      if (one.id == kAttributeCluster) {
         blocks = uint64_t{one.value[0]} * one.value[1] * one.value[2];
+      }
     }
     const uint64_t threads = uint64_t{what->block[0]} * what->block[1] * what->block[2];
     if (blocks == 0) return CUDA_ERROR_INVALID_CLUSTER_SIZE;

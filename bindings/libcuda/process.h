@@ -229,7 +229,7 @@ void say_once(const std::string& key, const std::string& text);
 /// resolver to learn which function has the name.
 #define GPUEMU_PER_THREAD(symbol, per_thread)                                               \
   extern "C" {                                                                              \
-  static auto resolve_##per_thread() -> int (*)() {                                         \
+  __attribute__((used)) static auto resolve_##per_thread() -> int (*)() {                   \
     return reinterpret_cast<int (*)()>(reinterpret_cast<void*>(&PerThread<&symbol>::call)); \
   }                                                                                         \
   __attribute__((visibility("default"), ifunc("resolve_" #per_thread))) int per_thread();   \

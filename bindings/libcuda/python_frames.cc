@@ -78,26 +78,26 @@ RunFrame describe(const Interpreter& python, void* frame) {
 
 std::vector<RunFrame> python_frames() {
   // Whoever embeds an interpreter has linked it, so that it is there from the start.
-  static const Interpreter python = look_up();
-  if (!python.is_there() || python.is_initialized() == 0) return {};
-  if (python.is_finalizing != nullptr && python.is_finalizing() != 0) return {};
+  static const Interpreter kPython = look_up();
+  if (!kPython.is_there() || kPython.is_initialized() == 0) return {};
+  if (kPython.is_finalizing != nullptr && kPython.is_finalizing() != 0) return {};
   std::vector<RunFrame> frames;
-  const int state = python.ensure();
-  void* frame = python.frame();
-  if (frame != nullptr) python.increase(frame);
+  const int state = kPython.ensure();
+  void* frame = kPython.frame();
+  if (frame != nullptr) kPython.increase(frame);
   while (frame != nullptr) {
-    RunFrame made = describe(python, frame);
-    void* const back = python.back(frame);
-    python.decrease(frame);
+    RunFrame made = describe(kPython, frame);
+    void* const back = kPython.back(frame);
+    kPython.decrease(frame);
     frame = back;
     // The import system runs modules.
     if (!made.file.starts_with("<frozen")) frames.push_back(std::move(made));
     if (frames.size() == kFramesMax && frame != nullptr) {
-      python.decrease(frame);
+      kPython.decrease(frame);
       break;
     }
   }
-  python.release(state);
+  kPython.release(state);
   return frames;
 }
 

@@ -40,8 +40,8 @@ Result<Settings> read_settings() {
 }  // namespace
 
 const Result<Settings>& settings_of_environment() {
-  static const Result<Settings> settings = read_settings();
-  return settings;
+  static const Result<Settings> kSettings = read_settings();
+  return kSettings;
 }
 
 }  // namespace gpuemu::libcuda

@@ -29,8 +29,9 @@ Status issue(Process& driver, const Place& place, End to, End from, uint64_t byt
     return streams.host_call(
         place.stream, [=] { std::memmove(bytes_at(to.address), bytes_at(from.address), bytes); });
   }
-  if (to.of_host)
+  if (to.of_host) {
     return streams.download(place.stream, {bytes_at(to.address), bytes}, from.address);
+  }
   if (!from.of_host) return streams.copy(place.stream, to.address, from.address, bytes);
   const std::span<const std::byte> source(bytes_at(from.address), bytes);
   const bool stays = waits || is_pinned(driver, from.address) || is_captured(place);

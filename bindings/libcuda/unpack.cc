@@ -46,14 +46,14 @@ std::optional<std::string> unpack_lz4(std::span<const unsigned char> packed, siz
 
 std::optional<std::string> unpack_zstd(std::span<const unsigned char> packed, size_t bytes) {
   using Decompress = size_t (*)(void*, size_t, const void*, size_t);
-  static const auto decompress = [] {
+  static const auto kDecompress = [] {
     void* library = dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
     return reinterpret_cast<Decompress>(library == nullptr ? nullptr
                                                            : dlsym(library, "ZSTD_decompress"));
   }();
-  if (decompress == nullptr) return std::nullopt;
+  if (kDecompress == nullptr) return std::nullopt;
   std::string out(bytes, '\0');
-  if (decompress(out.data(), bytes, packed.data(), packed.size()) != bytes) return std::nullopt;
+  if (kDecompress(out.data(), bytes, packed.data(), packed.size()) != bytes) return std::nullopt;
   return out;
 }
 

@@ -411,7 +411,7 @@ TEST_F(Layers, ASocketPathMayHave107Bytes) {
 
 TEST_F(Layers, AFileNamedByFlagOrVariableMustExist) {
   sources_.environment["GPUEMU_CONFIG"] = "other.toml";
-  EXPECT_NE(load_config(sources_).text().find("deep/er/other.toml: cannot be read"),
+  EXPECT_NE(load_config(sources_).text().find("deep/er/other.toml: does not exist"),
             std::string::npos);
   write("project/mine.toml", "[project]\nname = \"mine\"\n");
   sources_.file = root_ / "project/mine.toml";
