@@ -150,9 +150,10 @@ std::string summary_of(const std::vector<RunFinding>& findings,
   }
   std::string text = "gpuemu: " + counted(faults, "finding", "findings");
   if (notes != 0) text += ", " + counted(notes, "note", "notes");
-  return fmt::format("{} in {}, {} of {}", text, counted(kernels, "kernel", "kernels"),
+  return fmt::format("{} in {}, {} of {}{}", text, counted(kernels, "kernel", "kernels"),
                      counted(launches, "launch", "launches"),
-                     counted(processes.size(), "process", "processes"));
+                     counted(processes.size(), "process", "processes"),
+                     launches == 0 ? "; no kernel was launched: none was checked" : "");
 }
 
 }  // namespace gpuemu

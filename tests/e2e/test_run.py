@@ -203,3 +203,9 @@ def test_a_dry_run_prints_what_would_be_set(add):
 def test_many_launches_are_counted_and_take_little_more_than_the_kernels(add):
     done = run("--", add, "many")
     assert done.stderr == "gpuemu: 0 findings in 1 kernel, 1000 launches of 1 process\n"
+
+
+def test_a_program_that_launches_nothing_is_said_to_be_unchecked():
+    done = run("--", "true")
+    assert done.returncode == 0
+    assert done.stderr == "gpuemu: 0 findings in 0 kernels, 0 launches of 0 processes; no kernel was launched: none was checked\n"
