@@ -201,7 +201,7 @@ void note_missing_folder(const Config& config) {
                folder.string());
 }
 
-/// The project by what its records are known by.
+/// The project's id and the ops and kernels whose records it claims.
 ProjectNames names_of(const Config& config) {
   ProjectNames names{.id = project_id(canonical_path(config.file)), .ops = {}, .kernels = {}};
   for (const OpConfig& op : config.ops) names.ops.insert(op.name);
@@ -209,19 +209,19 @@ ProjectNames names_of(const Config& config) {
   return names;
 }
 
-/// Takes what was stored before projects were told apart and is of this project's ops and kernels.
-/// A record that cannot be read stays where it is.
+/// Claims records of this project's ops and kernels that come from a database without projects.
+/// Records that cannot be read stay where they are.
 void take_own_records(const ProjectNames& names, ProjectStores& stores) {
   if (names.id == kNoProject) return;
   const auto taken = stores.take(
       {.from = kLegacyProject, .to = names.id, .ops = names.ops, .kernels = names.kernels});
   if (!taken) {
-    spdlog::warn("database: what was stored before projects were told apart: {}",
+    spdlog::warn("database: cannot move records of an earlier version to this project: {}",
                  taken.error().message);
   } else if (*taken != Taken()) {
     spdlog::info(
-        "database: {} results, {} failures, {} baselines and metrics of {} kernels that were "
-        "stored before projects were told apart belong to this project now",
+        "database: moved {} results, {} failures, {} baselines and metrics of {} kernels that an "
+        "earlier version stored to this project",
         taken->results, taken->failures, taken->baselines, taken->artifacts);
   }
 }
@@ -252,7 +252,7 @@ Result<Devices> devices_of(const Config& config) {
   std::vector<DeviceProperties> devices = GPUEMU_TRY(list_devices());
   std::vector<std::string> backends;
   for (const DeviceProperties& one : devices) backends.push_back(one.backend);
-  const bool is_named = is_computing_backend(config.backend);  // Else "auto".
+  const bool is_named = is_computing_backend(config.backend);  // Not "auto".
   std::erase_if(devices, [&](const DeviceProperties& one) {
     return is_named && one.backend != config.backend;
   });
@@ -267,7 +267,7 @@ Result<Devices> devices_of(const Config& config) {
   return Devices{std::move(devices), std::move(backends)};
 }
 
-/// The stores of the database in `folder`, where the named project has what is its own.
+/// Opens the database in `folder` and claims legacy records for the project.
 Result<std::unique_ptr<ProjectStores>> stores_with(const ProjectNames& names,
                                                    const std::filesystem::path& folder) {
   auto stores = GPUEMU_TRY(open_stores(folder, names));

@@ -4,8 +4,8 @@
   train_mlp.py [--backend emulator] [--optimizer adam] [--steps 100] [--compare] [--check] [--print] [--plant adam]
 
 The loss of each tenth step is printed. --compare trains beside it with NumPy in float64, --check judges every op of one step,
---print shows the graph, what it is lowered to and where its values lie. --plant adam trains with an adam_step that corrects the
-second moment by the factor of the first, and shows what a check says of it. The exit code is 1 where a check does not say what it should.
+--print shows the graph, the lowered ops and the memory plan. --plant adam trains with a wrong adam_step, which corrects the second
+moment by the factor of the first, and prints the report of a check. The exit code is 1 if the check's verdict is not the expected one.
 """
 import argparse
 import sys
@@ -16,7 +16,7 @@ from gpuemu import program, rng, runtime
 
 SIZES, ROWS = (784, 128, 10), 32
 
-# Both moments are corrected by scalars[1]: the second one is scalars[2]'s.
+# The bug: both moments are corrected by scalars[1]; the second one needs scalars[2].
 WRONG_ADAM = """extern "C" __global__ void adam(const float* p, const float* g, const float* m, const float* v, const float* scalars,
     float* p_out, float* m_out, float* v_out, int n, float beta1, float beta2, float eps, float decay) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -30,7 +30,7 @@ WRONG_ADAM = """extern "C" __global__ void adam(const float* p, const float* g, 
 
 
 def plant_adam():
-    """The wrong kernel in front of the one that comes with gpuemu."""
+    """Registers the wrong kernel with a higher priority than the built-in one."""
     launch = runtime.Launch("adam", "cdiv(p.count, 256)", 256, ["p", "g", "m", "v", "scalars", "p_out", "m_out", "v_out", "i32:p.count", "f32:beta1",
                                                               "f32:beta2", "f32:eps", "f32:decay"])
     return runtime.register_kernel("adam_step", "planted", WRONG_ADAM, [launch], types={"T": ["float32"]}, priority=10)
@@ -94,8 +94,8 @@ def parsed():
     parser.add_argument("--steps", type=int, default=100)
     for flag in ("compare", "check", "print"):
         parser.add_argument(f"--{flag}", action="store_true")
-    parser.add_argument("--plant", choices=["adam"], help="train with a kernel that is wrong, and check it")
-    parser.add_argument("--save", help="the folder of the reproducer; else program-SEED")
+    parser.add_argument("--plant", choices=["adam"], help="train with a wrong kernel and check it")
+    parser.add_argument("--save", help="folder for the reproducer (default: program-SEED)")
     options = parser.parse_args()
     if options.plant and options.optimizer != options.plant:
         parser.error("--plant adam goes with --optimizer adam")

@@ -95,12 +95,12 @@ struct KernelVariant {
   uint64_t (*workspace_bytes)(const OpCase&) = nullptr;
   /// The launches, in order. Called only for a case that it supports.
   void (*plan)(const OpCase&, Plan&) = nullptr;
-  /// Set for a variant that was added at run time, which has none of the three functions above.
+  /// Replaces the three functions above in a variant that was added at run time.
   std::shared_ptr<const VariantRules> rules = nullptr;
   bool source_is_ptx = false;  ///< Then `entries` are names of the text, without templates.
   /// The op's fields and more of its own, each with a default; without fields: the op's schema.
   AttributeSchema schema = {};
-  uint64_t generation = 0;  ///< The registry's when it was added; 0: it came with its op.
+  uint64_t generation = 0;  ///< Registry generation that added it; 0: built in.
 
   const AttributeSchema& schema_for(const OpKind& op) const;
 };

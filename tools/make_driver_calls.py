@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes bindings/libcuda/calls.def: the functions that the driver API publishes, by name and version.
+"""Generates bindings/libcuda/calls.def, the list of driver API functions by name and version.
 
-Names and versions are those that cuda.h and cudaTypedefs.h of the toolkit in CUDA_HOME (else /usr/local/cuda) declare."""
+Reads cuda.h and cudaTypedefs.h of the CUDA toolkit in CUDA_HOME (default: /usr/local/cuda)."""
 import collections
 import os
 import pathlib
@@ -27,7 +27,7 @@ FOOT = "// clang-format on\n"
 
 
 def declared(*definitions):
-    """The symbols that the headers declare with these definitions."""
+    """The symbols that the headers declare when compiled with these -D options."""
     text = subprocess.run(["gcc", "-E", "-P", "-x", "c", "-I", str(INCLUDE), *definitions, "-"], capture_output=True,
                           input="#include <cuda.h>\n#include <cudaProfiler.h>\n", text=True, check=True).stdout
     return set(re.findall(r"CUresult\s+(cu\w+)\s*\(", text))

@@ -15,9 +15,9 @@ import unity_names
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDERS = ("common", "runtime", "kernels", "ops", "judge", "daemon", "bindings", "cli")
 LINES_MAX = 500
-# Needs the line above to be understood.
+# Such a comment cannot be understood without the line above.
 OPENS_WITH_OF = re.compile(r"(?:^|\s)//[/!]?<? ?Of\b")
-COLUMNS_MAX = 100  # Text in literals too, which clang-format leaves as it is.
+COLUMNS_MAX = 100  # Also of string literals, which clang-format does not break.
 # A third-party header and the folders that may include it.
 THIRD_PARTY = {
     r"<nng/": {"common/transport", "bench"},

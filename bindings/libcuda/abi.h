@@ -1,5 +1,5 @@
-// The types of the driver's published interface, as far as our calls have them. Handles are ids
-// that look like pointers: nothing lies where they point.
+// Declares the types and constants of the published driver API that this library uses. A handle is
+// a number in the form of a pointer; it is never dereferenced.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ using Linker = struct OpaqueLinker*;
 using Pool = struct OpaquePool*;
 using Address = unsigned long long;  // NOLINT(google-runtime-int): CUdeviceptr is one.
 
-/// CUresult: every function returns one as an int.
+/// CUresult. Every function of the driver API returns one as an int.
 enum Code : int {
 #define GPUEMU_DRIVER_RESULT(name, value, text) name = value,
 #include "bindings/libcuda/results.def"
@@ -51,7 +51,7 @@ static_assert(sizeof(LaunchParameters) == 56);
 inline constexpr unsigned kAttributeIgnore = 0, kAttributeCooperative = 2, kAttributeCluster = 4,
                           kAttributeProgrammaticSerialization = 6, kAttributePriority = 8;
 
-/// The end of `extra`, and what stands in it before.
+/// CU_LAUNCH_PARAM_*: the keys in the `extra` array of a launch.
 inline constexpr uintptr_t kExtraEnd = 0, kExtraBuffer = 1, kExtraBytes = 2;
 
 /// CUmemorytype.
@@ -111,13 +111,10 @@ struct PoolProperties {
 };
 static_assert(sizeof(PoolProperties) == 88);
 
-/// CUctxCreateParams: nothing in it that works here.
-struct ContextParameters;
-
-/// CUjit_option values that are obeyed.
+/// The CUjit_option values that this library obeys.
 inline constexpr int kJitInfoLog = 3, kJitInfoLogBytes = 4, kJitErrorLog = 5, kJitErrorLogBytes = 6;
 
-/// Stream flags and handles with a meaning.
+/// CU_STREAM_NON_BLOCKING, and the handles of the predefined streams.
 inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr uintptr_t kStreamLegacy = 1, kStreamPerThread = 2;
 

@@ -1,4 +1,4 @@
-// The memory that the program has asked for: where it lies, who asked, and where.
+// Keeps the memory that the program allocated: its range, and where it was allocated and freed.
 #pragma once
 
 #include <atomic>
@@ -24,32 +24,36 @@ struct Allocation {
   Context context = nullptr;
   int device = 0;
   unsigned flags = 0;
-  std::string name;  ///< "allocation 3": what findings of the device call it.
+  std::string name;  ///< "allocation 3", as findings of the device name it.
   uint64_t number = 0;
-  std::shared_ptr<const CallSite> made, freed;  ///< `freed`: null while it lives.
+  std::shared_ptr<const CallSite> made, freed;  ///< `freed` is null while the allocation lives.
 };
 
-/// Any thread.
+/// All allocations of the process. Thread-safe.
 class Allocations {
  public:
   using Shared = std::shared_ptr<const Allocation>;
 
+  /// Returns 1, 2, ...: the number in the name of the next allocation.
   uint64_t next_number() { return next_.fetch_add(1) + 1; }
   void add(Allocation made);
-  /// The one that begins there and lives; null for none.
+  /// Finds the live allocation that starts at `address`; returns nullptr when there is none.
   Shared at(uint64_t address) const;
-  /// The one that holds the address and lives.
+  /// Finds the live allocation that contains `address`; returns nullptr when there is none.
   Shared holding(uint64_t address) const;
-  /// Takes it out and remembers it as freed.
+  /// Moves the live allocation that starts at `address` to the freed ones and returns it; returns
+  /// nullptr when there is none.
   Shared remove(uint64_t address, std::shared_ptr<const CallSite> freed);
-  /// The freed one that lies there, the last first; null where nothing was or something lives.
+  /// Finds the most recently freed allocation that contained `address`; returns nullptr when there
+  /// is none or when a live allocation contains the address.
   Shared freed_holding(uint64_t address) const;
-  /// By its name, freed ones too.
+  /// Finds a live or freed allocation by name; returns nullptr when there is none.
   Shared named(const std::string& name) const;
+  /// Returns the live allocations in the order in which they were made.
   std::vector<Shared> all() const;
 
  private:
-  static constexpr size_t kFreedKept = 4096;  ///< For messages: about as many as people look at.
+  static constexpr size_t kFreedKept = 4096;  ///< Older ones are forgotten, to bound the memory.
   mutable std::shared_mutex mutex_;
   std::map<uint64_t, Shared> live_;
   std::deque<Shared> freed_;

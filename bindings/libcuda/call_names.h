@@ -1,15 +1,19 @@
-// The functions of the library by the names that programs ask for.
+// Finds the functions of this library by name and version, and answers calls of those that are not
+// implemented.
 #pragma once
 
 namespace gpuemu::libcuda {
 
 struct CallFound {
-  bool is_known = false;     ///< Some version has the name.
-  void* function = nullptr;  ///< The newest that is not newer than asked for.
+  bool is_known = false;     ///< The driver API has the name in some version.
+  void* function = nullptr;  ///< Null when every version of it is newer than the one asked for.
 };
+/// Finds the newest version of `name` that is not newer than `version`. With `per_thread` a
+/// function that takes a stream is the variant for the per-thread default stream. Thread-safe.
 CallFound find_call(const char* name, int version, bool per_thread);
 
-/// What every function does that is not there: says so once, and counts.
+/// Answers a call of a function that is not implemented: reports it on stderr the first time,
+/// counts it for the report, and returns CUDA_ERROR_NOT_SUPPORTED. Thread-safe.
 int unsupported_call(const char* name);
 
 }  // namespace gpuemu::libcuda

@@ -9,7 +9,6 @@
 namespace gpuemu::libcuda {
 namespace {
 
-/// Whether the address lies in this library.
 bool is_ours(uintptr_t address) {
   static const void* const kOwn = [] {
     Dl_info known{};
@@ -34,7 +33,7 @@ std::shared_ptr<const CallSite> call_site(const char* call) {
   auto site = std::make_shared<CallSite>();
   site->call = call;
   site->python = python_frames();
-  // Below Python there is nothing but the interpreter.
+  // In a Python program the native frames are only the interpreter's.
   if (site->python.empty()) _Unwind_Backtrace(note_frame, site.get());
   return site;
 }

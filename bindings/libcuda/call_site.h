@@ -1,4 +1,4 @@
-// Where in the program a call was made.
+// Records where the program called the driver.
 #pragma once
 
 #include <array>
@@ -10,19 +10,19 @@
 
 namespace gpuemu::libcuda {
 
-/// Return addresses of the calling thread, innermost first, as they were; what stands there is
-/// looked up when a finding needs it.
+/// The stack of the calling thread, innermost frame first. Only addresses are kept; functions and
+/// lines are looked up when a finding needs them.
 struct CallSite {
   static constexpr size_t kFramesMax = 24;
-  const char* call = "";  ///< "cuLaunchKernel"; static.
+  const char* call = "";  ///< "cuLaunchKernel"; a string literal.
   uint32_t count = 0;
   std::array<uintptr_t, kFramesMax> addresses{};
-  std::vector<RunFrame> python;  ///< In a Python program: its frames alone.
+  std::vector<RunFrame> python;  ///< The Python stack; `addresses` is empty when this is not.
 };
 
-/// Where the call was made that this thread is in.
+/// Captures the stack of this thread. `call` must live as long as the process. Never null.
 std::shared_ptr<const CallSite> call_site(const char* call);
-/// The frames without those of this library.
+/// Resolves the frames of a call site to functions and lines, without those of this library.
 std::vector<RunFrame> frames_of(const CallSite& site);
 
 }  // namespace gpuemu::libcuda

@@ -1,4 +1,4 @@
-// Contexts and the stack of them that each thread has.
+// Implements cuCtx*: contexts and the context stack of each thread.
 #include <algorithm>
 
 #include "bindings/libcuda/contexts.h"
@@ -7,7 +7,8 @@
 namespace gpuemu::libcuda {
 namespace {
 
-/// Work with the current context of the thread.
+/// Calls `work` with the current context. CUDA_ERROR_INVALID_CONTEXT when this thread has none,
+/// CUDA_ERROR_CONTEXT_IS_DESTROYED when it was destroyed.
 template <typename Work>
 int with_context(const Work& work) {
   return driver_call([&](Process& driver) -> int {
@@ -18,7 +19,7 @@ int with_context(const Work& work) {
   });
 }
 
-/// `context`, else the current one.
+/// Calls `work` with `context`, or with the current context when `context` is null.
 template <typename Work>
 int with_given_context(Context context, const Work& work) {
   if (context == nullptr) return with_context(work);
@@ -51,7 +52,7 @@ int synchronize(Process& driver, ContextState& context) {
   return take_fault(slot, std::nullopt);
 }
 
-bool is_current_somewhere(Context context) {
+bool is_on_stack(Context context) {
   const auto& stack = context_stack();
   return std::ranges::find(stack, context) != stack.end();
 }
@@ -185,7 +186,7 @@ GPUEMU_DRIVER_API int cuCtxGetLimit(size_t* value, unsigned limit) {
 
 GPUEMU_DRIVER_API int cuCtxSetLimit(unsigned limit, size_t value) {
   return with_context([&](Process&, ContextState& state) -> int {
-    constexpr unsigned kSettable = 7;  // Those behind are told, not set.
+    constexpr unsigned kSettable = 7;  // CU_LIMIT_SHMEM_SIZE and later are read-only.
     if (limit >= kSettable) return CUDA_ERROR_UNSUPPORTED_LIMIT;
     state.limits[limit] = value;
     return CUDA_SUCCESS;
@@ -260,7 +261,7 @@ GPUEMU_DRIVER_API int cuCtxAttach(Context* context, unsigned flags) {
 
 GPUEMU_DRIVER_API int cuCtxDetach(Context context) {
   return with_given_context(context, [&](Process&, ContextState&) -> int {
-    return is_current_somewhere(context) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+    return is_on_stack(context) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
   });
 }
 

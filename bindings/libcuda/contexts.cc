@@ -8,7 +8,7 @@
 namespace gpuemu::libcuda {
 namespace {
 
-/// CU_LIMIT_*: what a driver begins with.
+/// The initial value of each CU_LIMIT_*.
 constexpr std::array<size_t, kLimits> kFirstLimits = {1024, 1 << 20, 8 << 20, 2, 2048,
                                                       64,   0,       0,       0, 0};
 

@@ -1,4 +1,4 @@
-// Copies and fills.
+// Implements cuMemcpy* and cuMemset*.
 #include "bindings/libcuda/call_names.h"
 #include "bindings/libcuda/transfer.h"
 
@@ -17,7 +17,8 @@ int copy_unified(Stream stream, Address to, Address from, size_t bytes, Transfer
   });
 }
 
-/// Where an end of a 2D or 3D copy begins. False for arrays, which there are not.
+/// Finds where one end of a 2D or 3D copy starts. Returns false for CUDA arrays, which are not
+/// supported.
 template <typename Description>
 bool begin_of(const Place& place, const Description& end, End& begin) {
   switch (end.type) {
@@ -38,7 +39,7 @@ bool begin_of(const Place& place, const Description& end, End& begin) {
 
 struct Rows {
   End begin;
-  uint64_t pitch = 0, slice = 0;  ///< Bytes from a row, and from a plane, to the next.
+  uint64_t pitch = 0, slice = 0;  ///< Bytes between the starts of two rows, and of two planes.
   End row(uint64_t y, uint64_t z) const {
     return {begin.of_host, begin.address + z * slice + y * pitch};
   }
@@ -102,7 +103,7 @@ int copy_3d(const Copy3d* what, Stream stream, Transfer transfer) {
   });
 }
 
-/// Between two devices only lines are copied.
+/// Copies within one device; a 3D copy between two devices is not supported.
 int copy_3d_peer(const Copy3d* what, Stream stream, Transfer transfer) {
   return driver_call([&](Process& driver) -> int {
     if (what == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -114,7 +115,7 @@ int copy_3d_peer(const Copy3d* what, Stream stream, Transfer transfer) {
   });
 }
 
-/// Contexts of one device see the same memory; of two, none sees the other's.
+/// Copies between contexts. A copy between two devices goes through host memory.
 int copy_peer(Stream stream, Address to, Context to_context, Address from, Context from_context,
               size_t bytes, Transfer transfer) {
   return driver_call([&](Process& driver) -> int {

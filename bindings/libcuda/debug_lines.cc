@@ -7,7 +7,7 @@
 namespace gpuemu::libcuda {
 namespace {
 
-/// Reads numbers one behind the other; past the end it gives zeros and `failed`.
+/// Reads numbers in sequence. Reading past the end returns zero and sets failed().
 class Cursor {
  public:
   explicit Cursor(std::span<const unsigned char> bytes) : bytes_(bytes) {}
@@ -95,8 +95,8 @@ struct Unit {
   std::vector<Name> folders, files;
 };
 
-/// One value of a table of names, in one of the forms that compilers use there. Nothing for
-/// another form, whose size is unknown.
+/// Reads one field of a directory or file entry. Returns nothing for a form that compilers do not
+/// use there, because its size is unknown.
 std::optional<Name> read_form(Cursor& from, uint64_t form, const Unit& unit,
                               const LineSections& sections) {
   enum Form {
@@ -139,7 +139,7 @@ std::optional<Name> read_form(Cursor& from, uint64_t form, const Unit& unit,
   }
 }
 
-/// A table of folders or files of version 5.
+/// Reads a directory or file table of DWARF 5.
 bool read_names(Cursor& from, const Unit& unit, const LineSections& sections,
                 std::vector<Name>& names) {
   constexpr uint64_t kPath = 1, kFolder = 2;
@@ -166,7 +166,7 @@ bool read_names(Cursor& from, const Unit& unit, const LineSections& sections,
   return !from.failed();
 }
 
-/// The tables of versions 2 to 4: folder 0, which is the compiler's, is not in them.
+/// Reads the tables of DWARF 2 to 4, which leave out directory 0, the compiler's working directory.
 void read_old_names(Cursor& from, Unit& unit) {
   unit.folders.push_back({});
   for (std::string text = from.text(); !text.empty(); text = from.text()) {
@@ -184,11 +184,11 @@ void read_old_names(Cursor& from, Unit& unit) {
 bool read_header(Cursor& from, Unit& unit, const LineSections& sections) {
   unit.version = from.number<uint16_t>();
   if (unit.version < 2 || unit.version > 5) return false;
-  if (unit.version >= 5) from.skip(2);  // Sizes of addresses and of segments.
+  if (unit.version >= 5) from.skip(2);  // address_size, segment_selector_size
   from.offset(unit.wide);
   unit.instruction_bytes = from.number<uint8_t>();
   if (unit.version >= 4) from.skip(1);
-  from.skip(1);  // Whether rows are statements at first.
+  from.skip(1);  // default_is_stmt
   unit.line_base = from.number<int8_t>();
   unit.line_range = from.number<uint8_t>();
   unit.opcode_base = from.number<uint8_t>();
@@ -207,7 +207,7 @@ struct Row {
   int64_t line = 1;
 };
 
-/// Runs the program of a unit until a row covers the address.
+/// Runs the line number program of a unit until a row covers the wanted address.
 class Program {
  public:
   Program(const Unit& unit, uint64_t wanted) : unit_(unit), wanted_(wanted) {}

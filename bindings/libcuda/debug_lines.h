@@ -1,4 +1,5 @@
-// The source line of an address, from the line table of DWARF 2 to 5. The table is untrusted.
+// Finds the source line of an address in a DWARF line table, version 2 to 5. The table is
+// untrusted: a damaged one yields no line.
 #pragma once
 
 #include <cstdint>
@@ -7,16 +8,17 @@
 
 namespace gpuemu::libcuda {
 
-/// What of an ELF file tells lines. Any of them may be empty.
+/// The sections .debug_line, .debug_line_str and .debug_str of an ELF file; a missing one is empty.
 struct LineSections {
   std::span<const unsigned char> lines, line_strings, strings;
 };
 
-/// `file` is "" where the table says nothing of the address.
+/// A source line; `file` is "" when it is unknown.
 struct LinePlace {
   std::string file;
   uint32_t line = 0;
 };
+/// Returns the line that covers `address`, by the addresses of the ELF file. Thread-safe.
 LinePlace line_at(const LineSections& sections, uint64_t address);
 
 }  // namespace gpuemu::libcuda

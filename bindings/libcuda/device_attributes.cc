@@ -6,8 +6,8 @@ namespace {
 struct Multiprocessors {
   int sm, multiprocessors;
 };
-/// Multiprocessors of Quadro RTX 6000, A100, A40, L40 and H100. The emulated device's own number is
-/// that of the host's processors, which says nothing of a GPU.
+/// Multiprocessors of Quadro RTX 6000, A100, A40, L40 and H100. The emulator's own count is that of
+/// the host's processors, which no GPU program expects.
 constexpr Multiprocessors kParts[] = {{75, 72}, {80, 108}, {86, 84}, {89, 142}, {90, 132}};
 
 Multiprocessors part_of(int sm) {

@@ -1,4 +1,4 @@
-// CU_DEVICE_ATTRIBUTE_*: what the programming guide says of the part, and what works here.
+// Answers cuDeviceGetAttribute.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,8 @@
 
 namespace gpuemu::libcuda {
 
-/// Nothing for a number that the header does not have.
+/// Returns the value of a CU_DEVICE_ATTRIBUTE_*: limits are those of the emulated part, abilities
+/// say what this library supports. Returns nothing for a number that cuda.h does not have.
 std::optional<int> device_attribute(const DeviceProperties& device, int attribute);
 
 }  // namespace gpuemu::libcuda

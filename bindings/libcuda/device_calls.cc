@@ -1,4 +1,4 @@
-// Devices and their primary contexts.
+// Implements cuDevice*: devices and their primary contexts.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -20,7 +20,7 @@ int copy_text(const std::string& text, char* to, int bytes) {
   return CUDA_SUCCESS;
 }
 
-/// Numbers on the bus: one device each.
+/// Every device has a PCI bus of its own.
 std::string bus_id(int device) { return fmt::format("0000:{:02X}:00.0", device + 1); }
 
 }  // namespace
@@ -71,7 +71,7 @@ GPUEMU_DRIVER_API int cuDeviceTotalMem_v2(size_t* bytes, int device) {
   });
 }
 
-/// The oldest form, of 32 bits.
+/// The 32-bit form of CUDA 2: reports at most 4 GiB.
 GPUEMU_DRIVER_API int cuDeviceTotalMem(unsigned* bytes, int device) {
   size_t all = 0;
   const int code = cuDeviceTotalMem_v2(&all, device);
@@ -146,7 +146,7 @@ GPUEMU_DRIVER_API int cuDeviceCanAccessPeer(int* can, int device, int peer) {
   return with_device(device, [&](Process& driver, DeviceSlot&) -> int {
     if (driver.device(peer) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
     if (can == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *can = 0;  // Kernels see the memory of their own device alone.
+    *can = 0;  // A kernel can only access memory of its own device.
     return CUDA_SUCCESS;
   });
 }

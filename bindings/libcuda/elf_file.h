@@ -1,4 +1,5 @@
-// The symbols and sections of an ELF file on the disk. The file is untrusted.
+// Reads sections and symbols of an ELF file on disk. The file is untrusted: whatever is damaged is
+// treated as missing.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +11,22 @@
 
 namespace gpuemu::libcuda {
 
-/// Mapped as long as it lives.
+/// An ELF file, mapped into memory while the object lives. Thread-safe after open().
 class ElfFile {
  public:
-  /// Null for what is no 64-bit ELF file, or cannot be read.
+  /// Returns nullptr when the file cannot be read or is not a 64-bit ELF file.
   static std::unique_ptr<ElfFile> open(const std::string& path);
   ~ElfFile();
   ElfFile(const ElfFile&) = delete;
   ElfFile& operator=(const ElfFile&) = delete;
 
-  /// Empty where there is none, or where it is compressed.
+  /// Returns the bytes of a section, valid while the object lives. Empty when the file has no such
+  /// section or compresses it.
   std::span<const unsigned char> section(std::string_view name) const;
-  /// The function that covers the address, by the file's own addresses; "" for none.
+  /// Returns the mangled name of the function that covers `address`, a virtual address of the file;
+  /// "" when there is none.
   std::string function_at(uint64_t address) const;
-  /// The lowest address of what is loaded.
+  /// Returns the lowest virtual address that is loaded; 0 when nothing is.
   uint64_t first_address() const;
 
  private:

@@ -1,4 +1,5 @@
-// How programs find the functions, what is said of those that there are not, and the end.
+// Implements cuGetProcAddress, answers functions that are not implemented, and ends the recording
+// when the process exits.
 #include <algorithm>
 #include <string>
 
@@ -28,7 +29,7 @@ int look_up(const char* name, void** function, int version, uint64_t flags, int*
   return found.function == nullptr ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
 }
 
-/// Where destructors of the library's own objects do not run, this does.
+/// Runs at exit; the library's static objects are never destroyed.
 __attribute__((destructor)) void end_process() {
   if (Process* const driver = process()) driver->recorder.finish();
 }

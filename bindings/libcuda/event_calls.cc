@@ -1,4 +1,4 @@
-// Events.
+// Implements cuEvent*.
 #include "bindings/libcuda/transfer.h"
 
 namespace gpuemu::libcuda {

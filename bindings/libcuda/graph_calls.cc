@@ -1,4 +1,4 @@
-// Graphs that were captured.
+// Implements cuGraph* for graphs that were captured from a stream.
 #include "bindings/libcuda/transfer.h"
 
 namespace gpuemu::libcuda {
@@ -71,7 +71,7 @@ GPUEMU_DRIVER_API int cuGraphLaunch(GraphExec exec, Stream stream) {
 }
 GPUEMU_PER_THREAD(cuGraphLaunch, cuGraphLaunch_ptsz)
 
-/// Nothing has to be uploaded.
+/// Checks its arguments only: an emulated graph needs no upload.
 GPUEMU_DRIVER_API int cuGraphUpload(GraphExec exec, Stream stream) {
   return driver_call([&](Process& driver) -> int {
     if (driver.graph_execs.find(exec) == nullptr) return CUDA_ERROR_INVALID_VALUE;

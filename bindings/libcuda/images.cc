@@ -25,7 +25,7 @@ constexpr size_t kTextMax = size_t{64} << 20;
 constexpr uint16_t kKindPtx = 1;
 constexpr uint64_t kFlagLz4 = 0x2000, kFlagZstd = 0x8000;
 
-/// fatbinary_section.h: what a program points to.
+/// The wrapper that fatbinary_section.h declares and that programs pass.
 struct Wrapper {
   uint32_t magic, version;
   const unsigned char* container;
@@ -37,7 +37,7 @@ struct ContainerHeader {
   uint64_t body_bytes;
 };
 static_assert(sizeof(ContainerHeader) == 16);
-/// What stands before each entry, as far as it is read.
+/// The header of an entry, up to the last member that is read.
 struct EntryHeader {
   uint16_t kind, version;
   uint32_t header_bytes;
@@ -54,8 +54,8 @@ Image refused(int code, std::string problem) { return {code, {}, std::move(probl
 
 Image no_ptx() {
   return refused(CUDA_ERROR_NO_BINARY_FOR_GPU,
-                 "an image has machine code and no PTX for this device, and only PTX runs here; "
-                 "build with -gencode arch=compute_80,code=compute_80");
+                 "cannot load an image: it has machine code but no PTX for this device, and gpuemu "
+                 "only runs PTX; build with -gencode arch=compute_80,code=compute_80");
 }
 
 template <typename Header>
@@ -81,10 +81,11 @@ std::optional<std::string> text_of(const EntryHeader& entry, std::span<const uns
   return text;
 }
 
-/// A container of which `bytes` is all that may be read.
+/// Reads a container; `bytes` bounds what may be read.
 Image read_container(std::span<const unsigned char> bytes, int sm) {
   const auto header = header_at<ContainerHeader>(bytes, 0);
-  const Image damaged = refused(CUDA_ERROR_INVALID_IMAGE, "a fat binary is damaged");
+  const Image damaged =
+      refused(CUDA_ERROR_INVALID_IMAGE, "cannot load a fat binary: it is damaged");
   if (!header || header->magic != kContainerMagic ||
       header->header_bytes < sizeof(ContainerHeader) || header->header_bytes > bytes.size() ||
       header->body_bytes > bytes.size() - header->header_bytes) {
@@ -112,7 +113,7 @@ Image read_container(std::span<const unsigned char> bytes, int sm) {
   return {CUDA_SUCCESS, *std::move(best), {}};
 }
 
-/// The bytes of the container that begins there, by what its header says.
+/// The bytes of the container that starts at `image`, by the size in its header.
 std::span<const unsigned char> container_at(const unsigned char* image) {
   ContainerHeader header{};
   std::memcpy(&header, image, sizeof header);
@@ -120,8 +121,8 @@ std::span<const unsigned char> container_at(const unsigned char* image) {
   return {image, header.header_bytes + std::min(header.body_bytes, kContainerMax)};
 }
 
-/// The word behind `directive`, "" where the text has none.
-std::string_view word_behind(std::string_view ptx, std::string_view directive) {
+/// Returns the word after `directive`; "" when the text does not have it.
+std::string_view word_after(std::string_view ptx, std::string_view directive) {
   for (size_t at = ptx.find(directive); at != ptx.npos; at = ptx.find(directive, at + 1)) {
     const size_t line = ptx.rfind('\n', at) + 1;  // npos + 1 is 0.
     if (ptx.substr(line, at - line).find("//") != ptx.npos) continue;
@@ -135,19 +136,22 @@ std::string_view word_behind(std::string_view ptx, std::string_view directive) {
 }  // namespace
 
 Image read_image(const void* image, int sm) {
-  if (image == nullptr) return refused(CUDA_ERROR_INVALID_VALUE, "the image is null");
+  if (image == nullptr) {
+    return refused(CUDA_ERROR_INVALID_VALUE, "cannot load an image: its address is null");
+  }
   uint32_t magic = 0;
   const auto* bytes = static_cast<const unsigned char*>(image);
   const size_t length = strnlen(static_cast<const char*>(image), sizeof magic);
   if (length < sizeof magic && bytes[0] < 0x80 && bytes[0] != 0x50) {
-    return refused(CUDA_ERROR_INVALID_IMAGE, "an image is too short to be code");
+    return refused(CUDA_ERROR_INVALID_IMAGE,
+                   "cannot load an image: it is too short to be PTX or a fat binary");
   }
   std::memcpy(&magic, image, sizeof magic);
   if (magic == kWrapperMagic) {
     Wrapper wrapper{};
     std::memcpy(&wrapper, image, sizeof wrapper);
     if (wrapper.container == nullptr) {
-      return refused(CUDA_ERROR_INVALID_IMAGE, "a fat binary has no content");
+      return refused(CUDA_ERROR_INVALID_IMAGE, "cannot load a fat binary: it is empty");
     }
     return read_container(container_at(wrapper.container), sm);
   }
@@ -158,9 +162,13 @@ Image read_image(const void* image, int sm) {
 }
 
 Image read_image_file(const char* path, int sm) {
-  if (path == nullptr) return refused(CUDA_ERROR_INVALID_VALUE, "the file name is null");
+  if (path == nullptr) {
+    return refused(CUDA_ERROR_INVALID_VALUE, "cannot load an image: the file name is null");
+  }
   std::ifstream file(path, std::ios::binary);
-  if (!file) return refused(CUDA_ERROR_FILE_NOT_FOUND, fmt::format("cannot open {}", path));
+  if (!file) {
+    return refused(CUDA_ERROR_FILE_NOT_FOUND, fmt::format("cannot open the image {}", path));
+  }
   std::string content{std::istreambuf_iterator<char>(file), {}};
   uint32_t magic = 0;
   if (content.size() >= sizeof magic) std::memcpy(&magic, content.data(), sizeof magic);
@@ -175,23 +183,25 @@ Image read_image_file(const char* path, int sm) {
 
 int check_target(const std::string& ptx, int sm, std::string& problem) {
   constexpr int kNewestVersion = 90;  // PTX ISA 9.0, of CUDA 13.0.
-  const std::string_view version = word_behind(ptx, ".version"),
-                         target = word_behind(ptx, ".target");
+  const std::string_view version = word_after(ptx, ".version"), target = word_after(ptx, ".target");
   int major = 0, minor = 0;
   const auto [dot, wrong] = std::from_chars(version.data(), version.data() + version.size(), major);
   if (wrong == std::errc() && dot < version.data() + version.size()) {
     std::from_chars(dot + 1, version.data() + version.size(), minor);
   }
   if (10 * major + minor > kNewestVersion) {
-    problem = fmt::format(".version {} is newer than 9.0, the newest that is known", version);
+    problem =
+        fmt::format("cannot load PTX of .version {}: gpuemu knows versions up to 9.0", version);
     return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
   }
-  if (!target.starts_with("sm_")) return CUDA_SUCCESS;  // The parser says what is wrong.
+  if (!target.starts_with("sm_")) return CUDA_SUCCESS;  // The parser reports it.
   int number = 0;
   const auto [end, bad] = std::from_chars(target.data() + 3, target.data() + target.size(), number);
   const bool is_specific = bad == std::errc() && end != target.data() + target.size();
   if (number > sm || (is_specific && number != sm)) {
-    problem = fmt::format(".target {} does not run on sm_{}", target, sm);
+    problem = fmt::format(
+        "cannot load PTX: .target {} does not run on sm_{}; build for sm_{} or run with --arch",
+        target, sm, sm);
     return CUDA_ERROR_NO_BINARY_FOR_GPU;
   }
   return CUDA_SUCCESS;

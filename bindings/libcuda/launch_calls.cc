@@ -1,4 +1,4 @@
-// Launches.
+// Implements cuLaunchKernel and its variants.
 #include <algorithm>
 #include <array>
 
@@ -10,13 +10,13 @@
 namespace gpuemu::libcuda {
 namespace {
 
-/// Where the parameters of a launch lie: an address for each, or one buffer.
+/// The arguments of a launch: an array with the address of each, or `extra` with one buffer.
 struct Arguments {
   void** each = nullptr;
   void** extra = nullptr;
 };
 
-/// The buffer that `extra` names; null where it names none.
+/// Returns the buffer that `extra` passes, and its size; nullptr when it passes none.
 const std::byte* buffer_of(void** extra, size_t& bytes) {
   const std::byte* buffer = nullptr;
   bytes = 0;
@@ -47,7 +47,8 @@ int collect(const EntryInfo& info, Arguments given, std::vector<KernelArg>& args
   return CUDA_SUCCESS;
 }
 
-/// What a driver refuses before it looks at the parameters.
+/// Checks the grid, the block and the shared memory of a launch, as a driver does before it reads
+/// the arguments.
 int check_shape_of(const FunctionState& function, const LaunchShape& shape, bool cooperative) {
   const auto is_empty = [](const Dim3& dim) { return dim.x == 0 || dim.y == 0 || dim.z == 0; };
   if (is_empty(shape.grid) || is_empty(shape.block)) return CUDA_ERROR_INVALID_VALUE;
@@ -151,12 +152,13 @@ GPUEMU_DRIVER_API int cuLaunchKernelEx(const LaunchParameters* what, Function fu
         order.shape.cluster = dim(one.value);
         break;
       case kAttributeIgnore:
-      case kAttributeProgrammaticSerialization:  // Streams are in order anyway.
+      case kAttributeProgrammaticSerialization:  // Full stream order satisfies it.
       case kAttributePriority:
         break;
       default:
         say_once("attribute " + std::to_string(one.id),
-                 "cuLaunchKernelEx ignores launch attribute " + std::to_string(one.id));
+                 "cuLaunchKernelEx ignores launch attribute " + std::to_string(one.id) +
+                     ", which is not supported");
     }
   }
   return launch(function, order, {arguments, extra});

@@ -1,11 +1,12 @@
-// Libraries: code that every context loads for itself when it uses it, and kernels of them.
+// Implements cuLibrary* and cuKernel*. A library is loaded into a context when the context first
+// uses one of its kernels.
 #include "bindings/libcuda/modules.h"
 #include "runtime/ptx/parse.h"
 
 namespace gpuemu::libcuda {
 namespace {
 
-/// The entries in order. The text was parsed before.
+/// The names of the entries of a library in order. Its text parses: cuLibraryLoad* checked that.
 std::vector<std::string> entries_of(const std::string& ptx) {
   std::vector<std::string> names;
   auto module = ptx::parse(ptx, "ptx");
@@ -65,7 +66,7 @@ int with_kernel(Kernel kernel, const Work& work) {
   });
 }
 
-/// The function that the kernel is in the current context.
+/// Calls `work` with the function of the kernel in the current context.
 template <typename Work>
 int with_kernel_function(Kernel kernel, const Work& work) {
   return with_kernel(kernel, [&](Process& driver, KernelState&) -> int {

@@ -1,4 +1,5 @@
-// Linking of PTX: the texts become one, which is compiled when it is loaded.
+// Implements cuLink* for PTX: the linked image is the concatenated text, compiled when it is
+// loaded.
 #include <algorithm>
 #include <fstream>
 #include <iterator>
@@ -12,7 +13,7 @@ namespace {
 
 constexpr int kInputPtx = 1, kInputTypes = 7;
 
-/// The directives that a module has once; of the second text on they are taken away.
+/// Whether the line is a directive that a module has once; all texts but the first lose it.
 bool is_module_directive(std::string_view line) {
   const size_t begin = line.find_first_not_of(" \t");
   if (begin == line.npos) return false;
@@ -100,7 +101,7 @@ GPUEMU_DRIVER_API int cuLinkAddFile(Linker linker, int type, const char* path, u
   return cuLinkAddFile_v2(linker, type, path, count, options, values);
 }
 
-/// What it gives is text that cuModuleLoadData takes; the zero behind it counts.
+/// Returns PTX text for cuModuleLoadData, owned by the linker. The size includes the final zero.
 GPUEMU_DRIVER_API int cuLinkComplete(Linker linker, void** image, size_t* bytes) {
   return with_linker(linker, [&](LinkerState& state) -> int {
     if (image == nullptr) return CUDA_ERROR_INVALID_VALUE;

@@ -104,7 +104,7 @@ int free_memory(Process& driver, uint64_t address, const char* call) {
   }
   const auto inside = driver.allocations.holding(address);
   const Allocation* const what = freed != nullptr ? freed.get() : inside.get();
-  std::string message = fmt::format("{} of {:#x}, which was never allocated", call, address);
+  std::string message = fmt::format("{} of {:#x}, which is not in any allocation", call, address);
   if (what != nullptr) {
     message = fmt::format("{} of {:#x}, which {}", call, address,
                           freed != nullptr && freed->address == address
@@ -142,7 +142,7 @@ bool check_device_range(Process& driver, uint64_t address, uint64_t bytes, const
                                  call, freed.get(), static_cast<int64_t>(offset));
     return false;
   }
-  return true;  // A module's variable, or nothing: the device says which.
+  return true;
 }
 
 }  // namespace gpuemu::libcuda

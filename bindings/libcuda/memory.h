@@ -1,4 +1,4 @@
-// Memory of the program: made and freed.
+// Allocates and frees memory for the program, and checks ranges that its calls touch.
 #pragma once
 
 #include <cstdint>
@@ -7,19 +7,23 @@
 
 namespace gpuemu::libcuda {
 
-/// For the current context; `call` asks. A CUresult.
+/// Allocates device memory in the context of `place` on behalf of the driver function `call`.
+/// Returns CUDA_SUCCESS, CUDA_ERROR_INVALID_VALUE for zero bytes, or CUDA_ERROR_OUT_OF_MEMORY. All
+/// functions here are thread-safe.
 int allocate_memory(const Place& place, uint64_t bytes, MemoryKind kind, const char* call,
                     Address* address);
-/// Pinned or managed: one address for the host and kernels.
+/// Allocates pinned or managed memory, which the host and kernels access at the same address.
 int allocate_host(const Place& place, uint64_t bytes, MemoryKind kind, unsigned flags,
                   const char* call, void** memory);
-/// What `call` frees; an address that is no live allocation is a finding.
+/// Frees the allocation that starts at `address`. For any other address it records an InvalidFree
+/// and returns CUDA_ERROR_INVALID_VALUE.
 int free_memory(Process& driver, uint64_t address, const char* call);
-/// Frees without asking what it is; for contexts that end.
+/// Frees an allocation of a context that is being destroyed; records no finding.
 void release_memory(Process& driver, uint64_t address, const char* call);
 
-/// Whether `bytes` there are inside of one allocation, of the device or of the host. Otherwise a
-/// finding of `call` says what is wrong: beyond an allocation's end, or freed.
+/// Returns false and records a finding of `call` when the range runs past the end of an allocation
+/// or touches freed memory. Returns true for an address in no known allocation: it may be a
+/// variable of a module, and the device decides.
 bool check_device_range(Process& driver, uint64_t address, uint64_t bytes, const char* call);
 
 }  // namespace gpuemu::libcuda

@@ -1,6 +1,7 @@
-// Memory of devices and of the host, and what an address is.
+// Implements cuMem* for device, pinned, registered and managed memory, and cuPointer*.
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "bindings/libcuda/memory.h"
 
@@ -27,83 +28,49 @@ int free_host(void* memory, MemoryKind kind, int otherwise, const char* call) {
   });
 }
 
-/// CU_POINTER_ATTRIBUTE_*. False for a number that there is not; nothing of the address where
-/// `what` is null.
-// NOLINTNEXTLINE(readability-function-size): a row for each attribute.
+/// Writes a CU_POINTER_ATTRIBUTE_* to `data`; `what` is the allocation, or null. Returns false for
+/// an attribute that is unknown or not supported.
 bool pointer_attribute(int attribute, uint64_t address, const Allocation* what, void* data) {
-  enum Attribute {
-    kContext = 1,
-    kMemoryType,
-    kDevicePointer,
-    kHostPointer,
-    kP2pTokens,
-    kSyncMemops,
-    kBufferId,
-    kIsManaged,
-    kDeviceOrdinal,
-    kIsLegacyIpc,
-    kRangeStart,
-    kRangeSize,
-    kMapped,
-    kHandleTypes,
-    kIsRdma,
-    kAccessFlags,
-    kPool,
-    kMappingSize,
-    kMappingBase,
-    kBlockId,
-    kIsHwDecompress
+  struct Value {
+    size_t bytes;
+    uint64_t value;
   };
+  constexpr size_t kInt = sizeof(unsigned), kLong = sizeof(uint64_t);
+  constexpr uint64_t kReadWrite = 3, kNoDevice = ~uint64_t{1};  // As an int, -2.
   const bool exists = what != nullptr;
-  const bool of_host =
+  const bool is_managed = exists && what->kind == MemoryKind::Managed;
+  const bool is_host =
       exists && what->kind != MemoryKind::Device && what->kind != MemoryKind::FromPool;
-  const auto put = [&](auto value) {
-    std::memcpy(data, &value, sizeof value);
-    return true;
-  };
-  switch (attribute) {
-    case kContext:
-      return put(exists ? what->context : Context{nullptr});
-    case kMemoryType:
-      return put(!exists ? 0u
-                         : static_cast<unsigned>(of_host && what->kind != MemoryKind::Managed
-                                                     ? MemoryType::Host
-                                                     : MemoryType::Device));
-    case kDevicePointer:
-      return put(exists ? address : uint64_t{0});
-    case kHostPointer:
-      return put(of_host ? address : uint64_t{0});
-    case kSyncMemops:
-    case kIsManaged:
-      return put(static_cast<unsigned>(
-          attribute == kIsManaged && exists && what->kind == MemoryKind::Managed ? 1 : 0));
-    case kBufferId:
-    case kBlockId:
-      return put(exists ? what->number : uint64_t{0});
-    case kDeviceOrdinal:
-      return put(exists ? what->device : -2);
-    case kRangeStart:
-    case kMappingBase:
-      return put(exists ? what->address : uint64_t{0});
-    case kRangeSize:
-    case kMappingSize:
-      return put(exists ? what->bytes : uint64_t{0});
-    case kMapped:
-      return put(static_cast<unsigned>(exists ? 1 : 0));
-    case kIsLegacyIpc:
-    case kIsRdma:
-    case kIsHwDecompress:
-      return put(0u);
-    case kHandleTypes:
-      return put(uint64_t{0});
-    case kAccessFlags:
-      return put(exists ? 3u : 0u);
-    case kPool:
-      return put(uint64_t{0});
-    case kP2pTokens:
-    default:
-      return false;
-  }
+  const auto type = is_host && !is_managed ? MemoryType::Host : MemoryType::Device;
+  const uint64_t begin = exists ? what->address : 0, bytes = exists ? what->bytes : 0,
+                 number = exists ? what->number : 0;
+  const Value values[] = {
+      {0, 0},
+      {kLong, exists ? reinterpret_cast<uint64_t>(what->context) : 0},   // CONTEXT
+      {kInt, exists ? static_cast<uint64_t>(type) : 0},                  // MEMORY_TYPE
+      {kLong, exists ? address : 0},                                     // DEVICE_POINTER
+      {kLong, is_host ? address : 0},                                    // HOST_POINTER
+      {0, 0},                                                            // P2P_TOKENS
+      {kInt, 0},                                                         // SYNC_MEMOPS
+      {kLong, number},                                                   // BUFFER_ID
+      {kInt, is_managed},                                                // IS_MANAGED
+      {kInt, exists ? static_cast<uint64_t>(what->device) : kNoDevice},  // DEVICE_ORDINAL
+      {kInt, 0},                                                         // LEGACY_CUDA_IPC_CAPABLE
+      {kLong, begin},                                                    // RANGE_START_ADDR
+      {kLong, bytes},                                                    // RANGE_SIZE
+      {kInt, exists},                                                    // MAPPED
+      {kLong, 0},                                                        // ALLOWED_HANDLE_TYPES
+      {kInt, 0},                        // IS_GPU_DIRECT_RDMA_CAPABLE
+      {kInt, exists ? kReadWrite : 0},  // ACCESS_FLAGS
+      {kLong, 0},                       // MEMPOOL_HANDLE
+      {kLong, bytes},                   // MAPPING_SIZE
+      {kLong, begin},                   // MAPPING_BASE_ADDR
+      {kLong, number},                  // MEMORY_BLOCK_ID
+      {kInt, 0}};                       // IS_HW_DECOMPRESS_CAPABLE
+  if (attribute < 0 || static_cast<size_t>(attribute) >= std::size(values)) return false;
+  const Value& found = values[attribute];
+  std::memcpy(data, &found.value, found.bytes);  // Little-endian: the low bytes come first.
+  return found.bytes != 0;
 }
 
 }  // namespace
@@ -195,7 +162,7 @@ GPUEMU_DRIVER_API int cuMemHostGetFlags(unsigned* flags, void* memory) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     constexpr unsigned kDeviceMap = 2;
-    *flags = what->flags | kDeviceMap;  // Every host allocation is mapped.
+    *flags = what->flags | kDeviceMap;  // Devices can access all pinned memory.
     return CUDA_SUCCESS;
   });
 }
@@ -275,7 +242,7 @@ GPUEMU_DRIVER_API int cuPointerGetAttributes(unsigned count, const int* attribut
 
 GPUEMU_DRIVER_API int cuPointerSetAttribute(const void* value, int attribute, Address address) {
   return driver_call([&](Process& driver) -> int {
-    constexpr int kSyncMemops = 6;  // Copies here are as synchronous as it asks.
+    constexpr int kSyncMemops = 6;  // No effect: copies here are synchronous enough for it.
     const bool known = value != nullptr && driver.allocations.holding(address) != nullptr;
     return known && attribute == kSyncMemops ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   });

@@ -1,4 +1,4 @@
-// Modules and functions.
+// Implements cuModule* and cuFunc*.
 #include <cstring>
 
 #include "bindings/libcuda/modules.h"

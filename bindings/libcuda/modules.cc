@@ -6,7 +6,7 @@
 namespace gpuemu::libcuda {
 namespace {
 
-/// Without asking for more, a kernel may have so much shared memory.
+/// The shared memory that a block may use unless cuFuncSetAttribute raises the limit.
 constexpr int kSharedBytes = 49152;
 
 void write_log(const Logs& logs, const std::string& text) {

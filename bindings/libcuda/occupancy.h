@@ -1,4 +1,4 @@
-// How many blocks of a kernel a multiprocessor of the emulated part holds.
+// Computes occupancy: how many blocks of a kernel are resident at once.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,11 @@
 
 namespace gpuemu::libcuda {
 
-/// By threads, shared memory and number. Registers count where they are known.
+/// Returns the blocks per multiprocessor, limited by threads, shared memory, the maximum number of
+/// blocks and, when they are known, registers. 0 when a block does not fit.
 uint32_t blocks_per_multiprocessor(const FunctionState& function, uint64_t threads,
                                    uint64_t dynamic_shared_bytes);
-/// Blocks that the whole device holds at once.
+/// Returns the blocks that the whole device holds at once.
 uint64_t resident_blocks(const FunctionState& function, uint64_t threads,
                          uint64_t dynamic_shared_bytes);
 

@@ -1,4 +1,4 @@
-// Occupancy.
+// Implements cuOccupancy*.
 #include <algorithm>
 
 #include "bindings/libcuda/device_attributes.h"

@@ -1,7 +1,7 @@
-// Memory in the order of streams, and the pools that it comes from.
+// Implements stream-ordered memory, cuMemAllocAsync and cuMemPool*.
 //
-// The emulator gives memory at once and takes it back when the stream gets there; a pool is an
-// account, and no memory waits in it.
+// Memory is allocated at once; a free first waits for the stream. A pool only counts: it caches no
+// memory.
 #include <cstring>
 
 #include "bindings/libcuda/memory.h"
@@ -10,7 +10,7 @@
 namespace gpuemu::libcuda {
 namespace {
 
-/// CU_MEMPOOL_ATTR_*: up to kLastFlag a flag of 4 bytes, behind it a number of 8.
+/// CU_MEMPOOL_ATTR_*: flags of 4 bytes up to kLastFlag, then numbers of 8 bytes.
 enum PoolAttribute { kFirstAttribute = 1, kLastFlag = 3, kThreshold = 4, kUsed = 7, kLast = 8 };
 
 int allocate_in_order(Stream stream, size_t bytes, const char* call, Address* address) {
@@ -58,7 +58,7 @@ GPUEMU_DRIVER_API int cuMemFreeAsync(Address address, Stream stream) {
       place.state->capture_is_invalid = true;
       return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     }
-    // Work issued before it is done then; what is issued behind it must not touch the memory.
+    // Earlier work in the stream may still use the memory; later work must not.
     const Status waited = place.slot->streams->synchronize(place.stream);
     if (!waited && waited.error().code != ErrorCode::Launch) return code_of(waited);
     return free_memory(driver, address, "cuMemFreeAsync");
@@ -117,7 +117,7 @@ GPUEMU_DRIVER_API int cuMemPoolGetAttribute(Pool pool, int attribute, void* valu
   });
 }
 
-/// A pool keeps nothing.
+/// Does nothing: a pool caches no memory.
 GPUEMU_DRIVER_API int cuMemPoolTrimTo(Pool pool, size_t) {
   return with_pool(pool, [](Process&, PoolState&) -> int { return CUDA_SUCCESS; });
 }

@@ -1,7 +1,7 @@
-// cuGetProcAddress: every function by name and version.
+// Tabulates every function of the driver API by name and version, for cuGetProcAddress.
 //
-// The functions are declared without their parameters here, so that their addresses can stand in a
-// table; nothing else of the library is included.
+// The functions are declared without parameters, so that a table can hold their addresses. No
+// header that declares them otherwise may be included here.
 #include <cstdint>
 #include <cstring>
 
@@ -24,7 +24,7 @@ struct Row {
   const char* name;
   int version;
   int (*symbol)();
-  int (*per_thread)();  ///< Null for functions without a stream.
+  int (*per_thread)();  ///< Null for functions that take no stream.
 };
 
 /// Sorted by name, then by version.

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <utility>
 
+#include <fmt/format.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -17,7 +18,7 @@ std::atomic<bool> is_forked_child = false;
 thread_local std::vector<Context> contexts_of_thread;
 thread_local bool per_thread = false;
 
-/// Devices of a parent are not a child's: it has no threads that would do the work.
+/// A child of fork cannot use the devices: their worker threads exist in the parent only.
 void leave_child() { is_forked_child = true; }
 
 int code_of_kind(DeviceFindingKind kind) {
@@ -39,7 +40,7 @@ int code_of_kind(DeviceFindingKind kind) {
     case DeviceFindingKind::InvalidTexture:
       return CUDA_ERROR_ILLEGAL_ADDRESS;
     default:
-      return CUDA_SUCCESS;  // The kernel goes on.
+      return CUDA_SUCCESS;
   }
 }
 
@@ -99,7 +100,8 @@ int start_process() {
   auto made = std::make_unique<Process>();
   const Result<Settings>& settings = settings_of_environment();
   if (!settings) {
-    say_once("settings", settings.error().message);
+    say_once("settings", "cannot start: the settings of gpuemu run are unreadable: " +
+                             settings.error().message);
     return CUDA_ERROR_INVALID_VALUE;
   }
   made->settings = *settings;
@@ -108,7 +110,7 @@ int start_process() {
   for (size_t i = 0; i < made->settings.devices.size(); ++i) {
     auto slot = open(*made, i);
     if (!slot) {
-      say_once("device", slot.error().message);
+      say_once("device", fmt::format("cannot start device {}: {}", i, slot.error().message));
       return CUDA_ERROR_UNKNOWN;
     }
     made->devices.push_back(std::move(*slot));
@@ -154,6 +156,10 @@ Place place_of(Stream stream) {
   }
   place.device = context->device;
   place.slot = driver.devices[static_cast<size_t>(context->device)].get();
+  if (driver.settings.on_finding == OnFinding::Sticky) {
+    const std::lock_guard lock(place.slot->mutex);
+    place.code = place.slot->lost;
+  }
   return place;
 }
 

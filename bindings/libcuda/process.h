@@ -1,5 +1,5 @@
-// The driver of this process: its devices, and what the handles that it has given out stand for.
-// Made by cuInit and never destroyed: threads of the program may be in calls when it ends.
+// Holds the state of the driver in this process: devices, handles and what they stand for. cuInit
+// makes it; it is never destroyed, because threads may still be in calls when the process exits.
 #pragma once
 
 #include <array>
@@ -39,7 +39,7 @@ struct ModuleState {
   Context context = nullptr;
   int device = 0;
   ModuleId id = 0;
-  Library library = nullptr;  ///< Where cuLibraryGetModule made it.
+  Library library = nullptr;  ///< Null unless the module was loaded for a library.
   std::vector<Function> functions;
 };
 
@@ -49,15 +49,15 @@ struct FunctionState {
   int device = 0;
   FunctionId id = 0;
   EntryInfo info;
-  Kernel kernel = nullptr;  ///< Where cuKernelGetFunction made it.
+  Kernel kernel = nullptr;  ///< Null unless the function belongs to a library.
   std::atomic<int> dynamic_shared_max = 0, carveout = -1, cluster_must_be_set = 0,
                    non_portable_cluster = 0, cluster_policy = 0;
 };
 
-/// Code that contexts load when they use it.
+/// Code that each context loads when it first uses it.
 struct LibraryState {
   std::string ptx;
-  std::mutex mutex;  ///< Guards what follows.
+  std::mutex mutex;  ///< Guards the members below.
   std::map<Context, Module> loaded;
   std::map<std::string, Kernel> kernels;
 };
@@ -103,7 +103,7 @@ struct LinkerState {
   std::string ptx;
 };
 
-/// A kernel that faulted, until a call tells of it.
+/// A fault of a kernel that no call has returned yet.
 struct PendingFault {
   StreamId stream = kDefaultStream;
   int code = CUDA_SUCCESS;
@@ -113,12 +113,12 @@ struct DeviceSlot {
   std::unique_ptr<Device> device;
   Streams* streams = nullptr;
   std::atomic<unsigned> primary_flags = 0;
-  std::mutex mutex;  ///< Guards what follows.
+  std::mutex mutex;  ///< Guards the members below.
   Context primary = nullptr;
   unsigned primary_users = 0;
   std::vector<PendingFault> faults;
-  std::string printed;  ///< By kernels; told to stdout when somebody waits.
-  int lost = CUDA_SUCCESS;
+  std::string printed;      ///< Output of kernels, written to stdout by the next call that waits.
+  int lost = CUDA_SUCCESS;  ///< With `--on-finding sticky`: what every later call returns.
   Pool default_pool = nullptr, pool = nullptr;
 };
 
@@ -146,18 +146,23 @@ struct Process {
   }
 };
 
-/// Null before cuInit, and in a child of fork.
+/// Returns the state; nullptr before cuInit and in a child of fork. All functions here are
+/// thread-safe.
 Process* process();
-/// What cuInit does. A CUresult.
+/// Implements cuInit. Returns CUDA_SUCCESS, CUDA_ERROR_NO_DEVICE when no device is visible,
+/// CUDA_ERROR_NOT_INITIALIZED in a child of fork, CUDA_ERROR_INVALID_VALUE when the settings cannot
+/// be read, or CUDA_ERROR_UNKNOWN when a device cannot start; the last two say why on stderr.
 int start_process();
 
-/// The context that calls of this thread are about; null for none.
+/// Returns the current context of this thread; nullptr when it has none.
 Context current_context();
-/// This thread's contexts, the current one last.
+/// Returns the context stack of this thread, the current context last.
 std::vector<Context>& context_stack();
 
-/// Where a call that takes a stream belongs. `code` is not success for a handle that is no stream
-/// and for a thread without a context.
+/// The context, device and stream that a call works on, or the error in `code`:
+/// CUDA_ERROR_INVALID_HANDLE when the handle is not a stream, CUDA_ERROR_INVALID_CONTEXT when the
+/// thread has no current context, CUDA_ERROR_CONTEXT_IS_DESTROYED when the context is gone, or the
+/// device's fault with `--on-finding sticky`.
 struct Place {
   int code = CUDA_SUCCESS;
   Context context = nullptr;
@@ -166,21 +171,23 @@ struct Place {
   StreamId stream = kDefaultStream;
   std::shared_ptr<StreamState> state;  ///< Null for the default streams.
 };
+/// Resolves a stream handle.
 Place place_of(Stream stream);
-/// The default stream of the current context.
+/// Returns the default stream of the current context.
 Place current_place();
 
-/// What went wrong in the device, as the driver's code.
+/// Translates an error of the device to a CUresult.
 int code_of(const Error& failure);
 inline int code_of(const Status& status) {
   return status ? static_cast<int>(CUDA_SUCCESS) : code_of(status.error());
 }
 
-/// What a call that has waited for `stream` tells, nothing: for all of the device. Also prints what
-/// kernels printed.
+/// Returns the code of the next fault that no call has returned yet, in `stream` or, without one,
+/// on the whole device; CUDA_SUCCESS when there is none. Writes the output of kernels to stdout.
+/// Called after waiting.
 int take_fault(DeviceSlot& slot, std::optional<StreamId> stream);
 
-/// While one lives, calls of this thread mean its own default stream by the null stream.
+/// While one lives, the null stream of this thread is the per-thread default stream.
 class PerThreadScope {
  public:
   PerThreadScope();
@@ -190,8 +197,8 @@ class PerThreadScope {
 };
 bool is_per_thread();
 
-/// A call of the program: what is common to all. Gives not initialised before cuInit, and out of
-/// memory where the host has none.
+/// Runs the body of a driver function and returns its code; CUDA_ERROR_NOT_INITIALIZED before
+/// cuInit, CUDA_ERROR_OUT_OF_MEMORY when the host has no memory left.
 template <typename Work>
 int driver_call(const Work& work) {
   Process* const driver = process();
@@ -203,7 +210,8 @@ int driver_call(const Work& work) {
   }
 }
 
-/// Work with the slot of a device, for calls that need no context.
+/// Runs the body of a driver function that takes a device; CUDA_ERROR_INVALID_DEVICE for an unknown
+/// one.
 template <typename Work>
 int with_device(int device, const Work& work) {
   return driver_call([&](Process& driver) -> int {
@@ -212,6 +220,7 @@ int with_device(int device, const Work& work) {
   });
 }
 
+/// PerThread<&cuX>::call is cuX with the per-thread default stream as its null stream.
 template <auto Call>
 struct PerThread;
 template <typename... Args, int (*Call)(Args...)>
@@ -222,11 +231,11 @@ struct PerThread<Call> {
   }
 };
 
-/// Writes "gpuemu: TEXT" to stderr, the first time in a process that it is about `key`.
+/// Writes "gpuemu: TEXT" to stderr, once per `key` and process. Thread-safe.
 void say_once(const std::string& key, const std::string& text);
 
-/// Exports `symbol` under another name with the default stream of each thread: the loader calls the
-/// resolver to learn which function has the name.
+/// Exports PerThread<&symbol> under the name `per_thread`, as an indirect function: the loader
+/// calls the resolver for its address.
 #define GPUEMU_PER_THREAD(symbol, per_thread)                                               \
   extern "C" {                                                                              \
   __attribute__((used)) static auto resolve_##per_thread() -> int (*)() {                   \

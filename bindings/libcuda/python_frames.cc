@@ -7,26 +7,28 @@ namespace {
 
 constexpr size_t kFramesMax = 16;
 
+/// Finds a function in the process; returns nullptr when no library has it.
 template <typename Call>
-void find(Call& call, const char* name) {
-  call = reinterpret_cast<Call>(dlsym(RTLD_DEFAULT, name));
+Call* find(const char* name) {
+  return reinterpret_cast<Call*>(dlsym(RTLD_DEFAULT, name));
 }
 
-/// The interpreter's functions that are used; objects are opaque.
+/// The functions of the interpreter that are used here; Python objects are opaque pointers.
 struct Interpreter {
-  int (*is_initialized)() = nullptr;
-  int (*is_finalizing)() = nullptr;  ///< Null before Python 3.13.
-  int (*ensure)() = nullptr;
-  void (*release)(int) = nullptr;
-  void* (*frame)() = nullptr;  ///< Borrowed.
-  void* (*back)(void*) = nullptr;
-  void* (*code)(void*) = nullptr;
-  int (*line)(void*) = nullptr;
-  void* (*attribute)(void*, const char*) = nullptr;
-  const char* (*text)(void*) = nullptr;
-  void (*increase)(void*) = nullptr;
-  void (*decrease)(void*) = nullptr;
-  void (*clear_error)() = nullptr;
+  int (*is_initialized)() = find<int()>("Py_IsInitialized");
+  int (*is_finalizing)() = find<int()>("Py_IsFinalizing");  ///< Null before Python 3.13.
+  int (*ensure)() = find<int()>("PyGILState_Ensure");
+  void (*release)(int) = find<void(int)>("PyGILState_Release");
+  void* (*frame)() = find<void*()>("PyEval_GetFrame");  ///< Returns a borrowed reference.
+  void* (*back)(void*) = find<void*(void*)>("PyFrame_GetBack");
+  void* (*code)(void*) = find<void*(void*)>("PyFrame_GetCode");
+  int (*line)(void*) = find<int(void*)>("PyFrame_GetLineNumber");
+  void* (*attribute)(void*,
+                     const char*) = find<void*(void*, const char*)>("PyObject_GetAttrString");
+  const char* (*text)(void*) = find<const char*(void*)>("PyUnicode_AsUTF8");
+  void (*increase)(void*) = find<void(void*)>("Py_IncRef");
+  void (*decrease)(void*) = find<void(void*)>("Py_DecRef");
+  void (*clear_error)() = find<void()>("PyErr_Clear");
 
   bool is_there() const {
     return is_initialized != nullptr && ensure != nullptr && release != nullptr &&
@@ -35,24 +37,6 @@ struct Interpreter {
            clear_error != nullptr;
   }
 };
-
-Interpreter look_up() {
-  Interpreter made;
-  find(made.is_initialized, "Py_IsInitialized");
-  find(made.is_finalizing, "Py_IsFinalizing");
-  find(made.ensure, "PyGILState_Ensure");
-  find(made.release, "PyGILState_Release");
-  find(made.frame, "PyEval_GetFrame");
-  find(made.back, "PyFrame_GetBack");
-  find(made.code, "PyFrame_GetCode");
-  find(made.line, "PyFrame_GetLineNumber");
-  find(made.attribute, "PyObject_GetAttrString");
-  find(made.text, "PyUnicode_AsUTF8");
-  find(made.increase, "Py_IncRef");
-  find(made.decrease, "Py_DecRef");
-  find(made.clear_error, "PyErr_Clear");
-  return made;
-}
 
 std::string attribute_text(const Interpreter& python, void* object, const char* name) {
   void* const value = python.attribute(object, name);
@@ -77,8 +61,8 @@ RunFrame describe(const Interpreter& python, void* frame) {
 }  // namespace
 
 std::vector<RunFrame> python_frames() {
-  // Whoever embeds an interpreter has linked it, so that it is there from the start.
-  static const Interpreter kPython = look_up();
+  // A program that has an interpreter is linked with it, so one look-up is enough.
+  static const Interpreter kPython;
   if (!kPython.is_there() || kPython.is_initialized() == 0) return {};
   if (kPython.is_finalizing != nullptr && kPython.is_finalizing() != 0) return {};
   std::vector<RunFrame> frames;
@@ -90,7 +74,7 @@ std::vector<RunFrame> python_frames() {
     void* const back = kPython.back(frame);
     kPython.decrease(frame);
     frame = back;
-    // The import system runs modules.
+    // Frames of the import system say nothing about the program.
     if (!made.file.starts_with("<frozen")) frames.push_back(std::move(made));
     if (frames.size() == kFramesMax && frame != nullptr) {
       kPython.decrease(frame);

@@ -1,5 +1,5 @@
-// The frames of Python, where the program is one: by the interpreter's public functions, which are
-// looked up in the process and not linked.
+// Reads the Python stack of the calling thread, through public functions of the interpreter that
+// are looked up in the process at run time.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace gpuemu::libcuda {
 
-/// Frames of the calling thread, innermost first; empty where no interpreter runs. Takes the
-/// interpreter's lock: the caller holds none of ours.
+/// Returns the frames, innermost first; empty when the process runs no Python. Takes the GIL, so
+/// the caller must hold no lock of this library.
 std::vector<RunFrame> python_frames();
 
 }  // namespace gpuemu::libcuda

@@ -1,11 +1,15 @@
 #include "bindings/libcuda/recorder.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <utility>
 
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include "bindings/libcuda/process.h"
 #include "bindings/libcuda/symbols.h"
 #include "runtime/run_record/run_lines.h"
 
@@ -19,7 +23,8 @@ std::vector<std::string> command_line() {
   return words;
 }
 
-/// "; thread (1,0,0) of block (0,0,0), FILE:LINE: INSTRUCTION" is told by members of their own.
+/// The message without "; thread (1,0,0) of block (0,0,0), FILE:LINE: INSTRUCTION", which the
+/// finding has in members of its own.
 std::string without_place(const DeviceFinding& seen) {
   const auto index = [](const Dim3& of) { return fmt::format("({},{},{})", of.x, of.y, of.z); };
   const size_t at = seen.message.rfind("; thread " + index(seen.thread) + " of block " +
@@ -56,6 +61,12 @@ RunAllocation allocation_of(const Allocation& what, int64_t offset) {
   return made;
 }
 
+void say_unrecorded(const std::string& file) {
+  say_once("findings file",
+           fmt::format("cannot write {}: {}; the report lacks findings of process {}", file,
+                       std::strerror(errno), getpid()));
+}
+
 }  // namespace
 
 void Recorder::start(const Settings& settings, const Allocations* allocations) {
@@ -64,6 +75,10 @@ void Recorder::start(const Settings& settings, const Allocations* allocations) {
   if (settings.folder.empty()) return;
   const std::string name = run_file_name(settings.folder, getpid());
   file_ = std::fopen(name.c_str(), "ae");
+  if (file_ == nullptr) {
+    say_unrecorded(name);
+    return;
+  }
   const std::lock_guard lock(mutex_);
   write_process();
 }
@@ -135,7 +150,13 @@ void Recorder::add(RunFinding finding) {
     findings_[known->second].finding.count += finding.count;
     return;
   }
-  if (findings_.size() >= settings_.findings_max) return;
+  if (findings_.size() >= settings_.findings_max) {
+    say_once("findings_max",
+             fmt::format("process {} has more than {} different findings; the others are not "
+                         "recorded: raise --max-findings to see them",
+                         getpid(), settings_.findings_max));
+    return;
+  }
   by_key_[key] = findings_.size();
   write(encode_line(finding));
   const uint64_t count = finding.count;
@@ -154,8 +175,9 @@ void Recorder::count_kernel(const std::string& entry) {
 
 void Recorder::write(const std::string& line) {
   if (file_ == nullptr) return;
-  std::fwrite(line.data(), 1, line.size(), file_);
-  std::fflush(file_);
+  const bool is_written =
+      std::fwrite(line.data(), 1, line.size(), file_) == line.size() && std::fflush(file_) == 0;
+  if (!is_written) say_unrecorded(run_file_name(settings_.folder, getpid()));
 }
 
 void Recorder::write_process() {

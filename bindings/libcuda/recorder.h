@@ -1,4 +1,4 @@
-// What this process leaves for the report: its findings, launches and the calls that there are not.
+// Records the findings, launches and unsupported calls of this process for the report.
 #pragma once
 
 #include <atomic>
@@ -20,24 +20,28 @@
 
 namespace gpuemu::libcuda {
 
-/// Any thread. With `gpuemu run` every finding is in the process's file as soon as it is known, so
-/// that a program that crashes loses none; without it they are told on stderr at the end.
+/// Under `gpuemu run` it writes each finding to the process's file at once, so that a crash loses
+/// none. Otherwise it prints the findings to stderr when the process exits. Thread-safe after
+/// start().
 class Recorder {
  public:
-  /// Once, before the others.
+  /// Must be called once, before anything else. `allocations` must outlive the recorder.
   void start(const Settings& settings, const Allocations* allocations);
-  /// A launch that is about to be issued: its tag. `stays` for one that may run again, in a graph.
+  /// Registers a launch before it is issued and returns its tag. `stays` is for a captured launch,
+  /// which may run any number of times.
   uint64_t launch_begins(StreamId stream, std::shared_ptr<const CallSite> site, bool stays);
-  /// It was refused.
+  /// Forgets a launch that could not be issued.
   void launch_refused(uint64_t tag);
-  /// It ran: its findings are recorded. The stream that it was issued to.
+  /// Records the findings of a launch that ran. Returns the stream that it was issued to.
   StreamId launch_ended(uint64_t tag, const LaunchReport& report);
-  /// A wrong call of the host. `what` says of the memory concerned what is known, null for none.
+  /// Records a wrong call of the host. `what` is the allocation concerned, or null.
   void host_finding(const char* kind, const std::string& message, const char* call,
                     const Allocation* what, int64_t offset);
+  /// Counts a call of a function that is not implemented.
   void unsupported(const char* call);
+  /// Counts a kernel that is launched; each name counts once.
   void count_kernel(const std::string& entry);
-  /// At the end of the process.
+  /// Completes the record when the process exits; with `--checks +leak` it looks for leaks first.
   void finish();
 
  private:
@@ -48,7 +52,7 @@ class Recorder {
   };
   struct Known {
     RunFinding finding;
-    uint64_t written = 0;  ///< What the file says of its count.
+    uint64_t written = 0;  ///< The part of its count that is in the file.
   };
   void add(RunFinding finding);
   void describe_allocation(RunFinding& finding, const DeviceFinding& seen) const;
@@ -58,7 +62,7 @@ class Recorder {
   Settings settings_;
   const Allocations* allocations_ = nullptr;
   std::atomic<uint64_t> next_tag_ = 1, launches_ = 0;
-  std::mutex mutex_;  ///< Guards what follows.
+  std::mutex mutex_;  ///< Guards the members below.
   std::FILE* file_ = nullptr;
   std::unordered_map<uint64_t, Launch> running_;
   std::vector<Known> findings_;

@@ -10,8 +10,9 @@
 namespace gpuemu::libcuda {
 namespace {
 
-/// The devices that CUDA_VISIBLE_DEVICES leaves, in its order. As the driver has it: the first word
-/// that names none ends the list, and an empty text hides all.
+/// Returns the devices that CUDA_VISIBLE_DEVICES lists, in its order. As with NVIDIA's driver, the
+/// first word that is not the index of a device ends the list, and an empty list
+/// hides all.
 std::vector<RunDevice> visible(const std::vector<RunDevice>& all, const char* list) {
   if (list == nullptr) return all;
   std::vector<RunDevice> kept;

@@ -1,4 +1,4 @@
-// What `gpuemu run` asks of the driver of the processes that it starts.
+// Reads the settings that `gpuemu run` passes to the driver of the processes that it starts.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 namespace gpuemu::libcuda {
 
 struct Settings : DriverSettings {
-  std::string folder;  ///< Where processes leave their findings; "" without `gpuemu run`.
+  std::string folder;  ///< Where this process writes its findings; "" without `gpuemu run`.
 };
 
-/// Settings of the folder that `gpuemu run` names in the environment; the defaults without it.
-/// Devices that CUDA_VISIBLE_DEVICES hides are left out. Read once: a process keeps what it began
-/// with.
+/// Returns the settings that `gpuemu run` wrote, or the defaults without it, minus the devices that
+/// CUDA_VISIBLE_DEVICES hides. NotFound, Io or Corruption names the file that cannot be read. Read
+/// once per process. Thread-safe.
 const Result<Settings>& settings_of_environment();
 
 }  // namespace gpuemu::libcuda

@@ -1,4 +1,4 @@
-// Start, versions, errors.
+// Implements cuInit, cuDriverGetVersion, cuGetError* and cuProfiler*.
 #include "bindings/libcuda/process.h"
 
 namespace gpuemu::libcuda {

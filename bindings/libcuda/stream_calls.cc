@@ -1,4 +1,4 @@
-// Streams, host functions and captures.
+// Implements cuStream*, host functions and stream capture.
 #include <algorithm>
 
 #include "bindings/libcuda/call_names.h"
@@ -30,7 +30,7 @@ int make(Stream* stream, unsigned flags, int priority) {
   });
 }
 
-/// Work with the place of a stream.
+/// Calls `work` with the resolved stream, or returns the error of place_of().
 template <typename Work>
 int with_place(Stream stream, const Work& work) {
   return driver_call([&](Process& driver) -> int {
@@ -49,7 +49,8 @@ int capture_info(const Place& place, int* status, uint64_t* id) {
   return CUDA_SUCCESS;
 }
 
-/// Streams that joined a capture capture as long as the one that began it.
+/// Updates which streams are capturing: a stream that joined a capture leaves it when the capture
+/// ends.
 void follow_captures(Process& driver, const Place& place) {
   for (const Stream one : driver.streams.which(
            [&](const StreamState& state) { return state.device == place.device; })) {
@@ -155,7 +156,7 @@ GPUEMU_DRIVER_API int cuStreamGetCtx(Stream stream, Context* context) {
 }
 GPUEMU_PER_THREAD(cuStreamGetCtx, cuStreamGetCtx_ptsz)
 
-/// The second is of green contexts, which no stream here belongs to.
+/// Returns no green context: green contexts are not supported.
 GPUEMU_DRIVER_API int cuStreamGetCtx_v2(Stream stream, Context* context, void** green) {
   if (green != nullptr) *green = nullptr;
   return cuStreamGetCtx(stream, context);
@@ -217,7 +218,8 @@ GPUEMU_DRIVER_API int cuStreamGetCaptureInfo(Stream stream, int* status, uint64_
 }
 GPUEMU_PER_THREAD(cuStreamGetCaptureInfo, cuStreamGetCaptureInfo_ptsz)
 
-/// The graph that is being made, and its last nodes, are nobody's yet.
+/// Does not return the graph under construction or its nodes, which are not accessible before the
+/// capture ends.
 GPUEMU_DRIVER_API int cuStreamGetCaptureInfo_v3(Stream stream, int* status, uint64_t* id,
                                                 Graph* graph, const void** nodes,
                                                 const void** edges, size_t* count) {

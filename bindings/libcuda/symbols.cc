@@ -22,14 +22,14 @@ const ElfFile* file_of(const Dl_info& known) {
   const std::lock_guard lock(mutex);
   const auto [place, is_new] = files.try_emplace(known.dli_fbase);
   if (is_new) {
-    // The program's own name is as it was called.
+    // dladdr returns argv[0] for the program, which may be relative.
     const bool is_program = known.dli_fname == nullptr || known.dli_fname[0] != '/';
     place->second = ElfFile::open(is_program ? "/proc/self/exe" : known.dli_fname);
   }
   return place->second.get();
 }
 
-/// What started the program, and no part of it.
+/// Whether the module is the C library or the loader: their frames only start the program.
 bool starts_programs(const Dl_info& known) {
   const std::string_view path = known.dli_fname == nullptr ? "" : known.dli_fname;
   const std::string_view name = path.substr(path.rfind('/') + 1);
@@ -39,7 +39,7 @@ bool starts_programs(const Dl_info& known) {
 }  // namespace
 
 std::string demangled(const std::string& name) {
-  // A whole demangler may take exponential time for names that no compiler made.
+  // A crafted name can take the demangler exponential time.
   constexpr size_t kNameMax = 1024;
   if (!name.starts_with("_Z") || name.size() > kNameMax) return name;
   int status = 0;

@@ -1,4 +1,4 @@
-// Names of functions, and the lines of return addresses.
+// Finds the function and the source line of a return address.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,12 @@
 
 namespace gpuemu::libcuda {
 
-/// "_Z3addPf" -> "add(float*)"; a name that is not mangled stays as it is.
+/// Returns "add(float*)" for "_Z3addPf", and any other name unchanged. Thread-safe.
 std::string demangled(const std::string& name);
 
-/// The call that returns to this address. Empty for what no symbol and no module
-/// covers, and for what starts programs. Without symbols the file is the module.
+/// Describes the call that returns to this address. Empty when no module covers it or when it
+/// belongs to the C library's start-up code. Without symbols `file` is the path of the module.
+/// Thread-safe.
 RunFrame frame_at(uintptr_t return_address);
 
 }  // namespace gpuemu::libcuda

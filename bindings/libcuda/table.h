@@ -1,4 +1,4 @@
-// Handles of one kind and what they stand for.
+// Maps handles of one type to their state.
 #pragma once
 
 #include <cstdint>
@@ -11,25 +11,28 @@
 
 namespace gpuemu::libcuda {
 
-/// Numbers of handles: one sequence for all kinds, so that a handle of another kind is unknown.
+/// Returns the next handle. All types share one sequence, so a table never takes a handle of
+/// another type for its own. Thread-safe.
 uint64_t next_handle();
 
-/// Any thread. A handle is never given out a second time.
+/// Thread-safe. A handle is never reused. State lives as long as somebody holds its pointer.
 template <typename HandleType, typename State>
 class Table {
  public:
+  /// Returns a new handle for `state`.
   HandleType add(std::shared_ptr<State> state) {
     const auto handle = reinterpret_cast<HandleType>(next_handle());
     const std::lock_guard lock(mutex_);
     known_.emplace(handle, std::move(state));
     return handle;
   }
-  /// Null for what is not there.
+  /// Returns nullptr when the handle is unknown.
   std::shared_ptr<State> find(HandleType handle) const {
     const std::shared_lock lock(mutex_);
     const auto found = known_.find(handle);
     return found == known_.end() ? nullptr : found->second;
   }
+  /// Removes the handle and returns its state; nullptr when it is unknown.
   std::shared_ptr<State> remove(HandleType handle) {
     const std::lock_guard lock(mutex_);
     const auto found = known_.find(handle);
@@ -38,7 +41,7 @@ class Table {
     known_.erase(found);
     return state;
   }
-  /// The handles whose state answers true.
+  /// Returns the handles whose state satisfies the predicate, in no order.
   template <typename Predicate>
   std::vector<HandleType> which(const Predicate& predicate) const {
     const std::shared_lock lock(mutex_);

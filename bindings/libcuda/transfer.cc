@@ -14,7 +14,7 @@ bool is_pinned(Process& driver, uint64_t address) {
   return driver.allocations.holding(address) != nullptr;
 }
 
-/// A copy of the source: pageable memory may change once the call is over.
+/// Uploads from a copy of the source, because the host may change pageable memory after the call.
 Status upload_staged(const Place& place, uint64_t to, std::span<const std::byte> from) {
   auto staged = std::make_shared<std::vector<std::byte>>(from.begin(), from.end());
   GPUEMU_TRY(place.slot->streams->upload(place.stream, to, *staged));
@@ -39,7 +39,7 @@ Status issue(Process& driver, const Place& place, End to, End from, uint64_t byt
                : upload_staged(place, to.address, source);
 }
 
-/// The legacy stream's synchronous copies need no stream.
+/// Copies between host and device without a stream, for synchronous copies on the legacy stream.
 Status copy_now(const Place& place, End to, End from, uint64_t bytes) {
   Device& device = *place.slot->device;
   if (to.of_host) return device.download({bytes_at(to.address), bytes}, from.address);
@@ -111,7 +111,7 @@ int copy(const Place& place, End to, End from, uint64_t bytes, Transfer transfer
   }
   const Status issued = issue(driver, place, to, from, bytes, transfer.waits);
   if (!issued) return code_in_stream(driver, place, issued);
-  // A copy within the device does not wait, and one to pageable memory always does.
+  // A copy within the device never waits; a copy to pageable memory always does.
   const bool pageable = to.of_host && !is_pinned(driver, to.address) && !is_captured(place);
   const bool waits = (transfer.waits && (to.of_host || from.of_host)) || pageable;
   return waits ? wait(place) : static_cast<int>(CUDA_SUCCESS);

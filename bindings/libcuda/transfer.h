@@ -1,4 +1,4 @@
-// Copies and fills in the order of streams.
+// Copies and fills memory in stream order, and keeps the rules of stream capture.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +14,29 @@ struct End {
 };
 inline End host_end(const void* memory) { return {true, reinterpret_cast<uint64_t>(memory)}; }
 inline End device_end(uint64_t address) { return {false, address}; }
-/// What lies at an address that is one for both.
+/// Returns the end at a unified address: device memory, or else memory of the host.
 End any_end(const Place& place, uint64_t address);
 
-/// `waits` for calls without Async.
+/// The driver function that asks for a transfer; `waits` is true for the synchronous ones.
 struct Transfer {
   const char* call = "";
   bool waits = false;
 };
 
-/// A CUresult of each.
+/// Copies `bytes` bytes. Returns CUDA_SUCCESS; CUDA_ERROR_INVALID_VALUE for a range that
+/// check_device_range() refuses; a capture error; or, when it waits, the fault of an earlier
+/// kernel. All functions here are thread-safe.
 int copy(const Place& place, End to, End from, uint64_t bytes, Transfer transfer);
-/// `count` elements of `bytes` bytes (1, 2 or 4), all with this value.
+/// Sets `count` elements of `bytes` bytes (1, 2 or 4) to `value`. Errors are those of copy(); an
+/// unaligned address is CUDA_ERROR_INVALID_VALUE.
 int fill(const Place& place, uint64_t address, unsigned value, unsigned bytes, uint64_t count,
          Transfer transfer);
 
-/// What a call that must not be captured gives while a stream is: spoils the capture. Success where
-/// none is concerned.
+/// For a call that cannot be captured: invalidates the capture that it would join and returns
+/// CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED or CUDA_ERROR_STREAM_CAPTURE_IMPLICIT; CUDA_SUCCESS when
+/// there is no such capture.
 int refuse_capture(Process& driver, const Place& place);
-/// What a call of the stream made of `status`.
+/// Translates the status of stream work to a CUresult, capture errors included.
 int code_in_stream(Process& driver, const Place& place, const Status& status);
 
 }  // namespace gpuemu::libcuda

@@ -2,10 +2,12 @@
 
 #include <dlfcn.h>
 
+#include "bindings/libcuda/process.h"
+
 namespace gpuemu::libcuda {
 namespace {
 
-/// A length of 15 continues in the bytes that follow. False at the end of the input.
+/// Adds the bytes that continue a length of 15. Returns false when the input ends too early.
 bool read_length(std::span<const unsigned char> from, size_t& at, size_t& length) {
   constexpr size_t kContinues = 15;
   if (length != kContinues) return true;
@@ -51,7 +53,12 @@ std::optional<std::string> unpack_zstd(std::span<const unsigned char> packed, si
     return reinterpret_cast<Decompress>(library == nullptr ? nullptr
                                                            : dlsym(library, "ZSTD_decompress"));
   }();
-  if (kDecompress == nullptr) return std::nullopt;
+  if (kDecompress == nullptr) {
+    say_once("zstd",
+             "cannot unpack a fat binary that is compressed with Zstandard: libzstd.so.1 is not "
+             "installed; install it, or build with --no-compress");
+    return std::nullopt;
+  }
   std::string out(bytes, '\0');
   if (kDecompress(out.data(), bytes, packed.data(), packed.size()) != bytes) return std::nullopt;
   return out;

@@ -1,4 +1,4 @@
-// Decompresses what fat binaries hold. The input is untrusted.
+// Decompresses the entries of fat binaries. The input is untrusted.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,10 @@
 
 namespace gpuemu::libcuda {
 
-/// One LZ4 block of exactly `bytes` when unpacked; nothing when it is damaged.
+/// Unpacks an LZ4 block to exactly `bytes` bytes; returns nothing when it is damaged.
 std::optional<std::string> unpack_lz4(std::span<const unsigned char> packed, size_t bytes);
-/// One Zstandard frame; nothing when it is damaged, or where the host has no libzstd.so.1.
+/// Unpacks a Zstandard frame to exactly `bytes` bytes; returns nothing when it is damaged, or, with
+/// a line on stderr, when the host has no libzstd.so.1.
 std::optional<std::string> unpack_zstd(std::span<const unsigned char> packed, size_t bytes);
 
 }  // namespace gpuemu::libcuda

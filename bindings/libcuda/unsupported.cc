@@ -1,5 +1,5 @@
-// What the interface has and this library has not: one function for each name, of which those that
-// are there take the place.
+// Defines every function of the driver API as a weak one that reports it as not supported. The
+// functions that this library implements override theirs.
 #include "bindings/libcuda/call_names.h"
 
 extern "C" {

@@ -1,25 +1,6 @@
-# cmake -DLIBRARY= -DNM= -DREADELF= -DEXPECTED= -P check_library.cmake: the library exports exactly the
-# C names of the list, has the name that programs remember, and needs the C library alone.
-execute_process(COMMAND ${NM} -D --defined-only --without-symbol-versions ${LIBRARY}
-  OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
-string(REGEX MATCHALL " [A-Za-z] [^\n]+" exported "${text}")
-list(TRANSFORM exported REPLACE "^ [A-Za-z] " "")
-list(REMOVE_ITEM exported GPUEMU_1)  # The version of the names, itself a name.
-list(SORT exported)
-file(STRINGS ${EXPECTED} expected)
-list(SORT expected)
-if(NOT exported STREQUAL expected)
-  message(FATAL_ERROR "${LIBRARY} exports\n  ${exported}\nand ${EXPECTED} has\n  ${expected}")
-endif()
-execute_process(COMMAND ${READELF} -d ${LIBRARY} OUTPUT_VARIABLE dynamic COMMAND_ERROR_IS_FATAL ANY)
-if(NOT dynamic MATCHES "soname: \\[libgpuemu\\.so\\.1\\]")
-  message(FATAL_ERROR "${LIBRARY} is not named libgpuemu.so.1:\n${dynamic}")
-endif()
-string(REGEX MATCHALL "NEEDED[^\n]*\\[[^]]+\\]" needed "${dynamic}")
-foreach(line IN LISTS needed)
-  if(NOT line MATCHES "\\[(libc|libm|libdl|libpthread|ld-linux-x86-64)\\.so\\.[0-9]+\\]")
-    message(FATAL_ERROR "${LIBRARY} needs a library that a program may have in another version: ${line}")
-  endif()
-endforeach()
-list(LENGTH exported count)
-message(STATUS "${count} functions, as listed")
+# cmake -DLIBRARY= -DNM= -DREADELF= -DEXPECTED= -P check_library.cmake: fails unless libgpuemu.so exports exactly
+# the C names in the file EXPECTED, has its soname and needs nothing but the C library.
+include(${CMAKE_CURRENT_LIST_DIR}/../../cmake/CheckLibrary.cmake)
+file(STRINGS ${EXPECTED} names)
+list(APPEND names GPUEMU_1)  # nm lists the version of the names as a symbol.
+gpuemu_check_library(libgpuemu.so.1 ${EXPECTED} "${names}")

@@ -34,17 +34,18 @@ std::vector<std::string> argument_choices_of(const CommandText& command) {
   return choices_of(*command.first_argument);
 }
 
-/// What a shell asks for while a line is typed, by `gpuemu completion --words KIND`.
+/// A kind of words that shells complete by `gpuemu completion --words KIND`.
 struct WordKind {
   const char* name;
-  std::vector<std::string> places;  ///< Names of arguments, of options and of their values.
+  std::vector<std::string>
+      places;  ///< Names of the arguments, options and option values that take it.
 };
 const WordKind kWordKinds[] = {{"ops", {"OP", "OPS", "op"}},
                                {"kernels", {"KERNEL", "KERNELS", "kernel"}},
                                {"seeds", {"SEED"}},
                                {"tags", {"TAG"}}};
 
-/// "" where the value is none of them.
+/// The kind of words that an option or argument takes; "" for other values.
 std::string word_kind_of(const OptionText& option) {
   std::vector<std::string> places = option.long_names;
   places.push_back(option.argument_name);
@@ -58,7 +59,7 @@ std::string word_kind_of(const OptionText& option) {
   return "";
 }
 
-/// Kind of the command's arguments. Those of `kernels` are ops that come with gpuemu.
+/// The kind of words that a command's arguments take; "" for `kernels`, which takes built-in ops.
 std::string word_kind_of(const CommandText& command) {
   const bool is_open = command.first_argument && command.commands.empty();
   return is_open && command.name != "kernels" ? word_kind_of(*command.first_argument) : "";
@@ -338,7 +339,7 @@ struct Shell {
 };
 constexpr Shell kShells[] = {{"bash", bash_script}, {"zsh", zsh_script}, {"fish", fish_script}};
 
-/// Asked of a daemon that runs: none is started for a word.
+/// Asks a running daemon; does not start one to complete a word.
 template <class R>
 std::optional<R> ask_running(Session& session, const Request& request) {
   if (!session.daemon_answers()) return std::nullopt;

@@ -1,5 +1,5 @@
-// `gpuemu coverage [KERNEL]`: which configured ops have a stored result, or what cases reach of a
-// kernel.
+// `gpuemu coverage [KERNEL]`: lists the configured ops that have a stored result, or the lines of a
+// kernel that cases reach.
 #include <ostream>
 
 #include <fmt/ranges.h>
@@ -39,7 +39,7 @@ Error no_such_kernel(const std::string& name, const Config& config) {
                       did_you_mean(name, known))};
 }
 
-/// The kernel that `name` is; that of the op of this name where it has a single one.
+/// The kernel named `name`, or the only kernel of the op named `name`.
 Result<std::string> kernel_of(const std::string& name, const Config& config) {
   if (config.find_kernel(name) != nullptr) return name;
   const OpConfig* op = config.find_op(name);
@@ -47,7 +47,7 @@ Result<std::string> kernel_of(const std::string& name, const Config& config) {
   if (op->kernels.size() == 1) return op->kernels.front();
   if (op->kernels.empty()) {
     return error(ErrorCode::InvalidArgument,
-                 "op '{}' ({}:{}) has no kernel whose lines could be counted; expected an op with "
+                 "op '{}' ({}:{}) has no kernel whose lines can be counted; expected an op with "
                  "`kernel`, or the name of a kernel",
                  name, op->file, op->line);
   }
@@ -72,7 +72,7 @@ void cover_kernel(const CoverageOptions& options, const Config& config, Session&
   session.exit_code = result->ended_with(session.exit_code);
 }
 
-/// Files are for services that show coverage, unless a format is named.
+/// The format; by default codecov for a file, because coverage services read it, else text.
 std::string ops_format(const CoverageOptions& options) {
   if (!options.format.empty()) return options.format;
   return options.output.empty() ? "text" : "codecov";
@@ -108,7 +108,7 @@ std::string misuse(const CoverageOptions& options) {
   }
   if (of_ops && (options.cases > 0 || options.seed)) {
     return "--cases and --seed need a kernel to run, as in `gpuemu coverage KERNEL --cases 20`; "
-           "without one stored results are listed and nothing runs";
+           "without one, coverage only lists stored results";
   }
   return "";
 }
@@ -150,7 +150,7 @@ void add_coverage(Command app, Session& session) {
   command.option("-k,--kernel", options->kernel, "The same").type_name("NAME").hidden();
   Option format =
       command.option("--format", options->format,
-                     "What is written\n(default: text; in a file without a kernel codecov)");
+                     "Output format\n(default: text; codecov for a file without KERNEL)");
   format.one_of({"text", "json", "codecov", "lcov", "html"});
   command
       .option("--cases", options->cases,

@@ -44,7 +44,7 @@ void print_explanation(const ExplainResultReply& reply, std::ostream& out) {
   for (const ExplainedStep& step : reply.slice) print_step(step, out);
 }
 
-/// What to do about it, with one command to copy.
+/// Suggests what to do next, with one command to copy.
 std::string next_step(const ExplainResultReply& reply) {
   switch (reply.verdict) {
     case ExplainVerdict::Passes:

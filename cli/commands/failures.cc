@@ -59,7 +59,7 @@ void add_failures(Command app, Session& session) {
   command.option("--op", options->op, "Only failures of this op").type_name("NAME");
   command.flag("--delete", options->deletes,
                "Forget failures and their inputs: of SEED, of --op, or --all");
-  command.flag("--all", options->all, "With --delete: every one of the project");
+  command.flag("--all", options->all, "With --delete: all failures of the project");
   command.option("SEED", options->seed, "With --delete: this one")
       .type_name(" ")
       .check(whole_number(0, std::numeric_limits<uint64_t>::max()));

@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint64_t kTrialsMax = 1'000'000;
 
-/// Words of --strategy, the default first.
+/// The values of --strategy, the default first.
 struct StrategyRow {
   std::string_view name;
   MinimizeStrategy strategy;

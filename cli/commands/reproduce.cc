@@ -59,7 +59,7 @@ void run_folder(const ReproduceOptions& options, Session& session) {
             std::strerror(errno)));
 }
 
-/// The command that goes on from here; "" where the block of a finding has named one.
+/// The command to run next; "" if a finding's block has already named one.
 std::string next_step(const ValidationResult& result, const Session& session) {
   if (result.passed) return "gpuemu test " + result.op_name;
   if (report_style(session, session.format).blocks) return "";

@@ -1,6 +1,9 @@
-// `gpuemu run -- CMD`: a program that was written for a GPU, on the emulator with its checks.
+// Implements `gpuemu run -- CMD`, which runs a GPU program on the emulator and reports its
+// findings.
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <ostream>
 
@@ -17,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The folder in which the processes leave their findings. It goes away.
+/// The folder for settings and findings of a run; removed with the object.
 class PrivateFolder {
  public:
   explicit PrivateFolder(std::string path) : path_(std::move(path)) {}
@@ -37,8 +40,8 @@ Result<std::string> make_private_folder() {
   std::error_code failed;
   std::string name = (fs::temp_directory_path(failed) / "gpuemu-run-XXXXXX").string();
   if (failed || ::mkdtemp(name.data()) == nullptr) {
-    return error(ErrorCode::Io, "cannot make a folder like {}; set TMPDIR to a folder to write in",
-                 name);
+    return error(ErrorCode::Io, "cannot make a folder like {}: {}; set TMPDIR to a writable folder",
+                 name, failed ? failed.message() : std::strerror(errno));
   }
   return name;
 }
@@ -50,9 +53,9 @@ bool counts(const RunFinding& finding, const std::vector<std::string>& fail_on) 
   return std::ranges::find(fail_on, finding.kind) != fail_on.end();
 }
 
-int exit_code_of(const RunRecords& records, const Ended& ended, const RunOptions& options) {
+int exit_code_of(const RunRecords& records, const Ended& ended, const RunOptions& options,
+                 const std::vector<std::string>& fail_on) {
   if (ended.exit_code != 0) return ended.exit_code;
-  const std::vector<std::string> fail_on = words_of(options.fail_on);
   const bool failed = std::ranges::any_of(
       records.findings, [&](const RunFinding& one) { return counts(one, fail_on); });
   return failed ? static_cast<int>(options.error_exit_code) : 0;
@@ -64,11 +67,12 @@ std::string report_text(const RunRecords& records, const std::vector<Suppression
     if (!one.suppressed) text += text_of(one) + "\n";
   }
   for (const RunUnsupported& one : records.unsupported) {
-    text += fmt::format("gpuemu: {} is not supported, called {} times\n", one.call, one.count);
+    text += fmt::format("gpuemu: {} is not supported; it was called {} {}\n", one.call, one.count,
+                        one.count == 1 ? "time" : "times");
   }
   for (const Suppression& one : entries) {
     if (one.matched != 0) continue;
-    text += fmt::format("gpuemu: the suppression at {} matches no finding\n", one.place);
+    text += fmt::format("gpuemu: the suppression at {} matches no finding; remove it\n", one.place);
   }
   const auto suppressed = std::ranges::count_if(records.findings, &RunFinding::suppressed);
   text += summary_of(records.findings, records.processes);
@@ -78,6 +82,17 @@ std::string report_text(const RunRecords& records, const std::vector<Suppression
 Status write_report(const std::string& text, const RunOptions& options, Session& session) {
   if (!options.output.empty()) return write_file(options.output, text);
   session.err << text << std::flush;
+  return ok_status();
+}
+
+/// Finds out before the program runs, perhaps for hours, that a file cannot be written.
+Status check_files(const RunOptions& options) {
+  const std::pair<const char*, const std::string*> files[] = {
+      {"--output", &options.output}, {"--suppress-template", &options.suppress_template}};
+  for (const auto& [option, path] : files) {
+    if (path->empty() || can_write_file(*path)) continue;
+    return error(ErrorCode::InvalidArgument, "{} '{}': cannot write this file", option, *path);
+  }
   return ok_status();
 }
 
@@ -104,6 +119,7 @@ void print_environment(const std::map<std::string, std::string>& environment,
 
 Result<int> run(const RunOptions& options, Session& session) {
   const DriverSettings settings = GPUEMU_TRY(driver_settings(options));
+  const std::vector<std::string> fail_on = GPUEMU_TRY(failing_kinds(options));
   std::vector<Suppression> entries = GPUEMU_TRY(all_suppressions(options));
   std::optional<std::chrono::milliseconds> timeout;
   if (!options.timeout.empty()) {
@@ -116,17 +132,18 @@ Result<int> run(const RunOptions& options, Session& session) {
     print_environment(environment, options, session);
     return 0;
   }
+  GPUEMU_TRY(check_files(options));
   GPUEMU_TRY(write_run_settings(folder.path(), settings));
   const Ended ended = run_program(options.command, environment, timeout);
   if (!ended.started) session.err << "gpuemu: " << ended.problem << '\n';
   RunRecords records = GPUEMU_TRY(read_run_records(folder.path()));
   suppress(records.findings, entries);
-  const int code = exit_code_of(records, ended, options);
+  const int code = exit_code_of(records, ended, options, fail_on);
   if (!ended.started) return code;
   if (session.json()) {
     const RunProgram program{options.command, code, ended.exit_code, ended.signal, ended.seconds};
     GPUEMU_TRY(write_report(run_json(records, program), options, session));
-  } else if (!options.quiet || !records.findings.empty()) {
+  } else if (!options.quiet || !std::ranges::all_of(records.findings, &RunFinding::suppressed)) {
     GPUEMU_TRY(write_report(report_text(records, entries), options, session));
   }
   if (!options.suppress_template.empty()) {
@@ -137,74 +154,96 @@ Result<int> run(const RunOptions& options, Session& session) {
 
 void add_report_options(Command command, RunOptions& options, Session& session) {
   add_format(command, session);
-  command.option("--output", options.output, "Write the report there (default: stderr)")
+  command.option("--output", options.output, "Write the report to FILE instead of stderr")
       .type_name("FILE");
   command
       .option("--fail-on", options.fail_on,
-              "Kinds that change the exit code (default: all but notes)")
+              "Kinds of findings that change the exit code\n(default: all but notes)")
       .type_name("KIND,...");
   command
       .option("--error-exitcode", options.error_exit_code,
-              "What a clean exit becomes when there are findings; 0: never")
+              "Exit code when the program ends with 0 and there are findings")
       .between(0, 255)
       .show_default();
-  command.option("--suppress", options.suppress, "Findings that are accepted: a TOML file")
+  command
+      .option("--suppress", options.suppress,
+              "Accept the findings that a TOML file lists; may be repeated")
       .type_name("FILE")
       .one_word()
       .take_all();
   command
       .option("--suppress-template", options.suppress_template,
-              "Write entries for the findings of this run")
+              "Write a TOML file for --suppress with the findings of this run")
       .type_name("FILE");
-  command.option("--max-findings", options.findings_max, "Different findings of each process")
+  command
+      .option("--max-findings", options.findings_max,
+              "Record at most N different findings per process")
+      .type_name("N")
+      .between(1, 1'000'000)
       .show_default();
-  command.flag("--quiet", options.quiet, "Report only when there are findings");
+  command.flag("--quiet", options.quiet, "Print a report only when there are findings");
+}
+
+/// What the program sees of the driver and its devices.
+void add_driver_options(Command command, RunOptions& options) {
+  struct TextOption {
+    const char *name, *type, *help;
+    std::string* value;
+  };
+  const TextOption all[] = {
+      {"--arch", "sm_XX", "Architecture of the devices", &options.arch},
+      {"--devices", "LIST",
+       "Number of devices, or their architectures and mebibytes of memory:\nsm_80,sm_90:16384",
+       &options.devices},
+      {"--memory", "SIZE", "Memory of each device", &options.memory},
+      {"--cuda-version", "X.Y", "CUDA version that the driver reports; hides newer functions",
+       &options.cuda_version}};
+  for (const TextOption& one : all) {
+    command.option(one.name, *one.value, one.help).type_name(one.type).show_default();
+  }
 }
 
 }  // namespace
 
 void add_run(Command app, Session& session) {
   auto options = std::make_shared<RunOptions>();
-  Command command =
-      app.command("run", "Run a GPU program on the emulator and report what it does wrong");
-  command.option("command", options->command, "The program and its arguments, behind --")
+  Command command = app.command("run", "Run a GPU program on the emulator and report its errors");
+  command.option("command", options->command, "The program and its arguments")
       .type_name("-- CMD ARGS...")
       .required();
-  command.option("--arch", options->arch, "Architecture of the device")
-      .type_name("sm_XX")
-      .show_default();
-  command
-      .option("--devices", options->devices,
-              "How many devices, or a list with mebibytes: sm_80,sm_90:16384")
-      .type_name("LIST")
-      .show_default();
-  command.option("--memory", options->memory, "Memory of each device")
-      .type_name("SIZE")
-      .show_default();
+  add_driver_options(command, *options);
   command
       .option("--checks", options->checks,
-              "memory, init, race, sync, api by default; +leak adds, -init takes away")
+              "What to check: +leak adds to the default memory,init,race,sync,api,\n-init removes "
+              "from it, names alone replace it")
       .type_name("LIST");
   add_report_options(command, *options, session);
-  command.option("--timeout", options->timeout, "End the program after so long, as in 90s or 10m");
-  command.option("--launch-timeout", options->launch_timeout_s, "Seconds that a kernel may take")
+  command
+      .option("--timeout", options->timeout,
+              "End the program after this time, such as 90s or 10m; exit code 124")
+      .type_name("TIME");
+  command
+      .option("--launch-timeout", options->launch_timeout_s, "End a kernel after this many seconds")
+      .type_name("S")
       .between(1, 86400)
       .show_default();
   command
-      .option(
-          "--on-finding", options->on_finding,
-          "The call that waits for a faulty kernel fails (report), all later\nones do (sticky), "
-          "none does (ignore)")
-      .one_of({"report", "sticky", "ignore"});
-  command.option("--schedule-seed", options->schedule_seed,
-                 "Draw the order of independent work from this seed");
-  command.option("--cuda-version", options->cuda_version, "Version that the driver says it has")
-      .type_name("X.Y")
+      .option("--on-finding", options->on_finding,
+              "What a fault of a kernel does: the next call that waits fails (report),\nthat call "
+              "and all later ones fail (sticky), no call fails (ignore)")
+      .one_of({"report", "sticky", "ignore"})
       .show_default();
-  command.flag("--dry-run", options->dry_run, "Print what would be set, and run nothing");
+  command
+      .option(
+          "--schedule-seed", options->schedule_seed,
+          "Order the work of independent streams at random, by this seed;\n0: by their priorities")
+      .type_name("N")
+      .show_default();
+  command.flag("--dry-run", options->dry_run,
+               "Print the environment and the command, and run nothing");
   command.footer(
-      "The report goes to stderr when the program has ended. Exit code: the program's\n"
-      "own when it is not 0, else 1 when there are findings.\n"
+      "The report goes to stderr when the program ends. Exit code: the program's own\n"
+      "when it is not 0, else 1 when there are findings.\n"
       "Example: gpuemu run -- ./my_test --size 1000");
   command.callback([options, &session] {
     const Result<int> code = run(*options, session);

@@ -130,7 +130,7 @@ std::string c_list(const std::vector<T>& values) {
   return text + "}";
 }
 
-/// "NanPolicy::Match" for "match", as run.cc has them.
+/// The enumerator in run.cc: "NanPolicy::Match" for "match".
 std::string cpp_policy(std::string name) {
   if (!name.empty() && name[0] >= 'a' && name[0] <= 'z') {
     name[0] = static_cast<char>(name[0] - 'a' + 'A');

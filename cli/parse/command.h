@@ -56,7 +56,7 @@ class Option {
 struct OptionText {
   std::vector<std::string> short_names,
       long_names;             ///< Without dashes; both empty for an argument.
-  std::string argument_name;  ///< Name of an argument: "SEED".
+  std::string argument_name;  ///< "SEED"; empty for an option.
   std::string type_name, help;
   bool takes_value = false;
 };

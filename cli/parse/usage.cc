@@ -31,7 +31,7 @@ std::string did_you_mean_option(const std::string& word, const std::vector<std::
   return known ? fmt::format("; did you mean '{}'?", other->second) : did_you_mean(word, names);
 }
 
-/// "--seed: 1 required N missing" in words.
+/// Rewrites the parser's "--seed: 1 required N missing"; returns other text unchanged.
 std::string with_missing_value(const std::string& what) {
   constexpr std::string_view kRequired = ": 1 required ", kMissing = " missing";
   const size_t at = what.find(kRequired);

@@ -12,17 +12,17 @@ namespace gpuemu::cli {
 
 struct CodecovLine {
   uint64_t hits = 0;
-  std::string branches = {};  ///< "1/2": some of the line's branches were taken; "": all, or none.
+  std::string branches = {};  ///< Branches taken, such as "1/2"; "" for all or none.
 };
 struct CodecovFile {
   std::string name;
   std::map<uint32_t, CodecovLine> lines;
 };
 
-/// Codecov's format. `summary` goes into its messages; "": there are none.
+/// The document in Codecov's format, with `summary` among its messages unless empty.
 std::string codecov_json(const std::vector<CodecovFile>& files, const std::string& summary = "");
 
-/// {"covered", "uncovered", "configured_total", "percent"}
+/// An object with covered, uncovered, configured_total and percent.
 std::string op_coverage_json(const OpCoverage& coverage, double percent);
 
 }  // namespace gpuemu::cli

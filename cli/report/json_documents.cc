@@ -1,5 +1,5 @@
-// JSON documents that are no reply of the daemon as it stands: summaries of CI, baselines and what
-// changed since, problems of gpuemu.toml.
+// Writes the JSON documents that differ from the daemon's replies: CI summaries, baselines,
+// comparisons with a baseline, and problems in gpuemu.toml.
 #include <nlohmann/json.hpp>
 
 #include "cli/report/ci.h"
@@ -13,13 +13,13 @@ namespace {
 
 using SortedJson = nlohmann::json;
 
-/// A reply as JSON that can be taken apart; what our own codec wrote always parses.
+/// Converts a reply to a JSON object. Parsing cannot fail: our own codec wrote the text.
 SortedJson document_of(const Reply& reply) { return SortedJson::parse(encode_reply(reply)); }
 
 SortedJson list_of(const std::vector<ConfigProblem>& problems) {
   SortedJson list = SortedJson::array();
   for (const ConfigProblem& problem : problems) {
-    // Where only the beginning is known, an editor marks one character.
+    // If only the start is known, mark one character.
     const bool has_end =
         std::pair(problem.end_line, problem.end_column) > std::pair(problem.line, problem.column);
     const uint32_t next = problem.line > 0 ? problem.column + 1 : 0;

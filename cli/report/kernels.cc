@@ -1,4 +1,4 @@
-// Declarations of ops as text.
+// Prints the declarations of built-in ops as text.
 #include "cli/report/kernels.h"
 
 #include <algorithm>

@@ -8,7 +8,8 @@ namespace gpuemu::cli {
 
 struct OpCoverage {
   std::vector<std::string> covered, uncovered;
-  std::vector<std::string> kernels;  ///< Those whose lines can be counted, for the text.
+  std::vector<std::string>
+      kernels;  ///< Kernels whose lines can be counted; used by the text format.
 };
 
 /// `format`: codecov, json or text.

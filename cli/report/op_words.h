@@ -1,4 +1,4 @@
-// Private to this folder: what is said of ops and kernels both as text and as JSON.
+// Private to this folder: names of ops, kernels and modes shared by the text and JSON reports.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace gpuemu::cli {
 
-/// The word of `execution_mode`.
+/// The mode as `execution_mode` in gpuemu.toml spells it.
 const char* mode_name(ExecutionMode mode);
 std::vector<std::string> dtype_names(const std::vector<DType>& dtypes);
-/// Names of the ops that have the kernel among their variants.
+/// Names of the ops with this kernel among their variants.
 std::vector<std::string> ops_of_kernel(const KernelConfig& kernel, const Config& config);
 /// The file of a built-in variant, or the library that computes it.
 std::string variant_source(const KernelVariant& variant);

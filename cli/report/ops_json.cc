@@ -1,4 +1,4 @@
-// Ops and kernels as JSON: those of gpuemu.toml and the built-in ones.
+// Writes the ops and kernels of gpuemu.toml and the built-in ops as JSON.
 #include <algorithm>
 
 #include <nlohmann/json.hpp>
@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using SortedJson = nlohmann::json;
 
-/// Appends each file once.
+/// Collects files, each once.
 class FileList {
  public:
   void add(const char* role, const std::string& path) {
@@ -72,7 +72,7 @@ Json tensors_json(const std::vector<TensorSpec>& tensors) {
   return list;
 }
 
-/// An op without an entry of its own stands in its kernel's.
+/// Whether the op is declared by its kernel's entry in [[kernels]], not by its own in [[ops]].
 bool is_of_kernels_entry(const OpConfig& op, const Config& config) {
   const KernelConfig* kernel = config.find_kernel(op.name);
   return kernel != nullptr && kernel->line == op.line && kernel->file == op.file;

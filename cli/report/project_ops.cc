@@ -1,4 +1,4 @@
-// Entries of gpuemu.toml as text.
+// Prints the ops and kernels of gpuemu.toml as text.
 #include "cli/report/project_ops.h"
 
 #include <algorithm>

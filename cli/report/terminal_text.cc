@@ -109,7 +109,7 @@ std::string broken(std::string_view line, size_t columns) {
   return all + std::string(line);
 }
 
-/// How a line of a finding's block begins, and the colour that it has to the end of `until`.
+/// The start of a line in a finding's block, and the colour from there to the end of `until`.
 struct Opening {
   std::string_view begin, until, colour;
   bool is_indented;
@@ -120,7 +120,7 @@ constexpr Opening kOpenings[] = {
     {"::: ", ":::", kGutter, true},
 };
 
-/// The part at the beginning of a line that has a colour; no bytes: the line has none.
+/// The coloured part at the start of a line; 0 bytes if nothing is coloured.
 struct Part {
   size_t bytes = 0;
   std::string_view colour = {};
@@ -135,7 +135,7 @@ Part coloured_part(std::string_view line) {
     const size_t end = rest.find(one.until);
     return end == rest.npos ? Part{} : Part{begin + end + one.until.size(), one.colour};
   }
-  // A line of the excerpt: " 7 | text".
+  // A line of a source excerpt: " 7 | text".
   const size_t bar = begin > 0 ? rest.find_first_not_of("0123456789 ") : rest.npos;
   return bar != rest.npos && rest[bar] == '|' ? Part{begin + bar + 1, kGutter} : Part{};
 }

@@ -18,12 +18,12 @@ using Clock = std::chrono::steady_clock;
 constexpr int kPassedOn[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 constexpr std::chrono::seconds kGrace{5};
 
-// A signal handler reaches nothing but globals.
+// Global, because a signal handler takes no argument.
 std::atomic<pid_t> child_of_signals = 0;  // NOLINT
-// What came while the program was being started: it gets it as soon as it has a number.
+// A signal that arrived before the program had a process id; it is passed on afterwards.
 std::atomic<int> early_signal = 0;  // NOLINT
 
-/// What the terminal sends, it sends to the program too.
+/// Passes a signal on, unless it came from the terminal, which signals the program itself.
 void pass_on(int signal, siginfo_t* info, void*) {
   const pid_t child = child_of_signals;
   const bool of_terminal = info->si_code == SI_KERNEL;
@@ -35,7 +35,7 @@ void pass_on(int signal, siginfo_t* info, void*) {
   }
 }
 
-/// While it lives, signals go to the program.
+/// Passes signals on to the program while it lives.
 class PassedSignals {
  public:
   PassedSignals() {
@@ -66,7 +66,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
   return made;
 }
 
-/// 0, or why not. Signals of the program are as they are by default.
+/// Starts the command with default signal handling. Returns 0 or an errno value.
 int start(std::vector<std::string> command, const std::map<std::string, std::string>& environment,
           pid_t& child) {
   std::vector<std::string> variables;
@@ -85,7 +85,7 @@ int start(std::vector<std::string> command, const std::map<std::string, std::str
   return failed;
 }
 
-/// Waits until it ends or until then. True when it ended.
+/// Waits for the child until `end`. Returns true when the child ended.
 bool wait_until(pid_t child, Clock::time_point end, int& status) {
   if (end == Clock::time_point::max()) {
     while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {

@@ -1,4 +1,4 @@
-// The program that `gpuemu run` starts.
+// Starts the program of `gpuemu run` and waits for it.
 #pragma once
 
 #include <chrono>
@@ -11,20 +11,21 @@
 
 namespace gpuemu::cli {
 
-/// What a shell gives for a program that was killed, could not be executed, was not found, and what
-/// `timeout` gives.
+/// The exit codes of a shell for a program that was killed (plus the signal), cannot be executed or
+/// is not found, and that of timeout(1).
 inline constexpr int kSignalled = 128, kNotExecutable = 126, kNotFound = 127, kTimedOut = 124;
 
 struct Ended {
-  int exit_code = 0;  ///< As a shell has it.
-  int signal = 0;     ///< Not 0 where it was killed.
+  int exit_code = 0;  ///< As a shell reports it.
+  int signal = 0;     ///< The signal that killed it, or 0.
   bool started = true, timed_out = false;
   std::string problem;  ///< Why it did not start.
   double seconds = 0;
 };
 
-/// Runs it with the streams, folder and terminal of this process and waits for it. Signals that
-/// this process gets meanwhile are passed on. One at a time.
+/// Runs the command with the standard streams and working folder of this process and waits for its
+/// end. Signals that arrive meanwhile are passed on. After `timeout` it gets SIGTERM, and SIGKILL 5
+/// s later. Not thread-safe: one program at a time.
 Ended run_program(const std::vector<std::string>& command,
                   const std::map<std::string, std::string>& environment,
                   std::optional<std::chrono::milliseconds> timeout);

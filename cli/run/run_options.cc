@@ -6,6 +6,8 @@
 
 #include <fmt/ranges.h>
 
+#include "runtime/run_record/run_record.h"
+
 namespace gpuemu::cli {
 namespace {
 
@@ -13,7 +15,7 @@ namespace fs = std::filesystem;
 
 constexpr int kArchitectures[] = {75, 80, 86, 89, 90};
 constexpr const char* kLibrary = "libcuda.so.1";
-/// Checks that are not the device's.
+/// Checks of the driver; the others are checks of the device.
 constexpr std::string_view kApi = "api", kLeak = "leak";
 
 std::optional<uint64_t> number_of(std::string_view text) {
@@ -33,17 +35,17 @@ Result<int> architecture_of(const std::string& option, const std::string& text) 
                fmt::join(kArchitectures, ", sm_"));
 }
 
-/// "2", or "sm_80,sm_90:16384": an architecture each, with mebibytes of memory.
+/// Reads --devices: a number, or a list of architectures with optional mebibytes of memory.
 Result<std::vector<RunDevice>> devices_of(const RunOptions& options) {
   const uint64_t memory = GPUEMU_TRY(parse_size("--memory", options.memory));
   const int sm = GPUEMU_TRY(architecture_of("--arch", options.arch));
   constexpr uint64_t kDevicesMax = 16;
-  const auto too_many = error(ErrorCode::InvalidArgument,
-                              "--devices '{}': expected a number up to {}, or a list as in "
-                              "sm_80,sm_90:16384",
-                              options.devices, kDevicesMax);
+  const auto wrong = error(ErrorCode::InvalidArgument,
+                           "--devices '{}': expected a number up to {}, or a list as in "
+                           "sm_80,sm_90:16384",
+                           options.devices, kDevicesMax);
   if (const auto count = number_of(options.devices)) {
-    if (*count > kDevicesMax) return too_many;
+    if (*count > kDevicesMax) return wrong;
     return std::vector<RunDevice>(*count, {sm, memory});
   }
   std::vector<RunDevice> made;
@@ -52,12 +54,12 @@ Result<std::vector<RunDevice>> devices_of(const RunOptions& options) {
     RunDevice device{GPUEMU_TRY(architecture_of("--devices", word.substr(0, colon))), memory};
     if (colon != word.npos) {
       const auto mebibytes = number_of(std::string_view(word).substr(colon + 1));
-      if (!mebibytes || *mebibytes == 0 || *mebibytes >> 40 != 0) return too_many;
+      if (!mebibytes || *mebibytes == 0 || *mebibytes >> 40 != 0) return wrong;
       device.memory_bytes = *mebibytes << 20;
     }
     made.push_back(device);
   }
-  if (made.size() > kDevicesMax) return too_many;
+  if (made.size() > kDevicesMax) return wrong;
   return made;
 }
 
@@ -69,7 +71,7 @@ std::vector<std::string> known_checks() {
   return names;
 }
 
-/// A list with + and - changes the usual checks, one without takes their place.
+/// Applies --checks: a list with + or - changes the default checks, any other list replaces them.
 Status set_checks(const std::string& list, DriverSettings& settings) {
   const std::vector<std::string> words = words_of(list);
   const auto is_change = [](const std::string& word) {
@@ -82,7 +84,7 @@ Status set_checks(const std::string& list, DriverSettings& settings) {
   for (const std::string& word : words) {
     const std::string name = is_change(word) ? word.substr(1) : word;
     if (std::ranges::find(known, name) == known.end()) {
-      return error(ErrorCode::InvalidArgument, "--checks: no check is called '{}'; there are {}",
+      return error(ErrorCode::InvalidArgument, "--checks: unknown check '{}'; expected some of {}",
                    name, fmt::join(known, ", "));
     }
     std::erase(wanted, name);
@@ -119,6 +121,17 @@ std::vector<std::string> words_of(const std::string& list) {
   return words;
 }
 
+Result<std::vector<std::string>> failing_kinds(const RunOptions& options) {
+  std::vector<std::string> kinds = words_of(options.fail_on);
+  const std::vector<std::string> known = run_kinds();
+  for (const std::string& kind : kinds) {
+    if (std::ranges::find(known, kind) != known.end()) continue;
+    return error(ErrorCode::InvalidArgument, "--fail-on: unknown kind '{}'; expected some of {}",
+                 kind, fmt::join(known, ", "));
+  }
+  return kinds;
+}
+
 Result<uint64_t> parse_size(const std::string& option, const std::string& text) {
   constexpr std::string_view kUnits = "KMGT";
   constexpr uint64_t kMost = uint64_t{1} << 46;
@@ -152,7 +165,7 @@ std::map<std::string, std::string> program_environment(std::map<std::string, std
                                                        const std::string& run_folder) {
   std::string& path = own["LD_LIBRARY_PATH"];
   path = path.empty() ? library_folder : library_folder + ":" + path;
-  // A library that is there already goes before those that a program's own RPATH names.
+  // A preloaded library takes precedence over one that the RPATH of the program finds.
   std::string& preload = own["LD_PRELOAD"];
   const std::string library = library_folder + "/" + kLibrary;
   preload = preload.empty() ? library : library + ":" + preload;
@@ -167,7 +180,8 @@ Result<std::string> find_library_folder(const std::string& program_folder) {
   std::error_code ignored;
   if (fs::exists(folder / kLibrary, ignored)) return folder.string();
   return error(ErrorCode::NotFound,
-               "{} is missing in {}; install gpuemu with its libraries, or build gpuemu-cuda",
+               "cannot find {} in {}; install gpuemu with its libraries, or build the target "
+               "gpuemu-cuda",
                kLibrary, folder.string());
 }
 

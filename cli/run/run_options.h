@@ -1,4 +1,4 @@
-// What the options of `gpuemu run` ask for.
+// Turns the options of `gpuemu run` into settings of the driver and an environment.
 #pragma once
 
 #include <cstdint>
@@ -22,21 +22,26 @@ struct RunOptions {
   bool quiet = false, dry_run = false;
 };
 
-/// InvalidArgument names the option, what it has and what it may have.
+/// InvalidArgument names the option, its value and what was expected.
 Result<DriverSettings> driver_settings(const RunOptions& options);
 
-/// "8G", "512M", "65536": bytes.
+/// Returns the kinds of --fail-on; empty when all but notes count. InvalidArgument names an unknown
+/// one.
+Result<std::vector<std::string>> failing_kinds(const RunOptions& options);
+
+/// Returns the bytes of "8G", "512M" or "65536". InvalidArgument names the option.
 Result<uint64_t> parse_size(const std::string& option, const std::string& text);
 
-/// The variables of the program, given those of this process: our driver in front.
+/// Returns the environment of the program: `own` with our driver before all others.
 std::map<std::string, std::string> program_environment(std::map<std::string, std::string> own,
                                                        const std::string& library_folder,
                                                        const std::string& run_folder);
 
-/// The folder of our libcuda.so.1 beside the program's. NotFound says where it should be.
+/// Returns the folder of our libcuda.so.1, next to that of the program gpuemu. NotFound says where
+/// it was expected.
 Result<std::string> find_library_folder(const std::string& program_folder);
 
-/// "a,b": the words between the commas.
+/// Returns the words of a list such as "a,b"; empty ones are left out.
 std::vector<std::string> words_of(const std::string& list);
 
 }  // namespace gpuemu::cli

@@ -33,17 +33,19 @@ Result<Suppression> read_entry(const TomlValue& table, const std::string& path) 
     const bool is_text = entry.value.kind == TomlValue::Kind::Text;
     const bool is_number = entry.value.kind == TomlValue::Kind::Integer;
     if (member == nullptr || !(is_text || is_number)) {
-      return error(ErrorCode::InvalidArgument,
-                   "{}:{}: '{}': expected kind, kernel, file, line, call or test with a pattern, "
-                   "and reason",
-                   path, entry.line, entry.key);
+      return error(
+          ErrorCode::InvalidArgument,
+          "{}:{}: '{}': expected kind, kernel, file, line, call, test or reason, with a text", path,
+          entry.line, entry.key);
     }
     made.*(member->member) = is_text ? entry.value.text : std::to_string(entry.value.integer);
     if (member->member != &Suppression::reason) ++named;
   }
   if (made.reason.empty() || named == 0) {
-    return error(ErrorCode::InvalidArgument, "{}: an entry needs a reason and at least one pattern",
-                 made.place);
+    return error(
+        ErrorCode::InvalidArgument,
+        "{}: an entry needs a reason and at least one of kind, kernel, file, line, call, test",
+        made.place);
   }
   return made;
 }
@@ -52,7 +54,7 @@ bool fits(const std::string& pattern, const std::string& text) {
   return pattern.empty() || ::fnmatch(pattern.c_str(), text.c_str(), 0) == 0;
 }
 
-/// A pattern without a folder is one of the file's name.
+/// A pattern without '/' also matches the file name alone.
 bool fits_file(const std::string& pattern, const std::string& file) {
   const std::string name = file.substr(file.rfind('/') + 1);
   return fits(pattern, file) || (pattern.find('/') == pattern.npos && fits(pattern, name));
@@ -69,7 +71,7 @@ std::string quoted(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
-    // A name may have characters that a pattern would take for its own.
+    // Escape what a glob would interpret.
     if (c == '*' || c == '?' || c == '[') out += "\\\\";
     out += c;
   }

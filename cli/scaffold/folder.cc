@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 constexpr int kDepthMax = 4;
 constexpr size_t kFilesMax = 200, kHeadersMax = 2000;
 
-/// Files with this ending, by where they are listed.
+/// The list for files with this ending, and how many it takes.
 struct Listed {
   std::string_view ending;
   std::vector<std::string> FoundFiles::* list;

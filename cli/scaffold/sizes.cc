@@ -58,7 +58,7 @@ std::vector<Sizes> orders_of(const std::vector<std::string>& dims, const std::ve
 struct Allowed {
   int64_t low = 0, high = 0;
   std::vector<int64_t> set;  ///< Empty where everything from low to high works.
-  std::vector<int64_t> bad;  ///< Values that do not work.
+  std::vector<int64_t> bad;  ///< Values that were tried and do not work.
 };
 
 Allowed summed_up(const std::vector<int64_t>& good, const std::vector<int64_t>& bad, int64_t base) {
@@ -76,8 +76,8 @@ bool is_power_of_two(int64_t value) {
   return value > 0 && std::has_single_bit(static_cast<uint64_t>(value));
 }
 
-/// The rule that tells the values of the set from those between them that do not work, as a key of
-/// gpuemu.toml; "" where there is none.
+/// The gpuemu.toml key, such as "multiple_of = 32", that accepts the working values and rejects the
+/// failing values between them; "" if no key does.
 std::string rule_of(const Allowed& allowed) {
   const auto none_between = [&](const auto& follows_rule) {
     return std::ranges::none_of(allowed.bad, [&](int64_t value) {
@@ -93,7 +93,7 @@ std::string rule_of(const Allowed& allowed) {
   return are_powers && none_between(is_power_of_two) ? "power_of_two = true" : "";
 }
 
-/// What gpuemu.toml says of the dim.
+/// The dim's value in gpuemu.toml.
 std::string dim_text(const Allowed& allowed) {
   if (allowed.set.empty()) {
     return allowed.low == allowed.high ? std::to_string(allowed.low)
@@ -105,7 +105,7 @@ std::string dim_text(const Allowed& allowed) {
   if (const std::string rule = rule_of(allowed); !rule.empty()) {
     return fmt::format("{{ range = [{}, {}], {} }}", allowed.low, allowed.high, rule);
   }
-  // As many as are read at a glance, from the least to the largest.
+  // Keep a few values, with the smallest and the largest.
   std::vector<int64_t> some = allowed.set;
   while (some.size() > kSetMax) {
     some.erase(some.begin() + static_cast<std::ptrdiff_t>(some.size() / 2));

@@ -13,10 +13,9 @@ namespace gpuemu::cli {
 /// ones in many orders. Those that belong together stand together.
 std::vector<std::vector<Sizes>> sizes_to_try(const std::vector<std::string>& dims);
 
-/// For each dim the values to write: "[1, 300]", "{ range = [32, 1024], multiple_of = 32 }",
-/// "[48, 64, 100]", "64". `works` says whether a
-/// kernel does with these sizes; it does with `base`. `fixed` are dims that have their value
-/// already.
+/// The value of each dim in gpuemu.toml: "[1, 300]", "{ range = [32, 1024], multiple_of = 32 }",
+/// "[48, 64, 100]" or "64". `works` says whether a kernel works with these sizes; it works with
+/// `base`. `fixed` are dims that have their value already.
 using Works = std::function<bool(const Sizes& sizes)>;
 std::map<std::string, std::string> allowed_sizes(const std::vector<std::string>& dims,
                                                  const Sizes& base, const Works& works);

@@ -1,4 +1,4 @@
-// How projects are told apart: by where their gpuemu.toml lies, so that two links to one file are
+// Identifies a project by the canonical path of its gpuemu.toml, so that two links to one file name
 // one project.
 #pragma once
 
@@ -7,12 +7,12 @@
 
 namespace gpuemu {
 
-/// The project of whoever works outside of any: it has no gpuemu.toml and no ops.
+/// The project of clients that have no gpuemu.toml; it has no ops.
 inline constexpr char kNoProject[] = "-";
-/// Holds the records of before projects were told apart that none has claimed.
+/// Holds records from databases without projects until a project claims them.
 inline constexpr char kLegacyProject[] = "legacy";
 
-/// The absolute path with all links resolved; as far as it exists, else as it is written.
+/// The absolute path with links resolved in the part that exists; "" for "".
 std::string canonical_path(const std::string& file);
 /// 16 lower-case hex digits for a canonical path; kNoProject for "".
 std::string project_id(std::string_view canonical_file);

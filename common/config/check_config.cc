@@ -276,7 +276,7 @@ void check_policy(ReadState& state, const Config& config) {
   }
 }
 
-/// What to do about a file that is not there: it may lie beside gpuemu.toml, where paths start.
+/// The remedy for a missing file: suggests its name alone if it lies beside gpuemu.toml.
 std::string file_instead_of(const std::string& path, const std::string& folder) {
   const std::string name = std::filesystem::path(path).filename().string();
   std::error_code failed;

@@ -261,8 +261,8 @@ class OpChecker {
     }
   }
 
-  // A size that the smallest and the largest dims cannot give, nor one of them at its other end, is
-  // wrong for certain.
+  // Reject a size only if no corner gives a legal value: all dims at their smallest or largest, or
+  // all but one.
   void check_corners(const std::string& key, const Expression& size) {
     if (!size.tensor_uses().empty()) return;
     const auto is_refused = [&](const ExpressionUse& use) { return refused_.contains(use.name); };

@@ -41,9 +41,9 @@ struct TensorSpec {
   /// own is what declared_range() says.
   std::optional<std::pair<double, double>> range;
   std::optional<Expression> range_low, range_high;  ///< Ends that follow from sizes.
-  bool inout = false;                   ///< An output that updates the input of the same name.
-  std::optional<Tolerance> tolerance;   ///< Tolerance of an output, for every dtype.
-  std::optional<NanPolicy> nan_policy;  ///< Policy of an output; absent: the op's.
+  bool inout = false;                   ///< The output updates the input of the same name.
+  std::optional<Tolerance> tolerance;   ///< An output's tolerance, for every dtype.
+  std::optional<NanPolicy> nan_policy;  ///< An output's policy; absent: the op's.
   /// Several right answers of an output: its elements index this input along the axis, or have no
   /// order along it.
   std::string indices_of;
@@ -98,7 +98,7 @@ struct OpConfig {
   std::vector<AttrSpec> attrs;
   std::vector<DimSpec> dims;             ///< Those that a case chooses.
   std::vector<DerivedDim> derived_dims;  ///< Those that follow, each behind what it needs.
-  std::optional<Expression> require;     ///< Holds for the sizes of every case.
+  std::optional<Expression> require;     ///< Cases only have sizes for which it holds.
   std::vector<DType> dtypes;             ///< Never empty: the op's or [validation].dtypes.
   std::optional<Expression> accumulate;
   std::optional<DType> accumulate_dtype;
@@ -112,7 +112,7 @@ struct OpConfig {
   NanPolicy nan_policy = NanPolicy::Match;
   bool has_nan_policy = false;    ///< False for ops of existing clients.
   bool nan_policy_given = false;  ///< Written in gpuemu.toml; else a default.
-  /// The policy that holds for an output, and whether gpuemu.toml has it for that output.
+  /// The policy of an output, and whether gpuemu.toml sets it for the output or the op.
   NanPolicy nan_policy_of(const std::string& output) const;
   bool is_nan_policy_given(const std::string& output) const;
   SubnormalPolicy subnormal = SubnormalPolicy::Note;
@@ -255,7 +255,7 @@ struct ConfigResult {
 };
 
 /// Adds what follows from the dims and attrs that the scope holds. InvalidArgument naming the dim
-/// where one has no value or is negative, or `require` where these sizes do not go together.
+/// if it has no value or is negative, or naming `require` if it does not hold for these sizes.
 Status add_derived_dims(const OpConfig& op, Scope& scope);
 
 /// Overrides max_elements of every op. InvalidArgument outside of 1 to kMaxElementsMax.

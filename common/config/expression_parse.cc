@@ -197,7 +197,7 @@ class Parser {
     return NodePtr(std::move(node));
   }
 
-  /// What other languages call it.
+  /// Whether other languages give this name to a function that rounds up.
   static bool rounds_up(std::string_view name) {
     constexpr std::string_view kNames[] = {"ceil", "ceildiv", "ceil_div", "divup", "div_up"};
     return std::ranges::find(kNames, name) != std::end(kNames);

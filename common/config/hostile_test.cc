@@ -62,7 +62,7 @@ TEST(Config, TimeGrowsWithTheKernelsAndNotWithTheirSquare) {
 TEST(Config, ASeedBeyondTomlsIntegersIsToldToBeWrittenInQuotes) {
   const auto large = parse_config("[validation]\nseed = 18446744073709551615\n", "f.toml");
   EXPECT_NE(large.text().find("f.toml:2:28: not valid TOML"), std::string::npos) << large.text();
-  EXPECT_NE(large.text().find("a larger seed is written in quotes"), std::string::npos);
+  EXPECT_NE(large.text().find("write a larger seed in quotes"), std::string::npos);
 }
 
 TEST(Config, APipeIsRefusedAndNotWaitedFor) {

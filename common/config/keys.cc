@@ -250,8 +250,7 @@ constexpr Key kTestData[] = {
      .help = "Sizes: n = [1, 64] is a range, n = [1, 7, 64] a set, n = 8 one size, n = \"2 * m\" "
              "follows from others, and a table says more.",
      .section = &kDimSection},
-    {"require", Expression,
-     "Holds for the sizes of every case, such as \"n >= k\": what goes together."},
+    {"require", Expression, "Condition that the sizes of every case satisfy, such as \"n >= k\"."},
     {.name = "attrs",
      .form = NamedTables,
      .help = "Scalar parameters with the values to test.",

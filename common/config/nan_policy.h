@@ -1,4 +1,4 @@
-// The words of `nan_policy`, which says how NaN and infinity are compared.
+// Names of the NaN policies, which say how NaN and infinity are compared.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace gpuemu {
 
-/// In the order of NanPolicy.
+/// Indexed by NanPolicy.
 inline constexpr std::string_view kNanPolicyNames[] = {"match", "class", "any"};
 
 constexpr std::string_view name_of(NanPolicy policy) {

@@ -1,4 +1,4 @@
-// What the sizes of an op come to where its dims end, and which tensors a size needs.
+// Evaluates sizes of an op at the ends of its dims, and finds the tensors that a shape needs.
 #pragma once
 
 #include <set>
@@ -8,11 +8,11 @@
 
 namespace gpuemu {
 
-/// Names and their values when every dim is the largest of its own, or the smallest, and `other`,
-/// one of the op's dims, is at its other end.
+/// A scope in which every dim has its largest value (`high`) or its smallest, except `other`, one
+/// of the op's dims, which has the opposite end.
 Scope scope_at_end(const OpConfig& op, bool high, const DimSpec* other = nullptr);
 
-/// The tensors that the shape of the tensor `name` needs, directly or through others.
+/// Names of the tensors that the shape of tensor `name` uses, directly or indirectly.
 std::set<std::string> tensors_behind(const OpConfig& op, const std::string& name);
 
 }  // namespace gpuemu

@@ -115,7 +115,7 @@ std::optional<DimSpec> read_list(const ValueReader& value) {
   return DimSpec{{}, !is_range, *std::move(sizes)};
 }
 
-/// "[1, 300]" of "1..300", "1-300" and "1:300"; "" of other texts.
+/// The range "[1, 300]" for "1..300", "1-300" or "1:300"; "" for other text.
 std::string range_meant(const std::string& text) {
   const size_t low_end = text.find_first_not_of("0123456789");
   if (low_end == 0 || low_end == std::string::npos) return "";
@@ -200,8 +200,8 @@ Status add_derived_dims(const OpConfig& op, Scope& scope) {
     sizes += fmt::format("{}{} = {}", sizes.empty() ? "" : ", ", name, value->second);
   }
   return error(ErrorCode::InvalidArgument,
-               "op '{}': require = \"{}\" does not hold with {}; give the dims sizes that go "
-               "together",
+               "op '{}': require = \"{}\" does not hold with {}; give the dims sizes for "
+               "which it holds",
                op.name, op.require->text(), sizes);
 }
 

@@ -121,7 +121,7 @@ void ValueReader::warn(const std::string& message) const {
   state_->warn(place_of(*layer_, *value_), path_, message);
 }
 
-/// What to write instead, where that is plain.
+/// A hint what to write instead; "" if that is not obvious.
 std::string ValueReader::remedy(const std::string& expected) const {
   if (value_->kind == Kind::Table && expected == "a list") {
     return fmt::format("; a list of tables has two brackets: [[{}]]", path_);
@@ -133,7 +133,7 @@ std::string ValueReader::remedy(const std::string& expected) const {
   }
   const bool wants_text = expected.starts_with(kText);
   if (wants_text && (value_->kind == Kind::Integer || value_->kind == Kind::Boolean)) {
-    return "; text stands in quotes";
+    return "; text needs quotes";
   }
   return "";
 }

@@ -27,7 +27,7 @@ enum class DType : uint8_t {
 inline constexpr size_t kDTypeCount = 13;
 
 size_t byte_size(DType dtype);
-/// Wire name, as dtype.def has it: "float16" for DType::Float16.
+/// The name in dtype.def and in messages: "float16" for DType::Float16.
 std::string_view name_of(DType dtype);
 /// CUDA C++ type: "__half", "__nv_bfloat16", "float", "double", "int8_t", ..., "bool".
 std::string_view cuda_type_of(DType dtype);

@@ -38,7 +38,7 @@ struct ExportedTensor {
   int64_t first_element = 0;  ///< Where in the storage element 0 lies.
   uint64_t base_offset_bytes = 0;  ///< How far the storage begins behind an aligned address.
   std::optional<double> edge;  ///< From this magnitude on infinity counts as the value.
-  std::string nan_policy;  ///< Policy of an output that has its own; else the case's counts.
+  std::string nan_policy;  ///< An output's own policy; empty: the case's applies.
   bool operator==(const ExportedTensor&) const = default;
 };
 

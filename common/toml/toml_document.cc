@@ -86,15 +86,16 @@ std::string syntax_problem(const std::string& words) {
     std::string_view sign, remedy;
   };
   static const std::string kLarge =
-      fmt::format("TOML's integers end at {}, a larger seed is written in quotes", INT64_MAX);
+      fmt::format("the largest integer in TOML is {}; write a larger seed in quotes", INT64_MAX);
   const Remedy remedies[] = {
       {"is not representable in 64 bits", kLarge},
-      {"parsing boolean", "text stands in quotes: name = \"softmax\""},
+      {"parsing boolean", "text needs quotes: name = \"softmax\""},
       {"parsing string: unescaped control", "the closing quote of this line is missing"},
-      {"cannot redefine existing", "this key stands twice, keep one of them"},
+      {"cannot redefine existing", "this key appears twice; keep one of them"},
       {"parsing array", "is a ], a quote or a comma missing before it?"},
       {"parsing inline table", "is a }, a quote or a comma missing before it?"},
-      {"parsing root table", "expected such as [[ops]] with name = \"softmax\" below it"},
+      {"parsing root table",
+       "expected a table, for example [[ops]] with name = \"softmax\" below it"},
       {"invalid utf-8", "expected text in UTF-8: save the file in that encoding"},
   };
   for (const Remedy& one : remedies) {

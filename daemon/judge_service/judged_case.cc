@@ -17,7 +17,7 @@ namespace gpuemu {
 namespace {
 
 constexpr uint64_t kArenaAlignment = 64;
-/// Sums in another order lose other parts of what vanishes.
+/// Sums in another order lose other parts to underflow, up to this many times as much.
 constexpr double kTimesLost = 2;
 
 /// Puts tensors one behind the other.
@@ -115,15 +115,15 @@ Conditioning conditioning_of(const JudgedCase& judged) {
   return {judged.output.dtype, terms};
 }
 
-/// Whether results too small for their type may explain an error: a reference in that type tells.
+/// Whether underflow may explain an error; a reference in the dtypes of the inputs decides.
 bool may_be_underflow(const JudgedCase& judged, std::span<const ExceedingElement> elements) {
   const FloatFormat& format = format_of(judged.output.dtype);
   return std::ranges::any_of(elements,
                              [&](const auto& at) { return may_be_underflow(at, format); });
 }
 
-/// Takes out the elements whose error is no more than what the reference itself loses in the
-/// dtypes of the inputs, where that is as little as results that vanish.
+/// Removes the elements that underflow explains: those whose error is no larger than that of
+/// `narrow`, the reference in the dtypes of the inputs.
 void drop_underflow(const JudgedCase& judged, const TensorView& narrow,
                     std::vector<ExceedingElement>& elements) {
   if (narrow.shape != judged.reference.shape) return;
@@ -168,7 +168,7 @@ NextStep review_rounding(const JudgedCase& judged, std::span<const TensorView> n
   return NextStep::Done;
 }
 
-/// Whether whole numbers that differ by 1 are all that is wrong with the case.
+/// Whether all failures are integers that differ by 1.
 bool may_be_close_roundings(const ComparedValues& values) {
   return !values.exceeding.off_by_one.empty() && values.exceeding.elements.empty() &&
          std::ranges::all_of(values.failures, [](const ValidationFailure& failure) {
@@ -176,8 +176,9 @@ bool may_be_close_roundings(const ComparedValues& values) {
          });
 }
 
-/// Lets whole numbers that differ by 1 pass where the reference of a neighbour of the inputs has
-/// each: it lies between the two, and the last place decides. Draw: another may have the others.
+/// Accepts integers that differ by 1 if the references of neighbouring inputs give each of them:
+/// the exact value lies so close between the two that the last place decides. Returns Draw if
+/// another neighbour may give the rest.
 NextStep review_roundings(const JudgedCase& judged, std::span<const TensorView> neighbours,
                           CaseReport& report) {
   uint64_t others = 0, found = 0;
@@ -230,8 +231,9 @@ Result<LaidOut> lay_out(const JudgedCase& judged) {
   return out;
 }
 
-/// The reference's answers that came with the request, in the order in which they are asked for.
-/// Where there are no more, the inputs of the next one are `wanted` and an error ends the verdict.
+/// Returns the reference's answers that came with the request, in the order in which the verdict
+/// asks for them. When they run out, stores the inputs of the next one in wanted() and returns an
+/// error, which ends the verdict.
 class AnswersSoFar final : public ReferenceAgain {
  public:
   AnswersSoFar(const JudgedCase& judged, const LaidOut& laid)
@@ -241,7 +243,7 @@ class AnswersSoFar final : public ReferenceAgain {
     if (rest_.empty()) {
       wanted_ = inputs_of(judged_);
       for (const auto& [name, tensor] : changed) wanted_[name] = tensor;
-      return error(ErrorCode::Unavailable, "the reference of other inputs is not known yet");
+      return error(ErrorCode::Unavailable, "the reference of the changed inputs is not known yet");
     }
     const TensorView answer = rest_.front();
     rest_ = rest_.subspan(1);
@@ -251,9 +253,9 @@ class AnswersSoFar final : public ReferenceAgain {
   }
   Result<ReferenceReply> first() override { return laid_.reply; }
 
-  /// Not empty: the inputs of the answer that is missing.
+  /// The inputs of the missing answer; empty if none is missing.
   const NamedTensors& wanted() const { return wanted_; }
-  /// The answers that nobody has asked for: those of neighbours of the inputs.
+  /// The answers not used so far: those for neighbouring inputs.
   std::span<const TensorView> rest() const { return rest_; }
 
  private:
@@ -263,8 +265,8 @@ class AnswersSoFar final : public ReferenceAgain {
   NamedTensors wanted_;
 };
 
-/// Lets what rounding explains pass, or asks in `made` for the next answer of the reference that
-/// may explain more. `answers` are those that came for this.
+/// Accepts errors that rounding explains, using `answers`, the references of neighbouring inputs.
+/// If another answer may explain more, requests it in `made`.
 void review(const JudgedCase& judged, const ComparedValues& values,
             std::span<const TensorView> answers, CaseReport& report, Judgement& made) {
   if (judged.inputs.empty() || is_settled_by_bound(judged)) return;

@@ -39,7 +39,7 @@ struct Judgement {
   /// Not empty: the verdict is not final. With the reference of these inputs added to `changed` the
   /// case is judged again.
   NamedTensors wanted;
-  bool narrow = false;   ///< It is wanted in the dtypes of the inputs, not in a wider one.
+  bool narrow = false;   ///< The reference is wanted in the dtypes of the inputs, not wider.
   bool flushed = false;  ///< Subnormal numbers were taken as zero.
 };
 

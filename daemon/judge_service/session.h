@@ -15,8 +15,8 @@
 //      errors may be (float64, one per element). Answers {"result": a ValidationResult of
 //      docs/reference/protocol.md}, and "flushed": true where subnormal numbers count as zero. With
 //      "wanted": true it is not final: the data is other inputs, and the same request with their
-//      reference behind its data, and `changed` one higher, tells more. "narrow": true wants that
-//      reference computed in the dtypes of the inputs.
+//      reference appended to its data, and `changed` one higher, continues it. With "narrow": true
+//      compute that reference in the dtypes of the inputs.
 #pragma once
 
 #include <map>

@@ -116,8 +116,8 @@ Result<std::vector<NamedTensors>> answers_of_set(ComparedCase& compared,
   return answers;
 }
 
-/// Whether the case may have failed by a NaN or an infinity of the reference alone: something of
-/// its inputs that the op masks, and that the reference multiplies by zero.
+/// Whether NaN or infinity in masked inputs may explain the failures: the op skips such inputs, and
+/// the reference multiplies them by zero.
 bool may_have_masked(const ComparedCase& compared) {
   return !is_strict(compared.request) &&
          std::ranges::any_of(compared.values.failures, [&](const ValidationFailure& failure) {

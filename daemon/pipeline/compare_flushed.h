@@ -1,6 +1,6 @@
-// A second comparison of a failing case, with what its reference says of other inputs: zero for
-// subnormal numbers, which flushing explains, and numbers for NaN and infinity, which may be
-// masked.
+// Compares a failing case again with the reference of changed inputs: zero in place of subnormal
+// numbers, in case the kernel flushes them, and finite numbers in place of NaN and infinity, in
+// case the op masks them.
 #pragma once
 
 #include "daemon/pipeline/case_run.h"
@@ -10,7 +10,7 @@
 
 namespace gpuemu {
 
-/// A case that was compared once.
+/// A case after its first comparison.
 struct ComparedCase {
   const CaseRequest& request;
   const BuiltPlan& built;
@@ -19,9 +19,9 @@ struct ComparedCase {
   ComparedValues& values;
 };
 
-/// Compares a failing case again and replaces `values` where less is wrong then: with numbers for
-/// NaN and infinity where those alone may be why, then with zero for subnormal numbers where
-/// flushing is a note. An error is one of the arena or of `reference`.
+/// Compares a failing case again and replaces `values` if the result is better: first with
+/// finite numbers for NaN and infinity, if those may explain the failures, then with zero for
+/// subnormal numbers, if flushing is only a note. Returns errors of the arena and of `reference`.
 Status compare_with_other_inputs(ComparedCase& compared);
 
 }  // namespace gpuemu

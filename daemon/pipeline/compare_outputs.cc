@@ -146,7 +146,7 @@ class OutputComparer {
     return ok_status();
   }
 
-  /// Reports the elements that the reference's predicate refuses.
+  /// Reports the elements that the reference's predicate rejects.
   static void add_refused(const ReferenceReply& reply, const Comparison& comparison,
                           Verdict& verdict) {
     const auto said = reply.accepted.find(comparison.output_name);
@@ -159,7 +159,7 @@ class OutputComparer {
     failure.index = static_cast<int64_t>(index);
     failure.actual = element(comparison.output, index);
     failure.message = fmt::format(
-        "the reference's predicate refuses {} of {} elements; the first is element {}: {}",
+        "the reference's predicate rejects {} of {} elements; the first is element {}: {}",
         std::ranges::count(accepted, 0), accepted.size(), index, *failure.actual);
     verdict.failures.push_back(std::move(failure));
   }
@@ -179,8 +179,8 @@ class OutputComparer {
     values_.notes.insert(CaseNote::Masked);
   }
 
-  /// Judges by the reference with NaN where the kernel has NaN and it has an infinity: of infinite
-  /// inputs formulas that are equal for numbers make both.
+  /// Accepts NaN from the kernel where the reference gives an infinity and an input is infinite:
+  /// there, formulas that agree for finite numbers may give either.
   void accept_nan_for_infinity(ComparedOutput& compared, Verdict& verdict) {
     Comparison& comparison = compared.comparison;
     if (!comparison.has_reference || is_strict(request_)) return;
@@ -190,8 +190,9 @@ class OutputComparer {
     comparison.reference = view_of(*compared.nan_for_infinity);
     verdict = validate(comparison);
     values_.remarks.insert(
-        "the kernel has NaN where the reference has an infinity of infinite inputs: inf - inf of a "
-        "formula that is the same for numbers; `nan_policy = \"match\"` makes that a failure");
+        "the kernel gives NaN where the reference gives an infinity, and an input is infinite: "
+        "formulas that agree for finite numbers differ there (inf - inf). Set nan_policy = "
+        "\"match\" to make this a failure");
   }
 
   /// Judges by the reference with flushed results instead, where flushing is no fault.

@@ -12,7 +12,7 @@ namespace gpuemu {
 /// Compares every output and adds what it finds to the report.
 Result<Next> compare_outputs(CaseWork& work);
 
-/// Whether kernel and reference are given the tensor's values.
+/// Whether the kernel and the reference read the tensor's values.
 bool is_read(const PlanTensor& tensor);
 
 /// Packed elements in the shared memory. An error when it does not hold all of them.

@@ -54,7 +54,7 @@ struct ComparedOutput {
   std::optional<MatchedReference> matched;
   /// The reference without what is masked, where that counts.
   std::optional<Tensor> masked;
-  /// The reference with the NaN that the kernel has for an infinity, where that counts.
+  /// The reference with NaN in place of infinities for which the kernel's NaN is accepted, if any.
   std::optional<Tensor> nan_for_infinity;
   std::optional<Tensor> flushed;   ///< The reference with flushed results, where that one counts.
   std::vector<uint8_t> undefined;  ///< What comparison.undefined shows.
@@ -70,7 +70,7 @@ struct ComparedValues {
   double max_diff = 0, max_rel_diff = 0;
   std::optional<ErrorStats> error_stats;
   double bound_ratio_max = 0;
-  /// Elements of failing outputs where kernel and reference do not agree about NaN and infinity.
+  /// Elements of failing outputs where the kernel and the reference differ in NaN or infinity.
   uint64_t in_other_class = 0;
   std::set<CaseNote> notes;
   std::vector<std::string> invariants;  ///< Seldom conclusive ones that were conclusive here.

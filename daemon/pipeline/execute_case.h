@@ -10,8 +10,8 @@ namespace gpuemu {
 /// where the machine failed, and not the kernel or its reference.
 Result<Next> execute(CaseWork& work);
 
-/// Asks the predicates that the reference returned in place of values about what the kernel wrote,
-/// and adds what they say to the reply. REQUIRES: there is a reply.
+/// Calls the predicates that the reference returned in place of values on the kernel's outputs, and
+/// adds their answers to the reply. REQUIRES: the reference has replied.
 Status ask_predicates(CaseWork& work);
 
 /// Asks the reference about the inputs that lie in the slot's memory now. The answer lies there

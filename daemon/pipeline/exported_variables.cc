@@ -34,7 +34,7 @@ std::optional<std::pair<size_t, size_t>> declaration_of(const std::string& ptx,
 std::string redeclared(const std::string& declaration, const std::string& name,
                        const std::vector<std::byte>& image) {
   constexpr std::string_view kAlign = ".align ";
-  constexpr int kLeastAlign = 16;  // The largest element of PTX needs it.
+  constexpr int kLeastAlign = 16;  // The alignment of PTX's largest element.
   const std::string before = declaration.substr(0, declaration.find(" " + name));
   const size_t align = before.find(kAlign);
   const int given = align == before.npos ? 1 : std::atoi(&before[align + kAlign.size()]);

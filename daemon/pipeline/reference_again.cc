@@ -13,7 +13,7 @@ struct KeptInput {
   Tensor values;
 };
 
-/// Writes other values into the arena; returns what was there before.
+/// Writes changed inputs into the arena; returns the values that they replace.
 Result<std::vector<KeptInput>> replace_inputs(const BuiltPlan& built, Arena& arena,
                                               const NamedTensors& changed) {
   std::vector<KeptInput> kept;
@@ -59,7 +59,7 @@ Result<NamedTensors> SlotReference::of(const NamedTensors& changed) {
 
 Result<ReferenceReply> SlotReference::first() {
   auto reply = ask_reference(work_);
-  // What its predicates said of the kernel's outputs holds for the same inputs.
+  // The inputs are the same, so the answers of the predicates still hold.
   if (reply) reply->accepted = work_.execution.reply()->accepted;
   return reply;
 }

@@ -1,4 +1,4 @@
-// Questions to the reference of a case beyond the first.
+// Runs the reference of a case again, with other inputs or the same.
 #pragma once
 
 #include "daemon/pipeline/case_work.h"
@@ -6,22 +6,22 @@
 
 namespace gpuemu {
 
-/// Asks the reference of a case about other inputs.
+/// Calls the reference of one case again.
 class ReferenceAgain {
  public:
   virtual ~ReferenceAgain() = default;
-  /// What it says of the case with these inputs instead; empty where it fails. Its first answer may
-  /// be overwritten.
+  /// The reference's outputs for the case with these inputs changed; empty if the reference fails.
+  /// May overwrite its first answer in the arena.
   virtual Result<NamedTensors> of(const NamedTensors& changed) = 0;
-  /// Its first answer, which lies in the arena again. An error where it fails now.
+  /// The first answer, computed again into the arena. An error if the reference fails this time.
   virtual Result<ReferenceReply> first() = 0;
 };
 
-/// The reference in a slot's Python. Used by one thread.
+/// Runs the reference in the slot's Python process. Not thread-safe.
 class SlotReference final : public ReferenceAgain {
  public:
   explicit SlotReference(CaseWork& work) : work_(work) {}
-  /// The arena's inputs are as before afterwards, the reference's first answer is not.
+  /// Restores the arena's inputs, but not the first answer.
   Result<NamedTensors> of(const NamedTensors& changed) override;
   Result<ReferenceReply> first() override;
 

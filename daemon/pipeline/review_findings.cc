@@ -9,7 +9,7 @@
 namespace gpuemu {
 namespace {
 
-/// A division by less than its inverse is none that results rounded to nothing come from.
+/// Results lost to underflow are not assumed to be amplified by more than this.
 constexpr double kAmplifiedMost = 0x1p50;
 
 struct Worst {

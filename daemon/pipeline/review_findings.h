@@ -9,15 +9,15 @@
 
 namespace gpuemu {
 
-/// Whether the error is so little that results too small for the type may be why.
+/// Whether the error is small enough to come from underflow in the type.
 bool may_be_underflow(const ExceedingElement& at, const FloatFormat& format);
 
 /// Lets the case pass. `warned` are the elements that only a customary test accepts: one warning
 /// for each output among theirs.
 void excuse(const std::vector<const ExceedingElement*>& warned, CaseReport& report);
 
-/// Whether gpuemu.toml says nothing of NaN and infinity in that output: what it says holds whatever
-/// explains them.
+/// Whether gpuemu.toml sets no nan_policy for the output. A policy that it sets always holds, even
+/// where there is an explanation for NaN and infinity.
 bool has_policy_by_default(const CaseRequest& request, const std::string& output);
 /// Whether nothing beyond the bound passes.
 bool is_strict(const CaseRequest& request);

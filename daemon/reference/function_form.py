@@ -323,7 +323,7 @@ def number_or_text(text):
 
 
 def verdict_of(predicate, tensor, raw):
-    """What the predicate says of each element that the kernel wrote."""
+    """Calls the predicate on the kernel's output; returns one bool per element."""
     name = tensor["name"]
     if not callable(predicate):
         raise script_error(f"the reference returned a predicate for {name}, and no longer did when it was asked again")

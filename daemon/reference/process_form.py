@@ -232,7 +232,7 @@ def checked_tensor(record, name):
 
 
 def other_function(path):
-    """What to write to have a function of the script called that is not named `reference`."""
+    """A hint how to select a function of the script that is not named `reference`; '' without functions."""
     try:
         with open(path, "rb") as file:
             tree = ast.parse(file.read())

@@ -38,9 +38,9 @@ struct ReferenceRequest {
   std::map<std::string, int64_t> integers;
   std::vector<std::string> output_names;  ///< Declared outputs, in order; may be empty (legacy).
   bool want_scale = false;                ///< Call error_scale(**inputs) when the script has it.
-  bool may_judge = false;                 ///< It may return predicates in place of values.
-  /// Asks the predicates about these outputs of the kernel instead: the reply has a bool tensor for
-  /// each.
+  bool may_judge = false;                 ///< It may return predicates instead of values.
+  /// If not empty, calls the predicates on these outputs of the kernel instead; the reply has one
+  /// bool tensor for each.
   std::vector<ReferenceTensor> judged;
   uint64_t result_offset = 0;  ///< Results are written from here on; the process grows the
                                ///< arena file when needed, the caller refreshes.
@@ -55,9 +55,8 @@ struct ReferenceReply {
       outputs;  ///< Function form: float64 / int64 / bool; process form: as announced.
   std::vector<ReferenceTensor>
       scales;  ///< float64, same order and shapes as outputs; empty when none.
-  std::vector<std::string> predicates;  ///< Outputs for which it returned one, not in `outputs`.
-  /// By name, what these say of each element that the kernel wrote, once they were asked: 1 where
-  /// it is right.
+  std::vector<std::string> predicates;  ///< Outputs with a predicate; not in `outputs`.
+  /// Answers of the predicates by output name, once they were called: 1 for each right element.
   std::map<std::string, std::vector<uint8_t>> accepted;
   bool function_form = false;
   std::optional<ReferenceReads> reads = {};  ///< When it differs from what the process told before.

@@ -14,8 +14,8 @@
 //                       rs:{seed}:{~stamp}  fs:{seed}:{~stamp}
 //   meta                user:{name}
 //
-// In front of each stands the project that it belongs to: "{project}/". An index entry names the
-// key without it. What belongs to no project, in meta: schema_version  project:{project}
+// Every key starts with the prefix of its project, "{project}/"; the keys that index entries hold
+// omit it. Two kinds of meta keys belong to no project: schema_version  project:{project}
 //
 // A stamp is microseconds since 1970, raised where needed so that no two are equal. An index entry
 // counts only while the record it names carries its stamp: replacing a result leaves the old one
@@ -32,15 +32,15 @@
 namespace gpuemu::storage {
 
 inline constexpr uint64_t kSchemaVersion = 2;
-/// The last without projects: its keys begin where those of now have the project.
+/// The last schema without projects: its keys have no project prefix.
 inline constexpr uint64_t kSchemaWithoutProjects = 1;
 inline constexpr std::string_view kSchemaVersionKey = "schema_version";
 
-/// "{project}/". REQUIRES: the project's id has no '/', as none has.
+/// "{project}/", the prefix of a project's keys. REQUIRES: the id has no '/'.
 inline std::string project_prefix(std::string_view project) { return fmt::format("{}/", project); }
-/// In front of the names of texts of a project, in meta.
+/// Prefix of the names that a project stores in meta.
 inline constexpr std::string_view kUserPrefix = "user:";
-/// In front of the ids of all projects that there are, in meta.
+/// Prefix of the project ids in meta, one key for each project.
 inline constexpr std::string_view kProjectPrefix = "project:";
 
 inline std::string result_key(std::string_view op, uint64_t seed) {
@@ -49,10 +49,9 @@ inline std::string result_key(std::string_view op, uint64_t seed) {
 inline std::string failure_key(std::string_view op, uint64_t seed, uint64_t stamp) {
   return fmt::format("{}:{:020}:{:020}", op, seed, stamp);
 }
-/// The op of a result's key; nothing for a text that is none.
+/// The op in a result's key; nullopt for other text.
 std::optional<std::string_view> op_of_result_key(std::string_view key);
-/// What stands between the length and the ':' behind it, of keys that begin with owner_prefix();
-/// nothing for others.
+/// The name in a key that starts with owner_prefix(name); nullopt for other keys.
 std::optional<std::string_view> owner_of(std::string_view key);
 /// The parts of a failure's key; nothing for a text that is none.
 struct FailureKey {
@@ -60,7 +59,7 @@ struct FailureKey {
   uint64_t seed = 0, stamp = 0;
 };
 std::optional<FailureKey> parse_failure_key(std::string_view key);
-/// "{length}:{name}:", what stands in front of everything that belongs to the name.
+/// "{length}:{name}:", the prefix of every key that belongs to the name.
 inline std::string owner_prefix(std::string_view name) {
   return fmt::format("{:06}:{}:", name.size(), name);
 }

@@ -17,7 +17,7 @@ namespace gpuemu::storage {
 namespace {
 
 constexpr std::string_view kFirstLine = "gpuemu-ledger 1\n", kDigestWord = "digest ";
-// What a line begins with; those of counts begin with the name of the records' family.
+// The first word of each line. Lines of counts start with the name of their family instead.
 constexpr std::string_view kOpening = "opening", kShrinking = "shrinking", kSequence = "sequence",
                            kManifest = "manifest", kLog = "log";
 constexpr size_t kLedgerBytesMax = size_t{1} << 20;

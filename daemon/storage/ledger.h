@@ -41,7 +41,7 @@ struct FilePrefix {
   uint64_t bytes = 0, digest = 0;
 };
 
-/// The file, in the database folder.
+/// The ledger's file name in the database folder.
 inline constexpr char kLedgerName[] = "LEDGER";
 
 struct Ledger {

@@ -1,4 +1,5 @@
-// Copies every record under the key that it has now, counts them, and changes the folders.
+// Copies every record to its key in the current schema, compares the counts, and exchanges the
+// folders.
 #include "daemon/storage/migrate.h"
 
 #include <cerrno>
@@ -22,12 +23,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kBatchBytes = size_t{1} << 20;
-/// Beside the copy itself: logs, manifests and what RocksDB sets aside.
+/// Disk space needed beyond the copy itself, for RocksDB's logs, manifests and preallocation.
 constexpr uint64_t kSpareBytes = uint64_t{64} << 20;
 
 fs::path unfinished(const fs::path& folder) { return folder.native() + ".migrating"; }
 
-/// Where no earlier copy lies.
+/// A path for the old database that is not taken: FOLDER.schema1, else FOLDER.schema1-2 and so on.
 fs::path place_for_old(const fs::path& folder) {
   const std::string wanted = folder.native() + ".schema1";
   fs::path place = wanted;
@@ -60,7 +61,7 @@ bool has_files(const fs::path& folder, const char* name) {
   return fs::exists(folder / name, ignored);
 }
 
-/// Copies one database into another, each record to its project.
+/// Copies every record of one database into another, under its project's prefix.
 class Copy {
  public:
   Copy(Database& from, OpenedRocks& to, const fs::path& to_folder, const ProjectNames& first)
@@ -95,7 +96,7 @@ class Copy {
     }));
     return end();
   }
-  /// By kind, as they were read.
+  /// Records read, by family.
   const RecordCounts& counts() const { return counts_; }
 
  private:
@@ -113,7 +114,8 @@ class Copy {
     return name.starts_with(kOpVerdictMeta) || name.starts_with(kKernelVerdictMeta);
   }
 
-  /// Baselines that share a name with the project are its own as a whole.
+  /// Collects the tags that go to the project: a baseline with one of its ops or kernels goes
+  /// whole.
   Status find_own_tags() {
     const auto look = [this](std::string_view key, std::string_view) -> Result<bool> {
       const auto tag = owner_of(key);
@@ -131,7 +133,7 @@ class Copy {
     return from_.scan(Family::ArtifactBaselines, "", look);
   }
 
-  /// `project_of` says whose a record is; nobody's is left out.
+  /// Copies a family. `project_of` returns the project of a record, or "" to drop it.
   template <typename ProjectOf>
   Status copy(Family family, const ProjectOf& project_of) {
     const auto at = static_cast<size_t>(family);
@@ -150,7 +152,7 @@ class Copy {
 
   Status write() {
     rocksdb::WriteOptions options;
-    options.disableWAL = true;  // end() writes all of it out.
+    options.disableWAL = true;  // end() flushes all of it.
     const auto written = to_.db->Write(options, &batch_);
     batch_.Clear();
     return written.ok() ? ok_status() : Status(error_of(written, to_folder_));
@@ -187,13 +189,13 @@ Status check_space(const fs::path& folder) {
   const auto space = fs::space(folder, ignored);
   if (ignored || space.available >= bytes) return ok_status();
   return error(ErrorCode::ResourceExhausted,
-               "no space to bring the database {} to the form of this gpuemu, which tells projects "
-               "apart: {} MiB are left on its disk, {} MiB are needed; nothing was changed; make "
-               "room there, or set GPUEMU_DB to a folder on another disk",
+               "not enough disk space to migrate the database {}, whose records this gpuemu keeps "
+               "per project: {} MiB are free, {} MiB are needed; nothing was changed; free some "
+               "space, or set GPUEMU_DB to a folder on another disk",
                folder.native(), space.available >> 20, (bytes >> 20) + 1);
 }
 
-/// All of it under the keys of now, in `fresh`, with its ledger.
+/// Builds the migrated copy in `fresh` and checks its ledger's counts against the records read.
 Status build(Database& old, const fs::path& fresh, const ProjectNames& first) {
   RecordCounts wanted{};
   {
@@ -210,14 +212,14 @@ Status build(Database& old, const fs::path& fresh, const ProjectNames& first) {
   if (ledger && ledger->records == wanted) return ok_status();
   const RecordCounts found = ledger ? ledger->records : RecordCounts{};
   return error(ErrorCode::Internal,
-               "its copy with projects has {} records and not {}; nothing was changed; please "
-               "report this",
+               "the migrated copy has {} records, expected {}; nothing was changed; please report "
+               "this",
                std::accumulate(found.begin(), found.end(), uint64_t{0}),
                std::accumulate(wanted.begin(), wanted.end(), uint64_t{0}));
 }
 
-/// Puts `fresh` in place of `folder`, which goes to `kept`. Where the file system cannot exchange
-/// two names, a start that finds the place empty puts `fresh` there.
+/// Moves `fresh` to `folder`, and the old `folder` to `kept`. A file system that cannot exchange
+/// two names needs two moves; if the daemon dies between them, finish_migration() makes the second.
 Status change_places(const fs::path& fresh, const fs::path& folder, const fs::path& kept) {
   if (::renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, folder.c_str(), RENAME_EXCHANGE) == 0) {
     GPUEMU_TRY(sync_folder(folder.parent_path()));
@@ -226,7 +228,7 @@ Status change_places(const fs::path& fresh, const fs::path& folder, const fs::pa
   const int why = errno;
   const bool may_replace = why == EINVAL || why == ENOSYS || why == ENOTSUP;
   std::error_code ignored;
-  if (!may_replace) fs::remove_all(fresh, ignored);  // Nothing has moved: it is the copy.
+  if (!may_replace) fs::remove_all(fresh, ignored);  // Nothing moved: `fresh` is still the copy.
   if (why == EBUSY) {
     return error(ErrorCode::Unavailable,
                  "{} is the root of a mounted disk, so no other folder can take its place; nothing "
@@ -239,7 +241,7 @@ Status change_places(const fs::path& fresh, const fs::path& folder, const fs::pa
   return move_folder(fresh, folder);
 }
 
-/// Whether it is a database of before, which a migration has put aside.
+/// Whether the folder holds an old database that a migration moved out of the way.
 Result<bool> is_without_projects(const fs::path& folder) {
   const OpenedRocks rocks = GPUEMU_TRY(open_to_read(folder, Reading::Strict));
   rocksdb::ColumnFamilyHandle* const meta = rocks.handles[static_cast<size_t>(Family::Meta)];
@@ -251,7 +253,7 @@ Result<bool> is_without_projects(const fs::path& folder) {
   return version == std::to_string(kSchemaWithoutProjects);
 }
 
-/// As the links say, so that a link to the folder stays one.
+/// `folder` with links resolved, so that a link to it survives the exchange.
 fs::path real_folder(const fs::path& folder) {
   std::error_code failed;
   const fs::path real = fs::canonical(folder, failed);
@@ -270,19 +272,19 @@ Status finish_migration(const fs::path& named) {
   const fs::path folder = real_folder(named), left = unfinished(folder);
   std::error_code failed;
   if (!fs::exists(left, failed)) return ok_status();
-  // The ledger is what a copy gets last; what has none is a part of one.
+  // A copy gets its ledger last: without one it is incomplete.
   if (has_files(left, kLedgerName)) {
     const bool has_database = has_files(folder, "CURRENT") || has_files(folder, kLedgerName);
     if (!has_database) {
-      fs::remove(folder, failed);  // An empty one, if any.
+      fs::remove(folder, failed);  // It can only be empty.
       return move_folder(left, folder);
     }
     if (GPUEMU_TRY(is_without_projects(left))) return move_folder(left, place_for_old(folder));
   }
   fs::remove_all(left, failed);
   if (!failed) return ok_status();
-  return error(ErrorCode::Io, "cannot remove {}, which a killed migration has left: {}",
-               left.native(), failed.message());
+  return error(ErrorCode::Io, "cannot remove {}, left by a killed migration: {}", left.native(),
+               failed.message());
 }
 
 Result<std::string> migrate(std::unique_ptr<Database> old, const fs::path& named,
@@ -291,14 +293,14 @@ Result<std::string> migrate(std::unique_ptr<Database> old, const fs::path& named
   const fs::path kept = place_for_old(folder);
   Status built = check_space(folder);
   if (built) built = build(*old, fresh, first);
-  old.reset();  // Writes its ledger.
+  old.reset();  // Closing writes its ledger.
   if (!built) {
     std::error_code ignored;
     fs::remove_all(fresh, ignored);
     return built.error();
   }
   GPUEMU_TRY(change_places(fresh, folder, kept));
-  return fmt::format("its records are kept by project now; the database of before is {}",
+  return fmt::format("records are now kept per project; the previous database is kept in {}",
                      kept.native());
 }
 

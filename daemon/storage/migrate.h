@@ -1,5 +1,5 @@
-// Private to this folder: makes of a database without projects one that has them. The new one is
-// built beside the old, and both change places in one step.
+// Private to this folder: migrates a database without projects to the schema with projects. The
+// migrated copy is built beside the old database; then the two folders are exchanged in one step.
 #pragma once
 
 #include <filesystem>
@@ -11,14 +11,18 @@
 
 namespace gpuemu::storage {
 
-/// What a migration that was killed has left is removed or finished.
+/// Finishes or removes what a killed migration left beside `folder`. Does nothing if none did. Io
+/// when a folder cannot be moved or removed.
 Status finish_migration(const std::filesystem::path& folder);
 
-/// Says where the database of before is kept. The folder is as it was when this fails.
+/// Migrates `old`, the open database in `folder`, and closes it: records of the ops and kernels of
+/// `first` go to that project, the rest to kLegacyProject. Returns a sentence that says where the
+/// old database is kept. If building the copy fails, the old database stays in place unchanged.
+/// ResourceExhausted without room for the copy.
 Result<std::string> migrate(std::unique_ptr<Database> old, const std::filesystem::path& folder,
                             const ProjectNames& first);
 
-/// That of this program.
+/// Writes kSchemaVersion into the database.
 Status set_schema_version(Database& database);
 
 }  // namespace gpuemu::storage

@@ -1,4 +1,4 @@
-// For tests of this folder: the store of one project, whichever.
+// Opens a store for tests of this folder.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +9,7 @@
 
 namespace gpuemu {
 
-/// The database is closed with the last store of it.
+/// The store of kNoProject. It owns the database, which closes with the last copy of the pointer.
 inline Result<std::shared_ptr<Store>> open_store(const std::filesystem::path& folder) {
   const auto stores = GPUEMU_TRY(open_stores(folder, {.id = kNoProject, .ops = {}, .kernels = {}}));
   return stores->of(kNoProject);

@@ -1,5 +1,5 @@
-// Private to this folder: the database as one project sees it. In front of every key that goes in
-// stands its prefix, which keys that come out do not have.
+// Private to this folder: the database as one project sees it. Adds the project's prefix to keys
+// on the way in and removes it on the way out.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace gpuemu::storage {
 
-/// Members are those of Database.
+/// Each member is the one of Database with the same name, limited to the project's keys.
 class ProjectKeys {
  public:
   ProjectKeys(std::shared_ptr<Database> database, std::string_view project)

@@ -18,7 +18,7 @@ namespace {
 using storage::Database;
 using storage::Family;
 
-/// Nothing for a database without records.
+/// The database's schema version; nullopt for a database without records.
 Result<std::optional<uint64_t>> schema_version(Database& database) {
   const auto text = GPUEMU_TRY(database.get(Family::Meta, storage::kSchemaVersionKey));
   if (!text) return std::optional<uint64_t>();
@@ -29,7 +29,7 @@ Result<std::optional<uint64_t>> schema_version(Database& database) {
   return error(ErrorCode::Corruption, "its schema version is '{}', expected a number", *text);
 }
 
-/// A database of the version that this program reads; older ones are brought to it.
+/// Opens the database, migrating it to the current schema if it is older.
 Result<std::shared_ptr<Database>> open_current(const std::filesystem::path& folder,
                                                const ProjectNames& first, std::string& note) {
   GPUEMU_TRY(storage::finish_migration(folder));

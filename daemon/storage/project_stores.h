@@ -1,4 +1,4 @@
-// The database of all projects: what one project keeps, no other sees. All calls from any thread.
+// The database of all projects. No project sees the records of another. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,19 @@ namespace gpuemu {
 /// A project as the database knows it.
 struct StoredProject {
   std::string id;
-  std::string path;       ///< Its gpuemu.toml, canonical; "" for one that has none.
-  std::string name;       ///< For people; need not be unique.
+  std::string path;       ///< Canonical path of its gpuemu.toml; "" for none.
+  std::string name;       ///< For display; need not be unique.
   int64_t last_used = 0;  ///< Seconds since 1970.
 
   bool operator==(const StoredProject&) const = default;
 };
 
-/// Which records one project takes from another: those of these ops and kernels.
+/// Moves the records of these ops and kernels from project `from` to project `to`.
 struct Taking {
-  std::string from, to;  ///< Ids.
+  std::string from, to;  ///< Project ids.
   std::set<std::string> ops, kernels;
 };
+/// How many records of each kind a Taking claimed.
 struct Taken {
   uint64_t results = 0, failures = 0, baselines = 0, artifacts = 0, corpus = 0;
 
@@ -37,30 +38,31 @@ class ProjectStores {
  public:
   virtual ~ProjectStores() = default;
 
-  /// The records of one project, by its id; the same store each time.
+  /// The store of the project with this id; the same one for every call. It may outlive this
+  /// object.
   virtual Result<std::shared_ptr<Store>> of(const std::string& project) = 0;
-  /// Puts it into the list of projects, or its path, name and time in place of those there.
+  /// Adds the project to the list, or replaces the entry with its id.
   virtual Status remember(const StoredProject& project) = 0;
-  /// In order of id.
+  /// All remembered projects, sorted by id.
   virtual Result<std::vector<StoredProject>> projects() = 0;
-  /// Moves records, each with all that belongs to it in one step. Where `to` has one of the same
-  /// name already, both stay where they are, but for results, of which the newer stays.
+  /// Moves records, each together with its index entries. If `to` already has a baseline or kernel
+  /// metrics of the same name, both stay where they are; of two results the newer one is kept.
   virtual Result<Taken> take(const Taking& taking) = 0;
-  /// What a user should know about how the database was found; "" for nothing.
+  /// A sentence for the user about opening the database, such as a migration; "" for none.
   virtual std::string note() const { return ""; }
 };
 
-/// A project, and the names by which records of before projects were told apart are known as its.
+/// A project, and the ops and kernels whose records it claims from a database without projects.
 struct ProjectNames {
   std::string id;
   std::set<std::string> ops, kernels;
 };
 
-/// Opens or creates the database folder. One that knows no projects becomes one that does, in a
-/// step that a crash leaves undone or done: what `first` has a name of goes to it, the rest to
-/// kLegacyProject, and the database of before is kept beside the folder as FOLDER.schema1.
+/// Opens the database in `folder`, creating it if needed. A database without projects is migrated
+/// first; a crash leaves it migrated or untouched. Records of the ops and kernels of `first` go to
+/// that project, the rest to kLegacyProject, and the old database is kept as FOLDER.schema1.
 /// Unavailable when another daemon has it open, Unsupported when a newer gpuemu wrote it,
-/// Corruption as check_store, ResourceExhausted without room to migrate it, Io otherwise.
+/// Corruption as for check_store, ResourceExhausted without room to migrate it, Io otherwise.
 Result<std::unique_ptr<ProjectStores>> open_stores(const std::filesystem::path& folder,
                                                    const ProjectNames& first);
 

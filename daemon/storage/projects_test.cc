@@ -1,4 +1,4 @@
-// What one project keeps no other sees, and a database of before there were projects loses nothing.
+// Projects see only their own records; migrating a database without projects loses none.
 #include <filesystem>
 
 #include <gtest/gtest.h>
@@ -62,7 +62,7 @@ class Projects : public testing::Test {
     return store ? *store : nullptr;
   }
 
-  /// As gpuemu wrote it before there were projects: of ops "a", "a:b" and "other", `cases` each.
+  /// A database without projects that holds `cases` results for each of the ops a, a:b and other.
   void make_database_of_before(uint64_t cases) {
     {
       const auto stores = open();
@@ -86,7 +86,7 @@ class Projects : public testing::Test {
     }
     take_projects_away();
   }
-  /// The same records under the keys that they had.
+  /// Moves the records back to their keys of schema 1.
   void take_projects_away() {
     const std::string prefix = storage::project_prefix(kNoProject);
     auto database = storage::Database::open(db_);
@@ -133,7 +133,7 @@ class Projects : public testing::Test {
 
 TEST_F(Projects, KeepWhatTheyStoreToThemselves) {
   const auto stores = open();
-  // The second begins as the first does.
+  // One id is a prefix of the other.
   const auto one = store_of(*stores, "p"), two = store_of(*stores, "p1");
   const std::byte entry{1};
   for (const auto& store : {one, two}) {
@@ -183,7 +183,7 @@ TEST_F(Projects, ADatabaseOfBeforeIsDividedWithoutLoss) {
   EXPECT_NE(stores->note().find(db_.string() + ".schema1"), std::string::npos) << stores->note();
   expect_migrated(40, *stores);
   const auto ours = store_of(*stores, "ours"), legacy = store_of(*stores, kLegacyProject);
-  EXPECT_EQ(ours->list_results(1)->at(0).op_name, "a:b");  // The newest.
+  EXPECT_EQ(ours->list_results(1)->at(0).op_name, "a:b");  // The newest result.
   EXPECT_EQ(*ours->list_baselines(), std::vector<std::string>{"shared"});
   EXPECT_EQ(ours->baseline("shared")->size(), 2u);
   EXPECT_EQ(*legacy->list_baselines(), std::vector<std::string>{"theirs"});
@@ -232,7 +232,7 @@ TEST_F(Projects, TheDatabaseOfBeforeIsKeptAsItWas) {
   ASSERT_TRUE(kept);
   EXPECT_EQ(*(*kept)->get(Family::Meta, storage::kSchemaVersionKey), "1");
   EXPECT_TRUE(*(*kept)->get(Family::Results, storage::result_key("other", 2)));
-  // Where one is there already, both are kept.
+  // An older copy with the same name is kept too.
   fs::remove_all(db_);
   make_database_of_before(1);
   EXPECT_NE(open(kOurs)->note().find(".schema1-2"), std::string::npos);
@@ -267,16 +267,16 @@ TEST_F(Projects, WhatAKilledMigrationLeftIsFinished) {
   make_database_of_before(5);
   const fs::path left = db_.string() + ".migrating", kept = db_.string() + ".schema1";
   open(kOurs).reset();
-  // Both had changed places, and the old one did not have its name yet.
+  // Killed after the exchange, before the old database was renamed.
   fs::rename(kept, left);
   expect_migrated(5, *open(kOurs));
   EXPECT_TRUE(fs::exists(kept));
   EXPECT_FALSE(fs::exists(left));
-  // The old one had its name, and its place was empty.
+  // Killed between two moves: the old database was renamed, its place was empty.
   fs::rename(db_, left);
   fs::create_directory(db_);
   expect_migrated(5, *open(kOurs));
-  // A part of a copy is removed.
+  // An incomplete copy is removed.
   fs::create_directory(left);
   expect_migrated(5, *open(kOurs));
   EXPECT_FALSE(fs::exists(left));

@@ -1,5 +1,5 @@
-// The stores on disk, one of each project. Every change is one synced batch, so that a crash leaves
-// all of it or nothing.
+// One project's store on disk. Every change is one synced batch: a crash leaves all of it or
+// nothing.
 #include "daemon/storage/rocks_store.h"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ class RocksStore : public Store {
   RocksStore(std::unique_ptr<ProjectKeys> database, std::shared_ptr<Stamps> stamps)
       : database_(std::move(database)), stamps_(std::move(stamps)) {}
 
-  /// Takes up the stamps where they ended.
+  /// Raises the stamps above those of the stored records.
   Status start();
 
   Status put_results(std::span<const ResultToKeep> results) override;
@@ -120,7 +120,7 @@ Status RocksStore::start() {
   for (const std::string prefix : {"rt:", "ft:"}) {
     const auto visit = [&](std::string_view key, std::string_view) -> Result<bool> {
       stamps_->met(~GPUEMU_TRY(parse_number(key.substr(prefix.size()))));
-      return false;  // The first is the newest.
+      return false;  // The first entry is the newest.
     };
     GPUEMU_TRY(database_->scan(Family::Index, prefix, visit));
   }

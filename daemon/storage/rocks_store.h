@@ -10,7 +10,8 @@
 
 namespace gpuemu::storage {
 
-/// Makes the stamps go on behind those of its records.
+/// Opens the store of `project`, raises `stamps` above the stamps of its records, and shares
+/// ownership of both.
 Result<std::shared_ptr<Store>> make_rocks_store(std::shared_ptr<Database> database,
                                                 std::shared_ptr<Stamps> stamps,
                                                 const std::string& project);

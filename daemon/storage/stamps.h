@@ -1,4 +1,4 @@
-// Private to this folder: the order of storing, over all projects of a database.
+// Private to this folder: stamps that order the records of all projects by time of storing.
 #pragma once
 
 #include <algorithm>
@@ -8,10 +8,10 @@
 
 namespace gpuemu::storage {
 
-/// Thread-safe.
+/// Hands out stamps. Thread-safe.
 class Stamps {
  public:
-  /// Microseconds since 1970; later than every stamp before, also when the clock was set back.
+  /// Microseconds since 1970, raised above every earlier stamp even if the clock was set back.
   uint64_t next() {
     uint64_t last = last_.load();
     while (true) {
@@ -19,7 +19,7 @@ class Stamps {
       if (last_.compare_exchange_weak(last, next)) return next;
     }
   }
-  /// There is a stored record with this stamp.
+  /// Keeps later stamps above `stamp`, the stamp of a stored record.
   void met(uint64_t stamp) {
     uint64_t last = last_.load();
     while (last < stamp && !last_.compare_exchange_weak(last, stamp)) {

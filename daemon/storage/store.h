@@ -93,8 +93,8 @@ class Store {
   virtual Result<std::optional<std::string>> meta(const std::string& name) = 0;
 };
 
-/// The names of meta() that begin so hold verdicts which can be found again: a change of the
-/// database's form may drop them.
+/// Prefixes of the meta() names that hold cached verdicts. A migration may drop those, since they
+/// can be computed again.
 inline constexpr std::string_view kOpVerdictMeta = "ci:op:", kKernelVerdictMeta = "ci:kernel:";
 
 /// Corruption when the database lacks anything that was acknowledged: which file, what is wrong

@@ -1,4 +1,4 @@
-// Every record goes in one batch with its index entries; batches are bounded.
+// Moves records in batches of bounded size, each record together with its index entries.
 #include "daemon/storage/take_records.h"
 
 #include "daemon/storage/keys.h"
@@ -57,7 +57,7 @@ class Taker {
     database_.put(batch_, family, to_ + key, value);
     database_.erase(batch_, family, from_ + key);
   }
-  /// The entries that say when a record was stored; `record` is its key.
+  /// Moves the index entries of the record with the key `record`.
   void move_index(char kind, uint64_t seed, uint64_t stamp, const std::string& record) {
     move(Family::Index, time_key(kind, stamp), record);
     move(Family::Index, seed_key(kind, seed, stamp), record);
@@ -105,7 +105,8 @@ class Taker {
     return ok_status();
   }
 
-  /// Baselines that share a name with what is wanted, as a whole.
+  /// Collects the tags to move: a baseline with a wanted op or kernel moves whole, unless its tag
+  /// is taken.
   Status find_tags() {
     const auto look = [this](const std::string& key, std::string_view) -> Status {
       const auto tag = owner_of(key);

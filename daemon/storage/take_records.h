@@ -6,7 +6,7 @@
 
 namespace gpuemu::storage {
 
-/// ProjectStores::take().
+/// Implements ProjectStores::take().
 Result<Taken> take_records(Database& database, const Taking& taking);
 
 }  // namespace gpuemu::storage

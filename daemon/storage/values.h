@@ -22,7 +22,7 @@ Result<StoredResult> decode_result(std::string_view bytes);
 /// The stamp alone, read in place.
 Result<uint64_t> stamp_of(std::string_view bytes);
 
-/// The id is in the key.
+/// Omits the id, which is in the key.
 std::string encode_project(const StoredProject& project);
 Result<StoredProject> decode_project(std::string_view bytes);
 

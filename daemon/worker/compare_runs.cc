@@ -11,11 +11,11 @@ namespace {
 
 using Kind = HarnessFinding::Kind;
 
-/// Bytes of an element from which one run alone shows that it was not written.
+/// From this size on, poison in one run alone shows that an element was not written.
 constexpr size_t kTellingBytes = 4;
 
-/// Whether the element still holds the poison of `run`. Packed bytes tell: each element's poison
-/// starts at an even byte unless it is one byte wide, and then either byte of the pattern counts.
+/// Whether the element still holds the poison of `run`. Elements are packed here: wider ones start
+/// at an even byte of the pattern; elements of one byte may hold either of its bytes.
 bool is_poison(std::span<const std::byte> element, uint32_t run) {
   if (element.size() == 1) {
     return element[0] == poison_byte(run, 0) || element[0] == poison_byte(run, 1);
@@ -26,7 +26,7 @@ bool is_poison(std::span<const std::byte> element, uint32_t run) {
   return true;
 }
 
-/// Runs poison differently: what all of them show alike was written, and alike.
+/// Whether all runs gave the same bytes. Poison differs between runs, so those bytes were written.
 bool are_alike(const std::vector<RunOutputs>& runs, size_t index) {
   const std::vector<std::byte>& first = runs[0][index];
   return std::ranges::all_of(runs, [&](const RunOutputs& outputs) {
@@ -34,7 +34,7 @@ bool are_alike(const std::vector<RunOutputs>& runs, size_t index) {
   });
 }
 
-/// The findings of the output at `index`, which has elements.
+/// Adds the findings of the output at `index`. REQUIRES: it has elements.
 void compare_tensor(const ExecutionPlan& plan, size_t index, const std::vector<RunOutputs>& runs,
                     const DifferenceText& why, std::vector<HarnessFinding>& found) {
   const PlanTensor& tensor = plan.tensors[index];
@@ -88,7 +88,7 @@ std::vector<HarnessFinding> stale_outputs(const ExecutionPlan& plan, const RunOu
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i].empty() || outputs[i] != warmed_up[i]) continue;
     const size_t size = byte_size(plan.tensors[i].dtype), elements = outputs[i].size() / size;
-    // One value everywhere comes from no launch in particular.
+    // A constant output does not show which launch wrote it.
     if (std::equal(outputs[i].begin() + static_cast<std::ptrdiff_t>(size), outputs[i].end(),
                    outputs[i].begin())) {
       continue;

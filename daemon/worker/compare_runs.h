@@ -1,4 +1,4 @@
-// What the outputs of the runs of one plan show when they are laid side by side.
+// Compares the outputs of several runs of one plan.
 #pragma once
 
 #include <cstddef>
@@ -11,19 +11,19 @@
 
 namespace gpuemu {
 
-/// Packed outputs of one run, by tensor index; empty for tensors that are none.
+/// Packed outputs of one run by tensor index; empty for tensors that are not outputs.
 using RunOutputs = std::vector<std::vector<std::byte>>;
 
-/// Why the output is another one in `run`, where the element is still poisoned or not.
+/// Returns the text that explains why the output of `run` differs; `untouched`: still poisoned.
 using DifferenceText = std::function<std::string(uint32_t run, bool untouched)>;
 
-/// Elements that no run wrote, and those that differ from run to run. The first run leads.
+/// Findings about elements that no run wrote, and elements that differ from the first run.
 std::vector<HarnessFinding> compare_runs(const ExecutionPlan& plan,
                                          const std::vector<RunOutputs>& runs,
                                          const DifferenceText& why);
 
-/// Outputs of the run that are the warmup's bit for bit. The engine knows whether the values are
-/// wrong; only then does it matter.
+/// Findings about outputs that equal those of the warmup bit for bit. They matter only if the
+/// values are wrong, which the engine decides.
 std::vector<HarnessFinding> stale_outputs(const ExecutionPlan& plan, const RunOutputs& warmed_up,
                                           const RunOutputs& outputs);
 

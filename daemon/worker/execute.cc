@@ -96,7 +96,7 @@ class Execution {
   ExecutionReport report_;
   uint64_t bytes_needed_ = 0;            ///< Device memory of one run.
   std::vector<ExecuteBuffer> previous_;  ///< Keeps their addresses from the next run.
-  std::optional<RunOutputs> warmed_up_;  ///< What the warmup wrote.
+  std::optional<RunOutputs> warmed_up_;  ///< Outputs of the warmup.
   bool blocks_met_ = false;              ///< LaunchReport::blocks_met of a launch.
   bool stopped_ = false;             ///< A finding of the device or of a launch: no further runs.
   std::vector<std::string> others_;  ///< Entries of the module that the plan does not launch.

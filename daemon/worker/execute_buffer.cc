@@ -222,7 +222,7 @@ std::optional<HarnessFinding> ExecuteBuffer::input_finding() const {
     if (std::equal(&before[i], &before[i] + element, &after[i])) continue;
     if (finding.count++ == 0) finding.first_index = static_cast<int64_t>(i / element);
   }
-  // Bytes between elements are guard_finding()'s to report.
+  // guard_finding() reports bytes between elements.
   if (finding.count == 0) return std::nullopt;
   return finding;
 }

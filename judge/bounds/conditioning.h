@@ -12,8 +12,8 @@
 
 namespace gpuemu {
 
-/// More draws than the most seldom change what is known, but for elements that stayed by chance or
-/// are nearly explained.
+/// Limits on the draws of neighbouring inputs. More draws seldom help, except for elements that
+/// stayed by chance or are nearly explained.
 inline constexpr size_t kConditioningDrawsLeast = 2, kConditioningDrawsMost = 6,
                         kConditioningDrawsForStill = 16;
 
@@ -53,8 +53,8 @@ class Conditioning {
 /// first ones allow. NaN is beyond hope.
 bool may_be_explained(double error, double allowed);
 
-/// Whether one draw that changes all inputs one way may make the difference: two of thousands of
-/// scores that tie move together or apart.
+/// Whether one more draw, which changes all inputs in one direction, may explain the error.
+/// Example: two tied scores among thousands move together or apart.
 bool is_nearly_explained(double error, double allowed);
 
 /// Whether an element that moved by `moved` stayed by chance where others of its output moved by up

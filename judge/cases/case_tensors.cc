@@ -308,7 +308,7 @@ Status fit(const OpConfig& op, CasePlan& plan, const SizeLimits& limits) {
   while (true) {
     if (!added) {
       const TensorSpec* spec = too_large(op, plan);
-      // Sizes that did go together, and no longer do since one was lowered.
+      // Lowering one size may have made the sizes incompatible.
       const bool lowered = spec != nullptr ? lower_one_dim(op, names_of(op, *spec), plan)
                                            : was_lowered && lower_one_dim(op, dims_of(op), plan);
       if (!lowered) break;

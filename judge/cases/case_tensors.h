@@ -15,7 +15,7 @@ namespace gpuemu {
 /// Adds the shapes and layouts that follow from the plan's dims, attrs, dtype and layout.
 Status add_tensors(const OpConfig& op, CasePlan& plan);
 
-/// Whether every size has a value that is legal, and `require` holds.
+/// Whether every size is legal and `require` holds.
 bool go_together(const OpConfig& op, const CasePlan& plan);
 
 enum class SizeLimit : uint8_t { None, Elements, Product, Bytes };

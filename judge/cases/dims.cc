@@ -177,7 +177,7 @@ int64_t size_of(const DimSpec& dim, size_t position, const Draw& draw, Stream st
 
 int64_t drawn_size(const DimSpec& dim, Stream& stream) {
   if (dim.is_set) return dim.values[stream.below(dim.values.size())];
-  // By a random number of halvings of the range.
+  // Halves the range a random number of times.
   const auto span = static_cast<uint64_t>(highest(dim) - lowest(dim));
   const uint64_t halvings = stream.below(static_cast<uint64_t>(std::bit_width(span)) + 1);
   return stream.integer(lowest(dim), lowest(dim) + static_cast<int64_t>(span >> halvings));

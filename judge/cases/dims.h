@@ -50,7 +50,7 @@ int64_t other_size(const DimSpec& dim, int64_t size, const Constants& constants,
 /// Follows from the request alone; every dim draws from its own stream.
 DimChoice choose_dims(const OpConfig& op, const DimRequest& request);
 
-/// By chance: small sizes as often as large ones.
+/// Draws a size: each value of a set is equally likely, small sizes of a range as likely as large.
 int64_t drawn_size(const DimSpec& dim, Stream& stream);
 
 /// The next smaller size that the dim may have, or the same when there is none.

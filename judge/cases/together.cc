@@ -22,13 +22,14 @@ bool may_be(const DimSpec& dim, int64_t size) {
                     : size >= low && size <= high;
 }
 
-/// One dim with another size.
+/// A candidate: one dim with another size.
 struct Change {
   const DimSpec* dim = nullptr;
   int64_t size = 0;
 };
 
-/// To an end of its range or to what another dim is, where sizes just go together.
+/// Sizes to try: the ends of the range and the sizes of the other dims, where incompatible sizes
+/// often just become compatible.
 std::vector<Change> changes_of(const OpConfig& op, const CasePlan& plan, Stream& stream) {
   std::vector<Change> all;
   for (const DimSpec& dim : op.dims) {

@@ -1,4 +1,5 @@
-// Sizes that are drawn one by one and do not go together: a filter wider than its image.
+// Repairs sizes that were drawn one by one and do not fit together, such as a filter wider than its
+// image.
 #pragma once
 
 #include "common/config/config.h"
@@ -6,9 +7,9 @@
 
 namespace gpuemu {
 
-/// Changes the plan's dims where a size has no legal value with them or `require` does not hold:
-/// one dim where that helps, so that the others stay where mistakes show, else all. Leaves them as
-/// they are where no others are found.
+/// Changes the plan's dims if they make a size illegal or violate `require`: one dim if that is
+/// enough, so that the others keep sizes that show mistakes, else all of them. Leaves the dims
+/// unchanged if it finds none that fit.
 void make_go_together(const OpConfig& op, CasePlan& plan);
 
 }  // namespace gpuemu

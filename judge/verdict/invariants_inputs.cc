@@ -127,10 +127,10 @@ Finding check_convex_hull(const Subject& subject) {
 
 namespace {
 
-/// Values of `kind` of the invariant sign, the default first.
+/// The values of `kind` for the invariant `sign`, the default first.
 struct SignRow {
   std::string_view text;
-  double product;  ///< The sign of input times output; 0: the output alone counts.
+  double product;  ///< Sign of input times output; 0: only the output counts.
 };
 constexpr SignRow kSigns[] = {{"same", 1}, {"opposite", -1}, {"non_negative", 0}};
 

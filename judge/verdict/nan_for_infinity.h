@@ -1,5 +1,6 @@
-// NaN in the place of an infinity: formulas that are equal for all numbers, as 0.9 m + 0.1 g and
-// m + 0.1 (g - m), or a mean of a sum and one that is updated, make either of infinite inputs.
+// Accepts NaN in place of an infinity. Formulas that agree for all finite numbers, such as
+// 0.9 m + 0.1 g and m + 0.1 (g - m), or a mean from a sum and a running mean, may give either for
+// infinite inputs.
 #pragma once
 
 #include <optional>
@@ -8,9 +9,9 @@
 
 namespace gpuemu {
 
-/// The reference with NaN where the output has NaN and the reference an infinity. Absent where that
-/// is nowhere, and where no input is infinite: an infinity that the op makes itself has one right
-/// answer.
+/// A copy of the reference with NaN where the output has NaN and the reference an infinity. nullopt
+/// if there is no such element or no infinite input: if the inputs are finite, only the infinity is
+/// right.
 std::optional<Tensor> nan_for_infinity(const Comparison& comparison);
 
 }  // namespace gpuemu

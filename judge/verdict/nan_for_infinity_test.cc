@@ -10,7 +10,7 @@
 namespace gpuemu {
 namespace {
 
-/// The findings of one element once NaN may stand for infinity; `input` is what the op has read.
+/// The findings for one element when NaN may replace infinity; `input` is the op's input.
 std::vector<FindingKind> found(float output, double reference, float input) {
   const Tensor got = floats({1}, {output}), want = doubles({1}, {reference}),
                read = floats({1}, {input});

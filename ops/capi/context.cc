@@ -63,7 +63,7 @@ const DeviceProperties* other_owner(const gpuemu_context& context, uint64_t addr
   return nullptr;
 }
 
-/// What stands between the commas.
+/// Splits at commas.
 std::vector<std::string> split_at_commas(std::string_view text) {
   std::vector<std::string> words;
   while (!text.empty()) {

@@ -60,7 +60,7 @@ struct gpuemu_context {
   gpuemu::opcall::LogBook logs = {};                 ///< Guards itself.
   /// Streams whose capture has begun here, and the registry's generation then.
   std::map<gpuemu::StreamId, uint64_t> captures = {};
-  std::atomic<size_t> capture_count = 0;  ///< Size of `captures`; spares calls the lock.
+  std::atomic<size_t> capture_count = 0;  ///< Size of `captures`, readable without the lock.
   struct Kernel {
     const gpuemu::OpKind* op = nullptr;
     const gpuemu::KernelVariant* variant = nullptr;

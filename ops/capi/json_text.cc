@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Names of others may be no UTF-8; what is not becomes U+FFFD.
+/// Writes JSON; bytes that are not UTF-8, which callers' names may have, become U+FFFD.
 std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -1,4 +1,4 @@
-// What the C interface gives as JSON.
+// Writes the JSON that the C interface returns.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@
 
 namespace gpuemu::opcall {
 
-/// Versions of the library, its interface and what it found on this machine.
+/// Versions of the library, its interface, and the driver and CUDA libraries of this machine.
 std::string versions_json();
 std::string op_json(const OpKind& op, const OpRegistry& registry);
 std::string findings_json(std::span<const DeviceFinding> findings);
-/// [name, bytes] of each.
+/// A list with one [name, bytes] for each allocation.
 std::string allocations_json(std::span<const std::pair<uint64_t, std::string>> allocations);
 std::string profile_json(const ProfileResult& result, const MemoryProfile& memory);
-/// `times`: with the microseconds that calls took. `dropped`: how many found no room.
+/// `times`: include the microseconds of each call. `dropped`: calls that the full log lost.
 std::string calls_json(std::span<const LoggedCall> calls, bool times, uint64_t dropped);
 
 }  // namespace gpuemu::opcall

@@ -99,7 +99,7 @@ class Dispatcher {
   using Order = std::vector<const KernelVariant*>;
   /// What is known about one op: its order of trying, and entries that were looked up.
   struct OpState {
-    uint64_t generation = 0;  ///< The registry's when `order` was made.
+    uint64_t generation = 0;  ///< Registry generation for which `order` was made.
     std::shared_ptr<const Order> order;
     std::map<std::pair<const KernelVariant*, uint64_t>, const LoadedEntry*> entries;
   };

@@ -163,7 +163,7 @@ Result<OpKind> op_of(const OpDeclaration& declaration) {
   return op;
 }
 
-/// What the path of a kernel's source ends with; other sources are its text.
+/// A source with one of these endings is a path; any other is the source text.
 constexpr std::string_view kFileEndings[] = {".cu", ".ptx"};
 
 Result<KernelVariant> variant_of(const OpKind& op, const KernelDeclaration& declaration,

@@ -41,7 +41,7 @@ struct KernelDeclaration {
   std::string types = {};
   int priority = 0;
   std::string supports = {};  ///< An expression: 0 where it does not compute; "": always.
-  std::vector<FieldDeclaration> fields = {};  ///< The kernel's own, behind the op's.
+  std::vector<FieldDeclaration> fields = {};  ///< The kernel's own fields, which follow the op's.
   bool strided = false, wide = false;
   int sm_min = 0;
   std::string workspace = {};  ///< Bytes; "": none.

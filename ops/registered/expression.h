@@ -73,7 +73,7 @@ class Expression {
     int64_t whole = 0;  ///< The value, or the axis.
     double real = 0;
     uint32_t left = 0, right = 0;  ///< Nodes, or the operand: inputs first, then outputs.
-    std::string name = {};         ///< Name of the attribute.
+    std::string name = {};         ///< The attribute's name.
     AttributeType type = AttributeType::Int64;
   };
   struct Value {

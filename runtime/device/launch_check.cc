@@ -91,7 +91,7 @@ Status check_grid(const EntryInfo& entry, const Dim3& grid) {
   return {};
 }
 
-/// What passes so many bytes.
+/// Which arguments fit the parameter, for the message about a wrong size.
 const char* passed_by(const KernelParam& param) {
   if (param.is_pointer) return " (a pointer or a 64-bit integer)";
   switch (param.bytes) {

@@ -58,7 +58,7 @@ struct MemoryAccess {
 /// One launch, of a function that was looked up once.
 struct StreamLaunch : LaunchShape {
   FunctionId function = 0;
-  uint64_t tag = 0;  ///< The caller's: the observer is given it.
+  uint64_t tag = 0;  ///< Chosen by the caller, passed on to the observer.
   std::span<const KernelArg> args;
   /// All device memory that the kernel touches. A launch that says so and is captured need not wait
   /// in the graph for those before it that it shares nothing with. Empty: it may touch everything.

@@ -117,7 +117,7 @@ RunFinding finding_of(const json& from) {
 
 template <typename Record>
 std::string line_of(const char* what, const Record& record) {
-  // Names in a program may be any bytes.
+  // Names in a program may not be UTF-8.
   return json{{what, json_of(record)}}.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
@@ -133,9 +133,11 @@ void read_line(const json& one, RunRecords& records, RunProcess& process) {
   }
 }
 
-/// What one process left; the last that it said of itself.
-void read_process(const fs::path& path, RunRecords& records) {
+Status read_process(const fs::path& path, RunRecords& records) {
   std::ifstream file(path);
+  if (!file || !fs::is_regular_file(path)) {
+    return error(ErrorCode::Io, "cannot read the findings in {}", path.string());
+  }
   RunProcess process;
   for (std::string line; std::getline(file, line);) {
     try {
@@ -145,6 +147,7 @@ void read_process(const fs::path& path, RunRecords& records) {
     }
   }
   if (process.pid != 0) records.processes.push_back(std::move(process));
+  return ok_status();
 }
 
 }  // namespace
@@ -166,7 +169,7 @@ Result<RunRecords> read_run_records(const std::string& folder) {
   if (failed) return error(ErrorCode::Io, "cannot read {}: {}", folder, failed.message());
   std::ranges::sort(files);
   RunRecords records;
-  for (const fs::path& file : files) read_process(file, records);
+  for (const fs::path& file : files) GPUEMU_TRY(read_process(file, records));
   records.findings = fold(std::move(records.findings));
   std::map<std::string, uint64_t> calls;
   for (const RunUnsupported& one : records.unsupported) calls[one.call] += one.count;

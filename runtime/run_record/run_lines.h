@@ -1,4 +1,4 @@
-// The file that each process leaves for `gpuemu run`: one JSON document a line.
+// Writes and reads the file that each process leaves for `gpuemu run`: one JSON document per line.
 #pragma once
 
 #include <string>
@@ -9,26 +9,26 @@
 
 namespace gpuemu {
 
-/// With a line feed. A process has several lines of its own, of which the last counts, and a
-/// finding several, whose counts are added.
+/// Returns a line with its line feed. A process may write itself several times, and the last line
+/// counts; a finding may be written several times, and its counts add up.
 std::string encode_line(const RunFinding& finding);
 std::string encode_line(const RunProcess& process);
 std::string encode_line(const RunUnsupported& unsupported);
 
-/// "FOLDER/PID.run"
+/// Returns "FOLDER/PID.run".
 std::string run_file_name(const std::string& folder, int pid);
 
+/// What the processes of a run left.
 struct RunRecords {
-  std::vector<RunFinding> findings;  ///< Folded.
+  std::vector<RunFinding> findings;  ///< Each once, as fold() returns them.
   std::vector<RunProcess> processes;
   std::vector<RunUnsupported> unsupported;
 };
 
-/// What all processes left in the folder, by their order of start. Lines that a killed process did
-/// not finish are left out.
+/// Reads the files of all processes in the folder. Skips a line that a killed process did not
+/// finish. Io names what cannot be read.
 Result<RunRecords> read_run_records(const std::string& folder);
 
-/// The document of `--format json`.
 struct RunProgram {
   std::vector<std::string> command;
   int exit_code = 0;          ///< What `gpuemu run` ends with.
@@ -36,6 +36,7 @@ struct RunProgram {
   int signal = 0;
   double seconds = 0;
 };
+/// Returns the document of `--format json`.
 std::string run_json(const RunRecords& records, const RunProgram& program);
 
 }  // namespace gpuemu

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -24,7 +25,7 @@ std::string frame_text(const RunFrame& frame) {
   return frame.function.empty() ? place : fmt::format("{} ({})", place, frame.function);
 }
 
-/// "  launched at  a.c:19 (main)", the callers below it.
+/// Returns "  launched at  a.c:19 (main)" and the callers in the lines below.
 std::string stack_text(std::string_view label, const std::vector<RunFrame>& stack) {
   constexpr std::string_view kIndent = "                ";
   std::string text;
@@ -38,12 +39,14 @@ std::string stack_text(std::string_view label, const std::vector<RunFrame>& stac
   return text;
 }
 
-/// "24 bytes behind its 4000 bytes"
+/// Returns "24 bytes after the end of its 4000 bytes".
 std::string offset_text(const RunAllocation& of) {
-  if (of.offset < 0) return fmt::format("{} bytes before its {} bytes", -of.offset, of.bytes);
+  if (of.offset < 0) {
+    return fmt::format("{} bytes before the start of its {} bytes", -of.offset, of.bytes);
+  }
   const auto at = static_cast<uint64_t>(of.offset);
   if (at >= of.bytes) {
-    return fmt::format("{} bytes behind the end of its {} bytes", at - of.bytes, of.bytes);
+    return fmt::format("{} bytes after the end of its {} bytes", at - of.bytes, of.bytes);
   }
   return fmt::format("byte {} of its {}", at, of.bytes);
 }
@@ -81,9 +84,22 @@ std::string run_kind_of(DeviceFindingKind kind) {
   return "";
 }
 
+std::vector<std::string> run_kinds() {
+  std::set<std::string> kinds;
+#define GPUEMU_DEVICE_FINDING(device_kind, name, effect, finding) kinds.insert(#finding);
+#define GPUEMU_DEVICE_NOTE(device_kind, name) kinds.insert(#device_kind);
+#define GPUEMU_RUN_FINDING(kind, what) kinds.insert(#kind);
+#include "runtime/device/device_findings.def"
+#include "runtime/run_record/run_findings.def"
+#undef GPUEMU_DEVICE_FINDING
+#undef GPUEMU_DEVICE_NOTE
+#undef GPUEMU_RUN_FINDING
+  return {kinds.begin(), kinds.end()};
+}
+
 std::string fold_key(const RunFinding& one) {
-  // Without lines of a source those of the PTX tell places apart; what the host does wrong is at
-  // one place of the program, whatever memory it concerns.
+  // Without source lines, PTX lines tell places apart. A host call without a line is identified by
+  // its message and stack.
   const RunOther other = one.other.value_or(RunOther{});
   std::string key = fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}", one.kind, one.ptx_kernel, one.process,
                                 one.file, one.line, one.line == 0 ? one.ptx_line : 0, other.file,
@@ -153,7 +169,7 @@ std::string summary_of(const std::vector<RunFinding>& findings,
   return fmt::format("{} in {}, {} of {}{}", text, counted(kernels, "kernel", "kernels"),
                      counted(launches, "launch", "launches"),
                      counted(processes.size(), "process", "processes"),
-                     launches == 0 ? "; no kernel was launched: none was checked" : "");
+                     launches == 0 ? "; no kernel was launched, so none was checked" : "");
 }
 
 }  // namespace gpuemu

@@ -1,5 +1,4 @@
-// What `gpuemu run` reports: findings of programs, as the processes write them and people read
-// them.
+// Defines the findings of `gpuemu run` and their text.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +17,7 @@ enum class RunSeverity : uint8_t { Error, Warning, Note };
 /// "error"
 std::string_view name_of(RunSeverity severity);
 
-/// One call of the program's. `file` and `line` are "" and 0 where no debug information tells them.
+/// One frame of a stack. `file` is "" and `line` 0 when there is no debug information.
 struct RunFrame {
   std::string function, file;
   uint32_t line = 0;
@@ -26,14 +25,14 @@ struct RunFrame {
 };
 
 struct RunAllocation {
-  std::string name;  ///< As the message calls it.
+  std::string name;  ///< "allocation 1", as in the message.
   uint64_t bytes = 0;
-  int64_t offset = 0;                  ///< First byte touched; negative or past its end possible.
+  int64_t offset = 0;                  ///< Where the first byte touched lies; may be outside.
   std::vector<RunFrame> stack, freed;  ///< Where it was made and where it was freed.
 };
 
 struct RunHostCall {
-  std::string call;  ///< "cuLaunchKernel"; "" where none is concerned.
+  std::string call;  ///< "cuLaunchKernel"; "" when unknown.
   std::vector<RunFrame> stack;
 };
 
@@ -44,10 +43,10 @@ struct RunOther {
 };
 
 struct RunFinding {
-  std::string kind;  ///< As docs/reference/findings.md has it: "OutOfBounds".
+  std::string kind;  ///< A name of docs/reference/findings.md, such as "OutOfBounds".
   RunSeverity severity = RunSeverity::Error;
   std::string message;
-  std::string kernel, ptx_kernel;  ///< Demangled, and as the PTX has it; "" for the host's.
+  std::string kernel, ptx_kernel;  ///< Demangled and as in PTX; "" for a host call.
   std::string file;
   uint32_t line = 0, ptx_line = 0;
   std::string instruction;
@@ -56,12 +55,12 @@ struct RunFinding {
   std::optional<RunAllocation> allocation;
   RunHostCall host;
   std::optional<RunOther> other;
-  int process = 0;   ///< Its id.
-  std::string test;  ///< The node id of a test of pytest.
+  int process = 0;   ///< The process id.
+  std::string test;  ///< The node id of the pytest test; "" outside of pytest.
   bool suppressed = false;
 };
 
-/// A call that the driver does not have.
+/// A driver function that the program called and that is not implemented.
 struct RunUnsupported {
   std::string call;
   uint64_t count = 0;
@@ -71,28 +70,32 @@ struct RunUnsupported {
 struct RunProcess {
   int pid = 0;
   std::vector<std::string> command;
-  uint64_t launches = 0, kernels = 0;  ///< Launches made, and different kernels in them.
+  uint64_t launches = 0, kernels = 0;  ///< Launches, and different kernels launched.
 };
 
-/// Kinds that only whole programs have: run_findings.def.
+/// The kinds of run_findings.def: kRunUseAfterFree is "UseAfterFree".
 #define GPUEMU_RUN_FINDING(kind, what) inline constexpr const char* kRun##kind = #kind;
 #include "runtime/run_record/run_findings.def"
 #undef GPUEMU_RUN_FINDING
 
-/// "OutOfBounds": what reports call it; notes by their own names.
+/// Returns the kind of a device finding in reports: "OutOfBounds".
 std::string run_kind_of(DeviceFindingKind kind);
 
-/// Findings with the same key are one.
+/// Returns every kind that a report may have, sorted.
+std::vector<std::string> run_kinds();
+
+/// Returns what identifies a finding: two with the same key are reported as one.
 std::string fold_key(const RunFinding& finding);
 
-/// Counts findings of one kind, kernel, pair of lines and process as one; keeps their order.
+/// Merges findings with the same key, adding their counts. Keeps the order.
 std::vector<RunFinding> fold(std::vector<RunFinding> findings);
 
-/// "OutOfBounds: reads 4 bytes ..." and below it, indented, `at`, `launched at`, `allocated at`,
-/// `freed at`. Ends with a line feed.
+/// Returns "error[OutOfBounds]: reads 4 bytes ..." followed by indented lines: `at`, `launched at`,
+/// `allocated at`, `freed at`. Ends with a line feed.
 std::string text_of(const RunFinding& finding);
 
-/// "gpuemu: 2 findings, 1 note in 3 kernels, 17 launches of 1 process", without a line feed.
+/// Returns "gpuemu: 2 findings, 1 note in 3 kernels, 17 launches of 1 process", without a line
+/// feed.
 std::string summary_of(const std::vector<RunFinding>& findings,
                        const std::vector<RunProcess>& processes);
 

@@ -40,7 +40,7 @@ TEST(RunRecord, TextNamesKernelLaunchAndAllocation) {
             "4000 bytes\n"
             "  at            a.cu:7, kernel add, thread (232,0,0) of block (3,0,0)\n"
             "  launched at   a.c:30 (main)\n"
-            "  memory        allocation 1, 0 bytes behind the end of its 4000 bytes\n"
+            "  memory        allocation 1, 0 bytes after the end of its 4000 bytes\n"
             "  allocated at  a.c:19 (main)\n");
 }
 

@@ -1,5 +1,4 @@
-// What `gpuemu run` asks of the processes that it starts: a file in a folder that the environment
-// names.
+// Passes settings from `gpuemu run` to the driver in the processes that it starts, through a file.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +10,13 @@
 
 namespace gpuemu {
 
-/// Names the folder.
+/// The environment variable with the folder of the settings and the findings of a run.
 inline constexpr const char* kRunFolderVariable = "GPUEMU_RUN";
 
-/// What a kernel's fault does to later calls.
+/// What a fault of a kernel does to later driver calls.
 enum class OnFinding : uint8_t {
-  Report,  ///< The next call that waits fails, and the context lives.
-  Sticky,  ///< Every later call that waits fails, as on a GPU.
+  Report,  ///< The next call that waits fails; the context stays usable.
+  Sticky,  ///< That call and every later call that needs a context fails, as on a GPU.
   Ignore,  ///< No call fails.
 };
 
@@ -29,16 +28,18 @@ struct RunDevice {
 struct DriverSettings {
   std::vector<RunDevice> devices = std::vector<RunDevice>(1);
   DeviceChecks checks = kUsualChecks;
-  bool leaks = false;      ///< What is still allocated at the end is a finding.
-  bool host_calls = true;  ///< Wrong calls of the host are findings.
+  bool leaks = false;      ///< Report what is still allocated at the end.
+  bool host_calls = true;  ///< Report wrong driver calls.
   uint64_t launch_timeout_ms = 30'000;
   uint64_t schedule_seed = 0;
   int driver_version = 13000;  ///< 1000 * major + 10 * minor.
   OnFinding on_finding = OnFinding::Report;
-  uint64_t findings_max = 1000;  ///< The most that a process records.
+  uint64_t findings_max = 1000;  ///< The different findings that a process records.
 };
 
+/// Io names the file that cannot be written.
 Status write_run_settings(const std::string& folder, const DriverSettings& settings);
+/// NotFound, Io or Corruption names the file that cannot be read.
 Result<DriverSettings> read_run_settings(const std::string& folder);
 
 }  // namespace gpuemu

@@ -1,4 +1,4 @@
-"""What newcomers do wrong in the first hour: edits of a right project, the command that they type, and the exit code."""
+"""Typical mistakes of new users: edits of a correct project, the command to run, and the expected exit code."""
 import dataclasses
 
 KERNEL = """extern "C" __global__ void twice(const float* x, float* y, int n) {
@@ -29,14 +29,14 @@ RIGHT = {"gpuemu.toml": CONFIG, "twice.cu": KERNEL, "twice.py": REFERENCE}
 
 @dataclasses.dataclass
 class Mistake:
-    """One mistake. `where` is what the message must point at: a file and a line, an option, a word of the command."""
+    """One mistake. The message must point at `where`: a file and a line, an option, or a word of the command."""
 
     where: str
-    swap: tuple[str, str] = ("", "")  # In gpuemu.toml.
+    swap: tuple[str, str] = ("", "")  # Text in gpuemu.toml and its replacement.
     files: dict[str, str | bytes | None] = dataclasses.field(default_factory=dict)  # None: a folder.
     words: str = "test"
     code: int = 2
-    env: dict[str, str] = dataclasses.field(default_factory=dict)  # {project} and {home} are replaced.
+    env: dict[str, str] = dataclasses.field(default_factory=dict)  # May contain {project} and {home}.
 
 
 def config(where, old, new, **more):

@@ -1,4 +1,4 @@
-"""Words that a shell offers while a line is typed: ops and kernels of gpuemu.toml, seeds and tags of a daemon that runs."""
+"""Shell completion of ops and kernels from gpuemu.toml, and of seeds and tags from a running daemon."""
 import subprocess
 
 import pytest
@@ -19,7 +19,7 @@ def words(home, kind):
 
 
 def completed(home, *typed):
-    """What bash offers for the last of these words."""
+    """The completions that bash offers for the last of these words."""
     script = subprocess.run([BIN / "gpuemu", "completion", "bash"], capture_output=True, text=True, check=True).stdout
     program = f"""{script}
 COMP_WORDS=({" ".join(f"'{word}'" for word in typed)}); COMP_CWORD={len(typed) - 1}

@@ -289,7 +289,7 @@ def test_peers_that_misbehave_hurt_nobody(home, name):
 
 
 def processor_seconds(pid):
-    """What the process has computed so far."""
+    """The CPU time that the process has used so far."""
     fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -307,7 +307,7 @@ def test_peers_that_hang_up_at_once_leave_nothing_and_nobody_waits_for_them(home
         with home.client(timeout=20) as client:
             assert client.ask("Ping")["type"] == "Pong"
     deadline = time.monotonic() + 20
-    while descriptors(home.pid) > before + 5:  # 3 were left by each of them.
+    while descriptors(home.pid) > before + 5:  # Each client left 3 open.
         assert time.monotonic() < deadline, (before, descriptors(home.pid))
         time.sleep(0.1)
     computed, since = processor_seconds(home.pid), time.monotonic()
@@ -316,7 +316,7 @@ def test_peers_that_hang_up_at_once_leave_nothing_and_nobody_waits_for_them(home
 
 
 def test_cases_beyond_the_memory_are_refused_before_they_are_made(home):
-    """2048 x 1024 x 1024 are 2 Gi elements: within a limit of 4 GiB by their number, not by their bytes."""
+    """2048 x 1024 x 1024 is 2 Gi elements: their number is within a limit of 4 Gi, their bytes are not."""
     shapes = {"batch_sizes": [2048], "seq_lengths": [1024], "hidden_dims": [1024], "edge_cases": []}
     before, status = time.monotonic(), pathlib.Path(f"/proc/{home.pid}/status")
     reply = home.ask("FuzzOp", op_name="good", fuzz_config={**CONFIG, "shape_options": shapes}, iterations=1, fail_fast=False)

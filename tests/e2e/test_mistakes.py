@@ -1,4 +1,4 @@
-"""What typical mistakes are answered with, word for word: tests/golden/mistakes. Each answer says what is wrong, where, and what to do.
+"""Compares the answers to typical mistakes with tests/golden/mistakes. Each answer says what is wrong, where, and what to do.
 
 GPUEMU_GOLDEN_UPDATE=1 writes them anew.
 """
@@ -14,11 +14,11 @@ from mistakes import CONFIG, GROUPS, RIGHT
 
 GOLDEN = ROOT / "tests/golden/mistakes"
 EACH = [(group, name) for group, mistakes in GROUPS.items() for name in mistakes]
-# What a message says to do, or what there is to choose from.
+# Phrases that say what to do or what to choose from.
 NEXT = re.compile(r"did you mean|expected|none of|not one of|there are|known are|defined:|`gpuemu |'gpuemu "
                   r"|it has|source has|at most|\bwrite\b|\bgive\b|\bneeds\b|--help|--force|\bset\b|\binstall\b"
                   r"|\badd\b|\bkeep\b|\bchoose\b|create it|name a|missing|takes \.|\bcompare\b|is written", re.I)
-# What a compiler, Python or the emulator says in words of its own.
+# Messages that a compiler, Python or the emulator words itself.
 OWN_WORDS = {"undefined name", "host code in the kernel", "limit forgotten", "output never written", "raises",
              "package that is not installed", "daemon stopped twice"}
 
@@ -31,7 +31,7 @@ def home(new_home):
 
 @pytest.fixture(scope="module")
 def golden():
-    """The recorded answers by group and name; what is said now is written at the end, where that is asked for."""
+    """The recorded answers by group and name. Writes the current answers at the end if the run is to update them."""
     answers = {}
     if os.environ.get("GPUEMU_GOLDEN_UPDATE"):
         yield answers
@@ -48,7 +48,7 @@ def golden():
 
 
 def lay_out(folder, mistake):
-    """The right project with this mistake in it, in a folder that keeps its name: the daemon serves on."""
+    """Creates the project with this mistake, always in the same folder, so that one daemon serves all."""
     for entry in folder.iterdir():
         shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
     files = {**RIGHT, "gpuemu.toml": CONFIG.replace(*mistake.swap, 1) if mistake.swap[0] else CONFIG, **mistake.files}
@@ -60,7 +60,7 @@ def lay_out(folder, mistake):
 
 
 def answer(home, mistake):
-    """What a person sees, and the exit code."""
+    """The text that a user sees, and the exit code."""
     lay_out(home.project, mistake)
     env = {name: value.format(project=home.project, home=home.home) for name, value in mistake.env.items()}
     run = subprocess.run([str(BIN / "gpuemu"), *mistake.words.split()], cwd=home.project, env={**home.env, **env}, timeout=300,
@@ -71,7 +71,7 @@ def answer(home, mistake):
 
 
 def steady(text, home):
-    """Without what is another one in each run or on each machine."""
+    """Replaces text that differs between runs or machines."""
     text = text.replace(str(home.project), "PROJECT").replace(str(home.home), "HOME").replace(str(ROOT), "ROOT")
     changing = {r"(output|reference) is \[[\d, ]+\]": r"\1 is [SHAPE]", r"emulator \([\w-]+\)": "emulator (ISA)", r"\b[\d.]+ s\b": "T s",
                 r"\d+ cases/s": "N cases/s", r"\(process \d+\)": "(process N)", r"\bprocess \d+\b": "process N",

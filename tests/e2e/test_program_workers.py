@@ -1,4 +1,4 @@
-"""Lazy tensors in workers: the default of set_backend."""
+"""Lazy tensors in workers, which set_backend uses by default."""
 import gc
 import os
 import signal
@@ -85,7 +85,7 @@ def test_registered_ops_run_in_workers_and_kernels_that_ask_a_function_do_not():
         runtime.register_kernel("times", "asks", source.replace("k *", "-k *"), [launch], types={"T": ["float32"]}, priority=5, supports=lambda case: True)
         x = program.tensor(values(6))
         assert (program.call("times", [x], {"k": 4}).numpy() == 4 * values(6)).all()
-    with pytest.raises(program.GraphError, match="no op 'times'"):
+    with pytest.raises(program.GraphError, match="unknown op 'times'"):
         program.call("times", [x])
 
 
@@ -135,10 +135,10 @@ def test_connecting_and_disconnecting():
         unread.numpy()
     assert (program.tensor(values(6)) * 2.0).numpy().shape == (6,) and program.connection() != first
     for wrong in ({"address": "/nowhere.sock"}, {"host": "localhost", "port": 1}):
-        with pytest.raises(program.BackendError, match="runs no ops"):
+        with pytest.raises(program.BackendError, match="cannot run ops"):
             program.connect(**wrong)
     program.set_backend("numpy")
-    with pytest.raises(program.BackendError, match="needs none"):
+    with pytest.raises(program.BackendError, match="has no worker"):
         program.connect()
 
 

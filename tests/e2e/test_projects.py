@@ -1,4 +1,4 @@
-"""Several projects over one database: none sees what another has stored, and a database of before they were told apart
+"""Several projects over one database: none sees the records of another, and migrating a database without projects
 loses nothing."""
 import json
 import tarfile
@@ -17,7 +17,7 @@ def files(op, factor=THREE):
 
 
 def add(home, folder, made):
-    """Another project of the same installation, by its folder."""
+    """Creates another project of the same installation; returns its folder."""
     place = home.project.parent / folder
     place.mkdir()
     for name, text in made.items():
@@ -26,7 +26,7 @@ def add(home, folder, made):
 
 
 def failures(home, folder=None):
-    """The seeds of the stored failures, in the order of the listing."""
+    """Seeds of the stored failures in listing order."""
     if folder is not None:
         home.project = folder
     reply = json.loads(home.run("failures", "--limit", 100, "--format", "json").stdout)
@@ -68,7 +68,7 @@ def test_a_database_of_before_is_divided_by_the_names_of_the_project(new_home):
     kept = home.home / "db.schema1"
     assert str(kept) in home.run("daemon", "logs").stdout
     assert (kept / "CURRENT").is_file()
-    # The other project takes what is its own when its daemon starts.
+    # The other project claims its records when its daemon starts.
     other = failures(home, add(home, "other", files("theirs")))
     assert len(other) == CASES and {op for op, _ in other} == {"theirs"}
     assert home.run("reproduce", other[0][1]).returncode == 0

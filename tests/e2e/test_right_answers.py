@@ -1,9 +1,9 @@
-"""Outputs with several right answers: a reference that returns a predicate, in place of values."""
+"""Outputs with several right answers, for which the reference returns a predicate instead of values."""
 import json
 
 import pytest
 
-# Each row's answer is any place of a number below 0; rows without one have -1. WHERE is how the kernel looks for it.
+# The right answer for a row is the place of any negative number, or -1 without one. WHERE is the kernel's condition.
 KERNEL = """extern "C" __global__ void find(const float* x, int* at, float* value, int rows, int cols) {
   int row = blockIdx.x * blockDim.x + threadIdx.x;
   if (row >= rows) return;
@@ -57,7 +57,7 @@ def run(home, kernel=LAST, reference=REFERENCE, code=0):
 
 
 def test_every_answer_that_the_predicate_accepts_is_right(home):
-    for where in (LAST, LAST + " && found < 0"):  # The last one, and the first.
+    for where in (LAST, LAST + " && found < 0"):  # The kernel finds the last one or the first.
         assert run(home, where)["passed"] == 24
 
 
@@ -65,10 +65,10 @@ def test_a_refused_element_is_a_finding_that_says_which(home):
     op = run(home, ABOVE, code=1)
     found = [failure for case in op["failures"] for failure in case["failures"]]
     assert {failure["kind"] for failure in found} == {"InvariantViolation"}, found
-    assert any(failure["message"].startswith("at: the reference's predicate refuses ") for failure in found), found
+    assert any(failure["message"].startswith("at: the reference's predicate rejects ") for failure in found), found
     seed = op["failures"][0]["seed"]
     again = home.run("reproduce", seed, "--exit-code")
-    assert again.returncode == 1 and "the reference's predicate refuses" in again.stdout, again.stdout
+    assert again.returncode == 1 and "the reference's predicate rejects" in again.stdout, again.stdout
     assert home.run("minimize", seed).returncode == 0
 
 

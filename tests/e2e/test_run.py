@@ -30,6 +30,7 @@ def test_a_right_program_ends_with_its_own_code_and_a_summary(add):
     assert (done.returncode, done.stdout) == (0, "0 wrong\n")
     assert done.stderr == "gpuemu: 0 findings in 1 kernel, 1 launch of 1 process\n"
     assert run("--quiet", "--", add, "right").stderr == ""
+    assert "error[OutOfBounds]" in run("--quiet", "--", add, "outside").stderr
 
 
 def test_findings_name_kernel_line_launch_and_allocation_and_change_a_clean_exit(add):
@@ -50,6 +51,7 @@ def test_the_exit_code_can_be_chosen_and_limited_to_kinds(add):
     assert run("--error-exitcode", "9", "--", add, "outside").returncode == 9
     assert run("--error-exitcode", "0", "--", add, "outside").returncode == 0
     assert run("--fail-on", "DataRace", "--", add, "outside").returncode == 0
+    assert run("--fail-on", "DataRace,OutOfBounds", "--", add, "outside").returncode == 1
     assert run("--", add, "seven").returncode == 7
     assert run("--", add, "crash").returncode == 128 + signal.SIGABRT
 
@@ -85,12 +87,19 @@ def test_wrong_calls_of_the_host_are_findings_at_their_line(add):
     assert report["findings"] == []
 
 
+def test_a_list_of_checks_replaces_the_default(add):
+    _, report = document("--checks", "init,race", "--", add, "twice")
+    assert report["findings"] == []
+    _, report = document("--checks", "api", "--", add, "twice")
+    assert [one["kind"] for one in report["findings"]] == ["InvalidFree"]
+
+
 def test_calls_that_are_not_there_are_listed(add):
     _, report = document("--", add, "wrong")
     assert report["unsupported"] == [{"call": "cuIpcGetMemHandle", "count": 2}]
 
 
-def test_leaks_are_told_when_asked_for(add):
+def test_leaks_are_reported_when_asked_for(add):
     assert run("--", add, "stream").returncode == 0
     done, report = document("--checks", "+leak", "--", add, "stream")
     assert done.returncode == 1 and [one["kind"] for one in report["findings"]] == ["Leak"]
@@ -101,6 +110,8 @@ def test_leaks_are_told_when_asked_for(add):
 def test_a_fault_can_stay_or_be_ignored(add):
     assert run("--on-finding", "sticky", "--", add, "outside").stdout.startswith("synchronize gives 700, then 700")
     assert run("--on-finding", "ignore", "--", add, "outside").stdout.startswith("synchronize gives 0, then 0")
+    assert run("--", add, "later").stdout == "allocate gives 0\n"
+    assert run("--on-finding", "sticky", "--", add, "later").stdout == "allocate gives 700\n"
 
 
 def test_suppressed_findings_count_nowhere_and_an_entry_that_matches_nothing_is_named(add, tmp_path):
@@ -159,15 +170,23 @@ def test_devices_are_as_asked_for(tmp_path):
             cuda.cuDeviceTotalMem_v2(ctypes.byref(total), device)
             cuda.cuDeviceGetName(name, 32, device)
             print(name.value.decode(), total.value >> 20)
-        print(version.value)
+        found, status = ctypes.c_void_p(), ctypes.c_int()
+        cuda.cuGetProcAddress_v2(b"cuCtxRecordEvent", ctypes.byref(found), 13000, ctypes.c_uint64(0), ctypes.byref(status))
+        print(version.value, status.value)
         """))
     done = run("--devices", "sm_80,sm_90:16384", "--memory", "512M", "--cuda-version", "12.4", "--", sys.executable, program)
-    assert done.stdout == "gpuemu sm_80 512\ngpuemu sm_90 16384\n12040\n"
+    assert done.stdout == "gpuemu sm_80 512\ngpuemu sm_90 16384\n12040 2\n"  # cuCtxRecordEvent came with 12.5.
+    assert run("--arch", "sm_90", "--devices", "2", "--memory", "1G", "--", sys.executable, program).stdout == (
+        "gpuemu sm_90 1024\n" * 2 + "13000 0\n")
 
 
 def test_wrong_use_says_what_is_expected(add):
     for words, said in [(["--arch", "sm_81"], "expected one of sm_75"), (["--memory", "8X"], "expected a size"),
-                        (["--checks", "+speed"], "no check is called 'speed'"), (["--timeout", "soon"], "expected a time")]:
+                        (["--checks", "+speed"], "unknown check 'speed'"), (["--timeout", "soon"], "expected a time"),
+                        (["--devices", "17"], "--devices '17'"), (["--cuda-version", "9.0"], "expected 11.0 to 13.0"),
+                        (["--fail-on", "DataRaces"], "unknown kind 'DataRaces'"), (["--max-findings", "0"], "--max-findings"),
+                        (["--launch-timeout", "0"], "--launch-timeout"), (["--on-finding", "stop"], "--on-finding"),
+                        (["--error-exitcode", "256"], "--error-exitcode")]:
         done = run(*words, "--", add)
         assert done.returncode == 2 and said in done.stderr, done.stderr
     assert run().returncode == 2
@@ -183,6 +202,78 @@ def test_a_program_that_takes_too_long_is_ended(tmp_path):
     began = time.monotonic()
     assert run("--timeout", "1s", "--", "sleep", "60").returncode == 124
     assert time.monotonic() - began < 30
+
+
+DRIVER = """
+    import ctypes, sys
+    cuda = ctypes.CDLL("libcuda.so.1")
+    context, module, function = (ctypes.c_void_p() for _ in range(3))
+    assert cuda.cuInit(0) == 0 and cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0
+    assert cuda.cuCtxSetCurrent(context) == 0
+"""
+
+
+def program_of(folder, body):
+    path = folder / "program.py"
+    path.write_text(textwrap.dedent(DRIVER) + textwrap.dedent(body))
+    return path
+
+
+def test_a_kernel_that_takes_too_long_is_ended(tmp_path):
+    program = program_of(tmp_path, """
+        ptx = b".version 7.0 .target sm_70 .address_size 64 .visible .entry spin() { AGAIN: bra AGAIN; }"
+        assert cuda.cuModuleLoadData(ctypes.byref(module), ptx) == 0
+        assert cuda.cuModuleGetFunction(ctypes.byref(function), module, b"spin") == 0
+        assert cuda.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, None, None, None) == 0
+        print(cuda.cuCtxSynchronize())
+        """)
+    began = time.monotonic()
+    done, report = document("--launch-timeout", "1", "--", sys.executable, program)
+    assert done.stdout == "702\n" and [one["kind"] for one in report["findings"]] == ["Timeout"]
+    assert time.monotonic() - began < 25  # The default is 30 s.
+
+
+def test_a_seed_chooses_the_order_of_independent_streams(tmp_path):
+    program = program_of(tmp_path, """
+        said = []
+        say = [ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _, letter=letter: said.append(letter)) for letter in "abAB"]
+        streams = [ctypes.c_void_p() for _ in range(2)]
+        for stream in streams:
+            assert cuda.cuStreamCreate(ctypes.byref(stream), 1) == 0
+        for i, function in enumerate(say):
+            assert cuda.cuLaunchHostFunc(streams[i % 2], function, None) == 0
+        assert cuda.cuCtxSynchronize() == 0
+        print("".join(said))
+        """)
+    said = [run("--schedule-seed", str(seed), "--", sys.executable, program).stdout for seed in (1, 1, *range(2, 9))]
+    assert said[0] == said[1] and len(set(said)) > 1, said
+    assert all(sorted(one) == sorted("abAB\n") and one.index("a") < one.index("A") for one in said)
+
+
+def test_findings_beyond_the_limit_are_left_out_and_that_is_said(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(textwrap.dedent(CTYPES).replace("c_uint32(N)", "c_uint32(N + 1)").replace("function, 2,", "function, 3,"))
+    ptx = ptx_of(tmp_path)
+    ptx.write_text(ptx.read_text().replace("ld.global.f32 %f2", "\n.loc 1 8 1\nld.global.f32 %f2"))
+    done, report = document("--", sys.executable, program, ptx)
+    assert {one["line"] for one in report["findings"]} == {7, 8} and "--max-findings" not in done.stderr
+    done, report = document("--max-findings", "1", "--", sys.executable, program, ptx)
+    assert len(report["findings"]) == 1 and "more than 1 different finding" in done.stderr
+
+
+def test_a_report_that_cannot_be_written_is_an_error_before_the_program_runs(tmp_path):
+    for option in ("--output", "--suppress-template"):
+        done = run(option, tmp_path / "none/file", "--", "touch", tmp_path / "ran")
+        assert done.returncode == 2 and f"{option} '{tmp_path}/none/file': cannot write this file" in done.stderr
+    assert not (tmp_path / "ran").exists()
+
+
+def test_damaged_settings_and_a_findings_file_that_cannot_be_written_are_reported(add):
+    done = run("--", "sh", "-c", f"echo broken > $GPUEMU_RUN/settings.json; exec {add} right")
+    assert done.returncode == 4 and "cannot start: the settings of gpuemu run are unreadable: " in done.stderr
+    done = run("--", "sh", "-c", f"mkdir $GPUEMU_RUN/$$.run; exec {add} outside")
+    assert done.returncode == 3 and "the report lacks findings of process" in done.stderr
+    assert "cannot read the findings in" in done.stderr
 
 
 def test_signals_are_passed_on():
@@ -208,4 +299,4 @@ def test_many_launches_are_counted_and_take_little_more_than_the_kernels(add):
 def test_a_program_that_launches_nothing_is_said_to_be_unchecked():
     done = run("--", "true")
     assert done.returncode == 0
-    assert done.stderr == "gpuemu: 0 findings in 0 kernels, 0 launches of 0 processes; no kernel was launched: none was checked\n"
+    assert done.stderr == "gpuemu: 0 findings in 0 kernels, 0 launches of 0 processes; no kernel was launched, so none was checked\n"

@@ -16,7 +16,7 @@ DROP_IN = BIN.parent / "lib/gpuemu/drop-in"
 
 @pytest.fixture(scope="module")
 def add(tmp_path_factory):
-    """The C program, linked with our library as with NVIDIA's."""
+    """The C program of tests/e2e/run, linked with our libcuda.so.1 as with NVIDIA's."""
     program = tmp_path_factory.mktemp("run") / "add"
     done = subprocess.run(["gcc", "-g", "-Wall", "-o", program, SOURCES / "add.c", f"-L{DROP_IN}", "-lcuda"],
                           capture_output=True, text=True)
@@ -29,21 +29,21 @@ def run(*command, **variables):
                           env={**os.environ, "LD_LIBRARY_PATH": str(DROP_IN), **variables})
 
 
-def test_a_right_program_runs_and_nothing_is_said(add):
+def test_a_right_program_runs_and_nothing_is_reported(add):
     done = run(add, "right")
     assert (done.returncode, done.stdout, done.stderr) == (0, "0 wrong\n", "")
 
 
-def test_an_access_behind_an_allocation_fails_the_next_call_that_waits_and_is_told_at_the_end(add):
+def test_an_access_past_an_allocation_fails_the_next_call_that_waits_and_is_reported_at_the_end(add):
     done = run(add, "outside")
     assert done.returncode == 0, done.stderr
-    assert done.stdout == "synchronize gives 700, then 0\n0 wrong\n"  # What was inside is stored.
+    assert done.stdout == "synchronize gives 700, then 0\n0 wrong\n"  # Stores within bounds took effect.
     assert "error[OutOfBounds]: reads 4 bytes at byte offset 4000 of 'allocation 1', which has 4000 bytes" in done.stderr
     assert "scale.cu:7, kernel add, thread (232,0,0) of block (3,0,0)" in done.stderr
     assert re.search(r"in 1 kernel, 1 launch of 1 process\n$", done.stderr)
 
 
-def test_a_second_free_is_refused_and_told(add):
+def test_a_second_free_is_refused_and_reported(add):
     done = run(add, "twice")
     assert done.stdout == "free gives 1\n"
     assert "error[InvalidFree]: cuMemFree of 0x" in done.stderr and "is freed already: 'allocation 1'" in done.stderr

@@ -1,4 +1,4 @@
-"""Sizes that only go together in some combinations, and outputs with a policy for NaN of their own."""
+"""Sizes that fit together only in some combinations, and outputs with their own nan_policy."""
 import json
 import re
 
@@ -58,7 +58,7 @@ def run(home, config, *words):
 def test_sizes_that_do_not_go_together_become_others(home):
     done = run(home, VALID, "--cases", 60)
     assert done.returncode == 0 and "[PASS] valid float32 60 cases" in done.stdout, done.stdout + done.stderr
-    # A kernel that is wrong where the window just fits: that is where drawn sizes are moved to.
+    # This kernel is wrong only where the window just fits; repaired sizes must reach that.
     (home.project / "k.cu").write_text(KERNELS.replace("y[i] = sum;", "y[i] = out == 1 ? 0 : sum;"))
     failing = run(home, VALID, "--cases", 60, "--format", "json")
     (home.project / "k.cu").write_text(KERNELS)

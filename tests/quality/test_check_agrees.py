@@ -1,4 +1,4 @@
-"""gpuemu.check and `gpuemu test` give one verdict: kernels that declare shapes and a reference only, by the daemon and called from Python."""
+"""gpuemu.check and `gpuemu test` agree on kernels that declare only shapes and a reference."""
 import importlib.util
 import inspect
 import tomllib
@@ -35,7 +35,7 @@ def dims_of(kernel, arrays):
 
 
 def function_of(kernel, output):
-    """The kernel as a function of its inputs that gives one of its outputs."""
+    """A Python function that runs the kernel and returns one of its outputs."""
     [launch] = kernel["launches"]
     made = gpuemu.Kernel(FOLDER / kernel["source"], launch["entry"])
 
@@ -52,7 +52,7 @@ def function_of(kernel, output):
 
 def tensor_of(spec):
     bounds = spec.get("range")
-    # A bound that depends on a dim has no form in Python: the least holds for all sizes.
+    # Python cannot express a bound that depends on a dim; the smallest one is valid for all sizes.
     return gpuemu.Tensor(tuple(spec["shape"]), spec.get("dtype"), bounds and (bounds[0], bounds[0] if isinstance(bounds[1], str) else bounds[1]))
 
 

@@ -161,7 +161,7 @@ def _like(value: Any, array: Array) -> Any:
 
 
 def _on_cpu(value: Any) -> Any:
-    """An array in its dtype, where references compute."""
+    """The array on the CPU with its dtype unchanged; other values as they are."""
     value = tensors.unmasked(value, "argument")
     return value.detach().cpu() if hasattr(value, "detach") else value
 

@@ -69,7 +69,7 @@ def array_of(given: Any, what: str) -> Array:
     return made
 
 
-# The reference as a function of arrays by name; with False it is to compute in their dtypes, not in a wider one.
+# Calls the reference with named arrays; False: in their dtypes instead of a wider one.
 Again = Callable[[dict[str, Array], bool], Any]
 
 
@@ -148,8 +148,8 @@ def result_of(made: dict[str, Any], op_name: str, seed: int, got: Array, want: A
 
 
 def float64_inputs(reference: Callable[..., Any], inputs: Mapping[str, Any], wide: bool = True) -> Any:
-    """What `reference` gives for the inputs as float64 arrays (integers as they are, and all of them unless `wide`): copies, which
-    it may change."""
+    """Calls `reference` with copies of the inputs, which it may change. Float inputs become float64 if `wide`; the others keep
+    their dtype."""
     arrays = {name: array_of(one, f"input '{name}'") for name, one in inputs.items()}
     with np.errstate(all="ignore"):  # Of NaN and infinity, which are drawn on purpose.
         return reference(**{name: one.astype(np.float64) if wide and is_float(one) else one.copy() for name, one in arrays.items()})

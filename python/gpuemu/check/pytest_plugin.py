@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gpuemu.client.records import JobStatus, TestReport
 
 CASES = 10  # For a test that does not say how many.
-PASTED_ELEMENTS = 64  # Of an input that a failure shows as Python.
+PASTED_ELEMENTS = 64  # A failure report prints larger inputs as a comment, not as Python.
 JUDGED = {"accumulate", "accumulate_dtype", "error_scale", "nan_policy", "subnormal", "strict", "exact", "invariants"}  # As of gpuemu.check.
 CONTROL = {"cases", "dtypes", "dims", "strategies", "layouts", *JUDGED}
 
@@ -103,7 +103,7 @@ class GpuemuCase:
         """Raises ValidationError unless the daemon's judge takes `output` for right; `tolerance` instead of its own bound."""
         from gpuemu import errors
 
-        __tracebackhide__ = True  # The failure is the test's line.
+        __tracebackhide__ = True  # The traceback ends at the test's line.
         result = self._checker.verdict(self._case, output, expected, tolerance)
         if not result.passed:
             raise errors.ValidationError(result)
@@ -116,7 +116,7 @@ class GpuemuCase:
         return f"<case {self.number}: {self.describe()}>"
 
     def python(self) -> str:
-        """Lines of Python that make the inputs, to be pasted where the failure is looked into; large ones are named in comments."""
+        """Python source that creates the inputs, for pasting into a debugging session. Large inputs appear only as comments."""
         values = {**self.inputs, **self._case.scalars}
         imports = ["import numpy as np"]
         if any(str(getattr(value, "dtype", "")) == "bfloat16" for value in values.values()):

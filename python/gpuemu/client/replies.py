@@ -118,7 +118,7 @@ class ExportedTensor:
     first_element: int = 0  # Where in the storage element 0 lies.
     base_offset_bytes: int = 0  # How far the storage begins behind an aligned address.
     edge: float | None = None  # From this magnitude on infinity counts as the value.
-    nan_policy: str = ""  # Policy of an output that has its own; else the case's counts.
+    nan_policy: str = ""  # An output's own policy; empty: the case's applies.
 
 
 @dataclass

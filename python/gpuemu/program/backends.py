@@ -38,7 +38,7 @@ def _made(backend: str, device: Any, local: bool, arch: str | None) -> Place:
 
 
 def close_workers() -> None:
-    """Ends every worker; what only they had is lost."""
+    """Ends every worker. Values that this process has not read are lost."""
     with _lock:
         for key, place in list(_places.items()):
             if not key[2]:

@@ -26,11 +26,11 @@ from gpuemu.tensors import Array
 
 REFERENCES = ("numpy",)
 FAULT = "DeviceFault"
-NO_VALUES = ("Deadlock", "Timeout", "Trap")  # Findings behind which outputs are not worth a look.
+NO_VALUES = ("Deadlock", "Timeout", "Trap")  # After these findings the outputs mean nothing.
 
 
 def runs_apart(device: runtime.Device) -> bool:
-    """Whether ops are checked in a process of their own: where a fault takes the device along."""
+    """Whether ops are checked in a separate process: on a GPU, where a fault makes the device unusable."""
     return not device.is_emulator
 
 
@@ -135,7 +135,7 @@ class Checker:
         return variant, of_places(self.device.findings(), variant=variant, **known)
 
     def _call_apart(self, one: dict[str, Any], known: dict[str, Any]) -> tuple[str, list[ProgramFinding]]:
-        """On a GPU an op that faults loses the device: a process of its own has another one, and the caller's stays."""
+        """Runs the op in a separate process, so that a fault loses that process's device and not the caller's."""
         specs, outputs = ([self.plan.specs[vid] for vid in one[side]] for side in ("inputs", "outputs"))
         try:
             if self.apart is None:
@@ -156,7 +156,7 @@ class Checker:
         return variant, []
 
     def close(self) -> None:
-        """Ends the other process."""
+        """Ends the separate process, if there is one."""
         apart, self.apart = self.apart, None
         if apart is not None:
             apart.close()
@@ -234,6 +234,6 @@ def _difference(executor: Executor, vid: int, got: Array, want: Array) -> list[P
 
 
 def _is_close(got: Array, want: Array, dtype: str) -> bool:
-    """On a GPU a library may sum in another order in a capture: the differences that torch.testing.assert_close allows."""
+    """Whether the values differ by no more than torch.testing.assert_close allows: in a capture a library may sum in another order."""
     rtol = {"float16": 1e-3, "bfloat16": 1.6e-2, "float32": 1.3e-6, "float64": 1e-7}.get(dtype, 0.0)
     return bool(np.allclose(wide(got, dtype), wide(want, dtype), rtol=rtol, atol=1e-5 if rtol else 0.0, equal_nan=True))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import difflib
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 
@@ -35,10 +36,10 @@ class BackendError(ProgramError, RuntimeError):
 
 
 class UnknownPassError(ProgramError, ValueError):
-    """There is no such pass."""
+    """The name of a pass that does not exist."""
 
     def __init__(self, name: str, known: Sequence[str]) -> None:
-        super().__init__(f"there is no pass {name!r}; there are {', '.join(known)}")
+        super().__init__(f"unknown pass {name!r}: expected {', '.join(known)}")
 
 
 class ProgramCheckError(ProgramError, AssertionError):
@@ -50,3 +51,10 @@ class ProgramCheckError(ProgramError, AssertionError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.report,)
+
+
+def unknown_op(op: str, known: Iterable[str], why: str = "") -> GraphError:
+    """Returns the error for an op that does not exist. It gives the reason `why`, else suggests the closest known name."""
+    close = difflib.get_close_matches(op, sorted(set(known)), n=1)
+    meant = f"did you mean {close[0]!r}? gpuemu.runtime.ops() lists all" if close else "expected one of gpuemu.runtime.ops(), or of the gpuemu.program page"
+    return GraphError(f"unknown op {op!r}: {why or meant}")

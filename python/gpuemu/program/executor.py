@@ -55,7 +55,7 @@ class Executor:
         self._where = [graph.nodes[one["node"]].where for one in self._lowered]
         constants = {**graph.constants, **graph.lowered_constants}
         self._storage = Storage(self._plan, self._device, constants)
-        values = (*graph.values, *graph.lowered_values)  # A pass may add metas.
+        values = (*graph.values, *graph.lowered_values)  # Lowering with passes may add metas.
         self._vids = {one.name: one.vid for one in values if one.producer is None and one.name}
         self._vids.update(graph.outputs)
         self._missing = {one.vid for one in values if one.role in ("input", "meta")}

@@ -196,8 +196,8 @@ class Functions:
         return x if made == x.shape else self.apply("reshape", [x], {"shape": list(made)})[0]
 
     def raw(self, kind: str, inputs: Sequence[Any], attrs: Mapping[str, Any] | None, outputs: Sequence[Any] | None) -> list[Any]:
-        """An op as it is, built-in or registered, with attributes of its schema."""
-        primitives.row(kind)  # Refuses what is no op.
+        """Calls a built-in or registered op directly, with the attributes of its schema."""
+        primitives.row(kind)  # Raises for an unknown op.
         given = {name: value for name, value in (attrs or {}).items()}
         if outputs is not None:
             given["outputs"] = [[list(shape_of(one[0])), dtype_of(one[1])] for one in outputs]

@@ -172,7 +172,7 @@ class IRGraph(GraphData, Functions):
         return tuple(self.apply("sgd_step", operands, {"momentum": float(momentum), "decay": float(decay)}))
 
     def op(self, kind: str, inputs: Sequence[Any], attrs: Mapping[str, Any] | None = None, *, outputs: Sequence[Any] | None = None) -> Any:
-        """Any op, built-in or of runtime.register_op. outputs: [(shape, dtype)] where they do not follow from the inputs."""
+        """Calls a built-in or registered op (runtime.register_op). outputs: [(shape, dtype)], for an op that cannot infer them."""
         made = self.raw(kind, inputs, attrs, outputs)
         return made[0] if len(made) == 1 else tuple(made)
 

@@ -28,8 +28,8 @@ FORMATS = {"float16": (10, -14), "bfloat16": (7, -126), "float32": (23, -126), "
 
 @dataclass
 class Judgement:
-    """Of one output. failures: records of findings; share: the largest error as a share of the bound; expected: not rounded;
-    scale: how large errors may be, None where the judge finds that out."""
+    """The verdict on one output. failures: records of findings; share: the largest error as a share of the bound; expected: the
+    reference's values, not rounded; scale: the magnitudes that bound the error, None where the judge finds them."""
 
     name: str
     failures: list[dict[str, Any]]
@@ -41,7 +41,7 @@ class Judgement:
 def judged(op: str, inputs: Sequence[Array], specs: Sequence[Spec], got: Sequence[Array], outputs: Sequence[Spec], attrs: Mapping[str, Any],
            tolerance: ToleranceConfig | None = None, *, expected: Sequence[Array] | None = None,
            scales: Sequence[Array | None] | None = None) -> list[Judgement]:  # fmt: skip
-    """Each output of an op. inputs, got: in the elements of their dtypes. expected, scales: instead of what the op's functions say."""
+    """Judges each output of an op. inputs, got: arrays in their own dtypes. expected, scales: replace what the op's functions return."""
     if any(spec.dtype == "bfloat16" for spec in (*specs, *outputs)) and tensors.bfloat16() is None:
         raise BackendError("checking bfloat16 needs the package ml_dtypes: pip install ml_dtypes")
     row = primitives.row(op)
@@ -72,7 +72,7 @@ def _scales(row: Primitive, case: Case) -> list[Array | None]:
 
 
 def _reference_of(case: Case, names: Sequence[str]) -> Callable[[int, dict[str, Array]], Array]:
-    """An output as a function of inputs a last place away."""
+    """A function that computes one output again from changed inputs."""
 
     def again(at: int, changed: dict[str, Array]) -> Array:
         arrays = [wide(changed[name], spec.dtype) if name in changed else array for name, array, spec in zip(names, case.arrays, case.specs)]

@@ -25,7 +25,7 @@ def lower(graph: GraphData, passes: Sequence[str] = ()) -> list[dict[str, Any]]:
 
 
 def _lower_passed(graph: GraphData, passed: GraphData, origins: apply.Origins) -> list[dict[str, Any]]:
-    """The calls of the graph after passes, with the vids and ops of the graph itself, and next vids for what passes added."""
+    """Lowers the graph after passes. The calls use the vids and node numbers of the original graph; values that passes added get new vids."""
     lowered = lower(passed)
     if passed is graph:
         return lowered

@@ -25,7 +25,7 @@ MAIN = f"import sys; from {__name__} import _serve; _serve(*sys.argv[1:])"
 
 
 class ProcessEnded(runtime.UnsupportedError):
-    """The other process has gone: it did not start, or a kernel took it along."""
+    """The other process did not start, or it ended, for example because a kernel crashed it."""
 
 
 class OtherLibrary:
@@ -43,7 +43,7 @@ class OtherLibrary:
 
     def compute(self, one: Mapping[str, Any], given: Sequence[Array], specs: Sequence[Any], outputs: Sequence[Any],
                 policy: str | None = None) -> tuple[str, list[Array]]:  # fmt: skip
-        """The kernel that ran, and the outputs of a lowered op on these inputs; policy: as JSON. Raises what the other process raised."""
+        """Runs a lowered op on these inputs; returns the kernel that ran and the outputs. policy: JSON. Raises what the other process raised."""
         packed = primitives.packed(one["op"], one["attrs"])
         told = [(array.tobytes(), spec.shape, spec.dtype) for array, spec in zip(given, specs)]
         assert self._process.stdin is not None

@@ -36,7 +36,7 @@ class Place:
         raise NotImplementedError
 
     def close(self) -> None:
-        """Gives back what it holds."""
+        """Releases what the place holds."""
 
 
 class HostPlace(Place):

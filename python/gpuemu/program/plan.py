@@ -86,7 +86,7 @@ def bind(graph: GraphData, lowered: list[dict[str, Any]], *, reuse: bool = True,
         plan.roles[vid] = plan.roles[plan.storage(vid)]
     written = {vid for one in lowered for vid in one["outputs"]} | {one.vid for one in values if one.producer is None}
     for vid in [vid for vid in plan.roles if plan.storage(vid) not in written]:
-        del plan.roles[vid]  # A pass has made it needless.
+        del plan.roles[vid]  # A pass removed its last use.
     plan.lifetimes = _lifetimes(plan, lowered)
     sizes = {vid: plan.specs[vid].nbytes for vid in plan.lifetimes}
     plan.workspace_bytes_unshared = sum(_aligned(size, alignment) for size in sizes.values())

@@ -59,13 +59,13 @@ def reproduce(folder: Any) -> list[ProgramFinding]:
 
 
 def _declared(case: Mapping[str, Any]) -> contextlib.AbstractContextManager[Any]:
-    """The op again, where the program had registered it."""
+    """Registers the op again if the program had registered it."""
     return registering.register_described_op(case["op"], case["declared"]) if "declared" in case else contextlib.nullcontext()
 
 
 def _judged(home: pathlib.Path, case: Mapping[str, Any], held: Sequence[Array], specs: Sequence[Spec], got: Sequence[Array],
             outputs: Sequence[Spec]) -> list[Judgement]:  # fmt: skip
-    """By the op's reference; of an op that the program had registered by what its reference said, where it has one."""
+    """Judges by the op's reference. For an op that the program had registered, uses the stored reference outputs, if any."""
     tolerance = ToleranceConfig(**case["tolerance"]) if "tolerance" in case else None
     if "declared" not in case:
         return judging.judged(case["op"], held, specs, got, outputs, case["attrs"], tolerance)

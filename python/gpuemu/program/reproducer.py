@@ -43,7 +43,7 @@ def default_folder(seed: int) -> pathlib.Path:
 
 @dataclass
 class WrongOp:
-    """One lowered op that a check found wrong: the kernel that ran, its inputs in the elements of their dtypes, what was expected."""
+    """A lowered op that a check found wrong: the kernel that ran, its inputs in their own dtypes, and the judgements."""
 
     one: dict[str, Any]
     variant: str
@@ -54,7 +54,7 @@ class WrongOp:
     tolerance: ToleranceConfig | None = None
 
     def case(self, seed: int, device: runtime.Device) -> dict[str, Any]:
-        """What case.json says, without the kernel."""
+        """The content of case.json, without the kernel."""
         one, row, plan = self.one, primitives.row(self.one["op"]), self.plan
         operands = [[{"name": name, "shape": list(plan.specs[vid].shape), "dtype": plan.specs[vid].dtype} for name, vid in zip(names, one[side])]
                     for side, names in (("inputs", row.inputs), ("outputs", row.outputs))]  # fmt: skip
@@ -93,7 +93,7 @@ def write(save: Any, seed: int, device: runtime.Device, wrong: WrongOp) -> str:
 
 
 def _write_scales(folder: pathlib.Path, judgements: Sequence[Judgement]) -> None:
-    """What error_scale of a registered op said: its functions are the program's, and the folder does without it."""
+    """Stores the error scales of a registered op: they come from a function of the program, which the reproducer does not have."""
     for one in judgements:
         if one.scale is not None:
             (folder / "scales").mkdir(exist_ok=True)

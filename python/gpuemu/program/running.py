@@ -83,11 +83,11 @@ def check(*what: Any, inputs: Mapping[str, Any] | None = None, reference: str = 
 
 
 def _device_of(place: Place) -> runtime.Device:
-    """Where tensors of a place are checked: in this process, those of a worker too."""
+    """The device of this process on which to check tensors of a place, even those of a worker."""
     if isinstance(place, LocalPlace):
         return place.device
     if not isinstance(place, WorkerPlace):
-        raise BackendError(f"check: the tensors are on {place.name}, which has no kernels to check: set_backend(\"emulator\")")
+        raise BackendError(f"check: the tensors are on {place.name}, which has no kernels to check: call set_backend(\"emulator\") first")
     local = place.local()
     assert isinstance(local, LocalPlace)
     return local.device

@@ -50,7 +50,7 @@ SESSION = Session()
 
 def set_backend(backend: str = "auto", *, device: Any = 0, local: bool = False, arch: str | None = None) -> None:
     """Where tensors that are made from now on are computed. "numpy": references on the host. local: in this process, through
-    gpuemu.runtime; else in a worker process, so that a faulting kernel costs its op and not the program. device: an index, or with local a runtime.Device."""
+    gpuemu.runtime; else in a worker process, so that a faulting kernel fails only its op and not the program. device: an index, or with local a runtime.Device."""
     if backend not in BACKENDS:
         raise ValueError(f"unknown backend '{backend}'; there are {', '.join(BACKENDS)}")
     if isinstance(device, (int, str)) or not local:
@@ -78,7 +78,7 @@ def flush() -> None:
 
 
 def reset() -> None:
-    """Forgets seed, backend, workers and plans."""
+    """Forgets the seed, the backend and the plans, and ends the workers."""
     with LOCK, SESSION.lock:
         SESSION.reset()
         TAPE.clear()
@@ -92,27 +92,27 @@ def last_run() -> Run | None:
 
 
 def connect(address: Any = None, *, host: str | None = None, port: int | None = None, token_file: Any = None, start: bool | None = None) -> None:
-    """Starts the worker that set_backend(local=False) computes in; without it the first op that must run does. address, host: a
-    daemon elsewhere, for which this version raises BackendError: its protocol runs no ops of programs."""
+    """Starts the worker of set_backend(local=False) now instead of at the first op that must run. An address, host, port or token file
+    of a daemon raises BackendError: the daemon's protocol cannot run ops of programs."""
     if any(one is not None for one in (address, host, port, token_file)):
-        raise BackendError("connect: the protocol of the daemon runs no ops of programs: call it without an address, for a worker of this machine")
+        raise BackendError("connect: the daemon's protocol cannot run ops of programs: call connect without an address to start a worker on this machine")
     place = SESSION.place()
     if not isinstance(place, WorkerPlace):
-        raise BackendError(f"connect: the backend is {place.name}, which needs none: call set_backend(..., local=False) first")
+        raise BackendError(f"connect: the backend {place.name} has no worker: call set_backend(..., local=False) first")
     if start is False and place.connection() is None:
-        raise gpuemu.ConnectionError("connect: no worker runs, and start is False")
+        raise gpuemu.ConnectionError("connect: no worker is running, and start is False")
     place.start()
 
 
 def disconnect() -> None:
-    """Ends the workers and frees what they hold. Tensors of theirs that were not read raise ReleasedError."""
+    """Ends the workers and frees what they hold. Reading one of their tensors that was not read before raises ReleasedError."""
     with LOCK:
         TAPE.clear()
         backends.close_workers()
 
 
 def connection() -> Connection | None:
-    """The worker of the current backend (address, session, started); None where none runs."""
+    """The worker of the current backend (address, session, started); None if none is running."""
     with SESSION.lock:
         backend, device, local, arch = SESSION.backend
     place = None if local or backend == "numpy" else backends.place_of(backend, device, local, arch)

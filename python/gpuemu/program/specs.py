@@ -38,7 +38,7 @@ class Spec(NamedTuple):
 
 
 def spec_list(outputs: Iterable[Any]) -> list[Spec]:
-    """[(shape, dtype)] as specs."""
+    """Converts [(shape, dtype)] to specs."""
     return [Spec(tuple(shape), dtype) for shape, dtype in outputs]
 
 

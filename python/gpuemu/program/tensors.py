@@ -383,7 +383,7 @@ TAPE.roots = live_values
 
 def call(kind: str, inputs: Sequence[Any], attrs: dict[str, Any] | None = None, *, outputs: Sequence[Any] | None = None,
          gradient: Callable[..., Any] | None = None) -> Any:  # fmt: skip
-    """Any op as it is, built-in or of runtime.register_op. outputs: [(shape, dtype)] where they do not follow from the inputs. gradient(grads, inputs,
+    """Calls a built-in or registered op directly. outputs: [(shape, dtype)], for an op that cannot infer them. gradient(grads, inputs,
     outputs): one tensor or None for each input; without it backward through the op is a GradError."""
     class Raw(LazyFunctions):
         def apply(self, kind: str, inputs: Sequence[Any], attrs: dict[str, Any]) -> list[Tensor]:

@@ -50,7 +50,7 @@ class Node:
 
 class GraphData:
     """What a graph is made of. `versions`: a newer version of a parameter to its first vid; the members of lowering are those of
-    the last one. `origins`, `node_origins`: of a graph after a pass, its vids and ops to those of the graph before it."""
+    the last one. `origins`, `node_origins`: after a pass, map its vids and nodes to those of the graph before."""
 
     def __init__(self, name: str, device: str) -> None:
         self.name, self.device = name, device

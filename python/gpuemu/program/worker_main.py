@@ -1,4 +1,4 @@
-"""The process of workers.WorkerPlace: runs bound programs on a device, and keeps their values by number."""
+"""The worker process of workers.WorkerPlace: runs bound programs on a device and keeps their values by number."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gpuemu.program.local import LocalPlace
 
 
 class Worker:
-    """What a worker has: its device, values, programs and registrations."""
+    """State of a worker: its device, values, programs and registrations."""
 
     def __init__(self, backend: str, index: str, arch: str) -> None:
         self.place = LocalPlace(backend, int(index), arch or None)
@@ -25,18 +25,18 @@ class Worker:
         self.registered = registering.Followed()
 
     def answer(self, freed: list[tuple[str, int]], kind: str, *asked: Any) -> Any:
-        """What a request is answered with."""
+        """Frees what the client no longer uses, then handles a request and returns its answer."""
         for what, number in freed:
             (self.values if what == "value" else self.programs).pop(number, None)
         answers: dict[str, Callable[..., Any]] = {"get": self.get, "run": self.run, "count": lambda: len(self.values)}
         return answers[kind](*asked)
 
     def get(self, number: int) -> Any:
-        """A value."""
+        """Returns a value."""
         return self.place.get(self.values[number])
 
     def run(self, number: int, content: Any, sources: dict[int, int], puts: dict[int, Any], outputs: dict[int, int], news: Any) -> None:
-        """One program; waits, so that a fault is that of this run."""
+        """Runs a program and waits for it, so that a fault is reported for this run."""
         self.registered.follow(*news)
         for one, (array, dtype) in puts.items():
             self.values[one] = self.place.put(array, dtype)
@@ -49,7 +49,7 @@ class Worker:
 
 
 def _sendable(problem: Exception) -> Exception:
-    """The error, or one of its kind with its text where it cannot be sent."""
+    """The error itself if it can be pickled, else one with its text and, where possible, its type."""
     try:
         pickle.loads(pickle.dumps(problem))
         return problem
@@ -62,10 +62,10 @@ def _sendable(problem: Exception) -> Exception:
 
 
 def main(backend: str, index: str, arch: str) -> None:
-    """Answers until the program ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the program's.
+    """Answers requests until the client ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # The client handles Ctrl-C.
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # What a kernel or library prints is no answer.
+    os.dup2(2, 1)  # Keeps prints of kernels and libraries out of the answers.
 
     def answer(kind: str, told: Any) -> None:
         pickle.dump((kind, told), answers)
@@ -83,7 +83,7 @@ def main(backend: str, index: str, arch: str) -> None:
             return
         try:
             made = worker.answer(*asked)
-        except Exception as problem:  # It is the program's to handle.
+        except Exception as problem:  # The client handles it.
             answer("error", _sendable(problem))
         else:
             answer("made", made)

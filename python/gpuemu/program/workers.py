@@ -1,4 +1,4 @@
-"""Lazy tensors in a worker: a process of its own, so that a kernel that faults costs its op and not the program."""
+"""Runs lazy tensors in a worker process, so that a faulting kernel fails only its op and not the program."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAIN = "gpuemu.program.worker_main"
 
 
 class Connection(NamedTuple):
-    """A worker that runs. address: its process; session: a number that no other has; started: by this process."""
+    """A running worker. address: its process; session: a unique id; started: whether this process started it."""
 
     address: str
     session: str
@@ -35,21 +35,21 @@ class Connection(NamedTuple):
 
 
 class Held:
-    """A value of a worker. `array`: its content, where this process has it; `session`: of the worker that has it, else ""."""
+    """A value of a worker. `array`: its content if this process has it; `session`: the session of the worker that has it, else ""."""
 
     def __init__(self, number: int, dtype: str, array: Array | None, session: str) -> None:
         self.number, self.dtype, self.array, self.session = number, dtype, array, session
 
 
 class Program:
-    """A bound program. `sent`: the session that has it."""
+    """A bound program. `sent`: the session that it was sent to, else ""."""
 
     def __init__(self, number: int) -> None:
         self.number, self.sent = number, ""
 
 
 class WorkerPlace(Place):
-    """A worker, started when the first op must run. One that ended is started again; what only it had is lost."""
+    """A worker, started when the first op must run and again after it ended. Values that only an ended worker had are lost."""
 
     def __init__(self, backend: str, index: int, arch: str | None) -> None:
         self.name = f"worker:{backend}:{index}"
@@ -60,13 +60,13 @@ class WorkerPlace(Place):
         self._owner = os.getpid()
         self._session = ""
         self._registered: set[int] = set()
-        self._freed: list[tuple[str, int]] = []  # Of destructors, told with the next request.
+        self._freed: list[tuple[str, int]] = []  # Filled by destructors, sent with the next request.
         self._is_closed = False
         self._local: Place | None = None
 
     @property
     def is_closed(self) -> bool:  # type: ignore[override]
-        """Whether it was disconnected."""
+        """Whether close() was called."""
         return self._is_closed
 
     def local(self) -> Place:
@@ -79,7 +79,7 @@ class WorkerPlace(Place):
             return self._local
 
     def connection(self) -> Connection | None:
-        """The worker, where one runs."""
+        """The worker; None if none is running."""
         with self._lock:
             return None if self._process is None else Connection(f"process {self._process.pid}", self._session, True)
 
@@ -136,7 +136,7 @@ class WorkerPlace(Place):
     # --- the process
 
     def start(self) -> None:
-        """Starts the worker where none runs. Raises gpuemu.ConnectionError, and what opening the device raises."""
+        """Starts the worker if none is running. Raises gpuemu.ConnectionError, and the errors of opening the device."""
         with self._lock:
             self._start()
 
@@ -166,7 +166,7 @@ class WorkerPlace(Place):
             pickle.dump((freed, *asked), process.stdin)
             process.stdin.flush()
         except BrokenPipeError:
-            pass  # Why it ended is what its answer says.
+            pass  # Reading the answer reports why it ended.
         return self._answer()
 
     def _answer(self) -> Any:
@@ -180,7 +180,7 @@ class WorkerPlace(Place):
         if kind == "made":
             return told
         if isinstance(told, gpuemu.errors.DeviceLostError):
-            self._end()  # Another worker opens the device anew.
+            self._end()  # The next worker opens the device again.
         raise told
 
     def _end(self) -> None:
@@ -193,7 +193,7 @@ class WorkerPlace(Place):
             process.stdout.close()
 
     def close(self) -> None:
-        """Ends the worker; what only it had is lost."""
+        """Ends the worker. Values that only it had are lost."""
         with self._lock:
             self._is_closed = True
             if self._owner == os.getpid():

@@ -37,7 +37,7 @@ class OpInfo:
     """inputs, outputs: Operand(name, type, rank_min, rank_max); operands of one type (a letter) have one dtype. in_place: an
     output may be the very tensor that is an input. schema: Schema(id, fields) of attributes. variants: the kernels, in the
     order in which they are tried: Variant(name, priority, types, source, schema, origin). deterministic: equal inputs give equal
-    bits on a GPU with the same variant; False where a kernel that was registered adds floats by atomics, in any order."""
+    bits on a GPU with the same variant; False if a registered kernel adds floats by atomics, whose order varies."""
 
     name: str
     summary: str

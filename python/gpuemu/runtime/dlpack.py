@@ -15,7 +15,7 @@ _PLAIN, _VERSIONED = b"dltensor", b"dltensor_versioned"
 _READ_ONLY = 1
 # DLDataTypeCode by kind; bfloat16 has a code of its own.
 _KINDS, _BFLOAT = {"signed": 0, "unsigned": 1, "float": 2, "bool": 6}, 4
-# (code, bits) of DLDataType by name, and the reverse.
+# DLDataType's (code, bits) by name, and the reverse.
 _CODES = {name: (_BFLOAT if name == "bfloat16" else _KINDS[row.kind], 8 * row.size) for name, row in TABLE.items()}
 _DTYPES = {pair: name for name, pair in _CODES.items()}
 _i64s = ctypes.POINTER(ctypes.c_int64)

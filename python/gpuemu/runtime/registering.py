@@ -198,26 +198,26 @@ def register_kernel(op: str, name: str, source: Any, launches: Sequence[Launch],
 
 
 def register_described(op: str, name: str, described: Mapping[str, Any], source: Any, device: Device | None) -> Registration:
-    """A kernel again, from what registrations.Entry.described said of it; a function that it asks is left out."""
+    """Registers a kernel again from its registrations.Entry.described, without a `supports` function."""
     launches = [Launch(one["entry"], list(one["grid"]), list(one["block"]), one["args"], shared=one["shared"]) for one in described["launches"]]
     how = {key: described[key] for key in ("strided", "wide", "sm_min", "workspace", "priority", "supports") if key in described}
     return register_kernel(op, name, source, launches, types=described["types"] or None, schema=described["schema"], device=device, **how)
 
 
 def register_described_op(op: str, described: Mapping[str, Any]) -> Registration:
-    """An op again, from what registrations.Entry.described said of it: without the functions of the program that had it."""
+    """Registers an op again from its registrations.Entry.described, without the functions of the original program."""
     return register_op(op, described["inputs"], described["outputs"], schema=described["schema"], in_place=described["in_place"],
                        summary=described["summary"])  # fmt: skip
 
 
 class Followed:
-    """What another process has registered, registered here too, but for kernels that ask a function of that process."""
+    """Repeats the registrations of another process here, except kernels with a `supports` function of that process."""
 
     def __init__(self) -> None:
         self._made: dict[int, Registration] = {}
 
     def follow(self, new: Sequence[Any], gone: Sequence[int]) -> None:
-        """As registrations.news() of the other process says."""
+        """Applies what registrations.news() of the other process returned."""
         for number in gone:
             if number in self._made:
                 self._made.pop(number).remove()

@@ -16,7 +16,7 @@ import gpuemu.runtime.errors as errors
 import gpuemu.runtime.structs as structs
 
 
-# In CUDA C++ of any type, as its type is not known here; in PTX of floats.
+# Matches atomic additions: of any type in CUDA C++, where the type is unknown here; of floats in PTX.
 ATOMIC_SUM = re.compile(r"\batomicAdd\w*\s*\(|\bfetch_add\s*\(|\b(?:atom|red)\.[\w.:]*add[\w.:]*\.(?:f|bf)(?:16|32|64)")
 
 
@@ -33,15 +33,15 @@ _numbers = itertools.count(1)
 
 
 class Entry:
-    """One op or kernel. `declared`: its struct of the C interface, with what that points to in `kept`; `number`: no
-    other entry of the process has it."""
+    """One op or kernel. `declared`: its struct of the C interface, with what that points to in `kept`; `number`: unique
+    in the process."""
 
     def __init__(self, op: str, name: str, declared: Any, kept: Any, only: Any = None) -> None:
         self.number = next(_numbers)
         self.op, self.name, self.declared, self.kept = op, name, declared, kept
         self.only = None if only is None else weakref.ref(only)
         self.handles: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
-        self.described: dict[str, Any] = {}  # What registers it again, as JSON has it; of an op without its functions.
+        self.described: dict[str, Any] = {}  # Arguments to register it again, as JSON; an op's functions are left out.
         self.infer: Callable[..., Any] | None = None
         self.reference: Callable[..., Any] | None = None
         self.error_scale: Callable[..., Any] | None = None
@@ -145,20 +145,20 @@ def op_named(name: str) -> Entry | None:
 
 
 def op_names() -> list[str]:
-    """Of the registered ops."""
+    """Names of the registered ops."""
     with _State.lock:
         return [one.op for one in _State.entries if one.is_op]
 
 
 def of_process() -> list[Entry]:
-    """Ops and kernels that are registered for no one device, in their order."""
+    """Ops and kernels registered for all devices of the process, in order."""
     with _State.lock:
         return [one for one in _State.entries if one.only is None]
 
 
 def news(known: set[int]) -> tuple[list[Any], list[int]]:
-    """What another process has to register to have what this one has, and the numbers of what it has to remove. `known`: numbers
-    of what it has, which becomes what it will have."""
+    """The registrations that another process lacks, and the numbers of those it must remove. `known`: the numbers it has; updated to
+    the numbers of this process."""
     there = {one.number: one for one in of_process()}
     new = [(number, one.is_op, one.op, one.name, one.described) for number, one in there.items() if number not in known]
     gone = [number for number in known if number not in there]
@@ -174,18 +174,18 @@ def kernel_named(device: Any, op: str, name: str) -> Entry | None:
 
 
 def adds_by_atomics(device: Any, op: str, name: str) -> bool:
-    """Whether a registered kernel says that it adds by atomics, whose order differs from run to run. No built-in one does."""
+    """Whether the source of a registered kernel has atomic additions, whose order varies between runs. Built-in kernels have none."""
     entry = kernel_named(device, op, name)
     return entry is not None and ATOMIC_SUM.search(source_text(entry.described["source"])) is not None
 
 
 def source_text(source: str) -> str:
-    """CUDA C++ or PTX, which is given as a text or the path of a file."""
+    """The CUDA C++ or PTX of `source`, which is the text itself or the path of a file."""
     is_file = "\n" not in source and source.endswith((".cu", ".ptx"))
     try:
         return pathlib.Path(source).read_text() if is_file else source
     except OSError:
-        return ""  # Compiling it says what is wrong.
+        return ""  # Compiling reports the error.
 
 
 def keep(callback: Any) -> Any:

@@ -25,7 +25,7 @@ struct AllocationBounds {
 struct Allocation : AllocationBounds {
   uint64_t counted = 0;  ///< Bytes that count against the memory limit.
   std::string name;
-  bool variable = false;  ///< A module has it; tracked once a part of it was forgotten.
+  bool variable = false;  ///< A module's variable; tracked once part of it was forgotten.
   bool constant = false;  ///< Lies in the .const space.
   bool foreign = false;   ///< Somebody else allocated it.
   bool tracked = true;    ///< Undefined reads are checked (the host's memory is always defined).

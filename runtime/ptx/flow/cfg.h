@@ -14,8 +14,8 @@ struct BasicBlock {
   std::vector<uint32_t>
       successors;      ///< Block indices, ascending, each once; empty: leaves the function.
   int32_t ipdom = -1;  ///< Immediate post-dominator (block index); -1: only the function's exit.
-  int32_t meet = -1;  ///< Where lanes that part behind this block meet (reconvergence.h); -1: where
-                      ///< those meet that parted before.
+  int32_t meet = -1;   ///< Block where lanes that diverge after this block reconverge
+                       ///< (reconvergence.h); -1: where an outer divergence reconverges.
 };
 
 struct ControlFlow {

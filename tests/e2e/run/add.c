@@ -1,4 +1,4 @@
-/* Adds two vectors of 1000 floats, in a mode: see main(). */
+/* Adds two vectors of 1000 floats, right or wrong in one of the ways that main() lists. */
 #include "driver.h"
 #include <string.h>
 
@@ -49,12 +49,20 @@ static int right(void) {
   return 0;
 }
 
-/* The kernel reads and writes 24 elements behind the end. */
+/* The kernel reads and writes 24 elements past the end. */
 static int outside(void) {
   CHECK(launch(N + 24, NULL));
   const int first = cuCtxSynchronize();
   printf("synchronize gives %d, then %d\n", first, cuCtxSynchronize());
   printf("%d wrong\n", count_wrong());
+  return 0;
+}
+
+/* Calls the driver once more after the fault was returned. */
+static int later(void) {
+  CHECK(launch(N + 24, NULL));
+  cuCtxSynchronize();
+  printf("allocate gives %d\n", cuMemAlloc_v2(&a, sizeof host));
   return 0;
 }
 
@@ -128,6 +136,7 @@ int main(int count, char** words) {
   }
   prepare();
   if (strcmp(mode, "outside") == 0) return outside();
+  if (strcmp(mode, "later") == 0) return later();
   if (strcmp(mode, "twice") == 0) return twice();
   if (strcmp(mode, "stream") == 0) return in_stream();
   if (strcmp(mode, "graph") == 0) return in_graph();

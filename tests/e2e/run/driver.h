@@ -1,4 +1,4 @@
-// What the programs of these tests use of the published driver API.
+// Declares the part of the published driver API that the programs of these tests use.
 #pragma once
 #include <stddef.h>
 #include <stdio.h>
@@ -55,7 +55,7 @@ static void check(CUresult code, const char* call, int line) {
 }
 #define CHECK(call) check(call, #call, __LINE__)
 
-/* c[i] = a[i] + b[i] for i < n; `scale.cu` is where its lines are said to be. */
+/* c[i] = a[i] + b[i] for i < n; its line table names the file `scale.cu`. */
 static const char kAdd[] =
     ".version 7.0\n.target sm_70\n.address_size 64\n.file 1 \"scale.cu\"\n"
     ".visible .entry add(.param .u64 a, .param .u64 b, .param .u64 c, .param .u32 n) {\n"

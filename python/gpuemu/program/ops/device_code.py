@@ -1,7 +1,7 @@
-"""What elementwise ops compute of one element in a kernel, for kernels that do several at once.
+"""CUDA code of elementwise ops on one element, from which fused kernels are generated.
 
-A product that is followed by a sum in one kernel would be contracted to one rounding: the functions below round each, as kernels
-of one op do. gelu, silu, sigmoid and tanh are those of kernels/*.cu, word by word.
+In one kernel a compiler contracts a product and a sum to one rounding. These functions round each operation, as the kernel of a
+single op does. gelu, silu, sigmoid and tanh are copied verbatim from kernels/*.cu.
 """
 
 HEADER = r"""
@@ -13,7 +13,7 @@ __device__ __forceinline__ double widen(double value) { return value; }
 __device__ __forceinline__ float widen(__half value) { return __half2float(value); }
 __device__ __forceinline__ float widen(__nv_bfloat16 value) { return __bfloat162float(value); }
 """
-ROUNDED = {  # How a value becomes an element, and which type it is computed in.
+ROUNDED = {  # Element type, conversion to it, and type to compute in.
     "float32": ("float", "float", "float"),
     "float64": ("double", "double", "double"),
     "float16": ("__half", "__float2half_rn", "float"),
@@ -132,7 +132,7 @@ struct ReluBackward {
   }
 };
 """
-# Op: its functor, and the code that declares it.
+# The functor of each op, and the code that defines it.
 ELEMENTWISE: dict[str, tuple[str, tuple[str, ...]]] = {
     "add": ("Add", (_binary("Add", "add"),)),
     "bias_add": ("Add", (_binary("Add", "add"),)),

@@ -1,7 +1,8 @@
-"""Several elementwise ops as one op of the IR, with a kernel that is generated and registered when the graph is lowered.
+"""The fused op: several elementwise ops in one kernel, which is generated and registered when the graph is lowered.
 
-`parts`: [op, shape, operands] each; an operand is ["in", number, shape] of an input, ["part", number] of an earlier part, or
-["const", value]. `results`: the parts that are outputs, `shapes` theirs. Every part has as many elements as the first.
+Attributes: `parts` lists [op, shape, operands] for each op, where an operand is ["in", number, shape] for an input, ["part",
+number] for an earlier part, or ["const", value]. `results` lists the parts that are outputs, and `shapes` their shapes. All parts
+have the same number of elements.
 """
 
 from __future__ import annotations
@@ -28,19 +29,19 @@ from gpuemu.tensors import Array
 
 KIND = "fused"
 BLOCK = 256
-STEP = 2.0**-30  # Of a value, by which its part of the error is found.
-# What a sum of float32 is rounded by, and what an element between two parts is.
+STEP = 2.0**-30  # Relative size of the change that measures how an error in a part reaches the outputs.
+# Rounding error of an element between two parts, relative to that of the type in which parts compute.
 HALF = {"float16": 2.0**13, "bfloat16": 2.0**16, "float32": 1.0, "float64": 1.0}
 _lock = threading.Lock()
 
 
 def infer(op: str, inputs: Sequence[Spec], attrs: Mapping[str, Any]) -> list[Spec]:
-    """The outputs that the parts say. Raises GraphError for parts that make no sense, as a text from elsewhere may have."""
+    """The outputs of the fused op. Raises GraphError for invalid parts, which a graph read from JSON may have."""
     fit(op, bool(inputs) and all(one.dtype == inputs[0].dtype and one.dtype in FLOATS for one in inputs), "expected inputs of one float dtype")
     try:
         _insist(attrs, len(inputs))
     except (ValueError, TypeError, KeyError, IndexError) as problem:
-        raise GraphError(f"{op}: the parts make no sense: {type(problem).__name__}: {problem}") from None
+        raise GraphError(f"{op}: the parts are invalid: {type(problem).__name__}: {problem}") from None
     return [Spec(tuple(shape), inputs[0].dtype) for shape in attrs["shapes"]]
 
 
@@ -58,7 +59,7 @@ def _insist(attrs: Mapping[str, Any], inputs: int) -> None:
             if kind == "in" and not (_is_shape(rest[0]) and (math.prod(rest[0]) == elements or np.broadcast_shapes(tuple(rest[0]), tuple(shape)) == tuple(shape))):
                 raise ValueError(f"part {number} reads an input as {rest[0]}")
     if len(attrs["results"]) != len(attrs["shapes"]) or not attrs["results"]:
-        raise ValueError("results and shapes are lists of one length")
+        raise ValueError("results and shapes differ in length, or are empty")
     for part, shape in zip(attrs["results"], attrs["shapes"]):
         if not _is_shape(shape) or math.prod(shape) != elements or not 0 <= part < len(attrs["parts"]):
             raise ValueError(f"the result {part} has the shape {shape}")
@@ -69,12 +70,12 @@ def _is_shape(shape: Any) -> bool:
 
 
 def lower(e: Emitter, x: Sequence[Ref], attrs: Mapping[str, Any], outs: Sequence[Spec]) -> list[Ref]:
-    """One call of the generated op."""
+    """Calls the generated op."""
     return e.op(registered(attrs, [one.spec for one in x]), x, None, outs)
 
 
 def registered(attrs: Mapping[str, Any], inputs: Sequence[Spec]) -> str:
-    """The name of the op, which is registered for the process when it is first needed. Equal parts have one name."""
+    """The name of the generated op, which is registered on first use. Equal parts and inputs share one op."""
     told = json.dumps([attrs["parts"], attrs["results"], attrs["shapes"], [[list(one.shape), one.dtype] for one in inputs]])
     ops = "_".join(part[0] for part in attrs["parts"][:3]) + ("_more" if len(attrs["parts"]) > 3 else "")
     name = f"fused_{ops}_{hashlib.blake2b(told.encode(), digest_size=5).hexdigest()}"
@@ -97,7 +98,7 @@ def _register(name: str, attrs: Mapping[str, Any], inputs: Sequence[Spec]) -> No
     made = registering.register_op(
         name, [f"{one}: T" for one in ins], [f"{one}: T" for one in results], reference=reference, error_scale=error_scale,
         infer=lambda *specs: [registrations.TensorSpec(one.shape, None, one.dtype) for one in outs],
-        summary=f"{', '.join(part[0] for part in attrs['parts'])} of one element each, in one kernel")  # fmt: skip
+        summary=f"{', '.join(part[0] for part in attrs['parts'])} elementwise, in one kernel")  # fmt: skip
     launch = registering.Launch("fused", f"max(1, min(4096, cdiv(y0.count, {BLOCK})))", BLOCK, [*ins, *results, "i64:y0.count"])
     try:
         registering.register_kernel(name, "generated", source(attrs, inputs), [launch], types={"T": [inputs[0].dtype]})
@@ -110,7 +111,7 @@ def _register(name: str, attrs: Mapping[str, Any], inputs: Sequence[Spec]) -> No
 
 
 def source(attrs: Mapping[str, Any], inputs: Sequence[Spec]) -> str:
-    """CUDA C++ of one kernel that rounds every part as the kernel of that op does."""
+    """CUDA C++ of a kernel that rounds every part as the kernel of that op alone does."""
     element, narrow, compute = ROUNDED[inputs[0].dtype]
     parts = attrs["parts"]
     code = list(dict.fromkeys(piece for part in parts for piece in ELEMENTWISE[part[0]][1]))
@@ -140,7 +141,7 @@ def _literal(value: float) -> str:
 
 
 def _index(given: Sequence[int], shape: Sequence[int]) -> str:
-    """The element of an operand that belongs to element i of the part: i itself, or where it repeats."""
+    """The index expression of an operand for element i of the part: i, or the index that broadcasting gives."""
     if math.prod(given) == math.prod(shape):
         return "i"
     whole = [1] * (len(shape) - len(given)) + list(given)
@@ -158,7 +159,7 @@ def _index(given: Sequence[int], shape: Sequence[int]) -> str:
 
 
 def _values(attrs: Mapping[str, Any], given: Sequence[Array], shift: Mapping[int, Array] | None = None) -> list[Array]:
-    """Each part as its op's reference says of what the parts before it are, not rounded. shift: added to parts."""
+    """The unrounded values of all parts, computed by the references of their ops. shift: offsets to add to parts, by number."""
     made: list[Array] = []
     for number, (op, shape, operands) in enumerate(attrs["parts"]):
         case = _case(op, shape, operands, given, made)
@@ -186,7 +187,7 @@ def _outputs(attrs: Mapping[str, Any], values: Sequence[Array]) -> list[Array]:
 
 
 def _scales(attrs: Mapping[str, Any], given: Sequence[Array], dtype: str) -> list[Array]:
-    """What each part may be wrong by, as it arrives at the outputs: found by a small change of each part."""
+    """Error scales of the outputs: the error each part may make, times how a small change of that part moves each output."""
     values = _values(attrs, given)
     totals = [np.zeros(one.shape) for one in _outputs(attrs, values)]
     exact = _outputs(attrs, values)
@@ -203,10 +204,10 @@ def _scales(attrs: Mapping[str, Any], given: Sequence[Array], dtype: str) -> lis
 
 
 def elementwise(dtype: str, emitted: Sequence[Any]) -> bool:
-    """Whether calls can be parts: known ones of this float dtype."""
+    """Whether all calls can be parts: known elementwise ops, with operands of this float dtype."""
     return dtype in FLOATS and all(one.op in ELEMENTWISE and all(ref.dtype == dtype for ref in (*one.inputs, *one.outputs)) for one in emitted)
 
 
 def constant_value(array: Array, dtype: str) -> float:
-    """A constant of one element as parts hold it."""
+    """The number of a one-element constant, rounded to the dtype."""
     return float(wide(rounded(wide(array, dtype), dtype), dtype).reshape(()))

@@ -1,4 +1,4 @@
-"""What is known of one op that programs are lowered to."""
+"""Describes one op that programs are lowered to."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Reference = Callable[[Case], Sequence[Array]]
 
 @dataclass(frozen=True)
 class Primitive:
-    """One op. inputs, outputs: operands in order; reference: None where values cannot be judged; scale: how large the terms are
-    that it sums, None where the judge has to find out; dtypes: of the first input; accumulate: terms that an element sums."""
+    """One op. inputs, outputs: operand names in order; reference: None if its values cannot be judged; scale: the magnitudes of the
+    terms that it sums, None if the judge finds them; dtypes: accepted for the first input; accumulate: terms summed per element."""
 
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
@@ -26,9 +26,9 @@ class Primitive:
     scale: Reference | None
     dtypes: tuple[str, ...] = FLOATS
     accumulate: Callable[[Case], int] | None = None
-    same: tuple[int, ...] | None = None  # Inputs of one dtype; None: all.
+    same: tuple[int, ...] | None = None  # Inputs that must have one dtype; None: all.
 
     def computed(self, case: Case) -> Sequence[Array]:
-        """What the reference says, of an op that has one."""
+        """Calls the reference. REQUIRES: the op has one."""
         assert self.reference is not None
         return self.reference(case)

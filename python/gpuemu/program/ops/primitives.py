@@ -16,7 +16,7 @@ import numpy as np
 import gpuemu.program.ops.registered as registered
 from gpuemu import op_attributes
 import gpuemu.program.ops.references as of
-from gpuemu.program.errors import BackendError, DTypeError, GraphError, ShapeError
+from gpuemu.program.errors import BackendError, DTypeError, GraphError, ShapeError, unknown_op
 from gpuemu.program.ops.primitive import Primitive
 from gpuemu.program.ops.references import Case
 from gpuemu.program.specs import FLOATS, Spec, axis_of, broadcast, text
@@ -236,15 +236,15 @@ PRIMITIVES: dict[str, Primitive] = {
 
 
 def find(op: str) -> Primitive | None:
-    """The row of a built-in op, or of one that is registered; None where there is no such op."""
+    """The row of a built-in or registered op; None if there is none of this name."""
     return PRIMITIVES.get(op) or registered.find(op)
 
 
 def row(op: str) -> Primitive:
-    """The same. Raises GraphError, which lists the ops."""
+    """The row of a built-in or registered op. Raises GraphError for an unknown op."""
     found = find(op)
     if found is None:
-        raise GraphError(f"there is no op '{op}'; there are {', '.join(sorted({*PRIMITIVES, *registered.names()}))}")
+        raise unknown_op(op, (*PRIMITIVES, *registered.names()))
     return found
 
 
@@ -255,12 +255,12 @@ def _built_in_fields(op: str) -> dict[str, int | float]:
 
 
 def fields(op: str) -> Mapping[str, int | float | None]:
-    """Every attribute of an op with its default; None: it must be given."""
+    """The attributes of an op and their defaults; None: no default."""
     return _built_in_fields(op) if op in PRIMITIVES else registered.fields(op)
 
 
 def attributes(op: str, given: Mapping[str, Any]) -> dict[str, int | float]:
-    """All attributes of a call. Raises GraphError for one that the op does not have, or that it lacks."""
+    """All attributes of a call, with defaults filled in. Raises GraphError for an unknown or missing attribute."""
     known = fields(op)
     for name in given:
         if name not in known:
@@ -283,7 +283,7 @@ def packed(op: str, attrs: Mapping[str, Any]) -> tuple[int, bytes]:
 
 
 def infer(op: str, inputs: Sequence[Spec], attrs: Mapping[str, Any]) -> list[Spec]:
-    """The outputs of an op. Raises GraphError, ShapeError, DTypeError."""
+    """The specs of an op's outputs. Raises GraphError, ShapeError or DTypeError for inputs that do not fit."""
     insist(op, inputs)
     return row(op).infer(op, inputs, attrs)
 
@@ -306,11 +306,11 @@ def insist(op: str, inputs: Sequence[Spec]) -> None:
 
 
 def compute(op: str, inputs: Sequence[Array], specs: Sequence[Spec], outputs: Sequence[Spec], attrs: Mapping[str, Any]) -> list[Array]:
-    """What the op's reference says, not rounded: float64 for floats. `inputs` as specs.wide gives them. Raises BackendError where
-    it has none."""
+    """The reference's outputs, not rounded: float64 for floats. inputs: as specs.wide returns them. Raises BackendError for an op
+    without a reference."""
     of_op = row(op)
     if of_op.reference is None:
-        raise BackendError(f"{op} has no reference: register_op takes one as reference=, and a device runs the op without it")
+        raise BackendError(f"{op} has no reference: pass reference= to register_op, or run the op on a device, which needs none")
     with np.errstate(all="ignore"):
         made = of_op.reference(Case(op, list(inputs), list(specs), list(outputs), dict(attrs)))
     return [np.broadcast_to(np.asarray(one), spec.shape) for one, spec in zip(made, outputs, strict=True)]

@@ -1,4 +1,4 @@
-"""Ops of runtime.register_op as programs write, run and judge them."""
+"""Lets programs use, run and judge ops that runtime.register_op added."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 import gpuemu.runtime.calling as calling
 import gpuemu.runtime.registrations as registrations
-from gpuemu.program.errors import DTypeError, GraphError, ShapeError
+from gpuemu.program.errors import DTypeError, GraphError, ShapeError, unknown_op
 from gpuemu.program.ops.primitive import Primitive, Reference
 from gpuemu.program.ops.references import Case
 from gpuemu.program.specs import Spec, text
@@ -19,12 +19,12 @@ from gpuemu.tensors import Array
 
 
 def names() -> list[str]:
-    """Of the registered ops."""
+    """Names of the registered ops."""
     return registrations.op_names()
 
 
 def find(op: str) -> Primitive | None:
-    """The row of a registered op; None where there is none of that name."""
+    """The row of a registered op; None if there is none of this name."""
     entry = registrations.op_named(op)
     if entry is None:
         return None
@@ -33,7 +33,7 @@ def find(op: str) -> Primitive | None:
 
 
 def number(op: str) -> int:
-    """Which registration of that name it is; 0 of a built-in op."""
+    """The number of the op's registration; 0 for a built-in op."""
     entry = registrations.op_named(op)
     return 0 if entry is None else entry.number
 
@@ -41,17 +41,17 @@ def number(op: str) -> int:
 def _entry(op: str) -> Entry:
     entry = registrations.op_named(op)
     if entry is None:
-        raise GraphError(f"there is no op '{op}': its registration was removed")
+        raise unknown_op(op, names(), "its registration was removed")
     return entry
 
 
 def fields(op: str) -> Mapping[str, int | float | None]:
-    """Every attribute with its default; None: it must be given."""
+    """The attributes and their defaults; None: no default."""
     return _entry(op).fields
 
 
 def attributes(op: str, given: Mapping[str, Any]) -> dict[str, int | float]:
-    """All attributes of a call, each as its field holds it. Raises GraphError for one that is missing or does not fit."""
+    """All attributes of a call as int or float, with defaults filled in. Raises GraphError for a missing or unsuitable value."""
     made: dict[str, int | float] = {}
     for name, dtype, default in _entry(op).described["schema"]:
         value = given.get(name, default)
@@ -66,12 +66,12 @@ def attributes(op: str, given: Mapping[str, Any]) -> dict[str, int | float]:
 
 
 def packed(op: str, attrs: Mapping[str, Any]) -> tuple[int, bytes]:
-    """The schema and the bytes of attributes."""
+    """The schema id and the bytes of the attributes, as the C interface takes them."""
     return calling.pack(op, attrs) if _entry(op).fields else (0, b"")
 
 
 def insist(op: str, inputs: Sequence[Spec]) -> None:
-    """Ranks of the inputs, and one dtype for each letter. Raises ShapeError, DTypeError."""
+    """Raises ShapeError for an input of the wrong rank, DTypeError for inputs of one type letter with several dtypes."""
     declared, by_letter = calling.op_info(op).inputs, dict[str, tuple[str, str]]()
     for operand, one in zip(declared, inputs):
         if not operand.rank_min <= len(one.shape) <= operand.rank_max:
@@ -84,7 +84,7 @@ def insist(op: str, inputs: Sequence[Spec]) -> None:
 
 def _infer(entry: Entry, op: str, inputs: Sequence[Spec], attrs: Mapping[str, Any]) -> list[Spec]:
     if entry.infer is None:
-        raise GraphError(f"{op}: the outputs do not follow from the inputs: give outputs=, or register the op with infer=")
+        raise GraphError(f"{op}: cannot infer the outputs: pass outputs=, or register the op with infer=")
     try:
         made = entry.infer(*[TensorSpec(one.shape, None, one.dtype) for one in inputs], **attrs)
     except (ValueError, IndexError, AssertionError) as problem:
@@ -95,7 +95,7 @@ def _infer(entry: Entry, op: str, inputs: Sequence[Spec], attrs: Mapping[str, An
 
 
 def _called(entry: Entry, what: str, function: Callable[..., Any] | None) -> Reference | None:
-    """The caller's function of a case, whose arrays it may change."""
+    """Wraps a function of the registration to take a Case. The function gets copies of the arrays, which it may change."""
     if function is None:
         return None
 

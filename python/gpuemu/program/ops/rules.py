@@ -12,7 +12,7 @@ import gpuemu.program.ops.gradients as grad
 import gpuemu.program.ops.lowerings as low
 import gpuemu.program.ops.primitives as primitives
 from gpuemu.program.ops.emitter import Emitter, Ref
-from gpuemu.program.errors import DTypeError, GraphError
+from gpuemu.program.errors import DTypeError, GraphError, unknown_op
 from gpuemu.program.ops.primitives import NUMBERS, fit
 from gpuemu.program.specs import FLOATS, Spec, broadcast, spec_list, text
 
@@ -194,24 +194,24 @@ RULES: dict[str, Rule] = {
     "cast": Rule(_cast, low.cast, grad.cast, ""),
     "copy_saved": Rule(_built_in, None, grad.copy, ""),
 }
-RULES[fused.KIND] = Rule(fused.infer, fused.lower)  # Written by the pass fuse.
+RULES[fused.KIND] = Rule(fused.infer, fused.lower)  # Only the pass fuse creates this op.
 DIRECT = ("relu_bwd", "mse_grad", "linear_bwd", "layernorm_bwd", "cross_entropy_grad", "gemm", "adam_step", "sgd_step")
 RULES.update({op: Rule(_built_in) for op in DIRECT})
-RAW = "op:"  # In front of an op that is called as it is, with attributes of its schema.
+RAW = "op:"  # Prefix of a kind that calls a built-in or registered op directly.
 
 
 def rule(kind: str) -> Rule:
-    """The row of an op. Raises GraphError."""
+    """The row of an op. Raises GraphError for an unknown op."""
     if kind in RULES:
         return RULES[kind]
     op = kind.removeprefix(RAW)
     if op == kind or primitives.find(op) is None:
-        raise GraphError(f"there is no op '{op}'; there are {', '.join(sorted({*RULES, *primitives.PRIMITIVES, *registered.names()}))}")
+        raise unknown_op(op, (*RULES, *primitives.PRIMITIVES, *registered.names()))
     return Rule(lambda _, inputs, attrs: _as_it_is(op, inputs, attrs))
 
 
 def _as_it_is(op: str, inputs: Sequence[Spec], attrs: Attrs) -> list[Spec]:
-    """The outputs of an op that is called as it is: those that are given as `outputs`, else what follows from the inputs."""
+    """The outputs of an op that is called directly: the attribute `outputs` if given, else what the op infers from its inputs."""
     given = attrs.get("outputs")
     whole = primitives.attributes(op, {name: value for name, value in attrs.items() if name != "outputs"})
     if given is None:
@@ -224,7 +224,7 @@ def _as_it_is(op: str, inputs: Sequence[Spec], attrs: Attrs) -> list[Spec]:
 
 
 def identity(kind: str) -> tuple[str, int]:
-    """What makes two ops of the IR the same one: a registered name may stand for another op later."""
+    """A key that is equal for the same op. It has the registration number, because a name can be registered again."""
     return kind, 0 if kind in RULES else registered.number(kind.removeprefix(RAW))
 
 

@@ -1,1 +1,1 @@
-"""Changes of graphs that keep what they compute: apply.py has the table of them."""
+"""Passes rewrite graphs; apply.py lists them."""

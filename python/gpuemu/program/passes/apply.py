@@ -1,4 +1,4 @@
-"""The passes by name."""
+"""Applies passes by name."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ PASSES: dict[str, Callable[..., tuple[Any, list[str]]]] = {
 
 
 class PassResult(NamedTuple):
-    """graph: a new one, where the old one is unchanged; changes: one line each, none where the pass found nothing to do."""
+    """graph: the new graph; the old one is unchanged. changes: one line for each change, empty if the pass found nothing to do."""
 
     graph: Any
     changes: list[str]
 
 
 def apply_pass(graph: Any, name: str, **options: Any) -> PassResult:
-    """A graph after a pass: "fuse", "rematerialise", or "mixed_precision". Raises ValueError for another name."""
+    """Applies the pass "fuse", "rematerialise" or "mixed_precision" to a copy of the graph. Raises ValueError for another name."""
     if name not in PASSES:
         raise UnknownPassError(name, sorted(PASSES))
     return PassResult(*PASSES[name](graph, **options))
 
 
 class Origins(NamedTuple):
-    """What vids and ops of a graph after passes stand for in the first one."""
+    """Maps a graph after passes to the original. vids: new vid to old; nodes: the old node of each new one."""
 
     vids: dict[int, int]
     nodes: list[int]
 
 
 def applied(graph: Any, names: Sequence[str]) -> tuple[Any, Origins]:
-    """The graph after passes in order."""
+    """Applies passes in order; returns the new graph and its origins."""
     vids, nodes = {value.vid: value.vid for value in graph.values}, list(range(len(graph.nodes)))
     for name in names:
         graph = apply_pass(graph, name).graph

@@ -1,4 +1,4 @@
-"""Chains of elementwise ops become one op with a generated kernel, which keeps every bit."""
+"""Fuses chains of elementwise ops into one op with a generated kernel. The results are bit-identical."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from gpuemu.program.ops.emitter import Emitted, Emitter, Ref
 from gpuemu.program.passes.rebuild import Rebuilt, followed, rebuild
 from gpuemu.program.values import Node, Value
 
-OPERANDS_MAX = 12  # Of one kernel: op_call takes 16 of each kind, and registers are few.
+OPERANDS_MAX = 12  # Operands of one fused kernel: op_call takes 16 inputs and 16 outputs, and registers are few.
 PARTS_MAX = 64
 
 
 @dataclass(eq=False)
 class _Group:
-    """Ops that become one. `members`: their numbers, in order."""
+    """Ops to fuse into one. `members`: their node numbers in order."""
 
     members: list[int]
     elements: int
@@ -28,12 +28,12 @@ class _Group:
 
     @property
     def last(self) -> int:
-        """Where the fused op is written."""
+        """The node whose place the fused op takes."""
         return self.members[-1]
 
 
 def fuse(graph: Any) -> tuple[Any, list[str]]:
-    """Fuses ops of one dtype and size where each is computed from the one before. A bias is split from its product first."""
+    """Fuses chains of ops that have one dtype and size. The bias of a linear op is split off first, so that it can be fused."""
     graph = _split_bias(graph)
     groups = _groups(graph)
     by_member = {member: one for one in groups for member in one.members}
@@ -51,7 +51,7 @@ def fuse(graph: Any) -> tuple[Any, list[str]]:
 
 
 def _split_bias(graph: Any) -> Any:
-    """linear with a bias as the product and the sum that it is."""
+    """Replaces each linear op with a bias by a product and a sum."""
 
     def write(made: Rebuilt, node: Node) -> Sequence[Value]:
         if node.kind != "linear" or len(node.inputs) != 3:
@@ -63,7 +63,7 @@ def _split_bias(graph: Any) -> Any:
 
 
 def _emitted(graph: Any, node: Node) -> tuple[list[Emitted], list[Ref], list[Ref]]:
-    """What an op is lowered to, with its inputs and outputs."""
+    """The calls that an op is lowered to, its inputs and its outputs."""
     e = Emitter()
     inputs = [Ref(graph.values[vid].spec, vid) for vid in node.inputs]
     attrs = {name: value for name, value in node.attrs.items() if name != "outputs"}
@@ -77,12 +77,12 @@ def _base(ref: Ref) -> Ref:
 
 
 def _is_number(graph: Any, vid: int) -> bool:
-    """Whether a value is a constant of one element, which the kernel has in its code."""
+    """Whether a value is a constant of one element, which becomes a literal in the kernel."""
     return vid in graph.constants and graph.values[vid].spec.elements == 1
 
 
 def _is_elementwise(graph: Any, node: Node) -> bool:
-    """Whether every call of it makes as many elements as the op does."""
+    """Whether the op is a chain of elementwise calls that all have as many elements as its output."""
     if len(node.outputs) != 1 or node.kind in ("reshape", fused.KIND) or all(_is_number(graph, vid) for vid in node.inputs):
         return False
     value = graph.values[node.outputs[0]]
@@ -121,7 +121,7 @@ def _joined(before: _Group, group: _Group) -> _Group:
 
 
 def _can_join(graph: Any, before: _Group, group: _Group) -> bool:
-    """Whether all ops of `before` may be computed as late as `group`, in one kernel with it."""
+    """Whether the ops of `before` can be computed later, in one kernel with `group`."""
     if (before.elements, before.dtype) != (group.elements, group.dtype) or before.parts + group.parts > PARTS_MAX:
         return False
     joined = _joined(before, group)
@@ -139,14 +139,14 @@ def _can_join(graph: Any, before: _Group, group: _Group) -> bool:
 
 
 def _results(graph: Any, group: _Group) -> list[int]:
-    """Vids that others read, the host among them, or nobody: what is written is run."""
+    """Vids that the fused op must write: graph outputs, values that other ops read, and values that nothing reads."""
     members = set(group.members)
     made = [graph.values[graph.nodes[member].outputs[0]] for member in group.members]
     return [one.vid for one in made if one.vid in graph.outputs.values() or not one.users or not set(one.users) <= members]
 
 
 def _write(made: Rebuilt, graph: Any, group: _Group) -> str:
-    """Writes the fused op; what was done."""
+    """Writes the fused op; returns a line that describes the change."""
     results, inputs, parts = _results(graph, group), list[int](), list[Any]()
     part_of: dict[int, int] = {}
     for member in group.members:

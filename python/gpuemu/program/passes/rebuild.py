@@ -1,4 +1,4 @@
-"""Writes a graph again with some of its ops changed."""
+"""Copies a graph with some of its ops changed."""
 
 from __future__ import annotations
 
@@ -11,38 +11,38 @@ Write = Callable[["Rebuilt", Node], "Sequence[Value] | None"]
 
 
 class Rebuilt:
-    """A graph that is being written from another one. `graph`: the new one; `at`: the new value of each old vid."""
+    """A graph under construction from an old one. `graph`: the new graph; `at`: the new value of each old vid."""
 
     def __init__(self, old: Any) -> None:
         self.old, self.at = old, dict[int, Value]()
         self.graph: Any = type(old)(old.name, device=old.device)
 
     def __getitem__(self, vid: int) -> Value:
-        """What stands for an old value."""
+        """The new value of an old vid."""
         return self.at[vid]
 
     def apply(self, where: str, kind: str, inputs: Sequence[Value], attrs: dict[str, Any] | None = None) -> list[Value]:
-        """Writes an op, as if the line `where` had written it."""
+        """Adds an op with the source position `where`; returns its outputs."""
         made: list[Value] = self.graph.apply(kind, list(inputs), attrs or {})
         self.graph.nodes[-1].where = where
         return made
 
     def one(self, where: str, kind: str, *inputs: Value, **attrs: Any) -> Value:
-        """An op with one output."""
+        """Adds an op with one output; returns that."""
         return self.apply(where, kind, inputs, attrs)[0]
 
     def came_from(self, old: int) -> None:
-        """The ops that were written since the last call stand for this one."""
+        """Records the old node `old` as the origin of the ops added since the last call."""
         self.graph.node_origins += [old] * (len(self.graph.nodes) - len(self.graph.node_origins))
 
     def copy(self, node: Node) -> list[Value]:
-        """The op as it is."""
+        """Copies an op unchanged."""
         return self.apply(node.where, node.kind, [self.at[vid] for vid in node.inputs], node.attrs)
 
 
 def rebuild(old: Any, write: Write, output: Callable[[Rebuilt, int], Value] | None = None) -> Any:
-    """The graph with each op as `write` has it: the values of its outputs, or None where the op's values are written elsewhere.
-    output: the value that the host reads in place of an old one."""
+    """A copy of the graph in which `write` adds each op and returns its outputs, or None if another call adds them. output: returns the
+    new value that the host reads in place of an old vid."""
     made = Rebuilt(old)
     nodes, written = iter(old.nodes), 0
     for value in old.values:
@@ -63,7 +63,7 @@ def rebuild(old: Any, write: Write, output: Callable[[Rebuilt, int], Value] | No
 
 
 def followed(first: Any, second: Any) -> Any:
-    """The second graph, which was rebuilt from the first, as one that was rebuilt from what the first was."""
+    """The second graph, rebuilt from the first, with its origins changed to those of the first."""
     second.origins = {new: first.origins[old] for new, old in second.origins.items() if old in first.origins}
     second.node_origins = [first.node_origins[old] for old in second.node_origins]
     return second

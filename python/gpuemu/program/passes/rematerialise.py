@@ -1,4 +1,4 @@
-"""Cheap values are computed a second time where keeping them makes the workspace larger. Every bit stays."""
+"""Computes cheap values a second time where that makes the workspace smaller. The results are bit-identical."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CHEAP = ("add", "sub", "mul", "div", "neg", "relu", "relu_bwd", "gelu", "silu", 
 
 
 def rematerialise(graph: Any) -> tuple[Any, list[str]]:
-    """Takes each second computation that lowers workspace_bytes, until none does."""
+    """Computes values again as long as that lowers workspace_bytes."""
     changes: list[str] = []
     graph = rebuild(graph, lambda made, node: made.copy(node))
     best = _workspace(graph)
@@ -32,7 +32,7 @@ def rematerialise(graph: Any) -> tuple[Any, list[str]]:
 
 
 def _workspace(graph: Any) -> int | None:
-    """Bytes; None where an op would read a parameter after its update."""
+    """Workspace bytes; None if an op would read a parameter after its update."""
     try:
         made: int = graph.bind(graph.lower()).workspace_bytes
         return made
@@ -41,8 +41,8 @@ def _workspace(graph: Any) -> int | None:
 
 
 def _candidates(graph: Any) -> list[tuple[Node, int]]:
-    """Cheap ops and the reader before which they may be computed again, with the longest waits of large values first. Only a value
-    that waits while the most is alive can help."""
+    """Pairs of a cheap op and a reader before which to compute it again, those with the most bytes kept for the longest time first.
+    Only values kept across the peak of memory use can help."""
     lowered = graph.lower()
     plan = graph.bind(lowered)
     alive = [sum(plan.slots[vid].nbytes for vid, (first, last) in plan.lifetimes.items() if first <= at <= last) for at in range(len(lowered))]
@@ -60,7 +60,7 @@ def _candidates(graph: Any) -> list[tuple[Node, int]]:
 
 
 def _again(graph: Any, what: Node, reader: int) -> Any:
-    """The graph with an op written again in front of a reader, for it and those behind it."""
+    """The graph with an op computed again before node `reader`, which it and later readers use."""
     def write(made: Rebuilt, node: Node) -> Sequence[Value]:
         if node.index == reader:
             made.at[what.outputs[0]] = made.copy(what)[0]
