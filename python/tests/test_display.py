@@ -8,6 +8,8 @@ import pytest
 
 import gpuemu
 from gpuemu.client.records import Finding, FuzzResults, OpReport, TestReport, ValidationResult
+from gpuemu.program.bisecting import BisectReport
+from gpuemu.program.report import CheckedOp, ProgramFinding, ProgramReport
 
 WRONG = ValidationResult(False, 7, "a<b>", 0.5, 0.1, [Finding("ToleranceExceeded", "element 3 & more: <wrong>")], error_stats={"count": 4, "max_abs": 0.5})
 
@@ -52,6 +54,26 @@ def test_a_run_shows_its_failures_and_a_report_its_ops():
     report = TestReport(seed=9, device="an emulator", total=3, passed=2, failed=1, ops=[OpReport("gelu", "float16", cases=3, passed=2, failed=1, max_diff=1e-9)])
     words = texts(report._repr_html_())
     assert words[:2] == ["FAIL", " 2 of 3 cases on an emulator, seed 9"] and words[-6:] == ["gelu", "float16", "3", "2", "1", "1e-09"]
+
+
+def test_a_checked_program_shows_its_findings_in_order_and_each_op():
+    wrong = ProgramFinding(1, 1, "adam_step", "<planted>", "p_out", 7, "ToleranceExceeded", "element 3: expected 1 & got 2", 3, 1.0, 2.0, where="a<b>.py:4")
+    ops = [CheckedOp(0, "gemm", "tiled", 0.25), CheckedOp(1, "adam_step", "<planted>", 1e6), CheckedOp(2, "own", "plain", None)]
+    report = ProgramReport(ops=ops, findings=[wrong], unchecked=["op 2, own"], ops_total=5, reproducer="a<b>", notes=["1 < 2"])
+    words = texts(report._repr_html_())
+    assert words[:2] == ["FAIL", " 2 of 5 ops checked"]
+    at = words.index("1 adam_step")
+    assert words[at : at + 6] == ["1 adam_step", "<planted>", "p_out", "ToleranceExceeded", "element 3: expected 1 & got 2", "a<b>.py:4"]
+    assert words[-4:] == ["not judged, without a reference: op 2, own", "again: ", "gpuemu reproduce a<b>", "1 < 2"]
+    assert [words[words.index(one) - 1 :][:3] for one in ("gemm", "adam_step", "own")] == [["0", "gemm", "tiled"], ["1", "adam_step", "<planted>"], ["2", "own", "plain"]]
+    assert texts(ProgramReport(ops=ops[:1], ops_total=1)._repr_html_())[0] == "PASS"
+    assert texts(ProgramReport(ops_total=0)._repr_html_()) == ["FAIL", " 0 of 0 ops checked: nothing was judged"]
+
+
+def test_a_bisection_shows_both_sides_of_the_first_op_that_differs():
+    assert texts(BisectReport()._repr_html_()) == ["PASS", " no op differs"]
+    words = texts(BisectReport(3, "gemm", "c", "tiled", "<naive>", 5, 1.5, 2.0, 0.5)._repr_html_())
+    assert words[:2] == ["FAIL", " op 3, gemm, differs in 'c' by up to 0.5"] and words[-4:] == ["tiled", "1.5", "<naive>", "2"]
 
 
 @pytest.mark.skipif(not importlib.util.find_spec("matplotlib"), reason="no matplotlib: scripts/setup.sh --tests installs it")

@@ -20,7 +20,7 @@ WRONG = False
 
 @pytest.mark.gpuemu(x=gpuemu.Tensor["rows", 3], cases=6, dtypes=["float32", "float16"])
 def test_right(gpuemu_case):
-    assert gpuemu_case.x.shape == (gpuemu_case.dims["rows"], 3)
+    assert gpuemu_case.x.shape == (gpuemu_case.dims["rows"], 3) and str(gpuemu_case.x.dtype) == gpuemu_case.dtype
     gpuemu_case.check(clip(gpuemu_case.x), np.maximum(gpuemu_case.x, 0))
 
 @pytest.mark.gpuemu(x=gpuemu.Tensor["n"], cases=4, strategies=["all_pos"])
@@ -47,7 +47,8 @@ def drawn(tmp_path):
 
 def test_each_case_is_a_test_that_its_seed_brings_back(drawn):
     said, found = run(drawn)
-    assert [found[f"test_right[case{i}]"] for i in range(6)] == ["pass"] * 6
+    for dtype in ("float32", "float16"):  # Six cases of each, which are selected by its name.
+        assert [found[f"test_right[{dtype}-case{i}]"] for i in range(6)] == ["pass"] * 6
     assert [found[f"test_wrong[case{i}]"] for i in range(4)] == ["failure"] * 4
     seed = re.search(r"gpuemu: --gpuemu-seed=(\d+)", said)[1]
     replay = re.search(r"replay: pytest '(test_drawn.py::test_wrong\[case0\])' --gpuemu-seed=(\d+)", said)
@@ -59,10 +60,10 @@ def test_each_case_is_a_test_that_its_seed_brings_back(drawn):
 
 def test_a_failure_is_the_tests_own_line_and_inputs_to_paste(tmp_path):
     (tmp_path / "test_small.py").write_text(
-        "import gpuemu, pytest\n\n@pytest.mark.gpuemu(x=gpuemu.Tensor['n'], k=gpuemu.Tensor[3], cases=8, dtypes=['float32', 'int32'],\n"
+        "import gpuemu, pytest\n\n@pytest.mark.gpuemu(x=gpuemu.Tensor['n'], k=gpuemu.Tensor[3], cases=4, dtypes=['float32', 'int32'],\n"
         "                    dims={'n': [1, 200]})\ndef test_small(gpuemu_case):\n    gpuemu_case.check(gpuemu_case.x * 0 - 7, gpuemu_case.x)\n")
     said, found = run(tmp_path, "--gpuemu-seed=3")
-    assert set(found.values()) == {"failure"}
+    assert set(found.values()) == {"failure"} and sorted({name.split("[")[1].split("-")[0] for name in found}) == ["float32", "int32"]
     assert "pytest_plugin.py" not in said and "def check" not in said and "> " + "      gpuemu_case.check(" in said, said
     assert "gpuemu_case = <case 0: " in said
     pasted = re.findall(r"^import numpy as np\n(?:(?:\w+ = |# ).+\n)+", said, re.M)
@@ -90,7 +91,9 @@ def test_what_would_check_nothing_is_no_pass(tmp_path, mark, body, said):
 
 def test_a_budget_bounds_the_cases_and_a_wrong_one_is_refused(drawn):
     _, found = run(drawn, "-k", "right", "--gpuemu-budget", "2")
-    assert sorted(found) == ["test_right[case0]", "test_right[case1]"]
+    assert sorted(found) == [f"test_right[{dtype}-case{i}]" for dtype in ("float16", "float32") for i in range(2)]
+    _, found = run(drawn, "-k", "right and float16")
+    assert sorted(found) == [f"test_right[float16-case{i}]" for i in range(6)]
     wrong = subprocess.run([sys.executable, "-m", "pytest", "-p", "gpuemu.pytest_plugin", "--gpuemu-budget", "soon"], cwd=drawn, text=True,
                            capture_output=True, env={**os.environ, "PYTHONPATH": str(ROOT / "python")})
     assert wrong.returncode == 4 and "expected cases such as 50 or seconds such as 10s" in wrong.stdout + wrong.stderr

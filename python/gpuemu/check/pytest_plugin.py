@@ -1,8 +1,10 @@
 """The pytest plugin: the ops of gpuemu.toml as tests, and drawn inputs for tests of one's own.
 
-    @pytest.mark.gpuemu(x=gpuemu.Tensor["rows", "cols"], cases=20)
+    @pytest.mark.gpuemu(x=gpuemu.Tensor["rows", "cols"], cases=20, dtypes=["float32", "float16"])
     def test_relu(gpuemu_case):
         gpuemu_case.check(relu(gpuemu_case.x), np.maximum(gpuemu_case.x, 0))
+
+`cases` are of each dtype, and each is a test of its own: test_relu[float16-case3], which -k float16 selects.
 """
 
 from __future__ import annotations
@@ -147,19 +149,27 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     asked = marker.kwargs.get("cases", CASES)
     if not isinstance(asked, int) or isinstance(asked, bool) or asked < 1:  # Without any case pytest reports a skipped test.
         raise pytest.UsageError(f"{metafunc.definition.nodeid}: cases is {asked!r}, expected an integer from 1")
-    cases = metafunc.config.stash[_BUDGET].cases or asked
-    metafunc.parametrize("gpuemu_case", range(cases), indirect=True, ids=[f"case{i}" for i in range(cases)])
+    cases = range(metafunc.config.stash[_BUDGET].cases or asked)
+    dtypes = marker.kwargs.get("dtypes")
+    if isinstance(dtypes, (list, tuple)) and dtypes:
+        drawn = [(dtype, number) for dtype in dict.fromkeys(dtypes) for number in cases]
+        metafunc.parametrize("gpuemu_case", drawn, indirect=True, ids=[f"{dtype}-case{number}" for dtype, number in drawn])
+    else:  # What is no list is refused with its reason when the case is drawn.
+        metafunc.parametrize("gpuemu_case", [(None, number) for number in cases], indirect=True, ids=[f"case{number}" for number in cases])
 
 
 @pytest.fixture
 def gpuemu_case(request: pytest.FixtureRequest) -> Iterator[GpuemuCase]:
-    """The inputs of one case; they follow from --gpuemu-seed, the test's name and the case's number."""
+    """The inputs of one case; they follow from --gpuemu-seed, the test's name, the dtype and the case's number."""
     from gpuemu.check import checking
     from gpuemu.generate import rng
 
     marker = request.node.get_closest_marker("gpuemu")
     inputs = {name: one for name, one in marker.kwargs.items() if name not in CONTROL}
     options = {name: one for name, one in marker.kwargs.items() if name in CONTROL - {"cases"}}
+    dtype, number = request.param
+    if dtype is not None:
+        options["dtypes"] = [dtype]
     budget, spent = request.config.stash[_BUDGET], request.config.stash.setdefault(_SPENT, {})
     name = request.node.nodeid.split("[")[0]
     if budget.seconds is not None and spent.get(name, 0.0) > budget.seconds:
@@ -167,7 +177,7 @@ def gpuemu_case(request: pytest.FixtureRequest) -> Iterator[GpuemuCase]:
     seed = rng.derive_seed(request.config.stash[_SEED], name)
     checker = checking.checker_of(_takes(inputs), _takes(inputs), seed=seed, inputs=inputs, name=request.node.originalname, **options)
     start = time.perf_counter()
-    case = GpuemuCase(checker.draw(request.param), checker, rng.case_seed(seed, request.param, checker.schema.name))
+    case = GpuemuCase(checker.draw(number), checker, rng.case_seed(seed, number, checker.schema.name))
     request.node.user_properties.append(("gpuemu", case.describe()))
     request.node.stash[_CASE] = case
     yield case

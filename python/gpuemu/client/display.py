@@ -59,6 +59,33 @@ def check_html(found: Any) -> str:
     return text
 
 
+def program_html(report: Any) -> str:
+    """Of a program's check: the findings in the order of the program, then each op that was checked."""
+    said = f"{report.ops_checked} of {report.ops_total} ops checked"
+    text = _verdict(report.passed, said if report.ops_checked or report.findings else f"{said}: nothing was judged")
+    if report.findings:
+        text += _table(["op", "kernel", "output", "finding", "message", "written at"],
+                       [(f"{one.index} {one.op}" if one.index >= 0 else "the replay", one.variant, one.output, one.kind, one.message, one.where)
+                        for one in report.findings])  # fmt: skip
+    if report.ops:
+        text += _table(["op", "", "kernel", "largest error / bound"],
+                       [(one.index, one.op, one.variant, "" if one.largest_error is None else one.largest_error) for one in report.ops])  # fmt: skip
+    if report.unchecked:
+        text += f"<p>not judged, without a reference: {_cell(', '.join(report.unchecked))}</p>"
+    if report.reproducer:
+        text += f"<p>again: <code>gpuemu reproduce {_cell(report.reproducer)}</code></p>"
+    return text + "".join(f"<p>{_cell(one)}</p>" for one in report.notes)
+
+
+def bisect_html(found: Any) -> str:
+    """Of a comparison of two sides: the first op that differs."""
+    if found.index is None:
+        return _verdict(True, "no op differs")
+    values = [(found.a, found.a_value), (found.b, found.b_value)]
+    return (_verdict(False, f"op {found.index}, {found.op}, differs in '{found.output}' by up to {found.max_diff:.4g}")
+            + _table(["kernel", f"element {found.element}"], values))  # fmt: skip
+
+
 def plot(result: Any, actual: Any = None, expected: Any = None) -> Any:
     """A figure of matplotlib: the error of every element, and how often each size of error occurs. The arrays are those that
     were compared in this process, or given. Raises ValueError where there are none."""

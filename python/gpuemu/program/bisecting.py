@@ -35,6 +35,11 @@ class BisectReport:
     max_diff: float = 0.0
     reproducer: str | None = None
 
+    def _repr_html_(self) -> str:
+        from gpuemu.client.display import bisect_html
+
+        return bisect_html(self)
+
 
 class _Side:
     """How one side chooses kernels. library: the path of another libgpuemu; None: this one."""

@@ -101,6 +101,11 @@ class ProgramReport:
     def __str__(self) -> str:
         return self.text()
 
+    def _repr_html_(self) -> str:
+        from gpuemu.client.display import program_html
+
+        return program_html(self)
+
     def to_dict(self) -> dict[str, Any]:
         """All of it, for JSON."""
         whole = asdict(self)
