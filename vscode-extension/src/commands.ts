@@ -3,12 +3,13 @@
 import * as vscode from 'vscode';
 import { lintSentence, readChanges, readLint } from './core/lint';
 import { flagAt, listAt, textAt } from './core/json';
+import { shortened } from './core/problems';
 import { DetailsPanel } from './detailsPanel';
 import { Folder, RunRequest } from './folder';
 import { Folders } from './folders';
 import { KernelFeatures } from './kernelFeatures';
 import * as log from './log';
-import { messageOf, Tool, ToolError } from './tool';
+import { offerProgram, showError, Tool, ToolError } from './tool';
 
 const LONG_MS = 1_800_000;
 
@@ -25,8 +26,7 @@ export class Commands {
           try {
             return await work(...args);
           } catch (error) {
-            if (error instanceof vscode.CancellationError) return undefined;
-            void vscode.window.showErrorMessage(`gpuemu: ${messageOf(error)}`);
+            showError('gpuemu', error);
             return undefined;
           }
         }));
@@ -114,7 +114,12 @@ export class Commands {
           done = share;
         });
         if (!outcome.problem || summary.cancelled) return;
-        void vscode.window.showErrorMessage(`${title}: ${outcome.problem}`, 'Show Logs').then(
+        if (folder.trouble === 'program') {
+          void offerProgram(outcome.problem);
+          return;
+        }
+        const why = shortened(outcome.problem, folder.root);
+        void vscode.window.showErrorMessage(`${title}: ${why}`, 'Show Logs').then(
           (choice) => choice && log.showLog());
       });
   }

@@ -43,6 +43,9 @@ export class ConfigLanguage implements vscode.Disposable, vscode.CompletionItemP
       vscode.workspace.onDidSaveTextDocument(concerns),
       vscode.workspace.onDidChangeTextDocument(({ document }) => concerns(document)),
       folders.onDidChangeList(() => vscode.workspace.textDocuments.forEach(concerns)),
+      folders.onDidChange(({ folder, what }) => {
+        if (what === 'project') void this.checkUnopened(folder);
+      }),
     ];
     vscode.workspace.textDocuments.forEach(concerns);
   }
@@ -57,6 +60,15 @@ export class ConfigLanguage implements vscode.Disposable, vscode.CompletionItemP
       this.checks.set(key, latest);
     }
     latest.ask(document, CHECK_DELAY_MS);
+  }
+
+  /** What the tool cannot read stands in Problems, also where nobody has the file open. */
+  private async checkUnopened(folder: Folder): Promise<void> {
+    const isOpen = vscode.workspace.textDocuments.some(
+      (one) => one.uri.toString() === folder.config.toString());
+    if (isOpen || folder.trouble === 'program') return;
+    if (folder.trouble === undefined && !this.problems.hasConfigProblems(folder)) return;
+    await this.problems.checkConfig(folder, folder.configFile, folder.config);
   }
 
   /** An unsaved text is judged as a file beside the real one, since its paths start there. */

@@ -79,10 +79,20 @@ function follow(
   context: vscode.ExtensionContext, folders: Folders, language: ConfigLanguage,
 ): void {
   const known = new Set<Folder>();
+  const unread = new Set<Folder>();
   const load = async (folder: Folder): Promise<void> => {
+    unread.delete(folder);
+    await folder.loadProject();
+    await serve(folder);
+  };
+  /** The daemon, and what it has stored of the folder. */
+  const serve = async (folder: Folder): Promise<void> => {
+    if (!vscode.workspace.isTrusted || folder.trouble === 'program') return;
     try {
-      await folder.loadProject();
-      if (!vscode.workspace.isTrusted) return;
+      if (folder.trouble === 'config') {
+        await folder.enqueue(() => folder.loadStatus());
+        return;
+      }
       if (folder.tool.setting('autoStartDaemon', true) && folder === folders.all()[0]) {
         await folder.enqueue(() => folder.tool.start(['daemon', 'start', '--background'],
           { timeoutMs: 30_000 }).then((running) => running?.ended));
@@ -98,7 +108,11 @@ function follow(
   const loadNew = (): void => {
     const all = folders.all();
     void vscode.commands.executeCommand('setContext', 'gpuemu.active', all.length > 0);
-    for (const one of [...known]) if (!all.includes(one)) known.delete(one);
+    for (const one of [...known]) {
+      if (all.includes(one)) continue;
+      known.delete(one);
+      unread.delete(one);
+    }
     for (const one of all) {
       if (known.has(one)) continue;
       known.add(one);
@@ -114,6 +128,11 @@ function follow(
   };
   context.subscriptions.push(
     folders.onDidChangeList(loadNew),
+    folders.onDidChange(({ folder, what }) => {
+      if (what !== 'project') return;
+      if (folder.trouble !== undefined) unread.add(folder);
+      else if (unread.delete(folder)) void serve(folder);  // gpuemu.toml was repaired, say.
+    }),
     vscode.workspace.onDidChangeWorkspaceFolders(() => void folders.discover()),
     vscode.workspace.onDidGrantWorkspaceTrust(reload),
     vscode.workspace.onDidChangeConfiguration((event) => {

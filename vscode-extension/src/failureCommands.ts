@@ -12,7 +12,7 @@ import { Chosen, chooseFailure, opArguments } from './failurePick';
 import { Folder } from './folder';
 import { Folders } from './folders';
 import { debugFailure } from './terminal';
-import { messageOf, ToolError } from './tool';
+import { showError, ToolError } from './tool';
 
 const LONG_MS = 1_800_000;
 
@@ -28,8 +28,7 @@ export class FailureCommands {
           try {
             await work(chosen);
           } catch (error) {
-            if (error instanceof vscode.CancellationError) return;
-            void vscode.window.showErrorMessage(`${title}: ${messageOf(error)}`);
+            showError(title, error);
           }
         }));
     };
@@ -51,11 +50,7 @@ export class FailureCommands {
       { location: vscode.ProgressLocation.Notification, cancellable: true,
         title: `${title} ${chosen.op} (seed ${chosen.seed})` },
       async (_progress, token) => {
-        const value = await chosen.folder.enqueue(() => chosen.folder.tool.json(
-          args, token, LONG_MS));
-        const said = textAt(value, 'type') === 'Error' ? textAt(value, 'message') : undefined;
-        if (said !== undefined) throw new ToolError(said);
-        return value;
+        return chosen.folder.enqueue(() => chosen.folder.tool.json(args, token, LONG_MS));
       }));
   }
 
@@ -152,9 +147,7 @@ export class FailureCommands {
   }
 
   private async forget(chosen: Chosen): Promise<void> {
-    const value = await chosen.folder.tool.json(
-      ['failures', '--delete', chosen.seed, ...opArguments(chosen)]);
-    if (textAt(value, 'type') === 'Error') throw new ToolError(textAt(value, 'message') ?? '');
+    await chosen.folder.tool.json(['failures', '--delete', chosen.seed, ...opArguments(chosen)]);
     await chosen.folder.loadFailures();
   }
 }

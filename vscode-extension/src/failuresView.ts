@@ -36,7 +36,9 @@ export class FailuresView implements vscode.TreeDataProvider<Node>, vscode.Dispo
       const count = this.folders.all().reduce((sum, one) => sum + one.failures.length, 0);
       this.view.badge = count === 0 ? undefined
         : { value: count, tooltip: `${count} stored failures` };
+      const trouble = this.folders.all().map((one) => one.trouble).find((one) => one !== undefined);
       void vscode.commands.executeCommand('setContext', 'gpuemu.hasFailures', count > 0);
+      void vscode.commands.executeCommand('setContext', 'gpuemu.trouble', trouble);
       this.changed.fire();
     }, 50);
   }

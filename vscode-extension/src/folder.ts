@@ -10,6 +10,7 @@ import { objectAt } from './core/json';
 import {
   CaseResult, DaemonState, readCase, readStatus, RunReport,
 } from './core/records';
+import { shortened } from './core/problems';
 import { groupsToReplay } from './core/replay';
 import { RunEvent, RunOutcome, RunReader, LineSplitter } from './core/stream';
 import { failuresOf, RunSummary, summaryOf } from './core/verdict';
@@ -44,7 +45,8 @@ export class Folder implements vscode.Disposable {
   failures: CaseResult[] = [];
   suppressions: Suppression[] = [];
   status: DaemonState = { state: 'stopped', devices: [] };
-  /** Why the tool could not read the project: an error in gpuemu.toml, no program. */
+  /** What keeps the tool from reading the project, and what it says of that. */
+  trouble: 'program' | 'config' | undefined;
   problem: string | undefined;
   readonly jobs = new Set<Job>();
   lastRun: RunSummary | undefined;
@@ -94,23 +96,29 @@ export class Folder implements vscode.Disposable {
       text = open?.getText() ??
         new TextDecoder().decode(await vscode.workspace.fs.readFile(this.config));
     } catch (error) {
-      this.problem = messageOf(error);
+      log.warn(messageOf(error));  // It has gone meanwhile.
     }
     this.suppressions = suppressionsOf(text);
     try {
       if (await this.tool.find()) {
         this.project = readProject(await this.tool.json(['ops']), this.root);
-        this.problem = undefined;
+        this.setTrouble(undefined);
       } else {
         this.project = projectOfText(text, this.configFile);
-        this.problem = vscode.workspace.isTrusted ? this.tool.missing() : undefined;
+        if (vscode.workspace.isTrusted) this.setTrouble('program', this.tool.missing());
+        else this.setTrouble(undefined);
       }
     } catch (error) {
-      this.problem = messageOf(error);
       this.project = projectOfText(text, this.configFile);
-      log.info(`${this.configFile}: ${this.problem}`);
+      this.setTrouble('config', firstLine(shortened(messageOf(error), this.root)));
+      log.warn(`${this.configFile}: ${messageOf(error)}`);
     }
     this.fire('project');
+  }
+
+  private setTrouble(trouble: 'program' | 'config' | undefined, problem?: string): void {
+    this.trouble = trouble;
+    this.problem = problem;
   }
 
   async loadFailures(): Promise<void> {
@@ -172,7 +180,7 @@ export class Folder implements vscode.Disposable {
   async loadStatus(): Promise<void> {
     const tool = await this.tool.find();
     if (!tool) return;
-    if (this.problem === this.tool.missing()) {  // It was installed since.
+    if (this.trouble === 'program') {  // It was installed since.
       await this.loadProject();
       await this.loadFailures();
     }
@@ -236,7 +244,7 @@ export class Folder implements vscode.Disposable {
     request: RunRequest, token: vscode.CancellationToken, onEvent: (event: RunEvent) => void,
   ): Promise<{ outcome: RunOutcome; summary: RunSummary }> {
     if (token.isCancellationRequested) return this.conclude(request, {}, true, 0);
-    if (this.problem === this.tool.missing()) await this.loadProject();
+    if (this.trouble === 'program') await this.loadProject();
     const job: Job = { title: `gpuemu ${request.command}`, detail: '', cancel: () => undefined };
     const reader = new RunReader((event) => {
       this.follow(event, job);
@@ -304,6 +312,12 @@ export class Folder implements vscode.Disposable {
     this.changed.dispose();
     this.finished.dispose();
   }
+}
+
+/** Of several errors the first, with how many there are. */
+function firstLine(text: string): string {
+  const lines = text.trim().split('\n');
+  return lines.length > 1 ? `${lines[0]}, and ${lines.length - 1} more` : lines[0]!;
 }
 
 function argumentsOf(request: RunRequest): string[] {

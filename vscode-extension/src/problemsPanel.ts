@@ -37,6 +37,8 @@ export class ProblemsPanel implements vscode.Disposable {
   private readonly failures = vscode.languages.createDiagnosticCollection('gpuemu');
   private readonly config = vscode.languages.createDiagnosticCollection('gpuemu.toml');
   private readonly files = new Map<Folder, Set<string>>();
+  /** What stands in the panel, by file: the editor closes an open menu of fixes for each change. */
+  private readonly drawn = new Map<string, string>();
   /** When files were edited whose ops did not run since: what is shown of them may be outdated. */
   private readonly edited = new Map<string, number>();
   private readonly subscriptions: vscode.Disposable[] = [];
@@ -81,10 +83,24 @@ export class ProblemsPanel implements vscode.Disposable {
       byFile.set(problem.place.file, list);
     }
     for (const file of this.files.get(folder) ?? []) {
-      if (!byFile.has(file)) this.failures.delete(vscode.Uri.file(file));
+      if (!byFile.has(file)) this.erase(file);
     }
     this.files.set(folder, new Set(byFile.keys()));
-    this.failures.set([...byFile].map(([file, list]) => [vscode.Uri.file(file), list]));
+    this.failures.set([...byFile].filter(([file, list]) => this.isNew(file, list))
+      .map(([file, list]) => [vscode.Uri.file(file), list]));
+  }
+
+  private isNew(file: string, list: GpuemuDiagnostic[]): boolean {
+    const text = JSON.stringify(list.map((one) =>
+      [one.range, one.message, one.severity, one.problem]));
+    if (this.drawn.get(file) === text) return false;
+    this.drawn.set(file, text);
+    return true;
+  }
+
+  private erase(file: string): void {
+    this.failures.delete(vscode.Uri.file(file));
+    this.drawn.delete(file);
   }
 
   private diagnosticOf(problem: Problem, folder: Folder): GpuemuDiagnostic {
@@ -159,8 +175,13 @@ export class ProblemsPanel implements vscode.Disposable {
     }
   }
 
+  /** Something is wrong in gpuemu.toml as far as the panel says. */
+  hasConfigProblems(folder: Folder): boolean {
+    return (this.config.get(folder.config)?.length ?? 0) > 0;
+  }
+
   private clear(folder: Folder): void {
-    for (const file of this.files.get(folder) ?? []) this.failures.delete(vscode.Uri.file(file));
+    for (const file of this.files.get(folder) ?? []) this.erase(file);
     this.files.delete(folder);
     this.config.delete(folder.config);
   }

@@ -3,7 +3,7 @@
 import * as os from 'node:os';
 import * as vscode from 'vscode';
 import { atLeast, findBinary, versionIn, VERSION_MIN } from './core/binary';
-import { Json, parseJson } from './core/json';
+import { Json, parseJson, textAt } from './core/json';
 import { Ended, Running, start } from './core/process';
 import { UnreadableOutput } from './core/records';
 import * as log from './log';
@@ -15,15 +15,19 @@ export interface FoundTool {
 
 export class ToolError extends Error {}
 
+/** There is no program that could be started; the message says why. */
+export class NoProgram extends ToolError {}
+
 const SHORT_MS = 60_000;
 const VERSION_MS = 10_000;
 /** A program that is not found is looked for again after this time: it may be installed meanwhile. */
 const LOOK_AGAIN_MS = 3000;
-/** Messages about the program that were shown. */
+/** Messages about the program that were shown without being asked for. */
 const told = new Set<string>();
 
 export class Tool implements vscode.Disposable {
   private found: Promise<FoundTool | undefined> | undefined;
+  private whyNone = 'The gpuemu program is not found.';
   private readonly running = new Set<Running>();
 
   /** `folder` is the working directory: the one that holds gpuemu.toml. */
@@ -80,38 +84,30 @@ export class Tool implements vscode.Disposable {
     if (program === undefined) {
       const where = setting === '' ? 'neither in the Python environment of the workspace nor in PATH'
         : `not at ${setting} (gpuemu.binaryPath)`;
-      void this.tell(`The gpuemu program is ${where}.`);
+      this.tell(`The gpuemu program is ${where}.`);
       return undefined;
     }
     const ended = await this.startAt(program, ['--version'], { timeoutMs: VERSION_MS }).ended;
     const version = versionIn(ended.output);
     if (ended.code !== 0 || version === undefined) {
-      void this.tell(`${program} is not the gpuemu program, or does not run here: ${whyNot(ended)}.`);
+      this.tell(`${program} is not the gpuemu program, or does not run here: ${whyNot(ended)}.`);
       return undefined;
     }
     if (!atLeast(version, VERSION_MIN)) {
-      void this.tell(`${program} is version ${version}; this extension needs ${VERSION_MIN}.`);
+      this.tell(`${program} is version ${version}; this extension needs ${VERSION_MIN}.`);
       return undefined;
     }
     log.info(`gpuemu ${version} at ${program}`);
     return { program, version };
   }
 
-  /** One message for all folders until the setting changes, with what can be done. */
-  private async tell(text: string): Promise<void> {
+  /** One message for all folders until the setting changes. */
+  private tell(text: string): void {
     log.warn(text);
+    this.whyNone = text;
     if (told.has(text)) return;
     told.add(text);
-    const choice = await vscode.window.showWarningMessage(
-      text, 'Select gpuemu Binary', 'Show Logs', 'How to Install');
-    if (choice === 'Select gpuemu Binary') {
-      await vscode.commands.executeCommand('gpuemu.selectBinary');
-    } else if (choice === 'Show Logs') {
-      log.showLog();
-    } else if (choice === 'How to Install') {
-      await vscode.commands.executeCommand(
-        'workbench.action.openWalkthrough', 'gpuemu.gpuemu#gpuemu.start');
-    }
+    void offerProgram(text);
   }
 
   private environment(): Record<string, string | undefined> {
@@ -145,15 +141,19 @@ export class Tool implements vscode.Disposable {
 
   /** Why nothing was started. */
   missing(): string {
-    return vscode.workspace.isTrusted ? 'the gpuemu program is not found'
+    return vscode.workspace.isTrusted ? this.whyNone
       : 'no program is started in a folder that is not trusted';
+  }
+
+  private noProgram(): ToolError {
+    return vscode.workspace.isTrusted ? new NoProgram(this.missing()) : new ToolError(this.missing());
   }
 
   /** Runs a command to its end. */
   async run(args: string[], token?: vscode.CancellationToken, timeoutMs = SHORT_MS):
   Promise<Ended> {
     const running = await this.start(args, { timeoutMs });
-    if (!running) throw new ToolError(this.missing());
+    if (!running) throw this.noProgram();
     const listener = token?.onCancellationRequested(() => running.cancel());
     if (token?.isCancellationRequested) running.cancel();
     const ended = await running.ended;
@@ -180,23 +180,45 @@ export class Tool implements vscode.Disposable {
         onText(text);
       },
     });
-    if (!running) throw new ToolError(this.missing());
+    if (!running) throw this.noProgram();
     mustHaveAnswered(args, await running.ended, begun);
   }
 
-  /** Runs a command with --format json and reads its document, also after a non-zero exit. */
+  /**
+   * Runs a command with --format json and reads its document, also after a non-zero exit. What the
+   * tool says instead of a document is the error.
+   */
   async json(args: string[], token?: vscode.CancellationToken, timeoutMs = SHORT_MS):
   Promise<Json> {
     const text = await this.text([...args, '--format', 'json'], token, timeoutMs);
+    let value: Json;
     try {
-      return parseJson(text);
+      value = parseJson(text);
     } catch {
       throw new ToolError(`gpuemu ${args[0]}: its output is no JSON: ${text.slice(0, 200)}`);
     }
+    if (textAt(value, 'type') === 'Error') {
+      throw new ToolError(textAt(value, 'message')?.trim() ?? `gpuemu ${args[0]} failed`);
+    }
+    return value;
   }
 
   dispose(): void {
     for (const one of this.running) one.kill();
+  }
+}
+
+/** Says why there is no program, with what can be done. The same text twice is shown once. */
+export async function offerProgram(text: string): Promise<void> {
+  const choice = await vscode.window.showWarningMessage(
+    text, 'Select gpuemu Binary', 'Show Logs', 'How to Install');
+  if (choice === 'Select gpuemu Binary') {
+    await vscode.commands.executeCommand('gpuemu.selectBinary');
+  } else if (choice === 'Show Logs') {
+    log.showLog();
+  } else if (choice === 'How to Install') {
+    await vscode.commands.executeCommand(
+      'workbench.action.openWalkthrough', 'gpuemu.gpuemu#gpuemu.start');
   }
 }
 
@@ -220,4 +242,11 @@ function whyNot(ended: Ended): string {
 export function messageOf(error: unknown): string {
   if (error instanceof UnreadableOutput) return `gpuemu's output cannot be read: ${error.message}`;
   return error instanceof Error ? error.message : String(error);
+}
+
+/** Tells why a command of the palette did nothing; what was cancelled is known to the user. */
+export function showError(title: string, error: unknown): void {
+  if (error instanceof vscode.CancellationError) return;
+  if (error instanceof NoProgram) void offerProgram(error.message);
+  else void vscode.window.showErrorMessage(`${title}: ${messageOf(error)}`);
 }

@@ -77,6 +77,9 @@ export interface RunReport {
 
 export class UnreadableOutput extends Error {}
 
+/** What the tool says where a document is expected. */
+export class ToolSaid extends Error {}
+
 function finding(value: Json): Finding {
   const divergence = objectAt(objectAt(value, 'diagnosis'), 'divergence');
   return {
@@ -176,7 +179,7 @@ export function readReport(value: Json): RunReport {
   if (Array.isArray(value['report'])) return readReport(value['report']);
   const body = objectAt(value, 'report') ?? value;
   const type = textAt(body, 'type') ?? '';
-  if (type === 'Error') throw new UnreadableOutput(textAt(body, 'message') ?? 'an error');
+  if (type === 'Error') throw new ToolSaid(textAt(body, 'message') ?? 'an error');
   const isFuzz = numberAt(body, 'total') !== undefined && !Array.isArray(body['ops']);
   const ops = isFuzz ? fuzzedOps(body) : listAt(body, 'ops').map(readOp);
   if (!isFuzz && !Array.isArray(body['ops'])) {
@@ -237,7 +240,8 @@ function mergeReports(reports: RunReport[]): RunReport {
 /** The document of `gpuemu failures`. */
 export function readFailures(value: Json): CaseResult[] {
   if (!isObject(value) || !Array.isArray(value['results'])) {
-    throw new UnreadableOutput(textAt(value, 'message') ?? 'no member "results"');
+    const said = textAt(value, 'message');
+    throw said === undefined ? new UnreadableOutput('no member "results"') : new ToolSaid(said);
   }
   return value['results'].map((one) => readCase(one));
 }

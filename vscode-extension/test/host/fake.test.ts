@@ -26,6 +26,39 @@ suite('gpuemu', () => {
     await revertAll();
   });
 
+  test('problems that are the same as before are not drawn again', async () => {
+    const changed: string[] = [];
+    const listener = vscode.languages.onDidChangeDiagnostics(({ uris }) => {
+      changed.push(...uris.map((one) => path.basename(one.fsPath)));
+    });
+    await vscode.commands.executeCommand('gpuemu.refreshFailures');
+    await settle();
+    assert.equal(changed.join(' '), '');
+    modes('none');
+    await vscode.commands.executeCommand('gpuemu.refreshFailures');
+    await until('a change', () => changed.includes('scale.cu'));
+    listener.dispose();
+    modes();
+    await vscode.commands.executeCommand('gpuemu.refreshFailures');
+    await until('problems', () => problemsOf('kernels/scale.cu').length > 0);
+  });
+
+  test('a gpuemu.toml that is broken is told though nobody opens it, and read when it is repaired', async () => {
+    const uri = file('gpuemu.toml');
+    const before = fs.readFileSync(uri.fsPath, 'utf8');
+    const errors = (): vscode.Diagnostic[] =>
+      vscode.languages.getDiagnostics(uri).filter((one) => one.code === 'config');
+    modes('broken');
+    fs.writeFileSync(uri.fsPath, before.replace('kernel = ', 'kernell = '));
+    const [error] = await until('the error', () => errors().length > 0 && errors());
+    assert.match(error!.message, /did you mean 'kernel'/);
+    assert.ok(!calls().some((one) => one.startsWith('failures ')), calls().join('\n'));
+    modes();
+    fs.writeFileSync(uri.fsPath, before);
+    await until('no error', () => errors().length === 0);
+    await until('the failures', () => calls().some((one) => one.startsWith('failures ')));
+  });
+
   test('every contributed command is registered, and nothing else', async () => {
     const extension = vscode.extensions.getExtension('gpuemu.gpuemu')!;
     const json = extension.packageJSON as { contributes: { commands: { command: string }[] } };

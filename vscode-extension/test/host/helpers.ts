@@ -20,7 +20,7 @@ export async function api(): Promise<GpuemuApi> {
 
 /** Asks until the answer is there; the last reason is told when it does not come. */
 export async function until<T>(
-  what: string, ask: () => T | undefined | false | Promise<T | undefined | false>, ms = 10_000,
+  what: string, ask: () => T | undefined | false | Promise<T | undefined | false>, ms = 20_000,
 ): Promise<T> {
   const begun = Date.now();
   for (;;) {

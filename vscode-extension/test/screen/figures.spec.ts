@@ -46,7 +46,7 @@ test('the extension is active sooner than Node starts', async ({ page }) => {
   try {
     for (let at = 1; at <= WINDOWS; ++at) {
       await open(page, server);
-      await expect(statusItem(page)).toContainText('2', { timeout: 60_000 });
+      await expect(statusItem(page)).toContainText('2');
       await expect.poll(() => times().length).toBe(at);
     }
     measured = times();
@@ -85,7 +85,7 @@ async function settledMemory(page: Page, failures: number | undefined): Promise<
     await open(page, server);
     if (failures !== undefined) {
       await expect(statusItem(page).locator('[aria-label]').first()).toHaveAttribute(
-        'aria-label', new RegExp(`daemon running.*${failures === 0 ? '' : `${failures} stored`}`), { timeout: 60_000 });
+        'aria-label', new RegExp(`daemon running.*${failures === 0 ? '' : `${failures} stored`}`));
     }
     let last = 0;
     await expect(async () => {

@@ -6,7 +6,7 @@ import * as path from 'node:path';
 import { EXTENSION, ROOT, Server, startServer } from './server';
 
 const FAKE = path.join(EXTENSION, 'test/fixtures/fake-gpuemu.mjs');
-const HOST_MS = 480_000;
+const HOST_MS = 1_200_000;
 test.setTimeout(HOST_MS + 60_000);  // What a suite that hangs has printed is shown too.
 
 /** The editor reports lines and the end of the suite through two functions of the page. */

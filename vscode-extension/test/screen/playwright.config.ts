@@ -4,8 +4,9 @@ import { defineConfig } from '@playwright/test';
 export default defineConfig({
   testDir: '.',
   outputDir: '../../test-results',
-  timeout: 180_000,
-  expect: { timeout: 20_000 },
+  // How long is waited for what must come, on a machine that compiles at the same time.
+  timeout: 600_000,
+  expect: { timeout: 60_000 },
   workers: 1,
   retries: 0,  // A retry would hide what fails now and then.
   reporter: [['list'], ['junit', { outputFile: '../../test-results/report.xml' }]],

@@ -2,6 +2,7 @@
 
 import { expect, test as base } from '@playwright/test';
 import * as fs from 'node:fs';
+import * as os from 'node:os';
 import * as path from 'node:path';
 import { EXTENSION, ROOT, Server, startServer, Wanted } from './server';
 import {
@@ -43,7 +44,7 @@ test.describe('with stored failures', () => {
   test.beforeEach(async ({ page, server }) => {
     modes(server);
     await open(page, server);
-    await expect(statusItem(page)).toContainText('2', { timeout: 60_000 });
+    await expect(statusItem(page)).toContainText('2');
   });
 
   test('the status bar and the badge say what is known, and the daemon was started', async ({ page, server }) => {
@@ -110,8 +111,8 @@ test.describe('with stored failures', () => {
       await testRow(page, 'scale').click({ button: 'right' });
       await page.locator('.monaco-menu .action-item', { hasText: 'Execute Using Profile' }).hover();
       await page.keyboard.press('Enter');
-      await expect(profile).toBeVisible({ timeout: 3000 });
-    }).toPass({ timeout: 40_000 });
+      await expect(profile).toBeVisible({ timeout: 10_000 });
+    }).toPass({ timeout: 120_000 });
     await profile.click();
     await expand(testRow(page, 'scale'));
     await expect(testRow(page, 'float32')).toHaveAttribute('aria-label', /float32 \(Passed/);
@@ -160,24 +161,46 @@ test('without the program there is one message with what can be done, and one th
     modes(server, 'mute');
     await open(page, server);
     const toast = page.locator('.notification-toast', { hasText: 'gpuemu program is not at' });
-    await expect(toast).toBeVisible({ timeout: 60_000 });
+    await expect(toast).toBeVisible();
     await expect(toast).toHaveCount(1);
     await expect(toast).toContainText('Select gpuemu Binary');
     await expect(statusItem(page).locator('[aria-label]').first()).toHaveAttribute(
-      'aria-label', /program is not found/);
+      'aria-label', /program is not at/);
+    // Who asks again gets the same message, not another one beside it.
+    await command(page, 'gpuemu: Run All Ops (Quick)');
+    await expect(toast).toHaveCount(1);
+    await expect(page.locator('.notification-toast')).toHaveCount(1);
+    await command(page, 'gpuemu: Show Failures');
+    await expect(page.locator('.welcome-view .monaco-button', { hasText: 'Select gpuemu Binary' })).toBeVisible();
     fs.mkdirSync(path.join(server.workspace, 'later'));
     fs.symlinkSync(FAKE, path.join(server.workspace, 'later/gpuemu'));
     await page.waitForTimeout(3500);  // So often it is looked for.
     await command(page, 'gpuemu: Refresh Failures');
     await expect(page.locator('.notification-toast', { hasText: '--version had no answer within 10 s' }))
-      .toBeVisible({ timeout: 30_000 });
+      .toBeVisible();
     modes(server);
     await page.waitForTimeout(3500);
     await command(page, 'gpuemu: Run All Ops (Quick)');
     await expect(statusItem(page).locator('[aria-label]').first()).toHaveAttribute(
-      'aria-label', /daemon running, last run 2 passed, 1 failed/, { timeout: 30_000 });
+      'aria-label', /daemon running, last run 2 passed, 1 failed/);
   } finally {
     await server.stop();
+  }
+});
+
+test('a gpuemu.toml in a folder of the workspace is found without being opened', async ({ page }) => {
+  const outer = fs.mkdtempSync(path.join(os.tmpdir(), 'gpuemu-outer-'));
+  fs.cpSync(PROJECT, path.join(outer, 'libs/attention'), { recursive: true });
+  const server = await start({ project: outer });
+  try {
+    await open(page, server);
+    await expect(statusItem(page)).toContainText('2');
+    await openFile(page, 'scale.cu');
+    await command(page, 'Problems: Focus on Problems View');
+    await expect(problemRow(page, 'writes 4 bytes behind y')).toContainText('Ln 4');
+  } finally {
+    await server.stop();
+    fs.rmSync(outer, { recursive: true });
   }
 });
 
@@ -187,7 +210,7 @@ test('an older program is refused by its version', async ({ page }) => {
     modes(server, 'old');
     await open(page, server);
     await expect(page.locator('.notification-toast', { hasText: 'is version 0.9.0' }))
-      .toBeVisible({ timeout: 60_000 });
+      .toBeVisible();
   } finally {
     await server.stop();
   }
@@ -199,7 +222,7 @@ test('a daemon of another version is shown as such, and none is started where th
     modes(server, 'other-daemon');
     await open(page, server);
     await command(page, 'gpuemu: Show Failures');
-    await expect(treeRow(page, 'Another version the program is 1.0.0')).toBeVisible({ timeout: 60_000 });
+    await expect(treeRow(page, 'Another version the program is 1.0.0')).toBeVisible();
     expect(fs.readFileSync(path.join(server.home, 'fake/calls'), 'utf8')).not.toContain('"daemon","start"');
   } finally {
     await server.stop();
@@ -211,13 +234,13 @@ test('a window that is loaded again leaves no process of the one before', async 
   try {
     modes(server, 'stubborn');
     await open(page, server);
-    await expect(statusItem(page)).toContainText('2', { timeout: 60_000 });
+    await expect(statusItem(page)).toContainText('2');
     await command(page, 'gpuemu: Run All Ops');
     await expect(statusItem(page)).toContainText('1 of 1000 cases');
     const pid = Number(fs.readFileSync(path.join(server.home, 'fake/pid'), 'utf8'));
     expect(isRunning(pid)).toBe(true);
     await command(page, 'Developer: Reload Window');
-    await expect.poll(() => isRunning(pid), { timeout: 20_000 }).toBe(false);
+    await expect.poll(() => isRunning(pid)).toBe(false);
   } finally {
     await server.stop();
   }
@@ -228,7 +251,7 @@ test('ten thousand failures are drawn, and the window answers', async ({ page })
   try {
     modes(server, 'many');
     await open(page, server);
-    await expect(statusItem(page)).toContainText('10000', { timeout: 60_000 });
+    await expect(statusItem(page)).toContainText('10000');
     await command(page, 'gpuemu: Show Failures');
     await expect(treeRow(page, 'scale, 5000 failures')).toBeVisible();
     await expand(treeRow(page, 'OutOfBounds at scale.cu:2, 2500 failures'));
@@ -243,7 +266,7 @@ test('views and pages in the light theme', async ({ page }) => {
     'gpuemu.binaryPath': FAKE, 'workbench.colorTheme': 'Default Light Modern' } });
   try {
     await open(page, server);
-    await expect(statusItem(page)).toContainText('2', { timeout: 60_000 });
+    await expect(statusItem(page)).toContainText('2');
     await command(page, 'gpuemu: Show Failures');
     await treeRow(page, `scale float32, OutOfBounds, seed ${SEED}`).click();
     await expect(webview(page).locator('svg.heat')).toBeVisible();
@@ -264,7 +287,7 @@ test('nothing is started in a folder that is not trusted', async ({ page }) => {
     await open(page, server);
     await openFile(page, 'gpuemu.toml');
     await expect(statusItem(page).locator('[aria-label]').first()).toHaveAttribute(
-      'aria-label', /not trusted/, { timeout: 60_000 });
+      'aria-label', /not trusted/);
     await expect(page.locator('.codelens-decoration', { hasText: 'Fuzz' }).first()).toBeVisible();
     expect(fs.existsSync(path.join(server.home, 'fake/calls'))).toBe(false);
   } finally {
@@ -282,7 +305,7 @@ test('two folders are shown side by side', async ({ page }) => {
       folders: [{ path: server.workspace }, { path: second }],
     }));
     await open(page, server, workspace);
-    await expect(statusItem(page)).toContainText('4', { timeout: 60_000 });
+    await expect(statusItem(page)).toContainText('4');
     await command(page, 'Test: Run All Tests');
     await command(page, 'Testing: Focus on Test Explorer View');
     await expect(testRow(page, 'second')).toHaveAttribute('aria-label', /second \(Failed/);
