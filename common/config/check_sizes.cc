@@ -2,6 +2,7 @@
 // do, but not below what gpuemu.toml asks for.
 #include <algorithm>
 
+#include "common/config/op_sizes.h"
 #include "common/config/readers.h"
 #include "common/numeric/dtype.h"
 
@@ -11,23 +12,6 @@ namespace {
 // Cases are lowered to a few MiB where their dims allow it; one beyond this is slow to make, run
 // and compare.
 constexpr double kSlowBytes = 64 << 20;
-
-/// What sizes mean in the smallest case, or the largest.
-Scope scope_of_case(const OpConfig& op, bool largest) {
-  Scope scope;
-  const auto pick = [&](const auto& values) {
-    return largest ? std::ranges::max(values) : std::ranges::min(values);
-  };
-  for (const DimSpec& dim : op.dims) scope.integers[dim.name] = pick(dim.values);
-  for (const AttrSpec& attr : op.attrs) {
-    if (is_float(attr.dtype) || attr.values.empty()) continue;
-    scope.integers[attr.name] = static_cast<int64_t>(pick(attr.values));
-  }
-  scope.strings["dtype"] = op.dtypes.empty() ? "float32" : std::string(name_of(op.dtypes[0]));
-  // What has no value is told where the dim stands.
-  static_cast<void>(add_derived_dims(op, scope).ok());
-  return scope;
-}
 
 size_t least_bytes_per_element(const OpConfig& op, const TensorSpec& tensor) {
   if (const auto fixed = dtype_from_alias(tensor.dtype)) return byte_size(*fixed);
@@ -54,7 +38,7 @@ std::string mebibytes(double bytes) { return fmt::format("{:.0f} MiB", bytes / (
 
 void widen_ranges(OpConfig& op) {
   constexpr double kFarthest = 1e18;
-  const Scope least = scope_of_case(op, false), most = scope_of_case(op, true);
+  const Scope least = scope_at_end(op, false), most = scope_at_end(op, true);
   for (auto* tensors : {&op.inputs, &op.outputs}) {
     for (TensorSpec& tensor : *tensors) {
       if (!tensor.range || (!tensor.range_low && !tensor.range_high)) continue;
@@ -77,7 +61,7 @@ void widen_ranges(OpConfig& op) {
 void check_smallest_case(ReadState& state, const Config& config, const OpConfig& op,
                          const OpDraft& draft) {
   if (op.mode != ExecutionMode::Kernel) return;
-  const Scope scope = scope_of_case(op, false);
+  const Scope scope = scope_at_end(op, false);
   double all = 0, most = 0;
   std::string largest;
   const auto add = [&](const std::vector<TensorSpec>& tensors, bool outputs) {

@@ -17,6 +17,18 @@ const DimSpec& dim(const OpConfig& op, const std::string& name) {
   return *std::ranges::find(op.dims, name, &DimSpec::name);
 }
 
+TEST(Dims, ASizeMayNeedAnotherValueOfAnAttributeThanTheFirst) {
+  const Config config = good(R"([[kernels]]
+name = "k"
+source = "k.cu"
+outputs = [{ name = "y", shape = ["n - skip"] }]
+dims = { n = [4, 8] }
+attrs = { skip = { type = "int32", values = [9, 1] } }
+launches = [{ entry = "k", grid = "n - skip", block = 32, args = ["y"] }]
+)");
+  EXPECT_EQ(config.kernels.size(), 1u);
+}
+
 TEST(Dims, OfTwoSizesMayBeASet) {
   const OpConfig op = with_dims("a = { values = [64, 128] }, b = { range = [1, 9] }");
   EXPECT_TRUE(dim(op, "a").is_set);

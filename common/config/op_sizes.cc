@@ -44,7 +44,12 @@ Scope scope_at_end(const OpConfig& op, bool high, const DimSpec* other) {
         is_high ? std::ranges::max(dim.values) : std::ranges::min(dim.values);
   }
   for (const AttrSpec& attr : op.attrs) {
-    scope.integers.emplace(attr.name, static_cast<int64_t>(attr.values[0]));
+    const double value = high ? std::ranges::max(attr.values) : std::ranges::min(attr.values);
+    if (is_float(attr.dtype)) {
+      scope.reals[attr.name] = value;
+    } else {
+      scope.integers[attr.name] = static_cast<int64_t>(value);
+    }
   }
   scope.strings["dtype"] = op.dtypes.empty() ? "float32" : std::string(name_of(op.dtypes[0]));
   // Ignore failures: a derived dim without a value is reported at its own key.

@@ -8,8 +8,8 @@
 
 namespace gpuemu {
 
-/// A scope in which every dim has its largest value (`high`) or its smallest, except `other`, one
-/// of the op's dims, which has the opposite end.
+/// A scope in which every dim and attribute has its largest value (`high`) or its smallest, except
+/// `other`, one of the op's dims, which has the opposite end.
 Scope scope_at_end(const OpConfig& op, bool high, const DimSpec* other = nullptr);
 
 /// Names of the tensors that the shape of tensor `name` uses, directly or indirectly.
