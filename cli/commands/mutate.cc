@@ -94,7 +94,7 @@ void add_mutate(Command app, Session& session) {
       .type_name("TIME");
   command.option("--score-min", options->score_min, "Exit with 1 below this score")
       .type_name("PERCENT")
-      .between(0.0, 100.0);
+      .check(number(0, 100));
   command.flag("--all", options->all, "List the mutants that were killed too");
   add_format(command, session);
   command.footer(

@@ -71,7 +71,7 @@ void add_prove(Command app, Session& session) {
       .option("--proved-min", options->proved_min,
               "Exit with 1 when a smaller part of the accesses is proved")
       .type_name("PERCENT")
-      .between(0.0, kPercent);
+      .check(number(0, kPercent));
   command.flag("--all", options->all, "List the accesses that are proved too");
   add_format(command, session);
   command.footer(

@@ -163,7 +163,7 @@ void add_report_options(Command command, RunOptions& options, Session& session) 
   command
       .option("--error-exitcode", options.error_exit_code,
               "Exit code when the program ends with 0 and there are findings")
-      .between(0, 255)
+      .check(whole_number(0, 255))
       .show_default();
   command
       .option("--suppress", options.suppress,
@@ -179,7 +179,7 @@ void add_report_options(Command command, RunOptions& options, Session& session) 
       .option("--max-findings", options.findings_max,
               "Record at most N different findings per process")
       .type_name("N")
-      .between(1, 1'000'000)
+      .check(whole_number(1, 1'000'000))
       .show_default();
   command.flag("--quiet", options.quiet, "Print a report only when there are findings");
 }
@@ -225,7 +225,7 @@ void add_run(Command app, Session& session) {
   command
       .option("--launch-timeout", options->launch_timeout_s, "End a kernel after this many seconds")
       .type_name("S")
-      .between(1, 86400)
+      .check(whole_number(1, 86400))
       .show_default();
   command
       .option("--on-finding", options->on_finding,

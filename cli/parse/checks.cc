@@ -19,6 +19,16 @@ Check whole_number(uint64_t lowest, uint64_t highest) {
   };
 }
 
+Check number(double lowest, double highest) {
+  return [lowest, highest](std::string& text) -> std::string {
+    double value = 0;
+    const char* end = text.data() + text.size();
+    const auto [stop, failed] = std::from_chars(text.data(), end, value);
+    if (failed == std::errc{} && stop == end && value >= lowest && value <= highest) return "";
+    return fmt::format("'{}' is not a number from {} to {}", text, lowest, highest);
+  };
+}
+
 Check not_empty() {
   return [](std::string& text) -> std::string {
     return text.empty() ? "empty; is a variable not set?" : "";

@@ -22,10 +22,16 @@ std::string full_name(const CLI::App& app) {
   return parent == nullptr ? app.get_name() : full_name(*parent) + " " + app.get_name();
 }
 
+/// Words before "--": what follows belongs to another program.
+std::vector<std::string> before_separator(std::vector<std::string> words) {
+  words.erase(std::ranges::find(words, "--"), words.end());
+  return words;
+}
+
 Mistake mistake_of(const CLI::App& app, const CLI::ParseError& wrong) {
   const CLI::App& command = innermost(app);
   Mistake mistake{.command = full_name(command),
-                  .left = app.remaining(true),
+                  .left = before_separator(app.remaining(true)),
                   .needs_command = command.get_require_subcommand_min() > 0,
                   .what = wrong.what()};
   for (const CLI::App* one : command.get_subcommands(kAny)) {
@@ -79,11 +85,6 @@ Option Option::check(const Check& check) {
 
 Option Option::rewrite(const Check& rewrite) {
   option_->transform(CLI::Validator(rewrite, ""));
-  return *this;
-}
-
-Option Option::between(double lowest, double highest) {
-  option_->check(CLI::Range(lowest, highest).description(""));
   return *this;
 }
 

@@ -30,8 +30,6 @@ class Option {
   Option check(const Check& check);
   /// As check(), for a check that rewrites the value, such as an alias to its full name.
   Option rewrite(const Check& rewrite);
-  /// From `lowest` to `highest`.
-  Option between(double lowest, double highest);
   Option not_negative();
   /// One of `words`, shown in the help as a|b.
   Option one_of(const std::vector<std::string>& words);

@@ -59,6 +59,12 @@ TEST(Usage, NamesAnUnknownOptionAndTheNearest) {
   EXPECT_NE(said.find("`gpuemu test --help`"), std::string::npos) << said;
 }
 
+TEST(Usage, NamesTheWrongValueAlsoBeforeAnotherProgram) {
+  const std::string said = Small().problem("test --cases 0 -- sleep 1");
+  EXPECT_NE(said.find("--cases: '0' is not a whole number from 1 to 100"), std::string::npos)
+      << said;
+}
+
 TEST(Usage, SaysWhichCommandIsMissing) {
   EXPECT_NE(Small().problem("").find("a command is missing; there are: test, baseline"),
             std::string::npos);

@@ -221,7 +221,8 @@ def program_of(folder, body):
 
 def test_a_kernel_that_takes_too_long_is_ended(tmp_path):
     program = program_of(tmp_path, """
-        ptx = b".version 7.0 .target sm_70 .address_size 64 .visible .entry spin() { AGAIN: bra AGAIN; }"
+        ptx = (b".version 7.0 .target sm_70 .address_size 64 .visible .entry spin() "
+               b"{ .reg .b32 %r; mov.b32 %r, 0; AGAIN: add.u32 %r, %r, 1; bra AGAIN; }")
         assert cuda.cuModuleLoadData(ctypes.byref(module), ptx) == 0
         assert cuda.cuModuleGetFunction(ctypes.byref(function), module, b"spin") == 0
         assert cuda.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, None, None, None) == 0
