@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "kernels/catalog.h"
-#include "runtime/device/shadow.h"
 #include "runtime/emulator/emulator.h"
+#include "runtime/shadow/shadow.h"
 
 namespace {
 using gpuemu::Device;

@@ -7,7 +7,7 @@
 
 namespace gpuemu_kernels {
 
-/// c is m x n and the sums run over k; all row-major without gaps. A transposed operand is stored
+/// c is m x n and the sums run over k; all contiguous, row-major. A transposed operand is stored
 /// as k x m or n x k.
 struct GemmShape {
   int m, n, k;

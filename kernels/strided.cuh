@@ -12,7 +12,7 @@ struct Extent {
 struct Strides {
   long long at[4];
 
-  /// The strides of a row-major tensor without gaps; those of axes of size 1 do not matter.
+  /// The strides of a contiguous, row-major tensor; those of axes of size 1 do not matter.
   __device__ __forceinline__ bool packed(const Extent& extent) const {
     long long expected = 1;
     bool same = true;

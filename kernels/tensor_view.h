@@ -23,7 +23,7 @@ struct TensorView {
     for (const int64_t size : shape) product *= size;
     return product;
   }
-  /// Elements lie row-major without gaps. Strides of single elements are of no meaning.
+  /// The elements are contiguous in row-major order. Strides of axes of size 1 do not matter.
   bool contiguous() const;
 };
 

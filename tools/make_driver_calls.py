@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Generates bindings/libcuda/calls.def, the list of driver API functions by name and version.
+"""Generates bindings/libcuda/calls/calls.def, the list of driver API functions by name and version.
 
 Reads cuda.h and cudaTypedefs.h of the CUDA toolkit in CUDA_HOME (default: /usr/local/cuda)."""
 import collections
@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-TABLE = ROOT / "bindings/libcuda/calls.def"
+TABLE = ROOT / "bindings/libcuda/calls/calls.def"
 INCLUDE = pathlib.Path(os.environ.get("CUDA_HOME", "/usr/local/cuda")) / "include"
 PER_THREAD = re.compile(r"_pt[sd][sz]$")
 VERSION = re.compile(r"_v(\d+)$")

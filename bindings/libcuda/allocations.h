@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "bindings/libcuda/abi.h"
-#include "bindings/libcuda/call_site.h"
+#include "bindings/libcuda/call_sites/call_site.h"
 
 namespace gpuemu::libcuda {
 

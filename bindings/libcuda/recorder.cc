@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "bindings/libcuda/call_sites/symbols.h"
 #include "bindings/libcuda/process.h"
-#include "bindings/libcuda/symbols.h"
 #include "runtime/run_record/run_lines.h"
 
 namespace gpuemu::libcuda {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "bindings/libcuda/allocations.h"
-#include "bindings/libcuda/call_site.h"
+#include "bindings/libcuda/call_sites/call_site.h"
 #include "bindings/libcuda/settings.h"
 #include "runtime/device/stream.h"
 #include "runtime/run_record/run_record.h"

@@ -34,16 +34,63 @@ std::vector<std::string> argument_choices_of(const CommandText& command) {
   return choices_of(*command.first_argument);
 }
 
+/// Asks a running daemon; does not start one to complete a word.
+template <class R>
+std::optional<R> ask_running(Session& session, const Request& request) {
+  if (!session.daemon_answers()) return std::nullopt;
+  auto reply = session.call(request);
+  auto* found = reply ? std::get_if<R>(&*reply) : nullptr;
+  return found == nullptr ? std::nullopt : std::optional(std::move(*found));
+}
+
+using Words = std::vector<std::string>;
+
+Words op_words(Session& session) {
+  Words words;
+  if (const auto config = session.config()) {
+    for (const OpConfig& op : config->ops) words.push_back(op.name);
+  }
+  return words;
+}
+
+Words kernel_words(Session& session) {
+  Words words;
+  if (const auto config = session.config()) {
+    for (const KernelConfig& kernel : config->kernels) words.push_back(kernel.name);
+  }
+  return words;
+}
+
+Words seed_words(Session& session) {
+  constexpr uint64_t kSeedsMax = 100;
+  Words words;
+  const auto reply = ask_running<ResultsReply>(session, ListFailuresRequest{kSeedsMax, ""});
+  if (!reply) return words;
+  if (!reply->results.empty()) words.emplace_back("last");
+  for (const ValidationResult& result : reply->results) {
+    words.push_back(std::to_string(result.seed));
+  }
+  return words;
+}
+
+Words tag_words(Session& session) {
+  Words words;
+  const auto reply = ask_running<BaselineListReply>(session, Request(ListBaselinesRequest{}));
+  if (!reply) return words;
+  for (const BaselineInfo& baseline : reply->baselines) words.push_back(baseline.tag);
+  return words;
+}
+
 /// A kind of words that shells complete by `gpuemu completion --words KIND`.
 struct WordKind {
   const char* name;
-  std::vector<std::string>
-      places;  ///< Names of the arguments, options and option values that take it.
+  Words places;  ///< Names of the arguments, options and option values that take it.
+  Words (*words)(Session& session);
 };
-const WordKind kWordKinds[] = {{"ops", {"OP", "OPS", "op"}},
-                               {"kernels", {"KERNEL", "KERNELS", "kernel"}},
-                               {"seeds", {"SEED"}},
-                               {"tags", {"TAG"}}};
+const WordKind kWordKinds[] = {{"ops", {"OP", "OPS", "op"}, op_words},
+                               {"kernels", {"KERNEL", "KERNELS", "kernel"}, kernel_words},
+                               {"seeds", {"SEED"}, seed_words},
+                               {"tags", {"TAG"}, tag_words}};
 
 /// The kind of words that an option or argument takes; "" for other values.
 std::string word_kind_of(const OptionText& option) {
@@ -339,39 +386,6 @@ struct Shell {
 };
 constexpr Shell kShells[] = {{"bash", bash_script}, {"zsh", zsh_script}, {"fish", fish_script}};
 
-/// Asks a running daemon; does not start one to complete a word.
-template <class R>
-std::optional<R> ask_running(Session& session, const Request& request) {
-  if (!session.daemon_answers()) return std::nullopt;
-  auto reply = session.call(request);
-  auto* found = reply ? std::get_if<R>(&*reply) : nullptr;
-  return found == nullptr ? std::nullopt : std::optional(std::move(*found));
-}
-
-void print_words(const std::string& kind, Session& session) {
-  constexpr uint64_t kSeedsMax = 100;
-  std::vector<std::string> words;
-  if (kind == "ops" || kind == "kernels") {
-    const auto config = session.config();
-    if (!config) return;
-    if (kind == "ops") {
-      for (const OpConfig& op : config->ops) words.push_back(op.name);
-    } else {
-      for (const KernelConfig& kernel : config->kernels) words.push_back(kernel.name);
-    }
-  } else if (kind == "seeds") {
-    const auto reply = ask_running<ResultsReply>(session, ListFailuresRequest{kSeedsMax, ""});
-    if (reply && !reply->results.empty()) words.emplace_back("last");
-    for (size_t i = 0; reply && i < reply->results.size(); ++i) {
-      words.push_back(std::to_string(reply->results[i].seed));
-    }
-  } else if (const auto reply =
-                 ask_running<BaselineListReply>(session, Request(ListBaselinesRequest{}))) {
-    for (const BaselineInfo& baseline : reply->baselines) words.push_back(baseline.tag);
-  }
-  for (const std::string& word : words) session.out << word << '\n';
-}
-
 }  // namespace
 
 void add_completion(Command app, Session& session) {
@@ -388,7 +402,12 @@ void add_completion(Command app, Session& session) {
       "  gpuemu completion bash >~/.local/share/bash-completion/completions/gpuemu\n"
       "  gpuemu completion fish >~/.config/fish/completions/gpuemu.fish");
   command.callback([shell, words, app, &session] {
-    if (!words->empty()) return print_words(*words, session);
+    if (!words->empty()) {
+      const auto found =
+          std::ranges::find_if(kWordKinds, [&](const WordKind& one) { return *words == one.name; });
+      for (const std::string& word : found->words(session)) session.out << word << '\n';
+      return;
+    }
     if (shell->empty()) {
       session.fail(error(ErrorCode::InvalidArgument,
                          "completion needs the name of a shell: bash, zsh or fish"));

@@ -49,7 +49,7 @@ Result<std::vector<RunDevice>> devices_of(const RunOptions& options) {
     return std::vector<RunDevice>(*count, {sm, memory});
   }
   std::vector<RunDevice> made;
-  for (const std::string& word : words_of(options.devices)) {
+  for (const std::string& word : split_list(options.devices)) {
     const size_t colon = word.find(':');
     RunDevice device{GPUEMU_TRY(architecture_of("--devices", word.substr(0, colon))), memory};
     if (colon != word.npos) {
@@ -73,7 +73,7 @@ std::vector<std::string> known_checks() {
 
 /// Applies --checks: a list with + or - changes the default checks, any other list replaces them.
 Status set_checks(const std::string& list, DriverSettings& settings) {
-  const std::vector<std::string> words = words_of(list);
+  const std::vector<std::string> words = split_list(list);
   const auto is_change = [](const std::string& word) {
     return word.starts_with('+') || word.starts_with('-');
   };
@@ -111,7 +111,7 @@ Result<int> driver_version(const std::string& text) {
 
 }  // namespace
 
-std::vector<std::string> words_of(const std::string& list) {
+std::vector<std::string> split_list(const std::string& list) {
   std::vector<std::string> words;
   for (size_t at = 0; at < list.size();) {
     const size_t end = std::min(list.find(',', at), list.size());
@@ -122,7 +122,7 @@ std::vector<std::string> words_of(const std::string& list) {
 }
 
 Result<std::vector<std::string>> failing_kinds(const RunOptions& options) {
-  std::vector<std::string> kinds = words_of(options.fail_on);
+  std::vector<std::string> kinds = split_list(options.fail_on);
   const std::vector<std::string> known = run_kinds();
   for (const std::string& kind : kinds) {
     if (std::ranges::find(known, kind) != known.end()) continue;

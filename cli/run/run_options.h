@@ -42,6 +42,6 @@ std::map<std::string, std::string> program_environment(std::map<std::string, std
 Result<std::string> find_library_folder(const std::string& program_folder);
 
 /// Returns the words of a list such as "a,b"; empty ones are left out.
-std::vector<std::string> words_of(const std::string& list);
+std::vector<std::string> split_list(const std::string& list);
 
 }  // namespace gpuemu::cli

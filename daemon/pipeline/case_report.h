@@ -15,8 +15,8 @@
 #include "judge/bounds/error_range.h"
 #include "judge/explain/exact_comparison.h"
 #include "judge/verdict/trivial_outputs.h"
-#include "runtime/device/shadow.h"
 #include "runtime/profile/coverage.h"
+#include "runtime/shadow/shadow.h"
 
 namespace gpuemu {
 

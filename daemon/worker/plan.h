@@ -8,10 +8,10 @@
 
 #include "common/tensor/tensor.h"
 #include "runtime/device/device.h"
-#include "runtime/device/element_shadow.h"
-#include "runtime/device/shadow.h"
 #include "runtime/profile/coverage.h"
 #include "runtime/profile/profile.h"
+#include "runtime/shadow/element_shadow.h"
+#include "runtime/shadow/shadow.h"
 
 namespace gpuemu {
 

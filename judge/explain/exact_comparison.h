@@ -9,8 +9,8 @@
 
 #include "common/protocol/records.h"
 #include "judge/verdict/validate.h"
-#include "runtime/device/element_shadow.h"
-#include "runtime/device/shadow.h"
+#include "runtime/shadow/element_shadow.h"
+#include "runtime/shadow/shadow.h"
 
 namespace gpuemu {
 

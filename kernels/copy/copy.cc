@@ -47,7 +47,7 @@ const OpKind& copy_op() {
 const OpKind& copy_saved_op() {
   static const OpKind kOp = {
       .name = "copy_saved",
-      .summary = "saved = x, both without gaps",
+      .summary = "saved = x, both contiguous",
       .inputs = {{"x"}},
       .outputs = {{"saved"}},
       .check = check_same_shapes,

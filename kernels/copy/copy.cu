@@ -1,5 +1,5 @@
 // copy: y = x for up to four axes, each side with strides of its own. copy_saved: the same of n
-// elements without gaps, which a training step keeps for its backward pass. Elements move as bits,
+// contiguous elements, which a training step keeps for its backward pass. Elements move as bits,
 // so NaN payloads stay. Any one-dimensional grid and block.
 #include "kernels/packets.cuh"
 #include "kernels/strided.cuh"

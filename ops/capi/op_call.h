@@ -132,7 +132,7 @@ typedef struct gpuemu_tensor {
   int32_t dtype; /* gpuemu_dtype */
   int32_t rank;
   const int64_t* shape;   /* rank sizes, from 0. */
-  const int64_t* strides; /* rank strides in elements, from 0; NULL: row-major without gaps. */
+  const int64_t* strides; /* rank strides in elements, from 0; NULL: contiguous, row-major. */
 } gpuemu_tensor;
 
 typedef struct gpuemu_call {

@@ -12,7 +12,7 @@
 
 namespace gpuemu {
 
-/// c = op(a) * op(b), row-major without gaps: c is m x n and the sums run over k. A transposed
+/// c = op(a) * op(b), contiguous, row-major: c is m x n and the sums run over k. A transposed
 /// operand is stored as k x m or n x k.
 struct CublasProduct {
   DType dtype = DType::Float32;  ///< float32, float16, bfloat16 or float64; 16 bits sum in float32.

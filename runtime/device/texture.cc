@@ -54,9 +54,10 @@ Status check_rows(const TextureConfig& config) {
     return mode == Address::Wrap || mode == Address::Mirror;
   };
   if (!config.normalized_coordinates && (repeats(config.address_x) || repeats(config.address_y))) {
-    return error(ErrorCode::InvalidArgument,
-                 "texture that wraps or mirrors without normalized coordinates; expected clamp or "
-                 "border, or normalized coordinates");
+    return error(
+        ErrorCode::InvalidArgument,
+        "texture with wrap or mirror addressing and unnormalized coordinates; expected clamp or "
+        "border, or normalized coordinates");
   }
   return {};
 }

@@ -18,8 +18,8 @@
 #include "runtime/emulator/jit/compile.h"
 #include "runtime/emulator/machine/budget.h"
 #include "runtime/emulator/machine/cluster.h"
-#include "runtime/emulator/machine/counters.h"
 #include "runtime/emulator/redundancy_review.h"
+#include "runtime/emulator/report/counters.h"
 #include "runtime/emulator/shadow/shadow.h"
 
 namespace gpuemu::emulator {

@@ -5,8 +5,8 @@
 
 #include "runtime/emulator/checks/access.h"
 #include "runtime/emulator/machine/block.h"
-#include "runtime/emulator/machine/element_names.h"
 #include "runtime/emulator/machine/program.h"
+#include "runtime/emulator/report/element_names.h"
 
 namespace gpuemu::emulator {
 namespace {

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <random>
 
-#include "runtime/device/shadow.h"
 #include "runtime/emulator/shadow/arithmetic.h"
 #include "runtime/emulator/shadow/simd_double_double.h"
 #include "runtime/emulator/test_kernel.h"
+#include "runtime/shadow/shadow.h"
 
 namespace gpuemu::emulator {
 namespace {

@@ -1,5 +1,5 @@
 // Shadow execution: what small kernels with known losses are told about them.
-#include "runtime/device/shadow.h"
+#include "runtime/shadow/shadow.h"
 
 #include <cmath>
 

@@ -22,7 +22,7 @@ ATOMIC_SUM = re.compile(r"\batomicAdd\w*\s*\(|\bfetch_add\s*\(|\b(?:atom|red)\.[
 
 @dataclass(frozen=True)
 class TensorSpec:
-    """A tensor without its content. strides: in elements; None: row-major without gaps."""
+    """A tensor without its content. strides: in elements; None: contiguous, row-major."""
 
     shape: tuple[int, ...]
     strides: tuple[int, ...] | None = None

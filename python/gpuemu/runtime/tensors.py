@@ -140,7 +140,7 @@ class Tensor(library.Unique):
 
     @property
     def is_contiguous(self) -> bool:
-        """Elements lie row-major without gaps."""
+        """Whether the elements are contiguous in row-major order."""
         expected = packed_strides(self._shape)
         return 0 in self._shape or all(one == 1 or a == b for one, a, b in zip(self._shape, self._strides, expected))
 

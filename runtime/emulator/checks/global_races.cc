@@ -7,10 +7,10 @@
 
 #include "runtime/emulator/checks/redundancy.h"
 #include "runtime/emulator/checks/shared_races.h"
-#include "runtime/emulator/machine/advice.h"
 #include "runtime/emulator/machine/block.h"
-#include "runtime/emulator/machine/element_names.h"
 #include "runtime/emulator/machine/program.h"
+#include "runtime/emulator/report/advice.h"
+#include "runtime/emulator/report/element_names.h"
 
 namespace gpuemu::emulator {
 namespace {

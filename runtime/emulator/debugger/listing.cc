@@ -1,6 +1,6 @@
 #include "runtime/emulator/debugger/listing.h"
 
-#include "runtime/emulator/machine/element_names.h"
+#include "runtime/emulator/report/element_names.h"
 
 namespace gpuemu::emulator {
 namespace {

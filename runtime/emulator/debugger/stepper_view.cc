@@ -5,7 +5,7 @@
 #include "runtime/emulator/debugger/listing.h"
 #include "runtime/emulator/debugger/stepper.h"
 #include "runtime/emulator/machine/block.h"
-#include "runtime/emulator/machine/element_names.h"
+#include "runtime/emulator/report/element_names.h"
 
 namespace gpuemu::emulator {
 namespace {

@@ -6,11 +6,11 @@
 
 #include "common/base/limits.h"
 #include "runtime/emulator/machine/cluster.h"
-#include "runtime/emulator/machine/counters.h"
 #include "runtime/emulator/machine/livelock.h"
 #include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/machine/thread_scheduler.h"
 #include "runtime/emulator/machine/warp.h"
+#include "runtime/emulator/report/counters.h"
 
 namespace gpuemu::emulator {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "runtime/device/device.h"
 #include "runtime/emulator/code/step.h"
-#include "runtime/emulator/machine/launch_report.h"
+#include "runtime/emulator/report/launch_report.h"
 
 namespace gpuemu::emulator {
 

@@ -7,8 +7,8 @@
 #include <map>
 #include <optional>
 
-#include "runtime/emulator/machine/element_names.h"
 #include "runtime/emulator/machine/warp.h"
+#include "runtime/emulator/report/element_names.h"
 
 namespace gpuemu::emulator {
 namespace {

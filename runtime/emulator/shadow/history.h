@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/device/shadow.h"
 #include "runtime/emulator/shadow/plan.h"
+#include "runtime/shadow/shadow.h"
 
 namespace gpuemu::emulator {
 

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/device/shadow.h"
 #include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/shadow/float_format.h"
+#include "runtime/shadow/shadow.h"
 
 namespace gpuemu::emulator {
 

@@ -8,12 +8,12 @@
 #include <unordered_set>
 #include <vector>
 
-#include "runtime/device/shadow.h"
 #include "runtime/emulator/machine/warp.h"
 #include "runtime/emulator/shadow/arithmetic.h"
 #include "runtime/emulator/shadow/equal_stores.h"
 #include "runtime/emulator/shadow/history.h"
 #include "runtime/emulator/shadow/simd_double_double.h"
+#include "runtime/shadow/shadow.h"
 
 namespace gpuemu::emulator {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "runtime/emulator/machine/block.h"
-#include "runtime/emulator/machine/counters.h"
+#include "runtime/emulator/report/counters.h"
 #include "runtime/emulator/steps/steps.h"
 
 namespace gpuemu::emulator::steps {

@@ -1,4 +1,4 @@
-#include "bindings/libcuda/symbols.h"
+#include "bindings/libcuda/call_sites/symbols.h"
 
 #include <cstdlib>
 #include <map>
@@ -8,8 +8,8 @@
 #include <cxxabi.h>
 #include <dlfcn.h>
 
-#include "bindings/libcuda/debug_lines.h"
-#include "bindings/libcuda/elf_file.h"
+#include "bindings/libcuda/call_sites/debug_lines.h"
+#include "bindings/libcuda/call_sites/elf_file.h"
 
 namespace gpuemu::libcuda {
 namespace {

@@ -1,4 +1,4 @@
-#include "bindings/libcuda/debug_lines.h"
+#include "bindings/libcuda/call_sites/debug_lines.h"
 
 #include <cstring>
 #include <optional>

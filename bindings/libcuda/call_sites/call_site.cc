@@ -1,10 +1,10 @@
-#include "bindings/libcuda/call_site.h"
+#include "bindings/libcuda/call_sites/call_site.h"
 
 #include <dlfcn.h>
 #include <unwind.h>
 
-#include "bindings/libcuda/python_frames.h"
-#include "bindings/libcuda/symbols.h"
+#include "bindings/libcuda/call_sites/python_frames.h"
+#include "bindings/libcuda/call_sites/symbols.h"
 
 namespace gpuemu::libcuda {
 namespace {

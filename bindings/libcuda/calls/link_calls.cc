@@ -4,7 +4,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "bindings/libcuda/call_names.h"
+#include "bindings/libcuda/calls/call_names.h"
 #include "bindings/libcuda/images.h"
 #include "bindings/libcuda/process.h"
 

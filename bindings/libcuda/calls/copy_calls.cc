@@ -1,5 +1,5 @@
 // Implements cuMemcpy* and cuMemset*.
-#include "bindings/libcuda/call_names.h"
+#include "bindings/libcuda/calls/call_names.h"
 #include "bindings/libcuda/transfer.h"
 
 namespace gpuemu::libcuda {

@@ -1,10 +1,10 @@
-#include "runtime/emulator/machine/launch_report.h"
+#include "runtime/emulator/report/launch_report.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "common/base/limits.h"
-#include "runtime/emulator/machine/counters.h"
+#include "runtime/emulator/report/counters.h"
 
 namespace gpuemu::emulator {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "bindings/libcuda/call_names.h"
+#include "bindings/libcuda/calls/call_names.h"
 #include "bindings/libcuda/process.h"
 
 namespace gpuemu::libcuda {

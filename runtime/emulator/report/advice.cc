@@ -1,4 +1,4 @@
-#include "runtime/emulator/machine/advice.h"
+#include "runtime/emulator/report/advice.h"
 
 #include <array>
 #include <cstddef>

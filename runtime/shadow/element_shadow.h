@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/device/shadow.h"
+#include "runtime/shadow/shadow.h"
 
 namespace gpuemu {
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <array>
 
+#include "bindings/libcuda/calls/occupancy.h"
 #include "bindings/libcuda/modules.h"
-#include "bindings/libcuda/occupancy.h"
 #include "bindings/libcuda/transfer.h"
 #include "runtime/device/launch_check.h"
 

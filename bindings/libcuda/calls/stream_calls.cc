@@ -1,7 +1,7 @@
 // Implements cuStream*, host functions and stream capture.
 #include <algorithm>
 
-#include "bindings/libcuda/call_names.h"
+#include "bindings/libcuda/calls/call_names.h"
 #include "bindings/libcuda/transfer.h"
 
 namespace gpuemu::libcuda {

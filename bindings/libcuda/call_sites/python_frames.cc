@@ -1,4 +1,4 @@
-#include "bindings/libcuda/python_frames.h"
+#include "bindings/libcuda/call_sites/python_frames.h"
 
 #include <dlfcn.h>
 

@@ -1,9 +1,9 @@
 // Implements cuOccupancy*.
 #include <algorithm>
 
-#include "bindings/libcuda/device_attributes.h"
+#include "bindings/libcuda/calls/device_attributes.h"
+#include "bindings/libcuda/calls/occupancy.h"
 #include "bindings/libcuda/modules.h"
-#include "bindings/libcuda/occupancy.h"
 
 namespace gpuemu::libcuda {
 namespace {

@@ -1,4 +1,4 @@
-#include "bindings/libcuda/elf_file.h"
+#include "bindings/libcuda/call_sites/elf_file.h"
 
 #include <algorithm>
 #include <cstring>

@@ -5,14 +5,14 @@
 #include <cstdint>
 #include <cstring>
 
-#include "bindings/libcuda/call_names.h"
+#include "bindings/libcuda/calls/call_names.h"
 
 extern "C" {
 #define GPUEMU_DRIVER_CALL(name, version, symbol) int symbol();
 #define GPUEMU_DRIVER_STREAM_CALL(name, version, symbol, per_thread) \
   int symbol();                                                      \
   int per_thread();
-#include "bindings/libcuda/calls.def"
+#include "bindings/libcuda/calls/calls.def"
 #undef GPUEMU_DRIVER_CALL
 #undef GPUEMU_DRIVER_STREAM_CALL
 }
@@ -32,7 +32,7 @@ const Row kRows[] = {
 #define GPUEMU_DRIVER_CALL(name, version, symbol) {#name, version, &symbol, nullptr},
 #define GPUEMU_DRIVER_STREAM_CALL(name, version, symbol, per_thread) \
   {#name, version, &symbol, &per_thread},
-#include "bindings/libcuda/calls.def"
+#include "bindings/libcuda/calls/calls.def"
 #undef GPUEMU_DRIVER_CALL
 #undef GPUEMU_DRIVER_STREAM_CALL
 };

@@ -1,6 +1,6 @@
 // Defines every function of the driver API as a weak one that reports it as not supported. The
 // functions that this library implements override theirs.
-#include "bindings/libcuda/call_names.h"
+#include "bindings/libcuda/calls/call_names.h"
 
 extern "C" {
 #define GPUEMU_MISSING(name, symbol)                         \
@@ -10,7 +10,7 @@ extern "C" {
 #define GPUEMU_DRIVER_STREAM_CALL(name, version, symbol, per_thread) \
   GPUEMU_MISSING(symbol, symbol)                                     \
   GPUEMU_MISSING(symbol, per_thread)
-#include "bindings/libcuda/calls.def"
+#include "bindings/libcuda/calls/calls.def"
 #undef GPUEMU_DRIVER_CALL
 #undef GPUEMU_DRIVER_STREAM_CALL
 #undef GPUEMU_MISSING

@@ -1,4 +1,4 @@
-#include "bindings/libcuda/device_attributes.h"
+#include "bindings/libcuda/calls/device_attributes.h"
 
 namespace gpuemu::libcuda {
 namespace {
@@ -26,7 +26,7 @@ std::optional<int> device_attribute(const DeviceProperties& device, int attribut
 #define GPUEMU_DEVICE_ATTRIBUTE(number, value) \
   case number:                                 \
     return static_cast<int>(value);
-#include "bindings/libcuda/device_attributes.def"
+#include "bindings/libcuda/calls/device_attributes.def"
 #undef GPUEMU_DEVICE_ATTRIBUTE
     default:
       return std::nullopt;
