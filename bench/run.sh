@@ -12,7 +12,7 @@ python=${PYTHON:-python3}
 echo "bench: building in $build (release)"
 cmake --preset release -B "$build" -DGPUEMU_BENCH=ON -DGPUEMU_TESTS=OFF >/dev/null
 benches=(gpuemu_bench_ping gpuemu_bench_fill gpuemu_bench_validate gpuemu_bench_emulator gpuemu_bench_memory)
-ninja -C "$build" gpuemu gpuemu-daemon gpuemu-worker gpuemu-draws "${benches[@]}" | tail -n 1
+ninja -C "$build" gpuemu gpuemu-check gpuemu-daemon gpuemu-worker gpuemu-draws libgpuemu "${benches[@]}" | tail -n 1
 
 echo; echo "bench: $(grep -m1 'model name' /proc/cpuinfo | cut -d: -f2- | xargs), $(nproc) cores," \
   "load $(cut -d' ' -f1 /proc/loadavg) before the first figure"
@@ -24,6 +24,8 @@ figure "making failures smaller" "$python" bench/minimize_seconds.py --bin "$bui
 figure "round trip of a Ping" "$build/bench/gpuemu_bench_ping" "$build/bin"
 figure "filling a tensor" "$build/bench/gpuemu_bench_fill"
 figure "the Python package" env GPUEMU_CLI="$build/bin/gpuemu" "$python" bench/python_bench.py
+figure "programs from Python" env GPUEMU_LIBRARY="$build/lib/gpuemu/libgpuemu.so.1" GPUEMU_CHECK="$build/bin/gpuemu-check" \
+  "$python" bench/program_bench.py
 figure "arrays through shared memory" "$python" bench/transfer_bench.py --bin "$build/bin"
 figure "comparing two tensors" "$build/bench/gpuemu_bench_validate"
 figure "allocating from the cache" "$build/bench/gpuemu_bench_memory"

@@ -3,7 +3,10 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <ostream>
+#include <string>
+#include <vector>
 
 #include <unistd.h>
 
@@ -39,6 +42,39 @@ bool is_program_folder(const std::string& wanted) {
   return std::filesystem::is_regular_file(std::filesystem::path(wanted) / "case.json", ignored);
 }
 
+/// The Python package that belongs to this program: of an installation, of a wheel, of the sources
+/// it was built from; "" where none does, and Python has to find one.
+std::string package_root(const std::string& program_folder) {
+  namespace fs = std::filesystem;
+  for (const char* from : {"../share/gpuemu/python", "../../..", "../../../python"}) {
+    const fs::path root = (fs::path(program_folder) / from).lexically_normal();
+    std::error_code ignored;
+    if (fs::is_regular_file(root / "gpuemu/program/reproduce.py", ignored)) return root.string();
+  }
+  return "";
+}
+
+/// What Python runs with: the package, the library and the judge of this installation.
+std::map<std::string, std::string> folder_environment(const Session& session) {
+  namespace fs = std::filesystem;
+  std::map<std::string, std::string> made = session.environment;
+  const std::string root = package_root(session.program_folder);
+  if (!root.empty()) {
+    std::string& path = made["PYTHONPATH"];
+    path = path.empty() ? root : root + ":" + path;
+  }
+  const fs::path programs = session.program_folder;
+  for (const auto& [name, file] :
+       {std::pair("GPUEMU_LIBRARY", programs / "../lib/gpuemu/libgpuemu.so.1"),
+        std::pair("GPUEMU_CHECK", programs / "gpuemu-check")}) {
+    std::error_code ignored;
+    if (!made.contains(name) && fs::exists(file, ignored)) {
+      made[name] = file.lexically_normal().string();
+    }
+  }
+  return made;
+}
+
 /// Judging needs NumPy: Python takes this process's place. Returns only when there is none.
 void run_folder(const ReproduceOptions& options, Session& session) {
   std::vector<std::string> words = {"python3",
@@ -51,12 +87,19 @@ void run_folder(const ReproduceOptions& options, Session& session) {
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
+  std::vector<std::string> settings;
+  for (const auto& [name, value] : folder_environment(session)) {
+    settings.push_back(fmt::format("{}={}", name, value));
+  }
+  std::vector<char*> environment;
+  for (std::string& one : settings) environment.push_back(one.data());
+  environment.push_back(nullptr);
   session.out.flush();
-  execvp(arguments[0], arguments.data());
-  session.fail(
-      error(ErrorCode::Unavailable,
-            "python3 cannot be run: {}; it and the package gpuemu judge a program's folder",
-            std::strerror(errno)));
+  execvpe(arguments[0], arguments.data(), environment.data());
+  session.fail(error(ErrorCode::Unavailable,
+                     "python3 cannot be run: {}; install Python 3 with NumPy, which judge a "
+                     "program's folder",
+                     std::strerror(errno)));
 }
 
 /// The command to run next; "" if a finding's block has already named one.

@@ -1,7 +1,9 @@
 // What there is, for C: versions, dtypes, devices, and an op with its variants.
 #include <algorithm>
 #include <mutex>
+#include <string>
 
+#include "kernels/catalog.h"
 #include "ops/capi/context.h"
 #include "ops/capi/device_info.h"
 #include "ops/capi/json_text.h"
@@ -43,6 +45,23 @@ constexpr size_t kDeviceInfoFirst =
 gpuemu_code unknown_dtype(int32_t dtype) {
   return answer(
       error(ErrorCode::InvalidArgument, "dtype {}, expected 0 to {}", dtype, kDTypeCount - 1));
+}
+
+Result<std::string> source_of(const OpKind& op, std::string_view name, const OpRegistry& registry) {
+  const auto variants = registry.variants_of(op);
+  const auto found = std::ranges::find(variants, name, &KernelVariant::name);
+  if (found == variants.end()) {
+    return error(ErrorCode::NotFound, "{} has no variant '{}'", op.name, name);
+  }
+  const KernelVariant& variant = **found;
+  if (!variant.library.empty()) {
+    return error(ErrorCode::Unsupported, "{}: '{}' is a library, which has no text", op.name, name);
+  }
+  if (!variant.source.empty()) return std::string(variant.source);
+  const BuiltinKernel* const module = find_builtin(variant.module);
+  if (module != nullptr) return module->ptx();
+  return error(ErrorCode::NotFound, "{}, '{}': the module '{}' does not exist", op.name, name,
+               variant.module);
 }
 
 bool is_dtype(int32_t number) { return number >= 0 && number < static_cast<int32_t>(kDTypeCount); }
@@ -142,6 +161,20 @@ gpuemu_code gpuemu_op_json(gpuemu_context* context, uint32_t op, char* to, size_
                                 context->registry.count()));
   }
   return give_text(gpuemu::opcall::op_json(*kind, context->registry), to, room, bytes);
+}
+
+// NOLINTNEXTLINE(readability-function-size): the C interface passes six values one by one.
+gpuemu_code gpuemu_variant_source(gpuemu_context* context, uint32_t op, const char* variant,
+                                  char* to, size_t room, size_t* bytes) {
+  if (!is_usable(context)) return refuse(context);
+  if (variant == nullptr) return missing("variant");
+  const gpuemu::OpKind* const kind = context->registry.numbered(op);
+  if (kind == nullptr) {
+    return answer(gpuemu::error(gpuemu::ErrorCode::NotFound, "op {}, expected 1 to {}", op,
+                                context->registry.count()));
+  }
+  const auto text = gpuemu::opcall::source_of(*kind, variant, context->registry);
+  return text ? give_text(*text, to, room, bytes) : answer(text.error());
 }
 
 }  // extern "C"

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "ops/capi/context.h"
+#include "runtime/device/shadow.h"
 
 namespace gpuemu::opcall {
 namespace {
@@ -98,7 +99,9 @@ Status check_memory(gpuemu_context& context, const std::vector<OperandSpec>& ope
 /// What is done with a call that was taken apart.
 using Doing = Status (Dispatcher::*)(const OpCall& call);
 
-Status do_with(gpuemu_context& context, const gpuemu_call& call, Doing doing) {
+/// `exact`: for Dispatcher::call_exact.
+Status do_with(gpuemu_context& context, const gpuemu_call& call, Doing doing,
+               std::vector<std::vector<ShadowElement>>* exact) {
   const OpKind* const kind = context.registry.numbered(call.op);
   if (kind == nullptr) {
     return error(ErrorCode::NotFound,
@@ -119,6 +122,7 @@ Status do_with(gpuemu_context& context, const gpuemu_call& call, Doing doing) {
   described.attributes = {static_cast<const std::byte*>(call.attributes), call.attribute_bytes};
   described.stream = context.stream_of(call.stream);
   if (call.variant != nullptr) described.variant = call.variant;
+  described.exact = exact;
   described.generation_max = context.generation_of(described.stream);
   for (const auto& [operands, tensors] :
        {std::pair(&op.inputs, described.inputs), std::pair(&op.outputs, described.outputs)}) {
@@ -134,13 +138,21 @@ Status do_with(gpuemu_context& context, const gpuemu_call& call, Doing doing) {
   return (context.dispatcher.get()->*doing)(described);
 }
 
-gpuemu_code take_call(gpuemu_context* context, const gpuemu_call* call, Doing doing) {
+gpuemu_code take_call(gpuemu_context* context, const gpuemu_call* call, Doing doing,
+                      std::vector<std::vector<ShadowElement>>* exact = nullptr) {
   if (!is_usable(context)) return refuse(context);
   if (call == nullptr) return missing("call");
   constexpr size_t kFirst = offsetof(gpuemu_call, stream) + sizeof(gpuemu_call::stream);
   const auto known = known_members(*call, kFirst, "call");
   if (!known) return answer(known.error());
-  return answer(do_with(*context, *known, doing));
+  return answer(do_with(*context, *known, doing, exact));
+}
+
+/// The elements of one output. Those that no float instruction made are not known.
+void give_exact(const std::vector<ShadowElement>& from, gpuemu_exact* to) {
+  for (size_t i = 0; i < from.size(); ++i) {
+    to[i] = {from[i].high, from[i].low, from[i].bound, from[i].known ? 1U : 0U, 0U};
+  }
 }
 
 }  // namespace
@@ -172,6 +184,19 @@ const char* gpuemu_op_name(gpuemu_context* context, uint32_t op) {
 
 gpuemu_code gpuemu_op_call(gpuemu_context* context, const gpuemu_call* call) {
   return gpuemu::opcall::take_call(context, call, &gpuemu::Dispatcher::call);
+}
+
+gpuemu_code gpuemu_op_call_exact(gpuemu_context* context, const gpuemu_call* call,
+                                 gpuemu_exact* const* exact) {
+  if (exact == nullptr) return missing("exact");
+  std::vector<std::vector<gpuemu::ShadowElement>> made;
+  const gpuemu_code code =
+      gpuemu::opcall::take_call(context, call, &gpuemu::Dispatcher::call_exact, &made);
+  if (code != GPUEMU_OK) return code;
+  for (size_t i = 0; i < made.size(); ++i) {
+    if (exact[i] != nullptr) gpuemu::opcall::give_exact(made[i], exact[i]);
+  }
+  return GPUEMU_OK;
 }
 
 gpuemu_code gpuemu_op_prepare(gpuemu_context* context, const gpuemu_call* call) {

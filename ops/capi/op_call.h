@@ -149,6 +149,17 @@ typedef struct gpuemu_call {
   const char* variant; /* This one and no other; NULL: as the policy says. */
 } gpuemu_call;
 
+/* One element of an output as it would be without any rounding: high + low. bound: how far from it
+ * rounding may have taken the computed one. known: 0 where no float instruction made it; the others
+ * mean nothing then. */
+typedef struct gpuemu_exact {
+  double high;
+  double low;
+  double bound;
+  uint32_t known;
+  uint32_t unused;
+} gpuemu_exact;
+
 /* An attribute of an op or kernel that is registered. */
 typedef struct gpuemu_field {
   const char* name;
@@ -342,6 +353,16 @@ gpuemu_code gpuemu_kernel_remove(gpuemu_context* context, gpuemu_kernel kernel);
 gpuemu_code gpuemu_op_prepare(gpuemu_context* context, const gpuemu_call* call);
 /* Checks everything, chooses a kernel, launches it and returns. */
 gpuemu_code gpuemu_op_call(gpuemu_context* context, const gpuemu_call* call);
+/* As gpuemu_op_call, and waits: beside each output, what its elements would be without any
+ * rounding. exact: for each output NULL, or room for as many as it has elements; nothing is written
+ * for one that is not of floats. Outputs are contiguous. GPUEMU_UNSUPPORTED on a GPU, and where a
+ * library computes. */
+gpuemu_code gpuemu_op_call_exact(gpuemu_context* context, const gpuemu_call* call,
+                                 gpuemu_exact* const* exact);
+/* The text that a kernel of an op is loaded from: PTX of a built-in one, what was registered of
+ * others. GPUEMU_UNSUPPORTED for a library. */
+gpuemu_code gpuemu_variant_source(gpuemu_context* context, uint32_t op, const char* variant,
+                                  char* to, size_t room, size_t* bytes);
 
 /* Device memory. The content is undefined. */
 gpuemu_code gpuemu_memory_allocate(gpuemu_context* context, size_t bytes, void** address);

@@ -6,6 +6,7 @@
 
 #include "kernels/catalog.h"
 #include "ops/dispatch/accesses.h"
+#include "ops/dispatch/planning.h"
 #include "ops/dispatch/stopwatch.h"
 #include "ops/dispatch/tuning_copy.h"
 
@@ -32,24 +33,6 @@ std::vector<std::vector<int64_t>> shapes_of(std::span<const TensorView> tensors)
 
 bool has_work(const OpCase& c) {
   return std::ranges::any_of(c.outputs, [](const TensorView& out) { return out.count() > 0; });
-}
-
-/// The case with its attributes read by the variant's schema.
-OpCase case_for(const OpCase& c, const KernelVariant& variant) {
-  OpCase own = c;
-  if (!variant.schema.fields.empty()) own.attributes = c.attributes.by(variant.schema);
-  return own;
-}
-
-Result<uint64_t> workspace_of(const OpCase& c, const KernelVariant& variant) {
-  if (variant.rules != nullptr) return variant.rules->workspace_bytes(c);
-  return variant.workspace_bytes == nullptr ? 0 : variant.workspace_bytes(c);
-}
-
-Status plan_of(const OpCase& c, const KernelVariant& variant, Plan& plan) {
-  if (variant.rules != nullptr) return variant.rules->plan(c, plan);
-  variant.plan(c, plan);
-  return ok_status();
 }
 
 /// Why the variant cannot be told what the call says; "" when it can.

@@ -22,6 +22,8 @@
 
 namespace gpuemu {
 
+struct ShadowElement;  // runtime/device/shadow.h
+
 struct OpCall {
   const OpKind* op = nullptr;
   std::span<const TensorView> inputs, outputs;
@@ -31,6 +33,8 @@ struct OpCall {
   std::string_view variant = {};  ///< This one and no other; "": the policy chooses.
   /// Variants that were added later do not take part.
   uint64_t generation_max = UINT64_MAX;
+  /// For call_exact(): receives a list for each output, empty for one that is not of floats.
+  std::vector<std::vector<ShadowElement>>* exact = nullptr;
 };
 
 /// What was decided about one call.
@@ -69,6 +73,10 @@ class Dispatcher {
   Status call(const OpCall& call);
   /// Everything that call() does before its launches: what they need is loaded then.
   Status prepare(const OpCall& call);
+  /// As call(), on a device that follows rounding, and waits: fills `call.exact`, which is not
+  /// null, with what the elements would be without any rounding. Unsupported on other devices and
+  /// for a variant that a library computes.
+  Status call_exact(const OpCall& call);
 
   void set_policy(DispatchPolicy policy);
   using Log = std::function<void(const DispatchRecord& record)>;
@@ -138,6 +146,8 @@ class Dispatcher {
                          const OpCall& call);
   Result<DispatchRecord> launch_told(const OpCase& c, const Choice& choice,
                                      const TypeBinding& types, StreamId stream, bool times);
+  Status launch_exact(const OpCase& c, const KernelVariant& variant, const TypeBinding& types,
+                      std::vector<std::vector<ShadowElement>>& exact);
   void warn_once(const std::string& warning);
 
   Device& device_;

@@ -36,6 +36,7 @@ Result<const LoadedEntry*> ModuleCache::find(Loaded& module, const std::string& 
   auto loaded = std::make_unique<LoadedEntry>();
   loaded->info = GPUEMU_TRY(find_entry(entries, entry));
   loaded->function = GPUEMU_TRY(streams_.function(module.id, entry));
+  loaded->module = module.id;
   loaded->module_hash = module.hash;
   return module.entries.emplace(entry, std::move(loaded)).first->second.get();
 }

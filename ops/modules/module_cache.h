@@ -20,6 +20,7 @@ namespace gpuemu {
 struct LoadedEntry {
   FunctionId function = 0;
   EntryInfo info;
+  ModuleId module = 0;
   std::string module_hash;  ///< Hash of the module's PTX.
 };
 

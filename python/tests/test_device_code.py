@@ -9,7 +9,8 @@ from gpuemu.program.ops import device_code
 KERNELS = pathlib.Path(__file__).resolve().parents[2] / "kernels"
 pytestmark = pytest.mark.skipif(not KERNELS.is_dir(), reason="the sources of the kernels are not here")
 COPIED = {"_APPROX": "approx.cuh", "_GELU": "gelu/gelu.cu", "_SILU": "silu/silu.cu", "_SIGMOID": "sigmoid/sigmoid.cu",
-          "_TANH": "tanh/tanh.cu"}
+          "_TANH": "tanh/tanh.cu",
+          **{f"_{name}_BWD": "activation_bwd/activation_bwd.cu" for name in ("GELU", "SILU", "SIGMOID", "TANH")}}
 
 
 def plain(code):

@@ -160,8 +160,15 @@ def test_what_has_no_gradient_says_so():
     with pytest.raises(program.GradError, match="op:relu has no gradient"):
         y.backward()
     assert x.grad is None
-    with pytest.raises(program.GradError, match="5000 elements"):
-        program.zeros(5000, requires_grad=True).max().backward()
+
+
+def test_the_gradient_of_a_maximum_of_many_equal_elements_goes_to_the_first():
+    x = program.zeros(3, 5000, requires_grad=True)
+    x.max().backward()
+    assert np.flatnonzero(x.grad.numpy()).tolist() == [0]
+    x.zero_grad()
+    x.max(axis=0, keepdims=True).backward()
+    assert np.flatnonzero(x.grad.numpy()).tolist() == list(range(5000))
 
 
 def test_an_op_of_ones_own_gradient():

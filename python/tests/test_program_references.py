@@ -21,6 +21,10 @@ def normal(*shape):
 X, Y, W = normal(4, 6), normal(4, 6), normal(6)
 TARGET = np.array([0, 5, -1, 6])
 STEP = [normal(7), normal(7), normal(7), np.abs(normal(7)), np.array([0.01, 2.0, 3.0])]
+STEPS = {"stride_rows": 2, "stride_columns": 1, "pad_rows": 1, "pad_columns": 0}
+WINDOWS = {"kernel_rows": 3, "kernel_columns": 2, "stride_rows": 2, "stride_columns": 1}
+# What does not follow from the inputs.
+OUTPUTS = {"embedding_bwd": (6, 6), "gather_bwd": (2, 6, 3), "conv2d_bwd_x": (2, 3, 7, 6), "conv2d_bwd_w": (4, 3, 3, 2), "avg_pool2d_bwd": (2, 3, 7, 6)}
 # op: file, inputs, attributes, further arguments of the kernel's reference
 CASES = {
     "add": ("arithmetic/add", {"a": X, "b": Y}, {}),
@@ -49,11 +53,29 @@ CASES = {
     "cross_entropy_grad": ("cross_entropy/cross_entropy_grad", {"x": X, "target": TARGET, "dloss": normal(4)}, {}),
     "attention": ("attention/attention", {"q": normal(2, 3, 4), "k": normal(2, 5, 4), "v": normal(2, 5, 2)}, {"causal": 1, "scale": 0.6}),
     "embedding_bwd": ("gather/embedding_bwd", {"index": TARGET, "dy": X}, {}),
+    "gelu_bwd": ("activation_bwd/gelu_bwd", {"x": np.append(X * 3, [-np.inf, np.inf, np.nan, 0.0]), "dy": normal(28)}, {}),
+    "silu_bwd": ("activation_bwd/silu_bwd", {"x": np.append(X * 9, [-np.inf, np.inf, np.nan, 0.0]), "dy": normal(28)}, {}),
+    "sigmoid_bwd": ("activation_bwd/sigmoid_bwd", {"y": X, "dy": Y}, {}),
+    "tanh_bwd": ("activation_bwd/tanh_bwd", {"y": X, "dy": Y}, {}),
+    "softmax_bwd": ("softmax_bwd/softmax_bwd", {"y": X, "dy": Y}, {}),
+    "rmsnorm_bwd": ("rmsnorm_bwd/rmsnorm_bwd", {"x": X, "weight": W, "dy": Y}, {"eps": 0.5}),
+    "reduce_max_bwd": ("reduce_max_bwd/reduce_max_bwd", {"x": np.round(normal(2, 5, 3)), "dy": normal(2, 3)}, {"axis": 1}),
+    "gather_bwd": ("gather_bwd/gather_bwd", {"index": TARGET, "dy": normal(2, 4, 3)}, {"axis": 1}),
+    "attention_bwd": ("attention_bwd/attention_bwd", {"q": normal(2, 3, 4), "k": normal(2, 5, 4), "v": normal(2, 5, 2), "dy": normal(2, 3, 2)}, {"causal": 1, "scale": 0.6}),
+    "conv2d": ("conv2d/conv2d", {"x": normal(2, 3, 7, 6), "w": normal(4, 3, 3, 2)}, STEPS),
+    "conv2d_bwd_x": ("conv2d/conv2d_bwd_x", {"w": normal(4, 3, 3, 2), "dy": normal(2, 4, 4, 5)}, STEPS),
+    "conv2d_bwd_w": ("conv2d/conv2d_bwd_w", {"x": normal(2, 3, 7, 6), "dy": normal(2, 4, 4, 5)}, STEPS),
+    "max_pool2d": ("pool2d/max_pool2d", {"x": np.round(normal(2, 3, 7, 6))}, WINDOWS),
+    "max_pool2d_bwd": ("pool2d/max_pool2d_bwd", {"x": np.round(normal(2, 3, 7, 6)), "dy": normal(2, 3, 3, 5)}, WINDOWS),
+    "avg_pool2d": ("pool2d/avg_pool2d", {"x": normal(2, 3, 7, 6)}, WINDOWS),
+    "avg_pool2d_bwd": ("pool2d/avg_pool2d_bwd", {"dy": normal(2, 3, 3, 5)}, WINDOWS),
     "dropout": ("dropout/dropout", {"x": W, "key": np.array([77, 3], np.uint64)}, {"p": 0.25}),
     "adam_step": ("adam_step/adam_step", dict(zip("pgmv", STEP), scalars=STEP[4]), {"beta1": 0.9, "beta2": 0.99, "eps": 1e-8, "decay": 0.01}),
     "sgd_step": ("sgd_step/sgd_step", dict(p=STEP[0], g=STEP[1], velocity=STEP[2], rate=np.array([0.1])), {"momentum": 0.9, "decay": 0.01}),
 }  # fmt: skip
-MORE = {"reduce_sum": {}, "reduce_mean": {}, "reduce_max": {}, "embedding_bwd": {"rows": 6}, "dropout": {"drop": 2**30}}
+MORE = {"reduce_max_bwd": {}, "gather_bwd": {"length": 6}, "conv2d_bwd_x": {**STEPS, "rows": 7, "columns": 6},
+        "conv2d_bwd_w": {**STEPS, "kernel_rows": 3, "kernel_columns": 2}, "avg_pool2d_bwd": {**WINDOWS, "rows": 7, "columns": 6},
+        "reduce_sum": {}, "reduce_mean": {}, "reduce_max": {}, "embedding_bwd": {"rows": 6}, "dropout": {"drop": 2**30}}
 
 
 def script(name):
@@ -70,7 +92,7 @@ def listed(made, op):
 
 def computed(op, inputs, attrs, function):
     specs = [Spec(one.shape, str(one.dtype)) for one in inputs.values()]
-    wide = [Spec((6, 6), "float64")] if op == "embedding_bwd" else primitives.infer(op, specs if op not in ("adam_step", "sgd_step") else like_kernel(specs), attrs)
+    wide = [Spec(OUTPUTS[op], "float64")] if op in OUTPUTS else primitives.infer(op, specs if op not in ("adam_step", "sgd_step") else like_kernel(specs), attrs)
     case = primitives.Case(op, list(inputs.values()), specs, wide, attrs)
     return function(case)
 

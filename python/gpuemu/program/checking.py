@@ -13,6 +13,7 @@ from gpuemu.check.tolerances import ToleranceConfig
 import gpuemu.program.judging as judging
 import gpuemu.program.ops.primitives as primitives
 import gpuemu.program.reproducer as reproducer
+import gpuemu.program.shadow as shadow
 from gpuemu.errors import DeviceError, DeviceLostError, KernelError
 from gpuemu.program.errors import BindError
 from gpuemu.program.executor import Executor, Replay, told
@@ -24,7 +25,7 @@ from gpuemu.program.specs import as_stored, wide
 from gpuemu.runtime.tensors import Tensor
 from gpuemu.tensors import Array
 
-REFERENCES = ("numpy",)
+REFERENCES = ("numpy", "shadow")
 FAULT = "DeviceFault"
 NO_VALUES = ("Deadlock", "Timeout", "Trap")  # After these findings the outputs mean nothing.
 
@@ -37,7 +38,8 @@ def runs_apart(device: runtime.Device) -> bool:
 class Checker:
     """One check of one executor. `values`: storage of each root, apart from the executor's; `host`: what is known of it here."""
 
-    def __init__(self, executor: Executor, tolerance: Any, save: Any) -> None:
+    def __init__(self, executor: Executor, tolerance: Any, save: Any, reference: str = "numpy") -> None:
+        self.reference, self.follows = reference, shadow.emulator_like(executor.device) if reference == "shadow" else None
         self.executor, self.device, self.plan = executor, executor.device, executor.plan
         self.tolerance, self.save = tolerance, save
         self.values: dict[int, Tensor] = {}
@@ -104,10 +106,10 @@ class Checker:
         for vid in one["outputs"]:
             self.host.pop(self.plan.storage(vid), None)
         self.judgements: list[Judgement] = []
-        if primitives.row(one["op"]).reference is None:
+        if self.reference == "numpy" and primitives.row(one["op"]).reference is None:
             self.report.unchecked.append(f"op {index}, {one['op']}")
         elif not any(one.kind in NO_VALUES for one in found) and not (found and runs_apart(self.device)):
-            self.judgements = self._judge(one)
+            self.judgements = self._judge(one, variant)
             for vid, judgement in zip(one["outputs"], self.judgements):
                 found += [ProgramFinding(**known, variant=variant, output=judgement.name, vid=vid, kind=failure["kind"], message=failure["message"],
                                          element=failure.get("index"), expected=failure.get("expected"), actual=failure.get("actual"))
@@ -144,7 +146,7 @@ class Checker:
                 policy = self.device.policy.to_json()
             variant, made = self.apart.compute(one, self.inputs, specs, outputs, policy)
         except (KernelError, DeviceLostError, ProcessEnded) as problem:
-            self.close()
+            self._end_apart()
             seen = of_places(problem.findings if isinstance(problem, KernelError) else [], variant="", **known)
             return "", seen or [ProgramFinding(**known, variant="", output="", vid=None, kind=FAULT, message=str(problem))]
         except DeviceError as problem:
@@ -156,15 +158,23 @@ class Checker:
         return variant, []
 
     def close(self) -> None:
-        """Ends the separate process, if there is one."""
+        """Ends the separate process and closes the emulator beside a GPU, if there are any."""
+        if self.follows is not None and self.follows is not self.device:
+            self.follows.close()
+        self._end_apart()
+
+    def _end_apart(self) -> None:
         apart, self.apart = self.apart, None
         if apart is not None:
             apart.close()
 
-    def _judge(self, one: dict[str, Any]) -> list[Judgement]:
+    def _judge(self, one: dict[str, Any], variant: str) -> list[Judgement]:
         specs, outputs = ([self.plan.specs[vid] for vid in one[side]] for side in ("inputs", "outputs"))
+        expected = None
+        if self.follows is not None:
+            expected = shadow.exact(self.follows, one["op"], variant, one["attrs"], self.inputs, specs, outputs, shadow.in_place(one, self.plan.storage))
         return judging.judged(one["op"], self.inputs, specs, [self.content(vid) for vid in one["outputs"]], outputs, one["attrs"],
-                              self._tolerance_of(one["op"]))  # fmt: skip
+                              self._tolerance_of(one["op"]), expected=expected)  # fmt: skip
 
     def _tolerance_of(self, op: str) -> ToleranceConfig | None:
         return self.tolerance.get(op) if isinstance(self.tolerance, Mapping) else self.tolerance
@@ -172,7 +182,7 @@ class Checker:
     def _reproducer(self, index: int, one: dict[str, Any], found: list[ProgramFinding]) -> None:
         """A folder with this op alone; a check does not fail because it cannot be written."""
         variant = self.report.ops[-1].variant
-        wrong = WrongOp(one, variant, self.inputs, self.plan, self.judgements, found, self._tolerance_of(one["op"]))
+        wrong = WrongOp(one, variant, self.inputs, self.plan, self.judgements, found, self._tolerance_of(one["op"]), self.reference)
         try:
             self.report.reproducer = reproducer.write(self.save, self.report.seed, self.device, wrong)
         except OSError as problem:
@@ -181,11 +191,9 @@ class Checker:
 
 def checker_of(executor: Executor, inputs: Mapping[str, Any] | None, reference: str, tolerance: Any, stop_at_first: bool, save: Any) -> Checker:
     """The check with the values that it computed."""
-    if reference == "shadow":
-        raise runtime.UnsupportedError("reference=\"shadow\" is not part of this version: use \"numpy\"")
     if reference not in REFERENCES:
         raise ValueError(f"unknown reference '{reference}'; there are {', '.join(REFERENCES)}")
-    checker = Checker(executor, tolerance, save)
+    checker = Checker(executor, tolerance, save, reference)
     try:
         checker.copy_sources(inputs)
         checker.run(stop_at_first)

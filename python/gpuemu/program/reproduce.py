@@ -18,6 +18,7 @@ from gpuemu import runtime
 from gpuemu.check.tolerances import ToleranceConfig
 from gpuemu.errors import KernelError
 import gpuemu.program.judging as judging
+import gpuemu.program.shadow as shadow
 from gpuemu.program.judging import Judgement
 import gpuemu.program.ops.primitives as primitives
 from gpuemu.program.report import ProgramFinding, of_places
@@ -52,7 +53,12 @@ def reproduce(folder: Any) -> list[ProgramFinding]:
             found = of_places(device.findings(), **known)
         except KernelError as problem:
             found = of_places(problem.findings, **known)
-        verdicts = _judged(home, case, held, specs, [one.numpy() for one in made], outputs)
+        got = [one.numpy() for one in made]
+        if case.get("reference") == "shadow":
+            exact = shadow.exact(device, case["op"], variant, case["attrs"], held, specs, outputs, {output: at for at, output in case["in_place"]})
+            verdicts = judging.judged(case["op"], held, specs, got, outputs, case["attrs"], _tolerance_of(case), expected=exact)
+        else:
+            verdicts = _judged(home, case, held, specs, got, outputs)
     return found + [ProgramFinding(**known, output=one.name, vid=None, kind=failure["kind"], message=failure["message"], element=failure.get("index"),
                                    expected=failure.get("expected"), actual=failure.get("actual"))
                     for one in verdicts for failure in one.failures]  # fmt: skip
@@ -63,10 +69,14 @@ def _declared(case: Mapping[str, Any]) -> contextlib.AbstractContextManager[Any]
     return registering.register_described_op(case["op"], case["declared"]) if "declared" in case else contextlib.nullcontext()
 
 
+def _tolerance_of(case: Mapping[str, Any]) -> ToleranceConfig | None:
+    return ToleranceConfig(**case["tolerance"]) if "tolerance" in case else None
+
+
 def _judged(home: pathlib.Path, case: Mapping[str, Any], held: Sequence[Array], specs: Sequence[Spec], got: Sequence[Array],
             outputs: Sequence[Spec]) -> list[Judgement]:  # fmt: skip
     """Judges by the op's reference. For an op that the program had registered, uses the stored reference outputs, if any."""
-    tolerance = ToleranceConfig(**case["tolerance"]) if "tolerance" in case else None
+    tolerance = _tolerance_of(case)
     if "declared" not in case:
         return judging.judged(case["op"], held, specs, got, outputs, case["attrs"], tolerance)
     expected, scales = ([home / part / f"{one['name']}.npy" for one in case["outputs"]] for part in ("expected", "scales"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pathlib
@@ -12,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpuemu.check.tolerances import ToleranceConfig
+from gpuemu.errors import DeviceError
 from gpuemu.program.judging import Judgement
 import gpuemu.program.ops.primitives as primitives
 from gpuemu.program.plan import BindingPlan
 from gpuemu.program.report import ProgramFinding
+import gpuemu.runtime.calling as calling
 import gpuemu.runtime.registrations as registrations
 from gpuemu.tensors import Array
 
@@ -32,7 +35,7 @@ This folder has what one op of a program computed wrong: `{case}` says which op,
 
     gpuemu reproduce {folder} --exit-code
 
-Exit code 1: still wrong, 0: right now, 3: cannot run here. It needs Python with the package gpuemu.
+Exit code 1: still wrong, 0: right now, 3: cannot run here. It needs Python 3 with NumPy.
 """
 
 
@@ -52,6 +55,7 @@ class WrongOp:
     judgements: Sequence[Judgement]
     found: Sequence[ProgramFinding]
     tolerance: ToleranceConfig | None = None
+    reference: str = "numpy"
 
     def case(self, seed: int, device: runtime.Device) -> dict[str, Any]:
         """The content of case.json, without the kernel."""
@@ -62,6 +66,8 @@ class WrongOp:
         made = {"op": one["op"], "variant": self.variant, "attrs": one["attrs"], "seed": seed, "inputs": operands[0], "outputs": operands[1],
                 "in_place": shared, "device": {"backend": device.backend, "arch": device.info.architecture},
                 "findings": [asdict(finding) for finding in self.found]}  # fmt: skip
+        if self.reference != "numpy":
+            made["reference"] = self.reference
         if self.tolerance is not None:
             made["tolerance"] = {"atol": float(self.tolerance.atol), "rtol": float(self.tolerance.rtol)}
         entry = registrations.op_named(one["op"])
@@ -88,7 +94,8 @@ def write(save: Any, seed: int, device: runtime.Device, wrong: WrongOp) -> str:
     (folder / CASE).write_text(json.dumps(case, indent=1, sort_keys=True) + "\n")
     first = wrong.found[0]
     (folder / "README.md").write_text(README.format(op=case["op"], kind=first.kind, message=first.message, case=CASE, folder=folder,
-                                                         kernel=f" `{kernel['file']}` is the kernel, which is run as it is there." if kernel else ""))
+                                                         kernel=f" `{kernel['file']}` is the kernel, which is run as it is there." if kernel else
+                                                         " `kernel.ptx` is the built-in kernel that ran; that of the installed library is run." if (folder / "kernel.ptx").exists() else ""))
     return str(folder)
 
 
@@ -101,9 +108,11 @@ def _write_scales(folder: pathlib.Path, judgements: Sequence[Judgement]) -> None
 
 
 def _write_kernel(folder: pathlib.Path, device: runtime.Device, op: str, variant: str) -> dict[str, Any] | None:
-    """The source of a registered kernel beside the case, and what registers it again; nothing for a built-in one."""
+    """The source of the kernel beside the case, and what registers it again; a built-in one is the library's, its text is to be read."""
     entry = registrations.kernel_named(device, op, variant)
     if entry is None:
+        with contextlib.suppress(DeviceError):  # A library of NVIDIA has no text, and a kernel that did not start no name.
+            (folder / "kernel.ptx").write_text(calling.variant_source(op, variant, device))
         return None
     described = dict(entry.described)
     source = described.pop("source")

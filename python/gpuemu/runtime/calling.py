@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 import gpuemu.runtime.errors as errors
 import gpuemu.runtime.interop as interop
 import gpuemu.runtime.registrations as registrations
@@ -261,6 +263,26 @@ def op_call(kind: str | int, inputs: Sequence[Any], outputs: Sequence[Any], attr
     Everything is checked before anything is launched; then it returns when the work is issued. variant: this kernel and no
     other. Raises NotFoundError, InvalidArgumentError, which names the operand, or UnsupportedError with each variant's reason.
     """
+    _call(kind, inputs, outputs, attrs, schema_id, stream, variant, device)
+
+
+def exact_call(kind: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor], attrs: Mapping[str, Any] | bytes | None = None, *,
+               schema_id: int | None = None, variant: str | None = None, device: Device | None = None) -> list[Any]:  # fmt: skip
+    """As op_call, and waits; for each output an array of structs.Exact with what its elements would be without any rounding, None
+    for one that is not of floats. Raises UnsupportedError where the values cannot be followed: on a GPU, and in a library."""
+    made = [(structs.Exact * one.size)() if "float" in one.dtype else None for one in outputs]
+    addresses = (ctypes.c_void_p * len(made))(*[None if one is None else ctypes.addressof(one) for one in made])
+    _call(kind, inputs, outputs, attrs, schema_id, None, variant, device, "gpuemu_op_call_exact", addresses)
+    return [None if one is None else np.frombuffer(one, np.dtype(structs.Exact), len(one)) for one in made]
+
+
+def variant_source(op: str, variant: str, device: Device) -> str:
+    """The text that a kernel is loaded from. Raises UnsupportedError for a library, NotFoundError for an unknown variant."""
+    return device._text("gpuemu_variant_source", device._op_number(op), variant.encode())
+
+
+def _call(kind: str | int, inputs: Sequence[Any], outputs: Sequence[Any], attrs: Any, schema_id: int | None, stream: Any, variant: str | None,
+          device: Device | None, *function: Any) -> None:  # fmt: skip
     if device is None:
         device = _device_of(inputs if isinstance(inputs, Sequence) else (), outputs if isinstance(outputs, Sequence) else ())
     name, call = _name_of(kind), structs.Call(struct_bytes=_CALL_BYTES)
@@ -276,7 +298,7 @@ def op_call(kind: str | int, inputs: Sequence[Any], outputs: Sequence[Any], attr
     registered = registrations.op_named(name)
     if registered is not None:
         registrations.check_outputs(registered, ins, outs, read_fields(_schema_of(name, None, device), packed))
-    device._issue(name, call, ins, outs, chosen)
+    device._issue(name, call, ins, outs, chosen, *function)
 
 
 def _name_of(kind: str | int) -> str:

@@ -412,8 +412,9 @@ class Device(library.Unique):
             number = self._ops[name] = found.value
         return number
 
-    def _issue(self, name: str, call: structs.Call, inputs: Sequence[Tensor], outputs: Sequence[Tensor], stream: Stream) -> None:
-        """Makes a call of an op with these operands, and notes that its work uses them."""
+    def _issue(self, name: str, call: structs.Call, inputs: Sequence[Tensor], outputs: Sequence[Tensor], stream: Stream,
+               function: str = "gpuemu_op_call", *further: Any) -> None:  # fmt: skip
+        """Makes a call of an op with these operands, and notes that its work uses them. further: arguments of `function`."""
         used = []
         for what, row in (("inputs", inputs), ("outputs", outputs)):
             for number, one in enumerate(row):
@@ -424,7 +425,7 @@ class Device(library.Unique):
         call.op, call.stream = self._op_number(name), stream.handle
         call.inputs, call.outputs = ctypes.addressof(in_row), ctypes.addressof(out_row)
         call.input_count, call.output_count = len(inputs), len(outputs)
-        self._check_using([stream], self._check, "gpuemu_op_call", ctypes.byref(call))
+        self._check_using([stream], self._check, function, ctypes.byref(call), *further)
         for owner, block in used:
             block.used_by(stream)
             if stream._graph is not None:

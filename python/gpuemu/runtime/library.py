@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import json
 import os
 import pathlib
@@ -36,6 +37,10 @@ class OfThread(threading.local):
 of_thread = OfThread()
 
 
+def _refuse(why: str, *_: Any) -> Any:
+    raise errors.UnsupportedError(why)
+
+
 class Library:
     """The loaded library. Functions are attributes, by their C names."""
 
@@ -47,6 +52,11 @@ class Library:
             raise errors.UnsupportedError(f"{path} cannot be loaded: {problem}") from None
         for name, takes in structs.FUNCTIONS.items():
             setattr(self, name, self._bound(name, takes))
+        for name, takes in structs.LATER.items():
+            try:
+                setattr(self, name, self._bound(name, takes))
+            except errors.UnsupportedError as problem:
+                setattr(self, name, functools.partial(_refuse, str(problem)))
 
     def _bound(self, name: str, takes: list[Any]) -> Any:
         try:

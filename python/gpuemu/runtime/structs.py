@@ -44,6 +44,12 @@ class Call(ctypes.Structure):
                 ("schema_id", u32), ("attribute_bytes", u32), ("attributes", text), ("stream", u64), ("variant", text)]  # fmt: skip
 
 
+class Exact(ctypes.Structure):
+    """gpuemu_exact"""
+
+    _fields_ = [("high", ctypes.c_double), ("low", ctypes.c_double), ("bound", ctypes.c_double), ("known", u32), ("unused", u32)]
+
+
 class Field(ctypes.Structure):
     """gpuemu_field"""
 
@@ -117,6 +123,11 @@ FUNCTIONS: dict[str, list[Any]] = {
     "gpuemu_event_elapsed_ms": [pointer, u64, u64, ctypes.POINTER(ctypes.c_float)],
     "gpuemu_capture_begin": [pointer, u64], "gpuemu_capture_end": [pointer, u64, _out_u64],
     "gpuemu_graph_launch": [pointer, u64, u64], "gpuemu_graph_nodes": [pointer, u64, _out_u64], "gpuemu_graph_destroy": [pointer, u64],
+}  # fmt: skip
+# Functions that a library may lack: only calling them is an error then.
+LATER: dict[str, list[Any]] = {
+    "gpuemu_op_call_exact": [pointer, ctypes.POINTER(Call), ctypes.POINTER(pointer)],
+    "gpuemu_variant_source": [pointer, u32, text, *_into],
 }  # fmt: skip
 RESULTS = {"gpuemu_abi_version": u32, "gpuemu_last_error": text, "gpuemu_version": text, "gpuemu_context_destroy": None,
            "gpuemu_range_begin": None, "gpuemu_range_end": None, "gpuemu_op_count": u32, "gpuemu_op_name": text}  # fmt: skip

@@ -1,7 +1,7 @@
 """CUDA code of elementwise ops on one element, from which fused kernels are generated.
 
 In one kernel a compiler contracts a product and a sum to one rounding. These functions round each operation, as the kernel of a
-single op does. gelu, silu, sigmoid and tanh are copied verbatim from kernels/*.cu.
+single op does. gelu, silu, sigmoid, tanh and their gradients are copied verbatim from kernels/*.cu.
 """
 
 HEADER = r"""
@@ -132,6 +132,46 @@ struct ReluBackward {
   }
 };
 """
+_GELU_BWD = r"""
+struct GeluBackward {
+  template <typename C>
+  __device__ __forceinline__ C operator()(C x, C dy) const {
+    const C density = exp(C(-0.5) * x * x) * C(0.3989422804014327);
+    const C reach = density == C(0) ? C(0) : x;
+    return dy * fma(reach, density, normal(x));
+  }
+  static __device__ __forceinline__ float normal(float x) { return normcdff(x); }
+  static __device__ __forceinline__ double normal(double x) { return normcdf(x); }
+};
+"""
+_SILU_BWD = r"""
+struct SiluBackward {
+  template <typename C>
+  __device__ __forceinline__ C operator()(C x, C dy) const {
+    const C e = exp(-fabs(x));
+    const C share = (x < C(0) ? e : C(1)) / (C(1) + e);
+    const C rest = (x < C(0) ? C(1) : e) / (C(1) + e);
+    const C reach = e == C(0) ? C(0) : x;
+    return dy * (share * fma(reach, rest, C(1)));
+  }
+};
+"""
+_SIGMOID_BWD = r"""
+struct SigmoidBackward {
+  template <typename C>
+  __device__ __forceinline__ C operator()(C y, C dy) const {
+    return dy * y * (C(1) - y);
+  }
+};
+"""
+_TANH_BWD = r"""
+struct TanhBackward {
+  template <typename C>
+  __device__ __forceinline__ C operator()(C y, C dy) const {
+    return dy * fma(-y, y, C(1));
+  }
+};
+"""
 # The functor of each op, and the code that defines it.
 ELEMENTWISE: dict[str, tuple[str, tuple[str, ...]]] = {
     "add": ("Add", (_binary("Add", "add"),)),
@@ -145,4 +185,8 @@ ELEMENTWISE: dict[str, tuple[str, tuple[str, ...]]] = {
     "silu": ("Silu", (_APPROX, _SILU)),
     "sigmoid": ("Sigmoid", (_SIGMOID,)),
     "tanh": ("Tanh", (_TANH,)),
+    "gelu_bwd": ("GeluBackward", (_GELU_BWD,)),
+    "silu_bwd": ("SiluBackward", (_SILU_BWD,)),
+    "sigmoid_bwd": ("SigmoidBackward", (_SIGMOID_BWD,)),
+    "tanh_bwd": ("TanhBackward", (_TANH_BWD,)),
 }

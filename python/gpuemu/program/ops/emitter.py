@@ -84,26 +84,13 @@ class Emitter:
         """One axis: arithmetic takes four at most."""
         return self.reshape(x, (x.spec.elements,))
 
-    def rows(self, x: Ref) -> Ref:
-        """A matrix of the rows along the last axis."""
-        columns = x.shape[-1] if x.shape else 1
-        return self.reshape(x, (math.prod(x.shape[:-1]), columns))
-
     def expand(self, x: Ref, shape: Sequence[int]) -> Ref:
         """x repeated to a shape to which it broadcasts."""
         return self.op("mul", [x, self.constant(1.0, x.dtype)], None, [Spec(tuple(shape), x.dtype)])[0]
 
-    def positive(self, x: Ref) -> Ref:
-        """1 where x is above 0 or NaN, else 0."""
-        return self.one("relu_bwd", x, self.expand(self.constant(1.0, x.dtype), x.shape))
-
     def scaled(self, x: Ref, factor: float) -> Ref:
         """x times a number."""
         return self.one("mul", x, self.constant(factor, x.dtype))
-
-    def less_than_one(self, x: Ref) -> Ref:
-        """1 - x."""
-        return self.one("sub", self.constant(1.0, x.dtype), x)
 
     def axis_last(self, x: Ref, axis: int) -> Ref:
         """x with the axes after `axis` in front of the first, so that `axis` is the last one."""

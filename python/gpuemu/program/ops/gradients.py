@@ -7,10 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gpuemu.program.errors import GradError
-from gpuemu.program.specs import is_float, text
-
-MAX_ELEMENTS = 4096  # The first of equal elements is found by a product with a matrix of that many rows and columns.
+from gpuemu.program.specs import is_float
 
 
 @dataclass
@@ -131,11 +128,7 @@ def mean(b: Backward) -> Gradients:
 
 
 def max(b: Backward) -> Gradients:
-    x, axis = b.inputs[0], b.attrs["axis"]
-    count = x.spec.elements if axis is None else x.shape[axis]
-    if count > MAX_ELEMENTS:
-        raise GradError(f"max: the gradient of a maximum of {count} elements is not supported, expected {MAX_ELEMENTS} at most; x is {text(x.shape)}")
-    return [b.f("max_bwd", x, b.outputs[0], b.dy, axis=axis)]
+    return [b.f("max_bwd", b.inputs[0], b.dy, axis=b.attrs["axis"])]
 
 
 def mse(b: Backward) -> Gradients:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,8 @@ import numpy as np
 
 import gpuemu.program.ops.registered as registered
 from gpuemu import op_attributes
+import gpuemu.program.ops.gradient_references as back
+import gpuemu.program.ops.image_references as image
 import gpuemu.program.ops.references as of
 from gpuemu.program.errors import BackendError, DTypeError, GraphError, ShapeError, unknown_op
 from gpuemu.program.ops.primitive import Primitive
@@ -155,6 +158,57 @@ def _given(op: str, inputs: Sequence[Spec], attrs: Mapping[str, Any]) -> list[Sp
     raise GraphError(f"{op}: the outputs do not follow from the inputs; give outputs=")
 
 
+def _rms_bwd(op: str, inputs: Sequence[Spec], attrs: Mapping[str, Any]) -> list[Spec]:
+    x, weight, dy = inputs
+    _rows(op, [x, weight], attrs)
+    _like(op, [x, dy], attrs)
+    return [x, weight]
+
+
+def _attention_bwd(op: str, inputs: Sequence[Spec], attrs: Mapping[str, Any]) -> list[Spec]:
+    made = _attention(op, inputs[:3], attrs)[0]
+    fit(op, inputs[3] == made, f"dy is {inputs[3]}, expected {made}")
+    return list(inputs[:3])
+
+
+def _reduce_bwd(op: str, inputs: Sequence[Spec], attrs: Mapping[str, Any]) -> list[Spec]:
+    x, dy = inputs
+    axis = axis_of(op, attrs["axis"], x.shape)
+    kept = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
+    dropped = _reduce(op, [x], attrs)[0].shape
+    fit(op, dy.shape in (kept, dropped), f"dy is {text(dy.shape)}, expected {text(dropped)} or {text(kept)}: x, {text(x.shape)}, without its axis {axis}")
+    return [x]
+
+
+def _counted(op: str, image: Sequence[int], kernel: Sequence[int], attrs: Mapping[str, Any]) -> tuple[int, int]:
+    """How many windows there are, down and across."""
+    made = []
+    for axis, size, taps in zip(("rows", "columns"), image, kernel):
+        pad, stride = attrs.get("pad_" + axis, 0), attrs["stride_" + axis] or attrs.get("kernel_" + axis, 0)
+        fit(op, taps >= 1 and stride >= 1 and pad >= 0, f"a kernel of {taps} {axis}, stride {stride} and padding {pad}: expected 1, 1 and 0 at least")
+        made.append(max(0, (size + 2 * pad - taps) // stride + 1))
+    return made[0], made[1]
+
+
+def _conv(op: str, inputs: Sequence[Spec], attrs: Mapping[str, Any]) -> list[Spec]:
+    x, w = inputs
+    fit(op, len(x.shape) == 4 and len(w.shape) == 4 and x.shape[1] == w.shape[1],
+        f"x is {text(x.shape)} and w {text(w.shape)}, expected (images, channels, rows, columns) and (out, channels, rows, columns)")  # fmt: skip
+    return [Spec((x.shape[0], w.shape[0], *_counted(op, x.shape[2:], w.shape[2:], attrs)), x.dtype)]
+
+
+def _pool(op: str, inputs: Sequence[Spec], attrs: Mapping[str, Any]) -> list[Spec]:
+    x = inputs[0]
+    fit(op, len(x.shape) == 4, f"x is {text(x.shape)}, expected (images, channels, rows, columns)")
+    return [Spec((*x.shape[:2], *_counted(op, x.shape[2:], (attrs["kernel_rows"], attrs["kernel_columns"]), attrs)), x.dtype)]
+
+
+def _pool_bwd(op: str, inputs: Sequence[Spec], attrs: Mapping[str, Any]) -> list[Spec]:
+    made = _pool(op, inputs[:1], attrs)[0]
+    fit(op, inputs[1] == made, f"dy is {inputs[1]}, expected {made}")
+    return [inputs[0]]
+
+
 def _zero(case: Case) -> list[Array]:
     return [np.zeros(one.shape) for one in PRIMITIVES[case.op].computed(case)]
 
@@ -170,6 +224,10 @@ def _of_terms(case: Case) -> list[Array]:
 
 def _columns(case: Case) -> int:
     return case.specs[0].shape[-1] if case.specs[0].shape else 1
+
+
+def _taps(case: Case) -> int:
+    return int(case.attrs["kernel_rows"]) * int(case.attrs["kernel_columns"])
 
 
 def _elementwise(reference: Callable[[Case], Sequence[Array]], scale: Callable[[Case], Sequence[Array]] = _itself,
@@ -225,6 +283,28 @@ PRIMITIVES: dict[str, Primitive] = {
     "embedding_bwd": Primitive(("index", "dy"), ("dtable",), _given, of.embedding_bwd, of.embedding_bwd_scale, INDICES, same=(0,),
                                accumulate=lambda case: case.specs[0].elements),
     "gather": Primitive(("x", "index"), ("y",), _gather, of.gather, _zero, ANY, same=(0,)),
+    "gelu_bwd": _elementwise(back.gelu_bwd, back.gelu_bwd_scale, inputs=("x", "dy"), output="dx"),
+    "silu_bwd": _elementwise(back.silu_bwd, back.silu_bwd_scale, inputs=("x", "dy"), output="dx"),
+    "sigmoid_bwd": _elementwise(back.sigmoid_bwd, back.sigmoid_bwd_scale, inputs=("y", "dy"), output="dx"),
+    "tanh_bwd": _elementwise(back.tanh_bwd, back.tanh_bwd_scale, inputs=("y", "dy"), output="dx"),
+    "softmax_bwd": Primitive(("y", "dy"), ("dx",), _like, back.softmax_bwd, back.softmax_bwd_scale, accumulate=_columns),
+    "rmsnorm_bwd": Primitive(("x", "weight", "dy"), ("dx", "dweight"), _rms_bwd, back.rmsnorm_bwd, back.rmsnorm_bwd_scale,
+                             accumulate=lambda case: max(case.specs[0].shape[-1], case.specs[0].elements // max(1, case.specs[0].shape[-1]))),
+    "reduce_max_bwd": Primitive(("x", "dy"), ("dx",), _reduce_bwd, back.reduce_max_bwd, _zero),
+    "attention_bwd": Primitive(("q", "k", "v", "dy"), ("dq", "dk", "dv"), _attention_bwd, back.attention_bwd, back.attention_bwd_scale,
+                               accumulate=lambda case: sum(one.shape[-2] + one.shape[-1] for one in case.specs[:2]) + case.specs[2].shape[-1]),
+    "gather_bwd": Primitive(("index", "dy"), ("dx",), _given, back.gather_bwd, back.gather_bwd_scale, INDICES, same=(0,),
+                            accumulate=lambda case: case.specs[0].elements),
+    "conv2d": Primitive(("x", "w"), ("y",), _conv, image.conv2d, _of_terms, accumulate=lambda case: math.prod(case.specs[1].shape[1:])),
+    "conv2d_bwd_x": Primitive(("w", "dy"), ("dx",), _given, image.conv2d_bwd_x, _of_terms,
+                              accumulate=lambda case: math.prod(case.specs[0].shape) // max(1, case.specs[0].shape[1])),
+    "conv2d_bwd_w": Primitive(("x", "dy"), ("dw",), _given, image.conv2d_bwd_w, _of_terms,
+                              accumulate=lambda case: math.prod(case.specs[1].shape) // max(1, case.specs[1].shape[1])),
+    "max_pool2d": Primitive(("x",), ("y",), _pool, image.max_pool2d, _zero),
+    "max_pool2d_bwd": Primitive(("x", "dy"), ("dx",), _pool_bwd, image.max_pool2d_bwd, image.max_pool2d_bwd_scale, accumulate=_taps),
+    "avg_pool2d": Primitive(("x",), ("y",), _pool, image.avg_pool2d, _of_terms, accumulate=_taps),
+    "avg_pool2d_bwd": Primitive(("dy",), ("dx",), _given, image.avg_pool2d_bwd, _of_terms, accumulate=_taps),
+    "fill": Primitive((), ("y",), _given, back.fill, _zero, ANY),
     "random_fill": Primitive(("state",), ("y",), _given, None, None, ("uint64",)),
     "dropout": Primitive(("x", "key"), ("y",), _dropout, of.dropout, _itself, same=(0,)),
     "cast": Primitive(("x",), ("y",), _given, of.cast, _zero, ANY),
@@ -295,6 +375,8 @@ def insist(op: str, inputs: Sequence[Spec]) -> None:
         raise GraphError(f"{op} takes {len(of_op.inputs)} inputs ({', '.join(of_op.inputs)}), {len(inputs)} are given")
     if op not in PRIMITIVES:
         return registered.insist(op, inputs)
+    if not inputs:
+        return
     first = inputs[0]
     if first.dtype not in of_op.dtypes:
         raise DTypeError(f"{op}: {of_op.inputs[0]} is {first.dtype}, expected {', '.join(of_op.dtypes)}")

@@ -18,7 +18,7 @@ from gpuemu.program.specs import Spec
 from gpuemu.tensors import Array
 
 LOW, HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
-_erfc = np.vectorize(math.erfc, otypes=[np.float64])
+erfc = np.vectorize(math.erfc, otypes=[np.float64])
 
 
 @dataclass
@@ -72,7 +72,7 @@ def relu_bwd(c: Case) -> list[Array]:
 
 def gelu(c: Case) -> list[Array]:
     x = c.arrays[0]
-    return [np.where(np.isneginf(x), -0.0, 0.5 * x * _erfc(-x / math.sqrt(2.0)))]
+    return [np.where(np.isneginf(x), -0.0, 0.5 * x * erfc(-x / math.sqrt(2.0)))]
 
 
 def gelu_scale(c: Case) -> list[Array]:
@@ -230,10 +230,15 @@ def cross_entropy_grad_scale(c: Case) -> list[Array]:
     return [(_softmax(x) * (1.0 + _largest(x)) + _onehot(x, target)) * np.abs(dloss)[:, None]]
 
 
-def _weights(c: Case) -> tuple[Array, Array]:
+def score_scale(c: Case) -> float:
+    """What the products of queries and keys are multiplied with."""
+    return float(c.attrs["scale"]) or 1.0 / math.sqrt(max(1, c.arrays[0].shape[-1]))
+
+
+def weights_of(c: Case) -> tuple[Array, Array]:
     """The weight of each key for each query, and the sums of the sizes of the products behind them."""
-    q, k, _ = c.arrays
-    scale = float(c.attrs["scale"]) or 1.0 / math.sqrt(max(1, q.shape[-1]))
+    q, k = c.arrays[:2]
+    scale = score_scale(c)
     scores = scale * (q @ np.swapaxes(k, -1, -2))
     sizes = abs(scale) * (np.abs(q) @ np.swapaxes(np.abs(k), -1, -2))
     if c.attrs["causal"]:
@@ -243,11 +248,11 @@ def _weights(c: Case) -> tuple[Array, Array]:
 
 
 def attention(c: Case) -> list[Array]:
-    return [_weights(c)[0] @ c.arrays[2]]
+    return [weights_of(c)[0] @ c.arrays[2]]
 
 
 def attention_scale(c: Case) -> list[Array]:
-    weights, sizes = _weights(c)
+    weights, sizes = weights_of(c)
     return [(weights @ np.abs(c.arrays[2])) * (1.0 + sizes.max(axis=-1, keepdims=True, initial=0.0))]
 
 

@@ -133,12 +133,13 @@ def _pool2d(op: str, inputs: Sequence[Spec], attrs: Attrs) -> list[Spec]:
 
 def _outputs(op: str, image: Sequence[int], kernel: Sequence[int], attrs: Attrs) -> tuple[int, int]:
     fit(op, min(kernel) >= 1, f"the kernel is {text(kernel)}, expected 1 or more")
-    made = low.windows_of(image, kernel, attrs).outputs
+    padding = attrs.get("padding", (0, 0))
+    made = [(size + 2 * pad - taps) // stride + 1 for size, taps, stride, pad in zip(image[2:], kernel, attrs["stride"], padding)]
     fit(op, min(made) >= 1, f"a kernel of {text(kernel)} does not fit into {text(image)} with padding {text(attrs.get('padding', (0, 0)))}")
-    return made
+    return made[0], made[1]
 
 
-def _first_of_three(op: str, inputs: Sequence[Spec], attrs: Attrs) -> list[Spec]:
+def _first(op: str, inputs: Sequence[Spec], attrs: Attrs) -> list[Spec]:
     return [_floats(op, inputs)]
 
 
@@ -157,16 +158,16 @@ RULES: dict[str, Rule] = {
     "silu": Rule(_unary, None, grad.of_input("silu_bwd")),
     "sigmoid": Rule(_unary, None, grad.of_output("sigmoid_bwd"), "o"),
     "tanh": Rule(_unary, None, grad.of_output("tanh_bwd"), "o"),
-    "gelu_bwd": Rule(_second, low.gelu_bwd),
-    "silu_bwd": Rule(_second, low.silu_bwd),
-    "sigmoid_bwd": Rule(_second, low.sigmoid_bwd),
-    "tanh_bwd": Rule(_second, low.tanh_bwd),
+    "gelu_bwd": Rule(_second),
+    "silu_bwd": Rule(_second),
+    "sigmoid_bwd": Rule(_second),
+    "tanh_bwd": Rule(_second),
     "softmax": Rule(_softmax, low.softmax, grad.of_output("softmax_bwd"), "o"),
     "softmax_bwd": Rule(_second, low.softmax_bwd),
     "sum": Rule(_reduce, low.reduction("reduce_sum"), grad.sum, ""),
     "mean": Rule(_reduce, low.reduction("reduce_mean"), grad.mean, ""),
-    "max": Rule(_reduce, low.reduction("reduce_max"), grad.max, "io"),
-    "max_bwd": Rule(_first_of_three, low.max_bwd),
+    "max": Rule(_reduce, low.reduction("reduce_max"), grad.max),
+    "max_bwd": Rule(_first, low.max_bwd),
     "matmul": Rule(_matmul, low.matmul, grad.matmul),
     "linear": Rule(_linear, low.linear, grad.linear),
     "transpose": Rule(_built_in, None, grad.transpose, ""),
@@ -176,16 +177,16 @@ RULES: dict[str, Rule] = {
     "cross_entropy": Rule(_scalar_loss, low.cross_entropy, grad.cross_entropy),
     "layernorm": Rule(_built_in, None, grad.layernorm),
     "rmsnorm": Rule(_built_in, None, grad.rmsnorm),
-    "rmsnorm_bwd": Rule(_all_but_last, low.rmsnorm_bwd),
+    "rmsnorm_bwd": Rule(_all_but_last),
     "conv2d": Rule(_conv2d, low.conv2d, grad.conv2d),
-    "conv2d_bwd_x": Rule(_given_shape, low.conv2d_bwd_x),
-    "conv2d_bwd_w": Rule(_given_shape, low.conv2d_bwd_w),
-    "max_pool2d": Rule(_pool2d, low.pool2d("reduce_max"), grad.of_input("max_pool2d_bwd")),
-    "max_pool2d_bwd": Rule(_first_of_three, low.max_pool2d_bwd),
-    "avg_pool2d": Rule(_pool2d, low.pool2d("reduce_mean"), grad.avg_pool2d, ""),
-    "avg_pool2d_bwd": Rule(_given_shape, low.avg_pool2d_bwd),
+    "conv2d_bwd_x": Rule(_given_shape, low.of_images("conv2d_bwd_x")),
+    "conv2d_bwd_w": Rule(_given_shape, low.of_images("conv2d_bwd_w")),
+    "max_pool2d": Rule(_pool2d, low.of_images("max_pool2d"), grad.of_input("max_pool2d_bwd")),
+    "max_pool2d_bwd": Rule(_first, low.of_images("max_pool2d_bwd")),
+    "avg_pool2d": Rule(_pool2d, low.of_images("avg_pool2d"), grad.avg_pool2d, ""),
+    "avg_pool2d_bwd": Rule(_given_shape, low.of_images("avg_pool2d_bwd")),
     "attention": Rule(_built_in, None, grad.attention),
-    "attention_bwd": Rule(_all_but_last, low.attention_bwd),
+    "attention_bwd": Rule(_all_but_last),
     "embedding": Rule(_built_in, None, grad.embedding),
     "embedding_bwd": Rule(_given_shape, low.embedding_bwd),
     "gather": Rule(_built_in, None, grad.gather),

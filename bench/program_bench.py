@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+"""Programs from Python: the shares that one way of running a step has of another, by turns in one process.
+
+    GPUEMU_LIBRARY=BUILD/lib/gpuemu/libgpuemu.so.1 GPUEMU_CHECK=BUILD/bin/gpuemu-check python3 bench/program_bench.py [--backend emulator]
+
+Median of --rounds rounds; in each round both ways run one after the other, so that what else the machine does falls on both.
+"""
+import argparse
+import ctypes
+import pathlib
+import statistics
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "python"))
+import numpy as np  # noqa: E402
+
+from gpuemu import program, runtime  # noqa: E402
+from gpuemu.runtime import structs  # noqa: E402
+
+SMALL, MNIST = (8, 8), (784, 128, 10)
+DRAW = np.random.default_rng(0)
+
+
+def step(sizes, rows):
+    """A training step of an MLP with Adam: 14 ops for two layers."""
+    g = program.IRGraph("mlp")
+    x, target, scalars = g.input("x", (rows, sizes[0])), g.input("target", (rows, sizes[-1])), g.meta("scalars", (3,))
+    layers = [(g.parameter(f"w{i}", (out, into)), g.parameter(f"b{i}", (out,))) for i, (into, out) in enumerate(zip(sizes, sizes[1:]))]
+    inputs, sums = [x], []
+    for i, (w, b) in enumerate(layers):
+        sums.append(g.linear(inputs[-1], w, b))
+        inputs.append(g.relu(sums[-1]) if i + 1 < len(layers) else sums[-1])
+    g.output("loss", g.mse(inputs[-1], target))
+    dy, updates = g.mse_grad(inputs[-1], target), []
+    for i in reversed(range(len(layers))):
+        dy, dw, db = g.linear_bwd(inputs[i], layers[i][0], dy)
+        updates += [(layers[i][0], dw), (layers[i][1], db)]
+        if i:
+            dy = g.relu_bwd(sums[i - 1], dy)
+    for p, gradient in updates:
+        g.adam_step(p, gradient, g.parameter(f"m_{p.name}", p.shape), g.parameter(f"v_{p.name}", p.shape), scalars)
+    return g
+
+
+def ready(graph, device):
+    executor = program.Executor(graph, device)
+    for value in graph.values:
+        if value.role == "parameter" and value.name.startswith("w"):
+            executor.set(value.name, (DRAW.normal(size=value.shape) * 0.1).astype("float32"))
+        elif value.role == "input":
+            executor.set(value.name, DRAW.normal(size=value.shape).astype("float32"))
+    executor.set("scalars", program.adam_scalars(1, 1e-3))
+    return executor
+
+
+def timed(run):
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
+
+
+def beside(first, second, rounds):
+    """Median times of both in milliseconds, and the median of the first as a share of the second, each round's pair by itself."""
+    first(), second()
+    pairs = [(timed(first), timed(second)) for _ in range(rounds)]
+    return (*(statistics.median(one) * 1e3 for one in zip(*pairs)), statistics.median(a / b for a, b in pairs))
+
+
+def told(name, figures, goal):
+    print(f"{name:<58} {figures[0]:>9.3f} ms {figures[1]:>9.3f} ms {figures[2]:>7.2f}  {goal}")
+
+
+def c_calls(executor):
+    """The calls of a run as the C interface gets them, prepared before: what is left is the library."""
+    library, device, calls, kept = executor.device._library, executor.device, [], []
+    for one in executor.calls():
+        sides = [(structs.Operand * len(row))(*[tensor._operand for tensor in row]) for row in (one.inputs, one.outputs)]
+        kept.append(sides)
+        calls.append(structs.Call(
+            struct_bytes=ctypes.sizeof(structs.Call), op=device._op_number(one.op), inputs=ctypes.addressof(sides[0]), outputs=ctypes.addressof(sides[1]),
+            input_count=len(one.inputs), output_count=len(one.outputs), schema_id=one.schema_id, attribute_bytes=len(one.attrs), attributes=one.attrs))
+    handle = device._context.enter()
+    pointers = [ctypes.byref(one) for one in calls]
+
+    def run():
+        for pointer in pointers:
+            assert library.gpuemu_op_call(handle, pointer) == 0
+
+    run.kept = kept
+    return run
+
+
+def figures(device, rounds):
+    small = ready(step((8, 8, 8, 8, 8, 8, 8), 4), device)
+    replay = small.capture()
+
+    def replayed():
+        replay.launch()
+        device.synchronize()
+
+    def op_by_op():
+        small.run()
+        device.synchronize()
+
+    print(f"{'first beside second':<58} {'first':>12} {'second':>12} {'share':>7}  goal")
+    issue = c_calls(small)
+    told(f"op_call from Python, from C ({len(small.lowered)} ops, issued)", waiting(device, small.run, issue, rounds), "at most 3")
+    told("op by op, replay (6 layers of 8)", beside(op_by_op, replayed, rounds), "at least 1.5 on the emulator, 5 on a GPU")
+    mnist = ready(step(MNIST, 32), device)
+    plain, lazy = loop_of(device)
+    told("lazy loop, executor (784-128-10, 32 rows)", beside(lazy, plain, rounds), "at most 2")
+
+    def run():
+        mnist.run()
+        device.synchronize()
+
+    told("check(), op by op (784-128-10, 32 rows)", beside(mnist.check, run, max(9, rounds // 3)), "at most 10 on the emulator")
+    print(f"\n{'workspace beside what is alive at once':<58} {'workspace':>12} {'alive':>12} {'share':>7}  goal")
+    for name, graph in (("784-128-10", step(MNIST, 32)), ("12 layers of 64", step((64,) * 13, 32))):
+        plan = graph.bind()
+        print(f"{name:<58} {plan.workspace_bytes:>12} {plan.peak_live_bytes:>12} {plan.workspace_bytes / plan.peak_live_bytes:>7.2f}  at most 1.25")
+    dlpack(device, rounds)
+
+
+def waiting(device, first, second, rounds):
+    """As beside(), of calls that return when they are issued: the device finishes outside of the time."""
+    def each(run):
+        spent = timed(run)
+        device.synchronize()
+        return spent
+
+    each(first), each(second)
+    pairs = [(each(first), each(second)) for _ in range(rounds)]
+    return (*(statistics.median(one) * 1e3 for one in zip(*pairs)), statistics.median(a / b for a, b in pairs))
+
+
+def loop_of(device):
+    """The same step with lazy tensors, SGD without momentum, and as an executor."""
+    program.reset()
+    program.set_backend(device.backend, local=True, device=device)
+    shapes = [(128, 784), (128,), (10, 128), (10,)]
+    first = [(DRAW.normal(size=shape) * 0.1).astype("float32") for shape in shapes]
+    x, target = DRAW.normal(size=(32, 784)).astype("float32"), DRAW.normal(size=(32, 10)).astype("float32")
+    weights = [program.tensor(one, requires_grad=True) for one in first]
+    inputs = program.tensor(x), program.tensor(target)
+
+    def lazy():
+        loss = program.mse_loss(program.linear(program.linear(inputs[0], *weights[:2]).relu(), *weights[2:]), inputs[1])
+        for one in weights:
+            one.zero_grad()
+        loss.backward()
+        for one in weights:
+            one.assign(one - 0.01 * one.grad)
+        program.flush()
+        loss.item()
+
+    lazy()
+    graph = program.last_run().graph
+    executor = program.Executor(graph, device)
+    for value in graph.values:
+        if value.role in ("input", "parameter", "meta"):
+            executor.set(value.name, np.zeros(value.shape, value.dtype))
+
+    def plain():
+        executor.run()
+        device.synchronize()
+
+    return plain, lazy
+
+
+def dlpack(device, rounds):
+    try:
+        import torch
+    except ImportError:
+        print("\nDLPack there and back: no torch here")
+        return
+    ours = device.zeros((64, 64))
+    theirs = torch.zeros(64, 64, device="cpu" if device.is_emulator else "cuda")
+    print()
+    told("DLPack there and back, torch to torch (1,000 times)",
+         beside(lambda: [runtime.from_dlpack(torch.from_dlpack(ours), device=device) for _ in range(1000)],
+                lambda: [torch.from_dlpack(torch.from_dlpack(theirs)) for _ in range(1000)], rounds), "at most 5")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--backend", choices=("emulator", "cuda"), default="emulator")
+    parser.add_argument("--rounds", type=int, default=31)
+    chosen = parser.parse_args()
+    with runtime.Device(chosen.backend) as device:
+        print(device)
+        figures(device, max(9, chosen.rounds))
+
+
+if __name__ == "__main__":
+    main()

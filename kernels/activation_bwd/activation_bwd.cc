@@ -1,0 +1,48 @@
+// Gradients of gelu, silu, sigmoid and tanh: elementwise, any shape.
+#include "kernels/op_checks.h"
+
+namespace gpuemu::kernels {
+namespace {
+
+void plan(const OpCase& c, Plan& plan) {
+  launch_packets(plan, c.out(0)).arg(c.in(0)).arg(c.in(1)).arg(c.out(0)).arg(c.in(0).count());
+}
+
+/// `given`: the input that the slope follows from.
+OpKind gradient(const std::string& name, const char* given, const char* summary) {
+  return {.name = name,
+          .summary = summary,
+          .inputs = {{given}, {"dy"}},
+          .outputs = {{"dx"}},
+          .in_place = true,
+          .check = check_same_shapes,
+          .variants = {{.name = "packets",
+                        .module = "activation_bwd",
+                        .entries = {name + "_{T}"},
+                        .types = float_types(),
+                        .wide = true,
+                        .plan = plan}}};
+}
+
+}  // namespace
+
+const OpKind& gelu_bwd_op() {
+  static const OpKind kOp =
+      gradient("gelu_bwd", "x", "dx = dy * (Phi(x) + x phi(x)) with the exact normal distribution");
+  return kOp;
+}
+const OpKind& sigmoid_bwd_op() {
+  static const OpKind kOp = gradient("sigmoid_bwd", "y", "dx = dy * y * (1 - y) of y = sigmoid(x)");
+  return kOp;
+}
+const OpKind& silu_bwd_op() {
+  static const OpKind kOp =
+      gradient("silu_bwd", "x", "dx = dy * s * (1 + x (1 - s)) with s = sigmoid(x)");
+  return kOp;
+}
+const OpKind& tanh_bwd_op() {
+  static const OpKind kOp = gradient("tanh_bwd", "y", "dx = dy * (1 - y * y) of y = tanh(x)");
+  return kOp;
+}
+
+}  // namespace gpuemu::kernels
