@@ -63,6 +63,8 @@ Result<std::unique_ptr<DeviceSlot>> open(Process& driver, size_t index) {
   options.sm = setting.sm;
   options.memory_limit_bytes = setting.memory_bytes;
   options.schedule_seed = driver.settings.schedule_seed;
+  options.red_zone_bytes = uint64_t{64} << 10;
+  options.freed_bytes_kept = uint64_t{256} << 20;
   auto slot = std::make_unique<DeviceSlot>();
   slot->device = make_emulator(options);
   slot->streams = GPUEMU_TRY(slot->device->streams());

@@ -44,7 +44,7 @@ EntryInfo entry_of(const Program& program, const Code& code) {
 
 Emulator::Emulator(const EmulatorOptions& options)
     : options_(options),
-      memory_(options.memory_limit_bytes),
+      memory_(options.memory_limit_bytes, options.red_zone_bytes, options.freed_bytes_kept),
       registers_(options.registers, options.sm),
       queues_(options.schedule_seed) {
   if (const auto wanted = machine_code_wanted(options_.machine_code); wanted) {

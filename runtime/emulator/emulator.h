@@ -33,6 +33,9 @@ struct EmulatorOptions {
   Debugger* debugger = nullptr;
   /// As on a GPU: a kernel that faults loses the device, and every later call is Unavailable.
   bool sticky_faults = false;
+  /// Keeps this many bytes of freed allocations, so that accesses to them are found.
+  uint64_t freed_bytes_kept = 0;
+  uint64_t red_zone_bytes = 4096;  ///< Between allocations.
   /// The environment's GPUEMU_EMULATOR_JIT goes before it.
   MachineCode machine_code = MachineCode::WhenWorth;
 };

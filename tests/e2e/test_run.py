@@ -234,6 +234,54 @@ def test_a_kernel_that_takes_too_long_is_ended(tmp_path):
     assert time.monotonic() - began < 25  # The default is 30 s.
 
 
+def test_a_kernel_that_touches_freed_memory_is_told_where_it_was_freed(tmp_path):
+    program = program_of(tmp_path, """
+        ptx = (b".version 7.0 .target sm_70 .address_size 64 .visible .entry put(.param .u64 p) "
+               b"{ .reg .b64 %a; ld.param.u64 %a, [p]; st.global.u32 [%a+4], 1; ret; }")
+        assert cuda.cuModuleLoadData(ctypes.byref(module), ptx) == 0
+        assert cuda.cuModuleGetFunction(ctypes.byref(function), module, b"put") == 0
+        def make(bytes):
+            made = ctypes.c_uint64()
+            assert cuda.cuMemAlloc_v2(ctypes.byref(made), ctypes.c_size_t(bytes)) == 0
+            return made
+        def put(at):
+            values = (ctypes.c_void_p * 1)(ctypes.cast(ctypes.byref(at), ctypes.c_void_p))
+            assert cuda.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, None, values, None) == 0
+            return cuda.cuCtxSynchronize()
+        def drop(at):
+            assert cuda.cuMemFree_v2(at) == 0
+        old = make(64)
+        first = put(old)
+        drop(old)
+        others = [make(64) for _ in range(100)]  # None takes the place of the freed one.
+        print(first, put(old), [put(one) for one in others] == [0] * 100)
+        """)
+    done, report = document("--", sys.executable, program)
+    (found,) = report["findings"]
+    assert done.stdout == "0 700 True\n" and found["kind"] == "UseAfterFree" and found["count"] == 1
+    assert "stores 4 bytes at byte offset 4 of 'allocation 1', which was freed" in found["message"], found["message"]
+    assert found["allocation"]["stack"][0]["function"] == "make" and found["allocation"]["freed"][0]["function"] == "drop"
+    assert found["ptx_kernel"] == "put" and found["host"]["stack"][0]["function"] == "put"
+
+
+def test_memory_that_is_freed_again_and_again_is_not_kept_for_ever(tmp_path):
+    program = program_of(tmp_path, """
+        import resource
+        def turn(bytes):
+            made = ctypes.c_uint64()
+            assert cuda.cuMemAlloc_v2(ctypes.byref(made), ctypes.c_size_t(bytes)) == 0
+            assert cuda.cuMemFree_v2(made) == 0
+        for _ in range(40):
+            turn(64 << 20)
+        for _ in range(10000):
+            turn(256)
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10)
+        """)
+    done, report = document("--", sys.executable, program)
+    assert report["findings"] == [] and done.returncode == 0
+    assert int(done.stdout) < 1024, "MiB, of 2.5 GiB that were freed"
+
+
 def test_a_seed_chooses_the_order_of_independent_streams(tmp_path):
     program = program_of(tmp_path, """
         said = []

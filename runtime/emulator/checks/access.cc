@@ -54,8 +54,9 @@ void report_outside(Warp& warp, const Step& step, const Tally& bad, uint64_t add
     incident.tensor = near->name;
     incident.byte_offset = static_cast<int64_t>(address - near->base);
     incident.message =
-        fmt::format("{} {} bytes at byte offset {} of '{}', which has {} bytes", verb(access),
-                    bytes, incident.byte_offset, near->name, near->bytes);
+        fmt::format("{} {} bytes at byte offset {} of '{}', which {}", verb(access), bytes,
+                    incident.byte_offset, near->name,
+                    near->freed ? "was freed" : fmt::format("has {} bytes", near->bytes));
   }
   incident.message += explain_wrap(warp, step, bad.first);
   report_check(warp, step, std::move(incident));

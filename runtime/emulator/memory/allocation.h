@@ -28,6 +28,7 @@ struct Allocation : AllocationBounds {
   bool variable = false;  ///< A module's variable; tracked once part of it was forgotten.
   bool constant = false;  ///< Lies in the .const space.
   bool foreign = false;   ///< Somebody else allocated it.
+  bool freed = false;     ///< Kept to report who touches it.
   bool tracked = true;    ///< Undefined reads are checked (the host's memory is always defined).
   std::vector<uint8_t> defined;  ///< 1 per byte once written.
   std::unique_ptr<std::byte[], void (*)(void*)> storage{nullptr, std::free};

@@ -21,8 +21,6 @@ constexpr uint32_t kSegmentsEnd = uint32_t{15} << 22;
 static_assert(kSegmentsEnd + kRaceSegmentsMax <= uint32_t{1} << (64 - kCellSegmentShift));
 /// What drivers give, so that every tensor can be a texture.
 constexpr uint64_t kAlign = std::max<uint64_t>(kDeviceAlignment, kTextureAlignment);
-/// A red zone wide enough that an index wrong by a row still falls between two tensors.
-constexpr uint64_t kRedZone = 4096;
 constexpr std::byte kPoison{0xfb};
 constexpr std::string_view kHost = "what the host has left";
 /// From here on it is worth asking whether the host has as much: beyond that it ends processes.
@@ -55,16 +53,17 @@ Result<uint64_t> Memory::allocate(uint64_t bytes, const std::string& name, Kind 
   // Every byte of a buffer is written, and has another that says whether it was.
   if (tracked && bytes >= kLookBytes && bytes > host_bytes_left() / 2) return out(kHost);
   auto allocation = std::make_unique<Allocation>();
-  const uint64_t total = bytes + 2 * kRedZone + kAlign;
-  // Zero pages that nobody touches cost nothing: a module may declare gigabytes.
-  if (kind == Kind::Host && is_sparse(bytes)) {
+  const uint64_t total = bytes + 2 * red_zone_ + kAlign;
+  // Pages that nobody touches cost nothing: a module may declare gigabytes, and wide red zones
+  // would cost more than small allocations.
+  if ((kind == Kind::Host && is_sparse(bytes)) || red_zone_ > kRedZone) {
     allocation->storage = {map_sparse(total), unmap_sparse};
   } else {
     allocation->storage.reset(static_cast<std::byte*>(std::calloc(total, 1)));
   }
   if (!allocation->storage) return out(kHost);
   const auto start = reinterpret_cast<uint64_t>(allocation->storage.get());
-  allocation->base = (start + kRedZone + kAlign - 1) / kAlign * kAlign;
+  allocation->base = (start + red_zone_ + kAlign - 1) / kAlign * kAlign;
   allocation->bytes = bytes;
   allocation->name = name;
   allocation->tracked = tracked;
@@ -95,8 +94,29 @@ Status Memory::free(uint64_t address) {
   }
   used_ -= found->second->counted;
   if (found->second->tracked && --buffers_ == 0) heap_.clear();
+  std::unique_ptr<Allocation> gone = std::move(found->second);
   by_base_.erase(found);
+  if (freed_kept_ != 0 && gone->tracked) keep_freed(std::move(gone));
   return ok_status();
+}
+
+void Memory::keep_freed(std::unique_ptr<Allocation> gone) {
+  gone->freed = true;
+  gone->marks = nullptr;
+  gone->defined = {};
+  gone->last_writes.reset();
+  gone->last_reads.reset();
+  freed_bytes_ += gone->bytes;
+  freed_.push_back(std::move(gone));
+  forget_freed(freed_kept_);
+}
+
+void Memory::forget_freed(uint64_t bytes_max) {
+  constexpr size_t kFreedMax = 4096;  // Small ones take address space for their red zones too.
+  while (!freed_.empty() && (freed_bytes_ > bytes_max || freed_.size() > kFreedMax)) {
+    freed_bytes_ -= freed_.front()->bytes;
+    freed_.pop_front();
+  }
 }
 
 Status Memory::adopt(uint64_t address, uint64_t bytes, const std::string& name) {
@@ -214,8 +234,12 @@ Status Memory::copy(uint64_t to, uint64_t from, uint64_t bytes) {
 Allocation* Memory::nearest(uint64_t address) {
   if (Allocation* piece = heap_.nearest(address)) return piece;
   auto after = by_base_.upper_bound(address);
+  const bool lives = after != by_base_.begin() && std::prev(after)->second->contains(address, 1);
+  const auto gone = std::ranges::find_if(
+      freed_, [&](const auto& one) { return !lives && one->contains(address, 1); });
+  if (gone != freed_.end()) return gone->get();
   Allocation* best = nullptr;
-  uint64_t distance = kRedZone + kAlign;
+  uint64_t distance = red_zone_ + kAlign;
   if (after != by_base_.end() && after->first - address < distance) {
     best = after->second.get();
     distance = after->first - address;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <span>
@@ -25,13 +26,19 @@ inline constexpr uint64_t kWindowMask = uint64_t{15} << kWindowShift;
 
 class Memory {
  public:
-  explicit Memory(uint64_t limit) : limit_(limit) {}
+  /// The usual bytes around each allocation: wide enough that an index wrong by a row still falls
+  /// between two tensors.
+  static constexpr uint64_t kRedZone = 4096;
+  /// Keeps freed buffers, up to `freed_kept` bytes of them, so that no other one takes their place.
+  explicit Memory(uint64_t limit, uint64_t red_zone = kRedZone, uint64_t freed_kept = 0)
+      : limit_(limit), red_zone_(red_zone), freed_kept_(freed_kept) {}
 
   /// Buffers are poisoned, and reads of them before a write are reported. Module variables and the
   /// host's own memory start as zeros; the latter does not count against the limit.
   enum class Kind { Buffer, Variable, Host };
   Result<uint64_t> allocate(uint64_t bytes, const std::string& name, Kind kind = Kind::Buffer);
   /// Freeing the last buffer also clears the heap of kernels: nothing can point there any more.
+  /// A freed buffer stays where nearest() finds it until newer ones fill what is kept.
   Status free(uint64_t address);
   /// Memory of others, whose content counts as written: its bounds are checked, it has no red
   /// zones. InvalidArgument where it overlaps memory of this device.
@@ -45,7 +52,8 @@ class Memory {
   /// Undefined bytes stay undefined. The ranges may overlap.
   Status copy(uint64_t to, uint64_t from, uint64_t bytes);
 
-  /// The allocation whose bytes or red zones hold `address`; nullptr when there is none.
+  /// The allocation whose bytes or red zones hold `address`, else the freed one that held it;
+  /// nullptr when there is none.
   Allocation* nearest(uint64_t address);
   /// The allocation that holds all of [address, address + size).
   Allocation* find(uint64_t address, uint64_t size);
@@ -62,6 +70,8 @@ class Memory {
  private:
   /// Allocations for the pieces of foreign_.
   void follow_foreign(const std::string& name);
+  void keep_freed(std::unique_ptr<Allocation> gone);
+  void forget_freed(uint64_t bytes_max);
   Result<Allocation*> checked(uint64_t address, uint64_t bytes, const char* what);
 
   std::map<uint64_t, std::unique_ptr<Allocation>> by_base_;
@@ -70,6 +80,10 @@ class Memory {
   uint64_t buffers_ = 0;  ///< Allocations of the host that are in use.
   uint64_t limit_;
   uint64_t used_ = 0;
+  const uint64_t red_zone_;
+  const uint64_t freed_kept_;
+  std::deque<std::unique_ptr<Allocation>> freed_;  ///< The oldest first.
+  uint64_t freed_bytes_ = 0;
 };
 
 }  // namespace gpuemu::emulator
