@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "ops/capi/context.h"
-#include "runtime/device/shadow.h"
+#include "runtime/shadow/shadow.h"
 
 namespace gpuemu::opcall {
 namespace {

@@ -22,7 +22,7 @@
 
 namespace gpuemu {
 
-struct ShadowElement;  // runtime/device/shadow.h
+struct ShadowElement;  // runtime/shadow/shadow.h
 
 struct OpCall {
   const OpKind* op = nullptr;

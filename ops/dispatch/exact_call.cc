@@ -3,7 +3,7 @@
 #include "ops/dispatch/planning.h"
 #include "runtime/device/device_traits.h"
 #include "runtime/device/fault.h"
-#include "runtime/device/shadow.h"
+#include "runtime/shadow/shadow.h"
 
 namespace gpuemu {
 namespace {
