@@ -34,6 +34,8 @@ namespace gpuemu::cli {
   X(ops) \
   X(kernels) \
   X(daemon) \
+  X(projects) \
+  X(storage) \
   X(status) \
   X(completion)
 // clang-format on

@@ -16,13 +16,15 @@ constexpr uint64_t kLogLinesMax = 1'000'000;
 ExitCode start(bool background, Session& session) {
   const auto config = session.config();
   if (!config) return session.exit_code;
-  if (background) {
-    const Status ready = session.ensure_daemon();
+  const bool answers = session.daemon_answers();
+  if (background || (answers && session.is_other_default())) {
+    Status ready = session.ensure_daemon();
+    if (ready) ready = session.make_default();
     if (!ready) return session.fail(ready.error());
     session.out << "daemon is running at " << config->socket_path << '\n';
     return session.exit_code = ExitCode::Ok;
   }
-  if (session.daemon_answers()) {
+  if (answers) {
     return session.fail(
         error(ErrorCode::Unavailable, "a daemon is already running at {}", config->socket_path));
   }

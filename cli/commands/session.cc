@@ -11,7 +11,9 @@
 #include "cli/commands/launch_daemon.h"
 #include "cli/report/seed_text.h"
 #include "common/base/limits.h"
+#include "common/base/project_id.h"
 #include "common/base/service_limits.h"
+#include "common/config/project_file.h"
 #include "common/config/start_settings.h"
 
 namespace gpuemu::cli {
@@ -25,21 +27,28 @@ constexpr std::chrono::milliseconds kPingTimeout{3'000};
 constexpr std::chrono::milliseconds kStartPoll{20};
 
 /// What a daemon would have to be started again for; "" when it will do as it is.
-std::string why_unfit(const DaemonStatusReply& served, const Config& wanted,
+std::string why_unfit(const DaemonStatusReply& served, const Config* wanted,
                       const std::string& own_build) {
-  // Outside of a project whatever is being served will do.
-  if (!wanted.file.empty() && served.config_path != wanted.file) {
-    return fmt::format("served {}, expected {}",
-                       served.config_path.empty() ? "no project" : served.config_path, wanted.file);
-  }
   if (served.version != GPUEMU_VERSION) {
     return fmt::format("is gpuemu {}, this is {}", served.version, GPUEMU_VERSION);
   }
   if (!own_build.empty() && served.build != own_build) {
     return fmt::format("is another build of gpuemu {} (process {})", served.version, served.pid);
   }
-  const std::string unlike = unlike_setting(wanted, served.start_settings);
-  return unlike.empty() ? "" : "was started with " + unlike;
+  // Outside of a project, and with a wrong file, whatever there is will do.
+  if (wanted == nullptr || wanted->file.empty()) return "";
+  if (served.storage_path != wanted->db_path) {
+    return fmt::format("keeps its database in {}, expected {}", served.storage_path,
+                       wanted->db_path);
+  }
+  const std::string devices = emulated_devices_of(*wanted);
+  const auto presented = served.start_settings.find(kEmulatedDevicesKey);
+  if (devices.empty() || presented == served.start_settings.end() ||
+      presented->second == fmt::format("\"{}\"", devices)) {
+    return "";
+  }
+  return fmt::format("presents the emulated devices {}, expected \"{}\"", presented->second,
+                     devices);
 }
 
 }  // namespace
@@ -258,29 +267,70 @@ Status Session::start_daemon() {
 }
 
 Status Session::ensure_daemon() {
-  if (!daemon_answers()) return start_daemon();
+  if (!daemon_answers()) GPUEMU_TRY(start_daemon());
   const Reply reply = GPUEMU_TRY(call(DaemonStatusRequest{}));
   const auto* status = std::get_if<DaemonStatusReply>(&reply);
+  if (status == nullptr) return ok_status();
   const ConfigResult& wanted = load();
-  // With a wrong file, whatever is being served will do.
-  if (status == nullptr || !wanted.config) return ok_status();
-  const std::string unfit =
-      why_unfit(*status, *wanted.config, daemon_build({program_folder, "", "", ""}));
-  if (unfit.empty()) return ok_status();
+  const std::string unfit = why_unfit(*status, wanted.config ? &*wanted.config : nullptr,
+                                      daemon_build({program_folder, "", "", ""}));
+  if (unfit.empty()) {
+    tell_notes(*status);
+    return ok_status();
+  }
   if (status->jobs_running > 0) {
     return error(ErrorCode::Unavailable,
-                 "the daemon is busy with {}, and it {}; wait, or set GPUEMU_SOCKET and GPUEMU_DB "
-                 "to run a second one",
-                 status->config_path.empty() ? "a job" : status->config_path, unfit);
+                 "the daemon is busy, and it {}; wait, or set GPUEMU_SOCKET and GPUEMU_DB to run a "
+                 "second one",
+                 unfit);
   }
   err << "note: the daemon " << unfit << "; it is restarted\n";
   GPUEMU_TRY(stop_daemon());
   return start_daemon();
 }
 
+void Session::tell_notes(const DaemonStatusReply& status) {
+  for (const std::string& note : status.notes) err << "note: " << note << '\n';
+  const ConfigResult& wanted = load();
+  if (!wanted.config) return;
+  const std::string unlike = unlike_environment(*wanted.config, status.start_settings);
+  if (unlike.empty()) return;
+  err << "note: the daemon was started with " << unlike
+      << "; `gpuemu daemon stop`, and the next command starts one with it\n";
+}
+
+bool Session::is_other_default() {
+  const std::string path = canonical_path(project_path());
+  const auto reply = call(DaemonStatusRequest{});
+  const auto* status = reply ? std::get_if<DaemonStatusReply>(&*reply) : nullptr;
+  return status != nullptr && !path.empty() && status->config_path != path;
+}
+
+Status Session::make_default() {
+  const Reply before = GPUEMU_TRY(call(DaemonStatusRequest{}));
+  const Reply reply = GPUEMU_TRY(call(SetDefaultProjectRequest{}));
+  if (const auto* failure = std::get_if<ErrorReply>(&reply)) {
+    return error(ErrorCode::Unavailable, "{}", failure->message);
+  }
+  const auto* status = std::get_if<DaemonStatusReply>(&before);
+  const std::string path = canonical_path(project_path());
+  if (status == nullptr || path.empty() || status->config_path == path) return ok_status();
+  out << "the default project is " << path << " now; it was "
+      << (status->config_path.empty() ? "none" : status->config_path) << '\n';
+  return ok_status();
+}
+
+std::string Session::project_path() const {
+  const std::string file = project_file(sources());
+  if (file.empty()) return "";
+  std::error_code failed;
+  const std::filesystem::path absolute = std::filesystem::absolute(file, failed);
+  return failed ? file : absolute.string();
+}
+
 Result<std::string> Session::call_text(const Request& request, std::chrono::milliseconds timeout) {
   GPUEMU_TRY(connect());
-  auto reply = client_->request(encode_request(request), timeout);
+  auto reply = client_->request(encode_request(request, project_path()), timeout);
   if (!reply) client_.reset();
   return reply;
 }
@@ -330,6 +380,7 @@ ExitCode Session::fail(const ErrorReply& reply) {
     case WireErrorCode::NotFound:
     case WireErrorCode::BaselineNotFound:
     case WireErrorCode::ArtifactNotFound:
+    case WireErrorCode::ProjectNotFound:
       return exit_code = ExitCode::Usage;
     default:
       return exit_code = ExitCode::Broken;

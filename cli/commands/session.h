@@ -72,9 +72,14 @@ class Session {
   /// Where the daemon listens; the user's own place when the project's file is wrong.
   Result<std::string> socket_path();
 
-  /// Starts a daemon when none runs, or when an idle one serves another project, is another version
-  /// or was started with other settings. Unavailable when such a one is busy.
+  /// Starts a daemon when none runs, or when an idle one is another version or has another
+  /// database. Unavailable when such a one is busy. Tells what the daemon has to say about the
+  /// project.
   Status ensure_daemon();
+  /// Whether the daemon takes requests that name no project for another one than this.
+  bool is_other_default();
+  /// Makes the project the one of requests that name none, and says so where another was.
+  Status make_default();
   /// Ends a daemon that answers and waits until its process is gone.
   Status stop_daemon();
   /// InvalidArgument, Unavailable or Timeout; an Error reply of the daemon is a reply.
@@ -104,6 +109,9 @@ class Session {
   Status connect();
   Status start_daemon();
   Result<std::string> call_text(const Request& request, std::chrono::milliseconds timeout);
+  void tell_notes(const DaemonStatusReply& status);
+  /// What requests name as their project: its gpuemu.toml, right or wrong; "" outside of any.
+  std::string project_path() const;
   std::optional<Client> client_;
   struct Loaded {
     ConfigSources sources;

@@ -201,7 +201,7 @@ TEST(Codec, FetchesTensorsThatLieInMemoryOnlyForThoseWhoCan) {
     return Result<std::vector<std::byte>>(content);
   });
   ASSERT_TRUE(request) << request.error().message;
-  EXPECT_EQ(std::get<ValidateOpRequest>(*request).output.data, content);
+  EXPECT_EQ(std::get<ValidateOpRequest>(request->request).output.data, content);
   EXPECT_EQ(asked, (SharedTensorRef{12, 5, "gpuemu-shared-1", 64, 8}));
 }
 

@@ -6,32 +6,13 @@
 #include "common/codec/fields.h"
 #include "common/codec/fields_artifacts.gen.h"
 #include "common/codec/fields_ci.gen.h"
+#include "common/codec/fields_daemon.gen.h"
 #include "common/codec/fields_evidence.gen.h"
 #include "common/codec/fields_kernel_records.gen.h"
 #include "common/codec/fields_records.gen.h"
 #include "common/protocol/replies.gen.h"
 
 namespace gpuemu {
-
-template <typename V, Is<DeviceInfo> R>
-void fields(V& v, R& r) {
-  v.required("name", r.name);
-  v.required("backend", r.backend);
-  v.optional("architecture", r.architecture);
-  v.optional("memory_bytes", r.memory_bytes);
-  v.optional("multiprocessors", r.multiprocessors);
-  v.extra("index", r.index);
-  v.extra("memory_free_bytes", r.memory_free_bytes);
-  v.extra("shared_bytes_per_block", r.shared_bytes_per_block);
-  v.extra("shared_bytes_per_multiprocessor", r.shared_bytes_per_multiprocessor);
-  v.extra("registers_per_block", r.registers_per_block);
-  v.extra("registers_per_multiprocessor", r.registers_per_multiprocessor);
-  v.extra("threads_per_multiprocessor", r.threads_per_multiprocessor);
-  v.extra("driver_version", r.driver_version);
-  v.extra("runtime_version", r.runtime_version);
-  v.extra("dtypes", r.dtypes);
-  v.extra("note", r.note);
-}
 
 template <typename V, Is<TestCase> R>
 void fields(V& v, R& r) {
@@ -40,13 +21,6 @@ void fields(V& v, R& r) {
   v.required("shape", r.shape);
   v.required("dtype", r.dtype);
   v.lower_case("layout", r.layout);
-}
-
-template <typename V, Is<ConfigSetting> R>
-void fields(V& v, R& r) {
-  v.required("key", r.key);
-  v.required("value", r.value);
-  v.optional("origin", r.origin);
 }
 
 template <typename V, Is<BaselineInfo> R>
@@ -242,6 +216,8 @@ void fields(V& v, R& r) {
   v.optional("devices", r.devices);
   v.extra("start_settings", r.start_settings);
   v.extra("build", r.build);
+  v.optional("projects", r.projects);
+  v.extra("notes", r.notes);
 }
 
 template <typename V, Is<CaseReply> R>
@@ -371,6 +347,22 @@ void fields(V& v, R& r) {
   v.required("proved", r.proved);
   v.required("duration_ms", r.duration_ms);
   v.extra("incomplete", r.incomplete);
+}
+
+template <typename V, Is<ProjectsReply> R>
+void fields(V& v, R& r) {
+  v.required("default", r.default_id);
+  v.required("projects", r.projects);
+}
+
+template <typename V, Is<StorageClaimedReply> R>
+void fields(V& v, R& r) {
+  v.required("dry_run", r.dry_run);
+  v.required("results", r.results);
+  v.required("failures", r.failures);
+  v.required("baselines", r.baselines);
+  v.required("artifacts", r.artifacts);
+  v.required("corpus", r.corpus);
 }
 
 }  // namespace gpuemu

@@ -332,4 +332,28 @@ void fields(V& v, R& r) {
   v.extra("lease_ms", r.lease_ms);
 }
 
+template <typename V, Is<ProjectsRequest> R>
+void fields(V&, R&) {}
+
+template <typename V, Is<SetDefaultProjectRequest> R>
+void fields(V&, R&) {}
+
+template <typename V, Is<MoveProjectRequest> R>
+void fields(V& v, R& r) {
+  v.required("old", r.old);
+  v.required("new", r.new_path);
+}
+
+template <typename V, Is<ForgetProjectRequest> R>
+void fields(V& v, R& r) {
+  v.required("id", r.id);
+}
+
+template <typename V, Is<StorageClaimRequest> R>
+void fields(V& v, R& r) {
+  v.extra("ops", r.ops);
+  v.extra("all", r.all);
+  v.extra("dry_run", r.dry_run);
+}
+
 }  // namespace gpuemu

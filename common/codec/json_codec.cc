@@ -50,9 +50,8 @@ Result<Message> read_alternative(size_t index, const nlohmann::json& object,
 }
 
 template <typename Message>
-Result<Message> decode(std::string_view json, std::span<const char* const> types,
+Result<Message> decode(const nlohmann::json& object, std::span<const char* const> types,
                        const FetchShared* fetch = nullptr) {
-  const nlohmann::json object = GPUEMU_TRY(parse_object(json));
   const size_t index = GPUEMU_TRY(type_index(object, types));
   auto message = read_alternative<Message>(
       index, object, fetch, std::make_index_sequence<std::variant_size_v<Message>>());
@@ -73,26 +72,41 @@ Status check_fuzz_op(FuzzOpRequest& request) {
   return ok_status();
 }
 
-Result<Request> decode_checked(std::string_view json, const FetchShared* fetch) {
-  auto request = decode<Request>(json, request_types(), fetch);
-  if (!request) return request;
-  if (auto* fuzz = std::get_if<FuzzOpRequest>(&*request)) GPUEMU_TRY(check_fuzz_op(*fuzz));
-  return request;
+/// "" where there is none.
+Result<std::string> project_of(const nlohmann::json& object) {
+  const auto member = object.find("project");
+  if (member == object.end() || member->is_null()) return std::string();
+  if (member->is_string()) return member->get<std::string>();
+  return error(ErrorCode::InvalidArgument, "member 'project': expected a string, got {}",
+               member->type_name());
+}
+
+Result<AddressedRequest> decode_checked(std::string_view json, const FetchShared* fetch) {
+  const nlohmann::json object = GPUEMU_TRY(parse_object(json));
+  std::string project = GPUEMU_TRY(project_of(object));
+  Request request = GPUEMU_TRY(decode<Request>(object, request_types(), fetch));
+  if (auto* fuzz = std::get_if<FuzzOpRequest>(&request)) GPUEMU_TRY(check_fuzz_op(*fuzz));
+  return AddressedRequest{std::move(project), std::move(request)};
 }
 
 }  // namespace
 
-Result<Request> decode_request(std::string_view json) { return decode_checked(json, nullptr); }
+Result<Request> decode_request(std::string_view json) {
+  return GPUEMU_TRY(decode_checked(json, nullptr)).request;
+}
 
-Result<Request> decode_request(std::string_view json, const FetchShared& fetch) {
+Result<AddressedRequest> decode_request(std::string_view json, const FetchShared& fetch) {
   return decode_checked(json, &fetch);
 }
 
-Result<Reply> decode_reply(std::string_view json) { return decode<Reply>(json, reply_types()); }
+Result<Reply> decode_reply(std::string_view json) {
+  return decode<Reply>(GPUEMU_TRY(parse_object(json)), reply_types());
+}
 
-std::string encode_request(const Request& request) {
+std::string encode_request(const Request& request, std::string_view project) {
   JsonWriter writer;
-  std::visit([&](const auto& record) { writer.message(type_of(request), record); }, request);
+  std::visit([&](const auto& record) { writer.message(type_of(request), record, project); },
+             request);
   return writer.take();
 }
 

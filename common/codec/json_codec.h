@@ -14,7 +14,9 @@ namespace gpuemu {
 
 /// InvalidArgument names the member, what was expected and what came.
 Result<Request> decode_request(std::string_view json);
-std::string encode_request(const Request& request);
+/// `project` is whose the request is: the absolute path of its gpuemu.toml, its id, kAllProjects;
+/// "" leaves it to the daemon.
+std::string encode_request(const Request& request, std::string_view project = "");
 
 /// A reply of the daemon; InvalidArgument as above, so that a client never trusts what it reads.
 Result<Reply> decode_reply(std::string_view json);

@@ -19,12 +19,13 @@ class JsonWriter {
  public:
   std::string take() { return std::move(text_); }
 
-  /// A message: `type`, then the members of `record` beside it.
+  /// A message: `type`, then the members of `record` beside it, and `project` unless it is "".
   template <typename Record>
-  void message(const char* type, const Record& record) {
+  void message(const char* type, const Record& record, std::string_view project = "") {
     text_ += '{';
     required("type", std::string_view(type));
     fields(*this, record);
+    extra("project", project);
     text_ += '}';
   }
 

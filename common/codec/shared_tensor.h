@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,8 +17,14 @@ namespace gpuemu {
 /// are not what the record says.
 using FetchShared = std::function<Result<std::vector<std::byte>>(const SharedTensorRef&)>;
 
+/// A request and the project that it is for.
+struct AddressedRequest {
+  std::string project;  ///< "" where it names none.
+  Request request;
+};
+
 /// decode_request of json_codec.h for a message whose tensors may have `memory` in the place of
 /// `data`; errors of `fetch` come back with their code.
-Result<Request> decode_request(std::string_view json, const FetchShared& fetch);
+Result<AddressedRequest> decode_request(std::string_view json, const FetchShared& fetch);
 
 }  // namespace gpuemu

@@ -7,6 +7,7 @@
 #include "common/base/limits.h"
 #include "common/base/service_limits.h"
 #include "common/base/utf8.h"
+#include "common/config/project_file.h"
 #include "common/config/readers.h"
 #include "common/toml/nearest.h"
 
@@ -189,12 +190,7 @@ void read_files(Load& load, const ConfigSources& sources) {
   for (const std::string& file : {std::string("/etc/gpuemu/daemon.toml"), user}) {
     if (!file.empty() && fs::exists(file, failed)) read_file_layer(load, file, false);
   }
-  std::string project = sources.file.value_or(lookup(sources.environment, "GPUEMU_CONFIG"));
-  if (project.empty()) {
-    project = find_upwards(sources.working_folder);
-  } else if (fs::path(project).is_relative() && !sources.working_folder.empty()) {
-    project = (fs::path(sources.working_folder) / project).lexically_normal().string();
-  }
+  const std::string project = project_file(sources);
   load.config.folder = sources.working_folder;
   if (project.empty()) return;
   load.config.file = project;
@@ -241,6 +237,13 @@ void fill_places(Load& load, const ConfigSources& sources) {
 }
 
 }  // namespace
+
+std::string project_file(const ConfigSources& sources) {
+  const std::string named = sources.file.value_or(lookup(sources.environment, "GPUEMU_CONFIG"));
+  if (named.empty()) return find_upwards(sources.working_folder);
+  if (fs::path(named).is_absolute() || sources.working_folder.empty()) return named;
+  return (fs::path(sources.working_folder) / named).lexically_normal().string();
+}
 
 void read_layer(ReadState& state, const Layer& layer, const TomlValue& document, Config& config,
                 Drafts& drafts) {

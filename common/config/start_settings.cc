@@ -26,7 +26,7 @@ bool is_said_now(const std::string& origin) {
 std::string emulated_devices_of(const Config& config) {
   for (const Config::Setting& one : config.settings) {
     // Without the quotes of a listed text.
-    if (one.key == "runtime.emulated_devices") return one.value.substr(1, one.value.size() - 2);
+    if (one.key == kEmulatedDevicesKey) return one.value.substr(1, one.value.size() - 2);
   }
   return "";
 }
@@ -39,10 +39,10 @@ std::map<std::string, std::string> start_settings(const Config& config) {
   return settings;
 }
 
-std::string unlike_setting(const Config& wanted, const std::map<std::string, std::string>& served) {
+std::string unlike_environment(const Config& wanted,
+                               const std::map<std::string, std::string>& served) {
   for (const Config::Setting& one : wanted.settings) {
-    if (!is_start_key(one.key)) continue;
-    if (wanted.file.empty() && !is_said_now(one.origin)) continue;
+    if (!is_start_key(one.key) || !is_said_now(one.origin)) continue;
     const auto has = served.find(one.key);
     if (has == served.end() || has->second == one.value) continue;
     return fmt::format("{} = {}, expected {}", one.key, has->second, one.value);

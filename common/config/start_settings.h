@@ -8,16 +8,22 @@
 
 namespace gpuemu {
 
+/// Tells workers, which inherit it, what the emulator is to present.
+inline constexpr char kEmulatedDevicesVariable[] = "GPUEMU_EMULATED_DEVICES";
+
 /// What the emulator is to present, as GPUEMU_EMULATED_DEVICES has it: "sm_75, sm_80:16384"; ""
 /// when nothing says it.
 std::string emulated_devices_of(const Config& config);
 
+inline constexpr char kEmulatedDevicesKey[] = "runtime.emulated_devices";
+
 /// Keys and values, as `config show` lists them.
 std::map<std::string, std::string> start_settings(const Config& config);
 
-/// "runtime.backend = "auto", wanted "emulator"" for the first setting of `wanted` that a daemon
-/// does not have that told `served`; "" when there is none. What it did not tell is not compared.
-/// Without a project only what the environment or a flag says is wanted.
-std::string unlike_setting(const Config& wanted, const std::map<std::string, std::string>& served);
+/// "runtime.backend = "auto", expected "emulator"" for the first setting that the environment of
+/// `wanted` or a flag says and that a daemon does not have that told `served`; "" when there is
+/// none. What it did not tell is not compared.
+std::string unlike_environment(const Config& wanted,
+                               const std::map<std::string, std::string>& served);
 
 }  // namespace gpuemu

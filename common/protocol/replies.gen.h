@@ -15,6 +15,7 @@
 #include "common/protocol/artifacts.gen.h"
 #include "common/protocol/case_input.h"
 #include "common/protocol/ci.gen.h"
+#include "common/protocol/daemon.gen.h"
 #include "common/protocol/evidence.gen.h"
 #include "common/protocol/kernel_records.gen.h"
 #include "common/protocol/records.gen.h"
@@ -37,6 +38,7 @@ enum class WireErrorCode {
   ArtifactNotFound,
   BaselineNotFound,
   PtxParseError,
+  ProjectNotFound,
   CuobjdumpNotAvailable,
   VersionMismatch,
 };
@@ -56,27 +58,6 @@ inline constexpr JobState kLastJobState = JobState::Failed;
 const char* name_of(JobState value);
 std::optional<JobState> job_state_from_name(const std::string& name);
 
-/// One device as Ping, Devices and DaemonStatus tell it.
-struct DeviceInfo {
-  std::string name;
-  std::string backend;
-  std::string architecture;  ///< "NVIDIA H100", "cuda", "sm_90"
-  uint64_t memory_bytes = 0;
-  uint64_t multiprocessors = 0;
-  uint64_t index = 0;  ///< Among the devices of its backend.
-  uint64_t memory_free_bytes = 0;
-  uint64_t shared_bytes_per_block = 0;
-  uint64_t shared_bytes_per_multiprocessor = 0;
-  uint64_t registers_per_block = 0;
-  uint64_t registers_per_multiprocessor = 0;
-  uint64_t threads_per_multiprocessor = 0;
-  std::string driver_version;
-  std::string runtime_version;  ///< "" without one.
-  std::vector<std::string> dtypes;  ///< Computed or converted in hardware.
-  std::string note;  ///< Why it is not usable, "" when it is.
-  bool operator==(const DeviceInfo&) const = default;
-};
-
 /// A case for an op that the client runs.
 struct TestCase {
   uint64_t seed = 0;
@@ -85,14 +66,6 @@ struct TestCase {
   DType dtype = DType::Float32;
   LayoutKind layout = LayoutKind::Contiguous;  ///< Lower case on the wire here.
   bool operator==(const TestCase&) const = default;
-};
-
-/// One effective value of the configuration, as `gpuemu config show --origin` prints it.
-struct ConfigSetting {
-  std::string key;
-  std::string value;
-  std::string origin;
-  bool operator==(const ConfigSetting&) const = default;
 };
 
 /// How much each tag holds.
@@ -293,6 +266,8 @@ struct DaemonStatusReply {
   std::vector<DeviceInfo> devices;
   std::map<std::string, std::string> start_settings;  ///< Read when it started and not again.
   std::string build;  ///< GNU build id of the daemon's program; "": built without one.
+  uint64_t projects = 0;  ///< How many are open.
+  std::vector<std::string> notes;  ///< What a user of this project should know; told once.
   bool operator==(const DaemonStatusReply&) const = default;
 };
 
@@ -429,6 +404,22 @@ struct BoundsReportReply {
   bool operator==(const BoundsReportReply&) const = default;
 };
 
+struct ProjectsReply {
+  std::string default_id;  ///< The project of requests that name none.
+  std::vector<ProjectInfo> projects;
+  bool operator==(const ProjectsReply&) const = default;
+};
+
+struct StorageClaimedReply {
+  bool dry_run = false;
+  uint64_t results = 0;
+  uint64_t failures = 0;
+  uint64_t baselines = 0;
+  uint64_t artifacts = 0;
+  uint64_t corpus = 0;
+  bool operator==(const StorageClaimedReply&) const = default;
+};
+
 // X(name) of every reply.
 #define GPUEMU_REPLIES(X) \
   X(Pong) \
@@ -464,7 +455,9 @@ struct BoundsReportReply {
   X(KernelComparison) \
   X(FailuresDeleted) \
   X(ExplainResult) \
-  X(BoundsReport)
+  X(BoundsReport) \
+  X(Projects) \
+  X(StorageClaimed)
 
 using Reply = std::variant<
     PongReply, OkReply, ValidationResultReply, SubmitResultReply, ResultsReply,
@@ -473,6 +466,7 @@ using Reply = std::variant<
     CiRunCompleteReply, TestCaseReply, TestBatchReply, ErrorReply, TestReportReply, JobStartedReply,
     JobStatusReply, DevicesReply, ConfigShowReply, DaemonStatusReply, CaseReply, BaselineListReply,
     BaselineReply, KernelCoverageReply, CalibrationReply, ExportedCaseReply, MutationReportReply,
-    KernelComparisonReply, FailuresDeletedReply, ExplainResultReply, BoundsReportReply>;
+    KernelComparisonReply, FailuresDeletedReply, ExplainResultReply, BoundsReportReply,
+    ProjectsReply, StorageClaimedReply>;
 
 }  // namespace gpuemu

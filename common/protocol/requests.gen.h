@@ -387,6 +387,38 @@ struct ProveRequest {
   bool operator==(const ProveRequest&) const = default;
 };
 
+/// `gpuemu projects`: the projects that the daemon knows.
+struct ProjectsRequest {
+  bool operator==(const ProjectsRequest&) const = default;
+};
+
+/// Makes the project of this request the one of requests that name none.
+struct SetDefaultProjectRequest {
+  bool operator==(const SetDefaultProjectRequest&) const = default;
+};
+
+/// `gpuemu projects move`: gives all that is stored of one project to another.
+struct MoveProjectRequest {
+  std::string old;  ///< Id or path of a gpuemu.toml, which need not be there any more.
+  std::string new_path;  ///< Path of a gpuemu.toml.
+  bool operator==(const MoveProjectRequest&) const = default;
+};
+
+/// `gpuemu projects forget`: deletes all that is stored of a project.
+struct ForgetProjectRequest {
+  std::string id;
+  bool operator==(const ForgetProjectRequest&) const = default;
+};
+
+/// `gpuemu storage claim`: takes what was stored before projects were told apart, of the ops and
+/// kernels of this project.
+struct StorageClaimRequest {
+  std::vector<std::string> ops;  ///< Only of these; empty: all.
+  bool all = false;  ///< Whatever its name.
+  bool dry_run = false;  ///< Count only.
+  bool operator==(const StorageClaimRequest&) const = default;
+};
+
 // X(name, reply, pace, capability) of every request.
 #define GPUEMU_REQUESTS(X) \
   X(Ping, Pong, Quick, "") \
@@ -429,7 +461,12 @@ struct ProveRequest {
   X(CompareKernels, KernelComparison, Long, "compare_kernels") \
   X(DeleteFailures, FailuresDeleted, Long, "") \
   X(Explain, ExplainResult, Long, "") \
-  X(Prove, BoundsReport, Job, "prove")
+  X(Prove, BoundsReport, Job, "prove") \
+  X(Projects, Projects, Quick, "projects") \
+  X(SetDefaultProject, Ok, Long, "projects") \
+  X(MoveProject, Ok, Long, "projects") \
+  X(ForgetProject, Ok, Long, "projects") \
+  X(StorageClaim, StorageClaimed, Long, "projects")
 
 using Request = std::variant<
     PingRequest, ShutdownRequest, ValidateOpRequest, SubmitOutputRequest, GetResultRequest,
@@ -441,13 +478,14 @@ using Request = std::variant<
     ConfigShowRequest, DaemonStatusRequest, GetCaseRequest, InspectRequest, ListBaselinesRequest,
     GetBaselineRequest, DeleteBaselineRequest, KernelCoverageRequest, CalibrateRequest,
     ExportCaseRequest, MutateRequest, CompareKernelsRequest, DeleteFailuresRequest, ExplainRequest,
-    ProveRequest>;
+    ProveRequest, ProjectsRequest, SetDefaultProjectRequest, MoveProjectRequest,
+    ForgetProjectRequest, StorageClaimRequest>;
 
 /// Pong.capabilities.
 inline constexpr const char* kCapabilities[] = {
     "kernels", "jobs", "run_tests", "op_name", "minimize_stream", "artifacts", "baselines",
     "inspect", "ci", "proof", "guided", "kernel_coverage", "calibrate", "export", "mutate",
-    "compare_kernels", "shared_memory", "prove"
+    "compare_kernels", "shared_memory", "prove", "projects"
 };
 
 }  // namespace gpuemu

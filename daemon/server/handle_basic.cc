@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "daemon/server/handlers.h"
+#include "daemon/server/open_projects.h"
 
 namespace gpuemu {
 namespace {
@@ -53,10 +54,16 @@ Reply handle(const DaemonStatusRequest&, Call& call) {
   status.uptime_secs = uptime_seconds(context);
   status.workers = context.slots.workers();
   status.jobs_running = context.jobs.running();
-  status.requests_served = context.requests;
+  status.requests_served = context.counts->requests;
   status.devices = context.devices;
   status.start_settings = context.start_settings;
   status.build = context.build;
+  status.projects = 1;
+  if (context.projects != nullptr) {
+    status.config_path = context.projects->default_path();
+    status.projects = context.projects->count();
+    status.notes = context.projects->untold_notes(context);
+  }
   return status;
 }
 

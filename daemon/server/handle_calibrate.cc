@@ -70,7 +70,7 @@ Reply calibrate(const CalibrateRequest& request, Call& call, JobControl& control
   (*project)->stop_when(control.cancel);
   const Config& config = (*project)->config();
   const OpConfig* op = config.find_op(request.op_name);
-  if (op == nullptr) return op_not_found(config, request.op_name);
+  if (op == nullptr) return op_not_found(call, config, request.op_name);
   if (op->mode != ExecutionMode::Kernel) {
     return ErrorReply{
         WireErrorCode::InvalidRequest,

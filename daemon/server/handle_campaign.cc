@@ -69,7 +69,7 @@ Reply run_tests(const RunTestsRequest& request, Call& call, JobControl& control)
   (*project)->stop_when(control.cancel);
   const Config& config = (*project)->config();
   for (const std::string& name : request.ops) {
-    if (config.find_op(name) == nullptr) return op_not_found(config, name);
+    if (config.find_op(name) == nullptr) return op_not_found(call, config, name);
   }
   const Status sound = check(request, config);
   if (!sound) return error_reply(sound.error());
@@ -303,7 +303,7 @@ Reply fuzz_op(const FuzzOpRequest& request, Call& call, JobControl& control) {
   if (!project) return config_error(project.error());
   (*project)->stop_when(control.cancel);
   const OpConfig* op = (*project)->config().find_op(request.op_name);
-  if (op == nullptr) return op_not_found((*project)->config(), request.op_name);
+  if (op == nullptr) return op_not_found(call, (*project)->config(), request.op_name);
   if (op->mode == ExecutionMode::Kernel) {
     if (!request.config) return fuzz_kernel_op(*op, request, call, **project, control);
     auto restricted = narrow_op((*project)->config(), op->name, *request.config);

@@ -37,7 +37,7 @@ std::variant<std::vector<TestCase>, ErrorReply> make_cases(const std::string& op
   if (!project) return config_error(project.error());
   const Config& config = (*project)->config();
   const OpConfig* op = config.find_op(op_name);
-  if (op == nullptr) return op_not_found(config, op_name);
+  if (op == nullptr) return op_not_found(call, config, op_name);
   const auto bytes = bytes_of_cases(fuzz, op->input_names, count);
   if (!bytes) return error_reply(bytes.error());
   if (*bytes > kReplyTensorBytesMax) {

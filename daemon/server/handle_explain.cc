@@ -35,7 +35,7 @@ Reply handle(const ExplainRequest& request, Call& call) {
   auto project = open_project(call);
   if (!project) return config_error(project.error());
   const OpConfig* op = (*project)->config().find_op(failure->op_name);
-  if (op == nullptr) return op_not_found((*project)->config(), failure->op_name);
+  if (op == nullptr) return op_not_found(call, (*project)->config(), failure->op_name);
   if (op->mode != ExecutionMode::Kernel || !failure->repro_info ||
       !failure->repro_info->base_seed) {
     return ErrorReply{WireErrorCode::InvalidRequest,

@@ -243,7 +243,7 @@ Reply minimize(const MinimizeRequest& request, Call& call, JobControl& control) 
   if (!project) return config_error(project.error());
   (*project)->stop_when(control.cancel);
   const OpConfig* op = (*project)->config().find_op(failure->op_name);
-  if (op == nullptr) return op_not_found((*project)->config(), failure->op_name);
+  if (op == nullptr) return op_not_found(call, (*project)->config(), failure->op_name);
   if (op->mode == ExecutionMode::ScriptBased && !op->op_script.empty() && failure->repro_info &&
       failure->repro_info->fuzz_config) {
     const auto inputs = stored_inputs(*failure);

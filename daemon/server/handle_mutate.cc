@@ -17,7 +17,7 @@ Reply mutate(const MutateRequest& request, Call& call, JobControl& control) {
   if (!current) return config_error(current.error());
   const Config& config = **current;
   const OpConfig* op = config.find_op(request.op_name);
-  if (op == nullptr) return op_not_found(config, request.op_name);
+  if (op == nullptr) return op_not_found(call, config, request.op_name);
   if (op->mode != ExecutionMode::Kernel) {
     return ErrorReply{WireErrorCode::InvalidRequest,
                       fmt::format("op '{}' has no kernel that the daemon runs", op->name)};

@@ -16,7 +16,7 @@ Reply prove(const ProveRequest& request, Call& call, JobControl& control) {
   }
   if (ops.empty()) {
     if (!request.op_name.empty() && config.find_op(request.op_name) == nullptr) {
-      return op_not_found(config, request.op_name);
+      return op_not_found(call, config, request.op_name);
     }
     return ErrorReply{
         WireErrorCode::InvalidRequest,

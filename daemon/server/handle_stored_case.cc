@@ -87,7 +87,7 @@ Reply handle(const GetCaseRequest& request, Call& call) {
   auto project = open_project(call);
   if (!project) return config_error(project.error());
   const OpConfig* op = (*project)->config().find_op(failure->op_name);
-  if (op == nullptr) return op_not_found((*project)->config(), failure->op_name);
+  if (op == nullptr) return op_not_found(call, (*project)->config(), failure->op_name);
   if (!failure->repro_info || !failure->repro_info->base_seed) {
     auto inputs = stored_inputs(*failure);
     if (!inputs) return error_reply(inputs.error());

@@ -39,7 +39,7 @@ std::variant<ValidationResult, ErrorReply> judge(const Submission& submission, C
   if (!project) return config_error(project.error());
   const Config& config = (*project)->config();
   const OpConfig* op = config.find_op(submission.op_name);
-  if (op == nullptr) return op_not_found(config, submission.op_name);
+  if (op == nullptr) return op_not_found(call, config, submission.op_name);
   const auto wider = wider_of(submission);
   if (!wider) return ErrorReply{WireErrorCode::InvalidRequest, wider.error().message};
   auto lease = call.context.slots.acquire(call.key);

@@ -16,6 +16,7 @@ namespace gpuemu {
 struct Call {
   ServerContext& context;
   std::string key;
+  std::shared_ptr<const void> held = {};  ///< What `context` belongs to.
 };
 
 /// `Reply handle(const PingRequest& request, Call& call)`, and so on for every request. The reply
@@ -34,8 +35,8 @@ struct ProjectWish {
 Result<std::unique_ptr<Project>> open_project(Call& call, const ProjectWish& wish);
 /// An error of open_project as a reply.
 ErrorReply config_error(const Error& error);
-/// OpNotFound with the names there are.
-ErrorReply op_not_found(const Config& config, const std::string& name);
+/// OpNotFound with the names there are, and the open projects that have it.
+ErrorReply op_not_found(const Call& call, const Config& config, const std::string& name);
 /// How a request wants its work to run.
 struct JobOptions {
   bool as_job = false;

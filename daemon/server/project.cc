@@ -19,6 +19,9 @@ ConfigWatch::ConfigWatch(ConfigSources sources, Config first)
   stamp_ = stamp();
 }
 
+ConfigWatch::ConfigWatch(ConfigSources sources)
+    : sources_(std::move(sources)), file_(sources_.file.value_or("")) {}
+
 std::string ConfigWatch::stamp() const {
   struct stat info{};
   if (file_.empty() || ::stat(file_.c_str(), &info) != 0) return kAbsent;

@@ -23,6 +23,8 @@ class ConfigWatch {
  public:
   /// `first` is what the daemon started with.
   ConfigWatch(ConfigSources sources, Config first);
+  /// Reads it when it is first asked for. REQUIRES: the sources name the file.
+  explicit ConfigWatch(ConfigSources sources);
   /// InvalidArgument with every problem of the file, one per line.
   Result<std::shared_ptr<const Config>> current();
 

@@ -2,10 +2,14 @@
 #include "daemon/server/server.h"
 
 #include <random>
+#include <type_traits>
+
+#include <fmt/ranges.h>
 
 #include "common/base/service_limits.h"
 #include "daemon/server/client_shared_memory.h"
 #include "daemon/server/handlers.h"
+#include "daemon/server/open_projects.h"
 #include "daemon/server/stub_reference.h"
 
 namespace gpuemu {
@@ -53,9 +57,28 @@ Reply dispatch(const Request& request, Call& call) {
       request);
 }
 
+/// Whether the daemon answers it whatever state the project is in.
+bool is_about_the_daemon(const Request& request) {
+  return std::visit(
+      []<typename R>(const R&) {
+        return std::is_same_v<R, PingRequest> || std::is_same_v<R, ShutdownRequest> ||
+               std::is_same_v<R, JobStatusRequest> || std::is_same_v<R, JobCancelRequest> ||
+               std::is_same_v<R, ProjectsRequest> || std::is_same_v<R, MoveProjectRequest> ||
+               std::is_same_v<R, ForgetProjectRequest>;
+      },
+      request);
+}
+
+bool runs_cases(const Request& request) {
+  return !is_about_the_daemon(request) && !std::holds_alternative<DeleteFailuresRequest>(request);
+}
+
 /// Refuses what would leave no thread for Ping, Shutdown and the rest.
 Reply dispatch_long(const Request& request, Call& call) {
-  const LongRequest counted(call.context.long_requests);
+  const LongRequest counted(call.context.counts->long_requests);
+  if (call.context.lanes_problem && runs_cases(request)) {
+    return error_reply(*call.context.lanes_problem);
+  }
   if (counted.number() <= kLongRequestsMax) return dispatch(request, call);
   return ErrorReply{WireErrorCode::InternalError,
                     fmt::format("{} requests are running or waiting for a device, the limit; send "
@@ -96,13 +119,17 @@ Result<std::unique_ptr<Project>> open_project(Call& call, const ProjectWish& wis
 
 ErrorReply config_error(const Error& error) { return {WireErrorCode::ConfigError, error.message}; }
 
-ErrorReply op_not_found(const Config& config, const std::string& name) {
+ErrorReply op_not_found(const Call& call, const Config& config, const std::string& name) {
   std::string known;
   for (const OpConfig& op : config.ops) known += (known.empty() ? "" : ", ") + op.name;
-  return {WireErrorCode::OpNotFound,
-          fmt::format("no op '{}' in {}; there are: {}", name,
-                      config.file.empty() ? "the configuration" : config.file,
-                      known.empty() ? "none" : known)};
+  std::string message = fmt::format("no op '{}' in {}; there are: {}", name,
+                                    config.file.empty() ? "the configuration" : config.file,
+                                    known.empty() ? "none" : known);
+  if (call.context.projects != nullptr) {
+    const std::vector<std::string> others = call.context.projects->with_op(name);
+    if (!others.empty()) message += fmt::format("; in {} it is one", fmt::join(others, ", "));
+  }
+  return {WireErrorCode::OpNotFound, std::move(message)};
 }
 
 Reply run_or_start_job(const JobOptions& wish, Call& call, const JobTable::Work& work) {
@@ -133,19 +160,58 @@ uint64_t fresh_seed() {
   return (uint64_t{device()} << 32) | device();
 }
 
-std::string handle_message(std::string_view message, ServerContext& context) {
-  ++context.requests;
+namespace {
+
+Reply answer(const Request& request, Call& call) {
+  return may_take_long(request) ? dispatch_long(request, call) : dispatch(request, call);
+}
+
+ErrorReply not_opened(const Error& failure) {
+  ErrorReply reply = error_reply(failure);
+  if (failure.code == ErrorCode::NotFound) reply.code = WireErrorCode::ProjectNotFound;
+  return reply;
+}
+
+Reply answer(const AddressedRequest& asked, std::string_view message, OpenProjects& projects) {
+  auto project = projects.open(is_about_the_daemon(asked.request) ? "" : asked.project);
+  // Says whether the daemon is the right one, for a project of whatever state.
+  if (!project && std::holds_alternative<DaemonStatusRequest>(asked.request)) {
+    project = projects.open("");
+  }
+  if (!project) return not_opened(project.error());
+  // The default project may change between two messages that are the same.
+  ServerContext& context = *(*project)->context;
+  Call call{context, context.project + std::string(message), *project};
+  return answer(asked.request, call);
+}
+
+/// `respond` gets the request.
+template <typename Respond>
+std::string respond_to(std::string_view message, const Respond& respond) {
   try {
     ClientSharedMemory memory;
     const FetchShared fetch = [&](const SharedTensorRef& where) { return memory.fetch(where); };
-    const auto request = decode_request(message, fetch);
-    if (!request) return encode_reply(error_reply(request.error()));
-    Call call{context, std::string(message)};
-    return encode_reply(may_take_long(*request) ? dispatch_long(*request, call)
-                                                : dispatch(*request, call));
+    const auto asked = decode_request(message, fetch);
+    return encode_reply(asked ? respond(*asked) : Reply(error_reply(asked.error())));
   } catch (const std::exception& surprise) {  // The last net: a request must not end the daemon.
     return encode_reply(ErrorReply{WireErrorCode::InternalError, surprise.what()});
   }
+}
+
+}  // namespace
+
+std::string handle_message(std::string_view message, ServerContext& context) {
+  ++context.counts->requests;
+  return respond_to(message, [&](const AddressedRequest& asked) {
+    Call call{context, std::string(message)};
+    return answer(asked.request, call);
+  });
+}
+
+std::string handle_message(std::string_view message, OpenProjects& projects) {
+  projects.count_request();
+  return respond_to(
+      message, [&](const AddressedRequest& asked) { return answer(asked, message, projects); });
 }
 
 }  // namespace gpuemu

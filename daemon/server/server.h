@@ -5,6 +5,8 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,7 +18,16 @@
 
 namespace gpuemu {
 
-/// What handlers work with. All references outlive the server.
+class OpenProjects;
+
+/// Counted over all projects.
+struct ServerCounts {
+  std::atomic<uint64_t> requests{0};
+  std::atomic<size_t> long_requests{0};  ///< Long requests under way.
+};
+
+/// What handlers work with: one project of the daemon. All references outlive the server, or the
+/// open project that they belong to.
 struct ServerContext {
   ConfigWatch& config;
   Store& store;
@@ -24,7 +35,7 @@ struct ServerContext {
   JobTable& jobs;
   std::string cache_folder,
       arch;  ///< Where compiled kernels are kept, and what they are compiled for.
-  std::string socket_path, db_path, config_file;
+  std::string socket_path, db_path, config_file;  ///< config_file: the project's gpuemu.toml.
   std::vector<DeviceInfo> devices;
   std::map<std::string, std::string> start_settings;  ///< What the daemon was started with.
   std::string build;                                  ///< GNU build id of this program.
@@ -32,8 +43,10 @@ struct ServerContext {
   std::function<void()> request_stop;                 ///< Called by Shutdown; must not block.
   ExtraSlots* extra_slots = nullptr;                  ///< For second opinions; null: none.
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
-  std::atomic<uint64_t> requests{0};
-  std::atomic<size_t> long_requests{0};  ///< Long requests under way.
+  std::shared_ptr<ServerCounts> counts = std::make_shared<ServerCounts>();
+  std::string project;                 ///< Its id.
+  OpenProjects* projects = nullptr;    ///< All of the daemon; null: it has this one alone.
+  std::optional<Error> lanes_problem;  ///< Why its cases cannot run with its own settings.
 };
 
 /// Requests that run kernels or scripts at the same time, waiting ones included. The transport must
@@ -43,7 +56,8 @@ inline constexpr size_t kLongRequestsMax = 448;
 /// Version of the program, as Pong and `gpuemu version` say it.
 inline constexpr char kVersion[] = GPUEMU_VERSION;
 
-/// One message to its answer. Any thread; never throws; anything wrong is an Error reply.
+/// One message to its answer, whatever project it names. Any thread; never throws; anything wrong
+/// is an Error reply.
 std::string handle_message(std::string_view message, ServerContext& context);
 
 }  // namespace gpuemu

@@ -36,6 +36,8 @@ class Database {
       Family family, std::string_view prefix,
       const std::function<Result<bool>(std::string_view key, std::string_view value)>& visit);
 
+  /// About how much of the disk the keys with this prefix take, over all families.
+  Result<uint64_t> bytes_below(std::string_view prefix);
   /// Returns to the disk what was erased from these families.
   Status give_back(const std::vector<Family>& families);
 

@@ -83,6 +83,19 @@ class RocksStores : public ProjectStores {
   Result<Taken> take(const Taking& taking) override {
     return storage::take_records(*database_, taking);
   }
+  Status forget(const std::string& project) override {
+    const std::string prefix = storage::project_prefix(project);
+    rocksdb::WriteBatch batch;
+    for (size_t i = 0; i < storage::kFamilyCount; ++i) {
+      database_->erase_all(batch, static_cast<Family>(i), prefix);
+    }
+    database_->erase(batch, Family::Meta, std::string(storage::kProjectPrefix) + project);
+    GPUEMU_TRY(database_->write(batch));
+    return database_->give_back({Family::Failures, Family::Results});
+  }
+  Result<uint64_t> bytes(const std::string& project) override {
+    return database_->bytes_below(storage::project_prefix(project));
+  }
   std::string note() const override { return note_; }
 
  private:

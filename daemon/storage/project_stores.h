@@ -22,10 +22,12 @@ struct StoredProject {
   bool operator==(const StoredProject&) const = default;
 };
 
-/// Moves the records of these ops and kernels from project `from` to project `to`.
+/// Moves records from project `from` to project `to`.
 struct Taking {
   std::string from, to;  ///< Project ids.
+  bool all = false;      ///< Every record, not only those of `ops` and `kernels`.
   std::set<std::string> ops, kernels;
+  bool dry_run = false;  ///< Count only.
 };
 /// How many records of each kind a Taking claimed.
 struct Taken {
@@ -48,6 +50,10 @@ class ProjectStores {
   /// Moves records, each together with its index entries. If `to` already has a baseline or kernel
   /// metrics of the same name, both stay where they are; of two results the newer one is kept.
   virtual Result<Taken> take(const Taking& taking) = 0;
+  /// Deletes all records of the project and its entry in the list, in one step.
+  virtual Status forget(const std::string& project) = 0;
+  /// About how many bytes of the disk the records of the project take.
+  virtual Result<uint64_t> bytes(const std::string& project) = 0;
   /// A sentence for the user about opening the database, such as a migration; "" for none.
   virtual std::string note() const { return ""; }
 };

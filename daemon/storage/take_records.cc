@@ -44,13 +44,18 @@ class Taker {
       move(Family::Corpus, key, value);
       return ok_status();
     }));
+    if (taking_.all) {
+      GPUEMU_TRY(each(Family::Meta, [this](const std::string& key, std::string_view value) {
+        return take_if_free(Family::Meta, key, value, nullptr);
+      }));
+    }
     GPUEMU_TRY(write());
     return taken_;
   }
 
  private:
-  static bool wants(const std::set<std::string>& names, std::optional<std::string_view> name) {
-    return name && names.contains(std::string(*name));
+  bool wants(const std::set<std::string>& names, std::optional<std::string_view> name) const {
+    return taking_.all || (name && names.contains(std::string(*name)));
   }
 
   void move(Family family, const std::string& key, std::string_view value) {
@@ -98,10 +103,15 @@ class Taker {
 
   Status take_artifact(const std::string& kernel, std::string_view value) {
     if (!wants(taking_.kernels, kernel)) return ok_status();
-    const auto there = GPUEMU_TRY(database_.get(Family::Artifacts, to_ + kernel));
+    return take_if_free(Family::Artifacts, kernel, value, &taken_.artifacts);
+  }
+
+  Status take_if_free(Family family, const std::string& key, std::string_view value,
+                      uint64_t* count) {
+    const auto there = GPUEMU_TRY(database_.get(family, to_ + key));
     if (there) return ok_status();
-    ++taken_.artifacts;
-    move(Family::Artifacts, kernel, value);
+    if (count != nullptr) ++*count;
+    move(family, key, value);
     return ok_status();
   }
 
@@ -145,7 +155,7 @@ class Taker {
   }
 
   Status write() {
-    const Status written = database_.write(batch_);
+    const Status written = taking_.dry_run ? ok_status() : database_.write(batch_);
     batch_.Clear();
     return written;
   }

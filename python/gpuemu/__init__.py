@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         LaunchError,
         NotFoundError,
         OpNotFoundError,
+        ProjectNotFoundError,
         ProtocolError,
         PtxParseError,
         ReferenceScriptError,
@@ -81,7 +82,8 @@ __all__ = [
     "DeviceError", "DeviceInfo", "DeviceLostError", "Finding", "FuzzConfig", "FuzzResults",
     "IncompleteError", "InternalError",
     "InvalidRequestError", "JobStatus", "Kernel", "KernelError", "KernelNotFoundError", "LaunchError", "MinimizeResult",
-    "NotFoundError", "NumbaKernel", "Op", "OpNotFoundError", "OpReport", "ProtocolError", "PtxParseError",
+    "NotFoundError", "NumbaKernel", "Op", "OpNotFoundError", "OpReport", "ProjectNotFoundError",
+    "ProtocolError", "PtxParseError",
     "ReferenceScriptError", "ReproduceResult", "ReproductionInfo", "Scalar", "SeededFuzzer", "SeededRng", "Tensor",
     "TestReport", "TimeoutError", "ToleranceConfig", "ToleranceProfile", "TritonKernel", "ValidationError",
     "ValidationResult", "VersionMismatchError", "calibrate_tolerance", "check", "connect", "derive_seed", "fuzz_dtypes",
@@ -100,8 +102,8 @@ _NAMES = {
     "device.device": "Device",
     "errors": "ArtifactNotFoundError BaselineNotFoundError ClientError ConfigError ConnectionError CuobjdumpNotAvailableError "
               "DeviceError DeviceLostError IncompleteError InternalError InvalidRequestError KernelError KernelNotFoundError LaunchError "
-              "NotFoundError OpNotFoundError ProtocolError PtxParseError ReferenceScriptError TimeoutError ValidationError "
-              "VersionMismatchError",
+              "NotFoundError OpNotFoundError ProjectNotFoundError ProtocolError PtxParseError ReferenceScriptError TimeoutError "
+              "ValidationError VersionMismatchError",
     "device.kernel": "Kernel",
     "generate.legacy": "FuzzConfig SeededRng derive_seed generate_seed",
     "device.numba_kernel": "NumbaKernel numba",

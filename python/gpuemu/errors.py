@@ -34,6 +34,12 @@ class NotFoundError(ClientError, LookupError):
     code = "NotFound"
 
 
+class ProjectNotFoundError(NotFoundError):
+    """The daemon cannot read that gpuemu.toml, or has never met that id."""
+
+    code = "ProjectNotFound"
+
+
 class KernelNotFoundError(NotFoundError):
     """gpuemu.toml has no such kernel; the message lists those it has."""
 
@@ -175,7 +181,7 @@ _BY_CODE = {
     kind.code: kind
     for kind in (
         InvalidRequestError, OpNotFoundError, NotFoundError, KernelNotFoundError, BaselineNotFoundError, ArtifactNotFoundError,
-        ConfigError, ReferenceScriptError, PtxParseError, CuobjdumpNotAvailableError, InternalError, VersionMismatchError,
+        ProjectNotFoundError, ConfigError, ReferenceScriptError, PtxParseError, CuobjdumpNotAvailableError, InternalError, VersionMismatchError,
     )
 }
 

@@ -25,7 +25,8 @@ CALLS = {
     "compare_kernels": ("a.ptx", "b.ptx"), "kernel_coverage": ("k",), "calibrate": ("o",), "mutate": ("o",), "prove": ("o",),
     "store_artifact": (artifacts.ArtifactMetrics("k"),), "get_artifact": ("k",), "store_artifact_baseline": ("t",),
     "diff_artifact_baseline": ("t",), "get_baseline": ("t",), "delete_baseline": ("t",), "lint_kernel": ("",), "get_test_case": ("o",),
-    "get_test_batch": ("o",), "job_status": (1,), "cancel_job": (1,),
+    "get_test_batch": ("o",), "job_status": (1,), "cancel_job": (1,), "projects": (), "set_default_project": (),
+    "move_project": ("0", "/a/gpuemu.toml"), "forget_project": ("0",), "claim_storage": (),
 }  # fmt: skip
 WITHOUT = {"close", "request", "fuzz_op_client_side"}  # They are of no single request.
 

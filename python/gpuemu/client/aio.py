@@ -115,6 +115,21 @@ class AsyncClient:
     async def status(self) -> records.DaemonStatus:
         return await self._ask(calls.status())
 
+    async def projects(self) -> replies.Projects:
+        return await self._ask(calls.projects())
+
+    async def set_default_project(self) -> None:
+        await self._ask(calls.set_default_project())
+
+    async def move_project(self, old: str, new: str) -> None:
+        await self._ask(calls.move_project(old, new))
+
+    async def forget_project(self, project: str) -> None:
+        await self._ask(calls.forget_project(project))
+
+    async def claim_storage(self, ops: Sequence[str] = (), *, everything: bool = False, dry_run: bool = False) -> replies.StorageClaimed:
+        return await self._ask(calls.claim_storage(ops, everything, dry_run))
+
     async def devices(self) -> list[records.DeviceInfo]:
         return await self._ask(calls.devices())
 

@@ -62,6 +62,27 @@ def status() -> Call[records.DaemonStatus]:
     return _call("DaemonStatus", records.DaemonStatus.from_dict, "DaemonStatus")
 
 
+def projects() -> Call[replies.Projects]:
+    return _call("Projects", _reader("replies", "Projects"), "Projects")
+
+
+def set_default_project() -> Call[None]:
+    return _call("Ok", _nothing, "SetDefaultProject")
+
+
+def move_project(old: str, new: str) -> Call[None]:
+    return _call("Ok", _nothing, "MoveProject", old=old, new=new)
+
+
+def forget_project(project: str) -> Call[None]:
+    return _call("Ok", _nothing, "ForgetProject", id=project)
+
+
+def claim_storage(ops: Sequence[str], everything: bool, dry_run: bool) -> Call[replies.StorageClaimed]:
+    return _call("StorageClaimed", _reader("replies", "StorageClaimed"), "StorageClaim", ops=list(ops), all=everything,
+                 dry_run=dry_run)  # fmt: skip
+
+
 def devices() -> Call[list[records.DeviceInfo]]:
     return _call("Devices", lambda r: [records.build(records.DeviceInfo, one) for one in r["devices"]], "Devices")
 

@@ -193,6 +193,26 @@ class Client:
         """What runs, where, since when, and with which project."""
         return self._ask(calls.status())
 
+    def projects(self) -> replies.Projects:
+        """The projects that the daemon knows, and the default."""
+        return self._ask(calls.projects())
+
+    def set_default_project(self) -> None:
+        """Makes the project of this client the one of requests that name none."""
+        self._ask(calls.set_default_project())
+
+    def move_project(self, old: str, new: str) -> None:
+        """Gives what is stored of a project, by id or path, to another gpuemu.toml. Raises ProjectNotFoundError."""
+        self._ask(calls.move_project(old, new))
+
+    def forget_project(self, project: str) -> None:
+        """Deletes all that is stored of a project, by id or path. Raises ProjectNotFoundError."""
+        self._ask(calls.forget_project(project))
+
+    def claim_storage(self, ops: Sequence[str] = (), *, everything: bool = False, dry_run: bool = False) -> replies.StorageClaimed:
+        """Takes what was stored before projects were told apart: of this project's ops and kernels, of these ops, or everything."""
+        return self._ask(calls.claim_storage(ops, everything, dry_run))
+
     def devices(self) -> list[records.DeviceInfo]:
         """The devices that the daemon has."""
         return self._ask(calls.devices())

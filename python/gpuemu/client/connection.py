@@ -32,8 +32,7 @@ def program() -> str:
 
 
 def start_daemon(socket_path: str, timeout: float = 30.0) -> None:
-    """`gpuemu daemon start --background`: the daemon serves the project of the working directory afterwards. One that runs
-    already is left alone, or restarted when it is idle and serves another project."""
+    """`gpuemu daemon start --background`: a daemon runs afterwards, and its default project is that of the working directory."""
     try:
         done = subprocess.run(
             [program(), "daemon", "start", "--background"], env={**installed.environment(), "GPUEMU_SOCKET": socket_path},
@@ -86,6 +85,7 @@ class Connection:
         if not share:
             self.memory.close()
         self.capabilities: frozenset[str] = frozenset()
+        self.project: str | None = None  # What requests name; None: the daemon's default project.
         self._socket: Any = None
         self._lock = threading.Lock()
 
@@ -122,6 +122,9 @@ class Connection:
                     self._socket = None
                     start_daemon(self.socket_path)
                     self._socket = self._connect()
+                if self.start and "projects" in self.capabilities:
+                    file = installed.project_file()
+                    self.project = None if file is None else str(file)
             return self._socket
 
     def _connect(self) -> Any:
@@ -138,7 +141,10 @@ class Connection:
         if wanted is None:
             return False
         status = self._exchange(socket, {"type": "DaemonStatus"}, self.timeout_ms)
-        return status.get("type") == "DaemonStatus" and status.get("config_path") != str(wanted)
+        return status.get("type") == "DaemonStatus" and status.get("config_path") != str(wanted.resolve())
+
+    def _addressed(self, request: dict[str, Any]) -> dict[str, Any]:
+        return request if self.project is None else {"project": self.project, **request}
 
     def _greet(self, socket: Any) -> None:
         """A Ping: both must speak the same version."""
@@ -197,6 +203,7 @@ class Connection:
     def ask(self, request: dict[str, Any], timeout_ms: int | None = None) -> dict[str, Any]:
         """The reply as it came, Error replies too. Thread-safe."""
         socket, timeout_ms = self.open(), self.timeout_ms if timeout_ms is None else timeout_ms
+        request = self._addressed(request)
         with self._lent() as loan:
             reply = self._exchange(socket, request, timeout_ms, loan)
             unreachable = self._was_unreachable(loan, reply)
@@ -215,6 +222,7 @@ class Connection:
     async def ask_async(self, request: dict[str, Any], timeout_ms: int | None = None) -> dict[str, Any]:
         """`ask` for a task of asyncio (or trio)."""
         socket, timeout_ms = self.open(), self.timeout_ms if timeout_ms is None else timeout_ms
+        request = self._addressed(request)
         with self._lent() as loan:
             reply = await self._exchange_async(socket, request, timeout_ms, loan)
             unreachable = self._was_unreachable(loan, reply)

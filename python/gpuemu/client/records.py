@@ -366,6 +366,8 @@ class DaemonStatus:
     devices: list[DeviceInfo] = field(default_factory=list)
     start_settings: dict[str, str] = field(default_factory=dict)
     build: str = ""
+    projects: int = 0  # How many are open.
+    notes: list[str] = field(default_factory=list)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> DaemonStatus:

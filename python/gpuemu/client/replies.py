@@ -220,6 +220,22 @@ class LaunchBounds:
 
 
 @dataclass
+class ProjectInfo:
+    """A project that the daemon knows, with what is stored of it. path: its gpuemu.toml, "" where it has none; ops: how many
+    it has, 0 where its file cannot be read; bytes: about, on disk; last_used: seconds since 1970."""
+
+    id: str = ""
+    path: str = ""  # Its gpuemu.toml with links resolved; "" where it has none.
+    name: str = ""  # For people; need not be unique.
+    open: bool = False
+    ops: int = 0  # 0 where its file cannot be read.
+    results: int = 0
+    failures: int = 0
+    bytes: int = 0  # About, on disk.
+    last_used: int = 0  # Seconds since 1970.
+
+
+@dataclass
 class StoredCase:
     """A stored failure that is not run again. case: its verdict with repro_info; inputs: its arrays by name."""
 
@@ -347,3 +363,23 @@ class BoundsReport:
     proved: int = 0  # Accesses of all launches.
     duration_ms: int = 0
     incomplete: str = ""  # What ended the run early, "" when all was done.
+
+
+@dataclass
+class Projects:
+    """The projects that the daemon knows. default: the id of that which requests mean that name none."""
+
+    default: str = ""  # The project of requests that name none.
+    projects: list[ProjectInfo] = field(default_factory=list)
+
+
+@dataclass
+class StorageClaimed:
+    """How many records a project has taken, or would take."""
+
+    dry_run: bool = False
+    results: int = 0
+    failures: int = 0
+    baselines: int = 0
+    artifacts: int = 0
+    corpus: int = 0

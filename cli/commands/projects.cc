@@ -1,0 +1,123 @@
+// `gpuemu projects`: what the daemon serves, and moving and deleting what is stored of it.
+#include <ctime>
+#include <filesystem>
+#include <ostream>
+
+#include "cli/commands/commands.h"
+#include "cli/commands/options.h"
+#include "cli/report/text.h"
+#include "common/base/project_id.h"
+
+namespace gpuemu::cli {
+namespace {
+
+struct ProjectsOptions {
+  std::string moved, place, forgotten;
+  bool yes = false;
+};
+
+std::string day_of(int64_t seconds) {
+  const std::time_t time = seconds;
+  std::tm parts{};
+  if (seconds <= 0 || ::gmtime_r(&time, &parts) == nullptr) return "-";
+  return fmt::format("{:04}-{:02}-{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
+}
+
+void list(Session& session) {
+  const auto reply = session.answer(ProjectsRequest{});
+  if (!reply || session.json()) return;
+  const auto& known = std::get<ProjectsReply>(*reply);
+  for (const ProjectInfo& one : known.projects) {
+    session.out << fmt::format("{} {}{}{}\n", one.id, one_line(one.name),
+                               one.id == known.default_id ? " (default)" : "",
+                               one.open ? " open" : "");
+    session.out << "  " << (one.path.empty() ? "no gpuemu.toml" : one_line(one.path)) << '\n';
+    session.out << fmt::format("  {} ops, {} results, {} failures, {} KiB, last used {}\n", one.ops,
+                               one.results, one.failures, (one.bytes + 1023) >> 10,
+                               day_of(one.last_used));
+  }
+}
+
+/// The absolute path with links resolved, of a file or of its folder.
+std::string path_of(const std::string& named, const Session& session) {
+  namespace fs = std::filesystem;
+  fs::path path = fs::path(session.working_folder) / named;
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) path /= "gpuemu.toml";
+  return canonical_path(path.string());
+}
+
+/// The id of what a path, an id or a name means. Nothing where that is none or several, which has
+/// been told.
+std::optional<std::string> find_project(const std::string& named, Session& session) {
+  const Status ready = session.ensure_daemon();
+  const auto reply = ready ? session.call(ProjectsRequest{}) : ready.error();
+  if (!reply) {
+    session.fail(reply.error());
+    return std::nullopt;
+  }
+  if (const auto* failure = std::get_if<ErrorReply>(&*reply)) {
+    session.fail(*failure);
+    return std::nullopt;
+  }
+  const std::string path = path_of(named, session);
+  std::vector<const ProjectInfo*> found;
+  std::string all;
+  for (const ProjectInfo& one : std::get<ProjectsReply>(*reply).projects) {
+    const bool is_meant = one.id == named || (!one.path.empty() && one.path == path);
+    if (is_meant) return one.id;
+    if (one.name == named) found.push_back(&one);
+    all += fmt::format("{}{} ({})", all.empty() ? "" : ", ", one.id, one_line(one.name));
+  }
+  if (found.size() == 1) return found.front()->id;
+  session.fail(ErrorReply{
+      WireErrorCode::ProjectNotFound,
+      fmt::format("{} project '{}'; there are: {}", found.empty() ? "no" : "more than one", named,
+                  all.empty() ? "none" : all)});
+  return std::nullopt;
+}
+
+void move_project(const ProjectsOptions& options, Session& session) {
+  const auto old = find_project(options.moved, session);
+  if (!old) return;
+  const std::string path = path_of(options.place, session);
+  if (!session.answer(MoveProjectRequest{*old, path}) || session.json()) return;
+  session.out << "what was stored of " << *old << " belongs to " << path << " now\n";
+}
+
+void forget(const ProjectsOptions& options, Session& session) {
+  if (!options.yes) {
+    session.fail(error(ErrorCode::InvalidArgument,
+                       "this deletes all results, failures, baselines and metrics of the project; "
+                       "add --yes"));
+    return;
+  }
+  const auto id = find_project(options.forgotten, session);
+  if (!id || !session.answer(ForgetProjectRequest{*id}) || session.json()) return;
+  session.out << "deleted all that was stored of " << *id << '\n';
+}
+
+}  // namespace
+
+void add_projects(Command app, Session& session) {
+  auto options = std::make_shared<ProjectsOptions>();
+  Command command = app.command("projects", "List the projects that the daemon knows");
+  add_format(command, session);
+  Command moving =
+      command.command("move", "Give what is stored of a project to a gpuemu.toml elsewhere");
+  moving.option("OLD", options->moved, "Path, id or name of the project").required();
+  moving.option("NEW", options->place, "The gpuemu.toml or its folder as it is now").required();
+  add_format(moving, session);
+  moving.callback([options, &session] { move_project(*options, session); });
+  Command forgetting = command.command("forget", "Delete all that is stored of a project");
+  forgetting.option("PROJECT", options->forgotten, "Its path, id or name").required();
+  forgetting.flag("--yes", options->yes, "Yes, delete it");
+  add_format(forgetting, session);
+  forgetting.callback([options, &session] { forget(*options, session); });
+  command.optional_command();
+  command.callback([command, &session] {
+    if (!command.has_chosen()) list(session);
+  });
+}
+
+}  // namespace gpuemu::cli

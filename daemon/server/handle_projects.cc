@@ -1,0 +1,147 @@
+// The projects of a daemon: which there are, which is the default, and moving and deleting their
+// records.
+#include <filesystem>
+
+#include "common/base/project_id.h"
+#include "daemon/server/handlers.h"
+#include "daemon/server/open_projects.h"
+
+namespace gpuemu {
+namespace {
+
+ErrorReply no_projects() {
+  return {WireErrorCode::InternalError, "this daemon serves one project alone"};
+}
+
+/// The ops of its file as it is now; 0 where that cannot be read.
+uint64_t count_ops(OpenProjects& projects, const StoredProject& project) {
+  if (project.path.empty()) return 0;
+  if (projects.is_open(project.id)) {
+    const auto open = projects.open(project.id);
+    const auto config = open ? (*open)->config->current() : open.error();
+    return config ? (*config)->ops.size() : 0;
+  }
+  const ConfigResult loaded = load_config({.working_folder = "/", .file = project.path});
+  return loaded.config ? loaded.config->ops.size() : 0;
+}
+
+Result<ProjectInfo> info_of(OpenProjects& projects, const StoredProject& project) {
+  const auto store = GPUEMU_TRY(projects.stores().of(project.id));
+  ProjectInfo info;
+  info.id = project.id;
+  info.path = project.path;
+  info.name = project.name;
+  info.open = projects.is_open(project.id);
+  info.ops = count_ops(projects, project);
+  info.results = GPUEMU_TRY(store->count_results());
+  info.failures = GPUEMU_TRY(store->count_failures());
+  info.bytes = GPUEMU_TRY(projects.stores().bytes(project.id));
+  info.last_used = project.last_used;
+  return info;
+}
+
+/// An id, or the id of what a path names.
+std::string id_of(const std::string& named) {
+  return named.starts_with('/') ? project_id(canonical_path(named)) : named;
+}
+
+/// ProjectNotFound with the ids there are.
+std::optional<ErrorReply> unless_known(OpenProjects& projects, const std::string& named) {
+  const auto known = projects.known();
+  if (!known) return error_reply(known.error());
+  std::string ids;
+  for (const StoredProject& one : *known) {
+    if (one.id == id_of(named)) return std::nullopt;
+    ids += (ids.empty() ? "" : ", ") + one.id;
+  }
+  return ErrorReply{
+      WireErrorCode::ProjectNotFound,
+      fmt::format("no project '{}'; there are: {}; `gpuemu projects` lists them", named, ids)};
+}
+
+/// Whether nothing is left that a user could miss.
+Result<bool> is_empty(OpenProjects& projects, const std::string& id) {
+  const auto store = GPUEMU_TRY(projects.stores().of(id));
+  const auto tags = GPUEMU_TRY(store->list_baselines());
+  const auto artifact_tags = GPUEMU_TRY(store->list_artifact_baselines());
+  const auto artifacts = GPUEMU_TRY(store->list_artifacts());
+  return tags.empty() && artifact_tags.empty() && artifacts.empty();
+}
+
+}  // namespace
+
+Reply handle(const ProjectsRequest&, Call& call) {
+  OpenProjects* const projects = call.context.projects;
+  if (projects == nullptr) return no_projects();
+  const auto known = projects->known();
+  if (!known) return error_reply(known.error());
+  ProjectsReply reply{projects->default_id(), {}};
+  for (const StoredProject& one : *known) {
+    auto info = info_of(*projects, one);
+    if (!info) return error_reply(info.error());
+    reply.projects.push_back(*std::move(info));
+  }
+  return reply;
+}
+
+Reply handle(const SetDefaultProjectRequest&, Call& call) {
+  if (call.context.projects == nullptr) return no_projects();
+  const Status set = call.context.projects->set_default(call.context.project);
+  if (!set) return error_reply(set.error());
+  return OkReply{};
+}
+
+Reply handle(const MoveProjectRequest& request, Call& call) {
+  OpenProjects* const projects = call.context.projects;
+  if (projects == nullptr) return no_projects();
+  if (auto unknown = unless_known(*projects, request.old)) return *std::move(unknown);
+  const auto to = projects->open(request.new_path);
+  if (!to) {
+    ErrorReply reply = error_reply(to.error());
+    if (to.error().code == ErrorCode::NotFound) reply.code = WireErrorCode::ProjectNotFound;
+    return reply;
+  }
+  const std::string from = id_of(request.old), id = (*to)->context->project;
+  if (from == id) return OkReply{};
+  const auto taken = projects->stores().take(
+      {.from = from, .to = id, .all = true, .ops = {}, .kernels = {}, .dry_run = false});
+  if (!taken) return error_reply(taken.error());
+  projects->close(from);
+  // What the new one has under the same name stays in the old one.
+  const auto empty = is_empty(*projects, from);
+  if (!empty) return error_reply(empty.error());
+  if (!*empty) return OkReply{};
+  const Status forgotten = projects->stores().forget(from);
+  if (!forgotten) return error_reply(forgotten.error());
+  return OkReply{};
+}
+
+Reply handle(const ForgetProjectRequest& request, Call& call) {
+  OpenProjects* const projects = call.context.projects;
+  if (projects == nullptr) return no_projects();
+  if (auto unknown = unless_known(*projects, request.id)) return *std::move(unknown);
+  const std::string id = id_of(request.id);
+  if (id != projects->default_id()) projects->close(id);
+  const Status forgotten = projects->stores().forget(id);
+  if (!forgotten) return error_reply(forgotten.error());
+  return OkReply{};
+}
+
+Reply handle(const StorageClaimRequest& request, Call& call) {
+  if (call.context.projects == nullptr) return no_projects();
+  const auto config = call.context.config.current();
+  if (!config) return config_error(config.error());
+  Taking taking{.from = kLegacyProject,
+                .to = call.context.project,
+                .all = request.all,
+                .ops = {request.ops.begin(), request.ops.end()},
+                .kernels = {},
+                .dry_run = request.dry_run};
+  if (request.ops.empty()) taking = claim_of(**config, std::move(taking));
+  const auto taken = call.context.projects->stores().take(taking);
+  if (!taken) return error_reply(taken.error());
+  return StorageClaimedReply{request.dry_run,  taken->results,   taken->failures,
+                             taken->baselines, taken->artifacts, taken->corpus};
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,143 @@
+#include "daemon/server/lanes.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+#include <thread>
+
+#include "common/base/device_list.h"
+#include "common/base/machine_memory.h"
+#include "common/config/start_settings.h"
+#include "daemon/reference/find_python.h"
+#include "runtime/backends/backends.h"
+#include "runtime/device/device_traits.h"
+
+namespace gpuemu {
+namespace {
+
+/// One slot waits for the worker while others draw, compute references and compare. A case on a GPU
+/// needs the worker for a fifth of its time, on the emulator for about half.
+constexpr size_t kSlotsPerGpu = 4;
+constexpr uint32_t kSlotsPerEmulator = 2;
+
+size_t processors() { return std::max(1U, std::thread::hardware_concurrency()); }
+
+DeviceInfo info_of(const DeviceProperties& device) {
+  return {.name = device.name,
+          .backend = device.backend,
+          .architecture = "sm_" + std::to_string(device.sm),
+          .memory_bytes = device.memory_bytes,
+          .multiprocessors = device.multiprocessors,
+          .index = static_cast<uint64_t>(device.index),
+          .memory_free_bytes = device.memory_free_bytes,
+          .shared_bytes_per_block = device.shared_bytes_per_block_max,
+          .shared_bytes_per_multiprocessor = device.shared_bytes_per_multiprocessor,
+          .registers_per_block = device.registers_per_block,
+          .registers_per_multiprocessor = device.registers_per_multiprocessor,
+          .threads_per_multiprocessor = device.threads_per_multiprocessor,
+          .driver_version = device.driver_version,
+          .runtime_version = device.runtime_version,
+          .dtypes = device.dtypes,
+          .note = ""};
+}
+
+/// An equal share of three quarters of the machine for the reference process of each slot.
+uint64_t reference_share(uint64_t slots) {
+  constexpr uint64_t kSmallest = uint64_t{2}
+                                 << 30;  // Less does not even import a framework safely.
+  const uint64_t machine = machine_memory_bytes();
+  return machine == 0 ? 0 : std::max(kSmallest, machine / 4 * 3 / std::max<uint64_t>(slots, 1));
+}
+
+uint32_t slots_per_worker(bool is_gpu) {
+  return is_gpu ? static_cast<uint32_t>(std::min(processors(), kSlotsPerGpu)) : kSlotsPerEmulator;
+}
+
+SlotPoolOptions slot_options(const Config& config, const std::vector<DeviceProperties>& devices,
+                             const std::string& worker_program) {
+  SlotPoolOptions options;
+  const std::string& backend = devices.front().backend;
+  const bool is_gpu = device_traits(backend).is_gpu;
+  options.count = static_cast<uint32_t>(is_gpu                ? devices.size()
+                                        : config.workers != 0 ? config.workers
+                                                              : processors());
+  options.slots_per_worker = slots_per_worker(is_gpu);
+  if (is_gpu) options.devices = static_cast<uint32_t>(devices.size());
+  options.worker.program = worker_program;
+  options.worker.backend = backend;
+  options.worker.contraction = config.contraction;
+  options.worker.memory_limit_bytes = config.memory_limit_mb << 20;
+  options.worker.sm = devices.front().sm;
+  if (config.arch.starts_with("sm_")) {
+    options.worker.sm = nearest_emulated_architecture(std::atoi(config.arch.c_str() + 3));
+  }
+  options.reference.python = find_python(config.python, config.folder);
+  options.reference.folder = config.folder;
+  options.reference.memory_bytes =
+      reference_share(uint64_t{options.count} * options.slots_per_worker);
+  return options;
+}
+
+/// The devices of one backend: that of the configuration, else the first that answers.
+struct Devices {
+  std::vector<DeviceProperties> served;  ///< Devices of one backend.
+  std::vector<std::string> backends;     ///< Backends with a device that answers.
+};
+
+/// Workers inherit the environment, which is the same for all projects.
+Status check_emulated_devices(const Config& config) {
+  const char* const set = std::getenv(kEmulatedDevicesVariable);
+  const std::string presents = set == nullptr ? "" : set;
+  const std::string wanted = emulated_devices_of(config);
+  if (wanted.empty() || wanted == presents) return ok_status();
+  return error(ErrorCode::Unavailable,
+               "runtime.emulated_devices is \"{}\", and this daemon presents {}: all of its "
+               "projects have the same; give this one a daemon of its own with [daemon] socket and "
+               "db, or `gpuemu daemon stop` and let this project start the next",
+               wanted, presents.empty() ? "one device" : "\"" + presents + "\"");
+}
+
+Result<Devices> devices_of(const Config& config) {
+  GPUEMU_TRY(check_emulated_devices(config));
+  std::vector<DeviceProperties> devices = GPUEMU_TRY(list_devices());
+  std::vector<std::string> backends;
+  for (const DeviceProperties& one : devices) backends.push_back(one.backend);
+  const bool is_named = is_computing_backend(config.backend);  // Else "auto".
+  std::erase_if(devices, [&](const DeviceProperties& one) {
+    return is_named && one.backend != config.backend;
+  });
+  if (devices.empty()) {
+    return error(ErrorCode::Unavailable,
+                 "no device answers for backend '{}'; use "
+                 "backend = \"emulator\" on a machine without a GPU",
+                 config.backend);
+  }
+  const std::string backend = devices.front().backend;
+  std::erase_if(devices, [&](const DeviceProperties& one) { return one.backend != backend; });
+  return Devices{std::move(devices), std::move(backends)};
+}
+
+}  // namespace
+
+std::string lanes_key(const Config& config) {
+  std::string key = config.folder;
+  for (const auto& [name, value] : start_settings(config)) key += "\n" + name + " = " + value;
+  return key;
+}
+
+Result<std::shared_ptr<Lanes>> make_lanes(const Config& config, const std::string& worker_program) {
+  const Devices devices = GPUEMU_TRY(devices_of(config));
+  auto lanes = std::make_shared<Lanes>();
+  lanes->key = lanes_key(config);
+  for (const DeviceProperties& one : devices.served) lanes->devices.push_back(info_of(one));
+  lanes->backend = devices.served.front().backend;
+  lanes->arch = config.arch.starts_with("sm_") ? config.arch
+                                               : "sm_" + std::to_string(devices.served.front().sm);
+  SlotPoolOptions options = slot_options(config, devices.served, worker_program);
+  lanes->python = options.reference.python;
+  lanes->slots = GPUEMU_TRY(SlotPool::create(options));
+  lanes->side = std::make_unique<ExtraSlots>(std::move(options), devices.backends);
+  return lanes;
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,378 @@
+#include "daemon/server/open_projects.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include <unistd.h>
+
+#include "common/base/clock.h"
+#include "common/base/project_id.h"
+#include "common/base/service_limits.h"
+#include "common/config/start_settings.h"
+
+namespace gpuemu {
+namespace {
+
+Error no_project(const std::string& named, const std::string& why) {
+  return error(ErrorCode::NotFound,
+               "no project '{}': {}; expected the path of a gpuemu.toml or an id that `gpuemu "
+               "projects` lists",
+               named, why);
+}
+
+Status check_readable(const std::string& named, const std::string& file) {
+  if (::access(file.c_str(), R_OK) != 0) return no_project(named, std::strerror(errno));
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(file, ignored))
+    return no_project(named, "it is not a file");
+  return ok_status();
+}
+
+/// The file alone counts: a variable that names one is meant for whoever started the daemon.
+ConfigSources sources_of(const std::string& file, std::map<std::string, std::string> environment) {
+  ConfigSources sources;
+  sources.working_folder = std::filesystem::path(file).parent_path().string();
+  sources.file = file;
+  sources.environment = std::move(environment);
+  sources.environment.erase("GPUEMU_CONFIG");
+  return sources;
+}
+
+/// In the meta texts of a project: which notes its user has been told.
+constexpr char kToldMeta[] = "told:legacy";
+
+}  // namespace
+
+Taking claim_of(const Config& config, Taking taking) {
+  for (const OpConfig& op : config.ops) taking.ops.insert(op.name);
+  for (const KernelConfig& kernel : config.kernels) taking.kernels.insert(kernel.name);
+  return taking;
+}
+
+struct OpenProjects::Entry {
+  // Guarded by the mutex of OpenProjects:
+  StoredProject project;
+  Clock::time_point asked;
+
+  std::mutex mutex;
+  // Guarded by mutex; null: not open.
+  std::shared_ptr<ConfigWatch> config;
+  std::shared_ptr<OpenProject> open;
+  std::string name;
+};
+
+OpenProjects::OpenProjects(ProjectStores& stores, DaemonFacts facts)
+    : stores_(stores), facts_(std::move(facts)) {}
+
+OpenProjects::~OpenProjects() = default;
+
+Status OpenProjects::start(const ConfigSources& sources, const Config& config) {
+  StoredProject project{.id = {}, .path = canonical_path(config.file), .name = config.name};
+  project.id = project_id(project.path);
+  ConfigSources own = sources;
+  if (!config.file.empty()) own.file = config.file;
+  const auto entry = entry_of(project);
+  {
+    const std::lock_guard lock(entry->mutex);
+    entry->config = std::make_shared<ConfigWatch>(std::move(own), config);
+  }
+  auto lanes = GPUEMU_TRY(make_lanes(config, facts_.worker_program));
+  auto first = std::make_shared<OpenProject>();
+  first->config = entry->config;
+  first->store = GPUEMU_TRY(stores_.of(project.id));
+  first->lanes = std::move(lanes);
+  first->context = context_of(project, *first);
+  {
+    const std::lock_guard lock(entry->mutex);
+    entry->open = std::move(first);
+    entry->name = project.name;
+  }
+  project.last_used = now_seconds();
+  GPUEMU_TRY(stores_.remember(project));
+  const std::lock_guard lock(mutex_);
+  default_id_ = project.id;
+  return ok_status();
+}
+
+Result<StoredProject> OpenProjects::find(const std::string& named) {
+  if (named.starts_with('/')) {
+    const std::string file = canonical_path(named);
+    GPUEMU_TRY(check_readable(named, file));
+    return StoredProject{.id = project_id(file), .path = file, .name = ""};
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = entries_.find(named.empty() ? default_id_ : named);
+    if (found != entries_.end()) return found->second->project;
+  }
+  if (named == kNoProject || named == kLegacyProject) {
+    return StoredProject{.id = named, .path = "", .name = named};
+  }
+  for (const StoredProject& one : GPUEMU_TRY(stores_.projects())) {
+    if (one.id == named) return one;
+  }
+  return no_project(named, "this daemon has never met it");
+}
+
+/// Made where it is not there yet.
+std::shared_ptr<OpenProjects::Entry> OpenProjects::entry_of(const StoredProject& project) {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<Entry>& entry = entries_[project.id];
+  if (entry == nullptr) {
+    entry = std::make_shared<Entry>();
+    entry->project = project;
+  }
+  entry->asked = Clock::now();
+  entry->project.last_used = now_seconds();
+  return entry;
+}
+
+Result<std::shared_ptr<OpenProject>> OpenProjects::open(const std::string& named) {
+  const StoredProject project = GPUEMU_TRY(find(named));
+  return open(*entry_of(project));
+}
+
+std::shared_ptr<Lanes> OpenProjects::default_lanes() const {
+  std::shared_ptr<Entry> entry;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = entries_.find(default_id_);
+    if (found == entries_.end()) return nullptr;
+    entry = found->second;
+  }
+  const std::lock_guard lock(entry->mutex);
+  return entry->open == nullptr ? nullptr : entry->open->lanes;
+}
+
+std::string OpenProjects::text_of_lanes() const {
+  const auto lanes = default_lanes();
+  if (lanes == nullptr) return "no slots";
+  return fmt::format("{} slots on {} ({}), references by {}", lanes->slots->size(),
+                     lanes->devices.front().name, lanes->backend, lanes->python);
+}
+
+Result<std::shared_ptr<Lanes>> OpenProjects::lanes_for(const Config& config) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (ended_) return error(ErrorCode::Unavailable, "the daemon is shutting down");
+  }
+  return make_lanes(config, facts_.worker_program);
+}
+
+/// As it is now. With a wrong file or without a device for it, on the lanes of the default project,
+/// so that what is stored can be read.
+Result<std::shared_ptr<OpenProject>> OpenProjects::open(Entry& entry) {
+  StoredProject project;
+  {
+    const std::lock_guard lock(mutex_);
+    project = entry.project;
+  }
+  const std::shared_ptr<Lanes> others = default_lanes();  // Before this entry's mutex is held.
+  const std::lock_guard lock(entry.mutex);
+  if (entry.config == nullptr) {
+    entry.config =
+        project.path.empty()
+            ? std::make_shared<ConfigWatch>(ConfigSources(), Config{.file = "", .folder = "/"})
+            : std::make_shared<ConfigWatch>(sources_of(project.path, facts_.environment));
+  }
+  const auto config = entry.config->current();
+  auto& open = entry.open;
+  const bool fits = open != nullptr && !open->context->lanes_problem &&
+                    (!config || project.path.empty() || open->lanes->key == lanes_key(**config));
+  if (!fits) {
+    auto made = std::make_shared<OpenProject>();
+    made->config = entry.config;
+    made->store = GPUEMU_TRY(stores_.of(project.id));
+    std::optional<Error> problem;
+    if (config && !project.path.empty()) {
+      auto lanes = lanes_for(**config);
+      if (lanes) {
+        made->lanes = *std::move(lanes);
+      } else {
+        problem = lanes.error();
+      }
+    }
+    if (made->lanes == nullptr) made->lanes = others;
+    if (made->lanes == nullptr) {
+      return error(ErrorCode::Unavailable, "the daemon is starting or ending");
+    }
+    made->context = context_of(project, *made);
+    made->context->lanes_problem = std::move(problem);
+    open = std::move(made);
+  }
+  if (config && entry.name != (*config)->name) {
+    entry.name = (*config)->name;
+    project.name = entry.name;
+    project.last_used = now_seconds();
+    // One that cannot be written is tried again at the next opening.
+    if (stores_.remember(project)) {
+      const std::lock_guard guard(mutex_);
+      entry.project.name = project.name;
+    }
+  }
+  return open;
+}
+
+std::unique_ptr<ServerContext> OpenProjects::context_of(const StoredProject& project,
+                                                        const OpenProject& open) {
+  const auto config = open.config->current();
+  std::map<std::string, std::string> settings;
+  if (config) settings = start_settings(**config);
+  // The same for all projects.
+  const char* const presented = std::getenv(kEmulatedDevicesVariable);
+  settings[kEmulatedDevicesKey] = fmt::format("\"{}\"", presented == nullptr ? "" : presented);
+  return std::unique_ptr<ServerContext>(new ServerContext{.config = *open.config,
+                                                          .store = *open.store,
+                                                          .slots = *open.lanes->slots,
+                                                          .jobs = facts_.jobs,
+                                                          .cache_folder = facts_.cache_folder,
+                                                          .arch = open.lanes->arch,
+                                                          .socket_path = facts_.socket_path,
+                                                          .db_path = facts_.db_path,
+                                                          .config_file = project.path,
+                                                          .devices = open.lanes->devices,
+                                                          .start_settings = std::move(settings),
+                                                          .build = facts_.build,
+                                                          .backend = open.lanes->backend,
+                                                          .request_stop = facts_.request_stop,
+                                                          .extra_slots = open.lanes->side.get(),
+                                                          .start = start_,
+                                                          .counts = counts_,
+                                                          .project = project.id,
+                                                          .projects = this,
+                                                          .lanes_problem = {}});
+}
+
+Status OpenProjects::set_default(const std::string& named) {
+  const auto opened = GPUEMU_TRY(open(named));
+  const std::lock_guard lock(mutex_);
+  default_id_ = opened->context->project;
+  return ok_status();
+}
+
+std::string OpenProjects::default_id() const {
+  const std::lock_guard lock(mutex_);
+  return default_id_;
+}
+
+std::string OpenProjects::default_path() const {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(default_id_);
+  return found == entries_.end() ? "" : found->second->project.path;
+}
+
+void OpenProjects::close_idle(Clock::time_point now) {
+  std::vector<std::shared_ptr<Entry>> closed;  // Ends processes: without the mutex.
+  const std::lock_guard lock(mutex_);
+  std::erase_if(entries_, [&](const auto& one) {
+    const auto& [id, entry] = one;
+    if (id == default_id_ || now - entry->asked < kProjectIdle) return false;
+    const std::unique_lock busy(entry->mutex, std::try_to_lock);
+    // A job or a request that waits works with it.
+    if (!busy || (entry->open != nullptr && entry->open.use_count() > 1)) return false;
+    closed.push_back(entry);
+    return true;
+  });
+}
+
+std::vector<std::string> OpenProjects::with_op(const std::string& op) const {
+  std::vector<std::shared_ptr<Entry>> entries;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [id, entry] : entries_) entries.push_back(entry);
+  }
+  std::vector<std::string> found;
+  for (const auto& entry : entries) {
+    std::shared_ptr<ConfigWatch> watch;
+    {
+      const std::unique_lock lock(entry->mutex, std::try_to_lock);
+      if (lock) watch = entry->config;
+    }
+    const auto config = watch ? watch->current() : Result<std::shared_ptr<const Config>>(Error());
+    if (config && (*config)->find_op(op) != nullptr) found.push_back((*config)->file);
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+std::vector<std::string> OpenProjects::untold_notes(const ServerContext& context) {
+  const auto config = context.config.current();
+  const auto told = context.store.meta(kToldMeta);
+  if (!config || (*config)->ops.empty() || !told || *told) return {};
+  const Taking all = claim_of(**config, {.from = kLegacyProject,
+                                         .to = context.project,
+                                         .all = false,
+                                         .ops = {},
+                                         .kernels = {},
+                                         .dry_run = true});
+  uint64_t results = 0, failures = 0;
+  std::string ops;
+  for (const std::string& op : all.ops) {
+    Taking one = all;
+    one.ops = {op};
+    one.kernels = {};
+    const auto found = stores_.take(one);
+    if (!found) return {};  // Whoever reads the records is told.
+    if (found->results + found->failures == 0) continue;
+    results += found->results;
+    failures += found->failures;
+    ops += (ops.empty() ? "" : ", ") + op;
+  }
+  if (!context.store.put_meta(kToldMeta, "told") || ops.empty()) return {};
+  return {
+      fmt::format("{} results and {} failures of {} were stored before projects were told "
+                  "apart; gpuemu storage claim takes them into this project",
+                  results, failures, ops)};
+}
+
+size_t OpenProjects::count() const {
+  const std::lock_guard lock(mutex_);
+  return entries_.size();
+}
+
+bool OpenProjects::is_open(const std::string& id) const {
+  const std::lock_guard lock(mutex_);
+  return entries_.contains(id);
+}
+
+Result<std::vector<StoredProject>> OpenProjects::known() {
+  std::map<std::string, StoredProject> all;
+  for (StoredProject& one : GPUEMU_TRY(stores_.projects())) all[one.id] = std::move(one);
+  const std::lock_guard lock(mutex_);
+  for (const auto& [id, entry] : entries_) {
+    StoredProject& one = all[id];
+    const std::string name = one.name;
+    one = entry->project;
+    if (one.name.empty()) one.name = name;
+  }
+  std::vector<StoredProject> listed;
+  for (auto& [id, one] : all) listed.push_back(std::move(one));
+  return listed;
+}
+
+void OpenProjects::close(const std::string& id) {
+  std::shared_ptr<Entry> closed;  // Ends processes: without the mutex.
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(id);
+  if (found == entries_.end()) return;
+  closed = std::move(found->second);
+  entries_.erase(found);
+}
+
+void OpenProjects::shutdown() {
+  std::vector<std::shared_ptr<Entry>> entries;
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+    for (const auto& [id, entry] : entries_) entries.push_back(entry);
+  }
+  for (const auto& entry : entries) {
+    const std::lock_guard lock(entry->mutex);
+    if (entry->open != nullptr) entry->open->lanes->shutdown();
+  }
+}
+
+}  // namespace gpuemu

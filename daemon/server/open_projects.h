@@ -1,0 +1,111 @@
+// The projects of a daemon: opened when a request first names one, read again when their
+// gpuemu.toml changes, closed when nobody has asked for them for a while.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "daemon/server/lanes.h"
+#include "daemon/server/server.h"
+#include "daemon/storage/project_stores.h"
+
+namespace gpuemu {
+
+/// How long a project that nobody asks for stays open: its processes would be missed by who comes
+/// back from a walk.
+inline constexpr std::chrono::minutes kProjectIdle{10};
+
+/// A project with all that its requests work with. Whoever works with it holds it: it may be closed
+/// or replaced meanwhile.
+struct OpenProject {
+  std::shared_ptr<ConfigWatch> config;
+  std::shared_ptr<Store> store;
+  std::shared_ptr<Lanes> lanes;
+  std::unique_ptr<ServerContext> context;  ///< What the three above make.
+};
+
+/// What is the same for all projects. All references outlive the projects.
+struct DaemonFacts {
+  JobTable& jobs;
+  std::string socket_path, db_path, cache_folder;
+  std::string build;           ///< GNU build id of this program.
+  std::string worker_program;  ///< Path of gpuemu-worker.
+  std::function<void()> request_stop;
+  std::map<std::string, std::string> environment;  ///< Settings for all projects.
+};
+
+/// Thread-safe.
+class OpenProjects {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// `stores` outlives it.
+  OpenProjects(ProjectStores& stores, DaemonFacts facts);
+  ~OpenProjects();
+  OpenProjects(const OpenProjects&) = delete;
+  OpenProjects& operator=(const OpenProjects&) = delete;
+
+  /// Opens the project that the daemon was started for, which is the default from now on.
+  Status start(const ConfigSources& sources, const Config& config);
+  /// "" is the default project; else the absolute path of a gpuemu.toml, or an id. NotFound for a
+  /// path that cannot be read and an id that was never met. A wrong gpuemu.toml is told by
+  /// ServerContext::config.
+  Result<std::shared_ptr<OpenProject>> open(const std::string& named);
+  /// Makes this project, by path or id, the default.
+  Status set_default(const std::string& named);
+  std::string default_id() const;
+  /// Its gpuemu.toml; "" where it has none.
+  std::string default_path() const;
+  /// Closes what nobody has asked for since kProjectIdle before `now`.
+  void close_idle(Clock::time_point now);
+  /// Those that are open and have an op of this name, by path.
+  std::vector<std::string> with_op(const std::string& op) const;
+  /// How cases of the default project run, for the log.
+  std::string text_of_lanes() const;
+  void count_request() { ++counts_->requests; }
+  /// What a user of the project of `context` should know, once: that records of before projects
+  /// were told apart are of its ops.
+  std::vector<std::string> untold_notes(const ServerContext& context);
+  /// How many are open.
+  size_t count() const;
+  bool is_open(const std::string& id) const;
+  /// The stored ones, and those that are open.
+  Result<std::vector<StoredProject>> known();
+  /// Forgets what was opened under this id, so that the next request opens it anew.
+  void close(const std::string& id);
+  ProjectStores& stores() { return stores_; }
+  /// Ends all waiting for slots, now and later.
+  void shutdown();
+
+ private:
+  struct Entry;
+  Result<StoredProject> find(const std::string& named);
+  std::shared_ptr<Entry> entry_of(const StoredProject& project);
+  Result<std::shared_ptr<OpenProject>> open(Entry& entry);
+  Result<std::shared_ptr<Lanes>> lanes_for(const Config& config);
+  std::unique_ptr<ServerContext> context_of(const StoredProject& project, const OpenProject& open);
+  std::shared_ptr<Lanes> default_lanes() const;
+
+  ProjectStores& stores_;
+  const DaemonFacts facts_;
+  const Clock::time_point start_ = Clock::now();
+  const std::shared_ptr<ServerCounts> counts_ = std::make_shared<ServerCounts>();
+  mutable std::mutex mutex_;
+  // Guarded by mutex_:
+  std::string default_id_;
+  std::map<std::string, std::shared_ptr<Entry>> entries_;  ///< By id.
+  bool ended_ = false;
+};
+
+/// Adds the names by which records of before projects were told apart are this project's.
+Taking claim_of(const Config& config, Taking taking);
+
+/// One message to its answer, as handle_message() of server.h, by the project that it names.
+std::string handle_message(std::string_view message, OpenProjects& projects);
+
+}  // namespace gpuemu
