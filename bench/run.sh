@@ -20,6 +20,7 @@ figure() { echo; echo "== $1"; shift; "$@"; }
 figure "cases per second on the correct examples" \
   "$python" bench/cases_per_second.py --bin "$build/bin" --details
 figure "cases per second on small tensors" "$python" bench/fuzz_per_second.py --bin "$build/bin"
+figure "projects at once" "$python" bench/projects_per_second.py --bin "$build/bin"
 figure "making failures smaller" "$python" bench/minimize_seconds.py --bin "$build/bin"
 figure "round trip of a Ping" "$build/bench/gpuemu_bench_ping" "$build/bin"
 figure "filling a tensor" "$build/bench/gpuemu_bench_fill"

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 
 #include <CLI/CLI.hpp>
@@ -22,7 +21,6 @@
 #include "common/base/heap.h"
 #include "common/base/private_path.h"
 #include "common/base/project_id.h"
-#include "common/config/start_settings.h"
 #include "common/process/spawn.h"
 #include "common/transport/server.h"
 #include "daemon/server/folder_lock.h"
@@ -174,10 +172,6 @@ int serve(const ConfigSources& sources, const Config& config) {
   if (!stores) return fail(with_remedy(stores.error()), kExitBroken);
   if (const std::string note = (*stores)->note(); !note.empty()) spdlog::warn("database: {}", note);
 
-  // The workers, which open the devices, inherit it.
-  if (const std::string emulated = emulated_devices_of(config); !emulated.empty()) {
-    ::setenv(kEmulatedDevicesVariable, emulated.c_str(), 1);
-  }
   JobTable jobs;
   OpenProjects projects(**stores, {.jobs = jobs,
                                    .socket_path = config.socket_path,

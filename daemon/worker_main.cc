@@ -21,11 +21,13 @@ constexpr int kExitOk = 0, kExitFailed = 1, kExitUsage = 2;
 constexpr const char* kUsage =
     "usage: gpuemu-worker --backend NAME --device INDEX --sm NUMBER --threads COUNT\n"
     "                     --contraction MODE --contraction-seed NUMBER --memory-limit BYTES\n"
+    "                     [--emulated-devices LIST]\n"
     "                     --socket-fd FD --arena-fd FD --arenas COUNT\n"
     "The daemon starts it; do not start it by hand.\n";
 
 struct Arguments {
   std::string backend;
+  std::string emulated_devices;  ///< "": those of the environment.
   int device = 0;
   int sm = 0;
   int threads = 1;
@@ -62,6 +64,10 @@ Result<Arguments> parse(int count, char** words) {
     if (i + 1 >= count) return error(ErrorCode::InvalidArgument, "{} without a value", name);
     bool known = name == "--backend";
     if (known) arguments.backend = words[i + 1];
+    if (name == "--emulated-devices") {
+      arguments.emulated_devices = words[i + 1];
+      known = true;
+    }
     if (name == "--memory-limit") {
       arguments.memory_limit_bytes = GPUEMU_TRY(number<uint64_t>(name, words[i + 1]));
       known = true;
@@ -103,6 +109,7 @@ Status serve(const Arguments& arguments) {
   request.contraction_seed = arguments.contraction_seed;
   request.memory_limit_bytes = arguments.memory_limit_bytes;
   request.registers = registers_by_ptxas;
+  request.emulated_devices = arguments.emulated_devices;
   const Result<std::unique_ptr<Device>> device = open_device(request);
   if (!device) {
     GPUEMU_TRY(report_no_device(device.error(), arguments.socket));

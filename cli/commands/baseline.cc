@@ -111,7 +111,8 @@ void list(Session& session) {
   if (!reply || session.json()) return;
   const auto& all = std::get<BaselineListReply>(*reply).baselines;
   for (const BaselineInfo& one : all) {
-    session.out << fmt::format("{}: {} results, {} kernels\n", one.tag, one.results, one.artifacts);
+    session.out << fmt::format("{}: {} results, {} kernels{}\n", one.tag, one.results,
+                               one.artifacts, session.in_project(one.project));
   }
   if (all.empty()) session.out << "no baselines; `gpuemu baseline save TAG` makes one\n";
 }
@@ -178,6 +179,7 @@ void add_baseline(Command app, Session& session) {
   add_format(comparing, session);
   comparing.callback([options, &session] { compare(*options, session); });
   Command listing = verb("list", "List all baselines");
+  add_all_projects(listing, session);
   add_format(listing, session);
   listing.callback([&session] { list(session); });
   Command showing = verb("show", "Print what a baseline holds");

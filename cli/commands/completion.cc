@@ -81,6 +81,16 @@ Words tag_words(Session& session) {
   return words;
 }
 
+Words project_words(Session& session) {
+  Words words;
+  const auto reply = ask_running<ProjectsReply>(session, Request(ProjectsRequest{}));
+  if (!reply) return words;
+  for (const ProjectInfo& one : reply->projects) {
+    words.push_back(one.path.empty() ? one.id : one.path);
+  }
+  return words;
+}
+
 /// A kind of words that shells complete by `gpuemu completion --words KIND`.
 struct WordKind {
   const char* name;
@@ -90,7 +100,8 @@ struct WordKind {
 const WordKind kWordKinds[] = {{"ops", {"OP", "OPS", "op"}, op_words},
                                {"kernels", {"KERNEL", "KERNELS", "kernel"}, kernel_words},
                                {"seeds", {"SEED"}, seed_words},
-                               {"tags", {"TAG"}, tag_words}};
+                               {"tags", {"TAG"}, tag_words},
+                               {"projects", {"PROJECT", "OLD"}, project_words}};
 
 /// The kind of words that an option or argument takes; "" for other values.
 std::string word_kind_of(const OptionText& option) {
@@ -394,8 +405,9 @@ void add_completion(Command app, Session& session) {
   Command command = app.command("completion", "Print the completion script of a shell");
   Option option = command.option("SHELL", *shell, "Which shell");
   option.one_of({"bash", "zsh", "fish"});
-  Option kind = command.option("--words", *words, "Ops, kernels, seeds or tags, one a line");
-  kind.one_of({"ops", "kernels", "seeds", "tags"});
+  Option kind =
+      command.option("--words", *words, "Ops, kernels, seeds, tags or projects, one a line");
+  kind.one_of({"ops", "kernels", "seeds", "tags", "projects"});
   kind.hidden();
   command.footer(
       "Examples:\n"

@@ -30,6 +30,11 @@ void delete_failures(const FailuresOptions& options, Session& session) {
 }
 
 void run(const FailuresOptions& options, Session& session) {
+  if (options.deletes && session.all_projects) {
+    session.fail(error(ErrorCode::InvalidArgument,
+                       "--delete is for one project, and --all-projects for all; run it in each"));
+    return;
+  }
   if (options.deletes) return delete_failures(options, session);
   if (options.seed || options.all) {
     session.fail(error(ErrorCode::InvalidArgument, "a SEED and --all belong to --delete"));
@@ -39,7 +44,8 @@ void run(const FailuresOptions& options, Session& session) {
   if (!reply || session.json()) return;
   const auto& results = std::get<ResultsReply>(*reply).results;
   for (const ValidationResult& result : results) {
-    session.out << failure_line(result) << (result.passes_now ? " (passes now)" : "") << '\n';
+    session.out << failure_line(result) << (result.passes_now ? " (passes now)" : "")
+                << session.in_project(result.project) << '\n';
   }
   if (results.empty()) {
     session.err << "no stored failures"
@@ -63,6 +69,7 @@ void add_failures(Command app, Session& session) {
   command.option("SEED", options->seed, "With --delete: this one")
       .type_name(" ")
       .check(whole_number(0, std::numeric_limits<uint64_t>::max()));
+  add_all_projects(command, session);
   add_format(command, session);
   command.footer("A line begins with the seed that `gpuemu reproduce` and `gpuemu minimize` take.");
   command.callback([options, &session] { run(*options, session); });

@@ -113,8 +113,9 @@ Result<JobResult> run_job(Session& session, const Request& request, const std::s
       }
     }
     Reply result = GPUEMU_TRY(decode_reply(status->result_json));
-    const bool ended_early =
-        status->state == JobState::Cancelled || !incomplete_text(result).empty();
+    const bool ended_early = status->state == JobState::Cancelled ||
+                             status->code == WireErrorCode::Stopped ||
+                             !incomplete_text(result).empty();
     return JobResult{std::move(result), status->result_json, cancelled, ended_early && !cancelled};
   }
 }

@@ -43,6 +43,10 @@ void add_format(Command command, Session& session) {
   option.one_of({"text", "json"});
 }
 
+void add_all_projects(Command command, Session& session) {
+  command.flag("--all-projects", session.all_projects, "Of all projects that the daemon knows");
+}
+
 void add_stream(Command command, Session& session) {
   command.flag("--stream", session.stream,
                "With --format json: a line for each thing that happens, then\nthe report");

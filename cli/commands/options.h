@@ -16,6 +16,8 @@ inline constexpr uint64_t kQuickCases = 10, kThoroughCases = 256;
 
 /// --format text|json into session.format.
 void add_format(Command command, Session& session);
+/// --all-projects into session.all_projects.
+void add_all_projects(Command command, Session& session);
 
 /// --stream into session.stream; Session::stream_fits() says what it needs.
 void add_stream(Command command, Session& session);

@@ -41,14 +41,14 @@ std::string why_unfit(const DaemonStatusReply& served, const Config* wanted,
     return fmt::format("keeps its database in {}, expected {}", served.storage_path,
                        wanted->db_path);
   }
-  const std::string devices = emulated_devices_of(*wanted);
-  const auto presented = served.start_settings.find(kEmulatedDevicesKey);
-  if (devices.empty() || presented == served.start_settings.end() ||
-      presented->second == fmt::format("\"{}\"", devices)) {
-    return "";
-  }
-  return fmt::format("presents the emulated devices {}, expected \"{}\"", presented->second,
-                     devices);
+  return "";
+}
+
+/// Whether --all-projects is about it.
+bool lists_records(const Request& request) {
+  return std::holds_alternative<ListFailuresRequest>(request) ||
+         std::holds_alternative<ListBaselinesRequest>(request) ||
+         std::holds_alternative<ListArtifactsRequest>(request);
 }
 
 }  // namespace
@@ -328,9 +328,27 @@ std::string Session::project_path() const {
   return failed ? file : absolute.string();
 }
 
+std::map<std::string, ProjectInfo> Session::known_projects() {
+  std::map<std::string, ProjectInfo> found;
+  const auto reply = call(ProjectsRequest{});
+  const auto* known = reply ? std::get_if<ProjectsReply>(&*reply) : nullptr;
+  if (known == nullptr) return found;
+  for (const ProjectInfo& one : known->projects) found[one.id] = one;
+  return found;
+}
+
+std::string Session::in_project(const std::string& id) {
+  if (!all_projects) return "";
+  if (!known_) known_ = known_projects();
+  const auto found = known_->find(id);
+  const bool has_path = found != known_->end() && !found->second.path.empty();
+  return " in " + (has_path ? found->second.path : id);
+}
+
 Result<std::string> Session::call_text(const Request& request, std::chrono::milliseconds timeout) {
   GPUEMU_TRY(connect());
-  auto reply = client_->request(encode_request(request, project_path()), timeout);
+  const std::string project = all_projects && lists_records(request) ? "*" : project_path();
+  auto reply = client_->request(encode_request(request, project), timeout);
   if (!reply) client_.reset();
   return reply;
 }

@@ -40,6 +40,7 @@ class Session {
   std::string config_file;             ///< --config
   std::string format = "text";         ///< --format
   bool stream = false;                 ///< --stream
+  bool all_projects = false;           ///< --all-projects: listings are of all projects
   std::optional<EventLines> events;    ///< After begin_stream(), where --stream is given.
   bool verbose = false;
   ExitCode exit_code = ExitCode::Ok;
@@ -87,6 +88,10 @@ class Session {
   /// For commands that are one request: starts a daemon if need be, asks, and in JSON prints the
   /// answer as it came. Nothing when that failed, which has been told.
   std::optional<Reply> answer(const Request& request);
+  /// The projects that the daemon knows, by id. Empty where it does not tell them.
+  std::map<std::string, ProjectInfo> known_projects();
+  /// With --all-projects " in PATH", of the project with this id; else "".
+  std::string in_project(const std::string& id);
   /// True when a daemon answers now; starts none.
   bool daemon_answers();
   /// What is wrong with the database while no daemon runs; nothing where it is whole.
@@ -113,6 +118,7 @@ class Session {
   /// What requests name as their project: its gpuemu.toml, right or wrong; "" outside of any.
   std::string project_path() const;
   std::optional<Client> client_;
+  std::optional<std::map<std::string, ProjectInfo>> known_;  ///< For in_project().
   struct Loaded {
     ConfigSources sources;
     ConfigResult result;

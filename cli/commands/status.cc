@@ -4,6 +4,7 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/launch_daemon.h"
 #include "cli/commands/options.h"
+#include "cli/report/text.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -24,6 +25,15 @@ ExitCode show_silent(pid_t daemon, Session& session) {
   return session.exit_code = ExitCode::Broken;
 }
 
+/// The open ones; with --all-projects those that are closed, too.
+void show_projects(Session& session) {
+  for (const auto& [id, one] : session.known_projects()) {
+    if (!one.open && !session.all_projects) continue;
+    session.out << (one.open ? "open:     " : "closed:   ")
+                << (one.path.empty() ? one.id : one_line(one.path)) << '\n';
+  }
+}
+
 }  // namespace
 
 ExitCode show_status(Session& session) {
@@ -40,7 +50,9 @@ ExitCode show_status(Session& session) {
   if (!reply) return session.fail(reply.error());
   if (const auto* failure = std::get_if<ErrorReply>(&*reply)) return session.fail(*failure);
   if (session.json()) {
-    session.print_json(encode_reply(*reply));
+    const auto document = session.all_projects ? session.call(ProjectsRequest{}) : reply;
+    if (!document) return session.fail(document.error());
+    session.print_json(encode_reply(*document));
     return session.exit_code = ExitCode::Ok;
   }
   const auto& status = std::get<DaemonStatusReply>(*reply);
@@ -51,6 +63,7 @@ ExitCode show_status(Session& session) {
               << "\ndatabase: " << status.storage_path << '\n';
   session.out << fmt::format("process:  {}, {} workers, {} jobs, backend {}\n", status.pid,
                              status.workers, status.jobs_running, status.backend);
+  show_projects(session);
   const std::string own = daemon_build({session.program_folder, "", "", ""});
   if (!own.empty() && status.build != own) {
     session.out << "build:    differs from this program's; the next command restarts the daemon\n";
@@ -60,6 +73,7 @@ ExitCode show_status(Session& session) {
 
 void add_status(Command app, Session& session) {
   Command command = app.command("status", "Say whether a daemon runs, and for which project");
+  add_all_projects(command, session);
   add_format(command, session);
   command.callback([&session] { show_status(session); });
   app.command("version", "Print the version").callback([&session] {

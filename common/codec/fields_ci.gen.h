@@ -90,6 +90,7 @@ void fields(V& v, R& r) {
   v.extra("worst", r.worst);
   v.extra("trends", r.trends);
   v.extra("incomplete", r.incomplete);
+  v.extra("error", r.error);
 }
 
 }  // namespace gpuemu

@@ -187,6 +187,7 @@ void fields(V& v, R& r) {
   v.optional("error_stats", r.error_stats);
   v.extra("passes_now", r.passes_now);
   v.extra("warnings", r.warnings);
+  v.extra("project", r.project);
 }
 
 template <typename V, Is<BaselineComparison> R>

@@ -28,6 +28,7 @@ void fields(V& v, R& r) {
   v.required("tag", r.tag);
   v.required("results", r.results);
   v.required("artifacts", r.artifacts);
+  v.extra("project", r.project);
 }
 
 template <typename V, Is<PongReply> R>
@@ -111,6 +112,7 @@ void fields(V& v, R& r) {
   v.extra("nonzero_elements", r.nonzero_elements);
   v.extra("notes", r.notes);
   v.extra("incomplete", r.incomplete);
+  v.extra("error", r.error);
 }
 
 template <typename V, Is<LintResultsReply> R>
@@ -118,6 +120,7 @@ void fields(V& v, R& r) {
   v.required("results", r.results);
   v.extra("missing_tools", r.missing_tools);
   v.extra("incomplete", r.incomplete);
+  v.extra("error", r.error);
 }
 
 template <typename V, Is<ArtifactMetricsResultReply> R>
@@ -168,6 +171,7 @@ void fields(V& v, R& r) {
   v.required("duration_ms", r.duration_ms);
   v.required("ops", r.ops);
   v.extra("incomplete", r.incomplete);
+  v.extra("error", r.error);
 }
 
 template <typename V, Is<JobStartedReply> R>
@@ -184,6 +188,7 @@ void fields(V& v, R& r) {
   v.required("failures", r.failures);
   v.optional("rate", r.rate);
   v.optional("seconds_left", r.seconds_left);
+  v.extra("code", r.code);
   v.optional("log", r.log);
   v.extra("events", r.events);
   v.extra("lines", r.lines);
@@ -254,6 +259,7 @@ void fields(V& v, R& r) {
   v.required("edges", r.edges);
   v.required("edges_total", r.edges_total);
   v.extra("incomplete", r.incomplete);
+  v.extra("error", r.error);
 }
 
 template <typename V, Is<CalibrationReply> R>
@@ -265,6 +271,7 @@ void fields(V& v, R& r) {
   v.optional("device", r.device);
   v.required("dtypes", r.dtypes);
   v.extra("incomplete", r.incomplete);
+  v.extra("error", r.error);
 }
 
 template <typename V, Is<ExportedCaseReply> R>
@@ -302,6 +309,7 @@ void fields(V& v, R& r) {
   v.required("mutants", r.mutants);
   v.required("duration_ms", r.duration_ms);
   v.extra("incomplete", r.incomplete);
+  v.extra("error", r.error);
 }
 
 template <typename V, Is<KernelComparisonReply> R>
@@ -347,6 +355,7 @@ void fields(V& v, R& r) {
   v.required("proved", r.proved);
   v.required("duration_ms", r.duration_ms);
   v.extra("incomplete", r.incomplete);
+  v.extra("error", r.error);
 }
 
 template <typename V, Is<ProjectsReply> R>

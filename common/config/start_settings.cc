@@ -26,7 +26,7 @@ bool is_said_now(const std::string& origin) {
 std::string emulated_devices_of(const Config& config) {
   for (const Config::Setting& one : config.settings) {
     // Without the quotes of a listed text.
-    if (one.key == kEmulatedDevicesKey) return one.value.substr(1, one.value.size() - 2);
+    if (one.key == "runtime.emulated_devices") return one.value.substr(1, one.value.size() - 2);
   }
   return "";
 }

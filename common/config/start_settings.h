@@ -8,14 +8,9 @@
 
 namespace gpuemu {
 
-/// Tells workers, which inherit it, what the emulator is to present.
-inline constexpr char kEmulatedDevicesVariable[] = "GPUEMU_EMULATED_DEVICES";
-
 /// What the emulator is to present, as GPUEMU_EMULATED_DEVICES has it: "sm_75, sm_80:16384"; ""
 /// when nothing says it.
 std::string emulated_devices_of(const Config& config);
-
-inline constexpr char kEmulatedDevicesKey[] = "runtime.emulated_devices";
 
 /// Keys and values, as `config show` lists them.
 std::map<std::string, std::string> start_settings(const Config& config);

@@ -134,6 +134,7 @@ struct ArtifactMetrics {
   std::optional<std::string> ptx_content;
   std::optional<PtxMetrics> ptx;
   std::vector<CompiledMetrics> compiled;
+  std::string project;  ///< In lists of stored metrics: the id of the project that they belong to.
   bool operator==(const ArtifactMetrics&) const = default;
 };
 

@@ -101,6 +101,7 @@ struct CiRunSummary {
   std::optional<ErrorMap> worst;  ///< The first failing case with comparable values.
   std::vector<KernelTrend> trends;  ///< Kernels that were measured before.
   std::string incomplete;  ///< What ended the run early, "" when all was done.
+  std::string error;  ///< Why not all could be run: the daemon was stopped. "" when it could.
   bool operator==(const CiRunSummary&) const = default;
 };
 

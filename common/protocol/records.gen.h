@@ -275,6 +275,7 @@ struct ValidationResult {
   bool passes_now = false;  ///< In lists of failures: the case passed later.
   /// What is no failure and yet to be looked at, of a result that passed.
   std::vector<ValidationFailure> warnings;
+  std::string project;  ///< In lists of stored results: the id of the project that it belongs to.
   bool operator==(const ValidationResult&) const = default;
 };
 

@@ -39,6 +39,7 @@ enum class WireErrorCode {
   BaselineNotFound,
   PtxParseError,
   ProjectNotFound,
+  Stopped,
   CuobjdumpNotAvailable,
   VersionMismatch,
 };
@@ -73,6 +74,7 @@ struct BaselineInfo {
   std::string tag;
   uint64_t results = 0;
   uint64_t artifacts = 0;
+  std::string project;  ///< The id of the project that it belongs to.
   bool operator==(const BaselineInfo&) const = default;
 };
 
@@ -157,6 +159,7 @@ struct MinimizeResultReply {
   uint64_t nonzero_elements = 0;  ///< In the inputs of the smaller case.
   std::vector<std::string> notes;  ///< For example that not every run of it fails.
   std::string incomplete;  ///< What ended the run early, "" when all was done.
+  std::string error;  ///< Why not all could be run: the daemon was stopped. "" when it could.
   bool operator==(const MinimizeResultReply&) const = default;
 };
 
@@ -164,6 +167,7 @@ struct LintResultsReply {
   std::vector<LintResult> results;
   std::vector<std::string> missing_tools;  ///< What to install, one line each.
   std::string incomplete;  ///< What ended the run early, "" when all was done.
+  std::string error;  ///< Why not all could be run: the daemon was stopped. "" when it could.
   bool operator==(const LintResultsReply&) const = default;
 };
 
@@ -214,6 +218,7 @@ struct TestReportReply {
   uint64_t duration_ms = 0;
   std::vector<OpTestReport> ops;
   std::string incomplete;  ///< What ended the run early, "" when all was done.
+  std::string error;  ///< Why not all could be run: the daemon was stopped. "" when it could.
   bool operator==(const TestReportReply&) const = default;
 };
 
@@ -230,6 +235,7 @@ struct JobStatusReply {
   uint64_t failures = 0;
   double rate = 0;  ///< Cases per second.
   std::optional<double> seconds_left;  ///< Absent while unknown.
+  std::optional<WireErrorCode> code;  ///< Why the job failed: Stopped, with the daemon.
   /// Lines from JobStatusRequest::log_from on; empty for a client that asks for `lines`. Warnings
   /// begin with "warning: ".
   std::vector<std::string> log;
@@ -306,6 +312,7 @@ struct KernelCoverageReply {
   uint64_t edges = 0;
   uint64_t edges_total = 0;
   std::string incomplete;  ///< What ended the run early, "" when all was done.
+  std::string error;  ///< Why not all could be run: the daemon was stopped. "" when it could.
   bool operator==(const KernelCoverageReply&) const = default;
 };
 
@@ -317,6 +324,7 @@ struct CalibrationReply {
   std::string device;
   std::vector<CalibratedDType> dtypes;
   std::string incomplete;  ///< What ended the run early, "" when all was done.
+  std::string error;  ///< Why not all could be run: the daemon was stopped. "" when it could.
   bool operator==(const CalibrationReply&) const = default;
 };
 
@@ -356,6 +364,7 @@ struct MutationReportReply {
   std::vector<MutantReport> mutants;
   uint64_t duration_ms = 0;
   std::string incomplete;  ///< What ended the run early, "" when all was done.
+  std::string error;  ///< Why not all could be run: the daemon was stopped. "" when it could.
   bool operator==(const MutationReportReply&) const = default;
 };
 
@@ -401,6 +410,7 @@ struct BoundsReportReply {
   uint64_t proved = 0;  ///< Accesses of all launches.
   uint64_t duration_ms = 0;
   std::string incomplete;  ///< What ended the run early, "" when all was done.
+  std::string error;  ///< Why not all could be run: the daemon was stopped. "" when it could.
   bool operator==(const BoundsReportReply&) const = default;
 };
 

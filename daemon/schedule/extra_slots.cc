@@ -30,6 +30,8 @@ Result<SlotPool*> ExtraSlots::get(const SlotVariant& wish) {
   options.worker.backend = wish.backend;
   if (!wish.contraction.empty()) options.worker.contraction = wish.contraction;
   options.worker.contraction_seed = wish.contraction_seed;
+  // A case on a GPU that asks the emulator for a second opinion has its own lane meanwhile.
+  if (wish.backend != own_backend()) options.gate = nullptr;
   // Cases on a GPU are few and one after the other; the emulator may use every core.
   options.devices = 1;
   options.slots_per_worker = 1;

@@ -16,16 +16,22 @@ struct SlotPool::State {
   std::vector<std::unique_ptr<Slot>> slots;
   size_t workers = 0;
   std::shared_ptr<ReferenceFiles> files = std::make_shared<ReferenceFiles>();
+  std::shared_ptr<LaneGate> gate;
+  std::string project;
+  std::atomic<bool> ended{false};
 
   mutable std::mutex mutex;  ///< Guards everything below.
   std::condition_variable changed;
   std::vector<SlotStatistics> statistics;
   std::vector<size_t> free;
   TicketQueue queue;
-  bool ended = false;
 
   Status add_worker(size_t number, const SlotPoolOptions& options,
                     const ReferenceOptions& reference);
+  Error why_ended() const {
+    if (ended) return error(ErrorCode::Unavailable, "the daemon is shutting down");
+    return error(ErrorCode::Cancelled, "cancelled while waiting for a slot");
+  }
 };
 
 /// With the slots that have a seat at it.
@@ -47,16 +53,23 @@ Status SlotPool::State::add_worker(size_t number, const SlotPoolOptions& options
 }
 
 SlotLease::SlotLease(SlotLease&& other) noexcept
-    : pool_(std::exchange(other.pool_, nullptr)), index_(other.index_) {}
+    : pool_(std::exchange(other.pool_, nullptr)), index_(other.index_), entered_(other.entered_) {}
 
 SlotLease& SlotLease::operator=(SlotLease&& other) noexcept {
   std::swap(pool_, other.pool_);
   std::swap(index_, other.index_);
+  std::swap(entered_, other.entered_);
   return *this;
 }
 
 SlotLease::~SlotLease() {
-  if (pool_ != nullptr) pool_->give_back(index_);
+  if (pool_ == nullptr) return;
+  SlotPool::State& state = *pool_->state_;
+  if (entered_ && state.gate != nullptr) {
+    const auto used = std::chrono::steady_clock::now() - *entered_;
+    state.gate->leave(state.project, std::chrono::duration_cast<std::chrono::microseconds>(used));
+  }
+  pool_->give_back(index_);
 }
 
 Slot& SlotLease::operator*() const {
@@ -86,6 +99,8 @@ Result<std::unique_ptr<SlotPool>> SlotPool::create(const SlotPoolOptions& option
     }
   }
   state->workers = options.count;
+  state->gate = options.gate;
+  state->project = options.project;
   state->statistics.resize(state->slots.size());
   return std::unique_ptr<SlotPool>(new SlotPool(std::move(state)));
 }
@@ -103,8 +118,7 @@ Result<SlotLease> SlotPool::acquire(const std::string& session, const std::atomi
   if (state_->ended || cancelled()) {
     state_->queue.leave(session, ticket);
     state_->changed.notify_all();
-    if (state_->ended) return error(ErrorCode::Unavailable, "the daemon is shutting down");
-    return error(ErrorCode::Cancelled, "cancelled while waiting for a slot");
+    return state_->why_ended();
   }
   state_->queue.serve();
   const size_t index = state_->free.back();
@@ -115,6 +129,11 @@ Result<SlotLease> SlotPool::acquire(const std::string& session, const std::atomi
   state_->changed.notify_all();
   lock.unlock();
   SlotLease lease(*this, index);
+  if (state_->gate != nullptr) {
+    const auto ended = [&] { return state_->ended || cancelled(); };
+    if (!state_->gate->enter(state_->project, ended)) return state_->why_ended();
+    lease.entered_ = std::chrono::steady_clock::now();
+  }
   // Its last holder's reference may have made the memory larger.
   GPUEMU_TRY(lease->arena.refresh());
   return lease;
@@ -133,14 +152,19 @@ void SlotPool::give_back(size_t index) {
 }
 
 void SlotPool::wake() {
-  const std::lock_guard lock(state_->mutex);
-  state_->changed.notify_all();
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->changed.notify_all();
+  }
+  if (state_->gate != nullptr) state_->gate->wake();
 }
 
 void SlotPool::shutdown() {
-  const std::lock_guard lock(state_->mutex);
-  state_->ended = true;
-  state_->changed.notify_all();
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->ended = true;
+  }
+  wake();
 }
 
 size_t SlotPool::size() const { return state_->slots.size(); }

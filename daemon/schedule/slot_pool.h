@@ -4,13 +4,16 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "common/base/arena.h"
 #include "daemon/reference/reference_process.h"
+#include "daemon/schedule/lane_gate.h"
 #include "daemon/worker/worker_seat.h"
 
 namespace gpuemu {
@@ -33,6 +36,9 @@ struct SlotPoolOptions {
   uint32_t slots_per_worker = 1;
   WorkerOptions worker;
   ReferenceOptions reference;
+  /// Bounds the cases of all pools that share it; null: only the slots bound them.
+  std::shared_ptr<LaneGate> gate = {};
+  std::string project;  ///< Whose cases run here, for the gate.
 };
 
 struct SlotStatistics {
@@ -62,6 +68,8 @@ class SlotLease {
   SlotLease(SlotPool& pool, size_t index) : pool_(&pool), index_(index) {}
   SlotPool* pool_;  ///< Null after a move.
   size_t index_;
+  /// When the gate let it in; nothing before.
+  std::optional<std::chrono::steady_clock::time_point> entered_ = {};
 };
 
 /// Thread-safe.
@@ -74,8 +82,8 @@ class SlotPool {
 
   /// What the scripts of all slots read.
   const ReferenceFiles& reference_files() const;
-  /// Waits for a slot. Cancelled when `*cancel` becomes true (then call wake()), Unavailable after
-  /// shutdown().
+  /// Waits for a slot, then for the gate. Cancelled when `*cancel` becomes true (then call wake()),
+  /// Unavailable after shutdown().
   Result<SlotLease> acquire(const std::string& session, const std::atomic<bool>* cancel = nullptr);
   /// Lets those who wait look at their cancel tokens.
   void wake();

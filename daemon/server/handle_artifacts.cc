@@ -118,9 +118,18 @@ Reply handle(const GetArtifactRequest& request, Call& call) {
 }
 
 Reply handle(const ListArtifactsRequest&, Call& call) {
-  auto artifacts = call.context.store.list_artifacts();
-  if (!artifacts) return error_reply(artifacts.error());
-  return ArtifactListReply{*std::move(artifacts)};
+  const auto stores = listed_stores(call);
+  if (!stores) return error_reply(stores.error());
+  ArtifactListReply reply;
+  for (const auto& [project, store] : *stores) {
+    auto artifacts = store->list_artifacts();
+    if (!artifacts) return error_reply(artifacts.error());
+    for (ArtifactMetrics& one : *artifacts) {
+      one.project = project;
+      reply.artifacts.push_back(std::move(one));
+    }
+  }
+  return reply;
 }
 
 }  // namespace gpuemu

@@ -24,29 +24,31 @@ ErrorReply no_such_baseline(const std::string& tag, Store& store) {
                       known.empty() ? "none; `gpuemu baseline save` makes one" : known)};
 }
 
+Status add_baselines(const std::string& project, Store& store, BaselineListReply& reply) {
+  std::map<std::string, BaselineInfo> all;
+  for (const std::string& tag : GPUEMU_TRY(store.list_baselines())) {
+    all[tag].results = GPUEMU_TRY(store.baseline(tag)).size();
+  }
+  for (const std::string& tag : GPUEMU_TRY(store.list_artifact_baselines())) {
+    all[tag].artifacts = GPUEMU_TRY(store.artifact_baseline(tag)).size();
+  }
+  for (auto& [tag, info] : all) {
+    info.tag = tag;
+    info.project = project;
+    reply.baselines.push_back(std::move(info));
+  }
+  return ok_status();
+}
+
 }  // namespace
 
 Reply handle(const ListBaselinesRequest&, Call& call) {
-  Store& store = call.context.store;
-  const auto of_results = store.list_baselines();
-  if (!of_results) return error_reply(of_results.error());
-  const auto of_artifacts = store.list_artifact_baselines();
-  if (!of_artifacts) return error_reply(of_artifacts.error());
-  std::map<std::string, BaselineInfo> all;
-  for (const std::string& tag : *of_results) {
-    const auto held = store.baseline(tag);
-    if (!held) return error_reply(held.error());
-    all[tag].results = held->size();
-  }
-  for (const std::string& tag : *of_artifacts) {
-    const auto held = store.artifact_baseline(tag);
-    if (!held) return error_reply(held.error());
-    all[tag].artifacts = held->size();
-  }
+  const auto stores = listed_stores(call);
+  if (!stores) return error_reply(stores.error());
   BaselineListReply reply;
-  for (auto& [tag, info] : all) {
-    info.tag = tag;
-    reply.baselines.push_back(info);
+  for (const auto& [project, store] : *stores) {
+    const Status added = add_baselines(project, *store, reply);
+    if (!added) return error_reply(added.error());
   }
   return reply;
 }

@@ -16,9 +16,8 @@ ErrorReply no_projects() {
 /// The ops of its file as it is now; 0 where that cannot be read.
 uint64_t count_ops(OpenProjects& projects, const StoredProject& project) {
   if (project.path.empty()) return 0;
-  if (projects.is_open(project.id)) {
-    const auto open = projects.open(project.id);
-    const auto config = open ? (*open)->config->current() : open.error();
+  if (const auto watch = projects.watch_of(project.id)) {
+    const auto config = watch->current();
     return config ? (*config)->ops.size() : 0;
   }
   const ConfigResult loaded = load_config({.working_folder = "/", .file = project.path});
@@ -59,9 +58,19 @@ std::optional<ErrorReply> unless_known(OpenProjects& projects, const std::string
       fmt::format("no project '{}'; there are: {}; `gpuemu projects` lists them", named, ids)};
 }
 
+/// What is written meanwhile would be lost.
+std::optional<ErrorReply> unless_resting(OpenProjects& projects, const std::string& id) {
+  if (!projects.is_working(id)) return std::nullopt;
+  return ErrorReply{
+      WireErrorCode::InternalError,
+      fmt::format("the project {} is at work; wait for its jobs, or cancel them", id)};
+}
+
 /// Whether nothing is left that a user could miss.
 Result<bool> is_empty(OpenProjects& projects, const std::string& id) {
   const auto store = GPUEMU_TRY(projects.stores().of(id));
+  const uint64_t records = GPUEMU_TRY(store->count_results()) + GPUEMU_TRY(store->count_failures());
+  if (records > 0) return false;
   const auto tags = GPUEMU_TRY(store->list_baselines());
   const auto artifact_tags = GPUEMU_TRY(store->list_artifact_baselines());
   const auto artifacts = GPUEMU_TRY(store->list_artifacts());
@@ -103,9 +112,14 @@ Reply handle(const MoveProjectRequest& request, Call& call) {
   }
   const std::string from = id_of(request.old), id = (*to)->context->project;
   if (from == id) return OkReply{};
+  if (auto working = unless_resting(*projects, from)) return *std::move(working);
   const auto taken = projects->stores().take(
       {.from = from, .to = id, .all = true, .ops = {}, .kernels = {}, .dry_run = false});
   if (!taken) return error_reply(taken.error());
+  if (from == projects->default_id()) {
+    const Status set = projects->set_default(request.new_path);
+    if (!set) return error_reply(set.error());
+  }
   projects->close(from);
   // What the new one has under the same name stays in the old one.
   const auto empty = is_empty(*projects, from);
@@ -121,7 +135,8 @@ Reply handle(const ForgetProjectRequest& request, Call& call) {
   if (projects == nullptr) return no_projects();
   if (auto unknown = unless_known(*projects, request.id)) return *std::move(unknown);
   const std::string id = id_of(request.id);
-  if (id != projects->default_id()) projects->close(id);
+  if (auto working = unless_resting(*projects, id)) return *std::move(working);
+  projects->close(id);
   const Status forgotten = projects->stores().forget(id);
   if (!forgotten) return error_reply(forgotten.error());
   return OkReply{};

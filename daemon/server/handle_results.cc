@@ -1,5 +1,6 @@
 // Stored results, failures and baselines of results.
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <set>
 
@@ -17,9 +18,26 @@ size_t bounded(uint64_t limit) {
   return static_cast<size_t>(std::min<uint64_t>(limit, kResultsListedMax));
 }
 
-Reply results_reply(Result<std::vector<ValidationResult>> listed) {
-  if (!listed) return error_reply(listed.error());
-  return ResultsReply{*std::move(listed)};
+using List = std::function<Result<std::vector<ValidationResult>>(Store&)>;
+
+/// The newest of the projects that the call asks for, `limit` at most.
+Reply list_newest(const Call& call, size_t limit, const List& list) {
+  const auto stores = listed_stores(call);
+  if (!stores) return error_reply(stores.error());
+  ResultsReply reply;
+  for (const auto& [project, store] : *stores) {
+    auto listed = list(*store);
+    if (!listed) return error_reply(listed.error());
+    for (ValidationResult& one : *listed) {
+      one.project = project;
+      reply.results.push_back(std::move(one));
+    }
+    if (stores->size() == 1) break;
+    std::ranges::stable_sort(reply.results, std::greater(), &ValidationResult::timestamp);
+    if (reply.results.size() > limit) reply.results.resize(limit);
+  }
+  if (stores->size() > 1) bound_snapshots(reply.results);
+  return reply;
 }
 
 }  // namespace
@@ -31,20 +49,23 @@ Reply handle(const GetResultRequest& request, Call& call) {
 }
 
 Reply handle(const ListResultsRequest& request, Call& call) {
-  return results_reply(call.context.store.list_results(bounded(request.limit), request.op_name));
+  const size_t limit = bounded(request.limit);
+  return list_newest(call, limit,
+                     [&](Store& store) { return store.list_results(limit, request.op_name); });
 }
 
 Reply handle(const ListFailuresRequest& request, Call& call) {
-  Store& store = call.context.store;
-  auto listed =
-      store.list_failures(bounded(request.limit), request.op_name, kSnapshotReplyBytesMax);
-  if (!listed) return error_reply(listed.error());
-  for (ValidationResult& failure : *listed) {
-    // The newest result of the same seed: of a later run, a replay or a later submission.
-    const auto now = store.result(failure.seed, failure.op_name);
-    failure.passes_now = now && now->passed && now->timestamp >= failure.timestamp;
-  }
-  return ResultsReply{*std::move(listed)};
+  const size_t limit = bounded(request.limit);
+  return list_newest(call, limit, [&](Store& store) {
+    auto listed = store.list_failures(limit, request.op_name, kSnapshotReplyBytesMax);
+    if (!listed) return listed;
+    for (ValidationResult& failure : *listed) {
+      // The newest result of the same seed: of a later run, a replay or a later submission.
+      const auto now = store.result(failure.seed, failure.op_name);
+      failure.passes_now = now && now->passed && now->timestamp >= failure.timestamp;
+    }
+    return listed;
+  });
 }
 
 Reply handle(const DeleteFailuresRequest& request, Call& call) {

@@ -17,6 +17,7 @@ struct Call {
   ServerContext& context;
   std::string key;
   std::shared_ptr<const void> held = {};  ///< What `context` belongs to.
+  bool all_projects = false;              ///< Asked for "*": lists what is stored of all projects.
 };
 
 /// `Reply handle(const PingRequest& request, Call& call)`, and so on for every request. The reply
@@ -35,6 +36,8 @@ struct ProjectWish {
 Result<std::unique_ptr<Project>> open_project(Call& call, const ProjectWish& wish);
 /// An error of open_project as a reply.
 ErrorReply config_error(const Error& error);
+/// What a listing reads: the stores of the projects that the call asks for, by their ids.
+Result<std::vector<std::pair<std::string, std::shared_ptr<Store>>>> listed_stores(const Call& call);
 /// OpNotFound with the names there are, and the open projects that have it.
 ErrorReply op_not_found(const Call& call, const Config& config, const std::string& name);
 /// How a request wants its work to run.

@@ -58,6 +58,22 @@ void mark_incomplete(Reply& reply, const std::string& why) {
       reply);
 }
 
+/// As an error of its own, or in the report of what was found until then.
+void mark_stopped(Reply& reply, const std::string& why) {
+  std::visit(
+      [&](auto& one) {
+        if constexpr (requires { one.error; }) {
+          one.error = one.error.empty() ? why : fmt::format("{}; {}", why, one.error);
+        }
+        if constexpr (requires { one.summary.error; }) one.summary.error = why;
+      },
+      reply);
+  auto* const failure = std::get_if<ErrorReply>(&reply);
+  if (failure != nullptr && failure->code == WireErrorCode::InternalError) {
+    *failure = {WireErrorCode::Stopped, why};
+  }
+}
+
 }  // namespace
 
 void JobControl::stop(JobStop why) {
@@ -68,6 +84,10 @@ void JobControl::stop(JobStop why) {
 
 std::string JobControl::incomplete() const {
   if (!cancel) return "";
+  if (is_stopped() && total > 0) {
+    return fmt::format("{}; {} of {} cases had run", name_of(stop_.load()), done.load(),
+                       total.load());
+  }
   return total == 0 ? fmt::format("{} before its work began", name_of(stop_.load()))
                     : fmt::format("{} after {} of {} steps", name_of(stop_.load()), done.load(),
                                   total.load());
@@ -174,6 +194,7 @@ struct JobTable::Job {
     }
     const std::lock_guard lock(mutex);
     if (control.cancel) mark_incomplete(answer, control.incomplete());
+    if (control.is_stopped()) mark_stopped(answer, control.incomplete());
     reply = std::move(answer);
     finished = true;
     changed.notify_all();
@@ -338,10 +359,13 @@ Result<JobStatusReply> JobTable::status(const JobStatusRequest& request) {
     status.seconds_left = static_cast<double>(status.total - status.done) / status.rate;
   }
   if (!job->finished) return status;
+  const bool stopped = job->control.is_stopped();
+  if (stopped) status.code = WireErrorCode::Stopped;
   const bool failed = std::holds_alternative<ErrorReply>(job->reply);
-  status.state = job->control.cancel ? JobState::Cancelled
-                 : failed            ? JobState::Failed
-                                     : JobState::Done;
+  status.state = stopped               ? JobState::Failed
+                 : job->control.cancel ? JobState::Cancelled
+                 : failed              ? JobState::Failed
+                                       : JobState::Done;
   status.seconds_left = 0;
   job->told = true;
   status.result_json = encode_reply(job->reply);

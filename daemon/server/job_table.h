@@ -30,8 +30,12 @@ class JobControl {
 
   /// Asks the work to end. The first reason counts.
   void stop(JobStop why);
-  /// "the daemon was stopped after 3 of 50 steps"; "" when nobody asked the work to end.
+  /// "the run was cancelled after 3 of 50 steps" or "the daemon was stopped; 3 of 50 cases had
+  /// run";
+  /// "" when nobody asked the work to end.
   std::string incomplete() const;
+  /// Whether the work was asked to end because the daemon ends.
+  bool is_stopped() const { return stop_ == JobStop::DaemonStops; }
   /// Counts a failure and adds a line about it to the job's log, which keeps the first ones.
   void failed(std::string line);
   /// Counts a failing case, adds a line and an event.

@@ -266,11 +266,14 @@ TEST(JobTable, AStoppedJobSaysWhatEndedItAndCanStillBeAskedFor) {
   }
   jobs.stop();
   const JobStatusReply status = end_of(jobs, *id);
-  EXPECT_EQ(status.state, JobState::Cancelled);
+  EXPECT_EQ(status.state, JobState::Failed);
+  EXPECT_EQ(status.code, WireErrorCode::Stopped);
   const auto reply = decode_reply(status.result_json);
   ASSERT_TRUE(reply);
   EXPECT_EQ(std::get<TestReportReply>(*reply).incomplete,
-            "the daemon was stopped after 2 of 5 steps");
+            "the daemon was stopped; 2 of 5 cases had run");
+  EXPECT_EQ(std::get<TestReportReply>(*reply).error,
+            "the daemon was stopped; 2 of 5 cases had run");
 }
 
 TEST(JobTable, IdsOfTwoDaemonsDiffer) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <string_view>
 #include <thread>
 
 #include "common/base/device_list.h"
@@ -49,24 +48,26 @@ uint64_t reference_share(uint64_t slots) {
   return machine == 0 ? 0 : std::max(kSmallest, machine / 4 * 3 / std::max<uint64_t>(slots, 1));
 }
 
-uint32_t slots_per_worker(bool is_gpu) {
-  return is_gpu ? static_cast<uint32_t>(std::min(processors(), kSlotsPerGpu)) : kSlotsPerEmulator;
-}
+bool is_gpu(const std::string& backend) { return device_traits(backend).is_gpu; }
 
 SlotPoolOptions slot_options(const Config& config, const std::vector<DeviceProperties>& devices,
                              const std::string& worker_program) {
   SlotPoolOptions options;
   const std::string& backend = devices.front().backend;
-  const bool is_gpu = device_traits(backend).is_gpu;
-  options.count = static_cast<uint32_t>(is_gpu                ? devices.size()
+  const bool on_gpu = is_gpu(backend);
+  options.count = static_cast<uint32_t>(on_gpu                ? devices.size()
                                         : config.workers != 0 ? config.workers
                                                               : processors());
-  options.slots_per_worker = slots_per_worker(is_gpu);
-  if (is_gpu) options.devices = static_cast<uint32_t>(devices.size());
+  options.slots_per_worker = kSlotsPerEmulator;
+  if (on_gpu) {
+    options.devices = static_cast<uint32_t>(devices.size());
+    options.slots_per_worker = static_cast<uint32_t>(std::min(processors(), kSlotsPerGpu));
+  }
   options.worker.program = worker_program;
   options.worker.backend = backend;
   options.worker.contraction = config.contraction;
   options.worker.memory_limit_bytes = config.memory_limit_mb << 20;
+  options.worker.emulated_devices = emulated_devices_of(config);
   options.worker.sm = devices.front().sm;
   if (config.arch.starts_with("sm_")) {
     options.worker.sm = nearest_emulated_architecture(std::atoi(config.arch.c_str() + 3));
@@ -84,22 +85,8 @@ struct Devices {
   std::vector<std::string> backends;     ///< Backends with a device that answers.
 };
 
-/// Workers inherit the environment, which is the same for all projects.
-Status check_emulated_devices(const Config& config) {
-  const char* const set = std::getenv(kEmulatedDevicesVariable);
-  const std::string presents = set == nullptr ? "" : set;
-  const std::string wanted = emulated_devices_of(config);
-  if (wanted.empty() || wanted == presents) return ok_status();
-  return error(ErrorCode::Unavailable,
-               "runtime.emulated_devices is \"{}\", and this daemon presents {}: all of its "
-               "projects have the same; give this one a daemon of its own with [daemon] socket and "
-               "db, or `gpuemu daemon stop` and let this project start the next",
-               wanted, presents.empty() ? "one device" : "\"" + presents + "\"");
-}
-
 Result<Devices> devices_of(const Config& config) {
-  GPUEMU_TRY(check_emulated_devices(config));
-  std::vector<DeviceProperties> devices = GPUEMU_TRY(list_devices());
+  std::vector<DeviceProperties> devices = GPUEMU_TRY(list_devices(emulated_devices_of(config)));
   std::vector<std::string> backends;
   for (const DeviceProperties& one : devices) backends.push_back(one.backend);
   const bool is_named = is_computing_backend(config.backend);  // Else "auto".
@@ -125,7 +112,15 @@ std::string lanes_key(const Config& config) {
   return key;
 }
 
-Result<std::shared_ptr<Lanes>> make_lanes(const Config& config, const std::string& worker_program) {
+std::shared_ptr<LaneGate> LaneGates::of(const std::string& backend, size_t lanes) {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<LaneGate>& gate = gates_[backend];
+  if (gate == nullptr) gate = std::make_shared<LaneGate>(lanes);
+  return gate;
+}
+
+Result<std::shared_ptr<Lanes>> make_lanes(const Config& config, const std::string& worker_program,
+                                          LaneGates& gates) {
   const Devices devices = GPUEMU_TRY(devices_of(config));
   auto lanes = std::make_shared<Lanes>();
   lanes->key = lanes_key(config);
@@ -134,6 +129,10 @@ Result<std::shared_ptr<Lanes>> make_lanes(const Config& config, const std::strin
   lanes->arch = config.arch.starts_with("sm_") ? config.arch
                                                : "sm_" + std::to_string(devices.served.front().sm);
   SlotPoolOptions options = slot_options(config, devices.served, worker_program);
+  // A project with fewer workers than the machine has processors leaves the rest to others.
+  const size_t workers = std::max<size_t>(options.count, is_gpu(lanes->backend) ? 1 : processors());
+  options.gate = gates.of(lanes->backend, workers * options.slots_per_worker);
+  options.project = config.file;
   lanes->python = options.reference.python;
   lanes->slots = GPUEMU_TRY(SlotPool::create(options));
   lanes->side = std::make_unique<ExtraSlots>(std::move(options), devices.backends);

@@ -2,7 +2,9 @@
 // workers and reference processes get when they start.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,17 @@
 #include "daemon/schedule/slot_pool.h"
 
 namespace gpuemu {
+
+/// One gate for each backend, made by the first project that runs on it. Thread-safe.
+class LaneGates {
+ public:
+  /// `lanes` counts where there is none yet.
+  std::shared_ptr<LaneGate> of(const std::string& backend, size_t lanes);
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<LaneGate>> gates_;  // Guarded by mutex_.
+};
 
 /// Fixed once it is made; its slots may be used by any thread. REQUIRES: no lease is out when it
 /// goes.
@@ -33,8 +46,8 @@ struct Lanes {
 /// What slots are made of, as text.
 std::string lanes_key(const Config& config);
 
-/// Unavailable when no device answers, or where other emulated devices are wanted than this daemon
-/// presents. Starts an interpreter or two to find one for references.
-Result<std::shared_ptr<Lanes>> make_lanes(const Config& config, const std::string& worker_program);
+/// Unavailable when no device answers. May start an interpreter or two to find one for references.
+Result<std::shared_ptr<Lanes>> make_lanes(const Config& config, const std::string& worker_program,
+                                          LaneGates& gates);
 
 }  // namespace gpuemu

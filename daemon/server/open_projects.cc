@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <functional>
+#include <thread>
 
 #include <unistd.h>
 
@@ -16,11 +17,21 @@
 namespace gpuemu {
 namespace {
 
+// A message repeats so much of what a client calls a project.
+constexpr size_t kNamedShownMax = 300;
+
+std::string shown(const std::string& named) {
+  if (named.size() <= kNamedShownMax) return named;
+  size_t end = kNamedShownMax;
+  while (end > 0 && (static_cast<unsigned char>(named[end]) & 0xC0U) == 0x80U) --end;
+  return fmt::format("{}... ({} bytes)", named.substr(0, end), named.size());
+}
+
 Error no_project(const std::string& named, const std::string& why) {
   return error(ErrorCode::NotFound,
-               "no project '{}': {}; expected the path of a gpuemu.toml or an id that `gpuemu "
-               "projects` lists",
-               named, why);
+               "no project '{}': {}; expected the absolute path of a gpuemu.toml or an id that "
+               "`gpuemu projects` lists",
+               shown(named), why);
 }
 
 Status check_readable(const std::string& named, const std::string& file) {
@@ -40,6 +51,9 @@ ConfigSources sources_of(const std::string& file, std::map<std::string, std::str
   sources.environment.erase("GPUEMU_CONFIG");
   return sources;
 }
+
+// A listing takes no longer; a job does.
+constexpr std::chrono::milliseconds kShortRequest{1000}, kShortRequestLook{10};
 
 /// In the meta texts of a project: which notes its user has been told.
 constexpr char kToldMeta[] = "told:legacy";
@@ -61,7 +75,7 @@ struct OpenProjects::Entry {
   // Guarded by mutex; null: not open.
   std::shared_ptr<ConfigWatch> config;
   std::shared_ptr<OpenProject> open;
-  std::string name;
+  std::optional<std::string> name;  ///< As it is stored.
 };
 
 OpenProjects::OpenProjects(ProjectStores& stores, DaemonFacts facts)
@@ -79,7 +93,7 @@ Status OpenProjects::start(const ConfigSources& sources, const Config& config) {
     const std::lock_guard lock(entry->mutex);
     entry->config = std::make_shared<ConfigWatch>(std::move(own), config);
   }
-  auto lanes = GPUEMU_TRY(make_lanes(config, facts_.worker_program));
+  auto lanes = GPUEMU_TRY(make_lanes(config, facts_.worker_program, gates_));
   auto first = std::make_shared<OpenProject>();
   first->config = entry->config;
   first->store = GPUEMU_TRY(stores_.of(project.id));
@@ -98,6 +112,7 @@ Status OpenProjects::start(const ConfigSources& sources, const Config& config) {
 }
 
 Result<StoredProject> OpenProjects::find(const std::string& named) {
+  if (named.find('\0') != std::string::npos) return no_project(named, "no path has a NUL");
   if (named.starts_with('/')) {
     const std::string file = canonical_path(named);
     GPUEMU_TRY(check_readable(named, file));
@@ -132,7 +147,10 @@ std::shared_ptr<OpenProjects::Entry> OpenProjects::entry_of(const StoredProject&
 
 Result<std::shared_ptr<OpenProject>> OpenProjects::open(const std::string& named) {
   const StoredProject project = GPUEMU_TRY(find(named));
-  return open(*entry_of(project));
+  const uint64_t made = lanes_made_;
+  auto opened = open(*entry_of(project));
+  if (lanes_made_ != made) end_idle_lanes();
+  return opened;
 }
 
 std::shared_ptr<Lanes> OpenProjects::default_lanes() const {
@@ -159,11 +177,12 @@ Result<std::shared_ptr<Lanes>> OpenProjects::lanes_for(const Config& config) {
     const std::lock_guard lock(mutex_);
     if (ended_) return error(ErrorCode::Unavailable, "the daemon is shutting down");
   }
-  return make_lanes(config, facts_.worker_program);
+  auto lanes = make_lanes(config, facts_.worker_program, gates_);
+  if (lanes) ++lanes_made_;
+  return lanes;
 }
 
-/// As it is now. With a wrong file or without a device for it, on the lanes of the default project,
-/// so that what is stored can be read.
+/// As it is now.
 Result<std::shared_ptr<OpenProject>> OpenProjects::open(Entry& entry) {
   StoredProject project;
   {
@@ -179,41 +198,67 @@ Result<std::shared_ptr<OpenProject>> OpenProjects::open(Entry& entry) {
             : std::make_shared<ConfigWatch>(sources_of(project.path, facts_.environment));
   }
   const auto config = entry.config->current();
-  auto& open = entry.open;
-  const bool fits = open != nullptr && !open->context->lanes_problem &&
-                    (!config || project.path.empty() || open->lanes->key == lanes_key(**config));
-  if (!fits) {
-    auto made = std::make_shared<OpenProject>();
-    made->config = entry.config;
-    made->store = GPUEMU_TRY(stores_.of(project.id));
-    std::optional<Error> problem;
-    if (config && !project.path.empty()) {
-      auto lanes = lanes_for(**config);
-      if (lanes) {
-        made->lanes = *std::move(lanes);
-      } else {
-        problem = lanes.error();
-      }
-    }
-    if (made->lanes == nullptr) made->lanes = others;
-    if (made->lanes == nullptr) {
-      return error(ErrorCode::Unavailable, "the daemon is starting or ending");
-    }
-    made->context = context_of(project, *made);
-    made->context->lanes_problem = std::move(problem);
-    open = std::move(made);
-  }
-  if (config && entry.name != (*config)->name) {
-    entry.name = (*config)->name;
-    project.name = entry.name;
-    project.last_used = now_seconds();
-    // One that cannot be written is tried again at the next opening.
-    if (stores_.remember(project)) {
-      const std::lock_guard guard(mutex_);
-      entry.project.name = project.name;
+  const bool fits =
+      entry.open != nullptr && !entry.open->context->lanes_problem &&
+      (!config || project.path.empty() || entry.open->lanes->key == lanes_key(**config));
+  if (!fits) entry.open = GPUEMU_TRY(make(entry, project, config, others));
+  if (config) learn_name(entry, project, **config);
+  return entry.open;
+}
+
+/// With a wrong file or without a device for it, on the lanes of the default project, so that what
+/// is stored can be read. REQUIRES: the mutex of the entry.
+Result<std::shared_ptr<OpenProject>> OpenProjects::make(
+    Entry& entry, const StoredProject& project, const Result<std::shared_ptr<const Config>>& config,
+    const std::shared_ptr<Lanes>& others) {
+  auto made = std::make_shared<OpenProject>();
+  made->config = entry.config;
+  made->store = GPUEMU_TRY(stores_.of(project.id));
+  std::optional<Error> problem;
+  if (config && !project.path.empty()) {
+    auto lanes = lanes_for(**config);
+    if (lanes) {
+      made->lanes = *std::move(lanes);
+    } else {
+      problem = lanes.error();
     }
   }
-  return open;
+  if (made->lanes == nullptr) made->lanes = others;
+  if (made->lanes == nullptr) {
+    return error(ErrorCode::Unavailable, "the daemon is starting or ending");
+  }
+  made->context = context_of(project, *made);
+  made->context->lanes_problem = std::move(problem);
+  return made;
+}
+
+/// Stores what the project is called now. REQUIRES: the mutex of the entry.
+void OpenProjects::learn_name(Entry& entry, StoredProject project, const Config& config) {
+  if (entry.name == config.name) return;
+  entry.name = config.name;
+  project.name = config.name;
+  project.last_used = now_seconds();
+  // One that cannot be written is tried again at the next opening.
+  if (!stores_.remember(project)) return;
+  const std::lock_guard guard(mutex_);
+  entry.project.name = project.name;
+}
+
+/// Those that were asked for longest ago, beyond kIdleLanesMax.
+void OpenProjects::end_idle_lanes() {
+  std::vector<std::shared_ptr<OpenProject>> ended;  // Ends processes: without a mutex.
+  std::vector<std::pair<Clock::time_point, std::shared_ptr<Entry>>> idle;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [id, entry] : entries_) {
+    if (id != default_id_) idle.emplace_back(entry->asked, entry);
+  }
+  std::ranges::sort(idle, std::greater(), &decltype(idle)::value_type::first);
+  size_t kept = 0;
+  for (const auto& [asked, entry] : idle) {
+    const std::unique_lock busy(entry->mutex, std::try_to_lock);
+    if (!busy || entry->open == nullptr || entry->open.use_count() > 1) continue;
+    if (++kept > kIdleLanesMax) ended.push_back(std::move(entry->open));
+  }
 }
 
 std::unique_ptr<ServerContext> OpenProjects::context_of(const StoredProject& project,
@@ -221,9 +266,6 @@ std::unique_ptr<ServerContext> OpenProjects::context_of(const StoredProject& pro
   const auto config = open.config->current();
   std::map<std::string, std::string> settings;
   if (config) settings = start_settings(**config);
-  // The same for all projects.
-  const char* const presented = std::getenv(kEmulatedDevicesVariable);
-  settings[kEmulatedDevicesKey] = fmt::format("\"{}\"", presented == nullptr ? "" : presented);
   return std::unique_ptr<ServerContext>(new ServerContext{.config = *open.config,
                                                           .store = *open.store,
                                                           .slots = *open.lanes->slots,
@@ -265,17 +307,20 @@ std::string OpenProjects::default_path() const {
 }
 
 void OpenProjects::close_idle(Clock::time_point now) {
-  std::vector<std::shared_ptr<Entry>> closed;  // Ends processes: without the mutex.
-  const std::lock_guard lock(mutex_);
-  std::erase_if(entries_, [&](const auto& one) {
-    const auto& [id, entry] = one;
-    if (id == default_id_ || now - entry->asked < kProjectIdle) return false;
-    const std::unique_lock busy(entry->mutex, std::try_to_lock);
-    // A job or a request that waits works with it.
-    if (!busy || (entry->open != nullptr && entry->open.use_count() > 1)) return false;
-    closed.push_back(entry);
-    return true;
-  });
+  std::vector<std::shared_ptr<Entry>> closed;
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(entries_, [&](const auto& one) {
+      const auto& [id, entry] = one;
+      if (id == default_id_ || now - entry->asked < kProjectIdle) return false;
+      const std::unique_lock busy(entry->mutex, std::try_to_lock);
+      // A job or a request that waits works with it.
+      if (!busy || (entry->open != nullptr && entry->open.use_count() > 1)) return false;
+      closed.push_back(entry);
+      return true;
+    });
+  }
+  remember(closed);
 }
 
 std::vector<std::string> OpenProjects::with_op(const std::string& op) const {
@@ -353,13 +398,60 @@ Result<std::vector<StoredProject>> OpenProjects::known() {
   return listed;
 }
 
+bool OpenProjects::is_working(const std::string& id) const {
+  const auto deadline = Clock::now() + kShortRequest;
+  for (;;) {
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = entries_.find(id);
+      if (found == entries_.end()) return false;
+      const long own = id == default_id_ ? 2 : 1;
+      const std::unique_lock busy(found->second->mutex, std::try_to_lock);
+      if (busy && found->second->open.use_count() <= own) return false;
+    }
+    if (Clock::now() > deadline) return true;
+    std::this_thread::sleep_for(kShortRequestLook);
+  }
+}
+
+std::shared_ptr<ConfigWatch> OpenProjects::watch_of(const std::string& id) const {
+  std::shared_ptr<Entry> entry;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = entries_.find(id);
+    if (found == entries_.end()) return nullptr;
+    entry = found->second;
+  }
+  const std::lock_guard lock(entry->mutex);
+  return entry->config;
+}
+
 void OpenProjects::close(const std::string& id) {
   std::shared_ptr<Entry> closed;  // Ends processes: without the mutex.
-  const std::lock_guard lock(mutex_);
-  const auto found = entries_.find(id);
-  if (found == entries_.end()) return;
-  closed = std::move(found->second);
-  entries_.erase(found);
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = entries_.find(id);
+    if (found == entries_.end()) return;
+    closed = found->second;
+    if (id != default_id_) entries_.erase(found);
+  }
+  const std::lock_guard lock(closed->mutex);
+  closed->name.reset();
+}
+
+/// Keeps when they were last used. One that cannot be written is told by whoever reads the list.
+void OpenProjects::remember(const std::vector<std::shared_ptr<Entry>>& entries) {
+  for (const auto& entry : entries) {
+    StoredProject project;
+    {
+      const std::lock_guard lock(mutex_);
+      project = entry->project;
+    }
+    const std::lock_guard lock(entry->mutex);
+    if (!entry->name) continue;
+    project.name = *entry->name;
+    if (!stores_.remember(project)) return;
+  }
 }
 
 void OpenProjects::shutdown() {
@@ -373,6 +465,7 @@ void OpenProjects::shutdown() {
     const std::lock_guard lock(entry->mutex);
     if (entry->open != nullptr) entry->open->lanes->shutdown();
   }
+  remember(entries);
 }
 
 }  // namespace gpuemu

@@ -2,6 +2,7 @@
 // gpuemu.toml changes, closed when nobody has asked for them for a while.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <map>
@@ -19,6 +20,9 @@ namespace gpuemu {
 /// How long a project that nobody asks for stays open: its processes would be missed by who comes
 /// back from a walk.
 inline constexpr std::chrono::minutes kProjectIdle{10};
+/// Projects without work, beside the default one, whose processes are kept warm. Others start
+/// theirs again when they have work: a thousand projects need no more memory than these.
+inline constexpr size_t kIdleLanesMax = 4;
 
 /// A project with all that its requests work with. Whoever works with it holds it: it may be closed
 /// or replaced meanwhile.
@@ -76,7 +80,13 @@ class OpenProjects {
   bool is_open(const std::string& id) const;
   /// The stored ones, and those that are open.
   Result<std::vector<StoredProject>> known();
-  /// Forgets what was opened under this id, so that the next request opens it anew.
+  /// Whether jobs or requests work with it, beside one request for the default project that asks.
+  /// Waits a moment for short ones to end.
+  bool is_working(const std::string& id) const;
+  /// What tells its gpuemu.toml; null where it is not open.
+  std::shared_ptr<ConfigWatch> watch_of(const std::string& id) const;
+  /// Forgets what was opened under this id, so that the next request opens it anew. Of the default
+  /// project only its name, which the next request stores again.
   void close(const std::string& id);
   ProjectStores& stores() { return stores_; }
   /// Ends all waiting for slots, now and later.
@@ -87,6 +97,12 @@ class OpenProjects {
   Result<StoredProject> find(const std::string& named);
   std::shared_ptr<Entry> entry_of(const StoredProject& project);
   Result<std::shared_ptr<OpenProject>> open(Entry& entry);
+  Result<std::shared_ptr<OpenProject>> make(Entry& entry, const StoredProject& project,
+                                            const Result<std::shared_ptr<const Config>>& config,
+                                            const std::shared_ptr<Lanes>& others);
+  void learn_name(Entry& entry, StoredProject project, const Config& config);
+  void end_idle_lanes();
+  void remember(const std::vector<std::shared_ptr<Entry>>& entries);
   Result<std::shared_ptr<Lanes>> lanes_for(const Config& config);
   std::unique_ptr<ServerContext> context_of(const StoredProject& project, const OpenProject& open);
   std::shared_ptr<Lanes> default_lanes() const;
@@ -95,6 +111,8 @@ class OpenProjects {
   const DaemonFacts facts_;
   const Clock::time_point start_ = Clock::now();
   const std::shared_ptr<ServerCounts> counts_ = std::make_shared<ServerCounts>();
+  LaneGates gates_;
+  std::atomic<uint64_t> lanes_made_{0};
   mutable std::mutex mutex_;
   // Guarded by mutex_:
   std::string default_id_;

@@ -119,6 +119,21 @@ Result<std::unique_ptr<Project>> open_project(Call& call, const ProjectWish& wis
 
 ErrorReply config_error(const Error& error) { return {WireErrorCode::ConfigError, error.message}; }
 
+Result<std::vector<std::pair<std::string, std::shared_ptr<Store>>>> listed_stores(
+    const Call& call) {
+  const ServerContext& context = call.context;
+  std::vector<std::pair<std::string, std::shared_ptr<Store>>> stores;
+  if (!call.all_projects || context.projects == nullptr) {
+    // The context owns it.
+    stores.emplace_back(context.project, std::shared_ptr<Store>(&context.store, [](Store*) {}));
+    return stores;
+  }
+  for (const StoredProject& one : GPUEMU_TRY(context.projects->known())) {
+    stores.emplace_back(one.id, GPUEMU_TRY(context.projects->stores().of(one.id)));
+  }
+  return stores;
+}
+
 ErrorReply op_not_found(const Call& call, const Config& config, const std::string& name) {
   std::string known;
   for (const OpConfig& op : config.ops) known += (known.empty() ? "" : ", ") + op.name;
@@ -172,8 +187,27 @@ ErrorReply not_opened(const Error& failure) {
   return reply;
 }
 
+/// `project` of requests that list what is stored of all projects.
+constexpr char kAllProjects[] = "*";
+
+bool lists_records(const Request& request) {
+  return std::visit(
+      []<typename R>(const R&) {
+        return std::is_same_v<R, ListResultsRequest> || std::is_same_v<R, ListFailuresRequest> ||
+               std::is_same_v<R, ListBaselinesRequest> || std::is_same_v<R, ListArtifactsRequest>;
+      },
+      request);
+}
+
 Reply answer(const AddressedRequest& asked, std::string_view message, OpenProjects& projects) {
-  auto project = projects.open(is_about_the_daemon(asked.request) ? "" : asked.project);
+  const bool all = asked.project == kAllProjects;
+  if (all && !lists_records(asked.request)) {
+    return ErrorReply{WireErrorCode::InvalidRequest,
+                      fmt::format("{} is for one project, got project \"*\"; only ListResults, "
+                                  "ListFailures, ListBaselines and ListArtifacts are for all",
+                                  type_of(asked.request))};
+  }
+  auto project = projects.open(all || is_about_the_daemon(asked.request) ? "" : asked.project);
   // Says whether the daemon is the right one, for a project of whatever state.
   if (!project && std::holds_alternative<DaemonStatusRequest>(asked.request)) {
     project = projects.open("");
@@ -181,7 +215,7 @@ Reply answer(const AddressedRequest& asked, std::string_view message, OpenProjec
   if (!project) return not_opened(project.error());
   // The default project may change between two messages that are the same.
   ServerContext& context = *(*project)->context;
-  Call call{context, context.project + std::string(message), *project};
+  Call call{context, context.project + std::string(message), *std::move(project), all};
   return answer(asked.request, call);
 }
 

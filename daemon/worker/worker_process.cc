@@ -101,6 +101,9 @@ Status WorkerProcess::State::spawn() {
                     std::to_string(kChildFirstInherited),
                     "--arenas",
                     std::to_string(arenas.size())};
+  if (!options.emulated_devices.empty()) {
+    wanted.command.insert(wanted.command.end(), {"--emulated-devices", options.emulated_devices});
+  }
   for (const Arena* arena : arenas) wanted.inherit.push_back(arena->fd());
   child = GPUEMU_TRY(ChildProcess::spawn(wanted));
   ++starts;

@@ -16,8 +16,9 @@ struct WorkerOptions {
   std::string program;  ///< Path of gpuemu-worker.
   std::string backend;  ///< "emulator", "cuda"
   int device_index = 0;
-  int sm = 0;            ///< Emulated compute capability; 0 = the default.
-  uint32_t threads = 1;  ///< Emulator: threads per launch.
+  std::string emulated_devices = {};  ///< As in runtime.emulated_devices; "": the environment's.
+  int sm = 0;                         ///< Emulated compute capability; 0 = the default.
+  uint32_t threads = 1;               ///< Emulator: threads per launch.
   std::string contraction = "auto";
   uint64_t contraction_seed = 0;  ///< Seed of contraction "random".
   uint64_t memory_limit_bytes = uint64_t{8}

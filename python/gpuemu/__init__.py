@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         ProtocolError,
         PtxParseError,
         ReferenceScriptError,
+        StoppedError,
         TimeoutError,
         ValidationError,
         VersionMismatchError,
@@ -84,7 +85,7 @@ __all__ = [
     "InvalidRequestError", "JobStatus", "Kernel", "KernelError", "KernelNotFoundError", "LaunchError", "MinimizeResult",
     "NotFoundError", "NumbaKernel", "Op", "OpNotFoundError", "OpReport", "ProjectNotFoundError",
     "ProtocolError", "PtxParseError",
-    "ReferenceScriptError", "ReproduceResult", "ReproductionInfo", "Scalar", "SeededFuzzer", "SeededRng", "Tensor",
+    "ReferenceScriptError", "ReproduceResult", "ReproductionInfo", "Scalar", "SeededFuzzer", "SeededRng", "StoppedError", "Tensor",
     "TestReport", "TimeoutError", "ToleranceConfig", "ToleranceProfile", "TritonKernel", "ValidationError",
     "ValidationResult", "VersionMismatchError", "calibrate_tolerance", "check", "connect", "derive_seed", "fuzz_dtypes",
     "fuzz_dtypes_seeded", "fuzz_layouts", "fuzz_layouts_seeded", "fuzz_shapes", "fuzz_shapes_seeded",
@@ -102,7 +103,7 @@ _NAMES = {
     "device.device": "Device",
     "errors": "ArtifactNotFoundError BaselineNotFoundError ClientError ConfigError ConnectionError CuobjdumpNotAvailableError "
               "DeviceError DeviceLostError IncompleteError InternalError InvalidRequestError KernelError KernelNotFoundError LaunchError "
-              "NotFoundError OpNotFoundError ProjectNotFoundError ProtocolError PtxParseError ReferenceScriptError TimeoutError "
+              "NotFoundError OpNotFoundError ProjectNotFoundError ProtocolError PtxParseError ReferenceScriptError StoppedError TimeoutError "
               "ValidationError VersionMismatchError",
     "device.kernel": "Kernel",
     "generate.legacy": "FuzzConfig SeededRng derive_seed generate_seed",

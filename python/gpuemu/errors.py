@@ -108,6 +108,12 @@ class IncompleteError(ClientError):
         return type(self), (*self.args, self.result)
 
 
+class StoppedError(IncompleteError):
+    """The daemon was stopped before a run had found anything."""
+
+    code = "Stopped"
+
+
 class ProtocolError(ClientError):
     """The other side speaks another version, or not this protocol."""
 
@@ -182,6 +188,7 @@ _BY_CODE = {
     for kind in (
         InvalidRequestError, OpNotFoundError, NotFoundError, KernelNotFoundError, BaselineNotFoundError, ArtifactNotFoundError,
         ProjectNotFoundError, ConfigError, ReferenceScriptError, PtxParseError, CuobjdumpNotAvailableError, InternalError, VersionMismatchError,
+        StoppedError,
     )
 }
 

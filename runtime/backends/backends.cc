@@ -26,7 +26,8 @@ uint64_t host_memory_bytes() {
 }
 
 Result<std::unique_ptr<Device>> open_emulator(const DeviceRequest& request) {
-  const std::vector<EmulatedDevice> devices = GPUEMU_TRY(emulated_devices());
+  const std::vector<EmulatedDevice> devices =
+      GPUEMU_TRY(emulated_devices(request.emulated_devices));
   if (request.index < 0 || static_cast<size_t>(request.index) >= devices.size()) {
     return error(ErrorCode::Unavailable,
                  "no emulated device {}: there are {}; GPUEMU_EMULATED_DEVICES lists them",
@@ -84,14 +85,14 @@ Result<std::unique_ptr<Device>> open_device(const DeviceRequest& request) {
                names);
 }
 
-Result<std::vector<DeviceProperties>> list_devices() {
+Result<std::vector<DeviceProperties>> list_devices(const std::string& emulated) {
   std::vector<DeviceProperties> out = cuda_devices();
-  const std::vector<EmulatedDevice> emulated = GPUEMU_TRY(emulated_devices());
-  for (size_t i = 0; i < emulated.size(); ++i) {
+  const std::vector<EmulatedDevice> devices = GPUEMU_TRY(emulated_devices(emulated));
+  for (size_t i = 0; i < devices.size(); ++i) {
     EmulatorOptions options;
     options.index = static_cast<int>(i);
-    options.sm = emulated[i].sm;
-    if (emulated[i].memory_bytes != 0) options.memory_limit_bytes = emulated[i].memory_bytes;
+    options.sm = devices[i].sm;
+    if (devices[i].memory_bytes != 0) options.memory_limit_bytes = devices[i].memory_bytes;
     out.push_back(make_emulator(options)->properties());
   }
   return out;

@@ -29,6 +29,9 @@ struct DeviceRequest {
   uint64_t schedule_seed = 0;      ///< Emulator: the order between streams; 0: as issued.
   RegisterCounter registers = {};  ///< Emulator: knows what kernels need; EmulatorOptions.
   Debugger* debugger = nullptr;    ///< Emulator: asked before every instruction.
+  /// The devices that the emulator presents, as in "sm_75, sm_80:16384"; "": what the environment
+  /// lists.
+  std::string emulated_devices = {};
 };
 
 /// InvalidArgument for an unknown backend (lists those there are), Unavailable when the device is
@@ -36,7 +39,8 @@ struct DeviceRequest {
 Result<std::unique_ptr<Device>> open_device(const DeviceRequest& request);
 
 /// Every GPU that answers, then the emulated devices. Makes no context and takes no device memory.
-/// InvalidArgument when the environment lists devices that cannot be emulated.
-Result<std::vector<DeviceProperties>> list_devices();
+/// `emulated` is as DeviceRequest::emulated_devices. InvalidArgument when it or the environment
+/// lists devices that cannot be emulated.
+Result<std::vector<DeviceProperties>> list_devices(const std::string& emulated = "");
 
 }  // namespace gpuemu

@@ -5,7 +5,8 @@
 
 namespace gpuemu {
 
-Result<std::vector<EmulatedDevice>> emulated_devices() {
+Result<std::vector<EmulatedDevice>> emulated_devices(const std::string& listed) {
+  if (!listed.empty()) return parse_emulated_devices(listed);
   constexpr const char* kVariable = "GPUEMU_EMULATED_DEVICES";
   const char* text = std::getenv(kVariable);
   if (text == nullptr || *text == '\0') return std::vector<EmulatedDevice>{EmulatedDevice{}};

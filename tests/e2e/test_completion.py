@@ -44,6 +44,7 @@ def test_seeds_and_tags_come_from_the_daemon_that_runs(home):
     assert completed(home, "gpuemu", "reproduce", "la") == ["last"]
     assert set(completed(home, "gpuemu", "explain", seeds[1][:3])) == {seed for seed in seeds if seed.startswith(seeds[1][:3])}
     assert completed(home, "gpuemu", "diff", "--baseline", "be") == ["before"]
+    assert completed(home, "gpuemu", "projects", "forget", "/") == [f"{home.project}/gpuemu.toml"]
 
 
 def test_a_wrong_file_offers_nothing(home):

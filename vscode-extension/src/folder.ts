@@ -27,8 +27,6 @@ export interface RunRequest {
   args?: string[];
 }
 
-let queue: Promise<unknown> = Promise.resolve();
-
 const keyOf = (result: CaseResult): string => `${result.op}\0${result.seed}`;
 
 export interface Job {
@@ -53,6 +51,7 @@ export class Folder implements vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<'project' | 'failures' | 'status' | 'jobs'>();
   private readonly finished = new vscode.EventEmitter<RunSummary>();
   private disposed = false;
+  private queue: Promise<unknown> = Promise.resolve();
   private known = new Set<string>();
   private replay: vscode.CancellationTokenSource | undefined;
   /** Why a case fails is told by the run that found it, and is not stored. */
@@ -80,10 +79,10 @@ export class Folder implements vscode.Disposable {
     return entriesByName(this.project);
   }
 
-  /** One after the other over all folders: the daemon serves one project at a time. */
+  /** One after the other, so that each command shows what it found; other folders do not wait. */
   enqueue<T>(work: () => Promise<T>): Promise<T> {
-    const next = queue.then(work, work);
-    queue = next.catch(() => undefined);
+    const next = this.queue.then(work, work);
+    this.queue = next.catch(() => undefined);
     return next;
   }
 

@@ -101,6 +101,7 @@ class ArtifactMetrics:
     ptx_content: str | None = None
     ptx: PtxMetrics | None = None
     compiled: list[CompiledMetrics] = field(default_factory=list)
+    project: str = ""  # In lists of stored metrics: the id of the project that they belong to.
 
 
 @dataclass
@@ -178,6 +179,7 @@ class BaselineInfo:
     tag: str = ""
     results: int = 0
     artifacts: int = 0
+    project: str = ""  # The id of the project that it belongs to.
 
 
 @dataclass

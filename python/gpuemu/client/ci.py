@@ -108,3 +108,4 @@ class CiSummary(extras.CiSummary):
     worst: ErrorMap | None = None  # The first failing case with comparable values.
     trends: list[KernelTrend] = field(default_factory=list)  # Kernels that were measured before.
     incomplete: str = ""  # What ended the run early, "" when all was done.
+    error: str = ""  # Why not all could be run: the daemon was stopped. "" when it could.

@@ -84,7 +84,7 @@ def job_reply(status: records.JobStatus) -> Json:
 def job_result(call: Call[T], status: records.JobStatus, cancelled_here: bool) -> T:
     """What a job that ended found. Raises IncompleteError when it ended before its work was done and nobody here asked for that."""
     result = call.result(job_reply(status))
-    if status.state != "cancelled" or cancelled_here:
+    if status.code != "Stopped" and (status.state != "cancelled" or cancelled_here):
         return result
     why = getattr(result, "incomplete", "") or "the daemon ended it early"
     raise IncompleteError(f"{call.request['type']} is incomplete: {why}", result)

@@ -130,6 +130,7 @@ class ValidationResult:
     error_stats: dict[str, Any] | None = None
     warnings: list[Finding] = field(default_factory=list)
     passes_now: bool = False  # In lists of failures: the same case passed later.
+    project: str = ""  # In lists of stored results: the id of the project that it belongs to.
     flushed: bool = False  # Of gpuemu.check: subnormal numbers that came out as zero count as right.
     # (output, reference) of a comparison in this process that failed.
     compared: tuple[Array, Array] | None = field(default=None, repr=False, compare=False)
@@ -234,6 +235,7 @@ class MinimizeResult:
     nonzero_elements: int = 0
     notes: list[str] = field(default_factory=list)  # As that not every run of it fails.
     incomplete: str = ""  # What ended the search early.
+    error: str = ""  # Why not all could be run: the daemon was stopped.
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> MinimizeResult:
@@ -287,6 +289,7 @@ class TestReport:
     duration_ms: int = 0
     ops: list[OpReport] = field(default_factory=list)
     incomplete: str = ""  # What ended the run early.
+    error: str = ""  # Why not all could be run: the daemon was stopped.
 
     @property
     def broken(self) -> list[str]:
@@ -389,6 +392,7 @@ class JobStatus:
     result: dict[str, Any] | None = None
     events: list[dict[str, Any]] = field(default_factory=list)  # Those that were asked for; docs/reference/protocol.md.
     lines: list[dict[str, Any]] = field(default_factory=list)  # The log with the kind of each line, where it was asked for.
+    code: str | None = None  # Why it failed: "Stopped", with the daemon.
 
 
 class TestCase(TypedDict):

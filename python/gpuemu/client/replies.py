@@ -260,6 +260,7 @@ class KernelCoverage:
     edges: int = 0
     edges_total: int = 0
     incomplete: str = ""  # What ended the run early, "" when all was done.
+    error: str = ""  # Why not all could be run: the daemon was stopped. "" when it could.
 
 
 @dataclass
@@ -273,6 +274,7 @@ class Calibration:
     device: str = ""
     dtypes: list[CalibratedDType] = field(default_factory=list)
     incomplete: str = ""  # What ended the run early, "" when all was done.
+    error: str = ""  # Why not all could be run: the daemon was stopped. "" when it could.
 
 
 @dataclass
@@ -315,6 +317,7 @@ class MutationReport:
     mutants: list[Mutant] = field(default_factory=list)
     duration_ms: int = 0
     incomplete: str = ""  # What ended the run early, "" when all was done.
+    error: str = ""  # Why not all could be run: the daemon was stopped. "" when it could.
 
 
 @dataclass
@@ -363,6 +366,7 @@ class BoundsReport:
     proved: int = 0  # Accesses of all launches.
     duration_ms: int = 0
     incomplete: str = ""  # What ended the run early, "" when all was done.
+    error: str = ""  # Why not all could be run: the daemon was stopped. "" when it could.
 
 
 @dataclass
