@@ -44,6 +44,17 @@ def test_a_worker_computes_what_this_process_does():
         assert one.tobytes() == other.tobytes()
 
 
+def test_verbosity_one_tells_which_workers_start_and_end(capfd):
+    program.set_verbosity(1)
+    (program.tensor(values(2)) * 2.0).numpy()
+    pid = int(program.connection().address.split()[1])
+    assert capfd.readouterr().err == f"program: process {pid} is the worker of worker:emulator:0\n"
+    os.kill(pid, signal.SIGKILL)
+    with pytest.raises(gpuemu.ConnectionError):
+        (program.tensor(values(2)) * 3.0).numpy()
+    assert capfd.readouterr().err == f"program: process {pid}, the worker of worker:emulator:0, ended\n"
+
+
 def test_training_keeps_values_in_the_worker_and_frees_them():
     w = program.tensor(values(3, 6), requires_grad=True)
     x = program.tensor(values(8, 6, seed=1))

@@ -60,7 +60,7 @@ def set_backend(backend: str = "auto", *, device: Any = 0, local: bool = False, 
 
 
 def set_verbosity(level: int) -> None:
-    """What is told on standard error: 0 and 1 nothing, 2 a line for each execution, 3 one for each op."""
+    """What is told on standard error: 0 nothing, 1 workers that start and end, 2 a line for each execution, 3 one for each op."""
     if isinstance(level, bool) or level not in range(VERBOSITY_MAX + 1):
         raise ValueError(f"the level is {level!r}, expected 0 to {VERBOSITY_MAX}")
     TAPE.verbosity = level

@@ -20,6 +20,7 @@ import gpuemu.runtime.errors as errors
 import gpuemu.runtime.registrations as registrations
 from gpuemu.program.places import Place
 from gpuemu.program.plan import BindingPlan
+from gpuemu.program.tape import TAPE
 from gpuemu.program.values import GraphData
 from gpuemu.tensors import Array
 
@@ -157,6 +158,12 @@ class WorkerPlace(Place):
         except Exception:
             self._end()
             raise
+        self._tell(f"process {self._process.pid} is the worker of {self.name}")
+
+    def _tell(self, what: str) -> None:
+        """On standard error, from verbosity 1 on."""
+        if TAPE.verbosity >= 1:
+            print(f"program: {what}", file=sys.stderr)
 
     def _ask(self, *asked: Any) -> Any:
         freed, self._freed[:] = list(self._freed), []
@@ -176,6 +183,7 @@ class WorkerPlace(Place):
             kind, told = pickle.load(process.stdout)
         except (EOFError, pickle.UnpicklingError):
             self._end()
+            self._tell(f"process {process.pid}, the worker of {self.name}, ended")
             raise gpuemu.ConnectionError(f"the worker of {self.name} ended with code {process.wait()}; the next use starts another one") from None
         if kind == "made":
             return told
