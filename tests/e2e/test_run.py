@@ -259,7 +259,7 @@ def test_a_kernel_that_touches_freed_memory_is_told_where_it_was_freed(tmp_path)
     done, report = document("--", sys.executable, program)
     (found,) = report["findings"]
     assert done.stdout == "0 700 True\n" and found["kind"] == "UseAfterFree" and found["count"] == 1
-    assert "stores 4 bytes at byte offset 4 of 'allocation 1', which was freed" in found["message"], found["message"]
+    assert "writes 4 bytes at byte offset 4 of 'allocation 1', which was freed" in found["message"], found["message"]
     assert found["allocation"]["stack"][0]["function"] == "make" and found["allocation"]["freed"][0]["function"] == "drop"
     assert found["ptx_kernel"] == "put" and found["host"]["stack"][0]["function"] == "put"
 
