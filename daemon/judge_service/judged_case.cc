@@ -157,8 +157,8 @@ NextStep review_rounding(const JudgedCase& judged, std::span<const TensorView> n
     const bool customary = !at.declared && error <= at.customary,
                more = stayed || may_be_explained(error, allowed);
     if (customary) warned.push_back(&at);
-    if (!customary && !more) return NextStep::Done;
-    may_explain = may_explain || more;
+    if (!customary && !more && draws >= kConditioningDrawsOfHope) return NextStep::Done;
+    may_explain = may_explain || more || draws < kConditioningDrawsOfHope;
     open = open || stayed || (!customary && is_nearly_explained(error, allowed));
     unexplained = unexplained || !customary;
   }

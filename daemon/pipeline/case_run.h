@@ -47,6 +47,7 @@ struct CaseRequest {
   /// What it says of inputs with numbers for NaN and infinity, by output, a draw each; may be
   /// empty.
   std::map<std::string, std::vector<TensorView>> of_finite_inputs = {};
+  std::map<std::string, std::vector<TensorView>> of_limits = {};  ///< Those of limit_draws() alone.
 };
 
 /// Whatever the kernel or the reference does wrong is in the result's failures; an error means that

@@ -101,9 +101,11 @@ bool may_tell(const std::vector<NamedTensors>& answers, const Candidates& candid
 }
 
 /// What the reference says of each draw of one set, of which the first is `first`. Empty where it
-/// fails, and as soon as two answers disagree about every candidate: the set tells nothing then.
+/// fails, and as soon as two answers disagree about every candidate: the set tells nothing then,
+/// unless it is one of limits, which may grow.
 Result<std::vector<NamedTensors>> answers_of_set(ComparedCase& compared,
-                                                 const Candidates& candidates, size_t first) {
+                                                 const Candidates& candidates, size_t first,
+                                                 bool is_of_limits) {
   const CasePlan& plan = compared.request.plan;
   std::vector<NamedTensors> answers;
   for (size_t number = first; number < first + kMaskedDraws; ++number) {
@@ -111,7 +113,9 @@ Result<std::vector<NamedTensors>> answers_of_set(ComparedCase& compared,
         GPUEMU_TRY(inputs_of(compared.built, compared.arena)), declared_ranges(compared.request.op),
         {plan.base_seed, plan.iteration}, number);
     answers.push_back(GPUEMU_TRY(compared.reference.of(changed)));
-    if (!may_tell(answers, candidates)) return std::vector<NamedTensors>{};
+    if (answers.back().empty() || (!is_of_limits && !may_tell(answers, candidates))) {
+      return std::vector<NamedTensors>{};
+    }
   }
   return answers;
 }
@@ -125,16 +129,26 @@ bool may_have_masked(const ComparedCase& compared) {
          });
 }
 
+void add_views(const std::vector<NamedTensors>& answers,
+               std::map<std::string, std::vector<TensorView>>& views) {
+  for (const NamedTensors& answer : answers) {
+    for (const auto& [name, tensor] : answer) views[name].push_back(view_of(tensor));
+  }
+}
+
 Status compare_with_masked(ComparedCase& compared) {
   // Asked for before the first answer of the reference is overwritten.
   Candidates candidates = candidates_of(compared.values);
   if (candidates.empty()) return ok_status();
-  std::vector<NamedTensors> answers;
-  const size_t draws = masked_draws(GPUEMU_TRY(inputs_of(compared.built, compared.arena)));
+  std::vector<NamedTensors> answers, limits;
+  const auto inputs = GPUEMU_TRY(inputs_of(compared.built, compared.arena));
+  const size_t draws = masked_draws(inputs), of_limits = limit_draws(inputs);
   if (draws == 0) return ok_status();
   for (size_t first = 0; first < draws && !candidates.empty(); first += kMaskedDraws) {
-    std::vector<NamedTensors> of_set = GPUEMU_TRY(answers_of_set(compared, candidates, first));
+    std::vector<NamedTensors> of_set =
+        GPUEMU_TRY(answers_of_set(compared, candidates, first, first < of_limits));
     if (of_set.empty()) continue;
+    if (first < of_limits) limits = of_set;
     for (auto& [output, elements] : candidates) {
       const std::vector<TensorView> views = views_of(of_set, output);
       if (may_be_masked(views, elements)) drop_told(views, elements);
@@ -143,11 +157,8 @@ Status compare_with_masked(ComparedCase& compared) {
     std::ranges::move(of_set, std::back_inserter(answers));
   }
   CaseRequest known = compared.request;
-  for (const NamedTensors& answer : answers) {
-    for (const auto& [name, tensor] : answer) {
-      known.of_finite_inputs[name].push_back(view_of(tensor));
-    }
-  }
+  add_views(answers, known.of_finite_inputs);
+  add_views(limits, known.of_limits);
   return compare_again(compared, known);
 }
 

@@ -168,11 +168,14 @@ class OutputComparer {
   void accept_masked(ComparedOutput& compared, Verdict& verdict) {
     Comparison& comparison = compared.comparison;
     const auto found = request_.of_finite_inputs.find(comparison.output_name);
+    const auto limits = request_.of_limits.find(comparison.output_name);
     // The reference of other inputs has the order of the script.
     if (compared.matched || !comparison.has_reference) return;
     if (request_.op.is_nan_policy_given(comparison.output_name)) return;
-    if (found == request_.of_finite_inputs.end()) return;
-    compared.masked = masked_reference(comparison, found->second);
+    const std::vector<TensorView> none;
+    compared.masked = masked_reference(
+        comparison, found == request_.of_finite_inputs.end() ? none : found->second,
+        limits == request_.of_limits.end() ? none : limits->second);
     if (!compared.masked) return;
     comparison.reference = view_of(*compared.masked);
     verdict = validate(comparison);

@@ -1,7 +1,6 @@
 #include "daemon/pipeline/relation_runs.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <set>
@@ -9,6 +8,7 @@
 
 #include <fmt/ranges.h>
 
+#include "common/base/blake2.h"
 #include "common/numeric/element.h"
 #include "common/rng/rng.h"
 #include "daemon/pipeline/case_record.h"
@@ -16,6 +16,7 @@
 #include "daemon/pipeline/device_findings.h"
 #include "daemon/pipeline/review_findings.h"
 #include "daemon/plans/sparse_plan.h"
+#include "judge/explain/moved_constants.h"
 #include "judge/relations/known_properties.h"
 #include "judge/relations/relation_checker.h"
 
@@ -35,6 +36,7 @@ class DerivedRuns {
   /// The bounds of the runs' shadows go there, and are those of underflow alone.
   void keep_underflow(NamedTensors& bounds) { underflow_ = &bounds; }
   void nudge(uint64_t draw) { nudge_ = draw; }
+  void move_constants(uint64_t draw) { moved_constants_ = draw; }
 
   /// Checks relations on the case with these outputs; they and this object outlive the checker. It
   /// says Cancelled where a run failed: see take_failures().
@@ -70,7 +72,7 @@ class DerivedRuns {
   NamedTensors inputs_;   ///< For checker_for().
   std::string relation_;  ///< For messages.
   NamedTensors* underflow_ = nullptr;
-  uint64_t nudge_ = 0;
+  uint64_t nudge_ = 0, moved_constants_ = 0;
   std::vector<ValidationFailure> failures_;
   uint64_t instructions_ = 0, close_roundings_ = 0;
 };
@@ -89,6 +91,13 @@ Result<DerivedRuns::Target> DerivedRuns::target_of(const CasePlan& plan) const {
   } else if (!GPUEMU_TRY(supports_case(request_.kernel, scope_of(request_.op, plan)))) {
     return error(ErrorCode::Unsupported, "kernel '{}' does not support this case",
                  request_.kernel.name);
+  }
+  if (moved_constants_ != 0) {
+    auto moved = std::make_shared<PreparedKernel>(*target.prepared);
+    moved->ptx = with_moved_constants(moved->ptx, moved_constants_);
+    moved->key = content_hash({moved->ptx});
+    target.owned = std::move(moved);
+    target.prepared = target.owned.get();
   }
   return target;
 }
@@ -113,14 +122,6 @@ void share_memory(const DerivedCase& derived, ExecutionPlan& plan) {
       if (arg.tensor == gone) arg.tensor = shared;
     }
   }
-}
-
-/// Whether the decimal text of a parameter was rounded: what is whole or takes ten bits is meant as
-/// it is.
-bool was_rounded(float value) {
-  constexpr uint32_t kBeyondTenBits = (1U << 14) - 1;
-  return std::isfinite(value) && value != std::trunc(value) &&
-         (std::bit_cast<uint32_t>(value) & kBeyondTenBits) != 0;
 }
 
 /// The host may have another 0.1 than the kernel.
@@ -168,7 +169,7 @@ Result<BuiltPlan> DerivedRuns::build(const DerivedCase& derived, const Target& t
   if (outputs_ != Outputs::Computed) {
     plan_shadow({.output = {}, .errors = shadow_errors(), .nudge = nudge_}, *built);
   }
-  if (nudge_ != 0) nudge_scalars(nudge_, plan);
+  if (nudge_ != 0 || moved_constants_ != 0) nudge_scalars(nudge_ + moved_constants_, plan);
   return built;
 }
 
@@ -421,6 +422,14 @@ Result<NamedTensors> run_nudged(const CaseRequest& request, Slot& slot, const Na
                                 uint64_t draw) {
   DerivedRuns runs(request, slot, DerivedRuns::Outputs::Wide);
   runs.nudge(draw);
+  return runs.run(
+      {.plan = request.plan, .inputs = inputs, .in_place_input = {}, .in_place_output = {}});
+}
+
+Result<NamedTensors> run_with_moved_constants(const CaseRequest& request, Slot& slot,
+                                              const NamedTensors& inputs, uint64_t draw) {
+  DerivedRuns runs(request, slot, DerivedRuns::Outputs::Wide);
+  runs.move_constants(draw);
   return runs.run(
       {.plan = request.plan, .inputs = inputs, .in_place_input = {}, .in_place_output = {}});
 }

@@ -21,6 +21,11 @@ Result<NamedTensors> run_exactly(const CaseRequest& request, Slot& slot,
 Result<NamedTensors> run_nudged(const CaseRequest& request, Slot& slot, const NamedTensors& inputs,
                                 uint64_t draw);
 
+/// What run_exactly() gives with scalar parameters and constants of the kernel that were rounded
+/// moved by a unit in the last place, by chance of `draw`, which is not 0.
+Result<NamedTensors> run_with_moved_constants(const CaseRequest& request, Slot& slot,
+                                              const NamedTensors& inputs, uint64_t draw);
+
 /// How many floats of the case lie so close between two whole numbers that rounding them to one is
 /// a matter of their last digits (ShadowReport::close_roundings). Errors as run_exactly().
 Result<uint64_t> close_roundings(const CaseRequest& request, Slot& slot);

@@ -25,6 +25,11 @@ constexpr double kTimesFormula = 8;
 constexpr double kOtherFormula = 1e-2;
 /// A constant such as 1 - 0.999f is off by no more of itself.
 constexpr double kRoundedConstant = 1e-4;
+/// As far as its own rounded constants move it, with a margin, a formula is the right one: 0.9f m +
+/// 0.1f g is not 0 where 0.9 m + 0.1 g is, and has a sign. So many elements at most: a wrong
+/// formula shows in more of them.
+constexpr double kTimesConstants = 2;
+constexpr ptrdiff_t kMovedByConstantsMost = 16;
 /// Functions that saturate are constant from where float32 has no more to say, as tanhf is 1 above
 /// 9: what that leaves out, in units in the last place of what counts as one. A derivative has
 /// factors before it.
@@ -95,12 +100,14 @@ class RoundingReview {
     double exact = 0, lost = 0;
     Standing standing = Standing::Passes;
     bool hopeless = false, nearly = false;
+    bool settled = false;  ///< Rounded constants explain it.
   };
 
   Status run_exactly_once();
   bool has_classes_of_reference() const;
   void begin(Doubt& doubt) const;
   void judge(Doubt& doubt, double moved) const;
+  Status move_constants();
   Status draw_while_in_doubt(Sensitivity& sensitivity);
   void close();
   void note_narrow_steps() const;
@@ -186,12 +193,40 @@ bool RoundingReview::has_classes_of_reference() const {
   });
 }
 
+/// Settles what another formula would be, were it not that the constants of this one were rounded:
+/// inputs stay where they are, for between their neighbours lies any mistake at a threshold.
+Status RoundingReview::move_constants() {
+  const auto is_open = [](const Doubt& doubt) { return doubt.standing == Standing::Formula; };
+  const bool bounded = std::ranges::any_of(doubts_, [&](const Doubt& doubt) {
+    return is_open(doubt) && is_bounded(request_, *doubt.at);
+  });
+  if (bounded || std::ranges::count_if(doubts_, is_open) > kMovedByConstantsMost) {
+    return ok_status();
+  }
+  Sensitivity sensitivity(request_, slot_, exactly_.values, Moved::Constants);
+  while (sensitivity.draws() < kConditioningDrawsForStill &&
+         std::ranges::any_of(doubts_, is_open)) {
+    GPUEMU_TRY(sensitivity.draw());
+    for (Doubt& doubt : doubts_) {
+      if (!is_open(doubt)) continue;
+      const ExceedingElement& at = *doubt.at;
+      const double moved = sensitivity.at(at.output, at.index);
+      doubt.settled =
+          std::fabs(doubt.exact - at.reference) <= at.tolerance + kTimesConstants * moved &&
+          std::fabs(at.computed - doubt.exact) <=
+              doubt.conditioning.allowed(moved, doubt.exact) + doubt.lost;
+      if (doubt.settled) doubt.standing = Standing::Conditioning;
+    }
+  }
+  return ok_status();
+}
+
 Status RoundingReview::draw_while_in_doubt(Sensitivity& sensitivity) {
   for (size_t draws = 1; draws <= kConditioningDrawsForStill; ++draws) {
     GPUEMU_TRY(sensitivity.draw());
     bool in_doubt = false, fails = false, open = false;
     for (Doubt& doubt : doubts_) {
-      if (doubt.standing == Standing::Underflow) continue;
+      if (doubt.standing == Standing::Underflow || doubt.settled) continue;
       const double moved = sensitivity.at(doubt.at->output, doubt.at->index);
       judge(doubt, moved);
       if (doubt.standing == Standing::Conditioning) continue;
@@ -204,7 +239,8 @@ Status RoundingReview::draw_while_in_doubt(Sensitivity& sensitivity) {
         open = true;
       }
     }
-    if (draws >= kConditioningDrawsLeast && (!in_doubt || fails)) break;
+    if (draws >= kConditioningDrawsLeast && !in_doubt) break;
+    if (draws >= kConditioningDrawsOfHope && fails) break;
     if (draws >= kConditioningDrawsMost && !open) break;
   }
   return ok_status();
@@ -267,11 +303,13 @@ Status RoundingReview::review() {
   const bool bounded = std::ranges::any_of(doubts_, [&](const Doubt& doubt) {
     return doubt.standing == Standing::Inaccurate && is_bounded(request_, *doubt.at);
   });
+  if (!bounded) GPUEMU_TRY(move_constants());
   const bool decided = bounded || std::ranges::any_of(doubts_, is(Standing::Formula)) ||
-                       std::ranges::all_of(doubts_, is(Standing::Underflow));
+                       std::ranges::none_of(doubts_, is(Standing::Inaccurate));
   if (!decided) {
-    Sensitivity sensitivity(request_, slot_, exactly_.values);
+    Sensitivity sensitivity(request_, slot_, exactly_.values, Moved::Everything);
     GPUEMU_TRY(draw_while_in_doubt(sensitivity));
+    GPUEMU_TRY(move_constants());
   }
   close();
   return ok_status();

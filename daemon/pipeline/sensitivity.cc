@@ -11,9 +11,15 @@ namespace gpuemu {
 
 Status Sensitivity::draw() {
   const CasePlan& plan = request_.plan;
-  const NamedTensors inputs = neighbours_of(make_inputs(request_.op, plan),
-                                            {plan.base_seed, plan.iteration}, changed_.size());
-  changed_.push_back(GPUEMU_TRY(run_nudged(request_, slot_, inputs, changed_.size() + 1)));
+  const NamedTensors inputs = make_inputs(request_.op, plan);
+  const uint64_t draw = changed_.size() + 1;
+  if (what_ == Moved::Constants) {
+    changed_.push_back(GPUEMU_TRY(run_with_moved_constants(request_, slot_, inputs, draw)));
+  } else {
+    const NamedTensors neighbours =
+        neighbours_of(inputs, {plan.base_seed, plan.iteration}, changed_.size());
+    changed_.push_back(GPUEMU_TRY(run_nudged(request_, slot_, neighbours, draw)));
+  }
   for (const auto& [output, values] : changed_.back()) {
     const auto exact = exact_.find(output);
     if (exact == exact_.end()) continue;

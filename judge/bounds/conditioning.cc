@@ -22,8 +22,9 @@ constexpr double kOrdinaryUlps = 16, kOrdinaryUlpsNarrow = 2;
 /// A sum of n equal terms rounds the same way again and again, and may lose n times this many.
 constexpr double kUlpsSequence = 0.125;
 constexpr double kHopeless = 100, kNearly = 4;
-/// What exact sums in another order leave of a move that cancels.
-constexpr double kStill = 1e-6;
+/// What is left of a move that cancels: exact sums in another order, and of two tied scores that
+/// moved together their other terms.
+constexpr double kStill = 1e-4;
 
 Tensor neighbour_of(const Tensor& tensor, bool in_turn, Stream stream) {
   std::vector<double> values(static_cast<size_t>(tensor.count()));

@@ -13,9 +13,10 @@
 namespace gpuemu {
 
 /// Limits on the draws of neighbouring inputs. More draws seldom help, except for elements that
-/// stayed by chance or are nearly explained.
-inline constexpr size_t kConditioningDrawsLeast = 2, kConditioningDrawsMost = 6,
-                        kConditioningDrawsForStill = 16;
+/// stayed by chance or are nearly explained. Two scores that tie move together in every other draw:
+/// what looks hopeless after few is not.
+inline constexpr size_t kConditioningDrawsLeast = 2, kConditioningDrawsOfHope = 5,
+                        kConditioningDrawsMost = 6, kConditioningDrawsForStill = 16;
 
 /// The case that draws belong to.
 struct DrawnFor {

@@ -21,9 +21,11 @@ static_assert(ByChance + 1 == kMaskedDraws);
 constexpr double kLeast = 16, kMost = 32, kPart = 0.25, kDoublings = 11;
 /// Numbers of the middle are smaller, so that what is limited to [-1, 1] shows them.
 constexpr double kSmall = 0.5;
-/// In the place of infinity, where a limit is asked for: from 2^80 to 2^100, of which a product is
-/// finite in float64. What they make is beyond kLargeAnswer.
-constexpr double kLargeLeast = 80, kLargeDoublings = 20, kLargeAnswer = 0x1p60;
+/// In the place of infinity, where a limit is asked for: from 2^96 to 2^116, of which a product is
+/// finite in float64. What they make is beyond kLargeAnswer, or grows with them: of a weight of
+/// softmax little is left. Draws come in pairs that differ by kLargeStep; what is largest in one
+/// pair is least in the other, so that inf - inf grows one way, then the other.
+constexpr double kLargeLeast = 100, kLargeMost = 116, kLargeStep = 4, kLargeAnswer = 0x1p60;
 /// What sums in another order leave.
 constexpr double kAgree = 1e-12;
 
@@ -64,14 +66,16 @@ bool holds_large(DType dtype) {
   return dtype == DType::Float32 || dtype == DType::Float64 || dtype == DType::BFloat16;
 }
 
-/// With large numbers in the place of infinity.
-Tensor limited(const TensorView& view, Stream stream) {
+/// With large numbers in the place of infinity. `stream` is the same for all draws.
+Tensor limited(const TensorView& view, size_t draw, Stream stream) {
   Tensor made{view.dtype, view.shape, {view.data.begin(), view.data.end()}};
   std::vector<double> values(static_cast<size_t>(element_count(view.shape)));
   widen_to_double(view.dtype, view.data, values);
   for (double& value : values) {
     if (!std::isinf(value)) continue;
-    const double large = std::exp2(kLargeLeast + stream.unit64() * kLargeDoublings);
+    const double above = stream.unit64() * (kLargeMost - kLargeLeast);
+    const double power = draw < 2 ? kLargeLeast + above : kLargeMost - above;
+    const double large = std::exp2(power - (draw % 2 == 0 ? 0 : kLargeStep));
     value = value > 0 ? large : -large;
   }
   narrow_from_double(view.dtype, values, made.data);
@@ -83,10 +87,6 @@ bool has_infinity(const TensorView& view) {
   std::vector<double> values(static_cast<size_t>(element_count(view.shape)));
   widen_to_double(view.dtype, view.data, values);
   return std::ranges::any_of(values, [](double value) { return std::isinf(value); });
-}
-
-bool asks_for_limits(const std::map<std::string, TensorView>& inputs) {
-  return std::ranges::any_of(inputs, [](const auto& input) { return has_infinity(input.second); });
 }
 
 bool is_same(double a, double b) { return a == b || std::fabs(a - b) <= kAgree * std::fabs(a); }
@@ -119,6 +119,18 @@ double told_by_all(std::span<const TensorView> answers, size_t index) {
   return grows ? std::copysign(INFINITY, first) : NAN;
 }
 
+/// Whether an element becomes larger, with the sign of `infinity`, where what stands for infinity
+/// does.
+bool grows_with_infinity(std::span<const TensorView> limits, size_t index, double infinity) {
+  if (limits.size() != kMaskedDraws) return false;
+  const double sign = infinity < 0 ? -1 : 1;
+  for (size_t pair = 0; pair < kMaskedDraws; pair += 2) {
+    const double more = element(limits[pair], index), less = element(limits[pair + 1], index);
+    if (!((more - less) * sign > kAgree * std::fabs(more))) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 DeclaredRanges declared_ranges(const OpConfig& op) {
@@ -131,23 +143,30 @@ DeclaredRanges declared_ranges(const OpConfig& op) {
   return ranges;
 }
 
+size_t limit_draws(const std::map<std::string, TensorView>& inputs) {
+  const bool any =
+      std::ranges::any_of(inputs, [](const auto& input) { return has_infinity(input.second); });
+  return any ? kMaskedDraws : 0;
+}
+
 size_t masked_draws(const std::map<std::string, TensorView>& inputs) {
   const size_t count = inputs_with_none(inputs).size();
-  return kMaskedDraws * ((count > 1 ? 1 + count : count) + (asks_for_limits(inputs) ? 1 : 0));
+  return kMaskedDraws * (count > 1 ? 1 + count : count) + limit_draws(inputs);
 }
 
 NamedTensors finite_inputs(const std::map<std::string, TensorView>& inputs,
                            const DeclaredRanges& ranges, DrawnFor drawn, size_t number) {
   const std::vector<std::string> with_none = inputs_with_none(inputs);
   const size_t draw = number % kMaskedDraws;
-  const bool limits = asks_for_limits(inputs), is_limit = limits && number < kMaskedDraws;
-  const size_t set = is_limit ? 0 : number / kMaskedDraws - (limits ? 1 : 0);
+  const size_t limits = limit_draws(inputs);
+  const bool is_limit = number < limits;
+  const size_t set = is_limit ? 0 : (number - limits) / kMaskedDraws;
   NamedTensors made;
   for (const auto& [name, view] : inputs) {
     made[name] = {view.dtype, view.shape, {view.data.begin(), view.data.end()}};
     const std::string label = fmt::format("masked/{}/{}", name, draw);
     if (is_limit && has_infinity(view)) {
-      made[name] = limited(view, Stream(drawn.base_seed, drawn.iteration, "limit/" + label));
+      made[name] = limited(view, draw, Stream(drawn.base_seed, drawn.iteration, "limit/" + name));
     }
     if (set > 0 && name != with_none[set - 1]) continue;
     const auto declared = ranges.find(name);
@@ -188,28 +207,31 @@ void drop_told(std::span<const TensorView> answers, std::vector<size_t>& of) {
 }
 
 std::optional<Tensor> masked_reference(const Comparison& comparison,
-                                       std::span<const TensorView> answers) {
+                                       std::span<const TensorView> answers,
+                                       std::span<const TensorView> limits) {
   const TensorView& reference = comparison.reference;
-  const bool comparable = is_float(reference.dtype) && reference.shape == comparison.output.shape &&
-                          !answers.empty() && answers.size() % kMaskedDraws == 0 &&
-                          std::ranges::all_of(answers, [&](const TensorView& other) {
-                            return other.dtype == reference.dtype && other.shape == reference.shape;
-                          });
-  if (!comparable) return std::nullopt;
+  const auto is_alike = [&](const TensorView& other) {
+    return other.dtype == reference.dtype && other.shape == reference.shape;
+  };
+  if (answers.size() % kMaskedDraws != 0 || !std::ranges::all_of(answers, is_alike) ||
+      !std::ranges::all_of(limits, is_alike)) {
+    return std::nullopt;
+  }
   const size_t bytes = byte_size(reference.dtype);
   std::optional<Tensor> made;
-  for (size_t i = 0; i < static_cast<size_t>(element_count(reference.shape)); ++i) {
-    if (std::isfinite(element(reference, i)) || std::isnan(element(comparison.output, i))) continue;
-    for (size_t first = 0; first < answers.size(); first += kMaskedDraws) {
-      const double told = told_by_all(answers.subspan(first, kMaskedDraws), i);
-      if (std::isnan(told)) continue;
-      if (!made) {
-        made = {reference.dtype, reference.shape, {reference.data.begin(), reference.data.end()}};
-      }
-      narrow_from_double(reference.dtype, std::span(&told, 1),
-                         std::span(made->data).subspan(i * bytes, bytes));
-      break;
+  for (const size_t i : masked_candidates(comparison)) {
+    const double computed = element(comparison.output, i);
+    double told = NAN;
+    if (std::isinf(computed) && grows_with_infinity(limits, i, computed)) told = computed;
+    for (size_t first = 0; first < answers.size() && std::isnan(told); first += kMaskedDraws) {
+      told = told_by_all(answers.subspan(first, kMaskedDraws), i);
     }
+    if (std::isnan(told)) continue;
+    if (!made) {
+      made = {reference.dtype, reference.shape, {reference.data.begin(), reference.data.end()}};
+    }
+    narrow_from_double(reference.dtype, std::span(&told, 1),
+                       std::span(made->data).subspan(i * bytes, bytes));
   }
   return made;
 }

@@ -23,10 +23,13 @@ using DeclaredRanges = std::map<std::string, std::pair<double, double>>;
 /// The declared range of each input of the op that has one.
 DeclaredRanges declared_ranges(const OpConfig& op);
 
+/// How many draws have large numbers of its sign in the place of infinity: what infinity belongs to
+/// grows without limit then. They come first; 0 where no input is infinite.
+size_t limit_draws(const std::map<std::string, TensorView>& inputs);
+
 /// How many answers of the reference tell what is masked: kMaskedDraws with numbers in all inputs,
-/// and, where several inputs have NaN or infinity, as many with numbers in each of them alone. The
-/// first ones, where an input is infinite, have large numbers of its sign in the place of infinity:
-/// what infinity belongs to grows without limit then. 0 when no input has NaN or infinity.
+/// and, where several inputs have NaN or infinity, as many with numbers in each of them alone,
+/// beside limit_draws(). 0 when no input has NaN or infinity.
 size_t masked_draws(const std::map<std::string, TensorView>& inputs);
 
 /// The inputs with numbers in the place of NaN and infinity, within the declared ranges. `number`
@@ -45,11 +48,13 @@ bool may_be_masked(std::span<const TensorView> answers, std::span<const size_t> 
 /// Takes the elements out of `of` that `answers`, all those to one set of inputs, tell.
 void drop_told(std::span<const TensorView> answers, std::vector<size_t>& of);
 
-/// The reference with what `answers`, its answers to finite_inputs() of each number, say of an
-/// element that is not finite in it, where all of one set of inputs say the same: infinity where
-/// all are large, of one sign. Absent where that is nowhere, or an answer has another shape or
-/// dtype.
+/// The reference with what `answers`, its answers to finite_inputs() of each number, say of the
+/// masked_candidates(), where all of one set of inputs say the same: infinity where all are large,
+/// of one sign. `limits` are those of limit_draws(), or none: where they grow with what stands for
+/// infinity, the kernel's infinity is right, however little of it counts. Absent where no element
+/// is told, or an answer has another shape or dtype.
 std::optional<Tensor> masked_reference(const Comparison& comparison,
-                                       std::span<const TensorView> answers);
+                                       std::span<const TensorView> answers,
+                                       std::span<const TensorView> limits = {});
 
 }  // namespace gpuemu

@@ -1,6 +1,7 @@
 #include "judge/verdict/masked.h"
 
 #include <cmath>
+#include <span>
 
 #include <gtest/gtest.h>
 
@@ -53,13 +54,18 @@ TEST(Masked, InputsWithoutThemAskForNothing) {
 }
 
 /// What becomes of one element: NaN, or what the answers agree on.
-double told(double output, double reference, const std::vector<double>& answers) {
+double told(double output, double reference, const std::vector<double>& answers,
+            const std::vector<double>& limits = {}) {
   const Tensor got = floats({1}, {static_cast<float>(output)}), want = doubles({1}, {reference});
   std::vector<Tensor> held;
-  for (const double answer : answers) held.push_back(doubles({1}, {answer}));
+  for (const auto* all : {&answers, &limits}) {
+    for (const double answer : *all) held.push_back(doubles({1}, {answer}));
+  }
   std::vector<TensorView> views;
   for (const Tensor& one : held) views.push_back(view_of(one));
-  const auto made = masked_reference(automatic(got, want, NanPolicy::Match), views);
+  const std::span all(views);
+  const auto made = masked_reference(automatic(got, want, NanPolicy::Match),
+                                     all.first(answers.size()), all.subspan(answers.size()));
   return made ? element(view_of(*made), 0) : NAN;
 }
 
@@ -75,12 +81,39 @@ TEST(Masked, AnElementThatDoesNotDependOnThemIsTheSameForAll) {
   EXPECT_TRUE(std::isnan(told(1, NAN, {1, 1, 0.25, 1}))) << "min(|x|, 1) that loses a NaN";
   EXPECT_TRUE(std::isnan(told(NAN, NAN, {2, 2, 2, 2}))) << "both are none";
   EXPECT_TRUE(std::isnan(told(2, 3, {2, 2, 2, 2}))) << "the reference is a number";
+  EXPECT_TRUE(std::isnan(told(INFINITY, INFINITY, {2, 2, 2, 2}))) << "they agree already";
 }
 
 TEST(Masked, WhatGrowsWithoutLimitIsInfinite) {
   EXPECT_EQ(told(INFINITY, NAN, {9, 8, 9, 9, 1e24, 2e30, 3e25, 1e28}), INFINITY);
   EXPECT_EQ(told(-INFINITY, NAN, {-1e24, -2e30, -3e25, -1e28}), -INFINITY);
   EXPECT_TRUE(std::isnan(told(INFINITY, NAN, {1e24, -2e30, 3e25, 1e28}))) << "inf - inf";
+}
+
+TEST(Masked, WhatGrowsWithInfinityIsInfiniteHoweverLittleItCounts) {
+  const std::vector<double> numbers = {5, 5, 5, 5}, none;
+  EXPECT_EQ(told(INFINITY, NAN, numbers, {5.2, 5.01, 6, 5.1}), INFINITY);
+  EXPECT_EQ(told(-INFINITY, NAN, none, {-5.2, -5.01, -6, -5.1}), -INFINITY);
+  EXPECT_EQ(told(-INFINITY, NAN, numbers, {5.2, 5.01, 6, 5.1}), 5) << "of the other sign";
+  EXPECT_TRUE(std::isnan(told(INFINITY, NAN, none, {5.2, 5.01, 5.1, 6}))) << "inf - inf";
+  EXPECT_TRUE(std::isnan(told(INFINITY, NAN, none, {5, 5, 6, 5.1})));
+  EXPECT_EQ(told(5, NAN, numbers, {5.2, 5.01, 6, 5.1}), 5) << "the kernel has a number";
+}
+
+TEST(Masked, LargeNumbersComeInPairsOfWhichTheFirstIsLarger) {
+  const Tensor x = floats({3}, {INFINITY, -INFINITY, INFINITY});
+  const std::map<std::string, TensorView> inputs = {{"x", view_of(x)}};
+  ASSERT_EQ(limit_draws(inputs), kMaskedDraws);
+  std::vector<Tensor> made;
+  for (size_t number = 0; number < kMaskedDraws; ++number) {
+    made.push_back(finite_inputs(inputs, {}, kCase, number).at("x"));
+  }
+  const auto at = [&](size_t draw, size_t i) { return element(view_of(made[draw]), i); };
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_NEAR(at(0, i) / at(1, i), 16, 1e-3);
+    EXPECT_NEAR(at(2, i) / at(3, i), 16, 1e-3);
+  }
+  EXPECT_EQ(at(0, 0) > at(0, 2), at(2, 0) < at(2, 2)) << "inf - inf has either sign";
 }
 
 TEST(Masked, LargeNumbersStandForInfinityFirstAndKeepItsSign) {
