@@ -303,7 +303,9 @@ bool Session::is_other_default() {
   const std::string path = canonical_path(project_path());
   const auto reply = call(DaemonStatusRequest{});
   const auto* status = reply ? std::get_if<DaemonStatusReply>(&*reply) : nullptr;
-  return status != nullptr && !path.empty() && status->config_path != path;
+  if (status == nullptr) return false;
+  tell_notes(*status);  // They are told once.
+  return !path.empty() && status->config_path != path;
 }
 
 Status Session::make_default() {

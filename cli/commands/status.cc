@@ -49,13 +49,14 @@ ExitCode show_status(Session& session) {
   const auto reply = session.call(DaemonStatusRequest{});
   if (!reply) return session.fail(reply.error());
   if (const auto* failure = std::get_if<ErrorReply>(&*reply)) return session.fail(*failure);
+  const auto& status = std::get<DaemonStatusReply>(*reply);
+  for (const std::string& note : status.notes) session.err << "note: " << note << '\n';
   if (session.json()) {
     const auto document = session.all_projects ? session.call(ProjectsRequest{}) : reply;
     if (!document) return session.fail(document.error());
     session.print_json(encode_reply(*document));
     return session.exit_code = ExitCode::Ok;
   }
-  const auto& status = std::get<DaemonStatusReply>(*reply);
   session.out << fmt::format("Daemon: running (v{}, uptime {}s)\n", status.version,
                              status.uptime_secs);
   session.out << "socket:   " << status.socket_path

@@ -62,7 +62,7 @@ Reply handle(const DaemonStatusRequest&, Call& call) {
   if (context.projects != nullptr) {
     status.config_path = context.projects->default_path();
     status.projects = context.projects->count();
-    status.notes = context.projects->untold_notes(context);
+    if (call.names_project) status.notes = context.projects->untold_notes(context);
   }
   return status;
 }

@@ -17,6 +17,7 @@ struct Call {
   ServerContext& context;
   std::string key;
   std::shared_ptr<const void> held = {};  ///< What `context` belongs to.
+  bool names_project = false;             ///< Comes from a client that tells notes to its user.
   bool all_projects = false;              ///< Asked for "*": lists what is stored of all projects.
 };
 

@@ -7,6 +7,7 @@
 #include <functional>
 #include <thread>
 
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include "common/base/clock.h"
@@ -37,8 +38,9 @@ Error no_project(const std::string& named, const std::string& why) {
 Status check_readable(const std::string& named, const std::string& file) {
   if (::access(file.c_str(), R_OK) != 0) return no_project(named, std::strerror(errno));
   std::error_code ignored;
-  if (!std::filesystem::is_regular_file(file, ignored))
+  if (!std::filesystem::is_regular_file(file, ignored)) {
     return no_project(named, "it is not a file");
+  }
   return ok_status();
 }
 
@@ -347,30 +349,18 @@ std::vector<std::string> OpenProjects::untold_notes(const ServerContext& context
   const auto config = context.config.current();
   const auto told = context.store.meta(kToldMeta);
   if (!config || (*config)->ops.empty() || !told || *told) return {};
-  const Taking all = claim_of(**config, {.from = kLegacyProject,
-                                         .to = context.project,
-                                         .all = false,
-                                         .ops = {},
-                                         .kernels = {},
-                                         .dry_run = true});
-  uint64_t results = 0, failures = 0;
-  std::string ops;
-  for (const std::string& op : all.ops) {
-    Taking one = all;
-    one.ops = {op};
-    one.kernels = {};
-    const auto found = stores_.take(one);
-    if (!found) return {};  // Whoever reads the records is told.
-    if (found->results + found->failures == 0) continue;
-    results += found->results;
-    failures += found->failures;
-    ops += (ops.empty() ? "" : ", ") + op;
-  }
-  if (!context.store.put_meta(kToldMeta, "told") || ops.empty()) return {};
+  const auto found = stores_.take(claim_of(**config, {.from = kLegacyProject,
+                                                      .to = context.project,
+                                                      .all = false,
+                                                      .ops = {},
+                                                      .kernels = {},
+                                                      .dry_run = true}));
+  // Whoever reads the records is told of what cannot be read.
+  if (!found || !context.store.put_meta(kToldMeta, "told") || found->ops.empty()) return {};
   return {
       fmt::format("{} results and {} failures of {} were stored before projects were told "
                   "apart; gpuemu storage claim takes them into this project",
-                  results, failures, ops)};
+                  found->results, found->failures, fmt::join(found->ops, ", "))};
 }
 
 size_t OpenProjects::count() const {

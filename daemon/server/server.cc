@@ -209,13 +209,15 @@ Reply answer(const AddressedRequest& asked, std::string_view message, OpenProjec
   }
   auto project = projects.open(all || is_about_the_daemon(asked.request) ? "" : asked.project);
   // Says whether the daemon is the right one, for a project of whatever state.
+  bool is_named = !asked.project.empty();
   if (!project && std::holds_alternative<DaemonStatusRequest>(asked.request)) {
     project = projects.open("");
+    is_named = false;
   }
   if (!project) return not_opened(project.error());
   // The default project may change between two messages that are the same.
   ServerContext& context = *(*project)->context;
-  Call call{context, context.project + std::string(message), *std::move(project), all};
+  Call call{context, context.project + std::string(message), *std::move(project), is_named, all};
   return answer(asked.request, call);
 }
 

@@ -32,6 +32,7 @@ struct Taking {
 /// How many records of each kind a Taking claimed.
 struct Taken {
   uint64_t results = 0, failures = 0, baselines = 0, artifacts = 0, corpus = 0;
+  std::set<std::string> ops;  ///< Names that the results and failures have.
 
   bool operator==(const Taken&) const = default;
 };

@@ -209,7 +209,7 @@ TEST_F(Projects, AnotherProjectTakesWhatItsNamesMatch) {
     const Taking nothing{.from = kLegacyProject, .to = "theirs", .ops = {"a"}, .kernels = {"k"}};
     EXPECT_EQ(*stores->take(nothing), Taken());
     const Taking own{.from = kLegacyProject, .to = "theirs", .ops = {"other"}, .kernels = {"x"}};
-    EXPECT_EQ(*stores->take(own), (Taken{10, 5, 1, 1, 1}));
+    EXPECT_EQ(*stores->take(own), (Taken{10, 5, 1, 1, 1, {"other"}}));
     EXPECT_EQ(*stores->take(own), Taken());
     EXPECT_EQ(*legacy->count_results() + *legacy->count_failures(), 0u);
     EXPECT_TRUE(legacy->list_results(10)->empty());

@@ -75,8 +75,10 @@ class Taker {
   }
 
   Status take_result(const std::string& key, std::string_view value) {
-    if (!wants(taking_.ops, op_of_result_key(key))) return ok_status();
+    const auto op = op_of_result_key(key);
+    if (!wants(taking_.ops, op)) return ok_status();
     ++taken_.results;
+    if (op) taken_.ops.emplace(*op);
     const StoredResult record = GPUEMU_TRY(decode_result(value));
     const auto there = GPUEMU_TRY(database_.get(Family::Results, to_ + key));
     if (there) {
@@ -96,6 +98,7 @@ class Taker {
     const auto parts = parse_failure_key(key);
     if (!wants(taking_.ops, parts ? std::optional(parts->op) : std::nullopt)) return ok_status();
     ++taken_.failures;
+    if (parts) taken_.ops.emplace(parts->op);
     move(Family::Failures, key, value);
     if (parts) move_index('f', parts->seed, parts->stamp, key);
     return ok_status();

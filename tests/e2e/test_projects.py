@@ -174,7 +174,10 @@ def test_what_belongs_to_no_project_is_claimed_by_the_one_whose_ops_it_is_of(new
     old_database(home)
     assert len(failures(home)) == CASES
     home.project = add(home, "theirs", files("theirs"))
-    run = home.run("failures")
+    # Whoever names the project first is told, be it `status`; a request for the default project tells nobody.
+    home.ask("SetDefaultProject", project=str(home.project / "gpuemu.toml"))
+    assert home.ask("DaemonStatus").get("notes", []) == []
+    run = home.run("status")
     assert run.stderr.startswith(f"note: {CASES} results and {CASES} failures of theirs were stored before"), run.stderr
     assert "note" not in home.run("failures").stderr
     counted = home.run("storage", "claim", "--dry-run")
