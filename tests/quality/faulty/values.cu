@@ -120,6 +120,12 @@ extern "C" __global__ void counted_from_1000(const int* x, int* y, int n) {
   if (i < n) y[i] = WRONG(x[i] > 1000, x[i] >= 1000) ? 2 : x[i] < 0 ? 1 : 0;
 }
 
+// A block for each row.
+extern "C" __global__ void rows_in_16_bits(const float* x, float* y) {
+  const unsigned row = WRONG(blockIdx.x & 0xffffu, blockIdx.x);
+  if (threadIdx.x == 0) y[row] = 2.0f * x[row];
+}
+
 extern "C" __global__ void clear_arrived(unsigned* arrived) { *arrived = 0; }
 // As in the threadFenceReduction sample, without its fence.
 extern "C" __global__ void last_block_sums(const float* x, float* part, unsigned* arrived, float* y, int n) {

@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""How often a run of 24 cases misses what random draws seldom show.
+
+    tests/quality/miss_rates.py [--seeds N] [--first-seed N] [--jobs N] [CLASSES...]
+
+Runs the kernels of each class of values and sizes below with each of N base seeds (100) and prints how many runs
+missed them. Exit code 1 when one is missed by more than one run in 100. GPUEMU_BIN says where the programs are,
+else build/release/bin.
+"""
+import argparse
+import concurrent.futures
+import sys
+
+sys.dont_write_bytecode = True
+import suite
+
+FAULTY, UNDECLARED = suite.HERE / "faulty", suite.HERE / "undeclared"
+# Class -> kernels by the project that they are in.
+CLASSES = {
+    "tile_maxima": ("the largest element of a row in a later tile; exp overflows between two of a row",
+                    {FAULTY: ["first_tile_max", "online_not_scaled", "softmax_no_max", "softmax_first_max", "online_rescale"]}),
+    "ties": ("exactly between two results of a quantiser", {FAULTY: ["quantize_half_up", "quantize_half_away"]}),
+    "specials": ("NaN and infinity in each half of a pair and behind masks",
+                 {FAULTY: ["upper_loses_nan", "max_loses_nan", "causal_by_product", "masked_by_product"]}),
+    "eps": ("rows whose norm is about eps", {FAULTY: ["eps_too_small", "eps_behind_root", "eps_outside"]}),
+    "negative": ("rows of negative numbers with padded columns", {FAULTY: ["padded_max", "row_max_fill"]}),
+    "one_size": ("a path of one size alone", {FAULTY: ["path_of_one_size", "path_of_two_sizes"]}),
+    "numbers": ("numbers of the kernel and their neighbours",
+                {FAULTY: ["shrink_at_half", "counted_from_1000"], UNDECLARED: ["bad_bins_with_upper_end"]}),
+    "fence": ("no fence before a counter that another block reads", {FAULTY: ["last_block_sums", "no_fence", "no_release"]}),
+    "blocks": ("an index of blocks that overflows at 2^16", {FAULTY: ["rows_in_16_bits"]}),
+    "offset": ("rows far from 0 and close together", {UNDECLARED: ["bad_layernorm_backward_one_pass", "bad_variance_one_pass"]}),
+    "half_sums": ("long sums in half", {UNDECLARED: ["bad_attention_half_sums", "bad_gemm_half_sums"]}),
+}
+SHARE_MAX = 0.01
+
+
+def missed_of(folder, names, seed):
+    """Of one run."""
+    wanted = {fault.name: set(fault.kinds) for fault in suite.read_faults(folder)} if folder == FAULTY else {}
+    with suite.Installation(folder, "emulator") as installation:
+        outcomes, _ = installation.test(names, suite.CASES, seed)
+    found = {one.op for one in outcomes if one.first_of(wanted.get(one.op, []))}
+    return [name for name in names if name not in found]
+
+
+def measure(pool, projects, seeds):
+    """Kernel -> the seeds that missed it."""
+    missed, runs = {}, []
+    for folder, kernels in projects.items():
+        missed.update({kernel: [] for kernel in kernels})
+        runs += [(seed, pool.submit(missed_of, folder, kernels, seed)) for seed in seeds]
+    for seed, run in runs:
+        for kernel in run.result():
+            missed[kernel].append(seed)
+    return missed
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=100, help="how many base seeds (100)")
+    parser.add_argument("--first-seed", type=int, default=1, help="the first of them (1)")
+    parser.add_argument("--jobs", type=int, default=1, help="daemons at a time (1)")
+    parser.add_argument("classes", nargs="*", help=f"of {', '.join(CLASSES)}; all when left out")
+    options = parser.parse_args()
+    unknown = set(options.classes) - set(CLASSES)
+    if unknown or options.seeds < 1 or options.jobs < 1:
+        parser.error(f"no class {', '.join(sorted(unknown))}" if unknown else "--seeds and --jobs are at least 1")
+    seeds, too_often = range(options.first_seed, options.first_seed + options.seeds), False
+    print(f"{options.seeds} runs of {suite.CASES} cases, base seeds from {options.first_seed}\n")
+    print("| class | kernel | missed by | seeds |\n| --- | --- | --- | --- |", flush=True)
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for name in options.classes or CLASSES:
+            text, projects = CLASSES[name]
+            for kernel, missed in measure(pool, projects, seeds).items():
+                print(f"| {text} | `{kernel}` | {len(missed)} of {options.seeds} | {', '.join(map(str, missed))} |", flush=True)
+                too_often = too_often or len(missed) > SHARE_MAX * options.seeds
+    return 1 if too_often else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
