@@ -5,7 +5,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 import {
-  api, calls, file, forgetCalls, lensesOf, modes, nextRun, problemsOf, revertAll, root, until,
+  api, calls, file, forgetCalls, lensesOf, modes, nextRun, openSaved, problemsOf, revertAll, root, until,
 } from './helpers';
 
 const SEED = '18446744073709551557';
@@ -27,7 +27,7 @@ async function withSettings(settings: Record<string, unknown>, work: () => Promi
 }
 
 async function change(name: string): Promise<vscode.TextDocument> {
-  const document = await vscode.workspace.openTextDocument(file(name));
+  const document = await openSaved(name);
   const edit = new vscode.WorkspaceEdit();
   edit.insert(document.uri, new vscode.Position(0, 0), '// \n');
   await vscode.workspace.applyEdit(edit);
@@ -38,7 +38,7 @@ suite('commands and settings', () => {
   suiteSetup(async () => {
     modes();
     await api();
-    await until('problems', () => problemsOf('kernels/scale.cu').length > 0, 20_000);
+    await until('problems', () => problemsOf('kernels/scale.cu').length > 0);
   });
   setup(() => forgetCalls());
   teardown(revertAll);
@@ -106,6 +106,31 @@ suite('commands and settings', () => {
       await told('test sum --format json --stream');
     });
     fs.writeFileSync(file('kernels/sum.cu').fsPath, before);
+  });
+
+  test('gpuemu.trace says what the log tells beside command lines', async () => {
+    const logs = path.join(path.dirname(process.env['GPUEMU_FAKE']!), 'data/logs');
+    const name = fs.readdirSync(logs, { recursive: true, encoding: 'utf8' })
+      .filter((one) => one.endsWith('gpuemu.log')).map((one) => path.join(logs, one))[0]!;
+    const toldBy = async (trace: string): Promise<string> => {
+      const begin = fs.statSync(name).size;
+      let text = '';
+      await withSettings({ trace }, async () => {
+        await nextRun(() => run('runQuickTests', 'sum', config()));
+        await until('the end of the run in the log', () => {
+          text = fs.readFileSync(name).subarray(begin).toString();
+          return /gpuemu test: exit code 0, \d+ ms/.test(text);
+        });
+      });
+      return text;
+    };
+    const off = await toldBy('off');
+    assert.match(off, /\$ \S*fake-gpuemu\.mjs test sum --quick --format json --stream {3}in /);
+    assert.doesNotMatch(off, /OpStarted/);
+    const messages = await toldBy('messages');
+    assert.match(messages, /\] OpStarted$/m);
+    assert.doesNotMatch(messages, /"type"/);
+    assert.match(await toldBy('verbose'), /"type":"OpStarted","op_name":"sum"/);
   });
 
   test('gpuemu.codeLens switches the lenses off', async () => {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as vscode from 'vscode';
-import { api, calls, file, forgetCalls, modes, nextRun, problemsOf, revertAll, until } from './helpers';
+import { api, calls, forgetCalls, modes, nextRun, openSaved, problemsOf, revertAll, until } from './helpers';
 
 const RUN = 2;
 const DEBUG = 4;
@@ -20,7 +20,7 @@ suite('the Testing view', () => {
   suiteSetup(async () => {
     modes();
     await api();
-    await until('problems', () => problemsOf('kernels/scale.cu').length > 0, 20_000);
+    await until('problems', () => problemsOf('kernels/scale.cu').length > 0);
   });
   setup(() => forgetCalls());
   teardown(async () => {
@@ -58,7 +58,7 @@ suite('the Testing view', () => {
 
   test('a continuous run executes what a saved file belongs to', async () => {
     await vscode.commands.executeCommand('testing.startContinuousRun');
-    const document = await vscode.workspace.openTextDocument(file('kernels/sum.cu'));
+    const document = await openSaved('kernels/sum.cu');
     const before = document.getText();
     const edit = new vscode.WorkspaceEdit();
     edit.insert(document.uri, new vscode.Position(0, 0), '// \n');

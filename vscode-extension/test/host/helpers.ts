@@ -20,7 +20,7 @@ export async function api(): Promise<GpuemuApi> {
 
 /** Asks until the answer is there; the last reason is told when it does not come. */
 export async function until<T>(
-  what: string, ask: () => T | undefined | false | Promise<T | undefined | false>, ms = 20_000,
+  what: string, ask: () => T | undefined | false | Promise<T | undefined | false>, ms = 60_000,
 ): Promise<T> {
   const begun = Date.now();
   for (;;) {
@@ -111,6 +111,14 @@ export function outputOf(args: string[]): Promise<string> {
   return new Promise((resolve) => {
     execFile(tool, args, { cwd: root(), maxBuffer: 2 ** 28 }, (_error, output) => resolve(output));
   });
+}
+
+/** A document with what its file has by now: one that a test before wrote may not be read again yet. */
+export async function openSaved(name: string): Promise<vscode.TextDocument> {
+  const document = await vscode.workspace.openTextDocument(file(name));
+  await until(`the text of ${name}`, () => !document.isDirty &&
+    document.getText() === fs.readFileSync(document.uri.fsPath, 'utf8'));
+  return document;
 }
 
 /** Takes back whatever a test has typed. */

@@ -10,6 +10,12 @@ const FAULTS: [string, string, string][] = [
   ['reduce_missing_sync', 'kernels/reduce_missing_sync.cu', 'partial[threadIdx.x] +='],
 ];
 
+async function typeInto(document: vscode.TextDocument): Promise<void> {
+  const edit = new vscode.WorkspaceEdit();
+  edit.insert(document.uri, new vscode.Position(0, 0), '// \n');
+  await vscode.workspace.applyEdit(edit);
+}
+
 suite('the examples', function suiteOfExamples() {
   this.timeout(240_000);
 
@@ -32,20 +38,25 @@ suite('the examples', function suiteOfExamples() {
     assert.equal(problemsOf('kernels/softmax.cu').length, 0);
   });
 
-  test('a save has its verdict as soon as the tool alone would have it, after the delay', async () => {
-    const name = 'kernels/softmax.cu';
-    const document = await vscode.workspace.openTextDocument(file(name));
+  test('a save has its verdict as soon as the editor alone saves and the tool alone tests, after the delay', async () => {
+    const document = await vscode.workspace.openTextDocument(file('kernels/softmax.cu'));
+    fs.writeFileSync(file('notes.txt').fsPath, 'no op depends on it\n');
+    const notes = await vscode.workspace.openTextDocument(file('notes.txt'));
     const delayMs = vscode.workspace.getConfiguration('gpuemu').get<number>('validateOnSaveDelay')!;
-    let aloneMs = Infinity;
-    let savedMs = Infinity;
-    for (let i = 0; i < 3; ++i) {
-      const edit = new vscode.WorkspaceEdit();
-      edit.insert(document.uri, new vscode.Position(0, 0), '// \n');
-      await vscode.workspace.applyEdit(edit);
+    let [aloneMs, editorMs, savedMs, toolMs] = [Infinity, Infinity, Infinity, Infinity];
+    for (let i = 0; i < 5; ++i) {
+      await typeInto(notes);
+      const begunEditor = Date.now();
+      await notes.save();
+      editorMs = Math.min(editorMs, Date.now() - begunEditor);
+
+      await typeInto(document);
       const begun = Date.now();
       const run = await nextRun(() => document.save());
       savedMs = Math.min(savedMs, Date.now() - begun);
+      toolMs = Math.min(toolMs, run.durationMs);
       assert.deepEqual([run.ops, run.failed, run.errored], [['softmax'], 0, 0]);
+
       // The same work once more: another text of the kernel.
       await settle();
       fs.appendFileSync(document.uri.fsPath, `// ${i}\n`);
@@ -55,8 +66,10 @@ suite('the examples', function suiteOfExamples() {
       assert.match(said, /"RunFinished"/);
       await until('the text of the file', () => document.getText().endsWith(`// ${i}\n`));
     }
-    console.log(`save to verdict ${savedMs} ms: a delay of ${delayMs} ms, and ${aloneMs} ms that the tool takes alone`);
-    assert.ok(savedMs - delayMs < 2 * aloneMs, `${savedMs} ms, the tool alone ${aloneMs} ms`);
+    console.log(`save to verdict ${savedMs} ms: a delay of ${delayMs} ms, ${toolMs} ms of the tool; alone the editor ` +
+      `saves in ${editorMs} ms and the tool tests in ${aloneMs} ms`);
+    assert.ok(savedMs - delayMs < 3 * (editorMs + aloneMs),
+      `${savedMs} ms; the editor alone ${editorMs} ms, the tool alone ${aloneMs} ms`);
   });
 
   test('the problem of a repaired kernel goes, though the run did not execute its stored cases', async () => {

@@ -277,3 +277,33 @@ test('a new user in an empty folder gets an example, and is told what is wrong i
     fs.rmSync(empty, { recursive: true });
   }
 });
+
+test('two folders share the daemon, one after the other', async ({ page }) => {
+  const server = await startServer({
+    vsix: VSIX, project: path.join(ROOT, 'examples'), without: ['triton'],
+    settings: { 'gpuemu.binaryPath': TOOL, 'gpuemu.profile': 'quick' },
+  });
+  const both = ['first', 'second'].map((name) => path.join(server.home, name));
+  for (const folder of both) {
+    fs.mkdirSync(folder);
+    fs.copyFileSync(path.join(server.workspace, 'kernels/scale_missing_tail_mask.cu'), path.join(folder, 'scale.cu'));
+    spawnSync(TOOL, ['init', '--target-dir', folder], { env: { ...process.env, HOME: server.home } });
+  }
+  const workspace = path.join(server.home, 'both.code-workspace');
+  fs.writeFileSync(workspace, JSON.stringify({ folders: both.map((folder) => ({ path: folder })) }));
+  try {
+    await open(page, server, workspace);
+    await command(page, 'Testing: Focus on Test Explorer View');
+    for (const name of ['first', 'second']) await expect(testRow(page, name)).toBeVisible();
+    await command(page, 'Test: Run All Tests');
+    for (const name of ['first', 'second']) {
+      await expect(testRow(page, name)).toHaveAttribute('aria-label', new RegExp(`${name} \\(Failed`));
+    }
+    await command(page, 'gpuemu: Show Failures');
+    for (const name of ['first', 'second']) await expect(treeRow(page, name)).toBeVisible();
+    await expect(page.locator('.notification-toast')).toHaveCount(0);
+  } finally {
+    spawnSync(TOOL, ['daemon', 'stop'], { cwd: both[0], env: { ...process.env, HOME: server.home } });
+    await server.stop();
+  }
+});
