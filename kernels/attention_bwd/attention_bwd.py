@@ -2,41 +2,40 @@
 import numpy as np
 
 
-def weights(q, k, causal, scale):
-    scores = scale * (q @ k.T)
-    if causal:
-        scores = np.where(np.tri(*scores.shape, dtype=bool), scores, -np.inf)
-    e = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return e / e.sum(axis=1, keepdims=True)
+def weights_of(q, k, scale):
+    scores = scale * (k @ q)
+    e = np.exp(scores - scores.max())
+    return e / e.sum()
 
 
-def over_batch(q, k, v, dy, of):
-    made = {"dq": np.zeros(q.shape), "dk": np.zeros(k.shape), "dv": np.zeros(v.shape)}
+def over_queries(q, k, v, dy, causal, of, factor=np.asarray):
+    """Sums over all queries what `of` gives for one of them and the keys that it sees, times `factor` of the inputs. Infinities and NaN
+    among the other keys have no part in it."""
+    dq, dk, dv = np.zeros(q.shape), np.zeros(k.shape), np.zeros(v.shape)
     for b in range(q.shape[0]):
-        if k.shape[1]:
-            made["dq"][b], made["dk"][b], made["dv"][b] = of(q[b], k[b], v[b], dy[b])
-    return made
+        for i in range(q.shape[1]):
+            seen = min(k.shape[1], i + 1) if causal else k.shape[1]
+            if seen:
+                p, ds = of(q[b, i], k[b, :seen], v[b, :seen], dy[b, i])
+                dq[b, i] = ds @ factor(k[b, :seen])
+                dk[b, :seen] += np.outer(ds, factor(q[b, i]))
+                dv[b, :seen] += np.outer(p, factor(dy[b, i]))
+    return {"dq": dq, "dk": dk, "dv": dv}
 
 
 def reference(q, k, v, dy, causal, scale):
     def one(q, k, v, dy):
-        p = weights(q, k, causal, scale)
-        up = dy @ v.T
-        ds = scale * p * (up - (p * up).sum(axis=1, keepdims=True))
-        return ds @ k, ds.T @ q, p.T @ dy
+        p, up = weights_of(q, k, scale), v @ dy
+        return p, scale * p * (up - p @ up)
 
-    return over_batch(q, k, v, dy, one)
+    return over_queries(q, k, v, dy, causal, one)
 
 
 def error_scale(q, k, v, dy, causal, scale):
     # The rounding of a score, magnified by exp.
     def one(q, k, v, dy):
-        sizes = abs(scale) * (np.abs(q) @ np.abs(k).T)
-        if causal:
-            sizes = np.where(np.tri(*sizes.shape, dtype=bool), sizes, 0.0)
-        p = weights(q, k, causal, scale) * (1.0 + sizes.max(axis=1, keepdims=True))
-        up = np.abs(dy) @ np.abs(v).T
-        ds = abs(scale) * p * (up + (p * up).sum(axis=1, keepdims=True))
-        return ds @ np.abs(k), ds.T @ np.abs(q), p.T @ np.abs(dy)
+        p = weights_of(q, k, scale) * (1.0 + abs(scale) * (np.abs(k) @ np.abs(q)).max())
+        up = np.abs(v) @ np.abs(dy)
+        return p, abs(scale) * p * (up + p @ up)
 
-    return over_batch(q, k, v, dy, one)
+    return over_queries(q, k, v, dy, causal, one, factor=np.abs)
