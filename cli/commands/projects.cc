@@ -1,7 +1,10 @@
 // `gpuemu projects`: what the daemon serves, and moving and deleting what is stored of it.
+#include <algorithm>
 #include <ctime>
 #include <filesystem>
 #include <ostream>
+#include <utility>
+#include <vector>
 
 #include "cli/commands/commands.h"
 #include "cli/commands/options.h"
@@ -23,18 +26,26 @@ std::string day_of(int64_t seconds) {
   return fmt::format("{:04}-{:02}-{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
 }
 
+std::string counted(uint64_t count, const char* noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
 void list(Session& session) {
   const auto reply = session.answer(ProjectsRequest{});
   if (!reply || session.json()) return;
   const auto& known = std::get<ProjectsReply>(*reply);
-  for (const ProjectInfo& one : known.projects) {
+  std::vector<ProjectInfo> sorted = known.projects;  // The default first, then by path.
+  std::ranges::sort(sorted, {}, [&](const ProjectInfo& one) {
+    return std::pair(one.id != known.default_id, one.path);
+  });
+  for (const ProjectInfo& one : sorted) {
     session.out << fmt::format("{} {}{}{}\n", one.id, one_line(one.name),
                                one.id == known.default_id ? " (default)" : "",
                                one.open ? " open" : "");
     session.out << "  " << (one.path.empty() ? "no gpuemu.toml" : one_line(one.path)) << '\n';
-    session.out << fmt::format("  {} ops, {} results, {} failures, {} KiB, last used {}\n", one.ops,
-                               one.results, one.failures, (one.bytes + 1023) >> 10,
-                               day_of(one.last_used));
+    session.out << fmt::format("  {}, {}, {}, {} KiB, last used {}\n", counted(one.ops, "op"),
+                               counted(one.results, "result"), counted(one.failures, "failure"),
+                               (one.bytes + 1023) >> 10, day_of(one.last_used));
   }
 }
 

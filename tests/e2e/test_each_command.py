@@ -49,6 +49,8 @@ RUNS = [
     ("kernels", 0, "softmax"),
     ("status", 0, "running|serves|process"),
     ("daemon status", 0, "running|serves|process"),
+    ("projects", 0, "1 op, "),
+    ("storage claim --dry-run", 0, "would take: 0 results"),
     ("completion bash", 0, "complete -o filenames"),
     ("man", 0, "GPUEMU 1"),
     ("version", 0, r"\d+\.\d+\.\d+"),

@@ -149,9 +149,10 @@ def identity(result):
 
 
 def as_listed(result):
-    """A list holds the inputs of as many failures as fit into a reply, GetResult always."""
+    """What a list and GetResult have in common: a list also names the project, and holds the inputs of as many failures as fit."""
     origin = result.get("repro_info")
-    return {**result, "repro_info": origin and {**origin, "input_snapshot": None}}
+    common = {key: value for key, value in result.items() if key != "project"}
+    return {**common, "repro_info": origin and {**origin, "input_snapshot": None}}
 
 
 class Watcher:
