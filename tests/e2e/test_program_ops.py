@@ -121,7 +121,7 @@ def test_lost_precision_is_named_without_a_reference_and_a_wrong_formula_is_not(
     near, far = ({"x": (draw.normal(size=(3, 40)) + mean).astype("float32")} for mean in (5.0, 3000.0))
     op, executor = spread(device)
     with op:
-        assert executor.check(near).unchecked == ["op 1, spread"] and executor.check(near, reference="shadow").unchecked == []
+        assert executor.check(near).unchecked == ["op 1, spread"] and executor.check(near, reference="shadow", save=tmp_path / "near").unchecked == []
         report = executor.check(far, reference="shadow", save=tmp_path / "lost")
         assert (report.first.index, report.first.op, report.first.kind) == (1, "spread", "ToleranceExceeded"), report.text()
         exact = np.var(far["x"].astype(np.float64), axis=1)[report.first.element]
