@@ -265,8 +265,8 @@ std::vector<Times> alternate_paths(const std::vector<Variant>& variants, int rou
       const size_t which = round % 2 == 0 ? turn : variants.size() - 1 - turn;
       const auto gain = launch_once(variants[which], times[which], walls[which], round == 0);
       if (!gain) return {};
+      if (*gain) faster = round;
     }
-    if (*gain) faster = round;
   }
   for (size_t which = 0; which < variants.size(); ++which) {
     std::ranges::sort(walls[which]);
