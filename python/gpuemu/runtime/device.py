@@ -134,7 +134,7 @@ class Device(library.Unique):
         self._infos: dict[str, Any] = {}
         self._pinned: dict[int, int] = {}  # Bytes by address.
         self.default_stream = DefaultStream(self)
-        self._staging = Staging(self)
+        self._staging = Staging()
         found = _properties()
         self._check("gpuemu_context_device", ctypes.byref(found))
         self.info = _info(found)

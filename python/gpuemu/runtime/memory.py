@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import sys
+import threading
 import types
 import weakref
 from collections import namedtuple
@@ -171,18 +172,15 @@ def host_memory(block: Block, nbytes: int, name: str) -> Memory:
 
 
 class Staging:
-    """Copies of host data on their way to a device, each until the copy is done."""
+    """Copies of host data on their way to a device, each until the copy is done. Thread-safe."""
 
-    def __init__(self, device: Any) -> None:
-        self._device = weakref.ref(device)
-        self._waiting: list[tuple[Any, Any]] = []
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._waiting: list[tuple[Any, Any]] = []  # Guarded by _lock.
 
     def keep(self, data: Any, stream: Any) -> None:
         """`data` stays until the work issued to the stream so far is done."""
-        self._drop_done()
-        self._waiting.append((stream.record(), data))
-
-    def _drop_done(self) -> None:
-        done = list(itertools.takewhile(lambda one: one[0].query(), self._waiting))
-        if done:
-            del self._waiting[: len(done)]
+        event = stream.record()
+        with self._lock:
+            done = list(itertools.takewhile(lambda one: one[0].query(), self._waiting))
+            self._waiting = [*self._waiting[len(done) :], (event, data)]
