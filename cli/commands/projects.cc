@@ -1,4 +1,4 @@
-// `gpuemu projects`: what the daemon serves, and moving and deleting what is stored of it.
+// Implements `gpuemu projects`, which lists, moves and deletes the projects of the daemon.
 #include <algorithm>
 #include <ctime>
 #include <filesystem>
@@ -58,8 +58,8 @@ std::string path_of(const std::string& named, const Session& session) {
   return canonical_path(path.string());
 }
 
-/// The id of what a path, an id or a name means. Nothing where that is none or several, which has
-/// been told.
+/// The id of the project with this path, id or name. When there is none or more than one, reports
+/// that and returns nothing.
 std::optional<std::string> find_project(const std::string& named, Session& session) {
   const Status ready = session.ensure_daemon();
   const auto reply = ready ? session.call(ProjectsRequest{}) : ready.error();
@@ -93,7 +93,7 @@ void move_project(const ProjectsOptions& options, Session& session) {
   if (!old) return;
   const std::string path = path_of(options.place, session);
   if (!session.answer(MoveProjectRequest{*old, path}) || session.json()) return;
-  session.out << "what was stored of " << *old << " belongs to " << path << " now\n";
+  session.out << "moved the records of " << *old << " to " << path << '\n';
 }
 
 void forget(const ProjectsOptions& options, Session& session) {
@@ -105,7 +105,7 @@ void forget(const ProjectsOptions& options, Session& session) {
   }
   const auto id = find_project(options.forgotten, session);
   if (!id || !session.answer(ForgetProjectRequest{*id}) || session.json()) return;
-  session.out << "deleted all that was stored of " << *id << '\n';
+  session.out << "deleted all records of " << *id << '\n';
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ constexpr std::chrono::milliseconds kRequestTimeout{120'000};
 constexpr std::chrono::milliseconds kPingTimeout{3'000};
 constexpr std::chrono::milliseconds kStartPoll{20};
 
-/// What a daemon would have to be started again for; "" when it will do as it is.
+/// Why the daemon must be restarted; "" when it fits.
 std::string why_unfit(const DaemonStatusReply& served, const Config* wanted,
                       const std::string& own_build) {
   if (served.version != GPUEMU_VERSION) {
@@ -35,7 +35,7 @@ std::string why_unfit(const DaemonStatusReply& served, const Config* wanted,
   if (!own_build.empty() && served.build != own_build) {
     return fmt::format("is another build of gpuemu {} (process {})", served.version, served.pid);
   }
-  // Outside of a project, and with a wrong file, whatever there is will do.
+  // Outside of a project, and with an invalid gpuemu.toml, any daemon fits.
   if (wanted == nullptr || wanted->file.empty()) return "";
   if (served.storage_path != wanted->db_path) {
     return fmt::format("keeps its database in {}, expected {}", served.storage_path,
@@ -44,7 +44,7 @@ std::string why_unfit(const DaemonStatusReply& served, const Config* wanted,
   return "";
 }
 
-/// Whether --all-projects is about it.
+/// Whether --all-projects applies to the request.
 bool lists_records(const Request& request) {
   return std::holds_alternative<ListFailuresRequest>(request) ||
          std::holds_alternative<ListBaselinesRequest>(request) ||
@@ -304,7 +304,7 @@ bool Session::is_other_default() {
   const auto reply = call(DaemonStatusRequest{});
   const auto* status = reply ? std::get_if<DaemonStatusReply>(&*reply) : nullptr;
   if (status == nullptr) return false;
-  tell_notes(*status);  // They are told once.
+  tell_notes(*status);  // The daemon sends them once.
   return !path.empty() && status->config_path != path;
 }
 

@@ -40,7 +40,7 @@ class Session {
   std::string config_file;             ///< --config
   std::string format = "text";         ///< --format
   bool stream = false;                 ///< --stream
-  bool all_projects = false;           ///< --all-projects: listings are of all projects
+  bool all_projects = false;           ///< --all-projects: list the records of all projects
   std::optional<EventLines> events;    ///< After begin_stream(), where --stream is given.
   bool verbose = false;
   ExitCode exit_code = ExitCode::Ok;
@@ -73,13 +73,12 @@ class Session {
   /// Where the daemon listens; the user's own place when the project's file is wrong.
   Result<std::string> socket_path();
 
-  /// Starts a daemon when none runs, or when an idle one is another version or has another
-  /// database. Unavailable when such a one is busy. Tells what the daemon has to say about the
-  /// project.
+  /// Starts a daemon when none runs, and restarts an idle one of another version or database.
+  /// Unavailable when such a daemon is busy. Prints the daemon's notes on the project.
   Status ensure_daemon();
-  /// Whether the daemon takes requests that name no project for another one than this.
+  /// Whether the daemon's default project is another one.
   bool is_other_default();
-  /// Makes the project the one of requests that name none, and says so where another was.
+  /// Makes this project the default one, and prints the change.
   Status make_default();
   /// Ends a daemon that answers and waits until its process is gone.
   Status stop_daemon();
@@ -88,9 +87,9 @@ class Session {
   /// For commands that are one request: starts a daemon if need be, asks, and in JSON prints the
   /// answer as it came. Nothing when that failed, which has been told.
   std::optional<Reply> answer(const Request& request);
-  /// The projects that the daemon knows, by id. Empty where it does not tell them.
+  /// The daemon's projects by id; empty when it does not list them.
   std::map<std::string, ProjectInfo> known_projects();
-  /// With --all-projects " in PATH", of the project with this id; else "".
+  /// With --all-projects, " in PATH" for the project with this id; else "".
   std::string in_project(const std::string& id);
   /// True when a daemon answers now; starts none.
   bool daemon_answers();
@@ -115,7 +114,7 @@ class Session {
   Status start_daemon();
   Result<std::string> call_text(const Request& request, std::chrono::milliseconds timeout);
   void tell_notes(const DaemonStatusReply& status);
-  /// What requests name as their project: its gpuemu.toml, right or wrong; "" outside of any.
+  /// The gpuemu.toml that requests name as their project, valid or not; "" outside of a project.
   std::string project_path() const;
   std::optional<Client> client_;
   std::optional<std::map<std::string, ProjectInfo>> known_;  ///< For in_project().

@@ -1,4 +1,4 @@
-// `gpuemu storage`: what the database holds.
+// Implements `gpuemu storage`, which manages the records of the database.
 #include <ostream>
 
 #include "cli/commands/commands.h"
@@ -21,7 +21,7 @@ void claim(const StorageClaimRequest& request, Session& session) {
 }  // namespace
 
 void add_storage(Command app, Session& session) {
-  Command command = app.command("storage", "Look after what the database holds");
+  Command command = app.command("storage", "Manage the records of the database");
   command.require_command();
   auto request = std::make_shared<StorageClaimRequest>();
   Command claiming = command.command(
@@ -29,8 +29,8 @@ void add_storage(Command app, Session& session) {
   claiming.option("--op", request->ops, "Only of this op (may be repeated)")
       .type_name("NAME")
       .one_word();
-  claiming.flag("--all", request->all, "Everything, whatever its name");
-  claiming.flag("--dry-run", request->dry_run, "Count, and take nothing");
+  claiming.flag("--all", request->all, "All records, also of other ops");
+  claiming.flag("--dry-run", request->dry_run, "Only count what would be taken");
   add_format(claiming, session);
   claiming.callback([request, &session] { claim(*request, session); });
 }

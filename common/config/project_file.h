@@ -1,4 +1,4 @@
-// Which gpuemu.toml is meant, before it is read.
+// Finds the gpuemu.toml of a project without reading it.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace gpuemu {
 
-/// The file that the sources name, else the nearest from the working folder upwards; "" for none.
-/// It need not be readable or right.
+/// Returns the file that the sources name, else the nearest one from the working folder upwards; ""
+/// when there is none. The file may be unreadable or invalid.
 std::string project_file(const ConfigSources& sources);
 
 }  // namespace gpuemu

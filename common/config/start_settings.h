@@ -15,9 +15,9 @@ std::string emulated_devices_of(const Config& config);
 /// Keys and values, as `config show` lists them.
 std::map<std::string, std::string> start_settings(const Config& config);
 
-/// "runtime.backend = "auto", expected "emulator"" for the first setting that the environment of
-/// `wanted` or a flag says and that a daemon does not have that told `served`; "" when there is
-/// none. What it did not tell is not compared.
+/// Compares the settings of `wanted` that come from the environment or a flag with those of a
+/// running daemon. Returns the first difference, as in `runtime.backend = "auto", expected
+/// "emulator"`, or "". Settings that the daemon did not report are not compared.
 std::string unlike_environment(const Config& wanted,
                                const std::map<std::string, std::string>& served);
 

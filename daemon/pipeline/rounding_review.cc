@@ -25,9 +25,9 @@ constexpr double kTimesFormula = 8;
 constexpr double kOtherFormula = 1e-2;
 /// A constant such as 1 - 0.999f is off by no more of itself.
 constexpr double kRoundedConstant = 1e-4;
-/// As far as its own rounded constants move it, with a margin, a formula is the right one: 0.9f m +
-/// 0.1f g is not 0 where 0.9 m + 0.1 g is, and has a sign. So many elements at most: a wrong
-/// formula shows in more of them.
+/// A formula counts as the right one when it is off by no more than its own rounded constants move
+/// it, times this margin: 0.9f m + 0.1f g is not 0 where 0.9 m + 0.1 g is. The review applies it to
+/// a limited number of elements, because a wrong formula shows in more of them.
 constexpr double kTimesConstants = 2;
 constexpr ptrdiff_t kMovedByConstantsMost = 16;
 /// Functions that saturate are constant from where float32 has no more to say, as tanhf is 1 above
@@ -100,7 +100,7 @@ class RoundingReview {
     double exact = 0, lost = 0;
     Standing standing = Standing::Passes;
     bool hopeless = false, nearly = false;
-    bool settled = false;  ///< Rounded constants explain it.
+    bool settled = false;  ///< move_constants() accepted it.
   };
 
   Status run_exactly_once();
@@ -193,8 +193,8 @@ bool RoundingReview::has_classes_of_reference() const {
   });
 }
 
-/// Settles what another formula would be, were it not that the constants of this one were rounded:
-/// inputs stay where they are, for between their neighbours lies any mistake at a threshold.
+/// Accepts elements that look like another formula but differ only by rounded constants. Does not
+/// move the inputs, because that would also excuse mistakes at a threshold.
 Status RoundingReview::move_constants() {
   const auto is_open = [](const Doubt& doubt) { return doubt.standing == Standing::Formula; };
   const bool bounded = std::ranges::any_of(doubts_, [&](const Doubt& doubt) {

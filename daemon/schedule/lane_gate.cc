@@ -21,7 +21,7 @@ bool LaneGate::enter(const std::string& project, const std::function<bool()>& en
   const auto [place, is_new] = shares_.try_emplace(project);
   Share& share = place->second;
   if (share.waiting == 0) {
-    // What it did not use while it had nothing to run is not saved up.
+    // A project saves up no time while it has nothing to run.
     auto least = std::chrono::microseconds::max();
     for (const auto& [name, other] : shares_) {
       if (&other != &share) least = std::min(least, other.used);
@@ -39,7 +39,7 @@ bool LaneGate::enter(const std::string& project, const std::function<bool()>& en
   }
   --free_;
   ++share.running;
-  if (free_ > 0) changed_.notify_all();  // The next in turn may enter, too.
+  if (free_ > 0) changed_.notify_all();  // The next one may enter too.
   return true;
 }
 

@@ -1,4 +1,5 @@
-// How many cases run at one time over all slot pools of a daemon, and whose case is next.
+// Limits how many cases run at a time in all slot pools of a daemon, and decides whose case is
+// next.
 #pragma once
 
 #include <chrono>
@@ -20,21 +21,21 @@ class LaneGate {
   /// REQUIRES: lanes > 0.
   explicit LaneGate(size_t lanes) : free_(lanes) {}
 
-  /// Waits until a lane is free and the project's turn has come. False when `ended()` became true,
-  /// which is looked at after wake().
+  /// Waits until a lane is free and it is the project's turn. Returns false when `ended()` is true,
+  /// which it checks again after wake().
   bool enter(const std::string& project, const std::function<bool()>& ended);
-  /// Gives the lane back. `used`: how long the case held it.
+  /// Gives the lane back. `used` is the time that the case held it.
   void leave(const std::string& project, std::chrono::microseconds used);
-  /// Lets those who wait look at ended().
+  /// Makes all waiting threads check ended() again.
   void wake();
 
  private:
   struct Share {
-    std::chrono::microseconds used{0};  ///< Since the least of the others when it came.
+    std::chrono::microseconds used{0};  ///< At least that of the others when it began to wait.
     size_t waiting = 0, running = 0;
-    uint64_t came = 0;  ///< Decides between two that have used the same.
+    uint64_t came = 0;  ///< Order of arrival, for equal `used`.
   };
-  /// The project that is served next; null when nobody waits.
+  /// The share that is served next; null when none waits.
   const Share* next() const;
   void forget_if_idle(const std::string& project);
 
@@ -43,7 +44,7 @@ class LaneGate {
   // Guarded by mutex_:
   size_t free_;
   uint64_t came_ = 0;
-  std::map<std::string, Share> shares_;  ///< Those that wait or run.
+  std::map<std::string, Share> shares_;  ///< Projects with waiting or running cases.
 };
 
 }  // namespace gpuemu

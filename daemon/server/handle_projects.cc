@@ -1,5 +1,4 @@
-// The projects of a daemon: which there are, which is the default, and moving and deleting their
-// records.
+// Lists the projects of a daemon, sets the default one, and moves and deletes their records.
 #include <filesystem>
 
 #include "common/base/project_id.h"
@@ -10,10 +9,10 @@ namespace gpuemu {
 namespace {
 
 ErrorReply no_projects() {
-  return {WireErrorCode::InternalError, "this daemon serves one project alone"};
+  return {WireErrorCode::InternalError, "this daemon serves a single project"};
 }
 
-/// The ops of its file as it is now; 0 where that cannot be read.
+/// The number of ops in its gpuemu.toml; 0 when that cannot be read.
 uint64_t count_ops(OpenProjects& projects, const StoredProject& project) {
   if (project.path.empty()) return 0;
   if (const auto watch = projects.watch_of(project.id)) {
@@ -39,12 +38,12 @@ Result<ProjectInfo> info_of(OpenProjects& projects, const StoredProject& project
   return info;
 }
 
-/// An id, or the id of what a path names.
+/// The id of the project that a path or an id names.
 std::string id_of(const std::string& named) {
   return named.starts_with('/') ? project_id(canonical_path(named)) : named;
 }
 
-/// ProjectNotFound with the ids there are.
+/// Returns ProjectNotFound, which lists the ids, for an unknown project.
 std::optional<ErrorReply> unless_known(OpenProjects& projects, const std::string& named) {
   const auto known = projects.known();
   if (!known) return error_reply(known.error());
@@ -58,15 +57,15 @@ std::optional<ErrorReply> unless_known(OpenProjects& projects, const std::string
       fmt::format("no project '{}'; there are: {}; `gpuemu projects` lists them", named, ids)};
 }
 
-/// What is written meanwhile would be lost.
+/// Returns an error while jobs use the project: what they write meanwhile would be lost.
 std::optional<ErrorReply> unless_resting(OpenProjects& projects, const std::string& id) {
   if (!projects.is_working(id)) return std::nullopt;
   return ErrorReply{
       WireErrorCode::InternalError,
-      fmt::format("the project {} is at work; wait for its jobs, or cancel them", id)};
+      fmt::format("the project {} has running jobs; wait for them or cancel them", id)};
 }
 
-/// Whether nothing is left that a user could miss.
+/// Whether the project has no records.
 Result<bool> is_empty(OpenProjects& projects, const std::string& id) {
   const auto store = GPUEMU_TRY(projects.stores().of(id));
   const uint64_t records = GPUEMU_TRY(store->count_results()) + GPUEMU_TRY(store->count_failures());
@@ -121,7 +120,7 @@ Reply handle(const MoveProjectRequest& request, Call& call) {
     if (!set) return error_reply(set.error());
   }
   projects->close(from);
-  // What the new one has under the same name stays in the old one.
+  // Records whose names exist in the new project stay in the old one.
   const auto empty = is_empty(*projects, from);
   if (!empty) return error_reply(empty.error());
   if (!*empty) return OkReply{};

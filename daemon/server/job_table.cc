@@ -58,7 +58,7 @@ void mark_incomplete(Reply& reply, const std::string& why) {
       reply);
 }
 
-/// As an error of its own, or in the report of what was found until then.
+/// Adds why the job was stopped to the error or to the report of what it found until then.
 void mark_stopped(Reply& reply, const std::string& why) {
   std::visit(
       [&](auto& one) {

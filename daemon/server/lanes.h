@@ -1,5 +1,4 @@
-// Where the cases of a project run: devices of one backend, and slots with the settings that
-// workers and reference processes get when they start.
+// The devices of one backend and the slots in which the cases of a project run.
 #pragma once
 
 #include <map>
@@ -15,10 +14,10 @@
 
 namespace gpuemu {
 
-/// One gate for each backend, made by the first project that runs on it. Thread-safe.
+/// The gate of each backend, created by the first project that runs on it. Thread-safe.
 class LaneGates {
  public:
-  /// `lanes` counts where there is none yet.
+  /// `lanes` is used only when the gate does not exist yet.
   std::shared_ptr<LaneGate> of(const std::string& backend, size_t lanes);
 
  private:
@@ -26,12 +25,11 @@ class LaneGates {
   std::map<std::string, std::shared_ptr<LaneGate>> gates_;  // Guarded by mutex_.
 };
 
-/// Fixed once it is made; its slots may be used by any thread. REQUIRES: no lease is out when it
-/// goes.
+/// Immutable; any thread may use the slots. REQUIRES: every lease is returned before destruction.
 struct Lanes {
-  std::string key;                   ///< Configurations with the same lanes_key() can share it.
+  std::string key;                   ///< lanes_key() of its configuration.
   std::vector<DeviceInfo> devices;   ///< All of one backend.
-  std::string backend;               ///< What "auto" became.
+  std::string backend;               ///< A backend's name, never "auto".
   std::string arch;                  ///< What kernels are compiled for.
   std::string python;                ///< Runs references.
   std::unique_ptr<SlotPool> slots;   ///< Not null.
@@ -43,10 +41,10 @@ struct Lanes {
   }
 };
 
-/// What slots are made of, as text.
+/// Text of all settings that slots depend on.
 std::string lanes_key(const Config& config);
 
-/// Unavailable when no device answers. May start an interpreter or two to find one for references.
+/// Unavailable when no device answers. Runs Python interpreters to find one for references.
 Result<std::shared_ptr<Lanes>> make_lanes(const Config& config, const std::string& worker_program,
                                           LaneGates& gates);
 

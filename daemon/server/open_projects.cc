@@ -18,7 +18,7 @@
 namespace gpuemu {
 namespace {
 
-// A message repeats so much of what a client calls a project.
+// Error messages repeat at most this many bytes of a name that a client sent.
 constexpr size_t kNamedShownMax = 300;
 
 std::string shown(const std::string& named) {
@@ -44,7 +44,7 @@ Status check_readable(const std::string& named, const std::string& file) {
   return ok_status();
 }
 
-/// The file alone counts: a variable that names one is meant for whoever started the daemon.
+/// Ignores GPUEMU_CONFIG, which is meant for the project that the daemon was started for.
 ConfigSources sources_of(const std::string& file, std::map<std::string, std::string> environment) {
   ConfigSources sources;
   sources.working_folder = std::filesystem::path(file).parent_path().string();
@@ -54,10 +54,10 @@ ConfigSources sources_of(const std::string& file, std::map<std::string, std::str
   return sources;
 }
 
-// A listing takes no longer; a job does.
+// Listings end within this time; jobs take longer.
 constexpr std::chrono::milliseconds kShortRequest{1000}, kShortRequestLook{10};
 
-/// In the meta texts of a project: which notes its user has been told.
+/// Key of the project's metadata that says which notes its user has seen.
 constexpr char kToldMeta[] = "told:legacy";
 
 }  // namespace
@@ -77,7 +77,7 @@ struct OpenProjects::Entry {
   // Guarded by mutex; null: not open.
   std::shared_ptr<ConfigWatch> config;
   std::shared_ptr<OpenProject> open;
-  std::optional<std::string> name;  ///< As it is stored.
+  std::optional<std::string> name;  ///< The stored name.
 };
 
 OpenProjects::OpenProjects(ProjectStores& stores, DaemonFacts facts)
@@ -134,7 +134,7 @@ Result<StoredProject> OpenProjects::find(const std::string& named) {
   return no_project(named, "this daemon has never met it");
 }
 
-/// Made where it is not there yet.
+/// Creates the entry when there is none.
 std::shared_ptr<OpenProjects::Entry> OpenProjects::entry_of(const StoredProject& project) {
   const std::lock_guard lock(mutex_);
   std::shared_ptr<Entry>& entry = entries_[project.id];
@@ -184,7 +184,7 @@ Result<std::shared_ptr<Lanes>> OpenProjects::lanes_for(const Config& config) {
   return lanes;
 }
 
-/// As it is now.
+/// Reads gpuemu.toml again when it changed.
 Result<std::shared_ptr<OpenProject>> OpenProjects::open(Entry& entry) {
   StoredProject project;
   {
@@ -208,8 +208,8 @@ Result<std::shared_ptr<OpenProject>> OpenProjects::open(Entry& entry) {
   return entry.open;
 }
 
-/// With a wrong file or without a device for it, on the lanes of the default project, so that what
-/// is stored can be read. REQUIRES: the mutex of the entry.
+/// When gpuemu.toml is invalid or no device fits it, uses the lanes of the default project, so that
+/// stored records can still be read. REQUIRES: the mutex of the entry.
 Result<std::shared_ptr<OpenProject>> OpenProjects::make(
     Entry& entry, const StoredProject& project, const Result<std::shared_ptr<const Config>>& config,
     const std::shared_ptr<Lanes>& others) {
@@ -234,21 +234,23 @@ Result<std::shared_ptr<OpenProject>> OpenProjects::make(
   return made;
 }
 
-/// Stores what the project is called now. REQUIRES: the mutex of the entry.
+/// Stores the project's current name. REQUIRES: the mutex of the entry.
 void OpenProjects::learn_name(Entry& entry, StoredProject project, const Config& config) {
   if (entry.name == config.name) return;
   entry.name = config.name;
   project.name = config.name;
   project.last_used = now_seconds();
-  // One that cannot be written is tried again at the next opening.
+  // The next opening tries again.
   if (!stores_.remember(project)) return;
   const std::lock_guard guard(mutex_);
   entry.project.name = project.name;
 }
 
-/// Those that were asked for longest ago, beyond kIdleLanesMax.
+/// Ends the processes of idle projects, those with the oldest requests first, until kIdleLanesMax
+/// keep theirs.
 void OpenProjects::end_idle_lanes() {
-  std::vector<std::shared_ptr<OpenProject>> ended;  // Ends processes: without a mutex.
+  // Destroyed after the mutex is released, because that waits for processes to end.
+  std::vector<std::shared_ptr<OpenProject>> ended;
   std::vector<std::pair<Clock::time_point, std::shared_ptr<Entry>>> idle;
   const std::lock_guard lock(mutex_);
   for (const auto& [id, entry] : entries_) {
@@ -316,7 +318,7 @@ void OpenProjects::close_idle(Clock::time_point now) {
       const auto& [id, entry] = one;
       if (id == default_id_ || now - entry->asked < kProjectIdle) return false;
       const std::unique_lock busy(entry->mutex, std::try_to_lock);
-      // A job or a request that waits works with it.
+      // A job or a request uses it.
       if (!busy || (entry->open != nullptr && entry->open.use_count() > 1)) return false;
       closed.push_back(entry);
       return true;
@@ -355,7 +357,7 @@ std::vector<std::string> OpenProjects::untold_notes(const ServerContext& context
                                                       .ops = {},
                                                       .kernels = {},
                                                       .dry_run = true}));
-  // Whoever reads the records is told of what cannot be read.
+  // Errors are reported when the records themselves are read.
   if (!found || !context.store.put_meta(kToldMeta, "told") || found->ops.empty()) return {};
   return {
       fmt::format("{} results and {} failures of {} were stored before projects were told "
@@ -417,7 +419,7 @@ std::shared_ptr<ConfigWatch> OpenProjects::watch_of(const std::string& id) const
 }
 
 void OpenProjects::close(const std::string& id) {
-  std::shared_ptr<Entry> closed;  // Ends processes: without the mutex.
+  std::shared_ptr<Entry> closed;  // Destroyed after the mutex is released: it ends processes.
   {
     const std::lock_guard lock(mutex_);
     const auto found = entries_.find(id);
@@ -429,7 +431,8 @@ void OpenProjects::close(const std::string& id) {
   closed->name.reset();
 }
 
-/// Keeps when they were last used. One that cannot be written is told by whoever reads the list.
+/// Stores when the projects were last used. Stops at the first write error, which the next command
+/// that reads the database reports.
 void OpenProjects::remember(const std::vector<std::shared_ptr<Entry>>& entries) {
   for (const auto& entry : entries) {
     StoredProject project;

@@ -17,23 +17,22 @@
 
 namespace gpuemu {
 
-/// How long a project that nobody asks for stays open: its processes would be missed by who comes
-/// back from a walk.
+/// A project without requests stays open, with its warm processes, for this long.
 inline constexpr std::chrono::minutes kProjectIdle{10};
-/// Projects without work, beside the default one, whose processes are kept warm. Others start
-/// theirs again when they have work: a thousand projects need no more memory than these.
+/// The number of idle projects, besides the default one, whose processes stay warm. Bounds the
+/// memory: the others start their processes again when they have work.
 inline constexpr size_t kIdleLanesMax = 4;
 
-/// A project with all that its requests work with. Whoever works with it holds it: it may be closed
-/// or replaced meanwhile.
+/// A project and what its requests use. A request keeps a reference while it works, because the
+/// project may be closed or replaced meanwhile.
 struct OpenProject {
   std::shared_ptr<ConfigWatch> config;
   std::shared_ptr<Store> store;
   std::shared_ptr<Lanes> lanes;
-  std::unique_ptr<ServerContext> context;  ///< What the three above make.
+  std::unique_ptr<ServerContext> context;  ///< Built from the three members above.
 };
 
-/// What is the same for all projects. All references outlive the projects.
+/// What all projects share. All references outlive the projects.
 struct DaemonFacts {
   JobTable& jobs;
   std::string socket_path, db_path, cache_folder;
@@ -56,37 +55,37 @@ class OpenProjects {
 
   /// Opens the project that the daemon was started for, which is the default from now on.
   Status start(const ConfigSources& sources, const Config& config);
-  /// "" is the default project; else the absolute path of a gpuemu.toml, or an id. NotFound for a
-  /// path that cannot be read and an id that was never met. A wrong gpuemu.toml is told by
-  /// ServerContext::config.
+  /// Opens a project: "" for the default one, else the absolute path of a gpuemu.toml or an id.
+  /// NotFound for a path that cannot be read or an unknown id. Errors in a gpuemu.toml are reported
+  /// by ServerContext::config.
   Result<std::shared_ptr<OpenProject>> open(const std::string& named);
   /// Makes this project, by path or id, the default.
   Status set_default(const std::string& named);
   std::string default_id() const;
-  /// Its gpuemu.toml; "" where it has none.
+  /// Path of the default project's gpuemu.toml; "" when it has none.
   std::string default_path() const;
-  /// Closes what nobody has asked for since kProjectIdle before `now`.
+  /// Closes the projects that have had no request since kProjectIdle before `now`.
   void close_idle(Clock::time_point now);
-  /// Those that are open and have an op of this name, by path.
+  /// Paths of the open projects that have an op of this name, sorted.
   std::vector<std::string> with_op(const std::string& op) const;
   /// How cases of the default project run, for the log.
   std::string text_of_lanes() const;
   void count_request() { ++counts_->requests; }
-  /// What a user of the project of `context` should know, once: that records of before projects
-  /// were told apart are of its ops.
+  /// Returns each note to the user of the project of `context` once: that records stored before
+  /// projects were separated belong to its ops.
   std::vector<std::string> untold_notes(const ServerContext& context);
-  /// How many are open.
+  /// The number of open projects.
   size_t count() const;
   bool is_open(const std::string& id) const;
-  /// The stored ones, and those that are open.
+  /// All projects that have records or are open.
   Result<std::vector<StoredProject>> known();
-  /// Whether jobs or requests work with it, beside one request for the default project that asks.
-  /// Waits a moment for short ones to end.
+  /// Whether jobs or requests use the project, other than the request that asks, which belongs to
+  /// the default project. Waits up to a second for short requests to end.
   bool is_working(const std::string& id) const;
-  /// What tells its gpuemu.toml; null where it is not open.
+  /// The watch on its gpuemu.toml; null when the project is not open.
   std::shared_ptr<ConfigWatch> watch_of(const std::string& id) const;
-  /// Forgets what was opened under this id, so that the next request opens it anew. Of the default
-  /// project only its name, which the next request stores again.
+  /// Closes the project, so that the next request opens it again. The default project stays open;
+  /// only its stored name is refreshed by the next request.
   void close(const std::string& id);
   ProjectStores& stores() { return stores_; }
   /// Ends all waiting for slots, now and later.
@@ -120,10 +119,11 @@ class OpenProjects {
   bool ended_ = false;
 };
 
-/// Adds the names by which records of before projects were told apart are this project's.
+/// Adds the op and kernel names of the project, which decide what it claims of the records that
+/// were stored before projects were separated.
 Taking claim_of(const Config& config, Taking taking);
 
-/// One message to its answer, as handle_message() of server.h, by the project that it names.
+/// Answers one message, as handle_message() of server.h does, for the project that it names.
 std::string handle_message(std::string_view message, OpenProjects& projects);
 
 }  // namespace gpuemu

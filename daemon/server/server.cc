@@ -57,7 +57,7 @@ Reply dispatch(const Request& request, Call& call) {
       request);
 }
 
-/// Whether the daemon answers it whatever state the project is in.
+/// Whether the request concerns the daemon and is answered whatever the state of the project.
 bool is_about_the_daemon(const Request& request) {
   return std::visit(
       []<typename R>(const R&) {
@@ -142,7 +142,7 @@ ErrorReply op_not_found(const Call& call, const Config& config, const std::strin
                                     known.empty() ? "none" : known);
   if (call.context.projects != nullptr) {
     const std::vector<std::string> others = call.context.projects->with_op(name);
-    if (!others.empty()) message += fmt::format("; in {} it is one", fmt::join(others, ", "));
+    if (!others.empty()) message += fmt::format("; {} has one", fmt::join(others, ", "));
   }
   return {WireErrorCode::OpNotFound, std::move(message)};
 }
@@ -208,14 +208,15 @@ Reply answer(const AddressedRequest& asked, std::string_view message, OpenProjec
                                   type_of(asked.request))};
   }
   auto project = projects.open(all || is_about_the_daemon(asked.request) ? "" : asked.project);
-  // Says whether the daemon is the right one, for a project of whatever state.
+  // A client asks for the status to decide whether this daemon fits, even with an unreadable
+  // project.
   bool is_named = !asked.project.empty();
   if (!project && std::holds_alternative<DaemonStatusRequest>(asked.request)) {
     project = projects.open("");
     is_named = false;
   }
   if (!project) return not_opened(project.error());
-  // The default project may change between two messages that are the same.
+  // Part of the key, because the default project may change between two equal messages.
   ServerContext& context = *(*project)->context;
   Call call{context, context.project + std::string(message), *std::move(project), is_named, all};
   return answer(asked.request, call);

@@ -1,4 +1,4 @@
-// What rounding may have made of a kernel's constants: 0.9f is not 0.9.
+// Moves the rounded constants of a kernel by a unit in the last place: 0.9f is not 0.9.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 
 namespace gpuemu {
 
-/// Whether the decimal text of a number was rounded to float32: what is whole or takes ten bits is
-/// meant as it is.
+/// Whether a float32 probably comes from a decimal number that was rounded. Whole numbers and those
+/// of ten bits are taken as exact.
 bool was_rounded(float value);
 
 /// The PTX with every float32 constant that was rounded a unit in the last place away, up or down

@@ -23,8 +23,8 @@ using DeclaredRanges = std::map<std::string, std::pair<double, double>>;
 /// The declared range of each input of the op that has one.
 DeclaredRanges declared_ranges(const OpConfig& op);
 
-/// How many draws have large numbers of its sign in the place of infinity: what infinity belongs to
-/// grows without limit then. They come first; 0 where no input is infinite.
+/// The number of draws that replace each infinity with large numbers of its sign, so that results
+/// which depend on it grow without limit. These draws come first; 0 when no input is infinite.
 size_t limit_draws(const std::map<std::string, TensorView>& inputs);
 
 /// How many answers of the reference tell what is masked: kMaskedDraws with numbers in all inputs,

@@ -7,7 +7,7 @@
 namespace gpuemu::kernels {
 namespace {
 
-/// Which tensors of an op are the images, the filters and what the convolution gives.
+/// The tensors of an op that are the images, the filters and the result of the convolution.
 struct Roles {
   const TensorView& images;
   const TensorView& filters;
@@ -28,7 +28,7 @@ Steps steps_of(const OpCase& c) {
           number("pad_columns")};
 }
 
-/// How many windows fit; 0 or less where none does.
+/// The number of windows that fit; 0 or less when none does.
 int64_t windows(int64_t size, int64_t pad, int64_t kernel, int64_t stride) {
   return size + 2 * pad < kernel ? 0 : (size + 2 * pad - kernel) / stride + 1;
 }
@@ -82,7 +82,7 @@ void plan_of_filters(const OpCase& c, Plan& plan) {
   add_arguments(plan.launch({blocks, 1, 1}, {128, 1, 1}), c, of_filters(c));
 }
 
-/// What the three ops differ in.
+/// The differences between the three ops.
 struct ConvolutionKind {
   std::string name;
   const char* summary;

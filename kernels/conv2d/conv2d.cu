@@ -1,6 +1,6 @@
 // Convolution of images (images x channels x rows x columns) with filters (filters x channels x
-// kernel rows x kernel columns) and its gradients. What lies in the padding is 0 and adds nothing.
-// conv2d and conv2d_bwd_x have one thread per element of what they give, any one-dimensional grid
+// kernel rows x kernel columns) and its gradients. The padding is 0.
+// conv2d and conv2d_bwd_x have one thread per element of the result, any one-dimensional grid
 // and block; conv2d_bwd_w has one block per weight, any block size. Sums are in a fixed order.
 #include "kernels/element.cuh"
 
@@ -21,7 +21,7 @@ struct ConvShape {
   }
 };
 
-/// The window that sees `at` with tap `tap`; -1 where none does.
+/// The window that sees `at` with tap `tap`; -1 when there is none.
 __device__ __forceinline__ int window_of(int at, int tap, int pad, int stride, int windows) {
   const int from = at + pad - tap;
   if (from < 0 || from % stride != 0 || from / stride >= windows) return -1;

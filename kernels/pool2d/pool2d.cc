@@ -4,7 +4,7 @@
 namespace gpuemu::kernels {
 namespace {
 
-/// Which tensors of an op are the images and the windows.
+/// The tensors of an op that are the images and the windows.
 struct Roles {
   const TensorView& images;
   const TensorView& windows;

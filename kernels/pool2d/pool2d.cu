@@ -1,6 +1,6 @@
 // Maximum and mean of the windows of images (planes x rows x columns), and their gradients. A NaN
 // is the maximum of its window, whose gradient goes to the first of the largest elements. One
-// thread per element of what is given, any one-dimensional grid and block; sums are in a fixed
+// thread per element of the result, any one-dimensional grid and block; sums are in a fixed
 // order.
 #include "kernels/element.cuh"
 
@@ -11,7 +11,7 @@ struct PoolShape {
       out_columns;
 };
 
-/// A place of images or of windows.
+/// A position in the images or the windows.
 struct Place {
   long long plane;
   int row, column;
@@ -33,7 +33,7 @@ __device__ __forceinline__ void each_of_window(const PoolShape& s, int window_ro
   }
 }
 
-/// f(row of the window, its column) for each window that has the place.
+/// f(row of the window, its column) for each window that contains the position.
 template <typename F>
 __device__ __forceinline__ void each_window_of(const PoolShape& s, const Place& at, F f) {
   const int first_row = at.row < s.kernel_rows ? 0 : (at.row - s.kernel_rows) / s.stride_rows + 1;
@@ -77,7 +77,7 @@ __device__ void max_pool2d_body(const T* x, T* y, const PoolShape& s) {
   });
 }
 
-/// Whether the place has the first of the largest elements of a window.
+/// Whether the position holds the first of the largest elements of a window.
 template <typename T>
 __device__ __forceinline__ bool is_first(const T* plane, const PoolShape& s, int p, int q,
                                          const Place& at) {

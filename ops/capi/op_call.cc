@@ -148,7 +148,7 @@ gpuemu_code take_call(gpuemu_context* context, const gpuemu_call* call, Doing do
   return answer(do_with(*context, *known, doing, exact));
 }
 
-/// The elements of one output. Those that no float instruction made are not known.
+/// Copies the elements of one output. Elements that no float instruction computed are unknown.
 void give_exact(const std::vector<ShadowElement>& from, gpuemu_exact* to) {
   for (size_t i = 0; i < from.size(); ++i) {
     to[i] = {from[i].high, from[i].low, from[i].bound, from[i].known ? 1U : 0U, 0U};

@@ -1,4 +1,4 @@
-// Calls whose values are followed without rounding.
+// Runs a call and computes its values without rounding beside it.
 #include "ops/dispatch/dispatcher.h"
 #include "ops/dispatch/planning.h"
 #include "runtime/device/device_traits.h"
@@ -8,7 +8,7 @@
 namespace gpuemu {
 namespace {
 
-/// Device memory for the time of a call.
+/// Device memory that is freed at the end of a call.
 class Scratch {
  public:
   explicit Scratch(Device& device) : device_(device) {}
@@ -28,7 +28,7 @@ class Scratch {
   uint64_t address_ = 0;
 };
 
-/// The outputs that are of floats, in their order.
+/// The float outputs, in order.
 ShadowConfig wanted_of(const OpCase& c) {
   ShadowConfig wanted;
   for (const TensorView& out : c.outputs) {

@@ -1,4 +1,4 @@
-// What a variant, built-in or registered, decides about a case that it computes.
+// Asks a variant, built-in or registered, for its workspace, attributes and launches.
 #pragma once
 
 #include "kernels/op.h"
