@@ -17,6 +17,8 @@ A table consists of items, each followed by its rows; a line that begins with # 
   record NAME [python=module.Class]           rows: members; its dataclass in gpuemu.client, without one a dict.
               [methods=yes]                   The class has methods in gpuemu.client.extras. Replies likewise
   request NAME -> REPLY PACE [capability=..]  rows: members; PACE: quick, long (may wait) or job (may also run as one)
+          [about=daemon|records]              The daemon itself, or records that "*" lists of all projects; else one project
+          [needs=device]                      runs cases, or compiles for the device that the project's settings name
   reply NAME                                  rows: members
 
 An item's description follows as lines `  | text`, that of its dataclass, where it is another one, as `  > text`. A member is

@@ -42,18 +42,6 @@ bool has_tag(const BaselineOptions& options, const char* verb, Session& session)
   return false;
 }
 
-/// False when the daemon refused, which has been told.
-bool done(const Request& request, Session& session) {
-  const auto reply = session.call(request);
-  if (!reply) {
-    session.fail(reply.error());
-    return false;
-  }
-  const auto* failure = std::get_if<ErrorReply>(&*reply);
-  if (failure != nullptr) session.fail(*failure);
-  return failure == nullptr;
-}
-
 void save(const BaselineOptions& options, Session& session) {
   if (!has_tag(options, "save", session)) return;
   const auto config = session.config();
@@ -70,8 +58,8 @@ void save(const BaselineOptions& options, Session& session) {
   if (!linted) return;
   KernelNames kept = *kernels;
   if (options.linted) kept.insert(kept.end(), linted->begin(), linted->end());
-  if (!done(StoreBaselineRequest{options.tag}, session)) return;
-  if (!done(StoreArtifactBaselineRequest{options.tag, kept}, session)) return;
+  if (!session.ask(StoreBaselineRequest{options.tag})) return;
+  if (!session.ask(StoreArtifactBaselineRequest{options.tag, kept})) return;
   const auto baseline = find_baseline(options.tag, "", session);
   if (!baseline) return;
   if (!options.file.empty()) {

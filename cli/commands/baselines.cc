@@ -20,17 +20,10 @@ bool is_of_project(const std::string& name, const Config& config) {
 
 /// The names of all measured kernels; nothing when listing them failed, which has been reported.
 std::optional<KernelNames> stored_names(Session& session) {
-  const auto reply = session.call(ListArtifactsRequest{});
-  if (!reply) {
-    session.fail(reply.error());
-    return std::nullopt;
-  }
-  if (const auto* failure = std::get_if<ErrorReply>(&*reply)) {
-    session.fail(*failure);
-    return std::nullopt;
-  }
+  const auto reply = session.ask_for(ListArtifactsRequest{});
+  if (!reply) return std::nullopt;
   KernelNames names;
-  for (const ArtifactMetrics& one : std::get<ArtifactListReply>(*reply).artifacts) {
+  for (const ArtifactMetrics& one : reply->artifacts) {
     names.push_back(one.kernel_name);
   }
   return names;
@@ -110,16 +103,7 @@ std::optional<BaselineReply> find_baseline(const std::string& tag, const std::st
     }
     return *std::move(baseline);
   }
-  const auto reply = session.call(GetBaselineRequest{tag});
-  if (!reply) {
-    session.fail(reply.error());
-    return std::nullopt;
-  }
-  if (const auto* failure = std::get_if<ErrorReply>(&*reply)) {
-    session.fail(*failure);
-    return std::nullopt;
-  }
-  return std::get<BaselineReply>(*reply);
+  return session.ask_for(GetBaselineRequest{tag});
 }
 
 }  // namespace gpuemu::cli

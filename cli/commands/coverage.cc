@@ -82,16 +82,9 @@ void cover_ops(const CoverageOptions& options, const Config& config, Session& se
   OpCoverage coverage;
   for (const KernelConfig& kernel : config.kernels) coverage.kernels.push_back(kernel.name);
   for (const OpConfig& op : config.ops) {
-    const auto reply = session.call(ListResultsRequest{1, op.name});
-    if (!reply) {
-      session.fail(reply.error());
-      return;
-    }
-    if (const auto* failure = std::get_if<ErrorReply>(&*reply)) {
-      session.fail(*failure);
-      return;
-    }
-    const bool covered = !std::get<ResultsReply>(*reply).results.empty();
+    const auto reply = session.ask_for(ListResultsRequest{1, op.name});
+    if (!reply) return;
+    const bool covered = !reply->results.empty();
     (covered ? coverage.covered : coverage.uncovered).push_back(op.name);
   }
   write(op_coverage_text(coverage, ops_format(options)), options, session);

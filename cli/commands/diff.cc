@@ -22,33 +22,18 @@ struct DiffOptions {
   bool fail = false, no_fail = false, stored = false;
 };
 
-/// The daemon's answer as a record; nothing when that failed, which has been told.
-template <typename Wanted>
-std::optional<Wanted> ask(const Request& request, Session& session) {
-  const auto reply = session.call(request);
-  if (!reply) {
-    session.fail(reply.error());
-    return std::nullopt;
-  }
-  if (const auto* failure = std::get_if<ErrorReply>(&*reply)) {
-    session.fail(*failure);
-    return std::nullopt;
-  }
-  return std::get<Wanted>(*reply);
-}
-
 std::optional<Comparison> compare(const BaselineReply& baseline, const KernelNames& kernels,
                                   Session& session) {
   Comparison comparison{baseline.tag, std::nullopt, std::nullopt};
   if (!baseline.artifacts.empty()) {
-    const auto reply = ask<ArtifactDiffsReply>(
-        DiffArtifactBaselineRequest{baseline.tag, baseline.artifacts, kernels}, session);
+    const auto reply =
+        session.ask_for(DiffArtifactBaselineRequest{baseline.tag, baseline.artifacts, kernels});
     if (!reply) return std::nullopt;
     comparison.artifacts = reply->summary;
   }
   if (!baseline.results.empty()) {
-    comparison.results = ask<BaselineComparisonReply>(
-        CompareBaselineRequest{baseline.tag, baseline.results, true}, session);
+    comparison.results =
+        session.ask_for(CompareBaselineRequest{baseline.tag, baseline.results, true});
     if (!comparison.results) return std::nullopt;
   }
   return comparison;

@@ -57,27 +57,19 @@ void run(ExportOptions& options, Session& session) {
     session.fail(ready.error());
     return;
   }
-  const auto reply = session.call(ExportCaseRequest{seed, options.failure.op});
-  if (!reply) {
-    session.fail(reply.error());
-    return;
-  }
-  if (const auto* failure = std::get_if<ErrorReply>(&*reply)) {
-    session.fail(*failure);
-    return;
-  }
-  const auto& exported = std::get<ExportedCaseReply>(*reply);
-  const auto written = write_files({folder, export_files(exported)}, options.force);
+  const auto exported = session.ask_for(ExportCaseRequest{seed, options.failure.op});
+  if (!exported) return;
+  const auto written = write_files({folder, export_files(*exported)}, options.force);
   if (!written) {
     session.fail(written.error());
     return;
   }
   if (session.json()) {
-    session.print_json(exported_json(exported, folder.string(), written->written));
+    session.print_json(exported_json(*exported, folder.string(), written->written));
     return;
   }
   session.out << fmt::format("{} files of {} in {}\n", written->written.size(),
-                             one_line(exported.result.op_name), one_line(folder.string()));
+                             one_line(exported->result.op_name), one_line(folder.string()));
   session.out << "run there: python3 run.py, or make check on a machine with a GPU\n";
 }
 

@@ -102,17 +102,10 @@ std::optional<std::vector<uint64_t>> stored_seeds(const FailureChoice& choice, S
     return std::nullopt;
   }
   const uint64_t most = choice.wanted == "last" ? 1 : kResultsListedMax;
-  const auto reply = session.call(ListFailuresRequest{most, choice.op});
-  if (!reply) {
-    session.fail(reply.error());
-    return std::nullopt;
-  }
-  if (const auto* failure = std::get_if<ErrorReply>(&*reply)) {
-    session.fail(*failure);
-    return std::nullopt;
-  }
+  const auto reply = session.ask_for(ListFailuresRequest{most, choice.op});
+  if (!reply) return std::nullopt;
   std::vector<uint64_t> seeds;
-  for (const ValidationResult& one : std::get<ResultsReply>(*reply).results) {
+  for (const ValidationResult& one : reply->results) {
     if (std::ranges::find(seeds, one.seed) == seeds.end()) seeds.push_back(one.seed);
   }
   return seeds;

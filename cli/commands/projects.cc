@@ -61,20 +61,16 @@ std::string path_of(const std::string& named, const Session& session) {
 /// The id of the project with this path, id or name. When there is none or more than one, reports
 /// that and returns nothing.
 std::optional<std::string> find_project(const std::string& named, Session& session) {
-  const Status ready = session.ensure_daemon();
-  const auto reply = ready ? session.call(ProjectsRequest{}) : ready.error();
-  if (!reply) {
-    session.fail(reply.error());
+  if (const Status ready = session.ensure_daemon(); !ready) {
+    session.fail(ready.error());
     return std::nullopt;
   }
-  if (const auto* failure = std::get_if<ErrorReply>(&*reply)) {
-    session.fail(*failure);
-    return std::nullopt;
-  }
+  const auto reply = session.ask_for(ProjectsRequest{});
+  if (!reply) return std::nullopt;
   const std::string path = path_of(named, session);
   std::vector<const ProjectInfo*> found;
   std::string all;
-  for (const ProjectInfo& one : std::get<ProjectsReply>(*reply).projects) {
+  for (const ProjectInfo& one : reply->projects) {
     const bool is_meant = one.id == named || (!one.path.empty() && one.path == path);
     if (is_meant) return one.id;
     if (one.name == named) found.push_back(&one);

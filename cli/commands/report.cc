@@ -62,22 +62,15 @@ void count_ops(const Config& config, CiRunSummary& summary) {
 /// The newest result of each op and seed; nothing when that failed, which has been told.
 std::optional<CiRunSummary> stored_results(const ReportOptions& options, const Config& config,
                                            Session& session) {
-  const auto reply = session.call(ListResultsRequest{kResultsListedMax, ""});
-  if (!reply) {
-    session.fail(reply.error());
-    return std::nullopt;
-  }
-  if (const auto* failure = std::get_if<ErrorReply>(&*reply)) {
-    session.fail(*failure);
-    return std::nullopt;
-  }
+  const auto reply = session.ask_for(ListResultsRequest{kResultsListedMax, ""});
+  if (!reply) return std::nullopt;
   CiRunSummary summary;
   summary.profile = kStored;
   summary.timestamp = now_seconds();
   const int64_t oldest = options.since_hours
                              ? summary.timestamp - static_cast<int64_t>(*options.since_hours) * 3600
                              : 0;
-  for (const ValidationResult& one : std::get<ResultsReply>(*reply).results) {
+  for (const ValidationResult& one : reply->results) {
     if (one.timestamp < oldest) continue;
     summary.duration_ms += one.duration_ms;
     summary.validation_results.push_back(one);
@@ -129,16 +122,9 @@ bool add_artifacts(const ReportOptions& options, const Config& config, CiRunSumm
   if (options.tag.empty()) return true;
   const auto kernels = measured_before(config, session);
   if (!kernels) return false;
-  const auto reply = session.call(DiffArtifactBaselineRequest{options.tag, {}, *kernels});
-  if (!reply) {
-    session.fail(reply.error());
-    return false;
-  }
-  if (const auto* failure = std::get_if<ErrorReply>(&*reply)) {
-    session.fail(*failure);
-    return false;
-  }
-  summary.artifact_diffs = std::get<ArtifactDiffsReply>(*reply).summary;
+  const auto reply = session.ask_for(DiffArtifactBaselineRequest{options.tag, {}, *kernels});
+  if (!reply) return false;
+  summary.artifact_diffs = reply->summary;
   return true;
 }
 

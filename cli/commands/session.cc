@@ -44,13 +44,6 @@ std::string why_unfit(const DaemonStatusReply& served, const Config* wanted,
   return "";
 }
 
-/// Whether --all-projects applies to the request.
-bool lists_records(const Request& request) {
-  return std::holds_alternative<ListFailuresRequest>(request) ||
-         std::holds_alternative<ListBaselinesRequest>(request) ||
-         std::holds_alternative<ListArtifactsRequest>(request);
-}
-
 }  // namespace
 
 ConfigSources Session::sources() const {
@@ -349,7 +342,8 @@ std::string Session::in_project(const std::string& id) {
 
 Result<std::string> Session::call_text(const Request& request, std::chrono::milliseconds timeout) {
   GPUEMU_TRY(connect());
-  const std::string project = all_projects && lists_records(request) ? "*" : project_path();
+  const std::string project =
+      all_projects && about_of(request) == About::Records ? "*" : project_path();
   auto reply = client_->request(encode_request(request, project), timeout);
   if (!reply) client_.reset();
   return reply;
@@ -358,6 +352,20 @@ Result<std::string> Session::call_text(const Request& request, std::chrono::mill
 Result<Reply> Session::call(const Request& request) {
   return decode_reply(GPUEMU_TRY(call_text(request, kRequestTimeout)));
 }
+
+std::optional<Reply> Session::told(Result<Reply> reply) {
+  if (!reply) {
+    fail(reply.error());
+    return std::nullopt;
+  }
+  if (const auto* failure = std::get_if<ErrorReply>(&*reply)) {
+    fail(*failure);
+    return std::nullopt;
+  }
+  return *std::move(reply);
+}
+
+std::optional<Reply> Session::ask(const Request& request) { return told(call(request)); }
 
 std::optional<Reply> Session::answer(const Request& request) {
   const Status ready = ensure_daemon();
@@ -370,17 +378,9 @@ std::optional<Reply> Session::answer(const Request& request) {
     fail(text.error());
     return std::nullopt;
   }
-  auto reply = decode_reply(*text);
-  if (!reply) {
-    fail(reply.error());
-    return std::nullopt;
-  }
-  if (const auto* failure = std::get_if<ErrorReply>(&*reply)) {
-    fail(*failure);
-    return std::nullopt;
-  }
-  if (json()) print_json(*text);
-  return *std::move(reply);
+  auto reply = told(decode_reply(*text));
+  if (reply && json()) print_json(*text);
+  return reply;
 }
 
 ExitCode Session::fail(const Error& error) {

@@ -84,6 +84,15 @@ class Session {
   Status stop_daemon();
   /// InvalidArgument, Unavailable or Timeout; an Error reply of the daemon is a reply.
   Result<Reply> call(const Request& request);
+  /// As call(); nothing when that failed or the daemon answered with Error, which has been told.
+  std::optional<Reply> ask(const Request& request);
+  /// The reply of a request, in its own type.
+  template <typename R>
+  std::optional<typename RequestTraits<R>::Reply> ask_for(const R& request) {
+    auto reply = ask(request);
+    if (!reply) return std::nullopt;
+    return std::get<typename RequestTraits<R>::Reply>(*std::move(reply));
+  }
   /// For commands that are one request: starts a daemon if need be, asks, and in JSON prints the
   /// answer as it came. Nothing when that failed, which has been told.
   std::optional<Reply> answer(const Request& request);
@@ -113,6 +122,8 @@ class Session {
   Status connect();
   Status start_daemon();
   Result<std::string> call_text(const Request& request, std::chrono::milliseconds timeout);
+  /// Nothing for an error and an Error reply, which it tells.
+  std::optional<Reply> told(Result<Reply> reply);
   void tell_notes(const DaemonStatusReply& status);
   /// The gpuemu.toml that requests name as their project, valid or not; "" outside of a project.
   std::string project_path() const;

@@ -47,6 +47,27 @@ ErrorReply error_reply(const Error& error) { return {wire_code_of(error.code), e
 std::span<const char* const> request_types() { return kRequestTypes; }
 std::span<const char* const> reply_types() { return kReplyTypes; }
 
+Pace pace_of(const Request& request) {
+  return std::visit([]<typename R>(const R&) { return RequestTraits<R>::kPace; }, request);
+}
+
+About about_of(const Request& request) {
+  return std::visit([]<typename R>(const R&) { return RequestTraits<R>::kAbout; }, request);
+}
+
+bool needs_device(const Request& request) {
+  return std::visit([]<typename R>(const R&) { return RequestTraits<R>::kNeedsDevice; }, request);
+}
+
+std::vector<std::string_view> requests_about(About about) {
+  std::vector<std::string_view> names;
+#define GPUEMU_NAME_IF(name, ...) \
+  if (RequestTraits<name##Request>::kAbout == about) names.emplace_back(#name);
+  GPUEMU_REQUESTS(GPUEMU_NAME_IF)
+#undef GPUEMU_NAME_IF
+  return names;
+}
+
 const char* type_of(const Request& request) { return kRequestTypes[request.index()]; }
 const char* type_of(const Reply& reply) { return kReplyTypes[reply.index()]; }
 

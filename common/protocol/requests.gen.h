@@ -419,54 +419,54 @@ struct StorageClaimRequest {
   bool operator==(const StorageClaimRequest&) const = default;
 };
 
-// X(name, reply, pace, capability) of every request.
+// X(name, reply, pace, capability, about, needs_device) of every request.
 #define GPUEMU_REQUESTS(X) \
-  X(Ping, Pong, Quick, "") \
-  X(Shutdown, Ok, Quick, "") \
-  X(ValidateOp, ValidationResult, Long, "") \
-  X(SubmitOutput, SubmitResult, Long, "") \
-  X(GetResult, ValidationResult, Quick, "") \
-  X(ListResults, Results, Quick, "") \
-  X(ListFailures, Results, Quick, "") \
-  X(StoreBaseline, Ok, Quick, "") \
-  X(CompareBaseline, BaselineComparison, Quick, "") \
-  X(FuzzOp, FuzzResults, Job, "") \
-  X(Reproduce, ReproduceResult, Job, "") \
-  X(Minimize, MinimizeResult, Job, "") \
-  X(LintKernel, LintResults, Quick, "") \
-  X(StoreArtifact, Ok, Quick, "artifacts") \
-  X(StoreArtifactBaseline, Ok, Quick, "") \
-  X(DiffArtifactBaseline, ArtifactDiffs, Quick, "") \
-  X(GetArtifact, ArtifactMetricsResult, Quick, "") \
-  X(ListArtifacts, ArtifactList, Quick, "") \
-  X(RunCi, CiRunComplete, Job, "ci") \
-  X(GetCiSummary, CiRunComplete, Quick, "") \
-  X(GetTestCase, TestCase, Quick, "") \
-  X(GetTestBatch, TestBatch, Long, "") \
-  X(RunTests, TestReport, Job, "run_tests") \
-  X(JobStatus, JobStatus, Long, "jobs") \
-  X(JobCancel, Ok, Quick, "") \
-  X(Devices, Devices, Quick, "") \
-  X(ConfigShow, ConfigShow, Quick, "") \
-  X(DaemonStatus, DaemonStatus, Quick, "") \
-  X(GetCase, Case, Long, "") \
-  X(Inspect, LintResults, Job, "inspect") \
-  X(ListBaselines, BaselineList, Quick, "baselines") \
-  X(GetBaseline, Baseline, Quick, "") \
-  X(DeleteBaseline, Ok, Quick, "") \
-  X(KernelCoverage, KernelCoverage, Job, "kernel_coverage") \
-  X(Calibrate, Calibration, Job, "calibrate") \
-  X(ExportCase, ExportedCase, Long, "export") \
-  X(Mutate, MutationReport, Job, "mutate") \
-  X(CompareKernels, KernelComparison, Long, "compare_kernels") \
-  X(DeleteFailures, FailuresDeleted, Long, "") \
-  X(Explain, ExplainResult, Long, "") \
-  X(Prove, BoundsReport, Job, "prove") \
-  X(Projects, Projects, Quick, "projects") \
-  X(SetDefaultProject, Ok, Long, "projects") \
-  X(MoveProject, Ok, Long, "projects") \
-  X(ForgetProject, Ok, Long, "projects") \
-  X(StorageClaim, StorageClaimed, Long, "projects")
+  X(Ping, Pong, Quick, "", Daemon, false) \
+  X(Shutdown, Ok, Quick, "", Daemon, false) \
+  X(ValidateOp, ValidationResult, Long, "", Project, true) \
+  X(SubmitOutput, SubmitResult, Long, "", Project, true) \
+  X(GetResult, ValidationResult, Quick, "", Project, false) \
+  X(ListResults, Results, Quick, "", Records, false) \
+  X(ListFailures, Results, Quick, "", Records, false) \
+  X(StoreBaseline, Ok, Quick, "", Project, false) \
+  X(CompareBaseline, BaselineComparison, Quick, "", Project, false) \
+  X(FuzzOp, FuzzResults, Job, "", Project, true) \
+  X(Reproduce, ReproduceResult, Job, "", Project, true) \
+  X(Minimize, MinimizeResult, Job, "", Project, true) \
+  X(LintKernel, LintResults, Quick, "", Project, false) \
+  X(StoreArtifact, Ok, Quick, "artifacts", Project, false) \
+  X(StoreArtifactBaseline, Ok, Quick, "", Project, false) \
+  X(DiffArtifactBaseline, ArtifactDiffs, Quick, "", Project, false) \
+  X(GetArtifact, ArtifactMetricsResult, Quick, "", Project, false) \
+  X(ListArtifacts, ArtifactList, Quick, "", Records, false) \
+  X(RunCi, CiRunComplete, Job, "ci", Project, true) \
+  X(GetCiSummary, CiRunComplete, Quick, "", Project, false) \
+  X(GetTestCase, TestCase, Quick, "", Project, false) \
+  X(GetTestBatch, TestBatch, Long, "", Project, false) \
+  X(RunTests, TestReport, Job, "run_tests", Project, true) \
+  X(JobStatus, JobStatus, Long, "jobs", Daemon, false) \
+  X(JobCancel, Ok, Quick, "", Daemon, false) \
+  X(Devices, Devices, Quick, "", Project, false) \
+  X(ConfigShow, ConfigShow, Quick, "", Project, false) \
+  X(DaemonStatus, DaemonStatus, Quick, "", Project, false) \
+  X(GetCase, Case, Long, "", Project, false) \
+  X(Inspect, LintResults, Job, "inspect", Project, true) \
+  X(ListBaselines, BaselineList, Quick, "baselines", Records, false) \
+  X(GetBaseline, Baseline, Quick, "", Project, false) \
+  X(DeleteBaseline, Ok, Quick, "", Project, false) \
+  X(KernelCoverage, KernelCoverage, Job, "kernel_coverage", Project, true) \
+  X(Calibrate, Calibration, Job, "calibrate", Project, true) \
+  X(ExportCase, ExportedCase, Long, "export", Project, true) \
+  X(Mutate, MutationReport, Job, "mutate", Project, true) \
+  X(CompareKernels, KernelComparison, Long, "compare_kernels", Project, true) \
+  X(DeleteFailures, FailuresDeleted, Long, "", Project, false) \
+  X(Explain, ExplainResult, Long, "", Project, true) \
+  X(Prove, BoundsReport, Job, "prove", Project, true) \
+  X(Projects, Projects, Quick, "projects", Daemon, false) \
+  X(SetDefaultProject, Ok, Long, "projects", Project, true) \
+  X(MoveProject, Ok, Long, "projects", Daemon, false) \
+  X(ForgetProject, Ok, Long, "projects", Daemon, false) \
+  X(StorageClaim, StorageClaimed, Long, "projects", Project, false)
 
 using Request = std::variant<
     PingRequest, ShutdownRequest, ValidateOpRequest, SubmitOutputRequest, GetResultRequest,

@@ -19,6 +19,9 @@ template <typename R>
 constexpr bool kQuick = RequestTraits<R>::kPace == Pace::Quick;
 static_assert(!kQuick<RunCiRequest> && !kQuick<GetTestBatchRequest> && !kQuick<GetCaseRequest>);
 static_assert(kQuick<PingRequest> && kQuick<ShutdownRequest>);
+static_assert(RequestTraits<ForgetProjectRequest>::kAbout == About::Daemon);
+static_assert(RequestTraits<ListResultsRequest>::kAbout == About::Records);
+static_assert(RequestTraits<DeleteFailuresRequest>::kAbout == About::Project);
 
 constexpr const char* kProject = R"([[ops]]
 name = "scale"
@@ -290,6 +293,15 @@ TEST_F(Handlers, FailuresAreDeletedBySeedByOpOrAll) {
   const DeleteFailuresRequest all{.seed = {}, .op_name = "", .all = true};
   EXPECT_EQ(get<FailuresDeletedReply>(all).count, 1u);
   EXPECT_EQ(get<FailuresDeletedReply>(all).count, 0u);
+}
+
+TEST_F(Handlers, WithoutAFittingDeviceRequestsAreRefusedThatNeedOne) {
+  context_->lanes_problem = error(ErrorCode::Unavailable, "there is no CUDA device");
+  const auto refusal = get<ErrorReply>(RunTestsRequest{});
+  EXPECT_EQ(refusal.message, "there is no CUDA device");
+  const GetTestBatchRequest cases{.op_name = "scale", .fuzz_config = {}, .count = 1};
+  EXPECT_NE(type_of(ask(cases)), std::string("Error")) << encode_reply(ask(cases));
+  EXPECT_EQ(get<ErrorReply>(StorageClaimRequest{}).message.find("CUDA"), std::string::npos);
 }
 
 TEST_F(Handlers, ACiRunWhoseStoredFailuresCannotBeReadIsNoSuccess) {

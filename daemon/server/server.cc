@@ -2,7 +2,6 @@
 #include "daemon/server/server.h"
 
 #include <random>
-#include <type_traits>
 
 #include <fmt/ranges.h>
 
@@ -29,12 +28,6 @@ class LongRequest {
   const size_t number_;
 };
 
-/// Whether it could keep Ping and Shutdown waiting.
-bool may_take_long(const Request& request) {
-  return std::visit([]<typename R>(const R&) { return RequestTraits<R>::kPace != Pace::Quick; },
-                    request);
-}
-
 /// Whether `reply` is of a type that the protocol's table names for R.
 template <typename R>
 bool answers(const Reply& reply) {
@@ -57,26 +50,10 @@ Reply dispatch(const Request& request, Call& call) {
       request);
 }
 
-/// Whether the request concerns the daemon and is answered whatever the state of the project.
-bool is_about_the_daemon(const Request& request) {
-  return std::visit(
-      []<typename R>(const R&) {
-        return std::is_same_v<R, PingRequest> || std::is_same_v<R, ShutdownRequest> ||
-               std::is_same_v<R, JobStatusRequest> || std::is_same_v<R, JobCancelRequest> ||
-               std::is_same_v<R, ProjectsRequest> || std::is_same_v<R, MoveProjectRequest> ||
-               std::is_same_v<R, ForgetProjectRequest>;
-      },
-      request);
-}
-
-bool runs_cases(const Request& request) {
-  return !is_about_the_daemon(request) && !std::holds_alternative<DeleteFailuresRequest>(request);
-}
-
 /// Refuses what would leave no thread for Ping, Shutdown and the rest.
 Reply dispatch_long(const Request& request, Call& call) {
   const LongRequest counted(call.context.counts->long_requests);
-  if (call.context.lanes_problem && runs_cases(request)) {
+  if (call.context.lanes_problem && needs_device(request)) {
     return error_reply(*call.context.lanes_problem);
   }
   if (counted.number() <= kLongRequestsMax) return dispatch(request, call);
@@ -178,7 +155,8 @@ uint64_t fresh_seed() {
 namespace {
 
 Reply answer(const Request& request, Call& call) {
-  return may_take_long(request) ? dispatch_long(request, call) : dispatch(request, call);
+  // Long ones could keep Ping and Shutdown waiting.
+  return pace_of(request) == Pace::Quick ? dispatch(request, call) : dispatch_long(request, call);
 }
 
 ErrorReply not_opened(const Error& failure) {
@@ -190,24 +168,16 @@ ErrorReply not_opened(const Error& failure) {
 /// `project` of requests that list what is stored of all projects.
 constexpr char kAllProjects[] = "*";
 
-bool lists_records(const Request& request) {
-  return std::visit(
-      []<typename R>(const R&) {
-        return std::is_same_v<R, ListResultsRequest> || std::is_same_v<R, ListFailuresRequest> ||
-               std::is_same_v<R, ListBaselinesRequest> || std::is_same_v<R, ListArtifactsRequest>;
-      },
-      request);
-}
-
 Reply answer(const AddressedRequest& asked, std::string_view message, OpenProjects& projects) {
   const bool all = asked.project == kAllProjects;
-  if (all && !lists_records(asked.request)) {
-    return ErrorReply{WireErrorCode::InvalidRequest,
-                      fmt::format("{} is for one project, got project \"*\"; only ListResults, "
-                                  "ListFailures, ListBaselines and ListArtifacts are for all",
-                                  type_of(asked.request))};
+  const About about = about_of(asked.request);
+  if (all && about != About::Records) {
+    return ErrorReply{
+        WireErrorCode::InvalidRequest,
+        fmt::format("{} is for one project, got project \"*\"; only {} are for all",
+                    type_of(asked.request), fmt::join(requests_about(About::Records), ", "))};
   }
-  auto project = projects.open(all || is_about_the_daemon(asked.request) ? "" : asked.project);
+  auto project = projects.open(all || about == About::Daemon ? "" : asked.project);
   // A client asks for the status to decide whether this daemon fits, even with an unreadable
   // project.
   bool is_named = !asked.project.empty();

@@ -264,9 +264,9 @@ def test_a_project_at_work_is_neither_moved_nor_forgotten(home):
         while home.ask("JobStatus", job_id=job)["done"] == 0:
             time.sleep(0.05)
         run = home.run("projects", "forget", project, "--yes")
-        assert run.returncode == 3 and "at work" in run.stderr, run
+        assert run.returncode == 3 and "running jobs" in run.stderr, run
         run = home.run("projects", "move", project, make(home, "new"))
-        assert run.returncode == 3 and "at work" in run.stderr, run
+        assert run.returncode == 3 and "running jobs" in run.stderr, run
         home.ask("JobCancel", job_id=job)
         while home.ask("JobStatus", job_id=job)["state"] == "running":
             time.sleep(0.05)

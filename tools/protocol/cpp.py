@@ -114,8 +114,9 @@ def variant(name, alternatives):
 
 def requests_part(protocol):
     requests = protocol.records("request")
-    rows = [f'{one.name}, {one.reply}, {one.pace.capitalize()}, "{one.capability}"' for one in requests]
-    lines = macro("GPUEMU_REQUESTS", "X(name, reply, pace, capability) of every request.", rows)
+    rows = [f'{one.name}, {one.reply}, {one.pace.capitalize()}, "{one.capability}", {(one.about or "project").capitalize()}, '
+            f'{"true" if one.needs == "device" else "false"}' for one in requests]
+    lines = macro("GPUEMU_REQUESTS", "X(name, reply, pace, capability, about, needs_device) of every request.", rows)
     lines += variant("Request", [one.struct for one in requests])
     names = ", ".join(f'"{one.name}"' for one in protocol.all(Capability))
     return lines + ["/// Pong.capabilities.", "inline constexpr const char* kCapabilities[] = {",

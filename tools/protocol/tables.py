@@ -7,6 +7,7 @@ from protocol import macros
 BUILTIN = ("text", "bool", "u64", "u32", "i64", "f64", "bytes", "tensor", "tensors", "dtype", "shape", "strides")
 PRESENCES = ("required", "optional", "extra", "diff", "lower", "json", "beside")
 PACES = ("quick", "long", "job")
+TRAITS = {"about": ("daemon", "records"), "needs": ("device",)}  # What a request says of itself beside its pace, and how.
 OPTIONS = ("as", "also", "in", "optional_with", "max", "finite", "holds")
 
 
@@ -46,8 +47,8 @@ class Enum:
 
 @dataclass
 class Record:
-    """kind: record, request or reply. reply, pace, capability: of requests. python: module and class, which has methods in
-    gpuemu.client.extras where `methods` says so."""
+    """kind: record, request or reply. reply, pace, capability, about, needs: of requests. python: module and class, which has
+    methods in gpuemu.client.extras where `methods` says so."""
 
     kind: str
     name: str
@@ -56,6 +57,8 @@ class Record:
     reply: str = ""
     pace: str = ""
     capability: str = ""
+    about: str = ""
+    needs: str = ""
     python: str = ""
     python_doc: str = ""
     methods: bool = False
@@ -180,7 +183,12 @@ class Reader:
             self.externs[name] = words[2]
             return
         elif kind == "request" and len(words) == 5 and words[2] == "->" and words[4] in PACES:
-            self.item = Record(kind, name, reply=words[3], pace=words[4], capability=options.get("capability", ""))
+            self.item = Record(kind, name, reply=words[3], pace=words[4], capability=options.pop("capability", ""))
+            for trait, value in options.items():
+                if value not in TRAITS.get(trait, ()):
+                    self.fail(f"request {name}: '{trait}={value}' is not known, expected capability=.. or one of "
+                              + ", ".join(f"{one}={word}" for one, words in TRAITS.items() for word in words))
+                setattr(self.item, trait, value)
         else:
             self.fail(f"'{line}' is no item; expected one of those that tools/make_protocol.py describes")
         self.table.items.append(self.item)
