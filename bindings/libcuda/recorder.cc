@@ -49,7 +49,10 @@ RunFinding finding_of(const DeviceFinding& seen, const CallSite* site) {
   if (seen.other_ptx_line != 0) {
     made.other = RunOther{seen.other_file, seen.other_line, seen.other_ptx_line};
   }
-  if (site != nullptr) made.host = {site->call, frames_of(*site)};
+  if (site != nullptr) {
+    made.host = {site->call, frames_of(*site)};
+    if (!site->test.empty()) made.tests = {site->test};
+  }
   made.process = getpid();
   return made;
 }
@@ -132,7 +135,9 @@ void Recorder::host_finding(const char* kind, const std::string& message, const 
   RunFinding made;
   made.kind = kind;
   made.message = message;
-  made.host = {call, frames_of(*call_site(call))};
+  const auto site = call_site(call);
+  made.host = {call, frames_of(*site)};
+  if (!site->test.empty()) made.tests = {site->test};
   if (!made.host.stack.empty()) {
     made.file = made.host.stack.front().file;
     made.line = made.host.stack.front().line;
@@ -142,12 +147,22 @@ void Recorder::host_finding(const char* kind, const std::string& message, const 
   add(std::move(made));
 }
 
+void Recorder::add_again(Known& known, const RunFinding& again) {
+  const size_t tests = known.finding.tests.size();
+  merge(known.finding, again);
+  if (known.finding.tests.size() == tests) return;
+  RunFinding more = again;
+  more.count = known.finding.count - known.written;
+  write(encode_line(more));
+  known.written = known.finding.count;
+}
+
 void Recorder::add(RunFinding finding) {
   const std::string key = fold_key(finding);
   const std::lock_guard lock(mutex_);
   const auto known = by_key_.find(key);
   if (known != by_key_.end()) {
-    findings_[known->second].finding.count += finding.count;
+    add_again(findings_[known->second], finding);
     return;
   }
   if (findings_.size() >= settings_.findings_max) {
@@ -168,9 +183,11 @@ void Recorder::unsupported(const char* call) {
   ++unsupported_[call];
 }
 
-void Recorder::count_kernel(const std::string& entry) {
+void Recorder::count_kernel(const std::string& entry, const std::string& test) {
   const std::lock_guard lock(mutex_);
-  if (kernels_.insert(entry).second) write_process();
+  if (!kernels_[entry].insert(test).second) return;
+  write(encode_line(RunKernel{demangled(entry), entry, test}));
+  write_process();
 }
 
 void Recorder::write(const std::string& line) {
@@ -193,6 +210,7 @@ void Recorder::finish() {
       made.message = fmt::format("{} of {} bytes is never freed", one->name, one->bytes);
       made.allocation = allocation_of(*one, 0);
       made.host = {one->made->call, made.allocation->stack};
+      if (!one->made->test.empty()) made.tests = {one->made->test};
       if (!made.host.stack.empty()) {
         made.file = made.host.stack.front().file;
         made.line = made.host.stack.front().line;

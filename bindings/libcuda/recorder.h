@@ -39,8 +39,8 @@ class Recorder {
                     const Allocation* what, int64_t offset);
   /// Counts a call of a function that is not implemented.
   void unsupported(const char* call);
-  /// Counts a kernel that is launched; each name counts once.
-  void count_kernel(const std::string& entry);
+  /// Notes a kernel that is launched, and the pytest test that launches it.
+  void count_kernel(const std::string& entry, const std::string& test);
   /// Completes the record when the process exits; with `--checks +leak` it looks for leaks first.
   void finish();
 
@@ -55,6 +55,8 @@ class Recorder {
     uint64_t written = 0;  ///< The part of its count that is in the file.
   };
   void add(RunFinding finding);
+  /// Adds a finding with the same key, and writes it when it is the first one of its test.
+  void add_again(Known& known, const RunFinding& again);
   void describe_allocation(RunFinding& finding, const DeviceFinding& seen) const;
   void write(const std::string& line);
   void write_process();
@@ -68,7 +70,7 @@ class Recorder {
   std::vector<Known> findings_;
   std::map<std::string, size_t> by_key_;
   std::map<std::string, uint64_t> unsupported_;
-  std::set<std::string> kernels_;
+  std::map<std::string, std::set<std::string>> kernels_;  ///< With the tests that launched them.
 };
 
 }  // namespace gpuemu::libcuda

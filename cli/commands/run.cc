@@ -9,6 +9,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/commands/options.h"
+#include "cli/report/run_documents.h"
 #include "cli/run/child.h"
 #include "cli/run/run_options.h"
 #include "cli/run/suppressions.h"
@@ -79,6 +80,29 @@ std::string report_text(const RunRecords& records, const std::vector<Suppression
   return text + (suppressed == 0 ? "\n" : fmt::format(", {} suppressed\n", suppressed));
 }
 
+using Document = std::string (*)(const RunRecords& records, const RunProgram& program,
+                                 const std::string& folder);
+
+struct Format {
+  const char* name;
+  Document document;  ///< Null for text.
+};
+
+constexpr Format kFormats[] = {
+    {"text", nullptr},
+    {"json", [](const RunRecords& records, const RunProgram& program,
+                const std::string&) { return run_json(records, program); }},
+    {"sarif", run_sarif},
+    {"junit", [](const RunRecords& records, const RunProgram& program, const std::string&) {
+       return run_junit(records, program);
+     }}};
+
+/// Null for text, and for no known format.
+Document document_of(const std::string& format) {
+  const auto found = std::ranges::find(kFormats, format, &Format::name);
+  return found == std::end(kFormats) ? nullptr : found->document;
+}
+
 Status write_report(const std::string& text, const RunOptions& options, Session& session) {
   if (!options.output.empty()) return write_file(options.output, text);
   session.err << text << std::flush;
@@ -140,9 +164,9 @@ Result<int> run(const RunOptions& options, Session& session) {
   suppress(records.findings, entries);
   const int code = exit_code_of(records, ended, options, fail_on);
   if (!ended.started) return code;
-  if (session.json()) {
-    const RunProgram program{options.command, code, ended.exit_code, ended.signal, ended.seconds};
-    GPUEMU_TRY(write_report(run_json(records, program), options, session));
+  const RunProgram program{options.command, code, ended.exit_code, ended.signal, ended.seconds};
+  if (const auto document = document_of(session.format); document != nullptr) {
+    GPUEMU_TRY(write_report(document(records, program, session.working_folder), options, session));
   } else if (!options.quiet || !std::ranges::all_of(records.findings, &RunFinding::suppressed)) {
     GPUEMU_TRY(write_report(report_text(records, entries), options, session));
   }
@@ -153,7 +177,12 @@ Result<int> run(const RunOptions& options, Session& session) {
 }
 
 void add_report_options(Command command, RunOptions& options, Session& session) {
-  add_format(command, session);
+  std::vector<std::string> formats;
+  for (const Format& one : kFormats) formats.emplace_back(one.name);
+  command
+      .option("--format", session.format,
+              "For people (text), programs (json), code scanning (sarif), CI (junit)")
+      .one_of(formats);
   command.option("--output", options.output, "Write the report to FILE instead of stderr")
       .type_name("FILE");
   command

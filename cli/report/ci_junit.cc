@@ -2,70 +2,12 @@
 #include <algorithm>
 
 #include "cli/report/ci_documents.h"
-#include "cli/report/escape.h"
+#include "cli/report/junit_suite.h"
 #include "cli/report/text.h"
 #include "common/protocol/records.h"
 
 namespace gpuemu::cli {
 namespace {
-
-// Text of one failure; the readers of these files are web pages.
-constexpr size_t kTextMax = 8192;
-
-std::string seconds(uint64_t milliseconds) {
-  return fmt::format("{}.{:03}", milliseconds / 1000, milliseconds % 1000);
-}
-
-/// Test cases of one suite with their counts.
-class Suite {
- public:
-  explicit Suite(std::string name, std::string classname)
-      : name_(std::move(name)), classname_(std::move(classname)) {}
-
-  void passed(const std::string& name, uint64_t ms) {
-    open(name, ms);
-    text_ += "/>\n";
-  }
-  void failed(const std::string& name, uint64_t ms, const std::string& type,
-              const std::string& message, const std::string& text) {
-    ++failures_;
-    open(name, ms);
-    text_ += fmt::format(
-        ">\n      <failure type=\"{}\" message=\"{}\">{}</failure>\n    </testcase>\n",
-        markup(type), markup(clipped(message, kTextMax)), markup(clipped(text, kTextMax)));
-  }
-  void skipped(const std::string& name, const std::string& why) {
-    ++skipped_;
-    open(name, 0);
-    text_ += fmt::format(">\n      <skipped message=\"{}\"/>\n    </testcase>\n", markup(why));
-  }
-  /// What the reader should know beside the tests.
-  void note(const std::string& text) { notes_ += markup(clipped(text, kTextMax)) + "\n"; }
-  size_t failures() const { return failures_; }
-  size_t tests() const { return tests_; }
-
-  /// "" when it has no test.
-  std::string xml() const {
-    if (tests_ == 0) return "";
-    return fmt::format(
-        "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\" "
-        "time=\"{}\">\n{}{}  </testsuite>\n",
-        name_, tests_, failures_, skipped_, seconds(ms_), text_,
-        notes_.empty() ? "" : "    <system-out>" + notes_ + "</system-out>\n");
-  }
-
- private:
-  void open(const std::string& name, uint64_t ms) {
-    ++tests_;
-    ms_ += ms;
-    text_ += fmt::format("    <testcase name=\"{}\" classname=\"{}\" time=\"{}\"", markup(name),
-                         classname_, seconds(ms));
-  }
-
-  std::string name_, classname_, text_, notes_;
-  size_t tests_ = 0, failures_ = 0, skipped_ = 0;
-  uint64_t ms_ = 0;
-};
 
 std::string details_of(const ValidationResult& result) {
   std::string text = fmt::format("seed: {}\n", result.seed);
@@ -84,7 +26,7 @@ std::string details_of(const ValidationResult& result) {
   return text;
 }
 
-void add_results(const CiRunSummary& summary, Suite& suite) {
+void add_results(const CiRunSummary& summary, JunitSuite& suite) {
   for (const ValidationResult& one : summary.validation_results) {
     if (one.passed || one.failures.empty()) {
       suite.passed(one.op_name, one.duration_ms);
@@ -109,7 +51,7 @@ void add_results(const CiRunSummary& summary, Suite& suite) {
   }
 }
 
-void add_kernels(const CiRunSummary& summary, Suite& suite) {
+void add_kernels(const CiRunSummary& summary, JunitSuite& suite) {
   for (const LintResult& one : summary.lint_results) {
     if (!one.error.empty()) {
       suite.failed(one.kernel_name, 0, "NotMeasured", one.error, one.error);
@@ -128,7 +70,7 @@ void add_kernels(const CiRunSummary& summary, Suite& suite) {
   }
 }
 
-void add_baseline(const CiRunSummary& summary, Suite& suite) {
+void add_baseline(const CiRunSummary& summary, JunitSuite& suite) {
   if (!summary.artifact_diffs) return;
   for (const ArtifactDiff& one : summary.artifact_diffs->diffs) {
     if (!one.is_regression || summary.regressions_pass) {
@@ -157,19 +99,14 @@ void add_baseline(const CiRunSummary& summary, Suite& suite) {
 }  // namespace
 
 std::string ci_junit(const CiRunSummary& summary, const Config&) {
-  Suite cases("validation", "ops"), kernels("lint", "artifacts"),
+  JunitSuite cases("validation", "ops"), kernels("lint", "artifacts"),
       baseline("artifacts", "artifacts");
   add_results(summary, cases);
   add_kernels(summary, kernels);
   add_baseline(summary, baseline);
-  Suite& told = cases.tests() > 0 ? cases : kernels;
+  JunitSuite& told = cases.tests() > 0 ? cases : kernels;
   for (const std::string& note : summary.notes) told.note(note);
-  return fmt::format(
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"gpuemu\" tests=\"{}\" "
-      "failures=\"{}\" errors=\"0\" time=\"{}\">\n{}{}{}</testsuites>\n",
-      cases.tests() + kernels.tests() + baseline.tests(),
-      cases.failures() + kernels.failures() + baseline.failures(), seconds(summary.duration_ms),
-      cases.xml(), kernels.xml(), baseline.xml());
+  return junit_document({cases, kernels, baseline}, summary.duration_ms);
 }
 
 }  // namespace gpuemu::cli

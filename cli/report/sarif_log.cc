@@ -40,6 +40,34 @@ std::string uri_of(const std::string& file, const std::string& folder) {
   return uri;
 }
 
+SortedJson physical_of(const SarifPlace& place, const std::string& folder) {
+  return {{"artifactLocation", {{"uri", uri_of(place.file, folder)}}},
+          {"region", {{"startLine", std::max<uint32_t>(1, place.line)}}}};
+}
+
+SortedJson location_of(const SarifStep& step, const std::string& folder) {
+  SortedJson location = {{"message", {{"text", clean(one_line(step.text))}}}};
+  if (!step.place.file.empty()) location["physicalLocation"] = physical_of(step.place, folder);
+  return location;
+}
+
+/// A code flow with one thread: the steps in their order.
+SortedJson flow_of(const std::vector<SarifStep>& steps, const std::string& folder) {
+  SortedJson locations = SortedJson::array();
+  for (const SarifStep& step : steps) {
+    locations.push_back({{"location", location_of(step, folder)}});
+  }
+  SortedJson flow = {{"locations", locations}};
+  return {{"threadFlows", SortedJson::array({flow})}};
+}
+
+SortedJson suppressions_of(const std::string& accepted) {
+  SortedJson made = SortedJson::array();
+  if (accepted.empty()) return made;
+  made.push_back({{"kind", "external"}, {"justification", clean(one_line(accepted))}});
+  return made;
+}
+
 }  // namespace
 
 struct SarifLog::Parts {
@@ -55,17 +83,24 @@ void SarifLog::add(const SarifFinding& finding) {
   if (parts_->results.size() >= kResultsMax) return;
   parts_->rules.insert(finding.rule);
   const std::string name = clean(one_line(finding.name));
-  const SortedJson physical = {
-      {"artifactLocation", {{"uri", uri_of(finding.place.file, folder_)}}},
-      {"region", {{"startLine", std::max<uint32_t>(1, finding.place.line)}}}};
-  parts_->results.push_back(
-      {{"ruleId", finding.rule},
-       {"level", "error"},
-       {"message", {{"text", clean(one_line(finding.message))}}},
-       {"locations",
-        {{{"physicalLocation", physical},
-          {"logicalLocations", {{{"name", name}, {"kind", "function"}}}}}}},
-       {"partialFingerprints", {{finding.fingerprint, clean(finding.fingerprint_value)}}}});
+  SortedJson location = {{"logicalLocations", {{{"name", name}, {"kind", "function"}}}}};
+  if (!finding.place.file.empty()) {
+    location["physicalLocation"] = physical_of(finding.place, folder_);
+  }
+  SortedJson result = {
+      {"ruleId", finding.rule},
+      {"level", finding.level},
+      {"message", {{"text", clean(one_line(finding.message))}}},
+      {"locations", SortedJson::array({location})},
+      {"partialFingerprints", {{finding.fingerprint, clean(finding.fingerprint_value)}}}};
+  for (const std::vector<SarifStep>& steps : finding.flows) {
+    if (!steps.empty()) result["codeFlows"].push_back(flow_of(steps, folder_));
+  }
+  if (finding.related) {
+    result["relatedLocations"] = SortedJson::array({location_of(*finding.related, folder_)});
+  }
+  if (finding.accepted) result["suppressions"] = suppressions_of(*finding.accepted);
+  parts_->results.push_back(std::move(result));
 }
 
 void SarifLog::note(const std::string& text) {

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace gpuemu::cli {
 
@@ -12,12 +14,23 @@ struct SarifPlace {
   uint32_t line = 1;
 };
 
-struct SarifFinding {
-  std::string rule;     ///< "lint/ExcessiveRegisters"
-  std::string message;  ///< Made one clean line.
-  std::string name;     ///< Name of the op or kernel.
+/// One place on the way to a finding.
+struct SarifStep {
   SarifPlace place;
+  std::string text;  ///< "launched at main"
+};
+
+struct SarifFinding {
+  std::string rule;                            ///< "lint/ExcessiveRegisters"
+  std::string message;                         ///< Made one clean line.
+  std::string name;                            ///< Name of the op or kernel.
+  SarifPlace place;                            ///< Without a file, the finding has its name alone.
   std::string fingerprint, fingerprint_value;  ///< "kindAndKernel" and what it is.
+  std::string level = "error";                 ///< Or "warning", "note".
+  std::vector<std::vector<SarifStep>> flows = {};   ///< Stacks, each from the outermost call.
+  std::optional<SarifStep> related = std::nullopt;  ///< The other end of a pair.
+  /// Why the finding is accepted, "" when it is not; nothing where findings cannot be accepted.
+  std::optional<std::string> accepted = std::nullopt;
 };
 
 class SarifLog {

@@ -1,5 +1,7 @@
 #include "cli/run/suppressions.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <fnmatch.h>
 
@@ -60,11 +62,17 @@ bool fits_file(const std::string& pattern, const std::string& file) {
   return fits(pattern, file) || (pattern.find('/') == pattern.npos && fits(pattern, name));
 }
 
+/// A finding that occurred in several tests has to be accepted in each.
+bool fits_tests(const std::string& pattern, const std::vector<std::string>& tests) {
+  if (tests.empty()) return fits(pattern, "");
+  return std::ranges::all_of(tests, [&](const std::string& one) { return fits(pattern, one); });
+}
+
 bool matches(const Suppression& one, const RunFinding& finding) {
   return fits(one.kind, finding.kind) &&
          (fits(one.kernel, finding.kernel) || fits(one.kernel, finding.ptx_kernel)) &&
          fits_file(one.file, finding.file) && fits(one.line, std::to_string(finding.line)) &&
-         fits(one.call, finding.host.call) && fits(one.test, finding.test);
+         fits(one.call, finding.host.call) && fits_tests(one.test, finding.tests);
 }
 
 std::string quoted(const std::string& text) {
@@ -102,6 +110,7 @@ void suppress(std::vector<RunFinding>& findings, std::vector<Suppression>& entri
   for (RunFinding& finding : findings) {
     for (Suppression& one : entries) {
       if (!matches(one, finding)) continue;
+      if (!finding.suppressed) finding.suppression_reason = one.reason;
       finding.suppressed = true;
       ++one.matched;
     }

@@ -17,6 +17,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kFinding = "finding";
 constexpr const char* kProcess = "process";
+constexpr const char* kKernel = "kernel";
 constexpr const char* kUnsupported = "unsupported";
 constexpr const char* kExtension = ".run";
 
@@ -45,7 +46,8 @@ json json_of(const RunFinding& one) {
             {"host", {{"call", one.host.call}, {"stack", json_of(one.host.stack)}}},
             {"other", nullptr},
             {"process", one.process},
-            {"test", one.test},
+            {"test", one.tests.empty() ? "" : one.tests.front()},
+            {"tests", one.tests},
             {"suppressed", one.suppressed}};
   if (one.allocation) {
     const RunAllocation& memory = *one.allocation;
@@ -67,6 +69,10 @@ json json_of(const RunProcess& one) {
           {"command", one.command},
           {"launches", one.launches},
           {"kernels", one.kernels}};
+}
+
+json json_of(const RunKernel& one) {
+  return {{"kernel", one.kernel}, {"ptx_kernel", one.ptx_kernel}, {"test", one.test}};
 }
 
 json json_of(const RunUnsupported& one) { return {{"call", one.call}, {"count", one.count}}; }
@@ -104,7 +110,7 @@ RunFinding finding_of(const json& from) {
   made.count = from.at("count");
   made.host = {from.at("host").at("call"), stack_of(from.at("host").at("stack"))};
   made.process = from.at("process");
-  made.test = from.at("test");
+  made.tests = from.at("tests");
   if (const json& memory = from.at("allocation"); !memory.is_null()) {
     made.allocation = {memory.at("name"), memory.at("bytes"), memory.at("offset"),
                        stack_of(memory.at("stack")), stack_of(memory.at("freed"))};
@@ -126,6 +132,10 @@ void read_line(const json& one, RunRecords& records, RunProcess& process) {
   if (one.contains(kProcess)) {
     const json& said = one[kProcess];
     process = {said.at("pid"), said.at("command"), said.at("launches"), said.at("kernels")};
+  }
+  if (one.contains(kKernel)) {
+    const json& said = one[kKernel];
+    records.kernels.push_back({said.at("kernel"), said.at("ptx_kernel"), said.at("test")});
   }
   if (one.contains(kUnsupported)) {
     const json& said = one[kUnsupported];
@@ -154,6 +164,7 @@ Status read_process(const fs::path& path, RunRecords& records) {
 
 std::string encode_line(const RunFinding& finding) { return line_of(kFinding, finding); }
 std::string encode_line(const RunProcess& process) { return line_of(kProcess, process); }
+std::string encode_line(const RunKernel& kernel) { return line_of(kKernel, kernel); }
 std::string encode_line(const RunUnsupported& one) { return line_of(kUnsupported, one); }
 
 std::string run_file_name(const std::string& folder, int pid) {
@@ -171,6 +182,9 @@ Result<RunRecords> read_run_records(const std::string& folder) {
   RunRecords records;
   for (const fs::path& file : files) GPUEMU_TRY(read_process(file, records));
   records.findings = fold(std::move(records.findings));
+  std::ranges::sort(records.kernels);
+  const auto [again, end] = std::ranges::unique(records.kernels);
+  records.kernels.erase(again, end);
   std::map<std::string, uint64_t> calls;
   for (const RunUnsupported& one : records.unsupported) calls[one.call] += one.count;
   records.unsupported.clear();

@@ -13,6 +13,7 @@ namespace gpuemu {
 /// counts; a finding may be written several times, and its counts add up.
 std::string encode_line(const RunFinding& finding);
 std::string encode_line(const RunProcess& process);
+std::string encode_line(const RunKernel& kernel);
 std::string encode_line(const RunUnsupported& unsupported);
 
 /// Returns "FOLDER/PID.run".
@@ -22,6 +23,7 @@ std::string run_file_name(const std::string& folder, int pid);
 struct RunRecords {
   std::vector<RunFinding> findings;  ///< Each once, as fold() returns them.
   std::vector<RunProcess> processes;
+  std::vector<RunKernel> kernels;  ///< Sorted; each once for every test that launched it.
   std::vector<RunUnsupported> unsupported;
 };
 

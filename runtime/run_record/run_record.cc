@@ -39,6 +39,13 @@ std::string stack_text(std::string_view label, const std::vector<RunFrame>& stac
   return text;
 }
 
+/// Returns "  in test       tests/test_add.py::test_add[32]".
+std::string tests_text(const std::vector<std::string>& tests) {
+  std::string text = fmt::format("  {:14}{}", "in test", tests.front());
+  if (tests.size() > 1) text += fmt::format(" and {} more", tests.size() - 1);
+  return text + "\n";
+}
+
 /// Returns "24 bytes after the end of its 4000 bytes".
 std::string offset_text(const RunAllocation& of) {
   if (of.offset < 0) {
@@ -110,6 +117,13 @@ std::string fold_key(const RunFinding& one) {
   return key;
 }
 
+void merge(RunFinding& known, const RunFinding& again) {
+  known.count += again.count;
+  for (const std::string& test : again.tests) {
+    if (std::ranges::find(known.tests, test) == known.tests.end()) known.tests.push_back(test);
+  }
+}
+
 std::vector<RunFinding> fold(std::vector<RunFinding> findings) {
   std::map<std::string, size_t> known;
   std::vector<RunFinding> kept;
@@ -118,7 +132,7 @@ std::vector<RunFinding> fold(std::vector<RunFinding> findings) {
     if (is_new) {
       kept.push_back(std::move(one));
     } else {
-      kept[place->second].count += one.count;
+      merge(kept[place->second], one);
     }
   }
   return kept;
@@ -150,6 +164,7 @@ std::string text_of(const RunFinding& finding) {
     text += stack_text("allocated at", memory.stack);
     text += stack_text("freed at", memory.freed);
   }
+  if (!finding.tests.empty()) text += tests_text(finding.tests);
   return text;
 }
 

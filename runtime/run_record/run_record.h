@@ -55,15 +55,25 @@ struct RunFinding {
   std::optional<RunAllocation> allocation;
   RunHostCall host;
   std::optional<RunOther> other;
-  int process = 0;   ///< The process id.
-  std::string test;  ///< The node id of the pytest test; "" outside of pytest.
+  int process = 0;  ///< The process id.
+  /// The node ids of the pytest tests in which it occurred, the first one first; empty outside of
+  /// pytest.
+  std::vector<std::string> tests;
   bool suppressed = false;
+  std::string suppression_reason;  ///< Why it is accepted; "" unless it is suppressed.
 };
 
 /// A driver function that the program called and that is not implemented.
 struct RunUnsupported {
   std::string call;
   uint64_t count = 0;
+};
+
+/// A kernel that was launched.
+struct RunKernel {
+  std::string kernel, ptx_kernel;  ///< Demangled and as in PTX.
+  std::string test;                ///< The pytest test that launched it; "" outside of pytest.
+  auto operator<=>(const RunKernel&) const = default;
 };
 
 /// What one process leaves when it ends.
@@ -87,11 +97,14 @@ std::vector<std::string> run_kinds();
 /// Returns what identifies a finding: two with the same key are reported as one.
 std::string fold_key(const RunFinding& finding);
 
-/// Merges findings with the same key, adding their counts. Keeps the order.
+/// Adds the counts and the tests of `again`, which has the same key, to `known`.
+void merge(RunFinding& known, const RunFinding& again);
+
+/// Merges findings with the same key. Keeps the order.
 std::vector<RunFinding> fold(std::vector<RunFinding> findings);
 
 /// Returns "error[OutOfBounds]: reads 4 bytes ..." followed by indented lines: `at`, `launched at`,
-/// `allocated at`, `freed at`. Ends with a line feed.
+/// `allocated at`, `freed at`, `in test`. Ends with a line feed.
 std::string text_of(const RunFinding& finding);
 
 /// Returns "gpuemu: 2 findings, 1 note in 3 kernels, 17 launches of 1 process", without a line

@@ -1,5 +1,7 @@
 #include "bindings/libcuda/call_sites/call_site.h"
 
+#include <utility>
+
 #include <dlfcn.h>
 #include <unwind.h>
 
@@ -32,7 +34,9 @@ _Unwind_Reason_Code note_frame(_Unwind_Context* frame, void* into) {
 std::shared_ptr<const CallSite> call_site(const char* call) {
   auto site = std::make_shared<CallSite>();
   site->call = call;
-  site->python = python_frames();
+  PythonStack python = python_stack();
+  site->python = std::move(python.frames);
+  site->test = std::move(python.test);
   // In a Python program the native frames are only the interpreter's.
   if (site->python.empty()) _Unwind_Backtrace(note_frame, site.get());
   return site;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "runtime/run_record/run_record.h"
@@ -18,6 +19,7 @@ struct CallSite {
   uint32_t count = 0;
   std::array<uintptr_t, kFramesMax> addresses{};
   std::vector<RunFrame> python;  ///< The Python stack; `addresses` is empty when this is not.
+  std::string test;              ///< The pytest test that runs; "" outside of pytest.
 };
 
 /// Captures the stack of this thread. `call` must live as long as the process. Never null.

@@ -1,5 +1,7 @@
 #include "bindings/libcuda/call_sites/python_frames.h"
 
+#include <cstdlib>
+
 #include <dlfcn.h>
 
 namespace gpuemu::libcuda {
@@ -47,6 +49,13 @@ std::string attribute_text(const Interpreter& python, void* object, const char* 
   return made;
 }
 
+/// Returns the node id of the test that pytest runs, from "tests/test_add.py::test_add (call)".
+std::string pytest_test() {
+  const char* const current = std::getenv("PYTEST_CURRENT_TEST");
+  const std::string text = current == nullptr ? "" : current;
+  return text.substr(0, text.rfind(" ("));
+}
+
 RunFrame describe(const Interpreter& python, void* frame) {
   RunFrame made;
   void* const code = python.code(frame);
@@ -60,12 +69,12 @@ RunFrame describe(const Interpreter& python, void* frame) {
 
 }  // namespace
 
-std::vector<RunFrame> python_frames() {
+PythonStack python_stack() {
   // A program that has an interpreter is linked with it, so one look-up is enough.
   static const Interpreter kPython;
   if (!kPython.is_there() || kPython.is_initialized() == 0) return {};
   if (kPython.is_finalizing != nullptr && kPython.is_finalizing() != 0) return {};
-  std::vector<RunFrame> frames;
+  PythonStack stack;
   const int state = kPython.ensure();
   void* frame = kPython.frame();
   if (frame != nullptr) kPython.increase(frame);
@@ -75,14 +84,16 @@ std::vector<RunFrame> python_frames() {
     kPython.decrease(frame);
     frame = back;
     // Frames of the import system say nothing about the program.
-    if (!made.file.starts_with("<frozen")) frames.push_back(std::move(made));
-    if (frames.size() == kFramesMax && frame != nullptr) {
+    if (!made.file.starts_with("<frozen")) stack.frames.push_back(std::move(made));
+    if (stack.frames.size() == kFramesMax && frame != nullptr) {
       kPython.decrease(frame);
       break;
     }
   }
+  // The interpreter's lock also keeps os.environ from being changed meanwhile.
+  stack.test = pytest_test();
   kPython.release(state);
-  return frames;
+  return stack;
 }
 
 }  // namespace gpuemu::libcuda

@@ -2,14 +2,19 @@
 // are looked up in the process at run time.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "runtime/run_record/run_record.h"
 
 namespace gpuemu::libcuda {
 
-/// Returns the frames, innermost first; empty when the process runs no Python. Takes the GIL, so
-/// the caller must hold no lock of this library.
-std::vector<RunFrame> python_frames();
+struct PythonStack {
+  std::vector<RunFrame> frames;  ///< Innermost first; empty when the process runs no Python.
+  std::string test;              ///< The pytest test that runs; "" outside of pytest.
+};
+
+/// Takes the GIL, so the caller must hold no lock of this library.
+PythonStack python_stack();
 
 }  // namespace gpuemu::libcuda

@@ -93,8 +93,9 @@ int launch(Function function, const Order& order, Arguments given) {
     what.function = state.id;
     what.args = args;
     const bool captured = place.state != nullptr && place.state->captures;
-    what.tag = driver.recorder.launch_begins(place.stream, call_site(order.call), captured);
-    driver.recorder.count_kernel(state.info.name);
+    const auto site = call_site(order.call);
+    driver.recorder.count_kernel(state.info.name, site->test);
+    what.tag = driver.recorder.launch_begins(place.stream, site, captured);
     const Status issued = place.slot->streams->launch(place.stream, what);
     if (issued) return CUDA_SUCCESS;
     driver.recorder.launch_refused(what.tag);
