@@ -14,8 +14,8 @@
 #include "common/config/config.h"
 #include "common/protocol/replies.h"
 #include "daemon/campaign/large_cases.h"
+#include "daemon/case/case_request.h"
 #include "daemon/kernels/kernel_store.h"
-#include "daemon/pipeline/case_run.h"
 #include "daemon/schedule/extra_slots.h"
 #include "daemon/schedule/slot_pool.h"
 

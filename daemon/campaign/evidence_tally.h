@@ -8,7 +8,7 @@
 
 #include "common/config/config.h"
 #include "common/protocol/evidence.gen.h"
-#include "daemon/pipeline/case_run.h"
+#include "daemon/case/case_report.h"
 
 namespace gpuemu {
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/pipeline/case_run.h"
+#include "daemon/case/case_request.h"
 #include "judge/cases/case.h"
 
 namespace gpuemu {

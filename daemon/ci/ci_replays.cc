@@ -5,8 +5,8 @@
 
 #include "common/base/threads.h"
 #include "common/codec/json_codec.h"
+#include "daemon/case/reproduction.h"
 #include "daemon/ci/ci_tests.h"
-#include "daemon/pipeline/case_record.h"
 
 namespace gpuemu {
 

@@ -7,8 +7,8 @@
 #include "common/codec/json_codec.h"
 #include "common/config/source_kind.h"
 #include "common/protocol/op_state.h"
+#include "daemon/case/reproduction.h"
 #include "daemon/ci/compare_results.h"
-#include "daemon/pipeline/case_record.h"
 
 namespace gpuemu {
 namespace {

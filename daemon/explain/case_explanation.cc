@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "daemon/pipeline/device_findings.h"
+#include "daemon/execution/device_findings.h"
 #include "judge/bounds/float_format.h"
 #include "judge/explain/disagreement.h"
 #include "judge/explain/exact_comparison.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "common/base/service_limits.h"
+#include "daemon/case/reproduction.h"
 #include "daemon/explain/failure_reasons.h"
-#include "daemon/pipeline/case_record.h"
 #include "runtime/device/contraction.h"
 #include "runtime/device/device_traits.h"
 

@@ -9,8 +9,8 @@
 #include "common/base/service_limits.h"
 #include "common/base/shell_word.h"
 #include "common/numeric/element.h"
-#include "daemon/pipeline/case_record.h"
-#include "daemon/pipeline/device_findings.h"
+#include "daemon/case/reproduction.h"
+#include "daemon/execution/device_findings.h"
 #include "judge/scan/mismatch_text.h"
 
 namespace gpuemu {

@@ -5,11 +5,12 @@
 
 #include "common/base/arena.h"
 #include "common/base/clock.h"
-#include "daemon/pipeline/compare_flushed.h"
-#include "daemon/pipeline/compare_outputs.h"
-#include "daemon/pipeline/reference_again.h"
-#include "daemon/pipeline/review_findings.h"
-#include "daemon/pipeline/rounding_review.h"
+#include "daemon/case/case_policy.h"
+#include "daemon/comparison/compare_flushed.h"
+#include "daemon/comparison/compare_outputs.h"
+#include "daemon/comparison/review_findings.h"
+#include "daemon/comparison/rounding_review.h"
+#include "daemon/execution/reference_again.h"
 #include "judge/bounds/conditioning.h"
 #include "judge/bounds/float_format.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "common/numeric/ulp.h"
-#include "daemon/pipeline/case_record.h"
-#include "daemon/pipeline/relation_runs.h"
+#include "daemon/case/case_policy.h"
+#include "daemon/case/reproduction.h"
 #include "judge/relations/compare.h"
 
 namespace gpuemu {

@@ -1,7 +1,7 @@
 // Whether a mutant differs from its kernel in nothing but rounding.
 #pragma once
 
-#include "daemon/pipeline/case_run.h"
+#include "daemon/case/case_request.h"
 
 namespace gpuemu {
 

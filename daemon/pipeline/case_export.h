@@ -3,7 +3,7 @@
 #pragma once
 
 #include "common/protocol/replies.h"
-#include "daemon/pipeline/case_run.h"
+#include "daemon/case/case_request.h"
 #include "daemon/plans/execution_plan.h"
 #include "judge/verdict/validate.h"
 

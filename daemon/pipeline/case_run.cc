@@ -1,6 +1,6 @@
 #include "daemon/pipeline/case_run.h"
 
-#include "daemon/pipeline/case_work.h"
+#include "daemon/case/case_work.h"
 #include "daemon/pipeline/stages.h"
 
 namespace gpuemu {

@@ -5,9 +5,9 @@
 #include <limits>
 
 #include "common/numeric/element.h"
+#include "daemon/case/arena_view.h"
+#include "daemon/case/case_work.h"
 #include "daemon/pipeline/case_export.h"
-#include "daemon/pipeline/case_work.h"
-#include "daemon/pipeline/compare_outputs.h"
 #include "judge/bounds/error_bound.h"
 #include "judge/bounds/float_format.h"
 #include "judge/relations/known_properties.h"

@@ -2,7 +2,7 @@
 // memory.
 #pragma once
 
-#include "daemon/pipeline/stages.h"
+#include "daemon/case/stage.h"
 
 namespace gpuemu {
 

@@ -2,15 +2,15 @@
 
 #include <algorithm>
 
+#include "daemon/comparison/compare_outputs.h"
+#include "daemon/comparison/rounding_review.h"
+#include "daemon/execution/device_findings.h"
+#include "daemon/execution/execute_case.h"
+#include "daemon/execution/plan_case.h"
+#include "daemon/execution/stale_output_check.h"
 #include "daemon/pipeline/case_record.h"
-#include "daemon/pipeline/compare_outputs.h"
-#include "daemon/pipeline/device_findings.h"
-#include "daemon/pipeline/execute_case.h"
+#include "daemon/pipeline/check_relations.h"
 #include "daemon/pipeline/extras.h"
-#include "daemon/pipeline/plan_case.h"
-#include "daemon/pipeline/relation_runs.h"
-#include "daemon/pipeline/rounding_review.h"
-#include "daemon/pipeline/stale_output_check.h"
 
 namespace gpuemu {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "common/codec/json_codec.h"
-#include "daemon/pipeline/case_record.h"
-#include "daemon/pipeline/case_run.h"
+#include "daemon/case/case_report.h"
+#include "daemon/case/reproduction.h"
 
 namespace gpuemu {
 

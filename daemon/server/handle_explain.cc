@@ -1,6 +1,6 @@
 // Explain: a stored failure again with shadow execution.
+#include "daemon/case/reproduction.h"
 #include "daemon/explain/case_explanation.h"
-#include "daemon/pipeline/case_record.h"
 #include "daemon/server/handlers.h"
 #include "daemon/server/stored_failure.h"
 

@@ -1,5 +1,5 @@
 // ExportCase: a stored failure with everything that a program without a daemon needs to run it.
-#include "daemon/pipeline/case_record.h"
+#include "daemon/case/reproduction.h"
 #include "daemon/server/handlers.h"
 #include "daemon/server/stored_failure.h"
 

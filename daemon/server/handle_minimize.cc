@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "common/base/blake2.h"
-#include "daemon/pipeline/case_record.h"
+#include "daemon/case/reproduction.h"
 #include "daemon/server/client_judged_ops.h"
 #include "daemon/server/handlers.h"
 #include "daemon/server/stored_failure.h"

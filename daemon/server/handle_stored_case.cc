@@ -1,5 +1,5 @@
 // Reproduce and GetCase: a stored failure made again from its seed.
-#include "daemon/pipeline/case_record.h"
+#include "daemon/case/reproduction.h"
 #include "daemon/server/client_judged_ops.h"
 #include "daemon/server/handlers.h"
 #include "daemon/server/stored_failure.h"

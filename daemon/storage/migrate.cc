@@ -13,7 +13,7 @@
 
 #include "common/base/project_id.h"
 #include "common/base/unique_fd.h"
-#include "daemon/storage/keys.h"
+#include "daemon/records/keys.h"
 #include "daemon/storage/ledger.h"
 #include "daemon/storage/rocks.h"
 

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/records/keys.h"
 #include "daemon/storage/database.h"
-#include "daemon/storage/keys.h"
 
 namespace gpuemu::storage {
 

@@ -5,12 +5,12 @@
 #include <map>
 #include <mutex>
 
+#include "daemon/records/keys.h"
+#include "daemon/records/values.h"
 #include "daemon/storage/check.h"
-#include "daemon/storage/keys.h"
 #include "daemon/storage/migrate.h"
 #include "daemon/storage/rocks_store.h"
 #include "daemon/storage/take_records.h"
-#include "daemon/storage/values.h"
 
 namespace gpuemu {
 namespace {

@@ -8,19 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "daemon/records/stored_project.h"
 #include "daemon/storage/store.h"
 
 namespace gpuemu {
-
-/// A project as the database knows it.
-struct StoredProject {
-  std::string id;
-  std::string path;       ///< Canonical path of its gpuemu.toml; "" for none.
-  std::string name;       ///< For display; need not be unique.
-  int64_t last_used = 0;  ///< Seconds since 1970.
-
-  bool operator==(const StoredProject&) const = default;
-};
 
 /// Moves records from project `from` to project `to`.
 struct Taking {

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <charconv>
 
-#include "daemon/storage/keys.h"
+#include "daemon/records/keys.h"
+#include "daemon/records/values.h"
 #include "daemon/storage/project_keys.h"
 #include "daemon/storage/snapshot_budget.h"
-#include "daemon/storage/values.h"
 
 namespace gpuemu {
 namespace {

@@ -1,8 +1,8 @@
 // Moves records in batches of bounded size, each record together with its index entries.
 #include "daemon/storage/take_records.h"
 
-#include "daemon/storage/keys.h"
-#include "daemon/storage/values.h"
+#include "daemon/records/keys.h"
+#include "daemon/records/values.h"
 
 namespace gpuemu::storage {
 namespace {

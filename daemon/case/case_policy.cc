@@ -1,0 +1,36 @@
+#include "daemon/case/case_policy.h"
+
+#include "daemon/plans/execution_plan.h"
+
+namespace gpuemu {
+
+bool has_policy_by_default(const CaseRequest& request, const std::string& output) {
+  return request.op.has_nan_policy && !request.op.is_nan_policy_given(output);
+}
+
+bool is_strict(const CaseRequest& request) {
+  return request.op.strict.value_or(request.config.strict);
+}
+
+bool may_note_flushing(const CaseRequest& request) {
+  const std::string& ptx = request.prepared.ptx;  // Empty: a function whose code is not known.
+  return request.op.subnormal == SubnormalPolicy::Note && !is_strict(request) &&
+         (ptx.empty() || ptx.find(".ftz") != std::string::npos ||
+          ptx.find(".add.f32") != std::string::npos);
+}
+
+ValidationPolicy agreement_policy(const CaseRequest& request) {
+  ValidationPolicy policy;
+  policy.accumulate_dtype = request.op.accumulate_dtype;
+  policy.error_scale = request.op.error_scale;
+  policy.ftz_ok = request.op.subnormal == SubnormalPolicy::FtzOk;
+  policy.nan_policy = request.op.nan_policy;
+  const Scope scope = scope_of(request.op, request.plan);
+  if (!request.op.accumulate) return policy;
+  if (const auto length = request.op.accumulate->evaluate(scope)) {
+    policy.accumulate_length = *length;
+  }
+  return policy;
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,21 @@
+// What the settings of a case accept.
+#pragma once
+
+#include "daemon/case/case_request.h"
+#include "judge/bounds/comparison.h"
+
+namespace gpuemu {
+
+/// Whether gpuemu.toml sets no nan_policy for the output. A policy that it sets always holds, even
+/// where there is an explanation for NaN and infinity.
+bool has_policy_by_default(const CaseRequest& request, const std::string& output);
+/// Whether nothing beyond the bound passes.
+bool is_strict(const CaseRequest& request);
+/// Whether subnormal numbers that came out as zero are a note and no finding. The kernel must have
+/// an instruction that flushes: one with .ftz, or a float atomic (".add.f32" behind "atom" or
+/// "red").
+bool may_note_flushing(const CaseRequest& request);
+/// How outputs of two runs are compared: all of the op but its tolerance and invariants.
+ValidationPolicy agreement_policy(const CaseRequest& request);
+
+}  // namespace gpuemu

@@ -1,0 +1,52 @@
+// What one case is asked for: its op and kernel, its plan, how it runs, and where.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/config/config.h"
+#include "daemon/case/case_report.h"
+#include "daemon/kernels/prepared_kernel.h"
+#include "daemon/schedule/slot_pool.h"
+#include "judge/cases/case.h"
+#include "runtime/device/thread_order.h"
+
+namespace gpuemu {
+
+/// How a case runs, and what it gives beside its verdict.
+struct CaseSettings {
+  ExtraSet extras = {};
+  ShadowOptions shadow = {};                 ///< The element whose history Extra::Shadows has.
+  ThreadOrder order = ThreadOrder::InOrder;  ///< The order of the threads in the first run.
+};
+
+/// A kernel of another op, for a relation between two ops.
+struct ChosenKernel {
+  const KernelConfig* kernel = nullptr;
+  std::shared_ptr<const PreparedKernel> prepared;
+};
+/// Unsupported when no kernel takes the case.
+using KernelFinder = std::function<Result<ChosenKernel>(const OpConfig& op, const CasePlan& plan)>;
+
+struct CaseRequest {
+  const Config& config;
+  const OpConfig& op;
+  const KernelConfig& kernel;
+  const PreparedKernel& prepared;
+  const CasePlan& plan;
+  CaseSettings settings = {};
+  KernelFinder find_kernel = {};
+  /// A slot with shadows, for a device that has none. Empty: there is no such slot.
+  std::function<Result<SlotLease>()> emulator_slot = {};
+  /// What the reference says of inputs whose subnormal numbers are zero, by output; may be empty.
+  std::map<std::string, TensorView> of_flushed_inputs = {};
+  /// What it says of inputs with numbers for NaN and infinity, by output, a draw each; may be
+  /// empty.
+  std::map<std::string, std::vector<TensorView>> of_finite_inputs = {};
+  std::map<std::string, std::vector<TensorView>> of_limits = {};  ///< Those of limit_draws() alone.
+};
+
+}  // namespace gpuemu

@@ -1,0 +1,52 @@
+// What the stages of one case share. Each member is filled by the stage that it names.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "daemon/case/case_request.h"
+#include "daemon/case/compared_values.h"
+#include "daemon/case/stage.h"
+#include "daemon/plans/execution_plan.h"
+
+namespace gpuemu {
+
+/// What kernel and reference answered; the latter when the op has one.
+struct Execution {
+  Result<ExecutionReport> kernel = Error{};
+  std::optional<Result<ReferenceReply>> reference;
+
+  /// Null without a reference, or where it failed.
+  const ReferenceReply* reply() const { return reference && *reference ? &**reference : nullptr; }
+};
+
+/// Used by one thread.
+struct CaseWork {
+  CaseWork(const CaseRequest& asked, Slot& machine) : request(asked), slot(machine) {
+    report.result.seed = asked.plan.case_seed;
+    report.result.op_name = asked.op.name;
+    report.kernel = asked.kernel.name;
+  }
+
+  bool applies(const Stage& stage) const {
+    return stage.needs == Needs::Nothing || !values_skipped_;
+  }
+  void skip_values() { values_skipped_ = true; }
+  bool wants(Extra extra) const { return request.settings.extras.has(extra); }
+
+  const CaseRequest& request;
+  Slot& slot;
+  CaseReport report;
+  BuiltPlan built;            ///< Plan.
+  Execution execution;        ///< Execute.
+  ComparedValues values;      ///< Compare.
+  NamedTensors outputs;       ///< Extras: a copy, where a later stage or the report needs one.
+  uint64_t instructions = 0;  ///< DeviceFaults: of all threads; 0 on a device that cannot count.
+  const std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
+
+ private:
+  bool values_skipped_ = false;
+};
+
+}  // namespace gpuemu

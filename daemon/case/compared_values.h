@@ -1,0 +1,82 @@
+// What the comparison of a case's outputs found, and what later stages need of it.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "daemon/case/case_report.h"
+#include "judge/verdict/right_answers.h"
+#include "judge/verdict/validate.h"
+
+namespace gpuemu {
+
+/// An element whose error exceeds its bound.
+struct ExceedingElement {
+  std::string output;
+  size_t index = 0;
+  double computed = 0, reference = 0, tolerance = 0;
+  double customary = 0;   ///< What a customary test would allow.
+  double magnitude = 0;   ///< What counts as one there: Customary::magnitude().
+  bool declared = false;  ///< The op says how large the output's errors may be.
+};
+
+/// Errors beyond the bound of outputs whose tolerance is "auto".
+struct Exceeding {
+  std::vector<ExceedingElement> elements;  ///< At most kDiagnosedElementsMax.
+  bool refused = false;  ///< A customary test refuses an element beyond those that are listed.
+  /// How many elements differ from their reference, for outputs of integers that are all within 1
+  /// of it.
+  std::map<std::string, uint64_t> off_by_one;
+
+  /// NaN where the reference is infinite, the reverse, or an infinity of the other sign, of outputs
+  /// that have no number where the reference has none and no NaN where it has a number.
+  std::vector<ExceedingElement> other_class;
+
+  bool empty() const { return elements.empty() && off_by_one.empty() && other_class.empty(); }
+  bool has_other_class_of(const std::string& output) const {
+    return std::ranges::find(other_class, output, &ExceedingElement::output) != other_class.end();
+  }
+  bool has_element_of(const std::string& output) const {
+    return std::ranges::find(elements, output, &ExceedingElement::output) != elements.end();
+  }
+};
+
+/// One output beside its reference. The views are of the arena and of the members `matched`,
+/// `masked`, `nan_for_infinity`, `flushed` and `undefined`, whose elements stay where they are when
+/// it is moved.
+struct ComparedOutput {
+  Comparison comparison;
+  /// The reference as one that is as right, of outputs with several right answers.
+  std::optional<MatchedReference> matched;
+  /// The reference without what is masked, where that counts.
+  std::optional<Tensor> masked;
+  /// The reference with NaN in place of infinities for which the kernel's NaN is accepted, if any.
+  std::optional<Tensor> nan_for_infinity;
+  std::optional<Tensor> flushed;   ///< The reference with flushed results, where that one counts.
+  std::vector<uint8_t> undefined;  ///< What comparison.undefined shows.
+  TensorView reference;            ///< As the reference script gave it, or matched.
+  Tolerance tolerance;             ///< As gpuemu.toml has it: exact comparisons drop theirs.
+  bool exact = false;              ///< Compared without a tolerance.
+  bool passed = false;
+  double max_diff = 0;
+};
+
+struct ComparedValues {
+  std::vector<ValidationFailure> failures;
+  double max_diff = 0, max_rel_diff = 0;
+  std::optional<ErrorStats> error_stats;
+  double bound_ratio_max = 0;
+  /// Elements of failing outputs where the kernel and the reference differ in NaN or infinity.
+  uint64_t in_other_class = 0;
+  std::set<CaseNote> notes;
+  std::vector<std::string> invariants;  ///< Seldom conclusive ones that were conclusive here.
+  std::set<std::string> remarks;
+  Exceeding exceeding;
+  std::vector<ComparedOutput> outputs;
+};
+
+}  // namespace gpuemu

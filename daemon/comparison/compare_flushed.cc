@@ -1,0 +1,186 @@
+#include "daemon/comparison/compare_flushed.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "daemon/case/arena_view.h"
+#include "daemon/case/case_policy.h"
+#include "daemon/comparison/compare_outputs.h"
+#include "judge/bounds/flushed.h"
+#include "judge/verdict/masked.h"
+
+namespace gpuemu {
+namespace {
+
+/// The case's inputs, where they lie in the arena.
+Result<std::map<std::string, TensorView>> inputs_of(const BuiltPlan& built, Arena& arena) {
+  std::map<std::string, TensorView> inputs;
+  for (const PlanTensor& tensor : built.plan.tensors) {
+    if (!is_read(tensor)) continue;
+    inputs[tensor.name] =
+        GPUEMU_TRY(arena_view(arena, tensor.dtype, tensor.shape, tensor.arena_offset));
+  }
+  return inputs;
+}
+
+/// The inputs that have subnormal numbers, with zero instead.
+NamedTensors flushed_inputs(const std::map<std::string, TensorView>& inputs) {
+  NamedTensors changed;
+  for (const auto& [name, view] : inputs) {
+    if (!is_float(view.dtype)) continue;
+    if (auto made = flushed(view)) changed[name] = *std::move(made);
+  }
+  return changed;
+}
+
+bool is_of_class(const ValidationFailure& failure) {
+  return failure.kind == FindingKind::NaNDetected || failure.kind == FindingKind::InfDetected;
+}
+
+size_t findings_of_class(const ComparedValues& values) {
+  return static_cast<size_t>(std::ranges::count_if(values.failures, is_of_class));
+}
+
+/// An error is less than NaN or infinity in the place of a number: rounding may explain it.
+bool is_better(const ComparedValues& a, const ComparedValues& b) {
+  const size_t of_a = findings_of_class(a), of_b = findings_of_class(b);
+  if (of_a != of_b) return of_a < of_b;
+  if (a.in_other_class != b.in_other_class) return a.in_other_class < b.in_other_class;
+  return a.failures.size() < b.failures.size() ||
+         a.exceeding.elements.size() < b.exceeding.elements.size();
+}
+
+/// Compares with what `known` says of other inputs; the better of both comparisons stays.
+Status compare_again(ComparedCase& compared, const CaseRequest& known) {
+  // The first answer was overwritten, and its memory may lie elsewhere now.
+  const auto reply = compared.reference.first();
+  if (!reply) {
+    // A reference that fails now says nothing about the kernel.
+    compared.values.outputs.clear();
+    return ok_status();
+  }
+  ComparedValues values =
+      GPUEMU_TRY(compare_values(known, compared.built, compared.arena, &*reply));
+  if (is_better(values, compared.values)) {
+    compared.values = std::move(values);
+    return ok_status();
+  }
+  values = GPUEMU_TRY(compare_values(compared.request, compared.built, compared.arena, &*reply));
+  compared.values.outputs = std::move(values.outputs);
+  return ok_status();
+}
+
+/// The elements of each output that numbers in the place of NaN and infinity may tell of.
+using Candidates = std::map<std::string, std::vector<size_t>>;
+
+Candidates candidates_of(const ComparedValues& values) {
+  Candidates candidates;
+  for (const ComparedOutput& output : values.outputs) {
+    const Comparison& comparison = output.comparison;
+    if (!comparison.has_reference) continue;
+    std::vector<size_t> found = masked_candidates(comparison);
+    if (!found.empty()) candidates[comparison.output_name] = std::move(found);
+  }
+  return candidates;
+}
+
+std::vector<TensorView> views_of(const std::vector<NamedTensors>& answers,
+                                 const std::string& output) {
+  std::vector<TensorView> views;
+  for (const NamedTensors& answer : answers) {
+    const auto found = answer.find(output);
+    if (found == answer.end()) return {};
+    views.push_back(view_of(found->second));
+  }
+  return views;
+}
+
+bool may_tell(const std::vector<NamedTensors>& answers, const Candidates& candidates) {
+  return std::ranges::any_of(candidates, [&](const auto& candidate) {
+    return may_be_masked(views_of(answers, candidate.first), candidate.second);
+  });
+}
+
+/// What the reference says of each draw of one set, of which the first is `first`. Empty where it
+/// fails, and as soon as two answers disagree about every candidate: the set tells nothing then,
+/// unless it is one of limits, which may grow.
+Result<std::vector<NamedTensors>> answers_of_set(ComparedCase& compared,
+                                                 const Candidates& candidates, size_t first,
+                                                 bool is_of_limits) {
+  const CasePlan& plan = compared.request.plan;
+  std::vector<NamedTensors> answers;
+  for (size_t number = first; number < first + kMaskedDraws; ++number) {
+    const NamedTensors changed = finite_inputs(
+        GPUEMU_TRY(inputs_of(compared.built, compared.arena)), declared_ranges(compared.request.op),
+        {plan.base_seed, plan.iteration}, number);
+    answers.push_back(GPUEMU_TRY(compared.reference.of(changed)));
+    if (answers.back().empty() || (!is_of_limits && !may_tell(answers, candidates))) {
+      return std::vector<NamedTensors>{};
+    }
+  }
+  return answers;
+}
+
+/// Whether NaN or infinity in masked inputs may explain the failures: the op skips such inputs, and
+/// the reference multiplies them by zero.
+bool may_have_masked(const ComparedCase& compared) {
+  return !is_strict(compared.request) &&
+         std::ranges::any_of(compared.values.failures, [&](const ValidationFailure& failure) {
+           return is_of_class(failure) && has_policy_by_default(compared.request, failure.output);
+         });
+}
+
+void add_views(const std::vector<NamedTensors>& answers,
+               std::map<std::string, std::vector<TensorView>>& views) {
+  for (const NamedTensors& answer : answers) {
+    for (const auto& [name, tensor] : answer) views[name].push_back(view_of(tensor));
+  }
+}
+
+Status compare_with_masked(ComparedCase& compared) {
+  // Asked for before the first answer of the reference is overwritten.
+  Candidates candidates = candidates_of(compared.values);
+  if (candidates.empty()) return ok_status();
+  std::vector<NamedTensors> answers, limits;
+  const auto inputs = GPUEMU_TRY(inputs_of(compared.built, compared.arena));
+  const size_t draws = masked_draws(inputs), of_limits = limit_draws(inputs);
+  if (draws == 0) return ok_status();
+  for (size_t first = 0; first < draws && !candidates.empty(); first += kMaskedDraws) {
+    std::vector<NamedTensors> of_set =
+        GPUEMU_TRY(answers_of_set(compared, candidates, first, first < of_limits));
+    if (of_set.empty()) continue;
+    if (first < of_limits) limits = of_set;
+    for (auto& [output, elements] : candidates) {
+      const std::vector<TensorView> views = views_of(of_set, output);
+      if (may_be_masked(views, elements)) drop_told(views, elements);
+    }
+    std::erase_if(candidates, [](const auto& candidate) { return candidate.second.empty(); });
+    std::ranges::move(of_set, std::back_inserter(answers));
+  }
+  CaseRequest known = compared.request;
+  add_views(answers, known.of_finite_inputs);
+  add_views(limits, known.of_limits);
+  return compare_again(compared, known);
+}
+
+Status compare_with_flushed(ComparedCase& compared) {
+  const NamedTensors changed =
+      flushed_inputs(GPUEMU_TRY(inputs_of(compared.built, compared.arena)));
+  if (changed.empty()) return ok_status();
+  const NamedTensors outputs = GPUEMU_TRY(compared.reference.of(changed));
+  CaseRequest known = compared.request;
+  for (const auto& [name, tensor] : outputs) known.of_flushed_inputs[name] = view_of(tensor);
+  return compare_again(compared, known);
+}
+
+}  // namespace
+
+Status compare_with_other_inputs(ComparedCase& compared) {
+  if (may_have_masked(compared)) GPUEMU_TRY(compare_with_masked(compared));
+  if (!compared.values.failures.empty() && may_note_flushing(compared.request)) {
+    GPUEMU_TRY(compare_with_flushed(compared));
+  }
+  return ok_status();
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,468 @@
+// The verdict on outputs: which bound counts, exact comparison, flushed results.
+#include "daemon/comparison/compare_outputs.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/base/service_limits.h"
+#include "common/numeric/element.h"
+#include "daemon/case/arena_view.h"
+#include "daemon/case/case_policy.h"
+#include "daemon/case/case_work.h"
+#include "daemon/comparison/compare_flushed.h"
+#include "daemon/comparison/review_findings.h"
+#include "daemon/execution/execute_case.h"
+#include "daemon/execution/reference_again.h"
+#include "judge/bounds/customary.h"
+#include "judge/bounds/error_bound.h"
+#include "judge/bounds/exact_sums.h"
+#include "judge/bounds/flushed.h"
+#include "judge/bounds/undefined_integers.h"
+#include "judge/relations/known_properties.h"
+#include "judge/verdict/invariants.h"
+#include "judge/verdict/masked.h"
+#include "judge/verdict/nan_for_infinity.h"
+#include "judge/verdict/validate.h"
+
+namespace gpuemu {
+namespace {
+
+double largest_magnitude(const std::map<std::string, TensorView>& inputs) {
+  double largest = 0;
+  std::vector<double> wide;
+  for (const auto& [name, view] : inputs) {
+    if (!is_float(view.dtype)) continue;
+    wide.resize(view.data.size() / byte_size(view.dtype));
+    widen_to_double(view.dtype, view.data, wide);
+    for (const double value : wide) {
+      if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+    }
+  }
+  return largest;
+}
+
+Result<ValidationPolicy> policy_of(const CaseRequest& request, const Scope& scope,
+                                   double magnitude) {
+  ValidationPolicy policy;
+  policy.accumulate_dtype = request.op.accumulate_dtype;
+  policy.error_scale = request.op.error_scale;
+  policy.input_abs_max = magnitude;
+  policy.ftz_ok = request.op.subnormal == SubnormalPolicy::FtzOk;
+  policy.check_nan = request.config.check_nan;
+  policy.check_inf = request.config.check_inf;
+  policy.invariants = invariants_of(request.op, request.kernel);
+  if (request.op.accumulate) {
+    // Without it the bound would be another one than the project asks for.
+    const auto length = request.op.accumulate->evaluate(scope);
+    if (!length) return length.error().with_context(request.op.name + ": accumulate");
+    if (*length < 0 || *length > kAccumulateMax) {
+      return error(ErrorCode::InvalidArgument,
+                   "{}: accumulate is {} in this case, expected a length from 0 to {}",
+                   request.op.name, *length, kAccumulateMax);
+    }
+    policy.accumulate_length = *length;
+  }
+  return policy;
+}
+
+/// Compares every output with what the reference said.
+class OutputComparer {
+ public:
+  OutputComparer(const CaseRequest& request, const BuiltPlan& built, Arena& arena)
+      : request_(request), built_(built), arena_(arena) {}
+
+  /// `reply` is null without a reference.
+  Result<ComparedValues> compare(const ReferenceReply* reply) {
+    GPUEMU_TRY(collect_inputs());
+    const Scope scope = scope_of(request_.op, request_.plan);
+    ValidationPolicy policy = GPUEMU_TRY(policy_of(request_, scope, largest_magnitude(inputs_)));
+    for (const CaseTensor& output : request_.plan.outputs) {
+      policy.tolerance = request_.config.tolerance_for(request_.op, output.dtype, output.name);
+      policy.error_scale = request_.op.error_scale_of(output.name);
+      if (request_.op.has_nan_policy) policy.nan_policy = request_.op.nan_policy_of(output.name);
+      GPUEMU_TRY(compare_output(output, reply, policy));
+    }
+    return std::move(values_);
+  }
+
+ private:
+  Status collect_inputs() {
+    for (const PlanTensor& tensor : built_.plan.tensors) {
+      if (!is_read(tensor)) continue;
+      inputs_[tensor.name] =
+          GPUEMU_TRY(arena_view(arena_, tensor.dtype, tensor.shape, tensor.arena_offset));
+    }
+    return ok_status();
+  }
+
+  const PlanTensor& planned(const std::string& name) const {
+    return *std::ranges::find(built_.plan.tensors, name, &PlanTensor::name);
+  }
+
+  Status compare_output(const CaseTensor& output, const ReferenceReply* reply,
+                        const ValidationPolicy& policy) {
+    ComparedOutput compared;
+    Comparison& comparison = compared.comparison;
+    comparison.output_name = output.name;
+    comparison.output = GPUEMU_TRY(
+        arena_view(arena_, output.dtype, output.shape, planned(output.name).output_offset));
+    comparison.inputs = inputs_;
+    if (!request_.plan.inputs.empty()) {
+      comparison.reference_input = request_.plan.inputs.front().name;
+    }
+    comparison.policy = policy;
+    const bool has_predicate =
+        reply != nullptr &&
+        std::ranges::find(reply->predicates, output.name) != reply->predicates.end();
+    comparison.has_reference = reply != nullptr && !has_predicate;
+    if (comparison.has_reference) {
+      if (!GPUEMU_TRY(add_reference(*reply, comparison))) return ok_status();
+      GPUEMU_TRY(match_reference(compared));
+      UndefinedIntegers undefined =
+          undefined_integers(comparison, GPUEMU_TRY(float_references(*reply)));
+      if (!undefined.mask.empty()) values_.notes.insert(CaseNote::UndefinedIntegers);
+      compared.undefined = std::move(undefined.mask);
+      comparison.undefined = compared.undefined;
+      comparison.undefined_hint = undefined.hint;
+    }
+    compared.reference = comparison.reference;
+    compared.tolerance = policy.tolerance;
+    compared.exact = comparison.has_reference && drop_tolerance(comparison);
+    Verdict verdict = validate(comparison);
+    if (has_predicate) add_refused(*reply, comparison, verdict);
+    if (!verdict.failures.empty()) accept_masked(compared, verdict);
+    if (!verdict.failures.empty()) accept_nan_for_infinity(compared, verdict);
+    if (!verdict.failures.empty()) accept_flushed(compared, verdict);
+    if (comparison.policy.tolerance.automatic) {
+      note_exceeding(compared, verdict);
+      note_other_class(comparison, verdict);
+      note_scale(comparison);
+    }
+    if (compared.exact) explain_exactness(verdict);
+    for (const InvariantSpec& spec : policy.invariants) {
+      if (is_rarely_conclusive(spec.kind) && is_conclusive(comparison, spec)) {
+        values_.invariants.emplace_back(name_of(spec.kind));
+      }
+    }
+    take(std::move(verdict), compared);
+    return ok_status();
+  }
+
+  /// Reports the elements that the reference's predicate rejects.
+  static void add_refused(const ReferenceReply& reply, const Comparison& comparison,
+                          Verdict& verdict) {
+    const auto said = reply.accepted.find(comparison.output_name);
+    if (said == reply.accepted.end()) return;
+    const std::vector<uint8_t>& accepted = said->second;
+    const auto first = std::ranges::find(accepted, 0);
+    if (first == accepted.end()) return;
+    const auto index = static_cast<size_t>(first - accepted.begin());
+    ValidationFailure failure{.kind = FindingKind::InvariantViolation, .message = {}};
+    failure.index = static_cast<int64_t>(index);
+    failure.actual = element(comparison.output, index);
+    failure.message = fmt::format(
+        "the reference's predicate rejects {} of {} elements; the first is element {}: {}",
+        std::ranges::count(accepted, 0), accepted.size(), index, *failure.actual);
+    verdict.failures.push_back(std::move(failure));
+  }
+
+  /// Judges by the reference with the numbers of elements that depend on no NaN and no infinity.
+  void accept_masked(ComparedOutput& compared, Verdict& verdict) {
+    Comparison& comparison = compared.comparison;
+    const auto found = request_.of_finite_inputs.find(comparison.output_name);
+    const auto limits = request_.of_limits.find(comparison.output_name);
+    // The reference of other inputs has the order of the script.
+    if (compared.matched || !comparison.has_reference) return;
+    if (request_.op.is_nan_policy_given(comparison.output_name)) return;
+    const std::vector<TensorView> none;
+    compared.masked = masked_reference(
+        comparison, found == request_.of_finite_inputs.end() ? none : found->second,
+        limits == request_.of_limits.end() ? none : limits->second);
+    if (!compared.masked) return;
+    comparison.reference = view_of(*compared.masked);
+    verdict = validate(comparison);
+    values_.notes.insert(CaseNote::Masked);
+  }
+
+  /// Accepts NaN from the kernel where the reference gives an infinity and an input is infinite:
+  /// there, formulas that agree for finite numbers may give either.
+  void accept_nan_for_infinity(ComparedOutput& compared, Verdict& verdict) {
+    Comparison& comparison = compared.comparison;
+    if (!comparison.has_reference || is_strict(request_)) return;
+    if (!has_policy_by_default(request_, comparison.output_name)) return;
+    compared.nan_for_infinity = nan_for_infinity(comparison);
+    if (!compared.nan_for_infinity) return;
+    comparison.reference = view_of(*compared.nan_for_infinity);
+    verdict = validate(comparison);
+    values_.remarks.insert(
+        "the kernel gives NaN where the reference gives an infinity, and an input is infinite: "
+        "formulas that agree for finite numbers differ there (inf - inf). Set nan_policy = "
+        "\"match\" to make this a failure");
+  }
+
+  /// Judges by the reference with flushed results instead, where flushing is no fault.
+  void accept_flushed(ComparedOutput& compared, Verdict& verdict) {
+    Comparison& comparison = compared.comparison;
+    // The reference of flushed inputs has the order of the script.
+    if (compared.matched || !comparison.has_reference || !may_note_flushing(request_)) return;
+    compared.flushed =
+        flushed_reference(comparison, flushed_inputs_reference(comparison.output_name));
+    if (!compared.flushed) return;
+    comparison.reference = view_of(*compared.flushed);
+    verdict = validate(comparison);
+    values_.notes.insert(CaseNote::Flushed);
+  }
+
+  const TensorView* flushed_inputs_reference(const std::string& name) const {
+    const auto found = request_.of_flushed_inputs.find(name);
+    return found == request_.of_flushed_inputs.end() ? nullptr : &found->second;
+  }
+
+  /// What the reference says of the op's float outputs.
+  Result<std::vector<NamedReference>> float_references(const ReferenceReply& reply) {
+    std::vector<NamedReference> all;
+    for (const CaseTensor& output : request_.plan.outputs) {
+      const auto found = std::ranges::find(reply.outputs, output.name, &ReferenceTensor::name);
+      if (!is_float(output.dtype) || found == reply.outputs.end() || !is_float(found->dtype)) {
+        continue;
+      }
+      const TensorView view =
+          GPUEMU_TRY(arena_view(arena_, found->dtype, found->shape, found->arena_offset));
+      all.push_back({output.name, view});
+    }
+    return all;
+  }
+
+  /// An element that flushing does not explain is judged by the reference of the inputs as they
+  /// are: the kernel without rounding keeps subnormal numbers.
+  void note_exceeding(const ComparedOutput& compared, const Verdict& verdict) {
+    const Comparison& comparison = compared.comparison;
+    const TensorView &output = comparison.output, &reference = comparison.reference;
+    const bool exceeded = std::ranges::any_of(verdict.failures, [](const auto& failure) {
+      return failure.kind == FindingKind::ToleranceExceeded;
+    });
+    if (!exceeded || output.shape != reference.shape) return;
+    if (!is_float(output.dtype)) return note_off_by_one(comparison);
+    const ErrorBound bound(comparison);
+    const Customary customary(comparison);
+    const bool declared =
+        comparison.policy.error_scale != ErrorScale::Auto || !comparison.scale.empty();
+    const auto count = static_cast<size_t>(element_count(output.shape));
+    for (size_t i = 0; i < count; ++i) {
+      const double computed = element(output, i);
+      double expected = element(reference, i);
+      if (!std::isfinite(computed) || !std::isfinite(expected)) continue;
+      if (std::fabs(computed - expected) <= bound.at(i, expected)) continue;
+      if (compared.flushed && std::isfinite(element(compared.reference, i))) {
+        expected = element(compared.reference, i);
+      }
+      const double allowed = bound.at(i, expected), error = std::fabs(computed - expected);
+      const double usual = customary.at(i, expected);
+      if (values_.exceeding.elements.size() < static_cast<size_t>(kDiagnosedElementsMax)) {
+        values_.exceeding.elements.push_back({comparison.output_name, i, computed, expected,
+                                              allowed, usual, customary.magnitude(i), declared});
+      } else if (declared || !(error <= usual)) {
+        values_.exceeding.refused = true;
+      }
+    }
+  }
+
+  void note_other_class(const Comparison& comparison, const Verdict& verdict) {
+    const TensorView &output = comparison.output, &reference = comparison.reference;
+    const bool differs = std::ranges::any_of(verdict.failures, [](const auto& failure) {
+      return failure.kind == FindingKind::NaNDetected || failure.kind == FindingKind::InfDetected;
+    });
+    if (!differs || output.shape != reference.shape || !is_float(output.dtype)) return;
+    std::vector<ExceedingElement> found;
+    bool all_differ_by_class = true;
+    const auto count = static_cast<size_t>(element_count(output.shape));
+    for (size_t i = 0; i < count; ++i) {
+      const double computed = element(output, i), expected = element(reference, i);
+      const bool is_number = std::isfinite(computed), is_expected = std::isfinite(expected);
+      if (is_number && is_expected) continue;
+      if (computed == expected || (std::isnan(computed) && std::isnan(expected))) continue;
+      ++values_.in_other_class;
+      all_differ_by_class = all_differ_by_class && !is_number && !is_expected &&
+                            found.size() < static_cast<size_t>(kDiagnosedElementsMax);
+      if (!all_differ_by_class) continue;
+      found.push_back({.output = comparison.output_name,
+                       .index = i,
+                       .computed = computed,
+                       .reference = expected});
+    }
+    if (!all_differ_by_class) return;
+    values_.exceeding.other_class.insert(values_.exceeding.other_class.end(), found.begin(),
+                                         found.end());
+  }
+
+  void note_off_by_one(const Comparison& comparison) {
+    if (comparison.output.dtype == DType::Bool) return;
+    uint64_t others = 0;
+    const auto count = static_cast<size_t>(element_count(comparison.output.shape));
+    for (size_t i = 0; i < count; ++i) {
+      if (!comparison.undefined.empty() && comparison.undefined[i] != 0) continue;
+      const double apart =
+          std::fabs(element(comparison.output, i) - element(comparison.reference, i));
+      if (!(apart <= 1)) return;
+      others += apart == 1 ? 1 : 0;
+    }
+    if (others > 0) values_.exceeding.off_by_one[comparison.output_name] = others;
+  }
+
+  /// Says that a scale which gpuemu.toml names does nothing.
+  void note_scale(const Comparison& comparison) {
+    const ErrorScale scale = comparison.policy.error_scale;
+    if (!comparison.has_reference || !is_float(comparison.output.dtype) ||
+        element_count(comparison.output.shape) == 0 || !comparison.scale.empty() ||
+        scale_applies(comparison)) {
+      return;
+    }
+    values_.remarks.insert(fmt::format(
+        "error_scale '{}' does not apply to output '{}', whose bound is that of 'auto': "
+        "{}; `error_scale = {{ {} = ... }}` names one for this output",
+        name_of(scale), comparison.output_name, needed_for(scale), comparison.output_name));
+  }
+
+  static const char* needed_for(ErrorScale scale) {
+    if (scale == ErrorScale::Sum) return "the first input has no row for each of its elements";
+    if (scale == ErrorScale::Dot || scale == ErrorScale::Matmul) {
+      return "no two inputs multiply to its shape";
+    }
+    return "no input has its shape";
+  }
+
+  /// False when the reference does not have this output.
+  Result<bool> add_reference(const ReferenceReply& reply, Comparison& comparison) {
+    const std::string& name = comparison.output_name;
+    const auto expected = std::ranges::find(reply.outputs, name, &ReferenceTensor::name);
+    if (expected == reply.outputs.end()) {
+      values_.failures.push_back(
+          {.kind = FindingKind::ReferenceError,
+           .message = fmt::format("{} returned no output '{}'", request_.op.reference, name),
+           .output = name});
+      return false;
+    }
+    comparison.reference =
+        GPUEMU_TRY(arena_view(arena_, expected->dtype, expected->shape, expected->arena_offset));
+    comparison.reference_is_wide = reply.function_form;
+    const auto scale = std::ranges::find(reply.scales, name, &ReferenceTensor::name);
+    const bool named = request_.op.error_scales.contains(name);
+    if (!named && scale != reply.scales.end() && scale->shape == comparison.output.shape) {
+      const TensorView view =
+          GPUEMU_TRY(arena_view(arena_, DType::Float64, scale->shape, scale->arena_offset));
+      comparison.scale = {reinterpret_cast<const double*>(view.data.data()),
+                          view.data.size() / sizeof(double)};
+    }
+    return true;
+  }
+
+  /// Replaces the reference by the right answer that is nearest to the output, where the op allows
+  /// several.
+  Status match_reference(ComparedOutput& compared) const {
+    Comparison& comparison = compared.comparison;
+    const auto& specs = request_.op.outputs;
+    const auto spec = std::ranges::find(specs, comparison.output_name, &TensorSpec::name);
+    if (spec == specs.end()) return ok_status();
+    compared.matched = GPUEMU_TRY(matched_reference(*spec, comparison));
+    if (!compared.matched) return ok_status();
+    comparison.reference = view_of(compared.matched->tensor);
+    comparison.scale = compared.matched->scale;
+    return ok_status();
+  }
+
+  /// Takes the tolerance away where no rounding can be the kernel's excuse.
+  bool drop_tolerance(Comparison& comparison) const {
+    const int64_t terms = comparison.policy.accumulate_length.value_or(1);
+    const bool exact = compares_exactly({request_.op, request_.plan, terms, inputs_},
+                                        comparison.reference, comparison.output.dtype);
+    if (exact) comparison.policy.tolerance = Tolerance();
+    return exact;
+  }
+
+  static void explain_exactness(Verdict& verdict) {
+    for (ValidationFailure& failure : verdict.failures) {
+      if (failure.kind == FindingKind::ToleranceExceeded) {
+        failure.message += "; all inputs are small whole numbers, so any order of adding is exact";
+      }
+    }
+  }
+
+  void take(Verdict verdict, ComparedOutput& compared) {
+    const std::string& name = compared.comparison.output_name;
+    const bool fails = !verdict.failures.empty();
+    for (ValidationFailure& failure : verdict.failures) {
+      failure.output = name;
+      if (request_.plan.outputs.size() > 1) failure.message = name + ": " + failure.message;
+      values_.failures.push_back(std::move(failure));
+    }
+    // Written so that NaN counts as the largest difference.
+    if (!(verdict.max_diff <= values_.max_diff)) values_.max_diff = verdict.max_diff;
+    if (!(verdict.max_rel_diff <= values_.max_rel_diff)) {
+      values_.max_rel_diff = verdict.max_rel_diff;
+    }
+    compared.passed = !fails;
+    compared.max_diff = verdict.max_diff;
+    // The statistics of a case are those of its worst output, and one that fails is worse.
+    const bool worse =
+        fails == statistics_fail_ ? !(verdict.bound_ratio_max <= values_.bound_ratio_max) : fails;
+    values_.bound_ratio_max = std::max(values_.bound_ratio_max, verdict.bound_ratio_max);
+    if ((worse || !values_.error_stats) && verdict.stats) {
+      values_.error_stats = verdict.stats;
+      statistics_fail_ = fails;
+    }
+    values_.outputs.push_back(std::move(compared));
+  }
+
+  const CaseRequest& request_;
+  const BuiltPlan& built_;
+  Arena& arena_;
+  std::map<std::string, TensorView> inputs_;
+  ComparedValues values_;
+  bool statistics_fail_ = false;  ///< error_stats are those of an output that fails.
+};
+
+}  // namespace
+
+Result<ComparedValues> compare_values(const CaseRequest& request, const BuiltPlan& built,
+                                      Arena& arena, const ReferenceReply* reply) {
+  return OutputComparer(request, built, arena).compare(reply);
+}
+
+void add_values(const ComparedValues& values, CaseReport& report) {
+  ValidationResult& result = report.result;
+  result.failures.insert(result.failures.end(), values.failures.begin(), values.failures.end());
+  result.max_diff = values.max_diff;
+  result.max_rel_diff = values.max_rel_diff;
+  result.error_stats = values.error_stats;
+  report.bound_ratio_max = values.bound_ratio_max;
+  report.notes.insert(values.notes.begin(), values.notes.end());
+  report.remarks.insert(values.remarks.begin(), values.remarks.end());
+  for (const std::string& name : values.invariants) {
+    if (std::ranges::find(report.relations, name) == report.relations.end()) {
+      report.relations.push_back(name);
+    }
+  }
+}
+
+Result<Next> compare_outputs(CaseWork& work) {
+  const ReferenceReply* reply = work.execution.reply();
+  if (reply != nullptr && !reply->predicates.empty()) {
+    const Status asked = ask_predicates(work);
+    if (!asked && asked.error().code == ErrorCode::Unavailable) return asked.error();
+    if (!asked) {
+      work.report.result.failures.push_back(
+          {.kind = FindingKind::ReferenceError, .message = asked.error().message});
+      return Next::SkipValues;
+    }
+  }
+  work.values = GPUEMU_TRY(compare_values(work.request, work.built, work.slot.arena, reply));
+  if (reply != nullptr && !work.values.failures.empty()) {
+    SlotReference reference(work);
+    ComparedCase compared{work.request, work.built, work.slot.arena, reference, work.values};
+    GPUEMU_TRY(compare_with_other_inputs(compared));
+  }
+  add_values(work.values, work.report);
+  return Next::Continue;
+}
+
+}  // namespace gpuemu

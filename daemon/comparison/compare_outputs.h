@@ -1,0 +1,23 @@
+// The stage Compare: outputs beside what the reference said.
+#pragma once
+
+#include "daemon/case/case_request.h"
+#include "daemon/case/compared_values.h"
+#include "daemon/case/stage.h"
+#include "daemon/plans/execution_plan.h"
+#include "daemon/reference/reference_process.h"
+
+namespace gpuemu {
+
+/// Compares every output and adds what it finds to the report.
+Result<Next> compare_outputs(CaseWork& work);
+
+/// The verdict and the findings of every output. `reply` is null without a reference. The views in
+/// the answer are of `arena`.
+Result<ComparedValues> compare_values(const CaseRequest& request, const BuiltPlan& built,
+                                      Arena& arena, const ReferenceReply* reply);
+
+/// Adds the findings, notes and numbers of all outputs to the report.
+void add_values(const ComparedValues& values, CaseReport& report);
+
+}  // namespace gpuemu

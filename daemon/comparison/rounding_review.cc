@@ -1,0 +1,423 @@
+#include "daemon/comparison/rounding_review.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "common/base/service_limits.h"
+#include "daemon/case/case_policy.h"
+#include "daemon/case/case_work.h"
+#include "daemon/case/reproduction.h"
+#include "daemon/comparison/review_findings.h"
+#include "daemon/comparison/sensitivity.h"
+#include "daemon/execution/exact_runs.h"
+#include "judge/bounds/conditioning.h"
+#include "judge/bounds/float_format.h"
+#include "judge/explain/narrow_steps.h"
+#include "runtime/ptx/parse.h"
+
+namespace gpuemu {
+namespace {
+
+/// What constants of float32, and tensor cores that sum in it, may add to the formula's error, in
+/// moves of the result.
+constexpr double kTimesFormula = 8;
+/// A formula that is off by so much of what counts as one is another one, whatever its constants.
+constexpr double kOtherFormula = 1e-2;
+/// A constant such as 1 - 0.999f is off by no more of itself.
+constexpr double kRoundedConstant = 1e-4;
+/// A formula counts as the right one when it is off by no more than its own rounded constants move
+/// it, times this margin: 0.9f m + 0.1f g is not 0 where 0.9 m + 0.1 g is. The review applies it to
+/// a limited number of elements, because a wrong formula shows in more of them.
+constexpr double kTimesConstants = 2;
+constexpr ptrdiff_t kMovedByConstantsMost = 16;
+/// Functions that saturate are constant from where float32 has no more to say, as tanhf is 1 above
+/// 9: what that leaves out, in units in the last place of what counts as one. A derivative has
+/// factors before it.
+constexpr double kSaturatedUlps = 128;
+/// Functions are polynomials whose own error is below a unit in the last place.
+constexpr double kFunctionUlps = 2;
+/// The emulator executes a hundred times as fast with rounding as without.
+constexpr uint64_t kInstructionsMax = 60'000'000;
+
+enum class Standing : uint8_t { Passes, Underflow, Conditioning, Customary, Formula, Inaccurate };
+
+DType dtype_of(const CasePlan& plan, const std::string& output) {
+  const auto found = std::ranges::find(plan.outputs, output, &CaseTensor::name);
+  return found == plan.outputs.end() ? plan.dtype : found->dtype;
+}
+
+/// How many terms one element may be a sum of: what is declared, else what shapes allow.
+double summed_terms(const CaseRequest& request, const std::string& output) {
+  const CasePlan& plan = request.plan;
+  if (request.op.accumulate) {
+    const auto length = request.op.accumulate->evaluate(scope_of(request.op, plan));
+    if (length) return static_cast<double>(std::max<int64_t>(*length, 1));
+  }
+  std::vector<Shape> inputs;
+  for (const CaseTensor& input : plan.inputs) inputs.push_back(input.shape);
+  const auto found = std::ranges::find(plan.outputs, output, &CaseTensor::name);
+  return terms_of(inputs, found == plan.outputs.end() ? Shape{} : found->shape);
+}
+
+/// What a change in the last place of float32 is of one in the last place of the inputs: constants
+/// are kept in no less than float32.
+double constants_share(const CasePlan& plan) {
+  double unit = 0;
+  for (const CaseTensor& input : plan.inputs) {
+    if (is_float(input.dtype)) unit = std::max(unit, format_of(input.dtype).unit);
+  }
+  return unit > 0 ? std::min(1.0, format_of(DType::Float32).unit / unit) : 1;
+}
+
+bool is_same_class(double a, double b) {
+  return std::isnan(a) ? std::isnan(b) : std::isinf(a) && a == b;
+}
+
+/// Whether the bound alone judges what is not too small for its type: so the run wants it, or the
+/// op says how large the errors of the output may be.
+bool is_bounded(const CaseRequest& request, const ExceedingElement& at) {
+  return request.op.error_scale_of(at.output) != kShadowScale &&
+         (at.declared || is_strict(request));
+}
+
+/// Decides about every exceeding element by runs without rounding.
+class RoundingReview {
+ public:
+  /// `slot` has shadows; it may be another one than the case's.
+  RoundingReview(CaseWork& work, Slot& slot)
+      : request_(work.request),
+        slot_(slot),
+        exceeding_(work.values.exceeding),
+        report_(work.report),
+        constants_share_(constants_share(work.request.plan)) {}
+
+  Status review();
+
+ private:
+  struct Doubt {
+    const ExceedingElement* at = nullptr;
+    Conditioning conditioning{DType::Float32, 1};
+    double exact = 0, lost = 0;
+    Standing standing = Standing::Passes;
+    bool hopeless = false, nearly = false;
+    bool settled = false;  ///< move_constants() accepted it.
+  };
+
+  Status run_exactly_once();
+  bool has_classes_of_reference() const;
+  void begin(Doubt& doubt) const;
+  void judge(Doubt& doubt, double moved) const;
+  Status move_constants();
+  Status draw_while_in_doubt(Sensitivity& sensitivity);
+  void close();
+  void note_narrow_steps() const;
+
+  const CaseRequest& request_;
+  Slot& slot_;
+  const Exceeding& exceeding_;
+  CaseReport& report_;
+  const double constants_share_;
+  ExactRun exactly_;
+  std::vector<Doubt> doubts_;
+};
+
+/// What can be told from one run without rounding. Written so that NaN excuses nothing.
+void RoundingReview::begin(Doubt& doubt) const {
+  const ExceedingElement& at = *doubt.at;
+  const auto value = exactly_.values.find(at.output), bound = exactly_.underflow.find(at.output);
+  doubt.conditioning = {dtype_of(request_.plan, at.output), summed_terms(request_, at.output)};
+  doubt.exact =
+      value == exactly_.values.end() ? at.computed : element(view_of(value->second), at.index);
+  if (bound != exactly_.underflow.end()) doubt.lost = element(view_of(bound->second), at.index);
+  const bool little = may_be_underflow(at, doubt.conditioning.format());
+  if (!std::isfinite(doubt.lost) || !little) doubt.lost = 0;
+  const double formula = std::fabs(doubt.exact - at.reference);
+  if (little && formula <= at.tolerance &&
+      std::fabs(at.computed - doubt.exact) <= at.tolerance + doubt.lost) {
+    doubt.standing = Standing::Underflow;
+  } else if (!(formula <=
+               at.tolerance + kOtherFormula * (std::fabs(at.reference) + at.magnitude))) {
+    doubt.standing = Standing::Formula;
+  } else {
+    doubt.standing = Standing::Inaccurate;
+  }
+}
+
+/// `moved`: by how much the exact value moves with the last place of the inputs.
+void RoundingReview::judge(Doubt& doubt, double moved) const {
+  const ExceedingElement& at = *doubt.at;
+  const Conditioning& conditioning = doubt.conditioning;
+  const double unit = std::min(conditioning.format().unit, format_of(DType::Float32).unit);
+  // What tensor cores add up in float32 no run without rounding undoes.
+  const double constants =
+      kTimesFormula * (constants_share_ < 1 ? std::max(1.0, std::sqrt(conditioning.terms())) : 1.0);
+  const double formula =
+      at.tolerance + constants * constants_share_ * moved + 2 * kFunctionUlps * unit * at.magnitude;
+  const double arithmetic = conditioning.allowed(moved, doubt.exact) + doubt.lost;
+  const double error = std::fabs(at.computed - doubt.exact);
+  doubt.hopeless = !may_be_explained(error, arithmetic);
+  doubt.nearly = is_nearly_explained(error, arithmetic);
+  const double apart = std::fabs(doubt.exact - at.reference);
+  const bool customary =
+      !at.declared && std::fabs(at.computed - at.reference) <= at.customary &&
+      apart <= formula + std::min(at.customary, std::max(kRoundedConstant * std::fabs(at.reference),
+                                                         kSaturatedUlps * unit * at.magnitude));
+  if (apart <= formula && error <= arithmetic) {
+    doubt.standing = Standing::Conditioning;
+  } else if (customary) {
+    doubt.standing = Standing::Customary;
+  } else {
+    doubt.standing = apart <= formula ? Standing::Inaccurate : Standing::Formula;
+  }
+}
+
+Status RoundingReview::run_exactly_once() {
+  exactly_ =
+      GPUEMU_TRY(run_for_underflow(request_, slot_, make_inputs(request_.op, request_.plan)));
+  for (const ExceedingElement& at : exceeding_.elements) {
+    Doubt doubt{.at = &at};
+    begin(doubt);
+    doubts_.push_back(doubt);
+  }
+  return ok_status();
+}
+
+/// Whether the run without rounding has the NaN and infinities of the reference where the kernel
+/// has others: a weight that rounding makes 0 gives NaN of an infinite value, one that it does not
+/// gives infinity.
+bool RoundingReview::has_classes_of_reference() const {
+  return std::ranges::all_of(exceeding_.other_class, [&](const ExceedingElement& at) {
+    const auto value = exactly_.values.find(at.output);
+    return value != exactly_.values.end() &&
+           is_same_class(element(view_of(value->second), at.index), at.reference);
+  });
+}
+
+/// Accepts elements that look like another formula but differ only by rounded constants. Does not
+/// move the inputs, because that would also excuse mistakes at a threshold.
+Status RoundingReview::move_constants() {
+  const auto is_open = [](const Doubt& doubt) { return doubt.standing == Standing::Formula; };
+  const bool bounded = std::ranges::any_of(doubts_, [&](const Doubt& doubt) {
+    return is_open(doubt) && is_bounded(request_, *doubt.at);
+  });
+  if (bounded || std::ranges::count_if(doubts_, is_open) > kMovedByConstantsMost) {
+    return ok_status();
+  }
+  Sensitivity sensitivity(request_, slot_, exactly_.values, Moved::Constants);
+  while (sensitivity.draws() < kConditioningDrawsForStill &&
+         std::ranges::any_of(doubts_, is_open)) {
+    GPUEMU_TRY(sensitivity.draw());
+    for (Doubt& doubt : doubts_) {
+      if (!is_open(doubt)) continue;
+      const ExceedingElement& at = *doubt.at;
+      const double moved = sensitivity.at(at.output, at.index);
+      doubt.settled =
+          std::fabs(doubt.exact - at.reference) <= at.tolerance + kTimesConstants * moved &&
+          std::fabs(at.computed - doubt.exact) <=
+              doubt.conditioning.allowed(moved, doubt.exact) + doubt.lost;
+      if (doubt.settled) doubt.standing = Standing::Conditioning;
+    }
+  }
+  return ok_status();
+}
+
+Status RoundingReview::draw_while_in_doubt(Sensitivity& sensitivity) {
+  for (size_t draws = 1; draws <= kConditioningDrawsForStill; ++draws) {
+    GPUEMU_TRY(sensitivity.draw());
+    bool in_doubt = false, fails = false, open = false;
+    for (Doubt& doubt : doubts_) {
+      if (doubt.standing == Standing::Underflow || doubt.settled) continue;
+      const double moved = sensitivity.at(doubt.at->output, doubt.at->index);
+      judge(doubt, moved);
+      if (doubt.standing == Standing::Conditioning) continue;
+      in_doubt = true;
+      if (stayed_by_chance(moved, sensitivity.largest(doubt.at->output))) {
+        open = true;
+      } else if (doubt.standing != Standing::Customary && doubt.hopeless) {
+        fails = true;
+      } else if (doubt.standing == Standing::Inaccurate && doubt.nearly) {
+        open = true;
+      }
+    }
+    if (draws >= kConditioningDrawsLeast && !in_doubt) break;
+    if (draws >= kConditioningDrawsOfHope && fails) break;
+    if (draws >= kConditioningDrawsMost && !open) break;
+  }
+  return ok_status();
+}
+
+/// Says where the kernel keeps less than it could, if more than the output's own rounding is off.
+void RoundingReview::note_narrow_steps() const {
+  const auto found = std::ranges::find_if(doubts_, [](const Doubt& doubt) {
+    const FloatFormat& format = doubt.conditioning.format();
+    return doubt.conditioning.is_narrow() && doubt.standing == Standing::Conditioning &&
+           std::fabs(doubt.at->computed - doubt.exact) > ulp_at(format, doubt.exact);
+  });
+  if (found == doubts_.end()) return;
+  const auto module = ptx::parse(request_.prepared.ptx, request_.prepared.name);
+  const std::string step =
+      module ? narrow_step(*module, dtype_of(request_.plan, found->at->output)) : "";
+  if (!step.empty()) {
+    report_.remarks.insert(fmt::format("{}, which explains larger errors than its bound", step));
+  }
+}
+
+void RoundingReview::close() {
+  const auto has = [&](Standing standing) {
+    return std::ranges::find(doubts_, standing, &Doubt::standing) != doubts_.end();
+  };
+  if (has(Standing::Formula) || has(Standing::Inaccurate)) {
+    if (is_strict(request_)) {
+      explain_strictness(exceeding_, report_);
+    } else if (!has(Standing::Formula) &&
+               std::ranges::none_of(exceeding_.elements,
+                                    [&](const auto& at) { return is_bounded(request_, at); })) {
+      explain_inaccuracy(request_, Looked::WithoutRounding, exceeding_, report_);
+    }
+    return;
+  }
+  if (has(Standing::Underflow)) report_.notes.insert(CaseNote::Underflow);
+  if (has(Standing::Conditioning)) {
+    report_.notes.insert(CaseNote::ErrorScale);
+    note_narrow_steps();
+  }
+  if (!exceeding_.other_class.empty()) {
+    report_.notes.insert(CaseNote::ErrorScale);
+    report_.remarks.insert(
+        "NaN where the reference is infinite, or the reverse, passes where only rounding differs: "
+        "without rounding the kernel has what the reference has");
+  }
+  std::vector<const ExceedingElement*> warned;
+  for (const Doubt& doubt : doubts_) {
+    if (doubt.standing == Standing::Customary) warned.push_back(doubt.at);
+  }
+  excuse(warned, report_);
+}
+
+Status RoundingReview::review() {
+  GPUEMU_TRY(run_exactly_once());
+  if (!has_classes_of_reference()) return ok_status();
+  const auto is = [](Standing standing) {
+    return [standing](const Doubt& doubt) { return doubt.standing == standing; };
+  };
+  const bool bounded = std::ranges::any_of(doubts_, [&](const Doubt& doubt) {
+    return doubt.standing == Standing::Inaccurate && is_bounded(request_, *doubt.at);
+  });
+  if (!bounded) GPUEMU_TRY(move_constants());
+  const bool decided = bounded || std::ranges::any_of(doubts_, is(Standing::Formula)) ||
+                       std::ranges::none_of(doubts_, is(Standing::Inaccurate));
+  if (!decided) {
+    Sensitivity sensitivity(request_, slot_, exactly_.values, Moved::Everything);
+    GPUEMU_TRY(draw_while_in_doubt(sensitivity));
+    GPUEMU_TRY(move_constants());
+  }
+  close();
+  return ok_status();
+}
+
+int64_t elements_of(const CasePlan& plan) {
+  int64_t elements = 0;
+  for (const auto* tensors : {&plan.inputs, &plan.outputs}) {
+    for (const CaseTensor& tensor : *tensors) elements += element_count(tensor.shape);
+  }
+  return elements;
+}
+
+bool is_too_large(const CaseWork& work) {
+  return elements_of(work.request.plan) > kDiagnosedElementsMax ||
+         work.instructions > kInstructionsMax;
+}
+
+/// Decides what no run without rounding can decide.
+void judge_by_custom(CaseWork& work) {
+  const Exceeding& exceeding = work.values.exceeding;
+  const CaseRequest& request = work.request;
+  if (!exceeding.off_by_one.empty() || !exceeding.other_class.empty()) return;
+  if (is_strict(request)) return explain_strictness(exceeding, work.report);
+  std::vector<const ExceedingElement*> warned;
+  for (const ExceedingElement& at : exceeding.elements) {
+    if (!at.declared && std::fabs(at.computed - at.reference) <= at.customary) {
+      warned.push_back(&at);
+    }
+  }
+  if (exceeding.refused || warned.size() < exceeding.elements.size()) {
+    return explain_inaccuracy(request, Looked::NotAtAll, exceeding, work.report);
+  }
+  work.report.notes.insert(CaseNote::NotLookedAt);
+  excuse(warned, work.report);
+}
+
+/// Whether as many values lie between two whole numbers as came out as the other one.
+Result<bool> are_close_roundings(const CaseWork& work, Slot& slot) {
+  uint64_t others = 0;
+  for (const auto& [output, count] : work.values.exceeding.off_by_one) others += count;
+  if (others == 0) return true;
+  return !is_strict(work.request) && others <= GPUEMU_TRY(close_roundings(work.request, slot));
+}
+
+/// A further run that fails says nothing about the first.
+Status review_on(CaseWork& work, Slot& slot) {
+  const auto close = are_close_roundings(work, slot);
+  if (!close && close.error().code != ErrorCode::Cancelled) return close.error();
+  if (!close || !*close) return ok_status();
+  if (work.values.exceeding.elements.empty() && work.values.exceeding.other_class.empty()) {
+    work.report.notes.insert(CaseNote::ErrorScale);
+    excuse({}, work.report);
+    return ok_status();
+  }
+  const Status reviewed = RoundingReview(work, slot).review();
+  if (reviewed || reviewed.error().code != ErrorCode::Cancelled) return reviewed;
+  if (!slot.worker.was_cancelled()) judge_by_custom(work);
+  return ok_status();
+}
+
+/// Whether errors beyond the bound are all that is wrong, in outputs where they may be excused. One
+/// of sums that have to be exact is in no doubt.
+bool needs_rounding_review(const CaseWork& work) {
+  const Exceeding& exceeding = work.values.exceeding;
+  if (work.wants(Extra::Shadows) || exceeding.empty()) return false;
+  return std::ranges::all_of(work.report.result.failures, [&](const auto& failure) {
+    if (failure.kind == FindingKind::NaNDetected || failure.kind == FindingKind::InfDetected) {
+      return !is_strict(work.request) && has_policy_by_default(work.request, failure.output) &&
+             exceeding.has_other_class_of(failure.output);
+    }
+    return failure.kind == FindingKind::ToleranceExceeded &&
+           (exceeding.off_by_one.contains(failure.output) ||
+            exceeding.has_element_of(failure.output));
+  });
+}
+
+}  // namespace
+
+Result<Next> review_rounding(CaseWork& work) {
+  if (!needs_rounding_review(work)) return Next::Continue;
+  const CaseRequest& request = work.request;
+  const Exceeding& exceeding = work.values.exceeding;
+  const bool bounded = std::ranges::any_of(exceeding.elements, [&](const ExceedingElement& at) {
+    return is_bounded(request, at) &&
+           !may_be_underflow(at, format_of(dtype_of(request.plan, at.output)));
+  });
+  if (bounded) {
+    if (is_strict(request)) explain_strictness(exceeding, work.report);
+    return Next::Continue;
+  }
+  const bool has_shadows = work.instructions > 0;  // The emulator counts them, hardware does not.
+  if (is_too_large(work) || (!has_shadows && !request.emulator_slot)) {
+    judge_by_custom(work);
+    return Next::Continue;
+  }
+  if (has_shadows) {
+    GPUEMU_TRY(review_on(work, work.slot));
+    return Next::Continue;
+  }
+  auto lease = request.emulator_slot();
+  if (!lease) {  // A machine that cannot emulate.
+    judge_by_custom(work);
+    return Next::Continue;
+  }
+  GPUEMU_TRY(review_on(work, **lease));
+  return Next::Continue;
+}
+
+}  // namespace gpuemu

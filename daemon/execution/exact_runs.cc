@@ -1,0 +1,49 @@
+#include "daemon/execution/exact_runs.h"
+
+#include "daemon/case/reproduction.h"
+#include "daemon/execution/derived_runs.h"
+
+namespace gpuemu {
+
+Result<NamedTensors> run_exactly(const CaseRequest& request, Slot& slot,
+                                 const NamedTensors& inputs) {
+  return DerivedRuns(request, slot, DerivedRuns::Outputs::Wide)
+      .run({.plan = request.plan, .inputs = inputs, .in_place_input = {}, .in_place_output = {}});
+}
+
+Result<NamedTensors> run_nudged(const CaseRequest& request, Slot& slot, const NamedTensors& inputs,
+                                uint64_t draw) {
+  DerivedRuns runs(request, slot, DerivedRuns::Outputs::Wide);
+  runs.nudge(draw);
+  return runs.run(
+      {.plan = request.plan, .inputs = inputs, .in_place_input = {}, .in_place_output = {}});
+}
+
+Result<NamedTensors> run_with_moved_constants(const CaseRequest& request, Slot& slot,
+                                              const NamedTensors& inputs, uint64_t draw) {
+  DerivedRuns runs(request, slot, DerivedRuns::Outputs::Wide);
+  runs.move_constants(draw);
+  return runs.run(
+      {.plan = request.plan, .inputs = inputs, .in_place_input = {}, .in_place_output = {}});
+}
+
+Result<uint64_t> close_roundings(const CaseRequest& request, Slot& slot) {
+  DerivedRuns runs(request, slot, DerivedRuns::Outputs::Wide);
+  (void)GPUEMU_TRY(runs.run({.plan = request.plan,
+                             .inputs = make_inputs(request.op, request.plan),
+                             .in_place_input = {},
+                             .in_place_output = {}}));
+  return runs.close_roundings();
+}
+
+Result<ExactRun> run_for_underflow(const CaseRequest& request, Slot& slot,
+                                   const NamedTensors& inputs) {
+  ExactRun made;
+  DerivedRuns runs(request, slot, DerivedRuns::Outputs::Wide);
+  runs.keep_underflow(made.underflow);
+  made.values = GPUEMU_TRY(runs.run(
+      {.plan = request.plan, .inputs = inputs, .in_place_input = {}, .in_place_output = {}}));
+  return made;
+}
+
+}  // namespace gpuemu

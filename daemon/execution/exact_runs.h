@@ -1,0 +1,35 @@
+// Further runs of a case's kernel, without any rounding.
+#pragma once
+
+#include "daemon/case/case_request.h"
+
+namespace gpuemu {
+
+/// The outputs of the case's kernel on these inputs as they would be without any rounding, float64
+/// where they are floats. Cancelled when the run fails. The arena holds other tensors afterwards.
+Result<NamedTensors> run_exactly(const CaseRequest& request, Slot& slot,
+                                 const NamedTensors& inputs);
+
+/// What run_exactly() gives with scalar parameters and what ShadowConfig::nudge names moved by a
+/// unit in the last place, by chance of `draw`, which is not 0.
+Result<NamedTensors> run_nudged(const CaseRequest& request, Slot& slot, const NamedTensors& inputs,
+                                uint64_t draw);
+
+/// What run_exactly() gives with scalar parameters and constants of the kernel that were rounded
+/// moved by a unit in the last place, by chance of `draw`, which is not 0.
+Result<NamedTensors> run_with_moved_constants(const CaseRequest& request, Slot& slot,
+                                              const NamedTensors& inputs, uint64_t draw);
+
+/// How many floats of the case lie so close between two whole numbers that rounding them to one is
+/// a matter of their last digits (ShadowReport::close_roundings). Errors as run_exactly().
+Result<uint64_t> close_roundings(const CaseRequest& request, Slot& slot);
+
+/// What run_exactly() gives, and how far from it results too small for their type may have taken
+/// the computed values; nothing of float outputs that no float instruction made.
+struct ExactRun {
+  NamedTensors values, underflow;  ///< Both float64.
+};
+Result<ExactRun> run_for_underflow(const CaseRequest& request, Slot& slot,
+                                   const NamedTensors& inputs);
+
+}  // namespace gpuemu

@@ -1,0 +1,136 @@
+#include "daemon/execution/execute_case.h"
+
+#include <algorithm>
+
+#include "common/numeric/element.h"
+#include "daemon/case/case_work.h"
+
+namespace gpuemu {
+namespace {
+
+std::string shortest_number(double value) { return fmt::format("{}", value); }
+
+/// The real argument that is this attr and nothing else, also in a structure; null where there is
+/// none.
+const LaunchSpec::Arg* find_real(const std::vector<LaunchSpec::Arg>& args,
+                                 const std::string& name) {
+  for (const LaunchSpec::Arg& arg : args) {
+    const bool real = arg.kind == LaunchSpec::Arg::Kind::Number && is_float(arg.dtype);
+    if (real && arg.value->text() == name) return &arg;
+    if (const LaunchSpec::Arg* member = find_real(arg.members, name)) return member;
+  }
+  return nullptr;
+}
+
+/// What the kernel gets of an attr: 0.1 is another number in float32.
+double as_passed(const CaseRequest& request, const std::string& name, double value) {
+  for (const LaunchSpec& launch : request.kernel.launches) {
+    const LaunchSpec::Arg* arg = find_real(launch.args, name);
+    if (arg != nullptr && arg->dtype != DType::Float64) return round_to(arg->dtype, value);
+  }
+  return value;
+}
+
+ReferenceRequest reference_request(const CaseRequest& request, const BuiltPlan& built) {
+  ReferenceRequest out;
+  out.script = request.op.reference;
+  out.function = request.op.reference_function;
+  out.process_only = request.op.reference_mode == ReferenceMode::Process;
+  for (const PlanTensor& tensor : built.plan.tensors) {
+    if (tensor.role == PlanTensor::Role::Input || tensor.role == PlanTensor::Role::InOut) {
+      out.inputs.push_back({tensor.name, tensor.dtype, tensor.shape, tensor.arena_offset});
+    }
+  }
+  for (const auto& [name, value] : request.plan.dims) {
+    out.kwargs[name] = std::to_string(value);
+    out.integers[name] = value;
+  }
+  for (const auto& [name, given] : request.plan.attrs) {
+    const double value = as_passed(request, name, given);
+    out.kwargs[name] = shortest_number(value);
+    const auto spec = std::ranges::find(request.op.attrs, name, &AttrSpec::name);
+    if (spec != request.op.attrs.end() && !is_float(spec->dtype)) {
+      out.integers[name] = static_cast<int64_t>(value);
+    } else {
+      out.numbers[name] = value;
+    }
+  }
+  for (const CaseTensor& output : request.plan.outputs) out.output_names.push_back(output.name);
+  out.want_scale = request.op.error_scale == ErrorScale::Auto;
+  out.may_judge = true;
+  out.result_offset = built.result_offset;
+  out.timeout_ms = static_cast<uint64_t>(request.config.reference_timeout_s * 1000);
+  out.memory_bytes = request.config.reference_memory_limit_mb << 20;
+  return out;
+}
+
+/// Waits for the answer. Asks a second time where Python was ended from outside while it started,
+/// or could not be started: that time the error says which.
+Result<ReferenceReply> finish_reference(CaseWork& work, const Status& asked) {
+  ReferenceProcess& reference = work.slot.reference;
+  auto reply = asked ? reference.finish() : Result<ReferenceReply>(asked.error());
+  if (reply || reply.error().code != ErrorCode::Unavailable) return reply;
+  const Status again = reference.begin(reference_request(work.request, work.built));
+  return again ? reference.finish() : Result<ReferenceReply>(again.error());
+}
+
+}  // namespace
+
+Result<Next> execute(CaseWork& work) {
+  const CaseRequest& request = work.request;
+  Execution& execution = work.execution;
+  const bool refers = !request.op.reference.empty();
+  // First the one that does not wait: a fresh Python starts while the worker starts and loads.
+  const Status asked =
+      refers ? work.slot.reference.begin(reference_request(request, work.built)) : ok_status();
+  WorkerSeat& worker = work.slot.worker;
+  const Status launched = worker.begin(request.prepared.key, request.prepared.name,
+                                       request.prepared.ptx, work.built.plan);
+  execution.kernel = launched ? worker.finish() : Result<ExecutionReport>(launched.error());
+  if (refers) execution.reference = finish_reference(work, asked);
+  const auto& reference = execution.reference;
+  if (reference && !*reference && reference->error().code == ErrorCode::Unavailable) {
+    return reference->error();
+  }
+  GPUEMU_TRY(work.slot.arena.refresh());
+  if (!execution.kernel && execution.kernel.error().code == ErrorCode::Internal) {
+    return execution.kernel.error();  // The machine's fault: it says nothing about the kernel.
+  }
+  return Next::Continue;
+}
+
+Status ask_predicates(CaseWork& work) {
+  ReferenceReply& first = **work.execution.reference;
+  ReferenceRequest request = reference_request(work.request, work.built);
+  request.want_scale = false;
+  for (const auto* written : {&first.outputs, &first.scales}) {
+    for (const ReferenceTensor& tensor : *written) {
+      const auto bytes =
+          static_cast<uint64_t>(element_count(tensor.shape)) * byte_size(tensor.dtype);
+      request.result_offset = std::max(request.result_offset, tensor.arena_offset + bytes);
+    }
+  }
+  for (const PlanTensor& tensor : work.built.plan.tensors) {
+    if (std::ranges::find(first.predicates, tensor.name) == first.predicates.end()) continue;
+    request.judged.push_back({tensor.name, tensor.dtype, tensor.shape, tensor.output_offset});
+  }
+  GPUEMU_TRY(work.slot.reference.begin(request));
+  const ReferenceReply said = GPUEMU_TRY(work.slot.reference.finish());
+  GPUEMU_TRY(work.slot.arena.refresh());
+  for (const ReferenceTensor& tensor : said.outputs) {
+    const auto bytes = GPUEMU_TRY(work.slot.arena.range(
+        tensor.arena_offset, static_cast<uint64_t>(element_count(tensor.shape))));
+    std::vector<uint8_t>& accepted = first.accepted[tensor.name];
+    for (const std::byte one : bytes) accepted.push_back(static_cast<uint8_t>(one));
+  }
+  return ok_status();
+}
+
+Result<ReferenceReply> ask_reference(CaseWork& work) {
+  GPUEMU_TRY(work.slot.reference.begin(reference_request(work.request, work.built)));
+  auto reply = work.slot.reference.finish();
+  if (reply) GPUEMU_TRY(work.slot.arena.refresh());
+  return reply;
+}
+
+}  // namespace gpuemu

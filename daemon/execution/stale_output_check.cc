@@ -1,0 +1,90 @@
+#include "daemon/execution/stale_output_check.h"
+
+#include <algorithm>
+
+#include "daemon/case/case_work.h"
+#include "daemon/execution/device_findings.h"
+
+namespace gpuemu {
+namespace {
+
+bool is_wrong_value(const ValidationFailure& failure) {
+  return failure.kind == FindingKind::ToleranceExceeded ||
+         failure.kind == FindingKind::NaNDetected || failure.kind == FindingKind::InfDetected;
+}
+
+/// Outputs of the plan, one after the other as the arena holds them.
+Result<std::vector<std::vector<std::byte>>> outputs_in(const BuiltPlan& built, Arena& arena) {
+  std::vector<std::vector<std::byte>> all;
+  for (const PlanTensor& tensor : built.plan.tensors) {
+    const bool output =
+        tensor.role == PlanTensor::Role::Output || tensor.role == PlanTensor::Role::InOut;
+    const uint64_t bytes =
+        static_cast<uint64_t>(element_count(tensor.shape)) * byte_size(tensor.dtype);
+    const auto from = GPUEMU_TRY(arena.range(tensor.output_offset, output ? bytes : 0));
+    all.emplace_back(from.begin(), from.end());
+  }
+  return all;
+}
+
+/// Whether the kernel, loaded afresh, gives this output as well. The arena is left as it was.
+Result<bool> gives_it_afresh(CaseWork& work, const std::string& output) {
+  const BuiltPlan& built = work.built;
+  const PreparedKernel& kernel = work.request.prepared;
+  Slot& slot = work.slot;
+  const auto before = GPUEMU_TRY(outputs_in(built, slot.arena));
+  ExecutionPlan plan = built.plan;
+  plan.runs = 1;
+  plan.warmup = plan.profile = plan.coverage = false;
+  plan.fresh_module = true;
+  plan.sanitize.clear();
+  const Status begun = slot.worker.begin(kernel.key, kernel.name, kernel.ptx, plan);
+  const auto report = begun ? slot.worker.finish() : Result<ExecutionReport>(begun.error());
+  // A further run that fails says nothing about the first.
+  if (!report) return false;
+  GPUEMU_TRY(slot.arena.refresh());
+  const auto after = GPUEMU_TRY(outputs_in(built, slot.arena));
+  bool same = report->device.empty();
+  for (size_t i = 0; i < before.size(); ++i) {
+    const PlanTensor& tensor = built.plan.tensors[i];
+    if (tensor.name == output) same = same && before[i] == after[i];
+    const auto to = GPUEMU_TRY(slot.arena.range(tensor.output_offset, before[i].size()));
+    std::ranges::copy(before[i], to.begin());
+  }
+  return same;
+}
+
+/// Where values of an output are wrong and it is that of the launch before, the case runs once more
+/// with the kernel loaded afresh. What it gives then, it gives without any launch before: the
+/// wrong values say so. Else a finding in front of them says that results are kept.
+Status name_stale_outputs(const ExecutionReport& report, CaseWork& work) {
+  std::vector<ValidationFailure>& failures = work.report.result.failures;
+  const auto wrong = std::ranges::find_if(failures, is_wrong_value);
+  if (wrong == failures.end()) return ok_status();
+  const auto stale = stale_output(report, wrong->output);
+  if (!stale) return ok_status();
+  if (!GPUEMU_TRY(gives_it_afresh(work, wrong->output))) {
+    failures.insert(wrong, *stale);
+    return ok_status();
+  }
+  wrong->message += fmt::format(
+      "; '{}' is the same for other inputs: what the kernel writes there does not depend on them",
+      wrong->output);
+  return ok_status();
+}
+
+}  // namespace
+
+Result<Next> check_repeatability(CaseWork& work) {
+  if (!work.execution.kernel) return Next::Continue;
+  const ExecutionReport& report = *work.execution.kernel;
+  std::vector<ValidationFailure>& failures = work.report.result.failures;
+  GPUEMU_TRY(name_stale_outputs(report, work));
+  explain_values(failures, report);
+  for (ValidationFailure& failure : findings_after_values(report)) {
+    failures.push_back(std::move(failure));
+  }
+  return Next::Continue;
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,32 @@
+// Records as the bytes that the database keeps, and back.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "common/base/result.h"
+#include "common/protocol/artifacts.h"
+#include "common/protocol/records.h"
+#include "daemon/records/stored_project.h"
+
+namespace gpuemu::storage {
+
+struct StoredResult {
+  uint64_t stamp = 0;
+  ValidationResult result;
+};
+
+std::string encode_result(const ValidationResult& result, uint64_t stamp);
+/// Corruption for bytes that encode_result could not have written.
+Result<StoredResult> decode_result(std::string_view bytes);
+/// The stamp alone, read in place.
+Result<uint64_t> stamp_of(std::string_view bytes);
+
+/// Omits the id, which is in the key.
+std::string encode_project(const StoredProject& project);
+Result<StoredProject> decode_project(std::string_view bytes);
+
+std::string encode_artifact(const ArtifactMetrics& metrics);
+Result<ArtifactMetrics> decode_artifact(std::string_view bytes);
+
+}  // namespace gpuemu::storage
