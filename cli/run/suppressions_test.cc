@@ -2,7 +2,9 @@
 
 #include <filesystem>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "common/base/files.h"
 
@@ -10,9 +12,13 @@ namespace gpuemu::cli {
 namespace {
 
 Result<std::vector<Suppression>> read(const std::string& text) {
-  const std::string path = (std::filesystem::path(testing::TempDir()) / "known.toml").string();
+  // Tests run side by side, in processes of their own.
+  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) /
+                                     fmt::format("gpuemu-suppressions-{}.toml", ::getpid());
   EXPECT_TRUE(write_file(path, text));
-  return read_suppressions(path);
+  auto entries = read_suppressions(path.string());
+  std::filesystem::remove(path);
+  return entries;
 }
 
 RunFinding outside() {

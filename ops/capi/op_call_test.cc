@@ -329,9 +329,8 @@ TEST_F(OpCall, MeasuresWithEvents) {
 }
 
 TEST_F(OpCall, WritesAProfileOfItsCalls) {
-  const std::string folder = testing::TempDir();
-  const std::string trace = folder + "op_call_trace.json",
-                    statistics = folder + "op_call_stats.json";
+  const std::string stem = testing::TempDir() + fmt::format("gpuemu-op-call-{}", ::getpid());
+  const std::string trace = stem + "-trace.json", statistics = stem + "-stats.json";
   EXPECT_EQ(gpuemu_profile_stop(context_, nullptr, nullptr), GPUEMU_INVALID_ARGUMENT);
   upload(0, {1, 1, 1, 1, 1, 1});
   upload(1, {1, 1, 1, 1, 1, 1});

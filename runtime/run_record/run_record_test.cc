@@ -2,7 +2,9 @@
 
 #include <filesystem>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "common/base/files.h"
 #include "runtime/run_record/run_lines.h"
@@ -52,7 +54,8 @@ TEST(RunRecord, SummaryCountsFindingsKernelsAndLaunches) {
 }
 
 TEST(RunRecord, ReadsWhatProcessesLeftAndSkipsALineThatWasCut) {
-  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "run_record";
+  const std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) / fmt::format("gpuemu-run-record-{}", ::getpid());
   std::filesystem::create_directories(folder);
   const std::string name = run_file_name(folder.string(), 12);
   ASSERT_TRUE(write_file(name, encode_line(RunProcess{12, {"a"}, 0, 0}) + encode_line(outside()) +
@@ -68,6 +71,7 @@ TEST(RunRecord, ReadsWhatProcessesLeftAndSkipsALineThatWasCut) {
   EXPECT_EQ(read->processes[0].launches, 5u);
   ASSERT_EQ(read->unsupported.size(), 1u);
   EXPECT_EQ(read->unsupported[0].count, 3u);
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

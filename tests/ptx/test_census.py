@@ -22,10 +22,11 @@ def expect_complete(census, folder, files_min):
     assert report["files"] >= files_min and report["instructions"] > 20 * report["files"]
 
 
-def test_the_projects_kernels(census, nvcc, tmp_path):
-    for source in KERNELS:
+def test_one_in_six_of_the_projects_kernels(census, nvcc, tmp_path):
+    """nvcc takes two seconds for each; all of them are slow tests."""
+    for source in KERNELS[::6]:
         nvcc(tmp_path, source, 80)
-    expect_complete(census, tmp_path, len(KERNELS))
+    expect_complete(census, tmp_path, len(KERNELS[::6]))
 
 
 @pytest.mark.slow

@@ -2,7 +2,9 @@
 
 #include <fstream>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "common/base/files.h"
 #include "tools/ptx_census/coverage.h"
@@ -56,7 +58,7 @@ TEST(Census, KeepsTheWarningOfANewerVersion) {
 
 TEST(Census, FindsTextsBelowFoldersAndRefusesPathsThatAreNotThere) {
   const std::filesystem::path folder =
-      std::filesystem::path(testing::TempDir()) / "gpuemu_census_test";
+      std::filesystem::path(testing::TempDir()) / fmt::format("gpuemu-census-{}", ::getpid());
   std::filesystem::create_directories(folder / "deeper");
   for (const char* name : {"b.ptx", "deeper/a.ptx", "c.txt"}) std::ofstream(folder / name) << "x";
   const auto found = find_texts({folder, folder / "c.txt"});
