@@ -76,13 +76,9 @@ std::map<std::string, std::string> folder_environment(const Session& session) {
 }
 
 /// Judging needs NumPy: Python takes this process's place. Returns only when there is none.
-void run_folder(const ReproduceOptions& options, Session& session) {
-  std::vector<std::string> words = {"python3",
-                                    "-m",
-                                    "gpuemu.program.reproduce",
-                                    options.failure.wanted,
-                                    "--format",
-                                    session.json() ? "json" : "text"};
+void run_folder(const std::string& folder, const ReproduceOptions& options, Session& session) {
+  std::vector<std::string> words = {"python3", "-m",       "gpuemu.program.reproduce",
+                                    folder,    "--format", session.json() ? "json" : "text"};
   if (options.exit_code) words.emplace_back("--exit-code");
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
@@ -113,7 +109,9 @@ std::string next_step(const ValidationResult& result, const Session& session) {
 }
 
 void run(ReproduceOptions& options, Session& session) {
-  if (is_program_folder(options.failure.wanted)) return run_folder(options, session);
+  if (is_program_folder(options.failure.wanted)) {
+    return run_folder(options.failure.wanted, options, session);
+  }
   if (options.details && !session.json()) {
     session.fail(error(ErrorCode::InvalidArgument,
                        "--details adds members to JSON, but --format is {}; add --format json, or "
@@ -126,6 +124,17 @@ void run(ReproduceOptions& options, Session& session) {
   const auto done = run_again(options, session);
   if (!done) return;
   const ReproduceResultReply& again = done->reply;
+  const auto& info = again.result.repro_info;
+  if (info && !info->program_folder.empty()) {
+    if (is_program_folder(info->program_folder)) {
+      return run_folder(info->program_folder, options, session);
+    }
+    session.fail(error(ErrorCode::NotFound,
+                       "failure {} is that of a program, whose folder {} is no longer there; "
+                       "check() of the program writes a new one",
+                       seed, info->program_folder));
+    return;
+  }
   session.exit_code = done->ended_with(session.exit_code);
   if (session.json()) session.print_json(done->json);
   if (again.result.seed != seed) {

@@ -155,6 +155,7 @@ void fields(V& v, R& r) {
   v.extra("value_parameters", r.value_parameters);
   v.extra("layout_name", r.layout_name);
   v.extra("input_strides", r.input_strides);
+  v.extra("program_folder", r.program_folder);
 }
 
 template <typename V, Is<LineProfile> R>

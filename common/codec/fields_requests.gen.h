@@ -57,6 +57,14 @@ void fields(V& v, R& r) {
   v.extra("op_name", r.op_name);
 }
 
+template <typename V, Is<StoreFailureRequest> R>
+void fields(V& v, R& r) {
+  v.required("seed", r.seed);
+  v.required("op_name", r.op_name);
+  v.required("failures", r.failures);
+  v.required("program_folder", r.program_folder);
+}
+
 template <typename V, Is<StoreBaselineRequest> R>
 void fields(V& v, R& r) {
   v.required("tag", r.tag);

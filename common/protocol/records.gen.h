@@ -240,6 +240,8 @@ struct ReproductionInfo {
   /// "broadcast" or "reversed", which `layout` has no name for and calls Strided; else "".
   std::string layout_name;
   std::map<std::string, Strides> input_strides;  ///< Strides of such a layout, by input.
+  /// Folder that `gpuemu reproduce` runs, of a failure that a check of a program found.
+  std::string program_folder;
   bool operator==(const ReproductionInfo&) const = default;
 };
 

@@ -75,6 +75,15 @@ struct ListFailuresRequest {
   bool operator==(const ListFailuresRequest&) const = default;
 };
 
+/// Keeps a failure that a check of a program found, whose folder runs it again.
+struct StoreFailureRequest {
+  uint64_t seed = 0;
+  std::string op_name;
+  std::vector<ValidationFailure> failures;
+  std::string program_folder;  ///< Absolute, on the daemon's machine.
+  bool operator==(const StoreFailureRequest&) const = default;
+};
+
 /// Keeps the results of now under a tag.
 struct StoreBaselineRequest {
   std::string tag;
@@ -428,6 +437,7 @@ struct StorageClaimRequest {
   X(GetResult, ValidationResult, Quick, "", Project, false) \
   X(ListResults, Results, Quick, "", Records, false) \
   X(ListFailures, Results, Quick, "", Records, false) \
+  X(StoreFailure, Ok, Quick, "program_failures", Project, false) \
   X(StoreBaseline, Ok, Quick, "", Project, false) \
   X(CompareBaseline, BaselineComparison, Quick, "", Project, false) \
   X(FuzzOp, FuzzResults, Job, "", Project, true) \
@@ -470,10 +480,10 @@ struct StorageClaimRequest {
 
 using Request = std::variant<
     PingRequest, ShutdownRequest, ValidateOpRequest, SubmitOutputRequest, GetResultRequest,
-    ListResultsRequest, ListFailuresRequest, StoreBaselineRequest, CompareBaselineRequest,
-    FuzzOpRequest, ReproduceRequest, MinimizeRequest, LintKernelRequest, StoreArtifactRequest,
-    StoreArtifactBaselineRequest, DiffArtifactBaselineRequest, GetArtifactRequest,
-    ListArtifactsRequest, RunCiRequest, GetCiSummaryRequest, GetTestCaseRequest,
+    ListResultsRequest, ListFailuresRequest, StoreFailureRequest, StoreBaselineRequest,
+    CompareBaselineRequest, FuzzOpRequest, ReproduceRequest, MinimizeRequest, LintKernelRequest,
+    StoreArtifactRequest, StoreArtifactBaselineRequest, DiffArtifactBaselineRequest,
+    GetArtifactRequest, ListArtifactsRequest, RunCiRequest, GetCiSummaryRequest, GetTestCaseRequest,
     GetTestBatchRequest, RunTestsRequest, JobStatusRequest, JobCancelRequest, DevicesRequest,
     ConfigShowRequest, DaemonStatusRequest, GetCaseRequest, InspectRequest, ListBaselinesRequest,
     GetBaselineRequest, DeleteBaselineRequest, KernelCoverageRequest, CalibrateRequest,
@@ -485,7 +495,7 @@ using Request = std::variant<
 inline constexpr const char* kCapabilities[] = {
     "kernels", "jobs", "run_tests", "op_name", "minimize_stream", "artifacts", "baselines",
     "inspect", "ci", "proof", "guided", "kernel_coverage", "calibrate", "export", "mutate",
-    "compare_kernels", "shared_memory", "prove", "projects"
+    "compare_kernels", "shared_memory", "prove", "projects", "program_failures"
 };
 
 }  // namespace gpuemu

@@ -110,6 +110,7 @@ std::unique_ptr<stored::ReproT> pack(const ReproductionInfo& info) {
   to->value_scale = to_stored(info.value_scale);
   to->value_parameters = info.value_parameters;
   to->layout_name = info.layout_name;
+  to->program_folder = info.program_folder;
   for (const auto& [name, strides] : info.input_strides) {
     to->input_strides.push_back(std::make_unique<stored::NamedSizesT>());
     to->input_strides.back()->name = name;
@@ -139,6 +140,7 @@ Result<ReproductionInfo> unpack(const stored::ReproT& from) {
   info.value_scale = from_stored(from.value_scale);
   info.value_parameters = from.value_parameters;
   info.layout_name = from.layout_name;
+  info.program_folder = from.program_folder;
   for (const auto& one : from.input_strides) info.input_strides[one->name] = one->sizes;
   return info;
 }

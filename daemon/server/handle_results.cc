@@ -4,6 +4,7 @@
 #include <limits>
 #include <set>
 
+#include "common/base/clock.h"
 #include "common/base/service_limits.h"
 #include "daemon/ci/compare_results.h"
 #include "daemon/server/handlers.h"
@@ -83,6 +84,30 @@ Reply handle(const DeleteFailuresRequest& request, Call& call) {
                     request.op_name.empty() ? "" : fmt::format(" of op '{}'", request.op_name))};
   }
   return FailuresDeletedReply{*deleted};
+}
+
+Reply handle(const StoreFailureRequest& request, Call& call) {
+  if (request.op_name.empty() || request.failures.empty()) {
+    return ErrorReply{WireErrorCode::InvalidRequest,
+                      "a failure needs the members 'op_name' and 'failures', one is empty"};
+  }
+  if (!request.program_folder.starts_with('/')) {
+    return ErrorReply{
+        WireErrorCode::InvalidRequest,
+        fmt::format("program_folder is '{}', expected an absolute path", request.program_folder)};
+  }
+  ValidationResult result;
+  result.passed = false;
+  result.seed = request.seed;
+  result.op_name = request.op_name;
+  result.failures = request.failures;
+  result.timestamp = now_seconds();
+  ReproductionInfo info;
+  info.seed = request.seed;
+  info.program_folder = request.program_folder;
+  result.repro_info = std::move(info);
+  const Status kept = call.context.store.put_result(result, true);
+  return kept ? Reply(OkReply{}) : Reply(error_reply(kept.error()));
 }
 
 Reply handle(const StoreBaselineRequest& request, Call& call) {

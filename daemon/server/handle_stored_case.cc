@@ -44,6 +44,10 @@ Reply reproduce(const ReproduceRequest& request, Call& call, JobControl& control
   control.total = 1;
   auto failure = find_failure(call, request.seed, request.op_name);
   if (!failure) return error_reply(failure.error());
+  if (failure->repro_info && !failure->repro_info->program_folder.empty()) {
+    // The client runs the folder: ops of programs are not those of gpuemu.toml.
+    return ReproduceResultReply{.result = *std::move(failure), .rerun = false};
+  }
   auto project = open_project(call);
   if (!project) return config_error(project.error());
   (*project)->stop_when(control.cancel);

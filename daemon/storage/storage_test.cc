@@ -42,9 +42,7 @@ ValidationResult full_result() {
       {FindingKind::NaNDetected, "", std::nullopt, std::nullopt, std::nullopt, "", "", 0}};
   result.timestamp = -5;
   result.duration_ms = 7;
-  ReproductionInfo info;
-  info.seed = 1;
-  info.fuzz_config = FuzzConfig{};
+  ReproductionInfo info{.seed = 1, .fuzz_config = FuzzConfig{}};
   info.fuzz_config->op_schema =
       OpSchema{"s", {{"N", {4, 8}}}, {{"x", {"N"}}}, OpSchema::TensorDims{"y", {"N"}}};
   info.shape = {2, 3};
@@ -60,6 +58,7 @@ ValidationResult full_result() {
   info.kernel = "softmax";
   info.value_scale = 0.25;
   info.layout_name = "reversed";
+  info.program_folder = "/tmp/program-7";
   info.input_strides = {{"x", {-1}}};
   result.repro_info = info;
   result.error_stats = ErrorStats{4, 1, 2, 3, 4, 5, 6, 7, 8, ~uint64_t{0}, 9.5, -0.25};

@@ -20,7 +20,7 @@ X = np.ones(2, np.float32)
 CALLS = {
     "ping": (), "status": (), "devices": (), "settings": (), "shutdown": (), "list_artifacts": (), "list_baselines": (), "get_ci_summary": (),
     "list_results": (), "list_failures": (), "run_tests": (), "run_ci": (), "inspect_kernels": (), "validate_op": ("o", {"x": X}, X),
-    "submit_output": ("o", {"x": X}, X, 1), "get_result": (1,), "delete_failures": (1,), "store_baseline": ("t",), "compare_baseline": ("t",),
+    "submit_output": ("o", {"x": X}, X, 1), "get_result": (1,), "delete_failures": (1,), "store_baseline": ("t",), "store_failure": (1, "o", [gpuemu.Finding("DataRace", "m")], "/f"), "compare_baseline": ("t",),
     "fuzz_op": ("o",), "reproduce": (1,), "minimize": (1,), "explain": (1,), "get_case": ("o", 1), "export_case": (1,),
     "compare_kernels": ("a.ptx", "b.ptx"), "kernel_coverage": ("k",), "calibrate": ("o",), "mutate": ("o",), "prove": ("o",),
     "store_artifact": (artifacts.ArtifactMetrics("k"),), "get_artifact": ("k",), "store_artifact_baseline": ("t",),

@@ -88,6 +88,7 @@ GOOD = {
     "GetResult": {"seed": 1},
     "ListResults": {"limit": 1},
     "ListFailures": {"limit": 1},
+    "StoreFailure": {"seed": 1, "op_name": "o", "failures": [{"kind": "DataRace", "message": "m"}], "program_folder": "/f"},
     "StoreBaseline": {"tag": "t"},
     "CompareBaseline": {"tag": "t"},
     "FuzzOp": {"op_name": "twice", "fuzz_config": CONFIG, "iterations": 1, "fail_fast": False},

@@ -162,6 +162,9 @@ class AsyncClient:
     async def delete_failures(self, seed: int | None = None, op_name: str | None = None, *, everything: bool = False) -> int:
         return await self._ask(calls.delete_failures(seed, op_name, everything))
 
+    async def store_failure(self, seed: int, op: str, findings: Sequence[records.Finding], program_folder: str) -> None:
+        await self._ask(calls.store_failure(seed, op, findings, program_folder))
+
     async def store_baseline(self, tag: str) -> None:
         await self._ask(calls.store_baseline(tag))
 

@@ -3,6 +3,7 @@ blocking and the asyncio client share it."""
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -121,6 +122,11 @@ def get_result(seed: int, op: str | None) -> Call[records.ValidationResult]:
 def listing(kind: str, limit: int, op: str | None) -> Call[list[records.ValidationResult]]:
     """`kind`: ListResults or ListFailures."""
     return _call("Results", lambda r: records.results(r["results"]), kind, limit=limit, op_name=op)
+
+
+def store_failure(seed: int, op: str, findings: Sequence[records.Finding], program_folder: str) -> Call[None]:
+    failures = [{name: value for name, value in dataclasses.asdict(one).items() if name != "diagnosis"} for one in findings]
+    return _call("Ok", _nothing, "StoreFailure", seed=seed, op_name=op, failures=failures, program_folder=program_folder)
 
 
 def store_baseline(tag: str) -> Call[None]:

@@ -259,6 +259,11 @@ class Client:
         """Forgets stored failures and their inputs: of a seed, of an op, or everything. Says how many."""
         return self._ask(calls.delete_failures(seed, op_name, everything))
 
+    def store_failure(self, seed: int, op: str, findings: Sequence[records.Finding], program_folder: str) -> None:
+        """Keeps a failure that a check of a program found: `gpuemu failures` lists it, `gpuemu reproduce SEED` runs the folder, whose
+        path is absolute."""
+        self._ask(calls.store_failure(seed, op, findings, program_folder))
+
     def store_baseline(self, tag: str) -> None:
         """Keeps all stored results under a tag."""
         self._ask(calls.store_baseline(tag))

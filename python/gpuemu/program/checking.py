@@ -14,6 +14,7 @@ import gpuemu.program.judging as judging
 import gpuemu.program.ops.primitives as primitives
 import gpuemu.program.reproducer as reproducer
 import gpuemu.program.shadow as shadow
+import gpuemu.program.storing as storing
 from gpuemu.errors import DeviceError, DeviceLostError, KernelError
 from gpuemu.program.errors import BindError
 from gpuemu.program.executor import Executor, Replay, told
@@ -187,6 +188,10 @@ class Checker:
             self.report.reproducer = reproducer.write(self.save, self.report.seed, self.device, wrong)
         except OSError as problem:
             self.report.notes.append(f"the reproducer could not be written: {problem}")
+            return
+        why = storing.store(self.report.seed, found, self.report.reproducer)
+        self.report.stored = not why
+        self.report.notes += [why] if why else []
 
 
 def checker_of(executor: Executor, inputs: Mapping[str, Any] | None, reference: str, tolerance: Any, stop_at_first: bool, save: Any) -> Checker:
