@@ -75,12 +75,12 @@ struct ListFailuresRequest {
   bool operator==(const ListFailuresRequest&) const = default;
 };
 
-/// Keeps a failure that a check of a program found, whose folder runs it again.
+/// Keeps a failure of a program's check, whose folder runs it again.
 struct StoreFailureRequest {
   uint64_t seed = 0;
   std::string op_name;
   std::vector<ValidationFailure> failures;
-  std::string program_folder;  ///< Absolute, on the daemon's machine.
+  std::string program_folder;  ///< Absolute.
   bool operator==(const StoreFailureRequest&) const = default;
 };
 
@@ -203,8 +203,7 @@ struct RunCiRequest {
   std::optional<uint64_t> max_elements;  ///< As in RunTests.
   bool strict = false;  ///< As in RunTests.
   bool snapshots = false;  ///< Send the inputs of failing cases; Reproduce has them anyway.
-  /// A baseline that lives in a file; `baseline` is its name.
-  std::vector<ArtifactMetrics> baseline_artifacts;
+  std::vector<ArtifactMetrics> baseline_artifacts;  ///< In a file; `baseline` is its name.
   std::vector<ValidationResult> baseline_results;  ///< Its results; see baseline_artifacts.
   bool operator==(const RunCiRequest&) const = default;
 };
