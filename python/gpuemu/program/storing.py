@@ -22,5 +22,10 @@ def store(seed: int, found: Sequence[ProgramFinding], folder: str) -> str:
 
 
 def _finding(one: ProgramFinding) -> Finding:
-    numbers = [None if value is None or not math.isfinite(value) else value for value in (one.expected, one.actual)]
-    return Finding(one.kind, one.message, one.element, *numbers, one.output, one.source_file, one.source_line)
+    return Finding(kind=one.kind, message=one.message, index=one.element, expected=_number(one.expected), actual=_number(one.actual),
+                   output=one.output, source_file=one.source_file, source_line=one.source_line)
+
+
+def _number(value: float | None) -> float | None:
+    """The value, but for NaN and infinity, which JSON has no number for."""
+    return value if value is not None and math.isfinite(value) else None
