@@ -79,15 +79,18 @@ Strategy value_strategy_of(const CasePlan& plan, const Choices& choices, uint64_
   return choices.values[stream.below(count)];
 }
 
+/// Takes the longest dim of ops that say nothing of sums: they may sum over it.
+bool is_longest_turn(uint64_t row) { return row == kCoveringFirst + 3; }
+
 /// Sizes that some cases draw without being asked for: the kernel's own numbers in every fourth
 /// case, short sums and, where they can be exact, the longest ones in every sixteenth, long grids
-/// in every thirty-second.
+/// in every thirty-second, and of ops that say nothing of sums the longest dim once.
 std::optional<Strategy> reserved_strategy(const OpConfig& op, uint64_t row,
                                           const Constants& constants) {
   if (row < kCoveringFirst) return std::nullopt;
   if (row % 4 == 1 && fits_constants(op, constants)) return Strategy::Constants;
   if (row % 16 == 11 && op.accumulate) return Strategy::ShortReduce;
-  if (row % 32 == 15) return Strategy::Waves;
+  if (is_longest_turn(row) || row % 32 == 15) return Strategy::Waves;
   const bool is_long_turn = row % 32 == 19 || row % 32 == 23;
   if (is_long_turn && op.accumulate && has_exact_sums(op)) return Strategy::LongReduce;
   return std::nullopt;
@@ -109,6 +112,12 @@ Strategy exact_values(const CasePlan& plan, const Choices& choices) {
   return there ? Strategy::SmallInt : plan.value_strategy;
 }
 
+/// A size from `least` on, but below twice that, or the nearest that the dim has.
+int64_t size_from(const DimSpec& dim, int64_t least, const CasePlan& plan) {
+  Stream stream(plan.base_seed, plan.iteration, "enlarged/" + dim.name);
+  return nearest_size(dim, stream.integer(least, 2 * least - 1));
+}
+
 /// A size that comes once needs values that show what is done with it: no zeros.
 Strategy discriminating_values(const CasePlan& plan, const Choices& choices) {
   const bool mostly_zero =
@@ -118,12 +127,40 @@ Strategy discriminating_values(const CasePlan& plan, const Choices& choices) {
   return mostly_zero && has_other ? Strategy::Uniform10 : plan.value_strategy;
 }
 
+/// The elements of the largest input; 0 where its sizes cannot be told.
+int64_t largest_input(const OpConfig& op, CasePlan plan) {
+  if (!add_tensors(op, plan)) return 0;
+  int64_t most = 0;
+  for (const CaseTensor& input : plan.inputs) most = std::max(most, element_count(input.shape));
+  return most;
+}
+
+/// Values that few elements do not show: numbers of the kernel have to be drawn more than once, a
+/// row far from 0 needs more than its mean.
+void enlarge(const OpConfig& op, CasePlan& plan) {
+  constexpr int64_t kFewElements = 128, kShortDim = 4;
+  const bool by_number =
+      plan.value_strategy == Strategy::Thresholds || plan.value_strategy == Strategy::IntThresholds;
+  if (plan.value_strategy == Strategy::Offset) {
+    for (const DimSpec& dim : op.dims) {
+      int64_t& size = plan.dims[dim.name];
+      if (size < kShortDim) size = size_from(dim, 2 * kShortDim, plan);
+    }
+  } else if (by_number && !op.dims.empty() && largest_input(op, plan) < kFewElements) {
+    const DimSpec& longest = longest_dim(op);
+    int64_t& size = plan.dims[longest.name];
+    size = std::max(size, size_from(longest, kFewElements, plan));
+  }
+}
+
 /// The value strategies that have something to draw: without numbers in the kernel there are no
 /// thresholds.
 std::vector<Strategy> values_for(const OpConfig& op, DType dtype, const CaseOptions& options) {
   const auto allowed = value_strategies_for(op, dtype, options.strategies);
   std::vector<Strategy> kept = allowed;
-  if (options.constants.floats.empty()) std::erase(kept, Strategy::Thresholds);
+  const bool has_numbers = !options.constants.floats.empty() ||
+                           (!options.constants.integers.empty() && has_integer_inputs(op));
+  if (!has_numbers) std::erase(kept, Strategy::Thresholds);
   if (options.constants.integers.empty()) std::erase(kept, Strategy::IntThresholds);
   return kept.empty() ? allowed : kept;
 }
@@ -191,7 +228,7 @@ Result<CasePlan> plan_case(const OpConfig& op, uint64_t base_seed, uint64_t iter
   const LargeTurn large = usual ? large_turn(number, options.large.targets.size()) : LargeTurn();
   if (large.is_large) {
     choose_large(op, options.large, large.before, choices.values, plan);
-    set_value_parameters(plan, options.constants, number);
+    set_value_parameters(op, options.constants, number, plan);
     GPUEMU_TRY(fit(op, plan, options.large.limits));
     return plan;
   }
@@ -210,15 +247,17 @@ Result<CasePlan> plan_case(const OpConfig& op, uint64_t base_seed, uint64_t iter
       if (*reserved == Strategy::ShortReduce) {
         plan.value_strategy = exact_values(plan, choices, row);
       }
-      request.longest = *reserved == Strategy::LongReduce;
-      if (request.longest) plan.value_strategy = exact_values(plan, choices);
+      if (*reserved == Strategy::LongReduce) plan.value_strategy = exact_values(plan, choices);
+      request.longest = *reserved == Strategy::LongReduce ||
+                        (*reserved == Strategy::Waves && is_longest_turn(row));
     }
     DimChoice choice = choose_dims(op, request);
     plan.shape_strategy = choice.strategy;
     plan.dims = std::move(choice.dims);
+    if (usual && row < kOrderedRows) enlarge(op, plan);
   }
   make_go_together(op, plan);
-  set_value_parameters(plan, options.constants, row);
+  set_value_parameters(op, options.constants, row, plan);
   GPUEMU_TRY(fit(op, plan, {.elements = options.elements_max}));
   return plan;
 }
@@ -238,7 +277,7 @@ Result<CasePlan> mutated_case(const OpConfig& op, const CasePlan& from, uint64_t
     change_one(op, values, options.constants, stream, plan);
   }
   make_go_together(op, plan);
-  set_value_parameters(plan, options.constants, iteration);
+  set_value_parameters(op, options.constants, iteration, plan);
   GPUEMU_TRY(fit(op, plan, {.elements = options.elements_max}));
   plan.case_seed = case_seed_of(base_seed, iteration, label_of(plan));
   return plan;

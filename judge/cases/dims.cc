@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <map>
 #include <set>
 
@@ -232,7 +233,7 @@ DimChoice choose_dims(const OpConfig& op, const DimRequest& request) {
     take_class(op, Stream(request.base_seed, request.iteration, "constants/class"), draw);
   }
   if (draw.strategy == Strategy::Waves && !op.dims.empty()) {
-    draw.long_one = &op.dims[draw.shared % op.dims.size()];
+    draw.long_one = request.longest ? &longest_dim(op) : &op.dims[draw.shared % op.dims.size()];
   }
   std::vector<const DimSpec*> may_vanish;
   for (const DimSpec& dim : op.dims) {
@@ -246,6 +247,16 @@ DimChoice choose_dims(const OpConfig& op, const DimRequest& request) {
     choice.dims[dim.name] = size_of(dim, j, draw, own);
   }
   return choice;
+}
+
+const DimSpec& longest_dim(const OpConfig& op) {
+  return *std::ranges::max_element(op.dims, {}, highest);
+}
+
+int64_t nearest_size(const DimSpec& dim, int64_t size) {
+  if (!dim.is_set) return std::clamp(size, lowest(dim), highest(dim));
+  return *std::ranges::min_element(dim.values, {},
+                                   [size](int64_t one) { return std::abs(one - size); });
 }
 
 int64_t smaller_size(const DimSpec& dim, int64_t size) {

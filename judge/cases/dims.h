@@ -28,7 +28,8 @@ struct DimRequest {
   Constants constants = {};          ///< The kernel's, for strategy `constants`.
   /// Goes through them in order, this being the case's turn; absent: by chance.
   std::optional<uint64_t> turn = {};
-  bool longest = false;  ///< `long_reduce` takes the largest size.
+  /// `long_reduce` takes the largest size, `waves` the dim whose largest size is the largest.
+  bool longest = false;
 };
 
 struct DimChoice {
@@ -52,6 +53,12 @@ DimChoice choose_dims(const OpConfig& op, const DimRequest& request);
 
 /// Draws a size: each value of a set is equally likely, small sizes of a range as likely as large.
 int64_t drawn_size(const DimSpec& dim, Stream& stream);
+
+/// The dim whose largest size is the largest. REQUIRES: the op has dims.
+const DimSpec& longest_dim(const OpConfig& op);
+
+/// The size that the dim may have which is nearest to this one.
+int64_t nearest_size(const DimSpec& dim, int64_t size);
 
 /// The next smaller size that the dim may have, or the same when there is none.
 int64_t smaller_size(const DimSpec& dim, int64_t size);

@@ -17,17 +17,21 @@ struct Place {
 
 /// Strategies with places among the rows of the covering array. Row 0 has every dim at its least,
 /// where little shows, row 1 at its largest.
-constexpr Place kCovered[] = {{0, Strategy::Normal},         {1, Strategy::TileMaxima},
-                              {3, Strategy::Thresholds},     {3, Strategy::IntThresholds},
-                              {4, Strategy::RowMix},         {6, Strategy::RowSpecials},
-                              {14, Strategy::RowSpecials, 1}};
+constexpr Place kCovered[] = {{0, Strategy::Normal},          {1, Strategy::TileMaxima},
+                              {3, Strategy::Thresholds},      {3, Strategy::IntThresholds},
+                              {4, Strategy::RowMix},          {6, Strategy::RowSpecials},
+                              {10, Strategy::RowSpecials, 2}, {14, Strategy::RowSpecials, 1}};
 
 /// Strategies with places between those rows: every fourth from 9 on has sizes of the kernel's own,
-/// 15 a long dim.
-constexpr Place kBetween[] = {{9, Strategy::RowMix, 2},      {13, Strategy::RowSpecials, 3},
-                              {15, Strategy::ExactTies},     {17, Strategy::Thresholds},
-                              {17, Strategy::IntThresholds}, {19, Strategy::RowSpecials, 2},
-                              {21, Strategy::RowMix, 1},     {23, Strategy::TileMaxima, 1}};
+/// 11 short sums or the longest dim, 15 a long dim.
+constexpr Place kBetween[] = {
+    {9, Strategy::RowMix, 2},  {11, Strategy::Unit},       {13, Strategy::RowSpecials, 3},
+    {15, Strategy::ExactTies}, {17, Strategy::Thresholds}, {17, Strategy::IntThresholds},
+    {19, Strategy::RowMix, 1}, {21, Strategy::Offset},     {23, Strategy::TileMaxima, 1}};
+
+/// Those that have no other place. Unit values show what a long sum in few bits loses, those far
+/// from 0 what a variance in one pass does: neither does at the small corners of the array.
+constexpr Strategy kOnlyBetween[] = {Strategy::Unit, Strategy::Offset, Strategy::ExactTies};
 
 /// Strategies of floats whose faults those above show too: they wait, in this order, until the
 /// others have come.
@@ -40,9 +44,18 @@ bool has(const std::vector<Strategy>& strategies, Strategy strategy) {
   return std::ranges::find(strategies, strategy) != strategies.end();
 }
 
+bool is_only_between(Strategy strategy) {
+  return std::ranges::find(kOnlyBetween, strategy) != std::end(kOnlyBetween);
+}
+
 bool has_place(Strategy strategy) {
-  return strategy == Strategy::ExactTies ||
+  return is_only_between(strategy) ||
          std::ranges::find(kCovered, strategy, &Place::strategy) != std::end(kCovered);
+}
+
+bool is_of_integers(const TensorSpec& input) {
+  const auto dtype = dtype_from_alias(input.dtype);
+  return dtype && !is_float(*dtype) && *dtype != DType::Bool;
 }
 
 /// How the patterns of a case are turned, so that those of a run differ.
@@ -94,7 +107,9 @@ std::vector<Strategy> in_order(const std::vector<Strategy>& strategies, uint64_t
     usual.insert(usual.begin() + at, place.strategy);
   }
   usual.insert(usual.end(), later.begin(), later.end());
-  if (has(placed, Strategy::ExactTies)) usual.push_back(Strategy::ExactTies);
+  for (const Strategy each : kOnlyBetween) {
+    if (has(placed, each)) usual.push_back(each);
+  }
   return usual;
 }
 
@@ -117,16 +132,29 @@ std::optional<Strategy> value_of_row(const std::vector<Strategy>& ordered, uint6
   return std::nullopt;
 }
 
-void set_value_parameters(CasePlan& plan, const Constants& constants, uint64_t row) {
-  plan.value_parameters.clear();
+bool has_integer_inputs(const OpConfig& op) {
+  return std::ranges::any_of(op.inputs, is_of_integers);
+}
+
+void set_value_parameters(const OpConfig& op, const Constants& constants, uint64_t row,
+                          CasePlan& plan) {
+  constexpr int64_t kBesideFloatsMost = 65536;  // Floats meet them too: no further than their own.
+  std::vector<double>& parameters = plan.value_parameters;
+  parameters.clear();
   const Strategy strategy = plan.value_strategy;
-  if (strategy == Strategy::Thresholds) plan.value_parameters = constants.floats;
   if (strategy == Strategy::IntThresholds) {
-    plan.value_parameters.assign(constants.integers.begin(), constants.integers.end());
+    parameters.assign(constants.integers.begin(), constants.integers.end());
+  }
+  if (strategy == Strategy::Thresholds) parameters = constants.floats;
+  if (strategy == Strategy::Thresholds && has_integer_inputs(op)) {
+    for (const int64_t number : constants.integers) {
+      const bool is_near = number >= -kBesideFloatsMost && number <= kBesideFloatsMost;
+      if (is_near) parameters.push_back(static_cast<double>(number));
+    }
   }
   if (strategy == Strategy::TileMaxima || strategy == Strategy::RowMix ||
       strategy == Strategy::RowSpecials) {
-    plan.value_parameters = {static_cast<double>(turn_of(strategy, row))};
+    parameters = {static_cast<double>(turn_of(strategy, row))};
   }
 }
 

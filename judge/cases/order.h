@@ -26,8 +26,13 @@ inline constexpr uint64_t kOrderedRows = 24;
 /// order that no case has had, else one again. Nothing for other cases.
 std::optional<Strategy> value_of_row(const std::vector<Strategy>& ordered, uint64_t row);
 
+/// Whether some input holds integers in cases of any dtype: beside floats it meets the numbers of
+/// `thresholds`.
+bool has_integer_inputs(const OpConfig& op);
+
 /// What the plan's value strategy takes beside the seed: patterns of rows their turn, thresholds
-/// the kernel's numbers.
-void set_value_parameters(CasePlan& plan, const Constants& constants, uint64_t row);
+/// the kernel's numbers, of which inputs of integers take the whole ones.
+void set_value_parameters(const OpConfig& op, const Constants& constants, uint64_t row,
+                          CasePlan& plan);
 
 }  // namespace gpuemu

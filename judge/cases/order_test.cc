@@ -57,8 +57,10 @@ TEST(Order, WhatChanceMissesHasCasesOfItsOwnInEveryRun) {
       auto rows = rows_by_strategy(op, dtype, seed, with_numbers());
       using Rows = std::vector<uint64_t>;
       EXPECT_EQ(rows[Strategy::TileMaxima], (Rows{1, 23}));
-      EXPECT_EQ(rows[Strategy::RowMix], (Rows{4, 9, 21}));
-      EXPECT_EQ(rows[Strategy::RowSpecials], (Rows{6, 13, 14, 19}));
+      EXPECT_EQ(rows[Strategy::RowMix], (Rows{4, 9, 19}));
+      EXPECT_EQ(rows[Strategy::RowSpecials], (Rows{6, 10, 13, 14}));
+      EXPECT_EQ(rows[Strategy::Unit], Rows{11});
+      EXPECT_EQ(rows[Strategy::Offset], Rows{21});
       EXPECT_EQ(rows[Strategy::Thresholds], (Rows{3, 17}));
       EXPECT_EQ(rows[Strategy::ExactTies], Rows{15});
       for (const Strategy usual :
@@ -107,6 +109,45 @@ TEST(Order, TellsTheTurnAndTheNumbersWithTheCase) {
     }
   }
   EXPECT_EQ(turns, (std::set<double>{0, 1, 2, 3}));
+}
+
+TEST(Order, IntegersBesideFloatsMeetTheWholeNumbersOfTheKernel) {
+  OpConfig op = plain_op({DType::Float32});
+  op.inputs.push_back(tensor("label"));
+  op.inputs.back().dtype = "int32";
+  for (const uint64_t row : {3, 17}) {
+    EXPECT_EQ(plan_case(op, 5, row, with_numbers())->value_parameters,
+              (std::vector<double>{0.5, 7}));
+  }
+  CaseOptions whole = with_numbers();
+  whole.constants.floats.clear();
+  whole.constants.integers = {500, 1 << 30};
+  const CasePlan plan = *plan_case(op, 5, 3, whole);
+  EXPECT_EQ(plan.value_strategy, Strategy::Thresholds);
+  EXPECT_EQ(plan.value_parameters, std::vector<double>{500}) << "floats would meet 2^30 too";
+}
+
+TEST(Order, ValuesThatFewElementsDoNotShowHaveEnough) {
+  OpConfig op = plain_op({DType::Float32});
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    const auto far = plan_case(op, seed, 21, with_numbers())->dims;
+    EXPECT_TRUE(far.at("rows") >= 4 && far.at("cols") >= 4) << "seed " << seed;
+    const auto numbers = plan_case(op, seed, 17, with_numbers())->dims;
+    EXPECT_GE(numbers.at("rows") * numbers.at("cols"), 128) << "seed " << seed;
+    const auto longest = plan_case(op, seed, 11, with_numbers())->dims;
+    EXPECT_EQ(longest.at("cols"), 300) << "half sums lose most of it";
+    EXPECT_LE(longest.at("rows"), 3);
+  }
+}
+
+TEST(Order, SizesThatNoInputHasDoNotCountAsElements) {
+  OpConfig op = plain_op({DType::Float32});
+  op.inputs.front().shape.pop_back();
+  op.outputs.front().shape.pop_back();
+  op.dims.front().values = {1, 3000};
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    EXPECT_GE(plan_case(op, seed, 17, with_numbers())->dims.at("rows"), 128) << "seed " << seed;
+  }
 }
 
 }  // namespace

@@ -31,9 +31,15 @@ void add_around(DType dtype, double number, std::vector<double>& values) {
 }  // namespace
 
 std::vector<double> values_around(const ValueRecipe& recipe, const Domain& domain) {
-  if (is_float(recipe.dtype) != (recipe.strategy == Strategy::Thresholds)) return {};
+  const bool of_floats = recipe.strategy == Strategy::Thresholds;
+  if (is_float(recipe.dtype) && !of_floats) return {};
+  // Those of floats come with the whole ones that integers beside them meet.
+  const bool only_whole = of_floats && !is_float(recipe.dtype);
   std::vector<double> all, kept;
-  for (const double number : recipe.parameters) add_around(recipe.dtype, number, all);
+  for (const double number : recipe.parameters) {
+    if (only_whole && number != std::trunc(number)) continue;
+    add_around(recipe.dtype, number, all);
+  }
   for (const double value : all) {
     if (value >= domain.lo && value <= domain.hi) kept.push_back(value);
   }

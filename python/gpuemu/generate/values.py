@@ -103,8 +103,11 @@ def _is_excluded(value: float, domain: Domain) -> bool:
 def _thresholds(case: dict[str, Any], dtype: str, domain: Domain) -> list[float]:
     """The numbers that a case of thresholds brings, and their neighbours."""
     numbers = [float(number) for number in case.get("value_parameters") or []]
-    if (dtype in FLOATS) != (case["value_strategy"] == "thresholds"):
+    of_floats = case["value_strategy"] == "thresholds"
+    if dtype in FLOATS and not of_floats:
         return []
+    if dtype not in FLOATS and of_floats:  # Beside floats integers meet the whole numbers.
+        numbers = [number for number in numbers if number.is_integer()]
     rounded = [round_to(dtype, number) for number in numbers] if dtype in FLOATS else None
     return rows.around(numbers, rounded, FLOATS.get(dtype, (0.0,) * 4)[1:], (domain.lo, domain.hi))
 

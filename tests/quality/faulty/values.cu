@@ -120,6 +120,12 @@ extern "C" __global__ void counted_from_1000(const int* x, int* y, int n) {
   if (i < n) y[i] = WRONG(x[i] > 1000, x[i] >= 1000) ? 2 : x[i] < 0 ? 1 : 0;
 }
 
+// An integer beside floats.
+extern "C" __global__ void weight_from_500(const float* x, const int* label, float* y, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = WRONG(label[i] > 500, label[i] >= 500) ? 2.0f * x[i] : x[i];
+}
+
 // A block for each row.
 extern "C" __global__ void rows_in_16_bits(const float* x, float* y) {
   const unsigned row = WRONG(blockIdx.x & 0xffffu, blockIdx.x);
