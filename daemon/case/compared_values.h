@@ -24,19 +24,31 @@ struct ExceedingElement {
   bool declared = false;  ///< The op says how large the output's errors may be.
 };
 
+/// How an output of integers differs from its reference.
+struct IntegerDifferences {
+  uint64_t elements = 0;  ///< How many differ.
+  uint64_t apart = 0;     ///< By how much, all together.
+  bool keeps_sum = false;
+
+  /// The least number of values that, each taken to the whole number beside its own, make this. One
+  /// that is counted takes its 1 from one element to another: it explains two where the sum is
+  /// kept.
+  uint64_t least_values() const { return keeps_sum ? (apart + 1) / 2 : elements; }
+};
+
 /// Errors beyond the bound of outputs whose tolerance is "auto".
 struct Exceeding {
   std::vector<ExceedingElement> elements;  ///< At most kDiagnosedElementsMax.
   bool refused = false;  ///< A customary test refuses an element beyond those that are listed.
-  /// How many elements differ from their reference, for outputs of integers that are all within 1
-  /// of it.
-  std::map<std::string, uint64_t> off_by_one;
+  /// By output of integers, where all of them are within 1 of their reference or their sum is that
+  /// of the reference.
+  std::map<std::string, IntegerDifferences> integers;
 
   /// NaN where the reference is infinite, the reverse, or an infinity of the other sign, of outputs
   /// that have no number where the reference has none and no NaN where it has a number.
   std::vector<ExceedingElement> other_class;
 
-  bool empty() const { return elements.empty() && off_by_one.empty() && other_class.empty(); }
+  bool empty() const { return elements.empty() && integers.empty() && other_class.empty(); }
   bool has_other_class_of(const std::string& output) const {
     return std::ranges::find(other_class, output, &ExceedingElement::output) != other_class.end();
   }

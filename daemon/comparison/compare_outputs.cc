@@ -242,7 +242,7 @@ class OutputComparer {
       return failure.kind == FindingKind::ToleranceExceeded;
     });
     if (!exceeded || output.shape != reference.shape) return;
-    if (!is_float(output.dtype)) return note_off_by_one(comparison);
+    if (!is_float(output.dtype)) return note_integers(comparison);
     const ErrorBound bound(comparison);
     const Customary customary(comparison);
     const bool declared =
@@ -295,18 +295,25 @@ class OutputComparer {
                                          found.end());
   }
 
-  void note_off_by_one(const Comparison& comparison) {
+  void note_integers(const Comparison& comparison) {
+    constexpr double kExactSum = 0x1p53;
     if (comparison.output.dtype == DType::Bool) return;
-    uint64_t others = 0;
+    IntegerDifferences differences;
+    double sum = 0, apart = 0, largest = 0;
     const auto count = static_cast<size_t>(element_count(comparison.output.shape));
     for (size_t i = 0; i < count; ++i) {
       if (!comparison.undefined.empty() && comparison.undefined[i] != 0) continue;
-      const double apart =
-          std::fabs(element(comparison.output, i) - element(comparison.reference, i));
-      if (!(apart <= 1)) return;
-      others += apart == 1 ? 1 : 0;
+      const double by = element(comparison.output, i) - element(comparison.reference, i);
+      if (by == 0) continue;
+      ++differences.elements;
+      sum += by;
+      apart += std::fabs(by);
+      largest = std::max(largest, std::fabs(by));
     }
-    if (others > 0) values_.exceeding.off_by_one[comparison.output_name] = others;
+    differences.keeps_sum = sum == 0 && apart < kExactSum;
+    if (differences.elements == 0 || (largest > 1 && !differences.keeps_sum)) return;
+    differences.apart = static_cast<uint64_t>(apart);
+    values_.exceeding.integers[comparison.output_name] = differences;
   }
 
   /// Says that a scale which gpuemu.toml names does nothing.

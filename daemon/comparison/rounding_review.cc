@@ -333,7 +333,7 @@ bool is_too_large(const CaseWork& work) {
 void judge_by_custom(CaseWork& work) {
   const Exceeding& exceeding = work.values.exceeding;
   const CaseRequest& request = work.request;
-  if (!exceeding.off_by_one.empty() || !exceeding.other_class.empty()) return;
+  if (!exceeding.integers.empty() || !exceeding.other_class.empty()) return;
   if (is_strict(request)) return explain_strictness(exceeding, work.report);
   std::vector<const ExceedingElement*> warned;
   for (const ExceedingElement& at : exceeding.elements) {
@@ -351,7 +351,7 @@ void judge_by_custom(CaseWork& work) {
 /// Whether as many values lie between two whole numbers as came out as the other one.
 Result<bool> are_close_roundings(const CaseWork& work, Slot& slot) {
   uint64_t others = 0;
-  for (const auto& [output, count] : work.values.exceeding.off_by_one) others += count;
+  for (const auto& [output, by] : work.values.exceeding.integers) others += by.least_values();
   if (others == 0) return true;
   return !is_strict(work.request) && others <= GPUEMU_TRY(close_roundings(work.request, slot));
 }
@@ -383,7 +383,7 @@ bool needs_rounding_review(const CaseWork& work) {
              exceeding.has_other_class_of(failure.output);
     }
     return failure.kind == FindingKind::ToleranceExceeded &&
-           (exceeding.off_by_one.contains(failure.output) ||
+           (exceeding.integers.contains(failure.output) ||
             exceeding.has_element_of(failure.output));
   });
 }

@@ -169,17 +169,17 @@ NextStep review_rounding(const JudgedCase& judged, std::span<const TensorView> n
   return NextStep::Done;
 }
 
-/// Whether all failures are integers that differ by 1.
+/// Whether all failures are integers that differ by 1 or keep their sum.
 bool may_be_close_roundings(const ComparedValues& values) {
-  return !values.exceeding.off_by_one.empty() && values.exceeding.elements.empty() &&
+  return !values.exceeding.integers.empty() && values.exceeding.elements.empty() &&
          std::ranges::all_of(values.failures, [](const ValidationFailure& failure) {
            return failure.kind == FindingKind::ToleranceExceeded;
          });
 }
 
-/// Accepts integers that differ by 1 if the references of neighbouring inputs give each of them:
-/// the exact value lies so close between the two that the last place decides. Returns Draw if
-/// another neighbour may give the rest.
+/// Accepts integers that differ if the references of neighbouring inputs give each of them: the
+/// exact value lies so close between the two that the last place decides. Returns Draw if another
+/// neighbour may give the rest.
 NextStep review_roundings(const JudgedCase& judged, std::span<const TensorView> neighbours,
                           CaseReport& report) {
   uint64_t others = 0, found = 0;

@@ -29,7 +29,7 @@ extern "C" __global__ void scan_tree(const float* x, float* y, int cols) { sums_
 extern "C" __global__ void scan_tree_waits_late(const float* x, float* y, int cols) { sums_before<false>(x, y, cols); }
 
 // Counts of floats in [low, high), the upper end excluded.
-template <bool kExcludes>
+template <bool kExcludes, bool kShifts = false>
 __device__ void count_floats(const float* x, int* counts, int n, float low, float high, int bins) {
   extern __shared__ int own[];
   for (int i = threadIdx.x; i < bins; i += blockDim.x) own[i] = 0;
@@ -37,7 +37,7 @@ __device__ void count_floats(const float* x, int* counts, int n, float low, floa
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
     const float v = x[i];
     if (!(v >= low && (kExcludes ? v < high : v <= high))) continue;
-    const int bin = static_cast<int>((v - low) / (high - low) * bins);
+    const int bin = static_cast<int>((v - low) / (high - low) * bins + (kShifts ? 0.02f : 0.0f));
     atomicAdd(&own[bin < bins ? bin : bins - 1], 1);
   }
   __syncthreads();
@@ -51,6 +51,10 @@ extern "C" __global__ void bins_of_floats(const float* x, int* counts, int n, fl
 }
 extern "C" __global__ void bins_with_upper_end(const float* x, int* counts, int n, float low, float high, int bins) {
   count_floats<false>(x, counts, n, low, high, bins);
+}
+// Values near the end of a bin go to the next one; none is lost.
+extern "C" __global__ void bins_shifted(const float* x, int* counts, int n, float low, float high, int bins) {
+  count_floats<true, true>(x, counts, n, low, high, bins);
 }
 
 // The three largest of a row and where they were, the first of equal ones first and NaN last; one thread per row.
