@@ -35,6 +35,7 @@ void destroy_context(Process& driver, Context context) {
   if (state == nullptr) return;
   DeviceSlot& slot = *driver.devices[static_cast<size_t>(state->device)];
   (void)code_of(slot.streams->synchronize_all());
+  driver.races.host_waited_for_device(state->device);
   take_fault(slot, std::nullopt);
   const auto belongs = [&](const auto& one) { return one.context == context; };
   for (const Module one : driver.modules.which(belongs)) unload(driver, one);

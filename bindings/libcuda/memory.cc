@@ -47,9 +47,14 @@ void give_back(Process& driver, const Allocation& one) {
   DeviceSlot& slot = *driver.devices[static_cast<size_t>(one.device)];
   if (!is_host(one.kind)) {
     (void)code_of(slot.device->free(one.address));
+    // A free in the order of a stream lets the host wait for nothing, though the emulator does.
+    if (one.kind != MemoryKind::FromPool) driver.races.host_waited_for_device(one.device);
+    driver.races.forget_memory(one.address, one.bytes);
     return;
   }
   (void)code_of(slot.streams->release_memory(one.address, one.bytes));
+  driver.races.host_waited_for_device(one.device);
+  driver.races.forget_memory(one.address, one.bytes);
   if (one.kind != MemoryKind::Registered) {
     munmap(reinterpret_cast<void*>(one.address), pages_of(one.bytes));
   }

@@ -80,6 +80,7 @@ void unload(Process& driver, Module module) {
   const Status gone =
       driver.devices[static_cast<size_t>(state->device)]->device->unload_module(state->id);
   (void)code_of(gone);
+  driver.races.host_waited_for_device(state->device);
 }
 
 Function function_named(Process& driver, const ModuleState& module, const std::string& name) {

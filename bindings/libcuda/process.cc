@@ -75,6 +75,9 @@ Result<std::unique_ptr<DeviceSlot>> open(Process& driver, size_t index) {
                                                const LaunchReport& report) {
     launch_ended(*at, driver.recorder, tag, report);
   };
+  checks.touched = [&driver](uint64_t tag, TouchedMemory memory) {
+    driver.races.launch_touched(tag, std::move(memory));
+  };
   slot->streams->set_checks(std::move(checks));
   auto pool = std::make_shared<PoolState>();
   pool->device = static_cast<int>(index);
@@ -109,6 +112,7 @@ int start_process() {
   made->settings = *settings;
   if (made->settings.devices.empty()) return CUDA_ERROR_NO_DEVICE;
   made->recorder.start(made->settings, &made->allocations);
+  made->races.start(made->settings.streams, &made->recorder, &made->allocations);
   for (size_t i = 0; i < made->settings.devices.size(); ++i) {
     auto slot = open(*made, i);
     if (!slot) {
@@ -163,6 +167,18 @@ Place place_of(Stream stream) {
     place.code = place.slot->lost;
   }
   return place;
+}
+
+Line line_of(const Place& place) {
+  if (place.stream != kPerThreadStream) return {place.device, place.stream};
+  // Ids of streams that the program made are smaller.
+  constexpr uint64_t kOfThreads = uint64_t{1} << 63;
+  static std::atomic<uint64_t> next = kOfThreads;
+  thread_local const uint64_t own = [] {
+    process()->races.thread_stream_made();
+    return next.fetch_add(1);
+  }();
+  return {place.device, own};
 }
 
 int code_of(const Error& failure) {

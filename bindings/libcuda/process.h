@@ -14,6 +14,7 @@
 
 #include "bindings/libcuda/abi.h"
 #include "bindings/libcuda/allocations.h"
+#include "bindings/libcuda/race_watch.h"
 #include "bindings/libcuda/recorder.h"
 #include "bindings/libcuda/settings.h"
 #include "bindings/libcuda/table.h"
@@ -138,6 +139,7 @@ struct Process {
   Table<Linker, LinkerState> linkers;
   Allocations allocations;
   Recorder recorder;
+  RaceWatch races;
   std::atomic<uint64_t> next_context_id = 1;
 
   DeviceSlot* device(int ordinal) {
@@ -173,6 +175,11 @@ struct Place {
 };
 /// Resolves a stream handle.
 Place place_of(Stream stream);
+/// Returns what the watch for races knows the stream as.
+Line line_of(const Place& place);
+inline bool is_captured(const Place& place) {
+  return place.state != nullptr && place.state->captures;
+}
 /// Returns the default stream of the current context.
 Place current_place();
 

@@ -37,6 +37,8 @@ class Recorder {
   /// Records a wrong call of the host. `what` is the allocation concerned, or null.
   void host_finding(const char* kind, const std::string& message, const char* call,
                     const Allocation* what, int64_t offset);
+  /// Records a finding, or counts it where it is known.
+  void add(RunFinding finding);
   /// Counts a call of a function that is not implemented.
   void unsupported(const char* call);
   /// Notes a kernel that is launched, and the pytest test that launches it.
@@ -54,7 +56,6 @@ class Recorder {
     RunFinding finding;
     uint64_t written = 0;  ///< The part of its count that is in the file.
   };
-  void add(RunFinding finding);
   /// Adds a finding with the same key, and writes it when it is the first one of its test.
   void add_again(Known& known, const RunFinding& again);
   void describe_allocation(RunFinding& finding, const DeviceFinding& seen) const;

@@ -21,8 +21,6 @@ Status upload_staged(const Place& place, uint64_t to, std::span<const std::byte>
   return place.slot->streams->host_call(place.stream, [staged] {});
 }
 
-bool is_captured(const Place& place) { return place.state != nullptr && place.state->captures; }
-
 Status issue(Process& driver, const Place& place, End to, End from, uint64_t bytes, bool waits) {
   Streams& streams = *place.slot->streams;
   if (to.of_host && from.of_host) {
@@ -49,10 +47,27 @@ Status copy_now(const Place& place, End to, End from, uint64_t bytes) {
 int wait(const Place& place) {
   const Status waited = place.slot->streams->synchronize(place.stream);
   if (!waited && waited.error().code != ErrorCode::Launch) return code_of(waited);
+  process()->races.host_waited_for(line_of(place));
   return take_fault(*place.slot, place.stream);
 }
 
 }  // namespace
+
+void add_ranges(Process& driver, End to, End from, uint64_t bytes,
+                std::vector<TouchedRange>& ranges) {
+  const auto add = [&](const End& end, Touch touch) {
+    if (end.of_host && !is_pinned(driver, end.address)) return;
+    ranges.push_back({end.address, bytes, touch});
+  };
+  add(from, Touch::Read);
+  add(to, Touch::Write);
+}
+
+void note_transfer(Process& driver, const Place& place, const Transfer& transfer,
+                   const std::vector<TouchedRange>& ranges) {
+  if (is_captured(place)) return;
+  driver.races.transfer(line_of(place), transfer.call, ranges);
+}
 
 End any_end(const Place& place, uint64_t address) {
   Process& driver = *process();
@@ -104,10 +119,17 @@ int copy(const Place& place, End to, End from, uint64_t bytes, Transfer transfer
       (to.of_host || check_device_range(driver, to.address, bytes, transfer.call)) &&
       (from.of_host || check_device_range(driver, from.address, bytes, transfer.call));
   if (!fits) return CUDA_ERROR_INVALID_VALUE;
+  if (!transfer.is_part && driver.races.is_on()) {
+    std::vector<TouchedRange> ranges;
+    add_ranges(driver, to, from, bytes, ranges);
+    note_transfer(driver, place, transfer, ranges);
+  }
   const bool crosses = to.of_host != from.of_host;
   if (transfer.waits && crosses && place.stream == kDefaultStream) {
     const Status done = copy_now(place, to, from, bytes);
-    return done ? take_fault(*place.slot, std::nullopt) : code_of(done);
+    if (!done) return code_of(done);
+    driver.races.host_waited_for(line_of(place));
+    return take_fault(*place.slot, std::nullopt);
   }
   const Status issued = issue(driver, place, to, from, bytes, transfer.waits);
   if (!issued) return code_in_stream(driver, place, issued);
@@ -130,6 +152,9 @@ int fill(const Place& place, uint64_t address, unsigned value, unsigned bytes, u
   if (count > ~uint64_t{0} / bytes ||
       !check_device_range(driver, address, count * bytes, transfer.call)) {
     return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (!transfer.is_part && driver.races.is_on()) {
+    note_transfer(driver, place, transfer, {{address, count * bytes, Touch::Write}});
   }
   if (bytes == 1) {
     return code_in_stream(

@@ -21,7 +21,16 @@ End any_end(const Place& place, uint64_t address);
 struct Transfer {
   const char* call = "";
   bool waits = false;
+  bool is_part = false;  ///< The caller has told note_transfer() of the whole.
 };
+
+/// One copy of `bytes` bytes as the watch for races sees it; memory that only the host uses is left
+/// out.
+void add_ranges(Process& driver, End to, End from, uint64_t bytes,
+                std::vector<TouchedRange>& ranges);
+/// Tells the watch for races what a copy or fill is going to touch.
+void note_transfer(Process& driver, const Place& place, const Transfer& transfer,
+                   const std::vector<TouchedRange>& ranges);
 
 /// Copies `bytes` bytes. Returns CUDA_SUCCESS; CUDA_ERROR_INVALID_VALUE for a range that
 /// check_device_range() refuses; a capture error; or, when it waits, the fault of an earlier

@@ -11,6 +11,7 @@
 #include "cli/commands/options.h"
 #include "cli/report/run_documents.h"
 #include "cli/run/child.h"
+#include "cli/run/program_check.h"
 #include "cli/run/run_options.h"
 #include "cli/run/suppressions.h"
 #include "common/base/files.h"
@@ -157,6 +158,7 @@ Result<int> run(const RunOptions& options, Session& session) {
     return 0;
   }
   GPUEMU_TRY(check_files(options));
+  GPUEMU_TRY(check_program(options.command.front(), environment));
   GPUEMU_TRY(write_run_settings(folder.path(), settings));
   const Ended ended = run_program(options.command, environment, timeout);
   if (!ended.started) session.err << "gpuemu: " << ended.problem << '\n';
@@ -243,7 +245,8 @@ void add_run(Command app, Session& session) {
   add_driver_options(command, *options);
   command
       .option("--checks", options->checks,
-              "What to check: +leak adds to the default memory,init,race,sync,api,\n-init removes "
+              "What to check: +leak adds to the default\nmemory,init,race,sync,stream,api, -init "
+              "removes "
               "from it, names alone replace it")
       .type_name("LIST");
   add_report_options(command, *options, session);

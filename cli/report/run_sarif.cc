@@ -56,7 +56,11 @@ SarifFinding result_of(const RunFinding& finding) {
   if (finding.other) {
     const RunOther& other = *finding.other;
     const std::string place = other.line == 0 ? fmt::format(", PTX line {}", other.ptx_line) : "";
-    made.related = SarifStep{{other.file, other.line}, "the other access" + place};
+    const std::string who = other.kernel.empty() ? other.host.call : "kernel " + other.kernel;
+    made.related = SarifStep{{other.file, other.line},
+                             "the other access" + (who.empty() ? "" : " by " + who) + place};
+    made.flows.push_back(
+        flow_of(other.kernel.empty() ? "called at" : "launched at", other.host.stack));
   }
   return made;
 }

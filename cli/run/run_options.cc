@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 constexpr int kArchitectures[] = {75, 80, 86, 89, 90};
 constexpr const char* kLibrary = "libcuda.so.1";
 /// Checks of the driver; the others are checks of the device.
-constexpr std::string_view kApi = "api", kLeak = "leak";
+constexpr std::string_view kApi = "api", kLeak = "leak", kStream = "stream";
 
 std::optional<uint64_t> number_of(std::string_view text) {
   uint64_t value = 0;
@@ -68,6 +68,7 @@ std::vector<std::string> known_checks() {
   std::erase(names, name_of(DeviceCheck::Writes));
   names.emplace_back(kApi);
   names.emplace_back(kLeak);
+  names.emplace_back(kStream);
   return names;
 }
 
@@ -78,6 +79,7 @@ Status set_checks(const std::string& list, DriverSettings& settings) {
     return word.starts_with('+') || word.starts_with('-');
   };
   std::vector<std::string> wanted = names_of(kUsualChecks);
+  wanted.emplace_back(kStream);
   wanted.emplace_back(kApi);
   if (!words.empty() && std::ranges::none_of(words, is_change)) wanted.clear();
   const std::vector<std::string> known = known_checks();
@@ -91,6 +93,7 @@ Status set_checks(const std::string& list, DriverSettings& settings) {
     if (!word.starts_with('-')) wanted.push_back(name);
   }
   settings.host_calls = std::erase(wanted, kApi) != 0;
+  settings.streams = std::erase(wanted, kStream) != 0;
   settings.leaks = std::erase(wanted, kLeak) != 0;
   settings.checks = GPUEMU_TRY(device_checks_from_names(wanted));
   return ok_status();

@@ -55,6 +55,30 @@ struct MemoryAccess {
   bool writes = false;
 };
 
+/// Consecutive bytes of global memory that one instruction of a launch touched.
+struct TouchedBytes {
+  uint64_t begin = 0, end = 0;  ///< Addresses; end is not one of them.
+  uint32_t place = 0;           ///< Index into TouchedMemory::places.
+  bool operator==(const TouchedBytes&) const = default;
+};
+
+/// An instruction of a kernel. Members are "" and 0 where they are not known.
+struct TouchedPlace {
+  std::string file;
+  uint32_t line = 0, ptx_line = 0;
+  std::string instruction;
+  bool operator==(const TouchedPlace&) const = default;
+};
+
+/// What a launch touched: each list by ascending addresses, without overlaps in itself.
+struct TouchedMemory {
+  std::vector<TouchedBytes> reads, writes;
+  std::vector<TouchedBytes> updates;  ///< By atomic operations that all kernels see as such.
+  std::vector<TouchedPlace> places;
+  bool is_complete = true;  ///< False where there are too many ranges to be listed.
+  bool operator==(const TouchedMemory&) const = default;
+};
+
 /// One launch, of a function that was looked up once.
 struct StreamLaunch : LaunchShape {
   FunctionId function = 0;
@@ -63,6 +87,7 @@ struct StreamLaunch : LaunchShape {
   /// All device memory that the kernel touches. A launch that says so and is captured need not wait
   /// in the graph for those before it that it shares nothing with. Empty: it may touch everything.
   std::span<const MemoryAccess> accesses;
+  bool tells_touched = false;  ///< Call StreamChecks::touched with what it touched, too.
 };
 
 /// How the emulator runs what streams launch. A GPU has none of it and calls no observer.
@@ -72,6 +97,8 @@ struct StreamChecks {
   bool profile = false;
   /// Called with every finished launch, on the thread that ran it. It must not call the device.
   std::function<void(uint64_t tag, const std::string& entry, const LaunchReport& report)> observer;
+  /// Called before `observer` for the launches that ask for it.
+  std::function<void(uint64_t tag, TouchedMemory memory)> touched;
 };
 
 class Streams {

@@ -148,7 +148,9 @@ Status Emulator::adopt(uint64_t address, uint64_t bytes, const std::string& name
   GPUEMU_TRY(ready());
   const std::lock_guard running(running_);
   const std::lock_guard layout(layout_);
-  return memory_.adopt(address, bytes, name);
+  GPUEMU_TRY(memory_.adopt(address, bytes, name));
+  adopted_.insert(address);
+  return ok_status();
 }
 
 Status Emulator::release(uint64_t address, uint64_t bytes) {
@@ -157,7 +159,9 @@ Status Emulator::release(uint64_t address, uint64_t bytes) {
   const std::lock_guard running(running_);
   const std::lock_guard layout(layout_);
   shadows_.forget(address, bytes);
-  return memory_.release(address, bytes);
+  GPUEMU_TRY(memory_.release(address, bytes));
+  adopted_.extract(address);
+  return ok_status();
 }
 
 Status Emulator::upload(uint64_t address, std::span<const std::byte> from) {

@@ -52,7 +52,9 @@ class Emulator final : public Device, public SparseMemory {
   Result<LaunchReport> launch(ModuleId module, const LaunchConfig& config) override;
 
   // What streams do when they get there, and look at when they are told to.
-  Result<LaunchReport> launch_now(ModuleId module, const LaunchConfig& config);
+  /// With `touched` the launch has to check races of global memory: they tell what it touches.
+  Result<LaunchReport> launch_now(ModuleId module, const LaunchConfig& config,
+                                  TouchedMemory* touched = nullptr);
   Status upload_now(uint64_t address, std::span<const std::byte> from);
   Status download_now(std::span<std::byte> to, uint64_t address);
   Status copy_now(uint64_t to, uint64_t from, uint64_t bytes);
@@ -99,8 +101,11 @@ class Emulator final : public Device, public SparseMemory {
   std::map<ModuleId, std::unique_ptr<Program>> modules_;
   ModuleId next_module_ = 1;
   std::set<ModuleId> by_triton_;  ///< Modules that Triton made.
-  std::set<uint64_t> addresses_;  ///< All allocations, freed ones too, until the next launch.
-  std::string lost_;              ///< Why; written once, before is_lost_.
+  /// Every live allocation, in the order of their addresses.
+  std::vector<Allocation*> allocations();
+  std::set<uint64_t> addresses_;     ///< All allocations, freed ones too, until the next launch.
+  std::multiset<uint64_t> adopted_;  ///< Where the memory of others begins.
+  std::string lost_;                 ///< Why; written once, before is_lost_.
   std::atomic<bool> is_lost_ = false;
   std::unique_ptr<EmulatorStreams> streams_;
   Queues queues_;  ///< Last: its thread ends before what the work uses.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <map>
 #include <new>
 #include <optional>
 #include <stdexcept>
@@ -21,6 +22,7 @@
 #include "runtime/emulator/redundancy_review.h"
 #include "runtime/emulator/report/counters.h"
 #include "runtime/emulator/shadow/shadow.h"
+#include "runtime/emulator/touched_memory.h"
 
 namespace gpuemu::emulator {
 namespace {
@@ -121,7 +123,20 @@ Result<LaunchReport> Emulator::launch(ModuleId module, const LaunchConfig& confi
   return launch_now(module, config);
 }
 
-Result<LaunchReport> Emulator::launch_now(ModuleId module, const LaunchConfig& config) {
+std::vector<Allocation*> Emulator::allocations() {
+  std::map<uint64_t, Allocation*> found;
+  const auto add = [&](uint64_t address) {
+    if (Allocation* const one = memory_.find(address, 0)) found[one->base] = one;
+  };
+  std::ranges::for_each(addresses_, add);
+  std::ranges::for_each(adopted_, add);
+  std::vector<Allocation*> all;
+  for (const auto& [base, one] : found) all.push_back(one);
+  return all;
+}
+
+Result<LaunchReport> Emulator::launch_now(ModuleId module, const LaunchConfig& config,
+                                          TouchedMemory* touched) {
   const std::lock_guard running(running_);
   GPUEMU_TRY(ready());
   Program* loaded = GPUEMU_TRY(program(module));
@@ -142,11 +157,13 @@ Result<LaunchReport> Emulator::launch_now(ModuleId module, const LaunchConfig& c
                         : followed     ? plain_program(*loaded)
                                        : *loaded;
   if (&form == loaded) compile_if_worth(*loaded, config, options_.machine_code);
+  if (touched != nullptr) forget_cells(allocations());
   Suspicion suspicion;
   MemoryCopy before;
   const bool suspects = may_look_again(module, config) && before.take(memory_, addresses_);
   LaunchReport report =
       GPUEMU_TRY(run(form, entry, config, {.suspicion = suspects ? &suspicion : nullptr}));
+  if (touched != nullptr) *touched = touched_memory(allocations(), form);
   if (suspects) GPUEMU_TRY(review_redundancy(*loaded, entry, config, before, suspicion, report));
   report.findings = fold_by_line(std::move(report.findings));
   lose(config, report);

@@ -91,7 +91,7 @@ Status EmulatorStreams::launch(StreamId stream, const StreamLaunch& launch) {
     }
     function = found->second;
   }
-  Order order{function->module, launch.tag, {}};
+  Order order{function->module, launch.tag, {}, launch.tells_touched};
   LaunchConfig& config = order.config;
   config.entry = function->info.name;
   static_cast<LaunchShape&>(config) = launch;
@@ -114,7 +114,9 @@ Status EmulatorStreams::run(const Order& order) {
   config.sanitize = checks->sanitize;
   config.timeout_ms = checks->timeout_ms;
   config.profile = checks->profile;
-  const LaunchReport report = GPUEMU_TRY(device_.launch_now(order.module, config));
+  const LaunchReport report =
+      GPUEMU_TRY(order.tells_touched && checks->touched ? launch_and_tell(order, *checks, config)
+                                                        : device_.launch_now(order.module, config));
   if (checks->observer) checks->observer(order.tag, config.entry, report);
   const auto fault = std::ranges::find_if(report.findings, is_fault);
   {
@@ -125,6 +127,25 @@ Status EmulatorStreams::run(const Order& order) {
   }
   if (fault != report.findings.end()) return launch_error(config, *fault);
   return ok_status();
+}
+
+Result<LaunchReport> EmulatorStreams::launch_and_tell(const Order& order,
+                                                      const StreamChecks& checks,
+                                                      LaunchConfig config) {
+  // The race detector knows what was touched; its findings count where they were asked for.
+  const bool wants_races =
+      config.sanitize.has(DeviceCheck::Race) || config.sanitize.has(DeviceCheck::RaceGlobal);
+  config.sanitize.add(DeviceCheck::RaceGlobal);
+  TouchedMemory touched;
+  LaunchReport report = GPUEMU_TRY(device_.launch_now(order.module, config, &touched));
+  if (!wants_races) {
+    std::erase_if(report.findings, [](const DeviceFinding& one) {
+      return one.kind == DeviceFindingKind::RaceGlobal ||
+             (one.kind == DeviceFindingKind::RaceWarp && !one.tensor.empty());
+    });
+  }
+  checks.touched(order.tag, std::move(touched));
+  return report;
 }
 
 void EmulatorStreams::set_checks(StreamChecks checks) {

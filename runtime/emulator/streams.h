@@ -74,11 +74,15 @@ class EmulatorStreams final : public Streams {
     ModuleId module = 0;
     uint64_t tag = 0;
     LaunchConfig config;
+    bool tells_touched = false;
   };
   /// A wait that went well on a device that is lost did not.
   Status ready_after(const Status& done) const;
   /// On the thread that does the work.
   Status run(const Order& order);
+  /// Launches and calls StreamChecks::touched.
+  Result<LaunchReport> launch_and_tell(const Order& order, const StreamChecks& checks,
+                                       LaunchConfig config);
 
   Emulator& device_;
   Queues& queues_;

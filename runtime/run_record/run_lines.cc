@@ -29,6 +29,8 @@ json json_of(const std::vector<RunFrame>& stack) {
   return made;
 }
 
+json json_of(const RunHostCall& one) { return {{"call", one.call}, {"stack", json_of(one.stack)}}; }
+
 json json_of(const RunFinding& one) {
   json made{{"kind", one.kind},
             {"severity", name_of(one.severity)},
@@ -43,7 +45,7 @@ json json_of(const RunFinding& one) {
             {"thread", gpuemu::json_of(one.thread)},
             {"count", one.count},
             {"allocation", nullptr},
-            {"host", {{"call", one.host.call}, {"stack", json_of(one.host.stack)}}},
+            {"host", json_of(one.host)},
             {"other", nullptr},
             {"process", one.process},
             {"test", one.tests.empty() ? "" : one.tests.front()},
@@ -58,8 +60,11 @@ json json_of(const RunFinding& one) {
                           {"freed", json_of(memory.freed)}};
   }
   if (one.other) {
-    made["other"] = {
-        {"file", one.other->file}, {"line", one.other->line}, {"ptx_line", one.other->ptx_line}};
+    const RunOther& other = *one.other;
+    made["other"] = {{"file", other.file},         {"line", other.line},
+                     {"ptx_line", other.ptx_line}, {"instruction", other.instruction},
+                     {"kernel", other.kernel},     {"ptx_kernel", other.ptx_kernel},
+                     {"host", json_of(other.host)}};
   }
   return made;
 }
@@ -85,6 +90,8 @@ std::vector<RunFrame> stack_of(const json& from) {
   return made;
 }
 
+RunHostCall host_of(const json& from) { return {from.at("call"), stack_of(from.at("stack"))}; }
+
 Dim3 dim_of(const json& from) { return {from.at(0), from.at(1), from.at(2)}; }
 
 RunSeverity severity_of(const std::string& name) {
@@ -108,7 +115,7 @@ RunFinding finding_of(const json& from) {
   made.block = dim_of(from.at("block"));
   made.thread = dim_of(from.at("thread"));
   made.count = from.at("count");
-  made.host = {from.at("host").at("call"), stack_of(from.at("host").at("stack"))};
+  made.host = host_of(from.at("host"));
   made.process = from.at("process");
   made.tests = from.at("tests");
   if (const json& memory = from.at("allocation"); !memory.is_null()) {
@@ -116,7 +123,9 @@ RunFinding finding_of(const json& from) {
                        stack_of(memory.at("stack")), stack_of(memory.at("freed"))};
   }
   if (const json& other = from.at("other"); !other.is_null()) {
-    made.other = {other.at("file"), other.at("line"), other.at("ptx_line")};
+    made.other = {other.at("file"),         other.at("line"),   other.at("ptx_line"),
+                  other.at("instruction"),  other.at("kernel"), other.at("ptx_kernel"),
+                  host_of(other.at("host"))};
   }
   return made;
 }

@@ -58,6 +58,21 @@ std::string offset_text(const RunAllocation& of) {
   return fmt::format("byte {} of its {}", at, of.bytes);
 }
 
+/// Returns the line "  and at        a.cu:7"; for another piece of work also its kernel and stack.
+std::string other_text(const RunOther& other) {
+  if (!other.host.call.empty() && other.kernel.empty()) {
+    return stack_text("and at", other.host.stack);
+  }
+  std::string text =
+      fmt::format("  {:14}{}", "and at", place_text(other.file, other.line, other.ptx_line));
+  if (other.kernel.empty()) return text + "\n";
+  text += fmt::format(", kernel {}\n", other.kernel);
+  if (!other.instruction.empty()) {
+    text += fmt::format("  {:14}{}\n", "instruction", other.instruction);
+  }
+  return text + stack_text("launched at", other.host.stack);
+}
+
 std::string counted(uint64_t count, std::string_view one, std::string_view many) {
   return fmt::format("{} {}", count, count == 1 ? one : many);
 }
@@ -108,9 +123,10 @@ std::string fold_key(const RunFinding& one) {
   // Without source lines, PTX lines tell places apart. A host call without a line is identified by
   // its message and stack.
   const RunOther other = one.other.value_or(RunOther{});
-  std::string key = fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}", one.kind, one.ptx_kernel, one.process,
-                                one.file, one.line, one.line == 0 ? one.ptx_line : 0, other.file,
-                                other.line, other.line == 0 ? other.ptx_line : 0);
+  std::string key =
+      fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", one.kind, one.ptx_kernel, one.process,
+                  one.file, one.line, one.line == 0 ? one.ptx_line : 0, other.file, other.line,
+                  other.line == 0 ? other.ptx_line : 0, other.ptx_kernel, other.host.call);
   if (!one.ptx_kernel.empty() || one.line != 0) return key;
   key += "|" + one.message;
   for (const RunFrame& frame : one.host.stack) key += "|" + frame.function;
@@ -143,20 +159,23 @@ std::string text_of(const RunFinding& finding) {
       fmt::format("{}[{}]: {}\n", name_of(finding.severity), finding.kind, finding.message);
   if (!finding.kernel.empty()) {
     const std::string place = place_text(finding.file, finding.line, finding.ptx_line);
-    text += fmt::format("  {:14}{}, kernel {}, thread {} of block {}", "at", place, finding.kernel,
-                        index_text(finding.thread), index_text(finding.block));
+    text += fmt::format("  {:14}{}, kernel {}", "at", place, finding.kernel);
+    // Which of the threads that touch a byte is the first one is known within a launch alone.
+    if (finding.kind != kRunStreamRace) {
+      text += fmt::format(", thread {} of block {}", index_text(finding.thread),
+                          index_text(finding.block));
+    }
     text += finding.count > 1 ? fmt::format(", {} times\n", finding.count) : "\n";
     if (!finding.instruction.empty()) {
       text += fmt::format("  {:14}{}\n", "instruction", finding.instruction);
     }
-    if (finding.other) {
-      const RunOther& other = *finding.other;
-      text +=
-          fmt::format("  {:14}{}\n", "and at", place_text(other.file, other.line, other.ptx_line));
-    }
+    const bool is_of_launch = finding.other && finding.other->host.call.empty();
+    if (is_of_launch) text += other_text(*finding.other);
     text += stack_text("launched at", finding.host.stack);
+    if (finding.other && !is_of_launch) text += other_text(*finding.other);
   } else {
     text += stack_text("at", finding.host.stack);
+    if (finding.other) text += other_text(*finding.other);
   }
   if (finding.allocation) {
     const RunAllocation& memory = *finding.allocation;

@@ -40,6 +40,10 @@ struct RunHostCall {
 struct RunOther {
   std::string file;
   uint32_t line = 0, ptx_line = 0;
+  // Where it is another piece of work than that of the finding.
+  std::string instruction = {};
+  std::string kernel = {}, ptx_kernel = {};
+  RunHostCall host = {};
 };
 
 struct RunFinding {

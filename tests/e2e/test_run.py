@@ -1,5 +1,6 @@
 """gpuemu run: programs as they are, the report, exit codes, suppressions."""
 import json
+import os
 import pathlib
 import re
 import signal
@@ -196,6 +197,34 @@ def test_a_program_that_is_not_there_or_not_executable_gives_the_codes_of_a_shel
     (tmp_path / "text").write_text("no program")
     assert run("--", tmp_path / "none").returncode == 127
     assert run("--", tmp_path / "text").returncode == 126
+
+
+def test_programs_in_which_no_library_can_take_the_place_of_the_driver_are_refused_before_they_run(tmp_path):
+    source = tmp_path / "program.c"
+    source.write_text('__attribute__((section(".nvFatBinSegment"))) int wrapper[6] = {1};\n'
+                      '#include <stdio.h>\nint main(void) { puts("ran"); return 0; }\n')
+    def build(name, *options):
+        assert subprocess.run(["gcc", "-o", tmp_path / name, source, *options]).returncode == 0
+        return tmp_path / name
+    refused = run("--", build("with_runtime"))
+    assert refused.returncode == 3 and refused.stdout == "", refused.stdout
+    assert "with_runtime contains NVIDIA's runtime library" in refused.stderr and "gpuemu nvcc" in refused.stderr
+    found = run("--", "with_runtime", env={**os.environ, "PATH": f"/nowhere:{tmp_path}:{os.environ['PATH']}"})
+    assert found.returncode == 3 and "with_runtime contains NVIDIA's runtime library" in found.stderr
+    source.write_text(source.read_text().split("\n", 1)[1])
+    refused = run("--", build("static", "-static"))
+    assert refused.returncode == 3 and "static is linked statically" in refused.stderr and refused.stdout == ""
+    program = build("setuid")
+    assert run("--", program).stdout == "ran\n"
+    program.chmod(0o4755)
+    assert run("--", program).returncode == 3 and "is setuid or setgid" in run("--", program).stderr
+    # A program that needs the shared runtime library is none of these.
+    (tmp_path / "library.c").write_text("int runtime(void) { return 0; }\n")
+    library = tmp_path / "libcudart.so.13"
+    assert subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, tmp_path / "library.c", "-Wl,-soname,libcudart.so.13"]).returncode == 0
+    source.write_text('int runtime(void);\n__attribute__((section(".nvFatBinSegment"))) int wrapper[6] = {1};\n'
+                      "int main(void) { return runtime(); }\n")
+    assert run("--", build("shared", library, f"-Wl,-rpath,{tmp_path}")).returncode == 0
 
 
 def test_a_program_that_takes_too_long_is_ended(tmp_path):

@@ -49,6 +49,7 @@ int synchronize(Process& driver, ContextState& context) {
   if (captures) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   const Status waited = slot.streams->synchronize_all();
   if (!waited && waited.error().code != ErrorCode::Launch) return code_of(waited);
+  driver.races.host_waited_for_device(context.device);
   return take_fault(slot, std::nullopt);
 }
 

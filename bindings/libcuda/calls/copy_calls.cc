@@ -51,6 +51,17 @@ struct Box {
 
 int copy_box(const Place& place, const Rows& to, const Rows& from, const Box& box,
              Transfer transfer) {
+  Process& driver = *process();
+  transfer.is_part = true;
+  if (driver.races.is_on() && box.width_bytes != 0) {
+    std::vector<TouchedRange> ranges;
+    for (uint64_t z = 0; z < box.depth; ++z) {
+      for (uint64_t y = 0; y < box.height; ++y) {
+        add_ranges(driver, to.row(y, z), from.row(y, z), box.width_bytes, ranges);
+      }
+    }
+    note_transfer(driver, place, transfer, ranges);
+  }
   for (uint64_t z = 0; z < box.depth; ++z) {
     for (uint64_t y = 0; y < box.height; ++y) {
       const int code = copy(place, to.row(y, z), from.row(y, z), box.width_bytes, transfer);
@@ -147,9 +158,18 @@ struct Plane {
 };
 
 int fill_2d(Stream stream, const Plane& plane, unsigned value, unsigned bytes, Transfer transfer) {
-  return driver_call([&](Process&) -> int {
+  return driver_call([&](Process& driver) -> int {
     const Place place = place_of(stream);
+    if (place.code != CUDA_SUCCESS) return place.code;
     if (plane.height > 1 && plane.pitch < plane.width * bytes) return CUDA_ERROR_INVALID_VALUE;
+    transfer.is_part = true;
+    if (driver.races.is_on()) {
+      std::vector<TouchedRange> ranges;
+      for (size_t y = 0; y < plane.height; ++y) {
+        ranges.push_back({plane.address + y * plane.pitch, plane.width * bytes, Touch::Write});
+      }
+      note_transfer(driver, place, transfer, ranges);
+    }
     for (size_t y = 0; y < plane.height; ++y) {
       const int code =
           fill(place, plane.address + y * plane.pitch, value, bytes, plane.width, transfer);

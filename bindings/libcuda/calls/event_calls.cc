@@ -40,6 +40,7 @@ GPUEMU_DRIVER_API int cuEventRecord(Event event, Stream stream) {
     if (place.code != CUDA_SUCCESS) return place.code;
     if (place.device != state.device) return CUDA_ERROR_INVALID_HANDLE;
     state.is_recorded = true;
+    if (!is_captured(place)) driver.races.recorded(state.id, line_of(place));
     return code_in_stream(driver, place, place.slot->streams->record(state.id, place.stream));
   });
 }
@@ -52,17 +53,20 @@ GPUEMU_DRIVER_API int cuEventRecordWithFlags(Event event, Stream stream, unsigne
 GPUEMU_PER_THREAD(cuEventRecordWithFlags, cuEventRecordWithFlags_ptsz)
 
 GPUEMU_DRIVER_API int cuEventQuery(Event event) {
-  return with_event(event, [](Process&, EventState& state, DeviceSlot& slot) -> int {
+  return with_event(event, [](Process& driver, EventState& state, DeviceSlot& slot) -> int {
     const auto done = slot.streams->query_event(state.id);
     if (!done) return CUDA_ERROR_CAPTURED_EVENT;
-    return *done ? take_fault(slot, std::nullopt) : static_cast<int>(CUDA_ERROR_NOT_READY);
+    if (!*done) return CUDA_ERROR_NOT_READY;
+    driver.races.host_waited_for_event(state.id);
+    return take_fault(slot, std::nullopt);
   });
 }
 
 GPUEMU_DRIVER_API int cuEventSynchronize(Event event) {
-  return with_event(event, [](Process&, EventState& state, DeviceSlot& slot) -> int {
+  return with_event(event, [](Process& driver, EventState& state, DeviceSlot& slot) -> int {
     const Status waited = slot.streams->synchronize_event(state.id);
     if (!waited && waited.error().code != ErrorCode::Launch) return CUDA_ERROR_CAPTURED_EVENT;
+    driver.races.host_waited_for_event(state.id);
     return take_fault(slot, std::nullopt);
   });
 }
@@ -70,6 +74,7 @@ GPUEMU_DRIVER_API int cuEventSynchronize(Event event) {
 GPUEMU_DRIVER_API int cuEventDestroy_v2(Event event) {
   return with_event(event, [&](Process& driver, EventState& state, DeviceSlot& slot) -> int {
     driver.events.remove(event);
+    driver.races.event_ended(state.id);
     return code_of(slot.streams->free_event(state.id));
   });
 }

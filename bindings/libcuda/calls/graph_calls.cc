@@ -65,6 +65,7 @@ GPUEMU_DRIVER_API int cuGraphLaunch(GraphExec exec, Stream stream) {
     const Place place = place_of(stream);
     if (place.code != CUDA_SUCCESS) return place.code;
     if (place.device != state->device) return CUDA_ERROR_INVALID_VALUE;
+    if (!is_captured(place)) driver.races.other_work(line_of(place));
     return code_in_stream(driver, place,
                           place.slot->streams->launch_graph(state->id, place.stream));
   });

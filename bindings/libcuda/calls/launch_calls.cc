@@ -92,12 +92,15 @@ int launch(Function function, const Order& order, Arguments given) {
     static_cast<LaunchShape&>(what) = order.shape;
     what.function = state.id;
     what.args = args;
-    const bool captured = place.state != nullptr && place.state->captures;
+    const bool captured = is_captured(place);
     const auto site = call_site(order.call);
     driver.recorder.count_kernel(state.info.name, site->test);
     what.tag = driver.recorder.launch_begins(place.stream, site, captured);
+    what.tells_touched =
+        !captured && driver.races.launch_begins(what.tag, line_of(place), state.info.name, site);
     const Status issued = place.slot->streams->launch(place.stream, what);
     if (issued) return CUDA_SUCCESS;
+    driver.races.launch_refused(what.tag);
     driver.recorder.launch_refused(what.tag);
     return issued.error().code == ErrorCode::ResourceExhausted
                ? static_cast<int>(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES)

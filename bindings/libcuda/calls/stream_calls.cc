@@ -1,5 +1,6 @@
 // Implements cuStream*, host functions and stream capture.
 #include <algorithm>
+#include <functional>
 
 #include "bindings/libcuda/calls/call_names.h"
 #include "bindings/libcuda/transfer.h"
@@ -25,6 +26,7 @@ int make(Stream* stream, unsigned flags, int priority) {
     state->id = *made;
     state->flags = flags;
     state->priority = kept;
+    driver.races.stream_made({place.device, *made}, (flags & kStreamNonBlocking) != 0);
     *stream = driver.streams.add(std::move(state));
     return CUDA_SUCCESS;
   });
@@ -47,6 +49,16 @@ int capture_info(const Place& place, int* status, uint64_t* id) {
   *status = place.state->capture_is_invalid ? kInvalidated : kActive;
   if (id != nullptr) *id = place.state->id;
   return CUDA_SUCCESS;
+}
+
+/// Issues a function of the host. It may tell a thread that what came before it is done.
+int host_call(Process& driver, const Place& place, std::function<void()> work) {
+  const auto stamp = is_captured(place) ? std::nullopt : driver.races.other_work(line_of(place));
+  const auto run = [&driver, stamp, work = std::move(work)] {
+    if (stamp) driver.races.host_function_runs(*stamp);
+    work();
+  };
+  return code_in_stream(driver, place, place.slot->streams->host_call(place.stream, run));
 }
 
 /// Updates which streams are capturing: a stream that joined a capture leaves it when the capture
@@ -77,6 +89,7 @@ GPUEMU_DRIVER_API int cuStreamDestroy_v2(Stream stream) {
     if (reinterpret_cast<uintptr_t>(stream) <= kStreamPerThread) return CUDA_ERROR_INVALID_HANDLE;
     const auto state = driver.streams.remove(stream);
     if (state == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    driver.races.stream_ended({state->device, state->id});
     return code_of(
         driver.devices[static_cast<size_t>(state->device)]->streams->free_stream(state->id));
   });
@@ -90,6 +103,7 @@ GPUEMU_DRIVER_API int cuStreamQuery(Stream stream) {
     const auto done = place.slot->streams->query(place.stream);
     if (!done) return code_of(done.error());
     if (!*done) return CUDA_ERROR_NOT_READY;
+    driver.races.host_waited_for(line_of(place));
     return take_fault(*place.slot, place.stream);
   });
 }
@@ -100,6 +114,7 @@ GPUEMU_DRIVER_API int cuStreamSynchronize(Stream stream) {
     if (const int code = refuse_capture(driver, place); code != CUDA_SUCCESS) return code;
     const Status waited = place.slot->streams->synchronize(place.stream);
     if (!waited && waited.error().code != ErrorCode::Launch) return code_of(waited);
+    driver.races.host_waited_for(line_of(place));
     return take_fault(*place.slot, place.stream);
   });
 }
@@ -112,8 +127,10 @@ GPUEMU_DRIVER_API int cuStreamWaitEvent(Stream stream, Event event, unsigned fla
     constexpr unsigned kExternal = 1;
     if ((flags & ~kExternal) != 0) return CUDA_ERROR_INVALID_VALUE;
     if (state->device != place.device) {
-      return code_of(driver.devices[static_cast<size_t>(state->device)]->streams->synchronize_event(
-          state->id));
+      const Status waited =
+          driver.devices[static_cast<size_t>(state->device)]->streams->synchronize_event(state->id);
+      driver.races.waits(line_of(place), state->id);
+      return code_of(waited);
     }
     const Status waits = place.slot->streams->wait_event(place.stream, state->id);
     if (!waits && place.state != nullptr && place.state->captures) {
@@ -124,6 +141,7 @@ GPUEMU_DRIVER_API int cuStreamWaitEvent(Stream stream, Event event, unsigned fla
       const auto captures = place.slot->streams->is_capturing(place.stream);
       place.state->captures = captures.ok() && *captures;
     }
+    if (waits && !is_captured(place)) driver.races.waits(line_of(place), state->id);
     return code_in_stream(driver, place, waits);
   });
 }
@@ -190,9 +208,7 @@ GPUEMU_DRIVER_API int cuStreamAddCallback(Stream stream, StreamCallback callback
       place.state->capture_is_invalid = true;
       return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     }
-    return code_in_stream(driver, place, place.slot->streams->host_call(place.stream, [=] {
-      callback(stream, CUDA_SUCCESS, data);
-    }));
+    return host_call(driver, place, [=] { callback(stream, CUDA_SUCCESS, data); });
   });
 }
 GPUEMU_PER_THREAD(cuStreamAddCallback, cuStreamAddCallback_ptsz)
@@ -200,8 +216,7 @@ GPUEMU_PER_THREAD(cuStreamAddCallback, cuStreamAddCallback_ptsz)
 GPUEMU_DRIVER_API int cuLaunchHostFunc(Stream stream, void (*function)(void*), void* data) {
   return with_place(stream, [&](Process& driver, const Place& place) -> int {
     if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    return code_in_stream(driver, place,
-                          place.slot->streams->host_call(place.stream, [=] { function(data); }));
+    return host_call(driver, place, [=] { function(data); });
   });
 }
 GPUEMU_PER_THREAD(cuLaunchHostFunc, cuLaunchHostFunc_ptsz)

@@ -1,0 +1,280 @@
+#include "bindings/libcuda/race_watch.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "bindings/libcuda/call_sites/symbols.h"
+#include "bindings/libcuda/process.h"
+
+namespace gpuemu::libcuda {
+namespace {
+
+/// Work is compared with so much earlier work that nothing has waited for.
+constexpr size_t kWorkMax = 1024, kRangesMax = size_t{1} << 22;
+
+size_t ranges_in(const TouchedMemory& memory) {
+  return memory.reads.size() + memory.writes.size() + memory.updates.size();
+}
+
+std::string who(const std::string& entry, const CallSite& site) {
+  return entry.empty() ? std::string(site.call) : "kernel " + demangled(entry);
+}
+
+/// One of the two pieces of work, as reports name it.
+struct RaceEnd {
+  std::string kernel, ptx_kernel;
+  TouchedPlace place;
+  RunHostCall host;
+};
+
+RaceEnd end_of(const std::string& entry, const CallSite& site, const TouchedMemory& memory,
+               uint32_t place) {
+  RaceEnd made;
+  made.host = {site.call, frames_of(site)};
+  if (!entry.empty()) {
+    made.kernel = demangled(entry);
+    made.ptx_kernel = entry;
+    made.place = memory.places.at(place);
+  } else if (!made.host.stack.empty()) {
+    made.place.file = made.host.stack.front().file;
+    made.place.line = made.host.stack.front().line;
+  }
+  return made;
+}
+
+void sort_ranges(std::vector<TouchedBytes>& ranges) {
+  std::ranges::sort(ranges, {}, &TouchedBytes::begin);
+  std::vector<TouchedBytes> joined;
+  for (const TouchedBytes& one : ranges) {
+    if (!joined.empty() && one.begin <= joined.back().end) {
+      joined.back().end = std::max(joined.back().end, one.end);
+    } else {
+      joined.push_back(one);
+    }
+  }
+  ranges = std::move(joined);
+}
+
+}  // namespace
+
+void RaceWatch::start(bool enabled, Recorder* recorder, const Allocations* allocations) {
+  enabled_ = enabled;
+  recorder_ = recorder;
+  allocations_ = allocations;
+}
+
+/// One blocking stream beside the legacy one is always in order with it.
+void RaceWatch::turn_on_if_needed() { is_on_ = enabled_ && (non_blocking_ != 0 || blocking_ > 1); }
+
+void RaceWatch::stream_made(Line line, bool is_non_blocking) {
+  const std::lock_guard lock(mutex_);
+  if (is_non_blocking) order_.make_non_blocking(line);
+  ++(is_non_blocking ? non_blocking_ : blocking_);
+  if (!is_on_) turn_on_if_needed();
+}
+
+void RaceWatch::thread_stream_made() {
+  const std::lock_guard lock(mutex_);
+  ++blocking_;
+  if (!is_on_) turn_on_if_needed();
+}
+
+void RaceWatch::stream_ended(Line line) {
+  const std::lock_guard lock(mutex_);
+  order_.end(line);
+}
+
+bool RaceWatch::launch_begins(uint64_t tag, Line line, const std::string& entry,
+                              std::shared_ptr<const CallSite> site) {
+  if (!is_on_) return false;
+  const std::lock_guard lock(mutex_);
+  running_[tag] = {order_.issue(line), entry, std::move(site), {}};
+  return true;
+}
+
+void RaceWatch::launch_refused(uint64_t tag) {
+  if (!is_on_) return;
+  const std::lock_guard lock(mutex_);
+  running_.erase(tag);
+}
+
+void RaceWatch::launch_touched(uint64_t tag, TouchedMemory memory) {
+  const std::lock_guard lock(mutex_);
+  const auto found = running_.find(tag);
+  if (found == running_.end()) return;
+  Work work = std::move(found->second);
+  running_.erase(found);
+  if (!memory.is_complete) {
+    say_once("touched " + work.entry,
+             fmt::format("kernel {} touches memory in too many pieces; the check for StreamRace "
+                         "sees the first ones only",
+                         demangled(work.entry)));
+  }
+  work.memory = std::move(memory);
+  add(std::move(work));
+}
+
+void RaceWatch::transfer(Line line, const char* call, const std::vector<TouchedRange>& ranges) {
+  if (!is_on_) return;
+  Work work;
+  work.site = call_site(call);  // Before the lock: it may wait for Python's.
+  for (const TouchedRange& one : ranges) {
+    auto& list = one.touch == Touch::Read ? work.memory.reads : work.memory.writes;
+    list.push_back({one.address, one.address + one.bytes, 0});
+  }
+  sort_ranges(work.memory.reads);
+  sort_ranges(work.memory.writes);
+  const std::lock_guard lock(mutex_);
+  work.stamp = order_.issue(line);
+  add(std::move(work));
+}
+
+std::optional<WorkStamp> RaceWatch::other_work(Line line) {
+  if (!is_on_) return std::nullopt;
+  const std::lock_guard lock(mutex_);
+  return order_.issue(line);
+}
+
+/// Work of the same stream that did the same before says nothing more: what meets it meets `work`
+/// too, unless it is ordered with `work` alone.
+bool RaceWatch::replaces_earlier(Work& work) {
+  const auto again = std::ranges::find_if(done_, [&](const Work& one) {
+    return one.stamp.line == work.stamp.line && one.entry == work.entry &&
+           comes_before(one.stamp, work.stamp) && one.memory == work.memory;
+  });
+  if (again == done_.end()) return false;
+  const bool is_awaited = std::ranges::any_of(running_, [&](const auto& launch) {
+    const WorkStamp& other = launch.second.stamp;
+    return !are_ordered(other, again->stamp) && are_ordered(other, work.stamp);
+  });
+  if (is_awaited) return false;
+  *again = std::move(work);
+  return true;
+}
+
+void RaceWatch::drop_oldest() {
+  say_once("stream races",
+           "so much work of different streams waits for nothing that the check for StreamRace "
+           "compares with the latest of it only");
+  ranges_ -= ranges_in(done_.front().memory);
+  done_.pop_front();
+}
+
+void RaceWatch::add(Work work) {
+  const size_t count = ranges_in(work.memory);
+  if (count == 0) return;
+  for (const Work& other : done_) {
+    if (are_ordered(other.stamp, work.stamp)) continue;
+    const bool is_first = other.stamp.issued < work.stamp.issued;
+    report(is_first ? other : work, is_first ? work : other);
+  }
+  if (replaces_earlier(work)) return;
+  ranges_ += count;
+  done_.push_back(std::move(work));
+  while (done_.size() > kWorkMax || (ranges_ > kRangesMax && done_.size() > 1)) drop_oldest();
+}
+
+void RaceWatch::report(const Work& first, const Work& second) {
+  const auto met = first_meeting(first.memory, second.memory);
+  if (!met) return;
+  RaceEnd one = end_of(first.entry, *first.site, first.memory, met->place_of_one);
+  RaceEnd two = end_of(second.entry, *second.site, second.memory, met->place_of_other);
+  RunFinding made;
+  made.kind = kRunStreamRace;
+  const auto what = allocations_->holding(met->address);
+  const std::string where = what == nullptr ? fmt::format("the byte at {:#x}", met->address)
+                                            : fmt::format("byte offset {} of '{}'",
+                                                          met->address - what->address, what->name);
+  made.message = fmt::format(
+      "{}{} {}, which {} in another stream {}, and nothing orders the two: let one stream wait for "
+      "an event that the other records behind its work (cuStreamWaitEvent), or synchronize",
+      second.entry.empty() ? std::string(second.site->call) + " " : "", verb_of(met->other), where,
+      who(first.entry, *first.site), verb_of(met->one));
+  made.kernel = std::move(two.kernel);
+  made.ptx_kernel = std::move(two.ptx_kernel);
+  made.file = std::move(two.place.file);
+  made.line = two.place.line;
+  made.ptx_line = two.place.ptx_line;
+  made.instruction = std::move(two.place.instruction);
+  made.host = std::move(two.host);
+  made.other = RunOther{std::move(one.place.file), one.place.line,
+                        one.place.ptx_line,        std::move(one.place.instruction),
+                        std::move(one.kernel),     std::move(one.ptx_kernel),
+                        std::move(one.host)};
+  if (what != nullptr) {
+    const auto offset = static_cast<int64_t>(met->address - what->address);
+    made.allocation = RunAllocation{what->name, what->bytes, offset, frames_of(*what->made), {}};
+  }
+  if (!second.site->test.empty()) made.tests = {second.site->test};
+  made.process = getpid();
+  recorder_->add(std::move(made));
+}
+
+void RaceWatch::drop_ordered() {
+  std::erase_if(done_, [&](const Work& one) {
+    const bool is_over =
+        order_.host_has_seen(one.stamp) && std::ranges::all_of(running_, [&](const auto& launch) {
+          return are_ordered(launch.second.stamp, one.stamp);
+        });
+    if (is_over) ranges_ -= ranges_in(one.memory);
+    return is_over;
+  });
+  if (done_.empty() && running_.empty()) order_.forget_ended();
+}
+
+template <typename Change>
+void RaceWatch::host_waited(const Change& change) {
+  if (!is_on_) return;
+  const std::lock_guard lock(mutex_);
+  change();
+  drop_ordered();
+}
+
+void RaceWatch::recorded(uint64_t event, Line line) {
+  if (!is_on_) return;
+  const std::lock_guard lock(mutex_);
+  order_.record(event, line);
+}
+
+void RaceWatch::waits(Line line, uint64_t event) {
+  if (!is_on_) return;
+  const std::lock_guard lock(mutex_);
+  order_.wait(line, event);
+}
+
+void RaceWatch::event_ended(uint64_t event) {
+  if (!is_on_) return;
+  const std::lock_guard lock(mutex_);
+  order_.forget_event(event);
+}
+
+void RaceWatch::host_waited_for(Line line) {
+  host_waited([&] { order_.host_waits_for(line); });
+}
+
+void RaceWatch::host_waited_for_event(uint64_t event) {
+  host_waited([&] { order_.host_waits_for_event(event); });
+}
+
+void RaceWatch::host_waited_for_device(int device) {
+  host_waited([&] { order_.host_waits_for_device(device); });
+}
+
+void RaceWatch::host_function_runs(const WorkStamp& work) {
+  host_waited([&] { order_.host_saw(work); });
+}
+
+void RaceWatch::forget_memory(uint64_t address, uint64_t bytes) {
+  if (!is_on_) return;
+  const std::lock_guard lock(mutex_);
+  for (Work& one : done_) {
+    ranges_ -= ranges_in(one.memory);
+    forget_bytes(one.memory, address, address + bytes);
+    ranges_ += ranges_in(one.memory);
+  }
+}
+
+}  // namespace gpuemu::libcuda

@@ -1,0 +1,92 @@
+// Finds work of different streams that touches the same bytes with no order between: StreamRace.
+//
+// It begins when the program has streams whose work can be without an order, so that a program with
+// one stream pays nothing for it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "bindings/libcuda/allocations.h"
+#include "bindings/libcuda/call_sites/call_site.h"
+#include "bindings/libcuda/races/meeting.h"
+#include "bindings/libcuda/races/work_order.h"
+#include "bindings/libcuda/recorder.h"
+
+namespace gpuemu::libcuda {
+
+/// Bytes of memory that a copy or fill reads or writes.
+struct TouchedRange {
+  uint64_t address = 0, bytes = 0;
+  Touch touch = Touch::Read;
+};
+
+/// Thread-safe after start(). All calls but start() do nothing while the watch is off.
+class RaceWatch {
+ public:
+  /// Must be called once, before anything else; both must outlive the watch.
+  void start(bool enabled, Recorder* recorder, const Allocations* allocations);
+
+  void stream_made(Line line, bool is_non_blocking);
+  void stream_ended(Line line);
+  /// Another host thread uses its own default stream.
+  void thread_stream_made();
+  bool is_on() const { return is_on_; }
+
+  /// Before a launch is issued. Returns whether launch_touched() is to be called when it ends.
+  bool launch_begins(uint64_t tag, Line line, const std::string& entry,
+                     std::shared_ptr<const CallSite> site);
+  void launch_refused(uint64_t tag);
+  void launch_touched(uint64_t tag, TouchedMemory memory);
+  /// Before a copy or fill is issued, on the thread that does.
+  void transfer(Line line, const char* call, const std::vector<TouchedRange>& ranges);
+  /// Work that touches no memory, as far as is known. Returns nothing while the watch is off.
+  std::optional<WorkStamp> other_work(Line line);
+
+  void recorded(uint64_t event, Line line);
+  void waits(Line line, uint64_t event);
+  void event_ended(uint64_t event);
+  void host_waited_for(Line line);
+  void host_waited_for_event(uint64_t event);
+  void host_waited_for_device(int device);
+  void host_function_runs(const WorkStamp& work);
+  /// The memory is free, and may be allocated again.
+  void forget_memory(uint64_t address, uint64_t bytes);
+
+ private:
+  struct Work {
+    WorkStamp stamp;
+    std::string entry;  ///< "" for a copy or fill.
+    std::shared_ptr<const CallSite> site;
+    TouchedMemory memory;
+  };
+  void turn_on_if_needed();
+  void add(Work work);
+  bool replaces_earlier(Work& work);
+  void drop_oldest();
+  /// Drops the work that nothing issued later can meet.
+  void drop_ordered();
+  void report(const Work& first, const Work& second);
+  template <typename Change>
+  void host_waited(const Change& change);
+
+  bool enabled_ = false;
+  Recorder* recorder_ = nullptr;
+  const Allocations* allocations_ = nullptr;
+  std::atomic<bool> is_on_ = false;
+  std::mutex mutex_;  ///< Guards the members below.
+  size_t blocking_ = 0, non_blocking_ = 0;
+  WorkOrder order_;
+  std::unordered_map<uint64_t, Work> running_;  ///< Launches that have not ended, by tag.
+  std::deque<Work> done_;                       ///< Work with its memory, in the order of its end.
+  size_t ranges_ = 0;                           ///< In done_.
+};
+
+}  // namespace gpuemu::libcuda

@@ -1,0 +1,28 @@
+// Where two pieces of work touch the same bytes of memory.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "runtime/device/stream.h"
+
+namespace gpuemu::libcuda {
+
+enum class Touch : uint8_t { Read, Write, Update };
+/// "reads", "writes" or "updates".
+const char* verb_of(Touch touch);
+
+/// The first byte that both touch and at least one of them writes.
+struct Meeting {
+  uint64_t address = 0;
+  Touch one = Touch::Read, other = Touch::Read;
+  uint32_t place_of_one = 0, place_of_other = 0;  ///< Indices into TouchedMemory::places.
+};
+
+/// Nothing where the two do not meet. Atomic updates by both are no meeting.
+std::optional<Meeting> first_meeting(const TouchedMemory& one, const TouchedMemory& other);
+
+/// Leaves the bytes from `begin` to `end` out.
+void forget_bytes(TouchedMemory& memory, uint64_t begin, uint64_t end);
+
+}  // namespace gpuemu::libcuda

@@ -1,0 +1,94 @@
+#include <gtest/gtest.h>
+
+#include "bindings/libcuda/races/meeting.h"
+#include "bindings/libcuda/races/work_order.h"
+
+namespace gpuemu::libcuda {
+namespace {
+
+constexpr Line kDefault{0, kLegacy}, kOne{0, 16}, kTwo{0, 17}, kThree{0, 18};
+
+TEST(WorkOrder, OrdersWithinAStreamAndNotBetweenTwo) {
+  WorkOrder order;
+  const WorkStamp first = order.issue(kOne), other = order.issue(kTwo), second = order.issue(kOne);
+  EXPECT_TRUE(comes_before(first, second));
+  EXPECT_FALSE(comes_before(second, first));
+  EXPECT_FALSE(are_ordered(first, other));
+}
+
+TEST(WorkOrder, AnEventOrdersWhatCameBeforeItsRecord) {
+  WorkOrder order;
+  const WorkStamp before = order.issue(kOne);
+  order.record(7, kOne);
+  const WorkStamp after = order.issue(kOne);
+  order.wait(kTwo, 7);
+  const WorkStamp waited = order.issue(kTwo);
+  EXPECT_TRUE(comes_before(before, waited));
+  EXPECT_FALSE(are_ordered(after, waited));
+  order.record(8, kTwo);
+  order.wait(kThree, 8);
+  EXPECT_TRUE(comes_before(before, order.issue(kThree)));
+}
+
+TEST(WorkOrder, TheLegacyStreamStandsBetweenBlockingStreamsAlone) {
+  WorkOrder order;
+  order.make_non_blocking(kThree);
+  const WorkStamp before = order.issue(kOne), apart = order.issue(kThree);
+  const WorkStamp legacy = order.issue(kDefault);
+  EXPECT_TRUE(comes_before(before, legacy));
+  EXPECT_TRUE(comes_before(legacy, order.issue(kTwo)));
+  EXPECT_FALSE(are_ordered(apart, legacy));
+  EXPECT_FALSE(are_ordered(legacy, order.issue(kThree)));
+}
+
+TEST(WorkOrder, WhatTheHostHasWaitedForComesBeforeEverythingLater) {
+  WorkOrder order;
+  const WorkStamp one = order.issue(kOne), two = order.issue(kTwo);
+  order.host_waits_for(kOne);
+  EXPECT_TRUE(order.host_has_seen(one));
+  EXPECT_FALSE(order.host_has_seen(two));
+  EXPECT_TRUE(comes_before(one, order.issue(kTwo)));
+  order.host_waits_for_device(0);
+  EXPECT_TRUE(comes_before(two, order.issue(kOne)));
+}
+
+TEST(WorkOrder, ForgetsStreamsThatHaveEnded) {
+  WorkOrder order;
+  const WorkStamp old = order.issue(kOne);
+  order.end(kOne);
+  order.forget_ended();
+  EXPECT_FALSE(order.host_has_seen(old));
+  order.host_waits_for(kOne);
+  order.forget_ended();
+  EXPECT_FALSE(order.issue(kTwo).before->contains(kOne));
+}
+
+TEST(Meeting, IsTheFirstByteThatOneOfTwoWrites) {
+  TouchedMemory one, other;
+  one.reads = {{0, 64, 0}};
+  other.reads = {{0, 64, 0}};
+  EXPECT_FALSE(first_meeting(one, other));
+  other.writes = {{40, 48, 3}, {60, 80, 4}};
+  const auto found = first_meeting(one, other);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->address, 40u);
+  EXPECT_EQ(found->one, Touch::Read);
+  EXPECT_EQ(found->other, Touch::Write);
+  EXPECT_EQ(found->place_of_other, 3u);
+  EXPECT_EQ(first_meeting(other, one)->place_of_one, 3u);
+  other.writes = {{64, 80, 3}};
+  EXPECT_FALSE(first_meeting(one, other));
+}
+
+TEST(Meeting, IsNoneOfTwoAtomicUpdates) {
+  TouchedMemory one, other;
+  one.updates = other.updates = {{8, 12, 0}};
+  EXPECT_FALSE(first_meeting(one, other));
+  other.reads = {{0, 9, 0}};
+  EXPECT_EQ(first_meeting(one, other)->address, 8u);
+  forget_bytes(one, 0, 9);
+  EXPECT_FALSE(first_meeting(one, other));
+}
+
+}  // namespace
+}  // namespace gpuemu::libcuda

@@ -1,0 +1,77 @@
+// Which work of the streams of a program is ordered: by a stream, by an event that a stream waits
+// for, by the legacy default stream, or because the host has waited for it before it issued more.
+// The order in which the emulator did the work says nothing.
+//
+// All host threads count as one: how they wait for each other is not seen.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <memory>
+
+namespace gpuemu::libcuda {
+
+/// The work of one stream.
+struct Line {
+  int device = 0;
+  uint64_t stream = 0;  ///< kLegacy is the legacy default stream.
+  auto operator<=>(const Line&) const = default;
+};
+inline constexpr uint64_t kLegacy = 0;
+
+/// The last work of each line that comes before something.
+using WorkClock = std::map<Line, uint64_t>;
+
+/// When a piece of work was issued, and what comes before it.
+struct WorkStamp {
+  Line line;
+  uint64_t number = 0;                      ///< Counts the work of the line.
+  uint64_t issued = 0;                      ///< Counts the work of all lines.
+  std::shared_ptr<const WorkClock> before;  ///< With the work itself.
+};
+
+/// Whether `first` is known to be done before `second` begins.
+bool comes_before(const WorkStamp& first, const WorkStamp& second);
+/// Whether one of the two comes before the other.
+bool are_ordered(const WorkStamp& one, const WorkStamp& other);
+
+/// Not thread-safe.
+class WorkOrder {
+ public:
+  /// Lines are blocking streams unless they are told here: work of the legacy stream has no order
+  /// with that of a non-blocking one.
+  void make_non_blocking(Line line) { lines_[line].is_blocking = false; }
+  /// The stream is destroyed; what it was issued stays.
+  void end(Line line);
+
+  WorkStamp issue(Line line);
+  void record(uint64_t event, Line line);
+  void wait(Line line, uint64_t event);
+  void forget_event(uint64_t event) { events_.erase(event); }
+
+  // The host waits, or learns that there is nothing left to wait for.
+  void host_waits_for(Line line);
+  void host_waits_for_event(uint64_t event);
+  void host_waits_for_device(int device);
+  /// Learns that everything before `work` is done.
+  void host_saw(const WorkStamp& work);
+  /// Whether all work that is issued from now on comes after `work`.
+  bool host_has_seen(const WorkStamp& work) const;
+  /// Forgets ended lines whose work the host has seen; no stamp of them may be in use.
+  void forget_ended();
+
+ private:
+  struct Progress {
+    uint64_t issued = 0;
+    WorkClock before;  ///< What comes before its latest work, and that work.
+    bool is_blocking = true, has_ended = false;
+  };
+
+  uint64_t issued_ = 0;
+  std::map<Line, Progress> lines_;
+  std::map<uint64_t, std::shared_ptr<const WorkClock>> events_;
+  WorkClock host_;
+};
+
+}  // namespace gpuemu::libcuda

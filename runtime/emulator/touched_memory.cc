@@ -1,0 +1,157 @@
+#include "runtime/emulator/touched_memory.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <map>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "runtime/emulator/checks/shared_races.h"
+#include "runtime/emulator/memory/race_cell.h"
+#include "runtime/emulator/report/element_names.h"
+
+namespace gpuemu::emulator {
+namespace {
+
+constexpr uint64_t kWordBytes = 4;
+/// Ranges of one launch; a kernel that touches memory in more pieces is not followed further.
+constexpr size_t kRangesMax = size_t{1} << 20;
+
+uint64_t page_bytes() {
+  static const auto kBytes = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  return kBytes;
+}
+
+uint64_t words_of(const Allocation& of) { return of.bytes / kWordBytes + 1; }
+
+/// The whole pages of an array of cells, as indices of cells; empty where it has none.
+struct Pages {
+  uint64_t begin = 0, end = 0;
+};
+Pages pages_of(const uint64_t* cells, uint64_t count) {
+  const auto at = reinterpret_cast<uint64_t>(cells);
+  const uint64_t page = page_bytes(), end = at + count * sizeof(uint64_t);
+  const uint64_t first = (at + page - 1) / page * page, last = end / page * page;
+  if (first >= last) return {};
+  return {(first - at) / sizeof(uint64_t), (last - at) / sizeof(uint64_t)};
+}
+
+void forget(uint64_t* cells, uint64_t count) {
+  if (cells == nullptr) return;
+  const Pages whole = pages_of(cells, count);
+  // Pages that are given back are zeros when they are touched again.
+  const bool given_back =
+      whole.begin != whole.end &&
+      ::madvise(cells + whole.begin, (whole.end - whole.begin) * sizeof(uint64_t), MADV_DONTNEED) ==
+          0;
+  if (!given_back) {
+    std::fill_n(cells, count, uint64_t{0});
+    return;
+  }
+  std::fill(cells, cells + whole.begin, uint64_t{0});
+  std::fill(cells + whole.end, cells + count, uint64_t{0});
+}
+
+/// Calls `visit(begin, end)` for the cells that may not be zero.
+template <typename Visit>
+void each_used_part(uint64_t* cells, uint64_t count, const Visit& visit) {
+  const Pages whole = pages_of(cells, count);
+  const uint64_t per_page = page_bytes() / sizeof(uint64_t);
+  std::vector<unsigned char> resident((whole.end - whole.begin) / per_page);
+  const bool known = !resident.empty() &&
+                     ::mincore(cells + whole.begin, (whole.end - whole.begin) * sizeof(uint64_t),
+                               resident.data()) == 0;
+  if (!known) return visit(uint64_t{0}, count);
+  visit(uint64_t{0}, whole.begin);
+  for (size_t page = 0; page < resident.size(); ++page) {
+    if ((resident[page] & 1) == 0) continue;
+    visit(whole.begin + page * per_page, whole.begin + (page + 1) * per_page);
+  }
+  visit(whole.end, count);
+}
+
+/// Collects the ranges of all allocations, and the instructions that touched them.
+class Collector {
+ public:
+  explicit Collector(const Program& program) : program_(program) {}
+
+  void add(const Allocation& of) {
+    add_cells(of, of.last_reads.get(), [&](uint64_t) { return &made_.reads; });
+    add_cells(of, of.last_writes.get(), [&](uint64_t cell) {
+      const bool is_update = (cell & kCellAtomic) != 0 && (cell & kCellNarrow) == 0;
+      return is_update ? &made_.updates : &made_.writes;
+    });
+  }
+  TouchedMemory take() { return std::move(made_); }
+
+ private:
+  template <typename Choose>
+  void add_cells(const Allocation& of, uint64_t* cells, const Choose& list_of) {
+    if (cells == nullptr) return;
+    each_used_part(cells, words_of(of), [&](uint64_t begin, uint64_t end) {
+      for (uint64_t word = begin; word < end; ++word) {
+        const uint64_t cell = cells[word];
+        if (segment_in(cell) != 0) add_word(of.base + word * kWordBytes, cell, *list_of(cell));
+      }
+    });
+  }
+
+  void add_word(uint64_t address, uint64_t cell, std::vector<TouchedBytes>& list) {
+    constexpr uint32_t kAll = 0xf;
+    // Several threads that store the same value leave no bytes.
+    uint32_t bits = bytes_in(cell) == 0 ? kAll : bytes_in(cell);
+    const uint32_t place = place_of(site_in(cell));
+    for (uint64_t at = address; bits != 0;) {
+      const auto skipped = static_cast<uint32_t>(std::countr_zero(bits));
+      bits >>= skipped;
+      const auto touched = static_cast<uint32_t>(std::countr_one(bits));
+      bits >>= touched;
+      add_range({at + skipped, at + skipped + touched, place}, list);
+      at += skipped + touched;
+    }
+  }
+
+  void add_range(const TouchedBytes& range, std::vector<TouchedBytes>& list) {
+    if (!list.empty() && list.back().end == range.begin && list.back().place == range.place) {
+      list.back().end = range.end;
+      return;
+    }
+    made_.is_complete = made_.is_complete && list.size() < kRangesMax;
+    if (made_.is_complete) list.push_back(range);
+  }
+
+  uint32_t place_of(uint32_t site) {
+    const auto [known, is_new] = places_.try_emplace(site, made_.places.size());
+    if (!is_new) return known->second;
+    TouchedPlace place;
+    if (const ptx::Instruction* const instruction = instruction_at(program_, site)) {
+      const SourcePlace source = source_place(program_.module, *instruction);
+      place = {source.file, source.line, instruction->where.line, instruction->text()};
+    }
+    made_.places.push_back(std::move(place));
+    return known->second;
+  }
+
+  const Program& program_;
+  TouchedMemory made_;
+  std::map<uint32_t, uint32_t> places_;
+};
+
+}  // namespace
+
+void forget_cells(const std::vector<Allocation*>& of) {
+  for (Allocation* const one : of) {
+    forget(one->last_writes.get(), words_of(*one));
+    forget(one->last_reads.get(), words_of(*one));
+  }
+}
+
+TouchedMemory touched_memory(const std::vector<Allocation*>& of, const Program& program) {
+  Collector collector(program);
+  for (const Allocation* const one : of) collector.add(*one);
+  return collector.take();
+}
+
+}  // namespace gpuemu::emulator
