@@ -213,7 +213,7 @@ def test_nothing_that_a_reference_started_outlives_it(home):
             return
         time.sleep(0.1)
     names = [pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()[:80] for pid in home.processes()]
-    pytest.fail(f"{len(names)} processes for {lanes} lanes: {names}")
+    pytest.fail(f"{len(names)} processes for {workers} workers: {names}")
 
 
 @pytest.mark.parametrize("python", ["/nowhere/python3", "/bin/false", "/bin/cat", "no-such-python"])

@@ -81,7 +81,9 @@ DAMAGE = {"bit at the start of the log": flip_log(0.01), "bit in the middle of t
           "manifest cut by 20 bytes": cut("MANIFEST-*", 20), "manifest gone": remove("MANIFEST-*"),
           "bit in the manifest": lambda folder: flip(newest(folder, "MANIFEST-*"), 100),
           "CURRENT gone": remove("CURRENT"), "CURRENT cut": cut("CURRENT", 3)}
-READERS = (["failures"], ["report"], ["status"], ["reproduce", "1"], ["ci"], ["coverage"], ["test"], ["baseline", "list"])
+READERS = (["failures"], ["report"], ["status"], ["reproduce", "1"], ["minimize", "1"], ["explain", "1"], ["export", "1"], ["ci"], ["coverage"],
+           ["test"], ["fuzz"], ["lint"], ["calibrate", "twice"], ["baseline", "list"], ["diff", "--baseline", "main"], ["artifacts"], ["projects"],
+           ["daemon", "status"])
 
 
 @pytest.mark.parametrize("damage", DAMAGE)

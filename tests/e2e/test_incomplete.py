@@ -178,14 +178,15 @@ def test_ops_with_scripts_are_tested_and_fuzzed(new_home):
 
 def test_their_cases_have_seeds_of_their_own_and_are_all_listed(new_home):
     home = new_home(scripts())
-    run = home.run("ci", "--quick", "--report", "junit=j.xml", "--format", "json")
-    summary = json.loads(run.stdout)
-    listed = [(one["op_name"], one["passed"]) for one in summary["validation_results"]]
-    assert listed.count(("good", True)) == 10 and listed.count(("planted", False)) == 10, listed
-    seeds = {name: {one["seed"] for one in summary["validation_results"] if one["op_name"] == name} for name in ("good", "planted")}
-    assert not seeds["good"] & seeds["planted"]
-    names = [case.get("name") for case in ElementTree.parse(home.project / "j.xml").iter("testcase")]
-    assert names.count("good") == 10 and names.count("planted") == 10, names
+    for _ in range(2):  # The second run has what the first one kept.
+        run = home.run("ci", "--quick", "--report", "junit=j.xml", "--format", "json")
+        summary = json.loads(run.stdout)
+        listed = [(one["op_name"], one["passed"]) for one in summary["validation_results"]]
+        assert run.returncode == 1 and listed.count(("good", True)) == 10 and listed.count(("planted", False)) == 10, listed
+        seeds = {name: {one["seed"] for one in summary["validation_results"] if one["op_name"] == name} for name in ("good", "planted")}
+        assert not seeds["good"] & seeds["planted"]
+        names = [case.get("name") for case in ElementTree.parse(home.project / "j.xml").iter("testcase")]
+        assert names.count("good") == 10 and names.count("planted") == 10, names
 
 
 def test_a_seed_that_several_ops_failed_with_asks_for_the_op(new_home):
@@ -208,6 +209,7 @@ def test_a_second_ci_run_lists_the_same_tests_with_the_same_figures(new_home):
                      for name in ("one", "two")]
     assert all(op["cached"] for op in second["ops"])
     assert len(second["validation_results"]) == len(first["validation_results"]) == 12
+    assert len({one["seed"] for one in first["validation_results"]}) == 12, "a seed names the case of one op"
     tests = [ElementTree.parse(home.project / f"{name}.xml").getroot().get("tests") for name in ("one", "two")]
     assert tests[0] == tests[1]
     relative = [[one["max_rel_diff"] for one in run["validation_results"]] for run in (first, second)]
@@ -240,6 +242,11 @@ def test_a_reference_that_fails_in_some_cases_is_a_finding_of_those(new_home):
     run = home.run("test", "first")
     assert run.returncode == 1 and "[ReferenceError]" in run.stdout, run.stdout
     assert home.run("failures").stdout.count("ReferenceError") > 1
+    # Memory that nobody touches: only the limit that references have by default refuses it.
+    most = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * 9 // 10
+    (home.project / "ref_twice.py").write_text(f"import numpy as np\n\n\ndef reference(x):\n    np.empty({most}, np.uint8)\n    return 2.0 * x\n")
+    run = home.run("test", "first")
+    assert run.returncode == 3 and "reference_memory_limit_mb" in run.stdout, run.stdout
 
 
 def test_failures_say_which_pass_now(new_home):
@@ -253,6 +260,9 @@ def test_failures_say_which_pass_now(new_home):
     assert lines.pop(seed).endswith("(passes now)") and not any("passes now" in line for line in lines.values())
     listed = json.loads(home.run("failures", "--format", "json").stdout)["results"]
     assert [one["seed"] for one in listed if one.get("passes_now")] == [int(seed)]
+    assert home.run("test", "second").returncode == 0
+    marked = home.run("failures").stdout.splitlines()
+    assert len(marked) == 2 and all(line.endswith("(passes now)") for line in marked), marked
 
 
 def test_one_failure_that_is_submitted_twice_is_listed_once(new_home):
@@ -260,9 +270,21 @@ def test_one_failure_that_is_submitted_twice_is_listed_once(new_home):
 
     home = new_home({"gpuemu.toml": '[[ops]]\nname = "scale"\nreference = "ref.py"\ninput_names = ["x"]\n', "ref.py": process_script("x * 2")})
     home.start()
+
+    def submit(values, output=(9.0, 9.0)):
+        return home.ask("SubmitOutput", op_name="scale", inputs={"x": tensor(values)}, output=tensor(list(output)), seed=5)
+
     for values in ([1.0, 2.0], [1.0, 2.0], [3.0, 4.0]):
-        home.ask("SubmitOutput", op_name="scale", inputs={"x": tensor(values)}, output=tensor([9.0, 9.0]), seed=5)
+        submit(values)
     assert len(home.ask("ListFailures", limit=10)["results"]) == 2, "one for each of the two inputs"
+    home.stop()
+    home.start()
+    submit([1.0, 2.0])
+    submit([1.0, 2.0], (2.0, 5.0))
+    assert len(home.ask("ListFailures", limit=10)["results"]) == 2, "of what an earlier daemon kept, too"
+    submit([1.0, 2.0], (2.0, 4.0))
+    [line] = [line for line in home.run("failures").stdout.splitlines() if "expected 4, got 5" in line]
+    assert line.endswith("(passes now)"), line
 
 
 def test_reports_hold_no_inputs_unless_they_are_asked_for(new_home):
@@ -275,8 +297,16 @@ def test_reports_hold_no_inputs_unless_they_are_asked_for(new_home):
 
 def test_what_could_not_be_written_was_not_written(new_home):
     home = new_home(project(cases=2, reference="def reference(x):\n    return 2.0 * x\n"))
-    run = home.run("ci", "--format", "json", "-o", "/dev/full")
-    assert run.returncode == 3 and "cannot write /dev/full" in run.stderr and "wrote" not in run.stderr, run.stderr
+    for words in (["ci", "--format", "json", "-o"], ["report", "--format", "html", "--output"], ["coverage", "--output"], ["lint", "--output"],
+                  ["baseline", "save", "main", "--file"]):
+        run = home.run(*words, "/dev/full")
+        assert run.returncode == 3 and "cannot write /dev/full" in run.stderr and "wrote" not in run.stdout + run.stderr, (words, run.stderr)
+    run = home.run("ci", "--report", "junit=/dev/full")
+    assert run.returncode == 3 and "cannot write /dev/full" in run.stderr and "wrote" not in run.stdout + run.stderr, run.stderr
+    for words in (["test"], ["coverage"], ["report", "--format", "json"]):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            run = subprocess.run([BIN / "gpuemu", *words], cwd=home.project, env=home.env, stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE, text=True)
+        assert run.returncode == 3 and "cannot write the output" in run.stderr, (words, run.stderr)
 
 
 def test_minimize_ends_with_a_case_that_failed(new_home):
