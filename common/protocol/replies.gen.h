@@ -39,6 +39,7 @@ enum class WireErrorCode {
   BaselineNotFound,
   PtxParseError,
   ProjectNotFound,
+  Busy,
   Stopped,
   CuobjdumpNotAvailable,
   VersionMismatch,

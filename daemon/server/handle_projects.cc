@@ -61,7 +61,7 @@ std::optional<ErrorReply> unless_known(OpenProjects& projects, const std::string
 std::optional<ErrorReply> unless_resting(OpenProjects& projects, const std::string& id) {
   if (!projects.is_working(id)) return std::nullopt;
   return ErrorReply{
-      WireErrorCode::InternalError,
+      WireErrorCode::Busy,
       fmt::format("the project {} has running jobs; wait for them or cancel them", id)};
 }
 

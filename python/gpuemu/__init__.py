@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from gpuemu.errors import (
         ArtifactNotFoundError,
         BaselineNotFoundError,
+        BusyError,
         ClientError,
         ConfigError,
         ConnectionError,
@@ -78,7 +79,7 @@ if TYPE_CHECKING:
 __version__ = "1.0.0"
 
 __all__ = [
-    "ArtifactNotFoundError", "AsyncClient", "BaselineComparison", "BaselineNotFoundError", "CheckError", "CheckResult",
+    "ArtifactNotFoundError", "AsyncClient", "BaselineComparison", "BaselineNotFoundError", "BusyError", "CheckError", "CheckResult",
     "Client", "ClientError", "ConfigError", "ConnectionError", "CuobjdumpNotAvailableError", "DaemonStatus", "Device",
     "DeviceError", "DeviceInfo", "DeviceLostError", "Finding", "FuzzConfig", "FuzzResults",
     "IncompleteError", "InternalError",
@@ -101,7 +102,7 @@ _NAMES = {
     "check.checking": "CheckError CheckResult Op check op",
     "client.client": "Client connect",
     "device.device": "Device",
-    "errors": "ArtifactNotFoundError BaselineNotFoundError ClientError ConfigError ConnectionError CuobjdumpNotAvailableError "
+    "errors": "ArtifactNotFoundError BaselineNotFoundError BusyError ClientError ConfigError ConnectionError CuobjdumpNotAvailableError "
               "DeviceError DeviceLostError IncompleteError InternalError InvalidRequestError KernelError KernelNotFoundError LaunchError "
               "NotFoundError OpNotFoundError ProjectNotFoundError ProtocolError PtxParseError ReferenceScriptError StoppedError TimeoutError "
               "ValidationError VersionMismatchError",

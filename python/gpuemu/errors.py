@@ -40,6 +40,12 @@ class ProjectNotFoundError(NotFoundError):
     code = "ProjectNotFound"
 
 
+class BusyError(ClientError):
+    """Running jobs need what the request would change; wait for them or cancel them."""
+
+    code = "Busy"
+
+
 class KernelNotFoundError(NotFoundError):
     """gpuemu.toml has no such kernel; the message lists those it has."""
 
@@ -187,8 +193,8 @@ _BY_CODE = {
     kind.code: kind
     for kind in (
         InvalidRequestError, OpNotFoundError, NotFoundError, KernelNotFoundError, BaselineNotFoundError, ArtifactNotFoundError,
-        ProjectNotFoundError, ConfigError, ReferenceScriptError, PtxParseError, CuobjdumpNotAvailableError, InternalError, VersionMismatchError,
-        StoppedError,
+        ProjectNotFoundError, BusyError, ConfigError, ReferenceScriptError, PtxParseError, CuobjdumpNotAvailableError, InternalError,
+        VersionMismatchError, StoppedError,
     )
 }
 

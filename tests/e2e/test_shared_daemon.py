@@ -265,6 +265,7 @@ def test_a_project_at_work_is_neither_moved_nor_forgotten(home):
             time.sleep(0.05)
         run = home.run("projects", "forget", project, "--yes")
         assert run.returncode == 3 and "running jobs" in run.stderr, run
+        assert home.ask("ForgetProject", id=str(project))["code"] == "Busy"
         run = home.run("projects", "move", project, make(home, "new"))
         assert run.returncode == 3 and "running jobs" in run.stderr, run
         home.ask("JobCancel", job_id=job)
