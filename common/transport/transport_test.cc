@@ -5,6 +5,7 @@
 #include <cstring>
 #include <ctime>
 #include <future>
+#include <latch>
 #include <thread>
 
 #include <fcntl.h>
@@ -336,13 +337,16 @@ TEST_F(Transport, RequestsThatArriveWhileTheServerStopsDoNotKeepIt) {
     auto server = serve(echo);
     std::atomic<bool> ends{false};
     std::vector<std::thread> clients;
+    std::latch connected(4);
     for (int i = 0; i < 4; ++i) {
       clients.emplace_back([&] {
         Client client = dial();
+        connected.count_down();
         while (!ends && client.request(std::string(100'000, 'x'), milliseconds(200))) {
         }
       });
     }
+    connected.wait();
     std::this_thread::sleep_for(milliseconds(20));
     server->stop();
     ends = true;
