@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <ostream>
 
-#include "cli/commands/job.h"
 #include "cli/report/diff.h"
+#include "cli/session/job.h"
 #include "common/base/files.h"
 
 namespace gpuemu::cli {

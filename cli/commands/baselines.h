@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/commands/session.h"
+#include "cli/session/session.h"
 
 namespace gpuemu::cli {
 

@@ -3,11 +3,11 @@
 #include <ostream>
 
 #include "cli/commands/commands.h"
-#include "cli/commands/job.h"
 #include "cli/commands/options.h"
+#include "cli/parse/names.h"
 #include "cli/report/calibration.h"
+#include "cli/session/job.h"
 #include "common/base/limits.h"
-#include "common/toml/nearest.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -27,9 +27,7 @@ Result<CalibrateRequest> request_of(const CalibrateOptions& options, const Confi
                            .seed = options.seed,
                            .stream = true};
   for (const std::string& name : options.dtypes) {
-    const auto dtype = dtype_from_alias(name);
-    if (!dtype) return error(ErrorCode::InvalidArgument, "--dtype: {}", unknown_dtype(name));
-    request.dtypes.push_back(*dtype);
+    request.dtypes.push_back(GPUEMU_TRY(dtype_option(name)));
   }
   return request;
 }

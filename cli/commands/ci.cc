@@ -8,9 +8,9 @@
 #include "cli/commands/baselines.h"
 #include "cli/commands/ci_reports.h"
 #include "cli/commands/commands.h"
-#include "cli/commands/job.h"
 #include "cli/commands/options.h"
-#include "cli/commands/own_daemon.h"
+#include "cli/session/job.h"
+#include "cli/session/own_daemon.h"
 #include "common/base/service_limits.h"
 
 namespace gpuemu::cli {

@@ -9,11 +9,11 @@
 #include <fmt/ranges.h>
 
 #include "cli/commands/options.h"
+#include "cli/parse/names.h"
 #include "cli/report/ci.h"
 #include "cli/report/ci_formats.h"
 #include "cli/sign/sign.h"
 #include "common/base/files.h"
-#include "common/toml/nearest.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -33,8 +33,7 @@ Result<Report> report_of(const std::string& text) {
   const std::string word = text.substr(0, equals);
   const auto format = ci_format(word);
   if (!format) {
-    return error(ErrorCode::InvalidArgument, "--report: '{}' is not one of {}{}", word,
-                 fmt::join(ci_formats(), ", "), did_you_mean(word, ci_formats()));
+    return error(ErrorCode::InvalidArgument, "--report: {}", not_one_of(word, ci_formats()));
   }
   return Report{*format, text.substr(equals + 1)};
 }
@@ -163,10 +162,7 @@ void ReportChoice::show(const CiRunSummary& summary, const Config& config, Sessi
 void add_reports(Command command, ReportChoice& reports, Session& session) {
   const auto normalise = [&reports](std::string& word) -> std::string {
     const auto format = ci_format(word);
-    if (!format) {
-      return fmt::format("'{}' is not one of {}{}", word, fmt::join(ci_formats(), ", "),
-                         did_you_mean(word, ci_formats()));
-    }
+    if (!format) return not_one_of(word, ci_formats());
     word = reports.format = *format;
     return "";
   };

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/commands/session.h"
 #include "cli/parse/command.h"
+#include "cli/session/session.h"
 #include "common/protocol/ci.h"
 
 namespace gpuemu::cli {

@@ -1,8 +1,8 @@
 // The table of subcommands, and their registrations. Each sets session.exit_code when it has run.
 #pragma once
 
-#include "cli/commands/session.h"
 #include "cli/parse/command.h"
+#include "cli/session/session.h"
 
 namespace gpuemu::cli {
 

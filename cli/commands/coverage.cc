@@ -5,13 +5,13 @@
 #include <fmt/ranges.h>
 
 #include "cli/commands/commands.h"
-#include "cli/commands/job.h"
 #include "cli/commands/options.h"
+#include "cli/parse/names.h"
 #include "cli/report/kernel_coverage.h"
 #include "cli/report/op_coverage.h"
+#include "cli/session/job.h"
 #include "common/base/files.h"
 #include "common/base/limits.h"
-#include "common/toml/nearest.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -33,10 +33,7 @@ void write(const std::string& text, const CoverageOptions& options, Session& ses
 Error no_such_kernel(const std::string& name, const Config& config) {
   std::vector<std::string> known;
   for (const KernelConfig& kernel : config.kernels) known.push_back(kernel.name);
-  return {ErrorCode::InvalidArgument,
-          fmt::format("no kernel '{}' in {}; there are: {}{}", name, config.file,
-                      known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")),
-                      did_you_mean(name, known))};
+  return no_such("kernel", name, config.file, known);
 }
 
 /// The kernel named `name`, or the only kernel of the op named `name`.

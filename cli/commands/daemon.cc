@@ -5,8 +5,8 @@
 #include <ostream>
 
 #include "cli/commands/commands.h"
-#include "cli/commands/launch_daemon.h"
 #include "cli/commands/options.h"
+#include "cli/session/launch_daemon.h"
 
 namespace gpuemu::cli {
 namespace {

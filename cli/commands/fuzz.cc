@@ -4,9 +4,9 @@
 #include <sstream>
 
 #include "cli/commands/commands.h"
-#include "cli/commands/job.h"
 #include "cli/commands/options.h"
 #include "cli/report/text.h"
+#include "cli/session/job.h"
 #include "common/base/limits.h"
 
 namespace gpuemu::cli {

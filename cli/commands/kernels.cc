@@ -5,16 +5,16 @@
 
 #include "cli/commands/commands.h"
 #include "cli/commands/options.h"
-#include "common/toml/nearest.h"
+#include "cli/parse/names.h"
 #include "ops/dispatch/registry.h"
 
 namespace gpuemu::cli {
 namespace {
 
-Error no_such(const std::string& name, const OpRegistry& registry, const Error& missing) {
+std::vector<std::string> names_of(const OpRegistry& registry) {
   std::vector<std::string> names;
   for (const OpKind* op : registry.ops()) names.push_back(op->name);
-  return error(ErrorCode::InvalidArgument, "{}{}", missing.message, did_you_mean(name, names));
+  return names;
 }
 
 void show_kernels(const std::string& name, Session& session) {
@@ -23,7 +23,7 @@ void show_kernels(const std::string& name, Session& session) {
   if (!name.empty()) {
     const auto found = registry.find(name);
     if (!found) {
-      session.fail(no_such(name, registry, found.error()));
+      session.fail(with_nearest(found.error(), name, names_of(registry)));
       return;
     }
     ops = {*found};

@@ -3,11 +3,10 @@
 #include <ostream>
 
 #include "cli/commands/commands.h"
-#include "cli/commands/job.h"
 #include "cli/commands/options.h"
 #include "cli/report/python_text.h"
 #include "cli/report/text.h"
-#include "common/tensor/snapshot.h"
+#include "cli/session/job.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -36,22 +35,6 @@ std::string dims_text(const std::map<std::string, int64_t>& dims) {
   return text;
 }
 
-/// The inputs of the smaller case, for who wants to try it in Python.
-void print_python(const ValidationResult& result, Session& session) {
-  if (!result.repro_info || !result.repro_info->input_snapshot) return;
-  const auto inputs = decode_legacy_snapshot(*result.repro_info->input_snapshot);
-  if (!inputs || inputs->empty()) return;
-  session.out << "  inputs, for Python:\n";
-  for (const auto& [name, tensor] : *inputs) {
-    const std::string line = python_line(name, tensor);
-    session.out << fmt::format("    {}\n",
-                               !line.empty() ? line
-                                             : fmt::format("# {}: {} elements; `gpuemu export {}` "
-                                                           "writes them",
-                                                           name, tensor.count(), result.seed));
-  }
-}
-
 void run(MinimizeOptions& options, Session& session) {
   if (!find_seed(options.failure, "minimize", session)) return;
   MinimizeRequest request{.seed = *options.failure.seed,
@@ -74,7 +57,7 @@ void run(MinimizeOptions& options, Session& session) {
                                minimized.nonzero_elements, minimized.input_elements);
     for (const std::string& note : minimized.notes) session.out << "    " << note << '\n';
     print_case_report(minimized.result, session);
-    print_python(minimized.result, session);
+    session.out << inputs_for_python(minimized.result);
   }
   session.exit_code = result->ended_with(session.exit_code);
 }

@@ -2,11 +2,11 @@
 #include <ostream>
 
 #include "cli/commands/commands.h"
-#include "cli/commands/job.h"
 #include "cli/commands/options.h"
+#include "cli/parse/names.h"
 #include "cli/report/mutation.h"
+#include "cli/session/job.h"
 #include "common/base/limits.h"
-#include "common/toml/nearest.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -30,12 +30,7 @@ Result<MutateRequest> request_of(const MutateOptions& options) {
   request.mutants_max = options.mutants;
   request.mutations = options.mutations;
   request.stream = true;
-  if (!options.dtype.empty()) {
-    request.dtype = dtype_from_alias(options.dtype);
-    if (!request.dtype) {
-      return error(ErrorCode::InvalidArgument, "--dtype: {}", unknown_dtype(options.dtype));
-    }
-  }
+  if (!options.dtype.empty()) request.dtype = GPUEMU_TRY(dtype_option(options.dtype));
   if (!options.budget.empty()) {
     request.budget_ms = GPUEMU_TRY(parse_duration("--budget", options.budget));
   }

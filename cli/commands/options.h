@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "cli/commands/session.h"
 #include "cli/parse/command.h"
 #include "cli/report/text.h"
+#include "cli/session/session.h"
 
 namespace gpuemu::cli {
 

@@ -2,10 +2,10 @@
 #include <ostream>
 
 #include "cli/commands/commands.h"
-#include "cli/commands/job.h"
 #include "cli/commands/options.h"
+#include "cli/parse/names.h"
 #include "cli/report/bounds.h"
-#include "common/toml/nearest.h"
+#include "cli/session/job.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -22,10 +22,7 @@ Result<ProveRequest> request_of(const ProveOptions& options) {
   ProveRequest request{.op_name = options.op, .kernel = options.kernel, .dtype = {}};
   request.stream = true;
   if (options.dtype.empty()) return request;
-  request.dtype = dtype_from_alias(options.dtype);
-  if (!request.dtype) {
-    return error(ErrorCode::InvalidArgument, "--dtype: {}", unknown_dtype(options.dtype));
-  }
+  request.dtype = GPUEMU_TRY(dtype_option(options.dtype));
   return request;
 }
 

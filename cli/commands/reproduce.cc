@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "cli/commands/commands.h"
-#include "cli/commands/job.h"
 #include "cli/commands/options.h"
 #include "cli/report/text.h"
+#include "cli/session/job.h"
 #include "common/protocol/findings.h"
 
 namespace gpuemu::cli {

@@ -2,9 +2,9 @@
 #include <ostream>
 
 #include "cli/commands/commands.h"
-#include "cli/commands/launch_daemon.h"
 #include "cli/commands/options.h"
 #include "cli/report/text.h"
+#include "cli/session/launch_daemon.h"
 
 namespace gpuemu::cli {
 namespace {

@@ -6,11 +6,11 @@
 #include <fmt/ranges.h>
 
 #include "cli/commands/commands.h"
-#include "cli/commands/job.h"
 #include "cli/commands/options.h"
+#include "cli/parse/names.h"
 #include "cli/report/text.h"
+#include "cli/session/job.h"
 #include "common/base/limits.h"
-#include "common/toml/nearest.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -37,11 +37,7 @@ Result<RunTestsRequest> request_of(const TestOptions& options, const Config& con
     if (config.find_op(name) == nullptr) return no_such_op(name, config);
   }
   for (const std::string& name : options.dtypes) {
-    const auto dtype = dtype_from_alias(name);
-    if (!dtype) {
-      return error(ErrorCode::InvalidArgument, "--dtype: {}", unknown_dtype(name));
-    }
-    request.dtypes.push_back(*dtype);
+    request.dtypes.push_back(GPUEMU_TRY(dtype_option(name)));
   }
   if (int{options.quick} + int{options.thorough} + int{options.cases > 0} > 1) {
     return error(ErrorCode::InvalidArgument,
@@ -159,10 +155,7 @@ void run(const TestOptions& given, Session& session) {
 Error no_such_op(const std::string& name, const Config& config) {
   std::vector<std::string> known;
   for (const OpConfig& op : config.ops) known.push_back(op.name);
-  return {ErrorCode::InvalidArgument,
-          fmt::format("no op '{}' in {}; there are: {}{}", name, config.file,
-                      known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")),
-                      did_you_mean(name, known))};
+  return no_such("op", name, config.file, known);
 }
 
 void add_test(Command app, Session& session) {

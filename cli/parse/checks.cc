@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include <fmt/ranges.h>
-
-#include "common/toml/nearest.h"
+#include "cli/parse/names.h"
 
 namespace gpuemu::cli {
 
@@ -38,8 +36,7 @@ Check not_empty() {
 Check one_of(const std::vector<std::string>& words) {
   return [words](std::string& text) -> std::string {
     if (std::ranges::find(words, text) != words.end()) return "";
-    return fmt::format("'{}' is not one of {}{}", text, fmt::join(words, ", "),
-                       did_you_mean(text, words));
+    return not_one_of(text, words);
   };
 }
 

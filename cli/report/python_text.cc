@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "common/numeric/element.h"
+#include "common/tensor/snapshot.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -82,6 +83,22 @@ std::string python_line(const std::string& name, const Tensor& tensor) {
     if (value == usual) continue;
     if (++assigned > kAssignedMax) return "";
     text += fmt::format("; {}[{}] = {}", name, index_text(tensor.shape, i), value);
+  }
+  return text;
+}
+
+std::string inputs_for_python(const ValidationResult& result) {
+  if (!result.repro_info || !result.repro_info->input_snapshot) return "";
+  const auto inputs = decode_legacy_snapshot(*result.repro_info->input_snapshot);
+  if (!inputs || inputs->empty()) return "";
+  std::string text = "  inputs, for Python:\n";
+  for (const auto& [name, tensor] : *inputs) {
+    const std::string line = python_line(name, tensor);
+    text +=
+        fmt::format("    {}\n", !line.empty() ? line
+                                              : fmt::format("# {}: {} elements; `gpuemu export {}` "
+                                                            "writes them",
+                                                            name, tensor.count(), result.seed));
   }
   return text;
 }

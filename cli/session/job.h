@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "cli/commands/session.h"
+#include "cli/session/session.h"
 
 namespace gpuemu::cli {
 

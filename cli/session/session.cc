@@ -1,5 +1,5 @@
 // Finding, starting and talking to the daemon.
-#include "cli/commands/session.h"
+#include "cli/session/session.h"
 
 #include <cerrno>
 #include <csignal>
@@ -8,8 +8,8 @@
 #include <ostream>
 #include <thread>
 
-#include "cli/commands/launch_daemon.h"
 #include "cli/report/seed_text.h"
+#include "cli/session/launch_daemon.h"
 #include "common/base/limits.h"
 #include "common/base/project_id.h"
 #include "common/base/service_limits.h"

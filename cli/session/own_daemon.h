@@ -1,7 +1,7 @@
 // For commands that leave things as they found them.
 #pragma once
 
-#include "cli/commands/session.h"
+#include "cli/session/session.h"
 
 namespace gpuemu::cli {
 

@@ -1,5 +1,5 @@
 // Polling a job.
-#include "cli/commands/job.h"
+#include "cli/session/job.h"
 
 #include <optional>
 #include <ostream>

@@ -1,5 +1,5 @@
 // fork, setsid, exec; the daemon's first words go to a file beside its socket.
-#include "cli/commands/launch_daemon.h"
+#include "cli/session/launch_daemon.h"
 
 #include <algorithm>
 #include <cerrno>

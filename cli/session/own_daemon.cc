@@ -1,4 +1,4 @@
-#include "cli/commands/own_daemon.h"
+#include "cli/session/own_daemon.h"
 
 #include <ostream>
 
