@@ -98,6 +98,6 @@ def test_the_page_of_findings_has_every_kind_and_no_other():
 
 
 def test_the_page_of_commands_has_every_exit_code():
-    codes = re.search(r"enum class ExitCode \{(.*?)\}", text_of("cli/commands/session.h"))[1]
+    codes = re.search(r"enum class ExitCode \{(.*?)\}", text_of("cli/session/session.h"))[1]
     table = text_of("docs/reference/cli.md").partition("| exit code |")[2].partition("\n\n")[0]
     assert re.findall(r"^\| (\d+) \|", table, flags=re.M) == re.findall(r"= (\d+)", codes)
