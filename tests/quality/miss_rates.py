@@ -33,24 +33,24 @@ CLASSES = {
     "half_sums": ("long sums in half", {UNDECLARED: ["bad_attention_half_sums", "bad_gemm_half_sums"]}),
 }
 SHARE_MAX = 0.01
-STEPS = (4, suite.CASES)  # Most faults show at once; only what does not runs all cases.
 
 
-def missed_of(installation, names, wanted, seed):
-    """Of one run. Its first cases are those of a shorter one."""
-    left = names
-    for cases in STEPS:
-        outcomes = installation.test(left, cases, seed)[0] if left else []
-        found = {one.op for one in outcomes if one.first_of(wanted.get(one.op, []))}
-        left = [name for name in left if name not in found]
-    return left
+def is_found(installation, name, kinds, seed):
+    """By one run. What comes after the first failing case matters only where that one has other kinds."""
+    for flags in (["--fail-fast"], []):
+        outcomes = installation.test([name], suite.CASES, seed, flags)[0]
+        if any(one.first_of(kinds) for one in outcomes):
+            return True
+        if not any(one.failures for one in outcomes):
+            return False
+    return False
 
 
 def missed_by(folder, names, seeds):
     """Seed -> the kernels that it missed. One daemon runs them all: it compiles them once."""
     wanted = {fault.name: set(fault.kinds) for fault in suite.read_faults(folder)} if folder == FAULTY else {}
     with suite.Installation(folder, "emulator") as installation:
-        return {seed: missed_of(installation, names, wanted, seed) for seed in seeds}
+        return {seed: [name for name in names if not is_found(installation, name, wanted.get(name, ()), seed)] for seed in seeds}
 
 
 def measure(pool, projects, seeds, jobs):

@@ -118,9 +118,9 @@ class Installation:
         """The same, of each op and dtype."""
         return self.report(ops, cases, seed, flags)["ops"]
 
-    def test(self, ops, cases, seed):
+    def test(self, ops, cases, seed, flags=()):
         """(outcomes, device)"""
-        report = self.report(ops, cases, seed)
+        report = self.report(ops, cases, seed, flags)
         return [self.outcome(one) for one in report["ops"]], f"{report['backend']}: {report['device']}"
 
     def outcome(self, one):
