@@ -44,8 +44,10 @@ int code_of_kind(DeviceFindingKind kind) {
   }
 }
 
-void launch_ended(DeviceSlot& slot, Recorder& recorder, uint64_t tag, const LaunchReport& report) {
-  const StreamId stream = recorder.launch_ended(tag, report);
+void launch_ended(DeviceSlot& slot, Process& driver, uint64_t tag, const std::string& entry,
+                  const LaunchReport& report) {
+  const StreamId stream = driver.recorder.launch_ended(tag, report);
+  driver.tracer.kernel(entry, slot.device->properties().index, stream, report);
   const std::lock_guard lock(slot.mutex);
   for (const std::string& line : report.printed) slot.printed += line + '\n';
   for (const DeviceFinding& finding : report.findings) {
@@ -71,9 +73,9 @@ Result<std::unique_ptr<DeviceSlot>> open(Process& driver, size_t index) {
   StreamChecks checks;
   checks.sanitize = driver.settings.checks;
   checks.timeout_ms = driver.settings.launch_timeout_ms;
-  checks.observer = [&driver, at = slot.get()](uint64_t tag, const std::string&,
+  checks.observer = [&driver, at = slot.get()](uint64_t tag, const std::string& entry,
                                                const LaunchReport& report) {
-    launch_ended(*at, driver.recorder, tag, report);
+    launch_ended(*at, driver, tag, entry, report);
   };
   checks.touched = [&driver](uint64_t tag, TouchedMemory memory) {
     driver.races.launch_touched(tag, std::move(memory));
@@ -112,6 +114,7 @@ int start_process() {
   made->settings = *settings;
   if (made->settings.devices.empty()) return CUDA_ERROR_NO_DEVICE;
   made->recorder.start(made->settings, &made->allocations);
+  made->tracer.start(made->settings);
   made->races.start(made->settings.streams, &made->recorder, &made->allocations);
   for (size_t i = 0; i < made->settings.devices.size(); ++i) {
     auto slot = open(*made, i);

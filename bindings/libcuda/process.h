@@ -18,6 +18,7 @@
 #include "bindings/libcuda/recorder.h"
 #include "bindings/libcuda/settings.h"
 #include "bindings/libcuda/table.h"
+#include "bindings/libcuda/tracer.h"
 #include "runtime/device/stream.h"
 
 namespace gpuemu::libcuda {
@@ -140,6 +141,7 @@ struct Process {
   Allocations allocations;
   Recorder recorder;
   RaceWatch races;
+  Tracer tracer;
   std::atomic<uint64_t> next_context_id = 1;
 
   DeviceSlot* device(int ordinal) {
@@ -205,9 +207,11 @@ class PerThreadScope {
 bool is_per_thread();
 
 /// Runs the body of a driver function and returns its code; CUDA_ERROR_NOT_INITIALIZED before
-/// cuInit, CUDA_ERROR_OUT_OF_MEMORY when the host has no memory left.
+/// cuInit, CUDA_ERROR_OUT_OF_MEMORY when the host has no memory left. The name of the function is
+/// that of the caller; helpers between pass it on in a CallScope.
 template <typename Work>
-int driver_call(const Work& work) {
+int driver_call(const Work& work, const char* call = __builtin_FUNCTION()) {
+  const CallScope scope(call);
   Process* const driver = process();
   if (driver == nullptr) return CUDA_ERROR_NOT_INITIALIZED;
   try {
@@ -220,7 +224,8 @@ int driver_call(const Work& work) {
 /// Runs the body of a driver function that takes a device; CUDA_ERROR_INVALID_DEVICE for an unknown
 /// one.
 template <typename Work>
-int with_device(int device, const Work& work) {
+int with_device(int device, const Work& work, const char* call = __builtin_FUNCTION()) {
+  const CallScope scope(call);
   return driver_call([&](Process& driver) -> int {
     DeviceSlot* const slot = driver.device(device);
     return slot == nullptr ? static_cast<int>(CUDA_ERROR_INVALID_DEVICE) : work(driver, *slot);

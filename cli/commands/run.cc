@@ -16,6 +16,7 @@
 #include "cli/run/suppressions.h"
 #include "common/base/files.h"
 #include "runtime/run_record/run_lines.h"
+#include "runtime/run_record/run_trace.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -113,7 +114,9 @@ Status write_report(const std::string& text, const RunOptions& options, Session&
 /// Finds out before the program runs, perhaps for hours, that a file cannot be written.
 Status check_files(const RunOptions& options) {
   const std::pair<const char*, const std::string*> files[] = {
-      {"--output", &options.output}, {"--suppress-template", &options.suppress_template}};
+      {"--output", &options.output},
+      {"--suppress-template", &options.suppress_template},
+      {"--trace", &options.trace}};
   for (const auto& [option, path] : files) {
     if (path->empty() || can_write_file(*path)) continue;
     return error(ErrorCode::InvalidArgument, "{} '{}': cannot write this file", option, *path);
@@ -172,6 +175,7 @@ Result<int> run(const RunOptions& options, Session& session) {
   } else if (!options.quiet || !std::ranges::all_of(records.findings, &RunFinding::suppressed)) {
     GPUEMU_TRY(write_report(report_text(records, entries), options, session));
   }
+  if (!options.trace.empty()) GPUEMU_TRY(write_trace(folder.path(), options.trace));
   if (!options.suppress_template.empty()) {
     GPUEMU_TRY(write_file(options.suppress_template, suppression_template(records.findings)));
   }
@@ -205,6 +209,10 @@ void add_report_options(Command command, RunOptions& options, Session& session) 
   command
       .option("--suppress-template", options.suppress_template,
               "Write a TOML file for --suppress with the findings of this run")
+      .type_name("FILE");
+  command
+      .option("--trace", options.trace,
+              "Write when calls and kernels ran to FILE, for chrome://tracing or\nui.perfetto.dev")
       .type_name("FILE");
   command
       .option("--max-findings", options.findings_max,

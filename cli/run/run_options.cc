@@ -154,6 +154,7 @@ Result<DriverSettings> driver_settings(const RunOptions& options) {
   settings.devices = GPUEMU_TRY(devices_of(options));
   GPUEMU_TRY(set_checks(options.checks, settings));
   settings.launch_timeout_ms = options.launch_timeout_s * 1000;
+  settings.trace = !options.trace.empty();
   settings.schedule_seed = options.schedule_seed;
   settings.driver_version = GPUEMU_TRY(driver_version(options.cuda_version));
   settings.on_finding = options.on_finding == "sticky"   ? OnFinding::Sticky

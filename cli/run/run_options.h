@@ -17,7 +17,7 @@ struct RunOptions {
   std::string arch = "sm_80", devices = "1", memory = "8G";
   std::string checks, fail_on, on_finding = "report", cuda_version = "13.0";
   uint64_t error_exit_code = 1, findings_max = 1000, launch_timeout_s = 30, schedule_seed = 0;
-  std::string timeout, output, suppress_template;
+  std::string timeout, output, suppress_template, trace;
   std::vector<std::string> suppress;
   bool quiet = false, dry_run = false;
 };

@@ -25,6 +25,7 @@ Status write_run_settings(const std::string& folder, const DriverSettings& setti
                       {"leaks", settings.leaks},
                       {"host_calls", settings.host_calls},
                       {"streams", settings.streams},
+                      {"trace", settings.trace},
                       {"launch_timeout_ms", settings.launch_timeout_ms},
                       {"schedule_seed", settings.schedule_seed},
                       {"driver_version", settings.driver_version},
@@ -46,6 +47,7 @@ Result<DriverSettings> read_run_settings(const std::string& folder) {
     made.leaks = document.at("leaks");
     made.host_calls = document.at("host_calls");
     made.streams = document.at("streams");
+    made.trace = document.at("trace");
     made.launch_timeout_ms = document.at("launch_timeout_ms");
     made.schedule_seed = document.at("schedule_seed");
     made.driver_version = document.at("driver_version");

@@ -31,6 +31,7 @@ struct DriverSettings {
   bool leaks = false;      ///< Report what is still allocated at the end.
   bool host_calls = true;  ///< Report wrong driver calls.
   bool streams = true;     ///< Report work of two streams that meets without an order.
+  bool trace = false;      ///< Write when calls and kernels ran.
   uint64_t launch_timeout_ms = 30'000;
   uint64_t schedule_seed = 0;
   int driver_version = 13000;  ///< 1000 * major + 10 * minor.

@@ -10,7 +10,8 @@ namespace {
 /// Calls `work` with the current context. CUDA_ERROR_INVALID_CONTEXT when this thread has none,
 /// CUDA_ERROR_CONTEXT_IS_DESTROYED when it was destroyed.
 template <typename Work>
-int with_context(const Work& work) {
+int with_context(const Work& work, const char* call = __builtin_FUNCTION()) {
+  const CallScope scope(call);
   return driver_call([&](Process& driver) -> int {
     if (current_context() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
     const auto context = driver.contexts.find(current_context());
@@ -21,7 +22,8 @@ int with_context(const Work& work) {
 
 /// Calls `work` with `context`, or with the current context when `context` is null.
 template <typename Work>
-int with_given_context(Context context, const Work& work) {
+int with_given_context(Context context, const Work& work, const char* call = __builtin_FUNCTION()) {
+  const CallScope scope(call);
   if (context == nullptr) return with_context(work);
   return driver_call([&](Process& driver) -> int {
     const auto found = driver.contexts.find(context);
@@ -29,7 +31,8 @@ int with_given_context(Context context, const Work& work) {
   });
 }
 
-int create(Context* context, unsigned flags, int device) {
+int create(Context* context, unsigned flags, int device, const char* call = __builtin_FUNCTION()) {
+  const CallScope scope(call);
   return driver_call([&](Process& driver) -> int {
     if (context == nullptr || !are_context_flags(flags)) return CUDA_ERROR_INVALID_VALUE;
     if (driver.device(device) == nullptr) return CUDA_ERROR_INVALID_DEVICE;

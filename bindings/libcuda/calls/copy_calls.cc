@@ -6,10 +6,12 @@ namespace gpuemu::libcuda {
 namespace {
 
 int copy_linear(Stream stream, End to, End from, size_t bytes, Transfer transfer) {
+  const CallScope scope(transfer.call);
   return driver_call([&](Process&) { return copy(place_of(stream), to, from, bytes, transfer); });
 }
 
 int copy_unified(Stream stream, Address to, Address from, size_t bytes, Transfer transfer) {
+  const CallScope scope(transfer.call);
   return driver_call([&](Process&) -> int {
     const Place place = place_of(stream);
     if (place.code != CUDA_SUCCESS) return place.code;
@@ -72,6 +74,7 @@ int copy_box(const Place& place, const Rows& to, const Rows& from, const Box& bo
 }
 
 int copy_2d(const Copy2d* what, Stream stream, Transfer transfer) {
+  const CallScope scope(transfer.call);
   return driver_call([&](Process&) -> int {
     const Place place = place_of(stream);
     if (place.code != CUDA_SUCCESS) return place.code;
@@ -92,6 +95,7 @@ int copy_2d(const Copy2d* what, Stream stream, Transfer transfer) {
 }
 
 int copy_3d(const Copy3d* what, Stream stream, Transfer transfer) {
+  const CallScope scope(transfer.call);
   return driver_call([&](Process&) -> int {
     const Place place = place_of(stream);
     if (place.code != CUDA_SUCCESS) return place.code;
@@ -116,6 +120,7 @@ int copy_3d(const Copy3d* what, Stream stream, Transfer transfer) {
 
 /// Copies within one device; a 3D copy between two devices is not supported.
 int copy_3d_peer(const Copy3d* what, Stream stream, Transfer transfer) {
+  const CallScope scope(transfer.call);
   return driver_call([&](Process& driver) -> int {
     if (what == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const auto to = driver.contexts.find(static_cast<Context>(what->to.context));
@@ -129,6 +134,7 @@ int copy_3d_peer(const Copy3d* what, Stream stream, Transfer transfer) {
 /// Copies between contexts. A copy between two devices goes through host memory.
 int copy_peer(Stream stream, Address to, Context to_context, Address from, Context from_context,
               size_t bytes, Transfer transfer) {
+  const CallScope scope(transfer.call);
   return driver_call([&](Process& driver) -> int {
     const auto target = driver.contexts.find(to_context);
     const auto source = driver.contexts.find(from_context);
@@ -148,6 +154,7 @@ int copy_peer(Stream stream, Address to, Context to_context, Address from, Conte
 
 int fill_linear(Stream stream, Address address, unsigned value, unsigned bytes, size_t count,
                 Transfer transfer) {
+  const CallScope scope(transfer.call);
   return driver_call(
       [&](Process&) { return fill(place_of(stream), address, value, bytes, count, transfer); });
 }
@@ -158,6 +165,7 @@ struct Plane {
 };
 
 int fill_2d(Stream stream, const Plane& plane, unsigned value, unsigned bytes, Transfer transfer) {
+  const CallScope scope(transfer.call);
   return driver_call([&](Process& driver) -> int {
     const Place place = place_of(stream);
     if (place.code != CUDA_SUCCESS) return place.code;

@@ -5,7 +5,8 @@ namespace gpuemu::libcuda {
 namespace {
 
 template <typename Work>
-int with_event(Event event, const Work& work) {
+int with_event(Event event, const Work& work, const char* call = __builtin_FUNCTION()) {
+  const CallScope scope(call);
   return driver_call([&](Process& driver) -> int {
     const auto state = driver.events.find(event);
     if (state == nullptr) return CUDA_ERROR_INVALID_HANDLE;

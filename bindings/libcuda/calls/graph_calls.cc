@@ -16,7 +16,8 @@ DeviceSlot& slot_of(Process& driver, int device) {
   return *driver.devices[static_cast<size_t>(device)];
 }
 
-int instantiate(GraphExec* made, Graph graph) {
+int instantiate(GraphExec* made, Graph graph, const char* call = __builtin_FUNCTION()) {
+  const CallScope scope(call);
   return driver_call([&](Process& driver) -> int {
     const auto state = driver.graphs.find(graph);
     if (state == nullptr || made == nullptr) return CUDA_ERROR_INVALID_VALUE;

@@ -73,6 +73,7 @@ struct Order {
 };
 
 int launch(Function function, const Order& order, Arguments given) {
+  const CallScope scope(order.call);
   return driver_call([&](Process& driver) -> int {
     const Place place = place_of(order.stream);
     if (place.code != CUDA_SUCCESS) return place.code;

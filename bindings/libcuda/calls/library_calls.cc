@@ -51,7 +51,8 @@ Kernel kernel_of(Process& driver, Library library, LibraryState& state, const st
 }
 
 template <typename Work>
-int with_library(Library library, const Work& work) {
+int with_library(Library library, const Work& work, const char* call = __builtin_FUNCTION()) {
+  const CallScope scope(call);
   return driver_call([&](Process& driver) -> int {
     const auto state = driver.libraries.find(library);
     return state == nullptr ? static_cast<int>(CUDA_ERROR_INVALID_HANDLE) : work(driver, *state);
@@ -59,7 +60,8 @@ int with_library(Library library, const Work& work) {
 }
 
 template <typename Work>
-int with_kernel(Kernel kernel, const Work& work) {
+int with_kernel(Kernel kernel, const Work& work, const char* call = __builtin_FUNCTION()) {
+  const CallScope scope(call);
   return driver_call([&](Process& driver) -> int {
     const auto state = driver.kernels.find(kernel);
     return state == nullptr ? static_cast<int>(CUDA_ERROR_INVALID_HANDLE) : work(driver, *state);
@@ -68,7 +70,8 @@ int with_kernel(Kernel kernel, const Work& work) {
 
 /// Calls `work` with the function of the kernel in the current context.
 template <typename Work>
-int with_kernel_function(Kernel kernel, const Work& work) {
+int with_kernel_function(Kernel kernel, const Work& work, const char* call = __builtin_FUNCTION()) {
+  const CallScope scope(call);
   return with_kernel(kernel, [&](Process& driver, KernelState&) -> int {
     const Resolved found = resolve(driver, reinterpret_cast<Function>(kernel));
     return found.code != CUDA_SUCCESS ? found.code : work(driver, *found.function);

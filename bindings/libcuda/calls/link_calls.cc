@@ -48,7 +48,8 @@ int add_text(LinkerState& state, int type, std::string_view text, const char* na
 }
 
 template <typename Work>
-int with_linker(Linker linker, const Work& work) {
+int with_linker(Linker linker, const Work& work, const char* call = __builtin_FUNCTION()) {
+  const CallScope scope(call);
   return driver_call([&](Process& driver) -> int {
     const auto state = driver.linkers.find(linker);
     return state == nullptr ? static_cast<int>(CUDA_ERROR_INVALID_HANDLE) : work(*state);

@@ -11,12 +11,14 @@ namespace {
 constexpr unsigned kHostFlags = 0x7, kRegisterFlags = 0xf;
 
 int make_host(void** memory, size_t bytes, unsigned flags, const char* call) {
+  const CallScope scope(call);
   return driver_call([&](Process&) {
     return allocate_host(current_place(), bytes, MemoryKind::Pinned, flags, call, memory);
   });
 }
 
 int free_host(void* memory, MemoryKind kind, int otherwise, const char* call) {
+  const CallScope scope(call);
   return driver_call([&](Process& driver) -> int {
     const Place place = current_place();
     if (place.code != CUDA_SUCCESS) return place.code;

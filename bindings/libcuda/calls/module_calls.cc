@@ -12,7 +12,9 @@ int sm_of_current(Process& driver) {
                                     : driver.settings.devices.front().sm;
 }
 
-int load_image(const void* image, const Logs& logs, Module* module) {
+int load_image(const void* image, const Logs& logs, Module* module,
+               const char* call = __builtin_FUNCTION()) {
+  const CallScope scope(call);
   return driver_call([&](Process& driver) -> int {
     const Place place = current_place();
     if (place.code != CUDA_SUCCESS) return place.code;
@@ -21,7 +23,8 @@ int load_image(const void* image, const Logs& logs, Module* module) {
 }
 
 template <typename Work>
-int with_module(Module module, const Work& work) {
+int with_module(Module module, const Work& work, const char* call = __builtin_FUNCTION()) {
+  const CallScope scope(call);
   return driver_call([&](Process& driver) -> int {
     const auto state = driver.modules.find(module);
     return state == nullptr ? static_cast<int>(CUDA_ERROR_INVALID_HANDLE) : work(driver, *state);

@@ -14,6 +14,7 @@ namespace {
 enum PoolAttribute { kFirstAttribute = 1, kLastFlag = 3, kThreshold = 4, kUsed = 7, kLast = 8 };
 
 int allocate_in_order(Stream stream, size_t bytes, const char* call, Address* address) {
+  const CallScope scope(call);
   return driver_call([&](Process&) {
     return allocate_memory(place_of(stream), bytes, MemoryKind::FromPool, call, address);
   });
@@ -28,7 +29,8 @@ uint64_t used_bytes(Process& driver, int device) {
 }
 
 template <typename Work>
-int with_pool(Pool pool, const Work& work) {
+int with_pool(Pool pool, const Work& work, const char* call = __builtin_FUNCTION()) {
+  const CallScope scope(call);
   return driver_call([&](Process& driver) -> int {
     const auto state = driver.pools.find(pool);
     return state == nullptr ? static_cast<int>(CUDA_ERROR_INVALID_VALUE) : work(driver, *state);

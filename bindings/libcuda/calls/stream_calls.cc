@@ -10,7 +10,8 @@ namespace {
 
 using StreamCallback = void (*)(Stream stream, int code, void* data);
 
-int make(Stream* stream, unsigned flags, int priority) {
+int make(Stream* stream, unsigned flags, int priority, const char* call = __builtin_FUNCTION()) {
+  const CallScope scope(call);
   return driver_call([&](Process& driver) -> int {
     const Place place = current_place();
     if (place.code != CUDA_SUCCESS) return place.code;
@@ -34,7 +35,8 @@ int make(Stream* stream, unsigned flags, int priority) {
 
 /// Calls `work` with the resolved stream, or returns the error of place_of().
 template <typename Work>
-int with_place(Stream stream, const Work& work) {
+int with_place(Stream stream, const Work& work, const char* call = __builtin_FUNCTION()) {
+  const CallScope scope(call);
   return driver_call([&](Process& driver) -> int {
     const Place place = place_of(stream);
     return place.code != CUDA_SUCCESS ? place.code : work(driver, place);
