@@ -24,6 +24,7 @@
 #include "common/process/spawn.h"
 #include "common/transport/server.h"
 #include "daemon/server/folder_lock.h"
+#include "daemon/server/job_table.h"
 #include "daemon/server/open_projects.h"
 #include "daemon/storage/project_stores.h"
 

@@ -15,9 +15,12 @@
 #include "daemon/campaign/campaign_groups.h"
 #include "daemon/campaign/result_writer.h"
 #include "daemon/campaign/unused_variants.h"
+#include "daemon/case/case_request.h"
+#include "daemon/kernels/kernel_store.h"
 #include "daemon/pipeline/case_run.h"
 #include "daemon/pipeline/describe_verdict.h"
 #include "daemon/plans/execution_plan.h"
+#include "daemon/schedule/extra_slots.h"
 #include "judge/cases/large_sizes.h"
 #include "runtime/device/device_traits.h"
 
@@ -174,6 +177,8 @@ Result<CaseReport> Campaign::run_on_slot(const OpConfig& op, const CasePlan& pla
   slot.worker.stop_when(nullptr);
   return outcome;
 }
+
+const ReferenceFiles& Campaign::reference_files() const { return slots_.reference_files(); }
 
 Result<CaseReport> Campaign::run_one(const OpConfig& op, const CasePlan& plan,
                                      const CaseSettings& settings, const std::string& session) {

@@ -11,15 +11,28 @@
 #include <string>
 #include <vector>
 
-#include "common/config/config.h"
-#include "common/protocol/replies.h"
+#include "common/base/result.h"
+#include "common/config/vocabulary.h"
 #include "daemon/campaign/large_cases.h"
-#include "daemon/case/case_request.h"
-#include "daemon/kernels/kernel_store.h"
-#include "daemon/schedule/extra_slots.h"
-#include "daemon/schedule/slot_pool.h"
+#include "daemon/case/case_settings.h"
 
 namespace gpuemu {
+
+class ExtraSlots;
+class KernelStore;
+class ReferenceFiles;
+class SlotPool;
+struct CaseOptions;
+struct CasePlan;
+struct CaseReport;
+struct Config;
+struct Constants;
+struct KernelConfig;
+struct LargeSizes;
+struct OpConfig;
+struct OpTestReport;
+struct Slot;
+struct TestReportReply;
 
 /// The reason of OpState::NoVariantFits.
 inline constexpr const char* kUnsupported = "no kernel supports any of its cases";
@@ -109,7 +122,7 @@ class Campaign {
                                                            const std::atomic<bool>& cancel);
 
   /// What reference scripts read, of all cases so far.
-  const ReferenceFiles& reference_files() const { return slots_.reference_files(); }
+  const ReferenceFiles& reference_files() const;
 
   /// What the kernels of the op compare sizes with, in this dtype. Empty where they do not compile.
   Constants constants_of(const OpConfig& op, DType dtype);

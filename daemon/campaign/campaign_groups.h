@@ -12,6 +12,7 @@
 #include "daemon/campaign/campaign.h"
 #include "daemon/campaign/evidence_tally.h"
 #include "daemon/campaign/silent_reference.h"
+#include "judge/cases/case.h"
 
 namespace gpuemu {
 

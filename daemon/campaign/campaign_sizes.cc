@@ -3,6 +3,9 @@
 #include <set>
 
 #include "daemon/campaign/campaign.h"
+#include "daemon/case/case_report.h"
+#include "daemon/kernels/kernel_store.h"
+#include "daemon/schedule/slot_pool.h"
 #include "judge/cases/large_sizes.h"
 
 namespace gpuemu {

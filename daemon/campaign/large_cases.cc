@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "common/base/service_limits.h"
+#include "daemon/case/case_report.h"
 #include "judge/cases/case_tensors.h"
 
 namespace gpuemu {

@@ -11,10 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/case/case_request.h"
-#include "judge/cases/case.h"
+#include "common/numeric/dtype.h"
 
 namespace gpuemu {
+
+struct CasePlan;
+struct CaseReport;
 
 /// Whether a tensor of the case is above the size of usual cases.
 bool is_large(const CasePlan& plan);

@@ -2,10 +2,6 @@
 
 namespace gpuemu {
 
-bool is_read(const PlanTensor& tensor) {
-  return tensor.role == PlanTensor::Role::Input || tensor.role == PlanTensor::Role::InOut;
-}
-
 Result<TensorView> arena_view(Arena& arena, DType dtype, const Shape& shape, uint64_t offset) {
   const uint64_t bytes = static_cast<uint64_t>(element_count(shape)) * byte_size(dtype);
   const auto range = GPUEMU_TRY(arena.range(offset, bytes));

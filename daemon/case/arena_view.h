@@ -2,13 +2,9 @@
 #pragma once
 
 #include "common/base/arena.h"
-#include "daemon/worker/plan.h"
-#include "judge/bounds/comparison.h"
+#include "common/tensor/tensor_view.h"
 
 namespace gpuemu {
-
-/// Whether the kernel and the reference read the tensor's values.
-bool is_read(const PlanTensor& tensor);
 
 /// Packed elements in the shared memory. An error when it does not hold all of them.
 Result<TensorView> arena_view(Arena& arena, DType dtype, const Shape& shape, uint64_t offset);

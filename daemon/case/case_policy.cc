@@ -1,5 +1,7 @@
 #include "daemon/case/case_policy.h"
 
+#include "daemon/case/case_request.h"
+#include "daemon/kernels/prepared_kernel.h"
 #include "daemon/plans/execution_plan.h"
 
 namespace gpuemu {

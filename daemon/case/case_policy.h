@@ -1,10 +1,13 @@
 // What the settings of a case accept.
 #pragma once
 
-#include "daemon/case/case_request.h"
+#include <string>
+
 #include "judge/bounds/comparison.h"
 
 namespace gpuemu {
+
+struct CaseRequest;
 
 /// Whether gpuemu.toml sets no nan_policy for the output. A policy that it sets always holds, even
 /// where there is an explanation for NaN and infinity.

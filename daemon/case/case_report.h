@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 #include <set>
 #include <string>
@@ -16,38 +15,9 @@
 #include "judge/explain/exact_comparison.h"
 #include "judge/verdict/trivial_outputs.h"
 #include "runtime/profile/coverage.h"
-#include "runtime/shadow/shadow.h"
+#include "runtime/shadow/element_shadow.h"
 
 namespace gpuemu {
-
-/// What a case can give beside its verdict.
-enum class Extra : uint8_t {
-  Tensors,        ///< Its inputs and outputs.
-  LineProfile,    ///< What each source line did, on a device that counts.
-  ErrorMap,       ///< Where the errors of the output with the largest one lie.
-  Evidence,       ///< Trivial outputs that would have passed as well.
-  ErrorRange,     ///< How large the errors of all float outputs are.
-  Coverage,       ///< What was reached of the kernel, on a device that counts.
-  CoverageLines,  ///< Coverage with source lines, for which the kernel runs slower.
-  Shadows,        ///< Every float as it would be without rounding, on the emulator.
-  Export,         ///< What running the case without gpuemu takes.
-  Code,           ///< The PTX and its launches.
-  Reproduction,   ///< repro_info of a passing case too, without its inputs.
-};
-
-class ExtraSet {
- public:
-  ExtraSet() = default;
-  ExtraSet(Extra extra) { add(extra); }  // NOLINT(google-explicit-constructor): a set of one.
-  ExtraSet(std::initializer_list<Extra> extras) {
-    for (const Extra extra : extras) add(extra);
-  }
-  void add(Extra extra) { bits_ |= 1U << static_cast<uint32_t>(extra); }
-  bool has(Extra extra) const { return (bits_ >> static_cast<uint32_t>(extra) & 1) != 0; }
-
- private:
-  uint32_t bits_ = 0;
-};
 
 /// Why errors beyond the bound passed, or what was not compared.
 enum class CaseNote : uint8_t {

@@ -7,21 +7,18 @@
 #include <string>
 #include <vector>
 
-#include "common/config/config.h"
-#include "daemon/case/case_report.h"
-#include "daemon/kernels/prepared_kernel.h"
-#include "daemon/schedule/slot_pool.h"
-#include "judge/cases/case.h"
-#include "runtime/device/thread_order.h"
+#include "common/base/result.h"
+#include "common/tensor/tensor_view.h"
+#include "daemon/case/case_settings.h"
 
 namespace gpuemu {
 
-/// How a case runs, and what it gives beside its verdict.
-struct CaseSettings {
-  ExtraSet extras = {};
-  ShadowOptions shadow = {};                 ///< The element whose history Extra::Shadows has.
-  ThreadOrder order = ThreadOrder::InOrder;  ///< The order of the threads in the first run.
-};
+class SlotLease;
+struct CasePlan;
+struct Config;
+struct KernelConfig;
+struct OpConfig;
+struct PreparedKernel;
 
 /// A kernel of another op, for a relation between two ops.
 struct ChosenKernel {

@@ -5,12 +5,16 @@
 #include <optional>
 #include <string>
 
+#include "daemon/case/case_report.h"
 #include "daemon/case/case_request.h"
 #include "daemon/case/compared_values.h"
 #include "daemon/case/stage.h"
 #include "daemon/plans/execution_plan.h"
+#include "daemon/reference/reference_process.h"
 
 namespace gpuemu {
+
+struct Slot;
 
 /// What kernel and reference answered; the latter when the op has one.
 struct Execution {
@@ -23,11 +27,7 @@ struct Execution {
 
 /// Used by one thread.
 struct CaseWork {
-  CaseWork(const CaseRequest& asked, Slot& machine) : request(asked), slot(machine) {
-    report.result.seed = asked.plan.case_seed;
-    report.result.op_name = asked.op.name;
-    report.kernel = asked.kernel.name;
-  }
+  CaseWork(const CaseRequest& asked, Slot& machine);
 
   bool applies(const Stage& stage) const {
     return stage.needs == Needs::Nothing || !values_skipped_;

@@ -1,6 +1,9 @@
 #include "daemon/case/reproduction.h"
 
+#include "common/config/config.h"
 #include "common/tensor/snapshot.h"
+#include "daemon/case/case_request.h"
+#include "judge/cases/case.h"
 
 namespace gpuemu {
 namespace {
@@ -55,6 +58,12 @@ ReproductionInfo reproduction_of(const CasePlan& plan, const NamedTensors& input
     if (auto snapshot = encode_legacy_snapshot(inputs)) info.input_snapshot = *std::move(snapshot);
   }
   return info;
+}
+
+ReproductionInfo reproduction_of(const CaseRequest& request, const NamedTensors& inputs) {
+  CasePlan named = request.plan;
+  named.kernel = request.kernel.name;
+  return reproduction_of(named, inputs);
 }
 
 namespace {

@@ -9,6 +9,7 @@
 #include "common/protocol/op_state.h"
 #include "daemon/case/reproduction.h"
 #include "daemon/ci/compare_results.h"
+#include "runtime/device/device.h"
 
 namespace gpuemu {
 namespace {

@@ -11,6 +11,7 @@
 #include "daemon/ci/coverage_gain.h"
 #include "daemon/ci/fingerprint.h"
 #include "daemon/ci/verdict_cache.h"
+#include "judge/cases/case.h"
 
 namespace gpuemu {
 

@@ -3,10 +3,17 @@
 #include <algorithm>
 #include <iterator>
 
+#include "common/base/arena.h"
 #include "daemon/case/arena_view.h"
 #include "daemon/case/case_policy.h"
+#include "daemon/case/case_request.h"
+#include "daemon/case/compared_values.h"
 #include "daemon/comparison/compare_outputs.h"
+#include "daemon/execution/reference_again.h"
+#include "daemon/plans/execution_plan.h"
+#include "daemon/reference/reference_process.h"
 #include "judge/bounds/flushed.h"
+#include "judge/cases/case.h"
 #include "judge/verdict/masked.h"
 
 namespace gpuemu {

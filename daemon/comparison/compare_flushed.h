@@ -3,12 +3,15 @@
 // case the op masks them.
 #pragma once
 
-#include "daemon/case/case_request.h"
-#include "daemon/case/compared_values.h"
-#include "daemon/execution/reference_again.h"
-#include "daemon/plans/execution_plan.h"
+#include "common/base/result.h"
 
 namespace gpuemu {
+
+class Arena;
+class ReferenceAgain;
+struct BuiltPlan;
+struct CaseRequest;
+struct ComparedValues;
 
 /// A case after its first comparison.
 struct ComparedCase {

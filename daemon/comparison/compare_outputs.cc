@@ -13,6 +13,7 @@
 #include "daemon/comparison/review_findings.h"
 #include "daemon/execution/execute_case.h"
 #include "daemon/execution/reference_again.h"
+#include "daemon/schedule/slot_pool.h"
 #include "judge/bounds/customary.h"
 #include "judge/bounds/error_bound.h"
 #include "judge/bounds/exact_sums.h"

@@ -1,13 +1,16 @@
 // The stage Compare: outputs beside what the reference said.
 #pragma once
 
-#include "daemon/case/case_request.h"
 #include "daemon/case/compared_values.h"
 #include "daemon/case/stage.h"
-#include "daemon/plans/execution_plan.h"
-#include "daemon/reference/reference_process.h"
 
 namespace gpuemu {
+
+class Arena;
+struct BuiltPlan;
+struct CaseReport;
+struct CaseRequest;
+struct ReferenceReply;
 
 /// Compares every output and adds what it finds to the report.
 Result<Next> compare_outputs(CaseWork& work);

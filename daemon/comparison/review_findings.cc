@@ -5,6 +5,9 @@
 #include <map>
 
 #include "common/numeric/element.h"
+#include "daemon/case/case_request.h"
+#include "daemon/case/compared_values.h"
+#include "judge/bounds/float_format.h"
 
 namespace gpuemu {
 namespace {

@@ -1,13 +1,16 @@
 // What becomes of a case's findings once errors beyond the bound are understood.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
-#include "daemon/case/case_request.h"
-#include "daemon/case/compared_values.h"
-#include "judge/bounds/float_format.h"
-
 namespace gpuemu {
+
+struct CaseReport;
+struct CaseRequest;
+struct Exceeding;
+struct ExceedingElement;
+struct FloatFormat;
 
 /// Whether the error is small enough to come from underflow in the type.
 bool may_be_underflow(const ExceedingElement& at, const FloatFormat& format);

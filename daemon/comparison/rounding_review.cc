@@ -11,8 +11,11 @@
 #include "daemon/comparison/review_findings.h"
 #include "daemon/comparison/sensitivity.h"
 #include "daemon/execution/exact_runs.h"
+#include "daemon/kernels/prepared_kernel.h"
+#include "daemon/schedule/slot_pool.h"
 #include "judge/bounds/conditioning.h"
 #include "judge/bounds/float_format.h"
+#include "judge/cases/case.h"
 #include "judge/explain/narrow_steps.h"
 #include "runtime/ptx/parse.h"
 

@@ -4,9 +4,10 @@
 #include <cmath>
 
 #include "common/numeric/element.h"
+#include "daemon/case/case_request.h"
 #include "daemon/case/reproduction.h"
-#include "daemon/execution/exact_runs.h"
 #include "judge/bounds/conditioning.h"
+#include "judge/cases/case.h"
 
 namespace gpuemu {
 

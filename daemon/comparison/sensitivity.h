@@ -6,9 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "daemon/case/case_request.h"
+#include "daemon/execution/exact_runs.h"
 
 namespace gpuemu {
+
+struct CaseRequest;
+struct Slot;
 
 enum class Moved : uint8_t { Everything, Constants };
 

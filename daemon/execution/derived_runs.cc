@@ -10,7 +10,10 @@
 #include "daemon/case/case_policy.h"
 #include "daemon/case/reproduction.h"
 #include "daemon/execution/device_findings.h"
+#include "daemon/kernels/prepared_kernel.h"
 #include "daemon/plans/sparse_plan.h"
+#include "daemon/schedule/slot_pool.h"
+#include "judge/explain/exact_comparison.h"
 #include "judge/explain/moved_constants.h"
 
 namespace gpuemu {

@@ -13,6 +13,9 @@
 
 namespace gpuemu {
 
+struct PreparedKernel;
+struct Slot;
+
 /// Runs the kernel on whatever the relations of a case need, on one slot.
 class DerivedRuns {
  public:

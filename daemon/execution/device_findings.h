@@ -5,11 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "common/base/error.h"
 #include "common/protocol/records.h"
 #include "daemon/case/stage.h"
-#include "daemon/worker/plan.h"
 
 namespace gpuemu {
+
+struct ExecutionReport;
 
 /// Adds what the device, the guards and the harness saw, and why there is no reference. SkipValues
 /// where the outputs mean nothing.

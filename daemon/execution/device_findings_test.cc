@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "daemon/worker/plan.h"
+
 namespace gpuemu {
 namespace {
 

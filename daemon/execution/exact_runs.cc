@@ -2,6 +2,7 @@
 
 #include "daemon/case/reproduction.h"
 #include "daemon/execution/derived_runs.h"
+#include "daemon/schedule/slot_pool.h"
 
 namespace gpuemu {
 

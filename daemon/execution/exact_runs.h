@@ -1,9 +1,13 @@
 // Further runs of a case's kernel, without any rounding.
 #pragma once
 
-#include "daemon/case/case_request.h"
+#include "common/base/result.h"
+#include "common/tensor/tensor.h"
 
 namespace gpuemu {
+
+struct CaseRequest;
+struct Slot;
 
 /// The outputs of the case's kernel on these inputs as they would be without any rounding, float64
 /// where they are floats. Cancelled when the run fails. The arena holds other tensors afterwards.

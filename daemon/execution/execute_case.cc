@@ -4,6 +4,9 @@
 
 #include "common/numeric/element.h"
 #include "daemon/case/case_work.h"
+#include "daemon/kernels/prepared_kernel.h"
+#include "daemon/schedule/slot_pool.h"
+#include "judge/cases/case.h"
 
 namespace gpuemu {
 namespace {

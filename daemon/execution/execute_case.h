@@ -2,9 +2,10 @@
 #pragma once
 
 #include "daemon/case/stage.h"
-#include "daemon/reference/reference_process.h"
 
 namespace gpuemu {
+
+struct ReferenceReply;
 
 /// Runs the plan on the slot's worker while the slot's Python computes what is expected. An error
 /// where the machine failed, and not the kernel or its reference.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "daemon/case/case_work.h"
+#include "daemon/schedule/slot_pool.h"
 #include "judge/relations/derived_case.h"
 
 namespace gpuemu {

@@ -3,7 +3,10 @@
 #include <algorithm>
 
 #include "daemon/case/arena_view.h"
+#include "daemon/case/case_work.h"
 #include "daemon/execution/execute_case.h"
+#include "daemon/plans/execution_plan.h"
+#include "daemon/schedule/slot_pool.h"
 
 namespace gpuemu {
 namespace {

@@ -1,10 +1,13 @@
 // Runs the reference of a case again, with other inputs or the same.
 #pragma once
 
-#include "daemon/case/case_work.h"
-#include "daemon/reference/reference_process.h"
+#include "common/base/result.h"
+#include "common/tensor/tensor.h"
 
 namespace gpuemu {
+
+struct CaseWork;
+struct ReferenceReply;
 
 /// Calls the reference of one case again.
 class ReferenceAgain {

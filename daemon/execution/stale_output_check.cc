@@ -4,6 +4,8 @@
 
 #include "daemon/case/case_work.h"
 #include "daemon/execution/device_findings.h"
+#include "daemon/kernels/prepared_kernel.h"
+#include "daemon/schedule/slot_pool.h"
 
 namespace gpuemu {
 namespace {

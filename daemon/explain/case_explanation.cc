@@ -6,8 +6,11 @@
 #include <cmath>
 #include <limits>
 
+#include "daemon/campaign/campaign.h"
+#include "daemon/case/case_report.h"
 #include "daemon/execution/device_findings.h"
 #include "judge/bounds/float_format.h"
+#include "judge/cases/case.h"
 #include "judge/explain/disagreement.h"
 #include "judge/explain/exact_comparison.h"
 #include "runtime/device/device_traits.h"

@@ -6,9 +6,16 @@
 #include <optional>
 #include <string>
 
-#include "daemon/campaign/campaign.h"
+#include "common/base/result.h"
+#include "common/protocol/records.h"
 
 namespace gpuemu {
+
+class Campaign;
+struct CasePlan;
+struct Config;
+struct ExplainResultReply;
+struct OpConfig;
 
 /// Where cases run. All must outlive the use.
 struct ExplainMachines {

@@ -3,8 +3,13 @@
 #include <algorithm>
 
 #include "common/base/service_limits.h"
+#include "common/config/config.h"
+#include "daemon/campaign/campaign.h"
+#include "daemon/case/case_report.h"
 #include "daemon/case/reproduction.h"
 #include "daemon/explain/failure_reasons.h"
+#include "daemon/schedule/extra_slots.h"
+#include "judge/cases/case.h"
 #include "runtime/device/contraction.h"
 #include "runtime/device/device_traits.h"
 

@@ -8,10 +8,15 @@
 #include <string>
 #include <utility>
 
-#include "daemon/campaign/campaign.h"
-#include "daemon/schedule/extra_slots.h"
+#include "common/base/result.h"
 
 namespace gpuemu {
+
+class Campaign;
+struct CampaignOptions;
+struct Config;
+struct SlotVariant;
+struct TestReportReply;
 
 struct SensitivityTask {
   const Config& config;

@@ -9,8 +9,11 @@
 #include "common/base/service_limits.h"
 #include "common/base/shell_word.h"
 #include "common/numeric/element.h"
+#include "common/protocol/replies.h"
 #include "daemon/case/reproduction.h"
 #include "daemon/execution/device_findings.h"
+#include "judge/cases/case.h"
+#include "judge/explain/exact_comparison.h"
 #include "judge/scan/mismatch_text.h"
 
 namespace gpuemu {

@@ -10,6 +10,9 @@
 
 namespace gpuemu {
 
+struct Config;
+struct ExplainResultReply;
+
 struct DiagnoseOptions {
   std::string session;
   const std::atomic<bool>* cancel = nullptr;  ///< Ends it between cases.

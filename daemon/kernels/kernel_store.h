@@ -10,10 +10,13 @@
 #include <string>
 #include <vector>
 
-#include "common/config/config.h"
+#include "common/base/result.h"
 #include "daemon/kernels/prepared_kernel.h"
 
 namespace gpuemu {
+
+struct Config;
+struct KernelConfig;
 
 struct CompileRequest;
 

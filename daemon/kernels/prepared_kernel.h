@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "common/numeric/dtype.h"
-#include "judge/cases/case.h"
+#include "judge/cases/constants.h"
 
 namespace gpuemu {
 

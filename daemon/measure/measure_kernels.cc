@@ -11,6 +11,7 @@
 #include "common/base/files.h"
 #include "common/base/limits.h"
 #include "common/config/source_kind.h"
+#include "daemon/kernels/prepared_kernel.h"
 #include "daemon/measure/measure_entry.h"
 #include "daemon/plans/execution_plan.h"
 #include "judge/metrics/ptx_metrics.h"

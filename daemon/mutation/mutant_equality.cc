@@ -4,7 +4,10 @@
 
 #include "common/numeric/ulp.h"
 #include "daemon/case/case_policy.h"
+#include "daemon/case/case_report.h"
+#include "daemon/case/case_request.h"
 #include "daemon/case/reproduction.h"
+#include "judge/cases/case.h"
 #include "judge/relations/compare.h"
 
 namespace gpuemu {

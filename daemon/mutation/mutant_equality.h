@@ -1,9 +1,10 @@
 // Whether a mutant differs from its kernel in nothing but rounding.
 #pragma once
 
-#include "daemon/case/case_request.h"
-
 namespace gpuemu {
+
+struct CaseReport;
+struct CaseRequest;
 
 /// Compares two runs of one case with CaseSettings::shadow: each element of their exact outputs is
 /// the same up to a unit in the last place, which rounding it to its type costs, or up to a

@@ -7,6 +7,8 @@
 
 #include "common/base/blake2.h"
 #include "common/base/shell_word.h"
+#include "daemon/case/case_report.h"
+#include "daemon/case/case_request.h"
 #include "daemon/mutation/mutant_equality.h"
 #include "daemon/mutation/mutation_cases.h"
 #include "daemon/pipeline/case_run.h"

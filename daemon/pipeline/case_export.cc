@@ -8,6 +8,9 @@
 
 #include "common/base/files.h"
 #include "common/config/nan_policy.h"
+#include "daemon/case/case_request.h"
+#include "daemon/kernels/prepared_kernel.h"
+#include "daemon/plans/execution_plan.h"
 #include "judge/bounds/error_bound.h"
 #include "judge/bounds/float_format.h"
 

@@ -2,12 +2,15 @@
 // expected and how far an output may lie from it.
 #pragma once
 
-#include "common/protocol/replies.h"
-#include "daemon/case/case_request.h"
-#include "daemon/plans/execution_plan.h"
-#include "judge/verdict/validate.h"
+#include "daemon/case/case_report.h"
 
 namespace gpuemu {
+
+class Arena;
+struct BuiltPlan;
+struct CaseRequest;
+struct Comparison;
+struct ExecutionPlan;
 
 LaunchedCode launched_code(const CaseRequest& request, const BuiltPlan& built);
 

@@ -29,9 +29,7 @@ Result<Next> record_case(CaseWork& work) {
     inputs = make_inputs(request.op, request.plan);
   }
   if (!result.passed || !result.warnings.empty() || work.wants(Extra::Reproduction)) {
-    CasePlan named = request.plan;
-    named.kernel = request.kernel.name;
-    result.repro_info = reproduction_of(named, result.passed ? NamedTensors() : inputs);
+    result.repro_info = reproduction_of(request, result.passed ? NamedTensors() : inputs);
   }
   if (!inputs.empty() || work.wants(Extra::Tensors)) {
     work.report.extras.tensors = {std::move(inputs), {}};

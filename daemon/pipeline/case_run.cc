@@ -2,6 +2,7 @@
 
 #include "daemon/case/case_work.h"
 #include "daemon/pipeline/stages.h"
+#include "daemon/schedule/slot_pool.h"
 
 namespace gpuemu {
 

@@ -1,10 +1,13 @@
 // Runs one case end to end: the stages of daemon/pipeline/stages.h, in their order.
 #pragma once
 
-#include "daemon/case/case_report.h"
-#include "daemon/case/case_request.h"
+#include "common/base/result.h"
 
 namespace gpuemu {
+
+struct CaseReport;
+struct CaseRequest;
+struct Slot;
 
 /// Whatever the kernel or the reference does wrong is in the result's failures; an error means that
 /// the case could not be made (its schema does not evaluate, no shared memory, no Python).

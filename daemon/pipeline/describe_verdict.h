@@ -1,10 +1,11 @@
 // What the report of an op says of its verdict beside its findings.
 #pragma once
 
-#include "common/config/config.h"
-#include "common/protocol/ci.h"
-
 namespace gpuemu {
+
+struct Config;
+struct OpConfig;
+struct OpTestReport;
 
 /// Says in the report what its verdict rests on where no reference was compared, and which
 /// relations no case could tell anything about.

@@ -5,6 +5,9 @@
 
 #include "common/base/limits.h"
 #include "common/numeric/element.h"
+#include "daemon/kernels/prepared_kernel.h"
+#include "judge/cases/case.h"
+#include "judge/explain/shadow_options.h"
 #include "judge/relations/known_properties.h"
 
 namespace gpuemu {

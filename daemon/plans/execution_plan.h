@@ -4,13 +4,18 @@
 #include <string>
 #include <vector>
 
-#include "common/config/config.h"
-#include "daemon/kernels/prepared_kernel.h"
+#include "common/config/expression.h"
 #include "daemon/worker/plan.h"
-#include "judge/cases/case.h"
-#include "judge/explain/exact_comparison.h"
 
 namespace gpuemu {
+
+struct CasePlan;
+struct Config;
+struct InvariantSpec;
+struct KernelConfig;
+struct OpConfig;
+struct PreparedKernel;
+struct ShadowOptions;
 
 struct BuiltPlan {
   ExecutionPlan plan;

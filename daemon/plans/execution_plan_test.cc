@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "judge/explain/shadow_options.h"
+
 namespace gpuemu {
 namespace {
 

@@ -7,6 +7,9 @@
 
 #include <gtest/gtest.h>
 
+#include "daemon/worker/plan.h"
+#include "runtime/device/device.h"
+
 namespace gpuemu {
 namespace {
 

@@ -9,6 +9,8 @@
 #include <gtest/gtest.h>
 
 #include "daemon/schedule/ticket_queue.h"
+#include "daemon/worker/plan.h"
+#include "runtime/device/device.h"
 
 namespace gpuemu {
 namespace {

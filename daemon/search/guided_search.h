@@ -14,6 +14,7 @@
 #include "daemon/campaign/result_writer.h"
 #include "daemon/campaign/silent_reference.h"
 #include "daemon/search/coverage_map.h"
+#include "judge/cases/case.h"
 
 namespace gpuemu {
 

@@ -1,5 +1,9 @@
 #include "daemon/server/campaign_events.h"
 
+#include "common/config/config.h"
+#include "daemon/case/case_report.h"
+#include "daemon/storage/store.h"
+
 namespace gpuemu {
 
 CampaignEvents keeping_events(ServerContext& context, JobControl& control) {

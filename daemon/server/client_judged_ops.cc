@@ -6,6 +6,8 @@
 #include "common/base/limits.h"
 #include "common/tensor/snapshot.h"
 #include "daemon/campaign/silent_reference.h"
+#include "daemon/schedule/slot_pool.h"
+#include "daemon/storage/store.h"
 #include "judge/bounds/flushed.h"
 #include "judge/cases/case.h"
 #include "judge/cases/legacy_cases.h"

@@ -11,6 +11,9 @@
 
 namespace gpuemu {
 
+struct CampaignOptions;
+struct Slot;
+
 /// What a reference is run on. References outlive the call.
 struct ScriptInputs {
   const NamedTensors& tensors;

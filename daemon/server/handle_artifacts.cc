@@ -1,7 +1,9 @@
 // Metrics of compiled kernels and their baselines, as existing clients know them.
 #include <algorithm>
 
+#include "daemon/server/config_watch.h"
 #include "daemon/server/handlers.h"
+#include "daemon/storage/store.h"
 #include "judge/metrics/compare.h"
 #include "judge/metrics/plain_metrics.h"
 #include "judge/metrics/policy.h"

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "daemon/server/handlers.h"
+#include "daemon/storage/store.h"
 
 namespace gpuemu {
 namespace {

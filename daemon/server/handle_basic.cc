@@ -1,6 +1,7 @@
 // Ping, Shutdown, what there is, and jobs.
 #include <unistd.h>
 
+#include "daemon/server/config_watch.h"
 #include "daemon/server/handlers.h"
 #include "daemon/server/open_projects.h"
 

@@ -4,8 +4,10 @@
 
 #include "common/base/limits.h"
 #include "common/protocol/op_state.h"
+#include "daemon/case/case_report.h"
 #include "daemon/server/campaign_events.h"
 #include "daemon/server/handlers.h"
+#include "daemon/server/project.h"
 
 namespace gpuemu {
 namespace {

@@ -14,6 +14,9 @@
 #include "daemon/server/client_judged_ops.h"
 #include "daemon/server/handlers.h"
 #include "daemon/server/narrow_op.h"
+#include "daemon/server/project.h"
+#include "daemon/storage/store.h"
+#include "daemon/worker/plan.h"
 
 namespace gpuemu {
 namespace {

@@ -7,6 +7,8 @@
 #include "daemon/explain/failure_reasons.h"
 #include "daemon/server/client_judged_ops.h"
 #include "daemon/server/handlers.h"
+#include "daemon/server/project.h"
+#include "daemon/worker/plan.h"
 #include "runtime/compile/machine_code.h"
 
 namespace gpuemu {

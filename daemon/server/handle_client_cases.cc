@@ -1,6 +1,8 @@
 // GetTestCase and GetTestBatch: cases of the clients' generator, nothing is run.
 #include "common/base/limits.h"
 #include "daemon/server/handlers.h"
+#include "daemon/server/project.h"
+#include "judge/cases/case.h"
 #include "judge/cases/legacy_cases.h"
 
 namespace gpuemu {

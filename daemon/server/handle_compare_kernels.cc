@@ -1,5 +1,6 @@
 // CompareKernels: what two kernels do differently.
 #include "daemon/measure/compare_kernels.h"
+#include "daemon/server/config_watch.h"
 #include "daemon/server/handlers.h"
 
 namespace gpuemu {

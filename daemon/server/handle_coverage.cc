@@ -4,10 +4,13 @@
 #include "common/base/limits.h"
 #include "common/config/source_kind.h"
 #include "common/protocol/op_state.h"
+#include "daemon/case/case_report.h"
 #include "daemon/search/corpus.h"
 #include "daemon/search/coverage_map.h"
 #include "daemon/server/campaign_events.h"
 #include "daemon/server/handlers.h"
+#include "daemon/server/project.h"
+#include "daemon/storage/store.h"
 
 namespace gpuemu {
 namespace {

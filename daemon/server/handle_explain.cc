@@ -2,6 +2,7 @@
 #include "daemon/case/reproduction.h"
 #include "daemon/explain/case_explanation.h"
 #include "daemon/server/handlers.h"
+#include "daemon/server/project.h"
 #include "daemon/server/stored_failure.h"
 
 namespace gpuemu {

@@ -1,6 +1,8 @@
 // ExportCase: a stored failure with everything that a program without a daemon needs to run it.
+#include "daemon/case/case_report.h"
 #include "daemon/case/reproduction.h"
 #include "daemon/server/handlers.h"
+#include "daemon/server/project.h"
 #include "daemon/server/stored_failure.h"
 
 namespace gpuemu {

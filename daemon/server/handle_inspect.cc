@@ -12,7 +12,9 @@
 #include "common/config/names.h"
 #include "common/toml/nearest.h"
 #include "daemon/measure/measure_kernels.h"
+#include "daemon/server/config_watch.h"
 #include "daemon/server/handlers.h"
+#include "daemon/storage/store.h"
 #include "runtime/compile/machine_code.h"
 
 namespace gpuemu {

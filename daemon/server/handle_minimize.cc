@@ -4,10 +4,14 @@
 #include <cmath>
 
 #include "common/base/blake2.h"
+#include "daemon/case/case_report.h"
 #include "daemon/case/reproduction.h"
 #include "daemon/server/client_judged_ops.h"
 #include "daemon/server/handlers.h"
+#include "daemon/server/project.h"
 #include "daemon/server/stored_failure.h"
+#include "daemon/storage/store.h"
+#include "judge/cases/case.h"
 #include "judge/minimize/minimize.h"
 
 namespace gpuemu {

@@ -1,6 +1,7 @@
 // Mutate: how many planted mistakes the cases of an op find.
 #include "common/base/limits.h"
 #include "daemon/mutation/mutation_run.h"
+#include "daemon/server/config_watch.h"
 #include "daemon/server/handlers.h"
 
 namespace gpuemu {

@@ -4,6 +4,7 @@
 #include "common/base/project_id.h"
 #include "daemon/server/handlers.h"
 #include "daemon/server/open_projects.h"
+#include "daemon/server/project.h"
 
 namespace gpuemu {
 namespace {

@@ -1,5 +1,6 @@
 // Prove: which accesses of the kernels stay inside of their tensors.
 #include "daemon/measure/prove_accesses.h"
+#include "daemon/server/config_watch.h"
 #include "daemon/server/handlers.h"
 
 namespace gpuemu {

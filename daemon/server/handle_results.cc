@@ -6,8 +6,11 @@
 
 #include "common/base/clock.h"
 #include "common/base/service_limits.h"
+#include "common/protocol/ci.h"
 #include "daemon/ci/compare_results.h"
 #include "daemon/server/handlers.h"
+#include "daemon/server/project.h"
+#include "daemon/storage/store.h"
 
 namespace gpuemu {
 namespace {

@@ -1,8 +1,12 @@
 // Reproduce and GetCase: a stored failure made again from its seed.
+#include "common/codec/json_codec.h"
+#include "daemon/case/case_report.h"
 #include "daemon/case/reproduction.h"
 #include "daemon/server/client_judged_ops.h"
 #include "daemon/server/handlers.h"
+#include "daemon/server/project.h"
 #include "daemon/server/stored_failure.h"
+#include "daemon/storage/store.h"
 
 namespace gpuemu {
 namespace {

@@ -2,8 +2,11 @@
 #include <cmath>
 
 #include "common/tensor/snapshot.h"
+#include "daemon/case/case_report.h"
 #include "daemon/server/client_judged_ops.h"
 #include "daemon/server/handlers.h"
+#include "daemon/server/project.h"
+#include "daemon/storage/store.h"
 
 namespace gpuemu {
 namespace {

@@ -7,9 +7,14 @@
 #include <string>
 
 #include "common/base/clock.h"
+#include "daemon/server/job_table.h"
 #include "daemon/server/server.h"
 
 namespace gpuemu {
+
+class Project;
+class Store;
+struct Config;
 
 /// What a handler knows beside the request: the context and the message's own text, which names
 /// repeated requests.

@@ -9,6 +9,10 @@
 
 #include "common/base/files.h"
 #include "common/base/service_limits.h"
+#include "common/codec/json_codec.h"
+#include "daemon/case/case_report.h"
+#include "daemon/server/project.h"
+#include "daemon/storage/store.h"
 
 namespace gpuemu {
 namespace {

@@ -5,7 +5,9 @@
 #include "common/numeric/element.h"
 #include "common/rng/legacy.h"
 #include "common/tensor/snapshot.h"
+#include "daemon/schedule/slot_pool.h"
 #include "daemon/server/client_judged_ops.h"
+#include "daemon/storage/store.h"
 #include "judge/cases/legacy_cases.h"
 
 namespace gpuemu {

@@ -14,6 +14,7 @@
 #include "common/base/project_id.h"
 #include "common/base/service_limits.h"
 #include "common/config/start_settings.h"
+#include "daemon/server/project.h"
 
 namespace gpuemu {
 namespace {

@@ -13,30 +13,10 @@
 #include "daemon/explain/case_explanation.h"
 #include "daemon/kernels/kernel_store.h"
 #include "daemon/schedule/extra_slots.h"
-#include "daemon/schedule/slot_pool.h"
+#include "daemon/server/config_watch.h"
 #include "runtime/device/device_traits.h"
 
 namespace gpuemu {
-
-/// Reads the configuration again whenever its file has changed. Thread-safe.
-class ConfigWatch {
- public:
-  /// `first` is what the daemon started with.
-  ConfigWatch(ConfigSources sources, Config first);
-  /// Reads it when it is first asked for. REQUIRES: the sources name the file.
-  explicit ConfigWatch(ConfigSources sources);
-  /// InvalidArgument with every problem of the file, one per line.
-  Result<std::shared_ptr<const Config>> current();
-
- private:
-  std::string stamp() const;
-
-  const ConfigSources sources_;
-  const std::string file_;
-  std::mutex mutex_;
-  std::string stamp_;                     // Guarded by mutex_.
-  std::shared_ptr<const Config> config_;  // Guarded by mutex_.
-};
 
 /// Used by the request that made it, with as many threads as it likes.
 class Project {

@@ -6,9 +6,11 @@
 #include <fmt/ranges.h>
 
 #include "common/base/service_limits.h"
+#include "common/codec/json_codec.h"
 #include "daemon/server/client_shared_memory.h"
 #include "daemon/server/handlers.h"
 #include "daemon/server/open_projects.h"
+#include "daemon/server/project.h"
 #include "daemon/server/stub_reference.h"
 
 namespace gpuemu {

@@ -10,13 +10,16 @@
 #include <string>
 #include <string_view>
 
-#include "common/codec/json_codec.h"
-#include "daemon/schedule/slot_pool.h"
-#include "daemon/server/job_table.h"
-#include "daemon/server/project.h"
-#include "daemon/storage/store.h"
+#include "common/base/error.h"
+#include "common/protocol/daemon.gen.h"
 
 namespace gpuemu {
+
+class ConfigWatch;
+class ExtraSlots;
+class JobTable;
+class SlotPool;
+class Store;
 
 class OpenProjects;
 

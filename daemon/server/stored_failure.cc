@@ -5,7 +5,10 @@
 
 #include <fmt/ranges.h>
 
+#include "common/config/config.h"
 #include "common/tensor/snapshot.h"
+#include "daemon/server/config_watch.h"
+#include "daemon/storage/store.h"
 
 namespace gpuemu {
 namespace {

@@ -11,6 +11,7 @@
 
 #include "common/base/arena.h"
 #include "daemon/worker/plan.h"
+#include "runtime/device/device.h"
 
 namespace gpuemu {
 

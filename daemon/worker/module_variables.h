@@ -3,6 +3,7 @@
 
 #include "common/base/arena.h"
 #include "daemon/worker/plan.h"
+#include "runtime/device/device.h"
 
 namespace gpuemu {
 

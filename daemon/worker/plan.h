@@ -6,8 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "common/base/device_checks.h"
 #include "common/tensor/tensor.h"
-#include "runtime/device/device.h"
+#include "runtime/device/device_finding.h"
+#include "runtime/device/thread_order.h"
 #include "runtime/profile/coverage.h"
 #include "runtime/profile/profile.h"
 #include "runtime/shadow/element_shadow.h"
@@ -30,6 +32,11 @@ struct PlanTensor {
   /// For execute_sparse(): the buffer holds the packed elements so often, one copy after the other.
   uint64_t repeats = 1;
 };
+
+/// Whether the kernel and the reference read the tensor's values.
+inline bool is_read(const PlanTensor& tensor) {
+  return tensor.role == PlanTensor::Role::Input || tensor.role == PlanTensor::Role::InOut;
+}
 
 /// Shadow execution of the plan; on the emulator alone.
 struct PlanShadow {

@@ -8,9 +8,14 @@
 #include <vector>
 
 #include "common/base/arena.h"
-#include "daemon/worker/plan.h"
+#include "common/base/result.h"
 
 namespace gpuemu {
+
+struct DeviceProperties;
+struct EntryInfo;
+struct ExecutionPlan;
+struct ExecutionReport;
 
 struct WorkerOptions {
   std::string program;  ///< Path of gpuemu-worker.

@@ -5,6 +5,7 @@
 
 #include "common/base/service_limits.h"
 #include "daemon/worker/plan_fixture.h"
+#include "runtime/device/device.h"
 
 namespace gpuemu {
 namespace {

@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "daemon/worker/plan.h"
+#include "runtime/device/device.h"
+
 namespace gpuemu {
 
 void WorkerSeat::end_turn() {

@@ -12,6 +12,10 @@
 
 namespace gpuemu {
 
+struct DeviceProperties;
+struct ExecutionPlan;
+struct ExecutionReport;
+
 /// A worker and whose turn it is. Thread-safe; used through seats.
 struct SharedWorker {
   /// As WorkerProcess has it; seat `i` uses arena `i`.

@@ -10,17 +10,9 @@
 
 #include "common/config/config.h"
 #include "common/protocol/records.h"
-#include "common/tensor/tensor.h"
+#include "common/tensor/tensor_view.h"
 
 namespace gpuemu {
-
-/// Borrowed packed row-major elements.
-struct TensorView {
-  DType dtype = DType::Float32;
-  Shape shape;
-  std::span<const std::byte> data;
-};
-TensorView view_of(const Tensor& tensor);
 
 struct ValidationPolicy {
   Tolerance tolerance;

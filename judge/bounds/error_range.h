@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <map>
 
-#include "judge/bounds/comparison.h"
-
 namespace gpuemu {
+
+struct Comparison;
 
 struct ErrorRange {
   /// By the exponent e of references in [2^e, 2^(e + 1)): the largest |o - r|. Only of elements

@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "judge/bounds/comparison.h"
+
 namespace gpuemu {
 namespace {
 

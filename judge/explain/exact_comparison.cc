@@ -7,6 +7,7 @@
 #include "common/numeric/element.h"
 #include "judge/bounds/error_bound.h"
 #include "judge/bounds/float_format.h"
+#include "judge/explain/shadow_options.h"
 #include "judge/verdict/invariants.h"
 
 namespace gpuemu {

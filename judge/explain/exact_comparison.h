@@ -8,21 +8,13 @@
 #include <vector>
 
 #include "common/protocol/records.h"
-#include "judge/verdict/validate.h"
+#include "common/tensor/tensor_view.h"
 #include "runtime/shadow/element_shadow.h"
-#include "runtime/shadow/shadow.h"
 
 namespace gpuemu {
 
-/// Shadow execution of a case, and the element whose history is wanted.
-struct ShadowOptions {
-  std::string output;  ///< "": no history.
-  int64_t element = 0;
-  uint64_t block = 0;
-  uint64_t timeout_ms = 0;  ///< Limit of the launches; 0: the project's.
-  ShadowErrors errors = ShadowErrors::All;
-  uint64_t nudge = 0;  ///< ShadowConfig::nudge
-};
+struct Comparison;
+struct ShadowOptions;
 
 std::string number_text(double value);  ///< "nan" whatever its sign, which means nothing.
 

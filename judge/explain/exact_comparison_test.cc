@@ -8,6 +8,9 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include "judge/bounds/comparison.h"
+#include "judge/explain/shadow_options.h"
+
 namespace gpuemu {
 namespace {
 

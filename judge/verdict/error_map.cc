@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "common/numeric/element.h"
+#include "judge/bounds/comparison.h"
 
 namespace gpuemu {
 namespace {

@@ -2,9 +2,10 @@
 #pragma once
 
 #include "common/protocol/ci.h"
-#include "judge/verdict/validate.h"
 
 namespace gpuemu {
+
+struct Comparison;
 
 /// |output - reference| over a grid of at most 48 x 48 cells, each the largest of its elements, and
 /// how many elements there are in each decade. Equal infinities and two NaNs are no error; any

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "common/numeric/element.h"
+#include "judge/bounds/comparison.h"
 
 namespace gpuemu {
 namespace {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "common/numeric/element.h"
+#include "judge/bounds/comparison.h"
 
 namespace gpuemu {
 namespace {

@@ -4,9 +4,12 @@
 #include <optional>
 #include <vector>
 
-#include "judge/bounds/comparison.h"
+#include "common/tensor/tensor.h"
 
 namespace gpuemu {
+
+struct Comparison;
+struct TensorSpec;
 
 /// A reference whose elements were changed for another answer that is as right.
 struct MatchedReference {

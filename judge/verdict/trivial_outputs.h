@@ -5,9 +5,9 @@
 #include <span>
 #include <string_view>
 
-#include "judge/verdict/validate.h"
-
 namespace gpuemu {
+
+struct Comparison;
 
 /// Outputs that take no work, and the reference with one line of it wrong.
 enum class TrivialOutput : uint8_t {

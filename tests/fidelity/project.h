@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "common/config/config.h"
+#include "daemon/kernels/prepared_kernel.h"
 #include "daemon/plans/execution_plan.h"
 
 namespace gpuemu::fidelity {

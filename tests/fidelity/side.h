@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/base/arena.h"
+#include "judge/cases/case.h"
 #include "runtime/backends/backends.h"
 #include "tests/fidelity/project.h"
 #include "tests/fidelity/recording.h"

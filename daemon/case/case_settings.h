@@ -1,0 +1,47 @@
+// How a case runs, and what it gives beside its verdict.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+
+#include "judge/explain/shadow_options.h"
+#include "runtime/device/thread_order.h"
+
+namespace gpuemu {
+
+/// What a case can give beside its verdict.
+enum class Extra : uint8_t {
+  Tensors,        ///< Its inputs and outputs.
+  LineProfile,    ///< What each source line did, on a device that counts.
+  ErrorMap,       ///< Where the errors of the output with the largest one lie.
+  Evidence,       ///< Trivial outputs that would have passed as well.
+  ErrorRange,     ///< How large the errors of all float outputs are.
+  Coverage,       ///< What was reached of the kernel, on a device that counts.
+  CoverageLines,  ///< Coverage with source lines, for which the kernel runs slower.
+  Shadows,        ///< Every float as it would be without rounding, on the emulator.
+  Export,         ///< What running the case without gpuemu takes.
+  Code,           ///< The PTX and its launches.
+  Reproduction,   ///< repro_info of a passing case too, without its inputs.
+};
+
+class ExtraSet {
+ public:
+  ExtraSet() = default;
+  ExtraSet(Extra extra) { add(extra); }  // NOLINT(google-explicit-constructor): a set of one.
+  ExtraSet(std::initializer_list<Extra> extras) {
+    for (const Extra extra : extras) add(extra);
+  }
+  void add(Extra extra) { bits_ |= 1U << static_cast<uint32_t>(extra); }
+  bool has(Extra extra) const { return (bits_ >> static_cast<uint32_t>(extra) & 1) != 0; }
+
+ private:
+  uint32_t bits_ = 0;
+};
+
+struct CaseSettings {
+  ExtraSet extras = {};
+  ShadowOptions shadow = {};                 ///< The element whose history Extra::Shadows has.
+  ThreadOrder order = ThreadOrder::InOrder;  ///< The order of the threads in the first run.
+};
+
+}  // namespace gpuemu

@@ -1,0 +1,32 @@
+// gpuemu.toml as it is now.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "common/config/config.h"
+
+namespace gpuemu {
+
+/// Reads the configuration again whenever its file has changed. Thread-safe.
+class ConfigWatch {
+ public:
+  /// `first` is what the daemon started with.
+  ConfigWatch(ConfigSources sources, Config first);
+  /// Reads it when it is first asked for. REQUIRES: the sources name the file.
+  explicit ConfigWatch(ConfigSources sources);
+  /// InvalidArgument with every problem of the file, one per line.
+  Result<std::shared_ptr<const Config>> current();
+
+ private:
+  std::string stamp() const;
+
+  const ConfigSources sources_;
+  const std::string file_;
+  std::mutex mutex_;
+  std::string stamp_;                     // Guarded by mutex_.
+  std::shared_ptr<const Config> config_;  // Guarded by mutex_.
+};
+
+}  // namespace gpuemu
