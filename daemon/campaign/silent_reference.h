@@ -1,46 +1,71 @@
-// References that answer no case at all: a typing error, wrong parameters, a missing import, a
-// wrong shape. That is a fault of the set-up, told once, and no failure of the kernel.
+// References that answer no case at all, or next to none: a typing error, wrong parameters, a
+// missing import, a wrong shape. That is a fault of the set-up, told once, and no failure of the
+// kernel.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <fmt/core.h>
 
 #include "common/protocol/records.h"
 
 namespace gpuemu {
 
-/// A reference that has answered none of so many cases will not answer the others.
+/// A reference that has answered none of so many cases will not answer the others; nor will one
+/// that left so many without an answer for each that it answered.
 inline constexpr size_t kSilentCasesMax = 8;
+/// Fewer answers may be chance: where all dims are equal, `x.T` has the shape of `x`.
+inline constexpr size_t kAnswersLeast = 3;
+/// For each answer so many cases without one are findings of their own.
+inline constexpr size_t kSilentPerAnswer = 3;
 
-/// "the reference answers no case: MESSAGE", when nothing but the reference's own failure, or an
-/// answer of another shape or dtype than the op declares, was found; else "".
+/// What the reference failed with, or in which way its answer has another shape or dtype than the
+/// op declares, when nothing else was found; else "".
 std::string silence_of(const ValidationResult& result);
 
-/// Holds cases without an answer back until the reference has answered one.
+/// Holds cases without an answer back until the reference has answered enough others.
 template <typename Case>
 class SilentReference {
  public:
+  /// `who` begins the sentence of text().
+  explicit SilentReference(const char* who = "the reference answers") : who_(who) {}
+
   /// Adds to `ready` the cases that are to be kept now. `silence`: silence_of the case's result.
   void admit(Case one, const std::string& silence, std::vector<Case>& ready) {
-    if (!answered_ && !silence.empty()) {
-      if (held_.empty()) text_ = silence;
+    ++(silence.empty() ? answered_ : silent_);
+    trusted_ = trusted_ || (answered_ >= kAnswersLeast && silent_ <= answered_ * kSilentPerAnswer);
+    if (!silence.empty() && !trusted_) {
+      if (held_.empty()) why_ = silence;
       held_.push_back(std::move(one));
       return;
     }
-    answered_ = true;
-    for (Case& held : held_) ready.push_back(std::move(held));
-    held_.clear();
+    if (trusted_) {
+      for (Case& held : held_) ready.push_back(std::move(held));
+      held_.clear();
+    }
     ready.push_back(std::move(one));
   }
-  bool is_certain() const { return held_.size() >= kSilentCasesMax; }
+  bool is_certain() const {
+    return held_.size() >= kSilentCasesMax * std::max<size_t>(1, answered_);
+  }
   /// Why the op cannot be tested; "" when it can.
-  std::string text() const { return held_.empty() ? "" : text_; }
+  std::string text() const {
+    if (held_.empty()) return "";
+    const std::string cases =
+        answered_ == 0 ? "no case"
+                       : fmt::format("only {} of {} cases", answered_, answered_ + silent_);
+    return fmt::format("{} {}: {}", who_, cases, why_);
+  }
 
  private:
-  bool answered_ = false;
+  const char* who_;
+  size_t answered_ = 0, silent_ = 0;
+  bool trusted_ = false;
   std::vector<Case> held_;
-  std::string text_;
+  std::string why_;
 };
 
 }  // namespace gpuemu

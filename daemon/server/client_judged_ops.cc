@@ -217,7 +217,7 @@ std::string no_answer(const ValidationResult& result) {
     return one.kind == FindingKind::ReferenceError;
   };
   if (result.failures.empty() || !std::ranges::all_of(result.failures, is_of_script)) return "";
-  return fmt::format("its scripts answer no case: {}", result.failures.front().message);
+  return result.failures.front().message;
 }
 
 /// The cases of one op, one after the other.
@@ -273,7 +273,7 @@ class ScriptCases {
   Call& call_;
   JobControl& control_;
   FuzzResultsReply reply_;
-  SilentReference<JudgedOutput> unanswered_;
+  SilentReference<JudgedOutput> unanswered_{"its scripts answer"};
 };
 
 }  // namespace

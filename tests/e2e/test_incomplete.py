@@ -223,6 +223,7 @@ BROKEN_REFERENCES = {
     "no such module": "import no_such_module\n\n\ndef reference(x):\n    return x\n",
     "wrong arguments": "def reference(weight):\n    return weight\n",
     "a wrong shape": "def reference(x):\n    return x[None]\n",
+    "a wrong shape, but for one element": "def reference(x):\n    return 2.0 * x[:1]\n",
 }
 
 
