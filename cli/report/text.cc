@@ -80,9 +80,9 @@ std::string first_finding(const OpTestReport& op) {
     const std::string values = values_text(*first.repro_info);
     where = dims_text(*first.repro_info) + (values.empty() ? "" : " " + values);
   }
-  return fmt::format("; {}; case:{}",
+  return fmt::format("; {}{}",
                      first.failures.empty() ? "no finding" : describe(first.failures.front()),
-                     where);
+                     where.empty() ? "" : "; case:" + where);
 }
 
 void print_failed(const OpTestReport& op, const ReportStyle& style, std::ostream& out,

@@ -84,6 +84,8 @@ TEST(Config, NamesCannotForgeLinesOfAReport) {
             std::string::npos);
   EXPECT_NE(told("a\\u001b[31m").find("2:8: kernels[0].name: expected text without control"),
             std::string::npos);
+  EXPECT_NE(told(std::string(1'000'000, 'a')).find("a name of 1000000 bytes, the limit is 4096"),
+            std::string::npos);
 }
 
 }  // namespace

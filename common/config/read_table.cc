@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "common/base/check.h"
+#include "common/base/limits.h"
 #include "common/config/names.h"
 #include "common/toml/nearest.h"
 
@@ -399,6 +400,10 @@ void TableReader::read_name(const std::string& whose, std::string& out) {
   if (text->empty()) name->problem("empty, expected " + whose + " name");
   if (text->find_first_of("\t\n\r") != std::string::npos) {
     name->problem("expected a name without tabs and line ends");
+  }
+  if (text->size() > kMessageCharsMax) {  // Every line of a report repeats it.
+    return name->problem(
+        fmt::format("a name of {} bytes, the limit is {}", text->size(), kMessageCharsMax));
   }
   if (turns_text(*text)) {
     name->problem("expected a name without characters that turn the direction of text (U+202E)");

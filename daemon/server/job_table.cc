@@ -63,7 +63,8 @@ void mark_stopped(Reply& reply, const std::string& why) {
   std::visit(
       [&](auto& one) {
         if constexpr (requires { one.error; }) {
-          one.error = one.error.empty() ? why : fmt::format("{}; {}", why, one.error);
+          const bool said = one.error.empty() || one.error == why;
+          one.error = said ? why : fmt::format("{}; {}", why, one.error);
         }
         if constexpr (requires { one.summary.error; }) one.summary.error = why;
       },

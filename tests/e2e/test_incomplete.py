@@ -60,6 +60,7 @@ def test_a_run_whose_daemon_ends_is_no_success(new_home, command, how):
     said = out + err
     assert code == 3, said
     assert "incomplete" in err, said
+    assert not re.search(r"(the daemon was stopped; .* had run); \1", said), said
     assert not re.search(r"\[PASS\] (first|second) (float32|\(seed)", out), out
     if how is kill:
         return
@@ -169,6 +170,7 @@ def test_ops_with_scripts_are_tested_and_fuzzed(new_home):
     home = new_home(scripts())
     run = home.run("test")
     assert run.returncode == 1 and "[PASS] good float32 3 cases" in run.stdout and "[FAIL] planted" in run.stdout, run.stdout
+    assert not re.search(r"case:$", run.stdout, re.MULTILINE), run.stdout
     report = json.loads(home.run("test", "--format", "json").stdout)
     assert [(one["op_name"], one["cases"], one["failed"]) for one in report["ops"]] == [("good", 3, 0), ("planted", 3, 3)]
     assert report["total"] == 6 and report["skipped"] == 0
@@ -341,6 +343,9 @@ def test_what_a_shared_file_says_is_shown_short_and_without_controls(new_home):
     for words in (("config", "check"), ("--verbose", "config", "show"), ("--verbose", "test")):
         run = home.run(*words)
         assert "\x1b" not in run.stdout + run.stderr
+    (home.project / "gpuemu.toml").write_text(kernel_op("k" * 1_000_000, "k.ptx"))
+    checked = home.run("config", "check")
+    assert checked.returncode == 2 and "a name of 1000000 bytes" in checked.stderr and len(checked.stderr) < 10_000, checked.stderr[:2000]
 
 
 def test_a_folder_called_gpuemu_toml_is_named(new_home):
