@@ -65,6 +65,10 @@ Reply handle(const DaemonStatusRequest&, Call& call) {
     status.projects = context.projects->count();
     if (call.names_project) status.notes = context.projects->untold_notes(context);
   }
+  // The folder may have been deleted or replaced since the last request.
+  if (const auto newest = context.store.list_results(1); !newest) {
+    status.notes.push_back(newest.error().message);
+  }
   return status;
 }
 

@@ -192,6 +192,8 @@ def test_a_database_that_goes_away_acknowledges_nothing_more(serving, change):
     assert fuzz["type"] == "Error" and "deleted or replaced" in fuzz["message"], fuzz
     listed = own.run("failures")
     assert listed.returncode == 3 and "deleted or replaced" in listed.stderr, listed.stderr
+    told = own.run("status")
+    assert "running" in told.stdout and "deleted or replaced" in told.stderr, told.stdout + told.stderr
     assert own.ask("Ping")["type"] == "Pong" and own.daemon_pid() == pid
     own.stop()
     shutil.rmtree(folder, ignore_errors=True)
