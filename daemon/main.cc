@@ -26,6 +26,7 @@
 #include "daemon/server/folder_lock.h"
 #include "daemon/server/job_table.h"
 #include "daemon/server/open_projects.h"
+#include "daemon/server/storage_requests.h"
 #include "daemon/storage/project_stores.h"
 
 namespace gpuemu {
@@ -153,6 +154,16 @@ int check_database(const Config& config) {
   return kExitBroken;
 }
 
+/// Answers the request on standard input, as a daemon would, without becoming one.
+int answer_once(const Config& config) {
+  std::string message;
+  char part[4096];
+  while (const size_t bytes = std::fread(part, 1, sizeof part, stdin)) message.append(part, bytes);
+  const std::string reply = answer_without_daemon(message, config, names_of(config));
+  std::fwrite(reply.data(), 1, reply.size(), stdout);
+  return std::fflush(stdout) == 0 ? kExitOk : kExitBroken;
+}
+
 /// Closes what nobody uses, every now and then, until the daemon is to stop.
 void wait_for_stop(StopSignal& stop, OpenProjects& projects) {
   while (!stop.wait(kIdleLook)) projects.close_idle(OpenProjects::Clock::now());
@@ -210,11 +221,13 @@ int run(int argc, char** argv) {
   CLI::App app("Serves gpuemu's requests; see docs/reference/config.md for its settings",
                "gpuemu-daemon");
   std::string config_file;
-  bool only_check = false;
+  bool only_check = false, only_answer = false;
   app.set_version_flag("-V,--version", std::string("gpuemu-daemon v") + kVersion);
   app.add_option("--config", config_file, "The gpuemu.toml to serve (default: found upwards)");
   app.add_flag("--check-database", only_check,
                "Say whether the database is damaged, and end; with 3 when it is");
+  app.add_flag("--answer", only_answer,
+               "Answer the request of `gpuemu storage` on standard input, and end");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& wrong) {
@@ -230,6 +243,7 @@ int run(int argc, char** argv) {
     return kExitUsage;
   }
   make_private_files();
+  if (only_answer) return answer_once(*loaded.config);
   if (only_check) return check_database(*loaded.config);
   return serve(sources, *loaded.config);
 }

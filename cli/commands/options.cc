@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <ctime>
 #include <filesystem>
 #include <limits>
 #include <ostream>
@@ -35,6 +36,17 @@ Result<uint64_t> parse_duration(const std::string& option, const std::string& te
                  "{} '{}': expected a time up to a week, as in 90s, 10m or 2h", option, text);
   }
   return *number * seconds * 1000;
+}
+
+std::string counted(uint64_t count, const char* noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+std::string day_of(int64_t seconds) {
+  const std::time_t time = seconds;
+  std::tm parts{};
+  if (seconds <= 0 || ::gmtime_r(&time, &parts) == nullptr) return "-";
+  return fmt::format("{:04}-{:02}-{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
 }
 
 void add_format(Command command, Session& session) {

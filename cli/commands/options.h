@@ -33,6 +33,11 @@ std::optional<uint64_t> parse_number(std::string_view text);
 /// "90s", "10m", "2h" or plain seconds, in milliseconds. InvalidArgument names the option.
 Result<uint64_t> parse_duration(const std::string& option, const std::string& text);
 
+/// "1 op", "2 ops".
+std::string counted(uint64_t count, const char* noun);
+/// "2026-11-27" for seconds since 1970; "-" for 0.
+std::string day_of(int64_t seconds);
+
 /// --seed N, any unsigned 64-bit number.
 Option add_base_seed(Command command, std::optional<uint64_t>& seed);
 

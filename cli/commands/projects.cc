@@ -1,6 +1,5 @@
 // Implements `gpuemu projects`, which lists, moves and deletes the projects of the daemon.
 #include <algorithm>
-#include <ctime>
 #include <filesystem>
 #include <ostream>
 #include <utility>
@@ -18,17 +17,6 @@ struct ProjectsOptions {
   std::string moved, place, forgotten;
   bool yes = false;
 };
-
-std::string day_of(int64_t seconds) {
-  const std::time_t time = seconds;
-  std::tm parts{};
-  if (seconds <= 0 || ::gmtime_r(&time, &parts) == nullptr) return "-";
-  return fmt::format("{:04}-{:02}-{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
-}
-
-std::string counted(uint64_t count, const char* noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
 
 void list(Session& session) {
   const auto reply = session.answer(ProjectsRequest{});

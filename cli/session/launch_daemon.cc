@@ -135,6 +135,44 @@ std::optional<std::string> database_problem(const DaemonLaunch& launch) {
   return said;
 }
 
+Result<std::string> answer_without_daemon(const DaemonLaunch& launch, const std::string& message) {
+  int in[2] = {}, out[2] = {};
+  if (::pipe2(in, O_CLOEXEC) != 0) {
+    return error(ErrorCode::ResourceExhausted, "pipe: {}", std::strerror(errno));
+  }
+  UniqueFd child_reads(in[0]), we_write(in[1]);
+  if (::pipe2(out, O_CLOEXEC) != 0) {
+    return error(ErrorCode::ResourceExhausted, "pipe: {}", std::strerror(errno));
+  }
+  UniqueFd we_read(out[0]), child_writes(out[1]);
+  const pid_t child = ::fork();
+  if (child < 0) return error(ErrorCode::ResourceExhausted, "fork: {}", std::strerror(errno));
+  if (child == 0) {
+    ::dup2(child_reads.get(), STDIN_FILENO);
+    ::dup2(child_writes.get(), STDOUT_FILENO);
+    if (::chdir(launch.working_folder.c_str()) == 0) exec_daemon(launch, {"--answer"});
+    ::_exit(3);
+  }
+  child_reads.reset();
+  child_writes.reset();
+  // A request is far smaller than what a pipe holds.
+  const ssize_t sent = ::write(we_write.get(), message.data(), message.size());
+  we_write.reset();
+  std::string reply;
+  char part[4096];
+  for (ssize_t got = 1; got != 0;) {
+    got = ::read(we_read.get(), part, sizeof part);
+    if (got < 0 && errno != EINTR) break;
+    if (got > 0) reply.append(part, static_cast<size_t>(got));
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  const bool done = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  if (done && sent == static_cast<ssize_t>(message.size())) return reply;
+  return error(ErrorCode::Unavailable, "{} could not answer without a daemon", program_of(launch));
+}
+
 bool process_runs(pid_t process) {
   if (::kill(process, 0) != 0 && errno == ESRCH) return false;
   const char state = state_of(process);

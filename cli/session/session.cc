@@ -340,11 +340,14 @@ std::string Session::in_project(const std::string& id) {
   return " in " + (has_path ? found->second.path : id);
 }
 
+std::string Session::message_of(const Request& request) const {
+  const bool all = all_projects && about_of(request) == About::Records;
+  return encode_request(request, all ? "*" : project_path());
+}
+
 Result<std::string> Session::call_text(const Request& request, std::chrono::milliseconds timeout) {
   GPUEMU_TRY(connect());
-  const std::string project =
-      all_projects && about_of(request) == About::Records ? "*" : project_path();
-  auto reply = client_->request(encode_request(request, project), timeout);
+  auto reply = client_->request(message_of(request), timeout);
   if (!reply) client_.reset();
   return reply;
 }
@@ -373,7 +376,16 @@ std::optional<Reply> Session::answer(const Request& request) {
     fail(ready.error());
     return std::nullopt;
   }
-  const auto text = call_text(request, kRequestTimeout);
+  return shown_reply(call_text(request, kRequestTimeout));
+}
+
+std::optional<Reply> Session::answer_storage(const Request& request) {
+  if (daemon_answers()) return answer(request);
+  return shown_reply(cli::answer_without_daemon({program_folder, working_folder, config_file, ""},
+                                                message_of(request)));
+}
+
+std::optional<Reply> Session::shown_reply(const Result<std::string>& text) {
   if (!text) {
     fail(text.error());
     return std::nullopt;

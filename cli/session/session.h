@@ -96,6 +96,8 @@ class Session {
   /// For commands that are one request: starts a daemon if need be, asks, and in JSON prints the
   /// answer as it came. Nothing when that failed, which has been told.
   std::optional<Reply> answer(const Request& request);
+  /// As answer(), for what needs no daemon: asks one that runs, and starts none.
+  std::optional<Reply> answer_storage(const Request& request);
   /// The daemon's projects by id; empty when it does not list them.
   std::map<std::string, ProjectInfo> known_projects();
   /// With --all-projects, " in PATH" for the project with this id; else "".
@@ -124,6 +126,10 @@ class Session {
   Result<std::string> call_text(const Request& request, std::chrono::milliseconds timeout);
   /// Nothing for an error and an Error reply, which it tells.
   std::optional<Reply> told(Result<Reply> reply);
+  /// As above, of a message; in JSON prints it as it came.
+  std::optional<Reply> shown_reply(const Result<std::string>& text);
+  /// The request for the project that it is about.
+  std::string message_of(const Request& request) const;
   void tell_notes(const DaemonStatusReply& status);
   /// The gpuemu.toml that requests name as their project, valid or not; "" outside of a project.
   std::string project_path() const;

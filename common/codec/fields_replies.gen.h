@@ -10,6 +10,7 @@
 #include "common/codec/fields_evidence.gen.h"
 #include "common/codec/fields_kernel_records.gen.h"
 #include "common/codec/fields_records.gen.h"
+#include "common/codec/fields_storage.gen.h"
 #include "common/protocol/replies.gen.h"
 
 namespace gpuemu {
@@ -362,16 +363,6 @@ template <typename V, Is<ProjectsReply> R>
 void fields(V& v, R& r) {
   v.required("default", r.default_id);
   v.required("projects", r.projects);
-}
-
-template <typename V, Is<StorageClaimedReply> R>
-void fields(V& v, R& r) {
-  v.required("dry_run", r.dry_run);
-  v.required("results", r.results);
-  v.required("failures", r.failures);
-  v.required("baselines", r.baselines);
-  v.required("artifacts", r.artifacts);
-  v.required("corpus", r.corpus);
 }
 
 }  // namespace gpuemu

@@ -8,6 +8,7 @@
 #include "common/codec/fields.h"
 #include "common/codec/fields_artifacts.gen.h"
 #include "common/codec/fields_records.gen.h"
+#include "common/codec/fields_storage.gen.h"
 #include "common/protocol/requests.gen.h"
 
 namespace gpuemu {
@@ -355,13 +356,6 @@ void fields(V& v, R& r) {
 template <typename V, Is<ForgetProjectRequest> R>
 void fields(V& v, R& r) {
   v.required("id", r.id);
-}
-
-template <typename V, Is<StorageClaimRequest> R>
-void fields(V& v, R& r) {
-  v.extra("ops", r.ops);
-  v.extra("all", r.all);
-  v.extra("dry_run", r.dry_run);
 }
 
 }  // namespace gpuemu

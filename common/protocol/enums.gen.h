@@ -23,4 +23,5 @@
   X(MemoryUseKind, memory_use_kind_from_name) \
   X(WireErrorCode, wire_error_code_from_name) \
   X(JobState, job_state_from_name) \
-  X(CiProfile, ci_profile_from_name)
+  X(CiProfile, ci_profile_from_name) \
+  X(StorageState, storage_state_from_name)

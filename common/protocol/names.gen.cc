@@ -7,6 +7,7 @@
 #include "common/protocol/records.gen.h"
 #include "common/protocol/replies.gen.h"
 #include "common/protocol/requests.gen.h"
+#include "common/protocol/storage.gen.h"
 
 #include "common/protocol/names.h"
 
@@ -175,6 +176,14 @@ constexpr const char* kCiProfileNames[] = {
 const char* name_of(CiProfile value) { return name_among(kCiProfileNames, value); }
 std::optional<CiProfile> ci_profile_from_name(const std::string& name) {
   return value_among<CiProfile>(kCiProfileNames, name);
+}
+
+constexpr const char* kStorageStateNames[] = {
+    "whole", "damaged", "repaired"
+};
+const char* name_of(StorageState value) { return name_among(kStorageStateNames, value); }
+std::optional<StorageState> storage_state_from_name(const std::string& name) {
+  return value_among<StorageState>(kStorageStateNames, name);
 }
 
 }  // namespace gpuemu

@@ -19,6 +19,7 @@
 #include "common/protocol/evidence.gen.h"
 #include "common/protocol/kernel_records.gen.h"
 #include "common/protocol/records.gen.h"
+#include "common/protocol/storage.gen.h"
 #include "common/tensor/tensor.h"
 
 namespace gpuemu {
@@ -421,16 +422,6 @@ struct ProjectsReply {
   bool operator==(const ProjectsReply&) const = default;
 };
 
-struct StorageClaimedReply {
-  bool dry_run = false;
-  uint64_t results = 0;
-  uint64_t failures = 0;
-  uint64_t baselines = 0;
-  uint64_t artifacts = 0;
-  uint64_t corpus = 0;
-  bool operator==(const StorageClaimedReply&) const = default;
-};
-
 // X(name) of every reply.
 #define GPUEMU_REPLIES(X) \
   X(Pong) \
@@ -468,7 +459,10 @@ struct StorageClaimedReply {
   X(ExplainResult) \
   X(BoundsReport) \
   X(Projects) \
-  X(StorageClaimed)
+  X(StorageClaimed) \
+  X(StorageStatus) \
+  X(StoragePruned) \
+  X(StorageReport)
 
 using Reply = std::variant<
     PongReply, OkReply, ValidationResultReply, SubmitResultReply, ResultsReply,
@@ -478,6 +472,6 @@ using Reply = std::variant<
     JobStatusReply, DevicesReply, ConfigShowReply, DaemonStatusReply, CaseReply, BaselineListReply,
     BaselineReply, KernelCoverageReply, CalibrationReply, ExportedCaseReply, MutationReportReply,
     KernelComparisonReply, FailuresDeletedReply, ExplainResultReply, BoundsReportReply,
-    ProjectsReply, StorageClaimedReply>;
+    ProjectsReply, StorageClaimedReply, StorageStatusReply, StoragePrunedReply, StorageReportReply>;
 
 }  // namespace gpuemu

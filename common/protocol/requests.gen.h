@@ -14,6 +14,7 @@
 #include "common/numeric/dtype.h"
 #include "common/protocol/artifacts.gen.h"
 #include "common/protocol/records.gen.h"
+#include "common/protocol/storage.gen.h"
 #include "common/tensor/tensor.h"
 
 namespace gpuemu {
@@ -418,15 +419,6 @@ struct ForgetProjectRequest {
   bool operator==(const ForgetProjectRequest&) const = default;
 };
 
-/// `gpuemu storage claim`: takes what was stored before projects were told apart, of the ops and
-/// kernels of this project.
-struct StorageClaimRequest {
-  std::vector<std::string> ops;  ///< Only of these; empty: all.
-  bool all = false;  ///< Whatever its name.
-  bool dry_run = false;  ///< Count only.
-  bool operator==(const StorageClaimRequest&) const = default;
-};
-
 // X(name, reply, pace, capability, about, needs_device) of every request.
 #define GPUEMU_REQUESTS(X) \
   X(Ping, Pong, Quick, "", Daemon, false) \
@@ -475,7 +467,11 @@ struct StorageClaimRequest {
   X(SetDefaultProject, Ok, Long, "projects", Project, true) \
   X(MoveProject, Ok, Long, "projects", Daemon, false) \
   X(ForgetProject, Ok, Long, "projects", Daemon, false) \
-  X(StorageClaim, StorageClaimed, Long, "projects", Project, false)
+  X(StorageClaim, StorageClaimed, Long, "projects", Project, false) \
+  X(StorageStatus, StorageStatus, Long, "storage", Records, false) \
+  X(StoragePrune, StoragePruned, Long, "storage", Records, false) \
+  X(StorageVerify, StorageReport, Long, "storage", Daemon, false) \
+  X(StorageBackup, Ok, Long, "storage", Daemon, false)
 
 using Request = std::variant<
     PingRequest, ShutdownRequest, ValidateOpRequest, SubmitOutputRequest, GetResultRequest,
@@ -488,13 +484,14 @@ using Request = std::variant<
     GetBaselineRequest, DeleteBaselineRequest, KernelCoverageRequest, CalibrateRequest,
     ExportCaseRequest, MutateRequest, CompareKernelsRequest, DeleteFailuresRequest, ExplainRequest,
     ProveRequest, ProjectsRequest, SetDefaultProjectRequest, MoveProjectRequest,
-    ForgetProjectRequest, StorageClaimRequest>;
+    ForgetProjectRequest, StorageClaimRequest, StorageStatusRequest, StoragePruneRequest,
+    StorageVerifyRequest, StorageBackupRequest>;
 
 /// Pong.capabilities.
 inline constexpr const char* kCapabilities[] = {
     "kernels", "jobs", "run_tests", "op_name", "minimize_stream", "artifacts", "baselines",
     "inspect", "ci", "proof", "guided", "kernel_coverage", "calibrate", "export", "mutate",
-    "compare_kernels", "shared_memory", "prove", "projects", "program_failures"
+    "compare_kernels", "shared_memory", "prove", "projects", "program_failures", "storage"
 };
 
 }  // namespace gpuemu

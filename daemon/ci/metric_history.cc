@@ -8,7 +8,6 @@
 namespace gpuemu {
 namespace {
 
-constexpr const char* kHistory = "ci:trends";
 // Changes of one kernel that are remembered, and baselines that are looked at: what a chart shows.
 constexpr size_t kPointsMax = 60;
 constexpr size_t kBaselinesMax = 32;
@@ -49,7 +48,7 @@ void add(const NamedArtifacts& baseline, Points& points) {
 /// Nothing where none was written, or by a gpuemu that wrote another form: it begins anew.
 Result<Points> read_history(Store& store) {
   Points points;
-  const auto text = GPUEMU_TRY(store.meta(kHistory));
+  const auto text = GPUEMU_TRY(store.meta(std::string(kTrendsMeta)));
   const auto reply = text ? decode_reply(*text) : Result<Reply>(OkReply{});
   const auto* kept = reply ? std::get_if<CiRunCompleteReply>(&*reply) : nullptr;
   if (kept == nullptr) return points;
@@ -81,7 +80,7 @@ Status remember(Store& store, Points history, const Points& now) {
   if (!changed) return ok_status();
   CiRunCompleteReply reply;
   reply.summary.trends = as_trends(history);
-  return store.put_meta(kHistory, encode_reply(reply));
+  return store.put_meta(std::string(kTrendsMeta), encode_reply(reply));
 }
 
 Result<Points> read_baselines(Store& store, const NamedArtifacts& given) {

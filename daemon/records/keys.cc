@@ -26,6 +26,8 @@ std::optional<std::string_view> op_of_result_key(std::string_view key) {
   return key;
 }
 
+std::optional<uint64_t> seed_of_result_key(std::string_view key) { return take_number(key); }
+
 std::optional<std::string_view> owner_of(std::string_view key) {
   const size_t colon = key.find(':');
   size_t length = 0;

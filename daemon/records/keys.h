@@ -51,6 +51,8 @@ inline std::string failure_key(std::string_view op, uint64_t seed, uint64_t stam
 }
 /// The op in a result's key; nullopt for other text.
 std::optional<std::string_view> op_of_result_key(std::string_view key);
+/// The seed in a result's key; nullopt for other text.
+std::optional<uint64_t> seed_of_result_key(std::string_view key);
 /// The name in a key that starts with owner_prefix(name); nullopt for other keys.
 std::optional<std::string_view> owner_of(std::string_view key);
 /// The parts of a failure's key; nothing for a text that is none.

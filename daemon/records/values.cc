@@ -238,6 +238,11 @@ Result<uint64_t> stamp_of(std::string_view bytes) {
   return root->stamp();
 }
 
+Result<bool> passed_of(std::string_view bytes) {
+  const stored::Result* root = GPUEMU_TRY(root_of<stored::Result>(bytes));
+  return root->passed();
+}
+
 std::string encode_project(const StoredProject& project) {
   stored::ProjectT to;
   to.path = project.path;

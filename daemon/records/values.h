@@ -21,6 +21,8 @@ std::string encode_result(const ValidationResult& result, uint64_t stamp);
 Result<StoredResult> decode_result(std::string_view bytes);
 /// The stamp alone, read in place.
 Result<uint64_t> stamp_of(std::string_view bytes);
+/// Whether it passed, read in place.
+Result<bool> passed_of(std::string_view bytes);
 
 /// Omits the id, which is in the key.
 std::string encode_project(const StoredProject& project);

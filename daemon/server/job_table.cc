@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <limits>
 #include <optional>
 #include <random>
 #include <system_error>
@@ -174,6 +175,7 @@ std::vector<JobLine> JobControl::lines(uint64_t from) {
 struct JobTable::Job {
   JobControl control;
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+  std::chrono::system_clock::time_point start_date = std::chrono::system_clock::now();
   std::thread thread;
 
   std::mutex mutex;
@@ -422,6 +424,22 @@ void JobTable::stop() {
 size_t JobTable::running() const {
   const std::lock_guard lock(mutex_);
   return by_key_.size() + running_jobs();
+}
+
+uint64_t JobTable::oldest_start() const {
+  auto oldest = std::chrono::system_clock::time_point::max();
+  const std::lock_guard lock(mutex_);
+  for (const auto& [key, job] : by_key_) oldest = std::min(oldest, job->start_date);
+  for (const auto& [id, job] : jobs_) {
+    const std::lock_guard job_lock(job->mutex);
+    if (!job->finished) oldest = std::min(oldest, job->start_date);
+  }
+  if (oldest == std::chrono::system_clock::time_point::max()) {
+    return std::numeric_limits<uint64_t>::max();
+  }
+  const auto since =
+      std::chrono::duration_cast<std::chrono::microseconds>(oldest.time_since_epoch());
+  return static_cast<uint64_t>(since.count());
 }
 
 size_t JobTable::running_jobs() const {

@@ -98,6 +98,9 @@ class JobTable {
   /// Cancels everything, waits for it, and for whoever is asking for a job to get its result.
   void stop();
   size_t running() const;
+  /// When the oldest of the running jobs began, in microseconds since 1970; the largest number
+  /// when none runs.
+  uint64_t oldest_start() const;
 
  private:
   struct Job;

@@ -182,7 +182,31 @@ Result<Checked> check_content(const fs::path& folder, const Ledger& ledger, bool
                  .note = by_us ? "" : "another version of gpuemu has used the database meanwhile"};
 }
 
+/// From "NAME: problem".
+FileProblem file_problem(const std::string& text) {
+  const size_t colon = text.find(": ");
+  if (colon == std::string::npos) return {"", text};
+  return {text.substr(0, colon), text.substr(colon + 2)};
+}
+
 }  // namespace
+
+std::vector<FileProblem> check_files(const fs::path& folder) {
+  if (!has_database(folder)) return {};
+  const auto ledger = read_ledger(folder);
+  if (!ledger) return {file_problem(ledger.error().message)};
+  if (!*ledger) return {{kLedgerName, "missing"}};
+  std::vector<FileProblem> problems;
+  const auto manifest = check_manifest(folder, **ledger);
+  if (!manifest) problems.push_back(file_problem(manifest.error().message));
+  for (const FilePrefix& log : (*ledger)->logs) {
+    const Status prefix = check_prefix(folder, log);
+    // One that is gone was used up, or the records that it held are missing.
+    if (prefix || prefix.error().code == ErrorCode::NotFound) continue;
+    problems.push_back(file_problem(prefix.error().message));
+  }
+  return problems;
+}
 
 Result<Checked> check_database(const fs::path& folder) {
   if (!has_database(folder)) {

@@ -5,8 +5,10 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/base/result.h"
+#include "common/protocol/replies.h"
 #include "daemon/storage/ledger.h"
 
 namespace gpuemu::storage {
@@ -22,5 +24,9 @@ struct Checked {
 /// Corruption when anything acknowledged is missing: which file, what is wrong with it, how many
 /// records of which kind cannot be read. Changes nothing.
 Result<Checked> check_database(const std::filesystem::path& folder);
+
+/// The files that the ledger vouches for and that are not as they were written, the ledger among
+/// them.
+std::vector<FileProblem> check_files(const std::filesystem::path& folder);
 
 }  // namespace gpuemu::storage

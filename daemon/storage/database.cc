@@ -6,7 +6,9 @@
 #include <cstring>
 
 #include <fcntl.h>
+#include <rocksdb/snapshot.h>
 #include <rocksdb/transaction_log.h>
+#include <rocksdb/utilities/checkpoint.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +16,7 @@
 #include "common/base/unique_fd.h"
 #include "daemon/storage/batch_effect.h"
 #include "daemon/storage/check.h"
+#include "daemon/storage/verify.h"
 
 namespace gpuemu::storage {
 namespace {
@@ -91,29 +94,37 @@ Result<std::unique_ptr<Database>> Database::open(const std::filesystem::path& fo
 }
 
 Status Database::write(rocksdb::WriteBatch& batch) {
+  const auto written = write_if(batch, nullptr);
+  return written ? ok_status() : Status(written.error());
+}
+
+Result<bool> Database::write_if(rocksdb::WriteBatch& batch,
+                                const std::function<Result<bool>()>& holds) {
   GPUEMU_TRY(check_space(batch.GetDataSize()));
   GPUEMU_TRY(check_place());
   GPUEMU_TRY(keeper_.problem());
-  GPUEMU_TRY(write_counted(batch));
-  return check_place();  // Before anybody is told that it is kept.
-}
-
-Status Database::write_counted(rocksdb::WriteBatch& batch) {
   std::optional<LedgerKeeper::Shrinking> shrinking;
-  while (!GPUEMU_TRY(try_write(batch, shrinking.has_value()))) {
+  Tried tried = GPUEMU_TRY(try_write(batch, holds, false));
+  while (tried == Tried::WouldShrink) {
     shrinking.emplace(keeper_);
     GPUEMU_TRY(shrinking->written);
+    tried = GPUEMU_TRY(try_write(batch, holds, true));
   }
-  return ok_status();
+  GPUEMU_TRY(check_place());  // Before anybody is told that it is kept.
+  return tried == Tried::Written;
 }
 
-/// False, and nothing is written, when there would be fewer records and that is not announced.
-Result<bool> Database::try_write(rocksdb::WriteBatch& batch, bool may_shrink) {
+/// WouldShrink, and nothing is written, when there would be fewer records and that is not
+/// announced.
+Result<Database::Tried> Database::try_write(rocksdb::WriteBatch& batch,
+                                            const std::function<Result<bool>()>& holds,
+                                            bool may_shrink) {
   BatchEffect effect(rocks_);
   const WriteGate::Pass pass(gate_, effect.claim(batch));
+  if (holds && !GPUEMU_TRY(holds())) return Tried::DoesNotHold;
   const RecordChanges changes = GPUEMU_TRY(effect.changes(batch, folder_));
   const bool shrinks = std::ranges::any_of(changes, [](int64_t change) { return change < 0; });
-  if (shrinks && !may_shrink) return false;
+  if (shrinks && !may_shrink) return Tried::WouldShrink;
   rocksdb::WriteOptions options;
   options.sync = true;
   const auto status = rocks_.db->Write(options, &batch);
@@ -122,7 +133,7 @@ Result<bool> Database::try_write(rocksdb::WriteBatch& batch, bool may_shrink) {
     return error_of(status, folder_);
   }
   keeper_.add(changes);
-  return true;
+  return Tried::Written;
 }
 
 bool Database::is_same_folder() const {
@@ -214,6 +225,35 @@ Status Database::give_back(const std::vector<Family>& families) {
     if (!status.ok()) return error_of(status, folder_);
   }
   return ok_status();
+}
+
+StorageReportReply Database::verify() {
+  std::vector<FileProblem> problems = check_files(folder_);
+  // What changed while it was read, such as a manifest that was replaced, is whole at a second
+  // look.
+  if (!problems.empty()) problems = check_files(folder_);
+  RecordCounts counts{};
+  std::unique_ptr<rocksdb::ManagedSnapshot> snapshot;
+  {
+    const WriteGate::Pass pass(gate_, {.keys = {}, .everything = true});
+    counts = keeper_.counts();
+    snapshot = std::make_unique<rocksdb::ManagedSnapshot>(rocks_.db.get());
+  }
+  return verify_records(rocks_, folder_, snapshot->snapshot(), counts, std::move(problems));
+}
+
+Result<RecordCounts> Database::checkpoint(const std::filesystem::path& place) {
+  GPUEMU_TRY(check_place());
+  rocksdb::Checkpoint* made = nullptr;
+  auto status = rocksdb::Checkpoint::Create(rocks_.db.get(), &made);
+  const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
+  if (!status.ok()) return error_of(status, folder_);
+  // Nothing is written meanwhile, so that the counts are those of the copy.
+  const WriteGate::Pass pass(gate_, {.keys = {}, .everything = true});
+  const RecordCounts counts = keeper_.counts();
+  status = checkpoint->CreateCheckpoint(place.native());
+  if (!status.ok()) return error_of(status, folder_);
+  return counts;
 }
 
 void Database::put(rocksdb::WriteBatch& batch, Family family, std::string_view key,

@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 #include "common/base/result.h"
+#include "common/protocol/replies.h"
 #include "daemon/storage/ledger_keeper.h"
 #include "daemon/storage/rocks.h"
 
@@ -30,6 +31,9 @@ class Database {
   /// Writes everything or nothing; returns when it is on disk. ResourceExhausted while that is
   /// nearly full. This and all reading is Unavailable while the folder is deleted or replaced.
   Status write(rocksdb::WriteBatch& batch);
+  /// As write(), if `holds` says so while no other write touches the records of the batch. False,
+  /// with nothing written, if it does not.
+  Result<bool> write_if(rocksdb::WriteBatch& batch, const std::function<Result<bool>()>& holds);
   Result<std::optional<std::string>> get(Family family, std::string_view key);
   /// Calls with every entry whose key starts with `prefix`, in order, until `visit` returns false.
   Status scan(
@@ -40,6 +44,13 @@ class Database {
   Result<uint64_t> bytes_below(std::string_view prefix);
   /// Returns to the disk what was erased from these families.
   Status give_back(const std::vector<Family>& families);
+
+  /// Reads every file, record and index entry.
+  StorageReportReply verify();
+  /// Makes `place`, which must not exist, a database of hard links to the tables, with all that is
+  /// acknowledged; returns how many records that is.
+  Result<RecordCounts> checkpoint(const std::filesystem::path& place);
+  const std::filesystem::path& folder() const { return folder_; }
 
   void put(rocksdb::WriteBatch& batch, Family family, std::string_view key, std::string_view value);
   void erase(rocksdb::WriteBatch& batch, Family family, std::string_view key);
@@ -52,8 +63,9 @@ class Database {
  private:
   Database(std::filesystem::path folder, OpenedRocks rocks)
       : folder_(std::move(folder)), rocks_(std::move(rocks)), keeper_(folder_, *rocks_.db, gate_) {}
-  Status write_counted(rocksdb::WriteBatch& batch);
-  Result<bool> try_write(rocksdb::WriteBatch& batch, bool may_shrink);
+  enum class Tried { Written, WouldShrink, DoesNotHold };
+  Result<Tried> try_write(rocksdb::WriteBatch& batch, const std::function<Result<bool>()>& holds,
+                          bool may_shrink);
   Status check_space(uint64_t bytes) const;
   Status check_place();
   bool is_same_folder() const;

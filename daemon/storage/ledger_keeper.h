@@ -33,6 +33,11 @@ class LedgerKeeper {
   Status start(const RecordCounts& counts);
   /// REQUIRES: the caller holds a pass of the gate.
   void add(const RecordChanges& changes);
+  /// REQUIRES: the caller holds a pass of the gate for everything.
+  RecordCounts counts() const {
+    const std::lock_guard lock(mutex_);
+    return counts_;
+  }
   /// From now on the ledger stays as it is: a write failed, and the log may end with a part of it.
   /// REQUIRES: as add.
   void freeze();

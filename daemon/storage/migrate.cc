@@ -14,6 +14,7 @@
 #include "common/base/project_id.h"
 #include "common/base/unique_fd.h"
 #include "daemon/records/keys.h"
+#include "daemon/storage/folders.h"
 #include "daemon/storage/ledger.h"
 #include "daemon/storage/rocks.h"
 
@@ -37,23 +38,6 @@ fs::path place_for_old(const fs::path& folder) {
     place = fmt::format("{}-{}", wanted, number);
   }
   return place;
-}
-
-Error io_error(const std::string& what, const fs::path& path) {
-  return error(ErrorCode::Io, "cannot {} {}: {}", what, path.native(), std::strerror(errno));
-}
-
-Status sync_folder(const fs::path& folder) {
-  const UniqueFd file(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (file && ::fsync(file.get()) == 0) return ok_status();
-  return io_error("write", folder);
-}
-
-Status move_folder(const fs::path& from, const fs::path& to) {
-  if (std::rename(from.c_str(), to.c_str()) != 0) {
-    return io_error("move to " + to.native() + " the folder", from);
-  }
-  return sync_folder(to.parent_path());
 }
 
 bool has_files(const fs::path& folder, const char* name) {
@@ -222,7 +206,7 @@ Status build(Database& old, const fs::path& fresh, const ProjectNames& first) {
 /// two names needs two moves; if the daemon dies between them, finish_migration() makes the second.
 Status change_places(const fs::path& fresh, const fs::path& folder, const fs::path& kept) {
   if (::renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, folder.c_str(), RENAME_EXCHANGE) == 0) {
-    GPUEMU_TRY(sync_folder(folder.parent_path()));
+    GPUEMU_TRY(sync_path(folder.parent_path()));
     return move_folder(fresh, kept);
   }
   const int why = errno;
@@ -251,13 +235,6 @@ Result<bool> is_without_projects(const fs::path& folder) {
       rocks.db->Get(rocksdb::ReadOptions(), meta, std::string(kSchemaVersionKey), &version);
   if (!got.ok() && !got.IsNotFound()) return error_of(got, folder);
   return version == std::to_string(kSchemaWithoutProjects);
-}
-
-/// `folder` with links resolved, so that a link to it survives the exchange.
-fs::path real_folder(const fs::path& folder) {
-  std::error_code failed;
-  const fs::path real = fs::canonical(folder, failed);
-  return failed ? folder : real;
 }
 
 }  // namespace

@@ -7,10 +7,14 @@
 
 #include "daemon/records/keys.h"
 #include "daemon/records/values.h"
+#include "daemon/storage/backup.h"
 #include "daemon/storage/check.h"
 #include "daemon/storage/migrate.h"
+#include "daemon/storage/prune_records.h"
 #include "daemon/storage/rocks_store.h"
+#include "daemon/storage/stored_counts.h"
 #include "daemon/storage/take_records.h"
+#include "daemon/storage/verify.h"
 
 namespace gpuemu {
 namespace {
@@ -33,6 +37,7 @@ Result<std::optional<uint64_t>> schema_version(Database& database) {
 Result<std::shared_ptr<Database>> open_current(const std::filesystem::path& folder,
                                                const ProjectNames& first, std::string& note) {
   GPUEMU_TRY(storage::finish_migration(folder));
+  GPUEMU_TRY(storage::remove_unfinished_backup(folder));
   auto database = GPUEMU_TRY(Database::open(folder));
   const auto version = GPUEMU_TRY(schema_version(*database));
   if (!version) {
@@ -96,12 +101,24 @@ class RocksStores : public ProjectStores {
   Result<uint64_t> bytes(const std::string& project) override {
     return database_->bytes_below(storage::project_prefix(project));
   }
+  Result<StorageStatusReply> status(const std::vector<StoredProject>& listed) override {
+    return storage::stored_counts(*database_, listed);
+  }
+  Result<PrunedTotals> prune(const Pruning& pruning) override {
+    return storage::prune_records(*database_, pruning);
+  }
+  Result<StorageReportReply> verify() override { return database_->verify(); }
+  Status back_up(const std::filesystem::path& place) override {
+    const std::lock_guard lock(backup_mutex_);
+    return storage::back_up(*database_, place);
+  }
   std::string note() const override { return note_; }
 
  private:
   const std::shared_ptr<Database> database_;
   const std::shared_ptr<storage::Stamps> stamps_ = std::make_shared<storage::Stamps>();
   const std::string note_;
+  std::mutex backup_mutex_;  // One at a time.
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Store>> stores_;  // Guarded by mutex_.
 };
@@ -111,6 +128,31 @@ class RocksStores : public ProjectStores {
 Status check_store(const std::filesystem::path& folder) {
   const auto checked = storage::check_database(folder);
   return checked ? ok_status() : Status(checked.error());
+}
+
+StorageReportReply verify_store(const std::filesystem::path& folder) {
+  std::vector<FileProblem> problems = storage::check_files(folder);
+  const auto checked = storage::check_database(folder);
+  if (checked && checked->is_new) return storage::unread_report({}, std::move(problems));
+  std::optional<storage::RecordCounts> expected;
+  const auto ledger = storage::read_ledger(folder);
+  if (checked) {
+    expected = checked->counts;
+  } else if (ledger && *ledger) {
+    expected = (*ledger)->records;
+  }
+  // A table that is damaged is met when it is read.
+  const auto rocks = storage::open_to_read(
+      folder, checked ? storage::Reading::Strict : storage::Reading::Whatever);
+  StorageReportReply report =
+      rocks
+          ? storage::verify_records(*rocks, folder, nullptr, expected, std::move(problems))
+          : storage::unread_report(expected.value_or(storage::RecordCounts{}), std::move(problems));
+  if (!checked && report.state == StorageState::Whole) {
+    report.state = StorageState::Damaged;
+    report.files.push_back({folder.filename().native(), checked.error().message});
+  }
+  return report;
 }
 
 Result<std::unique_ptr<ProjectStores>> open_stores(const std::filesystem::path& folder,

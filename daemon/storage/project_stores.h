@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "common/protocol/replies.h"
 #include "daemon/records/stored_project.h"
+#include "daemon/storage/pruning.h"
 #include "daemon/storage/store.h"
 
 namespace gpuemu {
@@ -46,6 +48,16 @@ class ProjectStores {
   virtual Status forget(const std::string& project) = 0;
   /// About how many bytes of the disk the records of the project take.
   virtual Result<uint64_t> bytes(const std::string& project) = 0;
+  /// What is stored of these projects, counted. Where a record cannot be read `damaged` is set, and
+  /// the counts are those of the others.
+  virtual Result<StorageStatusReply> status(const std::vector<StoredProject>& listed) = 0;
+  /// Deletes records, each together with its index entries and none that was replaced meanwhile.
+  virtual Result<PrunedTotals> prune(const Pruning& pruning) = 0;
+  /// Reads every file, checksum, record and index entry.
+  virtual Result<StorageReportReply> verify() = 0;
+  /// Writes a copy of everything acknowledged before the call, while others go on writing. The
+  /// place, an absolute path, must not exist, and appears whole or not at all.
+  virtual Status back_up(const std::filesystem::path& place) = 0;
   /// A sentence for the user about opening the database, such as a migration; "" for none.
   virtual std::string note() const { return ""; }
 };
@@ -55,6 +67,10 @@ struct ProjectNames {
   std::string id;
   std::set<std::string> ops, kernels;
 };
+
+/// As ProjectStores::verify(), of a database that no daemon has open, damaged or not. Changes
+/// nothing.
+StorageReportReply verify_store(const std::filesystem::path& folder);
 
 /// Opens the database in `folder`, creating it if needed. A database without projects is migrated
 /// first; a crash leaves it migrated or untouched. Records of the ops and kernels of `first` go to

@@ -96,6 +96,8 @@ class Store {
 /// Prefixes of the meta() names that hold cached verdicts. A migration may drop those, since they
 /// can be computed again.
 inline constexpr std::string_view kOpVerdictMeta = "ci:op:", kKernelVerdictMeta = "ci:kernel:";
+/// The meta() name of the trends of kernel metrics over CI runs, a CiRunComplete reply.
+inline constexpr std::string_view kTrendsMeta = "ci:trends";
 
 /// Corruption when the database lacks anything that was acknowledged: which file, what is wrong
 /// with it, how many records cannot be read. Changes nothing; no daemon may have it open.

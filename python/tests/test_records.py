@@ -31,7 +31,8 @@ OTHERS = {
     artifacts: {"ArtifactDiffs": "ArtifactDiffSummary", "Baseline": "BaselineReply"},
     ci: {"CiSummary": "CiRunSummary"},
     replies: {"ExplainResult": "ExplainResultReply", "StoredCase": "CaseReply", "ExportedCase": "ExportedCaseReply", "Mutant": "MutantReport",
-              "KernelCoverage": "KernelCoverageReply", "Projects": "ProjectsReply", "StorageClaimed": "StorageClaimedReply", "Calibration": "CalibrationReply", "MutationReport": "MutationReportReply",
+              "KernelCoverage": "KernelCoverageReply", "Projects": "ProjectsReply", "StorageClaimed": "StorageClaimedReply", "StorageStatus": "StorageStatusReply", "StoragePruned": "StoragePrunedReply",
+              "StorageReport": "StorageReportReply", "Calibration": "CalibrationReply", "MutationReport": "MutationReportReply",
               "KernelComparison": "KernelComparisonReply", "BoundsReport": "BoundsReportReply",
               "LaunchBounds": "LaunchBounds", "AccessBounds": "ProvedAccess"},
 }  # fmt: skip

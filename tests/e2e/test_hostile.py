@@ -107,6 +107,7 @@ GOOD = {
     "GetTestBatch": {"op_name": "scale", "fuzz_config": CONFIG, "count": 1},
     "JobStatus": {"job_id": 1},
     "JobCancel": {"job_id": 1},
+    "StorageBackup": {"path": "relative"},
 }
 WRONG = {str: [7, None, True, [], {}], int: ["7", -1, 1.5, 2**64, -2**63, 1e300, None, [], {}],
          bool: [1, "true", None], dict: [[], "x", 3, None], list: [{}, "x", 3, None]}

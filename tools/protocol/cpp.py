@@ -75,8 +75,15 @@ def enumeration(enum):
     ]
 
 
+def added_to(table, protocol):
+    """The tables whose requests or replies belong to the variant of this one."""
+    kind = {"requests": "request", "replies": "reply"}.get(table.name)
+    return {other.name for other in protocol.tables if other is not table
+            for one in other.items if isinstance(one, Record) and one.kind == kind}
+
+
 def includes_of(table, protocol):
-    found = set()
+    found = {f"{FOLDER}/{name}.gen.h" for name in added_to(table, protocol)}
     for record in (one for one in table.items if isinstance(one, Record)):
         for base in {element(member.type) for member in record.members}:
             if base == "dtype":
@@ -135,10 +142,10 @@ def structs_file(table, protocol):
         elif isinstance(item, Record) and "." not in item.name:
             nested = [one for one in records if one.name.startswith(item.name + ".")]
             lines += struct(item, protocol, nested) + [""]
-    if any(one.kind == "request" for one in records):
+    if table.name == "requests":
         lines += requests_part(protocol)
-    replies = [one for one in records if one.kind == "reply"]
-    if replies:
+    if table.name == "replies":
+        replies = protocol.records("reply")
         lines += macro("GPUEMU_REPLIES", "X(name) of every reply.", [one.name for one in replies])
         lines += variant("Reply", [one.struct for one in replies])
     return lines + tail()
@@ -190,6 +197,7 @@ def fields_file(table, protocol):
     used = sorted({element(member.type) for one in table.items if isinstance(one, Record) for member in one.members})
     enums = {one.name for one in protocol.all(Enum)}
     others = {protocol.home[base] for base in used if base in protocol.home and base not in enums} - {table.name}
+    others |= added_to(table, protocol)
     includes = [f"{CODEC}/fields.h"] + [f"{CODEC}/fields_{one}.gen.h" for one in others if not one.endswith(".h")]
     includes += [f"{FOLDER}/{table.name}.gen.h"]
     if any("max" in member.options for one in table.items if isinstance(one, Record) for member in one.members):

@@ -130,6 +130,21 @@ class AsyncClient:
     async def claim_storage(self, ops: Sequence[str] = (), *, everything: bool = False, dry_run: bool = False) -> replies.StorageClaimed:
         return await self._ask(calls.claim_storage(ops, everything, dry_run))
 
+    async def storage_status(self) -> replies.StorageStatus:
+        return await self._ask(calls.storage_status())
+
+    async def prune_storage(self, *, passing: bool = False, failures: bool = False, artifacts: bool = False, runs: bool = False, op: str = "",
+                            older_than: int | None = None, keep: int | None = None, bytes: int | None = None,
+                            dry_run: bool = False) -> replies.StoragePruned:  # fmt: skip
+        return await self._ask(calls.prune_storage(passing=passing, failures=failures, artifacts=artifacts, runs=runs, op=op, older_than=older_than,
+                                             keep=keep, bytes=bytes, dry_run=dry_run))  # fmt: skip
+
+    async def verify_storage(self) -> replies.StorageReport:
+        return await self._ask(calls.verify_storage())
+
+    async def back_up_storage(self, path: str) -> None:
+        await self._ask(calls.back_up_storage(path))
+
     async def devices(self) -> list[records.DeviceInfo]:
         return await self._ask(calls.devices())
 

@@ -84,6 +84,22 @@ def claim_storage(ops: Sequence[str], everything: bool, dry_run: bool) -> Call[r
                  dry_run=dry_run)  # fmt: skip
 
 
+def storage_status() -> Call[replies.StorageStatus]:
+    return _call("StorageStatus", _reader("replies", "StorageStatus"), "StorageStatus")
+
+
+def prune_storage(**options: Any) -> Call[replies.StoragePruned]:
+    return _call("StoragePruned", _reader("replies", "StoragePruned"), "StoragePrune", **options)
+
+
+def verify_storage() -> Call[replies.StorageReport]:
+    return _call("StorageReport", _reader("replies", "StorageReport"), "StorageVerify")
+
+
+def back_up_storage(path: str) -> Call[None]:
+    return _call("Ok", _nothing, "StorageBackup", path=path)
+
+
 def devices() -> Call[list[records.DeviceInfo]]:
     return _call("Devices", lambda r: [records.build(records.DeviceInfo, one) for one in r["devices"]], "Devices")
 

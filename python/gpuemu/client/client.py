@@ -213,6 +213,26 @@ class Client:
         """Takes what was stored before projects were told apart: of this project's ops and kernels, of these ops, or everything."""
         return self._ask(calls.claim_storage(ops, everything, dry_run))
 
+    def storage_status(self) -> replies.StorageStatus:
+        """What is stored of this project, counted."""
+        return self._ask(calls.storage_status())
+
+    def prune_storage(self, *, passing: bool = False, failures: bool = False, artifacts: bool = False, runs: bool = False, op: str = "",
+                      older_than: int | None = None, keep: int | None = None, bytes: int | None = None,
+                      dry_run: bool = False) -> replies.StoragePruned:  # fmt: skip
+        """Deletes old records of this project, never baselines; without arguments what is beyond the limits of retention. older_than: in
+        seconds; keep: not the newest so many of each kind; bytes: oldest first, until no more is left."""
+        return self._ask(calls.prune_storage(passing=passing, failures=failures, artifacts=artifacts, runs=runs, op=op, older_than=older_than,
+                                             keep=keep, bytes=bytes, dry_run=dry_run))  # fmt: skip
+
+    def verify_storage(self) -> replies.StorageReport:
+        """Reads every file, checksum, record and index entry of the database."""
+        return self._ask(calls.verify_storage())
+
+    def back_up_storage(self, path: str) -> None:
+        """Copies the database to a new folder, an absolute path, while others go on writing."""
+        self._ask(calls.back_up_storage(path))
+
     def devices(self) -> list[records.DeviceInfo]:
         """The devices that the daemon has."""
         return self._ask(calls.devices())

@@ -378,6 +378,42 @@ class Projects:
 
 
 @dataclass
+class StoredOfProject:
+    """What is stored of one project, counted. artifacts: kernels with metrics; artifact_history: earlier metrics of them;
+    runs: of gpuemu ci, in trends; bytes: of all records, as stored."""
+
+    id: str = ""
+    name: str = ""
+    path: str = ""  # Its gpuemu.toml; "" where it has none.
+    passing: int = 0  # Results that pass.
+    failures: int = 0
+    artifacts: int = 0  # Kernels with metrics.
+    artifact_history: int = 0  # Earlier metrics of kernels.
+    baselines: int = 0  # Tags.
+    corpus: int = 0  # Entries.
+    runs: int = 0  # CI runs in trends.
+    bytes: int = 0  # Keys and values of all its records.
+
+
+@dataclass
+class PrunedRecords:
+    """How many records of each kind were deleted."""
+
+    passing: int = 0
+    failures: int = 0
+    artifacts: int = 0
+    runs: int = 0
+
+
+@dataclass
+class FileProblem:
+    """What is wrong with a file of the database, or with one of its indexes."""
+
+    name: str = ""
+    problem: str = ""
+
+
+@dataclass
 class StorageClaimed:
     """How many records a project has taken, or would take."""
 
@@ -387,3 +423,39 @@ class StorageClaimed:
     baselines: int = 0
     artifacts: int = 0
     corpus: int = 0
+
+
+@dataclass
+class StorageStatus:
+    """What the database holds. pruned: records deleted by pruning, by kind, of the projects that are listed; last_prune:
+    seconds since 1970, 0 for never; damaged: a record could not be read."""
+
+    path: str = ""  # The folder.
+    schema_version: int = 0
+    bytes_on_disk: int = 0  # All files in the folder.
+    pruned: dict[str, int] = field(default_factory=dict)  # By kind, of the projects that are listed.
+    damaged: bool = False
+    projects: list[StoredOfProject] = field(default_factory=list)
+    last_prune: int = 0  # Seconds since 1970; 0: never.
+
+
+@dataclass
+class StoragePruned:
+    """What pruning has deleted, or would delete. bytes_freed: of the records, as stored."""
+
+    dry_run: bool = False
+    removed: PrunedRecords = field(default_factory=PrunedRecords)
+    bytes_freed: int = 0  # Keys and values of what went.
+
+
+@dataclass
+class StorageReport:
+    """Whether everything that was acknowledged can be read. expected, readable: records by kind; files: what is wrong with
+    which."""
+
+    state: str = ""  # "whole", "damaged" or "repaired"
+    expected: dict[str, int] = field(default_factory=dict)  # Records by kind.
+    readable: dict[str, int] = field(default_factory=dict)
+    lost: int = 0  # Records that cannot be read.
+    files: list[FileProblem] = field(default_factory=list)
+    kept_as: str = ""  # Where the damaged folder is kept.

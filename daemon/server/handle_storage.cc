@@ -1,0 +1,62 @@
+// Counts, prunes, verifies and copies what is stored of all projects.
+#include "daemon/server/handlers.h"
+#include "daemon/server/open_projects.h"
+#include "daemon/server/storage_requests.h"
+
+namespace gpuemu {
+namespace {
+
+ErrorReply no_storage() {
+  return {WireErrorCode::InternalError, "this daemon serves a single project"};
+}
+
+Result<StorageScope> scope_of(const Call& call) {
+  StorageScope scope;
+  scope.in_use_from = call.context.jobs.oldest_start();
+  for (StoredProject& one : GPUEMU_TRY(call.context.projects->known())) {
+    const bool is_meant = call.all_projects || one.id == call.context.project;
+    if (is_meant) scope.projects.push_back(std::move(one));
+  }
+  return scope;
+}
+
+/// A client that asks again after a while waits for the same answer.
+template <typename Work>
+Reply once(Call& call, const Work& work) {
+  return call.context.jobs.run(call.key, [&](JobControl&) { return Reply(work()); });
+}
+
+template <typename R>
+Reply answer_scoped(const R& request, Call& call) {
+  if (call.context.projects == nullptr) return no_storage();
+  const auto scope = scope_of(call);
+  if (!scope) return error_reply(scope.error());
+  return once(call,
+              [&] { return answer_storage(request, *scope, call.context.projects->stores()); });
+}
+
+}  // namespace
+
+Reply handle(const StorageStatusRequest& request, Call& call) {
+  return answer_scoped(request, call);
+}
+
+Reply handle(const StoragePruneRequest& request, Call& call) {
+  return answer_scoped(request, call);
+}
+
+Reply handle(const StorageVerifyRequest&, Call& call) {
+  if (call.context.projects == nullptr) return no_storage();
+  return once(call, [&]() -> Reply {
+    auto report = call.context.projects->stores().verify();
+    if (!report) return error_reply(report.error());
+    return *std::move(report);
+  });
+}
+
+Reply handle(const StorageBackupRequest& request, Call& call) {
+  if (call.context.projects == nullptr) return no_storage();
+  return once(call, [&] { return answer_storage(request, call.context.projects->stores()); });
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,148 @@
+#include "daemon/server/storage_requests.h"
+
+#include <algorithm>
+
+#include "common/base/project_id.h"
+#include "common/codec/json_codec.h"
+#include "common/codec/shared_tensor.h"
+#include "daemon/server/folder_lock.h"
+
+namespace gpuemu {
+namespace {
+
+bool has_kind(const StoragePruneRequest& request) {
+  return request.passing || request.failures || request.artifacts || request.runs;
+}
+
+/// What the request says of a kind, `named` or not.
+PruneRule rule_of(const StoragePruneRequest& request, bool named) {
+  const bool bounded = request.older_than || request.keep;
+  const bool meant = named || (!has_kind(request) && (bounded || !request.op.empty()));
+  if (!meant) return {};
+  // A size alone takes the oldest, see pruning_of().
+  const bool all = !bounded && !request.bytes;
+  return {.all = all, .older_s = request.older_than, .keep = request.keep, .beyond_either = false};
+}
+
+Pruning pruning_of(const StoragePruneRequest& request) {
+  const bool bounded = request.older_than || request.keep || request.bytes || !request.op.empty();
+  if (!has_kind(request) && !bounded) return pruning_of(Retention());
+  Pruning pruning;
+  pruning.passing = rule_of(request, request.passing);
+  pruning.failures = rule_of(request, request.failures);
+  pruning.artifacts = rule_of(request, request.artifacts);
+  pruning.runs = rule_of(request, request.runs);
+  pruning.op = request.op;
+  pruning.bytes = request.bytes;
+  pruning.shrink_passing = request.passing || !has_kind(request);
+  pruning.shrink_failures = request.failures || !has_kind(request);
+  return pruning;
+}
+
+/// The project of the configuration as it is stored.
+StoredProject project_of(const Config& config) {
+  const std::string path = canonical_path(config.file);
+  return {.id = project_id(path), .path = path, .name = config.name};
+}
+
+Result<std::vector<StoredProject>> projects_of(const Config& config, bool all,
+                                               ProjectStores& stores) {
+  const StoredProject own = project_of(config);
+  if (!all) return std::vector{own};
+  auto projects = GPUEMU_TRY(stores.projects());
+  for (const std::string& id : {own.id, std::string(kLegacyProject)}) {
+    if (std::ranges::find(projects, id, &StoredProject::id) != projects.end()) continue;
+    projects.push_back(id == own.id ? own : StoredProject{.id = id, .path = "", .name = id});
+  }
+  return projects;
+}
+
+/// A damaged database cannot be opened and is counted by nobody.
+Reply not_opened(const Error& failure, const Request& request, const std::string& path) {
+  const bool damaged = failure.code == ErrorCode::Corruption;
+  if (!damaged || !std::holds_alternative<StorageStatusRequest>(request)) {
+    return error_reply(failure);
+  }
+  StorageStatusReply reply;
+  reply.path = path;
+  reply.damaged = true;
+  return reply;
+}
+
+Reply answer_locked(const AddressedRequest& asked, const Config& config,
+                    const ProjectNames& names) {
+  if (std::holds_alternative<StorageVerifyRequest>(asked.request)) {
+    return verify_store(config.db_path);
+  }
+  const auto stores = open_stores(config.db_path, names);
+  if (!stores) return not_opened(stores.error(), asked.request, config.db_path);
+  if (const auto* backup = std::get_if<StorageBackupRequest>(&asked.request)) {
+    return answer_storage(*backup, **stores);
+  }
+  auto projects = projects_of(config, asked.project == "*", **stores);
+  if (!projects) return error_reply(projects.error());
+  const StorageScope scope{.projects = *std::move(projects)};
+  if (const auto* status = std::get_if<StorageStatusRequest>(&asked.request)) {
+    return answer_storage(*status, scope, **stores);
+  }
+  if (const auto* prune = std::get_if<StoragePruneRequest>(&asked.request)) {
+    return answer_storage(*prune, scope, **stores);
+  }
+  return ErrorReply{WireErrorCode::InvalidRequest,
+                    fmt::format("{} needs a daemon", type_of(asked.request))};
+}
+
+}  // namespace
+
+Reply answer_storage(const StorageStatusRequest&, const StorageScope& scope,
+                     ProjectStores& stores) {
+  auto status = stores.status(scope.projects);
+  if (!status) return error_reply(status.error());
+  return *std::move(status);
+}
+
+Reply answer_storage(const StoragePruneRequest& request, const StorageScope& scope,
+                     ProjectStores& stores) {
+  StoragePrunedReply reply;
+  reply.dry_run = request.dry_run;
+  for (const StoredProject& project : scope.projects) {
+    Pruning pruning = pruning_of(request);
+    pruning.project = project.id;
+    pruning.dry_run = request.dry_run;
+    pruning.in_use_from = scope.in_use_from;
+    const auto pruned = stores.prune(pruning);
+    if (!pruned) return error_reply(pruned.error());
+    reply.removed.passing += pruned->removed.passing;
+    reply.removed.failures += pruned->removed.failures;
+    reply.removed.artifacts += pruned->removed.artifacts;
+    reply.removed.runs += pruned->removed.runs;
+    reply.bytes_freed += pruned->bytes;
+  }
+  return reply;
+}
+
+Reply answer_storage(const StorageBackupRequest& request, ProjectStores& stores) {
+  const Status made = stores.back_up(request.path);
+  if (!made) return error_reply(made.error());
+  return OkReply{};
+}
+
+std::string answer_without_daemon(std::string_view message, const Config& config,
+                                  const ProjectNames& names) {
+  const FetchShared none = [](const SharedTensorRef&) -> Result<std::vector<std::byte>> {
+    return error(ErrorCode::InvalidArgument, "no shared memory is taken here");
+  };
+  const auto asked = decode_request(message, none);
+  if (!asked) return encode_reply(error_reply(asked.error()));
+  std::error_code ignored;
+  // Reading makes no folder.
+  const bool verifies = std::holds_alternative<StorageVerifyRequest>(asked->request);
+  if (verifies && !std::filesystem::exists(config.db_path, ignored)) {
+    return encode_reply(verify_store(config.db_path));
+  }
+  const auto lock = FolderLock::take(config.db_path);
+  if (!lock) return encode_reply(error_reply(lock.error()));
+  return encode_reply(answer_locked(*asked, config, names));
+}
+
+}  // namespace gpuemu

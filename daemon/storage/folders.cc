@@ -1,0 +1,39 @@
+#include "daemon/storage/folders.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "common/base/unique_fd.h"
+
+namespace gpuemu::storage {
+
+namespace fs = std::filesystem;
+
+Error io_error(const std::string& what, const fs::path& path) {
+  return error(ErrorCode::Io, "cannot {} {}: {}", what, path.native(), std::strerror(errno));
+}
+
+Status sync_path(const fs::path& path) {
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file && ::fsync(file.get()) == 0) return ok_status();
+  return io_error("write", path);
+}
+
+Status move_folder(const fs::path& from, const fs::path& to) {
+  if (std::rename(from.c_str(), to.c_str()) != 0) {
+    return io_error("move to " + to.native() + " the folder", from);
+  }
+  return sync_path(to.parent_path());
+}
+
+fs::path real_folder(const fs::path& folder) {
+  std::error_code failed;
+  const fs::path real = fs::canonical(folder, failed);
+  return failed ? folder : real;
+}
+
+}  // namespace gpuemu::storage

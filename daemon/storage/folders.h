@@ -1,0 +1,23 @@
+// Private to this folder: moves of whole folders that survive a loss of power.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "common/base/result.h"
+
+namespace gpuemu::storage {
+
+/// Io: "cannot WHAT PATH", with the reason in errno.
+Error io_error(const std::string& what, const std::filesystem::path& path);
+
+/// Returns when the file, or the list of the folder's files, is on disk.
+Status sync_path(const std::filesystem::path& path);
+
+/// Gives the folder another name on the same file system; returns when that is on disk.
+Status move_folder(const std::filesystem::path& from, const std::filesystem::path& to);
+
+/// `folder` with links resolved, so that a link to it survives an exchange.
+std::filesystem::path real_folder(const std::filesystem::path& folder);
+
+}  // namespace gpuemu::storage

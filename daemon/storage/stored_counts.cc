@@ -1,0 +1,110 @@
+#include "daemon/storage/stored_counts.h"
+
+#include <algorithm>
+#include <set>
+
+#include "daemon/records/keys.h"
+#include "daemon/records/values.h"
+#include "daemon/storage/prune_records.h"
+
+namespace gpuemu::storage {
+namespace {
+
+class Counter {
+ public:
+  Counter(Database& database, const StoredProject& project)
+      : database_(database), prefix_(project_prefix(project.id)) {
+    counts_.id = project.id;
+    counts_.name = project.name;
+    counts_.path = project.path;
+  }
+
+  Status run() {
+    GPUEMU_TRY(each(Family::Results, [this](std::string_view, std::string_view value) {
+      const auto passed = passed_of(value);
+      damaged_ = damaged_ || !passed;
+      if (passed && *passed) ++counts_.passing;
+    }));
+    GPUEMU_TRY(each(Family::Failures, [this](auto, auto) { ++counts_.failures; }));
+    for (const Family family : {Family::Baselines, Family::ArtifactBaselines}) {
+      GPUEMU_TRY(each(family, [this](std::string_view key, std::string_view) {
+        if (const auto tag = owner_of(key)) tags_.emplace(*tag);
+      }));
+    }
+    counts_.baselines = tags_.size();
+    GPUEMU_TRY(each(Family::Artifacts, [this](auto, auto) { ++counts_.artifacts; }));
+    GPUEMU_TRY(each(Family::Corpus, [this](auto, auto) { ++counts_.corpus; }));
+    GPUEMU_TRY(each(Family::Meta, [this](std::string_view key, std::string_view value) {
+      const bool own = key.starts_with(kUserPrefix);
+      if (own && key.substr(kUserPrefix.size()) == kTrendsMeta) {
+        counts_.runs = count_runs(std::string(value));
+      }
+    }));
+    return each(Family::Index, [](auto, auto) {});
+  }
+  const StoredOfProject& counts() const { return counts_; }
+  bool is_damaged() const { return damaged_; }
+
+ private:
+  /// A table that cannot be read ends its family.
+  template <typename Visit>
+  Status each(Family family, const Visit& visit) {
+    const Status read = database_.scan(
+        family, prefix_, [&](std::string_view key, std::string_view value) -> Result<bool> {
+          counts_.bytes += key.size() + value.size();
+          visit(key.substr(prefix_.size()), value);
+          return true;
+        });
+    if (read || read.error().code != ErrorCode::Corruption) return read;
+    damaged_ = true;
+    return ok_status();
+  }
+
+  Database& database_;
+  const std::string prefix_;
+  std::set<std::string> tags_;
+  StoredOfProject counts_;
+  bool damaged_ = false;
+};
+
+}  // namespace
+
+uint64_t bytes_of_files(const std::filesystem::path& folder) {
+  uint64_t bytes = 0;
+  std::error_code failed;
+  for (std::filesystem::directory_iterator at(folder, failed), end; !failed && at != end;
+       at.increment(failed)) {
+    std::error_code gone;
+    const uint64_t size = at->file_size(gone);
+    if (!gone) bytes += size;
+  }
+  return bytes;
+}
+
+Result<StorageStatusReply> stored_counts(Database& database,
+                                         const std::vector<StoredProject>& listed) {
+  StorageStatusReply reply;
+  reply.path = database.folder().native();
+  reply.schema_version = kSchemaVersion;
+  PrunedRecords pruned;
+  for (const StoredProject& project : listed) {
+    Counter counter(database, project);
+    GPUEMU_TRY(counter.run());
+    reply.damaged = reply.damaged || counter.is_damaged();
+    reply.projects.push_back(counter.counts());
+    const PruneHistory history = GPUEMU_TRY(read_prune_history(database, project.id));
+    pruned.passing += history.removed.passing;
+    pruned.failures += history.removed.failures;
+    pruned.artifacts += history.removed.artifacts;
+    pruned.runs += history.removed.runs;
+    reply.last_prune = std::max(reply.last_prune, history.last);
+  }
+  reply.pruned = {{"passing", pruned.passing},
+                  {"failures", pruned.failures},
+                  {"artifacts", pruned.artifacts},
+                  {"runs", pruned.runs}};
+  reply.bytes_on_disk = bytes_of_files(database.folder());
+  return reply;
+}
+
+}  // namespace gpuemu::storage

@@ -1,0 +1,16 @@
+// Private to this folder: counts what is stored of projects.
+#pragma once
+
+#include "daemon/storage/database.h"
+#include "daemon/storage/project_stores.h"
+
+namespace gpuemu::storage {
+
+/// Implements ProjectStores::status().
+Result<StorageStatusReply> stored_counts(Database& database,
+                                         const std::vector<StoredProject>& listed);
+
+/// All files in the folder.
+uint64_t bytes_of_files(const std::filesystem::path& folder);
+
+}  // namespace gpuemu::storage

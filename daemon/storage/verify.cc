@@ -1,0 +1,177 @@
+#include "daemon/storage/verify.h"
+
+#include <algorithm>
+
+#include <rocksdb/sst_file_reader.h>
+
+#include "daemon/records/keys.h"
+#include "daemon/records/values.h"
+
+namespace gpuemu::storage {
+namespace {
+
+/// The sum over all kinds of what is expected and cannot be read.
+void judge(StorageReportReply& report) {
+  for (const auto& [kind, count] : report.expected) {
+    report.lost += count - std::min(count, report.readable[kind]);
+  }
+  const bool damaged = report.lost > 0 || !report.files.empty();
+  report.state = damaged ? StorageState::Damaged : StorageState::Whole;
+}
+
+class Verifier {
+ public:
+  Verifier(const OpenedRocks& rocks, const std::filesystem::path& folder,
+           const rocksdb::Snapshot* snapshot, std::vector<FileProblem>& problems)
+      : rocks_(rocks), folder_(folder), problems_(problems) {
+    options_.snapshot = snapshot;
+    options_.fill_cache = false;
+  }
+
+  void read_tables() {
+    std::vector<rocksdb::LiveFileMetaData> tables;
+    rocks_.db->GetLiveFilesMetaData(&tables);
+    for (const rocksdb::LiveFileMetaData& table : tables) {
+      const std::string name = table.relative_filename;
+      rocksdb::SstFileReader reader{rocksdb::Options()};
+      auto status = reader.Open((folder_ / name).native());
+      if (status.ok()) status = reader.VerifyChecksum(rocksdb::ReadOptions());
+      // A compaction may have replaced it since it was listed.
+      if (!status.ok() && is_live(table.name)) add(name, status.ToString());
+    }
+  }
+
+  RecordCounts read_records() {
+    RecordCounts readable{};
+    for (size_t i = 0; i < kFamilyCount; ++i) {
+      const auto family = static_cast<Family>(i);
+      uint64_t damaged = 0, unlisted = 0;
+      const uint64_t found = read(family, damaged, unlisted);
+      if (i < kCountedFamilies) readable[i] = found;
+      if (damaged > 0) add(kFamilyNames[i], fmt::format("{} records are damaged", damaged));
+      if (unlisted > 0) {
+        add(kFamilyNames[static_cast<size_t>(Family::Index)],
+            fmt::format("{} entries of {} are missing", unlisted, kFamilyNames[i]));
+      }
+    }
+    return readable;
+  }
+
+ private:
+  void add(std::string name, std::string problem) {
+    problems_.push_back({std::move(name), std::move(problem)});
+  }
+
+  bool is_live(const std::string& name) const {
+    std::vector<rocksdb::LiveFileMetaData> tables;
+    rocks_.db->GetLiveFilesMetaData(&tables);
+    return std::ranges::any_of(tables, [&](const auto& one) { return one.name == name; });
+  }
+
+  /// Returns how many records of the family can be read.
+  uint64_t read(Family family, uint64_t& damaged, uint64_t& unlisted) {
+    rocksdb::ColumnFamilyHandle* const handle = rocks_.handles[static_cast<size_t>(family)];
+    if (handle == nullptr) return 0;
+    const std::unique_ptr<rocksdb::Iterator> at(rocks_.db->NewIterator(options_, handle));
+    uint64_t readable = 0;
+    for (at->SeekToFirst(); at->Valid(); at->Next()) {
+      const std::string_view whole = at->key().ToStringView();
+      const size_t slash = whole.find('/');
+      const std::string_view prefix =
+          whole.substr(0, slash == std::string_view::npos ? 0 : slash + 1);
+      const std::string_view key = whole.substr(prefix.size());
+      const std::string_view value = at->value().ToStringView();
+      if (!is_readable(family, key, value)) {
+        ++damaged;
+        continue;
+      }
+      ++readable;
+      unlisted += missing_entries(family, prefix, key, value);
+    }
+    if (!at->status().ok()) add(kFamilyNames[static_cast<size_t>(family)], at->status().ToString());
+    return readable;
+  }
+
+  static bool is_readable(Family family, std::string_view key, std::string_view value) {
+    switch (family) {
+      case Family::Results:
+        return seed_of_result_key(key) && decode_result(value);
+      case Family::Failures:
+        return parse_failure_key(key) && decode_result(value);
+      case Family::Artifacts:
+        return static_cast<bool>(decode_artifact(value));
+      case Family::Baselines:
+      case Family::ArtifactBaselines: {
+        const auto tag = owner_of(key);
+        if (!tag) return false;
+        if (key.size() == owner_prefix(*tag).size()) return value == *tag;
+        return family == Family::Baselines ? static_cast<bool>(decode_result(value))
+                                           : static_cast<bool>(decode_artifact(value));
+      }
+      default:
+        return true;
+    }
+  }
+
+  /// How many index entries a result or failure lacks.
+  uint64_t missing_entries(Family family, std::string_view prefix, std::string_view key,
+                           std::string_view value) {
+    if (family != Family::Results && family != Family::Failures) return 0;
+    const auto stamp = stamp_of(value);
+    const auto failure = parse_failure_key(key);
+    const auto seed = family == Family::Results
+                          ? seed_of_result_key(key)
+                          : (failure ? std::optional(failure->seed) : std::nullopt);
+    if (!stamp || !seed) return 0;
+    const char letter = family == Family::Results ? 'r' : 'f';
+    return (names(prefix, time_key(letter, *stamp), key) ? 0 : 1) +
+           (names(prefix, seed_key(letter, *seed, *stamp), key) ? 0 : 1);
+  }
+
+  bool names(std::string_view prefix, const std::string& entry, std::string_view record) {
+    rocksdb::ColumnFamilyHandle* const index = rocks_.handles[static_cast<size_t>(Family::Index)];
+    if (index == nullptr) return false;
+    rocksdb::PinnableSlice value;
+    const auto got = rocks_.db->Get(options_, index, std::string(prefix) + entry, &value);
+    return got.ok() && value.ToStringView() == record;
+  }
+
+  const OpenedRocks& rocks_;
+  const std::filesystem::path& folder_;
+  std::vector<FileProblem>& problems_;
+  rocksdb::ReadOptions options_;
+};
+
+std::map<std::string, uint64_t> by_kind(const RecordCounts& counts) {
+  std::map<std::string, uint64_t> kinds;
+  for (size_t i = 0; i < kCountedFamilies; ++i) kinds[kFamilyNames[i]] = counts[i];
+  return kinds;
+}
+
+}  // namespace
+
+StorageReportReply verify_records(const OpenedRocks& rocks, const std::filesystem::path& folder,
+                                  const rocksdb::Snapshot* snapshot,
+                                  const std::optional<RecordCounts>& expected,
+                                  std::vector<FileProblem> problems) {
+  StorageReportReply report;
+  Verifier verifier(rocks, folder, snapshot, problems);
+  verifier.read_tables();
+  const RecordCounts readable = verifier.read_records();
+  report.readable = by_kind(readable);
+  report.expected = by_kind(expected.value_or(readable));
+  report.files = std::move(problems);
+  judge(report);
+  return report;
+}
+
+StorageReportReply unread_report(const RecordCounts& expected, std::vector<FileProblem> problems) {
+  StorageReportReply report;
+  report.expected = by_kind(expected);
+  report.readable = by_kind(RecordCounts{});
+  report.files = std::move(problems);
+  judge(report);
+  return report;
+}
+
+}  // namespace gpuemu::storage
