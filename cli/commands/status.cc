@@ -1,5 +1,7 @@
 // `gpuemu status` and `gpuemu version`.
+#include <algorithm>
 #include <ostream>
+#include <vector>
 
 #include "cli/commands/commands.h"
 #include "cli/commands/options.h"
@@ -25,9 +27,12 @@ ExitCode show_silent(pid_t daemon, Session& session) {
   return session.exit_code = ExitCode::Broken;
 }
 
-/// The open ones; with --all-projects those that are closed, too.
+/// The open ones in the order of their paths; with --all-projects those that are closed, too.
 void show_projects(Session& session) {
-  for (const auto& [id, one] : session.known_projects()) {
+  std::vector<ProjectInfo> projects;
+  for (const auto& [id, one] : session.known_projects()) projects.push_back(one);
+  std::ranges::sort(projects, {}, &ProjectInfo::path);
+  for (const ProjectInfo& one : projects) {
     if (!one.open && !session.all_projects) continue;
     session.out << (one.open ? "open:     " : "closed:   ")
                 << (one.path.empty() ? one.id : one_line(one.path)) << '\n';
