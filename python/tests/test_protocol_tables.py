@@ -45,7 +45,7 @@ def test_a_new_request_changes_every_file_that_tells_of_it_and_nothing_by_hand(c
     assert make(copy).returncode == 0 and make(copy, "--check").returncode == 0
     structs = (copy / "common/protocol/requests.gen.h").read_text()
     for line in ("struct SingRequest {", "  std::string song;  ///< Which.", "  uint64_t verses = 2;", "  bool stream = false;",
-                 '  X(Sing, Ok, Job, "sing") \\'):
+                 '  X(Sing, Ok, Job, "sing", Project, false) \\'):
         assert line in structs, line
     assert structs.count("SingRequest") == 3
     fields = (copy / "common/codec/fields_requests.gen.h").read_text()
