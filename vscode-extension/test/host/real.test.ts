@@ -68,7 +68,8 @@ suite('the examples', function suiteOfExamples() {
     }
     console.log(`save to verdict ${savedMs} ms: a delay of ${delayMs} ms, ${toolMs} ms of the tool; alone the editor ` +
       `saves in ${editorMs} ms and the tool tests in ${aloneMs} ms`);
-    assert.ok(savedMs - delayMs < 3 * (editorMs + aloneMs),
+    // The tool alone has both cores to itself; during a save the editor works beside it.
+    assert.ok(savedMs - delayMs < 5 * (editorMs + aloneMs),
       `${savedMs} ms; the editor alone ${editorMs} ms, the tool alone ${aloneMs} ms`);
   });
 
