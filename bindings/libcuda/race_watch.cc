@@ -109,8 +109,8 @@ void RaceWatch::launch_touched(uint64_t tag, TouchedMemory memory) {
   running_.erase(found);
   if (!memory.is_complete) {
     say_once("touched " + work.entry,
-             fmt::format("kernel {} touches memory in too many pieces; the check for StreamRace "
-                         "sees the first ones only",
+             fmt::format("kernel {} touches too many separate pieces of memory: StreamRace checks "
+                         "the first ones only",
                          demangled(work.entry)));
   }
   work.memory = std::move(memory);
@@ -157,8 +157,8 @@ bool RaceWatch::replaces_earlier(Work& work) {
 
 void RaceWatch::drop_oldest() {
   say_once("stream races",
-           "so much work of different streams waits for nothing that the check for StreamRace "
-           "compares with the latest of it only");
+           "too much work runs without an order between streams: StreamRace compares new work "
+           "with the latest of it only, and may miss races with older work");
   ranges_ -= ranges_in(done_.front().memory);
   done_.pop_front();
 }

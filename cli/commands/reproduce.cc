@@ -130,8 +130,8 @@ void run(ReproduceOptions& options, Session& session) {
       return run_folder(info->program_folder, options, session);
     }
     session.fail(error(ErrorCode::NotFound,
-                       "failure {} is that of a program, whose folder {} is no longer there; "
-                       "check() of the program writes a new one",
+                       "failure {} belongs to a program, and its folder {} is no longer there; "
+                       "run the program's check() again to write a new one",
                        seed, info->program_folder));
     return;
   }

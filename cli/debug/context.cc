@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "cli/debug/compare.h"
+#include "common/protocol/wire_errors.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -83,16 +84,8 @@ Result<Tensor> values_of(DebugContext& context, const TensorRef& ref) {
 }
 
 Error error_of(const ErrorReply& reply) {
-  switch (reply.code) {
-    case WireErrorCode::OpNotFound:
-    case WireErrorCode::ConfigError:
-    case WireErrorCode::InvalidRequest:
-    case WireErrorCode::KernelNotFound:
-    case WireErrorCode::NotFound:
-      return Error{ErrorCode::InvalidArgument, reply.message};
-    default:
-      return Error{ErrorCode::Unavailable, reply.message};
-  }
+  const bool wrong = blames_the_request(reply.code);
+  return Error{wrong ? ErrorCode::InvalidArgument : ErrorCode::Unavailable, reply.message};
 }
 
 }  // namespace gpuemu::cli

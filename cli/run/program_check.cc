@@ -118,8 +118,8 @@ Status check_program(const std::string& command,
   if (!elf.is_program()) return ok_status();
   if ((about.st_mode & (S_ISUID | S_ISGID)) != 0) {
     return error(ErrorCode::Unsupported,
-                 "{} is setuid or setgid, so the system lets no library be put before its own; run "
-                 "a copy without that bit",
+                 "{} is setuid or setgid, so the loader refuses gpuemu's libcuda.so.1; run a copy "
+                 "without that bit",
                  file);
   }
   if (!elf.has_loader()) {

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>
@@ -56,6 +57,55 @@ std::string start_file(const std::string& socket_path) { return socket_path + ".
   ::_exit(3);
 }
 
+struct Pipe {
+  UniqueFd read, write;
+};
+
+Result<Pipe> make_pipe() {
+  int ends[2] = {};
+  if (::pipe2(ends, O_CLOEXEC) != 0) {
+    return error(ErrorCode::ResourceExhausted, "pipe: {}", std::strerror(errno));
+  }
+  return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+struct Said {
+  std::string text;
+  int exit_code = -1;  ///< -1 when a signal ended it.
+};
+
+/// Runs the daemon's program to its end. Returns what it wrote to `descriptor` (1 or 2). It reads
+/// `input`, which must fit into a pipe.
+Result<Said> run_program(const DaemonLaunch& launch, const std::string& option,
+                         const std::string& input, int descriptor) {
+  Pipe in = GPUEMU_TRY(make_pipe()), out = GPUEMU_TRY(make_pipe());
+  const pid_t child = ::fork();
+  if (child < 0) return error(ErrorCode::ResourceExhausted, "fork: {}", std::strerror(errno));
+  if (child == 0) {
+    ::dup2(in.read.get(), STDIN_FILENO);
+    ::dup2(out.write.get(), descriptor);
+    if (::chdir(launch.working_folder.c_str()) == 0) exec_daemon(launch, {option});
+    ::_exit(3);
+  }
+  in.read.reset();
+  out.write.reset();
+  const ssize_t sent = ::write(in.write.get(), input.data(), input.size());
+  in.write.reset();
+  Said said;
+  char part[4096];
+  for (ssize_t got = 1; got != 0;) {
+    got = ::read(out.read.get(), part, sizeof part);
+    if (got < 0 && errno != EINTR) break;
+    if (got > 0) said.text.append(part, static_cast<size_t>(got));
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFEXITED(status)) said.exit_code = WEXITSTATUS(status);
+  if (sent != static_cast<ssize_t>(input.size())) said.exit_code = -1;
+  return said;
+}
+
 }  // namespace
 
 std::string daemon_build(const DaemonLaunch& launch) { return build_id_of(program_of(launch)); }
@@ -67,11 +117,7 @@ Result<pid_t> launch_daemon(const DaemonLaunch& launch) {
   if (::ftruncate(log.get(), 0) != 0) {
     return error(ErrorCode::Io, "cannot write {}: {}", words, std::strerror(errno));
   }
-  int ends[2] = {};
-  if (::pipe2(ends, O_CLOEXEC) != 0) {
-    return error(ErrorCode::ResourceExhausted, "pipe: {}", std::strerror(errno));
-  }
-  const UniqueFd from_child(ends[0]), to_parent(ends[1]);
+  const Pipe told_pid = GPUEMU_TRY(make_pipe());
   const pid_t child = ::fork();
   if (child < 0) return error(ErrorCode::ResourceExhausted, "fork: {}", std::strerror(errno));
   if (child > 0) {
@@ -80,7 +126,7 @@ Result<pid_t> launch_daemon(const DaemonLaunch& launch) {
     }
     pid_t daemon = -1;
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 ||
-        ::read(from_child.get(), &daemon, sizeof daemon) != sizeof daemon || daemon < 0) {
+        ::read(told_pid.read.get(), &daemon, sizeof daemon) != sizeof daemon || daemon < 0) {
       return error(ErrorCode::ResourceExhausted, "cannot start a process for the daemon");
     }
     return daemon;
@@ -89,7 +135,7 @@ Result<pid_t> launch_daemon(const DaemonLaunch& launch) {
   ::setsid();
   const pid_t daemon = ::fork();
   if (daemon != 0) {
-    const bool told = ::write(to_parent.get(), &daemon, sizeof daemon) == sizeof daemon;
+    const bool told = ::write(told_pid.write.get(), &daemon, sizeof daemon) == sizeof daemon;
     ::_exit(told ? 0 : 3);
   }
   const int null = ::open("/dev/null", O_RDWR);
@@ -109,67 +155,17 @@ std::optional<std::string> daemon_start_words(const std::string& socket_path) {
 }
 
 std::optional<std::string> database_problem(const DaemonLaunch& launch) {
-  int ends[2] = {};
-  if (::pipe2(ends, O_CLOEXEC) != 0) return std::nullopt;
-  const UniqueFd from_child(ends[0]);
-  UniqueFd to_parent(ends[1]);
-  const pid_t child = ::fork();
-  if (child < 0) return std::nullopt;
-  if (child == 0) {
-    ::dup2(to_parent.get(), STDERR_FILENO);
-    if (::chdir(launch.working_folder.c_str()) == 0) exec_daemon(launch, {"--check-database"});
-    ::_exit(3);
-  }
-  to_parent.reset();
-  std::string said(kStartWordsMax, '\0');
-  size_t bytes = 0;
-  for (ssize_t got = 1; got > 0; bytes += static_cast<size_t>(std::max<ssize_t>(got, 0))) {
-    got = ::read(from_child.get(), said.data() + bytes, said.size() - bytes);
-  }
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  said.resize(bytes);
-  while (!said.empty() && said.back() == '\n') said.pop_back();
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 3 || said.empty()) return std::nullopt;
-  return said;
+  auto said = run_program(launch, "--check-database", "", STDERR_FILENO);
+  if (!said || said->exit_code != 3) return std::nullopt;
+  std::string text = std::move(said->text);
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  if (text.empty()) return std::nullopt;
+  return text;
 }
 
 Result<std::string> answer_without_daemon(const DaemonLaunch& launch, const std::string& message) {
-  int in[2] = {}, out[2] = {};
-  if (::pipe2(in, O_CLOEXEC) != 0) {
-    return error(ErrorCode::ResourceExhausted, "pipe: {}", std::strerror(errno));
-  }
-  UniqueFd child_reads(in[0]), we_write(in[1]);
-  if (::pipe2(out, O_CLOEXEC) != 0) {
-    return error(ErrorCode::ResourceExhausted, "pipe: {}", std::strerror(errno));
-  }
-  UniqueFd we_read(out[0]), child_writes(out[1]);
-  const pid_t child = ::fork();
-  if (child < 0) return error(ErrorCode::ResourceExhausted, "fork: {}", std::strerror(errno));
-  if (child == 0) {
-    ::dup2(child_reads.get(), STDIN_FILENO);
-    ::dup2(child_writes.get(), STDOUT_FILENO);
-    if (::chdir(launch.working_folder.c_str()) == 0) exec_daemon(launch, {"--answer"});
-    ::_exit(3);
-  }
-  child_reads.reset();
-  child_writes.reset();
-  // A request is far smaller than what a pipe holds.
-  const ssize_t sent = ::write(we_write.get(), message.data(), message.size());
-  we_write.reset();
-  std::string reply;
-  char part[4096];
-  for (ssize_t got = 1; got != 0;) {
-    got = ::read(we_read.get(), part, sizeof part);
-    if (got < 0 && errno != EINTR) break;
-    if (got > 0) reply.append(part, static_cast<size_t>(got));
-  }
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  const bool done = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-  if (done && sent == static_cast<ssize_t>(message.size())) return reply;
+  Said said = GPUEMU_TRY(run_program(launch, "--answer", message, STDOUT_FILENO));
+  if (said.exit_code == 0) return std::move(said.text);
   return error(ErrorCode::Unavailable, "{} could not answer without a daemon", program_of(launch));
 }
 

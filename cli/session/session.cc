@@ -15,6 +15,7 @@
 #include "common/base/service_limits.h"
 #include "common/config/project_file.h"
 #include "common/config/start_settings.h"
+#include "common/protocol/wire_errors.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -404,19 +405,7 @@ ExitCode Session::fail(const Error& error) {
 ExitCode Session::fail(const ErrorReply& reply) {
   if (json()) print_json(encode_reply(reply));
   err << "gpuemu: " << reply.message << '\n';
-  switch (reply.code) {
-    case WireErrorCode::OpNotFound:
-    case WireErrorCode::ConfigError:
-    case WireErrorCode::InvalidRequest:
-    case WireErrorCode::KernelNotFound:
-    case WireErrorCode::NotFound:
-    case WireErrorCode::BaselineNotFound:
-    case WireErrorCode::ArtifactNotFound:
-    case WireErrorCode::ProjectNotFound:
-      return exit_code = ExitCode::Usage;
-    default:
-      return exit_code = ExitCode::Broken;
-  }
+  return exit_code = blames_the_request(reply.code) ? ExitCode::Usage : ExitCode::Broken;
 }
 
 }  // namespace gpuemu::cli

@@ -9,10 +9,6 @@
 namespace gpuemu {
 namespace {
 
-ErrorReply no_projects() {
-  return {WireErrorCode::InternalError, "this daemon serves a single project"};
-}
-
 /// The number of ops in its gpuemu.toml; 0 when that cannot be read.
 uint64_t count_ops(OpenProjects& projects, const StoredProject& project) {
   if (project.path.empty()) return 0;

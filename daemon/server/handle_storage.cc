@@ -6,10 +6,6 @@
 namespace gpuemu {
 namespace {
 
-ErrorReply no_storage() {
-  return {WireErrorCode::InternalError, "this daemon serves a single project"};
-}
-
 Result<StorageScope> scope_of(const Call& call) {
   StorageScope scope;
   scope.in_use_from = call.context.jobs.oldest_start();
@@ -28,7 +24,7 @@ Reply once(Call& call, const Work& work) {
 
 template <typename R>
 Reply answer_scoped(const R& request, Call& call) {
-  if (call.context.projects == nullptr) return no_storage();
+  if (call.context.projects == nullptr) return no_projects();
   const auto scope = scope_of(call);
   if (!scope) return error_reply(scope.error());
   return once(call,
@@ -46,7 +42,7 @@ Reply handle(const StoragePruneRequest& request, Call& call) {
 }
 
 Reply handle(const StorageVerifyRequest&, Call& call) {
-  if (call.context.projects == nullptr) return no_storage();
+  if (call.context.projects == nullptr) return no_projects();
   return once(call, [&]() -> Reply {
     auto report = call.context.projects->stores().verify();
     if (!report) return error_reply(report.error());
@@ -55,7 +51,7 @@ Reply handle(const StorageVerifyRequest&, Call& call) {
 }
 
 Reply handle(const StorageBackupRequest& request, Call& call) {
-  if (call.context.projects == nullptr) return no_storage();
+  if (call.context.projects == nullptr) return no_projects();
   return once(call, [&] { return answer_storage(request, call.context.projects->stores()); });
 }
 

@@ -123,6 +123,11 @@ class OpenProjects {
 /// were stored before projects were separated.
 Taking claim_of(const Config& config, Taking taking);
 
+/// What requests about several projects are answered with where the context has none, as in tests.
+inline ErrorReply no_projects() {
+  return {WireErrorCode::InternalError, "this daemon serves a single project"};
+}
+
 /// Answers one message, as handle_message() of server.h does, for the project that it names.
 std::string handle_message(std::string_view message, OpenProjects& projects);
 

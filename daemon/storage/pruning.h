@@ -18,7 +18,7 @@ struct Retention {
   uint64_t bytes = uint64_t{8} << 30;
 };
 
-/// Which records of one kind are deleted.
+/// Selects the records of one kind to delete.
 struct PruneRule {
   bool all = false;                 ///< Whatever the bounds.
   std::optional<uint64_t> older_s;  ///< Those stored before so many seconds.

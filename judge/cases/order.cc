@@ -29,8 +29,8 @@ constexpr Place kBetween[] = {
     {15, Strategy::ExactTies}, {17, Strategy::Thresholds}, {17, Strategy::IntThresholds},
     {19, Strategy::RowMix, 1}, {21, Strategy::Offset},     {23, Strategy::TileMaxima, 1}};
 
-/// Those that have no other place. Unit values show what a long sum in few bits loses, those far
-/// from 0 what a variance in one pass does: neither does at the small corners of the array.
+/// Strategies that are drawn only in kBetween. Unit values show what a long sum in a narrow format
+/// loses, values far from 0 what a one-pass variance loses; small sizes hide both.
 constexpr Strategy kOnlyBetween[] = {Strategy::Unit, Strategy::Offset, Strategy::ExactTies};
 
 /// Strategies of floats whose faults those above show too: they wait, in this order, until the

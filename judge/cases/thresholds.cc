@@ -33,7 +33,7 @@ void add_around(DType dtype, double number, std::vector<double>& values) {
 std::vector<double> values_around(const ValueRecipe& recipe, const Domain& domain) {
   const bool of_floats = recipe.strategy == Strategy::Thresholds;
   if (is_float(recipe.dtype) && !of_floats) return {};
-  // Those of floats come with the whole ones that integers beside them meet.
+  // Integer inputs beside floats get the whole numbers among the floats' thresholds.
   const bool only_whole = of_floats && !is_float(recipe.dtype);
   std::vector<double> all, kept;
   for (const double number : recipe.parameters) {

@@ -1,4 +1,4 @@
-// Which bytes of global memory a launch touched, as the cells of the race detector say.
+// Lists the bytes of global memory that a launch touched, read from the race detector's cells.
 #pragma once
 
 #include <vector>

@@ -160,7 +160,7 @@ std::string text_of(const RunFinding& finding) {
   if (!finding.kernel.empty()) {
     const std::string place = place_text(finding.file, finding.line, finding.ptx_line);
     text += fmt::format("  {:14}{}, kernel {}", "at", place, finding.kernel);
-    // Which of the threads that touch a byte is the first one is known within a launch alone.
+    // The race detector knows which thread came first only within one launch.
     if (finding.kind != kRunStreamRace) {
       text += fmt::format(", thread {} of block {}", index_text(finding.thread),
                           index_text(finding.block));

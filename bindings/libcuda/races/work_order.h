@@ -1,8 +1,8 @@
-// Which work of the streams of a program is ordered: by a stream, by an event that a stream waits
-// for, by the legacy default stream, or because the host has waited for it before it issued more.
-// The order in which the emulator did the work says nothing.
+// Decides which work of a program's streams is ordered: by its stream, by an event that a stream
+// waits for, by the legacy default stream, or because the host waited before it issued more. The
+// order in which the emulator executed the work does not count.
 //
-// All host threads count as one: how they wait for each other is not seen.
+// All host threads count as one, since their waits for each other cannot be seen.
 #pragma once
 
 #include <compare>

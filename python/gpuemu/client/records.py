@@ -105,7 +105,7 @@ class ReproductionInfo:
     kernel: str = ""
     layout_name: str = ""  # "broadcast" or "reversed", which `layout` calls Strided.
     input_strides: dict[str, list[int]] = field(default_factory=dict)  # Of such a layout, by input.
-    program_folder: str = ""  # Of a failure that a check of a program found: the folder that `gpuemu reproduce` runs.
+    program_folder: str = ""  # Folder that `gpuemu reproduce` runs, for a failure of a program's check.
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> ReproductionInfo:

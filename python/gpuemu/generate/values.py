@@ -106,7 +106,7 @@ def _thresholds(case: dict[str, Any], dtype: str, domain: Domain) -> list[float]
     of_floats = case["value_strategy"] == "thresholds"
     if dtype in FLOATS and not of_floats:
         return []
-    if dtype not in FLOATS and of_floats:  # Beside floats integers meet the whole numbers.
+    if dtype not in FLOATS and of_floats:  # Integers beside floats get the whole numbers only.
         numbers = [number for number in numbers if number.is_integer()]
     rounded = [round_to(dtype, number) for number in numbers] if dtype in FLOATS else None
     return rows.around(numbers, rounded, FLOATS.get(dtype, (0.0,) * 4)[1:], (domain.lo, domain.hi))

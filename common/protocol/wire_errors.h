@@ -1,0 +1,33 @@
+// What a client makes of the code of an Error reply.
+#pragma once
+
+#include "common/protocol/replies.h"
+
+namespace gpuemu {
+
+/// Whether the request itself is wrong or names what does not exist, so that only its author can
+/// mend it: exit code 2 of the command line. Else the daemon could not do it: exit code 3.
+constexpr bool blames_the_request(WireErrorCode code) {
+  switch (code) {
+    case WireErrorCode::OpNotFound:
+    case WireErrorCode::ConfigError:
+    case WireErrorCode::InvalidRequest:
+    case WireErrorCode::KernelNotFound:
+    case WireErrorCode::NotFound:
+    case WireErrorCode::BaselineNotFound:
+    case WireErrorCode::ArtifactNotFound:
+    case WireErrorCode::ProjectNotFound:
+      return true;
+    case WireErrorCode::ReferenceScriptFailed:
+    case WireErrorCode::InternalError:
+    case WireErrorCode::PtxParseError:
+    case WireErrorCode::Busy:
+    case WireErrorCode::Stopped:
+    case WireErrorCode::CuobjdumpNotAvailable:
+    case WireErrorCode::VersionMismatch:
+      return false;
+  }
+  return false;
+}
+
+}  // namespace gpuemu
