@@ -1,5 +1,5 @@
 // The ledger counts what is stored, and no changed byte of the database goes unnoticed.
-#include "daemon/storage/ledger.h"
+#include "daemon/database/ledger.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include "daemon/database/rocks.h"
 #include "daemon/storage/open_for_test.h"
-#include "daemon/storage/rocks.h"
 
 namespace gpuemu {
 namespace {

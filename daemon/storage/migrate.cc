@@ -13,10 +13,10 @@
 
 #include "common/base/project_id.h"
 #include "common/base/unique_fd.h"
+#include "daemon/database/folders.h"
+#include "daemon/database/ledger.h"
+#include "daemon/database/rocks.h"
 #include "daemon/records/keys.h"
-#include "daemon/storage/folders.h"
-#include "daemon/storage/ledger.h"
-#include "daemon/storage/rocks.h"
 
 namespace gpuemu::storage {
 namespace {

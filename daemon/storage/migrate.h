@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "daemon/storage/database.h"
+#include "daemon/database/database.h"
 #include "daemon/storage/project_stores.h"
 
 namespace gpuemu::storage {

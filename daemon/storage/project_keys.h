@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/database/database.h"
 #include "daemon/records/keys.h"
-#include "daemon/storage/database.h"
 
 namespace gpuemu::storage {
 

@@ -5,16 +5,16 @@
 #include <map>
 #include <mutex>
 
+#include "daemon/database/backup.h"
+#include "daemon/database/check.h"
+#include "daemon/database/verify.h"
 #include "daemon/records/keys.h"
 #include "daemon/records/values.h"
-#include "daemon/storage/backup.h"
-#include "daemon/storage/check.h"
 #include "daemon/storage/migrate.h"
 #include "daemon/storage/prune_records.h"
 #include "daemon/storage/rocks_store.h"
 #include "daemon/storage/stored_counts.h"
 #include "daemon/storage/take_records.h"
-#include "daemon/storage/verify.h"
 
 namespace gpuemu {
 namespace {

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "common/base/project_id.h"
+#include "daemon/database/database.h"
 #include "daemon/records/keys.h"
-#include "daemon/storage/database.h"
 #include "daemon/storage/project_stores.h"
 
 namespace gpuemu {

@@ -1,7 +1,7 @@
 // Private to this folder: deletes records of a project.
 #pragma once
 
-#include "daemon/storage/database.h"
+#include "daemon/database/database.h"
 #include "daemon/storage/pruning.h"
 
 namespace gpuemu::storage {

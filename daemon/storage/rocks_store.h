@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "daemon/storage/database.h"
+#include "daemon/database/database.h"
 #include "daemon/storage/stamps.h"
 #include "daemon/storage/store.h"
 

@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "common/base/unique_fd.h"
+#include "daemon/database/database.h"
 #include "daemon/records/keys.h"
-#include "daemon/storage/database.h"
 #include "daemon/storage/open_for_test.h"
 
 namespace gpuemu {

@@ -1,7 +1,7 @@
 // Private to this folder: moves records from one project to another.
 #pragma once
 
-#include "daemon/storage/database.h"
+#include "daemon/database/database.h"
 #include "daemon/storage/project_stores.h"
 
 namespace gpuemu::storage {

@@ -1,4 +1,4 @@
-#include "daemon/storage/ledger_keeper.h"
+#include "daemon/database/ledger_keeper.h"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "daemon/storage/folders.h"
+#include "daemon/database/folders.h"
 
 #include <cerrno>
 #include <cstdio>

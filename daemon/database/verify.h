@@ -1,10 +1,10 @@
-// Private to this folder: reads everything that a database holds.
+// Reads everything that a database holds.
 #pragma once
 
 #include <rocksdb/db.h>
 
 #include "common/protocol/replies.h"
-#include "daemon/storage/rocks.h"
+#include "daemon/database/rocks.h"
 
 namespace gpuemu::storage {
 

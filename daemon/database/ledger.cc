@@ -1,5 +1,5 @@
 // The ledger is text: one fact per line, the digest of all lines at the end.
-#include "daemon/storage/ledger.h"
+#include "daemon/database/ledger.h"
 
 #include <algorithm>
 #include <cerrno>

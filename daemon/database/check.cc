@@ -1,5 +1,5 @@
 // First the bytes of the files that the ledger vouches for, then what RocksDB makes of them.
-#include "daemon/storage/check.h"
+#include "daemon/database/check.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "common/base/files.h"
-#include "daemon/storage/rocks.h"
+#include "daemon/database/rocks.h"
 
 namespace gpuemu::storage {
 namespace {

@@ -1,5 +1,5 @@
 // The only file that opens RocksDB.
-#include "daemon/storage/rocks.h"
+#include "daemon/database/rocks.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,5 +1,5 @@
-// Private to this folder: whether everything that was acknowledged is still in the database folder.
-// Asked before RocksDB opens it to write, because it then deletes what it cannot account for.
+// Tells whether everything that was acknowledged is still in the database folder. Asked before
+// RocksDB opens it to write, because it then deletes what it cannot account for.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +9,7 @@
 
 #include "common/base/result.h"
 #include "common/protocol/replies.h"
-#include "daemon/storage/ledger.h"
+#include "daemon/database/ledger.h"
 
 namespace gpuemu::storage {
 

@@ -1,5 +1,4 @@
-// Private to this folder: writes the ledger of an open database, at most kLedgerPeriod after a
-// change.
+// Writes the ledger of an open database, at most kLedgerPeriod after a change.
 #pragma once
 
 #include <chrono>
@@ -9,8 +8,8 @@
 
 #include <rocksdb/db.h>
 
-#include "daemon/storage/ledger.h"
-#include "daemon/storage/write_gate.h"
+#include "daemon/database/ledger.h"
+#include "daemon/database/write_gate.h"
 
 namespace gpuemu::storage {
 

@@ -1,6 +1,6 @@
 // A checkpoint of hard links beside the database fixes what is copied; the copy gets its name when
 // it is whole.
-#include "daemon/storage/backup.h"
+#include "daemon/database/backup.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "common/base/files.h"
-#include "daemon/storage/folders.h"
+#include "daemon/database/folders.h"
 
 namespace gpuemu::storage {
 namespace {

@@ -1,4 +1,4 @@
-#include "daemon/storage/batch_effect.h"
+#include "daemon/database/batch_effect.h"
 
 #include <memory>
 

@@ -1,6 +1,5 @@
-// Private to this folder: what the database has acknowledged, kept in a file of its own in the
-// database folder (LEDGER), so that lost bytes of the other files cannot go unnoticed. It is at
-// most kLedgerPeriod behind.
+// What the database has acknowledged, kept in a file of its own in the database folder (LEDGER), so
+// that lost bytes of the other files cannot go unnoticed. It is at most kLedgerPeriod behind.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// Private to this folder: RocksDB with the project's column families and the project's errors, and
-// the ledger of what was acknowledged.
+// RocksDB with our column families and errors, and the ledger of what was acknowledged. No more
+// than one process has a database open. All calls from any thread.
 #pragma once
 
 #include <filesystem>
@@ -16,8 +16,8 @@
 
 #include "common/base/result.h"
 #include "common/protocol/replies.h"
-#include "daemon/storage/ledger_keeper.h"
-#include "daemon/storage/rocks.h"
+#include "daemon/database/ledger_keeper.h"
+#include "daemon/database/rocks.h"
 
 namespace gpuemu::storage {
 

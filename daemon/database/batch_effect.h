@@ -7,9 +7,9 @@
 
 #include <rocksdb/write_batch.h>
 
-#include "daemon/storage/ledger_keeper.h"
-#include "daemon/storage/rocks.h"
-#include "daemon/storage/write_gate.h"
+#include "daemon/database/ledger_keeper.h"
+#include "daemon/database/rocks.h"
+#include "daemon/database/write_gate.h"
 
 namespace gpuemu::storage {
 

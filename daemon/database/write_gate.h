@@ -1,5 +1,5 @@
-// Private to this folder: lets batches that write different keys pass side by side, as RocksDB
-// syncs them together, and those with a key in common one after the other.
+// Lets batches that write different keys pass side by side, as RocksDB syncs them together, and
+// those with a key in common one after the other.
 #pragma once
 
 #include <algorithm>

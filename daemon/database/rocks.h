@@ -1,4 +1,4 @@
-// Private to this folder: how RocksDB is opened, and its statuses as errors.
+// Opens RocksDB, and turns its statuses into errors.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 #include <rocksdb/options.h>
 
 #include "common/base/result.h"
-#include "daemon/storage/ledger.h"
+#include "daemon/database/ledger.h"
 
 namespace gpuemu::storage {
 

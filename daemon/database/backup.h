@@ -1,12 +1,12 @@
-// Private to this folder: copies a database while it is written.
+// Copies a database while it is written.
 #pragma once
 
-#include "daemon/storage/database.h"
+#include "daemon/database/database.h"
 
 namespace gpuemu::storage {
 
-/// Implements ProjectStores::back_up(). InvalidArgument for a place that exists or is not absolute,
-/// Io when it cannot be written. For one thread at a time.
+/// Makes `place` a database with all that was acknowledged when it began. InvalidArgument for a
+/// place that exists or is not absolute, Io when it cannot be written. For one thread at a time.
 Status back_up(Database& database, const std::filesystem::path& place);
 
 /// Removes what a killed backup of the database in `folder` left.

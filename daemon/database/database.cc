@@ -1,5 +1,5 @@
 // Writing and reading the open database.
-#include "daemon/storage/database.h"
+#include "daemon/database/database.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -14,9 +14,9 @@
 
 #include "common/base/private_path.h"
 #include "common/base/unique_fd.h"
-#include "daemon/storage/batch_effect.h"
-#include "daemon/storage/check.h"
-#include "daemon/storage/verify.h"
+#include "daemon/database/batch_effect.h"
+#include "daemon/database/check.h"
+#include "daemon/database/verify.h"
 
 namespace gpuemu::storage {
 namespace {

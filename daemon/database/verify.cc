@@ -1,4 +1,4 @@
-#include "daemon/storage/verify.h"
+#include "daemon/database/verify.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// Private to this folder: moves of whole folders that survive a loss of power.
+// Moves whole folders so that they survive a loss of power.
 #pragma once
 
 #include <filesystem>
