@@ -31,12 +31,11 @@ class Measurer {
       if (is_in_shard(i, options_.shard, options_.shards)) mine_.push_back(&kernels[i]);
     }
     results_.resize(mine_.size());
-    events_.more(mine_.size());
-    std::atomic<size_t> next{0};
+    std::atomic<size_t> next{0}, ready{0};
     const auto work = [&] {
       for (size_t i = next++; i < mine_.size() && !cancel_; i = next++) {
         results_[i] = measure(*mine_[i]);
-        events_.step();
+        if (events_.compiling) events_.compiling(++ready, mine_.size());
       }
     };
     const size_t cores = std::max(1U, std::thread::hardware_concurrency());

@@ -56,7 +56,7 @@ struct CiScriptCases {
 
 /// Called by several threads.
 struct CiEvents {
-  std::function<void(uint64_t)> more;  ///< So many steps more to do.
+  std::function<void(uint64_t)> more;  ///< So many cases more to run.
   std::function<void()> step;          ///< One of them is done.
   std::function<void(const ValidationResult&)> failed;
   std::function<void(const OpConfig& op, DType dtype)> op_started;  ///< By any thread.

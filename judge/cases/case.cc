@@ -136,21 +136,21 @@ int64_t largest_input(const OpConfig& op, CasePlan plan) {
 }
 
 /// Values that few elements do not show: numbers of the kernel have to be drawn more than once, a
-/// row far from 0 needs more than its mean.
+/// row far from 0 needs more than its mean, and rounding may be kind to a few such rows.
 void enlarge(const OpConfig& op, CasePlan& plan) {
   constexpr int64_t kFewElements = 128, kShortDim = 4;
+  const bool is_offset = plan.value_strategy == Strategy::Offset;
   const bool by_number =
       plan.value_strategy == Strategy::Thresholds || plan.value_strategy == Strategy::IntThresholds;
-  if (plan.value_strategy == Strategy::Offset) {
-    for (const DimSpec& dim : op.dims) {
-      int64_t& size = plan.dims[dim.name];
-      if (size < kShortDim) size = size_from(dim, 2 * kShortDim, plan);
-    }
-  } else if (by_number && !op.dims.empty() && largest_input(op, plan) < kFewElements) {
-    const DimSpec& longest = longest_dim(op);
-    int64_t& size = plan.dims[longest.name];
-    size = std::max(size, size_from(longest, kFewElements, plan));
+  if (op.dims.empty() || (!is_offset && !by_number)) return;
+  for (const DimSpec& dim : op.dims) {
+    int64_t& size = plan.dims[dim.name];
+    if (is_offset && size < kShortDim) size = size_from(dim, 2 * kShortDim, plan);
   }
+  if (largest_input(op, plan) >= kFewElements) return;
+  const DimSpec& longest = longest_dim(op);
+  int64_t& size = plan.dims[longest.name];
+  size = std::max(size, size_from(longest, kFewElements, plan));
 }
 
 /// The value strategies that have something to draw: without numbers in the kernel there are no

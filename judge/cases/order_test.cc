@@ -132,6 +132,7 @@ TEST(Order, ValuesThatFewElementsDoNotShowHaveEnough) {
   for (uint64_t seed = 1; seed <= 200; ++seed) {
     const auto far = plan_case(op, seed, 21, with_numbers())->dims;
     EXPECT_TRUE(far.at("rows") >= 4 && far.at("cols") >= 4) << "seed " << seed;
+    EXPECT_GE(far.at("rows") * far.at("cols"), 128) << "seed " << seed;
     const auto numbers = plan_case(op, seed, 17, with_numbers())->dims;
     EXPECT_GE(numbers.at("rows") * numbers.at("cols"), 128) << "seed " << seed;
     const auto longest = plan_case(op, seed, 11, with_numbers())->dims;

@@ -71,6 +71,8 @@ def test_a_run_whose_daemon_ends_is_no_success(new_home, command, how):
         assert re.search(r"\[ERROR\] second float32: interrupted after \d+ of 1000 cases", out), out
         assert re.search(r"the daemon was stopped; \d+ of \d+ cases had run", err), err
     if command == "ci":
+        total = re.search(r"the daemon was stopped; \d+ of (\d+) cases had run", err)
+        assert total and int(total[1]) % 1000 == 0, f"kernels that are measured are no cases: {err}"
         root = ElementTree.parse(home.project / "j.xml").getroot()
         assert int(root.get("failures")) > 0
 
