@@ -196,9 +196,10 @@ ErrorStats unpack(const stored::StatsT& from) {
 
 }  // namespace
 
-std::string encode_result(const ValidationResult& result, uint64_t stamp) {
+std::string encode_result(const ValidationResult& result, uint64_t stamp, uint64_t inputs) {
   stored::ResultT to;
   to.stamp = stamp;
+  to.inputs = inputs;
   to.passed = result.passed;
   to.seed = result.seed;
   to.op_name = result.op_name;
@@ -216,7 +217,7 @@ Result<StoredResult> decode_result(std::string_view bytes) {
   const stored::Result* root = GPUEMU_TRY(root_of<stored::Result>(bytes));
   stored::ResultT from;
   root->UnPackTo(&from);
-  StoredResult to{from.stamp, {}};
+  StoredResult to{from.stamp, {}, from.inputs};
   ValidationResult& result = to.result;
   result.passed = from.passed;
   result.seed = from.seed;

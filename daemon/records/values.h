@@ -14,9 +14,10 @@ namespace gpuemu::storage {
 struct StoredResult {
   uint64_t stamp = 0;
   ValidationResult result;
+  uint64_t inputs = 0;  ///< As of ResultToKeep.
 };
 
-std::string encode_result(const ValidationResult& result, uint64_t stamp);
+std::string encode_result(const ValidationResult& result, uint64_t stamp, uint64_t inputs);
 /// Corruption for bytes that encode_result could not have written.
 Result<StoredResult> decode_result(std::string_view bytes);
 /// The stamp alone, read in place.

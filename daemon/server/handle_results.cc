@@ -61,14 +61,7 @@ Reply handle(const ListResultsRequest& request, Call& call) {
 Reply handle(const ListFailuresRequest& request, Call& call) {
   const size_t limit = bounded(request.limit);
   return list_newest(call, limit, [&](Store& store) {
-    auto listed = store.list_failures(limit, request.op_name, kSnapshotReplyBytesMax);
-    if (!listed) return listed;
-    for (ValidationResult& failure : *listed) {
-      // The newest result of the same seed: of a later run, a replay or a later submission.
-      const auto now = store.result(failure.seed, failure.op_name);
-      failure.passes_now = now && now->passed && now->timestamp >= failure.timestamp;
-    }
-    return listed;
+    return store.list_failures(limit, request.op_name, kSnapshotReplyBytesMax);
   });
 }
 

@@ -1,6 +1,9 @@
 // ValidateOp and SubmitOutput: the client ran the op, the daemon judges.
+#include <array>
+#include <bit>
 #include <cmath>
 
+#include "common/base/blake2.h"
 #include "common/tensor/snapshot.h"
 #include "daemon/case/case_report.h"
 #include "daemon/server/client_judged_ops.h"
@@ -36,6 +39,21 @@ Result<std::optional<Tolerance>> wider_of(const Submission& submission) {
   return std::optional(wider);
 }
 
+/// Tells submissions of one seed apart by what they ran on.
+uint64_t digest_of(const NamedTensors& inputs) {
+  std::array<uint8_t, 8> digest{};
+  const auto view = [](const auto* data, size_t count) {
+    return std::string_view(reinterpret_cast<const char*>(data), count * sizeof *data);
+  };
+  for (const auto& [name, tensor] : inputs) {
+    const std::string head =
+        fmt::format("{}\n{} {}\n", name, name_of(tensor.dtype), to_string(tensor.shape));
+    digest = blake2b_8(
+        {view(digest.data(), digest.size()), head, view(tensor.data.data(), tensor.data.size())});
+  }
+  return std::bit_cast<uint64_t>(digest);
+}
+
 /// The verdict, stored; or the reply that says why there is none.
 std::variant<ValidationResult, ErrorReply> judge(const Submission& submission, Call& call) {
   auto project = open_project(call);
@@ -63,7 +81,8 @@ std::variant<ValidationResult, ErrorReply> judge(const Submission& submission, C
     }
     result->repro_info = std::move(info);
   }
-  const Status kept = call.context.store.put_result(*result, !result->passed);
+  const Status kept =
+      call.context.store.put_result(*result, !result->passed, digest_of(submission.inputs));
   if (!kept) return error_reply(kept.error());
   return *std::move(result);
 }

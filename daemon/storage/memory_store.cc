@@ -13,16 +13,14 @@ class MemoryStore : public Store {
  public:
   Status put_results(std::span<const ResultToKeep> results) override {
     const std::lock_guard lock(mutex_);
-    for (const auto& [result, is_failure] : results) {
-      std::erase_if(results_, [&one = result](const ValidationResult& kept) {
-        return kept.op_name == one.op_name && kept.seed == one.seed;
-      });
-      results_.push_back(result);
-      if (!is_failure) continue;
-      std::erase_if(failures_, [&one = result](const ValidationResult& kept) {
-        return is_same_case(kept, one);
-      });
-      failures_.push_back(result);
+    for (const ResultToKeep& one : results) {
+      const Kept kept{one.result, one.inputs};
+      std::erase_if(results_, [&](const Kept& other) { return is_of(other, one.result); });
+      results_.push_back(kept);
+      if (!one.is_failure) continue;
+      std::erase_if(failures_,
+                    [&](const Kept& other) { return is_same_case(other.result, one.result); });
+      failures_.push_back(kept);
     }
     return ok_status();
   }
@@ -41,13 +39,13 @@ class MemoryStore : public Store {
   }
   Result<uint64_t> delete_failures(std::optional<uint64_t> seed, const std::string& op) override {
     const std::lock_guard lock(mutex_);
-    const auto meant = [&](const ValidationResult& one) {
-      return (!seed || one.seed == *seed) && (op.empty() || one.op_name == op);
+    const auto meant = [&](const Kept& one) {
+      return (!seed || one.result.seed == *seed) && (op.empty() || one.result.op_name == op);
     };
-    for (const ValidationResult& failure : failures_) {
+    for (const Kept& failure : failures_) {
       if (!meant(failure)) continue;
-      std::erase_if(results_, [&](const ValidationResult& one) {
-        return one.op_name == failure.op_name && one.seed == failure.seed && !one.passed;
+      std::erase_if(results_, [&](const Kept& one) {
+        return is_of(one, failure.result) && !one.result.passed;
       });
     }
     return std::erase_if(failures_, meant);
@@ -169,33 +167,46 @@ class MemoryStore : public Store {
     for (const auto& [kernel, metrics] : artifacts) values.push_back(metrics);
     return values;
   }
-  Result<ValidationResult> newest(const std::vector<ValidationResult>& kept, uint64_t seed,
+  struct Kept {
+    ValidationResult result;
+    uint64_t inputs = 0;  ///< As of ResultToKeep.
+  };
+
+  static bool is_of(const Kept& kept, const ValidationResult& result) {
+    return kept.result.op_name == result.op_name && kept.result.seed == result.seed;
+  }
+  Result<ValidationResult> newest(const std::vector<Kept>& kept, uint64_t seed,
                                   const std::string& op, const char* what) {
     const std::lock_guard lock(mutex_);
     for (auto entry = kept.rbegin(); entry != kept.rend(); ++entry) {
-      if (entry->seed == seed && (op.empty() || entry->op_name == op)) {
-        return *entry;
-      }
+      const ValidationResult& one = entry->result;
+      if (one.seed == seed && (op.empty() || one.op_name == op)) return one;
     }
     return error(ErrorCode::NotFound, "no {} with seed {}{}; `gpuemu failures` lists the failures",
                  what, seed, op.empty() ? "" : " of op '" + op + "'");
   }
-  Result<std::vector<ValidationResult>> list(const std::vector<ValidationResult>& kept,
-                                             size_t limit, const std::string& op,
-                                             size_t snapshot_bytes_max) {
+  Result<std::vector<ValidationResult>> list(const std::vector<Kept>& kept, size_t limit,
+                                             const std::string& op, size_t snapshot_bytes_max) {
     const std::lock_guard lock(mutex_);
     std::vector<ValidationResult> listed;
     SnapshotBudget budget(snapshot_bytes_max);
     for (auto entry = kept.rbegin(); entry != kept.rend() && listed.size() < limit; ++entry) {
-      if (!op.empty() && entry->op_name != op) continue;
-      listed.push_back(*entry);
+      if (!op.empty() && entry->result.op_name != op) continue;
+      listed.push_back(entry->result);
       budget.apply(listed.back());
+      if (&kept == &failures_) listed.back().passes_now = is_mended(*entry);
     }
     return listed;
   }
+  bool is_mended(const Kept& failure) const {
+    return std::ranges::any_of(results_, [&](const Kept& newest) {
+      return is_of(newest, failure.result) && passes_now({failure.result, true, failure.inputs},
+                                                         {newest.result, false, newest.inputs});
+    });
+  }
 
   std::mutex mutex_;
-  std::vector<ValidationResult> results_, failures_;  // In order of storing.
+  std::vector<Kept> results_, failures_;  // In order of storing.
   std::map<std::string, std::map<std::pair<std::string, uint64_t>, ValidationResult>> baselines_;
   Artifacts artifacts_;
   std::map<std::string, Artifacts> artifact_baselines_;

@@ -206,7 +206,7 @@ class Pruner {
       return ok_status();
     }
     record->result.repro_info->input_snapshot.reset();
-    const std::string smaller = encode_result(record->result, record->stamp);
+    const std::string smaller = encode_result(record->result, record->stamp, record->inputs);
     const uint64_t freed = value->size() - std::min(value->size(), smaller.size());
     if (!pruning_.dry_run) {
       rocksdb::WriteBatch batch;

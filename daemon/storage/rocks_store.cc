@@ -101,10 +101,11 @@ class RocksStore : public Store {
   Status add_result(rocksdb::WriteBatch& batch, const ResultToKeep& kept);
   Status erase_same_case(rocksdb::WriteBatch& batch, const ValidationResult& result);
   Status walk(const Kind& kind, const std::string& index_prefix,
-              const std::function<bool(ValidationResult)>& visit);
+              const std::function<bool(storage::StoredResult)>& visit);
   Result<ValidationResult> newest(const Kind& kind, uint64_t seed, const std::string& op);
   Result<std::vector<ValidationResult>> list(const Kind& kind, size_t limit, const std::string& op,
                                              size_t snapshot_bytes_max);
+  bool is_mended(const storage::StoredResult& failure);
   Status erase_failure(rocksdb::WriteBatch& batch, std::string_view key,
                        const storage::FailureKey& parts);
   Result<uint64_t> count(Family family);
@@ -136,7 +137,7 @@ Status RocksStore::put_results(std::span<const ResultToKeep> results) {
 Status RocksStore::add_result(rocksdb::WriteBatch& batch, const ResultToKeep& kept) {
   const ValidationResult& result = kept.result;
   const uint64_t stamp = next_stamp();
-  const std::string value = storage::encode_result(result, stamp);
+  const std::string value = storage::encode_result(result, stamp, kept.inputs);
   const std::string key = storage::result_key(result.op_name, result.seed);
   // One that the same batch replaces leaves void index entries, which readers pass over.
   const auto replaced = GPUEMU_TRY(database_->get(Family::Results, key));
@@ -148,7 +149,9 @@ Status RocksStore::add_result(rocksdb::WriteBatch& batch, const ResultToKeep& ke
     }
   }
   database_->put(batch, Family::Results, key,
-                 kept.is_failure ? storage::encode_result(without_snapshot(result), stamp) : value);
+                 kept.is_failure
+                     ? storage::encode_result(without_snapshot(result), stamp, kept.inputs)
+                     : value);
   database_->put(batch, Family::Index, storage::time_key('r', stamp), key);
   database_->put(batch, Family::Index, storage::seed_key('r', result.seed, stamp), key);
   if (kept.is_failure) {
@@ -180,7 +183,7 @@ Status RocksStore::erase_same_case(rocksdb::WriteBatch& batch, const ValidationR
 /// Visits records newest first, as long as `visit` returns true. Void index entries are passed
 /// over.
 Status RocksStore::walk(const Kind& kind, const std::string& index_prefix,
-                        const std::function<bool(ValidationResult)>& visit) {
+                        const std::function<bool(storage::StoredResult)>& visit) {
   return database_->scan(Family::Index, index_prefix,
                          [&](std::string_view index_key, std::string_view key) -> Result<bool> {
                            const auto value = GPUEMU_TRY(database_->get(kind.family, key));
@@ -190,15 +193,16 @@ Status RocksStore::walk(const Kind& kind, const std::string& index_prefix,
                            auto record = storage::decode_result(*value);
                            if (!record) return record.error().with_context(std::string(key));
                            if (record->stamp != stamp) return true;
-                           return visit(std::move(record->result));
+                           return visit(*std::move(record));
                          });
 }
 
 Result<ValidationResult> RocksStore::newest(const Kind& kind, uint64_t seed,
                                             const std::string& op) {
   std::optional<ValidationResult> found;
-  GPUEMU_TRY(walk(kind, storage::seed_prefix(kind.letter, seed), [&](ValidationResult result) {
-    if (op.empty() || result.op_name == op) found = std::move(result);
+  const std::string prefix = storage::seed_prefix(kind.letter, seed);
+  GPUEMU_TRY(walk(kind, prefix, [&](storage::StoredResult record) {
+    if (op.empty() || record.result.op_name == op) found = std::move(record.result);
     return !found.has_value();
   }));
   if (found) return *std::move(found);
@@ -223,13 +227,25 @@ Result<std::vector<ValidationResult>> RocksStore::list(const Kind& kind, size_t 
   std::vector<ValidationResult> listed;
   if (limit == 0) return listed;
   SnapshotBudget budget(snapshot_bytes_max);
-  GPUEMU_TRY(walk(kind, std::string(1, kind.letter) + "t:", [&](ValidationResult result) {
-    if (!op.empty() && result.op_name != op) return true;
-    budget.apply(result);
-    listed.push_back(std::move(result));
+  const std::string prefix = std::string(1, kind.letter) + "t:";
+  GPUEMU_TRY(walk(kind, prefix, [&](storage::StoredResult record) {
+    if (!op.empty() && record.result.op_name != op) return true;
+    budget.apply(record.result);
+    if (kind.family == Family::Failures) record.result.passes_now = is_mended(record);
+    listed.push_back(std::move(record.result));
     return listed.size() < limit;
   }));
   return listed;
+}
+
+/// A result that cannot be read does not pass.
+bool RocksStore::is_mended(const storage::StoredResult& failure) {
+  const std::string key = storage::result_key(failure.result.op_name, failure.result.seed);
+  const auto value = database_->get(Family::Results, key);
+  if (!value || !*value) return false;
+  const auto newest = storage::decode_result(**value);
+  return newest && passes_now({failure.result, true, failure.inputs},
+                              {newest->result, false, newest->inputs});
 }
 
 Status RocksStore::erase_failure(rocksdb::WriteBatch& batch, std::string_view key,
@@ -293,7 +309,7 @@ Status RocksStore::put_baseline(const std::string& tag,
   for (const ValidationResult& result : results) {
     database_->put(batch, Family::Baselines,
                    prefix + storage::result_key(result.op_name, result.seed),
-                   storage::encode_result(result, 0));
+                   storage::encode_result(result, 0, 0));
   }
   return database_->write(batch);
 }

@@ -10,4 +10,9 @@ bool is_same_case(const ValidationResult& one, const ValidationResult& other) {
          one.repro_info == other.repro_info;
 }
 
+bool passes_now(const ResultToKeep& failure, const ResultToKeep& newest) {
+  return newest.result.passed && newest.inputs == failure.inputs &&
+         newest.result.timestamp >= failure.result.timestamp;
+}
+
 }  // namespace gpuemu

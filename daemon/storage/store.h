@@ -22,11 +22,18 @@ namespace gpuemu {
 struct ResultToKeep {
   const ValidationResult& result;
   bool is_failure = false;
+  /// Digest of the inputs of a case that a client submitted, which nothing else tells; 0 for a case
+  /// that follows from its seed.
+  uint64_t inputs = 0;
 };
 
 /// Whether both are of one case: what a later run found of it is what is known now. Of cases that a
 /// client submitted those with the same seed and inputs are one.
 bool is_same_case(const ValidationResult& one, const ValidationResult& other);
+
+/// Whether a failure passes by now: `newest` is the newest result of its op and seed, of a later
+/// run, a replay or a later submission.
+bool passes_now(const ResultToKeep& failure, const ResultToKeep& newest);
 
 /// A failure that is kept again replaces the record of the same case (is_same_case); others of its
 /// (op, seed) stay, told apart by order of storing. Where the disk is full, writing is
@@ -39,8 +46,8 @@ class Store {
   /// all in one step: after a crash everything is there or nothing. Returns after it is on disk;
   /// many results at a time share that one wait.
   virtual Status put_results(std::span<const ResultToKeep> results) = 0;
-  Status put_result(const ValidationResult& result, bool is_failure) {
-    const ResultToKeep one{result, is_failure};
+  Status put_result(const ValidationResult& result, bool is_failure, uint64_t inputs = 0) {
+    const ResultToKeep one{result, is_failure, inputs};
     return put_results({&one, 1});
   }
   /// The newest with that seed, of any op when `op` is "", with its snapshot. NotFound says which.
@@ -48,6 +55,7 @@ class Store {
   virtual Result<ValidationResult> failure(uint64_t seed, const std::string& op = "") = 0;
   /// Newest stored first, at most `limit`, of any op when `op` is "". Their input snapshots may be
   /// far more than memory holds: only failures have them, and only until `snapshot_bytes_max`.
+  /// Failures say whether the newest result of the same seed and inputs passes.
   virtual Result<std::vector<ValidationResult>> list_results(size_t limit,
                                                              const std::string& op = "") = 0;
   virtual Result<std::vector<ValidationResult>> list_failures(size_t limit,

@@ -290,6 +290,8 @@ def test_one_failure_that_is_submitted_twice_is_listed_once(new_home):
     submit([1.0, 2.0], (2.0, 4.0))
     [line] = [line for line in home.run("failures").stdout.splitlines() if "expected 4, got 5" in line]
     assert line.endswith("(passes now)"), line
+    others = [line for line in home.run("failures").stdout.splitlines() if "expected 4, got 5" not in line]
+    assert others and not any("passes now" in line for line in others), "a submission of other inputs says nothing of these"
 
 
 def test_reports_hold_no_inputs_unless_they_are_asked_for(new_home):
