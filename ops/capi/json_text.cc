@@ -4,6 +4,7 @@
 
 #include "kernels/catalog.h"
 #include "ops/capi/op_call.h"
+#include "ops/dispatch/operand_json.h"
 #include "ops/vendor/cublas.h"
 #include "ops/vendor/cupti.h"
 #include "runtime/backends/backends.h"
@@ -38,38 +39,13 @@ Json versions() {
           {"cublas", cublas_version()}};
 }
 
-Json operands_json(const std::vector<OperandSpec>& operands) {
-  Json list = Json::array();
-  for (const OperandSpec& one : operands) {
-    list.push_back({{"name", one.name},
-                    {"type", std::string(1, one.type)},
-                    {"rank_min", one.rank_min},
-                    {"rank_max", one.rank_max}});
-  }
-  return list;
-}
-
 Json schema_json(const AttributeSchema& schema) {
   Json fields = Json::array();
-  for (const AttributeField& field : schema.fields) {
-    Json fallback = nullptr;
-    if (field.fallback) fallback = *field.fallback;
-    fields.push_back({{"name", field.name},
-                      {"type", name_of(field.type)},
-                      {"default", fallback},
-                      {"since", field.since},
-                      {"meaning", field.meaning}});
-  }
+  for (const AttributeField& field : schema.fields) fields.push_back(attribute_json(field));
   return {{"id", schema.id()}, {"fields", fields}};
 }
 
 Json variant_json(const OpKind& op, const KernelVariant& variant) {
-  Json types = Json::object();
-  for (const TypeRule& rule : variant.types) {
-    Json dtypes = Json::array();
-    for (const DType dtype : rule.dtypes) dtypes.push_back(name_of(dtype));
-    types[std::string(1, rule.letter)] = dtypes;
-  }
   const BuiltinKernel* const module = find_builtin(variant.module);
   const bool is_librarys = !variant.library.empty();
   const bool is_registered = variant.generation != 0;
@@ -78,7 +54,7 @@ Json variant_json(const OpKind& op, const KernelVariant& variant) {
                                                  : variant.module;
   return {{"name", variant.name},
           {"priority", variant.priority},
-          {"types", types},
+          {"types", types_json(variant)},
           {"source", source},
           {"schema", schema_json(variant.schema_for(op))},
           {"origin", is_registered ? "registered"
