@@ -1,6 +1,8 @@
 """The tables of the pages have what the tables of the code have: nothing that is gone, nothing left out."""
 import re
 
+import pytest
+
 from conftest import ROOT
 
 WORDS = "common/config"
@@ -101,3 +103,47 @@ def test_the_page_of_commands_has_every_exit_code():
     codes = re.search(r"enum class ExitCode \{(.*?)\}", text_of("cli/session/session.h"))[1]
     table = text_of("docs/reference/cli.md").partition("| exit code |")[2].partition("\n\n")[0]
     assert re.findall(r"^\| (\d+) \|", table, flags=re.M) == re.findall(r"= (\d+)", codes)
+
+
+MARK = "<!-- figures: limits of the code, compared by tests/e2e/test_docs_tables.py -->"
+# Of each page with the mark: the words around a limit, and where the code has it, in MiB unless a divisor says what else.
+LIMITS = {
+    "docs/guides/python-kernels.md": [("a storage of more than {} MiB", "python/gpuemu/device/storages.py", "WHOLE_MOST")],
+    "docs/guides/references.md": [("more than {} MiB\nof output", "common/base/limits.h", "kScriptOutputBytesMax"),
+                                  ("| more than {} MiB is an error", "common/base/limits.h", "kScriptOutputBytesMax")],
+    "docs/guides/run.md": [("the last {} MiB that were freed", "bindings/libcuda/process.cc", "options.freed_bytes_kept"),
+                           ("freed more than {} MiB ago", "bindings/libcuda/process.cc", "options.freed_bytes_kept"),
+                           ("in at most {} allocations", "bindings/libcuda/allocations.h", "kFreedKept", 1)],
+    "docs/reference/cli.md": [("JSON reports, up to {} MiB;", "common/base/service_limits.h", "kSnapshotReplyBytesMax"),
+                              ("Of more than {} between two looks", "daemon/server/job_table.cc", "kFailuresHeldMax", 1)],
+    "docs/reference/config.md": [("one beyond {} MiB is warned about", "common/config/check_sizes.cc", "kSlowBytes")],
+    "docs/reference/findings.md": [("`malloc` has {} MiB", "common/base/limits.h", "kDeviceHeapBytes"),
+                                   # Sixteen bytes of history for every four of a tensor.
+                                   ("tensors (beyond {} MiB together)", "common/base/limits.h", "kRaceHistoryBytesMax", 4 << 20)],
+    "docs/reference/protocol.md": [("`ListFailures` up to {} MiB in one reply", "common/base/service_limits.h", "kSnapshotReplyBytesMax"),
+                                   ("failing cases, up to {} MiB;", "common/base/service_limits.h", "kSnapshotReplyBytesMax")],
+}  # fmt: skip
+
+
+def constant(path, name):
+    """The value of `NAME = 5`, `NAME = size_t{64} << 20` and the like."""
+    value = re.search(rf"\b{re.escape(name)} = ([^;\n#]+)", text_of(path))[1]
+    number, _, shift = re.sub(r"\w+\{(\d+)\}", r"\1", value).partition("<<")
+    return int(number) << int(shift or 0)
+
+
+@pytest.mark.parametrize("page", sorted(LIMITS))
+def test_limits_on_pages_are_those_of_the_code(page):
+    text = text_of(page)
+    assert MARK in text
+    for words, path, name, *divisor in LIMITS[page]:
+        value = constant(path, name) // (divisor[0] if divisor else 1 << 20)
+        assert any(words.format(shown) in text for shown in (f"{value}", f"{value:,}")), f"{words!r}: {name} of {path} is {value}"
+    prose = re.sub(r"```.*?```|`[^`\n]*`", "", text, flags=re.S)
+    sizes = re.findall(r"\b\d[\d,.]* ?(?:MB|GB|MiB)\b", prose)
+    assert len(sizes) == sum("{} MiB" in words for words, *_ in LIMITS[page]), f"{sizes} of {page}: compare each with the code"
+
+
+def test_pages_with_the_mark_are_compared():
+    marked = {str(page.relative_to(ROOT)) for page in (ROOT / "docs").rglob("*.md") if MARK in page.read_text()}
+    assert marked == set(LIMITS)
