@@ -2,6 +2,7 @@
 import os
 import pathlib
 import shutil
+import sys
 
 import pytest
 
@@ -14,6 +15,10 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    # The programs under test start the first python3 of the PATH hundreds of times. One that stands for another, as pyenv's do,
+    # costs more each time than all that the script behind it does.
+    if sys.prefix != sys.base_prefix:
+        os.environ["PATH"] = f"{pathlib.Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     # What scripts/setup.sh fetched from PyPI is in no PATH, where pages, examples and exported cases look for it.
     if not shutil.which("nvcc") and (nvcc := find_nvcc()):
         os.environ["PATH"] += os.pathsep + str(nvcc.parent)

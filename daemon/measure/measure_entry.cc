@@ -119,11 +119,12 @@ void fill_plain(const CompiledMetrics& compiled, ArtifactMetrics& metrics) {
 }  // namespace
 
 Result<std::shared_ptr<const PtxUnit>> make_unit(const std::string& ptx, const std::string& name,
-                                                 const std::string& arch) {
+                                                 const std::string& arch,
+                                                 const std::string& cache_folder) {
   auto unit = std::make_shared<PtxUnit>();
   unit->text = ptx;
   unit->module = GPUEMU_TRY(ptx::parse(ptx, name));
-  auto assembled = assemble({.ptx = ptx, .name = name, .arch = arch});
+  auto assembled = assemble({.ptx = ptx, .name = name, .arch = arch, .cache_folder = cache_folder});
   if (!assembled) {
     if (assembled.error().code == ErrorCode::Compile) return assembled.error();
     unit->not_compiled = assembled.error().message;

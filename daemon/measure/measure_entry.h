@@ -25,7 +25,8 @@ struct PtxUnit {
 
 /// Compile when the text does not parse or when ptxas finds it wrong.
 Result<std::shared_ptr<const PtxUnit>> make_unit(const std::string& ptx, const std::string& name,
-                                                 const std::string& arch);
+                                                 const std::string& arch,
+                                                 const std::string& cache_folder);
 
 /// The launch that occupancy is computed for.
 struct EntryLaunch {

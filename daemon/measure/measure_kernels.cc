@@ -129,7 +129,7 @@ class Measurement {
 
   /// Adds the entries of one text for one architecture; all of them when none is wanted.
   Status add(const Text& text, const std::string& arch, const std::vector<Wanted>& wanted) {
-    auto unit = GPUEMU_TRY(make_unit(text.ptx, text.name, arch));
+    auto unit = GPUEMU_TRY(make_unit(text.ptx, text.name, arch, options_.cache_folder));
     std::vector<std::pair<std::string, Wanted>> entries;  // PTX name, what it stands for.
     for (const Wanted& one : wanted) {
       const auto lowered = text.lowered.find(one.expression);

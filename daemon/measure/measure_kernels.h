@@ -16,7 +16,7 @@ struct InspectOptions {
   std::vector<std::string> archs;  ///< Never empty.
   uint32_t threads = 0;            ///< Per block; 0: from the launches or from .reqntid, .maxntid.
   uint64_t dynamic_shared_bytes = 0;
-  std::string cache_folder;  ///< Where compiled PTX is kept.
+  std::string cache_folder;  ///< Where compiled PTX and machine code are kept.
   /// When it turns true compilers are ended, and the results are errors. Outlives the calls.
   const std::atomic<bool>* cancel = nullptr;
 };

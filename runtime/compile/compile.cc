@@ -18,6 +18,7 @@
 #include "runtime/compile/compiler.h"
 #include "runtime/compile/entry_names.h"
 #include "runtime/compile/includes.h"
+#include "runtime/compile/kept_file.h"
 
 namespace gpuemu {
 namespace {
@@ -27,9 +28,6 @@ using compile::Job;
 using compile::Output;
 using compile::Toolkit;
 
-/// The last line of a cached file: the hash of everything before it. A file that was cut, changed
-/// or read while it was written does not have it, and is compiled anew.
-constexpr std::string_view kHashMark = "// gpuemu-hash\t";
 /// Behind the PTX in a cached file, one line per template: what the compiler called it.
 constexpr std::string_view kNameMark = "// gpuemu-entry\t";
 /// Part of the key: another layout of cached files gets another number.
@@ -71,10 +69,7 @@ Result<Compiler> choose(const Toolkit& toolkit, CompilerChoice wanted) {
         "toolkit, or get NVIDIA's wheels: pip install 'gpuemu[cuda]', in the sources "
         "scripts/setup.sh");
   }
-  std::error_code ignored;
-  const fs::path real = fs::canonical(toolkit.nvcc, ignored);
-  const auto written = fs::last_write_time(real, ignored).time_since_epoch().count();
-  std::string identity = fmt::format("nvcc {} {}", real.string(), written);
+  std::string identity = "nvcc " + compile::program_identity(toolkit.nvcc);
   // nvcc adds the options that these hold to its own.
   for (const char* variable : {"NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"}) {
     const char* value = std::getenv(variable);
@@ -101,16 +96,7 @@ std::string cache_key(const Job& job, const Compiler& compiler) {
 }
 
 Result<Output> read_cached(const fs::path& file) {
-  Output out{GPUEMU_TRY(read_file(file, kSourceBytesMax)), {}};
-  const size_t mark = out.ptx.rfind(kHashMark);
-  const std::string_view all = out.ptx;
-  if (mark == std::string::npos ||
-      all.substr(mark + kHashMark.size()) != content_hash({all.substr(0, mark)}) + "\n") {
-    return error(ErrorCode::Corruption,
-                 "cache entry {} is damaged (checksum mismatch); it is compiled again",
-                 file.string());
-  }
-  out.ptx.resize(mark);
+  Output out{GPUEMU_TRY(compile::read_kept(file)), {}};
   for (size_t at = out.ptx.find(kNameMark); at != std::string::npos;
        at = out.ptx.find(kNameMark, at + 1)) {
     const size_t begin = at + kNameMark.size();
@@ -124,16 +110,12 @@ Result<Output> read_cached(const fs::path& file) {
   return out;
 }
 
-/// A cache that cannot be written costs time, not the result.
 void write_cached(const fs::path& file, const Output& output) {
-  std::error_code failed;
-  fs::create_directories(file.parent_path(), failed);
   std::string text = output.ptx;
   for (const auto& [name, lowered] : output.lowered) {
     text += fmt::format("{}{}\t{}\n", kNameMark, name, lowered);
   }
-  text += fmt::format("{}{}\n", kHashMark, content_hash({text}));
-  if (!failed) (void)write_file(file, text).ok();
+  compile::write_kept(file, std::move(text));
 }
 
 /// Held while a text is compiled for the cache. nvcc draws names at random, so two compilations of

@@ -1,11 +1,14 @@
 #include "runtime/compile/machine_code.h"
 
+#include <charconv>
 #include <filesystem>
 
+#include "common/base/blake2.h"
 #include "common/base/files.h"
 #include "common/base/limits.h"
 #include "runtime/compile/child.h"
 #include "runtime/compile/diagnostics.h"
+#include "runtime/compile/kept_file.h"
 #include "runtime/compile/toolkit.h"
 
 namespace gpuemu {
@@ -47,11 +50,35 @@ Result<std::string> output_of(const std::vector<std::string>& command, const fs:
                text.empty() ? "it said nothing" : compile::error_lines(text));
 }
 
-}  // namespace
+/// Part of the key: another layout of kept files gets another number.
+constexpr std::string_view kKeptFormat = "gpuemu-sass-1";
 
-Result<Assembled> assemble(const AssembleRequest& request) {
-  const Toolkit toolkit = compile::find_toolkit();
-  if (toolkit.ptxas.empty()) return error(ErrorCode::Unavailable, "{}", kNoPtxas);
+/// A hash of the text and of all that makes something of it.
+std::string kept_key(const AssembleRequest& request, const Toolkit& toolkit, bool disassemble) {
+  std::string programs = compile::program_identity(toolkit.ptxas);
+  if (disassemble) {
+    for (const fs::path& program :
+         {fs::path(toolkit.cuobjdump), fs::path(toolkit.cuobjdump).replace_filename("nvdisasm")}) {
+      programs += "\n" + compile::program_identity(program);
+    }
+  }
+  const std::string sizes = fmt::format("{} {}", request.ptx.size(), programs.size());
+  return content_hash({kKeptFormat, sizes, "\n", request.ptx, programs, request.arch});
+}
+
+Result<Assembled> read_assembled(const fs::path& kept) {
+  const std::string text = GPUEMU_TRY(compile::read_kept(kept));
+  size_t log_bytes = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), log_bytes);
+  const size_t begin = static_cast<size_t>(end - text.data()) + 1;
+  if (failed != std::errc() || begin > text.size() || log_bytes > text.size() - begin) {
+    return error(ErrorCode::Corruption, "cache entry {} has no length", kept.string());
+  }
+  return Assembled{text.substr(begin, log_bytes), text.substr(begin + log_bytes)};
+}
+
+Result<Assembled> run_ptxas(const AssembleRequest& request, const Toolkit& toolkit,
+                            bool disassemble) {
   const ScratchFolder scratch = GPUEMU_TRY(ScratchFolder::create());
   const fs::path ptx = scratch / "kernel.ptx", cubin = scratch / "kernel.cubin";
   const fs::path log = scratch / "log";
@@ -71,8 +98,23 @@ Result<Assembled> assemble(const AssembleRequest& request) {
     return error(code, "ptxas does not make code for {}: {}", request.arch,
                  said.empty() ? fmt::format("it ended with status {}", status) : said);
   }
-  if (!request.disassemble || toolkit.cuobjdump.empty()) return made;
+  if (!disassemble) return made;
   made.listing = GPUEMU_TRY(output_of({toolkit.cuobjdump, "-sass", cubin}, log));
+  return made;
+}
+
+}  // namespace
+
+Result<Assembled> assemble(const AssembleRequest& request) {
+  const Toolkit toolkit = compile::find_toolkit();
+  if (toolkit.ptxas.empty()) return error(ErrorCode::Unavailable, "{}", kNoPtxas);
+  const bool disassemble = request.disassemble && !toolkit.cuobjdump.empty();
+  if (request.cache_folder.empty()) return run_ptxas(request, toolkit, disassemble);
+  const fs::path kept =
+      fs::path(request.cache_folder) / (kept_key(request, toolkit, disassemble) + ".sass");
+  if (auto made = read_assembled(kept)) return made;
+  Assembled made = GPUEMU_TRY(run_ptxas(request, toolkit, disassemble));
+  compile::write_kept(kept, fmt::format("{}\n{}{}", made.log.size(), made.log, made.listing));
   return made;
 }
 

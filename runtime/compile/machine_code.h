@@ -14,6 +14,7 @@ struct AssembleRequest {
   std::string name;            ///< Name of the text, for messages.
   std::string arch = "sm_80";  ///< Code is made for it.
   bool disassemble = true;     ///< Where cuobjdump is there.
+  std::string cache_folder;    ///< Created when missing; "" keeps nothing.
 };
 
 struct Assembled {

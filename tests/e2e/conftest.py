@@ -140,30 +140,32 @@ class Gpuemu:
         return left
 
 
+@pytest.fixture(scope="session")
+def compiled(tmp_path_factory):
+    """What compilers and disassemblers made, kept for all tests of this process: few are about compiling. Found again by its
+    content and the path of its source."""
+    return tmp_path_factory.mktemp("compiled")
+
+
 @pytest.fixture
-def gpuemu(tmp_path):
-    """A private installation whose project is a copy of examples/."""
-    project = tmp_path / "project"
+def gpuemu(tmp_path_factory, compiled):
+    """A private installation whose project is a copy of examples/, in the same place for every test."""
+    place = tmp_path_factory.getbasetemp() / "installation"
+    shutil.rmtree(place, ignore_errors=True)
+    project, home = place / "project", place / "home"
     shutil.copytree(ROOT / "examples", project)
-    home = tmp_path / "home"
     home.mkdir()
+    (home / "db.cache").symlink_to(compiled)
     instance = Gpuemu(home, project)
     yield instance
     instance.stop()
 
 
-@pytest.fixture(scope="module")
-def compiled(tmp_path_factory):
-    """Compiled kernels, shared by the tests of a page: compiling is not what they are about."""
-    return tmp_path_factory.mktemp("compiled")
-
-
 @pytest.fixture
-def kernel_project(gpuemu, compiled):
-    """Puts an installation into a project of these files, with the page's compiled kernels."""
+def kernel_project(gpuemu):
+    """Puts an installation into a project of these files."""
 
     def make(files):
-        (gpuemu.home / "db.cache").symlink_to(compiled)
         gpuemu.project = gpuemu.project.parent / "kernels"
         gpuemu.project.mkdir()
         for name, text in files.items():
@@ -174,13 +176,14 @@ def kernel_project(gpuemu, compiled):
 
 
 @pytest.fixture(scope="module")
-def new_home():
+def new_home(compiled):
     """Makes installations that last for the module; each must leave no process behind."""
     made = []
 
     def make(files):
         folder = pathlib.Path(tempfile.mkdtemp(prefix="gpuemu-e2e-"))
         (folder / "home").mkdir()
+        (folder / "home" / "db.cache").symlink_to(compiled)
         (folder / "project").mkdir()
         for name, text in files.items():
             path = folder / "project" / name

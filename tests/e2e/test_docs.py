@@ -26,19 +26,13 @@ def runs(page):
     return any(block.language in RUN and "skip" not in block.directives for block in blocks_of(page))
 
 
-@pytest.fixture(scope="module")
-def compiled():
-    """Kernels that one page, or an earlier run, has compiled are not compiled again: files are named by content."""
-    folder = ROOT / "build" / "docs-kernels"
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
 @pytest.fixture
-def reader(tmp_path, compiled):
-    """Somebody who has just installed gpuemu and cloned the repository."""
-    home, place = tmp_path / "home", tmp_path / "w"
-    home.mkdir()
+def reader(tmp_path_factory, compiled):
+    """Somebody who has just installed gpuemu and cloned the repository, in the same place for every page."""
+    folder = tmp_path_factory.getbasetemp() / "reader"
+    shutil.rmtree(folder, ignore_errors=True)
+    home, place = folder / "home", folder / "w"
+    home.mkdir(parents=True)
     place.mkdir()
     for folder in ("examples", "python", "reference_scripts"):
         shutil.copytree(ROOT / folder, place / folder, ignore=shutil.ignore_patterns("__pycache__"))

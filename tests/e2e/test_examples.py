@@ -20,14 +20,6 @@ ALIGNED = {
 }
 
 
-@pytest.fixture(autouse=True)
-def compiled_once(gpuemu, tmp_path_factory):
-    """One cache of compiled kernels for all tests: compiling is not what they are about."""
-    cache = tmp_path_factory.getbasetemp() / "compiled"
-    cache.mkdir(exist_ok=True)
-    (gpuemu.home / "db.cache").symlink_to(cache)
-
-
 def section_of(config, op):
     """The [[ops]] entry of the op with the [[kernels]] entry behind it."""
     parts = re.split(r"(?m)^(?=\[\[ops\]\])", config)

@@ -11,13 +11,6 @@ import pytest
 from conftest import BIN, ROOT
 
 
-@pytest.fixture(autouse=True)
-def compiled_once(gpuemu, tmp_path_factory):
-    cache = tmp_path_factory.getbasetemp() / "compiled"
-    cache.mkdir(exist_ok=True)
-    (gpuemu.home / "db.cache").symlink_to(cache)
-
-
 def failure_of(gpuemu, op, cases=12):
     gpuemu.run("test", op, "--seed", "3", "--cases", cases)
     found = json.loads(gpuemu.run("failures", "--limit", "100", "--op", op, "--format", "json").stdout)["results"]

@@ -32,14 +32,6 @@ PACKED = """extern "C" __global__ void negate(const float* x, float* y, int n) {
 """
 
 
-@pytest.fixture(autouse=True)
-def compiled_once(gpuemu, tmp_path_factory):
-    """One cache of compiled kernels for all tests: compiling is not what they are about."""
-    cache = tmp_path_factory.getbasetemp() / "compiled"
-    cache.mkdir(exist_ok=True)
-    (gpuemu.home / "db.cache").symlink_to(cache)
-
-
 @pytest.fixture
 def project(gpuemu):
     def make(kernel, args, more=""):

@@ -212,6 +212,43 @@ def test_numbers_of_ptxas_and_of_the_finished_code_agree(gpuemu):
             assert text[name] == code[name], (arch, name)
 
 
+COUNTING = "#!/bin/sh\necho {name} >> {runs}\nexec {program} \"$@\"\n"
+
+
+@needs_ptxas
+@needs_cuobjdump
+def test_machine_code_of_an_unchanged_text_is_made_once(new_home):
+    home = project(new_home)
+    (home.home / "db.cache").unlink()  # A cache of its own.
+    tools, runs = home.home / "toolkit/bin", home.home / "runs"
+    tools.mkdir(parents=True)
+    for name, program in (("ptxas", PTXAS), ("cuobjdump", CUOBJDUMP), ("nvdisasm", os.path.join(os.path.dirname(CUOBJDUMP), "nvdisasm"))):
+        (tools / name).write_text(COUNTING.format(name=name, runs=runs, program=program))
+        (tools / name).chmod(0o755)
+    home.env["GPUEMU_CUDA_HOME"] = str(tools.parent)
+
+    def lint():
+        """The numbers, and the tools that were run for them."""
+        runs.write_text("")
+        [found] = results(home.run("lint", "--format", "json"))
+        assert not found.get("error"), found
+        return found["metrics"]["compiled"], {*runs.read_text().split()} & {"ptxas", "cuobjdump"}
+
+    first, ran = lint()
+    assert ran == {"ptxas", "cuobjdump"} and first[0]["registers"] > 0 and first[0]["sass_instructions"] > 0
+    assert lint() == (first, set())
+    home.stop()
+    assert lint() == (first, set()), "of another daemon, too"
+    (home.project / "scale.ptx").write_text(WIDE)
+    wide, ran = lint()
+    assert ran and wide[0]["registers"] > first[0]["registers"]
+    for kept in (home.home / "db.cache").glob("*.sass"):
+        kept.write_bytes(kept.read_bytes()[:-200])
+    assert lint() == (wide, {"ptxas", "cuobjdump"}), "what is damaged is made again"
+    (tools / "ptxas").touch()
+    assert lint() == (wide, {"ptxas", "cuobjdump"}), "another assembler, another text"
+
+
 def test_what_was_measured_is_kept(new_home):
     home = project(new_home)
     assert home.run("artifacts").stdout.startswith("no metrics are stored")

@@ -80,6 +80,7 @@ def sources_of(folder):
 def measured(new_home, folder, arch):
     """What lint says of every kernel of the folder, and the PTX that it measured."""
     home = new_home({"gpuemu.toml": f'[runtime]\ninclude_dirs = ["{ROOT}"]\n'})
+    (home.home / "db.cache").unlink()  # What is in it is this project's.
     if not sources_of(folder):
         shutil.rmtree(home.project)
         shutil.copytree(ROOT / folder, home.project)

@@ -12,14 +12,6 @@ from conftest import ROOT
 FEW = 4
 
 
-@pytest.fixture(autouse=True)
-def compiled_once(gpuemu, tmp_path_factory):
-    """One cache of compiled kernels for all tests: compiling is not what they are about."""
-    cache = tmp_path_factory.getbasetemp() / "compiled"
-    cache.mkdir(exist_ok=True)
-    (gpuemu.home / "db.cache").symlink_to(cache)
-
-
 def seeds_of(gpuemu, op, limit=FEW):
     shown = json.loads(gpuemu.run("failures", "--limit", "1000", "--op", op, "--format", "json").stdout)
     by_kind = {}

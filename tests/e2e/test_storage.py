@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from conftest import BIN
+from conftest import BIN, Gpuemu
 from projects import SCALE_PTX, THREE, TWO, kernel_op
 
 pytest.importorskip("pynng")
@@ -21,11 +21,48 @@ FILES = {"gpuemu.toml": '[project]\nname = "both"\n' + kernel_op("right", "twice
          "ref_twice.py": "def reference(x):\n    return 2.0 * x\n"}
 
 
+@pytest.fixture(scope="module")
+def stored(new_home, tmp_path_factory):
+    """An installation that has tested its project, and what its folder held once its daemon was killed and once one had stopped."""
+    first = new_home(FILES)
+    assert first.run("test", "--cases", CASES, "--seed", "1").returncode == 1
+    time.sleep(1.1)  # All is older than 0 s, and the ledger knows of it.
+    kill(first)
+    kept = tmp_path_factory.mktemp("kept")
+    sockets = shutil.ignore_patterns("s")
+    shutil.copytree(first.home.parent, kept / "killed", ignore=sockets)
+    first.start()
+    first.stop()
+    shutil.copytree(first.home.parent, kept / "stopped", ignore=sockets)
+    return first, kept
+
+
+def copy_of(stored, how):
+    """The installation as it was, in the same place: a project is known by its path."""
+    first, kept = stored
+    first.stop()
+    shutil.rmtree(first.home.parent)
+    shutil.copytree(kept / how, first.home.parent)
+    return Gpuemu(first.home, first.project)
+
+
 @pytest.fixture
-def own(new_home):
-    own = new_home(FILES)
-    assert own.run("test", "--cases", CASES, "--seed", "1").returncode == 1
+def own(stored):
+    """With its daemon."""
+    own = copy_of(stored, "stopped")
+    own.start()
     return own
+
+
+@pytest.fixture
+def stopped(stored):
+    return copy_of(stored, "stopped")
+
+
+@pytest.fixture
+def killed(stored):
+    """Its records are in the log of the database, not yet in tables."""
+    return copy_of(stored, "killed")
 
 
 def storage(own, *words, status=0):
@@ -41,7 +78,6 @@ def counts(own):
 
 
 def kill(own):
-    time.sleep(1)  # Until the ledger knows of everything.
     os.kill(own.daemon_pid(), signal.SIGKILL)
     assert not own.leaked()
 
@@ -93,9 +129,8 @@ def test_pruning_takes_what_it_is_told_to_and_nothing_else(own):
     (["--op", "wrong"], CASES, 0), (["--op", "right", "--keep", "4"], 4, CASES), (["--older-than", "1h"], CASES, CASES),
     (["--older-than", "0s", "--keep", "2"], 2, 2), (["--bytes", "0", "--passing"], 0, CASES), (["--bytes", "0"], 0, 0),
     (["--bytes", "1GiB"], CASES, CASES), ([], CASES, CASES)])
-def test_the_bounds_of_pruning(own, words, passing, failures):
-    time.sleep(1.1)  # So that everything is older than 0 s.
-    own.stop()
+def test_the_bounds_of_pruning(stopped, words, passing, failures):
+    own = stopped
     before = counts(own)
     dry = storage(own, "prune", *words, "--dry-run")
     assert counts(own) == before
@@ -125,7 +160,8 @@ def test_bytes_goes_down_on_the_disk(own):
 
 @pytest.mark.parametrize("words, said", [(["--older-than", "soon"], "30d"), (["--bytes", "much"], "512MiB"),
                                          (["--keep", "-1"], "keep"), (["--older-than", "99999999999999999999d"], "30d")])
-def test_a_bound_that_is_none_is_refused(own, words, said):
+def test_a_bound_that_is_none_is_refused(stopped, words, said):
+    own = stopped
     result = own.run("storage", "prune", *words)
     assert result.returncode == 2 and said in result.stderr, result.stderr
     assert counts(own)["passing"] == CASES
@@ -221,8 +257,8 @@ DAMAGE = {"log": lambda folder: flip(largest(folder, "*.log"), 0.5), "log cut": 
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_verify_finds_damage_and_changes_nothing(own, damage):
-    kill(own)
+def test_verify_finds_damage_and_changes_nothing(killed, damage):
+    own = killed
     folder = own.home / "db"
     DAMAGE[damage](folder)
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
@@ -240,11 +276,10 @@ def test_verify_finds_damage_and_changes_nothing(own, damage):
 
 
 @pytest.mark.parametrize("serving", [False, True])
-def test_verify_finds_a_damaged_table(own, serving):
-    own.stop()
-    own.start()  # The log becomes tables.
-    if not serving:
-        kill(own)
+def test_verify_finds_a_damaged_table(stopped, serving):
+    own = stopped
+    if serving:
+        own.start()
     flip(largest(own.home / "db", "*.sst"), 0.3)
     report = storage(own, "verify", status=1)
     assert any(one["name"].endswith(".sst") for one in report["files"]), report
@@ -299,8 +334,8 @@ def test_a_backup_needs_a_new_place(own, tmp_path):
     assert list((tmp_path / "there").iterdir()) == []
 
 
-def test_what_a_killed_backup_left_is_removed(own, tmp_path):
-    kill(own)
+def test_what_a_killed_backup_left_is_removed(killed, tmp_path):
+    own = killed
     shutil.copytree(own.home / "db", own.home / "db.backing-up")
     (tmp_path / "copy.unfinished").mkdir()
     (own.home / "db.backing-up" / "DESTINATION").write_text(str(tmp_path / "copy.unfinished"))
