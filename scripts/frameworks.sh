@@ -30,6 +30,7 @@ if [ $mode != ci ]; then
   has 'pynng, pytest, ml_dtypes' || fetch pytest pynng numpy ml_dtypes || { echo "frameworks: pytest, pynng, numpy and ml_dtypes cannot be had" >&2; exit 77; }
   has 'jax, tensorflow' || fetch jax tensorflow-cpu || { has jax || fetch jax; } || echo "frameworks: no jax" >&2
   has torch || fetch_torch || echo "frameworks: no torch" >&2
+  has triton || fetch triton==3.9.0 || echo "frameworks: no triton" >&2
   has ray || fetch ray || echo "frameworks: no ray" >&2
   [ $mode != install ] || exit 0
 fi

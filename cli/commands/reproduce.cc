@@ -13,6 +13,7 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/options.h"
 #include "cli/report/text.h"
+#include "cli/run/python_package.h"
 #include "cli/session/job.h"
 #include "common/protocol/findings.h"
 
@@ -42,23 +43,11 @@ bool is_program_folder(const std::string& wanted) {
   return std::filesystem::is_regular_file(std::filesystem::path(wanted) / "case.json", ignored);
 }
 
-/// The Python package that belongs to this program: of an installation, of a wheel, of the sources
-/// it was built from; "" where none does, and Python has to find one.
-std::string package_root(const std::string& program_folder) {
-  namespace fs = std::filesystem;
-  for (const char* from : {"../share/gpuemu/python", "../../..", "../../../python"}) {
-    const fs::path root = (fs::path(program_folder) / from).lexically_normal();
-    std::error_code ignored;
-    if (fs::is_regular_file(root / "gpuemu/program/reproduce.py", ignored)) return root.string();
-  }
-  return "";
-}
-
 /// What Python runs with: the package, the library and the judge of this installation.
 std::map<std::string, std::string> folder_environment(const Session& session) {
   namespace fs = std::filesystem;
   std::map<std::string, std::string> made = session.environment;
-  const std::string root = package_root(session.program_folder);
+  const std::string root = python_package_root(session.program_folder);
   if (!root.empty()) {
     std::string& path = made["PYTHONPATH"];
     path = path.empty() ? root : root + ":" + path;

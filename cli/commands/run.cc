@@ -12,6 +12,7 @@
 #include "cli/report/run_documents.h"
 #include "cli/run/child.h"
 #include "cli/run/program_check.h"
+#include "cli/run/python_package.h"
 #include "cli/run/run_options.h"
 #include "cli/run/suppressions.h"
 #include "common/base/files.h"
@@ -155,7 +156,10 @@ Result<int> run(const RunOptions& options, Session& session) {
   }
   const std::string library = GPUEMU_TRY(find_library_folder(session.program_folder));
   const PrivateFolder folder(GPUEMU_TRY(make_private_folder()));
-  const auto environment = program_environment(session.environment, library, folder.path());
+  auto environment = program_environment(session.environment, library, folder.path());
+  add_python_start(environment, python_package_root(session.program_folder),
+                   prepared_packages(options));
+  if (options.torch_forced) environment[kTorchForcedVariable] = "1";
   if (options.dry_run) {
     print_environment(environment, options, session);
     return 0;
@@ -242,6 +246,15 @@ void add_driver_options(Command command, RunOptions& options) {
   }
 }
 
+/// What is done to Python packages that the program imports.
+void add_python_options(Command command, RunOptions& options) {
+  command.flag("--torch", options.torch_forced,
+               "Give PyTorch the emulated device although it sees a GPU");
+  command.flag("--no-torch", options.no_torch, "Leave PyTorch as it is, without a cuda device");
+  command.flag("--no-triton", options.no_triton,
+               "Leave Triton as it is; it makes machine code, which does not run");
+}
+
 }  // namespace
 
 void add_run(Command app, Session& session) {
@@ -279,6 +292,7 @@ void add_run(Command app, Session& session) {
           "Order the work of independent streams at random, by this seed;\n0: by their priorities")
       .type_name("N")
       .show_default();
+  add_python_options(command, *options);
   command.flag("--dry-run", options->dry_run,
                "Print the environment and the command, and run nothing");
   command.footer(

@@ -178,6 +178,12 @@ std::map<std::string, std::string> program_environment(std::map<std::string, std
   return own;
 }
 
+std::string prepared_packages(const RunOptions& options) {
+  std::string made = options.no_torch ? "" : "torch";
+  if (!options.no_triton) made += made.empty() ? "triton" : ",triton";
+  return made;
+}
+
 Result<std::string> find_library_folder(const std::string& program_folder) {
   const fs::path folder =
       (fs::path(program_folder).parent_path() / "lib/gpuemu/drop-in").lexically_normal();

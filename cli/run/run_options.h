@@ -20,6 +20,7 @@ struct RunOptions {
   std::string timeout, output, suppress_template, trace;
   std::vector<std::string> suppress;
   bool quiet = false, dry_run = false;
+  bool torch_forced = false, no_torch = false, no_triton = false;
 };
 
 /// InvalidArgument names the option, its value and what was expected.
@@ -36,6 +37,9 @@ Result<uint64_t> parse_size(const std::string& option, const std::string& text);
 std::map<std::string, std::string> program_environment(std::map<std::string, std::string> own,
                                                        const std::string& library_folder,
                                                        const std::string& run_folder);
+
+/// Returns the Python packages to prepare, as in "torch,triton".
+std::string prepared_packages(const RunOptions& options);
 
 /// Returns the folder of our libcuda.so.1, next to that of the program gpuemu. NotFound says where
 /// it was expected.

@@ -51,5 +51,14 @@ TEST(RunOptions, TheDriverStandsInFrontOfWhatWasThere) {
   EXPECT_EQ(made.at("GPUEMU_RUN"), "/tmp/run");
 }
 
+TEST(RunOptions, PythonPackagesAreLeftOutOnDemand) {
+  RunOptions options;
+  EXPECT_EQ(prepared_packages(options), "torch,triton");
+  options.no_torch = true;
+  EXPECT_EQ(prepared_packages(options), "triton");
+  options.no_triton = true;
+  EXPECT_EQ(prepared_packages(options), "");
+}
+
 }  // namespace
 }  // namespace gpuemu::cli

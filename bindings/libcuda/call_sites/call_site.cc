@@ -1,5 +1,6 @@
 #include "bindings/libcuda/call_sites/call_site.h"
 
+#include <string_view>
 #include <utility>
 
 #include <dlfcn.h>
@@ -35,6 +36,9 @@ std::shared_ptr<const CallSite> call_site(const char* call) {
   auto site = std::make_shared<CallSite>();
   site->call = call;
   PythonStack python = python_stack();
+  if (python.from_triton && std::string_view(call).starts_with("cuLaunch")) {
+    site->call = "kernel[grid](...)";
+  }
   site->python = std::move(python.frames);
   site->test = std::move(python.test);
   // In a Python program the native frames are only the interpreter's.

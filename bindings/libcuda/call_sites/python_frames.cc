@@ -1,6 +1,10 @@
 #include "bindings/libcuda/call_sites/python_frames.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
+#include <string_view>
+#include <utility>
 
 #include <dlfcn.h>
 
@@ -8,6 +12,9 @@ namespace gpuemu::libcuda {
 namespace {
 
 constexpr size_t kFramesMax = 16;
+constexpr std::string_view kTriton = "triton";
+/// Packages between a program and the driver; where they call it says nothing about the program.
+constexpr std::string_view kHidden[] = {kTriton, "torch", "gpuemu"};
 
 /// Finds a function in the process; returns nullptr when no library has it.
 template <typename Call>
@@ -28,6 +35,8 @@ struct Interpreter {
   void* (*attribute)(void*,
                      const char*) = find<void*(void*, const char*)>("PyObject_GetAttrString");
   const char* (*text)(void*) = find<const char*(void*)>("PyUnicode_AsUTF8");
+  void* (*globals)(void*) = find<void*(void*)>("PyFrame_GetGlobals");  ///< From Python 3.11 on.
+  void* (*item)(void*, const char*) = find<void*(void*, const char*)>("PyDict_GetItemString");
   void (*increase)(void*) = find<void(void*)>("Py_IncRef");
   void (*decrease)(void*) = find<void(void*)>("Py_DecRef");
   void (*clear_error)() = find<void()>("PyErr_Clear");
@@ -35,8 +44,8 @@ struct Interpreter {
   bool is_there() const {
     return is_initialized != nullptr && ensure != nullptr && release != nullptr &&
            frame != nullptr && back != nullptr && code != nullptr && line != nullptr &&
-           attribute != nullptr && text != nullptr && increase != nullptr && decrease != nullptr &&
-           clear_error != nullptr;
+           attribute != nullptr && text != nullptr && item != nullptr && increase != nullptr &&
+           decrease != nullptr && clear_error != nullptr;
   }
 };
 
@@ -47,6 +56,22 @@ std::string attribute_text(const Interpreter& python, void* object, const char* 
   if (text == nullptr) python.clear_error();
   if (value != nullptr) python.decrease(value);
   return made;
+}
+
+/// Returns the top-level package whose code the frame runs: "triton".
+std::string package_of(const Interpreter& python, void* frame) {
+  void* const globals =
+      python.globals != nullptr ? python.globals(frame) : python.attribute(frame, "f_globals");
+  if (globals == nullptr) {
+    python.clear_error();
+    return "";
+  }
+  void* const name = python.item(globals, "__name__");  // A borrowed reference.
+  const char* const text = name == nullptr ? nullptr : python.text(name);
+  const std::string module = text == nullptr ? "" : text;
+  if (text == nullptr) python.clear_error();
+  python.decrease(globals);
+  return module.substr(0, module.find('.'));
 }
 
 /// Returns the node id of the test that pytest runs, from "tests/test_add.py::test_add (call)".
@@ -78,13 +103,17 @@ PythonStack python_stack() {
   const int state = kPython.ensure();
   void* frame = kPython.frame();
   if (frame != nullptr) kPython.increase(frame);
+  bool innermost = true;
   while (frame != nullptr) {
-    RunFrame made = describe(kPython, frame);
+    const std::string package = package_of(kPython, frame);
+    const bool hidden = std::ranges::find(kHidden, package) != std::end(kHidden);
+    if (std::exchange(innermost, false)) stack.from_triton = package == kTriton;
+    RunFrame made = hidden ? RunFrame{} : describe(kPython, frame);
     void* const back = kPython.back(frame);
     kPython.decrease(frame);
     frame = back;
     // Frames of the import system say nothing about the program.
-    if (!made.file.starts_with("<frozen")) stack.frames.push_back(std::move(made));
+    if (!hidden && !made.file.starts_with("<frozen")) stack.frames.push_back(std::move(made));
     if (stack.frames.size() == kFramesMax && frame != nullptr) {
       kPython.decrease(frame);
       break;

@@ -10,8 +10,11 @@
 namespace gpuemu::libcuda {
 
 struct PythonStack {
-  std::vector<RunFrame> frames;  ///< Innermost first; empty when the process runs no Python.
-  std::string test;              ///< The pytest test that runs; "" outside of pytest.
+  /// Innermost first, without those of gpuemu and of the libraries that launch kernels; empty when
+  /// the process runs no Python.
+  std::vector<RunFrame> frames;
+  bool from_triton = false;  ///< Triton called the driver, for kernel[grid](...).
+  std::string test;          ///< The pytest test that runs; "" outside of pytest.
 };
 
 /// Takes the GIL, so the caller must hold no lock of this library.

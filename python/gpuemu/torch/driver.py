@@ -1,0 +1,146 @@
+"""The emulated driver under the tensors: memory, streams and events by the published driver API, through ctypes.
+
+Device memory has the same address on the host, so that operators of torch can read and write it where it lies.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import threading
+from typing import Any
+
+LIBRARY = "libcuda.so.1"
+_POINTER = ctypes.c_uint64
+_OUT_OF_MEMORY = 2
+_NO_CALL = "gpuemu.torch needs gpuemu's {library}; start the program with `gpuemu run -- python ...`"
+
+
+class Driver:
+    """The loaded library. Calls raise RuntimeError with CUDA's words; thread-safe."""
+
+    def __init__(self) -> None:
+        try:
+            self._library = ctypes.CDLL(LIBRARY)
+        except OSError as problem:
+            raise RuntimeError(_NO_CALL.format(library=LIBRARY) + f" ({problem})") from None
+        self._contexts: dict[int, ctypes.c_void_p] = {}
+        self._thread = threading.local()
+        self.call("cuInit", 0)
+
+    def code(self, name: str, *args: Any) -> int:
+        """Calls a function and returns its result code."""
+        return int(getattr(self._library, name)(*args))
+
+    def call(self, name: str, *args: Any) -> None:
+        """Calls a function. Raises RuntimeError unless it succeeds."""
+        code = self.code(name, *args)
+        if code:
+            raise error_of(self.text(code), code)
+
+    def text(self, code: int) -> str:
+        found = ctypes.c_char_p()
+        self._library.cuGetErrorString(code, ctypes.byref(found))
+        return (found.value or b"unknown error").decode()
+
+    @functools.cached_property
+    def count(self) -> int:
+        return self._number("cuDeviceGetCount")
+
+    def _number(self, name: str, *args: Any) -> int:
+        made = ctypes.c_int()
+        self.call(name, ctypes.byref(made), *args)
+        return made.value
+
+    @property
+    def device(self) -> int:
+        """The current device of this thread."""
+        return getattr(self._thread, "device", 0)
+
+    def use(self, device: int) -> None:
+        """Makes the primary context of a device this thread's current one."""
+        if getattr(self._thread, "device", None) == device:
+            return
+        if not 0 <= device < self.count:
+            raise error_of("invalid device ordinal", 101)
+        if device not in self._contexts:
+            context = ctypes.c_void_p()
+            self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
+            self._contexts[device] = context
+        self.call("cuCtxSetCurrent", self._contexts[device])
+        self._thread.device = device
+
+    def allocate(self, size: int, device: int) -> int:
+        """The address of `size` bytes, which are undefined until something writes them."""
+        before = self.device
+        self.use(device)
+        try:
+            address = _POINTER()
+            code = self.code("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(size))
+            if code == _OUT_OF_MEMORY:
+                raise _out_of_memory(size, device)
+            if code:
+                raise error_of(self.text(code), code)
+            return address.value
+        finally:
+            self.use(before)
+
+    def free(self, address: int) -> None:
+        self.code("cuMemFree_v2", _POINTER(address))
+
+    def write(self, address: int, source: int, size: int) -> None:
+        """Copies from the host. Where source and address are the same, it says that the host wrote there."""
+        if size:
+            self.use(self.device)
+            self.call("cuMemcpyHtoD_v2", _POINTER(address), ctypes.c_void_p(source), ctypes.c_size_t(size))
+
+    def wait(self) -> None:
+        """Waits for all kernels of the current device. Raises the error of a kernel that went wrong."""
+        self.use(self.device)
+        self.call("cuCtxSynchronize")
+
+    def attribute(self, attribute: int, device: int) -> int:
+        return self._number("cuDeviceGetAttribute", attribute, device)
+
+    def name(self, device: int) -> str:
+        made = ctypes.create_string_buffer(256)
+        self.call("cuDeviceGetName", made, len(made), device)
+        return made.value.decode()
+
+    def memory(self) -> tuple[int, int]:
+        """Free and total bytes of the current device."""
+        self.use(self.device)
+        free, total = ctypes.c_size_t(), ctypes.c_size_t()
+        self.call("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
+        return free.value, total.value
+
+    def handle(self, name: str, *args: Any) -> int:
+        """Makes a stream or an event."""
+        self.use(self.device)
+        made = ctypes.c_void_p()
+        self.call(name, ctypes.byref(made), *args)
+        return made.value or 0
+
+
+def error_of(text: str, code: int) -> RuntimeError:
+    """What torch raises for an error of CUDA."""
+    import torch
+
+    made: RuntimeError = getattr(torch, "AcceleratorError", RuntimeError)(f"CUDA error: {text}\n")
+    if hasattr(made, "error_code"):
+        made.error_code = code
+    return made
+
+
+def _out_of_memory(size: int, device: int) -> RuntimeError:
+    import torch
+
+    made: RuntimeError = torch.OutOfMemoryError(
+        f"CUDA out of memory. Tried to allocate {size / 2**20:.2f} MiB on device {device} of gpuemu; `gpuemu run --memory SIZE` sets its memory")
+    return made
+
+
+@functools.cache
+def driver() -> Driver:
+    """The driver of this process, started at the first call."""
+    return Driver()

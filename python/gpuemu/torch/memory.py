@@ -1,0 +1,152 @@
+"""Storages of `cuda` tensors: each is an allocation of the emulated device, and its bytes are its bounds.
+
+A tensor is made from an address by DLPack, the published exchange format: once as a tensor on `cuda` for the program and
+once on the CPU, for the operators of torch that work on the same bytes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.utils.dlpack
+
+from gpuemu.torch.driver import driver
+
+_CPU, _CUDA = 1, 2  # DLPack's numbers of devices.
+_UINT, _BITS = 1, 8
+
+
+class _Device(ctypes.Structure):
+    _fields_ = [("kind", ctypes.c_int32), ("index", ctypes.c_int32)]
+
+
+class _Type(ctypes.Structure):
+    _fields_ = [("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16)]
+
+
+class _Tensor(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("device", _Device), ("ndim", ctypes.c_int32), ("dtype", _Type),
+                ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)), ("offset", ctypes.c_uint64)]  # fmt: skip
+
+
+class _Managed(ctypes.Structure):
+    pass
+
+
+_Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_Managed._fields_ = [("tensor", _Tensor), ("context", ctypes.c_void_p), ("deleter", _Deleter)]
+_new_capsule = ctypes.pythonapi.PyCapsule_New
+_new_capsule.restype, _new_capsule.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+
+
+@dataclass
+class _Given:
+    """What torch holds until the storage goes: the DLPack structure and its shape; address: of memory to free then."""
+
+    managed: _Managed
+    shape: Any
+    address: int
+
+
+@dataclass(frozen=True)
+class Twin:
+    """The memory of a storage on `cuda` as a tensor of bytes on the CPU."""
+
+    bytes: torch.Tensor
+    device: int
+
+
+class Statistics:
+    """Bytes of all storages; what torch.cuda.memory_allocated and its like tell."""
+
+    def __init__(self) -> None:
+        self.now = self.most = 0
+
+    def add(self, size: int) -> None:
+        self.now += size
+        self.most = max(self.most, self.now)
+
+
+_given: dict[int, _Given] = {}
+_twins: dict[int, Twin] = {}
+_lock = threading.RLock()
+statistics = Statistics()
+
+
+def _released(managed: int) -> None:
+    if _given is None:  # The interpreter ends, and this module has gone.
+        return
+    with _lock:
+        given = _given.pop(managed, None)
+        twin = _twins.pop(given.address, None) if given and given.address else None
+    if given and twin:
+        statistics.add(-twin.bytes.numel())
+        driver().free(given.address)
+
+
+_release = _Deleter(_released)
+# Storages of a program's globals go after this module does.
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(_release))
+
+
+def _imported(address: int, size: int, kind: int, index: int, owned: bool) -> torch.Tensor:
+    """`size` bytes at an address as a tensor."""
+    shape = (ctypes.c_int64 * 1)(size)
+    managed = _Managed(_Tensor(address, _Device(kind, index), 1, _Type(_UINT, _BITS, 1), shape, None, 0), None, _release)
+    with _lock:
+        _given[ctypes.addressof(managed)] = _Given(managed, shape, address if owned else 0)
+    capsule = _new_capsule(ctypes.addressof(managed), b"dltensor", None)
+    made: torch.Tensor = torch.utils.dlpack.from_dlpack(capsule)
+    return made
+
+
+def new_storage(size: int, device: int) -> torch.Tensor:
+    """Undefined memory of the device as a tensor of bytes on `cuda`."""
+    if size == 0:
+        return _imported(0, 0, _CUDA, device, owned=False)
+    address = driver().allocate(size, device)
+    with _lock:
+        _twins[address] = Twin(_imported(address, size, _CPU, 0, owned=False), device)
+    statistics.add(size)
+    return _imported(address, size, _CUDA, device, owned=True)
+
+
+def shaped(base: torch.Tensor, dtype: torch.dtype, size: Any, stride: Any, offset: int) -> torch.Tensor:
+    """The storage of `base` as a tensor of this type and layout; autograd does not see it."""
+    made = base.detach()
+    if dtype != made.dtype:
+        whole = base.untyped_storage().nbytes()
+        if made.element_size() != 1:
+            torch.ops.aten.as_strided_(made, [whole // made.element_size()], [1], 0)
+            made = made.view(torch.uint8)
+        torch.ops.aten.as_strided_(made, [whole // dtype.itemsize * dtype.itemsize], [1], 0)
+        made = made.view(dtype)
+    shaped_: torch.Tensor = torch.ops.aten.as_strided_(made, size, stride, offset)
+    return shaped_
+
+
+def twin_of(storage: Any) -> Twin | None:
+    """The twin of a storage that new_storage made, or of its twin; None for other memory."""
+    return _twins.get(storage.data_ptr())
+
+
+def on_host(tensor: torch.Tensor) -> torch.Tensor:
+    """A tensor on the CPU with the same memory and layout as one on `cuda`."""
+    twin = twin_of(tensor.untyped_storage())
+    made = torch.empty(0, dtype=tensor.dtype, device="cpu")
+    if twin is None:
+        return torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype, device="cpu")
+    made.set_(twin.bytes.untyped_storage(), tensor.storage_offset(), tensor.size(), tensor.stride())
+    return made
+
+
+def span(tensor: torch.Tensor) -> tuple[int, int]:
+    """The address of the first byte of an element and the number of bytes up to the end of the last."""
+    if tensor.numel() == 0:
+        return tensor.data_ptr(), 0
+    last = sum((size - 1) * stride for size, stride in zip(tensor.size(), tensor.stride(), strict=True))
+    return tensor.data_ptr(), (last + 1) * tensor.element_size()

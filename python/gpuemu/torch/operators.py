@@ -1,0 +1,218 @@
+"""Operators of torch on `cuda` tensors: the CPU's kernel runs on the same memory, and what it makes is on `cuda` again."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from gpuemu.torch import autograd, generators, memory
+from gpuemu.torch.driver import driver
+
+KEY = "CUDA"
+# Operators that change only the layout of a tensor: torch's own kernels do it without touching memory.
+_OWN = {"detach", "detach_", "as_strided_", "view.dtype", "set_data", "is_pinned", "pin_memory", "_pin_memory", "record_stream",
+        "is_same_size", "size.int", "stride.int", "equal_storage", "_version", "_sparse_coo_tensor_with_dims_and_tensors"}  # fmt: skip
+# Operators whose kernels on a GPU take operands from the CPU.
+_MIXED = {"copy_", "_to_copy", "index.Tensor", "index_put_", "index_put", "_index_put_impl_", "_unsafe_index.Tensor", "_unsafe_index_put",
+          "_copy_from", "_copy_from_and_resize", "_copy", "copy", "set_.source_Tensor"}  # fmt: skip
+_REFUSED = {"set_.source_Storage": "a storage", "set_.source_Storage_storage_offset": "a storage", "set_.source_Tensor": "another tensor's storage"}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the schema of an operator says. written: positions and names of arguments that it writes; outputs: of these, those
+    that it may resize; undefined: whether the result has contents at all."""
+
+    name: str
+    written: frozenset[int | str]
+    outputs: frozenset[str]
+    generator: bool
+    mixed: bool
+    undefined: bool
+
+
+@functools.cache
+def plan_of(op: Any) -> Plan:
+    written: set[int | str] = set()
+    outputs: set[str] = set()
+    for position, argument in enumerate(op._schema.arguments):
+        if argument.alias_info is not None and argument.alias_info.is_write:
+            written |= {position, argument.name}
+            if argument.kwarg_only:
+                outputs.add(argument.name)
+    name = op._schema.name.partition("::")[2] + ("." + op._schema.overload_name if op._schema.overload_name else "")
+    base = name.partition(".")[0]
+    return Plan(name, frozenset(written), frozenset(outputs), any(one.name == "generator" for one in op._schema.arguments),
+                name in _MIXED or base in _MIXED, base in ("empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided", "empty_permuted"))  # fmt: skip
+
+
+class Call:
+    """One call of an operator, from `cuda` to the CPU and back."""
+
+    def __init__(self, op: Any) -> None:
+        self.op, self.plan = op, plan_of(op)
+        self.pairs: list[tuple[torch.Tensor, torch.Tensor]] = []  # On the CPU and on `cuda`.
+        self.written: list[torch.Tensor] = []
+        self.device: int | None = None
+        self.to_host = False  # Whether the caller asked for results on the CPU.
+        self.resized: list[tuple[torch.Tensor, torch.Tensor]] = []
+        self.others: list[torch.Tensor] = []
+
+    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self.plan.name in _REFUSED:
+            raise NotImplementedError(f"gpuemu: {self.plan.name} is not there for cuda tensors: their memory belongs to the emulated device, "
+                                      f"and cannot be exchanged for {_REFUSED[self.plan.name]}; use copy_")  # fmt: skip
+        driver().wait()
+        given = [self.taken(one, position in self.plan.written) for position, one in enumerate(args)]
+        named = {name: self.taken(one, name in self.plan.written, name in self.plan.outputs) for name, one in kwargs.items()}
+        self.check_devices()
+        if self.plan.generator and named.get("generator") is None and not any(isinstance(one, torch.Generator) for one in given):
+            named["generator"] = generators.default(self.target)
+        with torch.no_grad():
+            made = self.op(*given, **named)
+        for cpu, cuda in self.resized:
+            if cpu.numel():
+                cuda.data = self.fresh(cpu)
+        for one in self.written:
+            wrote(one)
+        return self.given_back(made)
+
+    @property
+    def target(self) -> int:
+        return driver().device if self.device is None else self.device
+
+    def taken(self, value: Any, written: bool, output: bool = False) -> Any:
+        """An argument for the CPU's kernel."""
+        if isinstance(value, torch.Tensor):
+            return self.tensor(value, written, output)
+        if isinstance(value, torch.device):
+            if value.type == "cuda":
+                self.device = driver().device if value.index is None else value.index
+            elif value.type == "cpu":
+                self.to_host = True
+            return torch.device("cpu") if value.type == "cuda" else value
+        if isinstance(value, (list, tuple)):
+            return type(value)(self.taken(one, written) for one in value)
+        return value
+
+    def tensor(self, value: torch.Tensor, written: bool, output: bool) -> torch.Tensor:
+        if not value.is_cuda:
+            if value.dim() and not written:
+                self.others.append(value)
+            return value
+        if self.device is None:
+            self.device = value.device.index
+        if value.requires_grad:
+            autograd.prepare()
+        for cpu, cuda in self.pairs:
+            if cuda is value:
+                return cpu
+        if output and not value.numel():
+            cpu = torch.empty(0, dtype=value.dtype, device="cpu")
+            self.resized.append((cpu, value))
+        else:
+            cpu = memory.on_host(value)
+        self.pairs.append((cpu, value))
+        if written:
+            self.written.append(value)
+        return cpu
+
+    def check_devices(self) -> None:
+        """Raises what a GPU raises for operands on two devices."""
+        if self.plan.mixed:
+            return
+        devices = {str(cuda.device) for _, cuda in self.pairs}
+        if self.pairs and self.others:
+            devices.add("cpu")
+        if len(devices) > 1:
+            first, second = sorted(devices, reverse=True)[:2] if "cpu" in devices else sorted(devices)[:2]
+            raise RuntimeError(f"Expected all tensors to be on the same device, but found at least two devices, {first} and {second}!")
+
+    def given_back(self, value: Any) -> Any:
+        """A result of the CPU's kernel for the caller."""
+        if isinstance(value, torch.Tensor):
+            return self.result(value)
+        if isinstance(value, (list, tuple)):
+            return type(value)(self.given_back(one) for one in value)
+        return value
+
+    def result(self, made: torch.Tensor) -> torch.Tensor:
+        for cpu, cuda in self.pairs:
+            if made is cpu:
+                return cuda
+        if self.to_host or any(made is one for one in self.others) or made.layout != torch.strided:
+            return made
+        where = made.untyped_storage().data_ptr()
+        for _, cuda in self.pairs if where else ():
+            if cuda.untyped_storage().data_ptr() == where:
+                return memory.shaped(cuda, made.dtype, made.size(), made.stride(), made.storage_offset())
+        return self.fresh(made)
+
+    def fresh(self, made: torch.Tensor) -> torch.Tensor:
+        """A new tensor on `cuda` with what the CPU's kernel made."""
+        storage = made.untyped_storage()
+        base = memory.new_storage(storage.nbytes(), self.target)
+        if not self.plan.undefined:
+            driver().write(base.data_ptr(), storage.data_ptr(), storage.nbytes())
+        return memory.shaped(base, made.dtype, made.size(), made.stride(), made.storage_offset())
+
+
+def wrote(tensor: torch.Tensor) -> None:
+    """Says that an operator wrote the tensor's memory: its bytes are defined from now on."""
+    address, size = memory.span(tensor)
+    if size:
+        driver().write(address, address, size)
+
+
+def run(op: Any, *args: Any, **kwargs: Any) -> Any:
+    """The kernel of every operator for `cuda`."""
+    return Call(op).run(args, kwargs)
+
+
+def resize(tensor: torch.Tensor, size: Any, *, memory_format: Any = None) -> torch.Tensor:
+    """aten::resize_: keeps the memory where it is large enough."""
+    like = torch.empty(size, dtype=tensor.dtype, device="meta", memory_format=memory_format or torch.contiguous_format)
+    needed = (memory.span(like)[1] if like.numel() else 0) + tensor.storage_offset() * tensor.element_size()
+    if needed > tensor.untyped_storage().nbytes():
+        base = memory.new_storage(needed, tensor.device.index)
+        old = tensor.untyped_storage()
+        driver().wait()
+        if old.nbytes():
+            driver().write(base.data_ptr(), old.data_ptr(), old.nbytes())
+        tensor.data = memory.shaped(base, tensor.dtype, tensor.size(), tensor.stride(), tensor.storage_offset())
+    made: torch.Tensor = torch.ops.aten.as_strided_(tensor, like.size(), like.stride(), tensor.storage_offset())
+    return made
+
+
+def _names() -> Iterator[str]:
+    """The operators that have a kernel for the CPU, and need one for `cuda`."""
+    keys = ("CPU", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
+    names = itertools.chain.from_iterable(torch._C._dispatch_get_registrations_for_dispatch_key(key) for key in keys)
+    for name in dict.fromkeys(names):
+        space, _, short = name.partition("::")
+        if space == "aten" and short not in _OWN and short != "resize_":
+            yield short
+
+
+def register() -> list[torch.library.Library]:
+    """Registers the kernels. They stay as long as the libraries that it returns."""
+    everything, aten = torch.library.Library("_", "IMPL"), torch.library.Library("aten", "IMPL")
+    everything.fallback(run, KEY)
+    with warnings.catch_warnings():  # That kernels of torch which lead to others are overridden.
+        warnings.simplefilter("ignore", UserWarning)
+        for short in _names():
+            base, _, overload = short.partition(".")
+            op = getattr(getattr(torch.ops.aten, base), overload or "default")
+            aten.impl(short, _kernel(op), KEY)
+        aten.impl("resize_", resize, KEY)
+    return [everything, aten]
+
+
+def _kernel(op: Any) -> Callable[..., Any]:
+    return functools.partial(run, op)
