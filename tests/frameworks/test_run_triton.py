@@ -1,13 +1,14 @@
 """gpuemu run with programs of Triton and PyTorch, as they are written for a GPU."""
 import importlib.util
 import json
+import os
 import pathlib
 import subprocess
 import sys
 
 import pytest
 
-from conftest import BIN
+from conftest import BIN, ROOT
 
 if importlib.util.find_spec("torch") is None or importlib.util.find_spec("triton") is None:
     pytest.skip("torch and triton are not both installed", allow_module_level=True)
@@ -49,6 +50,44 @@ def test_a_missing_mask_is_found_at_its_line_with_the_launch_and_the_tensor(run)
     assert (first["function"], first["line"]) == ("added", line_of("vector_add.py", "kernel[lambda meta"))
     assert found["allocation"]["bytes"] == 4000
     assert found["allocation"]["stack"][0]["line"] == line_of("vector_add.py", "x, y = torch.rand")
+
+
+@pytest.mark.parametrize("program, printed", {"softmax.py": "right\n", "matmul.py": "right 32 3\n", "dropout.py": "right\n", "layer_norm.py": "right\n",
+                                              "attention.py": "right\n"}.items())
+def test_programs_in_the_style_of_the_tutorials_run_without_a_finding(run, program, printed):
+    done, report = run(program)
+    assert (done.returncode, done.stdout) == (0, printed), done.stderr[-3000:]
+    assert [one for one in report["findings"] if one["severity"] != "note"] == []
+    assert report["processes"][0]["launches"] >= 2
+
+
+def test_the_autotuner_takes_the_first_configuration_that_fits_and_restores_what_it_wrote(run):
+    done, report = run("tuned.py")
+    assert (done.returncode, done.stdout) == (0, "256 [1.0, inf] 1.0\n"), done.stderr[-3000:]
+
+
+def pytest_run(tmp_path, *words):
+    environment = {**os.environ, "GPUEMU_CLI": str(BIN / "gpuemu"), "PYTHONPATH": str(ROOT / "python")}
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "gpuemu.check.pytest_plugin", PROGRAMS / "suite.py", *words]
+    return subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=600, cwd=tmp_path, env=environment)
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["one process", "xdist"])
+def test_tests_fail_with_what_was_found_while_they_ran(tmp_path, workers):
+    if workers:
+        pytest.importorskip("xdist")
+    done = pytest_run(tmp_path, "--gpuemu", *workers)
+    assert done.returncode == 1 and "2 failed, 2 passed" in done.stdout, done.stdout + done.stderr
+    first, _, second = done.stdout.partition("_ test_a_part_of_a_block _")[2].partition("_ test_that_fails_by_itself _")
+    if not workers:
+        assert "gpuemu found:\nerror[OutOfBounds]: reads" in first
+        assert "of its own" in second and "Captured gpuemu call" in second and "error[OutOfBounds]" in second
+    assert "gpuemu: 2 OutOfBounds, 1 allowed in 1 kernel\n" in done.stdout
+
+
+def test_without_the_option_nothing_changes_and_its_options_need_it(tmp_path):
+    assert "--gpuemu-arch needs --gpuemu" in pytest_run(tmp_path, "--collect-only", "--gpuemu-arch", "sm_90").stderr
+    assert "gpuemu run" not in pytest_run(tmp_path, "--collect-only", "-q").stderr
 
 
 def test_without_preparation_torch_and_triton_are_as_they_are(run, tmp_path):

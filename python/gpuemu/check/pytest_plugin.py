@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from gpuemu.drop_in import pytest_findings
+
 if TYPE_CHECKING:
     from gpuemu.client.records import JobStatus, TestReport
 
@@ -51,12 +53,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--gpuemu-seed", type=int, default=None, help="seed of all drawn inputs; by default a fresh one, which is printed")
     group.addoption("--gpuemu-budget", default=None, metavar="CASES|SECONDSs", help="how much each gpuemu test may draw: 50 (cases) or 10s")
     group.addoption("--gpuemu-no-ops", action="store_true", help="do not collect the ops of gpuemu.toml")
+    pytest_findings.add_options(group)
+
+
+@pytest.hookimpl(tryfirst=True)  # type: ignore[untyped-decorator,unused-ignore]
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    pytest_findings.start_again(early_config)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "gpuemu(name=gpuemu.Tensor[...], cases=10, dtypes=[...], dims={...}, strategies=[...], layouts=[...], accumulate=...): draws gpuemu_case"
     )
+    pytest_findings.configure(config)
     given = config.getoption("--gpuemu-seed")
     inherited = getattr(config, "workerinput", {}).get("gpuemu_seed")
     seed = given if given is not None else inherited if inherited is not None else time.time_ns() & 0x7FFFFFFF

@@ -23,9 +23,9 @@ def _torch(_: ModuleType) -> None:
 
 
 def _triton(module: ModuleType) -> None:
-    from gpuemu.drop_in import triton_stages
+    from gpuemu.drop_in import triton_driver
 
-    triton_stages.prepare(module)
+    triton_driver.prepare(module)
 
 
 _PREPARATIONS: dict[str, Callable[[ModuleType], None]] = {"torch": _torch, "triton": _triton}

@@ -2,27 +2,48 @@
 
 from __future__ import annotations
 
-import os
-from types import ModuleType
+import re
+from collections.abc import Sequence
 from typing import Any
 
-KEY = "gpuemu-ptx-1"  # Part of the key of Triton's cache: what this module makes of a kernel is no machine code.
-
-
-def prepare(triton: ModuleType) -> None:
-    """Sets the hook. Raises ImportError where this version of Triton has none."""
-    if os.environ.get("TRITON_INTERPRET", "0").lower() in ("1", "true", "on", "yes", "y"):
-        return
-    runtime: Any = getattr(getattr(triton, "knobs", None), "runtime", None)
-    if not hasattr(type(runtime), "add_stages_inspection_hook"):
-        raise ImportError(f"gpuemu: Triton {triton.__version__} has no hook for the stages of its compiler; install triton 3.5 or later")
-    runtime.add_stages_inspection_hook = add_stages
+KEY = "gpuemu-ptx-2"  # Part of the key of Triton's cache: what this module makes of a kernel is no machine code.
+_FUNCTION = re.compile(r"tt\.func public @\w+\((.*?)\)\s*(?:->|attributes|\{)", re.DOTALL)
+_PARAMETER = re.compile(r"%(\w+): ")
 
 
 def add_stages(backend: Any = None, stages: Any = None, options: Any = None, language: Any = None, capability: Any = None) -> Any:
     """The hook: without arguments it gives what identifies it, else it changes the stages."""
     if stages is None:
         return KEY, KEY
-    if "cubin" in stages:
-        stages["cubin"] = lambda ptx, metadata: ptx.encode()
+    if "cubin" not in stages:  # Of another backend.
+        return None
+    names: list[str] = []
+    if "ttir" in stages:
+        own = stages["ttir"]
+
+        def with_names(source: Any, metadata: Any) -> Any:
+            made = own(source, metadata)
+            names[:] = parameters_of(str(made))
+            return made
+
+        stages["ttir"] = with_names
+    stages["cubin"] = lambda ptx, metadata: named(ptx, metadata["name"], names).encode()
     return None
+
+
+def parameters_of(ttir: str) -> list[str]:
+    """The parameters of the kernel, as its author named them."""
+    found = _FUNCTION.search(ttir)
+    return _PARAMETER.findall(found[1]) if found else []
+
+
+def named(ptx: str, kernel: str, names: Sequence[str]) -> str:
+    """The PTX with the author's names for parameters, which findings repeat."""
+    used = set(re.findall(r"[\w$]+", ptx))
+
+    def name_of(found: re.Match[str]) -> str:
+        index = int(found[1])
+        fits = index < len(names) and names[index] not in used and re.fullmatch(r"[A-Za-z]\w*", names[index], re.ASCII)
+        return names[index] if fits else found[0]
+
+    return re.sub(rf"\b{re.escape(kernel)}_param_(\d+)\b", name_of, ptx)

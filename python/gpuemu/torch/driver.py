@@ -13,6 +13,8 @@ from typing import Any
 LIBRARY = "libcuda.so.1"
 _POINTER = ctypes.c_uint64
 _OUT_OF_MEMORY = 2
+_NO_DEVICE = 100
+_FAULTS_MOST = 1000  # Of one wait; with --on-finding sticky every call fails.
 _NO_CALL = "gpuemu.torch needs gpuemu's {library}; start the program with `gpuemu run -- python ...`"
 
 
@@ -26,7 +28,13 @@ class Driver:
             raise RuntimeError(_NO_CALL.format(library=LIBRARY) + f" ({problem})") from None
         self._contexts: dict[int, ctypes.c_void_p] = {}
         self._thread = threading.local()
-        self.call("cuInit", 0)
+        self.count = 0
+        code = self.code("cuInit", 0)
+        if code == _NO_DEVICE:  # CUDA_VISIBLE_DEVICES hides them.
+            return
+        if code:
+            raise error_of(self.text(code), code)
+        self.count = self._number("cuDeviceGetCount")
 
     def code(self, name: str, *args: Any) -> int:
         """Calls a function and returns its result code."""
@@ -42,10 +50,6 @@ class Driver:
         found = ctypes.c_char_p()
         self._library.cuGetErrorString(code, ctypes.byref(found))
         return (found.value or b"unknown error").decode()
-
-    @functools.cached_property
-    def count(self) -> int:
-        return self._number("cuDeviceGetCount")
 
     def _number(self, name: str, *args: Any) -> int:
         made = ctypes.c_int()
@@ -94,10 +98,22 @@ class Driver:
             self.use(self.device)
             self.call("cuMemcpyHtoD_v2", _POINTER(address), ctypes.c_void_p(source), ctypes.c_size_t(size))
 
+    def copy(self, address: int, source: int, size: int) -> None:
+        """Copies within the device; bytes stay defined or undefined."""
+        self.use(self.device)
+        self.call("cuMemcpyDtoD_v2", _POINTER(address), _POINTER(source), ctypes.c_size_t(size))
+
     def wait(self) -> None:
         """Waits for all kernels of the current device. Raises the error of a kernel that went wrong."""
         self.use(self.device)
         self.call("cuCtxSynchronize")
+
+    def settle(self) -> None:
+        """Waits for all kernels of the current device, and takes the errors of those that went wrong."""
+        self.use(self.device)
+        for _ in range(_FAULTS_MOST):
+            if not self.code("cuCtxSynchronize"):
+                return
 
     def attribute(self, attribute: int, device: int) -> int:
         return self._number("cuDeviceGetAttribute", attribute, device)

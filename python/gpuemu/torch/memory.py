@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import ctypes
 import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -150,3 +152,24 @@ def span(tensor: torch.Tensor) -> tuple[int, int]:
         return tensor.data_ptr(), 0
     last = sum((size - 1) * stride for size, stride in zip(tensor.size(), tensor.stride(), strict=True))
     return tensor.data_ptr(), (last + 1) * tensor.element_size()
+
+
+@contextmanager
+def copies(storages: Iterable[Any]) -> Iterator[Callable[[], None]]:
+    """Keeps what the storages hold on the device, with which bytes are defined. Gives the function that puts it back."""
+    kept: list[tuple[int, int, int]] = []
+    try:
+        for storage in storages:
+            twin = twin_of(storage)
+            if twin is not None and storage.nbytes():
+                kept.append((storage.data_ptr(), driver().allocate(storage.nbytes(), twin.device), storage.nbytes()))
+                driver().copy(kept[-1][1], kept[-1][0], storage.nbytes())
+
+        def give_back() -> None:
+            for address, copy, size in kept:
+                driver().copy(address, copy, size)
+
+        yield give_back
+    finally:
+        for _, copy, _ in kept:
+            driver().free(copy)

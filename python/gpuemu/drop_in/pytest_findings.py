@@ -1,0 +1,197 @@
+"""pytest --gpuemu: the tests run below `gpuemu run`, and a test fails with what was found while it ran."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import sys
+from collections import Counter
+from collections.abc import Generator, Sequence
+from typing import Any, NoReturn
+
+import pytest
+
+from gpuemu import installed
+
+RUN = "GPUEMU_RUN"
+_MARKER = 'gpuemu_allow("KIND", ..., reason="..."): findings of these kinds do not fail the test (with --gpuemu)'
+_OPTIONS = {"--gpuemu-arch": ("--arch", "sm_XX", "architecture of the emulated device"),
+            "--gpuemu-checks": ("--checks", "LIST", "what is checked, as in memory,init,race or -init"),
+            "--gpuemu-suppress": ("--suppress", "FILE", "a TOML file with findings that are accepted")}  # fmt: skip
+
+
+def add_options(group: Any) -> None:
+    group.addoption("--gpuemu", action="store_true", help="run the tests' GPU kernels on gpuemu's emulator, without a GPU, and fail tests with findings")
+    for name, (option, shown, text) in _OPTIONS.items():
+        group.addoption(name, default=None, metavar=shown, help=f"{text} (with --gpuemu; {option} of gpuemu run)")
+
+
+def configure(config: pytest.Config) -> None:
+    """Begins to look for findings where --gpuemu is given."""
+    config.addinivalue_line("markers", _MARKER)
+    given = [name for name in _OPTIONS if config.getoption(name)]
+    if config.getoption("--gpuemu"):
+        config.pluginmanager.register(Findings(config), "gpuemu-findings")
+    elif given:
+        raise pytest.UsageError(f"{given[0]} needs --gpuemu")
+
+
+def start_again(config: pytest.Config) -> None:
+    """Makes this process one below gpuemu run, unless it is. Does not return then."""
+    if not config.known_args_namespace.gpuemu or RUN in os.environ:
+        return
+    program = installed.find_program()
+    if program is None:
+        raise pytest.UsageError("--gpuemu needs the program gpuemu, which is neither in this installation of the package nor in PATH; set GPUEMU_CLI")
+    _become([program, "run", "--error-exitcode", "0", *_run_options(config), "--", sys.executable, *sys.orig_argv[1:]], config)
+
+
+def _run_options(config: pytest.Config) -> list[str]:
+    words: list[str] = []
+    for name, (option, _, _) in _OPTIONS.items():
+        value = getattr(config.known_args_namespace, name.removeprefix("--").replace("-", "_"))
+        words += [option, value] if value else []
+    return words
+
+
+def _become(command: Sequence[str], config: pytest.Config) -> NoReturn:
+    capture = config.pluginmanager.getplugin("capturemanager")
+    if capture is not None:
+        capture.stop_global_capturing()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execve(command[0], list(command), installed.environment())
+
+
+class Log:
+    """The findings that the driver of this process has written, in the order in which they came."""
+
+    def __init__(self) -> None:
+        self.path = pathlib.Path(os.environ[RUN]) / f"{os.getpid()}.run"
+        self.read = 0
+        self.kernels: set[str] = set()
+
+    def new(self) -> list[dict[str, Any]]:
+        """Those since the last call, errors and warnings alone."""
+        if not self.path.exists():
+            return []
+        with self.path.open("rb") as file:
+            file.seek(self.read)
+            whole, _, _ = file.read().rpartition(b"\n")
+        self.read += len(whole) + bool(whole)
+        found = []
+        for line in whole.splitlines():
+            record = json.loads(line)
+            if "kernel" in record:
+                self.kernels.add(record["kernel"]["ptx_kernel"])
+            if "finding" in record and record["finding"]["severity"] != "note":
+                found.append(record["finding"])
+        return found
+
+
+class FoundError(Exception):
+    """What was found while a test ran."""
+
+    def __init__(self, findings: Sequence[dict[str, Any]]) -> None:
+        self.findings = findings
+        super().__init__("\n".join(map(text_of, findings)))
+
+
+def text_of(finding: dict[str, Any]) -> str:
+    """A finding as gpuemu run prints it, shortened."""
+    lines = [f"{finding['severity']}[{finding['kind']}]: {finding['message']}"]
+    if finding["file"]:
+        at = f"  at            {finding['file']}:{finding['line']}"
+        lines.append(at + (f", kernel {finding['kernel']}" if finding["kernel"] else ""))
+    stacks = {"launched at": finding["host"]["stack"], "allocated at": (finding["allocation"] or {}).get("stack", [])}
+    lines += [f"  {name:13} {stack[0]['file']}:{stack[0]['line']} ({stack[0]['function']})" for name, stack in stacks.items() if stack]
+    return "\n".join(lines)
+
+
+def settle() -> None:
+    """Waits for the kernels that the test launched, so that what they do wrong counts for it."""
+    torch = sys.modules.get("torch")
+    if torch is None or "gpuemu.torch.driver" not in sys.modules:
+        return
+    from gpuemu.torch.driver import driver
+
+    driver().settle()
+
+
+class Findings:
+    """The plugin of one session. A worker of pytest-xdist looks at its own tests; the counts are added up in the terminal's process."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.log = Log()
+        self.kinds: Counter[str] = Counter()
+        self.allowed = 0
+        self.elsewhere: list[dict[str, Any]] = []
+        self.kernels: set[str] = set()
+        self.output = getattr(config, "workeroutput", None)
+
+    @pytest.hookimpl(tryfirst=True)  # type: ignore[untyped-decorator,unused-ignore]
+    def pytest_runtest_setup(self) -> None:
+        self.elsewhere += self.log.new()
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)  # type: ignore[untyped-decorator,unused-ignore]
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, None]:
+        outcome = yield
+        settle()
+        found = self.wanted(item, self.log.new())
+        if not found:
+            return
+        error = FoundError(found)
+        if outcome.excinfo is not None:
+            item.add_report_section("call", "gpuemu", str(error))
+            return
+        outcome.force_exception(error) if hasattr(outcome, "force_exception") else _fail(outcome, error)
+
+    def wanted(self, item: pytest.Item, found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The findings that the test's marker does not allow."""
+        kinds = {kind for mark in item.iter_markers("gpuemu_allow") for kind in mark.args}
+        if any(not mark.kwargs.get("reason") for mark in item.iter_markers("gpuemu_allow")):
+            raise pytest.UsageError(f'{item.nodeid}: gpuemu_allow needs a reason, as in gpuemu_allow("DataRace", reason="...")')
+        kept = [one for one in found if one["kind"] not in kinds]
+        self.kinds.update(one["kind"] for one in kept)
+        self.allowed += len(found) - len(kept)
+        return kept
+
+    @pytest.hookimpl(hookwrapper=True)  # type: ignore[untyped-decorator,unused-ignore]
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, None]:
+        outcome = yield
+        if call.excinfo is not None and isinstance(call.excinfo.value, FoundError):
+            outcome.get_result().longrepr = f"gpuemu found:\n{call.excinfo.value}"
+
+    @pytest.hookimpl(trylast=True)  # type: ignore[untyped-decorator,unused-ignore]
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        settle()
+        self.elsewhere += self.log.new()
+        self.kinds.update(one["kind"] for one in self.elsewhere)
+        self.kernels |= self.log.kernels
+        if self.elsewhere and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        if self.output is not None:
+            self.output["gpuemu"] = [dict(self.kinds), self.allowed, sorted(self.kernels), self.elsewhere]
+
+    @pytest.hookimpl(optionalhook=True)  # type: ignore[untyped-decorator,unused-ignore]
+    def pytest_testnodedown(self, node: Any, error: object) -> None:
+        kinds, allowed, kernels, elsewhere = getattr(node, "workeroutput", {}).get("gpuemu", ({}, 0, [], []))
+        self.kinds.update(kinds)
+        self.allowed += allowed
+        self.kernels |= set(kernels)
+        self.elsewhere += elsewhere
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        if self.elsewhere:
+            terminalreporter.section("gpuemu: findings outside of a test's own code")
+            for one in self.elsewhere:
+                terminalreporter.line(text_of(one))
+        counts = ", ".join(f"{count} {kind}" for kind, count in sorted(self.kinds.items()))
+        allowed = f", {self.allowed} allowed" if self.allowed else ""
+        terminalreporter.line(f"gpuemu: {counts or 'no findings'}{allowed} in {len(self.kernels)} kernel{'' if len(self.kernels) == 1 else 's'}")
+
+
+def _fail(outcome: Any, error: Exception) -> None:
+    """Of pluggy before 1.1."""
+    outcome._result, outcome._excinfo = None, (type(error), error, None)
