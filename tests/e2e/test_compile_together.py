@@ -34,17 +34,18 @@ dims = {{ n = [1, 300] }}
 launches = [{{ entry = "{1}", grid = "cdiv(n, 128)", block = 128, args = ["x", "y", "i32:n"] }}]
 """
 MANY = 12
+FEW = 4  # Each takes the disassembler half a second, whatever is in it.
 BROKEN = 5
 HANGING = "#!/bin/sh\necho $$ > {runs}\nsleep 600 &\nwait\n"
 COUNTING = "#!/bin/sh\necho run >> {runs}\nexec {nvcc} \"$@\"\n"
 
 
 class Project:
-    """MANY kernels that are entries of one source, and a compiler that is counted."""
+    """Kernels that are entries of one source, and a compiler that is counted."""
 
-    def __init__(self, new_home, source, entry="scale<{0}>", compiler=COUNTING):
-        files = {f"times_{i}.py": f"def reference(x):\n    return {i}.0 * x\n" for i in range(1, MANY + 1)}
-        files["gpuemu.toml"] = "".join(KERNEL.format(i, entry.format(i)) for i in range(1, MANY + 1))
+    def __init__(self, new_home, source, entry="scale<{0}>", compiler=COUNTING, kernels=MANY):
+        files = {f"times_{i}.py": f"def reference(x):\n    return {i}.0 * x\n" for i in range(1, kernels + 1)}
+        files["gpuemu.toml"] = "".join(KERNEL.format(i, entry.format(i)) for i in range(1, kernels + 1))
         files["scale.cu"] = source
         self.home = new_home(files)
         toolkit = self.home.home / "toolkit"
@@ -115,11 +116,11 @@ def test_instantiations_of_one_source_are_compiled_together_and_found_again_one_
 
 @needs_nvcc
 def test_a_gate_and_a_lint_and_a_fuzz_run_compile_a_source_once(new_home):
-    project = Project(new_home, SOURCE.replace("GUARD", ""))
+    project = Project(new_home, SOURCE.replace("GUARD", ""), kernels=FEW)
     assert project.runs_of("ci", "--quick", "--seed", "1") == 1
     assert project.runs_of("lint") == 0 and project.runs_of("fuzz", "-i", "2", "--seed", "1") == 0
     for command in (["fuzz", "-i", "2", "--seed", "1"], ["lint"]):
-        other = Project(new_home, SOURCE.replace("GUARD", "__threadfence();" if command[0] == "lint" else "__syncthreads();"))
+        other = Project(new_home, SOURCE.replace("GUARD", "__threadfence();" if command[0] == "lint" else "__syncthreads();"), kernels=FEW)
         assert other.runs_of(*command) == 1, command
 
 
@@ -127,23 +128,23 @@ def test_a_gate_and_a_lint_and_a_fuzz_run_compile_a_source_once(new_home):
 def test_a_kernel_measures_the_same_whatever_was_compiled_with_it(new_home):
     text = SOURCE.replace("GUARD", "__shared__ float kept[N * 32]; kept[threadIdx.x % 32] = x[0]; __syncthreads();")
     text = text.replace("* x[i]", "* x[i] + kept[i % 32]")
-    together = Project(new_home, text)
+    together = Project(new_home, text, kernels=FEW)
     assert together.runs_of("lint") == 1
-    alone = Project(new_home, text)
-    assert alone.runs_of("lint", "--kernel", "scale_7") == 1
-    seventh = {}
+    alone = Project(new_home, text, kernels=FEW)
+    assert alone.runs_of("lint", "--kernel", "scale_3") == 1
+    third = {}
     for project in (together, alone):
-        [result] = json.loads(project.home.run("lint", "--kernel", "scale_7", "--format", "json").stdout)
+        [result] = json.loads(project.home.run("lint", "--kernel", "scale_3", "--format", "json").stdout)
         del result["metrics"]["timestamp"], result["metrics"]["ptx"]["source_file"]
-        seventh[project] = result["metrics"]
-    assert seventh[together] == seventh[alone]
+        third[project] = result["metrics"]
+    assert third[together] == third[alone]
 
 
 @needs_nvcc
 def test_many_kernels_of_a_few_sources_take_a_run_for_each_source(new_home):
-    project = Project(new_home, "".join(PLAIN.format(i) for i in range(1, MANY + 1)), "scale_{0}")
+    project = Project(new_home, "".join(PLAIN.format(i) for i in range(1, FEW + 1)), "scale_{0}", kernels=FEW)
     toml = project.home.project / "gpuemu.toml"
-    second = "".join(PLAIN.format(i).replace("scale_", "other_") for i in range(1, MANY + 1))
+    second = "".join(PLAIN.format(i).replace("scale_", "other_") for i in range(1, FEW + 1))
     (project.home.project / "other.cu").write_text(second)
     toml.write_text(toml.read_text() + toml.read_text().replace("scale_", "other_").replace("scale.cu", "other.cu"))
     assert project.runs_of("ci", "--quick", "--seed", "1") == 2

@@ -1,4 +1,5 @@
 """Runs the projects of this folder with a private daemon and says which planted faults were found and which correct kernels were flagged."""
+import atexit
 import base64
 import dataclasses
 import json
@@ -10,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -62,11 +64,39 @@ class Outcome:
         return next((f for f in self.failures if not kinds or set(f.kinds) & set(kinds)), None)
 
 
+class Places:
+    """Folders for installations, used again by later ones: compilers' output is kept by the path of its source."""
+
+    def __init__(self):
+        self.lock, self.free, self.made = threading.Lock(), [], 0
+        self.root = None
+
+    def take(self):
+        with self.lock:
+            if self.root is None:
+                self.root = pathlib.Path(tempfile.mkdtemp(prefix="gpuemu-quality-"))
+                atexit.register(shutil.rmtree, self.root, ignore_errors=True)
+            if self.free:
+                return self.free.pop()
+            self.made += 1
+            (self.root / f"compiled-{self.made}").mkdir()
+            return self.root / str(self.made), self.root / f"compiled-{self.made}"
+
+    def give_back(self, place):
+        shutil.rmtree(place[0], ignore_errors=True)
+        with self.lock:
+            self.free.append(place)
+
+
+PLACES = Places()
+
+
 class Installation:
     """A home, a socket, a database and a copy of one project, with all of the folder `tree` that it is in; the daemon ends with the `with` block."""
 
     def __init__(self, project, backend, flags=(), tree=None, undeclared=False):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="gpuemu-quality-"))
+        self.place = PLACES.take()
+        self.folder, compiled = self.place
         tree = tree or project
         self.project = self.folder / "project" / project.relative_to(tree)
         shutil.copytree(tree, self.folder / "project")
@@ -84,6 +114,7 @@ class Installation:
         config.write_text(text)
         self.settings = tomllib.loads(text)
         (self.folder / "home").mkdir()
+        (self.folder / "db.cache").symlink_to(compiled)
         self.env = {**os.environ, "HOME": str(self.folder / "home"), "GPUEMU_SOCKET": str(self.folder / "socket"),
                     "GPUEMU_DB": str(self.folder / "db"), "GPUEMU_BACKEND": backend}
 
@@ -92,7 +123,7 @@ class Installation:
 
     def __exit__(self, *_):
         self.run("daemon", "stop")
-        shutil.rmtree(self.folder, ignore_errors=True)
+        PLACES.give_back(self.place)
 
     def run(self, *args, timeout=3600):
         return subprocess.run([str(BIN / "gpuemu"), *map(str, args)], cwd=self.project, env=self.env, text=True, timeout=timeout,

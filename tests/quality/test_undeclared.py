@@ -30,7 +30,7 @@ def check(cases, seeds):
 
 
 def test_nothing_declared_is_judged_by_what_the_inputs_allow(nvcc_program):
-    check(16, [1])
+    check(8, [1])
 
 
 @pytest.mark.parametrize("name, fault, cases, seed", [
