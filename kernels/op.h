@@ -16,10 +16,11 @@
 #include "kernels/attributes.h"
 #include "kernels/plan.h"
 #include "kernels/tensor_view.h"
-#include "runtime/device/device.h"
 
 namespace gpuemu {
 
+struct DeviceProperties;
+struct EntryInfo;
 struct OpKind;
 
 /// One call of an op: what a variant's functions decide from. Borrowed for the call.

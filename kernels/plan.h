@@ -10,7 +10,7 @@
 
 #include "common/base/check.h"
 #include "kernels/tensor_view.h"
-#include "runtime/device/device.h"
+#include "runtime/device/launch_shape.h"
 
 namespace gpuemu {
 

@@ -1,5 +1,6 @@
 // gemm: the product of two matrices, each as it lies or transposed.
 #include "kernels/op_checks.h"
+#include "runtime/device/device.h"
 
 namespace gpuemu::kernels {
 namespace {

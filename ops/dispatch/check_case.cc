@@ -7,6 +7,7 @@
 
 #include <fmt/ranges.h>
 
+#include "runtime/device/device.h"
 #include "runtime/device/device_traits.h"
 
 namespace gpuemu {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "ops/dispatch/registry.h"
+#include "runtime/device/device.h"
 
 namespace gpuemu {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "common/base/blake2.h"
 #include "common/base/files.h"
+#include "runtime/device/device.h"
 
 namespace gpuemu {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "common/base/files.h"
 #include "ops/dispatch/registry.h"
+#include "runtime/device/device.h"
 
 namespace gpuemu {
 namespace {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "ops/registered/text_rules.h"
+#include "runtime/device/device.h"
 
 namespace gpuemu {
 namespace {

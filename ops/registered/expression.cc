@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "runtime/device/device.h"
+
 namespace gpuemu {
 namespace {
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/device/device.h"
+
 namespace gpuemu {
 namespace {
 
