@@ -4,8 +4,6 @@ import re
 
 import pytest
 
-from test_export import compiled_once  # noqa: F401: an autouse fixture
-
 
 def mutate(gpuemu, *arguments):
     result = gpuemu.run("mutate", *arguments, "--format", "json")

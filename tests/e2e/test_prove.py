@@ -3,7 +3,6 @@ import json
 
 import pytest
 
-from test_export import compiled_once  # noqa: F401: an autouse fixture
 
 PROJECT = """
 [runtime]
