@@ -64,6 +64,23 @@ RunAllocation allocation_of(const Allocation& what, int64_t offset) {
   return made;
 }
 
+/// Replaces the allocation's name in a message by that of the argument that points into it. Of
+/// several it is the one that points closest before the byte concerned.
+void name_argument(std::string& message, const Allocation& what, int64_t offset,
+                   const std::vector<PointerArgument>& pointers) {
+  const PointerArgument* best = nullptr;
+  const uint64_t at = what.address + static_cast<uint64_t>(std::max<int64_t>(offset, 0));
+  for (const PointerArgument& one : pointers) {
+    if (one.value < what.address || one.value >= what.address + what.bytes) continue;
+    if (best == nullptr || (one.value <= at && one.value > best->value)) best = &one;
+  }
+  const std::string quoted = "'" + what.name + "'";
+  const size_t where = message.find(quoted);
+  if (best != nullptr && where != message.npos) {
+    message.replace(where, quoted.size(), "'" + best->name + "'");
+  }
+}
+
 void say_unrecorded(const std::string& file) {
   say_once("findings file",
            fmt::format("cannot write {}: {}; the report lacks findings of process {}", file,
@@ -86,12 +103,12 @@ void Recorder::start(const Settings& settings, const Allocations* allocations) {
   write_process();
 }
 
-uint64_t Recorder::launch_begins(StreamId stream, std::shared_ptr<const CallSite> site,
-                                 bool stays) {
+uint64_t Recorder::launch_begins(StreamId stream, std::shared_ptr<const CallSite> site, bool stays,
+                                 std::vector<PointerArgument> pointers) {
   const uint64_t tag = next_tag_.fetch_add(1);
   launches_.fetch_add(stays ? 0 : 1);
   const std::lock_guard lock(mutex_);
-  running_[tag] = {stream, std::move(site), stays};
+  running_[tag] = {stream, std::move(site), stays, std::move(pointers)};
   return tag;
 }
 
@@ -114,17 +131,22 @@ StreamId Recorder::launch_ended(uint64_t tag, const LaunchReport& report) {
   if (launch.stays) launches_.fetch_add(1);
   for (const DeviceFinding& seen : report.findings) {
     RunFinding made = finding_of(seen, launch.site.get());
-    describe_allocation(made, seen);
+    describe_allocation(made, seen, launch.pointers);
     add(std::move(made));
   }
   return launch.stream;
 }
 
-void Recorder::describe_allocation(RunFinding& finding, const DeviceFinding& seen) const {
+void Recorder::describe_allocation(RunFinding& finding, const DeviceFinding& seen,
+                                   const std::vector<PointerArgument>& pointers) const {
   const Allocations::Shared what = seen.tensor.empty() ? nullptr : allocations_->named(seen.tensor);
   if (what == nullptr) return;
   finding.allocation = allocation_of(*what, seen.byte_offset);
-  if (what->freed != nullptr && seen.kind == DeviceFindingKind::OutOfBounds) {
+  name_argument(finding.message, *what, seen.byte_offset, pointers);
+  // Memory that was freed while the report was on its way has been outside of the bounds before.
+  const bool was_inside =
+      seen.byte_offset >= 0 && static_cast<uint64_t>(seen.byte_offset) < what->bytes;
+  if (what->freed != nullptr && was_inside && seen.kind == DeviceFindingKind::OutOfBounds) {
     finding.kind = kRunUseAfterFree;
   }
 }

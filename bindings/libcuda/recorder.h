@@ -20,6 +20,12 @@
 
 namespace gpuemu::libcuda {
 
+/// An argument of a launch that may be an address, and its parameter's name.
+struct PointerArgument {
+  std::string name;
+  uint64_t value = 0;
+};
+
 /// Under `gpuemu run` it writes each finding to the process's file at once, so that a crash loses
 /// none. Otherwise it prints the findings to stderr when the process exits. Thread-safe after
 /// start().
@@ -28,8 +34,9 @@ class Recorder {
   /// Must be called once, before anything else. `allocations` must outlive the recorder.
   void start(const Settings& settings, const Allocations* allocations);
   /// Registers a launch before it is issued and returns its tag. `stays` is for a captured launch,
-  /// which may run any number of times.
-  uint64_t launch_begins(StreamId stream, std::shared_ptr<const CallSite> site, bool stays);
+  /// which may run any number of times. `pointers` are the arguments that may be addresses.
+  uint64_t launch_begins(StreamId stream, std::shared_ptr<const CallSite> site, bool stays,
+                         std::vector<PointerArgument> pointers);
   /// Forgets a launch that could not be issued.
   void launch_refused(uint64_t tag);
   /// Records the findings of a launch that ran. Returns the stream that it was issued to.
@@ -51,6 +58,7 @@ class Recorder {
     StreamId stream = kDefaultStream;
     std::shared_ptr<const CallSite> site;
     bool stays = false;
+    std::vector<PointerArgument> pointers;
   };
   struct Known {
     RunFinding finding;
@@ -58,7 +66,8 @@ class Recorder {
   };
   /// Adds a finding with the same key, and writes it when it is the first one of its test.
   void add_again(Known& known, const RunFinding& again);
-  void describe_allocation(RunFinding& finding, const DeviceFinding& seen) const;
+  void describe_allocation(RunFinding& finding, const DeviceFinding& seen,
+                           const std::vector<PointerArgument>& pointers) const;
   void write(const std::string& line);
   void write_process();
 

@@ -160,6 +160,7 @@ Result<int> run(const RunOptions& options, Session& session) {
   add_python_start(environment, python_package_root(session.program_folder),
                    prepared_packages(options));
   if (options.torch_forced) environment[kTorchForcedVariable] = "1";
+  environment[kAutotuneVariable] = options.autotune;
   if (options.dry_run) {
     print_environment(environment, options, session);
     return 0;
@@ -248,6 +249,12 @@ void add_driver_options(Command command, RunOptions& options) {
 
 /// What is done to Python packages that the program imports.
 void add_python_options(Command command, RunOptions& options) {
+  command
+      .option(
+          "--autotune", options.autotune,
+          "Which configurations of Triton's autotuner run: the first that fits the device,\nor all")
+      .one_of({"first", "all"})
+      .show_default();
   command.flag("--torch", options.torch_forced,
                "Give PyTorch the emulated device although it sees a GPU");
   command.flag("--no-torch", options.no_torch, "Leave PyTorch as it is, without a cuda device");

@@ -13,6 +13,8 @@ std::string python_package_root(const std::string& program_folder);
 
 /// Names the Python packages that are prepared, "torch,triton"; may be empty.
 inline constexpr const char* kPreparedVariable = "GPUEMU_RUN_PREPARE";
+/// What Triton's autotuner runs: "first" or "all".
+inline constexpr const char* kAutotuneVariable = "GPUEMU_RUN_AUTOTUNE";
 /// Set when torch gets the emulated device although it sees a GPU.
 inline constexpr const char* kTorchForcedVariable = "GPUEMU_RUN_TORCH";
 

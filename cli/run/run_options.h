@@ -20,6 +20,7 @@ struct RunOptions {
   std::string timeout, output, suppress_template, trace;
   std::vector<std::string> suppress;
   bool quiet = false, dry_run = false;
+  std::string autotune = "first";
   bool torch_forced = false, no_torch = false, no_triton = false;
 };
 

@@ -48,7 +48,7 @@ def test_a_missing_mask_is_found_at_its_line_with_the_launch_and_the_tensor(run)
     assert found["host"]["call"] == "kernel[grid](...)"
     first = found["host"]["stack"][0]
     assert (first["function"], first["line"]) == ("added", line_of("vector_add.py", "kernel[lambda meta"))
-    assert found["allocation"]["bytes"] == 4000
+    assert "of 'y_ptr', which has 4000 bytes" in found["message"] and found["allocation"]["bytes"] == 4000
     assert found["allocation"]["stack"][0]["line"] == line_of("vector_add.py", "x, y = torch.rand")
 
 
@@ -64,6 +64,25 @@ def test_programs_in_the_style_of_the_tutorials_run_without_a_finding(run, progr
 def test_the_autotuner_takes_the_first_configuration_that_fits_and_restores_what_it_wrote(run):
     done, report = run("tuned.py")
     assert (done.returncode, done.stdout) == (0, "256 [1.0, inf] 1.0\n"), done.stderr[-3000:]
+    assert run("tuned.py", options=["--autotune", "all"])[0].stdout == "256 [1.0, 1.0] 1.0\n"
+
+
+def test_arguments_of_every_kind_reach_the_kernel(run):
+    done, report = run("arguments.py")
+    assert done.stdout.endswith("failed []\n"), done.stdout + done.stderr[-3000:]
+    (found,) = report["findings"]  # Of the case that plants it.
+    assert found["kind"] == "Trap" and "not positive" in found["message"]
+
+
+def test_gradients_streams_and_files_of_cuda_tensors(run):
+    done, report = run("tensors.py")
+    assert (done.returncode, done.stdout) == (0, "failed []\n"), done.stdout + done.stderr[-3000:]
+
+
+def test_a_hidden_device_is_no_device(run, tmp_path):
+    program = tmp_path / "hidden.py"
+    program.write_text("import torch\nprint(torch.cuda.is_available(), torch.cuda.device_count())\n")
+    assert run(program, env={**os.environ, "CUDA_VISIBLE_DEVICES": ""})[0].stdout == "False 0\n"
 
 
 def pytest_run(tmp_path, *words):

@@ -37,7 +37,7 @@ std::shared_ptr<const CallSite> call_site(const char* call) {
   site->call = call;
   PythonStack python = python_stack();
   if (python.from_triton && std::string_view(call).starts_with("cuLaunch")) {
-    site->call = "kernel[grid](...)";
+    site->call = kTritonLaunch;
   }
   site->python = std::move(python.frames);
   site->test = std::move(python.test);

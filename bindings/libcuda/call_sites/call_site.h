@@ -22,6 +22,9 @@ struct CallSite {
   std::string test;              ///< The pytest test that runs; "" outside of pytest.
 };
 
+/// The `call` of launches that Triton makes.
+inline constexpr const char* kTritonLaunch = "kernel[grid](...)";
+
 /// Captures the stack of this thread. `call` must live as long as the process. Never null.
 std::shared_ptr<const CallSite> call_site(const char* call);
 /// Resolves the frames of a call site to functions and lines, without those of this library.

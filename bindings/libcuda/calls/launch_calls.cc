@@ -1,6 +1,8 @@
 // Implements cuLaunchKernel and its variants.
 #include <algorithm>
 #include <array>
+#include <cstring>
+#include <string_view>
 
 #include "bindings/libcuda/calls/occupancy.h"
 #include "bindings/libcuda/modules.h"
@@ -65,6 +67,20 @@ int check_shape_of(const FunctionState& function, const LaunchShape& shape, bool
              : CUDA_SUCCESS;
 }
 
+/// Returns the arguments that may be addresses, where the names of parameters are the author's.
+std::vector<PointerArgument> pointers_of(const EntryInfo& info, const std::vector<KernelArg>& args,
+                                         const CallSite& site) {
+  std::vector<PointerArgument> made;
+  if (std::string_view(site.call) != kTritonLaunch) return made;
+  for (size_t i = 0; i < args.size() && i < info.params.size(); ++i) {
+    PointerArgument one{info.params[i].name};
+    if (args[i].bytes != sizeof one.value) continue;
+    std::memcpy(&one.value, args[i].data, sizeof one.value);
+    made.push_back(std::move(one));
+  }
+  return made;
+}
+
 struct Order {
   const char* call = "";
   LaunchShape shape;
@@ -96,7 +112,8 @@ int launch(Function function, const Order& order, Arguments given) {
     const bool captured = is_captured(place);
     const auto site = call_site(order.call);
     driver.recorder.count_kernel(state.info.name, site->test);
-    what.tag = driver.recorder.launch_begins(place.stream, site, captured);
+    what.tag = driver.recorder.launch_begins(place.stream, site, captured,
+                                             pointers_of(state.info, args, *site));
     what.tells_touched =
         !captured && driver.races.launch_begins(what.tag, line_of(place), state.info.name, site);
     const Status issued = place.slot->streams->launch(place.stream, what);

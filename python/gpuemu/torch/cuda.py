@@ -11,6 +11,7 @@ from gpuemu.torch import generators, memory, streams
 from gpuemu.torch.driver import driver
 from gpuemu.torch.streams import index_of
 
+_BEFORE_OWN = 5  # Torch's own way to read storages for `cuda` has 20.
 # CU_DEVICE_ATTRIBUTE_* of cuda.h.
 _MAJOR, _MINOR = 75, 76
 _PROPERTIES = {"multi_processor_count": 16, "warp_size": 10, "max_threads_per_multi_processor": 39, "max_threads_per_block": 1,
@@ -168,6 +169,11 @@ def _exchange(index: int) -> int:
     return before
 
 
+def _restored(storage: Any, location: str) -> Any:
+    """A storage that torch.load reads for `cuda`."""
+    return memory.moved(storage, index_of(location)) if location.startswith("cuda") else None
+
+
 def _own(value: Any) -> Any:
     """A function of its own for each name: torch keeps rules by function."""
     if not isinstance(value, types.FunctionType):
@@ -180,6 +186,7 @@ def _own(value: Any) -> Any:
 def replace() -> list[tuple[Any, str, Any]]:
     """Puts the functions in place. Returns what they replaced: module, name, and the value or None."""
     replaced = []
+    torch.serialization.register_package(_BEFORE_OWN, lambda storage: None, _restored)
     for module, names in ((torch.cuda, _NAMES), (torch._C, _COMPILED)):
         for name, value in names.items():
             replaced.append((module, name, getattr(module, name, None)))

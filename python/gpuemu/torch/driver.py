@@ -28,6 +28,7 @@ class Driver:
             raise RuntimeError(_NO_CALL.format(library=LIBRARY) + f" ({problem})") from None
         self._contexts: dict[int, ctypes.c_void_p] = {}
         self._thread = threading.local()
+        self._late = 0  # What cuMemFree returned of a kernel.
         self.count = 0
         code = self.code("cuInit", 0)
         if code == _NO_DEVICE:  # CUDA_VISIBLE_DEVICES hides them.
@@ -90,7 +91,9 @@ class Driver:
             self.use(before)
 
     def free(self, address: int) -> None:
-        self.code("cuMemFree_v2", _POINTER(address))
+        code = self.code("cuMemFree_v2", _POINTER(address))
+        if code and not self._late:  # Of a kernel that it waited for; who frees is not told.
+            self._late = code
 
     def write(self, address: int, source: int, size: int) -> None:
         """Copies from the host. Where source and address are the same, it says that the host wrote there."""
@@ -106,11 +109,15 @@ class Driver:
     def wait(self) -> None:
         """Waits for all kernels of the current device. Raises the error of a kernel that went wrong."""
         self.use(self.device)
-        self.call("cuCtxSynchronize")
+        code = self.code("cuCtxSynchronize")
+        code, self._late = self._late or code, 0
+        if code:
+            raise error_of(self.text(code), code)
 
     def settle(self) -> None:
         """Waits for all kernels of the current device, and takes the errors of those that went wrong."""
         self.use(self.device)
+        self._late = 0
         for _ in range(_FAULTS_MOST):
             if not self.code("cuCtxSynchronize"):
                 return

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
 
@@ -13,3 +15,15 @@ def default(device: int) -> torch.Generator:
     made = torch.Generator(device="cpu")
     made.manual_seed(torch.default_generator.initial_seed())
     return made
+
+
+@contextmanager
+def borrowed(device: int) -> Iterator[None]:
+    """Lets operators that take no generator draw from the device's, in place of the CPU's."""
+    before = torch.default_generator.get_state()
+    torch.default_generator.set_state(default(device).get_state())
+    try:
+        yield
+    finally:
+        default(device).set_state(torch.default_generator.get_state())
+        torch.default_generator.set_state(before)

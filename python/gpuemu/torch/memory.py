@@ -47,11 +47,13 @@ _new_capsule.restype, _new_capsule.argtypes = ctypes.py_object, [ctypes.c_void_p
 
 @dataclass
 class _Given:
-    """What torch holds until the storage goes: the DLPack structure and its shape; address: of memory to free then."""
+    """What torch holds until the storage goes: the DLPack structure and its shape; address: of memory to free then; keep: what owns
+    the memory, where it is another storage's."""
 
     managed: _Managed
     shape: Any
     address: int
+    keep: Any = None
 
 
 @dataclass(frozen=True)
@@ -95,12 +97,12 @@ _release = _Deleter(_released)
 ctypes.pythonapi.Py_IncRef(ctypes.py_object(_release))
 
 
-def _imported(address: int, size: int, kind: int, index: int, owned: bool) -> torch.Tensor:
+def _imported(address: int, size: int, kind: int, index: int, owned: bool, keep: Any = None) -> torch.Tensor:
     """`size` bytes at an address as a tensor."""
     shape = (ctypes.c_int64 * 1)(size)
     managed = _Managed(_Tensor(address, _Device(kind, index), 1, _Type(_UINT, _BITS, 1), shape, None, 0), None, _release)
     with _lock:
-        _given[ctypes.addressof(managed)] = _Given(managed, shape, address if owned else 0)
+        _given[ctypes.addressof(managed)] = _Given(managed, shape, address if owned else 0, keep)
     capsule = _new_capsule(ctypes.addressof(managed), b"dltensor", None)
     made: torch.Tensor = torch.utils.dlpack.from_dlpack(capsule)
     return made
@@ -115,6 +117,18 @@ def new_storage(size: int, device: int) -> torch.Tensor:
         _twins[address] = Twin(_imported(address, size, _CPU, 0, owned=False), device)
     statistics.add(size)
     return _imported(address, size, _CUDA, device, owned=True)
+
+
+def same_storage(storage: Any) -> torch.Tensor:
+    """The memory of a storage on `cuda` as a tensor of bytes."""
+    return _imported(storage.data_ptr(), storage.nbytes(), _CUDA, storage.device.index, owned=False, keep=storage)
+
+
+def moved(storage: Any, device: int) -> Any:
+    """A storage on `cuda` with the bytes of one on the CPU."""
+    made = new_storage(storage.nbytes(), device)
+    driver().write(made.data_ptr(), storage.data_ptr(), storage.nbytes())
+    return made.untyped_storage()
 
 
 def shaped(base: torch.Tensor, dtype: torch.dtype, size: Any, stride: Any, offset: int) -> torch.Tensor:

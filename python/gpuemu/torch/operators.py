@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import warnings
@@ -20,19 +21,18 @@ _OWN = {"detach", "detach_", "as_strided_", "view.dtype", "set_data", "is_pinned
         "is_same_size", "size.int", "stride.int", "equal_storage", "_version", "_sparse_coo_tensor_with_dims_and_tensors"}  # fmt: skip
 # Operators whose kernels on a GPU take operands from the CPU.
 _MIXED = {"copy_", "_to_copy", "index.Tensor", "index_put_", "index_put", "_index_put_impl_", "_unsafe_index.Tensor", "_unsafe_index_put",
-          "_copy_from", "_copy_from_and_resize", "_copy", "copy", "set_.source_Tensor"}  # fmt: skip
-_REFUSED = {"set_.source_Storage": "a storage", "set_.source_Storage_storage_offset": "a storage", "set_.source_Tensor": "another tensor's storage"}
-
+          "_copy_from", "_copy_from_and_resize", "_copy", "copy"}  # fmt: skip
 
 @dataclass(frozen=True)
 class Plan:
     """What the schema of an operator says. written: positions and names of arguments that it writes; outputs: of these, those
-    that it may resize; undefined: whether the result has contents at all."""
+    that it may resize; generator, seeded: takes a generator, or draws from torch's own; undefined: the result has no contents."""
 
     name: str
     written: frozenset[int | str]
     outputs: frozenset[str]
     generator: bool
+    seeded: bool
     mixed: bool
     undefined: bool
 
@@ -48,7 +48,8 @@ def plan_of(op: Any) -> Plan:
                 outputs.add(argument.name)
     name = op._schema.name.partition("::")[2] + ("." + op._schema.overload_name if op._schema.overload_name else "")
     base = name.partition(".")[0]
-    return Plan(name, frozenset(written), frozenset(outputs), any(one.name == "generator" for one in op._schema.arguments),
+    takes = any(one.name == "generator" for one in op._schema.arguments)
+    return Plan(name, frozenset(written), frozenset(outputs), takes, not takes and torch.Tag.nondeterministic_seeded in op.tags,
                 name in _MIXED or base in _MIXED, base in ("empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided", "empty_permuted"))  # fmt: skip
 
 
@@ -65,16 +66,13 @@ class Call:
         self.others: list[torch.Tensor] = []
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if self.plan.name in _REFUSED:
-            raise NotImplementedError(f"gpuemu: {self.plan.name} is not there for cuda tensors: their memory belongs to the emulated device, "
-                                      f"and cannot be exchanged for {_REFUSED[self.plan.name]}; use copy_")  # fmt: skip
         driver().wait()
         given = [self.taken(one, position in self.plan.written) for position, one in enumerate(args)]
         named = {name: self.taken(one, name in self.plan.written, name in self.plan.outputs) for name, one in kwargs.items()}
         self.check_devices()
         if self.plan.generator and named.get("generator") is None and not any(isinstance(one, torch.Generator) for one in given):
             named["generator"] = generators.default(self.target)
-        with torch.no_grad():
+        with torch.no_grad(), generators.borrowed(self.target) if self.plan.seeded else contextlib.nullcontext():
             made = self.op(*given, **named)
         for cpu, cuda in self.resized:
             if cpu.numel():
@@ -175,6 +173,22 @@ def run(op: Any, *args: Any, **kwargs: Any) -> Any:
     return Call(op).run(args, kwargs)
 
 
+def set_storage(tensor: torch.Tensor, storage: Any, offset: int = 0, size: Any = None, stride: Any = None) -> torch.Tensor:
+    """aten::set_ with a storage."""
+    storage = getattr(storage, "_untyped_storage", storage)
+    size = [storage.nbytes() // tensor.element_size() - offset] if size is None else size
+    if not stride:
+        stride = torch.empty(size, device="meta").stride()
+    tensor.data = memory.shaped(memory.same_storage(storage), tensor.dtype, size, stride, offset)
+    return tensor
+
+
+def set_tensor(tensor: torch.Tensor, source: torch.Tensor) -> torch.Tensor:
+    """aten::set_ with another tensor."""
+    tensor.data = source.detach()
+    return tensor
+
+
 def resize(tensor: torch.Tensor, size: Any, *, memory_format: Any = None) -> torch.Tensor:
     """aten::resize_: keeps the memory where it is large enough."""
     like = torch.empty(size, dtype=tensor.dtype, device="meta", memory_format=memory_format or torch.contiguous_format)
@@ -190,13 +204,16 @@ def resize(tensor: torch.Tensor, size: Any, *, memory_format: Any = None) -> tor
     return made
 
 
+_LAYOUTS = {"resize_": resize, "set_.source_Storage": set_storage, "set_.source_Storage_storage_offset": set_storage, "set_.source_Tensor": set_tensor}
+
+
 def _names() -> Iterator[str]:
     """The operators that have a kernel for the CPU, and need one for `cuda`."""
     keys = ("CPU", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
     names = itertools.chain.from_iterable(torch._C._dispatch_get_registrations_for_dispatch_key(key) for key in keys)
     for name in dict.fromkeys(names):
         space, _, short = name.partition("::")
-        if space == "aten" and short not in _OWN and short != "resize_":
+        if space == "aten" and short not in _OWN and short not in _LAYOUTS:
             yield short
 
 
@@ -210,7 +227,8 @@ def register() -> list[torch.library.Library]:
             base, _, overload = short.partition(".")
             op = getattr(getattr(torch.ops.aten, base), overload or "default")
             aten.impl(short, _kernel(op), KEY)
-        aten.impl("resize_", resize, KEY)
+        for short, own in _LAYOUTS.items():
+            aten.impl(short, own, KEY)
     return [everything, aten]
 
 

@@ -1,0 +1,116 @@
+"""Tensors on cuda as a GPU has them. Prints the cases that fail."""
+import copy
+import io
+
+import torch
+
+failed = []
+
+
+def case(f):
+    try:
+        f()
+    except Exception as problem:
+        failed.append(f.__name__)
+        print(f.__name__, type(problem).__name__, str(problem)[:300])
+
+
+x = torch.arange(12.0, device="cuda").reshape(3, 4)
+
+
+def refusal(error, words, f):
+    try:
+        f()
+    except error as problem:
+        assert words in str(problem), problem
+    else:
+        raise AssertionError("no error")
+
+
+@case
+def where():
+    assert x.device == torch.device("cuda", 0) and x.is_cuda and x.get_device() == 0 and x.type() == "torch.cuda.FloatTensor"
+    assert x.cpu().device.type == "cpu" and x.to("cuda") is x and torch.ones(2).cuda().is_cuda and x.new_zeros(2).is_cuda
+    with torch.device("cuda"):
+        assert torch.zeros(3).is_cuda
+    assert torch.cuda.get_device_name() == "gpuemu sm_80" and torch.cuda.get_device_capability() == (8, 0)
+
+
+@case
+def storage():
+    assert x[1:].untyped_storage().data_ptr() == x.data_ptr() and x[1:].storage_offset() == 4 and x.t().stride() == (1, 4)
+    assert x.untyped_storage().nbytes() == 48 and x.view(torch.int32).data_ptr() == x.data_ptr()
+    y = x.clone()
+    y.t()[1] = 7
+    assert y[:, 1].tolist() == [7, 7, 7]
+
+
+@case
+def mixing():
+    refusal(RuntimeError, "at least two devices, cuda:0 and cpu!", lambda: x + torch.ones(3, 4))
+    refusal(TypeError, "can't convert cuda:0 device type tensor to numpy", lambda: x.numpy())
+    assert (x + torch.tensor(1.0))[0, 0].item() == 1 and x[torch.tensor([0, 2])].shape == (2, 4)
+
+
+@case
+def modules():
+    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1)).cuda()
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+    losses = []
+    for _ in range(5):
+        optimizer.zero_grad()
+        loss = (model(x / 10) - 1).square().mean()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < losses[0] and all(isinstance(one, torch.nn.Parameter) and one.is_cuda and one.grad.is_cuda for one in model.parameters())
+    assert copy.deepcopy(model)[0].weight.is_cuda
+
+
+@case
+def files():
+    file = io.BytesIO()
+    torch.save({"x": x, "row": x[1]}, file)
+    file.seek(0)
+    again = torch.load(file)
+    assert again["x"].is_cuda and torch.equal(again["x"], x) and torch.equal(again["row"], x[1])
+    file.seek(0)
+    assert torch.load(file, map_location="cpu")["x"].device.type == "cpu"
+
+
+@case
+def autocast():
+    with torch.autocast("cuda"):
+        assert (x @ x.t()).dtype == torch.float16 and x.sum().dtype == torch.float32
+
+
+@case
+def double_backward():
+    value = torch.randn(3, dtype=torch.float64, device="cuda", requires_grad=True)
+    assert torch.autograd.gradgradcheck(lambda v: (v * v * v).sum(), (value,))
+
+
+@case
+def streams():
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        assert torch.cuda.current_stream() == stream
+    event = stream.record_event()
+    event.synchronize()
+    assert event.query() and torch.cuda.current_stream() == torch.cuda.default_stream()
+
+
+@case
+def seeds():
+    torch.manual_seed(3)
+    first = torch.randn(4, device="cuda")
+    torch.cuda.manual_seed(3)
+    assert torch.equal(first, torch.randn(4, device="cuda"))
+
+
+@case
+def refused():
+    refusal(NotImplementedError, "CUDA graphs", lambda: torch.cuda.CUDAGraph())
+
+
+print("failed", failed)
