@@ -79,6 +79,27 @@ def test_gradients_streams_and_files_of_cuda_tensors(run):
     assert (done.returncode, done.stdout) == (0, "failed []\n"), done.stdout + done.stderr[-3000:]
 
 
+def test_a_missing_package_is_named_with_what_to_do(run, tmp_path):
+    program = tmp_path / "missing.py"
+    program.write_text("import importlib.util, sys\n"
+                       "sys.path[:] = [one for one in sys.path if 'packages' not in one]\n"
+                       "print(importlib.util.find_spec('triton'))\n"
+                       "import torch\n")
+    done, _ = run(program)
+    assert done.returncode == 1 and done.stdout == "None\n"
+    assert "ModuleNotFoundError: No module named 'torch' in " in done.stderr and "pip install torch --index-url" in done.stderr
+
+
+def test_a_package_that_cannot_be_prepared_says_how_to_leave_it_as_it_is(run, tmp_path):
+    (tmp_path / "triton").mkdir()
+    (tmp_path / "triton/__init__.py").write_text("__version__ = '1.0'\n")
+    program = tmp_path / "old.py"
+    program.write_text("import triton\n")
+    done, _ = run(program)
+    assert done.returncode == 1 and "gpuemu cannot give triton 1.0 the emulated GPU" in done.stderr and "--no-triton" in done.stderr
+    assert run(program, options=["--no-triton"])[0].returncode == 0
+
+
 def test_a_hidden_device_is_no_device(run, tmp_path):
     program = tmp_path / "hidden.py"
     program.write_text("import torch\nprint(torch.cuda.is_available(), torch.cuda.device_count())\n")
@@ -111,6 +132,6 @@ def test_without_the_option_nothing_changes_and_its_options_need_it(tmp_path):
 
 def test_without_preparation_torch_and_triton_are_as_they_are(run, tmp_path):
     program = tmp_path / "plain.py"
-    program.write_text("import torch\nprint(torch.cuda.is_available())\n")
+    program.write_text("import importlib.util\nassert importlib.util.find_spec('torch')\nimport torch\nprint(torch.cuda.is_available())\n")
     assert run(program, options=["--no-torch"])[0].stdout == "False\n"
     assert run(program)[0].stdout == "True\n"

@@ -7,11 +7,13 @@ import importlib.machinery
 import importlib.util
 import os
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
 PREPARED = "GPUEMU_RUN_PREPARE"  # Names of packages, as in "torch,triton".
+_FRAMES = 3  # Of the import system, between a finder and what was asked.
 FORCED = "GPUEMU_RUN_TORCH"  # Set by --torch.
 
 
@@ -28,6 +30,7 @@ def _triton(module: ModuleType) -> None:
     triton_driver.prepare(module)
 
 
+_TO_INSTALL = {"torch": "pip install torch --index-url https://download.pytorch.org/whl/cpu", "triton": "pip install triton"}
 _PREPARATIONS: dict[str, Callable[[ModuleType], None]] = {"torch": _torch, "triton": _triton}
 
 
@@ -46,21 +49,43 @@ class _Loader(importlib.abc.Loader):
             module.__spec__.loader = self.own
         module.__loader__ = self.own
         self.own.exec_module(module)
-        self.then(module)
+        try:
+            self.then(module)
+        except Exception as problem:
+            name, version = module.__name__, getattr(module, "__version__", "")
+            raise ImportError(f"gpuemu cannot give {name} {version} the emulated GPU: {problem}; `gpuemu run --no-{name}` leaves it as it is") from problem
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.own, name)
 
 
+def _is_import() -> bool:
+    """Whether an import statement asks, and not one who only wants to know."""
+    frame = sys._getframe(2)
+    names: list[str] = []
+    while frame is not None and len(names) < _FRAMES:
+        names.append(frame.f_code.co_name)
+        frame = frame.f_back  # type: ignore[assignment]
+    return "_find_and_load_unlocked" in names
+
+
 class _Finder(importlib.abc.MetaPathFinder):
     def __init__(self, names: Sequence[str]) -> None:
-        self.waiting = {name: _PREPARATIONS[name] for name in names if name in _PREPARATIONS}
+        self.prepared = {name: _PREPARATIONS[name] for name in names if name in _PREPARATIONS}
+        self.asking = threading.local()  # .name: what this thread asks the other finders for.
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
-        then = self.waiting.pop(fullname, None)
-        if then is None:
+        then = self.prepared.get(fullname)
+        if then is None or getattr(self.asking, "name", "") == fullname:
             return None
-        spec = importlib.util.find_spec(fullname)
+        self.asking.name = fullname
+        try:
+            spec = importlib.util.find_spec(fullname)
+        finally:
+            self.asking.name = ""
+        if spec is None and _is_import():
+            raise ModuleNotFoundError(f"No module named '{fullname}' in {sys.executable}, which needs no build for a GPU here: {_TO_INSTALL[fullname]}",
+                                      name=fullname)  # fmt: skip
         if spec is not None and spec.loader is not None and hasattr(spec.loader, "exec_module"):
             spec.loader = _Loader(spec.loader, then)
         return spec

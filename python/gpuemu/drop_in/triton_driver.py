@@ -108,6 +108,9 @@ def _tuner() -> Any:
 @contextmanager
 def restored(arguments: dict[str, Any]) -> Iterator[None]:
     """Gives the tensors among the arguments their contents back, defined or not, when the block ends."""
+    if "torch" not in sys.modules:  # Other arrays are the program's own to restore, by restore_value.
+        yield
+        return
     from gpuemu.torch import memory
 
     storages = {one.untyped_storage().data_ptr(): one.untyped_storage() for one in arguments.values()
