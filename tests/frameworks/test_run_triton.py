@@ -74,6 +74,14 @@ def test_arguments_of_every_kind_reach_the_kernel(run):
     assert found["kind"] == "Trap" and "not positive" in found["message"]
 
 
+@pytest.mark.parametrize("arch", ["sm_86", "sm_89", "sm_90"])
+def test_other_architectures_run_what_triton_makes_for_them(run, arch):
+    done, report = run("vector_add.py", options=["--arch", arch])
+    assert (done.returncode, done.stdout) == (0, "difference 0.0\n"), done.stderr[-3000:]
+    done, report = run("attention.py", options=["--arch", arch])
+    assert (done.returncode, done.stdout) == (0, "right\n"), done.stderr[-3000:]
+
+
 def test_gradients_streams_and_files_of_cuda_tensors(run):
     done, report = run("tensors.py")
     assert (done.returncode, done.stdout) == (0, "failed []\n"), done.stdout + done.stderr[-3000:]

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
 from typing import Any
 
-KEY = "gpuemu-ptx-2"  # Part of the key of Triton's cache: what this module makes of a kernel is no machine code.
+from gpuemu.torch.driver import driver
+
+KEY = "gpuemu-ptx-3"  # Part of the key of Triton's cache: what this module makes of a kernel is no machine code.
 _FUNCTION = re.compile(r"tt\.func public @\w+\((.*?)\)\s*(?:->|attributes|\{)", re.DOTALL)
+_VERSION = re.compile(r"^\.version (\d+)\.(\d+)", re.M)
 _PARAMETER = re.compile(r"%(\w+): ")
 
 
 def add_stages(backend: Any = None, stages: Any = None, options: Any = None, language: Any = None, capability: Any = None) -> Any:
     """The hook: without arguments it gives what identifies it, else it changes the stages."""
     if stages is None:
-        return KEY, KEY
+        key = f"{KEY}-{newest_version()}"
+        return key, key
     if "cubin" not in stages:  # Of another backend.
         return None
     names: list[str] = []
@@ -27,8 +32,25 @@ def add_stages(backend: Any = None, stages: Any = None, options: Any = None, lan
             return made
 
         stages["ttir"] = with_names
-    stages["cubin"] = lambda ptx, metadata: named(ptx, metadata["name"], names).encode()
+    stages["cubin"] = lambda ptx, metadata: of_known_version(named(ptx, metadata["name"], names)).encode()
     return None
+
+
+@functools.cache
+def newest_version() -> int:
+    """The newest version of PTX that the emulated driver loads: 90 for 9.0."""
+    from triton.backends.nvidia.compiler import ptx_get_version
+
+    return int(ptx_get_version("{}.{}".format(*driver().version)))
+
+
+def of_known_version(ptx: str) -> str:
+    """The PTX with a version that the driver loads. Triton writes that of its assembler, which is newer than what it emits."""
+    major, minor = divmod(newest_version(), 10)
+    found = _VERSION.search(ptx)
+    if found is None or (int(found[1]), int(found[2])) <= (major, minor):
+        return ptx
+    return _VERSION.sub(f".version {major}.{minor}", ptx, count=1)
 
 
 def parameters_of(ttir: str) -> list[str]:

@@ -58,6 +58,12 @@ class Driver:
         return made.value
 
     @property
+    def version(self) -> tuple[int, int]:
+        """The version of CUDA: (13, 0)."""
+        number = self._number("cuDriverGetVersion")
+        return number // 1000, number % 1000 // 10
+
+    @property
     def device(self) -> int:
         """The current device of this thread."""
         return getattr(self._thread, "device", 0)
