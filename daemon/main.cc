@@ -26,6 +26,7 @@
 #include "daemon/server/folder_lock.h"
 #include "daemon/server/job_table.h"
 #include "daemon/server/open_projects.h"
+#include "daemon/server/retention_keeper.h"
 #include "daemon/server/storage_requests.h"
 #include "daemon/storage/project_stores.h"
 
@@ -114,16 +115,6 @@ int fail(const Error& failure, int code) {
   return code;
 }
 
-/// What a user can do about a database that does not open.
-Error with_remedy(Error failure) {
-  if (failure.code == ErrorCode::Corruption) {
-    failure.message +=
-        "; restore the folder from a copy, or move it away to start with an empty one, or set "
-        "GPUEMU_DB to another";
-  }
-  return failure;
-}
-
 /// Says when a database that there was is there no more.
 void note_missing_folder(const Config& config) {
   std::error_code ignored;
@@ -150,18 +141,21 @@ int check_database(const Config& config) {
   if (!lock) return kExitOk;
   const Status whole = check_store(config.db_path);
   if (whole) return kExitOk;
-  std::fprintf(stderr, "%s\n", with_remedy(whole.error()).message.c_str());
+  std::fprintf(stderr, "%s\n", whole.error().message.c_str());
   return kExitBroken;
 }
 
+int print(const std::string& reply) {
+  std::fwrite(reply.data(), 1, reply.size(), stdout);
+  return std::fflush(stdout) == 0 ? kExitOk : kExitBroken;
+}
+
 /// Answers the request on standard input, as a daemon would, without becoming one.
-int answer_once(const Config& config) {
+int answer_once(const Config& config, const Environment& environment) {
   std::string message;
   char part[4096];
   while (const size_t bytes = std::fread(part, 1, sizeof part, stdin)) message.append(part, bytes);
-  const std::string reply = answer_without_daemon(message, config, names_of(config));
-  std::fwrite(reply.data(), 1, reply.size(), stdout);
-  return std::fflush(stdout) == 0 ? kExitOk : kExitBroken;
+  return print(answer_without_daemon(message, config, names_of(config), environment));
 }
 
 /// Closes what nobody uses, every now and then, until the daemon is to stop.
@@ -181,7 +175,7 @@ int serve(const ConfigSources& sources, const Config& config) {
   const Status cache = make_private_folder(config.db_path + ".cache");
   if (!cache) return fail(cache.error(), kExitBroken);
   auto stores = open_stores(config.db_path, names_of(config));
-  if (!stores) return fail(with_remedy(stores.error()), kExitBroken);
+  if (!stores) return fail(stores.error(), kExitBroken);
   if (const std::string note = (*stores)->note(); !note.empty()) spdlog::warn("database: {}", note);
 
   JobTable jobs;
@@ -194,7 +188,7 @@ int serve(const ConfigSources& sources, const Config& config) {
                                    .request_stop = [&stop] { stop.request(); },
                                    .environment = sources.environment});
   const Status started = projects.start(sources, config);
-  if (!started) return fail(with_remedy(started.error()), kExitBroken);
+  if (!started) return fail(started.error(), kExitBroken);
 
   const Server::Handler handler = [&projects](std::string_view message) {
     return handle_message(message, projects);
@@ -208,7 +202,13 @@ int serve(const ConfigSources& sources, const Config& config) {
   spdlog::info("gpuemu-daemon {} serves {} at {}; {}", kVersion,
                config.file.empty() ? "no gpuemu.toml" : config.file, config.socket_path,
                projects.text_of_lanes());
-  wait_for_stop(stop, projects);
+  {
+    RetentionKeeper keeper(**stores, jobs, sources.environment,
+                           [](const std::string& line) { spdlog::info("{}", line); });
+    const Status keeps = keeper.start();
+    if (!keeps) return fail(keeps.error(), kExitBroken);
+    wait_for_stop(stop, projects);
+  }
   spdlog::info("stopping");
   jobs.stop();
   projects.shutdown();
@@ -220,14 +220,20 @@ int serve(const ConfigSources& sources, const Config& config) {
 int run(int argc, char** argv) {
   CLI::App app("Serves gpuemu's requests; see docs/reference/config.md for its settings",
                "gpuemu-daemon");
-  std::string config_file;
-  bool only_check = false, only_answer = false;
+  std::string config_file, backup;
+  bool only_check = false, only_answer = false, only_repair = false, dry_run = false, force = false;
   app.set_version_flag("-V,--version", std::string("gpuemu-daemon v") + kVersion);
   app.add_option("--config", config_file, "The gpuemu.toml to serve (default: found upwards)");
   app.add_flag("--check-database", only_check,
                "Say whether the database is damaged, and end; with 3 when it is");
   app.add_flag("--answer", only_answer,
                "Answer the request of `gpuemu storage` on standard input, and end");
+  CLI::Option* const repair = app.add_flag(
+      "--repair", only_repair, "Make a database of what can be read of a damaged one, and end");
+  app.add_flag("--dry-run", dry_run, "Only say what repairing would lose")->needs(repair);
+  CLI::Option* const restore =
+      app.add_option("--restore", backup, "Put this backup in the place of the database, and end");
+  app.add_flag("--force", force, "Also where the database has records")->needs(restore);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& wrong) {
@@ -243,7 +249,9 @@ int run(int argc, char** argv) {
     return kExitUsage;
   }
   make_private_files();
-  if (only_answer) return answer_once(*loaded.config);
+  if (only_answer) return answer_once(*loaded.config, sources.environment);
+  if (only_repair) return print(repair_without_daemon(*loaded.config, dry_run));
+  if (!backup.empty()) return print(restore_without_daemon(*loaded.config, backup, force));
   if (only_check) return check_database(*loaded.config);
   return serve(sources, *loaded.config);
 }

@@ -2,9 +2,12 @@
 
 #include <filesystem>
 #include <ostream>
+#include <set>
 
+#include "cli/commands/options.h"
 #include "cli/report/diff.h"
 #include "cli/session/job.h"
+#include "common/base/clock.h"
 #include "common/base/files.h"
 
 namespace gpuemu::cli {
@@ -104,6 +107,41 @@ std::optional<BaselineReply> find_baseline(const std::string& tag, const std::st
     return *std::move(baseline);
   }
   return session.ask_for(GetBaselineRequest{tag});
+}
+
+std::optional<BaselineReply> in_force(const std::string& since, Session& session) {
+  const auto time = parse_time(since, now_seconds());
+  if (!time) {
+    session.fail(error(ErrorCode::InvalidArgument,
+                       "--since '{}': expected how long ago, as in 36h or 30d, or a time, as in "
+                       "2026-11-01 or 2026-11-01T12:00",
+                       since));
+    return std::nullopt;
+  }
+  const Status ready = session.ensure_daemon();
+  if (!ready) {
+    session.fail(ready.error());
+    return std::nullopt;
+  }
+  const auto stored = session.ask_for(ListArtifactsRequest{true, "", std::nullopt});
+  if (!stored) return std::nullopt;
+  BaselineReply baseline;
+  baseline.tag = "since " + time_of(*time);
+  std::set<std::string> found;
+  for (const ArtifactMetrics& one : stored->artifacts) {  // The newest first.
+    if (one.timestamp > *time || !found.insert(one.kernel_name).second) continue;
+    baseline.artifacts.push_back(one);
+  }
+  if (!baseline.artifacts.empty()) return baseline;
+  const std::string oldest =
+      stored->artifacts.empty()
+          ? "none are stored"
+          : "the oldest are of " + time_of(stored->artifacts.back().timestamp);
+  session.fail(error(ErrorCode::InvalidArgument,
+                     "no metrics were in force on {} (UTC): {}; `gpuemu artifacts --history` lists "
+                     "them",
+                     time_of(*time), oldest));
+  return std::nullopt;
 }
 
 }  // namespace gpuemu::cli

@@ -35,4 +35,8 @@ void add_linted(const Config& config, const BaselineReply& baseline, KernelNames
 std::optional<BaselineReply> find_baseline(const std::string& tag, const std::string& file,
                                            Session& session);
 
+/// The metrics that were in force at a time, as --since has it, as a baseline of that name. Nothing
+/// when there were none, which has been told.
+std::optional<BaselineReply> in_force(const std::string& since, Session& session);
+
 }  // namespace gpuemu::cli

@@ -1,4 +1,5 @@
-// `gpuemu diff --baseline TAG`: what changed, better or worse; `gpuemu diff A B`: two kernels.
+// `gpuemu diff --baseline TAG`, `gpuemu diff --since TIME`: what changed, better or worse;
+// `gpuemu diff A B`: two kernels.
 #include "cli/report/diff.h"
 
 #include <filesystem>
@@ -18,7 +19,10 @@ namespace {
 struct DiffOptions {
   std::vector<std::string> kernels;
   std::string arch;
-  std::string tag, file;
+  std::string tag, file, since;
+  size_t sides() const {
+    return (tag.empty() ? 0U : 1U) + (file.empty() ? 0U : 1U) + (since.empty() ? 0U : 1U);
+  }
   bool fail = false, no_fail = false, stored = false;
 };
 
@@ -55,7 +59,7 @@ bool has_template_kernel(const std::string& path) {
 }
 
 void compare_kernels(const DiffOptions& options, Session& session) {
-  if (options.kernels.size() != 2 || !options.tag.empty() || !options.file.empty()) {
+  if (options.kernels.size() != 2 || options.sides() > 0) {
     session.fail(error(ErrorCode::InvalidArgument,
                        "diff compares two files, as in `gpuemu diff before.ptx after.ptx`, or the "
                        "project with a baseline; {} given",
@@ -88,17 +92,19 @@ void compare_kernels(const DiffOptions& options, Session& session) {
 
 void run(const DiffOptions& options, Session& session) {
   if (!options.kernels.empty()) return compare_kernels(options, session);
-  if (options.tag.empty() == options.file.empty()) {
-    session.fail(
-        error(ErrorCode::InvalidArgument,
-              "diff needs one thing to compare: two files of PTX or CUDA, --baseline TAG, "
-              "or --file FILE; {}",
-              options.tag.empty() ? "none was given" : "--baseline and --file were given"));
+  if (options.sides() != 1) {
+    session.fail(error(ErrorCode::InvalidArgument,
+                       "diff needs one thing to compare: two files of PTX or CUDA, --baseline TAG, "
+                       "--file FILE, or --since TIME; {}",
+                       options.sides() == 0     ? "none was given"
+                       : !options.since.empty() ? "--since and a baseline were given"
+                                                : "--baseline and --file were given"));
     return;
   }
   const auto config = session.config();
   if (!config) return;
-  const auto baseline = find_baseline(options.tag, options.file, session);
+  const auto baseline = options.since.empty() ? find_baseline(options.tag, options.file, session)
+                                              : in_force(options.since, session);
   if (!baseline) return;
   std::optional<KernelNames> kernels = KernelNames();
   if (!baseline->artifacts.empty()) {
@@ -138,6 +144,12 @@ void add_diff(Command app, Session& session) {
   command.option("--file", options->file, "A baseline that lives in a file")
       .type_name("FILE")
       .check(not_empty());
+  command
+      .option("--since", options->since,
+              "The metrics of that time: 36h or 30d ago, or since\n2026-11-01 or 2026-11-01T12:00 "
+              "(UTC)")
+      .type_name("TIME")
+      .check(not_empty());
   Option fail = command.flag("--fail-on-regression", options->fail,
                              "Exit with 1 on a regression, whatever gpuemu.toml says");
   command.flag("--no-fail", options->no_fail, "Exit with 0 on a regression").excludes(fail);
@@ -150,7 +162,8 @@ void add_diff(Command app, Session& session) {
       "Examples:\n"
       "  gpuemu diff before.ptx after.ptx\n"
       "  gpuemu diff --baseline main\n"
-      "  gpuemu diff --file baseline.json --format json");
+      "  gpuemu diff --file baseline.json --format json\n"
+      "  gpuemu diff --since 30d");
   command.callback([options, &session] { run(*options, session); });
 }
 

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "common/base/service_limits.h"
+#include "common/base/units.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -47,6 +48,29 @@ std::string day_of(int64_t seconds) {
   std::tm parts{};
   if (seconds <= 0 || ::gmtime_r(&time, &parts) == nullptr) return "-";
   return fmt::format("{:04}-{:02}-{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
+}
+
+std::string time_of(int64_t seconds) {
+  const uint64_t second = static_cast<uint64_t>(std::max<int64_t>(seconds, 0)) % kDaySeconds;
+  return fmt::format("{} {:02}:{:02}:{:02}", day_of(seconds), second / kHourSeconds,
+                     second % kHourSeconds / kMinuteSeconds, second % kMinuteSeconds);
+}
+
+std::optional<int64_t> parse_time(const std::string& text, int64_t now) {
+  if (const auto number = parse_number(text)) {
+    if (*number > kAnyNumber / 2) return std::nullopt;
+    return static_cast<int64_t>(*number);
+  }
+  if (const auto age = parse_age(text)) return now - static_cast<int64_t>(*age);
+  std::string date = text;
+  if (date.ends_with('Z')) date.pop_back();
+  std::ranges::replace(date, ' ', 'T');
+  for (const char* form : {"%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d"}) {
+    std::tm parts{};
+    const char* const end = ::strptime(date.c_str(), form, &parts);
+    if (end != nullptr && *end == '\0') return ::timegm(&parts);
+  }
+  return std::nullopt;
 }
 
 void add_format(Command command, Session& session) {

@@ -37,6 +37,11 @@ Result<uint64_t> parse_duration(const std::string& option, const std::string& te
 std::string counted(uint64_t count, const char* noun);
 /// "2026-11-27" for seconds since 1970; "-" for 0.
 std::string day_of(int64_t seconds);
+/// "2026-11-27 14:03:09", in UTC.
+std::string time_of(int64_t seconds);
+/// Seconds since 1970 of "30d", which is before `now`, "2026-11-01", "2026-11-01T12:00" (UTC), or
+/// digits. Nothing for other text.
+std::optional<int64_t> parse_time(const std::string& text, int64_t now);
 
 /// --seed N, any unsigned 64-bit number.
 Option add_base_seed(Command command, std::optional<uint64_t>& seed);

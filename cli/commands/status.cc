@@ -56,11 +56,15 @@ ExitCode show_status(Session& session) {
   if (const auto* failure = std::get_if<ErrorReply>(&*reply)) return session.fail(*failure);
   const auto& status = std::get<DaemonStatusReply>(*reply);
   for (const std::string& note : status.notes) session.err << "note: " << note << '\n';
+  if (!status.damage.empty()) {
+    session.err << "gpuemu: " << status.damage << '\n';
+    session.exit_code = ExitCode::Broken;
+  }
   if (session.json()) {
     const auto document = session.all_projects ? session.call(ProjectsRequest{}) : reply;
     if (!document) return session.fail(document.error());
     session.print_json(encode_reply(*document));
-    return session.exit_code = ExitCode::Ok;
+    return session.exit_code;
   }
   session.out << fmt::format("Daemon: running (v{}, uptime {}s)\n", status.version,
                              status.uptime_secs);
@@ -74,7 +78,7 @@ ExitCode show_status(Session& session) {
   if (!own.empty() && status.build != own) {
     session.out << "build:    differs from this program's; the next command restarts the daemon\n";
   }
-  return session.exit_code = ExitCode::Ok;
+  return session.exit_code;
 }
 
 void add_status(Command app, Session& session) {

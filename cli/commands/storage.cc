@@ -1,41 +1,23 @@
 // Implements `gpuemu storage`, which manages the records of the database.
-#include <algorithm>
-#include <array>
 #include <filesystem>
 #include <ostream>
-#include <utility>
 
 #include "cli/commands/commands.h"
 #include "cli/commands/options.h"
 #include "cli/report/text.h"
+#include "common/base/units.h"
 
 namespace gpuemu::cli {
 namespace {
 
-constexpr uint64_t kHour = 3600, kDay = 24 * kHour;
-constexpr std::array<std::pair<std::string_view, uint64_t>, 5> kTimeUnits = {
-    {{"", 1}, {"s", 1}, {"m", 60}, {"h", kHour}, {"d", kDay}}};
-constexpr uint64_t kAgeMax = 36'500 * kDay;
-constexpr std::array<std::pair<std::string_view, uint64_t>, 5> kSizeUnits = {
-    {{"", 1}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", uint64_t{1} << 40}}};
-constexpr uint64_t kSizeMax = uint64_t{1} << 60;
-
-/// "30d" or "512MiB" in the smallest unit; nothing for other text and for more than `max`.
-template <typename Units>
-std::optional<uint64_t> parse_units(const std::string& text, const Units& units, uint64_t max) {
-  const size_t at = std::min(text.find_first_not_of("0123456789"), text.size());
-  const auto number = parse_number(std::string_view(text).substr(0, at));
-  for (const auto& [name, factor] : units) {
-    if (name != std::string_view(text).substr(at)) continue;
-    if (!number || *number > max / factor) return std::nullopt;
-    return *number * factor;
-  }
-  return std::nullopt;
-}
-
 struct PruneOptions {
   StoragePruneRequest request;
   std::string older_than, bytes;
+};
+
+struct RestoreOptions {
+  std::string path;
+  bool force = false;
 };
 
 std::string size_text(uint64_t bytes) {
@@ -69,29 +51,63 @@ void show(const StorageStatusReply& status, Session& session) {
     session.out << fmt::format("{} {}\n", one.path.empty() ? one.id : one_line(one.path),
                                size_text(one.bytes));
     session.out << fmt::format(
-        "  {}, {}, metrics of {}, {}, {}, {}\n", counted(one.passing, "passing result"),
-        counted(one.failures, "failure"), counted(one.artifacts, "kernel"),
-        counted(one.baselines, "baseline"),
+        "  {}, {}, metrics of {} and {} earlier, {}, {}, {}\n",
+        counted(one.passing, "passing result"), counted(one.failures, "failure"),
+        counted(one.artifacts, "kernel"), one.artifact_history, counted(one.baselines, "baseline"),
         one.corpus == 1 ? "1 corpus entry" : fmt::format("{} corpus entries", one.corpus),
         counted(one.runs, "CI run"));
   }
+}
+
+std::string limit_text(uint64_t limit, const std::string& unit) {
+  return limit == 0 ? "" : fmt::format(" {} {}", limit, unit);
+}
+
+/// What [storage] of this project says.
+void show_retention(const Retention& kept, Session& session) {
+  const auto kind = [](const std::string& name, const std::string& limits) {
+    return fmt::format("{}{}", name, limits.empty() ? " all" : limits);
+  };
+  session.out << fmt::format("kept:     {}; {}; {}; {}; {} in all\n",
+                             kind("passing", limit_text(kept.passing_days, "days") +
+                                                 limit_text(kept.passing_count, "results")),
+                             kind("failing", limit_text(kept.failure_days, "days") +
+                                                 limit_text(kept.failure_count, "results")),
+                             kind("metrics", limit_text(kept.artifact_count, "of a kernel")),
+                             kind("CI", limit_text(kept.run_count, "runs")),
+                             kept.bytes == 0 ? "any size" : size_text(kept.bytes));
+}
+
+/// What is known to be damaged, of the database that `status` is about.
+std::string damage_of(const StorageStatusReply& status, Session& session) {
+  std::string damage;
+  if (!session.daemon_answers()) {
+    damage = session.database_problem().value_or("");
+  } else if (const auto served = session.ask_for(DaemonStatusRequest{})) {
+    damage = served->damage;
+  }
+  if (!damage.empty()) return damage;
+  return fmt::format("database {} is damaged; `gpuemu storage verify` says what cannot be read",
+                     status.path);
 }
 
 void show_storage(Session& session) {
   const auto reply = session.answer_storage(StorageStatusRequest{});
   if (!reply) return;
   const auto& status = std::get<StorageStatusReply>(*reply);
-  if (!session.json()) show(status, session);
+  if (!session.json()) {
+    show(status, session);
+    if (const auto config = session.config()) show_retention(config->retention, session);
+  }
   if (!status.damaged) return;
-  session.err << "gpuemu: database " << status.path
-              << " is damaged; `gpuemu storage verify` says what cannot be read\n";
+  session.err << "gpuemu: " << damage_of(status, session) << '\n';
   session.exit_code = ExitCode::Broken;
 }
 
 void prune(PruneOptions options, Session& session) {
   StoragePruneRequest& request = options.request;
   if (!options.older_than.empty()) {
-    request.older_than = parse_units(options.older_than, kTimeUnits, kAgeMax);
+    request.older_than = gpuemu::parse_age(options.older_than);
     if (!request.older_than) {
       session.fail(error(ErrorCode::InvalidArgument,
                          "--older-than '{}': expected a time as in 90s, 36h or 30d",
@@ -100,7 +116,7 @@ void prune(PruneOptions options, Session& session) {
     }
   }
   if (!options.bytes.empty()) {
-    request.bytes = parse_units(options.bytes, kSizeUnits, kSizeMax);
+    request.bytes = gpuemu::parse_size(options.bytes);
     if (!request.bytes) {
       session.fail(error(ErrorCode::InvalidArgument,
                          "--bytes '{}': expected a size as in 512MiB or 8GiB, or bytes",
@@ -115,13 +131,8 @@ void prune(PruneOptions options, Session& session) {
                              text_of(pruned.removed), pruned.bytes_freed);
 }
 
-void verify(Session& session) {
-  const auto reply = session.answer_storage(StorageVerifyRequest{});
-  if (!reply) return;
-  const auto& report = std::get<StorageReportReply>(*reply);
-  const bool whole = report.state == StorageState::Whole;
-  if (!whole) session.exit_code = ExitCode::Findings;
-  if (session.json()) return;
+/// Each file that is not as it was written, and how many records cannot be read.
+void show(const StorageReportReply& report, Session& session) {
   for (const FileProblem& one : report.files) {
     session.out << one.name << (one.name.empty() ? "" : ": ") << one.problem << '\n';
   }
@@ -133,17 +144,93 @@ void verify(Session& session) {
     if (readable >= count) continue;
     kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", kind, count - readable);
   }
-  session.out << (whole ? fmt::format("whole: {} can be read\n", counted(expected, "record"))
-                        : fmt::format("damaged: {} of {} cannot be read{}\n", report.lost,
-                                      counted(expected, "record"),
-                                      kinds.empty() ? "" : " (" + kinds + ")"));
+  if (report.state == StorageState::Whole) {
+    session.out << fmt::format("whole: {} can be read\n", counted(expected, "record"));
+    return;
+  }
+  session.out << fmt::format("{}: {} of {} cannot be read{}\n", name_of(report.state), report.lost,
+                             counted(expected, "record"), kinds.empty() ? "" : " (" + kinds + ")");
+}
+
+void verify(Session& session) {
+  const auto reply = session.answer_storage(StorageVerifyRequest{});
+  if (!reply) return;
+  const auto& report = std::get<StorageReportReply>(*reply);
+  if (report.state != StorageState::Whole) session.exit_code = ExitCode::Findings;
+  if (!session.json()) show(report, session);
+}
+
+/// Ends an idle daemon, which has the database open. False when it is busy or does not end, which
+/// has been told.
+bool stop_idle_daemon(Session& session) {
+  if (!session.daemon_answers()) return true;
+  const auto status = session.ask_for(DaemonStatusRequest{});
+  if (!status) return false;
+  if (status->jobs_running > 0) {
+    session.fail(
+        ErrorReply{WireErrorCode::Busy,
+                   fmt::format("the daemon has the database open and is busy with {}; wait "
+                               "for its end, or `gpuemu daemon stop --now`",
+                               counted(status->jobs_running, "job"))});
+    return false;
+  }
+  const Status stopped = session.stop_daemon();
+  if (!stopped) session.fail(stopped.error());
+  return stopped.ok();
+}
+
+void repair(bool dry_run, Session& session) {
+  if (session.daemon_answers()) {
+    const auto report = session.ask_for(StorageVerifyRequest{});
+    if (!report) return;
+    if (report->state == StorageState::Whole || dry_run) {
+      if (session.json()) return session.print_json(encode_reply(*report));
+      return show(*report, session);
+    }
+    if (!stop_idle_daemon(session)) return;
+  }
+  std::vector<std::string> options = {"--repair"};
+  if (dry_run) options.emplace_back("--dry-run");
+  const auto reply = session.answer_of_program(options);
+  if (!reply || session.json()) return;
+  const auto& report = std::get<StorageReportReply>(*reply);
+  show(report, session);
+  if (report.kept_as.empty()) return;
+  session.out << "the damaged database is kept as " << report.kept_as << '\n';
+}
+
+/// An absolute path without a last '/'.
+std::string place_of(const std::string& named, const Session& session) {
+  namespace fs = std::filesystem;
+  const fs::path path = (fs::path(session.working_folder) / named).lexically_normal();
+  return path.has_filename() ? path.string() : path.parent_path().string();
+}
+
+void restore(const RestoreOptions& wanted, Session& session) {
+  if (!stop_idle_daemon(session)) return;
+  const std::string backup = place_of(wanted.path, session);
+  std::vector<std::string> options = {"--restore", backup};
+  if (wanted.force) options.emplace_back("--force");
+  const auto reply = session.answer_of_program(options);
+  if (!reply || session.json()) return;
+  const auto& report = std::get<StorageReportReply>(*reply);
+  uint64_t records = 0;
+  for (const auto& [kind, count] : report.readable) records += count;
+  session.out << fmt::format("restored {} from {}\n", counted(records, "record"), backup);
+  if (report.kept_as.empty()) return;
+  session.out << "the previous database is kept as " << report.kept_as << '\n';
+}
+
+void compact(Session& session) {
+  const auto reply = session.answer_storage(StorageCompactRequest{});
+  if (!reply || session.json()) return;
+  const auto& compacted = std::get<StorageCompactedReply>(*reply);
+  session.out << fmt::format("gave back {}; {} are in use\n", size_text(compacted.bytes_freed),
+                             size_text(compacted.bytes_on_disk));
 }
 
 void back_up(const std::string& named, Session& session) {
-  namespace fs = std::filesystem;
-  const fs::path path = (fs::path(session.working_folder) / named).lexically_normal();
-  const std::string place =
-      path.has_filename() ? path.string() : path.parent_path().string();  // Without a last '/'.
+  const std::string place = place_of(named, session);
   if (!session.answer_storage(StorageBackupRequest{place}) || session.json()) return;
   session.out << "wrote a backup to " << place << '\n';
 }
@@ -197,6 +284,34 @@ void add_prune(Command command, Session& session) {
   pruning.callback([options, &session] { prune(*options, session); });
 }
 
+void add_repair(Command command, Session& session) {
+  auto dry_run = std::make_shared<bool>(false);
+  Command repairing = command.command(
+      "repair", "Make a database of all that can be read, and keep the damaged one");
+  repairing.flag("--dry-run", *dry_run, "Only say what would be lost");
+  add_all_projects(repairing, session);
+  add_format(repairing, session);
+  repairing.callback([dry_run, &session] { repair(*dry_run, session); });
+}
+
+void add_restore(Command command, Session& session) {
+  auto options = std::make_shared<RestoreOptions>();
+  Command restoring = command.command("restore", "Put a backup in the place of the database");
+  restoring.option("PATH", options->path, "The folder of the backup").required();
+  restoring.flag("--force", options->force,
+                 "Also where the database has records; it is kept beside the new one");
+  add_all_projects(restoring, session);
+  add_format(restoring, session);
+  restoring.callback([options, &session] { restore(*options, session); });
+}
+
+void add_compact(Command command, Session& session) {
+  Command compacting = command.command("compact", "Give unused bytes back to the disk");
+  add_all_projects(compacting, session);
+  add_format(compacting, session);
+  compacting.callback([&session] { compact(session); });
+}
+
 }  // namespace
 
 void add_storage(Command app, Session& session) {
@@ -219,6 +334,9 @@ void add_storage(Command app, Session& session) {
   add_all_projects(backup, session);
   add_format(backup, session);
   backup.callback([place, &session] { back_up(*place, session); });
+  add_restore(command, session);
+  add_repair(command, session);
+  add_compact(command, session);
   add_claim(command, session);
 }
 

@@ -23,6 +23,8 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kDraft = "http://json-schema.org/draft-07/schema#";
 // As is_architecture() has it.
 constexpr const char* kArchPattern = "^sm_[1-9][0-9]{1,2}[af]?$";
+// As parse_size() has it.
+constexpr const char* kSizePattern = "^[0-9]+([KMGT]iB)?$";
 constexpr const char* kNamePattern = "^(?!dtype$)[A-Za-z_][A-Za-z0-9_]*$";
 constexpr int kDimValuesMax = 4096, kAxisMax = 64, kRunsMax = 100;
 
@@ -251,6 +253,8 @@ Json plain_form(KeyForm form) {
       return any_of(words({"auto"}), pattern(kArchPattern));
     case KeyForm::Seed:
       return any_of({{"type", "integer"}, {"minimum", 0}}, pattern("^[0-9]+$"));
+    case KeyForm::Size:
+      return any_of({{"type", "integer"}, {"minimum", 0}}, pattern(kSizePattern));
     case KeyForm::TensorDType:
       return any_of(words({"{dtype}"}), reference("dtype"));
     case KeyForm::Dims:

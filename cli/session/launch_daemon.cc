@@ -76,7 +76,7 @@ struct Said {
 
 /// Runs the daemon's program to its end. Returns what it wrote to `descriptor` (1 or 2). It reads
 /// `input`, which must fit into a pipe.
-Result<Said> run_program(const DaemonLaunch& launch, const std::string& option,
+Result<Said> run_program(const DaemonLaunch& launch, const std::vector<std::string>& options,
                          const std::string& input, int descriptor) {
   Pipe in = GPUEMU_TRY(make_pipe()), out = GPUEMU_TRY(make_pipe());
   const pid_t child = ::fork();
@@ -84,7 +84,7 @@ Result<Said> run_program(const DaemonLaunch& launch, const std::string& option,
   if (child == 0) {
     ::dup2(in.read.get(), STDIN_FILENO);
     ::dup2(out.write.get(), descriptor);
-    if (::chdir(launch.working_folder.c_str()) == 0) exec_daemon(launch, {option});
+    if (::chdir(launch.working_folder.c_str()) == 0) exec_daemon(launch, options);
     ::_exit(3);
   }
   in.read.reset();
@@ -155,7 +155,7 @@ std::optional<std::string> daemon_start_words(const std::string& socket_path) {
 }
 
 std::optional<std::string> database_problem(const DaemonLaunch& launch) {
-  auto said = run_program(launch, "--check-database", "", STDERR_FILENO);
+  auto said = run_program(launch, {"--check-database"}, "", STDERR_FILENO);
   if (!said || said->exit_code != 3) return std::nullopt;
   std::string text = std::move(said->text);
   while (!text.empty() && text.back() == '\n') text.pop_back();
@@ -163,8 +163,10 @@ std::optional<std::string> database_problem(const DaemonLaunch& launch) {
   return text;
 }
 
-Result<std::string> answer_without_daemon(const DaemonLaunch& launch, const std::string& message) {
-  Said said = GPUEMU_TRY(run_program(launch, "--answer", message, STDOUT_FILENO));
+Result<std::string> answer_without_daemon(const DaemonLaunch& launch,
+                                          const std::vector<std::string>& options,
+                                          const std::string& message) {
+  Said said = GPUEMU_TRY(run_program(launch, options, message, STDOUT_FILENO));
   if (said.exit_code == 0) return std::move(said.text);
   return error(ErrorCode::Unavailable, "{} could not answer without a daemon", program_of(launch));
 }

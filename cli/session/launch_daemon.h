@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <sys/types.h>
 
@@ -29,8 +30,11 @@ std::optional<std::string> daemon_start_words(const std::string& socket_path);
 /// What is wrong with the database while no daemon has it open; nothing where it is whole.
 std::optional<std::string> database_problem(const DaemonLaunch& launch);
 
-/// The answer to a request of `gpuemu storage` while no daemon has the database open.
-Result<std::string> answer_without_daemon(const DaemonLaunch& launch, const std::string& message);
+/// What the daemon's program answers, as the text of a reply, while no daemon has the database
+/// open: with the option --answer to the request `message`, or by itself, as with --repair.
+Result<std::string> answer_without_daemon(const DaemonLaunch& launch,
+                                          const std::vector<std::string>& options,
+                                          const std::string& message);
 
 /// Whether there is such a process and it has not ended. One that nobody has waited for yet, as in
 /// containers whose first process waits for none, has ended.

@@ -382,8 +382,15 @@ std::optional<Reply> Session::answer(const Request& request) {
 
 std::optional<Reply> Session::answer_storage(const Request& request) {
   if (daemon_answers()) return answer(request);
+  if (!config()) return std::nullopt;
   return shown_reply(cli::answer_without_daemon({program_folder, working_folder, config_file, ""},
-                                                message_of(request)));
+                                                {"--answer"}, message_of(request)));
+}
+
+std::optional<Reply> Session::answer_of_program(const std::vector<std::string>& options) {
+  if (!config()) return std::nullopt;
+  return shown_reply(
+      cli::answer_without_daemon({program_folder, working_folder, config_file, ""}, options, ""));
 }
 
 std::optional<Reply> Session::shown_reply(const Result<std::string>& text) {

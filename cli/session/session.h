@@ -98,6 +98,9 @@ class Session {
   std::optional<Reply> answer(const Request& request);
   /// As answer(), for what needs no daemon: asks one that runs, and starts none.
   std::optional<Reply> answer_storage(const Request& request);
+  /// As answer_storage(), for what works on a database that no daemon has open: the daemon's
+  /// program with these options.
+  std::optional<Reply> answer_of_program(const std::vector<std::string>& options);
   /// The daemon's projects by id; empty when it does not list them.
   std::map<std::string, ProjectInfo> known_projects();
   /// With --all-projects, " in PATH" for the project with this id; else "".

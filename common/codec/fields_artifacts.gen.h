@@ -83,6 +83,7 @@ void fields(V& v, R& r) {
   v.required("patterns_found", r.patterns_found);
   v.required("source", r.source);
   v.required("timestamp", r.timestamp);
+  v.extra("last_seen", r.last_seen);
   v.optional("ptx_content", r.ptx_content);
   v.extra("ptx", r.ptx);
   v.extra("compiled", r.compiled);

@@ -224,6 +224,7 @@ void fields(V& v, R& r) {
   v.extra("build", r.build);
   v.optional("projects", r.projects);
   v.extra("notes", r.notes);
+  v.extra("damage", r.damage);
 }
 
 template <typename V, Is<CaseReply> R>

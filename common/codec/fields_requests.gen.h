@@ -127,33 +127,6 @@ void fields(V& v, R& r) {
   v.required("ptx_content", r.ptx_content);
 }
 
-template <typename V, Is<StoreArtifactRequest> R>
-void fields(V& v, R& r) {
-  v.optional("kernel_name", r.kernel_name);
-  v.required("metrics", r.metrics);
-}
-
-template <typename V, Is<StoreArtifactBaselineRequest> R>
-void fields(V& v, R& r) {
-  v.required("tag", r.tag);
-  v.extra("kernels", r.kernels);
-}
-
-template <typename V, Is<DiffArtifactBaselineRequest> R>
-void fields(V& v, R& r) {
-  v.required("tag", r.tag);
-  v.extra("baseline", r.baseline);
-  v.extra("kernels", r.kernels);
-}
-
-template <typename V, Is<GetArtifactRequest> R>
-void fields(V& v, R& r) {
-  v.required("kernel_name", r.kernel_name);
-}
-
-template <typename V, Is<ListArtifactsRequest> R>
-void fields(V&, R&) {}
-
 template <typename V, Is<RunCiRequest> R>
 void fields(V& v, R& r) {
   v.required("quick", r.quick);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "common/codec/fields.h"
+#include "common/codec/fields_artifacts.gen.h"
 #include "common/protocol/storage.gen.h"
 
 namespace gpuemu {
@@ -75,6 +76,44 @@ void fields(V& v, R& r) {
   v.extra("kept_as", r.kept_as);
 }
 
+template <typename V, Is<StorageCompactedReply> R>
+void fields(V& v, R& r) {
+  v.required("bytes_freed", r.bytes_freed);
+  v.required("bytes_on_disk", r.bytes_on_disk);
+}
+
+template <typename V, Is<StoreArtifactRequest> R>
+void fields(V& v, R& r) {
+  v.optional("kernel_name", r.kernel_name);
+  v.required("metrics", r.metrics);
+}
+
+template <typename V, Is<StoreArtifactBaselineRequest> R>
+void fields(V& v, R& r) {
+  v.required("tag", r.tag);
+  v.extra("kernels", r.kernels);
+}
+
+template <typename V, Is<DiffArtifactBaselineRequest> R>
+void fields(V& v, R& r) {
+  v.required("tag", r.tag);
+  v.extra("baseline", r.baseline);
+  v.extra("kernels", r.kernels);
+}
+
+template <typename V, Is<GetArtifactRequest> R>
+void fields(V& v, R& r) {
+  v.required("kernel_name", r.kernel_name);
+  v.extra("timestamp", r.timestamp);
+}
+
+template <typename V, Is<ListArtifactsRequest> R>
+void fields(V& v, R& r) {
+  v.extra("history", r.history);
+  v.extra("kernel_name", r.kernel_name);
+  v.extra("limit", r.limit);
+}
+
 template <typename V, Is<StorageClaimRequest> R>
 void fields(V& v, R& r) {
   v.extra("ops", r.ops);
@@ -105,5 +144,8 @@ template <typename V, Is<StorageBackupRequest> R>
 void fields(V& v, R& r) {
   v.required("path", r.path);
 }
+
+template <typename V, Is<StorageCompactRequest> R>
+void fields(V&, R&) {}
 
 }  // namespace gpuemu

@@ -10,6 +10,7 @@
 
 #include "common/base/device_checks.h"
 #include "common/base/result.h"
+#include "common/base/retention.h"
 #include "common/config/expression.h"
 #include "common/config/vocabulary.h"
 #include "common/numeric/dtype.h"
@@ -219,6 +220,7 @@ struct Config {
   std::vector<DType> ci_quick_dtypes = {DType::Float32};
   uint64_t ci_thorough_timeout_s = 3600;
   uint32_t ci_parallel_jobs = 4;
+  Retention retention;  ///< [storage]
   // Programs
   std::string socket_path, db_path, log_level = "info";
 

@@ -181,6 +181,25 @@ constexpr Key kCi[] = {
     {"quick_shapes", Retired, "Has no effect: write dims under [[ops]] instead."},
 };
 
+constexpr int64_t kDaysMax = 36'500, kRecordsMax = int64_t{1} << 40;
+constexpr Key kStorage[] = {
+    {"passing_days", Integer, "Passing results that are older go (default 30).", 0, kDaysMax},
+    {"passing_count", Integer, "The newest passing results that stay (default 200000).", 0,
+     kRecordsMax},
+    {"failure_days", Integer, "Failures that are older go, with their inputs (default 0).", 0,
+     kDaysMax},
+    {"failure_count", Integer, "The newest failures that stay (default 20000).", 0, kRecordsMax},
+    {"artifact_count", Integer, "The newest metrics that stay of each kernel (default 50).", 0,
+     kRecordsMax},
+    {"run_count", Integer, "The newest CI runs that stay in trends (default 200).", 0, kRecordsMax},
+    {"bytes", Size,
+     "All of the project, as in \"512MiB\" (default \"8GiB\"): the oldest passing results go, then "
+     "inputs, then failures."},
+    {"prune_minutes", Integer,
+     "How often the daemon applies these limits (default 60); 0: never by itself.", 0,
+     kDaysMax * 1440},
+};
+
 constexpr Key kTensor[] = {
     {.name = "name",
      .form = Text,
@@ -345,7 +364,7 @@ constexpr KeySection kKernelSection{"kernels", kKernel, &kTestDataSection};
 constexpr KeySection kProjectSection{"project", kProject}, kRuntimeSection{"runtime", kRuntime},
     kDaemonSection{"daemon", kDaemon}, kValidationSection{"validation", kValidation},
     kPoliciesSection{"policies", kPolicies}, kCiSection{"ci", kCi},
-    kToleranceSection{"tolerance", kTolerance};
+    kStorageSection{"storage", kStorage}, kToleranceSection{"tolerance", kTolerance};
 
 constexpr Key kFile[] = {
     {.name = "project", .form = Table, .help = "Names.", .section = &kProjectSection},
@@ -363,6 +382,10 @@ constexpr Key kFile[] = {
      .help = "Limits of all kernels.",
      .section = &kPoliciesSection},
     {.name = "ci", .form = Table, .help = "What gpuemu ci goes by.", .section = &kCiSection},
+    {.name = "storage",
+     .form = Table,
+     .help = "How much of the project is kept; 0 sets no limit.",
+     .section = &kStorageSection},
     {.name = "ops", .form = Tables, .help = "What is tested.", .section = &kOpSection},
     {.name = "kernels",
      .form = Tables,
@@ -395,6 +418,7 @@ const KeySection& daemon_keys() { return kDaemonSection; }
 const KeySection& validation_keys() { return kValidationSection; }
 const KeySection& policies_keys() { return kPoliciesSection; }
 const KeySection& ci_keys() { return kCiSection; }
+const KeySection& storage_keys() { return kStorageSection; }
 const KeySection& op_keys() { return kOpSection; }
 const KeySection& kernel_keys() { return kKernelSection; }
 const KeySection& input_keys() { return kInputSection; }

@@ -36,6 +36,7 @@ enum class KeyForm {
   Arch,           ///< "auto" or an architecture.
   AutoOrInteger,  ///< "auto" or an integer within the limits.
   Seed,           ///< An integer, or its digits in quotes.
+  Size,           ///< Bytes, or a text such as "8GiB".
   Source,
   TensorDType,  ///< A dtype or "{dtype}".
   Range,        ///< [lowest, highest], each a number or an expression.
@@ -84,6 +85,7 @@ const KeySection& daemon_keys();
 const KeySection& validation_keys();
 const KeySection& policies_keys();
 const KeySection& ci_keys();
+const KeySection& storage_keys();
 const KeySection& op_keys();
 const KeySection& kernel_keys();
 const KeySection& input_keys();

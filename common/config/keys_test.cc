@@ -31,6 +31,7 @@ std::vector<Site> sites() {
       {validation_keys(), "[validation]\n", "", "validation."},
       {policies_keys(), "[policies]\n", "", "policies."},
       {ci_keys(), "[ci]\n", "", "ci."},
+      {storage_keys(), "[storage]\n", "", "storage."},
       {op_keys(), "[[ops]]\n", "", "ops[0]."},
       {kernel_keys(), "[[kernels]]\n", "", "kernels[0]."},
       {input_keys(), op + "inputs = [{ ", " }]", "ops[0].inputs[0]."},

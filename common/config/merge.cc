@@ -268,6 +268,7 @@ void read_layer(ReadState& state, const Layer& layer, const TomlValue& document,
   read_validation(root, config);
   read_policies(root, config);
   read_ci(root, config);
+  read_storage(root, config);
   read_ops(root, config, drafts);
   read_kernels(root, config, drafts);
   root.finish();

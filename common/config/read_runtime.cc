@@ -1,10 +1,11 @@
-// [project], [runtime], [daemon], [policies], [ci].
+// [project], [runtime], [daemon], [policies], [ci], [storage].
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "common/base/device_list.h"
 #include "common/base/service_limits.h"
+#include "common/base/units.h"
 #include "common/config/names.h"
 #include "common/config/readers.h"
 #include "common/toml/nearest.h"
@@ -110,6 +111,24 @@ void read_socket_path(TableReader& daemon, Config& config) {
   }
 }
 
+/// An integer, or a text with a unit.
+void read_bytes(TableReader& storage, uint64_t& out) {
+  const auto value = storage.find("bytes");
+  if (!value) return;
+  if (!value->is(TomlValue::Kind::Text)) {
+    if (const auto bytes = value->integer(0, int64_t{kSizeMax})) {
+      out = static_cast<uint64_t>(*bytes);
+    }
+    return;
+  }
+  const std::string text = value->text().value_or("");
+  if (const auto bytes = parse_size(text)) {
+    out = *bytes;
+  } else {
+    value->problem("'" + text + "', expected bytes, or a size such as \"512MiB\" or \"8GiB\"");
+  }
+}
+
 }  // namespace
 
 void read_project(TableReader& root, Config& config) {
@@ -183,6 +202,22 @@ void read_ci(TableReader& root, Config& config) {
   ci.read_integer("thorough_timeout", config.ci_thorough_timeout_s);
   ci.read_integer("parallel_jobs", config.ci_parallel_jobs);
   ci.finish();
+}
+
+void read_storage(TableReader& root, Config& config) {
+  const auto value = root.find("storage");
+  if (!value) return;
+  TableReader storage(*value, storage_keys());
+  Retention& retention = config.retention;
+  storage.read_integer("passing_days", retention.passing_days);
+  storage.read_integer("passing_count", retention.passing_count);
+  storage.read_integer("failure_days", retention.failure_days);
+  storage.read_integer("failure_count", retention.failure_count);
+  storage.read_integer("artifact_count", retention.artifact_count);
+  storage.read_integer("run_count", retention.run_count);
+  read_bytes(storage, retention.bytes);
+  storage.read_integer("prune_minutes", retention.prune_minutes);
+  storage.finish();
 }
 
 }  // namespace gpuemu

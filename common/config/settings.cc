@@ -132,6 +132,21 @@ void list_policies(const Config& config, Lister& out) {
   }
 }
 
+void list_storage(const Config& config, Lister& out) {
+  const Retention& kept = config.retention;
+  const auto number = [&](const char* key, uint64_t value) {
+    out.add(fmt::format("storage.{}", key), std::to_string(value));
+  };
+  number("passing_days", kept.passing_days);
+  number("passing_count", kept.passing_count);
+  number("failure_days", kept.failure_days);
+  number("failure_count", kept.failure_count);
+  number("artifact_count", kept.artifact_count);
+  number("run_count", kept.run_count);
+  number("bytes", kept.bytes);
+  number("prune_minutes", kept.prune_minutes);
+}
+
 void list_validation(const Config& config, Lister& out) {
   out.add("validation.dtypes", list_of(config.dtypes));
   out.add("validation.check_nan", to_text(config.check_nan));
@@ -204,6 +219,7 @@ std::vector<Config::Setting> list_settings(const Config& config, const ReadState
   out.add("ci.quick_dtypes", list_of(config.ci_quick_dtypes));
   out.add("ci.thorough_timeout", std::to_string(config.ci_thorough_timeout_s));
   out.add("ci.parallel_jobs", std::to_string(config.ci_parallel_jobs));
+  list_storage(config, out);
   out.add("daemon.socket", quoted(config.socket_path));
   out.add("daemon.db", quoted(config.db_path));
   out.add("daemon.log_level", quoted(config.log_level));

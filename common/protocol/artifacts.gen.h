@@ -131,6 +131,7 @@ struct ArtifactMetrics {
   std::vector<std::string> patterns_found;
   ArtifactSource source = ArtifactSource::Ptx;
   int64_t timestamp = 0;
+  int64_t last_seen = 0;  ///< When the same was measured last, in seconds since 1970; 0: once.
   std::optional<std::string> ptx_content;
   std::optional<PtxMetrics> ptx;
   std::vector<CompiledMetrics> compiled;

@@ -155,7 +155,7 @@ std::optional<MemoryUseKind> memory_use_kind_from_name(const std::string& name) 
 constexpr const char* kWireErrorCodeNames[] = {
     "OpNotFound", "ReferenceScriptFailed", "InvalidRequest", "InternalError", "NotFound",
     "ConfigError", "KernelNotFound", "ArtifactNotFound", "BaselineNotFound", "PtxParseError",
-    "ProjectNotFound", "Busy", "Stopped", "CuobjdumpNotAvailable", "VersionMismatch"
+    "ProjectNotFound", "Busy", "Damaged", "Stopped", "CuobjdumpNotAvailable", "VersionMismatch"
 };
 const char* name_of(WireErrorCode value) { return name_among(kWireErrorCodeNames, value); }
 std::optional<WireErrorCode> wire_error_code_from_name(const std::string& name) {

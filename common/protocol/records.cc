@@ -29,6 +29,7 @@ WireErrorCode wire_code_of(ErrorCode code) {
     case ErrorCode::Compile:
       return WireErrorCode::PtxParseError;
     case ErrorCode::Corruption:
+      return WireErrorCode::Damaged;
     case ErrorCode::Unsupported:
     case ErrorCode::Unavailable:
     case ErrorCode::Timeout:

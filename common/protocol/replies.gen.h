@@ -41,6 +41,7 @@ enum class WireErrorCode {
   PtxParseError,
   ProjectNotFound,
   Busy,
+  Damaged,
   Stopped,
   CuobjdumpNotAvailable,
   VersionMismatch,
@@ -276,6 +277,7 @@ struct DaemonStatusReply {
   std::string build;  ///< GNU build id of the daemon's program; "": built without one.
   uint64_t projects = 0;  ///< How many are open.
   std::vector<std::string> notes;  ///< What a user of this project should know; told once.
+  std::string damage;  ///< What is known to be damaged in the database; "": nothing.
   bool operator==(const DaemonStatusReply&) const = default;
 };
 
@@ -462,7 +464,8 @@ struct ProjectsReply {
   X(StorageClaimed) \
   X(StorageStatus) \
   X(StoragePruned) \
-  X(StorageReport)
+  X(StorageReport) \
+  X(StorageCompacted)
 
 using Reply = std::variant<
     PongReply, OkReply, ValidationResultReply, SubmitResultReply, ResultsReply,
@@ -472,6 +475,7 @@ using Reply = std::variant<
     JobStatusReply, DevicesReply, ConfigShowReply, DaemonStatusReply, CaseReply, BaselineListReply,
     BaselineReply, KernelCoverageReply, CalibrationReply, ExportedCaseReply, MutationReportReply,
     KernelComparisonReply, FailuresDeletedReply, ExplainResultReply, BoundsReportReply,
-    ProjectsReply, StorageClaimedReply, StorageStatusReply, StoragePrunedReply, StorageReportReply>;
+    ProjectsReply, StorageClaimedReply, StorageStatusReply, StoragePrunedReply, StorageReportReply,
+    StorageCompactedReply>;
 
 }  // namespace gpuemu

@@ -143,39 +143,6 @@ struct LintKernelRequest {
   bool operator==(const LintKernelRequest&) const = default;
 };
 
-/// Keeps metrics that the client measured.
-struct StoreArtifactRequest {
-  std::string kernel_name;
-  ArtifactMetrics metrics;
-  bool operator==(const StoreArtifactRequest&) const = default;
-};
-
-/// Keeps the stored metrics under a tag.
-struct StoreArtifactBaselineRequest {
-  std::string tag;
-  std::vector<std::string> kernels;  ///< Not empty: only metrics under these names.
-  bool operator==(const StoreArtifactBaselineRequest&) const = default;
-};
-
-/// Compares the metrics of now with a baseline.
-struct DiffArtifactBaselineRequest {
-  std::string tag;
-  std::vector<ArtifactMetrics> baseline;  ///< Not empty: compare with these, `tag` is their name.
-  std::vector<std::string> kernels;  ///< Not empty: only metrics of now under these names.
-  bool operator==(const DiffArtifactBaselineRequest&) const = default;
-};
-
-/// The stored metrics of one kernel.
-struct GetArtifactRequest {
-  std::string kernel_name;
-  bool operator==(const GetArtifactRequest&) const = default;
-};
-
-/// The stored metrics of all kernels.
-struct ListArtifactsRequest {
-  bool operator==(const ListArtifactsRequest&) const = default;
-};
-
 /// How many cases `gpuemu ci` runs, and for how long.
 enum class CiProfile {
   Quick,  ///< 10 cases, in the dtypes of ci.quick_dtypes.
@@ -435,11 +402,6 @@ struct ForgetProjectRequest {
   X(Reproduce, ReproduceResult, Job, "", Project, true) \
   X(Minimize, MinimizeResult, Job, "", Project, true) \
   X(LintKernel, LintResults, Quick, "", Project, false) \
-  X(StoreArtifact, Ok, Quick, "artifacts", Project, false) \
-  X(StoreArtifactBaseline, Ok, Quick, "", Project, false) \
-  X(DiffArtifactBaseline, ArtifactDiffs, Quick, "", Project, false) \
-  X(GetArtifact, ArtifactMetricsResult, Quick, "", Project, false) \
-  X(ListArtifacts, ArtifactList, Quick, "", Records, false) \
   X(RunCi, CiRunComplete, Job, "ci", Project, true) \
   X(GetCiSummary, CiRunComplete, Quick, "", Project, false) \
   X(GetTestCase, TestCase, Quick, "", Project, false) \
@@ -467,25 +429,31 @@ struct ForgetProjectRequest {
   X(SetDefaultProject, Ok, Long, "projects", Project, true) \
   X(MoveProject, Ok, Long, "projects", Daemon, false) \
   X(ForgetProject, Ok, Long, "projects", Daemon, false) \
+  X(StoreArtifact, Ok, Quick, "artifacts", Project, false) \
+  X(StoreArtifactBaseline, Ok, Quick, "", Project, false) \
+  X(DiffArtifactBaseline, ArtifactDiffs, Quick, "", Project, false) \
+  X(GetArtifact, ArtifactMetricsResult, Quick, "", Project, false) \
+  X(ListArtifacts, ArtifactList, Quick, "", Records, false) \
   X(StorageClaim, StorageClaimed, Long, "projects", Project, false) \
   X(StorageStatus, StorageStatus, Long, "storage", Records, false) \
   X(StoragePrune, StoragePruned, Long, "storage", Records, false) \
   X(StorageVerify, StorageReport, Long, "storage", Daemon, false) \
-  X(StorageBackup, Ok, Long, "storage", Daemon, false)
+  X(StorageBackup, Ok, Long, "storage", Daemon, false) \
+  X(StorageCompact, StorageCompacted, Long, "storage", Daemon, false)
 
 using Request = std::variant<
     PingRequest, ShutdownRequest, ValidateOpRequest, SubmitOutputRequest, GetResultRequest,
     ListResultsRequest, ListFailuresRequest, StoreFailureRequest, StoreBaselineRequest,
     CompareBaselineRequest, FuzzOpRequest, ReproduceRequest, MinimizeRequest, LintKernelRequest,
-    StoreArtifactRequest, StoreArtifactBaselineRequest, DiffArtifactBaselineRequest,
-    GetArtifactRequest, ListArtifactsRequest, RunCiRequest, GetCiSummaryRequest, GetTestCaseRequest,
-    GetTestBatchRequest, RunTestsRequest, JobStatusRequest, JobCancelRequest, DevicesRequest,
-    ConfigShowRequest, DaemonStatusRequest, GetCaseRequest, InspectRequest, ListBaselinesRequest,
-    GetBaselineRequest, DeleteBaselineRequest, KernelCoverageRequest, CalibrateRequest,
-    ExportCaseRequest, MutateRequest, CompareKernelsRequest, DeleteFailuresRequest, ExplainRequest,
-    ProveRequest, ProjectsRequest, SetDefaultProjectRequest, MoveProjectRequest,
-    ForgetProjectRequest, StorageClaimRequest, StorageStatusRequest, StoragePruneRequest,
-    StorageVerifyRequest, StorageBackupRequest>;
+    RunCiRequest, GetCiSummaryRequest, GetTestCaseRequest, GetTestBatchRequest, RunTestsRequest,
+    JobStatusRequest, JobCancelRequest, DevicesRequest, ConfigShowRequest, DaemonStatusRequest,
+    GetCaseRequest, InspectRequest, ListBaselinesRequest, GetBaselineRequest, DeleteBaselineRequest,
+    KernelCoverageRequest, CalibrateRequest, ExportCaseRequest, MutateRequest,
+    CompareKernelsRequest, DeleteFailuresRequest, ExplainRequest, ProveRequest, ProjectsRequest,
+    SetDefaultProjectRequest, MoveProjectRequest, ForgetProjectRequest, StoreArtifactRequest,
+    StoreArtifactBaselineRequest, DiffArtifactBaselineRequest, GetArtifactRequest,
+    ListArtifactsRequest, StorageClaimRequest, StorageStatusRequest, StoragePruneRequest,
+    StorageVerifyRequest, StorageBackupRequest, StorageCompactRequest>;
 
 /// Pong.capabilities.
 inline constexpr const char* kCapabilities[] = {

@@ -11,6 +11,8 @@
 #include <variant>
 #include <vector>
 
+#include "common/protocol/artifacts.gen.h"
+
 namespace gpuemu {
 
 /// What is stored of one project, counted.
@@ -93,6 +95,50 @@ struct StorageReportReply {
   bool operator==(const StorageReportReply&) const = default;
 };
 
+struct StorageCompactedReply {
+  uint64_t bytes_freed = 0;
+  uint64_t bytes_on_disk = 0;  ///< All files in the folder now.
+  bool operator==(const StorageCompactedReply&) const = default;
+};
+
+/// Keeps metrics that the client measured.
+struct StoreArtifactRequest {
+  std::string kernel_name;
+  ArtifactMetrics metrics;
+  bool operator==(const StoreArtifactRequest&) const = default;
+};
+
+/// Keeps the stored metrics under a tag.
+struct StoreArtifactBaselineRequest {
+  std::string tag;
+  std::vector<std::string> kernels;  ///< Not empty: only metrics under these names.
+  bool operator==(const StoreArtifactBaselineRequest&) const = default;
+};
+
+/// Compares the metrics of now with a baseline.
+struct DiffArtifactBaselineRequest {
+  std::string tag;
+  std::vector<ArtifactMetrics> baseline;  ///< Not empty: compare with these, `tag` is their name.
+  std::vector<std::string> kernels;  ///< Not empty: only metrics of now under these names.
+  bool operator==(const DiffArtifactBaselineRequest&) const = default;
+};
+
+/// The stored metrics of one kernel.
+struct GetArtifactRequest {
+  std::string kernel_name;
+  /// Those in force then; absent: the newest. Seconds since 1970, or microseconds.
+  std::optional<int64_t> timestamp;
+  bool operator==(const GetArtifactRequest&) const = default;
+};
+
+/// The stored metrics of all kernels: the newest of each in order of name, or all.
+struct ListArtifactsRequest {
+  bool history = false;  ///< All, newest first.
+  std::string kernel_name;  ///< Only of this kernel; "": of all.
+  std::optional<uint64_t> limit;  ///< At most so many.
+  bool operator==(const ListArtifactsRequest&) const = default;
+};
+
 /// `gpuemu storage claim`: takes what was stored before projects were told apart, of the ops and
 /// kernels of this project.
 struct StorageClaimRequest {
@@ -131,6 +177,11 @@ struct StorageVerifyRequest {
 struct StorageBackupRequest {
   std::string path;  ///< Absolute; must not exist; appears whole or not at all.
   bool operator==(const StorageBackupRequest&) const = default;
+};
+
+/// `gpuemu storage compact`: gives unused bytes back to the disk.
+struct StorageCompactRequest {
+  bool operator==(const StorageCompactRequest&) const = default;
 };
 
 }  // namespace gpuemu

@@ -22,6 +22,7 @@ constexpr bool blames_the_request(WireErrorCode code) {
     case WireErrorCode::InternalError:
     case WireErrorCode::PtxParseError:
     case WireErrorCode::Busy:
+    case WireErrorCode::Damaged:
     case WireErrorCode::Stopped:
     case WireErrorCode::CuobjdumpNotAvailable:
     case WireErrorCode::VersionMismatch:

@@ -22,23 +22,8 @@ namespace fs = std::filesystem;
 /// In the checkpoint: where its copy is being written.
 constexpr char kDestinationName[] = "DESTINATION";
 constexpr std::string_view kUnfinished = ".unfinished";
-constexpr size_t kPathBytesMax = 4096;
 
 fs::path checkpoint_of(const fs::path& folder) { return folder.native() + ".backing-up"; }
-
-Status copy_files(const fs::path& from, const fs::path& to) {
-  for (const fs::directory_entry& file : fs::directory_iterator(from)) {
-    const fs::path name = file.path().filename();
-    if (name == kDestinationName) continue;
-    std::error_code failed;
-    fs::copy_file(file.path(), to / name, failed);
-    if (failed) {
-      return error(ErrorCode::Io, "cannot write {}: {}", (to / name).native(), failed.message());
-    }
-    GPUEMU_TRY(sync_path(to / name));
-  }
-  return sync_path(to);
-}
 
 /// Opens the copy once, so that it gets a ledger, and compares what that counts.
 Status finish_copy(const fs::path& copy, const RecordCounts& wanted) {
@@ -84,7 +69,7 @@ Status check_destination(const fs::path& place) {
 
 Status copy_checkpoint(const fs::path& checkpoint, const fs::path& copy, const fs::path& place,
                        const RecordCounts& counts) {
-  GPUEMU_TRY(copy_files(checkpoint, copy));
+  GPUEMU_TRY(copy_files(checkpoint, copy, kDestinationName));
   GPUEMU_TRY(finish_copy(copy, counts));
   return rename_to_new(copy, place);
 }

@@ -9,23 +9,18 @@
 
 #include "common/base/files.h"
 #include "daemon/database/rocks.h"
+#include "daemon/database/verify.h"
 
 namespace gpuemu::storage {
 namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kRemedy =
+    "gpuemu storage repair keeps the rest, gpuemu storage restore puts a backup in place";
+
 uint64_t sum(const RecordCounts& counts) {
   return std::accumulate(counts.begin(), counts.end(), uint64_t{0});
-}
-
-/// Records of `expected` that `found` lacks, by kind.
-RecordCounts missing(const RecordCounts& expected, const RecordCounts& found) {
-  RecordCounts lacking{};
-  for (size_t i = 0; i < kCountedFamilies; ++i) {
-    lacking[i] = expected[i] > found[i] ? expected[i] - found[i] : 0;
-  }
-  return lacking;
 }
 
 std::string kinds_of(const RecordCounts& counts) {
@@ -40,27 +35,28 @@ std::string kinds_of(const RecordCounts& counts) {
 /// Whether RocksDB knows which files belong to the database.
 enum class Manifest { Whole, Damaged };
 
-/// How much of what the ledger counts can still be read.
-std::string loss(const fs::path& folder, const Ledger& ledger, Manifest manifest) {
+/// `problem` may be what error_of made.
+Error damaged(const fs::path& folder, const Ledger& ledger, std::string problem,
+              Manifest manifest = Manifest::Whole) {
+  const std::string said = fmt::format("database {} is damaged: ", folder.native());
+  if (problem.starts_with(said)) problem.erase(0, said.size());
   RecordCounts found{};
   if (manifest == Manifest::Whole) {
     if (const auto rocks = open_to_read(folder, Reading::Whatever)) {
       found = count_records(*rocks, nullptr);
     }
   }
-  const RecordCounts lacking = missing(ledger.records, found);
-  const std::string kinds = sum(lacking) == 0 ? "changes to them are lost" : kinds_of(lacking);
-  return fmt::format("{} of {} records cannot be read ({})", sum(lacking), sum(ledger.records),
-                     kinds);
+  return damage_error(folder, problem, ledger.records, missing(ledger.records, found));
 }
 
-/// `problem` may be what error_of made.
-Error damaged(const fs::path& folder, const Ledger& ledger, std::string problem,
-              Manifest manifest = Manifest::Whole) {
+/// For a database whose ledger is gone: nobody knows how many records there were.
+Error damaged_without_ledger(const fs::path& folder, std::string problem, const std::string& why) {
   const std::string said = fmt::format("database {} is damaged: ", folder.native());
   if (problem.starts_with(said)) problem.erase(0, said.size());
-  return error(ErrorCode::Corruption, "database {} is damaged: {}; {}; no file was changed",
-               folder.native(), problem, loss(folder, ledger, manifest));
+  return error(ErrorCode::Corruption,
+               "database {} is damaged: {}; it is not known how many records cannot be read ({}); "
+               "{}",
+               folder.native(), problem, why, kRemedy);
 }
 
 /// Corruption says what is wrong with the start of the file; NotFound that it is gone.
@@ -120,19 +116,6 @@ Status check_logs(const fs::path& folder, const Ledger& ledger, std::vector<std:
   return ok_status();
 }
 
-/// Whether there is more than a daemon leaves that was killed as it made the database.
-bool has_database(const fs::path& folder) {
-  std::error_code ignored;
-  for (fs::directory_iterator at(folder, ignored), end; !ignored && at != end;
-       at.increment(ignored)) {
-    const std::string name = at->path().filename().string();
-    const bool holds_records = name.ends_with(".sst") || name.ends_with(".log");
-    if (name == "CURRENT" || name == "LEDGER") return true;
-    if (holds_records && at->file_size(ignored) > 0) return true;
-  }
-  return false;
-}
-
 /// Whether RocksDB wanted a file that is not there.
 bool lacks_file(const Error& failure) {
   return failure.code == ErrorCode::Io &&
@@ -141,12 +124,12 @@ bool lacks_file(const Error& failure) {
 
 /// A database of an earlier version, or one whose ledger is gone.
 Result<Checked> check_without_ledger(const fs::path& folder, const std::string& why) {
-  const Ledger unknown;
   const auto manifest = current_manifest(folder);
-  if (!manifest) {
-    return damaged(folder, unknown, manifest.error().message, Manifest::Damaged);
-  }
+  if (!manifest) return damaged_without_ledger(folder, manifest.error().message, why);
   const auto rocks = open_to_read(folder, Reading::Strict);
+  if (!rocks && (rocks.error().code == ErrorCode::Corruption || lacks_file(rocks.error()))) {
+    return damaged_without_ledger(folder, rocks.error().message, why);
+  }
   if (!rocks) return rocks.error();
   return Checked{.is_new = false, .counts = {}, .ledger = {}, .note = why};
 }
@@ -170,7 +153,7 @@ Result<Checked> check_content(const fs::path& folder, const Ledger& ledger, bool
   }
   rocksdb::Status problem;
   const RecordCounts found = count_records(*rocks, &problem);
-  if (!problem.ok()) return damaged(folder, ledger, problem.ToString());
+  if (!problem.ok()) return damaged(folder, ledger, text_of(problem_of(problem, folder)));
   const bool may_be_fewer = ledger.shrinking && sequence > ledger.sequence;
   const bool by_us = same_files || ledger.opening;
   if (by_us && !may_be_fewer && sum(missing(ledger.records, found)) > 0) {
@@ -190,6 +173,38 @@ FileProblem file_problem(const std::string& text) {
 }
 
 }  // namespace
+
+RecordCounts missing(const RecordCounts& expected, const RecordCounts& found) {
+  RecordCounts lacking{};
+  for (size_t i = 0; i < kCountedFamilies; ++i) {
+    lacking[i] = expected[i] > found[i] ? expected[i] - found[i] : 0;
+  }
+  return lacking;
+}
+
+bool has_database(const fs::path& folder) {
+  std::error_code ignored;
+  for (fs::directory_iterator at(folder, ignored), end; !ignored && at != end;
+       at.increment(ignored)) {
+    const std::string name = at->path().filename().string();
+    const bool holds_records = name.ends_with(".sst") || name.ends_with(".log");
+    if (name == "CURRENT" || name == "LEDGER") return true;
+    if (holds_records && at->file_size(ignored) > 0) return true;
+  }
+  return false;
+}
+
+std::string text_of(const FileProblem& problem) {
+  return problem.name.empty() ? problem.problem : problem.name + ": " + problem.problem;
+}
+
+Error damage_error(const fs::path& folder, const std::string& problem, const RecordCounts& expected,
+                   const RecordCounts& lacking) {
+  const std::string kinds = sum(lacking) == 0 ? "changes to them are lost" : kinds_of(lacking);
+  return error(ErrorCode::Corruption,
+               "database {} is damaged: {}; {} of {} records cannot be read ({}); {}",
+               folder.native(), problem, sum(lacking), sum(expected), kinds, kRemedy);
+}
 
 std::vector<FileProblem> check_files(const fs::path& folder) {
   if (!has_database(folder)) return {};
@@ -226,6 +241,41 @@ Result<Checked> check_database(const fs::path& folder) {
   }
   GPUEMU_TRY(logs);
   return check_content(folder, **ledger, *same_files, gone);
+}
+
+namespace {
+
+/// What the message of damage_error() is about.
+FileProblem first_problem(std::string message) {
+  constexpr std::string_view kSaid = " is damaged: ";
+  const size_t at = message.find(kSaid);
+  if (at != std::string::npos) message.erase(0, at + kSaid.size());
+  return file_problem(message.substr(0, message.find("; ")));
+}
+
+}  // namespace
+
+StorageReportReply verify_folder(const fs::path& folder) {
+  std::vector<FileProblem> problems = check_files(folder);
+  const auto checked = check_database(folder);
+  if (checked && checked->is_new) return unread_report({}, std::move(problems));
+  std::optional<RecordCounts> expected;
+  const auto ledger = read_ledger(folder);
+  if (checked) {
+    expected = checked->counts;
+  } else if (ledger && *ledger) {
+    expected = (*ledger)->records;
+  }
+  // A table that is damaged is met when it is read.
+  const auto rocks = open_to_read(folder, checked ? Reading::Strict : Reading::Whatever);
+  StorageReportReply report =
+      rocks ? verify_records(*rocks, folder, nullptr, expected, std::move(problems))
+            : unread_report(expected.value_or(RecordCounts{}), std::move(problems));
+  if (!checked && report.files.empty()) {
+    report.state = StorageState::Damaged;
+    report.files.push_back(first_problem(checked.error().message));
+  }
+  return report;
 }
 
 }  // namespace gpuemu::storage

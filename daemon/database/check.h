@@ -25,6 +25,22 @@ struct Checked {
 /// records of which kind cannot be read. Changes nothing.
 Result<Checked> check_database(const std::filesystem::path& folder);
 
+/// What a database is told with of which `lacking` of the `expected` records cannot be read.
+/// `problem` begins with the file.
+Error damage_error(const std::filesystem::path& folder, const std::string& problem,
+                   const RecordCounts& expected, const RecordCounts& lacking);
+/// Records of `expected` that `found` lacks, by kind.
+RecordCounts missing(const RecordCounts& expected, const RecordCounts& found);
+/// As it stands in messages: "000012.sst: its block is damaged".
+std::string text_of(const FileProblem& problem);
+
+/// Whether there is more in the folder than a daemon leaves that was killed as it made the
+/// database.
+bool has_database(const std::filesystem::path& folder);
+
+/// Reads everything, whole or damaged, and changes nothing. No process may have it open to write.
+StorageReportReply verify_folder(const std::filesystem::path& folder);
+
 /// The files that the ledger vouches for and that are not as they were written, the ledger among
 /// them.
 std::vector<FileProblem> check_files(const std::filesystem::path& folder);

@@ -185,7 +185,7 @@ Result<std::optional<std::string>> Database::get(Family family, std::string_view
   std::string value;
   const auto status = rocks_.db->Get(rocksdb::ReadOptions(), handle(family), slice_of(key), &value);
   if (status.IsNotFound()) return std::optional<std::string>();
-  if (!status.ok()) return error_of(status, folder_);
+  if (!status.ok()) return met(status);
   return std::optional(std::move(value));
 }
 
@@ -200,7 +200,7 @@ Status Database::scan(
     if (!key.starts_with(prefix)) break;
     if (!GPUEMU_TRY(visit(key, at->value().ToStringView()))) break;
   }
-  return at->status().ok() ? ok_status() : Status(error_of(at->status(), folder_));
+  return at->status().ok() ? ok_status() : Status(met(at->status()));
 }
 
 Result<uint64_t> Database::bytes_below(std::string_view prefix) {
@@ -227,6 +227,41 @@ Status Database::give_back(const std::vector<Family>& families) {
   return ok_status();
 }
 
+Status Database::compact() {
+  const auto flushed =
+      rocks_.db->Flush(rocksdb::FlushOptions(), {rocks_.handles.begin(), rocks_.handles.end()});
+  if (!flushed.ok()) return error_of(flushed, folder_);
+  rocksdb::CompactRangeOptions options;
+  options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
+  for (rocksdb::ColumnFamilyHandle* family : rocks_.handles) {
+    const auto status = rocks_.db->CompactRange(options, family, nullptr, nullptr);
+    if (!status.ok()) return met(status);
+  }
+  return ok_status();
+}
+
+std::string Database::damage() const {
+  const std::lock_guard lock(damage_mutex_);
+  return damage_;
+}
+
+/// The error of a read. The first that is damage is told from now on.
+Error Database::met(const rocksdb::Status& status) {
+  if (!is_damage(status) || !is_same_folder()) return error_of(status, folder_);
+  const std::lock_guard lock(damage_mutex_);
+  if (damage_.empty()) {
+    // Not at one moment: whoever reads may hold a pass of the gate.
+    const RecordCounts expected = keeper_.counts();
+    rocksdb::ReadOptions options;
+    options.fill_cache = false;
+    const RecordCounts found = count_records(rocks_, nullptr, options);
+    damage_ = damage_error(folder_, text_of(problem_of(status, folder_)), expected,
+                           missing(expected, found))
+                  .message;
+  }
+  return Error{ErrorCode::Corruption, damage_};
+}
+
 StorageReportReply Database::verify() {
   std::vector<FileProblem> problems = check_files(folder_);
   // What changed while it was read, such as a manifest that was replaced, is whole at a second
@@ -239,7 +274,15 @@ StorageReportReply Database::verify() {
     counts = keeper_.counts();
     snapshot = std::make_unique<rocksdb::ManagedSnapshot>(rocks_.db.get());
   }
-  return verify_records(rocks_, folder_, snapshot->snapshot(), counts, std::move(problems));
+  StorageReportReply report =
+      verify_records(rocks_, folder_, snapshot->snapshot(), counts, std::move(problems));
+  if (report.state == StorageState::Whole) return report;
+  const std::lock_guard lock(damage_mutex_);
+  if (damage_.empty()) {
+    const FileProblem first = report.files.empty() ? FileProblem() : report.files.front();
+    damage_ = damage_error(folder_, text_of(first), counts, lacking(report)).message;
+  }
+  return report;
 }
 
 Result<RecordCounts> Database::checkpoint(const std::filesystem::path& place) {

@@ -45,8 +45,14 @@ class Database {
   /// Returns to the disk what was erased from these families.
   Status give_back(const std::vector<Family>& families);
 
+  /// Writes all to tables and those anew, without what was erased.
+  Status compact();
+
   /// Reads every file, record and index entry.
   StorageReportReply verify();
+  /// What is known to be damaged, as damage_error() says it; "" for nothing. Reading meets it:
+  /// Corruption with this text.
+  std::string damage() const;
   /// Makes `place`, which must not exist, a database of hard links to the tables, with all that is
   /// acknowledged; returns how many records that is.
   Result<RecordCounts> checkpoint(const std::filesystem::path& place);
@@ -71,6 +77,7 @@ class Database {
   bool is_same_folder() const;
   bool is_same_log();
   Error gone() const;
+  Error met(const rocksdb::Status& status);
   rocksdb::ColumnFamilyHandle* handle(Family family) {
     return rocks_.handles[static_cast<size_t>(family)];
   }
@@ -85,6 +92,8 @@ class Database {
   std::mutex place_mutex_;
   std::string log_path_;  ///< The log in use. Guarded by place_mutex_, with its inode.
   ino_t log_inode_ = 0;
+  mutable std::mutex damage_mutex_;
+  std::string damage_;  ///< Guarded by damage_mutex_.
 };
 
 }  // namespace gpuemu::storage

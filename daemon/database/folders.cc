@@ -23,6 +23,21 @@ Status sync_path(const fs::path& path) {
   return io_error("write", path);
 }
 
+Status copy_files(const fs::path& from, const fs::path& to, std::string_view left_out) {
+  std::error_code failed;
+  for (fs::directory_iterator at(from, failed), end; !failed && at != end; at.increment(failed)) {
+    const fs::path name = at->path().filename();
+    if (name == left_out) continue;
+    fs::copy_file(at->path(), to / name, failed);
+    if (failed) {
+      return error(ErrorCode::Io, "cannot write {}: {}", (to / name).native(), failed.message());
+    }
+    GPUEMU_TRY(sync_path(to / name));
+  }
+  if (failed) return error(ErrorCode::Io, "cannot read {}: {}", from.native(), failed.message());
+  return sync_path(to);
+}
+
 Status move_folder(const fs::path& from, const fs::path& to) {
   if (std::rename(from.c_str(), to.c_str()) != 0) {
     return io_error("move to " + to.native() + " the folder", from);

@@ -3,12 +3,21 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
+#include <set>
 #include <string>
 #include <vector>
 
+#include <rocksdb/sst_file_reader.h>
+
+#include "common/base/private_path.h"
+#include "daemon/database/salvage.h"
+
 namespace gpuemu::storage {
 namespace {
+
+namespace fs = std::filesystem;
 
 // Together below kReserveBytes of database.cc, so that what was accepted can always be written out.
 constexpr size_t kBufferBytes = size_t{8} << 20;
@@ -40,6 +49,13 @@ rocksdb::ColumnFamilyDescriptor family_of(const std::string& name) {
   rocksdb::ColumnFamilyOptions options;
   if (name != rocksdb::kDefaultColumnFamilyName) options.write_buffer_size = kBufferBytes;
   return {name, options};
+}
+
+std::vector<rocksdb::ColumnFamilyDescriptor> all_families() {
+  std::vector<rocksdb::ColumnFamilyDescriptor> families = {
+      family_of(rocksdb::kDefaultColumnFamilyName)};
+  for (const char* name : kFamilyNames) families.push_back(family_of(name));
+  return families;
 }
 
 /// REQUIRES: `handles` are those of `families`.
@@ -92,6 +108,26 @@ Error error_of(const rocksdb::Status& status, const std::filesystem::path& folde
   return error(ErrorCode::Internal, "database {}: {}", folder.native(), text);
 }
 
+FileProblem problem_of(const rocksdb::Status& status, const fs::path& folder) {
+  FileProblem problem{"", status.ToString()};
+  std::ranges::replace(problem.problem, '\n', ' ');
+  while (problem.problem.ends_with(' ')) problem.problem.pop_back();
+  const std::string path = folder.native() + "/";
+  const size_t at = problem.problem.find(path);
+  if (at == std::string::npos) return problem;
+  problem.problem.erase(at, path.size());
+  const size_t end = problem.problem.find_first_of(" :,", at);
+  problem.name = problem.problem.substr(at, end - at);
+  while (problem.name.ends_with('.')) problem.name.pop_back();
+  return problem;
+}
+
+bool is_damage(const rocksdb::Status& status) {
+  return status.IsCorruption() ||
+         (status.IsIOError() && (status.IsPathNotFound() || status.ToString().find(std::strerror(
+                                                                ENOENT)) != std::string::npos));
+}
+
 OpenedRocks::~OpenedRocks() {
   if (!db) return;
   for (rocksdb::ColumnFamilyHandle* family : handles) {
@@ -103,12 +139,9 @@ Result<OpenedRocks> open_to_write(const std::filesystem::path& folder) {
   rocksdb::Options wanted = options();
   wanted.create_if_missing = true;
   wanted.create_missing_column_families = true;
-  std::vector<rocksdb::ColumnFamilyDescriptor> families = {
-      family_of(rocksdb::kDefaultColumnFamilyName)};
-  for (const char* name : kFamilyNames) families.push_back(family_of(name));
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::DB* db = nullptr;
-  const auto status = rocksdb::DB::Open(wanted, folder.native(), families, &handles, &db);
+  const auto status = rocksdb::DB::Open(wanted, folder.native(), all_families(), &handles, &db);
   if (!status.ok()) return error_of(status, folder);
   return opened(db, handles);
 }
@@ -134,14 +167,83 @@ Result<OpenedRocks> open_to_read(const std::filesystem::path& folder, Reading re
   return opened(db, handles);
 }
 
-RecordCounts count_records(const OpenedRocks& rocks, rocksdb::Status* first_problem) {
+namespace {
+
+/// The number in "000012.sst"; 0 in other names.
+uint64_t number_of_file(const fs::path& file) {
+  const std::string stem = file.stem().string();
+  uint64_t number = 0;
+  std::from_chars(stem.data(), stem.data() + stem.size(), number);
+  return number;
+}
+
+/// Families are found by their tables; what a log holds of one without any would be passed over. So
+/// each that has none gets a table with an empty key, as long as families have the numbers that a
+/// new database gives them.
+Status add_tables_of_families(const fs::path& scratch) {
+  std::set<std::string> found;
+  uint64_t last = 0;
+  std::error_code ignored;
+  for (const fs::directory_entry& file : fs::directory_iterator(scratch, ignored)) {
+    last = std::max(last, number_of_file(file.path()));
+    rocksdb::SstFileReader reader{rocksdb::Options()};
+    if (file.path().extension() != ".sst" || !reader.Open(file.path().native()).ok()) continue;
+    const auto properties = reader.GetTableProperties();
+    const std::string& name = properties->column_family_name;
+    const auto* const known = std::find(kFamilyNames, kFamilyNames + kFamilyCount, name);
+    if (known == kFamilyNames + kFamilyCount) continue;
+    const auto expected = static_cast<uint64_t>(known - kFamilyNames) + 1;
+    if (properties->column_family_id != expected) return ok_status();
+    found.insert(name);
+  }
+  const fs::path fresh = scratch / "families";
+  {
+    const OpenedRocks rocks = GPUEMU_TRY(open_to_write(fresh));
+    for (size_t i = 0; i < kFamilyCount; ++i) {
+      if (found.contains(kFamilyNames[i])) continue;
+      auto status = rocks.db->Put(rocksdb::WriteOptions(), rocks.handles[i], "", "");
+      if (status.ok()) status = rocks.db->Flush(rocksdb::FlushOptions(), rocks.handles[i]);
+      if (!status.ok()) return error_of(status, fresh);
+    }
+  }
+  for (const fs::directory_entry& file : fs::directory_iterator(fresh, ignored)) {
+    if (file.path().extension() != ".sst") continue;
+    fs::rename(file.path(), scratch / fmt::format("{:06}.sst", ++last), ignored);
+  }
+  fs::remove_all(fresh, ignored);
+  return ok_status();
+}
+
+}  // namespace
+
+Status gather_tables(const fs::path& folder, const fs::path& scratch) {
+  GPUEMU_TRY(make_private_folder(scratch));
+  std::error_code failed;
+  for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed)) {
+    const fs::path name = at->path().filename();
+    if (name.extension() != ".sst" && name.extension() != ".log") continue;
+    fs::create_hard_link(at->path(), scratch / name, failed);
+    if (failed) fs::copy_file(at->path(), scratch / name, failed);
+    if (failed) break;
+  }
+  if (failed)
+    return error(ErrorCode::Io, "cannot write {}: {}", scratch.native(), failed.message());
+  GPUEMU_TRY(add_tables_of_families(scratch));
+  rocksdb::Options wanted = options();
+  wanted.info_log = std::make_shared<NoLog>();
+  const auto status =
+      rocksdb::RepairDB(scratch.native(), wanted, all_families(), family_of("").options);
+  return status.ok() ? ok_status() : Status(error_of(status, folder));
+}
+
+RecordCounts count_records(const OpenedRocks& rocks, rocksdb::Status* first_problem,
+                           const rocksdb::ReadOptions& options) {
   RecordCounts counts{};
   for (size_t i = 0; i < kCountedFamilies; ++i) {
     if (rocks.handles[i] == nullptr) continue;
-    const std::unique_ptr<rocksdb::Iterator> at(
-        rocks.db->NewIterator(rocksdb::ReadOptions(), rocks.handles[i]));
-    for (at->SeekToFirst(); at->Valid(); at->Next()) ++counts[i];
-    if (first_problem != nullptr && first_problem->ok()) *first_problem = at->status();
+    const Salvaged found = read_all(*rocks.db, options, rocks.handles[i],
+                                    [&](std::string_view, std::string_view) { ++counts[i]; });
+    if (first_problem != nullptr && first_problem->ok()) *first_problem = found.problem;
   }
   return counts;
 }

@@ -9,12 +9,18 @@
 #include <rocksdb/options.h>
 
 #include "common/base/result.h"
+#include "common/protocol/replies.h"
 #include "daemon/database/ledger.h"
 
 namespace gpuemu::storage {
 
 /// RocksDB's statuses become errors here and nowhere else.
 Error error_of(const rocksdb::Status& status, const std::filesystem::path& folder);
+
+/// The file that a message of RocksDB is about, "" where it names none, and what is wrong with it.
+FileProblem problem_of(const rocksdb::Status& status, const std::filesystem::path& folder);
+/// Whether stored bytes are not what was written, or a file of the database is gone.
+bool is_damage(const rocksdb::Status& status);
 
 /// An open database with the handles of its families.
 struct OpenedRocks {
@@ -37,8 +43,14 @@ enum class Reading {
 /// Changes no file and makes none.
 Result<OpenedRocks> open_to_read(const std::filesystem::path& folder, Reading reading);
 
-/// What can be read of each family. Nothing is thrown at the first error: where `first_problem` is
-/// not null it gets it, and the count goes on with the next family.
-RecordCounts count_records(const OpenedRocks& rocks, rocksdb::Status* first_problem);
+/// Makes `scratch` a database of all tables and logs of `folder` that can be read as a whole,
+/// without asking which of them belong to it. Families may have a record without a key that was
+/// none of theirs.
+Status gather_tables(const std::filesystem::path& folder, const std::filesystem::path& scratch);
+
+/// What can be read of each family. Where `first_problem` is not null it gets the first that was
+/// met.
+RecordCounts count_records(const OpenedRocks& rocks, rocksdb::Status* first_problem,
+                           const rocksdb::ReadOptions& options = {});
 
 }  // namespace gpuemu::storage

@@ -4,6 +4,7 @@
 
 #include <rocksdb/sst_file_reader.h>
 
+#include "daemon/database/salvage.h"
 #include "daemon/records/keys.h"
 #include "daemon/records/values.h"
 
@@ -37,7 +38,7 @@ class Verifier {
       auto status = reader.Open((folder_ / name).native());
       if (status.ok()) status = reader.VerifyChecksum(rocksdb::ReadOptions());
       // A compaction may have replaced it since it was listed.
-      if (!status.ok() && is_live(table.name)) add(name, status.ToString());
+      if (!status.ok() && is_live(table.name)) add(name, problem_of(status, folder_).problem);
     }
   }
 
@@ -62,6 +63,14 @@ class Verifier {
     problems_.push_back({std::move(name), std::move(problem)});
   }
 
+  /// Adds it unless its file is told already.
+  void add_problem(Family family, const rocksdb::Status& status) {
+    FileProblem problem = problem_of(status, folder_);
+    if (problem.name.empty()) problem.name = kFamilyNames[static_cast<size_t>(family)];
+    const auto told = std::ranges::find(problems_, problem.name, &FileProblem::name);
+    if (told == problems_.end()) problems_.push_back(std::move(problem));
+  }
+
   bool is_live(const std::string& name) const {
     std::vector<rocksdb::LiveFileMetaData> tables;
     rocks_.db->GetLiveFilesMetaData(&tables);
@@ -72,45 +81,19 @@ class Verifier {
   uint64_t read(Family family, uint64_t& damaged, uint64_t& unlisted) {
     rocksdb::ColumnFamilyHandle* const handle = rocks_.handles[static_cast<size_t>(family)];
     if (handle == nullptr) return 0;
-    const std::unique_ptr<rocksdb::Iterator> at(rocks_.db->NewIterator(options_, handle));
     uint64_t readable = 0;
-    for (at->SeekToFirst(); at->Valid(); at->Next()) {
-      const std::string_view whole = at->key().ToStringView();
-      const size_t slash = whole.find('/');
-      const std::string_view prefix =
-          whole.substr(0, slash == std::string_view::npos ? 0 : slash + 1);
-      const std::string_view key = whole.substr(prefix.size());
-      const std::string_view value = at->value().ToStringView();
+    const auto visit = [&](std::string_view whole, std::string_view value) {
+      const auto [prefix, key] = split_key(whole);
       if (!is_readable(family, key, value)) {
         ++damaged;
-        continue;
+        return;
       }
       ++readable;
       unlisted += missing_entries(family, prefix, key, value);
-    }
-    if (!at->status().ok()) add(kFamilyNames[static_cast<size_t>(family)], at->status().ToString());
+    };
+    const Salvaged found = read_all(*rocks_.db, options_, handle, visit);
+    if (!found.problem.ok()) add_problem(family, found.problem);
     return readable;
-  }
-
-  static bool is_readable(Family family, std::string_view key, std::string_view value) {
-    switch (family) {
-      case Family::Results:
-        return seed_of_result_key(key) && decode_result(value);
-      case Family::Failures:
-        return parse_failure_key(key) && decode_result(value);
-      case Family::Artifacts:
-        return static_cast<bool>(decode_artifact(value));
-      case Family::Baselines:
-      case Family::ArtifactBaselines: {
-        const auto tag = owner_of(key);
-        if (!tag) return false;
-        if (key.size() == owner_prefix(*tag).size()) return value == *tag;
-        return family == Family::Baselines ? static_cast<bool>(decode_result(value))
-                                           : static_cast<bool>(decode_artifact(value));
-      }
-      default:
-        return true;
-    }
   }
 
   /// How many index entries a result or failure lacks.
@@ -142,13 +125,40 @@ class Verifier {
   rocksdb::ReadOptions options_;
 };
 
+}  // namespace
+
+std::pair<std::string_view, std::string_view> split_key(std::string_view whole) {
+  const size_t slash = whole.find('/');
+  const size_t prefix = slash == std::string_view::npos ? 0 : slash + 1;
+  return {whole.substr(0, prefix), whole.substr(prefix)};
+}
+
+bool is_readable(Family family, std::string_view key, std::string_view value) {
+  switch (family) {
+    case Family::Results:
+      return seed_of_result_key(key) && decode_result(value);
+    case Family::Failures:
+      return parse_failure_key(key) && decode_result(value);
+    case Family::Artifacts:
+      return static_cast<bool>(decode_artifact(value));
+    case Family::Baselines:
+    case Family::ArtifactBaselines: {
+      const auto tag = owner_of(key);
+      if (!tag) return false;
+      if (key.size() == owner_prefix(*tag).size()) return value == *tag;
+      return family == Family::Baselines ? static_cast<bool>(decode_result(value))
+                                         : static_cast<bool>(decode_artifact(value));
+    }
+    default:
+      return true;
+  }
+}
+
 std::map<std::string, uint64_t> by_kind(const RecordCounts& counts) {
   std::map<std::string, uint64_t> kinds;
   for (size_t i = 0; i < kCountedFamilies; ++i) kinds[kFamilyNames[i]] = counts[i];
   return kinds;
 }
-
-}  // namespace
 
 StorageReportReply verify_records(const OpenedRocks& rocks, const std::filesystem::path& folder,
                                   const rocksdb::Snapshot* snapshot,
@@ -172,6 +182,17 @@ StorageReportReply unread_report(const RecordCounts& expected, std::vector<FileP
   report.files = std::move(problems);
   judge(report);
   return report;
+}
+
+RecordCounts lacking(const StorageReportReply& report) {
+  RecordCounts counts{};
+  for (size_t i = 0; i < kCountedFamilies; ++i) {
+    const auto expected = report.expected.find(kFamilyNames[i]);
+    const auto readable = report.readable.find(kFamilyNames[i]);
+    if (expected == report.expected.end() || readable == report.readable.end()) continue;
+    counts[i] = expected->second - std::min(expected->second, readable->second);
+  }
+  return counts;
 }
 
 }  // namespace gpuemu::storage

@@ -155,6 +155,7 @@ std::string encode_artifact(const ArtifactMetrics& metrics) {
   to.patterns_found = metrics.patterns_found;
   to.source = static_cast<uint8_t>(metrics.source);
   to.timestamp = metrics.timestamp;
+  to.last_seen = metrics.last_seen;
   to.has_ptx = metrics.ptx_content.has_value();
   to.ptx_content = metrics.ptx_content.value_or("");
   if (metrics.ptx) to.ptx = pack(*metrics.ptx);
@@ -176,6 +177,7 @@ Result<ArtifactMetrics> decode_artifact(std::string_view bytes) {
   metrics.patterns_found = from.patterns_found;
   metrics.source = GPUEMU_TRY(enum_of(from.source, ArtifactSource::Both));
   metrics.timestamp = from.timestamp;
+  metrics.last_seen = from.last_seen;
   if (from.has_ptx) metrics.ptx_content = from.ptx_content;
   if (from.ptx) metrics.ptx = unpack(*from.ptx);
   for (const auto& compiled : from.compiled) metrics.compiled.push_back(unpack(*compiled));

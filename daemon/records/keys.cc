@@ -48,4 +48,10 @@ std::optional<FailureKey> parse_failure_key(std::string_view key) {
   return FailureKey{key, *seed, *stamp};
 }
 
+std::optional<ArtifactKey> parse_artifact_key(std::string_view key) {
+  const auto stamp = take_number(key);
+  if (!stamp) return std::nullopt;
+  return ArtifactKey{key, *stamp};
+}
+
 }  // namespace gpuemu::storage

@@ -6,7 +6,7 @@
 //   failures            {op}:{seed}:{stamp}
 //   baselines           {length}:{tag}:                      the tag itself
 //                       {length}:{tag}:{op}:{seed}           its results
-//   artifacts           {kernel}
+//   artifacts           {kernel}:{stamp}                     the newest and those before
 //   artifact_baselines  {length}:{tag}:  {length}:{tag}::{kernel}
 //   corpus              {length}:{op}:{stamp}
 //   index               rt:{~stamp}  ft:{~stamp}             newest first -> key in results,
@@ -61,6 +61,16 @@ struct FailureKey {
   uint64_t seed = 0, stamp = 0;
 };
 std::optional<FailureKey> parse_failure_key(std::string_view key);
+/// `stamp`: from when on these were the kernel's metrics.
+inline std::string artifact_key(std::string_view kernel, uint64_t stamp) {
+  return fmt::format("{}:{:020}", kernel, stamp);
+}
+/// The parts of the key of a kernel's metrics; nothing for a text that is none.
+struct ArtifactKey {
+  std::string_view kernel;
+  uint64_t stamp = 0;
+};
+std::optional<ArtifactKey> parse_artifact_key(std::string_view key);
 /// "{length}:{name}:", the prefix of every key that belongs to the name.
 inline std::string owner_prefix(std::string_view name) {
   return fmt::format("{:06}:{}:", name.size(), name);

@@ -1,5 +1,6 @@
 // Metrics of compiled kernels and their baselines, as existing clients know them.
 #include <algorithm>
+#include <functional>
 
 #include "daemon/server/config_watch.h"
 #include "daemon/server/handlers.h"
@@ -48,6 +49,14 @@ Result<std::vector<ArtifactMetrics>> stored_artifacts(Store& store,
     return std::ranges::find(kernels, one.kernel_name) == kernels.end();
   });
   return artifacts;
+}
+
+/// The last microsecond of a time in seconds; one in microseconds as it is.
+uint64_t end_of(int64_t time) {
+  constexpr uint64_t kMicroseconds = 1'000'000;
+  constexpr uint64_t kSecondsMax = 10'000'000'000;  // The year 2286.
+  const auto number = static_cast<uint64_t>(std::max<int64_t>(time, 0));
+  return number > kSecondsMax ? number : number * kMicroseconds + kMicroseconds - 1;
 }
 
 /// An empty tag would be stored and could never be told from a forgotten one.
@@ -114,22 +123,32 @@ Reply handle(const DiffArtifactBaselineRequest& request, Call& call) {
 }
 
 Reply handle(const GetArtifactRequest& request, Call& call) {
-  auto metrics = call.context.store.artifact(request.kernel_name);
+  std::optional<uint64_t> time;
+  if (request.timestamp) time = end_of(*request.timestamp);
+  auto metrics = call.context.store.artifact_at(request.kernel_name, time);
   if (!metrics) return reply_of(metrics.error(), WireErrorCode::ArtifactNotFound);
   return ArtifactMetricsResultReply{*std::move(metrics)};
 }
 
-Reply handle(const ListArtifactsRequest&, Call& call) {
+Reply handle(const ListArtifactsRequest& request, Call& call) {
   const auto stores = listed_stores(call);
   if (!stores) return error_reply(stores.error());
   ArtifactListReply reply;
   for (const auto& [project, store] : *stores) {
-    auto artifacts = store->list_artifacts();
+    auto artifacts =
+        request.history ? store->artifact_history(request.kernel_name) : store->list_artifacts();
     if (!artifacts) return error_reply(artifacts.error());
     for (ArtifactMetrics& one : *artifacts) {
+      if (!request.kernel_name.empty() && one.kernel_name != request.kernel_name) continue;
       one.project = project;
       reply.artifacts.push_back(std::move(one));
     }
+  }
+  if (request.history) {
+    std::ranges::stable_sort(reply.artifacts, std::ranges::greater(), &ArtifactMetrics::timestamp);
+  }
+  if (request.limit && reply.artifacts.size() > *request.limit) {
+    reply.artifacts.resize(*request.limit);
   }
   return reply;
 }

@@ -66,7 +66,9 @@ Reply handle(const DaemonStatusRequest&, Call& call) {
     if (call.names_project) status.notes = context.projects->untold_notes(context);
   }
   // The folder may have been deleted or replaced since the last request.
-  if (const auto newest = context.store.list_results(1); !newest) {
+  const auto newest = context.store.list_results(1);
+  if (context.projects != nullptr) status.damage = context.projects->stores().damage();
+  if (!newest && newest.error().message != status.damage) {
     status.notes.push_back(newest.error().message);
   }
   return status;

@@ -1,4 +1,4 @@
-// Counts, prunes, verifies and copies what is stored of all projects.
+// Counts, prunes, compacts, verifies and copies what is stored of all projects.
 #include "daemon/server/handlers.h"
 #include "daemon/server/open_projects.h"
 #include "daemon/server/storage_requests.h"
@@ -9,6 +9,9 @@ namespace {
 Result<StorageScope> scope_of(const Call& call) {
   StorageScope scope;
   scope.in_use_from = call.context.jobs.oldest_start();
+  scope.retention = [projects = call.context.projects](const StoredProject& project) {
+    return retention_of(project, projects->environment());
+  };
   for (StoredProject& one : GPUEMU_TRY(call.context.projects->known())) {
     const bool is_meant = call.all_projects || one.id == call.context.project;
     if (is_meant) scope.projects.push_back(std::move(one));
@@ -51,6 +54,11 @@ Reply handle(const StorageVerifyRequest&, Call& call) {
 }
 
 Reply handle(const StorageBackupRequest& request, Call& call) {
+  if (call.context.projects == nullptr) return no_projects();
+  return once(call, [&] { return answer_storage(request, call.context.projects->stores()); });
+}
+
+Reply handle(const StorageCompactRequest& request, Call& call) {
   if (call.context.projects == nullptr) return no_projects();
   return once(call, [&] { return answer_storage(request, call.context.projects->stores()); });
 }

@@ -80,8 +80,12 @@ class DamagedStore : public Store {
   Status put_artifact(const ArtifactMetrics& metrics) override {
     return good_->put_artifact(metrics);
   }
-  Result<ArtifactMetrics> artifact(const std::string& kernel) override {
-    return good_->artifact(kernel);
+  Result<ArtifactMetrics> artifact_at(const std::string& kernel,
+                                      std::optional<uint64_t> time) override {
+    return good_->artifact_at(kernel, time);
+  }
+  Result<std::vector<ArtifactMetrics>> artifact_history(const std::string& kernel) override {
+    return good_->artifact_history(kernel);
   }
   Result<std::vector<ArtifactMetrics>> list_artifacts() override { return good_->list_artifacts(); }
   Status put_artifact_baseline(const std::string& tag,

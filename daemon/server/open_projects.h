@@ -88,6 +88,8 @@ class OpenProjects {
   /// only its stored name is refreshed by the next request.
   void close(const std::string& id);
   ProjectStores& stores() { return stores_; }
+  /// The settings for all projects.
+  const std::map<std::string, std::string>& environment() const { return facts_.environment; }
   /// Ends all waiting for slots, now and later.
   void shutdown();
 

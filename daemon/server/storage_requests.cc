@@ -24,9 +24,13 @@ PruneRule rule_of(const StoragePruneRequest& request, bool named) {
   return {.all = all, .older_s = request.older_than, .keep = request.keep, .beyond_either = false};
 }
 
-Pruning pruning_of(const StoragePruneRequest& request) {
+/// Whether the request leaves it to [storage] what goes.
+bool goes_by_retention(const StoragePruneRequest& request) {
   const bool bounded = request.older_than || request.keep || request.bytes || !request.op.empty();
-  if (!has_kind(request) && !bounded) return pruning_of(Retention());
+  return !has_kind(request) && !bounded;
+}
+
+Pruning pruning_of(const StoragePruneRequest& request) {
   Pruning pruning;
   pruning.passing = rule_of(request, request.passing);
   pruning.failures = rule_of(request, request.failures);
@@ -69,8 +73,17 @@ Reply not_opened(const Error& failure, const Request& request, const std::string
   return reply;
 }
 
-Reply answer_locked(const AddressedRequest& asked, const Config& config,
-                    const ProjectNames& names) {
+/// Works on the folder as a whole while no daemon has it open.
+template <typename Work>
+std::string answer_for_folder(const Config& config, const Work& work) {
+  const auto lock = FolderLock::take(config.db_path);
+  if (!lock) return encode_reply(error_reply(lock.error()));
+  const auto report = work();
+  return encode_reply(report ? Reply(*report) : Reply(error_reply(report.error())));
+}
+
+Reply answer_locked(const AddressedRequest& asked, const Config& config, const ProjectNames& names,
+                    const Environment& environment) {
   if (std::holds_alternative<StorageVerifyRequest>(asked.request)) {
     return verify_store(config.db_path);
   }
@@ -79,9 +92,15 @@ Reply answer_locked(const AddressedRequest& asked, const Config& config,
   if (const auto* backup = std::get_if<StorageBackupRequest>(&asked.request)) {
     return answer_storage(*backup, **stores);
   }
+  if (const auto* compact = std::get_if<StorageCompactRequest>(&asked.request)) {
+    return answer_storage(*compact, **stores);
+  }
   auto projects = projects_of(config, asked.project == "*", **stores);
   if (!projects) return error_reply(projects.error());
-  const StorageScope scope{.projects = *std::move(projects)};
+  const StorageScope scope{.projects = *std::move(projects),
+                           .retention = [&](const StoredProject& project) {
+                             return retention_of(project, environment);
+                           }};
   if (const auto* status = std::get_if<StorageStatusRequest>(&asked.request)) {
     return answer_storage(*status, scope, **stores);
   }
@@ -103,13 +122,22 @@ Reply answer_storage(const StorageStatusRequest&, const StorageScope& scope,
 
 Reply answer_storage(const StoragePruneRequest& request, const StorageScope& scope,
                      ProjectStores& stores) {
-  StoragePrunedReply reply;
-  reply.dry_run = request.dry_run;
+  std::vector<Pruning> prunings;  // All of them before the first record goes.
   for (const StoredProject& project : scope.projects) {
-    Pruning pruning = pruning_of(request);
+    Pruning& pruning = prunings.emplace_back(pruning_of(request));
+    if (goes_by_retention(request)) {
+      const auto retention = scope.retention(project);
+      if (!retention) return ErrorReply{WireErrorCode::ConfigError, retention.error().message};
+      pruning = pruning_of(*retention);
+    }
     pruning.project = project.id;
     pruning.dry_run = request.dry_run;
     pruning.in_use_from = scope.in_use_from;
+    pruning.has_jobs = scope.in_use_from != std::numeric_limits<uint64_t>::max();
+  }
+  StoragePrunedReply reply;
+  reply.dry_run = request.dry_run;
+  for (const Pruning& pruning : prunings) {
     const auto pruned = stores.prune(pruning);
     if (!pruned) return error_reply(pruned.error());
     reply.removed.passing += pruned->removed.passing;
@@ -127,8 +155,14 @@ Reply answer_storage(const StorageBackupRequest& request, ProjectStores& stores)
   return OkReply{};
 }
 
+Reply answer_storage(const StorageCompactRequest&, ProjectStores& stores) {
+  auto compacted = stores.compact();
+  if (!compacted) return error_reply(compacted.error());
+  return *std::move(compacted);
+}
+
 std::string answer_without_daemon(std::string_view message, const Config& config,
-                                  const ProjectNames& names) {
+                                  const ProjectNames& names, const Environment& environment) {
   const FetchShared none = [](const SharedTensorRef&) -> Result<std::vector<std::byte>> {
     return error(ErrorCode::InvalidArgument, "no shared memory is taken here");
   };
@@ -142,7 +176,19 @@ std::string answer_without_daemon(std::string_view message, const Config& config
   }
   const auto lock = FolderLock::take(config.db_path);
   if (!lock) return encode_reply(error_reply(lock.error()));
-  return encode_reply(answer_locked(*asked, config, names));
+  return encode_reply(answer_locked(*asked, config, names, environment));
+}
+
+std::string repair_without_daemon(const Config& config, bool dry_run) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(config.db_path, ignored)) {
+    return encode_reply(verify_store(config.db_path));
+  }
+  return answer_for_folder(config, [&] { return repair_store(config.db_path, dry_run); });
+}
+
+std::string restore_without_daemon(const Config& config, const std::string& backup, bool force) {
+  return answer_for_folder(config, [&] { return restore_store(config.db_path, backup, force); });
 }
 
 }  // namespace gpuemu

@@ -1,5 +1,6 @@
 // The store in memory. Plain containers under one mutex: what the database is tested against.
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <mutex>
 
@@ -89,18 +90,40 @@ class MemoryStore : public Store {
 
   Status put_artifact(const ArtifactMetrics& metrics) override {
     const std::lock_guard lock(mutex_);
-    artifacts_[metrics.kernel_name] = metrics;
+    std::vector<ArtifactMetrics>& all = history_[metrics.kernel_name];
+    if (!all.empty() && is_same_measurement(all.back(), metrics)) {
+      all.back().last_seen = std::max(all.back().last_seen, metrics.timestamp);
+    } else {
+      all.push_back(metrics);
+    }
     return ok_status();
   }
-  Result<ArtifactMetrics> artifact(const std::string& kernel) override {
+  Result<ArtifactMetrics> artifact_at(const std::string& kernel,
+                                      std::optional<uint64_t> time) override {
+    constexpr int64_t kMicroseconds = 1'000'000;
     const std::lock_guard lock(mutex_);
-    const auto found = artifacts_.find(kernel);
-    if (found != artifacts_.end()) return found->second;
+    const auto found = history_.find(kernel);
+    if (found != history_.end()) {
+      for (auto one = found->second.rbegin(); one != found->second.rend(); ++one) {
+        if (!time || one->timestamp <= static_cast<int64_t>(*time) / kMicroseconds) return *one;
+      }
+    }
     return error(ErrorCode::NotFound, "no metrics of kernel '{}'", kernel);
   }
   Result<std::vector<ArtifactMetrics>> list_artifacts() override {
     const std::lock_guard lock(mutex_);
-    return values_of(artifacts_);
+    std::vector<ArtifactMetrics> newest;
+    for (const auto& [kernel, all] : history_) newest.push_back(all.back());
+    return newest;
+  }
+  Result<std::vector<ArtifactMetrics>> artifact_history(const std::string& kernel) override {
+    const std::lock_guard lock(mutex_);
+    std::vector<ArtifactMetrics> history;
+    for (const auto& [name, all] : history_) {
+      if (kernel.empty() || name == kernel) history.insert(history.end(), all.begin(), all.end());
+    }
+    std::ranges::stable_sort(history, std::ranges::greater(), &ArtifactMetrics::timestamp);
+    return history;
   }
   Status put_artifact_baseline(const std::string& tag,
                                const std::vector<ArtifactMetrics>& metrics) override {
@@ -208,7 +231,7 @@ class MemoryStore : public Store {
   std::mutex mutex_;
   std::vector<Kept> results_, failures_;  // In order of storing.
   std::map<std::string, std::map<std::pair<std::string, uint64_t>, ValidationResult>> baselines_;
-  Artifacts artifacts_;
+  std::map<std::string, std::vector<ArtifactMetrics>> history_;  ///< By kernel, oldest first.
   std::map<std::string, Artifacts> artifact_baselines_;
   std::map<std::string, std::vector<std::vector<std::byte>>> corpus_;
   std::map<std::string, std::string> meta_;

@@ -65,8 +65,9 @@ class Copy {
         return project_if(tag && own_tags_.contains(std::string(*tag)));
       }));
     }
-    GPUEMU_TRY(copy(Family::Artifacts, [this](std::string_view kernel, std::string_view) {
-      return project_if(first_.kernels.contains(std::string(kernel)));
+    GPUEMU_TRY(copy(Family::Artifacts, [this](std::string_view key, std::string_view) {
+      const auto dated = parse_artifact_key(key);
+      return project_if(first_.kernels.contains(std::string(dated ? dated->kernel : key)));
     }));
     GPUEMU_TRY(copy(Family::Corpus, [this](std::string_view key, std::string_view) {
       return project_of_op(owner_of(key));

@@ -1,18 +1,23 @@
 // The stores of all projects over one database.
 #include "daemon/storage/project_stores.h"
 
+#include <algorithm>
 #include <charconv>
 #include <map>
 #include <mutex>
 
 #include "daemon/database/backup.h"
 #include "daemon/database/check.h"
+#include "daemon/database/repair.h"
+#include "daemon/database/replace.h"
+#include "daemon/database/restore.h"
 #include "daemon/database/verify.h"
 #include "daemon/records/keys.h"
 #include "daemon/records/values.h"
 #include "daemon/storage/migrate.h"
 #include "daemon/storage/prune_records.h"
 #include "daemon/storage/rocks_store.h"
+#include "daemon/storage/stored_artifacts.h"
 #include "daemon/storage/stored_counts.h"
 #include "daemon/storage/take_records.h"
 
@@ -37,6 +42,7 @@ Result<std::optional<uint64_t>> schema_version(Database& database) {
 Result<std::shared_ptr<Database>> open_current(const std::filesystem::path& folder,
                                                const ProjectNames& first, std::string& note) {
   GPUEMU_TRY(storage::finish_migration(folder));
+  GPUEMU_TRY(storage::finish_replacing(folder));
   GPUEMU_TRY(storage::remove_unfinished_backup(folder));
   auto database = GPUEMU_TRY(Database::open(folder));
   const auto version = GPUEMU_TRY(schema_version(*database));
@@ -51,6 +57,7 @@ Result<std::shared_ptr<Database>> open_current(const std::filesystem::path& fold
                  "or choose another storage folder",
                  *version, storage::kSchemaVersion);
   }
+  GPUEMU_TRY(storage::date_artifacts(*database));
   if (note.empty()) note = database->note();
   return std::shared_ptr<Database>(std::move(database));
 }
@@ -108,6 +115,13 @@ class RocksStores : public ProjectStores {
     return storage::prune_records(*database_, pruning);
   }
   Result<StorageReportReply> verify() override { return database_->verify(); }
+  Result<StorageCompactedReply> compact() override {
+    const uint64_t before = storage::bytes_of_files(database_->folder());
+    GPUEMU_TRY(database_->compact());
+    const uint64_t after = storage::bytes_of_files(database_->folder());
+    return StorageCompactedReply{before - std::min(before, after), after};
+  }
+  std::string damage() const override { return database_->damage(); }
   Status back_up(const std::filesystem::path& place) override {
     const std::lock_guard lock(backup_mutex_);
     return storage::back_up(*database_, place);
@@ -123,6 +137,16 @@ class RocksStores : public ProjectStores {
   std::map<std::string, std::shared_ptr<Store>> stores_;  // Guarded by mutex_.
 };
 
+/// How many records the database has, for messages; "" for none.
+std::string records_in(const std::filesystem::path& folder) {
+  if (!storage::has_database(folder)) return "";
+  const auto ledger = storage::read_ledger(folder);
+  if (!ledger || !*ledger) return "an unknown number of";
+  uint64_t all = 0;
+  for (const uint64_t count : (*ledger)->records) all += count;
+  return all == 0 ? "" : std::to_string(all);
+}
+
 }  // namespace
 
 Status check_store(const std::filesystem::path& folder) {
@@ -131,27 +155,40 @@ Status check_store(const std::filesystem::path& folder) {
 }
 
 StorageReportReply verify_store(const std::filesystem::path& folder) {
-  std::vector<FileProblem> problems = storage::check_files(folder);
-  const auto checked = storage::check_database(folder);
-  if (checked && checked->is_new) return storage::unread_report({}, std::move(problems));
-  std::optional<storage::RecordCounts> expected;
-  const auto ledger = storage::read_ledger(folder);
-  if (checked) {
-    expected = checked->counts;
-  } else if (ledger && *ledger) {
-    expected = (*ledger)->records;
+  return storage::verify_folder(folder);
+}
+
+Result<StorageReportReply> repair_store(const std::filesystem::path& folder, bool dry_run) {
+  GPUEMU_TRY(storage::finish_replacing(folder));
+  StorageReportReply found = storage::verify_folder(folder);
+  if (found.state == StorageState::Whole) return found;
+  return storage::repair(folder, std::move(found), dry_run);
+}
+
+Result<StorageReportReply> restore_store(const std::filesystem::path& folder,
+                                         const std::filesystem::path& backup, bool force) {
+  if (!storage::has_database(backup)) {
+    return error(ErrorCode::InvalidArgument,
+                 "{} holds no database; expected a folder that `gpuemu storage backup` wrote",
+                 backup.native());
   }
-  // A table that is damaged is met when it is read.
-  const auto rocks = storage::open_to_read(
-      folder, checked ? storage::Reading::Strict : storage::Reading::Whatever);
-  StorageReportReply report =
-      rocks
-          ? storage::verify_records(*rocks, folder, nullptr, expected, std::move(problems))
-          : storage::unread_report(expected.value_or(storage::RecordCounts{}), std::move(problems));
-  if (!checked && report.state == StorageState::Whole) {
-    report.state = StorageState::Damaged;
-    report.files.push_back({folder.filename().native(), checked.error().message});
+  StorageReportReply report = storage::verify_folder(backup);
+  if (report.state != StorageState::Whole) {
+    const std::string why =
+        report.files.empty() ? "records are missing" : storage::text_of(report.files.front());
+    return error(ErrorCode::Corruption,
+                 "the backup {} is damaged: {}; {} of its records cannot be read; nothing was "
+                 "changed; `gpuemu storage repair` with GPUEMU_DB={} saves what can be read of it",
+                 backup.native(), why, report.lost, backup.native());
   }
+  const std::string records = records_in(folder);
+  if (!records.empty() && !force) {
+    return error(ErrorCode::InvalidArgument,
+                 "the database {} has {} records; --force puts the backup in its place and keeps "
+                 "it beside the new one",
+                 folder.native(), records);
+  }
+  report.kept_as = GPUEMU_TRY(storage::restore(folder, backup)).native();
   return report;
 }
 

@@ -58,6 +58,10 @@ class ProjectStores {
   /// Writes a copy of everything acknowledged before the call, while others go on writing. The
   /// place, an absolute path, must not exist, and appears whole or not at all.
   virtual Status back_up(const std::filesystem::path& place) = 0;
+  /// Gives unused bytes back to the disk.
+  virtual Result<StorageCompactedReply> compact() = 0;
+  /// What is known to be damaged in the database; "" for nothing.
+  virtual std::string damage() const { return ""; }
   /// A sentence for the user about opening the database, such as a migration; "" for none.
   virtual std::string note() const { return ""; }
 };
@@ -71,6 +75,17 @@ struct ProjectNames {
 /// As ProjectStores::verify(), of a database that no daemon has open, damaged or not. Changes
 /// nothing.
 StorageReportReply verify_store(const std::filesystem::path& folder);
+
+/// Puts a database of all that can be read in the place of a damaged one, which is kept as
+/// FOLDER.damaged-TIME. A whole one is left alone. With `dry_run` the reply says what would be
+/// lost. No daemon may have it open.
+Result<StorageReportReply> repair_store(const std::filesystem::path& folder, bool dry_run);
+
+/// Puts the backup in the place of the database; what is there is kept as FOLDER.before-TIME.
+/// InvalidArgument where the backup is no database, or where the database has records and `force`
+/// is false; Corruption where the backup is damaged. No daemon may have either open.
+Result<StorageReportReply> restore_store(const std::filesystem::path& folder,
+                                         const std::filesystem::path& backup, bool force);
 
 /// Opens the database in `folder`, creating it if needed. A database without projects is migrated
 /// first; a crash leaves it migrated or untouched. Records of the ops and kernels of `first` go to

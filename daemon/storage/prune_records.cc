@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
+#include <map>
 #include <set>
 #include <vector>
 
@@ -28,6 +29,7 @@ Pruning pruning_of(const Retention& retention) {
   };
   pruning.passing = rule(retention.passing_days, retention.passing_count);
   pruning.failures = rule(retention.failure_days, retention.failure_count);
+  pruning.artifacts = rule(0, retention.artifact_count);
   pruning.runs = rule(0, retention.run_count);
   pruning.bytes = limit(retention.bytes);
   pruning.shrink_passing = pruning.shrink_failures = true;
@@ -76,16 +78,15 @@ class Pruner {
     GPUEMU_TRY(collect());
     choose(passing_, pruning_.passing);
     choose(failures_, pruning_.failures);
-    choose(artifacts_, pruning_.artifacts);
+    choose_artifacts();
     if (pruning_.bytes) GPUEMU_TRY(shrink());
     totals_.removed.passing = GPUEMU_TRY(remove(passing_));
     totals_.removed.failures = GPUEMU_TRY(remove(failures_));
     totals_.removed.artifacts = GPUEMU_TRY(remove(artifacts_));
     GPUEMU_TRY(remove_runs());
     if (pruning_.dry_run) return totals_;
-    GPUEMU_TRY(note());
-    const PrunedRecords nothing;
-    if (totals_.removed != nothing || totals_.bytes > 0) {
+    if (removed_anything() || !pruning_.automatic) GPUEMU_TRY(note());
+    if (removed_anything()) {
       GPUEMU_TRY(database_.give_back(
           {Family::Results, Family::Failures, Family::Artifacts, Family::Meta, Family::Index}));
     }
@@ -93,6 +94,8 @@ class Pruner {
   }
 
  private:
+  bool removed_anything() const { return totals_.removed != PrunedRecords() || totals_.bytes > 0; }
+
   template <typename Visit>
   Status each(Family family, const Visit& visit) {
     return database_.scan(family, prefix_,
@@ -130,9 +133,11 @@ class Pruner {
     }));
     GPUEMU_TRY(each(Family::Artifacts, [this](std::string_view key, std::string_view value) {
       const auto metrics = decode_artifact(value);
-      if (!metrics || !is_meant(key)) return ok_status();
-      const auto seconds = static_cast<uint64_t>(std::max<int64_t>(metrics->timestamp, 0));
-      artifacts_.push_back(candidate(Family::Artifacts, key, value, seconds * kMicroseconds));
+      const auto parts = parse_artifact_key(key);
+      if (!metrics || !parts || !is_meant(parts->kernel)) return ok_status();
+      const auto seen = static_cast<uint64_t>(std::max<int64_t>(metrics->last_seen, 0));
+      const uint64_t stamp = std::max(parts->stamp, seen * kMicroseconds);
+      artifacts_.push_back(candidate(Family::Artifacts, key, value, stamp));
       return ok_status();
     }));
     for (std::vector<Candidate>* kind : {&passing_, &failures_, &artifacts_}) {
@@ -152,10 +157,16 @@ class Pruner {
   }
 
   void choose(std::vector<Candidate>& kind, const PruneRule& rule) const {
-    for (size_t i = 0; i < kind.size(); ++i) {
-      // A kernel has one entry, its newest: a number to keep keeps it.
-      const uint64_t newer = kind[i].family == Family::Artifacts ? 0 : i;
-      kind[i].chosen = goes(rule, kind[i].stamp, newer);
+    for (size_t i = 0; i < kind.size(); ++i) kind[i].chosen = goes(rule, kind[i].stamp, i);
+  }
+
+  /// A number to keep is one of each kernel.
+  void choose_artifacts() {
+    std::map<std::string, uint64_t, std::less<>> newer;
+    for (Candidate& one : artifacts_) {
+      const auto parts = parse_artifact_key(one.key);
+      one.chosen =
+          parts && goes(pruning_.artifacts, one.stamp, newer[std::string(parts->kernel)]++);
     }
   }
 
@@ -295,8 +306,7 @@ class Pruner {
 
   /// Runs are the times of the points in trends. A running job may be about to add its own.
   Status remove_runs() {
-    const bool in_use = pruning_.in_use_from != std::numeric_limits<uint64_t>::max();
-    if (!pruning_.runs.is_set() || in_use || !pruning_.op.empty()) return ok_status();
+    if (!pruning_.runs.is_set() || pruning_.has_jobs || !pruning_.op.empty()) return ok_status();
     const auto text =
         GPUEMU_TRY(database_.get(Family::Meta, meta_key(pruning_.project, kTrendsMeta)));
     const auto reply = text ? decode_reply(*text) : Result<Reply>(OkReply{});

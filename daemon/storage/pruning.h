@@ -1,4 +1,4 @@
-// What pruning deletes: limits of retention, or what a user asks for.
+// What pruning deletes: what is beyond the limits of retention, or what a user asks for.
 #pragma once
 
 #include <cstdint>
@@ -6,17 +6,10 @@
 #include <optional>
 #include <string>
 
+#include "common/base/retention.h"
 #include "common/protocol/replies.h"
 
 namespace gpuemu {
-
-/// How much of a project is kept; 0 means no limit.
-struct Retention {
-  uint64_t passing_days = 30, passing_count = 200'000;
-  uint64_t failure_days = 0, failure_count = 20'000;
-  uint64_t run_count = 200;
-  uint64_t bytes = uint64_t{8} << 30;
-};
 
 /// Selects the records of one kind to delete.
 struct PruneRule {
@@ -35,9 +28,11 @@ struct Pruning {
   std::optional<uint64_t> bytes;  ///< Delete the oldest until no more than this is left.
   /// What `bytes` may delete.
   bool shrink_passing = false, shrink_failures = false;
-  bool dry_run = false;  ///< Count only.
+  bool dry_run = false;    ///< Count only.
+  bool automatic = false;  ///< Leaves no trace in the history of pruning where nothing went.
   /// Records stored at or after this time, in microseconds since 1970, belong to running jobs.
   uint64_t in_use_from = std::numeric_limits<uint64_t>::max();
+  bool has_jobs = false;  ///< Jobs run, one of which may be about to add to trends.
 };
 
 /// What is beyond these limits.

@@ -9,6 +9,7 @@
 #include "daemon/records/values.h"
 #include "daemon/storage/project_keys.h"
 #include "daemon/storage/snapshot_budget.h"
+#include "daemon/storage/stored_artifacts.h"
 
 namespace gpuemu {
 namespace {
@@ -36,7 +37,7 @@ constexpr size_t kDeletedBatchBytes = size_t{1} << 20;
 class RocksStore : public Store {
  public:
   RocksStore(std::unique_ptr<ProjectKeys> database, std::shared_ptr<Stamps> stamps)
-      : database_(std::move(database)), stamps_(std::move(stamps)) {}
+      : database_(std::move(database)), stamps_(std::move(stamps)), artifacts_(*database_) {}
 
   /// Raises the stamps above those of the stored records.
   Status start();
@@ -67,9 +68,15 @@ class RocksStore : public Store {
     return delete_tag(Family::Baselines, tag);
   }
 
-  Status put_artifact(const ArtifactMetrics& metrics) override;
-  Result<ArtifactMetrics> artifact(const std::string& kernel) override;
-  Result<std::vector<ArtifactMetrics>> list_artifacts() override;
+  Status put_artifact(const ArtifactMetrics& metrics) override { return artifacts_.put(metrics); }
+  Result<ArtifactMetrics> artifact_at(const std::string& kernel,
+                                      std::optional<uint64_t> time) override {
+    return artifacts_.at(kernel, time);
+  }
+  Result<std::vector<ArtifactMetrics>> list_artifacts() override { return artifacts_.newest(); }
+  Result<std::vector<ArtifactMetrics>> artifact_history(const std::string& kernel) override {
+    return artifacts_.all(kernel);
+  }
   Status put_artifact_baseline(const std::string& tag,
                                const std::vector<ArtifactMetrics>& metrics) override;
   Result<std::vector<ArtifactMetrics>> artifact_baseline(const std::string& tag) override;
@@ -115,6 +122,7 @@ class RocksStore : public Store {
 
   const std::unique_ptr<ProjectKeys> database_;
   const std::shared_ptr<Stamps> stamps_;
+  storage::StoredArtifacts artifacts_;
 };
 
 Status RocksStore::start() {
@@ -348,29 +356,6 @@ Status RocksStore::delete_tag(Family family, const std::string& tag) {
   rocksdb::WriteBatch batch;
   database_->erase_all(batch, family, storage::owner_prefix(tag));
   return database_->write(batch);
-}
-
-Status RocksStore::put_artifact(const ArtifactMetrics& metrics) {
-  rocksdb::WriteBatch batch;
-  database_->put(batch, Family::Artifacts, metrics.kernel_name, storage::encode_artifact(metrics));
-  return database_->write(batch);
-}
-
-Result<ArtifactMetrics> RocksStore::artifact(const std::string& kernel) {
-  const auto value = GPUEMU_TRY(database_->get(Family::Artifacts, kernel));
-  if (!value) return error(ErrorCode::NotFound, "no metrics of kernel '{}'", kernel);
-  return storage::decode_artifact(*value);
-}
-
-Result<std::vector<ArtifactMetrics>> RocksStore::list_artifacts() {
-  std::vector<ArtifactMetrics> artifacts;
-  const Status scanned = database_->scan(
-      Family::Artifacts, "", [&](std::string_view, std::string_view value) -> Result<bool> {
-        artifacts.push_back(GPUEMU_TRY(storage::decode_artifact(value)));
-        return true;
-      });
-  if (!scanned) return scanned.error();
-  return artifacts;
 }
 
 Status RocksStore::put_artifact_baseline(const std::string& tag,

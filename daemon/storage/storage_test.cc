@@ -67,7 +67,8 @@ ValidationResult full_result() {
 
 /// The same for the metrics of a kernel.
 ArtifactMetrics full_artifact() {
-  ArtifactMetrics metrics{"k", 1, 2, 3, 4, 5, {"add.f32"}, ArtifactSource::Both, 9, "ptx", {}, {}};
+  ArtifactMetrics metrics{"k", 1, 2,     3,  4, 5, {"add.f32"}, ArtifactSource::Both,
+                          9,   0, "ptx", {}, {}};
   metrics.ptx = PtxMetrics{"k_entry",
                            "sm_80",
                            "k.cu",

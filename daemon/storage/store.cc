@@ -15,4 +15,11 @@ bool passes_now(const ResultToKeep& failure, const ResultToKeep& newest) {
          newest.result.timestamp >= failure.result.timestamp;
 }
 
+bool is_same_measurement(const ArtifactMetrics& one, ArtifactMetrics other) {
+  other.timestamp = one.timestamp;
+  other.last_seen = one.last_seen;
+  other.project = one.project;
+  return one == other;
+}
+
 }  // namespace gpuemu

@@ -35,6 +35,9 @@ bool is_same_case(const ValidationResult& one, const ValidationResult& other);
 /// run, a replay or a later submission.
 bool passes_now(const ResultToKeep& failure, const ResultToKeep& newest);
 
+/// Whether nothing differs but when it was measured.
+bool is_same_measurement(const ArtifactMetrics& one, ArtifactMetrics other);
+
 /// A failure that is kept again replaces the record of the same case (is_same_case); others of its
 /// (op, seed) stay, told apart by order of storing. Where the disk is full, writing is
 /// ResourceExhausted and reading goes on.
@@ -77,11 +80,18 @@ class Store {
   /// NotFound when there is no such tag.
   virtual Status delete_baseline(const std::string& tag) = 0;
 
-  /// The newest metrics of a kernel replace what was there under its name in listings.
+  /// These are the kernel's metrics from now on, or since their timestamp where that lies between
+  /// its newest ones and now. Where they equal the newest, those get a new `last_seen`.
   virtual Status put_artifact(const ArtifactMetrics& metrics) = 0;
-  virtual Result<ArtifactMetrics> artifact(const std::string& kernel) = 0;
-  /// One per kernel, in order of name.
+  /// The newest, or those in force at `time` (microseconds since 1970). NotFound where there are
+  /// none.
+  virtual Result<ArtifactMetrics> artifact_at(const std::string& kernel,
+                                              std::optional<uint64_t> time) = 0;
+  Result<ArtifactMetrics> artifact(const std::string& kernel) { return artifact_at(kernel, {}); }
+  /// The newest of each kernel, in order of name.
   virtual Result<std::vector<ArtifactMetrics>> list_artifacts() = 0;
+  /// All of a kernel, of every kernel where it is "", newest first.
+  virtual Result<std::vector<ArtifactMetrics>> artifact_history(const std::string& kernel) = 0;
   virtual Status put_artifact_baseline(const std::string& tag,
                                        const std::vector<ArtifactMetrics>& metrics) = 0;
   virtual Result<std::vector<ArtifactMetrics>> artifact_baseline(const std::string& tag) = 0;

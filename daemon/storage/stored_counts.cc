@@ -32,7 +32,11 @@ class Counter {
       }));
     }
     counts_.baselines = tags_.size();
-    GPUEMU_TRY(each(Family::Artifacts, [this](auto, auto) { ++counts_.artifacts; }));
+    GPUEMU_TRY(each(Family::Artifacts, [this](std::string_view key, std::string_view) {
+      const auto parts = parse_artifact_key(key);
+      const bool is_first = kernels_.emplace(parts ? parts->kernel : key).second;
+      ++(is_first ? counts_.artifacts : counts_.artifact_history);
+    }));
     GPUEMU_TRY(each(Family::Corpus, [this](auto, auto) { ++counts_.corpus; }));
     GPUEMU_TRY(each(Family::Meta, [this](std::string_view key, std::string_view value) {
       const bool own = key.starts_with(kUserPrefix);
@@ -62,7 +66,7 @@ class Counter {
 
   Database& database_;
   const std::string prefix_;
-  std::set<std::string> tags_;
+  std::set<std::string> tags_, kernels_;
   StoredOfProject counts_;
   bool damaged_ = false;
 };
@@ -103,6 +107,7 @@ Result<StorageStatusReply> stored_counts(Database& database,
                   {"failures", pruned.failures},
                   {"artifacts", pruned.artifacts},
                   {"runs", pruned.runs}};
+  reply.damaged = reply.damaged || !database.damage().empty();
   reply.bytes_on_disk = bytes_of_files(database.folder());
   return reply;
 }

@@ -1,6 +1,8 @@
 // Moves records in batches of bounded size, each record together with its index entries.
 #include "daemon/storage/take_records.h"
 
+#include <map>
+
 #include "daemon/records/keys.h"
 #include "daemon/records/values.h"
 
@@ -46,7 +48,7 @@ class Taker {
     }));
     if (taking_.all) {
       GPUEMU_TRY(each(Family::Meta, [this](const std::string& key, std::string_view value) {
-        return take_if_free(Family::Meta, key, value, nullptr);
+        return take_if_free(Family::Meta, key, value);
       }));
     }
     GPUEMU_TRY(write());
@@ -104,17 +106,35 @@ class Taker {
     return ok_status();
   }
 
-  Status take_artifact(const std::string& kernel, std::string_view value) {
-    if (!wants(taking_.kernels, kernel)) return ok_status();
-    return take_if_free(Family::Artifacts, kernel, value, &taken_.artifacts);
+  /// A kernel's metrics move with their history, or stay with it.
+  Status take_artifact(const std::string& key, std::string_view value) {
+    const auto parts = parse_artifact_key(key);
+    if (!parts || !wants(taking_.kernels, parts->kernel)) return ok_status();
+    const std::string kernel(parts->kernel);
+    auto known = moves_kernel_.find(kernel);
+    if (known == moves_kernel_.end()) {
+      known = moves_kernel_.emplace(kernel, !GPUEMU_TRY(has_kernel(kernel))).first;
+      if (known->second) ++taken_.artifacts;
+    }
+    if (known->second) move(Family::Artifacts, key, value);
+    return ok_status();
   }
 
-  Status take_if_free(Family family, const std::string& key, std::string_view value,
-                      uint64_t* count) {
+  /// Whether the project that takes has metrics of the kernel.
+  Result<bool> has_kernel(const std::string& kernel) {
+    bool found = false;
+    GPUEMU_TRY(database_.scan(Family::Artifacts, to_ + kernel + ":",
+                              [&](std::string_view key, std::string_view) -> Result<bool> {
+                                const auto parts = parse_artifact_key(key.substr(to_.size()));
+                                found = parts && parts->kernel == kernel;
+                                return !found;
+                              }));
+    return found;
+  }
+
+  Status take_if_free(Family family, const std::string& key, std::string_view value) {
     const auto there = GPUEMU_TRY(database_.get(family, to_ + key));
-    if (there) return ok_status();
-    if (count != nullptr) ++*count;
-    move(family, key, value);
+    if (!there) move(family, key, value);
     return ok_status();
   }
 
@@ -167,6 +187,7 @@ class Taker {
   const Taking& taking_;
   const std::string from_, to_;
   std::set<std::string> tags_;
+  std::map<std::string, bool> moves_kernel_;
   rocksdb::WriteBatch batch_;
   Taken taken_;
 };

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         ConfigError,
         ConnectionError,
         CuobjdumpNotAvailableError,
+        DamagedError,
         DeviceError,
         DeviceLostError,
         IncompleteError,
@@ -80,7 +81,7 @@ __version__ = "1.0.0"
 
 __all__ = [
     "ArtifactNotFoundError", "AsyncClient", "BaselineComparison", "BaselineNotFoundError", "BusyError", "CheckError", "CheckResult",
-    "Client", "ClientError", "ConfigError", "ConnectionError", "CuobjdumpNotAvailableError", "DaemonStatus", "Device",
+    "Client", "ClientError", "ConfigError", "ConnectionError", "CuobjdumpNotAvailableError", "DaemonStatus", "DamagedError", "Device",
     "DeviceError", "DeviceInfo", "DeviceLostError", "Finding", "FuzzConfig", "FuzzResults",
     "IncompleteError", "InternalError",
     "InvalidRequestError", "JobStatus", "Kernel", "KernelError", "KernelNotFoundError", "LaunchError", "MinimizeResult",
@@ -103,7 +104,7 @@ _NAMES = {
     "client.client": "Client connect",
     "device.device": "Device",
     "errors": "ArtifactNotFoundError BaselineNotFoundError BusyError ClientError ConfigError ConnectionError CuobjdumpNotAvailableError "
-              "DeviceError DeviceLostError IncompleteError InternalError InvalidRequestError KernelError KernelNotFoundError LaunchError "
+              "DamagedError DeviceError DeviceLostError IncompleteError InternalError InvalidRequestError KernelError KernelNotFoundError LaunchError "
               "NotFoundError OpNotFoundError ProjectNotFoundError ProtocolError PtxParseError ReferenceScriptError StoppedError TimeoutError "
               "ValidationError VersionMismatchError",
     "device.kernel": "Kernel",

@@ -46,6 +46,12 @@ class BusyError(ClientError):
     code = "Busy"
 
 
+class DamagedError(ClientError):
+    """What was asked for cannot be read from the database; the message names the file and what repairs it."""
+
+    code = "Damaged"
+
+
 class KernelNotFoundError(NotFoundError):
     """gpuemu.toml has no such kernel; the message lists those it has."""
 
@@ -193,7 +199,7 @@ _BY_CODE = {
     kind.code: kind
     for kind in (
         InvalidRequestError, OpNotFoundError, NotFoundError, KernelNotFoundError, BaselineNotFoundError, ArtifactNotFoundError,
-        ProjectNotFoundError, BusyError, ConfigError, ReferenceScriptError, PtxParseError, CuobjdumpNotAvailableError, InternalError,
+        ProjectNotFoundError, BusyError, DamagedError, ConfigError, ReferenceScriptError, PtxParseError, CuobjdumpNotAvailableError, InternalError,
         VersionMismatchError, StoppedError,
     )
 }

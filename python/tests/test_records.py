@@ -32,7 +32,7 @@ OTHERS = {
     ci: {"CiSummary": "CiRunSummary"},
     replies: {"ExplainResult": "ExplainResultReply", "StoredCase": "CaseReply", "ExportedCase": "ExportedCaseReply", "Mutant": "MutantReport",
               "KernelCoverage": "KernelCoverageReply", "Projects": "ProjectsReply", "StorageClaimed": "StorageClaimedReply", "StorageStatus": "StorageStatusReply", "StoragePruned": "StoragePrunedReply",
-              "StorageReport": "StorageReportReply", "Calibration": "CalibrationReply", "MutationReport": "MutationReportReply",
+              "StorageReport": "StorageReportReply", "StorageCompacted": "StorageCompactedReply", "Calibration": "CalibrationReply", "MutationReport": "MutationReportReply",
               "KernelComparison": "KernelComparisonReply", "BoundsReport": "BoundsReportReply",
               "LaunchBounds": "LaunchBounds", "AccessBounds": "ProvedAccess"},
 }  # fmt: skip

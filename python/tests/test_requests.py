@@ -27,7 +27,7 @@ CALLS = {
     "diff_artifact_baseline": ("t",), "get_baseline": ("t",), "delete_baseline": ("t",), "lint_kernel": ("",), "get_test_case": ("o",),
     "get_test_batch": ("o",), "job_status": (1,), "cancel_job": (1,), "projects": (), "set_default_project": (),
     "move_project": ("0", "/a/gpuemu.toml"), "forget_project": ("0",), "claim_storage": (),
-    "storage_status": (), "prune_storage": (), "verify_storage": (), "back_up_storage": ("/b",),
+    "storage_status": (), "prune_storage": (), "verify_storage": (), "back_up_storage": ("/b",), "compact_storage": (),
 }  # fmt: skip
 WITHOUT = {"close", "request", "fuzz_op_client_side"}  # They are of no single request.
 

@@ -43,7 +43,7 @@ BAD = [
     "[runtime]\nkernel_policy = { scale = 1 }", "[validation]\nseed = -1",
     "[validation]\nseed = 'seven'", "[validation]\ncases = 0", "[validation]\nstrategies = ['sometimes']", "[validation]\nsanitize = ['dust']",
     "[validation]\nreference_timeout_s = 0", "[validation]\nreference_memory_limit_mb = 1", "[validation]\nstrict = 'yes'", "[ci]\nparallel_jobs = 1025",
-    "[policies]\nwarn_threshold = -0.5", "[daemon]\nlog_level = 'loud'", "[project]\nname = 3", "[projects]\nname = 'a'", "[[ops]]\nname = 'a'\nexecution_mode = 'x'",
+    "[policies]\nwarn_threshold = -0.5", "[storage]\nbytes = '8GB'", "[storage]\nbytes = -1", "[storage]\npassing_days = '30d'", "[storage]\nrun_count = -1", "[daemon]\nlog_level = 'loud'", "[project]\nname = 3", "[projects]\nname = 'a'", "[[ops]]\nname = 'a'\nexecution_mode = 'x'",
 ]  # fmt: skip
 # What is read in more than one way, behind HEAD.
 ALSO_GOOD = [
@@ -58,6 +58,7 @@ ALSO_GOOD = [
     "[runtime.kernel_policy]\nauto_select = 'best_performance'\nscale = 'scale'", "[validation]\nseed = '18446744073709551615'",
     "[[kernels]]\nname = 'a'\nlaunches = [{ entry = 'a', grid = 1, block = 1, args = ['i8:1', ['f16:0.5', ['bool:1', 'ptr:null']]] }]",
     "[validation]\nreference_memory_limit_mb = 'auto'", "[validation.shapes]\nanything = [1]", "[ci]\nquick_dtypes = ['f16']",
+    "[storage]\nbytes = '512MiB'\npassing_days = 0\nprune_minutes = 5", "[storage]\nbytes = 0",
 ]  # fmt: skip
 
 

@@ -142,6 +142,9 @@ class AsyncClient:
     async def verify_storage(self) -> replies.StorageReport:
         return await self._ask(calls.verify_storage())
 
+    async def compact_storage(self) -> replies.StorageCompacted:
+        return await self._ask(calls.compact_storage())
+
     async def back_up_storage(self, path: str) -> None:
         await self._ask(calls.back_up_storage(path))
 
@@ -252,11 +255,11 @@ class AsyncClient:
     async def store_artifact(self, metrics: artifacts.ArtifactMetrics) -> None:
         await self._ask(calls.store_artifact(metrics))
 
-    async def get_artifact(self, kernel_name: str) -> artifacts.ArtifactMetrics:
-        return await self._ask(calls.get_artifact(kernel_name))
+    async def get_artifact(self, kernel_name: str, timestamp: int | None = None) -> artifacts.ArtifactMetrics:
+        return await self._ask(calls.get_artifact(kernel_name, timestamp))
 
-    async def list_artifacts(self) -> list[artifacts.ArtifactMetrics]:
-        return await self._ask(calls.list_artifacts())
+    async def list_artifacts(self, *, history: bool = False, kernel_name: str = "", limit: int | None = None) -> list[artifacts.ArtifactMetrics]:
+        return await self._ask(calls.list_artifacts(history, kernel_name, limit))
 
     async def store_artifact_baseline(self, tag: str, kernels: Sequence[str] = ()) -> None:
         await self._ask(calls.store_artifact_baseline(tag, kernels))

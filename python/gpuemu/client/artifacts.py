@@ -98,6 +98,7 @@ class ArtifactMetrics:
     patterns_found: list[str] = field(default_factory=list)
     source: str = "Ptx"  # "Ptx", "Sass" or "Both"
     timestamp: int = 0
+    last_seen: int = 0  # When the same was measured last, in seconds since 1970; 0: once.
     ptx_content: str | None = None
     ptx: PtxMetrics | None = None
     compiled: list[CompiledMetrics] = field(default_factory=list)

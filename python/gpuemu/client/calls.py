@@ -96,6 +96,10 @@ def verify_storage() -> Call[replies.StorageReport]:
     return _call("StorageReport", _reader("replies", "StorageReport"), "StorageVerify")
 
 
+def compact_storage() -> Call[replies.StorageCompacted]:
+    return _call("StorageCompacted", _reader("replies", "StorageCompacted"), "StorageCompact")
+
+
 def back_up_storage(path: str) -> Call[None]:
     return _call("Ok", _nothing, "StorageBackup", path=path)
 
@@ -304,12 +308,13 @@ def store_artifact(metrics: artifacts.ArtifactMetrics) -> Call[None]:
     return _call("Ok", _nothing, "StoreArtifact", kernel_name=metrics.kernel_name, metrics=plain(metrics))
 
 
-def get_artifact(kernel: str) -> Call[artifacts.ArtifactMetrics]:
-    return _call("ArtifactMetricsResult", _reader("artifacts", "ArtifactMetrics"), "GetArtifact", kernel_name=kernel)
+def get_artifact(kernel: str, timestamp: int | None) -> Call[artifacts.ArtifactMetrics]:
+    return _call("ArtifactMetricsResult", _reader("artifacts", "ArtifactMetrics"), "GetArtifact", kernel_name=kernel, timestamp=timestamp)
 
 
-def list_artifacts() -> Call[list[artifacts.ArtifactMetrics]]:
-    return _call("ArtifactList", _list_reader("artifacts", "ArtifactMetrics", "artifacts"), "ListArtifacts")
+def list_artifacts(history: bool, kernel: str, limit: int | None) -> Call[list[artifacts.ArtifactMetrics]]:
+    return _call("ArtifactList", _list_reader("artifacts", "ArtifactMetrics", "artifacts"), "ListArtifacts", history=history, kernel_name=kernel,
+                 limit=limit)  # fmt: skip
 
 
 def store_artifact_baseline(tag: str, kernels: Sequence[str]) -> Call[None]:

@@ -229,6 +229,10 @@ class Client:
         """Reads every file, checksum, record and index entry of the database."""
         return self._ask(calls.verify_storage())
 
+    def compact_storage(self) -> replies.StorageCompacted:
+        """Gives unused bytes of the database back to the disk."""
+        return self._ask(calls.compact_storage())
+
     def back_up_storage(self, path: str) -> None:
         """Copies the database to a new folder, an absolute path, while others go on writing."""
         self._ask(calls.back_up_storage(path))
@@ -381,13 +385,13 @@ class Client:
         """Stores metrics under metrics.kernel_name."""
         self._ask(calls.store_artifact(metrics))
 
-    def get_artifact(self, kernel_name: str) -> artifacts.ArtifactMetrics:
-        """The stored metrics of a kernel. Raises ArtifactNotFoundError."""
-        return self._ask(calls.get_artifact(kernel_name))
+    def get_artifact(self, kernel_name: str, timestamp: int | None = None) -> artifacts.ArtifactMetrics:
+        """The stored metrics of a kernel: the newest, or those in force at a time in seconds since 1970. Raises ArtifactNotFoundError."""
+        return self._ask(calls.get_artifact(kernel_name, timestamp))
 
-    def list_artifacts(self) -> list[artifacts.ArtifactMetrics]:
-        """The stored metrics of all kernels."""
-        return self._ask(calls.list_artifacts())
+    def list_artifacts(self, *, history: bool = False, kernel_name: str = "", limit: int | None = None) -> list[artifacts.ArtifactMetrics]:
+        """The newest stored metrics of each kernel, in order of name; with `history` all, newest first."""
+        return self._ask(calls.list_artifacts(history, kernel_name, limit))
 
     def store_artifact_baseline(self, tag: str, kernels: Sequence[str] = ()) -> None:
         """Keeps stored metrics under a tag: of `kernels`, by default all."""

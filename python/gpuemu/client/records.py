@@ -372,6 +372,7 @@ class DaemonStatus:
     build: str = ""
     projects: int = 0  # How many are open.
     notes: list[str] = field(default_factory=list)
+    damage: str = ""  # What is known to be damaged in the database.
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> DaemonStatus:

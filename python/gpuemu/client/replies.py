@@ -459,3 +459,11 @@ class StorageReport:
     lost: int = 0  # Records that cannot be read.
     files: list[FileProblem] = field(default_factory=list)
     kept_as: str = ""  # Where the damaged folder is kept.
+
+
+@dataclass
+class StorageCompacted:
+    """What compacting has given back to the disk."""
+
+    bytes_freed: int = 0
+    bytes_on_disk: int = 0  # All files in the folder now.

@@ -1,0 +1,98 @@
+// A block that cannot be read makes every search fail that ends in it. The next record behind it is
+// found by searching for texts in ascending order, first with steps of a whole branch of keys, then
+// within the last branch that fails.
+#include "daemon/database/salvage.h"
+
+#include <memory>
+#include <string>
+
+namespace gpuemu::storage {
+namespace {
+
+constexpr size_t kBytes = 256;
+/// Texts are told apart by no more bytes than keys have that differ; names in keys are short.
+constexpr size_t kTextBytesMax = 128;
+
+class Search {
+ public:
+  Search(rocksdb::Iterator& at, std::string last) : at_(at), last_(std::move(last)) {}
+
+  /// Moves to the next record behind `last` that can be read, or to the end. False when no search
+  /// succeeds.
+  bool run() {
+    std::string good = first_good();
+    if (good.empty()) return false;
+    // What lies between the last text that fails and the one that does not begins with the former.
+    while (!bad_.empty() && bad_.size() < kTextBytesMax) {
+      const std::string better = first_good_below(bad_);
+      if (better.empty()) break;
+      good = better;
+    }
+    return finds(good);
+  }
+
+ private:
+  bool finds(const std::string& text) {
+    at_.Seek(text);
+    return at_.status().ok();
+  }
+
+  /// Behind `last`, from its own branch of keys outwards; "" when there is none.
+  std::string first_good() {
+    bad_ = last_;
+    for (size_t length = last_.size() + 1; length-- > 0;) {
+      const size_t from =
+          length == last_.size() ? 0 : static_cast<unsigned char>(last_[length]) + size_t{1};
+      for (size_t byte = from; byte < kBytes; ++byte) {
+        std::string text = last_.substr(0, length) + static_cast<char>(byte);
+        if (finds(text)) return text;
+        bad_ = std::move(text);
+      }
+    }
+    return "";
+  }
+
+  std::string first_good_below(const std::string& branch) {
+    std::string before = branch;
+    for (size_t byte = 0; byte < kBytes; ++byte) {
+      std::string text = branch + static_cast<char>(byte);
+      if (text > last_ && finds(text)) {
+        // The branch itself fails; another one below it has the boundary, unless it is here.
+        bad_ = before == branch ? "" : before;
+        return text;
+      }
+      before = std::move(text);
+    }
+    bad_ = before;
+    return "";
+  }
+
+  rocksdb::Iterator& at_;
+  const std::string last_;
+  std::string bad_;  ///< The last text that was searched for in vain.
+};
+
+}  // namespace
+
+Salvaged read_all(rocksdb::DB& db, const rocksdb::ReadOptions& options,
+                  rocksdb::ColumnFamilyHandle* family,
+                  const std::function<void(std::string_view key, std::string_view value)>& visit) {
+  Salvaged salvaged;
+  const std::unique_ptr<rocksdb::Iterator> at(db.NewIterator(options, family));
+  std::string last;
+  at->SeekToFirst();
+  while (true) {
+    for (; at->Valid(); at->Next()) {
+      last = at->key().ToString();
+      visit(at->key().ToStringView(), at->value().ToStringView());
+    }
+    if (at->status().ok()) return salvaged;
+    if (salvaged.problem.ok()) salvaged.problem = at->status();
+    if (!Search(*at, last).run()) {
+      salvaged.to_the_end = false;
+      return salvaged;
+    }
+  }
+}
+
+}  // namespace gpuemu::storage

@@ -1,0 +1,121 @@
+#include "daemon/server/retention_keeper.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "common/base/project_id.h"
+#include "common/config/config.h"
+
+namespace gpuemu {
+namespace {
+
+/// Between two looks at what is due.
+constexpr std::chrono::seconds kLook{15};
+/// Until a project is looked at again that is not pruned by itself, or could not be.
+constexpr std::chrono::minutes kNextLook{60};
+
+uint64_t now_micros() {
+  const auto since = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::microseconds>(since).count());
+}
+
+}  // namespace
+
+Result<Retention> retention_of(const StoredProject& project, const Environment& environment) {
+  ConfigSources sources;
+  sources.environment = environment;
+  sources.environment.erase("GPUEMU_CONFIG");
+  sources.working_folder = "/";
+  std::error_code ignored;
+  if (!project.path.empty() && std::filesystem::exists(project.path, ignored)) {
+    sources.file = project.path;
+    sources.working_folder = std::filesystem::path(project.path).parent_path().string();
+  }
+  const ConfigResult loaded = load_config(sources);
+  if (loaded.config) return loaded.config->retention;
+  return error(ErrorCode::InvalidArgument, "{}", loaded.text());
+}
+
+RetentionKeeper::RetentionKeeper(ProjectStores& stores, JobTable& jobs, Environment environment,
+                                 Tell tell)
+    : stores_(stores), jobs_(jobs), environment_(std::move(environment)), tell_(std::move(tell)) {}
+
+RetentionKeeper::~RetentionKeeper() {
+  {
+    const std::lock_guard lock(mutex_);
+    ends_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+Status RetentionKeeper::start() {
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error&) {
+    return error(ErrorCode::ResourceExhausted, "the system has no thread for pruning");
+  }
+  return ok_status();
+}
+
+bool RetentionKeeper::is_ending() {
+  const std::lock_guard lock(mutex_);
+  return ends_;
+}
+
+void RetentionKeeper::run() {
+  while (!is_ending()) {
+    prune_due(Clock::now());
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, kLook, [&] { return ends_; });
+  }
+}
+
+void RetentionKeeper::prune_due(Clock::time_point now) {
+  const auto projects = stores_.projects();
+  if (!projects) {
+    tell_(fmt::format("nothing was pruned: {}", projects.error().message));
+    return;
+  }
+  for (const StoredProject& project : *projects) {
+    const auto due = due_.find(project.id);
+    if (is_ending() || project.id == kLegacyProject) continue;
+    if (due != due_.end() && now < due->second) continue;
+    due_[project.id] = now + kNextLook;
+    const auto retention = retention_of(project, environment_);
+    if (!retention) {
+      tell_(fmt::format("project {} is not pruned: {}", project.path, retention.error().message));
+      continue;
+    }
+    if (retention->prune_minutes == 0) continue;
+    due_[project.id] = now + std::chrono::minutes(retention->prune_minutes);
+    prune(project, *retention);
+  }
+}
+
+void RetentionKeeper::prune(const StoredProject& project, const Retention& retention) {
+  Pruning pruning = pruning_of(retention);
+  pruning.project = project.id;
+  pruning.automatic = true;
+  // A job that begins meanwhile is not among those that are asked.
+  const uint64_t now = now_micros();
+  const uint64_t oldest = jobs_.oldest_start();
+  pruning.has_jobs = oldest != std::numeric_limits<uint64_t>::max();
+  pruning.in_use_from = std::min(now, oldest);
+  const auto pruned = stores_.prune(pruning);
+  if (!pruned) {
+    tell_(fmt::format("project {} is not pruned: {}", project.path, pruned.error().message));
+    return;
+  }
+  const PrunedRecords& removed = pruned->removed;
+  if (removed == PrunedRecords() && pruned->bytes == 0) return;
+  tell_(fmt::format(
+      "pruned by [storage] of {}: {} passing results, {} failures, {} metrics, {} CI runs; {} "
+      "bytes",
+      project.path, removed.passing, removed.failures, removed.artifacts, removed.runs,
+      pruned->bytes));
+}
+
+}  // namespace gpuemu
