@@ -19,8 +19,9 @@ constexpr double kTimesSequence = 4;
 /// Within so many units in the last place no input has to be blamed. A type of 16 bits is what a
 /// kernel stores in, not what it sums in.
 constexpr double kOrdinaryUlps = 16, kOrdinaryUlpsNarrow = 2;
-/// A sum of n equal terms rounds the same way again and again, and may lose n times this many.
-constexpr double kUlpsSequence = 0.125;
+/// A sum of n equal terms rounds the same way again and again, and may lose n times this many: half
+/// of what it loses where every rounding is the worst.
+constexpr double kUlpsSequence = 0.25;
 constexpr double kHopeless = 100, kNearly = 4;
 /// What is left of a move that cancels: exact sums in another order, and of two tied scores that
 /// moved together their other terms.

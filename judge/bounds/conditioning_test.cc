@@ -38,7 +38,7 @@ TEST(Conditioning, AllowsMoreWithTermsButNotInHalf) {
   EXPECT_DOUBLE_EQ(wide.allowed(1e-3, 1), 32e-3);
   EXPECT_DOUBLE_EQ(wide.allowed(0, 1), 16 * 0x1p-23);
   EXPECT_DOUBLE_EQ(sum.allowed(1e-3, 1), 0.4);
-  EXPECT_DOUBLE_EQ(sum.allowed(0, 1), 1250 * 0x1p-23);
+  EXPECT_DOUBLE_EQ(sum.allowed(0, 1), 2500 * 0x1p-23);
   const Conditioning half(DType::Float16, 10'000);
   EXPECT_DOUBLE_EQ(half.allowed(1e-3, 0), 8e-3);
   EXPECT_DOUBLE_EQ(half.allowed(0, 1), 2 * 0x1p-10);

@@ -1,5 +1,6 @@
 // What a customary test would accept: the defaults of torch.testing.assert_close, with the absolute
 // part scaled by the magnitudes at hand, so that small results are not accepted for being small.
+// Both parts grow with the root of the length of sums that the shapes allow, up to 4 times.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +25,7 @@ class Customary {
   /// What counts as one at `index`: the root mean square of the reference's row, or that of the
   /// inputs where it is larger, but of the inputs at most 1.
   double magnitude(size_t index) const;
-  /// rtol |reference| + atol magnitude(index)
+  /// rtol |reference| + atol magnitude(index), both widened for long sums.
   double at(size_t index, double reference) const;
 
  private:

@@ -26,6 +26,18 @@ TEST(Customary, ItsAbsolutePartIsOfTheRowsMagnitude) {
   EXPECT_DOUBLE_EQ(customary.at(1, 4), 1.3e-6 * 4 + 1e-5 * std::sqrt(12.5));
 }
 
+TEST(Customary, LongSumsWidenItButNotWithoutEnd) {
+  const Tensor output = floats({1}, {0}), reference = floats({1}, {2});
+  const auto allowed = [&](int64_t terms) {
+    const Tensor input = make_tensor(DType::Float32, {terms});
+    return Customary(comparison_of(output, reference, input)).at(0, 2);
+  };
+  const double usual = 1.3e-6 * 2 + 1e-5 * 2;
+  EXPECT_DOUBLE_EQ(allowed(30), usual);
+  EXPECT_NEAR(allowed(521) / usual, 1.5 * std::sqrt(521) * 0x1p-23 / 1.3e-6, 1e-9);
+  EXPECT_DOUBLE_EQ(allowed(1 << 20), 4 * usual);
+}
+
 TEST(Customary, SmallResultsOfOrdinaryInputsCountAsOrdinary) {
   const Tensor output = floats({2}, {0, 0}), reference = floats({2}, {1e-9, -1e-9});
   const Tensor large = floats({2}, {-700, 500}), tiny = floats({2}, {1e-30, -1e-30});
