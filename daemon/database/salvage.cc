@@ -13,28 +13,32 @@ constexpr size_t kBytes = 256;
 /// Texts are told apart by no more bytes than keys have that differ; names in keys are short.
 constexpr size_t kTextBytesMax = 128;
 
+using OpenIterator = std::function<std::unique_ptr<rocksdb::Iterator>()>;
+
 class Search {
  public:
-  Search(rocksdb::Iterator& at, std::string last) : at_(at), last_(std::move(last)) {}
+  Search(const OpenIterator& open, std::string last) : open_(open), last_(std::move(last)) {}
 
-  /// Moves to the next record behind `last` that can be read, or to the end. False when no search
+  /// At the next record behind `last` that can be read, or at the end; null when no search
   /// succeeds.
-  bool run() {
+  std::unique_ptr<rocksdb::Iterator> run() {
     std::string good = first_good();
-    if (good.empty()) return false;
+    if (good.empty()) return nullptr;
     // What lies between the last text that fails and the one that does not begins with the former.
     while (!bad_.empty() && bad_.size() < kTextBytesMax) {
       const std::string better = first_good_below(bad_);
       if (better.empty()) break;
       good = better;
     }
-    return finds(good);
+    return finds(good) ? std::move(at_) : nullptr;
   }
 
  private:
+  /// An iterator that a damaged block has stopped may also fail for texts behind it.
   bool finds(const std::string& text) {
-    at_.Seek(text);
-    return at_.status().ok();
+    at_ = open_();
+    at_->Seek(text);
+    return at_->status().ok();
   }
 
   /// Behind `last`, from its own branch of keys outwards; "" when there is none.
@@ -67,8 +71,9 @@ class Search {
     return "";
   }
 
-  rocksdb::Iterator& at_;
+  const OpenIterator& open_;
   const std::string last_;
+  std::unique_ptr<rocksdb::Iterator> at_;
   std::string bad_;  ///< The last text that was searched for in vain.
 };
 
@@ -78,7 +83,10 @@ Salvaged read_all(rocksdb::DB& db, const rocksdb::ReadOptions& options,
                   rocksdb::ColumnFamilyHandle* family,
                   const std::function<void(std::string_view key, std::string_view value)>& visit) {
   Salvaged salvaged;
-  const std::unique_ptr<rocksdb::Iterator> at(db.NewIterator(options, family));
+  const OpenIterator open = [&] {
+    return std::unique_ptr<rocksdb::Iterator>(db.NewIterator(options, family));
+  };
+  std::unique_ptr<rocksdb::Iterator> at = open();
   std::string last;
   at->SeekToFirst();
   while (true) {
@@ -88,7 +96,8 @@ Salvaged read_all(rocksdb::DB& db, const rocksdb::ReadOptions& options,
     }
     if (at->status().ok()) return salvaged;
     if (salvaged.problem.ok()) salvaged.problem = at->status();
-    if (!Search(*at, last).run()) {
+    at = Search(open, last).run();
+    if (!at) {
       salvaged.to_the_end = false;
       return salvaged;
     }
