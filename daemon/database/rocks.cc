@@ -226,8 +226,9 @@ Status gather_tables(const fs::path& folder, const fs::path& scratch) {
     if (failed) fs::copy_file(at->path(), scratch / name, failed);
     if (failed) break;
   }
-  if (failed)
+  if (failed) {
     return error(ErrorCode::Io, "cannot write {}: {}", scratch.native(), failed.message());
+  }
   GPUEMU_TRY(add_tables_of_families(scratch));
   rocksdb::Options wanted = options();
   wanted.info_log = std::make_shared<NoLog>();

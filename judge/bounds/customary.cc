@@ -13,18 +13,18 @@ namespace {
 
 /// Partial sums of n terms are rounded one after the other, which the root of n times this many
 /// roundings allow for; only so far, as the customary numbers are for sums of ordinary length.
-constexpr double kTimesRoot = 1.5, kGrowthMost = 4;
+constexpr double kTimesRoot = 1.5, kWideningMost = 4;
 
 /// By how much sums that may be in the op widen what is customary for float32 and float64. A
 /// customary test of 16-bit types allows for far more.
-double growth_of(const Comparison& comparison, CustomaryTolerance tolerance) {
+double widening_of(const Comparison& comparison, CustomaryTolerance tolerance) {
   const FloatFormat& format = format_of(comparison.output.dtype);
   if (format.unit > format_of(DType::Float32).unit) return 1;
   std::vector<Shape> inputs;
   for (const auto& [name, input] : comparison.inputs) inputs.push_back(input.shape);
   const double terms = terms_of(inputs, comparison.output.shape);
   return std::clamp(kTimesRoot * std::sqrt(terms) * 2 * format.unit / tolerance.rtol, 1.0,
-                    kGrowthMost);
+                    kWideningMost);
 }
 
 /// Root of the mean square of the finite elements [first, first + count). Scaled by the largest:
@@ -72,9 +72,9 @@ CustomaryTolerance customary_tolerance(DType dtype) {
 
 Customary::Customary(const Comparison& comparison)
     : tolerance_(customary_tolerance(comparison.output.dtype)) {
-  const double growth = growth_of(comparison, tolerance_);
-  tolerance_.rtol *= growth;
-  tolerance_.atol *= growth;
+  const double widening = widening_of(comparison, tolerance_);
+  tolerance_.rtol *= widening;
+  tolerance_.atol *= widening;
   const TensorView& reference = comparison.reference;
   const auto count = static_cast<size_t>(element_count(reference.shape));
   if (!reference.shape.empty() && reference.shape.back() > 0) {

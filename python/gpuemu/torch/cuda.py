@@ -7,7 +7,9 @@ from typing import Any
 
 import torch
 
-from gpuemu.torch import generators, memory, streams
+import gpuemu.torch.generators as generators
+import gpuemu.torch.memory as memory
+import gpuemu.torch.streams as streams
 from gpuemu.torch.driver import driver
 from gpuemu.torch.streams import index_of
 

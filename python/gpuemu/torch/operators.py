@@ -12,7 +12,9 @@ from typing import Any
 
 import torch
 
-from gpuemu.torch import autograd, generators, memory
+import gpuemu.torch.autograd as autograd
+import gpuemu.torch.generators as generators
+import gpuemu.torch.memory as memory
 from gpuemu.torch.driver import driver
 
 KEY = "CUDA"
