@@ -115,7 +115,7 @@ def test_a_damaged_database_is_named_with_the_remedy(own, damage):
     if "truncate" in damage and result.returncode == 0:
         return  # A cut at the border of two records is what a crash leaves: RocksDB goes on from there.
     assert result.returncode == 3, result.stderr
-    assert str(folder) in result.stderr and "GPUEMU_DB" in result.stderr, result.stderr
+    assert str(folder) in result.stderr and "gpuemu storage repair keeps the rest" in result.stderr, result.stderr
 
 
 def serve_or_stop(own):

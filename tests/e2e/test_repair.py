@@ -26,6 +26,7 @@ def own(new_home):
     assert own.run("lint").returncode in (0, 1)
     own.before = stored(own)
     own.totals = storage(own, "verify")["readable"]
+    time.sleep(1.5)  # The ledger may be a second behind.
     kill(own)
     return own
 

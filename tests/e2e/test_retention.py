@@ -133,7 +133,7 @@ def test_the_newest_metrics_of_each_kernel_stay(own):
     assert storage(own, "prune", "--artifacts", "--op", "right", "--keep", "1")["removed"]["artifacts"] == 1
 
 
-def test_metrics_that_were_stored_without_history_are_found(own):
+def test_metrics_that_a_client_dates_are_found_by_their_time(own):
     """What a client stores keeps its timestamp; a later one is the newest."""
     metrics = {"kernel_name": "right", "register_count": 1, "spill_count": 0, "local_memory_bytes": 0, "shared_memory_bytes": 0,
                "instruction_count": 1, "patterns_found": [], "source": "Ptx"}
