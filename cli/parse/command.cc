@@ -89,8 +89,10 @@ Option Option::rewrite(const Check& rewrite) {
 }
 
 Option Option::not_negative() {
-  option_->check(CLI::Validator(CLI::NonNegativeNumber).description(""));
-  return *this;
+  return check([](std::string& text) {
+    const bool refused = !CLI::NonNegativeNumber(text).empty();
+    return refused ? fmt::format("expected a number from 0 on, got '{}'", text) : std::string();
+  });
 }
 
 Option Option::one_of(const std::vector<std::string>& words) {

@@ -2,6 +2,7 @@
 // it is whole.
 #include "daemon/database/backup.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -50,7 +51,14 @@ Status rename_to_new(const fs::path& from, const fs::path& to) {
   return sync_path(to.parent_path());
 }
 
-Status check_destination(const fs::path& place) {
+/// What lies in the folder of a database is taken for files of it.
+bool is_inside(const fs::path& place, const fs::path& folder) {
+  std::error_code failed;
+  const fs::path real = fs::weakly_canonical(place, failed), above = fs::canonical(folder, failed);
+  return !failed && std::ranges::mismatch(above, real).in1 == above.end();
+}
+
+Status check_destination(const fs::path& place, const fs::path& folder) {
   std::error_code failed;
   if (!place.is_absolute() || !place.has_filename()) {
     return error(ErrorCode::InvalidArgument,
@@ -63,6 +71,11 @@ Status check_destination(const fs::path& place) {
   if (!fs::is_directory(place.parent_path(), failed)) {
     return error(ErrorCode::InvalidArgument, "the folder {} does not exist; make it first",
                  place.parent_path().native());
+  }
+  if (is_inside(place, folder)) {
+    return error(ErrorCode::InvalidArgument,
+                 "{} lies inside of the database {}; a backup needs a place outside of it",
+                 place.native(), folder.native());
   }
   return ok_status();
 }
@@ -77,7 +90,7 @@ Status copy_checkpoint(const fs::path& checkpoint, const fs::path& copy, const f
 }  // namespace
 
 Status back_up(Database& database, const fs::path& place) {
-  GPUEMU_TRY(check_destination(place));
+  GPUEMU_TRY(check_destination(place, database.folder()));
   const fs::path checkpoint = checkpoint_of(database.folder());
   const fs::path copy = place.native() + std::string(kUnfinished);
   GPUEMU_TRY(remove_unfinished_backup(database.folder()));

@@ -327,11 +327,17 @@ def test_a_backup_while_results_are_stored_has_all_that_was_acknowledged(own, tm
 
 def test_a_backup_needs_a_new_place(own, tmp_path):
     (tmp_path / "there").mkdir()
-    for place, said in ((tmp_path / "there", "exists"), (tmp_path / "no" / "folder", "does not exist")):
+    for place, said in ((tmp_path / "there", "exists"), (tmp_path / "no" / "folder", "does not exist"),
+                        (own.home / "db" / "backup", "outside of it"), (tmp_path / ".." / os.path.relpath(own.home / "db", tmp_path.parent) / "x", "outside")):
         for _ in range(2):
             result = own.run("storage", "backup", place)
             assert result.returncode == 2 and said in result.stderr, result.stderr
     assert list((tmp_path / "there").iterdir()) == []
+
+
+def test_a_number_below_0_is_refused_in_plain_words(own):
+    said = own.run("storage", "prune", "--keep", "-1")
+    assert said.returncode == 2 and "--keep: expected a number from 0 on, got '-1'" in said.stderr, said.stderr
 
 
 def test_what_a_killed_backup_left_is_removed(killed, tmp_path):
