@@ -119,7 +119,7 @@ void run(ReproduceOptions& options, Session& session) {
       return run_folder(info->program_folder, options, session);
     }
     session.fail(error(ErrorCode::NotFound,
-                       "failure {} belongs to a program, and its folder {} is no longer there; "
+                       "failure {} is of a program, whose folder {} no longer exists; "
                        "run the program's check() again to write a new one",
                        seed, info->program_folder));
     return;

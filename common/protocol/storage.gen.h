@@ -126,7 +126,8 @@ struct DiffArtifactBaselineRequest {
 /// The stored metrics of one kernel.
 struct GetArtifactRequest {
   std::string kernel_name;
-  /// Those in force then; absent: the newest. Seconds since 1970, or microseconds.
+  /// The time whose metrics are wanted, in seconds or microseconds since 1970; absent: the newest
+  /// metrics.
   std::optional<int64_t> timestamp;
   bool operator==(const GetArtifactRequest&) const = default;
 };

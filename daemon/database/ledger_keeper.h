@@ -32,8 +32,8 @@ class LedgerKeeper {
   Status start(const RecordCounts& counts);
   /// REQUIRES: the caller holds a pass of the gate.
   void add(const RecordChanges& changes);
-  /// Those of the records on disk where the caller holds a pass of the gate for everything; else a
-  /// batch may be under way.
+  /// Counts of the records. They are those on disk where the caller holds a pass of the gate for
+  /// everything; otherwise a batch that is being written may be missing.
   RecordCounts counts() const {
     const std::lock_guard lock(mutex_);
     return counts_;

@@ -28,8 +28,8 @@ constexpr size_t kBatchBytes = size_t{1} << 20;
 
 constexpr size_t number_of(Family family) { return static_cast<size_t>(family); }
 
-/// Which records the index names, and with which stamp: what is older was replaced, and what it
-/// does not name was deleted.
+/// Knows the records that the index names, with their stamps: an older record was replaced, and one
+/// without an entry was deleted.
 class Named {
  public:
   void learn(std::string_view whole, std::string_view record) {
@@ -221,7 +221,7 @@ Result<RecordCounts> rebuild(const fs::path& folder, const fs::path& fresh,
     GPUEMU_TRY(copy.end());
     kept = copy.counts();
   }
-  const auto database = GPUEMU_TRY(Database::open(fresh));  // Which makes its ledger.
+  const auto database = GPUEMU_TRY(Database::open(fresh));  // Makes its ledger.
   const StorageReportReply report = database->verify();
   if (report.state == StorageState::Whole && report.readable == by_kind(kept)) return kept;
   return error(ErrorCode::Internal, "what was saved of {} is not whole; please report this",

@@ -55,7 +55,7 @@ def test_a_wrong_op_is_stored_listed_and_run_again_without_its_program(gpuemu, t
     assert repaired.returncode == 0 and "passed" in repaired.stdout, repaired.stdout + repaired.stderr
     shutil.rmtree(tmp_path / "wrong")
     gone = gpuemu.run("reproduce", seed, "--exit-code")
-    assert gone.returncode not in (0, 1) and "is no longer there" in gone.stderr, gone.stdout + gone.stderr
+    assert gone.returncode not in (0, 1) and "no longer exists" in gone.stderr, gone.stdout + gone.stderr
 
 
 def test_a_check_does_not_fail_because_nothing_can_store_it(gpuemu, tmp_path):

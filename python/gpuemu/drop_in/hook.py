@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 PREPARED = "GPUEMU_RUN_PREPARE"  # Names of packages, as in "torch,triton".
-_FRAMES = 3  # Of the import system, between a finder and what was asked.
+_FRAMES = 3  # Frames of the import system between a finder and the import statement.
 FORCED = "GPUEMU_RUN_TORCH"  # Set by --torch.
 
 

@@ -128,6 +128,7 @@ class Findings:
         self.allowed = 0
         self.elsewhere: list[dict[str, Any]] = []
         self.kernels: set[str] = set()
+        self.told: set[str] = set()  # Notes of workers.
         self.output = getattr(config, "workeroutput", None)
 
     @pytest.hookimpl(tryfirst=True)  # type: ignore[untyped-decorator,unused-ignore]
@@ -172,26 +173,34 @@ class Findings:
         if self.elsewhere and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         if self.output is not None:
-            self.output["gpuemu"] = [dict(self.kinds), self.allowed, sorted(self.kernels), self.elsewhere]
+            self.output["gpuemu"] = [dict(self.kinds), self.allowed, sorted(self.kernels), self.elsewhere, self.notes()]
 
     @pytest.hookimpl(optionalhook=True)  # type: ignore[untyped-decorator,unused-ignore]
     def pytest_testnodedown(self, node: Any, error: object) -> None:
-        kinds, allowed, kernels, elsewhere = getattr(node, "workeroutput", {}).get("gpuemu", ({}, 0, [], []))
+        kinds, allowed, kernels, elsewhere, told = getattr(node, "workeroutput", {}).get("gpuemu", ({}, 0, [], [], []))
         self.kinds.update(kinds)
         self.allowed += allowed
         self.kernels |= set(kernels)
         self.elsewhere += elsewhere
+        self.told |= set(told)
+
+    def notes(self) -> list[str]:
+        """What this process did not check."""
+        made = sys.modules.get("gpuemu.torch.notes")
+        return list(made.said) if made is not None else []
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         if self.elsewhere:
             terminalreporter.section("gpuemu: findings outside of a test's own code")
             for one in self.elsewhere:
                 terminalreporter.line(text_of(one))
+        for note in sorted(self.told | set(self.notes())):
+            terminalreporter.line(f"gpuemu: {note}")
         counts = ", ".join(f"{count} {kind}" for kind, count in sorted(self.kinds.items()))
         allowed = f", {self.allowed} allowed" if self.allowed else ""
         terminalreporter.line(f"gpuemu: {counts or 'no findings'}{allowed} in {len(self.kernels)} kernel{'' if len(self.kernels) == 1 else 's'}")
 
 
 def _fail(outcome: Any, error: Exception) -> None:
-    """Of pluggy before 1.1."""
+    """Makes the outcome fail, for versions of pluggy before 1.1."""
     outcome._result, outcome._excinfo = None, (type(error), error, None)

@@ -13,9 +13,10 @@ from types import ModuleType
 from typing import Any
 
 from gpuemu.drop_in import triton_stages
+from gpuemu.torch import notes
 
 AUTOTUNE = "GPUEMU_RUN_AUTOTUNE"  # "all" runs every configuration, instead of the first that fits.
-_MEANINGLESS = "gpuemu: the times of triton.testing.do_bench are those of the emulator; they say nothing about a GPU"
+_MEANINGLESS = "the times of triton.testing.do_bench are those of the emulator; they say nothing about a GPU"
 
 
 def prepare(triton: ModuleType) -> None:
@@ -58,18 +59,13 @@ def _make_driver() -> Any:
             return Tuning(all_of_them=os.environ.get(AUTOTUNE) == "all")
 
         def get_empty_cache_for_benchmark(self) -> Any:
-            _say_meaningless()
+            notes.say(_MEANINGLESS)
             return self
 
         def clear_cache(self, cache: Any) -> None:
-            """There is no cache that a kernel could find warm."""
+            """Does nothing: the emulator has no cache between runs."""
 
     return Driver()
-
-
-@functools.cache
-def _say_meaningless() -> None:
-    print(_MEANINGLESS, file=sys.stderr)
 
 
 class Tuning:
@@ -84,6 +80,7 @@ class Tuning:
         tuner = _tuner()
         count = len(tuner.cache) if tuner is not None else 0  # One more in each round.
         if tuner is not None and not self.all_of_them and self.rounds.get(tuner) == count:
+            notes.say(notes.AUTOTUNER)
             return [float("inf")] * len(quantiles)
         with restored(getattr(tuner, "nargs", None) or {}):
             kernel_call()

@@ -9,7 +9,7 @@ from typing import Any
 
 from gpuemu.torch.driver import driver
 
-KEY = "gpuemu-ptx-3"  # Part of the key of Triton's cache: what this module makes of a kernel is no machine code.
+KEY = "gpuemu-ptx-3"  # Part of the key of Triton's cache, which keeps PTX and machine code of a kernel apart by it.
 _FUNCTION = re.compile(r"tt\.func public @\w+\((.*?)\)\s*(?:->|attributes|\{)", re.DOTALL)
 _VERSION = re.compile(r"^\.version (\d+)\.(\d+)", re.M)
 _PARAMETER = re.compile(r"%(\w+): ")
@@ -20,7 +20,7 @@ def add_stages(backend: Any = None, stages: Any = None, options: Any = None, lan
     if stages is None:
         key = f"{KEY}-{newest_version()}"
         return key, key
-    if "cubin" not in stages:  # Of another backend.
+    if "cubin" not in stages:  # Another backend.
         return None
     names: list[str] = []
     if "ttir" in stages:

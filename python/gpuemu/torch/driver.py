@@ -14,7 +14,7 @@ LIBRARY = "libcuda.so.1"
 _POINTER = ctypes.c_uint64
 _OUT_OF_MEMORY = 2
 _NO_DEVICE = 100
-_FAULTS_MOST = 1000  # Of one wait; with --on-finding sticky every call fails.
+_FAULTS_MOST = 1000  # settle() takes no more: with --on-finding sticky every call fails.
 _NO_CALL = "gpuemu.torch needs gpuemu's {library}; start the program with `gpuemu run -- python ...`"
 
 
@@ -28,7 +28,7 @@ class Driver:
             raise RuntimeError(_NO_CALL.format(library=LIBRARY) + f" ({problem})") from None
         self._contexts: dict[int, ctypes.c_void_p] = {}
         self._thread = threading.local()
-        self._late = 0  # What cuMemFree returned of a kernel.
+        self._late = 0  # The error of a kernel that cuMemFree returned.
         self.count = 0
         code = self.code("cuInit", 0)
         if code == _NO_DEVICE:  # CUDA_VISIBLE_DEVICES hides them.
@@ -98,7 +98,7 @@ class Driver:
 
     def free(self, address: int) -> None:
         code = self.code("cuMemFree_v2", _POINTER(address))
-        if code and not self._late:  # Of a kernel that it waited for; who frees is not told.
+        if code and not self._late:  # Another kernel failed; the next wait raises it, as freeing cannot.
             self._late = code
 
     def write(self, address: int, source: int, size: int) -> None:

@@ -15,6 +15,7 @@ import torch
 import gpuemu.torch.autograd as autograd
 import gpuemu.torch.generators as generators
 import gpuemu.torch.memory as memory
+import gpuemu.torch.notes as notes
 from gpuemu.torch.driver import driver
 
 KEY = "CUDA"
@@ -69,6 +70,8 @@ class Call:
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         driver().wait()
+        if not self.plan.undefined:
+            notes.say(notes.OPERATORS)
         given = [self.taken(one, position in self.plan.written) for position, one in enumerate(args)]
         named = {name: self.taken(one, name in self.plan.written, name in self.plan.outputs) for name, one in kwargs.items()}
         self.check_devices()
@@ -223,7 +226,7 @@ def register() -> list[torch.library.Library]:
     """Registers the kernels. They stay as long as the libraries that it returns."""
     everything, aten = torch.library.Library("_", "IMPL"), torch.library.Library("aten", "IMPL")
     everything.fallback(run, KEY)
-    with warnings.catch_warnings():  # That kernels of torch which lead to others are overridden.
+    with warnings.catch_warnings():  # Torch warns of each of its own kernels that is replaced.
         warnings.simplefilter("ignore", UserWarning)
         for short in _names():
             base, _, overload = short.partition(".")
