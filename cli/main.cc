@@ -87,12 +87,15 @@ void add_commands(Command app, Session& session) {
 }
 
 /// The words behind the program's name; `help COMMAND` is another way to write `COMMAND --help`.
+/// All that follows `nvcc` is for nvcc, unless it is `--help` alone.
 std::vector<std::string> arguments_of(int argc, char** argv) {
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   if (!words.empty() && words.front() == "help") {
     words.erase(words.begin());
     words.emplace_back("--help");
   }
+  const bool is_help = words.size() == 2 && words.back() == "--help";
+  if (!words.empty() && words.front() == "nvcc" && !is_help) words.insert(words.begin() + 1, "--");
   return words;
 }
 

@@ -1,7 +1,8 @@
 # Checks of a shared library that programs of others load. A script defines LIBRARY, NM and READELF with -D,
 # includes this file and calls the function.
 
-# Fails unless LIBRARY exports exactly the names of the list, has this soname, and needs nothing but the C library.
+# Fails unless LIBRARY exports exactly the names of the list, has this soname, and needs nothing but the C library
+# and the libraries of the list NEEDS.
 # `source` is the file that the list was read from, for the message.
 function(gpuemu_check_library soname source names)
   list(SORT names)
@@ -21,7 +22,9 @@ function(gpuemu_check_library soname source names)
   endif()
   string(REGEX MATCHALL "NEEDED[^\n]*\\[[^]]+\\]" needed "${dynamic}")
   foreach(line IN LISTS needed)
-    if(NOT line MATCHES "\\[(libc|libm|libdl|libpthread|ld-linux-x86-64)\\.so\\.[0-9]+\\]")
+    string(REGEX REPLACE "^.*\\[(.*)\\]$" "\\1" library "${line}")
+    list(FIND NEEDS "${library}" position)
+    if(position EQUAL -1 AND NOT line MATCHES "\\[(libc|libm|libdl|libpthread|ld-linux-x86-64)\\.so\\.[0-9]+\\]")
       message(FATAL_ERROR "${LIBRARY} needs a library that a program may have in another version: ${line}")
     endif()
   endforeach()

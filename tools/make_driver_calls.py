@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Generates bindings/libcuda/calls/calls.def, the list of driver API functions by name and version.
+"""Generates bindings/libcuda/calls/calls.def, the list of driver API functions by name and version, and
+bindings/libcudart/calls/calls.def, the list of runtime API functions.
 
-Reads cuda.h and cudaTypedefs.h of the CUDA toolkit in CUDA_HOME (default: /usr/local/cuda)."""
+Reads cuda.h, cudaTypedefs.h and cuda_runtime_api.h of the CUDA toolkit in CUDA_HOME (default: /usr/local/cuda)."""
 import collections
 import os
 import pathlib
@@ -12,6 +13,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 TABLE = ROOT / "bindings/libcuda/calls/calls.def"
 INCLUDE = pathlib.Path(os.environ.get("CUDA_HOME", "/usr/local/cuda")) / "include"
+RUNTIME_TABLE = ROOT / "bindings/libcudart/calls/calls.def"
 PER_THREAD = re.compile(r"_pt[sd][sz]$")
 VERSION = re.compile(r"_v(\d+)$")
 HEAD = """\
@@ -21,6 +23,15 @@ HEAD = """\
 // GPUEMU_DRIVER_CALL(name, version, symbol)   the symbol that is `name` from this version on
 // GPUEMU_DRIVER_STREAM_CALL(name, version, symbol, per_thread)   `per_thread` is the same with the
 //   default stream of each thread in place of the legacy one
+// clang-format off
+"""
+RUNTIME_HEAD = """\
+// Every function of the runtime API of CUDA 13.0: made by tools/make_driver_calls.py of the toolkit's
+// headers, sorted by name.
+//
+// GPUEMU_RUNTIME_CALL(name)
+// GPUEMU_RUNTIME_STREAM_CALL(name, per_thread)   `per_thread` is the same with the default stream of
+//   each thread in place of the legacy one
 // clang-format off
 """
 FOOT = "// clang-format on\n"
@@ -55,5 +66,20 @@ def rows():
             yield (row if len(row) <= 100 else row.replace(", ", ",\n    ")) + "\n"
 
 
+def runtime_rows():
+    symbols = set()
+    for definition in ("", "__CUDA_API_VERSION_INTERNAL", "CUDA_API_PER_THREAD_DEFAULT_STREAM"):
+        options = [f"-D{definition}"] if definition else []
+        text = subprocess.run(["g++", "-E", "-P", "-x", "c++", "-I", str(INCLUDE), *options, "-"], capture_output=True,
+                              input="#include <cuda_runtime_api.h>\n#include <cuda_profiler_api.h>\n", text=True, check=True).stdout
+        symbols |= set(re.findall(r"\b(cuda[A-Z]\w+)\s*\(", text))
+    for name in sorted(symbol for symbol in symbols if not PER_THREAD.search(symbol)):
+        per_thread = [name + suffix for suffix in ("_ptsz", "_ptds") if name + suffix in symbols]
+        kind = "GPUEMU_RUNTIME_STREAM_CALL" if per_thread else "GPUEMU_RUNTIME_CALL"
+        row = f"{kind}({', '.join([name, *per_thread])})"
+        yield (row if len(row) <= 100 else row.replace(", ", ",\n    ")) + "\n"
+
+
 if __name__ == "__main__":
     TABLE.write_text(HEAD + "".join(rows()) + FOOT)
+    RUNTIME_TABLE.write_text(RUNTIME_HEAD + "".join(runtime_rows()) + FOOT)

@@ -109,9 +109,10 @@ int free_memory(Process& driver, uint64_t address, const char* call) {
   }
   const auto inside = driver.allocations.holding(address);
   const Allocation* const what = freed != nullptr ? freed.get() : inside.get();
-  std::string message = fmt::format("{} of {:#x}, which is not in any allocation", call, address);
+  std::string message =
+      fmt::format("{} of {:#x}, which is not in any allocation", called(call), address);
   if (what != nullptr) {
-    message = fmt::format("{} of {:#x}, which {}", call, address,
+    message = fmt::format("{} of {:#x}, which {}", called(call), address,
                           freed != nullptr && freed->address == address
                               ? fmt::format("is freed already: '{}'", what->name)
                               : fmt::format("lies in the middle of '{}'", what->name));
@@ -133,8 +134,8 @@ bool check_device_range(Process& driver, uint64_t address, uint64_t bytes, const
     if (bytes <= inside->bytes - offset) return true;
     driver.recorder.host_finding(
         "OutOfBounds",
-        fmt::format("{} of {} bytes at byte offset {} of '{}', which has {} bytes", call, bytes,
-                    offset, inside->name, inside->bytes),
+        fmt::format("{} of {} bytes at byte offset {} of '{}', which has {} bytes", called(call),
+                    bytes, offset, inside->name, inside->bytes),
         call, inside.get(), static_cast<int64_t>(offset));
     return false;
   }
@@ -143,7 +144,7 @@ bool check_device_range(Process& driver, uint64_t address, uint64_t bytes, const
     driver.recorder.host_finding(kRunUseAfterFree,
                                  fmt::format("{} of {} bytes at byte offset {} of '{}', which was "
                                              "freed",
-                                             call, bytes, offset, freed->name),
+                                             called(call), bytes, offset, freed->name),
                                  call, freed.get(), static_cast<int64_t>(offset));
     return false;
   }

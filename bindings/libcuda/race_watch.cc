@@ -58,6 +58,13 @@ void sort_ranges(std::vector<TouchedBytes>& ranges) {
   ranges = std::move(joined);
 }
 
+/// The call that makes a stream wait, in the interface that the program uses.
+const char* waiting_call_of(const CallSite& site) {
+  const std::string_view call = site.call;
+  const bool is_runtime = call == kStatementLaunch || call.starts_with("cuda");
+  return is_runtime ? "cudaStreamWaitEvent" : "cuStreamWaitEvent";
+}
+
 }  // namespace
 
 void RaceWatch::start(bool enabled, Recorder* recorder, const Allocations* allocations) {
@@ -190,9 +197,9 @@ void RaceWatch::report(const Work& first, const Work& second) {
                                                           met->address - what->address, what->name);
   made.message = fmt::format(
       "{}{} {}, which {} in another stream {}, and nothing orders the two: let one stream wait for "
-      "an event that the other records behind its work (cuStreamWaitEvent), or synchronize",
+      "an event that the other records behind its work ({}), or synchronize",
       second.entry.empty() ? std::string(second.site->call) + " " : "", verb_of(met->other), where,
-      who(first.entry, *first.site), verb_of(met->one));
+      who(first.entry, *first.site), verb_of(met->one), waiting_call_of(*second.site));
   made.kernel = std::move(two.kernel);
   made.ptx_kernel = std::move(two.ptx_kernel);
   made.file = std::move(two.place.file);

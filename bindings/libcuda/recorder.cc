@@ -158,13 +158,32 @@ void Recorder::host_finding(const char* kind, const std::string& message, const 
   made.kind = kind;
   made.message = message;
   const auto site = call_site(call);
-  made.host = {call, frames_of(*site)};
+  made.host = {site->call, frames_of(*site)};
   if (!site->test.empty()) made.tests = {site->test};
   if (!made.host.stack.empty()) {
     made.file = made.host.stack.front().file;
     made.line = made.host.stack.front().line;
   }
   if (what != nullptr) made.allocation = allocation_of(*what, offset);
+  made.process = getpid();
+  add(std::move(made));
+}
+
+void Recorder::unchecked_launch(const CallSite& site, const std::string& entry,
+                                const std::string& reason) {
+  if (!settings_.host_calls) return;
+  RunFinding made;
+  made.kind = kRunUncheckedError;
+  made.ptx_kernel = entry;
+  made.kernel = demangled(entry);
+  made.message = fmt::format("the launch of {} failed ({}), and the program did not read the error",
+                             made.kernel, reason);
+  made.host = {site.call, frames_of(site)};
+  if (!site.test.empty()) made.tests = {site.test};
+  if (!made.host.stack.empty()) {
+    made.file = made.host.stack.front().file;
+    made.line = made.host.stack.front().line;
+  }
   made.process = getpid();
   add(std::move(made));
 }

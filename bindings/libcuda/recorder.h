@@ -44,6 +44,8 @@ class Recorder {
   /// Records a wrong call of the host. `what` is the allocation concerned, or null.
   void host_finding(const char* kind, const std::string& message, const char* call,
                     const Allocation* what, int64_t offset);
+  /// Records a launch that failed and whose error nobody read. `reason` is the error's text.
+  void unchecked_launch(const CallSite& site, const std::string& entry, const std::string& reason);
   /// Records a finding, or counts it where it is known.
   void add(RunFinding finding);
   /// Counts a call of a function that is not implemented.

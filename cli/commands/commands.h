@@ -21,6 +21,7 @@ namespace gpuemu::cli {
   X(explain) \
   X(debug) \
   X(run) \
+  X(nvcc) \
   X(lint) \
   X(artifacts) \
   X(baseline) \

@@ -20,6 +20,7 @@ namespace fs = std::filesystem;
 /// Where nvcc's host code registers its kernels with the runtime library.
 constexpr const char* kRegistration = ".nvFatBinSegment";
 constexpr const char* kRuntimeLibrary = "libcudart.so";
+constexpr const char* kOwnRuntimeLibrary = "libcudart.so.13";
 
 /// The file that a shell would run for this word; "" when there is none.
 std::string find_program(const std::string& command,
@@ -131,8 +132,15 @@ Status check_program(const std::string& command,
   if (elf.has_section(kRegistration) && !elf.needs(kRuntimeLibrary)) {
     return error(ErrorCode::Unsupported,
                  "{} contains NVIDIA's runtime library (nvcc -cudart static, which is nvcc's "
-                 "default); gpuemu cannot replace it and has no `gpuemu nvcc` yet that would link "
-                 "another one: only programs that call the driver API run",
+                 "default), which gpuemu cannot replace; build the program with `gpuemu nvcc` in "
+                 "place of nvcc, or with nvcc -cudart shared -lineinfo -gencode "
+                 "arch=compute_80,code=compute_80",
+                 file);
+  }
+  if (elf.needs(kRuntimeLibrary) && !elf.needs(kOwnRuntimeLibrary)) {
+    return error(ErrorCode::Unsupported,
+                 "{} needs the runtime library of another CUDA version (libcudart.so.12 or older); "
+                 "gpuemu has that of CUDA 13: build the program with the nvcc of CUDA 13",
                  file);
   }
   return ok_status();

@@ -15,6 +15,7 @@ namespace fs = std::filesystem;
 
 constexpr int kArchitectures[] = {75, 80, 86, 89, 90};
 constexpr const char* kLibrary = "libcuda.so.1";
+constexpr const char* kRuntimeLibraryFile = "libcudart.so.13";
 /// Checks of the driver; the others are checks of the device.
 constexpr std::string_view kApi = "api", kLeak = "leak", kStream = "stream";
 
@@ -171,8 +172,10 @@ std::map<std::string, std::string> program_environment(std::map<std::string, std
   path = path.empty() ? library_folder : library_folder + ":" + path;
   // A preloaded library takes precedence over one that the RPATH of the program finds.
   std::string& preload = own["LD_PRELOAD"];
-  const std::string library = library_folder + "/" + kLibrary;
-  preload = preload.empty() ? library : library + ":" + preload;
+  for (const char* name : {kLibrary, kRuntimeLibraryFile}) {
+    const std::string library = library_folder + "/" + name;
+    preload = preload.empty() ? library : library + ":" + preload;
+  }
   own["TRITON_LIBCUDA_PATH"] = library_folder;
   own[kRunFolderVariable] = run_folder;
   return own;

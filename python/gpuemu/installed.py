@@ -80,3 +80,7 @@ def gpuemu_daemon() -> NoReturn:
 
 def gpuemu_device() -> NoReturn:
     _become("gpuemu-device")
+
+
+def gpuemu_nvcc() -> NoReturn:
+    _become("gpuemu-nvcc")

@@ -159,9 +159,11 @@ std::string text_of(const RunFinding& finding) {
       fmt::format("{}[{}]: {}\n", name_of(finding.severity), finding.kind, finding.message);
   if (!finding.kernel.empty()) {
     const std::string place = place_text(finding.file, finding.line, finding.ptx_line);
-    text += fmt::format("  {:14}{}, kernel {}", "at", place, finding.kernel);
-    // The race detector knows which thread came first only within one launch.
-    if (finding.kind != kRunStreamRace) {
+    text +=
+        fmt::format("  {:14}{}{}kernel {}", "at", place, place.empty() ? "" : ", ", finding.kernel);
+    // The race detector knows which thread came first only within one launch; a launch that failed
+    // has no threads.
+    if (finding.kind != kRunStreamRace && finding.kind != kRunUncheckedError) {
       text += fmt::format(", thread {} of block {}", index_text(finding.thread),
                           index_text(finding.block));
     }

@@ -34,6 +34,7 @@ RUNS = [
     ("mutate none --cases 2 --mutants 2", 2, "needs a kernel that passes"),
     ("prove none", 0, "none"),
     ("run -- true", 0, "0 findings"),
+    ("nvcc --arch fast", 2, "expected an architecture"),
     ("lint", 0, "none"),
     ("artifacts", 0, "none"),
     ("artifacts --history --limit 1", 0, "none since 20"),

@@ -219,11 +219,11 @@ def test_programs_in_which_no_library_can_take_the_place_of_the_driver_are_refus
     program.chmod(0o4755)
     assert run("--", program).returncode == 3 and "is setuid or setgid" in run("--", program).stderr
     # A program that needs the shared runtime library is none of these.
-    (tmp_path / "library.c").write_text("int runtime(void) { return 0; }\n")
+    (tmp_path / "library.c").write_text("int cudaRuntimeGetVersion(int* version) { return *version != 0; }\n")
     library = tmp_path / "libcudart.so.13"
     assert subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, tmp_path / "library.c", "-Wl,-soname,libcudart.so.13"]).returncode == 0
-    source.write_text('int runtime(void);\n__attribute__((section(".nvFatBinSegment"))) int wrapper[6] = {1};\n'
-                      "int main(void) { return runtime(); }\n")
+    source.write_text('int cudaRuntimeGetVersion(int*);\n__attribute__((section(".nvFatBinSegment"))) int wrapper[6] = {1};\n'
+                      "int main(void) { int version = 1; return cudaRuntimeGetVersion(&version); }\n")
     assert run("--", build("shared", library, f"-Wl,-rpath,{tmp_path}")).returncode == 0
 
 

@@ -1,5 +1,6 @@
 #include "bindings/libcuda/call_sites/call_site.h"
 
+#include <atomic>
 #include <string_view>
 #include <utility>
 
@@ -12,14 +13,20 @@
 namespace gpuemu::libcuda {
 namespace {
 
-bool is_ours(uintptr_t address) {
-  static const void* const kOwn = [] {
-    Dl_info known{};
-    dladdr(reinterpret_cast<void*>(&is_ours), &known);
-    return known.dli_fbase;
-  }();
+const void* base_of(const void* inside) {
   Dl_info known{};
-  return dladdr(reinterpret_cast<void*>(address), &known) != 0 && known.dli_fbase == kOwn;
+  return dladdr(inside, &known) == 0 ? nullptr : known.dli_fbase;
+}
+
+thread_local const char* runtime_call = nullptr;
+thread_local std::shared_ptr<const CallSite> launch_site;
+/// Where the runtime library is loaded; null without one.
+std::atomic<const void*> runtime_base = nullptr;
+
+bool is_ours(uintptr_t address) {
+  static const void* const kOwn = base_of(reinterpret_cast<void*>(&is_ours));
+  const void* const base = base_of(reinterpret_cast<void*>(address));
+  return base != nullptr && (base == kOwn || base == runtime_base);
 }
 
 _Unwind_Reason_Code note_frame(_Unwind_Context* frame, void* into) {
@@ -32,9 +39,18 @@ _Unwind_Reason_Code note_frame(_Unwind_Context* frame, void* into) {
 
 }  // namespace
 
+const char* called(const char* call) { return runtime_call == nullptr ? call : runtime_call; }
+
+void set_runtime_call(const char* name) { runtime_call = name; }
+
+void set_launch_site(std::shared_ptr<const CallSite> site) { launch_site = std::move(site); }
+
+void add_own_library(const void* inside) { runtime_base = base_of(inside); }
+
 std::shared_ptr<const CallSite> call_site(const char* call) {
+  if (launch_site != nullptr) return launch_site;
   auto site = std::make_shared<CallSite>();
-  site->call = call;
+  site->call = called(call);
   PythonStack python = python_stack();
   if (python.from_triton && std::string_view(call).starts_with("cuLaunch")) {
     site->call = kTritonLaunch;

@@ -25,8 +25,24 @@ struct CallSite {
 /// The `call` of launches that Triton makes.
 inline constexpr const char* kTritonLaunch = "kernel[grid](...)";
 
-/// Captures the stack of this thread. `call` must live as long as the process. Never null.
+/// The `call` of launches by the <<<>>> statement of CUDA C++.
+inline constexpr const char* kStatementLaunch = "<<<>>>";
+
+/// Captures the stack of this thread. `call` must live as long as the process. Never null. While a
+/// function of the runtime library runs in this thread, its name takes the place of `call`.
 std::shared_ptr<const CallSite> call_site(const char* call);
+/// Returns the name of the function that the program called: that of the runtime library's function
+/// which runs in this thread, else `call`.
+const char* called(const char* call);
+
+/// What the runtime library says of the calling thread. `name` must live as long as the process;
+/// null when its function returns.
+void set_runtime_call(const char* name);
+/// call_site() in this thread returns `site` until this is called with null.
+void set_launch_site(std::shared_ptr<const CallSite> site);
+/// Frames of the library that holds this address are left out of stacks.
+void add_own_library(const void* inside);
+
 /// Resolves the frames of a call site to functions and lines, without those of this library.
 std::vector<RunFrame> frames_of(const CallSite& site);
 

@@ -210,7 +210,8 @@ struct Row {
 /// Runs the line number program of a unit until a row covers the wanted address.
 class Program {
  public:
-  Program(const Unit& unit, uint64_t wanted) : unit_(unit), wanted_(wanted) {}
+  Program(const Unit& unit, uint64_t wanted, const std::string& passed_over)
+      : unit_(unit), wanted_(wanted), passed_over_(passed_over) {}
 
   std::optional<Row> run(Cursor& from) {
     while (!from.at_end() && !found_) step(from);
@@ -231,10 +232,18 @@ class Program {
 
   void advance(uint64_t operations) { row_.address += operations * unit_.instruction_bytes; }
 
+  bool is_passed_over(const Row& row) const {
+    return !passed_over_.empty() && row.file < unit_.files.size() &&
+           unit_.files[row.file].text.ends_with(passed_over_);
+  }
+
   void emit() {
-    if (has_last_ && last_.address <= wanted_ && wanted_ < row_.address) found_ = last_;
+    if (has_last_ && last_.address <= wanted_ && wanted_ < row_.address) {
+      found_ = is_passed_over(last_) && kept_ ? kept_ : last_;
+    }
     last_ = row_;
     has_last_ = true;
+    if (!is_passed_over(row_)) kept_ = row_;
   }
 
   void step_extended(Cursor& from) {
@@ -245,6 +254,7 @@ class Program {
       emit();
       row_ = {};
       has_last_ = false;
+      kept_.reset();
       from.skip(bytes - 1);
     } else if (opcode == kSetAddress && bytes == 1 + sizeof(uint64_t)) {
       row_.address = from.number<uint64_t>();
@@ -286,7 +296,9 @@ class Program {
 
   const Unit& unit_;
   const uint64_t wanted_;
+  const std::string& passed_over_;
   Row row_, last_;
+  std::optional<Row> kept_;  ///< The last row of the sequence that is not passed over.
   bool has_last_ = false;
   std::optional<Row> found_;
 };
@@ -304,7 +316,7 @@ std::string path_of(const Unit& unit, uint64_t file) {
 
 }  // namespace
 
-LinePlace line_at(const LineSections& sections, uint64_t address) {
+LinePlace line_at(const LineSections& sections, uint64_t address, const std::string& passed_over) {
   constexpr uint32_t kWide = 0xffffffff;
   Cursor all(sections.lines);
   while (!all.at_end()) {
@@ -314,7 +326,7 @@ LinePlace line_at(const LineSections& sections, uint64_t address) {
     if (unit.wide) bytes = all.number<uint64_t>();
     Cursor from(all.take(bytes));
     if (!read_header(from, unit, sections)) continue;
-    if (const auto row = Program(unit, address).run(from)) {
+    if (const auto row = Program(unit, address, passed_over).run(from)) {
       return {path_of(unit, row->file), static_cast<uint32_t>(row->line)};
     }
   }

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string_view>
 
 #include <cxxabi.h>
 #include <dlfcn.h>
@@ -15,6 +16,17 @@ namespace gpuemu::libcuda {
 namespace {
 
 constexpr std::string_view kStart = "_start";
+/// The header with the C++ forms of the runtime API, which are inline functions.
+constexpr std::string_view kRuntimeHeader = "cuda_runtime.h";
+
+/// Whether the name is that of a C++ form of a runtime function: "cudaError
+/// cudaMalloc<float>(...)".
+bool is_runtime_form(std::string_view name) {
+  constexpr std::string_view kResult = "cudaError ";
+  const bool is_template = name.starts_with(kResult);
+  if (is_template) name.remove_prefix(kResult.size());
+  return name.starts_with("cuda") && (is_template || name.find('(') != name.npos);
+}
 
 const ElfFile* file_of(const Dl_info& known) {
   static std::mutex mutex;
@@ -60,9 +72,11 @@ RunFrame frame_at(uintptr_t return_address) {
     if (const std::string name = file->function_at(address); !name.empty()) {
       frame.function = demangled(name);
     }
+    const bool is_form = is_runtime_form(frame.function);
     const LinePlace place = line_at({file->section(".debug_line"), file->section(".debug_line_str"),
                                      file->section(".debug_str")},
-                                    address);
+                                    address, std::string(is_form ? "" : kRuntimeHeader));
+    if (is_form && (place.file.empty() || place.file.ends_with(kRuntimeHeader))) return {};
     frame.file = place.file;
     frame.line = place.line;
   }

@@ -1,0 +1,55 @@
+#include "bindings/libcuda/runtime_door.h"
+
+#include <optional>
+
+#include "bindings/libcuda/abi.h"
+#include "bindings/libcuda/call_sites/call_site.h"
+#include "bindings/libcuda/calls/call_names.h"
+#include "bindings/libcuda/process.h"
+
+namespace gpuemu::libcuda {
+namespace {
+
+using Site = std::shared_ptr<const CallSite>;
+
+thread_local std::optional<CallScope> scope_of_call;
+thread_local std::optional<PerThreadScope> scope_of_stream;
+
+void begin(const char* call, bool per_thread) {
+  scope_of_call.emplace(call);
+  set_runtime_call(call);
+  if (per_thread) scope_of_stream.emplace();
+}
+
+void end() {
+  scope_of_stream.reset();
+  set_runtime_call(nullptr);
+  scope_of_call.reset();
+}
+
+void* note_site() { return new Site(call_site(kStatementLaunch)); }
+
+void launch_from(void* site) {
+  set_launch_site(site == nullptr ? nullptr : *static_cast<Site*>(site));
+}
+
+void free_site(void* site) { delete static_cast<Site*>(site); }
+
+void unchecked_launch(void* site, const char* entry, const char* reason) {
+  if (Process* const driver = process()) {
+    driver->recorder.unchecked_launch(**static_cast<Site*>(site), entry, reason);
+  }
+}
+
+void unsupported(const char* call) { (void)unsupported_call(call); }
+
+constexpr RuntimeDoor kDoor{begin,      end, note_site, launch_from, free_site, unchecked_launch,
+                            unsupported};
+
+}  // namespace
+}  // namespace gpuemu::libcuda
+
+GPUEMU_DRIVER_API const gpuemu::libcuda::RuntimeDoor* gpuemu_runtime_door(const void* inside) {
+  gpuemu::libcuda::add_own_library(inside);
+  return &gpuemu::libcuda::kDoor;
+}

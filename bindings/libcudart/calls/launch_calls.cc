@@ -1,0 +1,132 @@
+// Implements kernel launches: the <<<>>> statement as nvcc's host code makes it, and cudaLaunch*.
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "bindings/libcudart/calls/launch_config.h"
+#include "bindings/libcudart/registry.h"
+#include "bindings/libcudart/runtime.h"
+
+namespace gpuemu::libcudart {
+namespace {
+
+/// Takes the site of the launch statement that the thread runs; null outside of one.
+void* take_site() { return std::exchange(thread_state().launch_site, nullptr); }
+
+struct Launch {
+  Extent3 grid, block;
+  size_t shared_bytes;
+  Stream stream;
+  bool is_cooperative = false;
+};
+
+int launch_found(const FoundKernel& found, const Launch& what, void** arguments) {
+  if (found.code != cudaSuccess) return found.code;
+  if (what.shared_bytes > std::numeric_limits<unsigned>::max()) return cudaErrorInvalidValue;
+  const auto shared = static_cast<unsigned>(what.shared_bytes);
+  auto* const function = reinterpret_cast<Function>(found.kernel);
+  const auto& [grid, block] = std::pair(what.grid, what.block);
+  return what.is_cooperative
+             ? cuLaunchCooperativeKernel(function, grid.x, grid.y, grid.z, block.x, block.y,
+                                         block.z, shared, what.stream, arguments)
+             : cuLaunchKernel(function, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared,
+                              what.stream, arguments, nullptr);
+}
+
+/// Launches the kernel. A failed launch statement is remembered: its code is not returned to the
+/// program.
+int launch(const void* kernel, const Launch& what, void** arguments,
+           const char* call = __builtin_FUNCTION()) {
+  void* const site = take_site();
+  std::string name;
+  const int code = runtime_call(
+      [&]() -> int {
+        const FoundKernel found = find_kernel(kernel);
+        name = found.name;
+        door().launch_from(site);
+        const int launched = launch_found(found, what, arguments);
+        door().launch_from(nullptr);
+        return launched;
+      },
+      call);
+  if (site == nullptr) return code;
+  if (code == cudaSuccess) {
+    door().free_site(site);
+  } else {
+    note_failed_launch(site, name, code);
+  }
+  return code;
+}
+
+int launch_statement(Kernel kernel, const Launch& what, void** arguments) {
+  return launch(reinterpret_cast<const void*>(kernel), what, arguments, "<<<>>>");
+}
+
+}  // namespace
+
+GPUEMU_RUNTIME_API unsigned __cudaPushCallConfiguration(Extent3 grid, Extent3 block,
+                                                        size_t shared_bytes, Stream stream) {
+  thread_state().configurations.push_back({grid, block, shared_bytes, stream, door().note_site()});
+  return 0;
+}
+
+GPUEMU_RUNTIME_API int __cudaPopCallConfiguration(Extent3* grid, Extent3* block,
+                                                  size_t* shared_bytes, Stream* stream) {
+  ThreadState& state = thread_state();
+  if (state.configurations.empty()) return finish(cudaErrorMissingConfiguration);
+  const Configuration last = state.configurations.back();
+  state.configurations.pop_back();
+  *grid = last.grid;
+  *block = last.block;
+  *shared_bytes = last.shared_bytes;
+  *stream = last.stream;
+  if (void* const unused = std::exchange(state.launch_site, last.site)) door().free_site(unused);
+  return cudaSuccess;
+}
+
+/// Returns the kernel of a host function. Where it cannot be loaded the function stands for it, so
+/// that the launch gives the reason.
+GPUEMU_RUNTIME_API int __cudaGetKernel(Kernel* kernel, const void* function) {
+  if (kernel == nullptr) return cudaErrorInvalidValue;
+  const CallScope scope("__cudaGetKernel");
+  int code = start();
+  if (code == cudaSuccess) code = enter();
+  const FoundKernel found =
+      code == cudaSuccess ? find_kernel(function) : FoundKernel{code, nullptr, {}};
+  *kernel =
+      found.code == cudaSuccess ? found.kernel : static_cast<Kernel>(const_cast<void*>(function));
+  return cudaSuccess;
+}
+
+GPUEMU_RUNTIME_API int __cudaLaunchKernel(Kernel kernel, Extent3 grid, Extent3 block,
+                                          void** arguments, size_t shared_bytes, Stream stream) {
+  return launch_statement(kernel, {grid, block, shared_bytes, stream}, arguments);
+}
+GPUEMU_RUNTIME_PER_THREAD(__cudaLaunchKernel, __cudaLaunchKernel_ptsz)
+
+GPUEMU_RUNTIME_API int cudaLaunchKernel(const void* function, Extent3 grid, Extent3 block,
+                                        void** arguments, size_t shared_bytes, Stream stream) {
+  return launch(function, {grid, block, shared_bytes, stream}, arguments);
+}
+GPUEMU_RUNTIME_PER_THREAD(cudaLaunchKernel, cudaLaunchKernel_ptsz)
+
+GPUEMU_RUNTIME_API int cudaLaunchCooperativeKernel(const void* function, Extent3 grid,
+                                                   Extent3 block, void** arguments,
+                                                   size_t shared_bytes, Stream stream) {
+  return launch(function, {grid, block, shared_bytes, stream, true}, arguments);
+}
+GPUEMU_RUNTIME_PER_THREAD(cudaLaunchCooperativeKernel, cudaLaunchCooperativeKernel_ptsz)
+
+GPUEMU_RUNTIME_API int cudaLaunchKernelExC(const LaunchConfig* config, const void* function,
+                                           void** arguments) {
+  return runtime_call([&]() -> int {
+    const FoundKernel found = find_kernel(function);
+    if (found.code != cudaSuccess) return found.code;
+    libcuda::LaunchParameters what{};
+    if (!parameters_of(config, what)) return cudaErrorInvalidValue;
+    return cuLaunchKernelEx(&what, reinterpret_cast<Function>(found.kernel), arguments, nullptr);
+  });
+}
+GPUEMU_RUNTIME_PER_THREAD(cudaLaunchKernelExC, cudaLaunchKernelExC_ptsz)
+
+}  // namespace gpuemu::libcudart

@@ -1,0 +1,90 @@
+// Implements cudaStream*, cudaEvent*, cudaGraph* and cudaLaunchHostFunc.
+#include "bindings/libcudart/runtime.h"
+
+namespace gpuemu::libcudart {
+
+// NOLINTBEGIN(google-runtime-int): types are those of the runtime API.
+GPUEMU_RUNTIME_FORWARD(cudaStreamCreate, (Stream * stream), cuStreamCreate, (stream, 0))
+GPUEMU_RUNTIME_FORWARD(cudaStreamCreateWithFlags, (Stream * stream, unsigned flags), cuStreamCreate,
+                       (stream, flags))
+GPUEMU_RUNTIME_FORWARD(cudaStreamCreateWithPriority,
+                       (Stream * stream, unsigned flags, int priority), cuStreamCreateWithPriority,
+                       (stream, flags, priority))
+GPUEMU_RUNTIME_FORWARD(cudaStreamDestroy, (Stream stream), cuStreamDestroy_v2, (stream))
+GPUEMU_RUNTIME_FORWARD(cudaStreamQuery, (Stream stream), cuStreamQuery, (stream))
+GPUEMU_RUNTIME_PER_THREAD(cudaStreamQuery, cudaStreamQuery_ptsz)
+GPUEMU_RUNTIME_FORWARD(cudaStreamSynchronize, (Stream stream), cuStreamSynchronize, (stream))
+GPUEMU_RUNTIME_PER_THREAD(cudaStreamSynchronize, cudaStreamSynchronize_ptsz)
+GPUEMU_RUNTIME_FORWARD(cudaStreamWaitEvent, (Stream stream, Event event, unsigned flags),
+                       cuStreamWaitEvent, (stream, event, flags))
+GPUEMU_RUNTIME_PER_THREAD(cudaStreamWaitEvent, cudaStreamWaitEvent_ptsz)
+GPUEMU_RUNTIME_FORWARD(cudaStreamGetPriority, (Stream stream, int* priority), cuStreamGetPriority,
+                       (stream, priority))
+GPUEMU_RUNTIME_PER_THREAD(cudaStreamGetPriority, cudaStreamGetPriority_ptsz)
+GPUEMU_RUNTIME_FORWARD(cudaStreamGetFlags, (Stream stream, unsigned* flags), cuStreamGetFlags,
+                       (stream, flags))
+GPUEMU_RUNTIME_PER_THREAD(cudaStreamGetFlags, cudaStreamGetFlags_ptsz)
+GPUEMU_RUNTIME_FORWARD(cudaStreamGetId, (Stream stream, unsigned long long* id), cuStreamGetId,
+                       (stream, id))
+GPUEMU_RUNTIME_PER_THREAD(cudaStreamGetId, cudaStreamGetId_ptsz)
+GPUEMU_RUNTIME_FORWARD(cudaStreamGetDevice, (Stream stream, int* device), cuStreamGetDevice,
+                       (stream, device))
+GPUEMU_RUNTIME_PER_THREAD(cudaStreamGetDevice, cudaStreamGetDevice_ptsz)
+GPUEMU_RUNTIME_FORWARD(cudaStreamAddCallback,
+                       (Stream stream, void (*callback)(Stream, int, void*), void* data,
+                        unsigned flags),
+                       cuStreamAddCallback, (stream, callback, data, flags))
+GPUEMU_RUNTIME_PER_THREAD(cudaStreamAddCallback, cudaStreamAddCallback_ptsz)
+GPUEMU_RUNTIME_FORWARD(cudaLaunchHostFunc, (Stream stream, void (*function)(void*), void* data),
+                       cuLaunchHostFunc, (stream, function, data))
+GPUEMU_RUNTIME_PER_THREAD(cudaLaunchHostFunc, cudaLaunchHostFunc_ptsz)
+
+GPUEMU_RUNTIME_FORWARD(cudaStreamBeginCapture, (Stream stream, int mode), cuStreamBeginCapture_v2,
+                       (stream, mode))
+GPUEMU_RUNTIME_PER_THREAD(cudaStreamBeginCapture, cudaStreamBeginCapture_ptsz)
+GPUEMU_RUNTIME_FORWARD(cudaStreamEndCapture, (Stream stream, Graph* graph), cuStreamEndCapture,
+                       (stream, graph))
+GPUEMU_RUNTIME_PER_THREAD(cudaStreamEndCapture, cudaStreamEndCapture_ptsz)
+GPUEMU_RUNTIME_FORWARD(cudaStreamIsCapturing, (Stream stream, int* status), cuStreamIsCapturing,
+                       (stream, status))
+GPUEMU_RUNTIME_PER_THREAD(cudaStreamIsCapturing, cudaStreamIsCapturing_ptsz)
+GPUEMU_RUNTIME_FORWARD(cudaStreamGetCaptureInfo,
+                       (Stream stream, int* status, uint64_t* id, Graph* graph, const void** nodes,
+                        const void** edges, size_t* count),
+                       cuStreamGetCaptureInfo_v3, (stream, status, id, graph, nodes, edges, count))
+GPUEMU_RUNTIME_PER_THREAD(cudaStreamGetCaptureInfo, cudaStreamGetCaptureInfo_ptsz)
+GPUEMU_RUNTIME_FORWARD(cudaThreadExchangeStreamCaptureMode, (int* mode),
+                       cuThreadExchangeStreamCaptureMode, (mode))
+
+GPUEMU_RUNTIME_FORWARD(cudaEventCreate, (Event * event), cuEventCreate, (event, 0))
+GPUEMU_RUNTIME_FORWARD(cudaEventCreateWithFlags, (Event * event, unsigned flags), cuEventCreate,
+                       (event, flags))
+GPUEMU_RUNTIME_FORWARD(cudaEventRecord, (Event event, Stream stream), cuEventRecord,
+                       (event, stream))
+GPUEMU_RUNTIME_PER_THREAD(cudaEventRecord, cudaEventRecord_ptsz)
+GPUEMU_RUNTIME_FORWARD(cudaEventRecordWithFlags, (Event event, Stream stream, unsigned flags),
+                       cuEventRecordWithFlags, (event, stream, flags))
+GPUEMU_RUNTIME_PER_THREAD(cudaEventRecordWithFlags, cudaEventRecordWithFlags_ptsz)
+GPUEMU_RUNTIME_FORWARD(cudaEventQuery, (Event event), cuEventQuery, (event))
+GPUEMU_RUNTIME_FORWARD(cudaEventSynchronize, (Event event), cuEventSynchronize, (event))
+GPUEMU_RUNTIME_FORWARD(cudaEventDestroy, (Event event), cuEventDestroy_v2, (event))
+GPUEMU_RUNTIME_FORWARD(cudaEventElapsedTime, (float* milliseconds, Event from, Event to),
+                       cuEventElapsedTime_v2, (milliseconds, from, to))
+
+GPUEMU_RUNTIME_FORWARD(cudaGraphInstantiate,
+                       (GraphExec * made, Graph graph, unsigned long long flags),
+                       cuGraphInstantiateWithFlags, (made, graph, flags))
+GPUEMU_RUNTIME_FORWARD(cudaGraphInstantiateWithFlags,
+                       (GraphExec * made, Graph graph, unsigned long long flags),
+                       cuGraphInstantiateWithFlags, (made, graph, flags))
+GPUEMU_RUNTIME_FORWARD(cudaGraphLaunch, (GraphExec exec, Stream stream), cuGraphLaunch,
+                       (exec, stream))
+GPUEMU_RUNTIME_PER_THREAD(cudaGraphLaunch, cudaGraphLaunch_ptsz)
+GPUEMU_RUNTIME_FORWARD(cudaGraphUpload, (GraphExec exec, Stream stream), cuGraphUpload,
+                       (exec, stream))
+GPUEMU_RUNTIME_PER_THREAD(cudaGraphUpload, cudaGraphUpload_ptsz)
+GPUEMU_RUNTIME_FORWARD(cudaGraphDestroy, (Graph graph), cuGraphDestroy, (graph))
+GPUEMU_RUNTIME_FORWARD(cudaGraphExecDestroy, (GraphExec exec), cuGraphExecDestroy, (exec))
+// NOLINTEND(google-runtime-int)
+
+}  // namespace gpuemu::libcudart

@@ -1,0 +1,119 @@
+// Holds what the runtime API keeps for each host thread, and wraps the body of its functions.
+#pragma once
+
+#include <new>
+#include <string>
+#include <vector>
+
+#include "bindings/libcuda/runtime_door.h"
+#include "bindings/libcudart/driver.h"
+
+namespace gpuemu::libcudart {
+
+/// The door to the driver library. Never null.
+const libcuda::RuntimeDoor& door();
+
+/// What stands between <<< and >>>, until the launch takes it.
+struct Configuration {
+  Extent3 grid, block;
+  size_t shared_bytes;
+  Stream stream;
+  void* site;  ///< Made by the door; owned.
+};
+
+/// Lives from the first call of a thread to its end.
+struct ThreadState {
+  int last_error = cudaSuccess;
+  int device = 0;
+  std::vector<Configuration> configurations;
+  void* launch_site = nullptr;  ///< Belongs to the configuration that was taken last; owned.
+  /// The launch statement that failed last and whose error nobody has read; owned. Null: none.
+  void* unchecked_site = nullptr;
+  int unchecked_error = cudaSuccess;
+  std::string unchecked_kernel;
+};
+ThreadState& thread_state();
+
+/// Remembers that a launch statement failed. Takes over the site. Reports an earlier one that
+/// nobody has read.
+void note_failed_launch(void* site, const std::string& kernel, int code);
+/// The error of the last launch statement has been read.
+void forget_failed_launch();
+
+/// Initialises the driver. Returns its error, or cudaErrorInsufficientDriver when it is older than
+/// this library.
+int start();
+/// Makes the primary context of the thread's device current, unless the thread has a context.
+int enter();
+/// Records the error of a function, which it returns.
+int finish(int code);
+
+/// While one lives the driver knows that this function runs.
+class CallScope {
+ public:
+  explicit CallScope(const char* call);
+  ~CallScope();
+  CallScope(const CallScope&) = delete;
+  CallScope& operator=(const CallScope&) = delete;
+};
+
+/// While one lives, the null stream of this thread is the per-thread default stream.
+class PerThreadScope {
+ public:
+  PerThreadScope();
+  ~PerThreadScope();
+  PerThreadScope(const PerThreadScope&) = delete;
+  PerThreadScope& operator=(const PerThreadScope&) = delete;
+};
+
+/// Runs the body of a function that needs no context. Returns its code, and remembers an error.
+template <typename Work>
+int runtime_call_without_context(const Work& work, const char* call = __builtin_FUNCTION()) {
+  const int started = start();  // First, because the driver traces calls from there on.
+  const CallScope scope(call);
+  try {
+    return finish(started == cudaSuccess ? work() : started);
+  } catch (const std::bad_alloc&) {
+    return finish(cudaErrorMemoryAllocation);
+  }
+}
+
+/// Runs the body of a function in the context of the thread's device.
+template <typename Work>
+int runtime_call(const Work& work, const char* call = __builtin_FUNCTION()) {
+  return runtime_call_without_context(
+      [&]() -> int {
+        const int entered = enter();
+        return entered == cudaSuccess ? work() : entered;
+      },
+      call);
+}
+
+/// PerThread<&cudaX>::call is cudaX with the per-thread default stream as its null stream.
+template <auto Call>
+struct PerThread;
+template <typename... Args, int (*Call)(Args...)>
+struct PerThread<Call> {
+  static int call(Args... args) {
+    const PerThreadScope scope;
+    return Call(args...);
+  }
+};
+
+/// Exports PerThread<&symbol> under the name `per_thread`, as an indirect function: the loader
+/// calls the resolver for its address.
+#define GPUEMU_RUNTIME_PER_THREAD(symbol, per_thread)                                       \
+  extern "C" {                                                                              \
+  __attribute__((used)) static auto resolve_##per_thread() -> int (*)() {                   \
+    return reinterpret_cast<int (*)()>(reinterpret_cast<void*>(&PerThread<&symbol>::call)); \
+  }                                                                                         \
+  __attribute__((visibility("default"), ifunc("resolve_" #per_thread))) int per_thread();   \
+  }
+
+/// Defines a function that is one call of the driver.
+#define GPUEMU_RUNTIME_FORWARD(name, parameters, driver_function, arguments) \
+  GPUEMU_RUNTIME_API int name parameters {                                   \
+    return runtime_call([&]() -> int { return driver_function arguments; }); \
+  }
+
+}  // namespace gpuemu::libcudart

@@ -1,0 +1,192 @@
+"""gpuemu nvcc and gpuemu run: programs of the CUDA runtime API, in the style of NVIDIA's samples, and their faulty twins."""
+import concurrent.futures
+import json
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+from conftest import BIN, cuda_tool
+
+PROGRAMS = pathlib.Path(__file__).parent / "run/cuda"
+GPUEMU = BIN / "gpuemu"
+OPTIONS = {"threads": ["-default-stream", "per-thread"]}
+RIGHT = sorted(path.stem for path in PROGRAMS.glob("*.cu"))
+# What the twin of a program does wrong at its line with the comment "fault".
+FAULTY = {"vector_add": "OutOfBounds", "streams": "StreamRace", "symbols": "InvalidFree", "cooperative": "UseAfterFree",
+          "occupancy": "UncheckedError", "reduction": "DataRace", "pitched": "OutOfBounds", "pools": "Leak"}
+
+pytestmark = pytest.mark.skipif(not cuda_tool("nvcc"), reason="no CUDA compiler: run scripts/setup.sh --tests")
+
+
+def compile_program(name, to, *more):
+    done = subprocess.run([GPUEMU, "nvcc", "-g", *OPTIONS.get(name, []), *more, "-o", to, PROGRAMS / f"{name}.cu"],
+                          capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return to
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory):
+    """The executables by name, and those of the twins as (name, "faulty")."""
+    folder = tmp_path_factory.mktemp("cuda")
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        made = {name: pool.submit(compile_program, name, folder / name) for name in RIGHT}
+        made |= {(name, "faulty"): pool.submit(compile_program, name, folder / f"{name}_faulty", "-DFAULTY") for name in FAULTY}
+        return {name: one.result() for name, one in made.items()}
+
+
+def run(*words, **options):
+    return subprocess.run([GPUEMU, "run", *words], capture_output=True, text=True, timeout=120, **options)
+
+
+def report_of(program, tmp_path, *options):
+    done = run("--format", "json", "--output", tmp_path / "report.json", *options, "--", program)
+    return done, json.loads((tmp_path / "report.json").read_text())
+
+
+def line_of(name, comment):
+    lines = (PROGRAMS / f"{name}.cu").read_text().splitlines()
+    (number,) = [at for at, text in enumerate(lines, 1) if text.endswith(f"// {comment}")]
+    return number
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_a_right_program_passes_without_a_finding(built, name):
+    done = run("--checks", "+leak", "--", built[name])
+    assert done.returncode == 0 and done.stdout.endswith("passed\n"), done.stdout + done.stderr
+    assert "gpuemu: 0 findings" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("name", FAULTY)
+def test_the_mistake_of_a_faulty_twin_is_found_at_its_line(built, tmp_path, name):
+    done, report = report_of(built[name, "faulty"], tmp_path, "--checks", "+leak")
+    assert done.returncode == 1
+    line = line_of(name, "kernel" if name == "streams" else "fault")
+    places = [(one["kind"], pathlib.Path(end["file"]).name, end["line"])
+              for one in report["findings"] for end in (one, one["other"]) if end]
+    assert (FAULTY[name], f"{name}.cu", line) in places
+
+
+def test_findings_name_the_calls_of_the_runtime_and_their_lines(built, tmp_path):
+    _, report = report_of(built["vector_add", "faulty"], tmp_path)
+    found = report["findings"][0]
+    assert found["kernel"].startswith("add(") and found["host"]["call"] == "<<<>>>"
+    assert found["host"]["stack"][0]["line"] == line_of("vector_add", "launch")
+    assert found["allocation"]["stack"][0]["function"] == "main"  # Not cudaMalloc<float> of cuda_runtime.h.
+    _, report = report_of(built["cooperative", "faulty"], tmp_path)
+    found = next(one for one in report["findings"] if one["kind"] == "UseAfterFree")
+    assert found["host"]["call"] == "cudaLaunchCooperativeKernel"
+    assert found["host"]["stack"][0]["line"] == line_of("cooperative", "launch")
+    assert found["allocation"]["freed"][0]["line"] == line_of("cooperative", "freed")
+    _, report = report_of(built["streams", "faulty"], tmp_path)
+    found = next(one for one in report["findings"] if one["kind"] == "StreamRace" and one["kernel"])
+    assert found["host"]["stack"][0]["line"] == line_of("streams", "fault") and "cudaStreamWaitEvent" in found["message"]
+    _, report = report_of(built["symbols", "faulty"], tmp_path)
+    (found,) = report["findings"]
+    assert found["host"]["call"] == "cudaFree" and found["message"].startswith("cudaFree of 0x")
+
+
+def test_an_optimised_program_still_names_the_lines_of_its_calls(tmp_path):
+    program = compile_program("pitched", tmp_path / "pitched", "-O2", "-DFAULTY")
+    _, report = report_of(program, tmp_path)
+    (found,) = report["findings"]
+    assert found["line"] == line_of("pitched", "fault")
+    assert pathlib.Path(found["allocation"]["stack"][0]["file"]).name in ("pitched.cu", "program.h")
+
+
+UNREAD = """
+#include <thread>
+__global__ void one(int* x) { *x = 1; }
+__global__ void two(int* x) { *x = 2; }
+int main(int argc, char**) {
+  one<<<1, 2048>>>(nullptr);
+  %s
+  two<<<1, 4096>>>(nullptr);
+  return cudaGetLastError() == cudaSuccess;
+}
+"""
+
+
+def test_an_error_that_nobody_reads_before_the_next_launch_fails_is_found_and_one_that_is_read_is_not(tmp_path):
+    source = tmp_path / "unread.cu"
+    for between, kinds in [("", ["UncheckedError"]), ("(void)cudaPeekAtLastError();", []),
+                           ("std::thread([] { (void)cudaGetLastError(); }).join();", ["UncheckedError"])]:
+        source.write_text(UNREAD % between)
+        subprocess.run([GPUEMU, "nvcc", "-g", "-o", tmp_path / "unread", source], check=True, timeout=120)
+        _, report = report_of(tmp_path / "unread", tmp_path)
+        assert [one["kind"] for one in report["findings"]] == kinds, between
+        if kinds:
+            assert report["findings"][0]["kernel"] == "one(int*)" and report["findings"][0]["line"] == 6
+    _, report = report_of(tmp_path / "unread", tmp_path, "--checks", "-api")
+    assert report["findings"] == []
+
+
+def test_our_runtime_wins_over_one_that_the_program_names(tmp_path):
+    nvidia = pathlib.Path(cuda_tool("nvcc")).resolve().parent.parent
+    folders = [one.parent for one in nvidia.glob("**/libcudart.so.13")] or [pathlib.Path("/usr/local/cuda/lib64")]
+    program = compile_program("vector_add", tmp_path / "add", "-Xlinker", "--disable-new-dtags", "-Xlinker", f"-rpath={folders[0]}")
+    assert str(folders[0]) in subprocess.run(["readelf", "-d", program], capture_output=True, text=True, check=True).stdout
+    done = run("--", program)
+    assert done.returncode == 0 and "0 findings in 1 kernel, 1 launch" in done.stderr, done.stdout + done.stderr
+
+
+def test_without_gpuemu_run_the_program_finds_our_library_and_reports_at_its_end(built):
+    done = subprocess.run([built["vector_add", "faulty"]], capture_output=True, text=True, timeout=120)
+    assert "error[OutOfBounds]" in done.stderr and "1 finding in 1 kernel" in done.stderr
+
+
+def test_nvcc_says_what_it_leaves_out_and_gives_nvccs_answers(tmp_path):
+    version = subprocess.run([GPUEMU, "nvcc", "--version"], capture_output=True, text=True, timeout=60)
+    assert version.returncode == 0 and "Cuda compiler driver" in version.stdout
+    to = tmp_path / "add"
+    done = subprocess.run([BIN / "gpuemu-nvcc", "-gencode", "arch=compute_80,code=sm_80", "-o", to, PROGRAMS / "vector_add.cu"],
+                          capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0
+    assert done.stderr == "gpuemu nvcc: leaves out machine code (sm_80) and keeps PTX, which runs\n"
+    assert run("--", to).returncode == 0
+    broken = tmp_path / "broken.cu"
+    broken.write_text("int main() { return x; }\n")
+    done = subprocess.run([GPUEMU, "nvcc", broken], capture_output=True, text=True, timeout=120)
+    assert done.returncode != 0 and "broken.cu" in done.stderr
+    lost = subprocess.run([GPUEMU, "nvcc", "--arch", "fast", broken], capture_output=True, text=True, timeout=60)
+    assert lost.returncode == 2 and "expected an architecture such as sm_80" in lost.stderr
+
+
+def test_a_program_is_built_for_the_architecture_that_is_asked_for(tmp_path):
+    program = compile_program("vector_add", tmp_path / "add", "--arch", "sm_90")
+    done = run("--arch", "sm_90", "--", program)
+    assert done.returncode == 0 and done.stdout == "passed\n"
+    done = run("--", program)
+    assert done.returncode == 1 and "cudaErrorNoKernelImageForDevice" in done.stdout
+
+
+def test_cmake_takes_it_as_the_cuda_compiler(tmp_path):
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.18)\nproject(sample LANGUAGES CXX CUDA)\n"
+        f"add_executable(sample {PROGRAMS}/vector_add.cu)\n")
+    words = ["cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_CUDA_COMPILER={BIN / 'gpuemu-nvcc'}"]
+    made = subprocess.run(words, capture_output=True, text=True, timeout=180)
+    assert made.returncode == 0, made.stdout + made.stderr
+    built = subprocess.run(["cmake", "--build", tmp_path / "build"], capture_output=True, text=True, timeout=180)
+    assert built.returncode == 0, built.stdout + built.stderr
+    done = run("--", tmp_path / "build/sample")
+    assert done.returncode == 0 and done.stdout == "passed\n" and "0 findings in 1 kernel" in done.stderr
+
+
+def test_the_trace_names_calls_of_the_runtime(built, tmp_path):
+    run("--trace", tmp_path / "trace.json", "--", built["vector_add"])
+    names = re.findall(r'"name":\s*"([^"]*)"', (tmp_path / "trace.json").read_text())
+    assert {"cudaMalloc", "cudaMemcpy", "<<<>>>", "cudaEventRecord"} <= set(names)
+    assert not [name for name in names if name.startswith("cuMem")]
+
+
+def test_a_program_for_another_runtime_is_refused(tmp_path):
+    library, source = tmp_path / "libcudart.so.12", tmp_path / "empty.c"
+    source.write_text("int cudaFree(void* x) { return x != 0; }\n")
+    subprocess.run(["gcc", "-shared", "-Wl,-soname,libcudart.so.12", "-o", library, source], check=True)
+    source.write_text('__attribute__((section(".nvFatBinSegment"))) int here; int cudaFree(void*); int main(void) { return cudaFree(0); }\n')
+    subprocess.run(["gcc", "-o", tmp_path / "old", source, library, f"-Wl,-rpath,{tmp_path}"], check=True)
+    done = run("--", tmp_path / "old")
+    assert done.returncode == 3 and "libcudart.so.12" in done.stderr and "CUDA 13" in done.stderr
