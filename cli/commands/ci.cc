@@ -89,8 +89,13 @@ bool add_baseline(const CiOptions& options, RunCiRequest& request, Session& sess
   return true;
 }
 
-std::optional<Finished<CiRunCompleteReply>> run_on_daemon(const CiOptions& options,
-                                                          RunCiRequest& request, Session& session) {
+struct CiRun {
+  Finished<CiRunCompleteReply> done;
+  CasePictures pictures;  ///< Where a page is made.
+};
+
+std::optional<CiRun> run_on_daemon(const CiOptions& options, RunCiRequest& request,
+                                   Session& session) {
   const OwnDaemon daemon(session);
   const Status ready = session.ensure_daemon();
   if (!ready) {
@@ -98,7 +103,13 @@ std::optional<Finished<CiRunCompleteReply>> run_on_daemon(const CiOptions& optio
     return std::nullopt;
   }
   if (!add_baseline(options, request, session)) return std::nullopt;
-  return finish_job<CiRunCompleteReply>(session, request, "ci");
+  auto done = finish_job<CiRunCompleteReply>(session, request, "ci");
+  if (!done) return std::nullopt;
+  CiRun run{*std::move(done), {}};
+  if (options.reports.wants_pictures()) {
+    run.pictures = picture_cases(run.done.reply.summary, session);
+  }
+  return run;
 }
 
 /// Every op in the dtypes of the profile.
@@ -130,17 +141,17 @@ void run(const CiOptions& options, Session& session) {
   session.begin_stream(plan_of(options, *config));
   const auto result = run_on_daemon(options, *request, session);
   if (!result) return;
-  const CiRunSummary& summary = result->reply.summary;
+  const CiRunSummary& summary = result->done.reply.summary;
   const CiVerdict verdict = verdict_of(summary);
-  session.exit_code = result->ended_with(verdict == CiVerdict::Broken     ? ExitCode::Broken
-                                         : verdict == CiVerdict::Findings ? ExitCode::Findings
-                                                                          : ExitCode::Ok);
+  session.exit_code = result->done.ended_with(verdict == CiVerdict::Broken     ? ExitCode::Broken
+                                              : verdict == CiVerdict::Findings ? ExitCode::Findings
+                                                                               : ExitCode::Ok);
   if (summary.total_tests == 0 && session.exit_code == ExitCode::Ok && summary.shards == 0) {
     session.err << "gpuemu: nothing was checked: every op runs in the client and no kernel could "
                    "be measured; give the ops kernels or op scripts\n";
     session.exit_code = ExitCode::Broken;
   }
-  options.reports.show(summary, *config, session);
+  options.reports.show(summary, *config, result->pictures, session);
 }
 
 }  // namespace

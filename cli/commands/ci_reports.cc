@@ -81,6 +81,12 @@ bool ReportChoice::wants_coverage() const {
   });
 }
 
+bool ReportChoice::wants_pictures() const {
+  return format == "html" || std::ranges::any_of(more, [](const std::string& one) {
+           return ci_format(one.substr(0, one.find('='))) == "html";
+         });
+}
+
 std::filesystem::path key_folder(const Session& session) {
   const auto home = session.environment.find("HOME");
   return home == session.environment.end() ? "" : fs::path(home->second) / ".gpuemu";
@@ -90,10 +96,7 @@ Status ReportChoice::check(const Session& session) const {
   if (is_signed && key_folder(session).empty()) {
     return error(ErrorCode::InvalidArgument, "--signed needs HOME, where the keys lie");
   }
-  const bool page = format == "html" || std::ranges::any_of(more, [](const std::string& one) {
-                      return ci_format(one.substr(0, one.find('='))) == "html";
-                    });
-  if (is_signed && !page) {
+  if (is_signed && !wants_pictures()) {
     return error(ErrorCode::InvalidArgument,
                  "--signed is for pages: --format html, or --report html=FILE");
   }
@@ -120,20 +123,22 @@ Status ReportChoice::check(const Session& session) const {
 }
 
 Result<std::string> ReportChoice::document(const std::string& name, const CiRunSummary& summary,
-                                           const Config& config, const Session& session) const {
-  std::string text = render_ci(name, summary, config);
+                                           const Config& config, const CasePictures& pictures,
+                                           const Session& session) const {
+  std::string text = render_ci(name, summary, config, pictures);
   if (name != "html" || !is_signed) return text;
   const SigningKey key = GPUEMU_TRY(SigningKey::load_or_create(key_folder(session)));
   return key.sign(text);
 }
 
-void ReportChoice::show(const CiRunSummary& summary, const Config& config, Session& session) const {
+void ReportChoice::show(const CiRunSummary& summary, const Config& config,
+                        const CasePictures& pictures, Session& session) const {
   std::ostringstream nowhere, text;
   const bool plain = format == "text" || format == "short" || format == "full";
   print_ci(summary, session.verbose, report_style(session, format), text,
            session.same_streams && plain ? nowhere : session.err);
-  const auto made =
-      plain ? Result<std::string>(text.str()) : document(format, summary, config, session);
+  const auto made = plain ? Result<std::string>(text.str())
+                          : document(format, summary, config, pictures, session);
   if (!made) {
     session.fail(made.error());
     return;
@@ -149,7 +154,7 @@ void ReportChoice::show(const CiRunSummary& summary, const Config& config, Sessi
   for (const std::string& one : more) {
     const auto report = report_of(one);
     if (!report) continue;  // check() has told.
-    const auto another = document(report->format, summary, config, session);
+    const auto another = document(report->format, summary, config, pictures, session);
     if (another) {
       write(report->file, *another, session);
     } else {

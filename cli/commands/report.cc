@@ -145,7 +145,9 @@ void run(const ReportOptions& options, Session& session) {
       !add_artifacts(options, *config, *summary, session)) {
     return;
   }
-  options.reports.show(*summary, *config, session);
+  const CasePictures pictures =
+      options.reports.wants_pictures() ? picture_cases(*summary, session) : CasePictures();
+  options.reports.show(*summary, *config, pictures, session);
 }
 
 void verify(const VerifyOptions& options, Session& session) {

@@ -21,23 +21,6 @@ constexpr uint64_t kLinesMax = 100'000'000;
 /// to know.
 constexpr std::string_view kOrdinaryValues[] = {"", "bits_uniform", "uniform10", "stored"};
 
-/// A device's message says what happened, then "; thread (1,0,0) of block (0,0,0), FILE:LINE:
-/// INSTRUCTION". Other messages are a title alone.
-struct MessageParts {
-  std::string title, thread;
-};
-
-MessageParts parts_of(const ValidationFailure& finding) {
-  const std::string message = one_line(finding.message);
-  const size_t at = message.find("; thread (");
-  if (at == message.npos) return {message, ""};
-  const std::string rest = message.substr(at + 2);
-  const size_t block = rest.find(") of block (");
-  const size_t end = block == rest.npos ? rest.npos : rest.find("),", block);
-  if (end == rest.npos) return {message, ""};
-  return {message.substr(0, at), rest.substr(0, end + 1)};
-}
-
 /// The second place that a message about a pair names: "(st.shared.f32 [%r1]; at FILE:13)" or
 /// "another warp's st.shared.f32 [%r1]; at FILE:13".
 struct OtherPlace {
@@ -101,15 +84,6 @@ std::string counts_of(const FindingGroup& group, const OpFailures& op) {
                      op.cases, dtype);
 }
 
-/// What to run: a wrong value is explained, a fault of the kernel is made smaller.
-std::string next_command(const FindingGroup& group, const OpFailures& op) {
-  const bool of_values = finding_info(group.finding->kind).effect == FindingEffect::None &&
-                         group.finding->kind != FindingKind::ReferenceError;
-  const char* verb =
-      op.cases == 0 ? (of_values ? "explain" : "debug") : (of_values ? "explain" : "minimize");
-  return fmt::format("gpuemu {} {}", verb, group.smallest->seed);
-}
-
 /// The beginning of a reason, as long as one line has room for it.
 std::string shortened(const std::string& reason, size_t room) {
   if (room == 0 || columns_of(reason) <= room) return reason;
@@ -154,7 +128,7 @@ std::string block_of(const FindingGroup& group, const OpFailures& op, const Bloc
   note("case", fmt::format("{}{}seed {}{}", drawn, drawn.empty() ? "" : ", ", group.smallest->seed,
                            counts_of(group, op)));
   note("help", std::string(finding_info(finding.kind).help));
-  if (op.is_stored) note("next", next_command(group, op));
+  if (op.is_stored) note("next", next_command(group, op.cases == 0));
   return all;
 }
 
@@ -170,6 +144,26 @@ std::string consequences_text(const std::vector<const FindingGroup*>& groups, si
 }
 
 }  // namespace
+
+// A device's message says what happened, then "; thread (1,0,0) of block (0,0,0), FILE:LINE:
+// INSTRUCTION". Other messages are a title alone.
+MessageParts parts_of(const ValidationFailure& finding) {
+  const std::string message = one_line(finding.message);
+  const size_t at = message.find("; thread (");
+  if (at == message.npos) return {message, ""};
+  const std::string rest = message.substr(at + 2);
+  const size_t block = rest.find(") of block (");
+  const size_t end = block == rest.npos ? rest.npos : rest.find("),", block);
+  if (end == rest.npos) return {message, ""};
+  return {message.substr(0, at), rest.substr(0, end + 1)};
+}
+
+std::string next_command(const FindingGroup& group, bool single_case) {
+  const bool of_values = finding_info(group.finding->kind).effect == FindingEffect::None &&
+                         group.finding->kind != FindingKind::ReferenceError;
+  const char* verb = of_values ? "explain" : single_case ? "debug" : "minimize";
+  return fmt::format("gpuemu {} {}", verb, group.smallest->seed);
+}
 
 std::string finding_blocks(const OpFailures& op, const BlockStyle& style) {
   const std::vector<FindingGroup> groups = group_findings(op.failures);

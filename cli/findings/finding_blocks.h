@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/findings/finding_groups.h"
 #include "common/protocol/records.h"
 
 namespace gpuemu::cli {
@@ -35,6 +36,17 @@ struct OpFailures {
 
 /// One block per finding, separated by empty lines; what follows from others is one line.
 std::string finding_blocks(const OpFailures& op, const BlockStyle& style);
+
+/// What a finding says: of a device's message what happened, and which thread did it.
+struct MessageParts {
+  std::string title;   ///< One line.
+  std::string thread;  ///< "thread (1,0,0) of block (0,0,0)"; "" where it is not told.
+};
+MessageParts parts_of(const ValidationFailure& finding);
+
+/// What to run next on the smallest case: a wrong value is explained, a fault of the kernel is made
+/// smaller, or debugged where the op has one case alone.
+std::string next_command(const FindingGroup& group, bool single_case);
 
 /// "n=1 factor=0.5 values=descend", "" where nothing is known of the case.
 std::string case_text(const ValidationResult& result);

@@ -56,4 +56,8 @@ std::vector<FindingGroup> group_findings(const std::vector<const ValidationResul
   return groups;
 }
 
+bool is_same_fault(const ValidationFailure& one, const ValidationFailure& other) {
+  return key_of(one) == key_of(other);
+}
+
 }  // namespace gpuemu::cli

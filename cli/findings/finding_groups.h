@@ -23,4 +23,7 @@ struct FindingGroup {
 /// point into `failures`.
 std::vector<FindingGroup> group_findings(const std::vector<const ValidationResult*>& failures);
 
+/// Whether the findings belong to one group.
+bool is_same_fault(const ValidationFailure& one, const ValidationFailure& other);
+
 }  // namespace gpuemu::cli

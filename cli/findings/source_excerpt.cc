@@ -254,4 +254,20 @@ std::string source_excerpt(const std::vector<SourceMark>& marks, const ExcerptSt
   return all;
 }
 
+std::vector<SourceLine> source_lines(const std::string& file, uint32_t line, uint32_t around) {
+  constexpr size_t kColumnsMax = 200;
+  Sources sources;
+  std::vector<SourceLine> lines;
+  if (!sources.line(file, line)) return lines;
+  for (uint32_t number = line - std::min(around, line - 1); number <= line + around; ++number) {
+    const auto text = sources.line(file, number);
+    if (!text) break;
+    std::vector<size_t> columns;
+    const std::string shown = printable(*text, columns);
+    const bool fits = columns_of(shown) <= kColumnsMax;
+    lines.push_back({number, fits ? shown : columns_between(shown, 0, kColumnsMax) + "..."});
+  }
+  return lines;
+}
+
 }  // namespace gpuemu::cli

@@ -31,4 +31,13 @@ std::string place_text(const SourceMark& mark, const ExcerptStyle& style);
 std::string source_excerpt(const std::vector<SourceMark>& marks, const ExcerptStyle& style,
                            size_t& gutter);
 
+struct SourceLine {
+  uint32_t number = 0;
+  std::string text;  ///< As source_excerpt() shows it, cut at 200 columns.
+};
+
+/// The lines from `around` before `line` to as many after it; empty where the file cannot be read
+/// or has no such line.
+std::vector<SourceLine> source_lines(const std::string& file, uint32_t line, uint32_t around);
+
 }  // namespace gpuemu::cli

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "cli/report/case_pictures.h"
 #include "common/config/config.h"
 #include "common/protocol/ci.h"
 
@@ -12,7 +13,8 @@ namespace gpuemu::cli {
 std::string ci_junit(const CiRunSummary& summary, const Config& config);
 std::string ci_sarif(const CiRunSummary& summary, const Config& config);
 std::string ci_comment(const CiRunSummary& summary, const Config& config);
-std::string ci_html(const CiRunSummary& summary, const Config& config);
+std::string ci_html(const CiRunSummary& summary, const Config& config,
+                    const CasePictures& pictures);
 std::string ci_lcov(const CiRunSummary& summary, const Config& config);
 std::string ci_codecov(const CiRunSummary& summary, const Config& config);
 

@@ -65,6 +65,16 @@ CiRunSummary hostile() {
   return summary;
 }
 
+/// The failing case as the daemon runs it again.
+CasePictures pictures() {
+  ReproduceResultReply again;
+  again.result = hostile().validation_results.front();
+  again.inputs[kHostile] = Tensor{DType::Float32, {3}, std::vector<std::byte>(12)};
+  again.inputs["empty"] = Tensor{DType::Float32, {0, 4}, {}};
+  again.error_map = hostile().worst;
+  return {{again}, kHostile};
+}
+
 Config project() {
   Config config;
   config.name = kHostile;
@@ -107,6 +117,47 @@ TEST(CiDocuments, HoldNoControlCharacterWhateverComesIn) {
     EXPECT_FALSE(text.empty()) << format;
     EXPECT_FALSE(has_control(text)) << format;
   }
+  EXPECT_FALSE(has_control(ci_html(hostile(), project(), pictures())));
+}
+
+TEST(Page, ShowsPicturesOfHostileCasesAsText) {
+  const std::string page = ci_html(hostile(), project(), pictures());
+  EXPECT_NE(page.find("<strong>Error of a&lt;b&gt;&amp;"), std::string::npos);
+  EXPECT_NE(page.find("<strong>Input a&lt;b&gt;&amp;"), std::string::npos);
+  EXPECT_EQ(page.find("<b>"), std::string::npos);
+  EXPECT_EQ(count(page, "<figure>"), 3U) << "map, histogram, input; none of the empty one";
+  EXPECT_EQ(count(page, "class=\"bound\""), 0U) << "the map has none";
+}
+
+TEST(Page, FillsBarsAsFarAsTheyShow) {
+  CiRunSummary summary = hostile();
+  summary.ops.front().cases = 25;
+  const std::string page = ci_html(summary, project(), {});
+  EXPECT_NE(page.find("class=\"share no\"><i style=\"width:4.0%\">"), std::string::npos);
+}
+
+TEST(Page, DrawsTheBoundWhereItLiesAmongTheDecades) {
+  CiRunSummary summary = hostile();
+  summary.worst->bound = 10;
+  summary.worst->distribution = {{"1e+00", 4}, {"1e+01", 2}};
+  const std::string page = ci_html(summary, project(), {});
+  // Two bars of 48 pixels from x = 12: the second begins at the bound.
+  EXPECT_NE(page.find("<path class=\"bound\" d=\"M60.0 4.0L60.0 144.0\"/>"), std::string::npos);
+  EXPECT_NE(page.find("height=\"110.0\""), std::string::npos);
+  EXPECT_NE(page.find("height=\"55.0\""), std::string::npos);
+}
+
+TEST(Page, DrawsCasesAsSharesOfWhatIsAllowed) {
+  CiRunSummary summary = hostile();
+  const CaseSample wrong{.elements = 64, .bound_ratio = 3, .values = kHostile, .passed = false};
+  summary.ops.front().samples = {
+      wrong, {.elements = 1, .bound_ratio = 0.5, .values = "unit", .passed = true}};
+  const std::string page = ci_html(summary, project(), {});
+  EXPECT_EQ(count(page, "<circle class=\"no\""), 2U);
+  EXPECT_EQ(count(page, "<circle class=\"ok\""), 2U);
+  EXPECT_NE(page.find("1 of 2 cases fail"), std::string::npos);
+  EXPECT_NE(page.find(">unit 0/1<"), std::string::npos);
+  EXPECT_FALSE(has_control(page));
 }
 
 TEST(CiDocuments, EscapeWhatWouldBeMarkup) {
@@ -115,7 +166,7 @@ TEST(CiDocuments, EscapeWhatWouldBeMarkup) {
     EXPECT_EQ(text.find("<b>"), std::string::npos) << format;
     EXPECT_NE(text.find("a&lt;b&gt;&amp;&quot;&#39;"), std::string::npos) << format;
   }
-  EXPECT_EQ(ci_html(hostile(), project()).find("<script"), std::string::npos);
+  EXPECT_EQ(ci_html(hostile(), project(), pictures()).find("<script"), std::string::npos);
   const std::string comment = ci_comment(hostile(), project());
   EXPECT_EQ(comment.find("@you"), std::string::npos);
   EXPECT_EQ(comment.find("](http"), std::string::npos);

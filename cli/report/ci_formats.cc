@@ -12,7 +12,13 @@
 namespace gpuemu::cli {
 namespace {
 
-using Render = std::string (*)(const CiRunSummary&, const Config&);
+using Render = std::string (*)(const CiRunSummary&, const Config&, const CasePictures&);
+
+/// For documents without pictures.
+template <std::string (*Function)(const CiRunSummary&, const Config&)>
+std::string plain(const CiRunSummary& summary, const Config& config, const CasePictures&) {
+  return Function(summary, config);
+}
 
 struct Format {
   const char* name;
@@ -32,17 +38,13 @@ std::string blocks_of(const CiRunSummary& summary, const Config& config) {
   return text.str();
 }
 
+std::string json_of(const CiRunSummary& summary, const Config&) { return ci_json(summary); }
+
 constexpr Format kFormats[] = {
-    {"text", text_of},
-    {"short", text_of},
-    {"full", blocks_of},
-    {"json", [](const CiRunSummary& summary, const Config&) { return ci_json(summary); }},
-    {"junit", ci_junit},
-    {"sarif", ci_sarif},
-    {"pr-comment", ci_comment},
-    {"html", ci_html},
-    {"lcov", ci_lcov},
-    {"codecov", ci_codecov},
+    {"text", plain<text_of>},          {"short", plain<text_of>},  {"full", plain<blocks_of>},
+    {"json", plain<json_of>},          {"junit", plain<ci_junit>}, {"sarif", plain<ci_sarif>},
+    {"pr-comment", plain<ci_comment>}, {"html", ci_html},          {"lcov", plain<ci_lcov>},
+    {"codecov", plain<ci_codecov>},
 };
 
 struct Alias {
@@ -73,12 +75,12 @@ std::vector<std::string> ci_formats() {
   return names;
 }
 
-std::string render_ci(const std::string& format, const CiRunSummary& summary,
-                      const Config& config) {
+std::string render_ci(const std::string& format, const CiRunSummary& summary, const Config& config,
+                      const CasePictures& pictures) {
   const auto found =
       std::ranges::find_if(kFormats, [&](const Format& one) { return format == one.name; });
   GPUEMU_CHECK(found != std::end(kFormats));
-  return found->render(summary, config);
+  return found->render(summary, config, pictures);
 }
 
 }  // namespace gpuemu::cli

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/report/case_pictures.h"
 #include "common/config/config.h"
 #include "common/protocol/ci.h"
 
@@ -17,7 +18,8 @@ std::optional<std::string> ci_format(const std::string& word);
 std::vector<std::string> ci_formats();
 
 /// The whole document. REQUIRES: `format` is one of ci_formats(), any but "text", "short" and
-/// "full" as on a terminal.
-std::string render_ci(const std::string& format, const CiRunSummary& summary, const Config& config);
+/// "full" as on a terminal. Pages show `pictures`.
+std::string render_ci(const std::string& format, const CiRunSummary& summary, const Config& config,
+                      const CasePictures& pictures = {});
 
 }  // namespace gpuemu::cli

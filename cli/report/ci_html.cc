@@ -1,12 +1,13 @@
 // A page that needs nothing beside itself: no script, no style sheet, no image from elsewhere.
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include "cli/report/ci.h"
 #include "cli/report/ci_documents.h"
 #include "cli/report/escape.h"
 #include "cli/report/html_charts.h"
+#include "cli/report/html_findings.h"
+#include "cli/report/html_style.h"
 #include "cli/report/text.h"
 
 namespace gpuemu::cli {
@@ -15,18 +16,6 @@ namespace {
 // Rows of one table; whoever wants more reads the JSON.
 constexpr size_t kRowsMax = 500;
 constexpr size_t kCellMax = 600;
-
-constexpr const char* kStyle = R"(
-body{font:15px/1.45 system-ui,sans-serif;margin:2rem auto;
-max-width:70rem;padding:0 1rem;color:#1b1f24}
-h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem}
-table{border-collapse:collapse;width:100%}
-td,th{padding:.3rem .6rem;border-bottom:1px solid #d8dee4;text-align:left;vertical-align:top}
-td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}
-code,pre{font:13px ui-monospace,monospace;overflow-wrap:anywhere}
-.good{color:#1a7f37}.bad{color:#cf222e;font-weight:600}.mute{color:#656d76}
-svg{max-width:100%;height:auto}svg text{font:11px system-ui,sans-serif;fill:#424a53}
-)";
 
 std::string cell(const std::string& text) { return markup(clipped(text, kCellMax)); }
 
@@ -49,7 +38,7 @@ double largest_relative(const CiRunSummary& summary, const CiOp& op) {
 std::string ops_table(const CiRunSummary& summary) {
   if (summary.ops.empty()) return "";
   std::string html =
-      "<h2>Ops</h2><table><tr><th>op</th><th>dtype</th><th>verdict</th><th "
+      "<h2>Ops</h2><div class=\"scroll\"><table><tr><th>op</th><th>dtype</th><th>verdict</th><th "
       "class=\"n\">passed</th><th class=\"n\">largest difference</th><th class=\"n\">relative</th>"
       "<th class=\"n\">of the error bound</th><th>first failing seed, or why</th></tr>\n";
   for (const CiOp& op : summary.ops) {
@@ -63,21 +52,23 @@ std::string ops_table(const CiRunSummary& summary) {
         cell(op.op_name), name_of(op.dtype), verdict_cell(op), op.passed, op.cases, op.max_diff,
         largest_relative(summary, op), op.bound_ratio_max, cell(why));
   }
-  return html + "</table>\n";
+  return html + "</table></div>\n";
 }
 
 std::string evidence_table(const CiRunSummary& summary) {
   std::string rows;
   for (const CiOp& op : summary.ops) {
     if (!op.evidence) continue;
-    rows += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n", cell(op.op_name),
-                        name_of(op.dtype), share_bar(op.evidence->telling, op.evidence->judged),
-                        cell(evidence_text(*op.evidence)));
+    rows +=
+        fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n", cell(op.op_name),
+                    name_of(op.dtype), share_bar(op.evidence->telling, op.evidence->judged, "yes"),
+                    cell(evidence_text(*op.evidence)));
   }
   if (rows.empty()) return "";
-  return "<h2>What passing proves</h2><table><tr><th>op</th><th>dtype</th><th>cases that tell</th>"
+  return "<details><summary>What passing proves</summary><div "
+         "class=\"scroll\"><table><tr><th>op</th><th>dtype</th><th>cases that tell</th>"
          "<th>how much</th></tr>\n" +
-         rows + "</table>\n";
+         rows + "</table></div></details>\n";
 }
 
 std::string failures_table(const CiRunSummary& summary) {
@@ -96,27 +87,17 @@ std::string failures_table(const CiRunSummary& summary) {
   }
   if (count == 0) return "";
   if (count > kRowsMax) rows += fmt::format("<tr><td>and {} more</td></tr>\n", count - kRowsMax);
-  return "<h2>Failed cases</h2><table><tr><th>op</th><th>kind</th><th>what</th><th "
+  return "<details><summary>Failed cases, one by one</summary><div "
+         "class=\"scroll\"><table><tr><th>op</th><th>kind</th><th>what</th><th "
          "class=\"n\">largest difference</th><th>again</th></tr>\n" +
-         rows + "</table>\n";
-}
-
-std::string worst_section(const CiRunSummary& summary) {
-  if (!summary.worst) return "";
-  const ErrorMap& worst = *summary.worst;
-  return fmt::format(
-             "<h2>Where the errors are</h2><p>Output <code>{}</code> {} {} of {} (seed {}): "
-             "largest "
-             "absolute error in each part, rows are all axes but the last.</p>\n",
-             cell(worst.output), name_of(worst.dtype), to_string(worst.shape), cell(worst.op_name),
-             worst.seed) +
-         heat_map(worst) + "<h2>How large they are</h2>\n" + error_histogram(worst);
+         rows + "</table></div></details>\n";
 }
 
 std::string kernels_table(const CiRunSummary& summary) {
   if (summary.lint_results.empty()) return "";
   std::string html =
-      "<h2>Kernels</h2><table><tr><th>kernel</th><th>verdict</th><th>arch</th><th "
+      "<h2>Kernels</h2><div "
+      "class=\"scroll\"><table><tr><th>kernel</th><th>verdict</th><th>arch</th><th "
       "class=\"n\">registers</th><th class=\"n\">spilled</th><th class=\"n\">stack</th><th "
       "class=\"n\">shared</th><th class=\"n\">occupancy</th><th>limits</th></tr>\n";
   for (const LintResult& one : summary.lint_results) {
@@ -139,7 +120,7 @@ std::string kernels_table(const CiRunSummary& summary) {
                                            : "beyond",
                         numbers, cell(text));
   }
-  return html + "</table>\n";
+  return html + "</table></div>\n";
 }
 
 std::string trend_section(const CiRunSummary& summary) {
@@ -160,10 +141,11 @@ std::string history_section(const CiRunSummary& summary) {
     return fmt::format("<h2>Over time</h2><p>No number of {} kernels was ever another one.</p>\n",
                        summary.trends.size());
   }
-  return "<h2>Over time</h2><table><tr><th>kernel</th><th>arch</th><th>number</th><th "
+  return "<h2>Over time</h2><div "
+         "class=\"scroll\"><table><tr><th>kernel</th><th>arch</th><th>number</th><th "
          "class=\"n\">first</th><th>baselines and runs where it changed</th><th "
          "class=\"n\">now</th></tr>\n" +
-         rows + "</table>\n";
+         rows + "</table></div>\n";
 }
 
 std::string coverage_section(const CiRunSummary& summary) {
@@ -177,34 +159,39 @@ std::string coverage_section(const CiRunSummary& summary) {
   }
   if (files.empty()) return "";
   std::string html =
-      "<h2>Lines that ran</h2><table><tr><th>source</th><th class=\"n\">lines</th><th></th><th>not "
+      "<h2>Lines that ran</h2><div class=\"scroll\"><table><tr><th>source</th><th "
+      "class=\"n\">lines</th><th></th><th>not "
       "reached</th></tr>\n";
   for (const auto& [file, counts] : files) {
     html += fmt::format("<tr><td>{}</td><td class=\"n\">{} / {}</td><td>{}</td><td>{}</td></tr>\n",
                         cell(file), counts.first, counts.second,
-                        share_bar(counts.first, counts.second), cell(missed[file]));
+                        share_bar(counts.first, counts.second, "yes"), cell(missed[file]));
   }
-  return html + "</table>\n";
+  return html + "</table></div>\n";
 }
 
 }  // namespace
 
-std::string ci_html(const CiRunSummary& summary, const Config& config) {
+std::string ci_html(const CiRunSummary& summary, const Config& config,
+                    const CasePictures& pictures) {
   const bool good = verdict_of(summary) == CiVerdict::Good;
+  const uint64_t judged = summary.passed + summary.failed;
   std::string html = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta "
       "http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-      "'unsafe-inline'\"><title>{} - {}</title><style>{}</style></head><body>\n<h1 "
-      "class=\"{}\">{}</h1>\n<p>{}: {} passed, {} failed, {} skipped in {:.1f} s; {}</p>\n",
-      cell(config.name), verdict_text(summary), kStyle, good ? "good" : "bad",
-      verdict_text(summary), cell(config.name), summary.passed, summary.failed, summary.skipped,
+      "'unsafe-inline'\"><meta name=\"viewport\" content=\"width=device-width, "
+      "initial-scale=1\"><title>{} - {}</title><style>{}</style></head><body>\n<h1 "
+      "class=\"{}\">{}</h1>\n<p>{}{}: {} passed, {} failed, {} skipped in {:.1f} s; {}</p>\n",
+      cell(config.name), verdict_text(summary), kPageStyle, good ? "good" : "bad",
+      verdict_text(summary), judged == 0 ? "" : share_bar(summary.passed, judged, "yes"),
+      cell(config.name), summary.passed, summary.failed, summary.skipped,
       static_cast<double>(summary.duration_ms) / 1000, cell(origin_of(summary)));
   if (!summary.incomplete.empty()) {
     html += "<p class=\"bad\">incomplete: " + cell(summary.incomplete) + "</p>\n";
   }
-  html += ops_table(summary) + evidence_table(summary) + failures_table(summary) +
-          worst_section(summary) + kernels_table(summary) + trend_section(summary) +
-          history_section(summary) + coverage_section(summary);
+  html += findings_sections(summary, pictures, config.folder) + ops_table(summary) +
+          failures_table(summary) + evidence_table(summary) + kernels_table(summary) +
+          trend_section(summary) + history_section(summary) + coverage_section(summary);
   for (const std::string& note : summary.notes) {
     html += "<p class=\"mute\">" + cell(note) + "</p>\n";
   }

@@ -11,6 +11,15 @@
 
 namespace gpuemu {
 
+template <typename V, Is<CaseSample> R>
+void fields(V& v, R& r) {
+  v.required("elements", r.elements);
+  v.diff("max_diff", r.max_diff);
+  v.diff("error_use", r.bound_ratio);
+  v.required("values", r.values);
+  v.required("passed", r.passed);
+}
+
 template <typename V, Is<CiOp> R>
 void fields(V& v, R& r) {
   v.required("op_name", r.op_name);
@@ -30,6 +39,7 @@ void fields(V& v, R& r) {
   v.extra("line", r.line);
   v.extra("proof", r.evidence);
   v.extra("state", r.state);
+  v.extra("samples", r.samples);
 }
 
 template <typename V, Is<ErrorMap> R>

@@ -18,6 +18,16 @@
 
 namespace gpuemu {
 
+/// How large the error of one case is, for charts.
+struct CaseSample {
+  uint64_t elements = 0;  ///< Compared elements of its outputs.
+  double max_diff = 0;
+  double bound_ratio = 0;  ///< Its largest error over the allowed bound; 1 is the limit.
+  std::string values;  ///< Its value strategy.
+  bool passed = false;
+  bool operator==(const CaseSample&) const = default;
+};
+
 /// What a run did with one op in one dtype.
 struct CiOp {
   std::string op_name;
@@ -37,6 +47,8 @@ struct CiOp {
   uint32_t line = 0;
   std::optional<Evidence> evidence;  ///< When a case passed.
   OpState state = OpState::Ran;
+  /// Cases with comparable values, the first 512; none of scripts.
+  std::vector<CaseSample> samples;
   bool operator==(const CiOp&) const = default;
 };
 

@@ -8,6 +8,7 @@
 #include "common/config/source_kind.h"
 #include "common/protocol/op_state.h"
 #include "daemon/case/reproduction.h"
+#include "daemon/ci/case_samples.h"
 #include "daemon/ci/compare_results.h"
 #include "runtime/device/device.h"
 
@@ -222,6 +223,7 @@ void CiTests::note(const CaseReport& outcome) {
   if (unit != nullptr) {
     const ReproductionInfo& info = *result.repro_info;
     unit->evidence.add(outcome, info.value_strategy, info.dims);
+    add_sample(outcome, unit->report);
   }
   if (unit != nullptr && !outcome.extras.lines.empty()) {
     found_ += unit->gain.add(outcome.extras.lines);

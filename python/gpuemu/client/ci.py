@@ -15,6 +15,17 @@ from gpuemu.client.replies import CoveredLine
 
 
 @dataclass
+class CaseSample:
+    """How large the error of one case is, for charts."""
+
+    elements: int = 0  # Compared elements of its outputs.
+    max_diff: float | None = 0.0
+    error_use: float | None = 0.0  # Its largest error over the allowed bound; 1 is the limit.
+    values: str = ""  # Its value strategy.
+    passed: bool = False
+
+
+@dataclass
 class CiOp:
     """One op and dtype of a run. replayed: stored failures and corpus, among `cases`; error: why it could not be run."""
 
@@ -35,6 +46,7 @@ class CiOp:
     line: int = 0
     proof: dict[str, Any] | None = None  # When a case passed.
     state: str = ""  # "ran", "skipped", "stopped", "no_variant_fits", "runs_in_client" or "broken"
+    samples: list[CaseSample] = field(default_factory=list)  # Cases with comparable values, the first 512; none of scripts.
 
 
 @dataclass

@@ -1,0 +1,78 @@
+#include "cli/report/ci_findings.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "common/protocol/names.h"
+
+namespace gpuemu::cli {
+namespace {
+
+std::vector<const ValidationResult*> failures_of(const CiRunSummary& summary,
+                                                 const std::string& op) {
+  std::vector<const ValidationResult*> failures;
+  for (const ValidationResult& one : summary.validation_results) {
+    if (!one.passed && one.op_name == op) failures.push_back(&one);
+  }
+  return failures;
+}
+
+/// A map of fewer elements shows nothing of where they are wrong.
+constexpr uint64_t kElementsWanted = 64;
+
+/// Lower is better: without wrong values last, then without enough elements, then the larger ones.
+std::tuple<bool, bool, uint64_t> rank_of(const ValidationResult& result) {
+  if (!result.error_stats) return {true, true, 0};
+  const ErrorStats& stats = *result.error_stats;
+  const bool enough = stats.count >= kElementsWanted;
+  return {stats.num_exceeding == 0, !enough, enough ? stats.count : UINT64_MAX - stats.count};
+}
+
+const ValidationResult* drawn_case(const FindingGroup& group,
+                                   const std::vector<const ValidationResult*>& failures) {
+  const ValidationResult* best = group.smallest;
+  for (const ValidationResult* one : failures) {
+    const bool has = std::ranges::any_of(one->failures, [&](const ValidationFailure& finding) {
+      return is_same_fault(finding, *group.finding);
+    });
+    if (has && rank_of(*one) < rank_of(*best)) best = one;
+  }
+  return best;
+}
+
+void add_findings(const CiRunSummary& summary, const std::string& op, std::vector<CiFinding>& all) {
+  const auto failures = failures_of(summary, op);
+  uint64_t cases = 0, failed = 0;
+  for (const CiOp& one : summary.ops) {
+    if (one.op_name != op) continue;
+    cases += one.cases;
+    failed += one.failed;
+  }
+  const size_t first = all.size();
+  std::vector<std::string> consequences;
+  for (const FindingGroup& group : group_findings(failures)) {
+    if (group.is_consequence) {
+      consequences.push_back(fmt::format("{} ({} {})", name_of(group.finding->kind), group.cases,
+                                         group.cases == 1 ? "case" : "cases"));
+    } else {
+      all.push_back({op, group, cases, failures.size() >= failed, {}, drawn_case(group, failures)});
+    }
+  }
+  if (all.size() > first) all[first].consequences = std::move(consequences);
+}
+
+}  // namespace
+
+std::vector<CiFinding> ci_findings(const CiRunSummary& summary) {
+  std::vector<CiFinding> all;
+  std::set<std::string> seen;
+  for (const CiOp& op : summary.ops) {
+    if (seen.insert(op.op_name).second) add_findings(summary, op.op_name, all);
+  }
+  return all;
+}
+
+}  // namespace gpuemu::cli

@@ -1,0 +1,27 @@
+// The faults that a CI run found: its findings grouped by op, kind and line.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/findings/finding_groups.h"
+#include "common/protocol/ci.h"
+
+namespace gpuemu::cli {
+
+struct CiFinding {
+  std::string op_name;
+  FindingGroup group;
+  uint64_t cases = 0;      ///< All cases of the op, in every dtype.
+  bool all_listed = true;  ///< False: more cases than group.cases may have it.
+  /// What the same cases also have and this can cause: "ToleranceExceeded (7 cases)".
+  std::vector<std::string> consequences;
+  /// The case to draw: the smallest that has wrong values and enough elements to show where.
+  const ValidationResult* drawn = nullptr;
+};
+
+/// In the order of the ops; causes before what follows from them. Point into `summary`.
+std::vector<CiFinding> ci_findings(const CiRunSummary& summary);
+
+}  // namespace gpuemu::cli
