@@ -2,19 +2,27 @@
 #include "cli/report/ci.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <ostream>
 #include <sstream>
 
+#include "cli/archive/archive.h"
+#include "cli/archive/project_files.h"
 #include "cli/commands/baselines.h"
 #include "cli/commands/ci_reports.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/options.h"
+#include "cli/report/ci_formats.h"
 #include "cli/session/job.h"
 #include "cli/session/own_daemon.h"
+#include "common/base/files.h"
 #include "common/base/service_limits.h"
+#include "common/base/shell_word.h"
 
 namespace gpuemu::cli {
 namespace {
+
+namespace fs = std::filesystem;
 
 // Where neither --seed nor validation.seed says: a gate judges two runs of one tree alike.
 constexpr uint64_t kSeed = 1;
@@ -22,7 +30,7 @@ constexpr uint64_t kSeed = 1;
 struct CiOptions {
   bool quick = false, thorough = false, no_cache = false, coverage = false, snapshots = false;
   bool strict = false;
-  std::string tag, file, budget, shard;
+  std::string tag, file, budget, shard, archive;
   uint64_t parallel = 0;
   std::optional<uint64_t> seed, max_elements;
   ReportChoice reports;
@@ -106,10 +114,46 @@ std::optional<CiRun> run_on_daemon(const CiOptions& options, RunCiRequest& reque
   auto done = finish_job<CiRunCompleteReply>(session, request, "ci");
   if (!done) return std::nullopt;
   CiRun run{*std::move(done), {}};
-  if (options.reports.wants_pictures()) {
-    run.pictures = picture_cases(run.done.reply.summary, session);
+  const CiRunSummary& summary = run.done.reply.summary;
+  if (!options.archive.empty() && summary.failed > 0) {
+    run.pictures = archive_cases(summary, session);
+  } else if (options.reports.wants_pictures()) {
+    run.pictures = picture_cases(summary, session);
   }
   return run;
+}
+
+/// Writes the archive of a run in which a case failed: nothing else needs to be run elsewhere.
+void leave_archive(const std::string& file, const CiRun& run, const Config& config,
+                   Session& session) {
+  const CiRunSummary& summary = run.done.reply.summary;
+  if (summary.failed == 0) {
+    session.err << fmt::format("note: {} was not written: nothing failed\n", one_line(file));
+    return;
+  }
+  ProjectFiles project = project_files(config);
+  const RunArchive archive{.version = GPUEMU_VERSION,
+                           .config = project.config,
+                           .files = std::move(project.files),
+                           .run = summary,
+                           .cases = run.pictures.cases,
+                           .page = render_ci("html", summary, config, run.pictures),
+                           .left_out = std::move(project.left_out)};
+  const auto packed = pack_archive(archive);
+  const Status written = packed ? write_file(fs::path(session.working_folder) / file, *packed)
+                                : Status(packed.error());
+  if (!written) {
+    session.err << "gpuemu: " << written.error().message << '\n';
+    if (session.exit_code != ExitCode::Interrupted) session.exit_code = ExitCode::Broken;
+    return;
+  }
+  for (const std::string& one : archive.left_out) {
+    session.err << fmt::format(
+        "note: {} is not in the archive: it lies outside of {}, or is large\n", one_line(one),
+        one_line(config.folder));
+  }
+  session.err << fmt::format("wrote {}: `gpuemu open {}` shows it and runs its cases again\n",
+                             one_line(file), shell_word(file));
 }
 
 /// Every op in the dtypes of the profile.
@@ -134,7 +178,9 @@ void run(const CiOptions& options, Session& session) {
     session.fail(request.error());
     return;
   }
-  if (const Status writable = options.reports.check(session); !writable) {
+  Status writable = options.reports.check(session);
+  if (writable && !options.archive.empty()) writable = check_place(options.archive, session);
+  if (!writable) {
     session.fail(writable.error());
     return;
   }
@@ -151,6 +197,7 @@ void run(const CiOptions& options, Session& session) {
                    "be measured; give the ops kernels or op scripts\n";
     session.exit_code = ExitCode::Broken;
   }
+  if (!options.archive.empty()) leave_archive(options.archive, *result, *config, session);
   options.reports.show(summary, *config, result->pictures, session);
 }
 
@@ -190,6 +237,11 @@ void add_ci(Command app, Session& session) {
   command.flag("--snapshots", options->snapshots,
                "Put the inputs of failing cases into JSON reports; they may be large");
   add_reports(command, options->reports, session);
+  command
+      .option("--archive", options->archive,
+              "Where a case fails, leave all of it in one file for `gpuemu open`")
+      .type_name("FILE")
+      .check(not_empty());
   add_stream(command, session);
   command.footer(
       "Needs no daemon: it ends the one that it starts.\n"

@@ -1,4 +1,5 @@
 // The cases that a page draws, run again with their details.
+#include <algorithm>
 #include <chrono>
 #include <ostream>
 
@@ -21,22 +22,38 @@ void draw_progress(size_t done, size_t all, Session& session) {
   }
 }
 
-}  // namespace
+/// Each case once, in the order of the findings.
+std::vector<const ValidationResult*> wanted_cases(const std::vector<CiFinding>& findings,
+                                                  bool smallest_too) {
+  std::vector<const ValidationResult*> wanted;
+  const auto add = [&](const ValidationResult* one) {
+    const bool known = std::ranges::any_of(wanted, [&](const ValidationResult* other) {
+      return other->op_name == one->op_name && other->seed == one->seed;
+    });
+    if (!known) wanted.push_back(one);
+  };
+  for (const CiFinding& finding : findings) {
+    add(finding.drawn);
+    if (smallest_too) add(finding.group.smallest);
+  }
+  return wanted;
+}
 
-CasePictures picture_cases(const CiRunSummary& summary, Session& session) {
+CasePictures run_again(const CiRunSummary& summary, bool for_archive, Session& session) {
   CasePictures pictures;
   const auto findings = ci_findings(summary);
+  const auto wanted = wanted_cases(findings, for_archive);
   const auto deadline = std::chrono::steady_clock::now() + kPictureTime;
   size_t missing = 0;
-  for (size_t i = 0; i < findings.size(); ++i) {
-    draw_progress(i, findings.size(), session);
-    const ValidationResult& drawn = *findings[i].drawn;
-    if (pictures.find(drawn.op_name, drawn.seed) != nullptr) continue;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    draw_progress(i, wanted.size(), session);
     const bool is_over = pictures.cases.size() >= kPicturesMax || session.interrupted ||
                          std::chrono::steady_clock::now() > deadline;
     auto reply = is_over ? error(ErrorCode::Timeout, "")
-                         : session.call(ReproduceRequest{
-                               .seed = drawn.seed, .op_name = drawn.op_name, .details = true});
+                         : session.call(ReproduceRequest{.seed = wanted[i]->seed,
+                                                         .op_name = wanted[i]->op_name,
+                                                         .profile = for_archive,
+                                                         .details = true});
     auto* again = reply ? std::get_if<ReproduceResultReply>(&*reply) : nullptr;
     if (again == nullptr) {
       ++missing;
@@ -44,14 +61,24 @@ CasePictures picture_cases(const CiRunSummary& summary, Session& session) {
       pictures.cases.push_back(std::move(*again));
     }
   }
-  draw_progress(findings.size(), findings.size(), session);
+  draw_progress(wanted.size(), wanted.size(), session);
   if (missing > 0) {
     pictures.note = fmt::format(
-        "{} of {} findings have no error map: their cases could not be run again, or not within "
-        "{} s and {} cases",
-        missing, findings.size(), kPictureTime.count(), kPicturesMax);
+        "{} of {} cases have no pictures: they could not be run again, or not within {} s and {} "
+        "cases",
+        missing, wanted.size(), kPictureTime.count(), kPicturesMax);
   }
   return pictures;
+}
+
+}  // namespace
+
+CasePictures picture_cases(const CiRunSummary& summary, Session& session) {
+  return run_again(summary, false, session);
+}
+
+CasePictures archive_cases(const CiRunSummary& summary, Session& session) {
+  return run_again(summary, true, session);
 }
 
 }  // namespace gpuemu::cli

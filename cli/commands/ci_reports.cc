@@ -38,22 +38,6 @@ Result<Report> report_of(const std::string& text) {
   return Report{*format, text.substr(equals + 1)};
 }
 
-Status check_place(const std::string& file, const Session& session) {
-  std::error_code failed;
-  const fs::path path = fs::path(session.working_folder) / file;
-  if (fs::is_directory(path, failed)) {
-    return error(ErrorCode::Io, "cannot write {}: it is a folder; name a file in it", file);
-  }
-  const fs::path folder = path.parent_path();
-  if (!fs::is_directory(folder, failed)) {
-    return error(ErrorCode::Io, "cannot write {}: folder {} does not exist; create it first", file,
-                 folder.string());
-  }
-  if (can_write_file(path)) return ok_status();
-  return error(ErrorCode::Io, "cannot write {}: no permission to write to {}", file,
-               fs::exists(path, failed) ? "it" : folder.string());
-}
-
 /// Gives the same path for all names of one file.
 fs::path place_of(const std::string& file, const Session& session) {
   std::error_code failed;
@@ -72,6 +56,22 @@ bool write(const std::string& file, const std::string& text, Session& session) {
 }
 
 }  // namespace
+
+Status check_place(const std::string& file, const Session& session) {
+  std::error_code failed;
+  const fs::path path = fs::path(session.working_folder) / file;
+  if (fs::is_directory(path, failed)) {
+    return error(ErrorCode::Io, "cannot write {}: it is a folder; name a file in it", file);
+  }
+  const fs::path folder = path.parent_path();
+  if (!fs::is_directory(folder, failed)) {
+    return error(ErrorCode::Io, "cannot write {}: folder {} does not exist; create it first", file,
+                 folder.string());
+  }
+  if (can_write_file(path)) return ok_status();
+  return error(ErrorCode::Io, "cannot write {}: no permission to write to {}", file,
+               fs::exists(path, failed) ? "it" : folder.string());
+}
 
 bool ReportChoice::wants_coverage() const {
   const auto counts = [](const std::string& name) { return name == "lcov" || name == "codecov"; };

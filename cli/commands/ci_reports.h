@@ -37,12 +37,17 @@ struct ReportChoice {
   std::string format;  ///< Format of the report on standard output or in `output`.
 };
 
+/// Io for a file that cannot be written there.
+Status check_place(const std::string& file, const Session& session);
+
 /// ~/.gpuemu, where the keys of signed pages lie; empty without HOME.
 std::filesystem::path key_folder(const Session& session);
 
 /// Runs a case of each finding again, for the pictures of a page. What it cannot have,
 /// the page does not show: `note` says so.
 CasePictures picture_cases(const CiRunSummary& summary, Session& session);
+/// The smallest case of each finding too, and what every line did, for an archive.
+CasePictures archive_cases(const CiRunSummary& summary, Session& session);
 
 void add_reports(Command command, ReportChoice& reports, Session& session);
 

@@ -27,6 +27,7 @@ namespace gpuemu::cli {
   X(baseline) \
   X(diff) \
   X(ci) \
+  X(open) \
   X(report) \
   X(coverage) \
   X(calibrate) \

@@ -1,0 +1,318 @@
+// `gpuemu open ARCHIVE`: what a failing run on another machine left, and its cases run here.
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <ostream>
+#include <set>
+#include <sstream>
+
+#include <stdlib.h>
+
+#include "cli/archive/archive.h"
+#include "cli/commands/commands.h"
+#include "cli/commands/options.h"
+#include "cli/findings/finding_blocks.h"
+#include "cli/findings/one_line.h"
+#include "cli/report/ci.h"
+#include "cli/report/ci_findings.h"
+#include "cli/scaffold/file_plan.h"
+#include "cli/session/job.h"
+#include "cli/session/own_daemon.h"
+#include "common/base/files.h"
+#include "common/base/limits.h"
+#include "common/codec/json_codec.h"
+
+namespace gpuemu::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct OpenOptions {
+  std::string archive, folder;
+  bool no_replay = false;
+};
+
+constexpr size_t kFindingsShown = 20, kDifferencesShown = 10;
+
+/// A damaged archive is the caller's file: exit code 2.
+Result<RunArchive> read_archive(const std::string& name, const Session& session) {
+  const auto refuse = [&](const Error& why) {
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("{} cannot be opened: {}; ask for it again, `gpuemu ci --archive` "
+                             "writes it",
+                             one_line(name), one_line(why.message))};
+  };
+  const auto bytes = read_file(fs::path(session.working_folder) / name, kArchiveBytesMax);
+  if (!bytes) return refuse(bytes.error());
+  auto archive = unpack_archive(*bytes);
+  if (!archive) return refuse(archive.error());
+  return archive;
+}
+
+/// "run" of "ci/run.gpuemu"; a name without an ending gets one.
+std::string default_folder(const std::string& archive) {
+  const fs::path name = fs::path(archive).filename();
+  return name.stem() == name ? name.string() + "-opened" : name.stem().string();
+}
+
+/// A folder that is not there, or is empty: nothing in it can be overwritten or lead elsewhere.
+Status check_new_folder(const fs::path& folder) {
+  std::error_code failed;
+  const fs::file_status status = fs::symlink_status(folder, failed);
+  const bool is_free =
+      !fs::exists(status) || (fs::is_directory(status) && fs::is_empty(folder, failed));
+  if (is_free) return ok_status();
+  return error(ErrorCode::InvalidArgument,
+               "{} exists; nothing was written. Name another folder with --output",
+               folder.string());
+}
+
+Status write_folder(const RunArchive& archive, const fs::path& folder) {
+  FilePlan plan{folder, {}};
+  plan.files["report.html"] = archive.page;
+  plan.files["run.json"] = ci_json(archive.run);
+  for (const ReproduceResultReply& one : archive.cases) {
+    plan.files[fmt::format("cases/{}.json", one.result.seed)] = encode_reply(one) + "\n";
+  }
+  for (const auto& [path, content] : archive.files) plan.files["project/" + path] = content;
+  const auto written = write_files(plan, false);
+  return written ? ok_status() : Status(written.error());
+}
+
+void show(const RunArchive& archive, const std::string& folder, Session& session) {
+  const CiRunSummary& run = archive.run;
+  session.out << fmt::format("a run of gpuemu {}: {} passed, {} failing; {}\n",
+                             one_line(archive.version), run.passed, run.failed,
+                             one_line(origin_of(run)));
+  const auto findings = ci_findings(run);
+  for (size_t i = 0; i < std::min(findings.size(), kFindingsShown); ++i) {
+    const CiFinding& one = findings[i];
+    session.out << fmt::format("[{}] {}: {} of {} cases; {}\n", name_of(one.group.finding->kind),
+                               one_line(one.op_name), one.group.cases, one.cases,
+                               parts_of(*one.group.finding).title);
+  }
+  if (findings.size() > kFindingsShown) {
+    session.out << fmt::format("and {} more findings\n", findings.size() - kFindingsShown);
+  }
+  session.out << fmt::format("report:  {}/report.html\nproject: {}/project ({} files)\n", folder,
+                             folder, archive.files.size());
+  for (const std::string& one : archive.left_out) {
+    session.out << "note: not in the archive: " << one_line(one) << '\n';
+  }
+}
+
+/// Where the daemon of a replay lives: gone with this object.
+class Scratch {
+ public:
+  Scratch() {
+    std::string name = (fs::temp_directory_path() / "gpuemu-open-XXXXXX").string();
+    if (::mkdtemp(name.data()) != nullptr) path_ = name;
+  }
+  ~Scratch() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+using Kinds = std::set<std::string>;
+using Key = std::tuple<std::string, DType, uint64_t>;  ///< Op, dtype and seed of a case.
+using Verdicts = std::map<Key, Kinds>;
+/// Op, dtype, base seed and number: what a generated case is made of.
+using Origin = std::tuple<std::string, DType, uint64_t, uint64_t>;
+
+Kinds kinds_of(const ValidationResult& result) {
+  Kinds kinds;
+  for (const ValidationFailure& one : result.failures) kinds.insert(name_of(one.kind));
+  return kinds;
+}
+
+std::string text_of(const Kinds& kinds) {
+  std::string text;
+  for (const std::string& one : kinds) text += (text.empty() ? "" : ", ") + one;
+  return text.empty() ? "passes" : text;
+}
+
+/// What is to be run: the op's cases with these numbers, of one base seed.
+struct Replay {
+  std::string op;
+  uint64_t base_seed = 0, cases = 0;
+  std::set<DType> dtypes;
+};
+
+struct Expected {
+  Verdicts verdicts;
+  std::map<Key, Origin> origins;
+  std::vector<Replay> replays;
+  size_t others = 0;  ///< Cases that are not generated: what scripts ran.
+};
+
+Expected expected_of(const CiRunSummary& run) {
+  Expected expected;
+  std::map<std::pair<std::string, uint64_t>, Replay> replays;
+  for (const ValidationResult& one : run.validation_results) {
+    if (one.passed) continue;
+    const auto& info = one.repro_info;
+    if (!info || !info->base_seed || !info->iteration || *info->iteration >= kIterationsMax) {
+      ++expected.others;
+      continue;
+    }
+    const Key key{one.op_name, info->dtype, one.seed};
+    expected.verdicts[key] = kinds_of(one);
+    expected.origins[key] = {one.op_name, info->dtype, *info->base_seed, *info->iteration};
+    Replay& replay = replays[{one.op_name, *info->base_seed}];
+    replay.op = one.op_name;
+    replay.base_seed = *info->base_seed;
+    replay.cases = std::max(replay.cases, *info->iteration + 1);
+    replay.dtypes.insert(info->dtype);
+  }
+  for (auto& [key, replay] : replays) expected.replays.push_back(std::move(replay));
+  return expected;
+}
+
+/// Nothing when a run failed, which has been told.
+std::optional<Verdicts> run_all(const std::vector<Replay>& replays, Session& session) {
+  Verdicts found;
+  const OwnDaemon daemon(session);
+  for (const Replay& one : replays) {
+    const RunTestsRequest request{.ops = {one.op},
+                                  .dtypes = {one.dtypes.begin(), one.dtypes.end()},
+                                  .cases = one.cases,
+                                  .seed = one.base_seed,
+                                  .stream = true};
+    const auto done = finish_job<TestReportReply>(session, request, "open");
+    if (!done) return std::nullopt;
+    for (const OpTestReport& op : done->reply.ops) {
+      for (const ValidationResult& result : op.failures) {
+        found[{op.op_name, op.dtype, result.seed}] = kinds_of(result);
+      }
+    }
+  }
+  return found;
+}
+
+/// Takes out the cases that `gpuemu minimize` made: another one of the same origin was made here.
+/// How many those are.
+size_t drop_smaller(const Verdicts& found, Expected& expected) {
+  std::set<Origin> made;
+  for (const auto& [key, origin] : expected.origins) {
+    if (found.contains(key)) made.insert(origin);
+  }
+  return std::erase_if(expected.verdicts, [&](const auto& one) {
+    return !found.contains(one.first) && made.contains(expected.origins.at(one.first));
+  });
+}
+
+void compare(Expected expected, const Verdicts& found, Session& session) {
+  expected.others += drop_smaller(found, expected);
+  size_t same = 0, different = 0;
+  for (const auto& [key, kinds] : expected.verdicts) {
+    const auto& [op, dtype, seed] = key;
+    const auto here = found.find(key);
+    const Kinds now = here == found.end() ? Kinds() : here->second;
+    if (now == kinds) {
+      ++same;
+    } else if (++different <= kDifferencesShown) {
+      session.out << fmt::format("[differs] {} {} seed {}: {} there, {} here\n", one_line(op),
+                                 name_of(dtype), seed, text_of(kinds), text_of(now));
+    }
+  }
+  session.out << fmt::format("replayed: {} of {} failing cases have the same verdict here\n", same,
+                             expected.verdicts.size());
+  if (expected.others > 0) {
+    session.out << fmt::format(
+        "note: {} failing cases were not replayed: scripts ran them, or `gpuemu minimize` made "
+        "them\n",
+        expected.others);
+  }
+  if (different > 0) session.exit_code = ExitCode::Findings;
+}
+
+/// In a database of its own: what is stored here neither helps nor changes.
+void replay(const RunArchive& archive, const fs::path& folder, Session& session) {
+  Expected expected = expected_of(archive.run);
+  const Scratch scratch;
+  if (scratch.path().empty()) {
+    session.fail(
+        error(ErrorCode::Io, "no folder can be made in {}", fs::temp_directory_path().string()));
+    return;
+  }
+  std::ostringstream nowhere;
+  Session here(nowhere, session.err, session.interrupted);
+  here.environment = session.environment;
+  // The daemon inherits the environment of this process, which ends with the command.
+  for (const auto& [name, file] :
+       {std::pair("GPUEMU_DB", "db"), std::pair("GPUEMU_SOCKET", "socket")}) {
+    here.environment[name] = (scratch.path() / file).string();
+    ::setenv(name, here.environment[name].c_str(), 1);
+  }
+  here.environment.erase("GPUEMU_CONFIG");
+  ::unsetenv("GPUEMU_CONFIG");
+  here.working_folder = (folder / "project").string();
+  here.config_file = (folder / "project" / archive.config).string();
+  here.program_folder = session.program_folder;
+  here.terminal = session.terminal;
+  if (!here.project()) {
+    session.exit_code = here.exit_code;
+    return;
+  }
+  const auto found = run_all(expected.replays, here);
+  if (!found) {
+    session.exit_code = here.exit_code == ExitCode::Interrupted ? here.exit_code : ExitCode::Broken;
+    return;
+  }
+  compare(std::move(expected), *found, session);
+}
+
+void run(const OpenOptions& options, Session& session) {
+  const auto archive = read_archive(options.archive, session);
+  if (!archive) {
+    session.fail(archive.error());
+    return;
+  }
+  const std::string name =
+      options.folder.empty() ? default_folder(options.archive) : options.folder;
+  const fs::path folder = (fs::path(session.working_folder) / name).lexically_normal();
+  Status written = check_new_folder(folder);
+  if (written) written = write_folder(*archive, folder);
+  if (!written) {
+    session.fail(written.error());
+    return;
+  }
+  show(*archive, one_line(name), session);
+  if (!options.no_replay) replay(*archive, folder, session);
+}
+
+}  // namespace
+
+void add_open(Command app, Session& session) {
+  auto options = std::make_shared<OpenOptions>();
+  Command command =
+      app.command("open", "Show the archive of a failing `gpuemu ci` and run its cases here");
+  command.option("ARCHIVE", options->archive, "A file of `gpuemu ci --archive`")
+      .type_name(" ")
+      .required();
+  command
+      .option("-o,--output", options->folder,
+              "The folder to make (default: the archive's name\nwithout its ending)")
+      .type_name("DIR")
+      .check(not_empty());
+  command.flag("--no-replay", options->no_replay,
+               "Run nothing: kernels and Python references are the sender's");
+  command.footer(
+      "The folder has the report, the cases with their inputs, and the project. The cases run in\n"
+      "a database of their own.\n"
+      "Exit code: 0 shown, with the same verdicts; 1 a verdict differs; 2 no such archive, or a\n"
+      "damaged one; 3 the cases could not be run.\n"
+      "Example:\n"
+      "  gpuemu open failed.gpuemu && xdg-open failed/report.html");
+  command.callback([options, &session] { run(*options, session); });
+}
+
+}  // namespace gpuemu::cli
