@@ -161,15 +161,7 @@ Image read_image(const void* image, int sm) {
   return {CUDA_SUCCESS, std::string(text, strnlen(text, kTextMax)), {}};
 }
 
-Image read_image_file(const char* path, int sm) {
-  if (path == nullptr) {
-    return refused(CUDA_ERROR_INVALID_VALUE, "cannot load an image: the file name is null");
-  }
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    return refused(CUDA_ERROR_FILE_NOT_FOUND, fmt::format("cannot open the image {}", path));
-  }
-  std::string content{std::istreambuf_iterator<char>(file), {}};
+Image read_image_bytes(std::string content, int sm) {
   uint32_t magic = 0;
   if (content.size() >= sizeof magic) std::memcpy(&magic, content.data(), sizeof magic);
   if (magic == kContainerMagic) {
@@ -179,6 +171,18 @@ Image read_image_file(const char* path, int sm) {
   if (content.starts_with(kElfMagic)) return no_ptx();
   content.resize(std::min({content.find('\0'), content.size(), kTextMax}));
   return {CUDA_SUCCESS, std::move(content), {}};
+}
+
+Image read_image_file(const char* path, int sm) {
+  if (path == nullptr) {
+    return refused(CUDA_ERROR_INVALID_VALUE, "cannot load an image: the file name is null");
+  }
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    return refused(CUDA_ERROR_FILE_NOT_FOUND, fmt::format("cannot open the image {}", path));
+  }
+  std::string content{std::istreambuf_iterator<char>(file), {}};
+  return read_image_bytes(std::move(content), sm);
 }
 
 int check_target(const std::string& ptx, int sm, std::string& problem) {

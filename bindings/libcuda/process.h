@@ -103,6 +103,7 @@ struct PoolState {
 
 struct LinkerState {
   std::string ptx;
+  bool has_device_runtime = false;  ///< libcudadevrt.a was added, and is not linked yet.
 };
 
 /// A fault of a kernel that no call has returned yet.

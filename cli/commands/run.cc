@@ -260,6 +260,7 @@ void add_python_options(Command command, RunOptions& options) {
   command.flag("--no-torch", options.no_torch, "Leave PyTorch as it is, without a cuda device");
   command.flag("--no-triton", options.no_triton,
                "Leave Triton as it is; it makes machine code, which does not run");
+  command.flag("--no-numba", options.no_numba, "Leave Numba as it is, without lines in its PTX");
 }
 
 }  // namespace

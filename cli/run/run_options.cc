@@ -184,6 +184,7 @@ std::map<std::string, std::string> program_environment(std::map<std::string, std
 std::string prepared_packages(const RunOptions& options) {
   std::string made = options.no_torch ? "" : "torch";
   if (!options.no_triton) made += made.empty() ? "triton" : ",triton";
+  if (!options.no_numba) made += made.empty() ? "numba.cuda" : ",numba.cuda";
   return made;
 }
 

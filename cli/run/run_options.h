@@ -21,7 +21,7 @@ struct RunOptions {
   std::vector<std::string> suppress;
   bool quiet = false, dry_run = false;
   std::string autotune = "first";
-  bool torch_forced = false, no_torch = false, no_triton = false;
+  bool torch_forced = false, no_torch = false, no_triton = false, no_numba = false;
 };
 
 /// InvalidArgument names the option, its value and what was expected.

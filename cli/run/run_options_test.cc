@@ -53,10 +53,12 @@ TEST(RunOptions, TheDriverStandsInFrontOfWhatWasThere) {
 
 TEST(RunOptions, PythonPackagesAreLeftOutOnDemand) {
   RunOptions options;
-  EXPECT_EQ(prepared_packages(options), "torch,triton");
+  EXPECT_EQ(prepared_packages(options), "torch,triton,numba.cuda");
   options.no_torch = true;
-  EXPECT_EQ(prepared_packages(options), "triton");
+  EXPECT_EQ(prepared_packages(options), "triton,numba.cuda");
   options.no_triton = true;
+  EXPECT_EQ(prepared_packages(options), "numba.cuda");
+  options.no_numba = true;
   EXPECT_EQ(prepared_packages(options), "");
 }
 

@@ -52,8 +52,9 @@ std::shared_ptr<const CallSite> call_site(const char* call) {
   auto site = std::make_shared<CallSite>();
   site->call = called(call);
   PythonStack python = python_stack();
-  if (python.from_triton && std::string_view(call).starts_with("cuLaunch")) {
-    site->call = kTritonLaunch;
+  if (std::string_view(call).starts_with("cuLaunch")) {
+    if (python.from_triton) site->call = kTritonLaunch;
+    if (python.from_numba) site->call = kNumbaLaunch;
   }
   site->python = std::move(python.frames);
   site->test = std::move(python.test);

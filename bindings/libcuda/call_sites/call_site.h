@@ -25,6 +25,8 @@ struct CallSite {
 /// The `call` of launches that Triton makes.
 inline constexpr const char* kTritonLaunch = "kernel[grid](...)";
 
+/// The `call` of launches that Numba makes.
+inline constexpr const char* kNumbaLaunch = "kernel[grid, block](...)";
 /// The `call` of launches by the <<<>>> statement of CUDA C++.
 inline constexpr const char* kStatementLaunch = "<<<>>>";
 

@@ -12,9 +12,9 @@ namespace gpuemu::libcuda {
 namespace {
 
 constexpr size_t kFramesMax = 16;
-constexpr std::string_view kTriton = "triton";
+constexpr std::string_view kTriton = "triton", kNumba = "numba", kBindings = "cuda";
 /// Packages between a program and the driver; where they call it says nothing about the program.
-constexpr std::string_view kHidden[] = {kTriton, "torch", "gpuemu"};
+constexpr std::string_view kHidden[] = {kTriton, kNumba, kBindings, "torch", "gpuemu"};
 
 /// Finds a function in the process; returns nullptr when no library has it.
 template <typename Call>
@@ -107,7 +107,10 @@ PythonStack python_stack() {
   while (frame != nullptr) {
     const std::string package = package_of(kPython, frame);
     const bool hidden = std::ranges::find(kHidden, package) != std::end(kHidden);
-    if (std::exchange(innermost, false)) stack.from_triton = package == kTriton;
+    if (package != kBindings && std::exchange(innermost, false)) {
+      stack.from_triton = package == kTriton;
+      stack.from_numba = package == kNumba;
+    }
     RunFrame made = hidden ? RunFrame{} : describe(kPython, frame);
     void* const back = kPython.back(frame);
     kPython.decrease(frame);

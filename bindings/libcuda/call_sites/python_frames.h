@@ -14,6 +14,7 @@ struct PythonStack {
   /// the process runs no Python.
   std::vector<RunFrame> frames;
   bool from_triton = false;  ///< Triton called the driver, for kernel[grid](...).
+  bool from_numba = false;   ///< Numba did, for kernel[grid, block](...).
   std::string test;          ///< The pytest test that runs; "" outside of pytest.
 };
 

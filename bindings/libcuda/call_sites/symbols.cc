@@ -48,6 +48,17 @@ bool starts_programs(const Dl_info& known) {
   return name.starts_with("libc.so") || name.starts_with("ld-linux");
 }
 
+/// Removes tags like "[abi:v1]", which Numba puts behind every name.
+std::string without_tags(std::string text) {
+  constexpr std::string_view kTag = "[abi:";
+  for (size_t at = text.find(kTag); at != text.npos; at = text.find(kTag, at)) {
+    const size_t end = text.find(']', at);
+    if (end == text.npos) break;
+    text.erase(at, end + 1 - at);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string demangled(const std::string& name) {
@@ -57,7 +68,7 @@ std::string demangled(const std::string& name) {
   int status = 0;
   const std::unique_ptr<char, void (*)(void*)> text(
       abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
-  return text == nullptr ? name : text.get();
+  return text == nullptr ? name : without_tags(text.get());
 }
 
 RunFrame frame_at(uintptr_t return_address) {

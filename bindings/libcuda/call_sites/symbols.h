@@ -8,7 +8,8 @@
 
 namespace gpuemu::libcuda {
 
-/// Returns "add(float*)" for "_Z3addPf", and any other name unchanged. Thread-safe.
+/// Returns "add(float*)" for "_Z3addPf", without ABI tags, and any other name unchanged.
+/// Thread-safe.
 std::string demangled(const std::string& name);
 
 /// Describes the call that returns to this address. Empty when no module covers it or when it

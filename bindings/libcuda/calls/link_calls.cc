@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <string_view>
+#include <utility>
 
 #include "bindings/libcuda/calls/call_names.h"
 #include "bindings/libcuda/images.h"
@@ -11,7 +13,46 @@
 namespace gpuemu::libcuda {
 namespace {
 
-constexpr int kInputPtx = 1, kInputTypes = 7;
+constexpr int kInputPtx = 1, kInputFatBinary = 2, kInputLibrary = 4, kInputTypes = 7;
+
+/// What the device runtime library has for kernels that synchronise the whole grid, in place of its
+/// machine code. Each block counts itself once; the count of a barrier is a multiple of the number
+/// of blocks.
+constexpr std::string_view kDeviceRuntimeMember = "cuda_device_runtime.o";  ///< In libcudadevrt.a.
+constexpr std::string_view kGridSynchronize = "cudaCGSynchronize";
+constexpr std::string_view kDeviceRuntime = R"(
+.visible .func (.param .b64 result) cudaCGGetIntrinsicHandle(.param .b32 scope) {
+  .reg .b64 %handle;
+  mov.u64 %handle, 1;
+  st.param.b64 [result], %handle;
+  ret;
+}
+.visible .func (.param .b32 result) cudaCGSynchronize(.param .b64 handle, .param .b32 flags) {
+  .reg .b32 %n<10>; .reg .b64 %counter; .reg .pred %p<3>;
+  mov.u32 %n1, %tid.x; mov.u32 %n2, %tid.y; mov.u32 %n3, %tid.z;
+  or.b32 %n1, %n1, %n2; or.b32 %n1, %n1, %n3;
+  setp.ne.u32 %p1, %n1, 0;
+  membar.gl;
+  bar.sync 0;
+  @%p1 bra MEET;
+  mov.u32 %n2, %envreg1; mov.u32 %n3, %envreg2; mov.b64 %counter, {%n3, %n2};
+  mov.u32 %n4, %nctaid.x; mov.u32 %n5, %nctaid.y; mul.lo.u32 %n4, %n4, %n5;
+  mov.u32 %n5, %nctaid.z; mul.lo.u32 %n4, %n4, %n5;
+  atom.add.u32 %n6, [%counter+4], 1;
+  div.u32 %n7, %n6, %n4; mad.lo.u32 %n7, %n7, %n4, %n4;
+WAIT:
+  ld.volatile.u32 %n8, [%counter+4];
+  sub.u32 %n8, %n8, %n7;
+  setp.lt.s32 %p2, %n8, 0;
+  @%p2 bra WAIT;
+  membar.gl;
+MEET:
+  bar.sync 0;
+  mov.u32 %n9, 0;
+  st.param.b32 [result], %n9;
+  ret;
+}
+)";
 
 /// Whether the line is a directive that a module has once; all texts but the first lose it.
 bool is_module_directive(std::string_view line) {
@@ -37,8 +78,24 @@ void append(std::string& all, std::string_view text) {
   all.push_back('\n');
 }
 
+/// Adds the PTX of a fat binary.
+int add_fat_binary(LinkerState& state, std::string_view bytes) {
+  const Image image = read_image_bytes(std::string(bytes), process()->settings.devices.front().sm);
+  if (image.code != CUDA_SUCCESS) {
+    say_once(image.problem, image.problem);
+    return image.code;
+  }
+  append(state.ptx, image.ptx);
+  return CUDA_SUCCESS;
+}
+
 int add_text(LinkerState& state, int type, std::string_view text, const char* name) {
   if (type < 0 || type >= kInputTypes) return CUDA_ERROR_INVALID_VALUE;
+  if (type == kInputLibrary && text.find(kDeviceRuntimeMember) != text.npos) {
+    state.has_device_runtime = true;
+    return CUDA_SUCCESS;
+  }
+  if (type == kInputFatBinary) return add_fat_binary(state, text);
   if (type != kInputPtx) {
     return unsupported_call("cuLinkAddData of machine code");
   }
@@ -107,6 +164,8 @@ GPUEMU_DRIVER_API int cuLinkComplete(Linker linker, void** image, size_t* bytes)
   return with_linker(linker, [&](LinkerState& state) -> int {
     if (image == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (state.ptx.empty()) return CUDA_ERROR_INVALID_IMAGE;
+    const bool is_called = state.ptx.find(kGridSynchronize) != state.ptx.npos;
+    if (is_called && std::exchange(state.has_device_runtime, false)) state.ptx += kDeviceRuntime;
     *image = state.ptx.data();
     if (bytes != nullptr) *bytes = state.ptx.size() + 1;
     return CUDA_SUCCESS;

@@ -1,4 +1,4 @@
-"""Acts when a program imports torch or triton; a program that imports neither notices nothing."""
+"""Acts when a program imports torch, triton or numba.cuda; a program that imports none of them notices nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
-PREPARED = "GPUEMU_RUN_PREPARE"  # Names of packages, as in "torch,triton".
+PREPARED = "GPUEMU_RUN_PREPARE"  # Names of modules, as in "torch,triton".
 _FRAMES = 3  # Frames of the import system between a finder and the import statement.
 FORCED = "GPUEMU_RUN_TORCH"  # Set by --torch.
 
@@ -30,8 +30,14 @@ def _triton(module: ModuleType) -> None:
     triton_driver.prepare(module)
 
 
-_TO_INSTALL = {"torch": "pip install torch --index-url https://download.pytorch.org/whl/cpu", "triton": "pip install triton"}
-_PREPARATIONS: dict[str, Callable[[ModuleType], None]] = {"torch": _torch, "triton": _triton}
+def _numba_cuda(module: ModuleType) -> None:
+    from gpuemu.drop_in import numba_lines
+
+    numba_lines.prepare(module)
+
+
+_TO_INSTALL = {"numba.cuda": "pip install numba-cuda[cu13]", "torch": "pip install torch --index-url https://download.pytorch.org/whl/cpu", "triton": "pip install triton"}
+_PREPARATIONS: dict[str, Callable[[ModuleType], None]] = {"torch": _torch, "triton": _triton, "numba.cuda": _numba_cuda}
 
 
 class _Loader(importlib.abc.Loader):
@@ -53,7 +59,7 @@ class _Loader(importlib.abc.Loader):
             self.then(module)
         except Exception as problem:
             name, version = module.__name__, getattr(module, "__version__", "")
-            raise ImportError(f"gpuemu cannot give {name} {version} the emulated GPU: {problem}; `gpuemu run --no-{name}` leaves it as it is") from problem
+            raise ImportError(f"gpuemu cannot give {name} {version} the emulated GPU: {problem}; `gpuemu run --no-{name.partition('.')[0]}` leaves it as it is") from problem
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.own, name)
@@ -94,4 +100,4 @@ class _Finder(importlib.abc.MetaPathFinder):
 def start() -> None:
     """Begins to wait for imports, in processes below `gpuemu run`."""
     if "GPUEMU_RUN" in os.environ:
-        sys.meta_path.insert(0, _Finder(os.environ.get(PREPARED, "torch,triton").split(",")))
+        sys.meta_path.insert(0, _Finder(os.environ.get(PREPARED, "torch,triton,numba.cuda").split(",")))
