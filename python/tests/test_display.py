@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import gpuemu
+from gpuemu.client.ci import CaseSample, CiOp, CiSummary, ErrorMap
 from gpuemu.client.records import Finding, FuzzResults, OpReport, TestReport, ValidationResult
 from gpuemu.program.bisecting import BisectReport
 from gpuemu.program.report import CheckedOp, ProgramFinding, ProgramReport
@@ -94,6 +95,51 @@ def test_a_plot_has_the_error_of_each_element_and_how_often_each_size_occurs(tmp
         WRONG.plot(np.ones(3), np.ones(4))
 
 
+needs_matplotlib = pytest.mark.skipif(not importlib.util.find_spec("matplotlib"), reason="no matplotlib: scripts/setup.sh --tests installs it")
+
+
+def lines_at(axes):
+    """Where dashed lines cross the axes, with what the legend says of them."""
+    return [(float(line.get_xdata()[0]), float(line.get_ydata()[0]), line.get_label()) for line in axes.lines if line.get_linestyle() == "--"]
+
+
+@needs_matplotlib
+def test_a_bound_is_drawn_among_the_errors():
+    figure = WRONG.plot(np.array([0.5, 8.0]), np.zeros(2), bound=0.01)
+    assert lines_at(figure.axes[1]) == [(-2.0, 0.0, "bound 0.01")]
+    assert lines_at(WRONG.plot(np.ones(2), np.zeros(2)).axes[1]) == []
+    with pytest.raises(ValueError, match="the bound is 0"):
+        WRONG.plot(np.ones(2), np.zeros(2), bound=0)
+
+
+@needs_matplotlib
+def test_an_error_map_is_drawn_with_its_distribution_and_the_bound():
+    found = ErrorMap("softmax", "y", 7, "float32", [4, 64], 2, 2, [0.0, 0.5, None, 2.0], {"0": 100, "1e-01": 3, "1e+00": 5, "not finite": 2}, 0.25)
+    heat, histogram = found.plot().axes[:2]
+    shown = np.ma.filled(heat.images[0].get_array(), -1.0)
+    assert shown.shape == (2, 2) and shown[0, 1] == 0.5 and not shown[1, 0] > 0 and list(heat.images[0].get_extent()) == [-0.5, 63.5, 3.5, -0.5]
+    assert sorted((bar.get_x(), bar.get_height()) for bar in histogram.patches) == [(0.1, 3), (1.0, 5)]
+    assert "8 errors, 102 zero or not finite" in histogram.get_title() and lines_at(histogram) == [(0.25, 0.0, "bound 0.25")]
+    with pytest.raises(ValueError, match="no elements"):
+        ErrorMap("softmax", "y").plot()
+
+
+@needs_matplotlib
+def test_an_op_of_a_run_is_drawn_by_size_and_strategy_with_the_bound_at_one():
+    samples = [CaseSample(64, 0.1, 3.0, "unit", False), CaseSample(1, 0.0, 0.0, "zeros", True), CaseSample(8, 0.0, 0.5, "unit", True)]
+    op = CiOp("gelu", "float16", cases=3, passed=2, failed=1, samples=samples)
+    by_size, by_strategy = op.plot().axes
+    passing, failing = (np.asarray(one.get_offsets()).tolist() for one in by_size.collections)
+    assert failing == [[64.0, 3.0]] and passing == [[1.0, 1e-6], [8.0, 0.5]]
+    assert [text.get_text() for text in by_strategy.get_yticklabels()] == ["unit", "zeros"]
+    assert lines_at(by_size) == [(0.0, 1.0, "bound 1")] and lines_at(by_strategy) == [(1.0, 0.0, "bound 1")]
+    summary = CiSummary(ops=[CiOp("relu", "float32", cases=1, passed=1), op])
+    assert "gelu float16: 1 of 3" in summary.plot().axes[0].get_title()
+    for wanted, why in (("relu", "no case with comparable values"), ("swish", "the run has no op 'swish': it has relu, gelu")):
+        with pytest.raises(ValueError, match=why):
+            summary.plot(wanted)
+
+
 def test_without_matplotlib_a_plot_says_what_to_install(monkeypatch):
     found = builtins.__import__
 
@@ -103,5 +149,6 @@ def test_without_matplotlib_a_plot_says_what_to_install(monkeypatch):
         return found(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", refuse)
-    with pytest.raises(ImportError, match="pip install matplotlib"):
-        WRONG.plot(np.ones(3), np.zeros(3))
+    for plot in (lambda: WRONG.plot(np.ones(3), np.zeros(3)), ErrorMap().plot, CiOp().plot):
+        with pytest.raises(ImportError, match="pip install matplotlib"):
+            plot()

@@ -122,6 +122,29 @@ def test_a_report_of_stored_failures_has_pictures_too(made):
     assert done.stdout.count("<strong>Error of y") >= 1 and "<strong>Input x" in done.stdout
 
 
+def test_python_draws_the_same_figures(made):
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("pynng")
+    gpuemu = pytest.importorskip("gpuemu")
+    home, _, said = made
+    home.start()
+    with gpuemu.Client(str(home.socket)) as client:
+        run = client.get_ci_summary()
+        again = client.reproduce(run.worst.seed, run.worst.op_name, details=True)
+        bare = client.reproduce(run.worst.seed, run.worst.op_name)
+    home.stop()
+    for figure in (run.worst.plot(), again.plot()):
+        heat, histogram = figure.axes[:2]
+        assert run.worst.op_name in heat.get_title()
+        assert [line.get_label() for line in histogram.lines] == [f"bound {said['worst']['bound']:.3g}"]
+    by_size, by_strategy = run.plot("rowmax_wrong_identity").axes
+    cases = sum(len(dots.get_offsets()) for dots in by_size.collections)
+    assert cases == sum(len(dots.get_offsets()) for dots in by_strategy.collections) == 10
+    assert [line.get_label() for line in by_size.lines] == ["bound 1"]
+    with pytest.raises(ValueError, match="details=True"):
+        bare.plot()
+
+
 def chromium(*words):
     done = subprocess.run([CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", *words],
                           capture_output=True, text=True, timeout=120)

@@ -26,7 +26,7 @@ class CaseSample:
 
 
 @dataclass
-class CiOp:
+class CiOp(extras.CiOp):
     """One op and dtype of a run. replayed: stored failures and corpus, among `cases`; error: why it could not be run."""
 
     op_name: str = ""
@@ -50,7 +50,7 @@ class CiOp:
 
 
 @dataclass
-class ErrorMap:
+class ErrorMap(extras.ErrorMap):
     """Where in an output the errors are: `cells`, the largest |error| of each cell of a grid over its rows and columns, row
     by row, None where it is not finite; distribution: elements by decade of |error|."""
 

@@ -4,12 +4,14 @@ module, so it does not import them: each function names the record that it takes
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from gpuemu import tensors
+from gpuemu.client import plots
 
 HEAT_ROWS = 256  # A heat map of more rows would show less.
 
@@ -86,13 +88,11 @@ def bisect_html(found: Any) -> str:
             + _table(["kernel", f"element {found.element}"], values))  # fmt: skip
 
 
-def plot(result: Any, actual: Any = None, expected: Any = None) -> Any:
+def plot(result: Any, actual: Any = None, expected: Any = None, bound: float | None = None) -> Any:
     """A figure of matplotlib: the error of every element, and how often each size of error occurs. The arrays are those that
-    were compared in this process, or given. Raises ValueError where there are none."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as problem:
-        raise ImportError("plots need the package matplotlib: pip install matplotlib") from problem
+    were compared in this process, or given. bound: what errors may be, drawn among them. Raises ValueError where there are
+    no arrays."""
+    figure_class = plots.figure_class()
     kept = result.compared or (None, None)
     actual, expected = (given if given is not None else one for given, one in zip((actual, expected), kept))
     if actual is None or expected is None:
@@ -100,10 +100,12 @@ def plot(result: Any, actual: Any = None, expected: Any = None) -> Any:
     got, want = (np.asarray(tensors.as_array(one), dtype=np.float64) for one in (actual, expected))
     if got.shape != want.shape:
         raise ValueError(f"the output is {list(got.shape)}, the reference {list(want.shape)}: there is no error to plot")
+    if bound is not None and not (math.isfinite(bound) and bound > 0):
+        raise ValueError(f"the bound is {bound}, expected a finite number above 0")
     with np.errstate(all="ignore"):
         error = np.abs(got - want)
     rows = error.reshape(-1, error.shape[-1]) if error.ndim > 1 else error.reshape(1, -1)
-    figure = Figure(figsize=(10, 4), layout="constrained")
+    figure = figure_class(figsize=(10, 4), layout="constrained")
     heat, histogram = figure.subplots(1, 2)
     image = heat.imshow(np.where(np.isfinite(rows), rows, np.nan)[:HEAT_ROWS], aspect="auto", interpolation="nearest", cmap="magma")
     figure.colorbar(image, ax=heat, label="|output - reference|")
@@ -113,4 +115,6 @@ def plot(result: Any, actual: Any = None, expected: Any = None) -> Any:
         histogram.hist(np.log10(finite), bins=50)
     left_out = error.size - finite.size
     histogram.set(title=f"{finite.size} errors, {left_out} zero or not finite", xlabel="log10 |output - reference|", ylabel="elements")
+    if bound is not None:
+        plots.draw_bound(histogram, math.log10(bound), label=f"bound {bound:.3g}")
     return figure

@@ -25,6 +25,23 @@ class ExportedCase:
         return found
 
 
+class ErrorMap:
+    def plot(self) -> Any:
+        """The map and the elements by size of error with the bound, as a figure of matplotlib."""
+        from gpuemu.client.plots import error_map_figure
+
+        return error_map_figure(self)
+
+
+class CiOp:
+    def plot(self) -> Any:
+        """The error of each case against its size and its value strategy, as a share of the bound: a figure of matplotlib. Raises
+        ValueError where no case has comparable values."""
+        from gpuemu.client.plots import op_figure
+
+        return op_figure(self)
+
+
 class CiSummary:
     if TYPE_CHECKING:
         ops: list[Any]
@@ -37,3 +54,10 @@ class CiSummary:
         return [f"{one.op_name} {one.dtype}: {one.error}" for one in self.ops if one.error] + [
             f"{one.kernel_name}: {one.error}" for one in self.lint_results if one.error
         ] + ([f"incomplete: {self.incomplete}"] if self.incomplete else [])
+
+    def plot(self, op: str | None = None) -> Any:
+        """The figure of CiOp.plot() of the op of this name, of the first that failed without one."""
+        found = next((one for one in self.ops if (one.op_name == op if op else one.failed)), None)
+        if found is None:
+            raise ValueError(f"the run has no op '{op}': it has {', '.join(one.op_name for one in self.ops)}" if op else "no op failed: name one, as in plot('gelu')")
+        return found.plot()

@@ -141,11 +141,12 @@ class ValidationResult:
 
         return validation_html(self)
 
-    def plot(self, actual: Any = None, expected: Any = None) -> Any:
-        """The error of every element and its histogram as a figure; see gpuemu.display.plot."""
+    def plot(self, actual: Any = None, expected: Any = None, bound: float | None = None) -> Any:
+        """The error of every element and its histogram as a figure of matplotlib. The arrays are those that were compared in this
+        process, or given; bound: what errors may be, drawn among them."""
         from gpuemu.client.display import plot
 
-        return plot(self, actual, expected)
+        return plot(self, actual, expected, bound)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> ValidationResult:
@@ -211,6 +212,15 @@ class ReproduceResult:
     error_map: dict[str, Any] | None = None  # These three with details=True; docs/reference/protocol.md.
     ptx: str = ""
     launches: list[dict[str, Any]] = field(default_factory=list)
+
+    def plot(self) -> Any:
+        """Where the errors of the case are and how large, with the bound: a figure of matplotlib. Raises ValueError where the
+        case was run without details=True or had no comparable values."""
+        from gpuemu.client import ci, plots
+
+        if not self.error_map:
+            raise ValueError("there is no error map: ask with reproduce(seed, details=True), of a case with comparable values")
+        return plots.error_map_figure(build(ci.ErrorMap, self.error_map))
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], decode_tensor_fn: Callable[[dict[str, Any]], Array] = tensors.decode) -> ReproduceResult:
