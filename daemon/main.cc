@@ -21,6 +21,7 @@
 #include "common/base/heap.h"
 #include "common/base/private_path.h"
 #include "common/base/project_id.h"
+#include "common/base/service_limits.h"
 #include "common/process/spawn.h"
 #include "common/transport/server.h"
 #include "daemon/server/folder_lock.h"
@@ -28,6 +29,7 @@
 #include "daemon/server/open_projects.h"
 #include "daemon/server/retention_keeper.h"
 #include "daemon/server/storage_requests.h"
+#include "daemon/sessions/sessions.h"
 #include "daemon/storage/project_stores.h"
 
 namespace gpuemu {
@@ -37,7 +39,7 @@ constexpr int kExitOk = 0, kExitUsage = 2, kExitBroken = 3;
 constexpr size_t kLogBytesMax = size_t{8} << 20;
 // Requests at the same time: those that may take long and plenty of short ones. A thread that
 // waits costs a few KiB.
-constexpr size_t kRequestsMax = kLongRequestsMax + 64;
+constexpr size_t kRequestsMax = kRequestsUnfinishedMax + 64;
 // Every waiting client and as many that are silent.
 constexpr size_t kClientsMax = 2 * kRequestsMax;
 // Between two looks at projects that nobody uses.
@@ -178,8 +180,10 @@ int serve(const ConfigSources& sources, const Config& config) {
   if (!stores) return fail(stores.error(), kExitBroken);
   if (const std::string note = (*stores)->note(); !note.empty()) spdlog::warn("database: {}", note);
 
+  Sessions sessions;
   JobTable jobs;
   OpenProjects projects(**stores, {.jobs = jobs,
+                                   .sessions = sessions,
                                    .socket_path = config.socket_path,
                                    .db_path = config.db_path,
                                    .cache_folder = config.db_path + ".cache",
@@ -190,12 +194,18 @@ int serve(const ConfigSources& sources, const Config& config) {
   const Status started = projects.start(sources, config);
   if (!started) return fail(started.error(), kExitBroken);
 
-  const Server::Handler handler = [&projects](std::string_view message) {
-    return handle_message(message, projects);
+  const Status ends = sessions.start();
+  if (!ends) return fail(ends.error(), kExitBroken);
+  const Server::Handler handler = [&projects](std::string_view message, const ClientPeer& peer) {
+    return handle_message(message, peer, projects);
   };
   auto server = Server::listen(
       config.socket_path, handler,
-      {.threads_max = kRequestsMax, .queued_max = kRequestsMax, .connections_max = clients_max()});
+      {.threads_max = kRequestsMax,
+       .queued_max = kRequestsMax,
+       .connections_max = clients_max(),
+       .on_connected = [&sessions](const ClientPeer& peer) { sessions.connected(peer); },
+       .on_disconnected = [&sessions](const ClientPeer& peer) { sessions.disconnected(peer); }});
   if (!server) return fail(server.error(), kExitBroken);
   const Status told = lock->serves(config.socket_path);
   if (!told) return fail(told.error(), kExitBroken);

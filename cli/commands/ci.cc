@@ -236,6 +236,7 @@ void add_ci(Command app, Session& session) {
   command.flag("--coverage", options->coverage, "Count which source lines run");
   command.flag("--snapshots", options->snapshots,
                "Put the inputs of failing cases into JSON reports; they may be large");
+  add_session(command, session);
   add_reports(command, options->reports, session);
   command
       .option("--archive", options->archive,

@@ -38,6 +38,8 @@ namespace gpuemu::cli {
   X(daemon) \
   X(projects) \
   X(storage) \
+  X(sessions) \
+  X(top) \
   X(status) \
   X(completion)
 // clang-format on

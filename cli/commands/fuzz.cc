@@ -214,6 +214,7 @@ void add_fuzz(Command app, Session& session) {
   command.flag("--fail-fast", options->fail_fast, "Stop after the first failing case");
   command.flag("--unguided", options->unguided,
                "Generated cases alone: no corpus, none that follows another");
+  add_session(command, session);
   add_report_format(command, session);
   add_stream(command, session);
   command.footer(

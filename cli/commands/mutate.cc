@@ -91,6 +91,7 @@ void add_mutate(Command app, Session& session) {
       .type_name("PERCENT")
       .check(number(0, 100));
   command.flag("--all", options->all, "List the mutants that were killed too");
+  add_session(command, session);
   add_format(command, session);
   command.footer(
       "Exit code: 0 done, 1 the score is below --score-min, 2 wrong use, 3 could not run, or the\n"

@@ -192,6 +192,18 @@ void add_max_elements(Command command, std::optional<uint64_t>& elements) {
       .check(whole_number(1, static_cast<uint64_t>(kMaxElementsMax)));
 }
 
+void add_session(Command command, Session& session) {
+  Option name = command.option("--session", session.session_name,
+                               "Run in a session of this name (docs/guides/sharing.md)");
+  name.type_name("NAME").check(not_empty());
+  command
+      .option("--weight", session.session_weight,
+              "Its share of the devices beside other sessions (default: 1)")
+      .type_name("W")
+      .check(number(kSessionWeightMin, kSessionWeightMax))
+      .needs(name);
+}
+
 void add_strict(Command command, bool& strict) {
   command.flag("--strict", strict,
                "Fail whatever exceeds the bound of \"auto\", however exact its\nformula is "

@@ -48,6 +48,8 @@ Option add_base_seed(Command command, std::optional<uint64_t>& seed);
 
 /// --max-elements N.
 void add_max_elements(Command command, std::optional<uint64_t>& elements);
+/// --session NAME and --weight W.
+void add_session(Command command, Session& session);
 /// --strict
 void add_strict(Command command, bool& strict);
 

@@ -184,6 +184,7 @@ void add_test(Command app, Session& session) {
                "Run passing cases with products and sums fused otherwise\nand threads in "
                "other orders too, and tell what then fails");
   add_strict(command, options->strict);
+  add_session(command, session);
   add_report_format(command, session);
   add_stream(command, session);
   command.footer(

@@ -134,6 +134,11 @@ Option Option::excludes(Option other) {
   return *this;
 }
 
+Option Option::needs(Option other) {
+  option_->needs(other.option_);
+  return *this;
+}
+
 Command Command::command(const std::string& name, const std::string& help) {
   return Command(app_->add_subcommand(name, help));
 }

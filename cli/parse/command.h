@@ -45,6 +45,8 @@ class Option {
   /// Collects what is given each time, in order.
   Option take_all();
   Option excludes(Option other);
+  /// Refused where the other one is not given.
+  Option needs(Option other);
 
  private:
   CLI::Option* option_;

@@ -261,6 +261,25 @@ Status Session::start_daemon() {
 }
 
 Status Session::ensure_daemon() {
+  GPUEMU_TRY(start_fitting_daemon());
+  return session_name.empty() || !secret_.empty() ? ok_status() : open_session();
+}
+
+Status Session::open_session() {
+  OpenSessionRequest request{.name = session_name};
+  request.weight = session_weight;
+  const Reply reply = GPUEMU_TRY(call(request));
+  if (const auto* opened = std::get_if<SessionOpenedReply>(&reply)) {
+    secret_ = opened->session;
+    return ok_status();
+  }
+  const auto* failure = std::get_if<ErrorReply>(&reply);
+  const bool is_wrong = failure != nullptr && blames_the_request(failure->code);
+  return error(is_wrong ? ErrorCode::InvalidArgument : ErrorCode::Unavailable, "--session: {}",
+               failure != nullptr ? failure->message : "the daemon answered with something else");
+}
+
+Status Session::start_fitting_daemon() {
   if (!daemon_answers()) GPUEMU_TRY(start_daemon());
   const Reply reply = GPUEMU_TRY(call(DaemonStatusRequest{}));
   const auto* status = std::get_if<DaemonStatusReply>(&reply);
@@ -343,7 +362,7 @@ std::string Session::in_project(const std::string& id) {
 
 std::string Session::message_of(const Request& request) const {
   const bool all = all_projects && about_of(request) == About::Records;
-  return encode_request(request, all ? "*" : project_path());
+  return encode_request(request, all ? "*" : project_path(), secret_);
 }
 
 Result<std::string> Session::call_text(const Request& request, std::chrono::milliseconds timeout) {

@@ -33,15 +33,17 @@ class Session {
   const std::atomic<bool>& interrupted;  ///< Ctrl-C was pressed.
   std::map<std::string, std::string> environment;
   std::string working_folder;
-  std::string program_folder;          ///< Where gpuemu-daemon lies beside this program.
-  bool terminal = false;               ///< Progress may be drawn on err.
-  std::optional<TerminalStyle> style;  ///< out is a terminal.
-  bool same_streams = false;           ///< out and err end in one place: nothing is said on both.
-  std::string config_file;             ///< --config
-  std::string format = "text";         ///< --format
-  bool stream = false;                 ///< --stream
-  bool all_projects = false;           ///< --all-projects: list the records of all projects
-  std::optional<EventLines> events;    ///< After begin_stream(), where --stream is given.
+  std::string program_folder;            ///< Where gpuemu-daemon lies beside this program.
+  bool terminal = false;                 ///< Progress may be drawn on err.
+  std::optional<TerminalStyle> style;    ///< out is a terminal.
+  bool same_streams = false;             ///< out and err end in one place: nothing is said on both.
+  std::string config_file;               ///< --config
+  std::string format = "text";           ///< --format
+  bool stream = false;                   ///< --stream
+  bool all_projects = false;             ///< --all-projects: list the records of all projects
+  std::optional<EventLines> events;      ///< After begin_stream(), where --stream is given.
+  std::string session_name;              ///< --session: what runs is in a session of this name
+  std::optional<double> session_weight;  ///< --weight
   bool verbose = false;
   ExitCode exit_code = ExitCode::Ok;
 
@@ -74,7 +76,8 @@ class Session {
   Result<std::string> socket_path();
 
   /// Starts a daemon when none runs, and restarts an idle one of another version or database.
-  /// Unavailable when such a daemon is busy. Prints the daemon's notes on the project.
+  /// Unavailable when such a daemon is busy. Prints the daemon's notes on the project. Opens the
+  /// session that --session names.
   Status ensure_daemon();
   /// Whether the daemon's default project is another one.
   bool is_other_default();
@@ -126,6 +129,8 @@ class Session {
   Result<Config> programs_config() const;
   Status connect();
   Status start_daemon();
+  Status start_fitting_daemon();
+  Status open_session();
   Result<std::string> call_text(const Request& request, std::chrono::milliseconds timeout);
   /// Nothing for an error and an Error reply, which it tells.
   std::optional<Reply> told(Result<Reply> reply);
@@ -137,6 +142,7 @@ class Session {
   /// The gpuemu.toml that requests name as their project, valid or not; "" outside of a project.
   std::string project_path() const;
   std::optional<Client> client_;
+  std::string secret_;  ///< Names the session that was opened; "": none.
   std::optional<std::map<std::string, ProjectInfo>> known_;  ///< For in_project().
   struct Loaded {
     ConfigSources sources;

@@ -27,8 +27,18 @@ inline constexpr uint32_t kWorkersMax = 1024;
 /// line does: it asks five times a second.
 inline constexpr std::chrono::milliseconds kJobLeaseMax{std::chrono::hours(24)};
 inline constexpr std::chrono::milliseconds kCommandLease{30'000};
-/// Jobs under way: each has threads of its own and waits for the same lanes.
-inline constexpr size_t kJobsRunningMax = 64;
+/// Jobs under way: each has threads of its own and waits for the same lanes. Several sessions with
+/// full queues fit.
+inline constexpr size_t kJobsRunningMax = 256;
+/// Requests and jobs of all sessions that are not done: each has a thread, which takes a few KiB
+/// while it waits.
+inline constexpr size_t kRequestsUnfinishedMax = 4096;
+/// The weight of a session: nobody waits for more than a hundred times as long as others.
+inline constexpr double kSessionWeightMin = 0.01, kSessionWeightMax = 100;
+/// Sessions that clients have opened: each may have work of its own.
+inline constexpr size_t kSessionsMax = 4096;
+/// When a request that was refused because too many wait should be sent again: some cases later.
+inline constexpr std::chrono::milliseconds kBusyRetry{250};
 /// One gpuemu.toml: thousands of ops.
 inline constexpr size_t kConfigBytesMax = size_t{16} << 20;
 /// Terms of one sum: no tensor has more elements.

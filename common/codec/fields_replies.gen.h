@@ -10,6 +10,7 @@
 #include "common/codec/fields_evidence.gen.h"
 #include "common/codec/fields_kernel_records.gen.h"
 #include "common/codec/fields_records.gen.h"
+#include "common/codec/fields_sessions.gen.h"
 #include "common/codec/fields_storage.gen.h"
 #include "common/protocol/replies.gen.h"
 
@@ -158,6 +159,7 @@ template <typename V, Is<ErrorReply> R>
 void fields(V& v, R& r) {
   v.required("code", r.code);
   v.required("message", r.message);
+  v.extra("retry_after_ms", r.retry_after_ms);
 }
 
 template <typename V, Is<TestReportReply> R>

@@ -8,6 +8,7 @@
 #include "common/codec/fields.h"
 #include "common/codec/fields_artifacts.gen.h"
 #include "common/codec/fields_records.gen.h"
+#include "common/codec/fields_sessions.gen.h"
 #include "common/codec/fields_storage.gen.h"
 #include "common/protocol/requests.gen.h"
 

@@ -73,20 +73,21 @@ Status check_fuzz_op(FuzzOpRequest& request) {
 }
 
 /// "" where there is none.
-Result<std::string> project_of(const nlohmann::json& object) {
-  const auto member = object.find("project");
+Result<std::string> text_of(const nlohmann::json& object, const char* name) {
+  const auto member = object.find(name);
   if (member == object.end() || member->is_null()) return std::string();
   if (member->is_string()) return member->get<std::string>();
-  return error(ErrorCode::InvalidArgument, "member 'project': expected a string, got {}",
+  return error(ErrorCode::InvalidArgument, "member '{}': expected a string, got {}", name,
                member->type_name());
 }
 
 Result<AddressedRequest> decode_checked(std::string_view json, const FetchShared* fetch) {
   const nlohmann::json object = GPUEMU_TRY(parse_object(json));
-  std::string project = GPUEMU_TRY(project_of(object));
+  std::string project = GPUEMU_TRY(text_of(object, "project"));
+  std::string session = GPUEMU_TRY(text_of(object, "session"));
   Request request = GPUEMU_TRY(decode<Request>(object, request_types(), fetch));
   if (auto* fuzz = std::get_if<FuzzOpRequest>(&request)) GPUEMU_TRY(check_fuzz_op(*fuzz));
-  return AddressedRequest{std::move(project), std::move(request)};
+  return AddressedRequest{std::move(project), std::move(session), std::move(request)};
 }
 
 }  // namespace
@@ -103,10 +104,15 @@ Result<Reply> decode_reply(std::string_view json) {
   return decode<Reply>(GPUEMU_TRY(parse_object(json)), reply_types());
 }
 
-std::string encode_request(const Request& request, std::string_view project) {
+std::string encode_request(const Request& request, std::string_view project,
+                           std::string_view session) {
   JsonWriter writer;
-  std::visit([&](const auto& record) { writer.message(type_of(request), record, project); },
-             request);
+  const auto write = [&]<typename R>(const R& record) {
+    // One that has the member itself says whose session it means.
+    constexpr bool has_own = requires { record.session; };
+    writer.message(type_of(request), record, project, has_own ? "" : session);
+  };
+  std::visit(write, request);
   return writer.take();
 }
 

@@ -16,7 +16,9 @@ namespace gpuemu {
 Result<Request> decode_request(std::string_view json);
 /// `project` is whose the request is: the absolute path of its gpuemu.toml, its id, kAllProjects;
 /// "" leaves it to the daemon.
-std::string encode_request(const Request& request, std::string_view project = "");
+/// `session` is the secret of the session that it belongs to; "" means that of this process.
+std::string encode_request(const Request& request, std::string_view project = "",
+                           std::string_view session = "");
 
 /// A reply of the daemon; InvalidArgument as above, so that a client never trusts what it reads.
 Result<Reply> decode_reply(std::string_view json);

@@ -19,13 +19,15 @@ class JsonWriter {
  public:
   std::string take() { return std::move(text_); }
 
-  /// A message: `type`, then the members of `record` beside it, and `project` unless it is "".
+  /// A message: `type`, then the members of `record` beside it, and what else is not "".
   template <typename Record>
-  void message(const char* type, const Record& record, std::string_view project = "") {
+  void message(const char* type, const Record& record, std::string_view project = "",
+               std::string_view session = "") {
     text_ += '{';
     required("type", std::string_view(type));
     fields(*this, record);
     extra("project", project);
+    extra("session", session);
     text_ += '}';
   }
 

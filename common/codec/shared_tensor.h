@@ -17,9 +17,9 @@ namespace gpuemu {
 /// are not what the record says.
 using FetchShared = std::function<Result<std::vector<std::byte>>(const SharedTensorRef&)>;
 
-/// A request and the project that it is for.
+/// A request, and the project and the session that it is for.
 struct AddressedRequest {
-  std::string project;  ///< "" where it names none.
+  std::string project, session;  ///< "" where it names none.
   Request request;
 };
 

@@ -22,6 +22,7 @@
   X(EntryVerdict, entry_verdict_from_name) \
   X(MemoryUseKind, memory_use_kind_from_name) \
   X(WireErrorCode, wire_error_code_from_name) \
-  X(JobState, job_state_from_name) \
   X(CiProfile, ci_profile_from_name) \
-  X(StorageState, storage_state_from_name)
+  X(StorageState, storage_state_from_name) \
+  X(JobState, job_state_from_name) \
+  X(SessionClass, session_class_from_name)

@@ -7,6 +7,7 @@
 #include "common/protocol/records.gen.h"
 #include "common/protocol/replies.gen.h"
 #include "common/protocol/requests.gen.h"
+#include "common/protocol/sessions.gen.h"
 #include "common/protocol/storage.gen.h"
 
 #include "common/protocol/names.h"
@@ -155,19 +156,12 @@ std::optional<MemoryUseKind> memory_use_kind_from_name(const std::string& name) 
 constexpr const char* kWireErrorCodeNames[] = {
     "OpNotFound", "ReferenceScriptFailed", "InvalidRequest", "InternalError", "NotFound",
     "ConfigError", "KernelNotFound", "ArtifactNotFound", "BaselineNotFound", "PtxParseError",
-    "ProjectNotFound", "Busy", "Damaged", "Stopped", "CuobjdumpNotAvailable", "VersionMismatch"
+    "ProjectNotFound", "Busy", "Damaged", "Stopped", "SessionNotFound", "LimitExceeded",
+    "CuobjdumpNotAvailable", "VersionMismatch"
 };
 const char* name_of(WireErrorCode value) { return name_among(kWireErrorCodeNames, value); }
 std::optional<WireErrorCode> wire_error_code_from_name(const std::string& name) {
   return value_among<WireErrorCode>(kWireErrorCodeNames, name);
-}
-
-constexpr const char* kJobStateNames[] = {
-    "running", "done", "cancelled", "failed"
-};
-const char* name_of(JobState value) { return name_among(kJobStateNames, value); }
-std::optional<JobState> job_state_from_name(const std::string& name) {
-  return value_among<JobState>(kJobStateNames, name);
 }
 
 constexpr const char* kCiProfileNames[] = {
@@ -184,6 +178,22 @@ constexpr const char* kStorageStateNames[] = {
 const char* name_of(StorageState value) { return name_among(kStorageStateNames, value); }
 std::optional<StorageState> storage_state_from_name(const std::string& name) {
   return value_among<StorageState>(kStorageStateNames, name);
+}
+
+constexpr const char* kJobStateNames[] = {
+    "running", "done", "cancelled", "failed"
+};
+const char* name_of(JobState value) { return name_among(kJobStateNames, value); }
+std::optional<JobState> job_state_from_name(const std::string& name) {
+  return value_among<JobState>(kJobStateNames, name);
+}
+
+constexpr const char* kSessionClassNames[] = {
+    "auto", "interactive", "batch"
+};
+const char* name_of(SessionClass value) { return name_among(kSessionClassNames, value); }
+std::optional<SessionClass> session_class_from_name(const std::string& name) {
+  return value_among<SessionClass>(kSessionClassNames, name);
 }
 
 }  // namespace gpuemu

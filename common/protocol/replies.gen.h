@@ -19,6 +19,7 @@
 #include "common/protocol/evidence.gen.h"
 #include "common/protocol/kernel_records.gen.h"
 #include "common/protocol/records.gen.h"
+#include "common/protocol/sessions.gen.h"
 #include "common/protocol/storage.gen.h"
 #include "common/tensor/tensor.h"
 
@@ -43,6 +44,8 @@ enum class WireErrorCode {
   Busy,
   Damaged,
   Stopped,
+  SessionNotFound,
+  LimitExceeded,
   CuobjdumpNotAvailable,
   VersionMismatch,
 };
@@ -50,17 +53,6 @@ inline constexpr WireErrorCode kLastWireErrorCode = WireErrorCode::VersionMismat
 /// The name on the wire, and back.
 const char* name_of(WireErrorCode value);
 std::optional<WireErrorCode> wire_error_code_from_name(const std::string& name);
-
-enum class JobState {
-  Running,
-  Done,
-  Cancelled,
-  Failed,
-};
-inline constexpr JobState kLastJobState = JobState::Failed;
-/// The name on the wire, and back.
-const char* name_of(JobState value);
-std::optional<JobState> job_state_from_name(const std::string& name);
 
 /// A case for an op that the client runs.
 struct TestCase {
@@ -207,6 +199,7 @@ struct TestBatchReply {
 struct ErrorReply {
   WireErrorCode code = WireErrorCode::InternalError;
   std::string message;
+  uint64_t retry_after_ms = 0;  ///< Busy: when sending it again may help.
   bool operator==(const ErrorReply&) const = default;
 };
 
@@ -238,7 +231,8 @@ struct JobStatusReply {
   uint64_t failures = 0;
   double rate = 0;  ///< Cases per second.
   std::optional<double> seconds_left;  ///< Absent while unknown.
-  std::optional<WireErrorCode> code;  ///< Why the job failed: Stopped, with the daemon.
+  /// Why the job failed: Stopped with the daemon, LimitExceeded.
+  std::optional<WireErrorCode> code;
   /// Lines from JobStatusRequest::log_from on; empty for a client that asks for `lines`. Warnings
   /// begin with "warning: ".
   std::vector<std::string> log;
@@ -465,7 +459,12 @@ struct ProjectsReply {
   X(StorageStatus) \
   X(StoragePruned) \
   X(StorageReport) \
-  X(StorageCompacted)
+  X(StorageCompacted) \
+  X(SessionOpened) \
+  X(SessionInfo) \
+  X(Sessions) \
+  X(Top) \
+  X(Jobs)
 
 using Reply = std::variant<
     PongReply, OkReply, ValidationResultReply, SubmitResultReply, ResultsReply,
@@ -476,6 +475,7 @@ using Reply = std::variant<
     BaselineReply, KernelCoverageReply, CalibrationReply, ExportedCaseReply, MutationReportReply,
     KernelComparisonReply, FailuresDeletedReply, ExplainResultReply, BoundsReportReply,
     ProjectsReply, StorageClaimedReply, StorageStatusReply, StoragePrunedReply, StorageReportReply,
-    StorageCompactedReply>;
+    StorageCompactedReply, SessionOpenedReply, SessionInfoReply, SessionsReply, TopReply,
+    JobsReply>;
 
 }  // namespace gpuemu

@@ -14,6 +14,7 @@
 #include "common/numeric/dtype.h"
 #include "common/protocol/artifacts.gen.h"
 #include "common/protocol/records.gen.h"
+#include "common/protocol/sessions.gen.h"
 #include "common/protocol/storage.gen.h"
 #include "common/tensor/tensor.h"
 
@@ -439,7 +440,13 @@ struct ForgetProjectRequest {
   X(StoragePrune, StoragePruned, Long, "storage", Records, false) \
   X(StorageVerify, StorageReport, Long, "storage", Daemon, false) \
   X(StorageBackup, Ok, Long, "storage", Daemon, false) \
-  X(StorageCompact, StorageCompacted, Long, "storage", Daemon, false)
+  X(StorageCompact, StorageCompacted, Long, "storage", Daemon, false) \
+  X(OpenSession, SessionOpened, Quick, "sessions", Project, false) \
+  X(CloseSession, Ok, Quick, "sessions", Daemon, false) \
+  X(SetSession, SessionInfo, Quick, "sessions", Daemon, false) \
+  X(ListSessions, Sessions, Quick, "sessions", Daemon, false) \
+  X(Top, Top, Quick, "sessions", Daemon, false) \
+  X(JobList, Jobs, Quick, "sessions", Records, false)
 
 using Request = std::variant<
     PingRequest, ShutdownRequest, ValidateOpRequest, SubmitOutputRequest, GetResultRequest,
@@ -453,13 +460,15 @@ using Request = std::variant<
     SetDefaultProjectRequest, MoveProjectRequest, ForgetProjectRequest, StoreArtifactRequest,
     StoreArtifactBaselineRequest, DiffArtifactBaselineRequest, GetArtifactRequest,
     ListArtifactsRequest, StorageClaimRequest, StorageStatusRequest, StoragePruneRequest,
-    StorageVerifyRequest, StorageBackupRequest, StorageCompactRequest>;
+    StorageVerifyRequest, StorageBackupRequest, StorageCompactRequest, OpenSessionRequest,
+    CloseSessionRequest, SetSessionRequest, ListSessionsRequest, TopRequest, JobListRequest>;
 
 /// Pong.capabilities.
 inline constexpr const char* kCapabilities[] = {
     "kernels", "jobs", "run_tests", "op_name", "minimize_stream", "artifacts", "baselines",
     "inspect", "ci", "proof", "guided", "kernel_coverage", "calibrate", "export", "mutate",
-    "compare_kernels", "shared_memory", "prove", "projects", "program_failures", "storage"
+    "compare_kernels", "shared_memory", "prove", "projects", "program_failures", "storage",
+    "sessions"
 };
 
 }  // namespace gpuemu

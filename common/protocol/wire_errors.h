@@ -17,6 +17,7 @@ constexpr bool blames_the_request(WireErrorCode code) {
     case WireErrorCode::BaselineNotFound:
     case WireErrorCode::ArtifactNotFound:
     case WireErrorCode::ProjectNotFound:
+    case WireErrorCode::SessionNotFound:
       return true;
     case WireErrorCode::ReferenceScriptFailed:
     case WireErrorCode::InternalError:
@@ -24,6 +25,7 @@ constexpr bool blames_the_request(WireErrorCode code) {
     case WireErrorCode::Busy:
     case WireErrorCode::Damaged:
     case WireErrorCode::Stopped:
+    case WireErrorCode::LimitExceeded:
     case WireErrorCode::CuobjdumpNotAvailable:
     case WireErrorCode::VersionMismatch:
       return false;

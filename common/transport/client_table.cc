@@ -37,6 +37,7 @@ bool ClientTable::add(UniqueFd socket) {
   const uint64_t number = ++last_number_;
   const int fd = socket.get();
   Connection& client = clients_.try_emplace(number, std::move(socket), number).first->second;
+  arrived_.push_back(client.peer());
   epoll_event event{.events = events_of(client), .data = {.u64 = number}};
   if (client.is_open() && ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0) return true;
   close(number);
@@ -59,7 +60,9 @@ void ClientTable::settle(Connection& client) {
 }
 
 void ClientTable::close(uint64_t number) {
-  clients_.erase(number);  // The kernel takes a closed descriptor off epoll.
+  const auto at = clients_.find(number);
+  gone_.push_back(at->second.peer());
+  clients_.erase(at);  // The kernel takes a closed descriptor off epoll.
 }
 
 /// First those in the middle of something, which no live client is for long; then the one that has
@@ -81,7 +84,11 @@ bool ClientTable::give_up_one() {
 void ClientTable::close_overdue() {
   if (!reads_) return;
   const auto now = Connection::Clock::now();
-  std::erase_if(clients_, [&](const auto& entry) { return entry.second.is_overdue(now); });
+  std::vector<uint64_t> overdue;
+  for (const auto& [number, client] : clients_) {
+    if (client.is_overdue(now)) overdue.push_back(number);
+  }
+  for (const uint64_t number : overdue) close(number);
 }
 
 void ClientTable::set_reading(bool reads) {

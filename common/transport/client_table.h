@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include <sys/epoll.h>
@@ -35,6 +36,9 @@ class ClientTable {
   /// Hangs up on a client that waits for nothing; false when there is none.
   bool give_up_one();
   void close_overdue();
+  /// Whoever has come and gone since the last call, in that order.
+  std::vector<ClientPeer> take_arrived() { return std::exchange(arrived_, {}); }
+  std::vector<ClientPeer> take_gone() { return std::exchange(gone_, {}); }
   /// While false no client is read from, and none is hung up on for being slow.
   void set_reading(bool reads);
   bool has_output() const;
@@ -53,6 +57,7 @@ class ClientTable {
   uint64_t last_number_ = 1024;  ///< Below are the numbers of watch().
   std::map<uint64_t, Connection> clients_;
   std::map<uint64_t, size_t> requests_;
+  std::vector<ClientPeer> arrived_, gone_;
 };
 
 }  // namespace gpuemu

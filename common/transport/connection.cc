@@ -18,13 +18,20 @@ constexpr size_t kMessageWithStackMax = kMessageBytesMax + 4 * kStackWordsMax;
 /// A length that was announced takes no memory before its bytes arrive.
 constexpr size_t kReserveBytes = size_t{1} << 20;
 
+ClientPeer peer_of(int socket, uint64_t number) {
+  ucred credentials{};
+  socklen_t size = sizeof credentials;
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return {number};
+  return {number, credentials.pid, credentials.uid};
+}
+
 bool would_block(int number) { return number == EAGAIN || number == EWOULDBLOCK; }
 
 }  // namespace
 
 Connection::Connection(UniqueFd socket, uint64_t number)
     : socket_(std::move(socket)),
-      number_(number),
+      peer_(peer_of(socket_.get(), number)),
       wanted_bytes_(kHandshakeBytes),
       opened_(Clock::now()),
       last_progress_(opened_) {

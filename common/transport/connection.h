@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/base/unique_fd.h"
+#include "common/transport/server.h"
 
 namespace gpuemu {
 
@@ -30,7 +31,8 @@ class Connection {
   /// Sends the server's half of the handshake.
   Connection(UniqueFd socket, uint64_t number);
 
-  uint64_t number() const { return number_; }
+  uint64_t number() const { return peer_.connection; }
+  const ClientPeer& peer() const { return peer_; }
   int socket() const { return socket_.get(); }
   /// False once the client hung up or sent something that is not the protocol.
   bool is_open() const { return open_; }
@@ -58,7 +60,7 @@ class Connection {
   void next_stage(std::vector<RequestMessage>& messages);
 
   UniqueFd socket_;
-  const uint64_t number_;
+  const ClientPeer peer_;
   bool open_ = true;
   Stage stage_ = Stage::Handshake;
   size_t wanted_bytes_;  ///< Bytes that complete the present stage.

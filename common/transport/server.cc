@@ -46,6 +46,7 @@ struct Receiver {
 /// A request and everyone who waits for its reply: more than one when the client repeated it.
 struct Job {
   RequestMessage request;
+  ClientPeer peer;
   std::vector<Receiver> receivers;
 };
 
@@ -86,7 +87,8 @@ struct Server::State {
   void handle_event(const epoll_event& event);
   void accept_clients();
   void restore_socket_file();
-  void enqueue(uint64_t client, RequestMessage message);
+  void enqueue(const ClientPeer& peer, RequestMessage message);
+  void tell_arrivals();
   void deliver_finished();
   void flush();
   bool start_thread();
@@ -127,6 +129,7 @@ void Server::State::run_io() {
     const int count = clients.wait(events, static_cast<int>(kWatchPeriod.count()));
     for (int i = 0; i < count; ++i) handle_event(events[static_cast<size_t>(i)]);
     deliver_finished();
+    tell_arrivals();
     const auto now = Connection::Clock::now();
     if (now >= next_watch) {
       next_watch = now + kWatchPeriod;
@@ -157,7 +160,8 @@ void Server::State::handle_event(const epoll_event& event) {
   if ((event.events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) {
     arrived.clear();
     client->read(arrived);
-    for (RequestMessage& message : arrived) enqueue(client->number(), std::move(message));
+    tell_arrivals();  // Before their requests.
+    for (RequestMessage& message : arrived) enqueue(client->peer(), std::move(message));
   }
   clients.settle(*client);
 }
@@ -189,13 +193,22 @@ void Server::State::restore_socket_file() {
   if (!watched) listener.reset();
 }
 
-void Server::State::enqueue(uint64_t client, RequestMessage message) {
+void Server::State::tell_arrivals() {
+  for (const ClientPeer& peer : clients.take_arrived()) {
+    if (options.on_connected) options.on_connected(peer);
+  }
+  for (const ClientPeer& peer : clients.take_gone()) {
+    if (options.on_disconnected) options.on_disconnected(peer);
+  }
+}
+
+void Server::State::enqueue(const ClientPeer& peer, RequestMessage message) {
   const std::lock_guard lock(mutex);
   if (stopping) return;
-  clients.begin_request(client);
-  Receiver receiver{client, std::string(message.stack())};
+  clients.begin_request(peer.connection);
+  Receiver receiver{peer.connection, std::string(message.stack())};
   const auto same = std::ranges::find_if(jobs, [&](const Job& job) {
-    return job.receivers.front().client == client && job.request.body() == message.body();
+    return job.peer.connection == peer.connection && job.request.body() == message.body();
   });
   if (same != jobs.end()) {
     same->receivers.push_back(std::move(receiver));
@@ -203,6 +216,7 @@ void Server::State::enqueue(uint64_t client, RequestMessage message) {
   }
   Job& job = jobs.emplace_back();
   job.request = std::move(message);
+  job.peer = peer;
   job.receivers.push_back(std::move(receiver));
   waiting.push_back(&job);
   if (idle < waiting.size() && pool.size() < options.threads_max) start_thread();
@@ -238,7 +252,7 @@ void Server::State::run_jobs() {
 void Server::State::run(Job& job) {
   std::string reply;
   try {
-    reply = handler(job.request.body());
+    reply = handler(job.request.body(), job.peer);
   } catch (const std::exception& failure) {
     // The last net: a request must not take the daemon down.
     reply = encode_reply(ErrorReply{WireErrorCode::InternalError,

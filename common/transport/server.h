@@ -7,15 +7,25 @@
 // hangs up during the handshake, and keeps its descriptors.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include <sys/types.h>
+
 #include "common/base/result.h"
 
 namespace gpuemu {
+
+/// Who is at the other end of a connection, as the kernel says.
+struct ClientPeer {
+  uint64_t connection = 0;  ///< Its number, which no later connection gets again.
+  pid_t pid = 0;            ///< The process that connected; 0 where this one cannot see it.
+  uid_t uid = 0;
+};
 
 struct ServerOptions {
   size_t threads_max = 64;  ///< Handlers that run at the same time; threads start as needed.
@@ -23,12 +33,15 @@ struct ServerOptions {
   /// Clients at the same time. Where one more arrives, one that has sent half a handshake or
   /// message, or that has been silent for longest, is hung up on; NNG's clients connect again.
   size_t connections_max = 512;
+  /// Told of every connection before its first request runs, and when it has ended, which may be
+  /// while its requests run. Called by one thread; must not block.
+  std::function<void(const ClientPeer&)> on_connected = {}, on_disconnected = {};
 };
 
 class Server {
  public:
   /// Request in, reply out. Runs on several threads at once; must not throw.
-  using Handler = std::function<std::string(std::string_view request)>;
+  using Handler = std::function<std::string(std::string_view request, const ClientPeer& peer)>;
 
   /// Listens on a Unix domain socket: mode 0600, in a folder that is made with mode 0700 when it
   /// does not exist. A socket file on which nobody answers is replaced. InvalidArgument when the

@@ -46,7 +46,9 @@ class Transport : public testing::Test {
     if (!client) ADD_FAILURE() << client.error().message;
     return *std::move(client);
   }
-  static std::string echo(std::string_view request) { return "echo " + std::string(request); }
+  static std::string echo(std::string_view request, const ClientPeer&) {
+    return "echo " + std::string(request);
+  }
 
   UniqueFd raw(bool listens) {
     UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM, 0));
@@ -85,7 +87,7 @@ TEST_F(Transport, MakesFolderAndSocketForTheirOwnerOnly) {
 TEST_F(Transport, OneSlowRequestDelaysNobodyElse) {
   std::promise<void> release;
   std::shared_future<void> released = release.get_future().share();
-  auto server = serve([released](std::string_view request) {
+  auto server = serve([released](std::string_view request, const ClientPeer&) {
     if (request == "slow") released.wait();
     return std::string(request);
   });
@@ -112,7 +114,8 @@ TEST_F(Transport, OneSlowRequestDelaysNobodyElse) {
 }
 
 TEST_F(Transport, CarriesSixtyFourMebibytes) {
-  auto server = serve([](std::string_view request) { return std::string(request); });
+  auto server =
+      serve([](std::string_view request, const ClientPeer&) { return std::string(request); });
   std::string large(size_t{64} << 20, 'x');
   large[12345] = 'y';
   auto reply = dial().request(large, kPatience);
@@ -248,7 +251,7 @@ TEST_F(Transport, SaysWhenNoDaemonIsThere) {
 TEST_F(Transport, SaysWhenAReplyDoesNotComeInTime) {
   std::promise<void> release;
   std::shared_future<void> released = release.get_future().share();
-  auto server = serve([released](std::string_view) {
+  auto server = serve([released](std::string_view, const ClientPeer&) {
     released.wait();
     return std::string("late");
   });
@@ -265,7 +268,7 @@ TEST_F(Transport, ARepeatedRequestIsNotRunTwice) {
   std::atomic<int> runs{0};
   std::promise<void> release;
   std::shared_future<void> released = release.get_future().share();
-  auto server = serve([&, released](std::string_view) {
+  auto server = serve([&, released](std::string_view, const ClientPeer&) {
     ++runs;
     released.wait();
     return std::string("done");
@@ -305,7 +308,7 @@ TEST_F(Transport, StopLeavesTheSocketOfAnotherDaemonAlone) {
 
 TEST_F(Transport, StopDeliversTheRepliesOfRunningRequests) {
   std::promise<void> started;
-  auto server = serve([&](std::string_view) {
+  auto server = serve([&](std::string_view, const ClientPeer&) {
     started.set_value();
     std::this_thread::sleep_for(milliseconds(50));
     return std::string(1 << 20, 'r');
@@ -321,7 +324,7 @@ TEST_F(Transport, StopDeliversTheRepliesOfRunningRequests) {
 
 // NNG 1.5 does not return from its close where a message arrives in the middle of it.
 TEST_F(Transport, ReplyThatArrivesWhileTheClientClosesDoesNotKeepIt) {
-  auto server = serve([](std::string_view request) {
+  auto server = serve([](std::string_view request, const ClientPeer&) {
     std::this_thread::sleep_for(milliseconds(request == "given up" ? 6 : 3));
     return std::string("late");
   });
@@ -356,7 +359,8 @@ TEST_F(Transport, RequestsThatArriveWhileTheServerStopsDoNotKeepIt) {
 }
 
 TEST_F(Transport, AThrowingHandlerIsAnErrorReply) {
-  auto server = serve([](std::string_view) -> std::string { throw std::runtime_error("oops"); });
+  auto server = serve(
+      [](std::string_view, const ClientPeer&) -> std::string { throw std::runtime_error("oops"); });
   auto reply = dial().request("x", kPatience);
   ASSERT_TRUE(reply) << reply.error().message;
   EXPECT_NE(reply->find(R"("code":"InternalError")"), std::string::npos) << *reply;
@@ -373,7 +377,8 @@ TEST_F(Transport, ALongPathIsAnErrorThatSaysSo) {
 }
 
 TEST_F(Transport, PrintsTheLatencyOfOneRoundTrip) {
-  auto server = serve([](std::string_view) { return std::string(R"({"type":"Pong"})"); });
+  auto server =
+      serve([](std::string_view, const ClientPeer&) { return std::string(R"({"type":"Pong"})"); });
   Client client = dial();
   std::vector<double> microseconds;
   for (int i = 0; i < 1000; ++i) {

@@ -21,6 +21,7 @@
 #include "daemon/pipeline/describe_verdict.h"
 #include "daemon/plans/execution_plan.h"
 #include "daemon/schedule/extra_slots.h"
+#include "judge/cases/case_tensors.h"
 #include "judge/cases/large_sizes.h"
 #include "runtime/device/device_traits.h"
 
@@ -146,7 +147,7 @@ Result<const KernelConfig*> Campaign::choose_kernel(const OpConfig& op,
 }
 
 Result<CaseReport> Campaign::run_on_slot(const OpConfig& op, const CasePlan& plan, Slot& slot,
-                                         const CaseSettings& settings, const std::string& session) {
+                                         const CaseSettings& settings, const LaneClaim& claim) {
   const KernelConfig* kernel = GPUEMU_TRY(choose_kernel(op, plan));
   if (kernel == nullptr) {
     return error(ErrorCode::Unsupported, "no kernel of '{}' supports this case", op.name);
@@ -165,10 +166,10 @@ Result<CaseReport> Campaign::run_on_slot(const OpConfig& op, const CasePlan& pla
   };
   CaseRequest request{config_, op, *kernel, *prepared, named, settings, find_kernel};
   if (side_ != nullptr && !device_traits(side_->own_backend()).follows_rounding) {
-    request.emulator_slot = [this, &session]() -> Result<SlotLease> {
+    request.emulator_slot = [this, &claim]() -> Result<SlotLease> {
       SlotPool* pool =
           GPUEMU_TRY(side_->get({.backend = std::string(kEmulatorBackend), .contraction = {}}));
-      return pool->acquire(session);
+      return pool->acquire(claim);
     };
   }
   // An interrupted command shall not wait for the time limit of a kernel.
@@ -181,27 +182,29 @@ Result<CaseReport> Campaign::run_on_slot(const OpConfig& op, const CasePlan& pla
 const ReferenceFiles& Campaign::reference_files() const { return slots_.reference_files(); }
 
 Result<CaseReport> Campaign::run_one(const OpConfig& op, const CasePlan& plan,
-                                     const CaseSettings& settings, const std::string& session) {
-  if (is_large(plan)) return run_large(op, plan, settings, session);
-  auto lease = slots_.acquire(session);
+                                     const CaseSettings& settings, const LaneClaim& claim) {
+  const auto memory = GPUEMU_TRY(MemoryHold::take(claim, static_cast<uint64_t>(bytes_of(plan))));
+  if (is_large(plan)) return run_large(op, plan, settings, claim);
+  auto lease = slots_.acquire(claim);
   if (!lease) return lease.error();
+  lease->count_memory(static_cast<uint64_t>(bytes_of(plan)));
   large_.begin(plan);
-  auto outcome = run_on_slot(op, plan, **lease, settings, session);
+  auto outcome = run_on_slot(op, plan, **lease, settings, claim);
   large_.end(plan, outcome ? std::optional(outcome->result.duration_ms) : std::nullopt);
   return outcome;
 }
 
 std::vector<std::optional<Result<CaseReport>>> Campaign::run_batch(
     const OpConfig& op, const std::vector<CasePlan>& plans, const CaseSettings& settings,
-    const std::string& session, const std::atomic<bool>& cancel) {
+    const LaneClaim& claim, const std::atomic<bool>& cancel) {
   std::vector<std::optional<Result<CaseReport>>> outcomes(plans.size());
   std::atomic<size_t> next{0};
   const auto work = [&] {
     for (size_t i = next++; i < plans.size() && !cancel; i = next++) {
-      outcomes[i] = run_one(op, plans[i], settings, session);
+      outcomes[i] = run_one(op, plans[i], settings, claim);
     }
   };
-  run_on_threads(std::min(slots_.size(), plans.size()), work);
+  run_on_threads(std::min(slots_.size() + 1, plans.size()), work);
   return outcomes;
 }
 
@@ -296,7 +299,7 @@ void Campaign::run_items(Progress& progress, const CampaignOptions& options) {
       group.fail(plan.error());
       continue;
     }
-    auto outcome = run_one(*group.op, *plan, options.settings, options.session);
+    auto outcome = run_one(*group.op, *plan, options.settings, options.claim);
     if (!outcome) {
       const ErrorCode code = outcome.error().code;
       if (code == ErrorCode::Cancelled) return;
@@ -323,7 +326,7 @@ void Campaign::run_items(Progress& progress, const CampaignOptions& options) {
 Status Campaign::run_and_keep(Progress& progress, const CampaignOptions& options) {
   GPUEMU_TRY(progress.start_keeping());
   const size_t slots = options.threads_max == 0
-                           ? slots_.size()
+                           ? slots_.size() + 1
                            : std::min<size_t>(options.threads_max, slots_.size());
   run_on_threads(std::min<uint64_t>(slots, progress.size()), [&] { run_items(progress, options); });
   return progress.finish_keeping();

@@ -1,6 +1,7 @@
 // Many cases of many ops over the slots: what `gpuemu test` and `gpuemu fuzz` run. Cases are made,
-// executed and judged on as many threads as there are slots, and kept by one more, so that no slot
-// waits for the disk; the report has failures in order of iteration.
+// executed and judged on one thread more than there are slots, so that one always waits for a lane,
+// and kept by another, so that no slot waits for the disk; the report has failures in order of
+// iteration.
 #pragma once
 
 #include <atomic>
@@ -15,6 +16,7 @@
 #include "common/config/vocabulary.h"
 #include "daemon/campaign/large_cases.h"
 #include "daemon/case/case_settings.h"
+#include "daemon/schedule/lane_claim.h"
 
 namespace gpuemu {
 
@@ -53,7 +55,7 @@ struct CampaignOptions {
   uint64_t seed = 0;
   std::vector<Strategy> strategies;  ///< Empty: the configuration's.
   bool fail_fast = false;
-  std::string session;                               ///< Slots are shared fairly among sessions.
+  LaneClaim claim;                                   ///< For whom the cases run.
   std::set<std::pair<std::string, DType>> left_out;  ///< Ops and dtypes that do not run.
   bool prefer_dtypes = false;  ///< An op without any of `dtypes` runs in its first one.
   uint64_t first_number = 0;  ///< Cases of each op and dtype to leave out: the first `first_number`
@@ -118,7 +120,7 @@ class Campaign {
   std::vector<std::optional<Result<CaseReport>>> run_batch(const OpConfig& op,
                                                            const std::vector<CasePlan>& plans,
                                                            const CaseSettings& settings,
-                                                           const std::string& session,
+                                                           const LaneClaim& claim,
                                                            const std::atomic<bool>& cancel);
 
   /// What reference scripts read, of all cases so far.
@@ -140,7 +142,7 @@ class Campaign {
 
   /// One case of one op, with its variant chosen by policy and priority.
   Result<CaseReport> run_one(const OpConfig& op, const CasePlan& plan, const CaseSettings& settings,
-                             const std::string& session);
+                             const LaneClaim& claim);
 
  private:
   struct Group;
@@ -155,9 +157,9 @@ class Campaign {
                                             const CampaignOptions& options);
   Result<const KernelConfig*> choose_kernel(const OpConfig& op, const CasePlan& plan) const;
   Result<CaseReport> run_large(const OpConfig& op, const CasePlan& plan,
-                               const CaseSettings& settings, const std::string& session);
+                               const CaseSettings& settings, const LaneClaim& claim);
   Result<CaseReport> run_on_slot(const OpConfig& op, const CasePlan& plan, Slot& slot,
-                                 const CaseSettings& settings, const std::string& session);
+                                 const CaseSettings& settings, const LaneClaim& claim);
   void run_items(Progress& progress, const CampaignOptions& options);
   Status run_and_keep(Progress& progress, const CampaignOptions& options);
 

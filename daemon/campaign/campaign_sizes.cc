@@ -6,20 +6,22 @@
 #include "daemon/case/case_report.h"
 #include "daemon/kernels/kernel_store.h"
 #include "daemon/schedule/slot_pool.h"
+#include "judge/cases/case_tensors.h"
 #include "judge/cases/large_sizes.h"
 
 namespace gpuemu {
 
 /// Unsupported where it is left out.
 Result<CaseReport> Campaign::run_large(const OpConfig& op, const CasePlan& plan,
-                                       const CaseSettings& settings, const std::string& session) {
+                                       const CaseSettings& settings, const LaneClaim& claim) {
   const auto alone = large_.alone();
   large_.wait_for_usual(plan);
   auto why = large_.too_long(plan);
   if (!why) {
-    auto lease = slots_.acquire(session);
+    auto lease = slots_.acquire(claim);
     if (!lease) return lease.error();
-    auto outcome = run_on_slot(op, plan, **lease, settings, session);
+    lease->count_memory(static_cast<uint64_t>(bytes_of(plan)));
+    auto outcome = run_on_slot(op, plan, **lease, settings, claim);
     if (outcome) why = large_.no_verdict(plan, *outcome, config_.case_timeout_ms);
     if (!outcome || !why) return outcome;
   }

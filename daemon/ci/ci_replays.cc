@@ -117,7 +117,7 @@ Status CiTests::run_planned_case(const PlannedCase& planned) {
   CiUnit& unit = *planned.unit;
   const CasePlan& plan = planned.plan;
   auto outcome =
-      machine_.campaign.run_one(*unit.op, plan, campaign_options().settings, options_.session);
+      machine_.campaign.run_one(*unit.op, plan, campaign_options().settings, options_.claim);
   events_.step();
   if (!outcome) {
     const ErrorCode code = outcome.error().code;

@@ -29,7 +29,7 @@ struct CiOptions {
   uint64_t shard = 0, shards = 0;
   uint32_t threads_max = 0;
   bool cached = false, coverage = false;
-  std::string session;
+  LaneClaim claim;
   std::string baseline_name;  ///< "": none
   std::vector<ArtifactMetrics> baseline_artifacts;
   std::vector<ValidationResult> baseline_results;

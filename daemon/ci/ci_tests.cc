@@ -167,7 +167,7 @@ CampaignOptions CiTests::campaign_options() const {
   options.prefer_dtypes = true;
   options.cases = options_.cases;
   options.seed = options_.seed;
-  options.session = options_.session;
+  options.claim = options_.claim;
   options.shard = options_.shard;
   options.shards = options_.shards;
   options.threads_max = options_.threads_max;
@@ -433,7 +433,7 @@ void CiTests::map_worst(CiRunSummary& summary) {
     const auto plan = plan_from(*op, *result.repro_info);
     if (!plan) continue;
     const auto outcome =
-        machine_.campaign.run_one(*op, *plan, {.extras = Extra::ErrorMap}, options_.session);
+        machine_.campaign.run_one(*op, *plan, {.extras = Extra::ErrorMap}, options_.claim);
     if (!outcome || !outcome->extras.error_map || outcome->extras.error_map->cells.empty()) {
       continue;
     }

@@ -58,7 +58,7 @@ class Explainer {
 
 Result<CaseReport> Explainer::shadowed(const ShadowOptions& wish) {
   return emulator_->run_one(task_.op, task_.plan, {.extras = Extra::Shadows, .shadow = wish},
-                            task_.session);
+                            task_.claim);
 }
 
 /// The output to explain: the one that was asked for, else the first with a wrong element among
@@ -122,7 +122,7 @@ std::optional<double> Explainer::value_on(Campaign& campaign, const std::string&
                                           const WrongElement& element) const {
   CasePlan plan = task_.plan;
   if (!kernel.empty()) plan.kernel = kernel;
-  const auto outcome = campaign.run_one(task_.op, plan, {.extras = Extra::Tensors}, task_.session);
+  const auto outcome = campaign.run_one(task_.op, plan, {.extras = Extra::Tensors}, task_.claim);
   if (!outcome) return std::nullopt;
   const NamedTensors& outputs = outcome->extras.tensors->outputs;
   const auto output = outputs.find(reply_.output);
@@ -167,7 +167,7 @@ void Explainer::compare_sides(const ComparedShadow& output, const WrongElement& 
 /// The emulator finds nothing wrong: then the device on which the case failed stands alone.
 void Explainer::vote_of_devices() {
   if (device_traits(machines_.own_backend).follows_rounding) return;
-  const auto own = machines_.own.run_one(task_.op, task_.plan, {}, task_.session);
+  const auto own = machines_.own.run_one(task_.op, task_.plan, {}, task_.claim);
   if (!own || own->result.passed) return;
   reply_.disagreement =
       Disagreement{machines_.own_backend,

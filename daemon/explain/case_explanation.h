@@ -8,6 +8,7 @@
 
 #include "common/base/result.h"
 #include "common/protocol/records.h"
+#include "daemon/schedule/lane_claim.h"
 
 namespace gpuemu {
 
@@ -34,7 +35,7 @@ struct ExplainTask {
   const CasePlan& plan;
   std::string output;            ///< "": the one whose error is the worst.
   std::optional<int64_t> index;  ///< Absent: the worst element.
-  std::string session;
+  LaneClaim claim;
   uint64_t timeout_ms = 0;  ///< Limit of each run with shadows; 0: the project's.
   /// The invariant or relation to explain, though values are wrong too.
   std::optional<FindingKind> property = {};

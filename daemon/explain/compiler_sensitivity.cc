@@ -64,7 +64,7 @@ std::optional<ExplainedStep> divergence_of(const ValidationResult& failure,
                                        .plan = *plan,
                                        .output = {},
                                        .index = {},
-                                       .session = task.options.session,
+                                       .claim = task.options.claim,
                                        .timeout_ms = kDiagnosedCaseMsMax},
                                       machines);
   return explained ? explained->divergence : std::nullopt;

@@ -227,7 +227,7 @@ void Diagnoser::look_at(const OpConfig& op, const CasePlan& plan, const Validati
                    .plan = plan,
                    .output = failure.output,
                    .index = {},
-                   .session = options_.session,
+                   .claim = options_.claim,
                    .timeout_ms = kDiagnosedCaseMsMax};
   // The worst element is the one to explain, but of the finding's own kind.
   const bool mixed = std::ranges::any_of(result.failures, [&](const ValidationFailure& other) {

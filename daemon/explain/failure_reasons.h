@@ -14,7 +14,7 @@ struct Config;
 struct ExplainResultReply;
 
 struct DiagnoseOptions {
-  std::string session;
+  LaneClaim claim;
   const std::atomic<bool>* cancel = nullptr;  ///< Ends it between cases.
 };
 

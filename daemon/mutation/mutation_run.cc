@@ -12,6 +12,7 @@
 #include "daemon/mutation/mutant_equality.h"
 #include "daemon/mutation/mutation_cases.h"
 #include "daemon/pipeline/case_run.h"
+#include "judge/cases/case_tensors.h"
 #include "judge/mutants/mutants.h"
 #include "runtime/ptx/parse.h"
 
@@ -126,8 +127,11 @@ class MutationRun {
 
   Result<CaseReport> run_one(const PreparedKernel& prepared, const CasePlan& plan,
                              const CaseSettings& settings) const {
-    auto lease = machinery_.slots.acquire(options_.session);
+    const auto memory =
+        GPUEMU_TRY(MemoryHold::take(options_.claim, static_cast<uint64_t>(bytes_of(plan))));
+    auto lease = machinery_.slots.acquire(options_.claim);
     if (!lease) return lease.error();
+    lease->count_memory(static_cast<uint64_t>(bytes_of(plan)));
     Slot& slot = **lease;
     return run_case({config_, op_, *kernel_, prepared, plan, settings}, slot);
   }

@@ -25,7 +25,7 @@ struct MutationOptions {
   std::vector<std::string> mutations;
   /// No mutant begins later.
   std::optional<std::chrono::steady_clock::time_point> deadline;
-  std::string session;
+  LaneClaim claim;
 };
 
 struct MutationEvents {

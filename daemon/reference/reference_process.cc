@@ -23,6 +23,8 @@ namespace {
 constexpr uint64_t kStartMilliseconds = 60'000;
 /// The process form's limit is enforced by the process itself, which then has this long to say so.
 constexpr uint64_t kGraceMilliseconds = 500;
+// Between two looks at whether the answer is still wanted.
+constexpr uint64_t kCancelLookMilliseconds = 100;
 /// How long an ended process may take until the kernel says how it ended.
 constexpr uint64_t kEndingMilliseconds = 1'000;
 /// Replies are names, shapes and offsets, or one message.
@@ -60,12 +62,15 @@ struct ReferenceProcess::State {
   std::optional<ReferenceRequest> in_flight;
   bool ready = false;
   Deadline deadline;  ///< When the request in flight times out.
+  const std::atomic<bool>* cancel = nullptr;
+  bool cancelled = false;
 
   State(ReferenceOptions given, Arena& shared) : options(std::move(given)), arena(shared) {}
 
   Status start();
   Status send_request();
   Result<std::string> next_line(Deadline until);
+  Result<std::string> next_line_unless_cancelled(Deadline until);
   Result<ReferenceReply> wait();
   Result<ReferenceReply> in_another();
   Error ended(const Error& cause);
@@ -126,6 +131,21 @@ Result<std::string> ReferenceProcess::State::next_line(Deadline until) {
   }
 }
 
+Result<std::string> ReferenceProcess::State::next_line_unless_cancelled(Deadline until) {
+  for (;;) {
+    const Deadline look = std::min(until, deadline_after(kCancelLookMilliseconds));
+    Result<std::string> line = next_line(cancel == nullptr ? until : look);
+    const bool late = !line && line.error().code == ErrorCode::Timeout;
+    if (!late || cancel == nullptr) return line;
+    if (*cancel) {
+      cancelled = true;
+      discard();
+      return error(ErrorCode::Cancelled, "{}: cancelled while it ran", in_flight->script);
+    }
+    if (std::chrono::steady_clock::now() >= until) return line;
+  }
+}
+
 /// Says why the process is gone or wrote nonsense, in the words of the script's author.
 Error ReferenceProcess::State::ended(const Error& cause) {
   const std::string script = in_flight ? in_flight->script : std::string();
@@ -160,8 +180,8 @@ Error ReferenceProcess::State::ended(const Error& cause) {
 Result<ReferenceReply> ReferenceProcess::State::wait() {
   for (;;) {
     const Deadline until = ready ? deadline : deadline_after(kStartMilliseconds);
-    Result<std::string> line = next_line(until);
-    if (!line) return ended(line.error());
+    Result<std::string> line = next_line_unless_cancelled(until);
+    if (!line) return cancelled ? line.error() : ended(line.error());
     struct stat info{};
     const bool known = ::fstat(arena.fd(), &info) == 0;
     auto reply = decode_line(*line, known ? static_cast<uint64_t>(info.st_size) : 0);
@@ -214,13 +234,21 @@ Status ReferenceProcess::begin(const ReferenceRequest& request) {
 Result<ReferenceReply> ReferenceProcess::finish() {
   GPUEMU_CHECK(state_->in_flight.has_value());
   Result<ReferenceReply> reply = state_->wait();
-  if (!reply && reply.error().code == ErrorCode::Cancelled) reply = state_->in_another();
+  const bool outdated = !reply && reply.error().code == ErrorCode::Cancelled && !was_cancelled();
+  if (outdated) reply = state_->in_another();
   if (reply && reply->reads && state_->options.files) {
     state_->options.files->add(state_->in_flight->script, *reply->reads);
   }
   state_->in_flight.reset();
   return reply;
 }
+
+void ReferenceProcess::stop_when(const std::atomic<bool>* cancel) {
+  state_->cancel = cancel;
+  state_->cancelled = false;
+}
+
+bool ReferenceProcess::was_cancelled() const { return state_->cancelled; }
 
 int ReferenceProcess::pid() const { return static_cast<int>(state_->child.pid()); }
 

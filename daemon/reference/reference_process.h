@@ -2,6 +2,7 @@
 // Tensors lie packed in the shared arena; only small JSON lines cross the pipes.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <optional>
@@ -76,6 +77,11 @@ class ReferenceProcess {
   /// Timeout: it ran too long and its whole process group was killed. Unavailable: no such Python,
   /// or it cannot import numpy; the message says what to do. Any of them leaves it usable.
   Result<ReferenceReply> finish();
+  /// finish() is Cancelled, and the script killed, soon after `*cancel`, which must outlive its
+  /// use, has become true. Null: never.
+  void stop_when(const std::atomic<bool>* cancel);
+  /// Whether it was, since stop_when().
+  bool was_cancelled() const;
   int pid() const;
 
  private:

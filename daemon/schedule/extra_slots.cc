@@ -41,6 +41,15 @@ Result<SlotPool*> ExtraSlots::get(const SlotVariant& wish) {
   return pool.get();
 }
 
+std::vector<const SlotPool*> ExtraSlots::pools() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<const SlotPool*> made;
+  for (const auto& [wish, pool] : pools_) {
+    if (pool != nullptr) made.push_back(pool.get());
+  }
+  return made;
+}
+
 void ExtraSlots::shutdown() {
   const std::lock_guard lock(mutex_);
   ended_ = true;

@@ -32,13 +32,15 @@ class ExtraSlots {
   std::string other_backend() const;
   /// Unavailable for a backend that this machine does not have.
   Result<SlotPool*> get(const SlotVariant& wish);
+  /// Those that were asked for until now.
+  std::vector<const SlotPool*> pools() const;
   /// Ends all waiting, now and later; makes no more slots.
   void shutdown();
 
  private:
   const SlotPoolOptions own_;
   const std::vector<std::string> backends_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   bool ended_ = false;                                      // Guarded by mutex_.
   std::map<SlotVariant, std::unique_ptr<SlotPool>> pools_;  // Guarded by mutex_.
 };

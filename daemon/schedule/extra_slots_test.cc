@@ -26,7 +26,7 @@ SlotPoolOptions own_slots() {
 
 /// The words with which the worker of one of its slots was started.
 std::vector<std::string> started_with(SlotPool& pool) {
-  auto lease = pool.acquire("test");
+  auto lease = pool.acquire(nullptr);
   EXPECT_TRUE(lease && (*lease)->worker.properties());
   std::ifstream in("/proc/" + std::to_string((*lease)->worker.pid()) + "/cmdline");
   std::vector<std::string> words;
@@ -91,7 +91,7 @@ TEST(ExtraSlots, NothingWaitsOrBeginsAfterTheShutdown) {
   ExtraSlots side(own_slots(), {"emulator"});
   SlotPool* pool = *side.get({"emulator", "always"});
   side.shutdown();
-  EXPECT_EQ(pool->acquire("late").error().code, ErrorCode::Unavailable);
+  EXPECT_EQ(pool->acquire(nullptr).error().code, ErrorCode::Unavailable);
   EXPECT_EQ(side.get({"emulator", "always"}).error().code, ErrorCode::Unavailable);
   EXPECT_EQ(side.get({"emulator", "never"}).error().code, ErrorCode::Unavailable);
 }

@@ -1,66 +1,86 @@
 #include "daemon/schedule/lane_gate.h"
 
-#include <algorithm>
-#include <tuple>
-
 namespace gpuemu {
 
-const LaneGate::Share* LaneGate::next() const {
-  const Share* first = nullptr;
-  for (const auto& [project, share] : shares_) {
-    if (share.waiting == 0) continue;
-    if (first == nullptr || std::tie(share.used, share.came) < std::tie(first->used, first->came)) {
-      first = &share;
-    }
-  }
-  return first;
+FairQueue::Time LaneGate::now() const {
+  return std::chrono::duration_cast<FairQueue::Time>(std::chrono::steady_clock::now() - start_);
 }
 
-bool LaneGate::enter(const std::string& project, const std::function<bool()>& ended) {
-  std::unique_lock lock(mutex_);
-  const auto [place, is_new] = shares_.try_emplace(project);
-  Share& share = place->second;
-  if (share.waiting == 0) {
-    // A project saves up no time while it has nothing to run.
-    auto least = std::chrono::microseconds::max();
-    for (const auto& [name, other] : shares_) {
-      if (&other != &share) least = std::min(least, other.used);
-    }
-    if (least != std::chrono::microseconds::max()) share.used = std::max(share.used, least);
-    if (is_new) share.came = ++came_;
-  }
-  ++share.waiting;
-  changed_.wait(lock, [&] { return ended() || (free_ > 0 && next() == &share); });
-  --share.waiting;
-  if (ended()) {
-    forget_if_idle(project);
-    changed_.notify_all();
-    return false;
-  }
-  --free_;
-  ++share.running;
-  if (free_ > 0) changed_.notify_all();  // The next one may enter too.
-  return true;
-}
-
-void LaneGate::leave(const std::string& project, std::chrono::microseconds used) {
+uint64_t LaneGate::add_pool(size_t slots) {
   const std::lock_guard lock(mutex_);
-  Share& share = shares_.at(project);
-  share.used += used;
-  --share.running;
-  ++free_;
-  forget_if_idle(project);
-  changed_.notify_all();
+  pools_[++last_pool_].free = slots;
+  return last_pool_;
 }
 
-void LaneGate::forget_if_idle(const std::string& project) {
-  const auto found = shares_.find(project);
-  if (found->second.waiting == 0 && found->second.running == 0) shares_.erase(found);
+void LaneGate::remove_pool(uint64_t pool) {
+  const std::lock_guard lock(mutex_);
+  pools_.erase(pool);
+}
+
+/// REQUIRES: mutex_ is held.
+void LaneGate::serve_waiting() {
+  const auto has_room = [&](uint64_t pool) { return pools_.at(pool).free > 0; };
+  while (free_ > 0) {
+    const auto ticket = queue_.next(now(), has_room);
+    if (!ticket) return;
+    const auto found = waiters_.find(*ticket);
+    const uint64_t pool = queue_.group_of(*ticket);
+    queue_.serve(*ticket, now(), has_room);
+    --free_;
+    --pools_.at(pool).free;
+    running_[*ticket] = pool;
+    found->second->served = true;
+    found->second->changed.notify_one();
+    waiters_.erase(found);
+  }
+}
+
+std::optional<LaneGate::Ticket> LaneGate::enter(uint64_t pool, const LaneClaim& claim,
+                                                const std::function<bool()>& ended) {
+  FairQueue::Place place{.group = pool};
+  if (claim != nullptr) {
+    place.session = claim->session().number();
+    place.weight = claim->session().weight;
+    place.job = claim->number();
+    place.urgency = claim->urgency();
+  }
+  Waiter waiter;
+  std::unique_lock lock(mutex_);
+  const Ticket ticket = queue_.enter(place, now());
+  waiters_[ticket] = &waiter;
+  ++pools_.at(pool).waiting;
+  serve_waiting();
+  waiter.changed.wait(lock, [&] { return waiter.served || ended(); });
+  --pools_.at(pool).waiting;
+  if (waiter.served) return ticket;
+  waiters_.erase(ticket);
+  queue_.leave(ticket, now());
+  return std::nullopt;
+}
+
+void LaneGate::leave(Ticket ticket, std::chrono::microseconds used) {
+  const std::lock_guard lock(mutex_);
+  const auto found = running_.find(ticket);
+  ++free_;
+  ++pools_.at(found->second).free;
+  running_.erase(found);
+  queue_.end(ticket, used, now());
+  serve_waiting();
 }
 
 void LaneGate::wake() {
   const std::lock_guard lock(mutex_);
-  changed_.notify_all();
+  for (const auto& [ticket, waiter] : waiters_) waiter->changed.notify_all();
+}
+
+size_t LaneGate::waiting(uint64_t pool) const {
+  const std::lock_guard lock(mutex_);
+  return pools_.at(pool).waiting;
+}
+
+size_t LaneGate::waiting() const {
+  const std::lock_guard lock(mutex_);
+  return queue_.waiting();
 }
 
 }  // namespace gpuemu

@@ -9,42 +9,58 @@
 #include <functional>
 #include <map>
 #include <mutex>
-#include <string>
+#include <optional>
+
+#include "daemon/schedule/fair_queue.h"
 
 namespace gpuemu {
 
-/// Shares lanes between projects by the time that their cases hold one: a free lane goes to the
-/// waiting project that has used the least, so a long campaign never keeps a short test of another
-/// project waiting for more than the cases that run. Thread-safe.
-class LaneGate {
+/// Gives each free lane to the session whose turn it is by FairQueue, where the pool of its case
+/// has a free slot. Thread-safe.
+class LaneGate : public Waker {
  public:
+  using Ticket = FairQueue::Ticket;
+
   /// REQUIRES: lanes > 0.
   explicit LaneGate(size_t lanes) : free_(lanes) {}
 
-  /// Waits until a lane is free and it is the project's turn. Returns false when `ended()` is true,
-  /// which it checks again after wake().
-  bool enter(const std::string& project, const std::function<bool()>& ended);
-  /// Gives the lane back. `used` is the time that the case held it.
-  void leave(const std::string& project, std::chrono::microseconds used);
+  /// A pool that takes lanes from here, and how many cases it can run at a time.
+  uint64_t add_pool(size_t slots);
+  /// REQUIRES: nobody waits for it, and no lane is out.
+  void remove_pool(uint64_t pool);
+
+  /// Waits for a lane, for a case of this pool. Nothing when `ended()` is true, which it checks
+  /// again after wake().
+  std::optional<Ticket> enter(uint64_t pool, const LaneClaim& claim,
+                              const std::function<bool()>& ended);
+  /// Gives the lane back that was held for `used`.
+  void leave(Ticket ticket, std::chrono::microseconds used);
   /// Makes all waiting threads check ended() again.
-  void wake();
+  void wake() override;
+  /// How many wait for a lane of this pool, and of all pools.
+  size_t waiting(uint64_t pool) const;
+  size_t waiting() const;
 
  private:
-  struct Share {
-    std::chrono::microseconds used{0};  ///< At least that of the others when it began to wait.
-    size_t waiting = 0, running = 0;
-    uint64_t came = 0;  ///< Order of arrival, for equal `used`.
+  struct Waiter {
+    std::condition_variable changed;
+    bool served = false;
   };
-  /// The share that is served next; null when none waits.
-  const Share* next() const;
-  void forget_if_idle(const std::string& project);
+  struct Pool {
+    size_t free = 0, waiting = 0;
+  };
+  FairQueue::Time now() const;
+  void serve_waiting();
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  mutable std::mutex mutex_;
   // Guarded by mutex_:
   size_t free_;
-  uint64_t came_ = 0;
-  std::map<std::string, Share> shares_;  ///< Projects with waiting or running cases.
+  FairQueue queue_;
+  std::map<uint64_t, Pool> pools_;
+  std::map<Ticket, uint64_t> running_;  ///< Its pool.
+  std::map<Ticket, Waiter*> waiters_;
+  uint64_t last_pool_ = 0;
 };
 
 }  // namespace gpuemu

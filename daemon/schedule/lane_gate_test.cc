@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <future>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -19,120 +20,163 @@ bool never() { return false; }
 /// Waits until `gate` has served the calls that can be served now.
 void settle() { std::this_thread::sleep_for(std::chrono::milliseconds(50)); }
 
-TEST(LaneGate, LetsNoMoreCasesRunThanThereAreLanes) {
+LaneClaim claim_of(uint64_t session) {
+  const auto lanes = std::make_shared<LaneSession>(session, "s" + std::to_string(session));
+  return std::make_shared<LaneUse>(lanes, Urgency::Batch);
+}
+
+TEST(LaneGate, LetsNoMoreCasesRunThanThereAreLanesNorThanAPoolHasSlots) {
   LaneGate gate(3);
-  std::atomic<int> running = 0, most = 0;
+  const uint64_t small = gate.add_pool(1), large = gate.add_pool(8);
+  std::atomic<int> running = 0, most = 0, in_small = 0, most_in_small = 0;
+  const auto raise = [](std::atomic<int>& seen, int now) {
+    for (int old = seen; old < now && !seen.compare_exchange_weak(old, now);) {
+    }
+  };
   std::vector<std::thread> threads;
-  for (int t = 0; t < 12; ++t) {
-    threads.emplace_back([&, project = std::to_string(t % 4)] {
+  for (uint64_t t = 0; t < 12; ++t) {
+    threads.emplace_back([&, claim = claim_of(t % 4), is_small = t % 3 == 0] {
       for (int i = 0; i < 100; ++i) {
-        ASSERT_TRUE(gate.enter(project, never));
-        const int now = ++running;
-        for (int seen = most; seen < now && !most.compare_exchange_weak(seen, now);) {
-        }
+        const auto ticket = gate.enter(is_small ? small : large, claim, never);
+        ASSERT_TRUE(ticket);
+        raise(most, ++running);
+        if (is_small) raise(most_in_small, ++in_small);
         --running;
-        gate.leave(project, microseconds(1));
+        if (is_small) --in_small;
+        gate.leave(*ticket, microseconds(1));
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_LE(most, 3);
+  EXPECT_EQ(most_in_small, 1);
 }
 
-TEST(LaneGate, ServesTheProjectThatHasUsedTheLeast) {
+TEST(LaneGate, ServesTheSessionThatHasUsedTheLeast) {
   LaneGate gate(1);
-  ASSERT_TRUE(gate.enter("long", never));
+  const uint64_t pool = gate.add_pool(1);
+  const auto held = gate.enter(pool, claim_of(1), never);
   std::vector<std::thread> threads;
   std::mutex mutex;
   std::string order;
-  const auto work = [&](const char* project, microseconds used) {
-    ASSERT_TRUE(gate.enter(project, never));
+  const auto work = [&](uint64_t session, microseconds used) {
+    const auto ticket = gate.enter(pool, claim_of(session), never);
+    ASSERT_TRUE(ticket);
     {
       const std::lock_guard lock(mutex);
-      order += project[0];
+      order += static_cast<char>('0' + session);
     }
-    gate.leave(project, used);
+    gate.leave(*ticket, used);
   };
-  for (int i = 0; i < 3; ++i) threads.emplace_back(work, "long", microseconds(1000));
+  for (int i = 0; i < 3; ++i) threads.emplace_back(work, 1, microseconds(1000));
   settle();
-  for (int i = 0; i < 4; ++i) threads.emplace_back(work, "short", microseconds(300));
+  for (int i = 0; i < 4; ++i) threads.emplace_back(work, 2, microseconds(300));
   settle();
-  gate.leave("long", microseconds(1000));
+  EXPECT_EQ(gate.waiting(pool), 7u);
+  gate.leave(*held, microseconds(1000));
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(order, "sssslll");
-}
-
-TEST(LaneGate, WhatAProjectDidNotUseIsNotSavedUp) {
-  LaneGate gate(1);
-  // "busy" never goes, as it waits again before it leaves.
-  ASSERT_TRUE(gate.enter("busy", never));
-  auto again = std::async(std::launch::async, [&] { return gate.enter("busy", never); });
-  settle();
-  gate.leave("busy", microseconds(1'000'000));
-  ASSERT_TRUE(again.get());
-  std::mutex mutex;
-  std::string order;
-  const auto work = [&](const char* project) {
-    ASSERT_TRUE(gate.enter(project, never));
-    {
-      const std::lock_guard lock(mutex);
-      order += project[0];
-    }
-    gate.leave(project, microseconds(10));
-  };
-  std::vector<std::thread> threads;
-  for (const char* project : {"new", "new", "busy"}) threads.emplace_back(work, project);
-  settle();
-  gate.leave("busy", microseconds(5));
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(order, "nbn") << "it does not have a second in advance";
+  EXPECT_EQ(order, "2222111");
 }
 
 TEST(LaneGate, WhoGivesUpLeavesTheTurnToOthers) {
   LaneGate gate(1);
-  ASSERT_TRUE(gate.enter("a", never));
+  const uint64_t pool = gate.add_pool(1);
+  const auto held = gate.enter(pool, claim_of(1), never);
   std::atomic<bool> ended = false;
-  auto leaving =
-      std::async(std::launch::async, [&] { return gate.enter("b", [&] { return ended.load(); }); });
+  auto leaving = std::async(std::launch::async, [&] {
+    return gate.enter(pool, claim_of(2), [&] { return ended.load(); }).has_value();
+  });
   settle();
-  auto staying = std::async(std::launch::async, [&] { return gate.enter("c", never); });
+  auto staying =
+      std::async(std::launch::async, [&] { return gate.enter(pool, claim_of(3), never); });
   settle();
   ended = true;
   gate.wake();
   EXPECT_FALSE(leaving.get());
-  gate.leave("a", microseconds(1));
-  EXPECT_TRUE(staying.get());
-  gate.leave("c", microseconds(1));
+  gate.leave(*held, microseconds(1));
+  const auto ticket = staying.get();
+  ASSERT_TRUE(ticket);
+  gate.leave(*ticket, microseconds(1));
+  EXPECT_EQ(gate.waiting(), 0u);
 }
 
 TEST(LaneGate, PoolsOfTwoProjectsShareIt) {
   SlotPoolOptions options;
   options.count = 2;
   options.gate = std::make_shared<LaneGate>(2);
-  options.project = "one";
   auto one = SlotPool::create(options);
-  options.project = "other";
   auto other = SlotPool::create(options);
   ASSERT_TRUE(one && other);
-  std::optional<SlotLease> first(*(*one)->acquire("a")), second(*(*one)->acquire("a"));
+  const LaneClaim a = claim_of(1), b = claim_of(2);
+  std::optional<SlotLease> first(*(*one)->acquire(a)), second(*(*one)->acquire(a));
   auto third =
-      std::async(std::launch::async, [&] { return static_cast<bool>((*other)->acquire("b")); });
+      std::async(std::launch::async, [&] { return static_cast<bool>((*other)->acquire(b)); });
   EXPECT_EQ(third.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout);
+  EXPECT_TRUE(b->is_waiting() && !a->is_waiting());
   first.reset();
   EXPECT_TRUE(third.get());
   // One that is cancelled while it waits at the gate gives its slot back.
-  first.emplace(*(*one)->acquire("a"));
+  first.emplace(*(*one)->acquire(a));
   std::atomic<bool> cancel = false;
   auto fourth =
-      std::async(std::launch::async, [&] { return (*other)->acquire("b", &cancel).error().code; });
+      std::async(std::launch::async, [&] { return (*other)->acquire(b, &cancel).error().code; });
   settle();
   cancel = true;
   (*other)->wake();
   EXPECT_EQ(fourth.get(), ErrorCode::Cancelled);
-  auto fifth = std::async(std::launch::async, [&] { return (*other)->acquire("b").error().code; });
+  // So is one whose session ends.
+  auto dropped =
+      std::async(std::launch::async, [&] { return (*other)->acquire(b).error().message; });
+  settle();
+  b->stop({LaneStop::Why::SessionEnded, "session b has ended"});
+  EXPECT_EQ(dropped.get(), "session b has ended");
+  auto fifth =
+      std::async(std::launch::async, [&] { return (*other)->acquire(claim_of(3)).error().code; });
   settle();
   (*other)->shutdown();
   EXPECT_EQ(fifth.get(), ErrorCode::Unavailable);
+}
+
+TEST(LaneClaim, TimeThatIsUsedUpEndsItBeforeItsNextLane) {
+  auto pool = SlotPool::create({.count = 1});
+  const auto session = std::make_shared<LaneSession>(1, "s");
+  session->limit_us = 1500;
+  const auto use = std::make_shared<LaneUse>(session, Urgency::Batch);
+  std::optional<LaneStop> told;
+  use->on_stop([&](const LaneStop& why) { told = why; });
+  {
+    const auto lease = (*pool)->acquire(use);
+    ASSERT_TRUE(lease);
+    EXPECT_TRUE((*pool)->activity().front().session == "s");
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  EXPECT_GE(session->used_us, 2000);
+  EXPECT_FALSE(told);
+  EXPECT_EQ((*pool)->acquire(use).error().message,
+            "session s: 0.0015 s of device time is used up (time_limit_s)");
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->why, LaneStop::Why::LimitReached);
+  EXPECT_FALSE((*pool)->activity().front().session);
+  EXPECT_GT((*pool)->activity().front().busy, 0);
+}
+
+TEST(LaneClaim, MemoryIsWaitedForAndWhatCanNeverBeIsRefused) {
+  const auto session = std::make_shared<LaneSession>(1, "s");
+  session->set_memory_limit(uint64_t{512} << 20);
+  const auto use = std::make_shared<LaneUse>(session, Urgency::Batch);
+  std::optional<MemoryHold> first(*MemoryHold::take(use, uint64_t{412} << 20));
+  EXPECT_EQ(session->memory_bytes(), uint64_t{412} << 20);
+  auto second = std::async(std::launch::async,
+                           [&] { return MemoryHold::take(use, uint64_t{200} << 20).ok(); });
+  EXPECT_EQ(second.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
+  EXPECT_EQ(
+      MemoryHold::take(std::make_shared<LaneUse>(session, Urgency::Batch), uint64_t{600} << 20)
+          .error()
+          .message,
+      "session s: 600 MiB wanted, 100 of 512 MiB are free (memory_limit_mb)");
+  first.reset();
+  EXPECT_TRUE(second.get());
+  EXPECT_EQ(session->memory_bytes(), 0u);
 }
 
 }  // namespace

@@ -1,12 +1,11 @@
-// One mutex over who is busy and who waits; the slots themselves belong to their lease holders.
+// One mutex over who is busy; the slots themselves belong to their lease holders.
 #include "daemon/schedule/slot_pool.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <mutex>
 #include <utility>
 
-#include "daemon/schedule/ticket_queue.h"
+#include "daemon/schedule/busy_meter.h"
 
 namespace gpuemu {
 
@@ -16,15 +15,20 @@ struct SlotPool::State {
   std::vector<std::unique_ptr<Slot>> slots;
   size_t workers = 0;
   std::shared_ptr<ReferenceFiles> files = std::make_shared<ReferenceFiles>();
+  size_t slots_per_worker = 1;
   std::shared_ptr<LaneGate> gate;
-  std::string project;
+  uint64_t gate_number = 0;  ///< Its number at the gate.
   std::atomic<bool> ended{false};
 
   mutable std::mutex mutex;  ///< Guards everything below.
-  std::condition_variable changed;
   std::vector<SlotStatistics> statistics;
   std::vector<size_t> free;
-  TicketQueue queue;
+  std::vector<BusyMeter> meters;  ///< One for each worker.
+  struct User {
+    std::string session;
+    uint64_t memory_bytes = 0;
+  };
+  std::vector<User> users;  ///< Whose case runs, for each slot.
 
   Status add_worker(size_t number, const SlotPoolOptions& options,
                     const ReferenceOptions& reference);
@@ -53,23 +57,29 @@ Status SlotPool::State::add_worker(size_t number, const SlotPoolOptions& options
 }
 
 SlotLease::SlotLease(SlotLease&& other) noexcept
-    : pool_(std::exchange(other.pool_, nullptr)), index_(other.index_), entered_(other.entered_) {}
+    : pool_(std::exchange(other.pool_, nullptr)),
+      index_(other.index_),
+      ticket_(other.ticket_),
+      claim_(std::move(other.claim_)),
+      entered_(other.entered_) {}
 
 SlotLease& SlotLease::operator=(SlotLease&& other) noexcept {
   std::swap(pool_, other.pool_);
   std::swap(index_, other.index_);
+  std::swap(ticket_, other.ticket_);
+  std::swap(claim_, other.claim_);
   std::swap(entered_, other.entered_);
   return *this;
 }
 
 SlotLease::~SlotLease() {
   if (pool_ == nullptr) return;
-  SlotPool::State& state = *pool_->state_;
-  if (entered_ && state.gate != nullptr) {
-    const auto used = std::chrono::steady_clock::now() - *entered_;
-    state.gate->leave(state.project, std::chrono::duration_cast<std::chrono::microseconds>(used));
-  }
+  const auto used = std::chrono::duration_cast<std::chrono::microseconds>(
+      std::chrono::steady_clock::now() - entered_);
+  (*this)->reference.stop_when(nullptr);
   pool_->give_back(index_);
+  if (claim_ != nullptr) claim_->release(used);
+  pool_->state_->gate->leave(ticket_, used);
 }
 
 Slot& SlotLease::operator*() const {
@@ -77,11 +87,17 @@ Slot& SlotLease::operator*() const {
   return *pool_->state_->slots[index_];
 }
 
+void SlotLease::count_memory(uint64_t bytes) {
+  const std::lock_guard lock(pool_->state_->mutex);
+  pool_->state_->users[index_].memory_bytes = bytes;
+}
+
 SlotPool::SlotPool(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
 SlotPool::~SlotPool() {
   shutdown();
   GPUEMU_CHECK(state_->free.size() == state_->slots.size());
+  state_->gate->remove_pool(state_->gate_number);
 }
 
 Result<std::unique_ptr<SlotPool>> SlotPool::create(const SlotPoolOptions& options) {
@@ -99,41 +115,54 @@ Result<std::unique_ptr<SlotPool>> SlotPool::create(const SlotPoolOptions& option
     }
   }
   state->workers = options.count;
+  state->slots_per_worker = options.slots_per_worker;
   state->gate = options.gate;
-  state->project = options.project;
+  if (state->gate == nullptr) state->gate = std::make_shared<LaneGate>(state->slots.size());
+  state->gate_number = state->gate->add_pool(state->slots.size());
   state->statistics.resize(state->slots.size());
+  state->users.resize(state->slots.size());
+  state->meters.resize(state->workers);
   return std::unique_ptr<SlotPool>(new SlotPool(std::move(state)));
 }
 
 const ReferenceFiles& SlotPool::reference_files() const { return *state_->files; }
 
-Result<SlotLease> SlotPool::acquire(const std::string& session, const std::atomic<bool>* cancel) {
-  std::unique_lock lock(state_->mutex);
-  const TicketQueue::Ticket ticket = state_->queue.enter(session);
-  const auto cancelled = [&] { return cancel != nullptr && cancel->load(); };
-  state_->changed.wait(lock, [&] {
-    return state_->ended || cancelled() ||
-           (!state_->free.empty() && state_->queue.next() == ticket);
-  });
-  if (state_->ended || cancelled()) {
-    state_->queue.leave(session, ticket);
-    state_->changed.notify_all();
-    return state_->why_ended();
-  }
-  state_->queue.serve();
+/// REQUIRES: the gate has let it in, so that there is one.
+size_t SlotPool::take_free(const LaneClaim& claim) {
+  const std::lock_guard lock(state_->mutex);
   const size_t index = state_->free.back();
   state_->free.pop_back();
   state_->statistics[index].busy = true;
   ++state_->statistics[index].leases;
-  // The next in turn may find a slot free, too.
-  state_->changed.notify_all();
-  lock.unlock();
-  SlotLease lease(*this, index);
-  if (state_->gate != nullptr) {
-    const auto ended = [&] { return state_->ended || cancelled(); };
-    if (!state_->gate->enter(state_->project, ended)) return state_->why_ended();
-    lease.entered_ = std::chrono::steady_clock::now();
+  state_->users[index] = {claim == nullptr ? "" : claim->session().name()};
+  state_->meters[index / state_->slots_per_worker].begin(BusyMeter::Clock::now());
+  return index;
+}
+
+Result<SlotLease> SlotPool::acquire(const LaneClaim& claim, const std::atomic<bool>* cancel) {
+  const auto cancelled = [&] { return cancel != nullptr && cancel->load(); };
+  const auto stopped = [&] { return claim == nullptr ? std::nullopt : claim->stopped(); };
+  const auto ended = [&] {
+    return state_->ended || cancelled() || (claim != nullptr && claim->is_stopped());
+  };
+  std::optional<LaneGate::Ticket> ticket;
+  {
+    std::optional<LaneUse::Wait> wait;
+    if (claim != nullptr) wait.emplace(*claim, *state_->gate);
+    if (!stopped() && !ended()) ticket = state_->gate->enter(state_->gate_number, claim, ended);
   }
+  if (ticket && stopped()) {
+    state_->gate->leave(*ticket, std::chrono::microseconds(0));
+    ticket.reset();
+  }
+  if (!ticket) {
+    if (const auto why = stopped()) return error(ErrorCode::Cancelled, "{}", why->text);
+    return state_->why_ended();
+  }
+  if (claim != nullptr) claim->hold();
+  SlotLease lease(*this, take_free(claim), *ticket, claim);
+  // A slow script does not hold the slot for a client that is gone.
+  lease->reference.stop_when(claim == nullptr ? nullptr : &claim->stop_flag());
   // Its last holder's reference may have made the memory larger.
   GPUEMU_TRY(lease->arena.refresh());
   return lease;
@@ -147,23 +176,14 @@ void SlotPool::give_back(size_t index) {
   seen.worker_pid = slot.worker.pid();
   seen.reference_pid = slot.reference.pid();
   seen.worker_restarts = slot.worker.restarts();
+  state_->meters[index / state_->slots_per_worker].end(BusyMeter::Clock::now());
   state_->free.push_back(index);
-  state_->changed.notify_all();
 }
 
-void SlotPool::wake() {
-  {
-    const std::lock_guard lock(state_->mutex);
-    state_->changed.notify_all();
-  }
-  if (state_->gate != nullptr) state_->gate->wake();
-}
+void SlotPool::wake() { state_->gate->wake(); }
 
 void SlotPool::shutdown() {
-  {
-    const std::lock_guard lock(state_->mutex);
-    state_->ended = true;
-  }
+  state_->ended = true;
   wake();
 }
 
@@ -171,14 +191,26 @@ size_t SlotPool::size() const { return state_->slots.size(); }
 
 size_t SlotPool::workers() const { return state_->workers; }
 
-size_t SlotPool::waiting() const {
-  const std::lock_guard lock(state_->mutex);
-  return state_->queue.size();
-}
+size_t SlotPool::waiting() const { return state_->gate->waiting(state_->gate_number); }
+size_t SlotPool::waiting_at_gate() const { return state_->gate->waiting(); }
 
 std::vector<SlotStatistics> SlotPool::statistics() const {
   const std::lock_guard lock(state_->mutex);
   return state_->statistics;
+}
+
+std::vector<WorkerActivity> SlotPool::activity() const {
+  std::vector<WorkerActivity> all(state_->workers);
+  const std::lock_guard lock(state_->mutex);
+  const auto now = BusyMeter::Clock::now();
+  for (size_t i = 0; i < all.size(); ++i) all[i].busy = state_->meters[i].share(now);
+  for (size_t i = 0; i < state_->slots.size(); ++i) {
+    if (!state_->statistics[i].busy) continue;
+    WorkerActivity& one = all[i / state_->slots_per_worker];
+    one.session = state_->users[i].session;
+    one.memory_bytes += state_->users[i].memory_bytes;
+  }
+  return all;
 }
 
 }  // namespace gpuemu

@@ -1,6 +1,5 @@
-// Slots, and who gets one next. A slot executes one case at a time: shared memory, a seat at a
-// worker and a reference process. Sessions that wait are served in turn, one slot each, however
-// many tasks each has.
+// Slots. A slot executes one case at a time: shared memory, a seat at a worker and a reference
+// process. Whoever waits gets one when its gate says so.
 #pragma once
 
 #include <atomic>
@@ -36,9 +35,9 @@ struct SlotPoolOptions {
   uint32_t slots_per_worker = 1;
   WorkerOptions worker;
   ReferenceOptions reference;
-  /// Bounds the cases of all pools that share it; null: only the slots bound them.
+  /// Bounds the cases of all pools that share it, and says whose case is next; null: one of its
+  /// own, with as many lanes as there are slots.
   std::shared_ptr<LaneGate> gate = {};
-  std::string project;  ///< Whose cases run here, for the gate.
 };
 
 struct SlotStatistics {
@@ -47,6 +46,13 @@ struct SlotStatistics {
   int worker_pid = -1, reference_pid = -1;
   uint64_t worker_restarts = 0;
   uint64_t leases = 0;
+};
+
+/// What a worker does.
+struct WorkerActivity {
+  double busy = 0;                     ///< Share of the last second in which a case ran.
+  std::optional<std::string> session;  ///< Whose case runs; nothing when none does.
+  uint64_t memory_bytes = 0;           ///< Device memory of the cases that run.
 };
 
 class SlotPool;
@@ -60,16 +66,21 @@ class SlotLease {
 
   Slot& operator*() const;
   Slot* operator->() const { return &**this; }
+  /// Tells activity() how much device memory its case has.
+  void count_memory(uint64_t bytes);
   /// Its place among the pool's slots.
   size_t index() const { return index_; }
 
  private:
   friend class SlotPool;
-  SlotLease(SlotPool& pool, size_t index) : pool_(&pool), index_(index) {}
+  SlotLease(SlotPool& pool, size_t index, LaneGate::Ticket ticket, LaneClaim claim)
+      : pool_(&pool), index_(index), ticket_(ticket), claim_(std::move(claim)) {}
+
   SlotPool* pool_;  ///< Null after a move.
   size_t index_;
-  /// When the gate let it in; nothing before.
-  std::optional<std::chrono::steady_clock::time_point> entered_ = {};
+  LaneGate::Ticket ticket_;
+  LaneClaim claim_;
+  std::chrono::steady_clock::time_point entered_ = std::chrono::steady_clock::now();
 };
 
 /// Thread-safe.
@@ -82,9 +93,9 @@ class SlotPool {
 
   /// What the scripts of all slots read.
   const ReferenceFiles& reference_files() const;
-  /// Waits for a slot, then for the gate. Cancelled when `*cancel` becomes true (then call wake()),
-  /// Unavailable after shutdown().
-  Result<SlotLease> acquire(const std::string& session, const std::atomic<bool>* cancel = nullptr);
+  /// Waits for a lane and a slot. Cancelled when `*cancel` becomes true (then call wake()) or the
+  /// claim is stopped, Unavailable after shutdown().
+  Result<SlotLease> acquire(const LaneClaim& claim, const std::atomic<bool>* cancel = nullptr);
   /// Lets those who wait look at their cancel tokens.
   void wake();
   /// Ends all waiting, now and later. Leases that are out stay valid.
@@ -92,14 +103,18 @@ class SlotPool {
 
   size_t size() const;
   size_t workers() const;
-  /// How many calls of acquire() wait now.
+  /// How many calls of acquire() wait now, here and for lanes of its gate at all.
   size_t waiting() const;
+  size_t waiting_at_gate() const;
   std::vector<SlotStatistics> statistics() const;
+  /// One for each worker.
+  std::vector<WorkerActivity> activity() const;
 
  private:
   friend class SlotLease;
   struct State;
   explicit SlotPool(std::unique_ptr<State> state);
+  size_t take_free(const LaneClaim& claim);
   void give_back(size_t index);
   std::unique_ptr<State> state_;
 };

@@ -164,7 +164,7 @@ void GuidedSearch::count(const CasePlan& plan, CaseReport outcome) {
 Status GuidedSearch::run_batch(const std::vector<CasePlan>& plans,
                                const std::atomic<bool>& cancel) {
   const CaseSettings settings{.extras = {Extra::Evidence, Extra::Coverage, Extra::Reproduction}};
-  auto outcomes = campaign_.run_batch(op_, plans, settings, options_.session, cancel);
+  auto outcomes = campaign_.run_batch(op_, plans, settings, options_.claim, cancel);
   for (size_t i = 0; i < plans.size() && !is_over(cancel); ++i) {
     if (outcomes[i]) GPUEMU_TRY(take(plans[i], *std::move(outcomes[i])));
   }

@@ -13,6 +13,7 @@
 #include "daemon/campaign/evidence_tally.h"
 #include "daemon/campaign/result_writer.h"
 #include "daemon/campaign/silent_reference.h"
+#include "daemon/schedule/lane_claim.h"
 #include "daemon/search/coverage_map.h"
 #include "judge/cases/case.h"
 
@@ -24,7 +25,7 @@ struct SearchOptions {
   uint64_t seed = 0;
   std::vector<Strategy> strategies;
   bool fail_fast = false;
-  std::string session;
+  LaneClaim claim;
 };
 
 /// A case that reached something, and what.

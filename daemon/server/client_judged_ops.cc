@@ -247,7 +247,7 @@ class ScriptCases {
  private:
   Result<JudgedOutput> judge(uint64_t number) {
     // The slot first: no more cases are in memory than there are slots.
-    auto lease = GPUEMU_TRY(call_.context.slots.acquire(call_.key));
+    auto lease = GPUEMU_TRY(call_.context.slots.acquire(call_.claim));
     auto made = GPUEMU_TRY(make_legacy_case(fuzz_, given_.op.input_names, number));
     JudgedOutput judged = judge_script(given_.config, given_.op, made.inputs, {}, *lease);
     judged.result.seed = made.case_seed;

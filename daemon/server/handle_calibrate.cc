@@ -83,7 +83,7 @@ Reply calibrate(const CalibrateRequest& request, Call& call, JobControl& control
   options.dtypes = request.dtypes;
   options.cases = request.cases > 0 ? request.cases : kCalibrationCases;
   options.seed = request.seed ? *request.seed : config.seed.value_or(fresh_seed());
-  options.session = call.key;
+  options.claim = call.claim;
   options.settings.extras = {Extra::ErrorRange, Extra::Reproduction};
   MeasuredByDType measured;
   CampaignEvents events = keeping_events(call.context, control);

@@ -85,7 +85,7 @@ Reply run_tests(const RunTestsRequest& request, Call& call, JobControl& control)
   if (!strategies) return error_reply(strategies.error());
   options.strategies = *std::move(strategies);
   options.fail_fast = request.fail_fast;
-  options.session = call.key;
+  options.claim = call.claim;
   options.settings.extras.add(Extra::Evidence);
   CampaignEvents events = keeping_events(call.context, control);
   std::set<std::pair<std::string, uint64_t>> passed;
@@ -117,7 +117,7 @@ Reply run_tests(const RunTestsRequest& request, Call& call, JobControl& control)
   for (OpTestReport& op : report->ops) {
     for (ValidationResult& warned : op.warnings) failures.push_back(&warned);
   }
-  diagnose(config, (*project)->machines(), failures, {call.key, &control.cancel});
+  diagnose(config, (*project)->machines(), failures, {call.claim, &control.cancel});
   for (OpTestReport& op : report->ops) {
     bound_snapshots(op.failures);
     bound_snapshots(op.warnings);
@@ -185,7 +185,7 @@ void diagnose_all(FuzzResultsReply& results, const Call& call, Project& project,
   for (auto* told : {&results.failures, &results.warnings}) {
     for (ValidationResult& one : *told) all.push_back(&one);
   }
-  diagnose(project.config(), project.machines(), all, {call.key, &control.cancel});
+  diagnose(project.config(), project.machines(), all, {call.claim, &control.cancel});
   bound_snapshots(results.failures);
   bound_snapshots(results.warnings);
 }
@@ -213,7 +213,7 @@ Reply search(const OpConfig& op, const CampaignOptions& options, Call& call, Pro
                        .seed = options.seed,
                        .strategies = strategies,
                        .fail_fast = options.fail_fast,
-                       .session = options.session},
+                       .claim = options.claim},
                       keeping_events(call.context, control).on_cases);
   for (const DType dtype : options.dtypes) {
     for (const std::string& text : project.campaign().sizes_not_run(op, dtype)) {
@@ -264,7 +264,7 @@ Reply fuzz_kernel_op(const OpConfig& op, const FuzzOpRequest& request, Call& cal
   auto wanted = fuzz_options(request, project.config());
   if (!wanted) return error_reply(wanted.error());
   CampaignOptions options = *std::move(wanted);
-  options.session = call.key;
+  options.claim = call.claim;
   // `iterations` counts cases of the op, whatever its dtypes; the campaign counts per dtype.
   const auto tested = [&](DType dtype) {
     return options.dtypes.empty() ||

@@ -147,7 +147,7 @@ Reply run(const RunCiRequest& request, Call& call, JobControl& control) {
   if (!sound) return error_reply(sound.error());
   ServerContext& context = call.context;
   CiOptions options = options_of(request, config);
-  options.session = call.key;
+  options.claim = call.claim;
   const Status based = add_baseline(request, context.store, options);
   if (!based) {
     ErrorReply reply = error_reply(based.error());
@@ -168,7 +168,7 @@ Reply run(const RunCiRequest& request, Call& call, JobControl& control) {
   if (!summary) return error_reply(summary.error());
   std::vector<ValidationResult*> results;
   for (ValidationResult& one : summary->validation_results) results.push_back(&one);
-  diagnose(config, (*project)->machines(), results, {call.key, &control.cancel});
+  diagnose(config, (*project)->machines(), results, {call.claim, &control.cancel});
   note_warnings(*summary);
   summary->backend = context.backend;
   summary->device = device;

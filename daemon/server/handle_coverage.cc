@@ -65,7 +65,7 @@ class KernelCover {
     for (const CasePlan& plan : corpus_plans(op, entries)) {
       if (control_.cancel) return ok_status();
       const auto outcome =
-          project_.campaign().run_one(op, plan, {.extras = Extra::CoverageLines}, call_.key);
+          project_.campaign().run_one(op, plan, {.extras = Extra::CoverageLines}, call_.claim);
       // The generated cases tell of a kernel that cannot run.
       if (!outcome) continue;
       const uint64_t before = reply_.cases;
@@ -80,7 +80,7 @@ class KernelCover {
     options.ops = {op.name};
     options.cases = cases;
     options.seed = reply_.seed;
-    options.session = call_.key;
+    options.claim = call_.claim;
     options.settings.extras = Extra::CoverageLines;
     CampaignEvents events = keeping_events(call_.context, control_);
     const uint64_t total = control_.total;

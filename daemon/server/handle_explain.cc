@@ -17,7 +17,7 @@ Reply explain(const ExplainRequest& request, const ValidationResult& failure, co
                              .plan = *plan,
                              .output = request.output,
                              .index = request.index,
-                             .session = call.key},
+                             .claim = call.claim},
                             project.machines());
   if (!reply) return error_reply(reply.error());
   reply->seed = failure.seed;

@@ -24,7 +24,7 @@ Reply handle(const ExportCaseRequest& request, Call& call) {
   const auto plan = plan_from(*op, *failure->repro_info);
   if (!plan) return error_reply(plan.error());
   auto outcome = (*project)->campaign().run_one(
-      *op, *plan, {.extras = {Extra::Tensors, Extra::Export}}, call.key);
+      *op, *plan, {.extras = {Extra::Tensors, Extra::Export}}, call.claim);
   if (!outcome) return error_reply(outcome.error());
   ExportedCaseReply reply = *std::move(outcome->extras.exported);
   if (reply.expected.empty()) {

@@ -86,7 +86,7 @@ class Trials {
   /// What the case's failure is; nothing when it passes or cannot be made.
   std::optional<FailureClass> run(const CasePlan& plan) {
     ++control_.done;
-    auto outcome = project_.campaign().run_one(op_, plan, {}, call_.key);
+    auto outcome = project_.campaign().run_one(op_, plan, {}, call_.claim);
     if (!outcome || outcome->result.passed) return std::nullopt;
     ++control_.failures;
     const FailureClass found = FailureClass::of(plan, outcome->result);
@@ -101,7 +101,7 @@ class Trials {
   }
   /// Whether it fails in another run too, as far as that can be run.
   bool fails_again(const CasePlan& plan) {
-    const auto outcome = project_.campaign().run_one(op_, plan, {}, call_.key);
+    const auto outcome = project_.campaign().run_one(op_, plan, {}, call_.claim);
     return !outcome || !outcome->result.passed;
   }
   bool is_cancelled() const { return control_.cancel; }

@@ -32,7 +32,7 @@ Reply mutate(const MutateRequest& request, Call& call, JobControl& control) {
   options.seed = request.seed ? *request.seed : config.seed.value_or(fresh_seed());
   options.mutants_max = request.mutants_max;
   options.mutations = request.mutations;
-  options.session = call.key;
+  options.claim = call.claim;
   if (request.budget_ms > 0) {
     options.deadline =
         std::chrono::steady_clock::now() + std::chrono::milliseconds(request.budget_ms);

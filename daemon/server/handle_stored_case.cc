@@ -20,7 +20,7 @@ Reply rerun_kernel_case(const ValidationResult& failure, const OpConfig& op, Pro
   if (request.profile) settings.extras.add(Extra::LineProfile);
   if (request.details) settings.extras.add(Extra::ErrorMap);
   if (request.details) settings.extras.add(Extra::Code);
-  auto outcome = project.campaign().run_one(op, *plan, settings, call.key);
+  auto outcome = project.campaign().run_one(op, *plan, settings, call.claim);
   if (!outcome) return error_reply(outcome.error());
   outcome->result.seed = failure.seed;
   // Lists of failures then say whether it passes now.
@@ -63,7 +63,7 @@ Reply reproduce(const ReproduceRequest& request, Call& call, JobControl& control
   auto inputs = stored_inputs(*failure);
   if (!inputs) return error_reply(inputs.error());
   if (op != nullptr && op->mode == ExecutionMode::ScriptBased && !op->op_script.empty()) {
-    auto lease = call.context.slots.acquire(call.key);
+    auto lease = call.context.slots.acquire(call.claim);
     if (!lease) return error_reply(lease.error());
     ValidationResult again = judge_script((*project)->config(), *op, *inputs, {}, **lease).result;
     again.seed = failure->seed;

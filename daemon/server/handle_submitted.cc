@@ -63,7 +63,7 @@ std::variant<ValidationResult, ErrorReply> judge(const Submission& submission, C
   if (op == nullptr) return op_not_found(call, config, submission.op_name);
   const auto wider = wider_of(submission);
   if (!wider) return ErrorReply{WireErrorCode::InvalidRequest, wider.error().message};
-  auto lease = call.context.slots.acquire(call.key);
+  auto lease = call.context.slots.acquire(call.claim);
   if (!lease) return error_reply(lease.error());
   auto judged = judge_submitted(config, *op, {submission.inputs, submission.kwargs, *wider},
                                 submission.output, **lease);

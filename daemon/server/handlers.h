@@ -7,6 +7,8 @@
 #include <string>
 
 #include "common/base/clock.h"
+#include "common/transport/server.h"
+#include "daemon/schedule/lane_claim.h"
 #include "daemon/server/job_table.h"
 #include "daemon/server/server.h"
 
@@ -24,6 +26,9 @@ struct Call {
   std::shared_ptr<const void> held = {};  ///< What `context` belongs to.
   bool names_project = false;             ///< Comes from a client that tells notes to its user.
   bool all_projects = false;              ///< Asked for "*": lists what is stored of all projects.
+  LaneClaim claim = {};                   ///< For lanes; null: of no session.
+  ClientPeer peer = {};
+  std::string_view request = {};  ///< Its type.
 };
 
 /// `Reply handle(const PingRequest& request, Call& call)`, and so on for every request. The reply
@@ -58,6 +63,8 @@ JobOptions job_options(const R& request) {
 }
 /// The reply of `work`, or the number of the job that runs it.
 Reply run_or_start_job(const JobOptions& wish, Call& call, const JobTable::Work& work);
+/// Busy, with the time after which it may be sent again.
+ErrorReply busy(std::string message);
 /// One failure as a line of a job's log.
 std::string log_line(const ValidationResult& failure);
 /// Leaves out input snapshots (clients may miss them) where all of them would make a reply that is

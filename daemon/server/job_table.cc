@@ -21,28 +21,10 @@ constexpr size_t kFinishedJobsKept = 64;
 constexpr uint64_t kStatusWaitMillisecondsMax = 10'000;
 // Between two looks at jobs that nobody may be waiting for.
 constexpr std::chrono::milliseconds kLeaseLook{200};
-// Lines of a job's log: the first failures tell the story, all of them are in storage.
-constexpr size_t kLogLinesMax = 1000;
-// Failed cases that wait for a client which fetches them several times a second.
-constexpr size_t kFailuresHeldMax = 1024;
-// Between two lines about the progress of compiling, which leave room for the failures.
-constexpr std::chrono::milliseconds kCompilingTold{500};
-constexpr size_t kCompilingLinesMax = kLogLinesMax / 2;
 // For clients that ask for a job to get its result from a daemon that stops.
 constexpr std::chrono::milliseconds kToldMax{1000}, kToldLook{5};
 // Ids of one daemon's jobs lie so close together.
 constexpr unsigned kJobIdBits = 16;
-
-const char* name_of(JobStop why) {
-  switch (why) {
-    case JobStop::DaemonStops:
-      return "the daemon was stopped";
-    case JobStop::Abandoned:
-      return "nobody asked for the run any more";
-    default:
-      return "the run was cancelled";
-  }
-}
 
 /// The line as published clients read it.
 std::string published(const JobLine& line) {
@@ -60,7 +42,7 @@ void mark_incomplete(Reply& reply, const std::string& why) {
 }
 
 /// Adds why the job was stopped to the error or to the report of what it found until then.
-void mark_stopped(Reply& reply, const std::string& why) {
+void mark_stopped(Reply& reply, WireErrorCode code, const std::string& why) {
   std::visit(
       [&](auto& one) {
         if constexpr (requires { one.error; }) {
@@ -72,108 +54,17 @@ void mark_stopped(Reply& reply, const std::string& why) {
       reply);
   auto* const failure = std::get_if<ErrorReply>(&reply);
   if (failure != nullptr && failure->code == WireErrorCode::InternalError) {
-    *failure = {WireErrorCode::Stopped, why};
+    *failure = {code, why};
   }
 }
 
 }  // namespace
 
-void JobControl::stop(JobStop why) {
-  JobStop none = JobStop::None;
-  stop_.compare_exchange_strong(none, why);
-  cancel = true;
-}
-
-std::string JobControl::incomplete() const {
-  if (!cancel) return "";
-  if (is_stopped() && total > 0) {
-    return fmt::format("{}; {} of {} cases had run", name_of(stop_.load()), done.load(),
-                       total.load());
-  }
-  return total == 0 ? fmt::format("{} before its work began", name_of(stop_.load()))
-                    : fmt::format("{} after {} of {} steps", name_of(stop_.load()), done.load(),
-                                  total.load());
-}
-
-void JobControl::failed(std::string line) {
-  ++failures;
-  const std::lock_guard lock(mutex_);
-  add_line({.kind = JobLineKind::Failure, .text = std::move(line)});
-}
-
-void JobControl::failed(std::string line, const ValidationResult& result) {
-  failed(std::move(line));
-  JobEvent event{.op_name = result.op_name, .dtype = {}, .failure = result, .report = {}};
-  if (event.failure->repro_info) event.failure->repro_info->input_snapshot.reset();
-  const std::lock_guard lock(mutex_);
-  if (events_.size() < kFailuresHeldMax) add_event(std::move(event));
-}
-
-void JobControl::op_started(const std::string& op_name, DType dtype) {
-  const std::lock_guard lock(mutex_);
-  add_event({.op_name = op_name, .dtype = dtype, .failure = {}, .report = {}});
-}
-
-void JobControl::op_finished(const OpTestReport& report) {
-  OpTestReport counts = report;
-  counts.failures.clear();
-  counts.warnings.clear();
-  const std::lock_guard lock(mutex_);
-  add_event({.op_name = report.op_name,
-             .dtype = report.dtype,
-             .failure = {},
-             .report = std::move(counts)});
-}
-
-void JobControl::add_line(JobLine line) {
-  if (log_.size() < kLogLinesMax) log_.push_back(std::move(line));
-}
-
-void JobControl::add_event(JobEvent event) {
-  if (events_wanted_) events_.push_back(std::move(event));
-}
-
-std::vector<JobEvent> JobControl::events(uint64_t from) {
-  const std::lock_guard lock(mutex_);
-  for (; events_gone_ < from && !events_.empty(); ++events_gone_) events_.pop_front();
-  return {events_.begin(), events_.end()};
-}
-
-void JobControl::forget_events() {
-  const std::lock_guard lock(mutex_);
-  events_wanted_ = false;
-  events_.clear();
-}
-
-void JobControl::warn(const std::string& text) {
-  const std::lock_guard lock(mutex_);
-  add_line({.kind = JobLineKind::Warning, .text = text});
-}
-
-void JobControl::compiling(size_t ready, size_t wanted) {
-  const std::lock_guard lock(mutex_);
-  compiling_.reset();
-  if (ready >= wanted) return;
-  compiling_ = {.kind = JobLineKind::Compiling,
-                .text = fmt::format("compiling {} of {} kernels", ready + 1, wanted),
-                .done = ready,
-                .total = wanted};
-}
-
-std::vector<JobLine> JobControl::lines(uint64_t from) {
-  const std::lock_guard lock(mutex_);
-  const auto now = std::chrono::steady_clock::now();
-  const bool told = now < told_ + kCompilingTold || log_.size() >= kCompilingLinesMax;
-  if (compiling_ && !told) {
-    log_.push_back(*std::exchange(compiling_, std::nullopt));
-    told_ = now;
-  }
-  if (from >= log_.size()) return {};
-  return {log_.begin() + static_cast<std::ptrdiff_t>(from), log_.end()};
-}
-
-struct JobTable::Job {
+struct JobTable::Job : std::enable_shared_from_this<JobTable::Job> {
   JobControl control;
+  JobOrigin origin;                      ///< Without the claim, which lasts as long as the work.
+  std::string session;                   ///< The name.
+  std::weak_ptr<LaneUse> claim_of_work;  ///< Set before the work begins.
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
   std::chrono::system_clock::time_point start_date = std::chrono::system_clock::now();
   std::thread thread;
@@ -188,19 +79,54 @@ struct JobTable::Job {
   std::optional<std::chrono::milliseconds> lease;
   std::chrono::steady_clock::time_point lease_end;
 
-  void perform(const Work& work) {
+  /// Listens to what stops the claim.
+  void follow(LaneUse& use) {
+    use.on_stop([weak = weak_from_this()](const LaneStop& stop) {
+      const auto job = weak.lock();
+      if (job == nullptr) return;
+      if (stop.why == LaneStop::Why::WorkEnded) return;  // By stop() below.
+      const bool limited = stop.why == LaneStop::Why::LimitReached;
+      job->control.stop(limited ? JobStop::LimitReached : JobStop::SessionEnded, stop.text);
+    });
+  }
+
+  /// Asks the work to end, and what of it waits for a lane to wait no longer.
+  void stop(JobStop why) {
+    control.stop(why);
+    if (const LaneClaim use = claim_of_work.lock()) {
+      use->stop({LaneStop::Why::WorkEnded, "the work was ended"});
+    }
+  }
+
+  void perform(const Work& work, const LaneClaim& claim) {
     Reply answer = OkReply{};
+    if (claim != nullptr) follow(*claim);
     try {
       answer = work(control);
     } catch (const std::exception& surprise) {  // The last net: a job must not end the daemon.
       answer = ErrorReply{WireErrorCode::InternalError, surprise.what()};
     }
+    if (claim != nullptr) {
+      claim->on_stop(nullptr);
+      claim->finish();
+    }
     const std::lock_guard lock(mutex);
     if (control.cancel) mark_incomplete(answer, control.incomplete());
-    if (control.is_stopped()) mark_stopped(answer, control.incomplete());
+    if (control.is_stopped()) mark_stopped(answer, WireErrorCode::Stopped, control.incomplete());
+    if (control.is_limited()) {
+      mark_stopped(answer, WireErrorCode::LimitExceeded, control.incomplete());
+    }
     reply = std::move(answer);
     finished = true;
     changed.notify_all();
+  }
+
+  /// REQUIRES: mutex is held.
+  JobState state() const {
+    if (!finished) return JobState::Running;
+    if (control.is_stopped() || control.is_limited()) return JobState::Failed;
+    if (control.cancel) return JobState::Cancelled;
+    return std::holds_alternative<ErrorReply>(reply) ? JobState::Failed : JobState::Done;
   }
 
   Reply wait() {
@@ -238,7 +164,7 @@ void JobTable::forget_old() {
   }
 }
 
-Result<uint64_t> JobTable::start(Work work, std::optional<uint64_t> lease_ms) {
+Result<uint64_t> JobTable::start(Work work, std::optional<uint64_t> lease_ms, JobOrigin origin) {
   const std::lock_guard lock(mutex_);
   // What a job works with is about to go.
   if (stopping_) return error(ErrorCode::Unavailable, "the daemon is stopping; ask the next one");
@@ -250,8 +176,16 @@ Result<uint64_t> JobTable::start(Work work, std::optional<uint64_t> lease_ms) {
   }
   auto job = std::make_shared<Job>();
   GPUEMU_TRY(set_lease(*job, lease_ms));
+  const LaneClaim claim = std::exchange(origin.claim, nullptr);
+  if (claim != nullptr) {
+    claim->is_job = true;
+    job->session = claim->session().name();
+    job->claim_of_work = claim;
+  }
+  job->origin = std::move(origin);
   try {
-    job->thread = std::thread([raw = job.get(), work = std::move(work)] { raw->perform(work); });
+    job->thread = std::thread(
+        [raw = job.get(), work = std::move(work), claim] { raw->perform(work, claim); });
   } catch (const std::system_error& refused) {  // The standard library says so without a thread.
     return error(ErrorCode::ResourceExhausted,
                  "the system has no thread for another job: {}; wait for a job to end",
@@ -263,19 +197,22 @@ Result<uint64_t> JobTable::start(Work work, std::optional<uint64_t> lease_ms) {
   return id;
 }
 
-Reply JobTable::run(const std::string& key, const Work& work) {
+Reply JobTable::run(const std::string& key, const Work& work, const LaneClaim& claim) {
   std::shared_ptr<Job> job;
   bool mine = false;
   {
     const std::lock_guard lock(mutex_);
     std::shared_ptr<Job>& slot = by_key_[key];
     mine = slot == nullptr;
-    if (mine) slot = std::make_shared<Job>();
+    if (mine) {
+      slot = std::make_shared<Job>();
+      slot->claim_of_work = claim;
+    }
     job = slot;
-    if (stopping_) job->control.stop(JobStop::DaemonStops);
+    if (stopping_) job->stop(JobStop::DaemonStops);
   }
   if (!mine) return job->wait();
-  job->perform(work);
+  job->perform(work, claim);
   const std::lock_guard lock(mutex_);
   by_key_.erase(key);
   return job->wait();
@@ -321,7 +258,7 @@ void JobTable::watch_leases() {
       if (!job->lease || now < job->lease_end) continue;
       job->lease.reset();
       const std::lock_guard job_lock(job->mutex);
-      if (!job->finished) job->control.stop(JobStop::Abandoned);
+      if (!job->finished) job->stop(JobStop::Abandoned);
     }
     leases_changed_.wait_for(lock, kLeaseLook, [&] { return stopping_; });
   }
@@ -363,23 +300,37 @@ Result<JobStatusReply> JobTable::status(const JobStatusRequest& request) {
   }
   if (!job->finished) return status;
   const bool stopped = job->control.is_stopped();
+  const bool limited = job->control.is_limited();
   if (stopped) status.code = WireErrorCode::Stopped;
-  const bool failed = std::holds_alternative<ErrorReply>(job->reply);
-  status.state = stopped               ? JobState::Failed
-                 : job->control.cancel ? JobState::Cancelled
-                 : failed              ? JobState::Failed
-                                       : JobState::Done;
+  if (limited) status.code = WireErrorCode::LimitExceeded;
+  status.state = job->state();
   status.seconds_left = 0;
   job->told = true;
   status.result_json = encode_reply(job->reply);
   return status;
 }
 
+std::vector<JobInfo> JobTable::list() const {
+  std::vector<JobInfo> listed;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [id, job] : jobs_) {
+    const std::lock_guard job_lock(job->mutex);
+    listed.push_back({.job_id = id,
+                      .project = job->origin.project,
+                      .session = job->session,
+                      .request = job->origin.request,
+                      .state = job->state(),
+                      .done = job->control.done,
+                      .total = job->control.total});
+  }
+  return listed;
+}
+
 Status JobTable::cancel(uint64_t job_id) {
   const std::shared_ptr<Job> job = find(job_id);
   if (job == nullptr) return error(ErrorCode::NotFound, "no job {}", job_id);
   const std::lock_guard lock(job->mutex);
-  if (!job->finished) job->control.stop(JobStop::Cancelled);
+  if (!job->finished) job->stop(JobStop::Cancelled);
   return ok_status();
 }
 
@@ -405,7 +356,7 @@ void JobTable::stop() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
-    for (auto& [key, job] : by_key_) job->control.stop(JobStop::DaemonStops);
+    for (auto& [key, job] : by_key_) job->stop(JobStop::DaemonStops);
     jobs = jobs_;
     watch.swap(lease_watch_);
     leases_changed_.notify_all();
@@ -414,7 +365,7 @@ void JobTable::stop() {
   for (auto& [id, job] : jobs) {
     {
       const std::lock_guard lock(job->mutex);
-      if (!job->finished) job->control.stop(JobStop::DaemonStops);
+      if (!job->finished) job->stop(JobStop::DaemonStops);
     }
     if (job->thread.joinable()) job->thread.join();
   }

@@ -16,11 +16,12 @@
 
 #include "common/protocol/replies.h"
 #include "common/protocol/requests.h"
+#include "daemon/schedule/lane_claim.h"
 
 namespace gpuemu {
 
 /// Who ended a job before its work was done.
-enum class JobStop { None, Cancelled, Abandoned, DaemonStops };
+enum class JobStop { None, Cancelled, Abandoned, DaemonStops, SessionEnded, LimitReached };
 
 /// What running work tells and is told. Members may be used by any thread.
 class JobControl {
@@ -28,14 +29,15 @@ class JobControl {
   std::atomic<bool> cancel{false};  ///< Set by stop().
   std::atomic<uint64_t> done{0}, total{0}, failures{0};
 
-  /// Asks the work to end. The first reason counts.
-  void stop(JobStop why);
+  /// Asks the work to end. The first reason counts; `limit` says which limit was reached.
+  void stop(JobStop why, const std::string& limit = "");
   /// "the run was cancelled after 3 of 50 steps" or "the daemon was stopped; 3 of 50 cases had
   /// run";
   /// "" when nobody asked the work to end.
   std::string incomplete() const;
   /// Whether the work was asked to end because the daemon ends.
   bool is_stopped() const { return stop_ == JobStop::DaemonStops; }
+  bool is_limited() const { return stop_ == JobStop::LimitReached; }
   /// Counts a failure and adds a line about it to the job's log, which keeps the first ones.
   void failed(std::string line);
   /// Counts a failing case, adds a line and an event.
@@ -62,14 +64,21 @@ class JobControl {
   void add_line(JobLine line);
 
   std::atomic<JobStop> stop_{JobStop::None};
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   // All below are guarded by mutex_.
   std::vector<JobLine> log_;
   std::deque<JobEvent> events_;
   uint64_t events_gone_ = 0;  ///< Before the first of events_.
   bool events_wanted_ = true;
+  std::string limit_;
   std::optional<JobLine> compiling_;  ///< A line that no client has asked for yet.
   std::chrono::steady_clock::time_point told_ = std::chrono::steady_clock::now();
+};
+
+/// Whose work it is.
+struct JobOrigin {
+  LaneClaim claim = {};  ///< Ends the work when it is stopped; null: nobody's.
+  std::string project = {}, request = {};
 };
 
 class JobTable {
@@ -84,10 +93,13 @@ class JobTable {
   /// Runs `work` on a thread of its own. ResourceExhausted when too many run already or the system
   /// has no thread for it, Unavailable after stop(). With a lease the job is cancelled when no
   /// status() follows in that time; InvalidArgument when it is too long.
-  Result<uint64_t> start(Work work, std::optional<uint64_t> lease_ms = std::nullopt);
+  Result<uint64_t> start(Work work, std::optional<uint64_t> lease_ms = std::nullopt,
+                         JobOrigin origin = {});
   /// Runs `work` here; a second call with the same `key` while it runs waits for the same answer.
   /// That is what a client's resend after 60 s needs.
-  Reply run(const std::string& key, const Work& work);
+  Reply run(const std::string& key, const Work& work, const LaneClaim& claim = nullptr);
+  /// All that status() knows, in the order of their start.
+  std::vector<JobInfo> list() const;
 
   /// NotFound for an unknown job, InvalidArgument for a lease that is too long. Waits up to
   /// wait_ms, bounded, for its end. A job with a lease is cancelled when no other question follows

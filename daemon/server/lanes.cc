@@ -132,7 +132,6 @@ Result<std::shared_ptr<Lanes>> make_lanes(const Config& config, const std::strin
   // A project with fewer workers than the machine has processors leaves the rest to others.
   const size_t workers = std::max<size_t>(options.count, is_gpu(lanes->backend) ? 1 : processors());
   options.gate = gates.of(lanes->backend, workers * options.slots_per_worker);
-  options.project = config.file;
   lanes->python = options.reference.python;
   lanes->slots = GPUEMU_TRY(SlotPool::create(options));
   lanes->side = std::make_unique<ExtraSlots>(std::move(options), devices.backends);

@@ -94,7 +94,7 @@ class ScriptMinimizer {
 
  private:
   Result<ValidationResult> judge(const Candidate& candidate) {
-    auto lease = call_.context.slots.acquire(call_.key);
+    auto lease = call_.context.slots.acquire(call_.claim);
     if (!lease) return lease.error();
     ++control_.done;
     ValidationResult result =

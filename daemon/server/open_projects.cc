@@ -348,6 +348,22 @@ std::vector<std::string> OpenProjects::with_op(const std::string& op) const {
   return found;
 }
 
+std::vector<std::shared_ptr<Lanes>> OpenProjects::lanes() const {
+  std::vector<std::shared_ptr<Entry>> entries;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [id, entry] : entries_) entries.push_back(entry);
+  }
+  std::vector<std::shared_ptr<Lanes>> found;
+  for (const auto& entry : entries) {
+    const std::unique_lock lock(entry->mutex, std::try_to_lock);  // Else it is being opened.
+    if (!lock || entry->open == nullptr) continue;
+    const auto& lanes = entry->open->lanes;
+    if (std::ranges::find(found, lanes) == found.end()) found.push_back(lanes);
+  }
+  return found;
+}
+
 std::vector<std::string> OpenProjects::untold_notes(const ServerContext& context) {
   const auto config = context.config.current();
   const auto told = context.store.meta(kToldMeta);

@@ -13,6 +13,7 @@
 
 #include "daemon/server/lanes.h"
 #include "daemon/server/server.h"
+#include "daemon/sessions/sessions.h"
 #include "daemon/storage/project_stores.h"
 
 namespace gpuemu {
@@ -35,6 +36,7 @@ struct OpenProject {
 /// What all projects share. All references outlive the projects.
 struct DaemonFacts {
   JobTable& jobs;
+  Sessions& sessions;
   std::string socket_path, db_path, cache_folder;
   std::string build;           ///< GNU build id of this program.
   std::string worker_program;  ///< Path of gpuemu-worker.
@@ -88,6 +90,9 @@ class OpenProjects {
   /// only its stored name is refreshed by the next request.
   void close(const std::string& id);
   ProjectStores& stores() { return stores_; }
+  Sessions& sessions() { return facts_.sessions; }
+  /// Those in use, each once.
+  std::vector<std::shared_ptr<Lanes>> lanes() const;
   /// The settings for all projects.
   const std::map<std::string, std::string>& environment() const { return facts_.environment; }
   /// Ends all waiting for slots, now and later.
@@ -130,7 +135,9 @@ inline ErrorReply no_projects() {
   return {WireErrorCode::InternalError, "this daemon serves a single project"};
 }
 
-/// Answers one message, as handle_message() of server.h does, for the project that it names.
-std::string handle_message(std::string_view message, OpenProjects& projects);
+/// Answers one message, as handle_message() of server.h does, for the project and the session that
+/// it names.
+std::string handle_message(std::string_view message, const ClientPeer& peer,
+                           OpenProjects& projects);
 
 }  // namespace gpuemu

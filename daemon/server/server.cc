@@ -1,6 +1,7 @@
 // Decode, find the handler, encode.
 #include "daemon/server/server.h"
 
+#include <optional>
 #include <random>
 
 #include <fmt/ranges.h>
@@ -11,6 +12,7 @@
 #include "daemon/server/handlers.h"
 #include "daemon/server/open_projects.h"
 #include "daemon/server/project.h"
+#include "daemon/server/session_urgency.h"
 #include "daemon/server/stub_reference.h"
 
 namespace gpuemu {
@@ -58,11 +60,12 @@ Reply dispatch_long(const Request& request, Call& call) {
   if (call.context.lanes_problem && needs_device(request)) {
     return error_reply(*call.context.lanes_problem);
   }
-  if (counted.number() <= kLongRequestsMax) return dispatch(request, call);
-  return ErrorReply{WireErrorCode::InternalError,
-                    fmt::format("{} requests are running or waiting for a device, the limit; send "
-                                "{} again when some of them are done",
-                                kLongRequestsMax, type_of(request))};
+  // The transport handles more at once, so that Ping and Shutdown are answered whatever others ask.
+  if (counted.number() <= kRequestsUnfinishedMax) return dispatch(request, call);
+  return busy(
+      fmt::format("{} requests are running or waiting for a device, the limit; send {} "
+                  "again when some of them are done",
+                  kRequestsUnfinishedMax, type_of(request)));
 }
 
 /// What exceeds the bound of "auto" fails in every op. Cached verdicts follow the settings.
@@ -127,10 +130,19 @@ ErrorReply op_not_found(const Call& call, const Config& config, const std::strin
 }
 
 Reply run_or_start_job(const JobOptions& wish, Call& call, const JobTable::Work& work) {
-  if (!wish.as_job) return call.context.jobs.run(call.key, work);
-  const auto job = call.context.jobs.start(work, wish.lease_ms);
-  if (!job) return error_reply(job.error());
-  return JobStartedReply{*job};
+  if (!wish.as_job) return call.context.jobs.run(call.key, work, call.claim);
+  const auto job = call.context.jobs.start(
+      work, wish.lease_ms,
+      {.claim = call.claim, .project = call.context.project, .request = std::string(call.request)});
+  if (job) return JobStartedReply{*job};
+  const bool too_many = job.error().code == ErrorCode::ResourceExhausted;
+  return too_many ? busy(job.error().message) : error_reply(job.error());
+}
+
+ErrorReply busy(std::string message) {
+  ErrorReply reply{WireErrorCode::Busy, std::move(message)};
+  reply.retry_after_ms = uint64_t{kBusyRetry.count()};
+  return reply;
 }
 
 std::string log_line(const ValidationResult& failure) {
@@ -161,6 +173,22 @@ Reply answer(const Request& request, Call& call) {
   return pace_of(request) == Pace::Quick ? dispatch(request, call) : dispatch_long(request, call);
 }
 
+/// As answer(), of work for which the session has a claim: an error that comes of the claim's end
+/// says so.
+Reply answer_claimed(const Request& request, Call& call) {
+  Reply reply = answer(request, call);
+  auto* const failure = std::get_if<ErrorReply>(&reply);
+  if (failure == nullptr || !call.claim->is_stopped()) return reply;
+  const bool follows = failure->code == WireErrorCode::InternalError ||
+                       failure->code == WireErrorCode::ReferenceScriptFailed;
+  if (!follows) return reply;
+  const LaneStop stop = call.claim->stopped().value_or(LaneStop{});
+  if (stop.why == LaneStop::Why::WorkEnded) return reply;  // Somebody else's wish.
+  const bool limited = stop.why == LaneStop::Why::LimitReached;
+  *failure = {limited ? WireErrorCode::LimitExceeded : WireErrorCode::SessionNotFound, stop.text};
+  return reply;
+}
+
 ErrorReply not_opened(const Error& failure) {
   ErrorReply reply = error_reply(failure);
   if (failure.code == ErrorCode::NotFound) reply.code = WireErrorCode::ProjectNotFound;
@@ -170,7 +198,9 @@ ErrorReply not_opened(const Error& failure) {
 /// `project` of requests that list what is stored of all projects.
 constexpr char kAllProjects[] = "*";
 
-Reply answer(const AddressedRequest& asked, std::string_view message, OpenProjects& projects) {
+/// `visit`: of the session that asks; nothing for one that is being opened.
+Reply answer(const AddressedRequest& asked, std::string_view message, OpenProjects& projects,
+             const ClientPeer& peer, const std::optional<Sessions::Visit>& visit) {
   const bool all = asked.project == kAllProjects;
   const About about = about_of(asked.request);
   if (all && about != About::Records) {
@@ -179,7 +209,8 @@ Reply answer(const AddressedRequest& asked, std::string_view message, OpenProjec
         fmt::format("{} is for one project, got project \"*\"; only {} are for all",
                     type_of(asked.request), fmt::join(requests_about(About::Records), ", "))};
   }
-  auto project = projects.open(all || about == About::Daemon ? "" : asked.project);
+  const std::string& named = asked.project.empty() && visit ? visit->project() : asked.project;
+  auto project = projects.open(all || about == About::Daemon ? "" : named);
   // A client asks for the status to decide whether this daemon fits, even with an unreadable
   // project.
   bool is_named = !asked.project.empty();
@@ -188,10 +219,30 @@ Reply answer(const AddressedRequest& asked, std::string_view message, OpenProjec
     is_named = false;
   }
   if (!project) return not_opened(project.error());
-  // Part of the key, because the default project may change between two equal messages.
+  // Parts of the key: the default project may change between two equal messages, and who runs an
+  // equal one may end before its time.
   ServerContext& context = *(*project)->context;
-  Call call{context, context.project + std::string(message), *std::move(project), is_named, all};
-  return answer(asked.request, call);
+  Call call{context, fmt::format("{} {} {}", context.project, visit ? visit->number() : 0, message),
+            *std::move(project), is_named, all};
+  call.peer = peer;
+  call.request = type_of(asked.request);
+  if (!visit || !needs_device(asked.request)) return answer(asked.request, call);
+  auto begun =
+      projects.sessions().begin(*visit, urgency_of(asked.request, visit->session_class(), context));
+  if (auto* refused = std::get_if<ErrorReply>(&begun)) return *std::move(refused);
+  call.claim = std::get<LaneClaim>(std::move(begun));
+  return answer_claimed(asked.request, call);
+}
+
+Reply answer(const AddressedRequest& asked, std::string_view message, OpenProjects& projects,
+             const ClientPeer& peer) {
+  std::optional<Sessions::Visit> visit;
+  if (!std::holds_alternative<OpenSessionRequest>(asked.request)) {
+    auto begun = projects.sessions().visit(asked.session, peer);
+    if (!begun) return ErrorReply{WireErrorCode::SessionNotFound, begun.error().message};
+    visit.emplace(*std::move(begun));
+  }
+  return answer(asked, message, projects, peer, visit);
 }
 
 /// `respond` gets the request.
@@ -217,10 +268,12 @@ std::string handle_message(std::string_view message, ServerContext& context) {
   });
 }
 
-std::string handle_message(std::string_view message, OpenProjects& projects) {
+std::string handle_message(std::string_view message, const ClientPeer& peer,
+                           OpenProjects& projects) {
   projects.count_request();
-  return respond_to(
-      message, [&](const AddressedRequest& asked) { return answer(asked, message, projects); });
+  return respond_to(message, [&](const AddressedRequest& asked) {
+    return answer(asked, message, projects, peer);
+  });
 }
 
 }  // namespace gpuemu

@@ -52,10 +52,6 @@ struct ServerContext {
   std::optional<Error> lanes_problem;  ///< Why its cases cannot run with its own settings.
 };
 
-/// Requests that run kernels or scripts at the same time, waiting ones included. The transport must
-/// handle more requests at once, so that Ping and Shutdown are answered whatever others ask.
-inline constexpr size_t kLongRequestsMax = 448;
-
 /// Version of the program, as Pong and `gpuemu version` say it.
 inline constexpr char kVersion[] = GPUEMU_VERSION;
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "common/protocol/op_state.h"
+#include "daemon/campaign/campaign.h"
 #include "daemon/server/client_judged_ops.h"
 
 namespace gpuemu {

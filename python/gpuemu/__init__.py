@@ -45,12 +45,14 @@ if TYPE_CHECKING:
         KernelError,
         KernelNotFoundError,
         LaunchError,
+        LimitExceededError,
         NotFoundError,
         OpNotFoundError,
         ProjectNotFoundError,
         ProtocolError,
         PtxParseError,
         ReferenceScriptError,
+        SessionNotFoundError,
         StoppedError,
         TimeoutError,
         ValidationError,
@@ -84,10 +86,11 @@ __all__ = [
     "Client", "ClientError", "ConfigError", "ConnectionError", "CuobjdumpNotAvailableError", "DaemonStatus", "DamagedError", "Device",
     "DeviceError", "DeviceInfo", "DeviceLostError", "Finding", "FuzzConfig", "FuzzResults",
     "IncompleteError", "InternalError",
-    "InvalidRequestError", "JobStatus", "Kernel", "KernelError", "KernelNotFoundError", "LaunchError", "MinimizeResult",
+    "InvalidRequestError", "JobStatus", "Kernel", "KernelError", "KernelNotFoundError", "LaunchError", "LimitExceededError", "MinimizeResult",
     "NotFoundError", "NumbaKernel", "Op", "OpNotFoundError", "OpReport", "ProjectNotFoundError",
     "ProtocolError", "PtxParseError",
-    "ReferenceScriptError", "ReproduceResult", "ReproductionInfo", "Scalar", "SeededFuzzer", "SeededRng", "StoppedError", "Tensor",
+    "ReferenceScriptError", "ReproduceResult", "ReproductionInfo", "Scalar", "SeededFuzzer", "SeededRng",
+    "SessionNotFoundError", "StoppedError", "Tensor",
     "TestReport", "TimeoutError", "ToleranceConfig", "ToleranceProfile", "TritonKernel", "ValidationError",
     "ValidationResult", "VersionMismatchError", "calibrate_tolerance", "check", "connect", "derive_seed", "fuzz_dtypes",
     "fuzz_dtypes_seeded", "fuzz_layouts", "fuzz_layouts_seeded", "fuzz_shapes", "fuzz_shapes_seeded",
@@ -105,6 +108,7 @@ _NAMES = {
     "device.device": "Device",
     "errors": "ArtifactNotFoundError BaselineNotFoundError BusyError ClientError ConfigError ConnectionError CuobjdumpNotAvailableError "
               "DamagedError DeviceError DeviceLostError IncompleteError InternalError InvalidRequestError KernelError KernelNotFoundError LaunchError "
+              "LimitExceededError SessionNotFoundError "
               "NotFoundError OpNotFoundError ProjectNotFoundError ProtocolError PtxParseError ReferenceScriptError StoppedError TimeoutError "
               "ValidationError VersionMismatchError",
     "device.kernel": "Kernel",

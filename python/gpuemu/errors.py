@@ -46,6 +46,18 @@ class BusyError(ClientError):
     code = "Busy"
 
 
+class SessionNotFoundError(NotFoundError):
+    """The session has ended, or never was; open_session() opens one."""
+
+    code = "SessionNotFound"
+
+
+class LimitExceededError(ClientError):
+    """A limit of the session is reached: the message says which."""
+
+    code = "LimitExceeded"
+
+
 class DamagedError(ClientError):
     """What was asked for cannot be read from the database; the message names the file and what repairs it."""
 
@@ -200,7 +212,7 @@ _BY_CODE = {
     for kind in (
         InvalidRequestError, OpNotFoundError, NotFoundError, KernelNotFoundError, BaselineNotFoundError, ArtifactNotFoundError,
         ProjectNotFoundError, BusyError, DamagedError, ConfigError, ReferenceScriptError, PtxParseError, CuobjdumpNotAvailableError, InternalError,
-        VersionMismatchError, StoppedError,
+        VersionMismatchError, StoppedError, SessionNotFoundError, LimitExceededError,
     )
 }
 

@@ -28,14 +28,16 @@ CALLS = {
     "get_test_batch": ("o",), "job_status": (1,), "cancel_job": (1,), "projects": (), "set_default_project": (),
     "move_project": ("0", "/a/gpuemu.toml"), "forget_project": ("0",), "claim_storage": (),
     "storage_status": (), "prune_storage": (), "verify_storage": (), "back_up_storage": ("/b",), "compact_storage": (),
+    "open_session": ("s",), "close_session": ("s",), "set_session": ("s",), "sessions": (), "top": (), "jobs": (),
 }  # fmt: skip
-WITHOUT = {"close", "request", "fuzz_op_client_side"}  # They are of no single request.
+WITHOUT = {"close", "request", "fuzz_op_client_side", "use_session"}  # They are of no single request.
 
 
 class Told:
     """A connection that notes what is sent and answers nothing but errors."""
 
     capabilities = frozenset({"jobs"})
+    session = None
 
     def __init__(self):
         self.sent = []

@@ -115,8 +115,8 @@ def macro(name, purpose, rows):
 
 
 def variant(name, alternatives):
-    body = textwrap.wrap(", ".join(alternatives), WIDTH - 4)
-    return [f"using {name} = std::variant<"] + [f"    {line}" for line in body[:-1]] + [f"    {body[-1]}>;", ""]
+    body = textwrap.wrap(", ".join(alternatives) + ">;", WIDTH - 4)
+    return [f"using {name} = std::variant<"] + [f"    {line}" for line in body] + [""]
 
 
 def requests_part(protocol):

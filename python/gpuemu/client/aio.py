@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from gpuemu.client.calls import Call, Json
 from gpuemu.client.client import AHEAD, WAIT_MS, Progress, job_result, listener, lost_job, raised
 from gpuemu.client.connection import Connection, default_socket
+from gpuemu.client.sessions import AsyncSessionRequests
 from gpuemu.errors import ClientError, NotFoundError
 from gpuemu.tensors import Array, owned
 from . import calls, records
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class AsyncClient:
+class AsyncClient(AsyncSessionRequests):
     """As gpuemu.Client; every method but close is a coroutine."""
 
     def __init__(self, socket_path: str | None = None, timeout_ms: int = 30000, *, start: bool | None = None, share: bool = True) -> None:

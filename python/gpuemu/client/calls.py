@@ -51,12 +51,16 @@ def _nothing(_: Json) -> None:
     return None
 
 
+def _body(reply: Json) -> Json:
+    return {name: value for name, value in reply.items() if name != "type"}
+
+
 def fresh_seed() -> int:
     return time.time_ns() & 0xFFFFFFFFFFFFFFFF
 
 
 def ping() -> Call[Json]:
-    return _call("Pong", lambda r: {k: v for k, v in r.items() if k != "type"}, "Ping")
+    return _call("Pong", _body, "Ping")
 
 
 def status() -> Call[records.DaemonStatus]:
@@ -102,6 +106,41 @@ def compact_storage() -> Call[replies.StorageCompacted]:
 
 def back_up_storage(path: str) -> Call[None]:
     return _call("Ok", _nothing, "StorageBackup", path=path)
+
+
+_WISHES = ("weight", "session_class", "memory_limit_mb", "queue_max", "time_limit_s", "lease_ms")
+
+
+def _members(wishes: Mapping[str, Any]) -> dict[str, Any]:
+    """What a session is asked for, as the wire calls it. Raises TypeError for what there is not."""
+    unknown = sorted(set(wishes) - set(_WISHES))
+    if unknown:
+        raise TypeError(f"a session has no {', '.join(unknown)}; it has {', '.join(_WISHES)}")
+    return {"class" if name == "session_class" else name: value for name, value in wishes.items()}
+
+
+def open_session(name: str, wishes: Mapping[str, Any]) -> Call[Json]:
+    return _call("SessionOpened", _body, "OpenSession", name=name, **_members(wishes))
+
+
+def close_session(session: str | None, name: str | None) -> Call[None]:
+    return _call("Ok", _nothing, "CloseSession", session=session, name=name)
+
+
+def set_session(session: str | None, name: str | None, wishes: Mapping[str, Any]) -> Call[Json]:
+    return _call("SessionInfo", _body, "SetSession", session=session, name=name, **_members(wishes))
+
+
+def sessions() -> Call[list[Json]]:
+    return _call("Sessions", lambda r: r["sessions"], "ListSessions")
+
+
+def top() -> Call[Json]:
+    return _call("Top", _body, "Top")
+
+
+def jobs() -> Call[list[Json]]:
+    return _call("Jobs", lambda r: r["jobs"], "JobList")
 
 
 def devices() -> Call[list[records.DeviceInfo]]:

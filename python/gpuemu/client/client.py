@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from gpuemu.client.calls import Call, Json
 from gpuemu.client.connection import PROTOCOL_VERSION, Connection, default_socket
 from gpuemu.client.records import FuzzResults, MinimizeResult, ReproduceResult, ReproductionInfo, ValidationResult
+from gpuemu.client.sessions import SessionRequests
 from gpuemu.errors import ClientError, ConnectionError, IncompleteError, NotFoundError, told
 from gpuemu.tensors import Array, owned
 from . import calls, records
@@ -84,7 +85,7 @@ def job_reply(status: records.JobStatus) -> Json:
 def job_result(call: Call[T], status: records.JobStatus, cancelled_here: bool) -> T:
     """What a job that ended found. Raises IncompleteError when it ended before its work was done and nobody here asked for that."""
     result = call.result(job_reply(status))
-    if status.code != "Stopped" and (status.state != "cancelled" or cancelled_here):
+    if status.code not in ("Stopped", "LimitExceeded") and (status.state != "cancelled" or cancelled_here):
         return result
     why = getattr(result, "incomplete", "") or "the daemon ended it early"
     raise IncompleteError(f"{call.request['type']} is incomplete: {why}", result)
@@ -95,7 +96,7 @@ def lost_job(job: int) -> ConnectionError:
     return ConnectionError(f"job {job} is lost: the daemon was stopped or started anew; what it had found is kept")
 
 
-class Client:
+class Client(SessionRequests):
     """Talks to one daemon.
 
     socket_path: the daemon's; by default $GPUEMU_SOCKET, else ~/.gpuemu/gpuemu.sock.

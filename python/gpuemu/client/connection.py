@@ -86,6 +86,7 @@ class Connection:
             self.memory.close()
         self.capabilities: frozenset[str] = frozenset()
         self.project: str | None = None  # What requests name; None: the daemon's default project.
+        self.session: str | None = None  # The secret of the session that requests are of; None: that of this process.
         self._socket: Any = None
         self._lock = threading.Lock()
 
@@ -144,7 +145,8 @@ class Connection:
         return status.get("type") == "DaemonStatus" and status.get("config_path") != str(wanted.resolve())
 
     def _addressed(self, request: dict[str, Any]) -> dict[str, Any]:
-        return request if self.project is None else {"project": self.project, **request}
+        named = {"project": self.project, "session": self.session}
+        return {**{name: value for name, value in named.items() if value is not None}, **request}
 
     def _greet(self, socket: Any) -> None:
         """A Ping: both must speak the same version."""

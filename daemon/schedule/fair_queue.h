@@ -1,0 +1,102 @@
+// Decides whose case is next when a lane is free. Knows no clock and no threads: the time is an
+// argument.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+
+#include "daemon/schedule/lane_claim.h"
+
+namespace gpuemu {
+
+/// Device time that a session's interactive cases may take before all batch work, in any window.
+inline constexpr std::chrono::microseconds kInteractiveBudget{2'000'000};
+inline constexpr std::chrono::microseconds kInteractiveWindow{10'000'000};
+
+/// A session whose cases run and of which none waits for no longer than this has not paused: its
+/// next one is being drawn.
+inline constexpr std::chrono::microseconds kNoPause{100'000};
+
+/// Weighted fair queueing: a case adds its time / weight to the virtual time of its session, and
+/// the session with the least is next. Within a session the groups share alike, within a group the
+/// jobs take turns. Not thread-safe.
+class FairQueue {
+ public:
+  using Time = std::chrono::microseconds;
+  using Ticket = uint64_t;
+
+  struct Place {
+    uint64_t session = 0;  ///< In the order of their opening.
+    double weight = 1;     ///< Counts from now on for all of the session.
+    uint64_t group = 0;    ///< Where it can run.
+    uint64_t job = 0;
+    Urgency urgency = Urgency::Batch;
+  };
+
+  Ticket enter(const Place& place, Time now);
+  /// What is served next of the groups that have room.
+  std::optional<Ticket> next(Time now, const std::function<bool(uint64_t group)>& has_room) const;
+  /// Gives the lane to what next() named.
+  void serve(Ticket ticket, Time now, const std::function<bool(uint64_t group)>& has_room);
+  /// Gives up waiting.
+  void leave(Ticket ticket, Time now);
+  /// The case that was served has ended and held its lane for `used`.
+  void end(Ticket ticket, Time used, Time now);
+
+  uint64_t group_of(Ticket ticket) const;
+  size_t waiting() const { return waiting_; }
+  /// The sessions that it remembers, for tests.
+  size_t sessions() const { return sessions_.size(); }
+
+ private:
+  struct Job {
+    std::deque<Ticket> tickets;  ///< Not empty.
+    Urgency urgency = Urgency::Batch;
+  };
+  struct Group {
+    double used = 0;  ///< Virtual.
+    size_t running = 0;
+    Time emptied{0};
+    std::map<uint64_t, Job> jobs;
+    std::deque<uint64_t> turns;  ///< Each of jobs once.
+    bool is_idle() const { return running == 0 && jobs.empty(); }
+  };
+  struct Session {
+    double used = 0;  ///< Virtual time.
+    double weight = 1;
+    size_t waiting = 0, running = 0;
+    Time emptied{0};  ///< When the last one that waited was served or left.
+    std::map<uint64_t, Group> groups;
+    std::deque<std::pair<Time, Time>> interactive;  ///< When a case ended, and what it used.
+    std::map<Ticket, Time> interactive_running;     ///< When it began.
+    bool is_idle() const { return waiting == 0 && running == 0; }
+  };
+  struct Served {
+    Place place;
+    bool is_running = false;
+  };
+  using HasRoom = std::function<bool(uint64_t)>;
+
+  static bool is_within_budget(const Session& session, Time now);
+  std::optional<Ticket> next_of(const Session& session, const HasRoom& has_room,
+                                bool only_interactive) const;
+  std::optional<Ticket> next_among(Time now, const HasRoom& has_room, bool only_interactive) const;
+  Session& begin_waiting(const Place& place, Time now);
+  void drop(const Place& place, Ticket ticket, Time now);
+  void forget_idle(Time now);
+
+  std::map<uint64_t, Session> sessions_;
+  std::map<Ticket, Served> places_;  ///< Waiting and running.
+  Ticket last_ = 0;
+  size_t waiting_ = 0;
+  size_t running_ = 0;
+  /// Where a session begins that nobody else waits beside: virtual time of the last one that was
+  /// served as batch, or the most that anybody had used when nothing ran.
+  double clock_ = 0;
+};
+
+}  // namespace gpuemu

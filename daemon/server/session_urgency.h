@@ -1,0 +1,15 @@
+// Which requests somebody waits for.
+#pragma once
+
+#include "common/protocol/requests.h"
+#include "daemon/schedule/lane_claim.h"
+
+namespace gpuemu {
+
+struct ServerContext;
+
+/// Whether what the request runs goes before batch work, in a session of this class.
+Urgency urgency_of(const Request& request, SessionClass session_class,
+                   const ServerContext& context);
+
+}  // namespace gpuemu

@@ -1,0 +1,401 @@
+#include "daemon/sessions/sessions.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <system_error>
+
+#include "common/base/clock.h"
+#include "common/base/service_limits.h"
+#include "daemon/sessions/client_names.h"
+
+namespace gpuemu {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Between two looks at whose time has come; a session must be gone within 2 s of it.
+constexpr milliseconds kLook{100};
+constexpr uint64_t kMebibyte = uint64_t{1} << 20;
+constexpr uint64_t kMemoryLimitMax = uint64_t{1} << 40;  // In MiB.
+constexpr double kTimeLimitMax = 1e9;                    // In seconds: 30 years.
+constexpr double kMicrosecondsPerSecond = 1e6, kMicrosecondsPerMillisecond = 1e3;
+
+/// 128 bits from the operating system, in hex.
+std::string fresh_secret() {
+  std::random_device device;
+  std::string secret;
+  for (int i = 0; i < 4; ++i) secret += fmt::format("{:08x}", uint32_t{device()});
+  return secret;
+}
+
+Status check_name(const std::string& name) {
+  if (name.empty() || name.size() > kSessionNameBytesMax) {
+    return error(ErrorCode::InvalidArgument,
+                 "member 'name': a session's name has 1 to {} bytes, got {}", kSessionNameBytesMax,
+                 name.size());
+  }
+  if (!has_control_character(name)) return ok_status();
+  return error(ErrorCode::InvalidArgument,
+               "member 'name': a session's name has no control characters, got one");
+}
+
+Status check_number(const char* member, const std::optional<uint64_t>& value, uint64_t most) {
+  if (!value || (*value >= 1 && *value <= most)) return ok_status();
+  return error(ErrorCode::InvalidArgument, "member '{}' is {}, expected 1 to {}", member, *value,
+               most);
+}
+
+/// What OpenSession and SetSession both have.
+template <typename R>
+Status check_limits(const R& request) {
+  const auto& weight = request.weight;
+  if (weight && !(*weight >= kSessionWeightMin && *weight <= kSessionWeightMax)) {
+    return error(ErrorCode::InvalidArgument, "member 'weight' is {}, expected {} to {}", *weight,
+                 kSessionWeightMin, kSessionWeightMax);
+  }
+  const auto& time = request.time_limit_s;
+  if (time && !(*time > 0 && *time <= kTimeLimitMax)) {
+    return error(ErrorCode::InvalidArgument,
+                 "member 'time_limit_s' is {}, expected more than 0 and at most {:g} s", *time,
+                 kTimeLimitMax);
+  }
+  GPUEMU_TRY(check_number("memory_limit_mb", request.memory_limit_mb, kMemoryLimitMax));
+  GPUEMU_TRY(check_number("queue_max", request.queue_max, kRequestsUnfinishedMax));
+  return check_number("lease_ms", request.lease_ms, uint64_t{kJobLeaseMax.count()});
+}
+
+ErrorReply ended(const std::string& name) {
+  return {WireErrorCode::SessionNotFound,
+          fmt::format("session {} has ended; OpenSession opens another", name)};
+}
+
+ErrorReply busy(std::string message) {
+  ErrorReply reply{WireErrorCode::Busy, std::move(message)};
+  reply.retry_after_ms = uint64_t{kBusyRetry.count()};
+  return reply;
+}
+
+}  // namespace
+
+struct Sessions::Session {
+  std::string secret;  ///< "": of a process.
+  std::pair<pid_t, uint64_t> process;
+  std::shared_ptr<LaneSession> lanes;
+  SessionInfo told;  ///< What does not follow from the rest.
+  std::set<uint64_t> connections;
+  size_t visits = 0;              ///< Requests under way.
+  Clock::time_point asked, left;  ///< The last request; when the last connection went.
+  bool is_over = false;
+  std::vector<std::weak_ptr<LaneUse>> uses;
+
+  bool is_explicit() const { return !secret.empty(); }
+  bool is_overdue(Clock::time_point now) const {
+    if (connections.empty() && now - left >= kSessionLinger) return true;
+    const auto& lease = told.limits.lease_ms;
+    return lease && visits == 0 && now - asked >= milliseconds(static_cast<int64_t>(*lease));
+  }
+  SessionInfo info() const {
+    SessionInfo info = told;
+    info.weight = lanes->weight;
+    info.connections = connections.size();
+    info.device_ms = static_cast<double>(lanes->used_us) / kMicrosecondsPerMillisecond;
+    info.memory_bytes = lanes->memory_bytes();
+    for (const auto& one : uses) {
+      const LaneClaim use = one.lock();
+      if (use == nullptr || use->is_finished()) continue;
+      ++(use->is_waiting() ? info.waiting : info.running);
+    }
+    return info;
+  }
+  template <typename R>
+  void take_limits(const R& request) {
+    if (request.weight) lanes->weight = *request.weight;
+    if (request.session_class) told.session_class = *request.session_class;
+    SessionLimits& limits = told.limits;
+    if (request.queue_max) limits.queue_max = *request.queue_max;
+    if (request.lease_ms) limits.lease_ms = request.lease_ms;
+    if (request.time_limit_s) {
+      limits.time_limit_s = request.time_limit_s;
+      lanes->limit_us =
+          std::max<int64_t>(1, std::llround(*request.time_limit_s * kMicrosecondsPerSecond));
+    }
+    if (request.memory_limit_mb) {
+      limits.memory_limit_mb = request.memory_limit_mb;
+      lanes->set_memory_limit(*request.memory_limit_mb * kMebibyte);
+    }
+  }
+};
+
+Sessions::~Sessions() {
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+    changed_.notify_all();
+  }
+  if (watch_.joinable()) watch_.join();
+}
+
+Status Sessions::start() {
+  try {
+    watch_ = std::thread([this] { watch(); });
+  } catch (const std::system_error& refused) {
+    return error(ErrorCode::ResourceExhausted, "the system has no thread to end sessions: {}",
+                 refused.what());
+  }
+  return ok_status();
+}
+
+void Sessions::watch() {
+  for (;;) {
+    {
+      std::unique_lock lock(mutex_);
+      if (changed_.wait_for(lock, kLook, [&] { return ended_; })) return;
+    }
+    end_overdue(Clock::now());
+  }
+}
+
+void Sessions::connected(const ClientPeer& peer) {
+  const std::lock_guard lock(mutex_);
+  connections_.insert(peer.connection);
+}
+
+void Sessions::disconnected(const ClientPeer& peer) {
+  const std::lock_guard lock(mutex_);
+  connections_.erase(peer.connection);
+  for (const Handle& one : all()) {
+    if (one->connections.erase(peer.connection) > 0 && one->connections.empty()) {
+      one->left = Clock::now();
+    }
+  }
+}
+
+/// REQUIRES: mutex_ is held.
+std::vector<Sessions::Handle> Sessions::all() const {
+  std::vector<Handle> found;
+  for (const auto& [secret, one] : explicit_) found.push_back(one);
+  for (const auto& [process, one] : own_) found.push_back(one);
+  std::ranges::sort(found, {}, [](const Handle& one) { return one->lanes->number(); });
+  return found;
+}
+
+/// "NAME #2" where another session has the name. REQUIRES: mutex_ is held.
+std::string Sessions::free_name(const std::string& wanted) const {
+  std::set<std::string> taken;
+  for (const Handle& one : all()) taken.insert(one->told.name);
+  std::string name = wanted;
+  for (int number = 2; taken.contains(name); ++number) name = fmt::format("{} #{}", wanted, number);
+  return name;
+}
+
+/// REQUIRES: mutex_ is held.
+Sessions::Handle Sessions::make(const std::string& name, const ClientPeer& peer) {
+  auto session = std::make_shared<Session>();
+  session->lanes = std::make_shared<LaneSession>(++last_number_, free_name(name));
+  session->told.name = session->lanes->name();
+  session->told.user = user_name(peer.uid);
+  session->told.pid = static_cast<uint64_t>(std::max<pid_t>(peer.pid, 0));
+  session->told.opened = now_seconds();
+  session->told.limits.queue_max = kRequestsUnfinishedMax;
+  session->asked = session->left = Clock::now();
+  return session;
+}
+
+/// REQUIRES: mutex_ is held.
+Sessions::Handle Sessions::own_session(const ClientPeer& peer) {
+  const std::pair process(peer.pid, peer.pid > 0 ? 0 : peer.connection);
+  Handle& session = own_[process];
+  if (session == nullptr) {
+    own_.erase(process);  // So that it is not among those whose names are taken.
+    Handle made = make(client_name(peer.pid), peer);
+    made->process = process;
+    own_[process] = made;
+    return made;
+  }
+  return session;
+}
+
+Result<SessionOpenedReply> Sessions::open(const OpenSessionRequest& request,
+                                          const std::string& project, const ClientPeer& peer) {
+  GPUEMU_TRY(check_name(request.name));
+  GPUEMU_TRY(check_limits(request));
+  const std::lock_guard lock(mutex_);
+  if (explicit_.size() >= kSessionsMax) {
+    return error(ErrorCode::ResourceExhausted,
+                 "{} sessions are open, the limit; close one (CloseSession)", kSessionsMax);
+  }
+  const Handle session = make(request.name, peer);
+  session->secret = fresh_secret();
+  session->told.project = project;
+  session->told.limits.queue_max = kSessionQueue;
+  session->told.limits.lease_ms = uint64_t{kSessionLease.count()};
+  session->take_limits(request);
+  if (connections_.contains(peer.connection)) session->connections.insert(peer.connection);
+  explicit_[session->secret] = session;
+  return SessionOpenedReply{session->secret, session->told.name, session->lanes->weight,
+                            session->told.session_class, session->told.limits};
+}
+
+/// Null where there is none. REQUIRES: mutex_ is held.
+Sessions::Handle Sessions::find(const std::string& secret, const std::string& name) const {
+  if (!name.empty()) {
+    const std::vector<Handle> there = all();
+    const auto found =
+        std::ranges::find(there, name, [](const Handle& one) { return one->told.name; });
+    return found == there.end() ? nullptr : *found;
+  }
+  const auto found = explicit_.find(secret);
+  return found == explicit_.end() ? nullptr : found->second;
+}
+
+namespace {
+
+constexpr size_t kNameShownMax = 64;
+
+/// What was asked for, as far as it may be repeated.
+std::string shown(const std::string& text) {
+  if (has_control_character(text)) return "with control characters";
+  return text.size() <= kNameShownMax ? fmt::format("'{}'", text)
+                                      : fmt::format("of {} bytes", text.size());
+}
+
+Error no_session(const std::string& name) {
+  if (name.empty()) {
+    return error(ErrorCode::NotFound,
+                 "no such session: it has ended, or never was; OpenSession opens one");
+  }
+  return error(ErrorCode::NotFound, "no session {}; `gpuemu sessions` lists those there are",
+               shown(name));
+}
+
+}  // namespace
+
+Status Sessions::close(const std::string& secret, const std::string& name) {
+  if (secret.empty() && name.empty()) {
+    return error(ErrorCode::InvalidArgument, "expected the member 'session' or 'name'");
+  }
+  Uses uses;
+  std::string told;
+  {
+    const std::lock_guard lock(mutex_);
+    const Handle session = find(secret, name);
+    if (session == nullptr) return no_session(name);
+    told = session->told.name;
+    uses = remove(session, true);
+  }
+  stop(told, uses);
+  return ok_status();
+}
+
+Result<SessionInfo> Sessions::set(const SetSessionRequest& request) {
+  if (request.session.empty() && request.name.empty()) {
+    return error(ErrorCode::InvalidArgument, "expected the member 'session' or 'name'");
+  }
+  GPUEMU_TRY(check_limits(request));
+  const std::lock_guard lock(mutex_);
+  const Handle session = find(request.session, request.name);
+  if (session == nullptr) return no_session(request.name);
+  if (request.lease_ms && !session->is_explicit()) {
+    return error(ErrorCode::InvalidArgument,
+                 "member 'lease_ms': session {} is that of a process and ends with it",
+                 session->told.name);
+  }
+  session->take_limits(request);
+  return session->info();
+}
+
+std::vector<SessionInfo> Sessions::list() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<SessionInfo> listed;
+  for (const Handle& one : all()) {
+    // One of a process ends with its last connection; it is kept for one that comes at once.
+    if (one->is_explicit() || !one->connections.empty()) listed.push_back(one->info());
+  }
+  return listed;
+}
+
+Result<Sessions::Visit> Sessions::visit(const std::string& secret, const ClientPeer& peer) {
+  const std::lock_guard lock(mutex_);
+  const Handle session = secret.empty() ? own_session(peer) : find(secret, "");
+  if (session == nullptr) return no_session("");
+  if (connections_.contains(peer.connection)) session->connections.insert(peer.connection);
+  ++session->visits;
+  session->asked = Clock::now();
+  return Visit(*this, session);
+}
+
+Sessions::Visit::~Visit() {
+  if (session_ == nullptr) return;
+  const std::lock_guard lock(sessions_->mutex_);
+  --session_->visits;
+  session_->asked = Clock::now();
+}
+
+const std::string& Sessions::Visit::project() const { return session_->told.project; }
+uint64_t Sessions::Visit::number() const { return session_->lanes->number(); }
+
+SessionClass Sessions::Visit::session_class() const {
+  const std::lock_guard lock(sessions_->mutex_);
+  return session_->told.session_class;
+}
+
+std::variant<LaneClaim, ErrorReply> Sessions::begin(const Visit& visit, Urgency urgency) {
+  const std::lock_guard lock(mutex_);
+  Session& session = *visit.session_;
+  const std::string& name = session.told.name;
+  if (session.is_over) return ended(name);
+  size_t unfinished = 0;
+  for (const Handle& one : all()) unfinished += one->lanes->unfinished;
+  if (unfinished >= kRequestsUnfinishedMax) {
+    return busy(fmt::format("{} of {} requests of all sessions wait; send again in {} ms",
+                            unfinished, kRequestsUnfinishedMax, kBusyRetry.count()));
+  }
+  const size_t own = session.lanes->unfinished;
+  const uint64_t most = session.told.limits.queue_max;
+  if (own >= most) {
+    return busy(fmt::format("session {}: {} of {} requests wait (queue_max); send again in {} ms",
+                            name, own, most, kBusyRetry.count()));
+  }
+  if (auto used_up = session.lanes->time_used_up()) {
+    return ErrorReply{WireErrorCode::LimitExceeded, *std::move(used_up)};
+  }
+  auto use = std::make_shared<LaneUse>(session.lanes, urgency);
+  std::erase_if(session.uses, [](const auto& one) { return one.expired(); });
+  session.uses.push_back(use);
+  return use;
+}
+
+/// What is to be stopped of it. REQUIRES: mutex_ is held.
+Sessions::Uses Sessions::remove(const Handle& session, bool with_jobs) {
+  session->is_over = true;
+  explicit_.erase(session->secret);
+  std::erase_if(own_, [&](const auto& one) { return one.second == session; });
+  Uses uses;
+  for (const auto& one : session->uses) {
+    LaneClaim use = one.lock();
+    if (use != nullptr && (with_jobs || !use->is_job)) uses.push_back(std::move(use));
+  }
+  return uses;
+}
+
+void Sessions::stop(const std::string& name, const Uses& uses) {
+  for (const LaneClaim& use : uses) {
+    use->stop({LaneStop::Why::SessionEnded, ended(name).message});
+  }
+}
+
+void Sessions::end_overdue(Clock::time_point now) {
+  std::vector<std::pair<std::string, Uses>> over;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Handle& one : all()) {
+      if (!one->is_overdue(now)) continue;
+      // A job that was started outside of an explicit session has a lease of its own.
+      over.emplace_back(one->told.name, remove(one, one->is_explicit()));
+    }
+  }
+  for (const auto& [name, uses] : over) stop(name, uses);
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,116 @@
+// The sessions of a daemon: explicit ones, which OpenSession opens, and one for each process that
+// asks without. Each has a share of the lanes and limits, and ends with its clients.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <variant>
+#include <vector>
+
+#include "common/base/result.h"
+#include "common/protocol/replies.h"
+#include "common/protocol/requests.h"
+#include "common/transport/server.h"
+#include "daemon/schedule/lane_claim.h"
+
+namespace gpuemu {
+
+/// How long a session outlives its last connection: a client may connect again at once.
+inline constexpr std::chrono::milliseconds kSessionLinger{1'000};
+/// What OpenSession may ask for, and has where it does not.
+inline constexpr uint64_t kSessionQueue = 64;
+inline constexpr std::chrono::milliseconds kSessionLease{30'000};
+inline constexpr size_t kSessionNameBytesMax = 128;
+
+/// Thread-safe. Outlives the server whose connections it is told of, and all claims' work.
+class Sessions {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  Sessions() = default;
+  /// Ends nothing: whoever stops the daemon has ended the work.
+  ~Sessions();
+  Sessions(const Sessions&) = delete;
+  Sessions& operator=(const Sessions&) = delete;
+
+  /// Begins to end sessions when their time has come.
+  Status start();
+  void connected(const ClientPeer& peer);
+  void disconnected(const ClientPeer& peer);
+
+  /// `project` is the id of what its requests are about; "": the default at that time. Connections
+  /// belong to it from their first request that names it, `peer` at once. InvalidArgument for a
+  /// value that no session can have.
+  Result<SessionOpenedReply> open(const OpenSessionRequest& request, const std::string& project,
+                                  const ClientPeer& peer);
+  /// By `name` where it is not "", else by the secret. NotFound where there is none.
+  Status close(const std::string& secret, const std::string& name);
+  /// As close(); InvalidArgument as open().
+  Result<SessionInfo> set(const SetSessionRequest& request);
+  /// In the order of their opening.
+  std::vector<SessionInfo> list() const;
+
+ private:
+  struct Session;
+
+ public:
+  /// One request under way. While it is, the session's lease does not run out.
+  class Visit {
+   public:
+    Visit(Visit&& other) noexcept = default;
+    Visit& operator=(Visit&&) = delete;
+    ~Visit();
+    /// The project that requests without one are about; "": the default.
+    const std::string& project() const;
+    SessionClass session_class() const;
+    uint64_t number() const;
+
+   private:
+    friend class Sessions;
+    Visit(Sessions& sessions, std::shared_ptr<Session> session)
+        : sessions_(&sessions), session_(std::move(session)) {}
+    Sessions* sessions_;
+    std::shared_ptr<Session> session_;  ///< Null after a move.
+  };
+  /// The session with this secret visited; "": that of the client's process. NotFound where there
+  /// is none.
+  Result<Visit> visit(const std::string& secret, const ClientPeer& peer);
+  /// A claim for what the visit's request runs: SessionNotFound, Busy or LimitExceeded where it may
+  /// not begin now.
+  std::variant<LaneClaim, ErrorReply> begin(const Visit& visit, Urgency urgency);
+
+  /// Ends those whose time has come.
+  void end_overdue(Clock::time_point now);
+
+ private:
+  using Handle = std::shared_ptr<Session>;
+  using Uses = std::vector<LaneClaim>;
+
+  Handle own_session(const ClientPeer& peer);
+  Handle find(const std::string& secret, const std::string& name) const;
+  std::vector<Handle> all() const;
+  std::string free_name(const std::string& wanted) const;
+  Handle make(const std::string& name, const ClientPeer& peer);
+  Uses remove(const Handle& session, bool with_jobs);
+  static void stop(const std::string& name, const Uses& uses);
+  void watch();
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::thread watch_;
+  // Guarded by mutex_:
+  bool ended_ = false;
+  uint64_t last_number_ = 0;
+  std::set<uint64_t> connections_;          ///< All that are open.
+  std::map<std::string, Handle> explicit_;  ///< By secret.
+  /// By process; those that cannot be told apart by connection.
+  std::map<std::pair<pid_t, uint64_t>, Handle> own_;
+};
+
+}  // namespace gpuemu
