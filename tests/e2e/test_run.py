@@ -227,6 +227,13 @@ def test_programs_in_which_no_library_can_take_the_place_of_the_driver_are_refus
     assert run("--", build("shared", library, f"-Wl,-rpath,{tmp_path}")).returncode == 0
 
 
+def test_a_python_without_a_start_file_of_its_own_starts_without_a_word():
+    # As in an interpreter whose folders have no sitecustomize: only that of gpuemu, in PYTHONPATH, is left.
+    code = "import os, sys; sys.path[:] = os.environ['PYTHONPATH'].split(':')[:1] + [p for p in sys.path if p.endswith(('python3.%d' % sys.version_info[1], 'lib-dynload'))]"
+    done = run("--quiet", "--", sys.executable, "-S", "-c", f"{code}; import sitecustomize; print('started')")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "started\n", "")
+
+
 def test_a_program_that_takes_too_long_is_ended(tmp_path):
     began = time.monotonic()
     assert run("--timeout", "1s", "--", "sleep", "60").returncode == 124

@@ -49,6 +49,7 @@ def test_an_access_out_of_bounds_is_found_at_its_python_line_with_the_launch_and
     assert found["allocation"]["stack"][0]["line"] in (line_of("unguarded.py", "allocated"), line_of("unguarded.py", "allocated") + 1)
 
 
-def test_numba_can_be_left_as_it_is(tmp_path):
-    _, report = run(tmp_path, "unguarded.py", "--no-numba")
-    assert report["findings"][0]["kind"] == "OutOfBounds" and report["findings"][0]["file"] == ""
+def test_numba_that_is_left_as_it_is_links_intermediate_code_which_is_refused_by_name(tmp_path):
+    done, report = run(tmp_path, "unguarded.py", "--no-numba")
+    assert done.returncode == 1 and "gpuemu links PTX alone: <cudapy-ltoir> has none" in done.stderr
+    assert report["unsupported"] == [{"call": "cuLinkAddData of machine code", "count": 1}]

@@ -31,9 +31,9 @@ def _triton(module: ModuleType) -> None:
 
 
 def _numba_cuda(module: ModuleType) -> None:
-    from gpuemu.drop_in import numba_lines
+    from gpuemu.drop_in import numba_cuda
 
-    numba_lines.prepare(module)
+    numba_cuda.prepare(module)
 
 
 _TO_INSTALL = {"numba.cuda": "pip install numba-cuda[cu13]", "torch": "pip install torch --index-url https://download.pytorch.org/whl/cpu", "triton": "pip install triton"}

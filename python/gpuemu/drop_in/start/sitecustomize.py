@@ -23,11 +23,12 @@ def _start() -> None:
         hook.start()
     except Exception as problem:  # The program runs all the same.
         print(f"gpuemu: Python packages are not prepared: {type(problem).__name__}: {problem}", file=sys.stderr)
-    del sys.modules["sitecustomize"]
+    own = sys.modules.pop("sitecustomize", None)
     try:
         import sitecustomize  # noqa: F401
     except ImportError:
-        pass
+        if own is not None:
+            sys.modules["sitecustomize"] = own  # The import system looks for it there when this file has run.
 
 
 _start()

@@ -1,14 +1,19 @@
-"""Numba under `gpuemu run`: its PTX gets line tables, so that findings name lines of the Python file."""
+"""Numba under `gpuemu run`: its PTX gets line tables, so that findings name lines of the Python file, and is linked as PTX."""
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import functools
 from types import ModuleType
 from typing import Any
 
 
 def prepare(module: ModuleType) -> None:
-    """Makes `lineinfo=True` the default of `cuda.jit`, except for kernels with debug information, which have lines anyway."""
+    """Makes `lineinfo=True, lto=False` the default of `cuda.jit`; kernels with debug information have lines anyway."""
+    with contextlib.suppress(OSError):
+        # Once it is loaded, cuda.bindings takes it in place of the one in site-packages, which makes machine code.
+        ctypes.CDLL("libnvJitLink.so.13", mode=ctypes.RTLD_GLOBAL)
     from numba.cuda import decorators
     from numba.core import config
 
@@ -21,6 +26,7 @@ def prepare(module: ModuleType) -> None:
             has_debug = getattr(config, "CUDA_DEBUGINFO_DEFAULT", 0)
         if not has_debug:
             options.setdefault("lineinfo", True)
+        options.setdefault("lto", False)  # Otherwise Numba gives nvJitLink its intermediate code, where it can.
         return own(*arguments, **options)
 
     decorators.jit = jit

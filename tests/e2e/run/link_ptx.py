@@ -1,0 +1,51 @@
+"""Links two PTX texts through nvJitLink and runs the result."""
+import ctypes
+
+link, cuda = ctypes.CDLL("libnvJitLink.so.13"), ctypes.CDLL("libcuda.so.1")
+HEAD = b".version 7.0\n.target sm_70\n.address_size 64\n"
+TWICE = HEAD + b"""
+.visible .func (.param .b32 r) twice(.param .b32 a) {
+  .reg .b32 %r<2>;
+  ld.param.b32 %r1, [a]; add.s32 %r1, %r1, %r1; st.param.b32 [r], %r1; ret;
+}"""
+ENTRY = HEAD + b"""
+.extern .func (.param .b32 r) twice(.param .b32 a);
+.visible .entry k(.param .u64 x) {
+  .reg .b32 %r<2>; .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [x]; mov.b32 %r1, 21;
+  { .param .b32 p0; .param .b32 p1; st.param.b32 [p0], %r1; call (p1), twice, (p0); ld.param.b32 %r1, [p1]; }
+  st.global.u32 [%rd1], %r1; ret;
+}"""
+PTX, CUBIN = 2, 1
+size = ctypes.c_size_t
+
+
+def create(*options):
+    made = ctypes.c_void_p()
+    return link.nvJitLinkCreate(ctypes.byref(made), len(options), (ctypes.c_char_p * len(options))(*options)), made
+
+
+print(create(b"-O3")[0], create(b"-arch=sm_80", b"-fast")[0])
+_, handle = create(b"-arch=sm_80", b"-O3")
+print([link.nvJitLinkAddData(handle, PTX, text, size(len(text)), b"text") for text in (TWICE, ENTRY)])
+print(link.nvJitLinkAddData(handle, CUBIN, b"\x7fELF", size(4), b"machine code"))
+length = size(0)
+assert link.nvJitLinkGetErrorLogSize(handle, ctypes.byref(length)) == 0
+log = ctypes.create_string_buffer(length.value)
+link.nvJitLinkGetErrorLog(handle, log)
+print(log.value.decode().strip())
+print(link.nvJitLinkGetLinkedCubinSize(handle, ctypes.byref(length)), link.__getattr__("__nvJitLinkComplete_13_0")(handle))
+assert link.nvJitLinkGetLinkedCubinSize(handle, ctypes.byref(length)) == 0
+image = ctypes.create_string_buffer(length.value)
+assert link.nvJitLinkGetLinkedCubin(handle, image) == 0 and link.nvJitLinkDestroy(ctypes.byref(handle)) == 0
+
+context, module, function, x = (ctypes.c_void_p() for _ in range(4))
+value = ctypes.c_int()
+assert cuda.cuInit(0) == 0 and cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0
+assert cuda.cuCtxSetCurrent(context) == 0 and cuda.cuModuleLoadData(ctypes.byref(module), image) == 0
+assert cuda.cuModuleGetFunction(ctypes.byref(function), module, b"k") == 0
+assert cuda.cuMemAlloc_v2(ctypes.byref(x), size(4)) == 0
+arguments = (ctypes.c_void_p * 1)(ctypes.addressof(x))
+assert cuda.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, None, arguments, None) == 0
+assert cuda.cuMemcpyDtoH_v2(ctypes.byref(value), x, size(4)) == 0
+print(value.value)
