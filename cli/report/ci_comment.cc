@@ -4,6 +4,7 @@
 
 #include "cli/report/ci.h"
 #include "cli/report/ci_documents.h"
+#include "cli/report/ci_findings.h"
 #include "cli/report/escape.h"
 #include "cli/report/text.h"
 #include "common/base/shell_word.h"
@@ -50,14 +51,21 @@ std::string cell(const std::string& text) { return markdown_cell(text, kCellMax)
 std::string number(uint64_t value) { return std::to_string(value); }
 std::string change(int64_t delta) { return fmt::format("{:+}", delta); }
 
+/// One row per fault with its smallest case, whatever number of cases it fails.
 Table failures_of(const CiRunSummary& summary) {
-  Table table("Failed cases", "| op | kind | max diff | seed | replay |",
-              "| --- | --- | --- | --- | --- |");
+  Table table("Failed cases", "| op | kind | max diff | seed | replay | fails in |",
+              "| --- | --- | --- | --- | --- | --- |");
+  const auto add = [&](const ValidationResult& result, const char* kind, const std::string& cases) {
+    table.row({cell(result.op_name), kind, fmt::format("{:.3e}", result.max_diff),
+               number(result.seed), cell(replay_command(result)), cell(cases)});
+  };
+  for (const CiFinding& one : ci_findings(summary)) {
+    add(*one.group.smallest, name_of(one.group.finding->kind),
+        fmt::format("{}{} of {} cases", one.all_listed ? "" : "at least ", one.group.cases,
+                    one.cases));
+  }
   for (const ValidationResult& one : summary.validation_results) {
-    if (one.passed) continue;
-    table.row({cell(one.op_name),
-               one.failures.empty() ? "Unknown" : name_of(one.failures.front().kind),
-               fmt::format("{:.3e}", one.max_diff), number(one.seed), cell(replay_command(one))});
+    if (!one.passed && one.failures.empty()) add(one, "Unknown", "1 case");
   }
   return table;
 }

@@ -51,6 +51,7 @@ void add_findings(const CiRunSummary& summary, const std::string& op, std::vecto
     cases += one.cases;
     failed += one.failed;
   }
+  cases = std::max<uint64_t>(cases, failures.size());
   const size_t first = all.size();
   std::vector<std::string> consequences;
   for (const FindingGroup& group : group_findings(failures)) {
@@ -71,6 +72,10 @@ std::vector<CiFinding> ci_findings(const CiRunSummary& summary) {
   std::set<std::string> seen;
   for (const CiOp& op : summary.ops) {
     if (seen.insert(op.op_name).second) add_findings(summary, op.op_name, all);
+  }
+  // Summaries of other programs may list cases without their op.
+  for (const ValidationResult& one : summary.validation_results) {
+    if (!one.passed && seen.insert(one.op_name).second) add_findings(summary, one.op_name, all);
   }
   return all;
 }

@@ -100,6 +100,14 @@ def test_bars_of_a_histogram_are_as_tall_as_their_counts(made):
             assert float(height) == pytest.approx(max(1.5, 110 * int(count) / most), abs=0.06)
 
 
+def test_the_comment_has_a_row_for_each_fault_with_its_smallest_case(made):
+    home, text, _ = made
+    comment = home.run("report", "--format", "pr-comment").stdout
+    rows = re.findall(r"^\| (\w\S*) \| (\w+) \| \S+ \| (\d+) \| gpuemu reproduce .* \| (\d+ of \d+ cases) \|$", comment.replace("\\", ""), re.M)
+    shown = re.findall(r"<strong>(\d+ of \d+ cases)</strong>.*?<dt>smallest case</dt><dd>[^<]*seed (\d+)</dd>", text, re.S)
+    assert [(cases, seed) for _, _, seed, cases in rows] == shown and len(rows) >= 3
+
+
 def test_links_lead_to_sections_and_commands_run(made):
     home, text, _ = made
     page = Page(text)
