@@ -115,16 +115,12 @@ LIMITS = {
                            ("freed more than {} MiB ago", "bindings/libcuda/process.cc", "options.freed_bytes_kept"),
                            ("in at most {} allocations", "bindings/libcuda/allocations.h", "kFreedKept", 1)],
     "docs/reference/cli.md": [("JSON reports, up to {} MiB;", "common/base/service_limits.h", "kSnapshotReplyBytesMax"),
-<<<<<<< HEAD
                               ("each up to {} MiB,", "cli/archive/project_files.cc", "kFileBytesMax"),
                               ("all up to {} MiB;", "cli/archive/project_files.cc", "kAllBytesMax"),
                               ("larger than {} MiB or", "cli/archive/archive.h", "kArchiveBytesMax"),
                               ("than {} MiB unpacked", "cli/archive/archive.h", "kUnpackedBytesMax"),
                               ("At most {} cases have their inputs", "cli/commands/ci_pictures.cc", "kPicturesMax", 1),
-                              ("Of more than {} between two looks", "daemon/server/job_table.cc", "kFailuresHeldMax", 1)],
-=======
                               ("Of more than {} between two looks", "daemon/server/job_control.cc", "kFailuresHeldMax", 1)],
->>>>>>> 2d5b196b (Share devices between clients by sessions: weights, interactive first, queues, limits, gpuemu sessions and gpuemu top)
     "docs/reference/config.md": [("one beyond {} MiB is warned about", "common/config/check_sizes.cc", "kSlowBytes")],
     "docs/reference/findings.md": [("`malloc` has {} MiB", "common/base/limits.h", "kDeviceHeapBytes"),
                                    # Sixteen bytes of history for every four of a tensor.
