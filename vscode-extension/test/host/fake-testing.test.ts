@@ -40,6 +40,27 @@ suite('the Testing view', () => {
     assert.match(runs()[0]!, /^test (sum scale|scale sum) --dtype float32 --format/);
   });
 
+  test('a wrong value is shown as a difference of expected and actual', async () => {
+    const made = vscode.TestMessage.diff;
+    const shown: string[][] = [];
+    vscode.TestMessage.diff = (message, expected, actual) => {
+      shown.push([expected, actual]);
+      return made(message, expected, actual);
+    };
+    modes('wrong');
+    try {
+      await nextRun(() => runItems(RUN, ['sum']));
+      assert.equal(shown.length, 1);
+      assert.match(shown[0]![0]!, /\b1\b/);
+      assert.match(shown[0]![1]!, /\b2\b/);
+      shown.length = 0;
+      await nextRun(() => runItems(RUN, ['scale', 'scale/float32']));
+      assert.deepEqual(shown, [], 'a write out of bounds has no values to compare');
+    } finally {
+      vscode.TestMessage.diff = made;
+    }
+  });
+
   test('coverage runs the cases and reads what they reached of each kernel', async () => {
     await nextRun(() => runItems(COVERAGE, ['scale']));
     await until('the coverage', () => runs().length >= 2);
