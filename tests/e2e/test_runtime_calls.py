@@ -109,6 +109,48 @@ def test_a_kernel_that_goes_wrong_is_told_by_the_next_wait(device):
         lenient.synchronize()
 
 
+def test_a_call_that_is_made_again_sees_what_has_changed_since(device):
+    x, y = floats(-1, 2), runtime.empty(2)
+    for _ in range(3):
+        runtime.op_call("relu", [x], [y])
+    for value in range(20):  # New tensors come at the addresses of old ones.
+        x = floats(value, -value)
+        runtime.op_call("relu", [x], [y])
+        assert y.numpy().tolist() == [value, 0]
+    graph = runtime.Graph(device)
+    with graph:
+        runtime.op_call("relu", [x], [y])
+    x.copy_from(np.array([5, -5], np.float32))
+    assert y.numpy().tolist() == [19, 0]
+    graph.launch()
+    assert y.numpy().tolist() == [5, 0]
+    graph.close()
+    stream = device.stream()
+    for chosen in (stream, None, stream):
+        runtime.op_call("relu", [x], [y], stream=chosen)
+    stream.synchronize()
+    stream.close()
+    with pytest.raises(runtime.ReleasedError):
+        runtime.op_call("relu", [x], [y], stream=stream)
+    runtime.op_call("relu", [x], [y])
+    x.free()
+    with pytest.raises(runtime.ReleasedError, match="inputs\\[0\\]"):
+        runtime.op_call("relu", [x], [y])
+    with pytest.raises(TypeError):
+        runtime.op_call(True, [x], [y])
+
+
+def test_a_call_that_is_made_again_keeps_no_tensor(device):
+    x, y = floats(-1, 2), runtime.empty(2)
+    for _ in range(2):
+        runtime.op_call("relu", [x], [y])
+    device.synchronize()
+    live = device.memory_statistics().live
+    del x
+    gc.collect()
+    assert device.memory_statistics().live == live - 1
+
+
 # --- graphs
 
 

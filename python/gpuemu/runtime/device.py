@@ -416,20 +416,24 @@ class Device(library.Unique):
                function: str = "gpuemu_op_call", *further: Any) -> None:  # fmt: skip
         """Makes a call of an op with these operands, and notes that its work uses them. further: arguments of `function`."""
         used = []
-        for what, row in (("inputs", inputs), ("outputs", outputs)):
-            for number, one in enumerate(row):
-                used.append((one._memory, one._memory._live(f"{name}: {what}[{number}], the tensor")))
-                if what == "outputs" and one.is_readonly:
-                    raise errors.InvalidArgumentError(f"{name}: outputs[{number}] is read-only; an output is written")
-        in_row, out_row = (structs.Operand * len(inputs))(*[one._operand for one in inputs]), (structs.Operand * len(outputs))(*[one._operand for one in outputs])
+        for number, one in enumerate((*inputs, *outputs)):
+            block = one._memory._block
+            if block is None or one._memory.is_freed:
+                block = one._memory._live(f"{name}: {f'inputs[{number}]' if number < len(inputs) else f'outputs[{number - len(inputs)}]'}, the tensor")
+            used.append((one._memory, block))
+        for number, one in enumerate(outputs):
+            if one._readonly:
+                raise errors.InvalidArgumentError(f"{name}: outputs[{number}] is read-only; an output is written")
+        in_row, out_row = structs.operands(inputs), structs.operands(outputs)
         call.op, call.stream = self._op_number(name), stream.handle
         call.inputs, call.outputs = ctypes.addressof(in_row), ctypes.addressof(out_row)
         call.input_count, call.output_count = len(inputs), len(outputs)
         self._check_using([stream], self._check, function, ctypes.byref(call), *further)
+        graph = stream._graph
         for owner, block in used:
             block.used_by(stream)
-            if stream._graph is not None:
-                stream._graph._keep(owner, block)
+            if graph is not None:
+                graph._keep(owner, block)
 
     # --- freeing
 

@@ -159,7 +159,8 @@ class Context:
         made = ctypes.c_void_p()
         self.library.check(self.library.gpuemu_context_create(ctypes.byref(options), ctypes.byref(made)))
         self._handle = made
-        self._changed = threading.Condition(threading.RLock())  # Destructors may call from inside of it.
+        self._lock = threading.RLock()  # Destructors may call from inside of it.
+        self._changed = threading.Condition(self._lock)
         self._calls = self._held = 0
         self._is_destroyed = False
         self.is_closed = False
@@ -168,7 +169,7 @@ class Context:
         """The handle, which stays until leave(). Raises ReleasedError when the device is closed."""
         if _State.forked:
             refuse_forked()
-        with self._changed:
+        with self._lock:
             if self.is_closed:
                 raise errors.ReleasedError(f"the device {self.name} is closed")
             self._calls += 1
@@ -176,7 +177,7 @@ class Context:
 
     def leave(self) -> None:
         """Ends what enter() began."""
-        with self._changed:
+        with self._lock:
             self._calls -= 1
             if self.is_closed:
                 self._changed.notify_all()
@@ -212,7 +213,7 @@ class Context:
         """Destroys it when the last call has returned; False when somebody did. Waits for all work."""
         if _State.forked:
             return False
-        with self._changed:
+        with self._lock:
             if self.is_closed:
                 return False
             self.is_closed = True
@@ -226,17 +227,17 @@ class Context:
 
     def hold(self) -> None:
         """Somebody outside sees its memory: it stays, also behind close(), until let_go()."""
-        with self._changed:
+        with self._lock:
             self._held += 1
 
     def let_go(self) -> None:
         """Ends what hold() began."""
-        with self._changed:
+        with self._lock:
             self._held -= 1
         self._destroy_if_unused()
 
     def _destroy_if_unused(self) -> None:
-        with self._changed:
+        with self._lock:
             if not self.is_closed or self._held or self._calls or self._is_destroyed:
                 return
             self._is_destroyed = True

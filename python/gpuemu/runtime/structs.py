@@ -37,6 +37,14 @@ class Operand(ctypes.Structure):
     _fields_ = [("data", pointer), ("dtype", i32), ("rank", i32), ("shape", pointer), ("strides", pointer)]
 
 
+_ROWS = tuple(Operand * count for count in range(17))
+
+
+def operands(row: Any) -> Any:
+    """The operands of tensors as an array, which lives as long as somebody keeps it."""
+    return _ROWS[len(row)](*[one._operand for one in row])
+
+
 class Call(ctypes.Structure):
     """gpuemu_call"""
 

@@ -109,6 +109,7 @@ class Tensor(library.Unique):
     _dtype: str
     _readonly: bool
     _operand: structs.Operand
+    _repeatable: Any = None  # The call that wrote it last, in calling.py.
     _sizes: Any
     _steps: Any
 

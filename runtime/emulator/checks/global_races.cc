@@ -101,8 +101,8 @@ GlobalRaces::~GlobalRaces() {
 }
 
 const GlobalRaces::Segment& GlobalRaces::segment(uint32_t number) const {
-  const uint32_t index = number - first_;
-  return chunks_[index / kChunk].load(std::memory_order_acquire)[index % kChunk];
+  const Place place = place_of(number);
+  return chunks_[place.chunk].load(std::memory_order_acquire)[place.at];
 }
 
 uint32_t GlobalRaces::new_segment(Warp& warp) {
@@ -112,21 +112,21 @@ uint32_t GlobalRaces::new_segment(Warp& warp) {
     next_.store(first_ + kRaceSegmentsMax, std::memory_order_relaxed);
     return 0;
   }
-  std::atomic<Segment*>& chunk = chunks_[(number - first_) / kChunk];
+  const Place place = place_of(number);
+  std::atomic<Segment*>& chunk = chunks_[place.chunk];
   if (chunk.load(std::memory_order_acquire) == nullptr) {
     const std::lock_guard lock(mutex_);
     if (chunk.load(std::memory_order_relaxed) == nullptr) {
-      chunk.store(new Segment[kChunk], std::memory_order_release);
+      chunk.store(new Segment[size_t{kFirstChunk} << place.chunk], std::memory_order_release);
     }
   }
   const uint32_t now = warp.ordering.clock.now();
-  chunk.load(std::memory_order_acquire)[(number - first_) % kChunk] = {
-      .block = block.position.linear,
-      .warp = warp.index,
-      .epoch = block.shared.epoch,
-      .fences = block.grid_order.fences,
-      .sync_ops = block.grid_order.sync_ops,
-      .event = now};
+  chunk.load(std::memory_order_acquire)[place.at] = {.block = block.position.linear,
+                                                     .warp = warp.index,
+                                                     .epoch = block.shared.epoch,
+                                                     .fences = block.grid_order.fences,
+                                                     .sync_ops = block.grid_order.sync_ops,
+                                                     .event = now};
   // Behind a fence its lanes are in no other order than before.
   const bool is_behind_fence =
       warp.ordering.segment == 0 && warp.ordering.segment_epoch == block.shared.epoch;

@@ -13,6 +13,7 @@
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -97,11 +98,22 @@ class GlobalRaces {
     uint64_t at;  ///< Its address.
     uint32_t bits;
   };
-  static constexpr uint32_t kChunk = 1 << 12;
+  /// Segments of the first chunk; each further one has twice as many. Most launches fill one.
+  static constexpr uint32_t kFirstChunk = 64;
+  static constexpr uint32_t kChunks = std::bit_width(kRaceSegmentsMax / kFirstChunk);
   static constexpr uint32_t kSlots = 64;  ///< Further host threads share slots.
   struct alignas(64) Slot {
     std::atomic<uint32_t> segment = 0;
   };
+
+  struct Place {
+    uint32_t chunk = 0, at = 0;
+  };
+  Place place_of(uint32_t number) const {
+    const uint32_t beyond = number - first_ + kFirstChunk;
+    const auto chunk = static_cast<uint32_t>(std::bit_width(beyond / kFirstChunk)) - 1;
+    return {.chunk = chunk, .at = beyond - (kFirstChunk << chunk)};
+  }
 
   static uint32_t host_thread();
   uint32_t new_segment(Warp& warp);
@@ -139,7 +151,7 @@ class GlobalRaces {
   std::atomic<uint32_t> next_;
   std::atomic<uint64_t> clock_ = 1;
   std::array<Slot, kSlots> slots_;
-  std::array<std::atomic<Segment*>, kRaceSegmentsMax / kChunk> chunks_{};
+  std::array<std::atomic<Segment*>, kChunks + 1> chunks_{};
   mutable std::mutex mutex_;  ///< Guards the members below, and the creation of chunks.
   struct Fence {
     uint32_t warp = 0, epoch = 0, sync_ops = 0;
