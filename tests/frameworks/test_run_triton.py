@@ -147,3 +147,10 @@ def test_without_preparation_torch_and_triton_are_as_they_are(run, tmp_path):
     program.write_text("import importlib.util\nassert importlib.util.find_spec('torch')\nimport torch\nprint(torch.cuda.is_available())\n")
     assert run(program, options=["--no-torch"])[0].stdout == "False\n"
     assert run(program)[0].stdout == "True\n"
+
+
+def test_the_device_can_be_taken_away_and_given_back(run):
+    done, report = run("uninstalled.py")
+    twos = "[2.0, 2.0, 2.0]"
+    assert done.stdout == f"{twos} True\nFalse {twos}\nno device\n{twos} True\nFalse\n", done.stderr[-2000:]
+    assert done.returncode == 0 and report["findings"] == []

@@ -31,3 +31,16 @@ def install(*, force: bool = False) -> None:
     guard.set_up()
     _installed.append(operators.register())
     _installed.append(cuda.replace())
+
+
+def uninstall() -> None:
+    """Takes the device away again: torch.cuda is torch's own, and operators on tensors that are left raise. What install() compiled stays
+    loaded. Does nothing where the device is not installed."""
+    if not _installed:
+        return
+    from gpuemu.torch import cuda, operators
+
+    libraries, replaced = _installed
+    _installed.clear()
+    cuda.restore(replaced)
+    operators.unregister(libraries)

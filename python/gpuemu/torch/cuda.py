@@ -194,3 +194,14 @@ def replace() -> list[tuple[Any, str, Any]]:
             replaced.append((module, name, getattr(module, name, None)))
             setattr(module, name, _own(value))
     return replaced
+
+
+def restore(replaced: list[tuple[Any, str, Any]]) -> None:
+    """Undoes replace(), whose result it takes."""
+    for module, name, value in reversed(replaced):
+        if value is None:
+            delattr(module, name)
+        else:
+            setattr(module, name, value)
+    registry = torch.serialization._package_registry
+    registry[:] = [one for one in registry if one[2] is not _restored]

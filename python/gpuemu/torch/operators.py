@@ -237,5 +237,11 @@ def register() -> list[torch.library.Library]:
     return [everything, aten]
 
 
+def unregister(libraries: list[torch.library.Library]) -> None:
+    """Removes the kernels that register() has registered."""
+    for library in libraries:
+        library._destroy()
+
+
 def _kernel(op: Any) -> Callable[..., Any]:
     return functools.partial(run, op)
