@@ -128,12 +128,13 @@ def test_tests_fail_with_what_was_found_while_they_ran(tmp_path, workers):
     if workers:
         pytest.importorskip("xdist")
     done = pytest_run(tmp_path, "--gpuemu", *workers)
-    assert done.returncode == 1 and "2 failed, 2 passed" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 1 and "2 failed, 4 passed" in done.stdout and "1 error" in done.stdout, done.stdout + done.stderr
     first, _, second = done.stdout.partition("_ test_a_part_of_a_block _")[2].partition("_ test_that_fails_by_itself _")
     if not workers:
         assert "gpuemu found:\nerror[OutOfBounds]: reads" in first
         assert "of its own" in second and "Captured gpuemu call" in second and "error[OutOfBounds]" in second
-    assert "gpuemu: 2 OutOfBounds, 1 allowed in 1 kernel\n" in done.stdout
+        assert "gpuemu found:\nerror[OutOfBounds]" in done.stdout.partition("_ ERROR at teardown of test_that_is_right _")[2]
+    assert "gpuemu: 3 OutOfBounds, 1 allowed in 1 kernel\n" in done.stdout
     assert done.stdout.count("gpuemu: operators of PyTorch run on the CPU") >= 1, done.stdout
 
 

@@ -138,13 +138,22 @@ class Findings:
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)  # type: ignore[untyped-decorator,unused-ignore]
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, None]:
         outcome = yield
+        self.judge(item, "call", outcome)
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)  # type: ignore[untyped-decorator,unused-ignore]
+    def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None, Any, None]:
+        outcome = yield
+        self.judge(item, "teardown", outcome)
+
+    def judge(self, item: pytest.Item, phase: str, outcome: Any) -> None:
+        """Fails the phase of the test with the findings that it made, unless it failed already."""
         settle()
         found = self.wanted(item, self.log.new())
         if not found:
             return
         error = FoundError(found)
         if outcome.excinfo is not None:
-            item.add_report_section("call", "gpuemu", str(error))
+            item.add_report_section(phase, "gpuemu", str(error))
             return
         outcome.force_exception(error) if hasattr(outcome, "force_exception") else _fail(outcome, error)
 

@@ -35,3 +35,17 @@ def test_that_fails_by_itself():
 @pytest.mark.gpuemu_allow("OutOfBounds", reason="is mended in the next release")
 def test_that_allows_it():
     double(1000)
+
+
+@pytest.fixture
+def late():
+    yield
+    double(1000)
+
+
+def test_that_is_right(late):
+    pass
+
+
+def test_behind_it():
+    pass
