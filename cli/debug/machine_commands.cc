@@ -17,36 +17,36 @@ constexpr uint64_t kLinesAround = 5;
 constexpr size_t kLanesPerLine = 8;
 
 /// "[SLICE] as TYPE" behind a piece of memory.
-struct MemoryWish {
+struct MemoryArguments {
   std::string name;
   Slice slice;
   std::string type;
 };
 
-Result<MemoryWish> parse_memory(const Words& words, const char* usage) {
-  MemoryWish wish;
+Result<MemoryArguments> parse_memory(const Words& words, const char* usage) {
+  MemoryArguments given;
   size_t at = 0;
   if (at < words.size() && words[at] != "as") {
     const size_t bracket = std::min(words[at].find('['), words[at].size());
-    wish.name = words[at].substr(0, bracket);
+    given.name = words[at].substr(0, bracket);
     if (bracket < words[at].size()) {
-      wish.slice = GPUEMU_TRY(parse_slice(
+      given.slice = GPUEMU_TRY(parse_slice(
           std::string_view(words[at]).substr(bracket + 1, words[at].size() - bracket - 2)));
     }
     ++at;
   }
-  if (at == words.size()) return wish;
+  if (at == words.size()) return given;
   if (words[at] != "as" || at + 2 != words.size()) {
     return wrong_usage(usage, fmt::format("'{}': expected `as` and a type", words[at]));
   }
-  wish.type = words[at + 1];
-  return wish;
+  given.type = words[at + 1];
+  return given;
 }
 
 /// Bytes as elements of a type; what is left over at the end is not shown.
 Status print_bytes(const DebugContext& context, std::span<const std::byte> bytes,
-                   const MemoryWish& wish, const std::string& declared) {
-  std::string type = wish.type.empty() ? declared : wish.type;
+                   const MemoryArguments& given, const std::string& declared) {
+  std::string type = given.type.empty() ? declared : given.type;
   if (type.empty() || type == "hex" || type[0] == 'b') type = type == "bf16" ? type : "u32";
   if (type.size() > 1 && type[0] == 's') type[0] = 'i';
   const auto dtype = dtype_from_alias(type);
@@ -57,8 +57,9 @@ Status print_bytes(const DebugContext& context, std::span<const std::byte> bytes
   const auto count = static_cast<int64_t>(bytes.size() / byte_size(*dtype));
   Tensor tensor = make_tensor(*dtype, {count});
   std::copy_n(bytes.begin(), tensor.data.size(), tensor.data.begin());
-  const Selection selection = GPUEMU_TRY(resolve(wish.slice, tensor.shape));
-  const bool hex = wish.type == "hex" || (wish.type.empty() && type == "u32" && declared != "u32");
+  const Selection selection = GPUEMU_TRY(resolve(given.slice, tensor.shape));
+  const bool hex =
+      given.type == "hex" || (given.type.empty() && type == "u32" && declared != "u32");
   context.out << tensor_text(tensor, selection, {.hex = hex}) << '\n';
   return ok_status();
 }
@@ -219,7 +220,8 @@ Status do_shared(DebugContext& context, const Words& words) {
   const DebugView& view = *GPUEMU_TRY(stopped_view(context));
   const std::vector<DebugVariable> variables = view.shared_variables();
   const std::span<const std::byte> bytes = view.shared();
-  const MemoryWish wish = GPUEMU_TRY(parse_memory(words, "shared [NAME][SLICE] [as hex|DTYPE]"));
+  const MemoryArguments given =
+      GPUEMU_TRY(parse_memory(words, "shared [NAME][SLICE] [as hex|DTYPE]"));
   if (words.empty()) {
     context.out << fmt::format("{} bytes of block {}\n", bytes.size(),
                                index_text(view.block_index()));
@@ -230,24 +232,24 @@ Status do_shared(DebugContext& context, const Words& words) {
     }
     return ok_status();
   }
-  if (wish.name.empty()) return print_bytes(context, bytes, wish, "");
-  const DebugVariable* found = find_variable(variables, wish.name);
+  if (given.name.empty()) return print_bytes(context, bytes, given, "");
+  const DebugVariable* found = find_variable(variables, given.name);
   if (found == nullptr) {
     std::vector<std::string> names;
     for (const DebugVariable& one : variables) names.push_back(one.name);
     return error(ErrorCode::InvalidArgument, "no variable '{}' in shared memory; there are: {}",
-                 wish.name, fmt::join(names, ", "));
+                 given.name, fmt::join(names, ", "));
   }
-  return print_bytes(context, bytes.subspan(found->offset, found->bytes), wish, found->type);
+  return print_bytes(context, bytes.subspan(found->offset, found->bytes), given, found->type);
 }
 
 Status do_local(DebugContext& context, const Words& words) {
   const DebugView& view = *GPUEMU_TRY(stopped_view(context));
-  const MemoryWish wish = GPUEMU_TRY(parse_memory(words, "local [SLICE] [as hex|DTYPE]"));
+  const MemoryArguments given = GPUEMU_TRY(parse_memory(words, "local [SLICE] [as hex|DTYPE]"));
   const Focus& focus = context.stepping->focus();
   const std::span<const std::byte> bytes = view.local(focus.warp, focus.lane);
   if (bytes.empty()) return context.out << "the thread has no local memory\n", ok_status();
-  return print_bytes(context, bytes, wish, "");
+  return print_bytes(context, bytes, given, "");
 }
 
 Status do_params(DebugContext& context, const Words&) {

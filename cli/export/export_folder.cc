@@ -199,7 +199,7 @@ Run it, in this folder:
 
     make check                        # C++: needs a CUDA driver (libcuda.so.1), no toolkit
     python3 run.py                    # Python with NumPy: a GPU, else gpuemu's emulator
-    python3 run.py --device emulator  # needs no GPU: pip install gpuemu
+    python3 run.py --device emulator  # needs gpuemu instead of a GPU
 
 Both print PASS, or FAIL with the first wrong element, and end with 0 when every output is right,
 1 when not, 2 when a file is damaged and 3 when there is nothing to run on.

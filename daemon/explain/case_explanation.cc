@@ -32,7 +32,7 @@ class Explainer {
   Result<ExplainResultReply> explain();
 
  private:
-  Result<CaseReport> shadowed(const ShadowOptions& wish);
+  Result<CaseReport> shadowed(const ShadowOptions& options);
   const ComparedShadow* choose(const CaseReport& outcome) const;
   /// The property to explain where no value is wrong; null: none.
   const ExactProperty* property_of(const CaseReport& outcome) const;
@@ -56,8 +56,8 @@ class Explainer {
   ExplainResultReply reply_;
 };
 
-Result<CaseReport> Explainer::shadowed(const ShadowOptions& wish) {
-  return emulator_->run_one(task_.op, task_.plan, {.extras = Extra::Shadows, .shadow = wish},
+Result<CaseReport> Explainer::shadowed(const ShadowOptions& options) {
+  return emulator_->run_one(task_.op, task_.plan, {.extras = Extra::Shadows, .shadow = options},
                             task_.claim);
 }
 

@@ -423,13 +423,13 @@ Status change_launches(const InvariantSpec& sizes, const Scope& scope, Execution
   return ok_status();
 }
 
-void plan_shadow(const ShadowOptions& wish, BuiltPlan& built) {
+void plan_shadow(const ShadowOptions& options, BuiltPlan& built) {
   ExecutionPlan& plan = built.plan;
   plan.runs = 1;
   plan.shadow.wanted = true;
-  plan.shadow.errors = wish.errors;
-  plan.shadow.nudge = wish.nudge;
-  if (wish.timeout_ms != 0) plan.timeout_ms = std::min(plan.timeout_ms, wish.timeout_ms);
+  plan.shadow.errors = options.errors;
+  plan.shadow.nudge = options.nudge;
+  if (options.timeout_ms != 0) plan.timeout_ms = std::min(plan.timeout_ms, options.timeout_ms);
   plan.shadow.offsets.clear();
   built.result_offset = (built.result_offset + 63) / 64 * 64;
   for (size_t i = 0; i < plan.tensors.size(); ++i) {
@@ -441,10 +441,10 @@ void plan_shadow(const ShadowOptions& wish, BuiltPlan& built) {
       built.result_offset +=
           static_cast<uint64_t>(element_count(tensor.shape)) * sizeof(ElementShadow);
     }
-    if (!output || wish.output != tensor.name) continue;
+    if (!output || options.output != tensor.name) continue;
     plan.shadow.tensor = static_cast<int32_t>(i);
-    plan.shadow.element = wish.element;
-    plan.shadow.block = wish.block;
+    plan.shadow.element = options.element;
+    plan.shadow.block = options.block;
   }
 }
 

@@ -39,7 +39,7 @@ Result<BuiltPlan> build_plan(const Config& config, const KernelConfig& kernel,
 void add_warmup(BuiltPlan& built);
 
 /// Gives the shadows of the outputs their place in the arena and makes the plan ask for them.
-void plan_shadow(const ShadowOptions& wish, BuiltPlan& built);
+void plan_shadow(const ShadowOptions& options, BuiltPlan& built);
 
 /// Other sizes for every launch of the plan: the texts or numbers `grid`, `block` and `shared` of
 /// `sizes`. InvalidArgument as for build_plan.

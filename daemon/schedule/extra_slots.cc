@@ -17,26 +17,26 @@ std::string ExtraSlots::other_backend() const {
   return "";
 }
 
-Result<SlotPool*> ExtraSlots::get(const SlotVariant& wish) {
-  if (std::ranges::find(backends_, wish.backend) == backends_.end()) {
+Result<SlotPool*> ExtraSlots::get(const SlotVariant& variant) {
+  if (std::ranges::find(backends_, variant.backend) == backends_.end()) {
     return error(ErrorCode::Unavailable, "no device of backend '{}' on this machine; there are: {}",
-                 wish.backend, fmt::join(backends_, ", "));
+                 variant.backend, fmt::join(backends_, ", "));
   }
   const std::lock_guard lock(mutex_);
   if (ended_) return error(ErrorCode::Unavailable, "the daemon is shutting down");
-  std::unique_ptr<SlotPool>& pool = pools_[wish];
+  std::unique_ptr<SlotPool>& pool = pools_[variant];
   if (pool != nullptr) return pool.get();
   SlotPoolOptions options = own_;
-  options.worker.backend = wish.backend;
-  if (!wish.contraction.empty()) options.worker.contraction = wish.contraction;
-  options.worker.contraction_seed = wish.contraction_seed;
+  options.worker.backend = variant.backend;
+  if (!variant.contraction.empty()) options.worker.contraction = variant.contraction;
+  options.worker.contraction_seed = variant.contraction_seed;
   // A case on a GPU that asks the emulator for a second opinion has its own lane meanwhile.
-  if (wish.backend != own_backend()) options.gate = nullptr;
+  if (variant.backend != own_backend()) options.gate = nullptr;
   // Cases on a GPU are few and one after the other; the emulator may use every core.
   options.devices = 1;
   options.slots_per_worker = 1;
   options.count =
-      device_traits(wish.backend).is_gpu ? 1 : std::max(1U, std::thread::hardware_concurrency());
+      device_traits(variant.backend).is_gpu ? 1 : std::max(1U, std::thread::hardware_concurrency());
   pool = GPUEMU_TRY(SlotPool::create(options));
   return pool.get();
 }
@@ -44,7 +44,7 @@ Result<SlotPool*> ExtraSlots::get(const SlotVariant& wish) {
 std::vector<const SlotPool*> ExtraSlots::pools() const {
   const std::lock_guard lock(mutex_);
   std::vector<const SlotPool*> made;
-  for (const auto& [wish, pool] : pools_) {
+  for (const auto& [variant, pool] : pools_) {
     if (pool != nullptr) made.push_back(pool.get());
   }
   return made;
@@ -53,7 +53,7 @@ std::vector<const SlotPool*> ExtraSlots::pools() const {
 void ExtraSlots::shutdown() {
   const std::lock_guard lock(mutex_);
   ended_ = true;
-  for (const auto& [wish, pool] : pools_) {
+  for (const auto& [variant, pool] : pools_) {
     if (pool != nullptr) pool->shutdown();
   }
 }

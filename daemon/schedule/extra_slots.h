@@ -31,7 +31,7 @@ class ExtraSlots {
   /// The one that could contradict the own one; "" where there is none.
   std::string other_backend() const;
   /// Unavailable for a backend that this machine does not have.
-  Result<SlotPool*> get(const SlotVariant& wish);
+  Result<SlotPool*> get(const SlotVariant& variant);
   /// Those that were asked for until now.
   std::vector<const SlotPool*> pools() const;
   /// Ends all waiting, now and later; makes no more slots.

@@ -105,7 +105,7 @@ Reply run_tests(const RunTestsRequest& request, Call& call, JobControl& control)
   if (request.fragile) {
     const Status looked = find_compiler_sensitive(
         {config, options, std::move(passed), call.context.backend,
-         [&](const SlotVariant& wish) { return (*project)->campaign_on(wish); }},
+         [&](const SlotVariant& variant) { return (*project)->campaign_on(variant); }},
         control.cancel, *report);
     if (!looked) return error_reply(looked.error());
   }

@@ -40,11 +40,11 @@ GPUEMU_REQUESTS(GPUEMU_HANDLER)
 /// The project as it is now. ConfigError's text when gpuemu.toml is wrong.
 Result<std::unique_ptr<Project>> open_project(Call& call);
 /// What a request says instead of keys of gpuemu.toml, of all ops.
-struct ProjectWish {
+struct ProjectOverrides {
   std::optional<uint64_t> max_elements;
   bool strict = false;
 };
-Result<std::unique_ptr<Project>> open_project(Call& call, const ProjectWish& wish);
+Result<std::unique_ptr<Project>> open_project(Call& call, const ProjectOverrides& overrides);
 /// An error of open_project as a reply.
 ErrorReply config_error(const Error& error);
 /// What a listing reads: the stores of the projects that the call asks for, by their ids.
@@ -62,7 +62,7 @@ JobOptions job_options(const R& request) {
   return {request.stream, request.lease_ms};
 }
 /// The reply of `work`, or the number of the job that runs it.
-Reply run_or_start_job(const JobOptions& wish, Call& call, const JobTable::Work& work);
+Reply run_or_start_job(const JobOptions& options, Call& call, const JobTable::Work& work);
 /// Busy, with the time after which it may be sent again.
 ErrorReply busy(std::string message);
 /// One failure as a line of a job's log.

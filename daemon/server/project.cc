@@ -44,13 +44,13 @@ Result<std::shared_ptr<const Config>> ConfigWatch::current() {
   return config_;
 }
 
-Result<Campaign*> Project::campaign_on(const SlotVariant& wish) {
+Result<Campaign*> Project::campaign_on(const SlotVariant& variant) {
   if (slots_.side == nullptr) {
     return error(ErrorCode::Unavailable, "this daemon has no slots but its own");
   }
-  std::unique_ptr<Campaign>& kept = on_side_[wish];
+  std::unique_ptr<Campaign>& kept = on_side_[variant];
   if (kept == nullptr) {
-    SlotPool* slots = GPUEMU_TRY(slots_.side->get(wish));
+    SlotPool* slots = GPUEMU_TRY(slots_.side->get(variant));
     kept = std::make_unique<Campaign>(*config_, kernels_, *slots, nullptr, own_backend());
   }
   return kept.get();

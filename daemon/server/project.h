@@ -41,7 +41,7 @@ class Project {
   /// wanted.
   void stop_when(const std::atomic<bool>& cancel) { kernels_.stop_when(cancel); }
   /// Runs on other slots than the daemon's own. Unavailable where there are none. For one thread.
-  Result<Campaign*> campaign_on(const SlotVariant& wish);
+  Result<Campaign*> campaign_on(const SlotVariant& variant);
   /// For explanations. Valid as long as the project. For one thread.
   ExplainMachines machines();
 

@@ -80,16 +80,16 @@ void set_strict(Config& config) {
 }  // namespace
 
 Result<std::unique_ptr<Project>> open_project(Call& call) {
-  return open_project(call, ProjectWish());
+  return open_project(call, ProjectOverrides());
 }
 
-Result<std::unique_ptr<Project>> open_project(Call& call, const ProjectWish& wish) {
+Result<std::unique_ptr<Project>> open_project(Call& call, const ProjectOverrides& overrides) {
   ServerContext& context = call.context;
   auto config = GPUEMU_TRY(context.config.current());
-  if (wish.max_elements || wish.strict) {
+  if (overrides.max_elements || overrides.strict) {
     Config changed = *config;
-    if (wish.max_elements) GPUEMU_TRY(set_max_elements(*wish.max_elements, changed));
-    if (wish.strict) set_strict(changed);
+    if (overrides.max_elements) GPUEMU_TRY(set_max_elements(*overrides.max_elements, changed));
+    if (overrides.strict) set_strict(changed);
     config = std::make_shared<const Config>(std::move(changed));
   }
   Config written = *config;
@@ -129,10 +129,10 @@ ErrorReply op_not_found(const Call& call, const Config& config, const std::strin
   return {WireErrorCode::OpNotFound, std::move(message)};
 }
 
-Reply run_or_start_job(const JobOptions& wish, Call& call, const JobTable::Work& work) {
-  if (!wish.as_job) return call.context.jobs.run(call.key, work, call.claim);
+Reply run_or_start_job(const JobOptions& options, Call& call, const JobTable::Work& work) {
+  if (!options.as_job) return call.context.jobs.run(call.key, work, call.claim);
   const auto job = call.context.jobs.start(
-      work, wish.lease_ms,
+      work, options.lease_ms,
       {.claim = call.claim, .project = call.context.project, .request = std::string(call.request)});
   if (job) return JobStartedReply{*job};
   const bool too_many = job.error().code == ErrorCode::ResourceExhausted;
@@ -183,7 +183,7 @@ Reply answer_claimed(const Request& request, Call& call) {
                        failure->code == WireErrorCode::ReferenceScriptFailed;
   if (!follows) return reply;
   const LaneStop stop = call.claim->stopped().value_or(LaneStop{});
-  if (stop.why == LaneStop::Why::WorkEnded) return reply;  // Somebody else's wish.
+  if (stop.why == LaneStop::Why::WorkEnded) return reply;  // Somebody else wanted that.
   const bool limited = stop.why == LaneStop::Why::LimitReached;
   *failure = {limited ? WireErrorCode::LimitExceeded : WireErrorCode::SessionNotFound, stop.text};
   return reply;

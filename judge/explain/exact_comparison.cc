@@ -189,7 +189,7 @@ std::string number_text(double value) {
 }
 
 ComparedShadow compare_shadow(const Comparison& comparison, std::span<const ElementShadow> shadows,
-                              const ShadowOptions& wish) {
+                              const ShadowOptions& options) {
   ComparedShadow made;
   made.counts.name = comparison.output_name;
   made.counts.elements = shadows.size();
@@ -204,7 +204,7 @@ ComparedShadow compare_shadow(const Comparison& comparison, std::span<const Elem
     at.tolerance = std::isfinite(magnitude) ? bound.at(i, magnitude) : 0;
     const bool wrong = is_wrong(at.computed, at.reference, at.tolerance);
     if (wrong) at.verdict = judge(at, comparison.output.dtype);
-    if (wish.output == comparison.output_name && wish.element == at.index) made.chosen = at;
+    if (options.output == comparison.output_name && options.element == at.index) made.chosen = at;
     if (!wrong) continue;
     ++made.counts.wrong;
     if (at.verdict == ExplainVerdict::Logic) ++made.counts.logic;

@@ -51,9 +51,9 @@ std::vector<double> exact_values(const TensorView& output, std::span<const Eleme
 std::vector<ExactProperty> judge_exactly(const Comparison& comparison,
                                          std::span<const ElementShadow> shadows);
 
-/// `shadows` has one per element. Of a wish for this output its element is looked at as well.
+/// `shadows` has one per element. If `options` names this output, its element is looked at as well.
 ComparedShadow compare_shadow(const Comparison& comparison, std::span<const ElementShadow> shadows,
-                              const ShadowOptions& wish);
+                              const ShadowOptions& options);
 
 /// The element's verdict now that its history is known: an overflow of finite values is one of the
 /// arithmetic, whatever the exact value would be.

@@ -20,7 +20,7 @@ struct Case {
   std::vector<double> reference;
   std::vector<ElementShadow> shadows;
 
-  ComparedShadow compare(const ShadowOptions& wish = {}) const {
+  ComparedShadow compare(const ShadowOptions& options = {}) const {
     Comparison comparison;
     comparison.output_name = "y";
     const auto count = static_cast<int64_t>(computed.size());
@@ -28,7 +28,7 @@ struct Case {
     comparison.reference = {DType::Float64, {count}, std::as_bytes(std::span(reference))};
     comparison.reference_is_wide = true;
     comparison.policy.tolerance = {.atol = 1e-3, .rtol = 0};
-    return compare_shadow(comparison, shadows, wish);
+    return compare_shadow(comparison, shadows, options);
   }
   ExplainVerdict verdict() const { return compare().worst.value_or(WrongElement{}).verdict; }
 };
