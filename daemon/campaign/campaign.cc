@@ -46,6 +46,20 @@ std::vector<DType> selected_dtypes(const OpConfig& op, const CampaignOptions& op
   return selected;
 }
 
+/// Cases of a few milliseconds that take as long as a slot's Python, with NumPy, takes to start.
+constexpr uint64_t kCasesPerStart = 64;
+
+/// How many threads a run of `cases` gets. A short run uses the slots that have started, and one
+/// for each worker at least; a long one all, and one thread more, which waits for the next free
+/// slot.
+size_t slots_worth_starting(const SlotPool& slots, uint64_t cases) {
+  if (cases >= kCasesPerStart * slots.size()) return slots.size() + 1;
+  const auto started = static_cast<size_t>(std::ranges::count_if(
+      slots.statistics(), [](const SlotStatistics& one) { return one.reference_pid > 0; }));
+  const size_t wanted = std::max({slots.workers(), started, size_t{cases / kCasesPerStart}});
+  return std::min(wanted, slots.size());
+}
+
 }  // namespace
 
 /// What the threads of one run share.
@@ -326,7 +340,7 @@ void Campaign::run_items(Progress& progress, const CampaignOptions& options) {
 Status Campaign::run_and_keep(Progress& progress, const CampaignOptions& options) {
   GPUEMU_TRY(progress.start_keeping());
   const size_t slots = options.threads_max == 0
-                           ? slots_.size() + 1
+                           ? slots_worth_starting(slots_, progress.size())
                            : std::min<size_t>(options.threads_max, slots_.size());
   run_on_threads(std::min<uint64_t>(slots, progress.size()), [&] { run_items(progress, options); });
   return progress.finish_keeping();
