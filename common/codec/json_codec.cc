@@ -109,8 +109,8 @@ std::string encode_request(const Request& request, std::string_view project,
   JsonWriter writer;
   const auto write = [&]<typename R>(const R& record) {
     // One that has the member itself says whose session it means.
-    constexpr bool has_own = requires { record.session; };
-    writer.message(type_of(request), record, project, has_own ? "" : session);
+    constexpr bool kHasOwn = requires { record.session; };
+    writer.message(type_of(request), record, project, kHasOwn ? "" : session);
   };
   std::visit(write, request);
   return writer.take();

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import types
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypedDict, TypeVar
@@ -216,11 +217,11 @@ class ReproduceResult:
     def plot(self) -> Any:
         """Where the errors of the case are and how large, with the bound: a figure of matplotlib. Raises ValueError where the
         case was run without details=True or had no comparable values."""
-        from gpuemu.client import ci, plots
+        from gpuemu.client import plots
 
         if not self.error_map:
             raise ValueError("there is no error map: ask with reproduce(seed, details=True), of a case with comparable values")
-        return plots.error_map_figure(build(ci.ErrorMap, self.error_map))
+        return plots.error_map_figure(types.SimpleNamespace(**{"bound": None, **self.error_map}))
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], decode_tensor_fn: Callable[[dict[str, Any]], Array] = tensors.decode) -> ReproduceResult:
