@@ -4,6 +4,7 @@
 #include "daemon/server/handlers.h"
 #include "daemon/server/project.h"
 #include "daemon/server/stored_failure.h"
+#include "judge/cases/case.h"
 
 namespace gpuemu {
 

@@ -7,6 +7,7 @@
 #include "daemon/server/project.h"
 #include "daemon/server/stored_failure.h"
 #include "daemon/storage/store.h"
+#include "judge/cases/case.h"
 
 namespace gpuemu {
 namespace {
