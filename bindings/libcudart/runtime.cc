@@ -30,9 +30,9 @@ const char* text_of_error(int code) {
 
 void report_unchecked(ThreadState& state) {
   if (state.unchecked_site == nullptr) return;
-  door().unchecked_launch(state.unchecked_site, state.unchecked_kernel.c_str(),
-                          text_of_error(state.unchecked_error));
-  door().free_site(state.unchecked_site);
+  hooks().unchecked_launch(state.unchecked_site, state.unchecked_kernel.c_str(),
+                           text_of_error(state.unchecked_error));
+  hooks().free_site(state.unchecked_site);
   state.unchecked_site = nullptr;
 }
 
@@ -53,9 +53,9 @@ __attribute__((destructor)) void end_process() {
 
 }  // namespace
 
-const libcuda::RuntimeDoor& door() {
-  static const libcuda::RuntimeDoor* const kDoor =
-      gpuemu_runtime_door(reinterpret_cast<void*>(&states));
+const libcuda::RuntimeHooks& hooks() {
+  static const libcuda::RuntimeHooks* const kDoor =
+      gpuemu_runtime_hooks(reinterpret_cast<void*>(&states));
   return *kDoor;
 }
 
@@ -83,7 +83,7 @@ void note_failed_launch(void* site, const std::string& kernel, int code) {
 
 void forget_failed_launch() {
   ThreadState& state = thread_state();
-  if (state.unchecked_site != nullptr) door().free_site(state.unchecked_site);
+  if (state.unchecked_site != nullptr) hooks().free_site(state.unchecked_site);
   state.unchecked_site = nullptr;
 }
 
@@ -116,8 +116,8 @@ int finish(int code) {
   return code;
 }
 
-CallScope::CallScope(const char* call) { door().begin(call, is_per_thread); }
-CallScope::~CallScope() { door().end(); }
+CallScope::CallScope(const char* call) { hooks().begin(call, is_per_thread); }
+CallScope::~CallScope() { hooks().end(); }
 
 PerThreadScope::PerThreadScope() { is_per_thread = true; }
 PerThreadScope::~PerThreadScope() { is_per_thread = false; }

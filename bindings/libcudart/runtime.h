@@ -5,20 +5,20 @@
 #include <string>
 #include <vector>
 
-#include "bindings/libcuda/runtime_door.h"
+#include "bindings/libcuda/runtime_hooks.h"
 #include "bindings/libcudart/driver.h"
 
 namespace gpuemu::libcudart {
 
-/// The door to the driver library. Never null.
-const libcuda::RuntimeDoor& door();
+/// The hooks of the driver library. Never null.
+const libcuda::RuntimeHooks& hooks();
 
 /// What stands between <<< and >>>, until the launch takes it.
 struct Configuration {
   Extent3 grid, block;
   size_t shared_bytes;
   Stream stream;
-  void* site;  ///< Made by the door; owned.
+  void* site;  ///< Made by note_site(); owned.
 };
 
 /// Lives from the first call of a thread to its end.

@@ -23,9 +23,9 @@ inline constexpr JobState kLastJobState = JobState::Failed;
 const char* name_of(JobState value);
 std::optional<JobState> job_state_from_name(const std::string& name);
 
-/// Which of a session's work goes first, within its budget.
+/// Says which work of a session is interactive: it goes before batch work, within a budget.
 enum class SessionClass {
-  Auto,  ///< What somebody waits for, as a single case does.
+  Auto,  ///< Requests whose client waits, as for a single case.
   Interactive,  ///< All of it.
   Batch,  ///< None of it.
 };

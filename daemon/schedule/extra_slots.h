@@ -32,7 +32,7 @@ class ExtraSlots {
   std::string other_backend() const;
   /// Unavailable for a backend that this machine does not have.
   Result<SlotPool*> get(const SlotVariant& variant);
-  /// Those that were asked for until now.
+  /// The pools that get() has made so far.
   std::vector<const SlotPool*> pools() const;
   /// Ends all waiting, now and later; makes no more slots.
   void shutdown();

@@ -179,7 +179,7 @@ TEST(FairQueue, OneThatDrawsItsNextCaseWhileOthersRunHasNotPaused) {
 }
 
 TEST(FairQueue, AGroupThatDrawsItsNextCaseHasNotPausedEither) {
-  // Beside one whose cases always wait.
+  // The other group always has a case that waits.
   Machine machine(2);
   std::multimap<Time, int> drawn;
   std::map<uint64_t, int> begun;
@@ -227,7 +227,8 @@ TEST(FairQueue, OneThatPausesForAMomentKeepsWhatItHasUsed) {
   add(2);
   add(1);
   machine.run_until(110 * kSecond);
-  EXPECT_EQ(machine.order, "bbcbcbcbcbc") << "nobody has 100 s in advance";
+  EXPECT_EQ(machine.order, "bbcbcbcbcbc")
+      << "neither session runs 100 s before the other gets a turn";
 }
 
 TEST(FairQueue, JobsOfASessionTakeTurnsAndItsGroupsShareAlike) {

@@ -19,7 +19,7 @@ const char* name_of(JobStop why) {
     case JobStop::DaemonStops:
       return "the daemon was stopped";
     case JobStop::Abandoned:
-      return "nobody asked for the run any more";
+      return "its client stopped asking for the run";
     case JobStop::SessionEnded:
       return "its session ended";
     default:

@@ -75,7 +75,7 @@ class JobControl {
   std::chrono::steady_clock::time_point told_ = std::chrono::steady_clock::now();
 };
 
-/// Whose work it is.
+/// The session, the project and the request that a job comes from.
 struct JobOrigin {
   LaneClaim claim = {};  ///< Ends the work when it is stopped; null: nobody's.
   std::string project = {}, request = {};

@@ -91,7 +91,7 @@ class OpenProjects {
   void close(const std::string& id);
   ProjectStores& stores() { return stores_; }
   Sessions& sessions() { return facts_.sessions; }
-  /// Those in use, each once.
+  /// The lanes of all open projects; projects that share some have them once.
   std::vector<std::shared_ptr<Lanes>> lanes() const;
   /// The settings for all projects.
   const std::map<std::string, std::string>& environment() const { return facts_.environment; }

@@ -183,7 +183,7 @@ Reply answer_claimed(const Request& request, Call& call) {
                        failure->code == WireErrorCode::ReferenceScriptFailed;
   if (!follows) return reply;
   const LaneStop stop = call.claim->stopped().value_or(LaneStop{});
-  if (stop.why == LaneStop::Why::WorkEnded) return reply;  // Somebody else wanted that.
+  if (stop.why == LaneStop::Why::WorkEnded) return reply;  // The reply itself says why.
   const bool limited = stop.why == LaneStop::Why::LimitReached;
   *failure = {limited ? WireErrorCode::LimitExceeded : WireErrorCode::SessionNotFound, stop.text};
   return reply;

@@ -1,4 +1,4 @@
-// Which requests somebody waits for.
+// Says which requests are interactive: their client waits for the answer.
 #pragma once
 
 #include "common/protocol/requests.h"

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from gpuemu.client.client import listener
+from gpuemu.client.progress import listener
 from gpuemu.client.records import JobStatus
 
 STEPS = [JobStatus(1, "running", 0, 8, 0), JobStatus(1, "running", 3, 8, 1), JobStatus(1, "done", 8, 8, 2)]

@@ -62,6 +62,7 @@ def test_a_verdict_that_differs_is_told(left, elsewhere):
     opened = elsewhere.run("open", "a.gz", "-o", "shown")
     assert opened.returncode == 1, opened.stdout + opened.stderr
     assert re.search(r"\[differs\] scale_missing_tail_mask float32 seed \d+: .*OutOfBounds.* there, passes here", opened.stdout), opened.stdout
+    assert "with --strict or --max-elements" in opened.stdout
 
 
 def test_without_a_replay_nothing_of_the_sender_runs(left, elsewhere):

@@ -50,7 +50,7 @@ int entry_point(const char* name, void** function, int version, uint64_t flags, 
 }  // namespace
 
 int unsupported_call(const char* name) {
-  door().unsupported(name);
+  hooks().unsupported(name);
   return finish(cudaErrorNotSupported);
 }
 

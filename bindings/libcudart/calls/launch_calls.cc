@@ -43,15 +43,15 @@ int launch(const void* kernel, const Launch& what, void** arguments,
       [&]() -> int {
         const FoundKernel found = find_kernel(kernel);
         name = found.name;
-        door().launch_from(site);
+        hooks().launch_from(site);
         const int launched = launch_found(found, what, arguments);
-        door().launch_from(nullptr);
+        hooks().launch_from(nullptr);
         return launched;
       },
       call);
   if (site == nullptr) return code;
   if (code == cudaSuccess) {
-    door().free_site(site);
+    hooks().free_site(site);
   } else {
     note_failed_launch(site, name, code);
   }
@@ -66,7 +66,7 @@ int launch_statement(Kernel kernel, const Launch& what, void** arguments) {
 
 GPUEMU_RUNTIME_API unsigned __cudaPushCallConfiguration(Extent3 grid, Extent3 block,
                                                         size_t shared_bytes, Stream stream) {
-  thread_state().configurations.push_back({grid, block, shared_bytes, stream, door().note_site()});
+  thread_state().configurations.push_back({grid, block, shared_bytes, stream, hooks().note_site()});
   return 0;
 }
 
@@ -80,7 +80,7 @@ GPUEMU_RUNTIME_API int __cudaPopCallConfiguration(Extent3* grid, Extent3* block,
   *block = last.block;
   *shared_bytes = last.shared_bytes;
   *stream = last.stream;
-  if (void* const unused = std::exchange(state.launch_site, last.site)) door().free_site(unused);
+  if (void* const unused = std::exchange(state.launch_site, last.site)) hooks().free_site(unused);
   return cudaSuccess;
 }
 

@@ -17,9 +17,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gpuemu.client.calls import Call, Json
-from gpuemu.client.client import AHEAD, WAIT_MS, Progress, job_result, listener, lost_job, raised
+from gpuemu.client.client import AHEAD, WAIT_MS, job_result, lost_job, raised
 from gpuemu.client.connection import Connection, default_socket
 from gpuemu.client.sessions import AsyncSessionRequests
+from gpuemu.client.progress import Progress, listener
 from gpuemu.errors import ClientError, NotFoundError
 from gpuemu.tensors import Array, owned
 from . import calls, records

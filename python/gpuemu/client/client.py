@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import os
-import sys
 import threading
 import time
 from collections import deque
@@ -24,6 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from gpuemu.client.calls import Call, Json
 from gpuemu.client.connection import PROTOCOL_VERSION, Connection, default_socket
+from gpuemu.client.progress import Progress, listener
 from gpuemu.client.records import FuzzResults, MinimizeResult, ReproduceResult, ReproductionInfo, ValidationResult
 from gpuemu.client.sessions import SessionRequests
 from gpuemu.errors import ClientError, ConnectionError, IncompleteError, NotFoundError, told
@@ -39,40 +39,8 @@ __all__ = ["HAS_PYNNG", "PROTOCOL_VERSION", "Client", "ClientError", "FuzzResult
 
 HAS_PYNNG = importlib.util.find_spec("pynng") is not None
 T = TypeVar("T")
-Progress = Callable[[records.JobStatus], object]
 AHEAD = 7  # Cases of fuzz_op_client_side that the daemon may have while the op runs the next one.
 WAIT_MS = 500  # How long the daemon waits for a job's end before it says how far it is.
-
-
-class _Bar:
-    """A progress bar of tqdm, or one line on standard error when that is not installed."""
-
-    def __init__(self, title: str) -> None:
-        try:
-            from tqdm.auto import tqdm
-
-            self.bar: Any = tqdm(desc=title, unit="case")
-        except ImportError:
-            self.bar, self.title = None, title
-
-    def __call__(self, status: records.JobStatus) -> None:
-        if self.bar is None:
-            print(f"\r{self.title}: {status.done}/{status.total}, {status.failures} failing", end="", file=sys.stderr, flush=True)
-            if status.state != "running":
-                print(file=sys.stderr)
-            return
-        self.bar.total = status.total
-        self.bar.set_postfix(failing=status.failures)
-        self.bar.update(status.done - self.bar.n)
-        if status.state != "running":
-            self.bar.close()
-
-
-def listener(progress: bool | Progress | None, title: str) -> Progress | None:
-    """What is told how far a job is: a callback, or with True a bar."""
-    if progress is True:
-        return _Bar(title)
-    return progress or None
 
 
 def job_reply(status: records.JobStatus) -> Json:

@@ -46,7 +46,7 @@ def error_map_figure(found: Any) -> Any:
     """Of an ErrorMap: where the errors are, and how large."""
     figure = figure_class()(figsize=(10, 4), layout="constrained")
     if len(found.cells) != found.rows * found.columns or not found.cells:
-        raise ValueError(f"output '{found.output}' has no elements that were compared: there is no error to plot")
+        raise ValueError(f"output '{found.output}' has no error to plot: none of its elements was compared")
     cells = np.array([math.nan if one is None else one for one in found.cells], dtype=np.float64).reshape(found.rows, found.columns)
     heat, histogram = figure.subplots(1, 2)
     columns = found.shape[-1] if found.shape else 1
@@ -68,7 +68,7 @@ def op_figure(op: Any) -> Any:
     """Of a CiOp: its cases by size and by value strategy."""
     figure = figure_class()(figsize=(11, 5), layout="constrained")
     if not op.samples:
-        raise ValueError(f"op '{op.op_name}' has no case with comparable values: there is no error to plot")
+        raise ValueError(f"op '{op.op_name}' has no error to plot: no case has outputs of the expected shape and dtype")
     by_size, by_strategy = figure.subplots(1, 2)
     names = sorted({one.values for one in op.samples})
     for passed, style in ((True, {"marker": "o", "facecolors": "none", "edgecolors": "tab:blue", "label": "passing"}),

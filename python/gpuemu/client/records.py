@@ -220,7 +220,7 @@ class ReproduceResult:
         from gpuemu.client import plots
 
         if not self.error_map:
-            raise ValueError("there is no error map: ask with reproduce(seed, details=True), of a case with comparable values")
+            raise ValueError("no error map to plot: call reproduce(seed, details=True) on a case whose outputs have the expected shape and dtype")
         return plots.error_map_figure(types.SimpleNamespace(**{"bound": None, **self.error_map}))
 
     @classmethod

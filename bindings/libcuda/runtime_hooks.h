@@ -6,7 +6,7 @@ namespace gpuemu::libcuda {
 
 /// Functions of this library for the runtime library of the same build. All are thread-safe and
 /// concern the calling thread.
-struct RuntimeDoor {
+struct RuntimeHooks {
   /// A function of the runtime library begins. `call` must live as long as the process. With
   /// `per_thread` the null stream is the per-thread default stream until end().
   void (*begin)(const char* call, bool per_thread);
@@ -26,4 +26,4 @@ struct RuntimeDoor {
 }  // namespace gpuemu::libcuda
 
 /// `inside` is an address in the runtime library; its frames are left out of stacks.
-extern "C" const gpuemu::libcuda::RuntimeDoor* gpuemu_runtime_door(const void* inside);
+extern "C" const gpuemu::libcuda::RuntimeHooks* gpuemu_runtime_hooks(const void* inside);

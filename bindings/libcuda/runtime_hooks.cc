@@ -1,4 +1,4 @@
-#include "bindings/libcuda/runtime_door.h"
+#include "bindings/libcuda/runtime_hooks.h"
 
 #include <optional>
 
@@ -43,13 +43,13 @@ void unchecked_launch(void* site, const char* entry, const char* reason) {
 
 void unsupported(const char* call) { (void)unsupported_call(call); }
 
-constexpr RuntimeDoor kDoor{begin,      end, note_site, launch_from, free_site, unchecked_launch,
-                            unsupported};
+constexpr RuntimeHooks kDoor{begin,      end, note_site, launch_from, free_site, unchecked_launch,
+                             unsupported};
 
 }  // namespace
 }  // namespace gpuemu::libcuda
 
-GPUEMU_DRIVER_API const gpuemu::libcuda::RuntimeDoor* gpuemu_runtime_door(const void* inside) {
+GPUEMU_DRIVER_API const gpuemu::libcuda::RuntimeHooks* gpuemu_runtime_hooks(const void* inside) {
   gpuemu::libcuda::add_own_library(inside);
   return &gpuemu::libcuda::kDoor;
 }

@@ -1,0 +1,42 @@
+"""Shows how far a job is, while a client waits for it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from gpuemu.client import records
+
+Progress = Callable[[records.JobStatus], object]
+
+
+class _Bar:
+    """A progress bar of tqdm, or one line on standard error when that is not installed."""
+
+    def __init__(self, title: str) -> None:
+        try:
+            from tqdm.auto import tqdm
+
+            self.bar: Any = tqdm(desc=title, unit="case")
+        except ImportError:
+            self.bar, self.title = None, title
+
+    def __call__(self, status: records.JobStatus) -> None:
+        if self.bar is None:
+            print(f"\r{self.title}: {status.done}/{status.total}, {status.failures} failing", end="", file=sys.stderr, flush=True)
+            if status.state != "running":
+                print(file=sys.stderr)
+            return
+        self.bar.total = status.total
+        self.bar.set_postfix(failing=status.failures)
+        self.bar.update(status.done - self.bar.n)
+        if status.state != "running":
+            self.bar.close()
+
+
+def listener(progress: bool | Progress | None, title: str) -> Progress | None:
+    """What is told how far a job is: a callback, or with True a bar."""
+    if progress is True:
+        return _Bar(title)
+    return progress or None
