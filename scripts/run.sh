@@ -15,7 +15,7 @@ echo "run: building (release, ccache)"
 unity=(); [ -f build/release/CMakeCache.txt ] || unity=(-DGPUEMU_UNITY=ON)
 cmake --preset release "${unity[@]}" -DGPUEMU_TESTS=${GPUEMU_TESTS:-OFF} >build-configure.log 2>&1 || { cat build-configure.log; rm -f build-configure.log; exit 3; }
 mv build-configure.log build/release/configure.log
-ninja -C build/release gpuemu gpuemu-daemon gpuemu-check gpuemu-device gpuemu-worker | tail -n 1
+ninja -C build/release gpuemu gpuemu-daemon gpuemu-check gpuemu-device gpuemu-worker gpuemu-cudart gpuemu-nvjitlink gpuemu-nvcc | tail -n 1
 
 home=$(mktemp -d /tmp/gpuemu-run.XXXXXX)
 export GPUEMU_SOCKET=$home/gpuemu.sock GPUEMU_DB=$home/db HOME=$home
@@ -37,5 +37,6 @@ seed=$(gpuemu failures --limit 1 | awk 'NR == 1 {print $1}')
 step gpuemu reproduce "$seed" --verbose
 step gpuemu minimize "$seed"
 step gpuemu daemon stop
+gpuemu run --quiet -- true  # Finds the libraries that programs get in place of NVIDIA's.
 echo
 echo "run: done; the planted faults were found, one was reproduced and minimized"
