@@ -14,6 +14,7 @@
 
 #include "bindings/libcuda/abi.h"
 #include "bindings/libcuda/allocations.h"
+#include "bindings/libcuda/per_thread.h"
 #include "bindings/libcuda/race_watch.h"
 #include "bindings/libcuda/recorder.h"
 #include "bindings/libcuda/settings.h"
@@ -233,28 +234,11 @@ int with_device(int device, const Work& work, const char* call = __builtin_FUNCT
   });
 }
 
-/// PerThread<&cuX>::call is cuX with the per-thread default stream as its null stream.
-template <auto Call>
-struct PerThread;
-template <typename... Args, int (*Call)(Args...)>
-struct PerThread<Call> {
-  static int call(Args... args) {
-    const PerThreadScope scope;
-    return Call(args...);
-  }
-};
-
 /// Writes "gpuemu: TEXT" to stderr, once per `key` and process. Thread-safe.
 void say_once(const std::string& key, const std::string& text);
 
-/// Exports PerThread<&symbol> under the name `per_thread`, as an indirect function: the loader
-/// calls the resolver for its address.
-#define GPUEMU_PER_THREAD(symbol, per_thread)                                               \
-  extern "C" {                                                                              \
-  __attribute__((used)) static auto resolve_##per_thread() -> int (*)() {                   \
-    return reinterpret_cast<int (*)()>(reinterpret_cast<void*>(&PerThread<&symbol>::call)); \
-  }                                                                                         \
-  __attribute__((visibility("default"), ifunc("resolve_" #per_thread))) int per_thread();   \
-  }
+/// Exports the driver function `symbol` also under the name `per_thread`.
+#define GPUEMU_PER_THREAD(symbol, per_thread) \
+  GPUEMU_EXPORT_PER_THREAD(PerThreadScope, symbol, per_thread)
 
 }  // namespace gpuemu::libcuda

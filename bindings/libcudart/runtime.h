@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "bindings/libcuda/per_thread.h"
 #include "bindings/libcuda/runtime_hooks.h"
 #include "bindings/libcudart/driver.h"
 
@@ -89,26 +90,9 @@ int runtime_call(const Work& work, const char* call = __builtin_FUNCTION()) {
       call);
 }
 
-/// PerThread<&cudaX>::call is cudaX with the per-thread default stream as its null stream.
-template <auto Call>
-struct PerThread;
-template <typename... Args, int (*Call)(Args...)>
-struct PerThread<Call> {
-  static int call(Args... args) {
-    const PerThreadScope scope;
-    return Call(args...);
-  }
-};
-
-/// Exports PerThread<&symbol> under the name `per_thread`, as an indirect function: the loader
-/// calls the resolver for its address.
-#define GPUEMU_RUNTIME_PER_THREAD(symbol, per_thread)                                       \
-  extern "C" {                                                                              \
-  __attribute__((used)) static auto resolve_##per_thread() -> int (*)() {                   \
-    return reinterpret_cast<int (*)()>(reinterpret_cast<void*>(&PerThread<&symbol>::call)); \
-  }                                                                                         \
-  __attribute__((visibility("default"), ifunc("resolve_" #per_thread))) int per_thread();   \
-  }
+/// Exports the runtime function `symbol` also under the name `per_thread`.
+#define GPUEMU_RUNTIME_PER_THREAD(symbol, per_thread) \
+  GPUEMU_EXPORT_PER_THREAD(PerThreadScope, symbol, per_thread)
 
 /// Defines a function that is one call of the driver.
 #define GPUEMU_RUNTIME_FORWARD(name, parameters, driver_function, arguments) \

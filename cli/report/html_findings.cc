@@ -167,11 +167,11 @@ std::string facts(const CiFinding& finding, const MessageParts& parts) {
                                                 group.smallest->seed))) +
          fact("help", text(std::string(finding_info(group.finding->kind).help))) +
          fact("also", also.empty() ? "" : text(also + ", which this can cause; fix it first")) +
-         fact("next", command(next_command(group, false)) + " " +
-                          command(replay_command(*group.smallest)) +
-                          (client_case ? ""
-                                       : " " + command(fmt::format("gpuemu debug --seed {}",
-                                                                   group.smallest->seed)))) +
+         fact("next",
+              command(next_command(group, false)) + " " + command(replay_command(*group.smallest)) +
+                  (client_case
+                       ? ""
+                       : " " + command(fmt::format("gpuemu debug {}", group.smallest->seed)))) +
          "</dl>\n";
 }
 
