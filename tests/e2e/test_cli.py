@@ -93,7 +93,7 @@ def test_the_socket_that_the_project_names_is_used(gpuemu):
     for name in ("GPUEMU_SOCKET", "GPUEMU_DB"):
         gpuemu.env.pop(name)
     try:
-        assert gpuemu.run("test", "--cases", "2").returncode == 1
+        assert gpuemu.run("test", "--cases", "2", "--seed", "1").returncode == 1
         assert (gpuemu.project / "own.sock").exists()
         assert "own.sock" in gpuemu.run("status").stdout
     finally:

@@ -108,7 +108,7 @@ def test_a_command_is_served_while_another_project_works_and_whatever_its_settin
     home.project = add(home, "other", {**made, "gpuemu.toml": "[runtime]\nworkers = 1\n" + made["gpuemu.toml"]})
     assert home.run("test", "--cases", "2").returncode == 0
     (home.project / "gpuemu.toml").write_text("[runtime]\nworkers = 2\n" + made["gpuemu.toml"])
-    run = home.run("test", "--cases", "2")
+    run = home.run("test", "--cases", "2", "--seed", "1")
     assert run.returncode == 0 and "restarted" not in run.stderr, run.stderr
     assert home.ask("JobStatus", job_id=job)["state"] == "running"
     home.ask("JobCancel", job_id=job)
@@ -147,9 +147,9 @@ def test_starting_a_daemon_in_another_project_makes_that_the_default(new_home):
 
 def test_projects_are_listed_moved_and_forgotten(new_home):
     home = new_home(files("ours"))
-    assert home.run("test", "--cases", "3").returncode == 1
+    assert home.run("test", "--cases", "3", "--seed", "1").returncode == 1
     home.project = add(home, "theirs", files("theirs"))
-    assert home.run("test", "--cases", "2").returncode == 1
+    assert home.run("test", "--cases", "2", "--seed", "1").returncode == 1
     projects, default = known(home)
     assert {name: (one["ops"], one["results"], one["failures"]) for name, one in projects.items()} == {
         "ours": (1, 3, 3), "theirs": (1, 2, 2)}

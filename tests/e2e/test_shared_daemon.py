@@ -225,7 +225,7 @@ def test_listings_of_all_projects_say_whose_each_record_is(home):
     other = make(home, "other", THREE)
     assert run_tests(home, home.project / "gpuemu.toml", 2)["passed"] == 2
     home.project = other.parent
-    assert home.run("test", "--cases", "2").returncode == 1
+    assert home.run("test", "--cases", "2", "--seed", "1").returncode == 1
     assert home.run("baseline", "save", "mine").returncode == 0
     home.project = other.parent.parent / "project"
     for words in (["failures"], ["artifacts"], ["baseline", "list"]):

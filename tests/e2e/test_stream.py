@@ -71,7 +71,7 @@ def test_a_run_that_fails_tells_each_case_once(bad):
 
 
 def test_ops_begin_and_end_once_and_in_order(bad):
-    lines = stream(bad, "test", "--cases", "6", code=1)
+    lines = stream(bad, "test", "--cases", "6", "--seed", "1", code=1)
     for name in lines[0]["ops"]:
         mine = [line["type"] for line in lines if line.get("op_name") == name]
         assert mine[0] == "OpStarted" and mine.count("OpStarted") == mine.count("OpFinished") == 1
