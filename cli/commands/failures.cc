@@ -4,14 +4,17 @@
 
 #include "cli/commands/commands.h"
 #include "cli/commands/options.h"
+#include "cli/findings/fault_list.h"
 #include "cli/report/text.h"
 #include "common/base/service_limits.h"
 
 namespace gpuemu::cli {
 namespace {
 
+constexpr uint64_t kListedByDefault = 20, kGroupedByDefault = 1'000;
+
 struct FailuresOptions {
-  uint64_t limit = 20;
+  std::optional<uint64_t> limit;
   std::string op;
   bool deletes = false, all = false;
   std::optional<uint64_t> seed;
@@ -40,10 +43,19 @@ void run(const FailuresOptions& options, Session& session) {
     session.fail(error(ErrorCode::InvalidArgument, "a SEED and --all belong to --delete"));
     return;
   }
-  const auto reply = session.answer(ListFailuresRequest{options.limit, options.op});
+  // An op of one project may have the name of another's: theirs are told apart line by line.
+  const ReportStyle style = report_style(session, session.format);
+  const bool by_fault = style.blocks && !session.all_projects;
+  const uint64_t limit = options.limit.value_or(by_fault ? kGroupedByDefault : kListedByDefault);
+  const auto reply = session.answer(ListFailuresRequest{limit, options.op});
   if (!reply || session.json()) return;
   const auto& results = std::get<ResultsReply>(*reply).results;
+  if (by_fault) session.out << session.shown(fault_list(results, style.block));
+  if (by_fault && results.size() == limit) {
+    session.out << fmt::format("the newest {} failures only; `--limit N` shows more\n", limit);
+  }
   for (const ValidationResult& result : results) {
+    if (by_fault) break;
     session.out << failure_line(result) << (result.passes_now ? " (passes now)" : "")
                 << session.in_project(result.project) << '\n';
   }
@@ -58,10 +70,12 @@ void run(const FailuresOptions& options, Session& session) {
 void add_failures(Command app, Session& session) {
   auto options = std::make_shared<FailuresOptions>();
   Command command = app.command("failures", "List stored failures, newest first");
-  command.option("-l,--limit", options->limit, "At most this many")
+  command
+      .option("-l,--limit", options->limit,
+              fmt::format("At most this many failures\n(default: {}, grouped by fault {})",
+                          kListedByDefault, kGroupedByDefault))
       .type_name("N")
-      .check(whole_number(1, kResultsListedMax))
-      .show_default();
+      .check(whole_number(1, kResultsListedMax));
   command.option("--op", options->op, "Only failures of this op").type_name("NAME");
   command.flag("--delete", options->deletes,
                "Forget failures and their inputs: of SEED, of --op, or --all");
@@ -70,8 +84,11 @@ void add_failures(Command app, Session& session) {
       .type_name(" ")
       .check(whole_number(0, std::numeric_limits<uint64_t>::max()));
   add_all_projects(command, session);
-  add_format(command, session);
-  command.footer("A line begins with the seed that `gpuemu reproduce` and `gpuemu minimize` take.");
+  add_report_format(command, session);
+  command.footer(
+      "On a terminal, and with --format full, one entry for each fault; else one line for each "
+      "case,\n"
+      "which begins with the seed that `gpuemu reproduce` and `gpuemu minimize` take.");
   command.callback([options, &session] { run(*options, session); });
 }
 

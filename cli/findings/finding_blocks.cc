@@ -105,12 +105,12 @@ std::string indented(const std::string& text, size_t columns) {
 
 std::string block_of(const FindingGroup& group, const OpFailures& op, const BlockStyle& style) {
   const ValidationFailure& finding = *group.finding;
-  MessageParts parts = parts_of(finding);
+  const MessageParts parts = parts_of(finding);
   const std::optional<OtherPlace> other = other_place(parts.title);
-  if (other && finding.source_line > 0) parts.title.erase(other->begin, other->end - other->begin);
   const std::string kind = name_of(finding.kind);
   // What does not fit behind the kind begins below it, at a small indentation.
-  std::string all = indented(fmt::format("error[{}]: {}", kind, parts.title), style.columns);
+  std::string all =
+      indented(fmt::format("error[{}]: {}", kind, short_title(finding)), style.columns);
   size_t gutter = 1;
   const ExcerptStyle excerpt{style.folder, style.columns};
   all += source_excerpt(marks_of(finding, parts.thread, other), excerpt, gutter);
@@ -144,6 +144,13 @@ std::string consequences_text(const std::vector<const FindingGroup*>& groups, si
 }
 
 }  // namespace
+
+std::string short_title(const ValidationFailure& finding) {
+  std::string title = parts_of(finding).title;
+  const std::optional<OtherPlace> other = other_place(title);
+  if (other && finding.source_line > 0) title.erase(other->begin, other->end - other->begin);
+  return title;
+}
 
 // A device's message says what happened, then "; thread (1,0,0) of block (0,0,0), FILE:LINE:
 // INSTRUCTION". Other messages are a title alone.

@@ -43,6 +43,8 @@ struct MessageParts {
   std::string thread;  ///< "thread (1,0,0) of block (0,0,0)"; "" where it is not told.
 };
 MessageParts parts_of(const ValidationFailure& finding);
+/// The title without the place of the other access of a race, where the finding has a line itself.
+std::string short_title(const ValidationFailure& finding);
 
 /// What to run next on the smallest case: a wrong value is explained, a fault of the kernel is made
 /// smaller, or debugged where the op has one case alone.

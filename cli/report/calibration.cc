@@ -40,12 +40,16 @@ bool is_measured(const CalibratedDType& one) {
   return one.cases > 0 && !one.rows.empty() && one.state == OpState::Ran;
 }
 
+/// Whether the cases that pass are those of a right kernel: of a wrong one a few pass by chance,
+/// with zeros say, and their errors are no measure.
+bool is_mostly_right(const CalibratedDType& one) { return one.left_out <= one.cases; }
+
 }  // namespace
 
 std::string calibration_toml(const CalibrationReply& reply) {
   std::string lines;
   for (const CalibratedDType& one : reply.dtypes) {
-    if (!is_measured(one)) continue;
+    if (!is_measured(one) || !is_mostly_right(one)) continue;
     const CalibrationRow& worst = worst_row(one);
     lines += fmt::format(
         "{} = {}   # {} cases; worst with {}: {:.2e}, {} ulp, {:.3g} of the error bound\n",
@@ -72,6 +76,9 @@ void print_calibration(const CalibrationReply& reply, std::ostream& out) {
     if (one.left_out > 0) {
       out << fmt::format("  left out: {} cases that do not pass; see `gpuemu failures`\n",
                          one.left_out);
+    }
+    if (is_measured(one) && !is_mostly_right(one)) {
+      out << "  no tolerance is proposed: most cases fail, and no tolerance mends a wrong kernel\n";
     }
   }
   const std::string toml = calibration_toml(reply);

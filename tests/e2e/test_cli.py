@@ -2,6 +2,7 @@
 import json
 import os
 import pty
+import re
 import subprocess
 
 from conftest import BIN, read_all
@@ -69,6 +70,21 @@ def test_failures_stand_on_both_streams_but_only_once_in_one_place(gpuemu):
     together = subprocess.run([BIN / "gpuemu", "test", "--cases", "2", "--seed", "1"], cwd=gpuemu.project,
                               env=gpuemu.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert together.stdout.count("[FAIL]") == 1
+
+
+def test_on_a_terminal_failures_of_one_fault_are_one_entry(gpuemu):
+    project(gpuemu)
+    assert gpuemu.run("test", "--cases", "8", "--seed", "1").returncode == 1
+    lines = gpuemu.run("failures").stdout.splitlines()
+    assert len(lines) > 4 and all(line[0].isdigit() for line in lines)
+    listed = gpuemu.on_terminal("failures", columns=200).stdout
+    assert re.search(rf"^none NotWritten, {len(lines)} cases: ", listed) and listed.count("smallest: ") == 1, listed
+    seed = re.search(r"seed (\d+)", listed).group(1)
+    assert any(line.startswith(seed) for line in lines)
+    assert gpuemu.run("failures", "--format", "full").stdout.count("smallest: ") == 1
+    assert len(gpuemu.on_terminal("failures", "--format", "short").stdout.splitlines()) == len(lines)
+    newest = gpuemu.on_terminal("failures", "--limit", "2", columns=200).stdout
+    assert ", 2 cases: " in newest and "the newest 2 failures only; `--limit N` shows more" in newest
 
 
 def test_progress_is_drawn_on_a_terminal_and_not_in_a_pipe(gpuemu):

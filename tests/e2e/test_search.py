@@ -195,4 +195,8 @@ def test_a_kernel_without_error_needs_no_tolerance(project):
 def test_cases_that_do_not_pass_are_left_out_of_a_calibration(project):
     (project.project / "clip.cu").write_text(KERNELS.replace("i >= n", "i >= n - 1"))
     result = project.run("calibrate", "clip", "--cases", "30")
-    assert result.returncode == 1 and "left out:" in result.stdout, result.stdout
+    assert result.returncode == 1 and "nothing measured\n  left out:" in result.stdout, result.stdout
+    (project.project / "clip.cu").write_text(KERNELS.replace("i >= n", "i >= min(n, 4)"))
+    result = project.run("calibrate", "clip", "--cases", "60")
+    assert result.returncode == 1 and "correct cases" in result.stdout, result.stdout
+    assert "no tolerance is proposed" in result.stdout and "[ops.tolerances]" not in result.stdout
