@@ -11,7 +11,7 @@ python=${PYTHON:-python3}
 
 echo "bench: building in $build (release)"
 cmake --preset release -B "$build" -DGPUEMU_BENCH=ON -DGPUEMU_TESTS=OFF >/dev/null
-benches=(gpuemu_bench_ping gpuemu_bench_fill gpuemu_bench_validate gpuemu_bench_emulator gpuemu_bench_memory)
+benches=(gpuemu_bench_ping gpuemu_bench_fill gpuemu_bench_validate gpuemu_bench_emulator gpuemu_bench_memory gpuemu_bench_tape)
 ninja -C "$build" gpuemu gpuemu-check gpuemu-daemon gpuemu-worker gpuemu-draws libgpuemu "${benches[@]}" | tail -n 1
 
 echo; echo "bench: $(grep -m1 'model name' /proc/cpuinfo | cut -d: -f2- | xargs), $(nproc) cores," \
@@ -29,6 +29,7 @@ figure "programs from Python" env GPUEMU_LIBRARY="$build/lib/gpuemu/libgpuemu.so
   "$python" bench/program_bench.py
 figure "arrays through shared memory" "$python" bench/transfer_bench.py --bin "$build/bin"
 figure "comparing two tensors" "$build/bench/gpuemu_bench_validate"
+figure "scheduling tapes" "$build/bench/gpuemu_bench_tape"
 figure "allocating from the cache" "$build/bench/gpuemu_bench_memory"
 # numba has the CUDA simulator, triton its interpreter; where PyPI is out of reach these columns are
 # left out, and said so.

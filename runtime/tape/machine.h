@@ -1,0 +1,155 @@
+// Private to this folder: the scheduler's state and the steps of a tick.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <queue>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/tape/names.h"
+#include "runtime/tape/scheduler.h"
+#include "runtime/tape/tensors.h"
+
+namespace gpuemu::tape {
+
+/// An entry of the tape that has been admitted and has not ended.
+struct Op {
+  enum class Does : uint8_t { Leaf, Compute, Fetch } does = Does::Compute;
+  uint64_t seq = 0, bytes = 0, cost = 0;
+  uint32_t session = 0;
+  std::vector<uint64_t> inputs = {};     ///< Tensors, each once, in order.
+  size_t missing = 0;                    ///< Inputs that are not produced yet.
+  std::optional<uint32_t> planned = {};  ///< Its device, by plan_localities().
+};
+
+/// A line of the output queue and what has become of it.
+struct Line {
+  struct Use {
+    uint64_t tensor = 0;
+    uint32_t device = 0;
+  };
+  Queued told;
+  uint64_t tensor = 0;           ///< Number.
+  uint64_t cost = 0;             ///< Time of its device, in us.
+  std::vector<Use> pinned = {};  ///< Copies that it uses until its end.
+  bool has_ended = false;
+};
+
+/// A device as the scheduler sees it.
+struct Lane {
+  std::deque<uint64_t> queue;  ///< Positions that have not started.
+  std::optional<uint64_t> running;
+  uint64_t wait = 0;               ///< Cost of both.
+  std::vector<uint64_t> released;  ///< Lines that give memory back and may not have ended.
+
+  size_t length() const { return queue.size() + (running ? 1 : 0); }
+};
+
+struct SessionState {
+  Session told;
+  double used = 0;                ///< Virtual time.
+  std::set<uint64_t> ready = {};  ///< By `seq`.
+  uint64_t unfinished = 0, live_bytes = 0;
+};
+
+class Scheduler::Machine {
+ public:
+  explicit Machine(Settings settings);
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+
+  // As Scheduler has them.
+  void set_weight(const std::string& session, double weight);
+  Result<uint64_t> add(std::vector<Entry> entries, const OpCheck& check);
+  bool step();
+  uint64_t next_tick() const { return tick_ + 1; }
+  const Tick& last_tick() const { return ticks_.back(); }
+  const Queued& queued(uint64_t pos) const { return line(pos).told; }
+  uint64_t queue_size() const { return first_pos_ + queue_.size(); }
+  const Entry& entry(uint64_t seq) const { return tape_[seq - first_seq_]; }
+  uint64_t tape_size() const { return first_seq_ + tape_.size(); }
+  const Names& names() const { return names_; }
+  const Failure* failure(uint64_t seq) const;
+  const SessionState* session(const std::string& name) const;
+  Trace trace() const;
+
+ private:
+  // scheduler.cc: the steps of a tick.
+  std::optional<uint64_t> begin_tick();
+  void end_entries(Tick& tick);
+  void end_entry(Line& line);
+  void admit(uint64_t tick);
+  void admit(const Entry& entry);
+  void drop(const Entry& entry);
+  void start_entries(Tick& tick);
+  void start(Line& line, Tick& tick);
+  bool can_start(const Line& line) const;
+  void finish(Op& op);
+  void fail(Op& op, const Failure& why);
+  void release(TensorState& tensor);
+  void make_ready(Op& op);
+  void forget_old();
+  uint32_t session_number(const std::string& name);
+  Line& line(uint64_t pos) { return queue_[pos - first_pos_]; }
+  const Line& line(uint64_t pos) const { return queue_[pos - first_pos_]; }
+  TensorState& tensor(uint64_t number) { return tensors_.at(number); }
+
+  // place.cc: ready ops to devices.
+  void place_ready();
+  SessionState* next_session();
+  /// False when it has to wait for memory.
+  bool place(Op& op);
+  bool place_fetch(Op& op);
+  /// `able`: the devices that can hold the op, ascending and not empty.
+  uint32_t device_for(const Op& op, const std::vector<uint32_t>& able);
+  uint32_t balanced_device(const Op& op, const std::vector<uint32_t>& able);
+  uint32_t device_with_most_input(const Op& op, const std::vector<uint32_t>& able);
+  /// Keeps what the op finds on the device and makes room for the rest; false where it has to wait.
+  bool pin_inputs(const Op& op, uint32_t device);
+  void run(Op& op, uint32_t device);
+  double move_time(uint32_t device, uint64_t bytes) const;
+  uint64_t whole_move_time(uint32_t device, uint64_t bytes) const;
+  uint32_t shortest_queue(const TensorState& tensor) const;
+  void make_room(uint32_t device, uint64_t bytes);
+  void spill(TensorState& leaving, uint32_t device);
+  void bring(TensorState& input, uint32_t device);
+  void append_free(TensorState& tensor, std::optional<uint32_t> device);
+  void append(Line line, const TensorState& tensor);
+  void read(Line& line, TensorState& tensor, uint32_t device);
+  void need_released(Line& line, uint32_t device);
+  bool has_ended(uint64_t pos) const { return pos < first_pos_ || line(pos).has_ended; }
+
+  // locality.cc
+  void plan_localities();
+
+  const Settings settings_;
+  Names names_;
+  std::deque<Entry> tape_;
+  uint64_t first_seq_ = 0, admitted_ = 0;  ///< The first that is kept; the first not admitted.
+  std::deque<Line> queue_;
+  uint64_t first_pos_ = 0;
+  std::deque<Tick> ticks_;
+  std::unordered_map<uint64_t, Op> ops_;  ///< Unfinished ones, by `seq`.
+  std::unordered_map<uint64_t, TensorState> tensors_;
+  std::map<uint64_t, Failure> failures_;  ///< By `seq` of every op that failed.
+  std::deque<uint64_t> gone_;             ///< Tensors that are freed or failed, oldest first.
+  std::vector<SessionState> sessions_;
+  std::map<std::string, uint32_t> session_numbers_;
+  std::vector<Lane> lanes_;  ///< One for each device.
+  Memory memory_;
+  std::vector<uint64_t> floating_;            ///< What no device does and has not started.
+  using End = std::pair<uint64_t, uint64_t>;  ///< Time and position.
+  std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
+  std::vector<bool> is_full_;  ///< Devices on which an op waits for memory in this tick.
+  uint64_t tick_ = UINT64_MAX, now_ = 0, next_leaf_ = 0, waiting_ = 0;
+  size_t ready_ = 0;
+  double clock_ = 0;  ///< Virtual time of the session that was served last.
+  Totals totals_;
+};
+
+}  // namespace gpuemu::tape

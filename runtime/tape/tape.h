@@ -1,0 +1,122 @@
+// Values that the scheduler of tapes takes and makes: input tape, output queue, handles, ticks.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/numeric/dtype.h"
+
+namespace gpuemu::tape {
+
+/// Largest name of a tensor, in bytes.
+inline constexpr size_t kIdBytesMax = 64;
+inline constexpr uint32_t kDevicesMax = 256;
+inline constexpr double kLatencyUs = 10, kBytesPerUs = 10'000;
+
+/// Two ops make no tensor.
+inline constexpr std::string_view kFetch = "fetch", kDrop = "drop";
+/// Ops without inputs that only tapes have.
+inline constexpr std::string_view kRandn = "randn", kOnes = "ones", kTensor = "tensor";
+
+/// One line of the input tape.
+struct Entry {
+  uint64_t seq = 0;
+  std::string session;  ///< Its name.
+  std::string id;       ///< "" for fetch and drop.
+  std::string op;
+  std::vector<std::string> inputs;
+  std::vector<int64_t> shape = {};
+  DType dtype = DType::Float32;
+  std::string attrs = "{}";                          ///< A JSON object.
+  std::optional<uint64_t> bytes = {}, cost_us = {};  ///< Absent: follows from the rest.
+  uint64_t at = 0;                                   ///< Tick of its admission.
+
+  bool makes_tensor() const { return op != kFetch && op != kDrop; }
+  bool is_leaf() const { return makes_tensor() && inputs.empty(); }
+  bool operator==(const Entry&) const = default;
+};
+
+enum class Kind : uint8_t { Run, Move, Spill, Load, Fetch, Free };
+std::string_view name_of(Kind kind);  ///< "run"
+std::optional<Kind> kind_from_name(std::string_view name);
+
+/// One line of the output queue.
+struct Queued {
+  uint64_t pos = 0;
+  Kind kind = Kind::Run;
+  std::optional<uint64_t> seq = {};     ///< The tape's entry; none for what the scheduler adds.
+  std::string session, id;              ///< The tensor.
+  std::optional<uint32_t> device = {};  ///< None: everywhere (free), the host's copy (fetch).
+  std::optional<uint32_t> from = {};    ///< Where a move begins.
+  uint64_t bytes = 0;                   ///< What move, spill and load copy.
+  std::vector<uint64_t> needs = {};     ///< Positions that must have ended, ascending.
+  bool operator==(const Queued&) const = default;
+};
+
+enum class State : uint8_t { Pending, Ready, Spilled, Freed, Lost, Failed };
+std::string_view name_of(State state);  ///< "pending"
+std::optional<State> state_from_name(std::string_view name);
+
+/// Where a tensor lives.
+struct Handle {
+  std::string id, session;
+  std::vector<uint32_t> devices = {};  ///< Ascending.
+  bool host = false;
+  uint64_t bytes = 0, refs = 0;
+  State state = State::Pending;
+  bool operator==(const Handle&) const = default;
+};
+
+struct Tick {
+  uint64_t tick = 0, time_us = 0;
+  std::vector<uint64_t> started = {}, ended = {};  ///< Positions, in this order.
+  std::vector<std::optional<uint64_t>> busy = {};  ///< For each device the position that it does.
+  uint64_t waiting = 0;                            ///< Admitted ops that have not started.
+  bool operator==(const Tick&) const = default;
+};
+
+struct Device {
+  uint32_t index = 0;
+  std::string name, worker_id;
+  uint64_t memory_bytes = 0;  ///< 0: no limit.
+  double latency_us = kLatencyUs, bytes_per_us = kBytesPerUs;
+  bool operator==(const Device&) const = default;
+};
+
+struct Session {
+  std::string name;
+  double weight = 1;
+  uint64_t device_us = 0;  ///< Estimated, of what was placed.
+  bool operator==(const Session&) const = default;
+};
+
+enum class Policy : uint8_t { Balanced, Locality };
+std::string_view name_of(Policy policy);  ///< "balanced"
+std::optional<Policy> policy_from_name(std::string_view name);
+
+struct Totals {
+  uint64_t ops = 0, moves = 0, moved_bytes = 0, spills = 0, makespan_us = 0;
+  bool operator==(const Totals&) const = default;
+};
+
+/// All of a run, as trace files have it.
+struct Trace {
+  std::string gpuemu;  ///< Version of the program that wrote it.
+  uint64_t seed = 0;
+  Policy policy = Policy::Balanced;
+  bool simulated = true;
+  std::vector<Device> devices = {};
+  std::vector<Session> sessions = {};
+  std::vector<Entry> input_tape = {};
+  std::vector<Queued> output_queue = {};
+  std::vector<Handle> handles = {};
+  std::vector<Tick> ticks = {};
+  Totals totals = {};
+  bool operator==(const Trace&) const = default;
+};
+
+}  // namespace gpuemu::tape
