@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include <sys/mman.h>
+
 namespace gpuemu::libcuda {
 namespace {
 
@@ -51,6 +53,24 @@ Allocations::Shared Allocations::freed_holding(uint64_t address) const {
   const auto found = std::find_if(freed_.rbegin(), freed_.rend(),
                                   [&](const Shared& one) { return holds(*one, address); });
   return found == freed_.rend() ? nullptr : *found;
+}
+
+void Allocations::keep_pages(uint64_t address, uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  pages_.push_back({address, bytes});
+  pages_bytes_ += bytes;
+  keeps_pages_ = true;
+  while (pages_.size() > kFreedKept || (pages_bytes_ > kPagesKept && pages_.size() > 1)) {
+    munmap(reinterpret_cast<void*>(pages_.front().address), pages_.front().bytes);
+    pages_bytes_ -= pages_.front().bytes;
+    pages_.pop_front();
+  }
+}
+
+bool Allocations::keeps_page(uint64_t address) const {
+  const std::shared_lock lock(mutex_);
+  return std::ranges::any_of(pages_,
+                             [&](const Pages& one) { return address - one.address < one.bytes; });
 }
 
 Allocations::Shared Allocations::named(const std::string& name) const {

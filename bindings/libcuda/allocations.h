@@ -17,6 +17,11 @@
 namespace gpuemu::libcuda {
 
 enum class MemoryKind : uint8_t { Device, FromPool, Pinned, Registered, Managed };
+/// Whether the host reads and writes it without a call.
+inline bool is_host(MemoryKind kind) {
+  return kind == MemoryKind::Pinned || kind == MemoryKind::Managed ||
+         kind == MemoryKind::Registered;
+}
 
 struct Allocation {
   uint64_t address = 0, bytes = 0;
@@ -47,16 +52,28 @@ class Allocations {
   /// Finds the most recently freed allocation that contained `address`; returns nullptr when there
   /// is none or when a live allocation contains the address.
   Shared freed_holding(uint64_t address) const;
+  /// Keeps pages of freed host memory, which nobody can access, from being given out again; the
+  /// oldest are unmapped where there are too many.
+  void keep_pages(uint64_t address, uint64_t bytes);
+  bool keeps_pages() const { return keeps_pages_; }
+  bool keeps_page(uint64_t address) const;
   /// Finds a live or freed allocation by name; returns nullptr when there is none.
   Shared named(const std::string& name) const;
   /// Returns the live allocations in the order in which they were made.
   std::vector<Shared> all() const;
 
  private:
+  struct Pages {
+    uint64_t address = 0, bytes = 0;
+  };
+  static constexpr uint64_t kPagesKept = uint64_t{4} << 30;  ///< They take addresses only.
   static constexpr size_t kFreedKept = 4096;  ///< Older ones are forgotten, to bound the memory.
   mutable std::shared_mutex mutex_;
   std::map<uint64_t, Shared> live_;
   std::deque<Shared> freed_;
+  std::deque<Pages> pages_;
+  uint64_t pages_bytes_ = 0;
+  std::atomic<bool> keeps_pages_ = false;
   std::atomic<uint64_t> next_ = 0;
 };
 

@@ -1,10 +1,10 @@
 # cmake -DLIBRARY= -DNM= -DREADELF= -DTABLE= -P check_library.cmake: fails unless libcuda.so.1 exports exactly the
-# functions of the table and the hooks of the runtime library, has its soname and needs nothing but the C library.
+# functions of the table, the hooks of the runtime library and those of host_reads.h and kernel_times.h, has its soname and needs nothing but the C library.
 include(${CMAKE_CURRENT_LIST_DIR}/../../cmake/CheckLibrary.cmake)
 file(READ ${TABLE} table)
 string(REGEX REPLACE "//[^\n]*\n" "" table "${table}")
 string(REGEX MATCHALL "GPUEMU_DRIVER_[A-Z_]*CALL\\([^)]*\\)" rows "${table}")
-set(names gpuemu_runtime_hooks)
+set(names gpuemu_keeps_undefined gpuemu_kernel_times gpuemu_reads gpuemu_runtime_hooks)
 foreach(row IN LISTS rows)
   string(REGEX REPLACE "[ \n]" "" row "${row}")
   string(REGEX REPLACE "^[^(]*\\(([^)]*)\\)$" "\\1" row "${row}")

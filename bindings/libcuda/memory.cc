@@ -1,5 +1,7 @@
 #include "bindings/libcuda/memory.h"
 
+#include <string_view>
+
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -38,11 +40,6 @@ Allocation describe(Process& driver, const Place& place, MemoryKind kind, const 
   return made;
 }
 
-bool is_host(MemoryKind kind) {
-  return kind == MemoryKind::Pinned || kind == MemoryKind::Managed ||
-         kind == MemoryKind::Registered;
-}
-
 void give_back(Process& driver, const Allocation& one) {
   DeviceSlot& slot = *driver.devices[static_cast<size_t>(one.device)];
   if (!is_host(one.kind)) {
@@ -55,8 +52,15 @@ void give_back(Process& driver, const Allocation& one) {
   (void)code_of(slot.streams->release_memory(one.address, one.bytes));
   driver.races.host_waited_for_device(one.device);
   driver.races.forget_memory(one.address, one.bytes);
-  if (one.kind != MemoryKind::Registered) {
-    munmap(reinterpret_cast<void*>(one.address), pages_of(one.bytes));
+  if (one.kind == MemoryKind::Registered) return;
+  // Nobody gets the addresses again for a while, so that whoever touches them is found.
+  const uint64_t bytes = pages_of(one.bytes);
+  void* const kept = mmap(reinterpret_cast<void*>(one.address), bytes, PROT_NONE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  if (kept == MAP_FAILED) {
+    munmap(reinterpret_cast<void*>(one.address), bytes);
+  } else {
+    driver.allocations.keep_pages(one.address, bytes);
   }
 }
 
@@ -99,7 +103,40 @@ int allocate_host(const Place& place, uint64_t bytes, MemoryKind kind, unsigned 
   return CUDA_SUCCESS;
 }
 
-int free_memory(Process& driver, uint64_t address, const char* call) {
+namespace {
+
+FreedBy freed_by(MemoryKind kind) {
+  if (kind == MemoryKind::Registered) return FreedBy::Unregister;
+  return kind == MemoryKind::Pinned ? FreedBy::FreeHost : FreedBy::Free;
+}
+
+/// The function that frees it, of the interface that the program uses.
+const char* freeing_call(FreedBy by, const char* call) {
+  const bool is_runtime = std::string_view(call).starts_with("cuda");
+  switch (by) {
+    case FreedBy::FreeHost:
+      return is_runtime ? "cudaFreeHost" : "cuMemFreeHost";
+    case FreedBy::Unregister:
+      return is_runtime ? "cudaHostUnregister" : "cuMemHostUnregister";
+    case FreedBy::Free:
+      break;
+  }
+  return is_runtime ? "cudaFree" : "cuMemFree";
+}
+
+}  // namespace
+
+int free_memory(Process& driver, uint64_t address, FreedBy by, const char* call) {
+  if (const auto wrong = driver.allocations.at(address);
+      wrong != nullptr && freed_by(wrong->kind) != by) {
+    const char* const name = called(call);
+    driver.recorder.host_finding(
+        kRunInvalidFree,
+        fmt::format("{} of {:#x}, which is '{}': only {} frees it", name, address, wrong->name,
+                    freeing_call(freed_by(wrong->kind), name)),
+        call, wrong.get(), 0);
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   const auto freed = driver.allocations.freed_holding(address);
   const auto site = call_site(call);
   const auto gone = driver.allocations.remove(address, site);
@@ -127,6 +164,29 @@ void release_memory(Process& driver, uint64_t address, const char* call) {
   if (gone != nullptr) give_back(driver, *gone);
 }
 
+namespace {
+
+/// Records that the call touches memory that was freed.
+void tell_freed(Process& driver, const Allocation& freed, uint64_t address, uint64_t bytes,
+                const char* call) {
+  const uint64_t offset = address - freed.address;
+  driver.recorder.host_finding(
+      kRunUseAfterFree,
+      fmt::format("{} of {} bytes at byte offset {} of '{}', which was freed", called(call), bytes,
+                  offset, freed.name),
+      call, &freed, static_cast<int64_t>(offset));
+}
+
+}  // namespace
+
+bool check_host_range(Process& driver, uint64_t address, uint64_t bytes, const char* call) {
+  if (bytes == 0 || !driver.allocations.keeps_pages()) return true;
+  const auto freed = driver.allocations.freed_holding(address);
+  if (freed == nullptr || !driver.allocations.keeps_page(address)) return true;
+  tell_freed(driver, *freed, address, bytes, call);
+  return false;
+}
+
 bool check_device_range(Process& driver, uint64_t address, uint64_t bytes, const char* call) {
   if (bytes == 0) return true;
   if (const auto inside = driver.allocations.holding(address)) {
@@ -140,12 +200,7 @@ bool check_device_range(Process& driver, uint64_t address, uint64_t bytes, const
     return false;
   }
   if (const auto freed = driver.allocations.freed_holding(address)) {
-    const uint64_t offset = address - freed->address;
-    driver.recorder.host_finding(kRunUseAfterFree,
-                                 fmt::format("{} of {} bytes at byte offset {} of '{}', which was "
-                                             "freed",
-                                             called(call), bytes, offset, freed->name),
-                                 call, freed.get(), static_cast<int64_t>(offset));
+    tell_freed(driver, *freed, address, bytes, call);
     return false;
   }
   return true;

@@ -15,9 +15,11 @@ int allocate_memory(const Place& place, uint64_t bytes, MemoryKind kind, const c
 /// Allocates pinned or managed memory, which the host and kernels access at the same address.
 int allocate_host(const Place& place, uint64_t bytes, MemoryKind kind, unsigned flags,
                   const char* call, void** memory);
-/// Frees the allocation that starts at `address`. For any other address it records an InvalidFree
-/// and returns CUDA_ERROR_INVALID_VALUE.
-int free_memory(Process& driver, uint64_t address, const char* call);
+/// Which functions free an allocation: those of cuMemFree, cuMemFreeHost or cuMemHostUnregister.
+enum class FreedBy : uint8_t { Free, FreeHost, Unregister };
+/// Frees the allocation that starts at `address`. For any other address, and for memory that other
+/// functions free, it records an InvalidFree and returns CUDA_ERROR_INVALID_VALUE.
+int free_memory(Process& driver, uint64_t address, FreedBy by, const char* call);
 /// Frees an allocation of a context that is being destroyed; records no finding.
 void release_memory(Process& driver, uint64_t address, const char* call);
 
@@ -25,5 +27,7 @@ void release_memory(Process& driver, uint64_t address, const char* call);
 /// or touches freed memory. Returns true for an address in no known allocation: it may be a
 /// variable of a module, and the device decides.
 bool check_device_range(Process& driver, uint64_t address, uint64_t bytes, const char* call);
+/// The same for memory of the host: returns false for pinned or managed memory that was freed.
+bool check_host_range(Process& driver, uint64_t address, uint64_t bytes, const char* call);
 
 }  // namespace gpuemu::libcuda

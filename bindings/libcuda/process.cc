@@ -46,8 +46,10 @@ int code_of_kind(DeviceFindingKind kind) {
 
 void launch_ended(DeviceSlot& slot, Process& driver, uint64_t tag, const std::string& entry,
                   const LaunchReport& report) {
-  const StreamId stream = driver.recorder.launch_ended(tag, report);
-  driver.tracer.kernel(entry, slot.device->properties().index, stream, report);
+  const int device = slot.device->properties().index;
+  const StreamId stream = driver.recorder.launch_ended(device, tag, report);
+  driver.tracer.kernel(entry, device, stream, report);
+  driver.times.add(entry, report.elapsed_ns);
   const std::lock_guard lock(slot.mutex);
   for (const std::string& line : report.printed) slot.printed += line + '\n';
   for (const DeviceFinding& finding : report.findings) {
@@ -73,6 +75,7 @@ Result<std::unique_ptr<DeviceSlot>> open(Process& driver, size_t index) {
   StreamChecks checks;
   checks.sanitize = driver.settings.checks;
   checks.timeout_ms = driver.settings.launch_timeout_ms;
+  checks.defers_undefined = true;
   checks.observer = [&driver, at = slot.get()](uint64_t tag, const std::string& entry,
                                                const LaunchReport& report) {
     launch_ended(*at, driver, tag, entry, report);

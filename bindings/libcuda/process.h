@@ -14,6 +14,7 @@
 
 #include "bindings/libcuda/abi.h"
 #include "bindings/libcuda/allocations.h"
+#include "bindings/libcuda/kernel_times.h"
 #include "bindings/libcuda/per_thread.h"
 #include "bindings/libcuda/race_watch.h"
 #include "bindings/libcuda/recorder.h"
@@ -144,6 +145,7 @@ struct Process {
   Recorder recorder;
   RaceWatch races;
   Tracer tracer;
+  KernelTimes times;
   std::atomic<uint64_t> next_context_id = 1;
 
   DeviceSlot* device(int ordinal) {

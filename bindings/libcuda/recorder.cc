@@ -118,7 +118,7 @@ void Recorder::launch_refused(uint64_t tag) {
   running_.erase(tag);
 }
 
-StreamId Recorder::launch_ended(uint64_t tag, const LaunchReport& report) {
+StreamId Recorder::launch_ended(int device, uint64_t tag, const LaunchReport& report) {
   Launch launch;
   {
     const std::lock_guard lock(mutex_);
@@ -129,10 +129,14 @@ StreamId Recorder::launch_ended(uint64_t tag, const LaunchReport& report) {
     }
   }
   if (launch.stays) launches_.fetch_add(1);
-  for (const DeviceFinding& seen : report.findings) {
+  const auto described = [&](const DeviceFinding& seen) {
     RunFinding made = finding_of(seen, launch.site.get());
     describe_allocation(made, seen, launch.pointers);
-    add(std::move(made));
+    return made;
+  };
+  for (const DeviceFinding& seen : report.findings) add(described(seen));
+  for (const UndefinedStore& one : report.undefined) {
+    undefined_.keep(device, one.number, described(one.finding));
   }
   return launch.stream;
 }

@@ -15,6 +15,7 @@
 #include "bindings/libcuda/allocations.h"
 #include "bindings/libcuda/call_sites/call_site.h"
 #include "bindings/libcuda/settings.h"
+#include "bindings/libcuda/undefined_values.h"
 #include "runtime/device/stream.h"
 #include "runtime/run_record/run_record.h"
 
@@ -39,8 +40,10 @@ class Recorder {
                          std::vector<PointerArgument> pointers);
   /// Forgets a launch that could not be issued.
   void launch_refused(uint64_t tag);
-  /// Records the findings of a launch that ran. Returns the stream that it was issued to.
-  StreamId launch_ended(uint64_t tag, const LaunchReport& report);
+  /// Records the findings of a launch that ran on `device`, and keeps what it stored of undefined
+  /// values in undefined(). Returns the stream that it was issued to.
+  StreamId launch_ended(int device, uint64_t tag, const LaunchReport& report);
+  UndefinedValues& undefined() { return undefined_; }
   /// Records a wrong call of the host. `what` is the allocation concerned, or null.
   void host_finding(const char* kind, const std::string& message, const char* call,
                     const Allocation* what, int64_t offset);
@@ -75,6 +78,7 @@ class Recorder {
 
   Settings settings_;
   const Allocations* allocations_ = nullptr;
+  UndefinedValues undefined_;
   std::atomic<uint64_t> next_tag_ = 1, launches_ = 0;
   std::mutex mutex_;  ///< Guards the members below.
   std::FILE* file_ = nullptr;

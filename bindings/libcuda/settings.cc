@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "common/base/device_list.h"
 #include "runtime/run_record/run_settings.h"
 
 namespace gpuemu::libcuda {
@@ -33,6 +34,8 @@ Result<Settings> read_settings() {
   if (const char* folder = std::getenv(kRunFolderVariable); folder != nullptr) {
     static_cast<DriverSettings&>(made) = GPUEMU_TRY(read_run_settings(folder));
     made.folder = folder;
+  } else if (const char* arch = std::getenv(kRunArchVariable); arch != nullptr) {
+    made.devices.front().sm = GPUEMU_TRY(parse_emulated_device(arch)).sm;
   }
   made.devices = visible(made.devices, std::getenv("CUDA_VISIBLE_DEVICES"));
   return made;

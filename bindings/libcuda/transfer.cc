@@ -21,16 +21,39 @@ Status upload_staged(const Place& place, uint64_t to, std::span<const std::byte>
   return place.slot->streams->host_call(place.stream, [staged] {});
 }
 
-Status issue(Process& driver, const Place& place, End to, End from, uint64_t bytes, bool waits) {
+/// Whether the host can read memory at this address without another call.
+bool is_of_host(Process& driver, const End& end) {
+  if (end.of_host) return true;
+  const auto known = driver.allocations.holding(end.address);
+  return known != nullptr && is_host(known->kind);
+}
+
+/// What a copy to the host in a stream does with undefined values: it records them for this call.
+UndefinedCopied undefined_copied(Process& driver, const Place& place, const Transfer& transfer) {
+  if (!driver.settings.checks.has(DeviceCheck::Init)) return {};
+  return [&driver, device = place.device,
+          site = call_site(transfer.call)](const std::vector<UndefinedBytes>& bytes) {
+    driver.recorder.undefined().host_gets(device, bytes, *site, driver.recorder);
+  };
+}
+
+Status issue(Process& driver, const Place& place, End to, End from, uint64_t bytes,
+             const Transfer& transfer) {
+  const bool waits = transfer.waits;
   Streams& streams = *place.slot->streams;
+  const UndefinedCopied undefined = !from.of_host && is_of_host(driver, to)
+                                        ? undefined_copied(driver, place, transfer)
+                                        : UndefinedCopied{};
   if (to.of_host && from.of_host) {
     return streams.host_call(
         place.stream, [=] { std::memmove(bytes_at(to.address), bytes_at(from.address), bytes); });
   }
   if (to.of_host) {
-    return streams.download(place.stream, {bytes_at(to.address), bytes}, from.address);
+    return streams.download(place.stream, {bytes_at(to.address), bytes}, from.address, undefined);
   }
-  if (!from.of_host) return streams.copy(place.stream, to.address, from.address, bytes);
+  if (!from.of_host) {
+    return streams.copy(place.stream, to.address, from.address, bytes, undefined);
+  }
   const std::span<const std::byte> source(bytes_at(from.address), bytes);
   const bool stays = waits || is_pinned(driver, from.address) || is_captured(place);
   return stays ? streams.upload(place.stream, to.address, source)
@@ -67,6 +90,13 @@ void note_transfer(Process& driver, const Place& place, const Transfer& transfer
                    const std::vector<TouchedRange>& ranges) {
   if (is_captured(place)) return;
   driver.races.transfer(line_of(place), transfer.call, ranges);
+}
+
+void host_gets(Process& driver, const Place& place, uint64_t address, uint64_t bytes,
+               const char* call) {
+  const std::vector<UndefinedBytes> found = place.slot->device->undefined_in(address, bytes);
+  if (found.empty()) return;
+  driver.recorder.undefined().host_gets(place.device, found, *call_site(call), driver.recorder);
 }
 
 End any_end(const Place& place, uint64_t address) {
@@ -115,9 +145,11 @@ int copy(const Place& place, End to, End from, uint64_t bytes, Transfer transfer
   if (transfer.waits || place.stream == kDefaultStream) {
     if (const int code = refuse_capture(driver, place); code != CUDA_SUCCESS) return code;
   }
-  const bool fits =
-      (to.of_host || check_device_range(driver, to.address, bytes, transfer.call)) &&
-      (from.of_host || check_device_range(driver, from.address, bytes, transfer.call));
+  const auto checked = [&](const End& end) {
+    return end.of_host ? check_host_range(driver, end.address, bytes, transfer.call)
+                       : check_device_range(driver, end.address, bytes, transfer.call);
+  };
+  const bool fits = checked(to) && checked(from);
   if (!fits) return CUDA_ERROR_INVALID_VALUE;
   if (!transfer.is_part && driver.races.is_on()) {
     std::vector<TouchedRange> ranges;
@@ -128,10 +160,11 @@ int copy(const Place& place, End to, End from, uint64_t bytes, Transfer transfer
   if (transfer.waits && crosses && place.stream == kDefaultStream) {
     const Status done = copy_now(place, to, from, bytes);
     if (!done) return code_of(done);
+    if (to.of_host) host_gets(driver, place, from.address, bytes, transfer.call);
     driver.races.host_waited_for(line_of(place));
     return take_fault(*place.slot, std::nullopt);
   }
-  const Status issued = issue(driver, place, to, from, bytes, transfer.waits);
+  const Status issued = issue(driver, place, to, from, bytes, transfer);
   if (!issued) return code_in_stream(driver, place, issued);
   // A copy within the device never waits; a copy to pageable memory always does.
   const bool pageable = to.of_host && !is_pinned(driver, to.address) && !is_captured(place);

@@ -41,6 +41,11 @@ int copy(const Place& place, End to, End from, uint64_t bytes, Transfer transfer
 int fill(const Place& place, uint64_t address, unsigned value, unsigned bytes, uint64_t count,
          Transfer transfer);
 
+/// Records what the host gets of undefined values when it reads these bytes of the device in
+/// `call`.
+void host_gets(Process& driver, const Place& place, uint64_t address, uint64_t bytes,
+               const char* call);
+
 /// For a call that cannot be captured: invalidates the capture that it would join and returns
 /// CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED or CUDA_ERROR_STREAM_CAPTURE_IMPLICIT; CUDA_SUCCESS when
 /// there is no such capture.

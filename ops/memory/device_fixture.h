@@ -72,10 +72,12 @@ class TestDevice final : public Device, public Streams {
   Status upload(StreamId stream, uint64_t address, std::span<const std::byte> from) override {
     return submit(stream, [=] { std::memcpy(at(address), from.data(), from.size()); });
   }
-  Status download(StreamId stream, std::span<std::byte> to, uint64_t address) override {
+  Status download(StreamId stream, std::span<std::byte> to, uint64_t address,
+                  const UndefinedCopied&) override {
     return submit(stream, [=] { std::memcpy(to.data(), at(address), to.size()); });
   }
-  Status copy(StreamId stream, uint64_t to, uint64_t from, uint64_t bytes) override {
+  Status copy(StreamId stream, uint64_t to, uint64_t from, uint64_t bytes,
+              const UndefinedCopied&) override {
     return submit(stream, [=] { std::memmove(at(to), at(from), bytes); });
   }
   Status fill(StreamId stream, uint64_t address, std::byte value, uint64_t bytes) override {

@@ -23,6 +23,16 @@ def find_program() -> str | None:
     return os.environ.get("GPUEMU_CLI") or program("gpuemu") or shutil.which("gpuemu")
 
 
+def drop_in() -> str | None:
+    """The folder with gpuemu's libcuda.so.1 of this installation, or of the sources that this package lies in; None without one."""
+    package = pathlib.Path(__file__).resolve().parent
+    near = [NATIVE / "lib/gpuemu/drop-in", package.parents[1] / "build/release/lib/gpuemu/drop-in"]
+    program = find_program()
+    if program:
+        near.append(pathlib.Path(program).resolve().parent.parent / "lib/gpuemu/drop-in")
+    return next((str(folder) for folder in near if (folder / "libcuda.so.1").is_file()), None)
+
+
 def project_file() -> pathlib.Path | None:
     """$GPUEMU_CONFIG, else the gpuemu.toml of the working directory or the nearest above; None outside of a project."""
     if named := os.environ.get("GPUEMU_CONFIG"):

@@ -205,7 +205,8 @@ Status CudaStreams::upload(StreamId stream, uint64_t address, std::span<const st
                        "uploading");
 }
 
-Status CudaStreams::download(StreamId stream, std::span<std::byte> to, uint64_t address) {
+Status CudaStreams::download(StreamId stream, std::span<std::byte> to, uint64_t address,
+                             const UndefinedCopied&) {
   const Stream handle = GPUEMU_TRY(use(stream));
   GPUEMU_TRY(device_.check_range(address, to.size()));
   if (to.empty()) return {};
@@ -213,7 +214,8 @@ Status CudaStreams::download(StreamId stream, std::span<std::byte> to, uint64_t 
                        "downloading");
 }
 
-Status CudaStreams::copy(StreamId stream, uint64_t to, uint64_t from, uint64_t bytes) {
+Status CudaStreams::copy(StreamId stream, uint64_t to, uint64_t from, uint64_t bytes,
+                         const UndefinedCopied&) {
   const Stream handle = GPUEMU_TRY(use(stream));
   GPUEMU_TRY(device_.check_range(to, bytes));
   GPUEMU_TRY(device_.check_range(from, bytes));

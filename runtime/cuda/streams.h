@@ -35,8 +35,10 @@ class CudaStreams final : public Streams {
   Result<bool> query_event(EventId event) override;
   Result<float> elapsed_ms(EventId from, EventId to) override;
   Status upload(StreamId stream, uint64_t address, std::span<const std::byte> from) override;
-  Status download(StreamId stream, std::span<std::byte> to, uint64_t address) override;
-  Status copy(StreamId stream, uint64_t to, uint64_t from, uint64_t bytes) override;
+  Status download(StreamId stream, std::span<std::byte> to, uint64_t address,
+                  const UndefinedCopied& undefined) override;
+  Status copy(StreamId stream, uint64_t to, uint64_t from, uint64_t bytes,
+              const UndefinedCopied& undefined) override;
   Status fill(StreamId stream, uint64_t address, std::byte value, uint64_t bytes) override;
   Status host_call(StreamId stream, std::function<void()> work) override;
   Result<FunctionId> function(ModuleId module, const std::string& entry) override;

@@ -28,6 +28,8 @@ Result<ModuleVariable> Device::variable(ModuleId /*module*/, const std::string& 
 
 Status Device::forget(uint64_t, uint64_t) { return ok_status(); }
 
+std::vector<UndefinedBytes> Device::undefined_in(uint64_t, uint64_t) { return {}; }
+
 Result<Streams*> Device::streams() {
   return error(ErrorCode::Unsupported,
                "backend '{}' has no streams; choose backend \"emulator\" or \"cuda\"",

@@ -99,11 +99,16 @@ struct LaunchConfig : LaunchShape {
   bool in_issue_order = false;
   uint64_t grown_blocks = 0;  ///< Blocks of the same launch for much larger sizes, where known.
   DeviceChecks sanitize = kUsualChecks;  ///< Made by the emulator alone.
+  /// A value that the kernel computes from memory that nothing wrote and stores is no finding but
+  /// part of LaunchReport::undefined: it matters where the host gets it. Of the emulator.
+  bool defers_undefined = false;
 };
 
 struct LaunchReport {
   std::vector<DeviceFinding> findings;  ///< Empty when nothing went wrong. At most kFindingsMax.
-  uint64_t thread_instructions = 0;     ///< 0 where the device does not count.
+  /// With LaunchConfig::defers_undefined; at most kFindingsMax.
+  std::vector<UndefinedStore> undefined;
+  uint64_t thread_instructions = 0;  ///< 0 where the device does not count.
   uint64_t elapsed_ns = 0;
   std::vector<std::string> printed;  ///< Lines of device printf.
   /// So many blocks were in progress together that some may wait for later ones: a launch
@@ -150,6 +155,10 @@ class Device {
   /// The bytes stay and count as never written: a kernel that reads them before it writes them is
   /// found, where the device checks that. Does nothing elsewhere.
   virtual Status forget(uint64_t address, uint64_t bytes);
+  /// Which bytes of the range hold what launches with `defers_undefined` stored, in the order of
+  /// their addresses. Memory that nothing wrote, and copies of it, are not among them. Does not
+  /// wait.
+  virtual std::vector<UndefinedBytes> undefined_in(uint64_t address, uint64_t bytes);
 
   /// The handle that kernels take as a .u64 (cudaTextureObject_t). InvalidArgument for a texture
   /// that check_texture refuses or whose texels are not inside one allocation, which has to live as

@@ -46,6 +46,17 @@ struct DeviceFinding {
   uint64_t count = 1;       ///< Occurrences folded into this one (same pair of instructions).
 };
 
+/// A store of a value that was computed from memory that nothing wrote.
+struct UndefinedStore {
+  uint32_t number = 0;    ///< Unique on the device, from 1.
+  DeviceFinding finding;  ///< The load of that memory, and the store.
+};
+/// Bytes that hold such a value.
+struct UndefinedBytes {
+  uint64_t address = 0, bytes = 0;
+  uint32_t number = 0;  ///< UndefinedStore::number.
+};
+
 /// Is a race of threads that the compiler has do the same work, which changes no result.
 bool is_redundancy(const DeviceFinding& finding);
 /// Explains a finding or a value and is no fault by itself.

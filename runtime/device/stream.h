@@ -95,11 +95,17 @@ struct StreamChecks {
   DeviceChecks sanitize = kUsualChecks;
   uint64_t timeout_ms = 30'000;
   bool profile = false;
+  bool defers_undefined = false;  ///< As in LaunchConfig.
   /// Called with every finished launch, on the thread that ran it. It must not call the device.
   std::function<void(uint64_t tag, const std::string& entry, const LaunchReport& report)> observer;
   /// Called before `observer` for the launches that ask for it.
   std::function<void(uint64_t tag, TouchedMemory memory)> touched;
 };
+
+/// Called with the bytes of a copy's source that kernels computed from memory that nothing wrote
+/// (Device::undefined_in), where there are any, on the thread that has copied. It must not call the
+/// device. Of the emulator.
+using UndefinedCopied = std::function<void(const std::vector<UndefinedBytes>& bytes)>;
 
 class Streams {
  public:
@@ -132,8 +138,10 @@ class Streams {
 
   /// Ranges are checked now: InvalidArgument when not inside one allocation.
   virtual Status upload(StreamId stream, uint64_t address, std::span<const std::byte> from) = 0;
-  virtual Status download(StreamId stream, std::span<std::byte> to, uint64_t address) = 0;
-  virtual Status copy(StreamId stream, uint64_t to, uint64_t from, uint64_t bytes) = 0;
+  virtual Status download(StreamId stream, std::span<std::byte> to, uint64_t address,
+                          const UndefinedCopied& undefined = {}) = 0;
+  virtual Status copy(StreamId stream, uint64_t to, uint64_t from, uint64_t bytes,
+                      const UndefinedCopied& undefined = {}) = 0;
   virtual Status fill(StreamId stream, uint64_t address, std::byte value, uint64_t bytes) = 0;
   /// Calls `work` on a thread of the device when the stream gets there. It must not call the
   /// device.

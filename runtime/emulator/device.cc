@@ -187,6 +187,12 @@ Status Emulator::forget(uint64_t address, uint64_t bytes) {
   return memory_.forget(address, bytes);
 }
 
+std::vector<UndefinedBytes> Emulator::undefined_in(uint64_t address, uint64_t bytes) {
+  if (!memory_.has_sources() || bytes == 0) return {};
+  const std::lock_guard running(running_);
+  return memory_.undefined_in(address, bytes);
+}
+
 Status Emulator::upload_now(uint64_t address, std::span<const std::byte> from) {
   GPUEMU_TRY(ready());
   const std::lock_guard running(running_);

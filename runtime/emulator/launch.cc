@@ -75,7 +75,8 @@ Checks checks_of(const LaunchConfig& config) {
           .nonfinite = wanted.has(DeviceCheck::Nonfinite),
           .global_race = wanted.has(DeviceCheck::Race) || wanted.has(DeviceCheck::RaceGlobal),
           .writes = wanted.has(DeviceCheck::Writes),
-          .defines = init || wanted.has(DeviceCheck::Writes)};
+          .defines = init || wanted.has(DeviceCheck::Writes),
+          .defers = init && config.defers_undefined};
 }
 
 /// Compiling a function takes about as long as handlers take for so many warps.
@@ -107,6 +108,7 @@ void compile_if_worth(Program& program, const LaunchConfig& config, MachineCode 
 LaunchReport report_of(Launch& run, const Program& program) {
   LaunchReport report;
   report.findings = run.report.take_findings();
+  report.undefined = run.report.take_undefined();
   report.printed = run.report.take_printed();
   report.thread_instructions = run.progress.executed.load();
   if (Counters* const counters = run.report.counters(); counters != nullptr) {
@@ -292,6 +294,7 @@ Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
     memory_.keep_histories();
     run.races = &races.emplace(memory_.segments, purpose.suspicion);
   }
+  if (checks.defers) memory_.track_variables();
   if (!checks.writes) {
     memory_.settle();  // The check of what is written twice needs to see all writes.
   }

@@ -15,15 +15,31 @@ Status EmulatorStreams::upload(StreamId stream, uint64_t address, std::span<cons
                         [this, address, from] { return device_.upload_now(address, from); });
 }
 
-Status EmulatorStreams::download(StreamId stream, std::span<std::byte> to, uint64_t address) {
+Status EmulatorStreams::download(StreamId stream, std::span<std::byte> to, uint64_t address,
+                                 const UndefinedCopied& undefined) {
   GPUEMU_TRY(device_.check_range(address, to.size(), "download"));
-  return queues_.submit(stream, [this, address, to] { return device_.download_now(to, address); });
+  return queues_.submit(stream, [this, address, to, undefined]() -> Status {
+    GPUEMU_TRY(device_.download_now(to, address));
+    tell_undefined(undefined, address, to.size());
+    return ok_status();
+  });
 }
 
-Status EmulatorStreams::copy(StreamId stream, uint64_t to, uint64_t from, uint64_t bytes) {
+Status EmulatorStreams::copy(StreamId stream, uint64_t to, uint64_t from, uint64_t bytes,
+                             const UndefinedCopied& undefined) {
   GPUEMU_TRY(device_.check_range(to, bytes, "copy"));
   GPUEMU_TRY(device_.check_range(from, bytes, "copy"));
-  return queues_.submit(stream, [=, this] { return device_.copy_now(to, from, bytes); });
+  return queues_.submit(stream, [=, this]() -> Status {
+    GPUEMU_TRY(device_.copy_now(to, from, bytes));
+    tell_undefined(undefined, from, bytes);
+    return ok_status();
+  });
+}
+
+void EmulatorStreams::tell_undefined(const UndefinedCopied& told, uint64_t from, uint64_t bytes) {
+  if (!told) return;
+  const std::vector<UndefinedBytes> found = device_.undefined_in(from, bytes);
+  if (!found.empty()) told(found);
 }
 
 Status EmulatorStreams::fill(StreamId stream, uint64_t address, std::byte value, uint64_t bytes) {
@@ -114,6 +130,7 @@ Status EmulatorStreams::run(const Order& order) {
   config.sanitize = checks->sanitize;
   config.timeout_ms = checks->timeout_ms;
   config.profile = checks->profile;
+  config.defers_undefined = checks->defers_undefined;
   const LaunchReport report =
       GPUEMU_TRY(order.tells_touched && checks->touched ? launch_and_tell(order, *checks, config)
                                                         : device_.launch_now(order.module, config));

@@ -38,8 +38,10 @@ class EmulatorStreams final : public Streams {
     return queues_.elapsed_ms(from, to);
   }
   Status upload(StreamId stream, uint64_t address, std::span<const std::byte> from) override;
-  Status download(StreamId stream, std::span<std::byte> to, uint64_t address) override;
-  Status copy(StreamId stream, uint64_t to, uint64_t from, uint64_t bytes) override;
+  Status download(StreamId stream, std::span<std::byte> to, uint64_t address,
+                  const UndefinedCopied& undefined) override;
+  Status copy(StreamId stream, uint64_t to, uint64_t from, uint64_t bytes,
+              const UndefinedCopied& undefined) override;
   Status fill(StreamId stream, uint64_t address, std::byte value, uint64_t bytes) override;
   Status host_call(StreamId stream, std::function<void()> work) override;
   Result<FunctionId> function(ModuleId module, const std::string& entry) override;
@@ -80,6 +82,7 @@ class EmulatorStreams final : public Streams {
   Status ready_after(const Status& done) const;
   /// On the thread that does the work.
   Status run(const Order& order);
+  void tell_undefined(const UndefinedCopied& told, uint64_t from, uint64_t bytes);
   /// Launches and calls StreamChecks::touched.
   Result<LaunchReport> launch_and_tell(const Order& order, const StreamChecks& checks,
                                        LaunchConfig config);

@@ -59,9 +59,11 @@ std::string offset_text(const RunAllocation& of) {
 }
 
 /// Returns the line "  and at        a.cu:7"; for another piece of work also its kernel and stack.
-std::string other_text(const RunOther& other) {
+std::string other_text(const RunFinding& finding) {
+  const RunOther& other = *finding.other;
   if (!other.host.call.empty() && other.kernel.empty()) {
-    return stack_text("and at", other.host.stack);
+    const bool is_read = finding.kind == run_kind_of(DeviceFindingKind::Uninitialized);
+    return stack_text(is_read ? "read at" : "and at", other.host.stack);
   }
   std::string text =
       fmt::format("  {:14}{}", "and at", place_text(other.file, other.line, other.ptx_line));
@@ -172,12 +174,12 @@ std::string text_of(const RunFinding& finding) {
       text += fmt::format("  {:14}{}\n", "instruction", finding.instruction);
     }
     const bool is_of_launch = finding.other && finding.other->host.call.empty();
-    if (is_of_launch) text += other_text(*finding.other);
+    if (is_of_launch) text += other_text(finding);
     text += stack_text("launched at", finding.host.stack);
-    if (finding.other && !is_of_launch) text += other_text(*finding.other);
+    if (finding.other && !is_of_launch) text += other_text(finding);
   } else {
     text += stack_text("at", finding.host.stack);
-    if (finding.other) text += other_text(*finding.other);
+    if (finding.other) text += other_text(finding);
   }
   if (finding.allocation) {
     const RunAllocation& memory = *finding.allocation;

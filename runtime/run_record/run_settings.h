@@ -12,6 +12,8 @@ namespace gpuemu {
 
 /// The environment variable with the folder of the settings and the findings of a run.
 inline constexpr const char* kRunFolderVariable = "GPUEMU_RUN";
+/// The environment variable with the architecture of the device where no `gpuemu run` has said it.
+inline constexpr const char* kRunArchVariable = "GPUEMU_RUN_ARCH";
 
 /// What a fault of a kernel does to later driver calls.
 enum class OnFinding : uint8_t {

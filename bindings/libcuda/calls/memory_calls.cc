@@ -17,16 +17,14 @@ int make_host(void** memory, size_t bytes, unsigned flags, const char* call) {
   });
 }
 
-int free_host(void* memory, MemoryKind kind, int otherwise, const char* call) {
+int free_host(void* memory, FreedBy by, int otherwise, const char* call) {
   const CallScope scope(call);
   return driver_call([&](Process& driver) -> int {
     const Place place = current_place();
     if (place.code != CUDA_SUCCESS) return place.code;
     const auto address = reinterpret_cast<uint64_t>(memory);
-    const auto known = driver.allocations.at(address);
-    if (known != nullptr && known->kind != kind) return otherwise;
-    const int code = free_memory(driver, address, call);
-    return known == nullptr ? otherwise : code;
+    const int code = free_memory(driver, address, by, call);
+    return code == CUDA_ERROR_INVALID_VALUE ? otherwise : code;
   });
 }
 
@@ -115,7 +113,7 @@ GPUEMU_DRIVER_API int cuMemFree_v2(Address address) {
     const Place place = current_place();
     if (place.code != CUDA_SUCCESS) return place.code;
     if (address == 0) return CUDA_SUCCESS;
-    return free_memory(driver, address, "cuMemFree");
+    return free_memory(driver, address, FreedBy::Free, "cuMemFree");
   });
 }
 
@@ -143,7 +141,7 @@ GPUEMU_DRIVER_API int cuMemHostAlloc(void** memory, size_t bytes, unsigned flags
 }
 
 GPUEMU_DRIVER_API int cuMemFreeHost(void* memory) {
-  return free_host(memory, MemoryKind::Pinned, CUDA_ERROR_INVALID_VALUE, "cuMemFreeHost");
+  return free_host(memory, FreedBy::FreeHost, CUDA_ERROR_INVALID_VALUE, "cuMemFreeHost");
 }
 
 GPUEMU_DRIVER_API int cuMemHostGetDevicePointer_v2(Address* address, void* memory, unsigned flags) {
@@ -203,7 +201,7 @@ GPUEMU_DRIVER_API int cuMemHostRegister(void* memory, size_t bytes, unsigned fla
 }
 
 GPUEMU_DRIVER_API int cuMemHostUnregister(void* memory) {
-  return free_host(memory, MemoryKind::Registered, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED,
+  return free_host(memory, FreedBy::Unregister, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED,
                    "cuMemHostUnregister");
 }
 

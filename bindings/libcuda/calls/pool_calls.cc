@@ -63,7 +63,7 @@ GPUEMU_DRIVER_API int cuMemFreeAsync(Address address, Stream stream) {
     // Earlier work in the stream may still use the memory; later work must not.
     const Status waited = place.slot->streams->synchronize(place.stream);
     if (!waited && waited.error().code != ErrorCode::Launch) return code_of(waited);
-    return free_memory(driver, address, "cuMemFreeAsync");
+    return free_memory(driver, address, FreedBy::Free, "cuMemFreeAsync");
   });
 }
 GPUEMU_PER_THREAD(cuMemFreeAsync, cuMemFreeAsync_ptsz)

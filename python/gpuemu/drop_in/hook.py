@@ -98,6 +98,13 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 
 def start() -> None:
-    """Begins to wait for imports, in processes below `gpuemu run`."""
+    """Begins to wait for imports, in processes below `gpuemu run`. Called by gpuemu-run.pth of an installed package, which an isolated
+    Python (-I, -E) reads too, and by sitecustomize.py of PYTHONPATH; the second call does nothing."""
     if "GPUEMU_RUN" in os.environ:
-        sys.meta_path.insert(0, _Finder(os.environ.get(PREPARED, "torch,triton,numba.cuda").split(",")))
+        prepare_imports([name for name in os.environ.get(PREPARED, "torch,triton,numba.cuda").split(",") if name])
+
+
+def prepare_imports(names: Sequence[str]) -> None:
+    """Prepares these packages when they are imported, unless that is arranged already."""
+    if names and not any(isinstance(one, _Finder) for one in sys.meta_path):
+        sys.meta_path.insert(0, _Finder(names))

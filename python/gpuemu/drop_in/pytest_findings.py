@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import json
 import os
 import pathlib
@@ -15,6 +17,7 @@ import pytest
 from gpuemu import installed
 
 RUN = "GPUEMU_RUN"
+_SLOWEST = 5  # Kernels in the summary.
 _MARKER = 'gpuemu_allow("KIND", ..., reason="..."): findings of these kinds do not fail the test (with --gpuemu)'
 _OPTIONS = {"--gpuemu-arch": ("--arch", "sm_XX", "architecture of the emulated device"),
             "--gpuemu-checks": ("--checks", "LIST", "what is checked, as in memory,init,race or -init"),
@@ -119,6 +122,25 @@ def settle() -> None:
     driver().settle()
 
 
+def kernel_times() -> dict[str, list[int]]:
+    """Launches and nanoseconds of the kernels that ran in this process, by name."""
+    times: dict[str, list[int]] = {}
+    with contextlib.suppress(OSError, AttributeError):  # No driver is loaded, or another one.
+        library = ctypes.CDLL("libcuda.so.1", mode=os.RTLD_NOLOAD | os.RTLD_NOW)
+        text = ctypes.create_string_buffer(_times(library, None, 0))
+        _times(library, text, len(text))
+        for line in text.value.decode(errors="replace").splitlines():
+            name, launches, elapsed = line.split("\t")
+            times[name] = [int(launches), int(elapsed)]
+    return times
+
+
+def _times(library: ctypes.CDLL, text: Any, size: int) -> int:
+    ask = library.gpuemu_kernel_times
+    ask.restype, ask.argtypes = ctypes.c_size_t, [ctypes.c_char_p, ctypes.c_size_t]
+    return int(ask(text, size))
+
+
 class Findings:
     """The plugin of one session. A worker of pytest-xdist looks at its own tests; the counts are added up in the terminal's process."""
 
@@ -129,6 +151,7 @@ class Findings:
         self.elsewhere: list[dict[str, Any]] = []
         self.kernels: set[str] = set()
         self.told: set[str] = set()  # Notes of workers.
+        self.times: Counter[str] = Counter()  # Nanoseconds by kernel.
         self.output = getattr(config, "workeroutput", None)
 
     @pytest.hookimpl(tryfirst=True)  # type: ignore[untyped-decorator,unused-ignore]
@@ -179,14 +202,16 @@ class Findings:
         self.elsewhere += self.log.new()
         self.kinds.update(one["kind"] for one in self.elsewhere)
         self.kernels |= self.log.kernels
+        self.times.update({name: elapsed for name, (_, elapsed) in kernel_times().items()})
         if self.elsewhere and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         if self.output is not None:
-            self.output["gpuemu"] = [dict(self.kinds), self.allowed, sorted(self.kernels), self.elsewhere, self.notes()]
+            self.output["gpuemu"] = [dict(self.kinds), self.allowed, sorted(self.kernels), self.elsewhere, self.notes(), dict(self.times)]
 
     @pytest.hookimpl(optionalhook=True)  # type: ignore[untyped-decorator,unused-ignore]
     def pytest_testnodedown(self, node: Any, error: object) -> None:
-        kinds, allowed, kernels, elsewhere, told = getattr(node, "workeroutput", {}).get("gpuemu", ({}, 0, [], [], []))
+        kinds, allowed, kernels, elsewhere, told, times = getattr(node, "workeroutput", {}).get("gpuemu", ({}, 0, [], [], [], {}))
+        self.times.update(times)
         self.kinds.update(kinds)
         self.allowed += allowed
         self.kernels |= set(kernels)
@@ -207,7 +232,9 @@ class Findings:
             terminalreporter.line(f"gpuemu: {note}")
         counts = ", ".join(f"{count} {kind}" for kind, count in sorted(self.kinds.items()))
         allowed = f", {self.allowed} allowed" if self.allowed else ""
-        terminalreporter.line(f"gpuemu: {counts or 'no findings'}{allowed} in {len(self.kernels)} kernel{'' if len(self.kernels) == 1 else 's'}")
+        slowest = ", ".join(f"{name} {elapsed / 1e6:.1f} ms" for name, elapsed in self.times.most_common(_SLOWEST))
+        terminalreporter.line(f"gpuemu: {counts or 'no findings'}{allowed} in {len(self.kernels)} kernel{'' if len(self.kernels) == 1 else 's'}"
+                              + (f"; slowest: {slowest}" if slowest else ""))
 
 
 def _fail(outcome: Any, error: Exception) -> None:

@@ -9,6 +9,7 @@ import torch
 
 import gpuemu.torch.generators as generators
 import gpuemu.torch.memory as memory
+import gpuemu.torch.pinned as pinned
 import gpuemu.torch.streams as streams
 from gpuemu.torch.driver import driver
 from gpuemu.torch.streams import index_of
@@ -164,6 +165,10 @@ _COMPILED: dict[str, Any] = {
 }  # fmt: skip
 
 
+_TORCH: dict[str, Any] = {"Generator": generators.Generator}
+_METHODS: dict[str, Any] = {"pin_memory": pinned.pin_memory, "is_pinned": pinned.is_pinned}
+
+
 def _exchange(index: int) -> int:
     before = driver().device
     if index >= 0:
@@ -189,7 +194,7 @@ def replace() -> list[tuple[Any, str, Any]]:
     """Puts the functions in place. Returns what they replaced: module, name, and the value or None."""
     replaced = []
     torch.serialization.register_package(_BEFORE_OWN, lambda storage: None, _restored)
-    for module, names in ((torch.cuda, _NAMES), (torch._C, _COMPILED)):
+    for module, names in ((torch.cuda, _NAMES), (torch._C, _COMPILED), (torch, _TORCH), (torch.Tensor, _METHODS)):
         for name, value in names.items():
             replaced.append((module, name, getattr(module, name, None)))
             setattr(module, name, _own(value))

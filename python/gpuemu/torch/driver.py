@@ -101,6 +101,12 @@ class Driver:
         if code and not self._late:  # Another kernel failed; the next wait raises it, as freeing cannot.
             self._late = code
 
+    def free_host(self, address: int) -> None:
+        """Frees pinned memory."""
+        code = self.code("cuMemFreeHost", ctypes.c_void_p(address))
+        if code and not self._late:
+            self._late = code
+
     def write(self, address: int, source: int, size: int) -> None:
         """Copies from the host. Where source and address are the same, it says that the host wrote there."""
         if size:
@@ -111,6 +117,16 @@ class Driver:
         """Copies within the device; bytes stay defined or undefined."""
         self.use(self.device)
         self.call("cuMemcpyDtoD_v2", _POINTER(address), _POINTER(source), ctypes.c_size_t(size))
+
+    def reads(self, what: str, tensor: Any) -> None:
+        """Says that an operator reads the elements of a tensor on the device: values that a kernel computed from memory that nothing wrote
+        are findings."""
+        if not self._library.gpuemu_keeps_undefined():
+            return
+        size, dims = tensor.element_size(), tensor.dim()
+        numbers = ctypes.c_int64 * max(dims, 1)
+        self._library.gpuemu_reads(what.encode(), _POINTER(tensor.data_ptr()), dims, numbers(*tensor.size()),
+                                   numbers(*(stride * size for stride in tensor.stride())), ctypes.c_uint64(size))
 
     def wait(self) -> None:
         """Waits for all kernels of the current device. Raises the error of a kernel that went wrong."""

@@ -5,14 +5,51 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
+
+_OWN = torch.Generator
+
+
+class _Both(type(_OWN)):  # type: ignore[misc]
+    """Makes torch's generators instances of the class below, too."""
+
+    def __instancecheck__(cls, made: object) -> bool:
+        return isinstance(made, _OWN)
+
+
+class Generator(_OWN, metaclass=_Both):
+    """torch.Generator that can be one of a device `cuda`. Its numbers are those of a generator of the CPU."""
+
+    index: int
+
+    def __new__(cls, device: Any = "cpu") -> Any:
+        where = torch.device(device)
+        if where.type != "cuda":
+            return _OWN(device=where)
+        from gpuemu.torch.driver import driver
+
+        made = super().__new__(cls, device="cpu")
+        made.index = driver().device if where.index is None else where.index
+        return made
+
+    def __init__(self, device: Any = "cpu") -> None: ...
+
+    @property
+    def device(self) -> torch.device:
+        return torch.device("cuda", self.index)
+
+    def clone_state(self) -> Generator:
+        made: Generator = Generator(self.device)
+        made.set_state(self.get_state())
+        return made
 
 
 @functools.cache
 def default(device: int) -> torch.Generator:
     """The generator that operators on this device use unless they are given one."""
-    made = torch.Generator(device="cpu")
+    made: torch.Generator = Generator(torch.device("cuda", device))
     made.manual_seed(torch.default_generator.initial_seed())
     return made
 

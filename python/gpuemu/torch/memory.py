@@ -48,12 +48,13 @@ _new_capsule.restype, _new_capsule.argtypes = ctypes.py_object, [ctypes.c_void_p
 @dataclass
 class _Given:
     """What torch holds until the storage goes: the DLPack structure and its shape; address: of memory to free then; keep: what owns
-    the memory, where it is another storage's."""
+    the memory, where it is another storage's; free: what frees it otherwise."""
 
     managed: _Managed
     shape: Any
     address: int
     keep: Any = None
+    free: Callable[[], None] | None = None
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,8 @@ def _released(managed: int) -> None:
     if given and twin:
         statistics.add(-twin.bytes.numel())
         driver().free(given.address)
+    elif given and given.free is not None:
+        given.free()
 
 
 _release = _Deleter(_released)
@@ -97,12 +100,12 @@ _release = _Deleter(_released)
 ctypes.pythonapi.Py_IncRef(ctypes.py_object(_release))
 
 
-def _imported(address: int, size: int, kind: int, index: int, owned: bool, keep: Any = None) -> torch.Tensor:
+def _imported(address: int, size: int, kind: int, index: int, owned: bool, keep: Any = None, free: Callable[[], None] | None = None) -> torch.Tensor:
     """`size` bytes at an address as a tensor."""
     shape = (ctypes.c_int64 * 1)(size)
     managed = _Managed(_Tensor(address, _Device(kind, index), 1, _Type(_UINT, _BITS, 1), shape, None, 0), None, _release)
     with _lock:
-        _given[ctypes.addressof(managed)] = _Given(managed, shape, address if owned else 0, keep)
+        _given[ctypes.addressof(managed)] = _Given(managed, shape, address if owned else 0, keep, free)
     capsule = _new_capsule(ctypes.addressof(managed), b"dltensor", None)
     made: torch.Tensor = torch.utils.dlpack.from_dlpack(capsule)
     return made
@@ -117,6 +120,11 @@ def new_storage(size: int, device: int) -> torch.Tensor:
         _twins[address] = Twin(_imported(address, size, _CPU, 0, owned=False), device)
     statistics.add(size)
     return _imported(address, size, _CUDA, device, owned=True)
+
+
+def on_cpu(address: int, size: int, free: Callable[[], None]) -> torch.Tensor:
+    """Memory of the host as a tensor of bytes on the CPU; `free` is called when its storage goes."""
+    return _imported(address, size, _CPU, 0, owned=False, free=free)
 
 
 def same_storage(storage: Any) -> torch.Tensor:

@@ -29,7 +29,8 @@ _MIXED = {"copy_", "_to_copy", "index.Tensor", "index_put_", "index_put", "_inde
 @dataclass(frozen=True)
 class Plan:
     """What the schema of an operator says. written: positions and names of arguments that it writes; outputs: of these, those
-    that it may resize; generator, seeded: takes a generator, or draws from torch's own; undefined: the result has no contents."""
+    that it may resize; generator, seeded: takes a generator, or draws from torch's own; undefined: the result has no contents; reads: the result
+    depends on the contents of its tensors, not on their layout alone."""
 
     name: str
     written: frozenset[int | str]
@@ -38,6 +39,7 @@ class Plan:
     seeded: bool
     mixed: bool
     undefined: bool
+    reads: bool
 
 
 @functools.cache
@@ -52,8 +54,10 @@ def plan_of(op: Any) -> Plan:
     name = op._schema.name.partition("::")[2] + ("." + op._schema.overload_name if op._schema.overload_name else "")
     base = name.partition(".")[0]
     takes = any(one.name == "generator" for one in op._schema.arguments)
+    undefined = base in ("empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided", "empty_permuted")
+    is_view = any(one.alias_info is not None and not one.alias_info.is_write for one in op._schema.returns)
     return Plan(name, frozenset(written), frozenset(outputs), takes, not takes and torch.Tag.nondeterministic_seeded in op.tags,
-                name in _MIXED or base in _MIXED, base in ("empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided", "empty_permuted"))  # fmt: skip
+                name in _MIXED or base in _MIXED, undefined, not (undefined or is_view or base.endswith("_like") or base.startswith("new_")))  # fmt: skip
 
 
 class Call:
@@ -63,6 +67,7 @@ class Call:
         self.op, self.plan = op, plan_of(op)
         self.pairs: list[tuple[torch.Tensor, torch.Tensor]] = []  # On the CPU and on `cuda`.
         self.written: list[torch.Tensor] = []
+        self.read: list[torch.Tensor] = []
         self.device: int | None = None
         self.to_host = False  # Whether the caller asked for results on the CPU.
         self.resized: list[tuple[torch.Tensor, torch.Tensor]] = []
@@ -75,6 +80,8 @@ class Call:
         given = [self.taken(one, position in self.plan.written) for position, one in enumerate(args)]
         named = {name: self.taken(one, name in self.plan.written, name in self.plan.outputs) for name, one in kwargs.items()}
         self.check_devices()
+        for cuda in self.read if self.plan.reads else ():
+            driver().reads(self.op._schema.name, cuda)
         if self.plan.generator and named.get("generator") is None and not any(isinstance(one, torch.Generator) for one in given):
             named["generator"] = generators.default(self.target)
         with torch.no_grad(), generators.borrowed(self.target) if self.plan.seeded else contextlib.nullcontext():
@@ -122,8 +129,7 @@ class Call:
         else:
             cpu = memory.on_host(value)
         self.pairs.append((cpu, value))
-        if written:
-            self.written.append(value)
+        (self.written if written else self.read).append(value)
         return cpu
 
     def check_devices(self) -> None:

@@ -86,17 +86,67 @@ struct UndefinedRead {
   std::string tensor;
   int64_t offset = 0;
   std::array<const uint8_t*, kLanes> shadows{};
+  std::array<const ByteSources*, kLanes> sources{};  ///< Null where no kernel computes.
+  std::array<uint64_t, kLanes> places{};             ///< Where the first byte lies in `sources`.
+
+  void note(uint32_t lane, const uint8_t* shadow, const ByteSources* from, uint64_t place) {
+    lanes.note(lane);
+    shadows[lane] = shadow;
+    sources[lane] = from;
+    places[lane] = place;
+  }
+  uint32_t source(uint32_t lane, uint32_t byte) const {
+    return sources[lane] == nullptr ? 0 : sources[lane]->at(places[lane] + byte);
+  }
+  Cause cause(uint32_t from) const {
+    const std::string_view said =
+        from == 0 ? std::string_view(why) : ", which was computed from memory that nothing wrote";
+    return {.kind = DeviceFindingKind::Uninitialized,
+            .what = fmt::format("reads {}{}", where, said),
+            .tensor = tensor,
+            .byte_offset = offset,
+            .source = from,
+            .is_moved = from == 0};
+  }
 };
+
+/// Calls `take` with those of `lanes` that have the same source, and with it.
+template <typename Take>
+void for_each_source(const UndefinedRead& read, uint32_t lanes, uint32_t byte, const Take& take) {
+  while (lanes != 0) {
+    const uint32_t source = read.source(static_cast<uint32_t>(std::countr_zero(lanes)), byte);
+    uint32_t same = 0;
+    for (uint32_t left = lanes; left != 0; left &= left - 1) {
+      const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+      if (read.source(lane, byte) == source) same |= uint32_t{1} << lane;
+    }
+    take(same, source);
+    lanes &= ~same;
+  }
+}
 
 void note_undefined(Warp& warp, const Step& step, uint32_t bytes, const UndefinedRead& read) {
   if (read.lanes.lanes == 0) return;
-  const std::string what = "reads " + read.where + read.why;
   const ptx::Opcode opcode = instruction_of(warp, step).opcode;
   if (opcode == ptx::Opcode::Cp) return;  // What arrives is as undefined as this is.
+  const bool defers = warp.launch->inputs.checks.defers;
+  const bool updates = opcode == ptx::Opcode::Atom || opcode == ptx::Opcode::Red;
+  if (updates && defers) {
+    return for_each_source(read, read.lanes.lanes, 0, [&](uint32_t lanes, uint32_t source) {
+      warp.tracking.definedness.updated(warp, step, lanes, read.cause(source));
+    });
+  }
+  if (defers && opcode == ptx::Opcode::Ldmatrix) return;  // It tells of each element itself.
+  if (defers && opcode == ptx::Opcode::Wmma) {
+    return for_each_source(read, read.lanes.lanes, 0, [&](uint32_t lanes, uint32_t source) {
+      Definedness& tracked = warp.tracking.definedness;
+      tracked.note_element(warp, step, tracked.fragment_element, lanes, read.cause(source));
+    });
+  }
   if (opcode != ptx::Opcode::Ld) {
     return report_check(warp, step,
                         {.kind = DeviceFindingKind::Uninitialized,
-                         .message = what,
+                         .message = read.cause(0).what,
                          .lane = read.lanes.first,
                          .tensor = read.tensor,
                          .byte_offset = read.offset,
@@ -109,11 +159,9 @@ void note_undefined(Warp& warp, const Step& step, uint32_t bytes, const Undefine
       const auto lane = static_cast<uint32_t>(std::countr_zero(left));
       if (unwritten(read.shadows[lane] + element * size, size)) lanes |= uint32_t{1} << lane;
     }
-    if (lanes != 0) {
-      warp.tracking.definedness.note_element(
-          warp, step, element, lanes,
-          {DeviceFindingKind::Uninitialized, what, read.tensor, read.offset});
-    }
+    for_each_source(read, lanes, element * size, [&](uint32_t same, uint32_t source) {
+      warp.tracking.definedness.note_element(warp, step, element, same, read.cause(source));
+    });
   }
 }
 
@@ -235,8 +283,7 @@ uint32_t resolve_global(Warp& warp, const Step& step, const uint64_t* address, u
     if (access == Access::Store || !warp.launch->inputs.checks.init || known->all_defined) continue;
     const uint8_t* shadow = known->shadow(address[lane]);
     if (!undefined(step, shadow, bytes, access)) continue;
-    undefined_read.lanes.note(lane);
-    undefined_read.shadows[lane] = shadow;
+    undefined_read.note(lane, shadow, &known->sources, address[lane] - known->base);
   }
   warp.registers.allocations[step.cache()] = known;
   if (outside.lanes != 0) {
@@ -262,10 +309,10 @@ uint32_t resolve_shared(Warp& warp, const Step& step, const uint64_t* address, u
   UndefinedRead read;
   for (uint32_t left = lanes; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
-    const uint8_t* shadow = warp.block->shared.defined.data() + address[lane];
+    const SharedMemory& shared = warp.block->shared;
+    const uint8_t* shadow = shared.defined.data() + address[lane];
     if (!undefined(step, shadow, bytes, access)) continue;
-    read.lanes.note(lane);
-    read.shadows[lane] = shadow;
+    read.note(lane, shadow, &shared.sources, address[lane]);
   }
   if (read.lanes.lanes != 0) {
     const uint64_t offset = address[read.lanes.first];
@@ -276,6 +323,24 @@ uint32_t resolve_shared(Warp& warp, const Step& step, const uint64_t* address, u
   }
   report_in_flight(warp, step, address, bytes, lanes);
   return lanes;
+}
+
+void note_undefined_shared(Warp& warp, const Step& step, uint32_t element, uint32_t lanes,
+                           const uint64_t* offset) {
+  const SharedMemory& shared = warp.block->shared;
+  UndefinedRead read;
+  for (uint32_t left = lanes; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    read.note(lane, shared.defined.data() + offset[lane], &shared.sources, offset[lane]);
+  }
+  if (read.lanes.lanes == 0) return;
+  const uint64_t first = offset[read.lanes.first];
+  read.offset = static_cast<int64_t>(first);
+  read.where =
+      "shared memory " + shared_place(warp, first, element_bytes(instruction_of(warp, step)));
+  for_each_source(read, lanes, 0, [&](uint32_t same, uint32_t source) {
+    warp.tracking.definedness.note_element(warp, step, element, same, read.cause(source));
+  });
 }
 
 uint32_t resolve_param(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes) {
@@ -293,8 +358,7 @@ void note_param_gaps(Warp& warp, const Step& step, const uint64_t* address, uint
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
     const uint8_t* given = warp.launch->inputs.params_given.data() + address[lane];
     if (!undefined(step, given, bytes, Access::Load)) continue;
-    read.lanes.note(lane);
-    read.shadows[lane] = given;
+    read.note(lane, given, nullptr, 0);
   }
   if (read.lanes.lanes == 0) return;
   read.where = fmt::format("byte {} of the kernel's parameters", address[read.lanes.first]);
@@ -324,12 +388,12 @@ uint32_t resolve_local(Warp& warp, const Step& step, const uint64_t* address, ui
   UndefinedRead read;
   for (uint32_t left = lanes; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
-    uint8_t* shadow = warp.local.defined.data() + size_t{lane} * warp.local.stride + address[lane];
+    const uint64_t place = uint64_t{lane} * warp.local.stride + address[lane];
+    uint8_t* shadow = warp.local.defined.data() + place;
     if (access == Access::Store) {
       std::fill(shadow, shadow + bytes, uint8_t{1});
     } else if (!debug && undefined(step, shadow, bytes, access)) {
-      read.lanes.note(lane);
-      read.shadows[lane] = shadow;
+      read.note(lane, shadow, &warp.local.sources, place);
     }
   }
   if (read.lanes.lanes != 0) {

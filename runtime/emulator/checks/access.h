@@ -35,6 +35,10 @@ uint32_t resolve_param(Warp& warp, const Step& step, const uint64_t* address, ui
 /// undefined.
 void note_param_gaps(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes,
                      uint32_t lanes);
+/// Notes that element `element` of what the instruction loads is undefined in `lanes`, which get it
+/// from these offsets of shared memory.
+void note_undefined_shared(Warp& warp, const Step& step, uint32_t element, uint32_t lanes,
+                           const uint64_t* offset);
 /// Reports accesses that parameters do not allow.
 void refuse_param(Warp& warp, const Step& step, const uint64_t* address);
 

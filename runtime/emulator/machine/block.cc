@@ -52,6 +52,7 @@ void Block::start(Dim3 at) {
   shared.released = false;
   std::fill(shared.bytes.begin(), shared.bytes.end(), std::byte{0});
   std::fill(shared.defined.begin(), shared.defined.end(), uint8_t{0});
+  shared.sources.clear();
   if (launch->inputs.program->reserved_shared && !shared.defined.empty()) {
     std::fill_n(shared.defined.begin() + reserved_shared_offset(launch->inputs),
                 kReservedSharedBytes, uint8_t{1});

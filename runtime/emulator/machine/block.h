@@ -42,6 +42,7 @@ struct BlockThreads {
 struct SharedMemory {
   std::vector<std::byte> bytes;
   std::vector<uint8_t> defined;  ///< 1 for bytes that were written; empty unless that is checked.
+  ByteSources sources;           ///< Where undefined bytes were computed.
   RaceHistory races;
   RaceHistory volatile_races;  ///< Among volatile accesses; empty until the first one.
   uint32_t epoch = 1;          ///< Accesses of different epochs do not race.

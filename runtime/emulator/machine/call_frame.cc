@@ -61,17 +61,24 @@ void Frame::take_lanes(const Frame& from, uint32_t lanes) {
   if (observed != nullptr) observed->take_lanes(*from.observed, lanes);
 }
 
+void UndefinedRegisters::assign(size_t count) {
+  lanes.assign(count, 0);
+  origin.assign(count, 0);
+  bits.assign(count, 0);
+  computed.assign(count, 0);
+}
+
 void UndefinedRegisters::take_lanes(const UndefinedRegisters& from, uint32_t taken) {
   if (lanes.empty()) {
     if (from.lanes.empty()) return;
-    lanes.assign(from.lanes.size(), 0);
-    origin.assign(from.lanes.size(), 0);
-    bits.assign(from.lanes.size(), 0);
+    assign(from.lanes.size());
   }
   for (size_t i = 0; i < lanes.size(); ++i) {
     const uint32_t theirs = from.lanes.empty() ? 0 : from.lanes[i] & taken;
     lanes[i] &= ~taken;
+    computed[i] &= ~taken;
     if (theirs == 0) continue;
+    computed[i] |= from.computed[i] & theirs;
     const bool known = from.bits[i] != 0 && (lanes[i] == 0 || bits[i] != 0);
     bits[i] = known ? (lanes[i] == 0 ? 0 : bits[i]) | from.bits[i] : 0;
     origin[i] = from.origin[i];

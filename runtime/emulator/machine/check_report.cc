@@ -8,6 +8,7 @@
 #include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/machine/warp.h"
+#include "runtime/emulator/memory/memory.h"
 #include "runtime/emulator/report/element_names.h"
 
 namespace gpuemu::emulator {
@@ -182,12 +183,27 @@ std::string shared_place(const Warp& warp, uint64_t offset, uint32_t element) {
                      (offset - entry.dynamic_offset) / element);
 }
 
+namespace {
+/// The function of the step. A warp that has ended is in none.
+const Code& code_of(Warp& warp, const CheckReport& check) {
+  if (check.code != nullptr) return *check.code;
+  return warp.control.depth == 0 ? *warp.launch->inputs.entry : warp.code();
+}
+}  // namespace
+
+uint32_t note_undefined_store(Warp& warp, const Step& step, CheckReport check) {
+  Launch& launch = *warp.launch;
+  const Code& code = code_of(warp, check);
+  DeviceFinding finding;
+  identify(finding, code, step, check);
+  return launch.report.add_undefined(
+      std::move(finding), [&] { return launch.memory->new_source(); },
+      [&](DeviceFinding& added) { complete(added, warp, code, step, check); });
+}
+
 void report_check(Warp& warp, const Step& step, CheckReport check) {
   Launch& launch = *warp.launch;
-  // A warp that has ended is in no function.
-  const Code& code = check.code != nullptr     ? *check.code
-                     : warp.control.depth == 0 ? *launch.inputs.entry
-                                               : warp.code();
+  const Code& code = code_of(warp, check);
   DeviceFinding finding;
   identify(finding, code, step, check);
   const bool full = launch.report.add(

@@ -24,6 +24,8 @@ struct CheckReport {
 /// Adds a finding of `step` to the launch, folded with earlier ones of the same kind and pair of
 /// instructions. Stops the launch if its kind does or the list is full.
 void report_check(Warp& warp, const Step& step, CheckReport check);
+/// Adds an UndefinedStore to the launch, folded in the same way. Returns its number, or 0.
+uint32_t note_undefined_store(Warp& warp, const Step& step, CheckReport check);
 
 /// "ld.shared.f32 %f1, [%r2] at reduce.cu:11".
 std::string describe(const ptx::Module& module, const ptx::Instruction& instruction);

@@ -32,6 +32,10 @@ bool keeps_bits(const Instruction& in) {
   return in.has(Trait::KeepsBits) ||
          (in.opcode == Opcode::Cvt && in.has(ptx::Modifier::U64) && in.has(ptx::Modifier::U32));
 }
+/// The result has the bytes of its operands, in another order at most.
+bool only_moves(const Instruction& in) {
+  return in.opcode == Opcode::Mov || in.opcode == Opcode::Prmt;
+}
 /// By a number, filled with zeros.
 bool is_shift(const Instruction& in) {
   return in.operands.size() == 3 && in.operands[2].kind == Operand::Kind::Integer &&
@@ -58,12 +62,10 @@ void Definedness::enter(Warp& warp, Frame& frame) {
   set.lanes.clear();
   const std::vector<uint32_t>& early = frame.code->used_early;
   if (early.empty() || !warp.launch->inputs.checks.init) return;
-  set.lanes.assign(frame.code->registers.size(), 0);
-  set.origin.assign(frame.code->registers.size(), 0);
-  set.bits.assign(frame.code->registers.size(), 0);
+  set.assign(frame.code->registers.size());
   Definedness& all = warp.tracking.definedness;
   if (all.origins_.empty()) all.origins_.emplace_back();
-  for (const uint32_t reg : early) set.lanes[reg] = kNone;
+  for (const uint32_t reg : early) set.lanes[reg] = set.computed[reg] = kNone;
   if (!warp.tracking.active) warp.stop_slice();
   warp.tracking.active = true;
 }
@@ -71,7 +73,8 @@ void Definedness::enter(Warp& warp, Frame& frame) {
 uint32_t Definedness::origin_of(Warp& warp, const Step& step, const Cause& cause) {
   if (origins_.empty()) origins_.emplace_back();
   for (size_t i = 1; i < origins_.size(); ++i) {
-    if (origins_[i].step == &step) return static_cast<uint32_t>(i);
+    const Origin& known = origins_[i];
+    if (known.step == &step && known.cause.source == cause.source) return static_cast<uint32_t>(i);
   }
   if (origins_.size() < kOriginsMax) origins_.push_back({&step, &warp.code(), cause});
   return static_cast<uint32_t>(origins_.size() - 1);
@@ -82,6 +85,7 @@ void Definedness::note(Warp& warp, const Step& step, uint32_t reg, uint32_t lane
   notes_.push_back({&step, reg, lanes, origin_of(warp, step, cause)});
   if (warp.tracking.active) return;
   warp.tracking.active = true;
+  warp.end_run_behind(step);
   warp.stop_slice();
 }
 
@@ -97,13 +101,15 @@ void Definedness::note_element(Warp& warp, const Step& step, uint32_t element, u
 Definedness::Value Definedness::value_of(const UndefinedRegisters& set,
                                          const Operand& operand) const {
   if (operand.kind == Operand::Kind::Register) {
-    return {set.lanes[operand.reg], set.origin[operand.reg], set.bits[operand.reg]};
+    return {set.lanes[operand.reg], set.origin[operand.reg], set.bits[operand.reg],
+            set.computed[operand.reg]};
   }
   Value all;
   for (const Operand& element : operand.elements) {
     const Value one = value_of(set, element);
     if (one.lanes != 0) all.origin = one.origin;
     all.lanes |= one.lanes;
+    all.computed |= one.computed;
   }
   return all;
 }
@@ -167,6 +173,7 @@ Definedness::Value Definedness::all_of(const UndefinedRegisters& set, const Inst
     const Value one = operand.kind == Operand::Kind::Special ? Value{} : value_of(set, operand);
     all.lanes &= one.lanes;
     all.origin = one.origin;
+    all.computed |= one.computed;
   };
   bool registers = false;
   for (size_t i = 1; i < in.operands.size(); ++i) {
@@ -197,6 +204,7 @@ void Definedness::assign(UndefinedRegisters& set, const Operand& to, Value value
   set.lanes[to.reg] = kept | (value.lanes & mask);
   if ((value.lanes & mask) == 0) return;
   set.origin[to.reg] = value.origin;
+  set.computed[to.reg] = (set.computed[to.reg] & kept) | (value.computed & value.lanes & mask);
   const bool known = value.bits != 0 && (kept == 0 || set.bits[to.reg] != 0);
   set.bits[to.reg] = known ? value.bits | (kept == 0 ? 0 : set.bits[to.reg]) : 0;
 }
@@ -205,6 +213,10 @@ void Definedness::transfer(Warp& warp, UndefinedRegisters& set, const Instructio
   const uint32_t mask = warp.masks.running;
   const Operand& to = in.operands[0];
   const bool strictly = follows_strictly(*warp.launch);
+  constexpr size_t kProductOperands = 4;
+  const bool by_element = (in.opcode == Opcode::Mma || in.opcode == Opcode::Wmma) &&
+                          in.operands.size() >= kProductOperands;
+  if (by_element && warp.launch->inputs.checks.defers) return;  // The step follows each element.
   if (!strictly && in.has(Trait::MatrixProduct)) {
     // An accumulator that nobody has set; operands may have unused rows.
     const Operand& from = in.operands.back();
@@ -236,6 +248,7 @@ void Definedness::transfer(Warp& warp, UndefinedRegisters& set, const Instructio
   } else if (!in.has(Trait::FreshResult)) {
     value = any_of(set, in);
   }
+  if (!only_moves(in)) value.computed = value.lanes;
   if (strictly) {
     for_each_result(to, [&](uint32_t reg) {
       if (set.bits[reg] != kStays || set.lanes[reg] == 0) return;
@@ -247,6 +260,7 @@ void Definedness::transfer(Warp& warp, UndefinedRegisters& set, const Instructio
   if (in.guard) {
     const Value guard = value_of(set, *in.guard);
     value.lanes |= guard.lanes;
+    value.computed |= guard.lanes;
     assign(set, to, value, mask | guard.lanes);
     return;
   }
@@ -287,7 +301,8 @@ void Definedness::check_address(Warp& warp, const Step& step, UndefinedRegisters
     use(warp, step, base, "is an address");
     set.lanes[operand.elements[0].reg] = 0;
   }
-  if (in.opcode != Opcode::Atom && in.opcode != Opcode::Red) return;
+  const bool updates = in.opcode == Opcode::Atom || in.opcode == Opcode::Red;
+  if (!updates || warp.launch->inputs.checks.defers) return;
   Value operand = value_of(set, in.operands.back());
   operand.lanes &= warp.masks.running;
   if (operand.lanes != 0) use(warp, step, operand, "is the operand of an atomic");
@@ -313,25 +328,27 @@ void Definedness::before(Warp& warp, const Step& step) {
 
 void Definedness::after(Warp& warp, const Step& step) {
   const bool noted = !notes_.empty();
-  if (!noted && step.memory() == nullptr) return;
+  if (!noted && step.memory() == nullptr && !warp.launch->inputs.checks.defers) return;
   Frame& frame = warp.frame();
   UndefinedRegisters& set = frame.undefined;
   if (noted && set.lanes.empty()) {
-    set.lanes.assign(frame.code->registers.size(), 0);
-    set.origin.assign(frame.code->registers.size(), 0);
-    set.bits.assign(frame.code->registers.size(), 0);
+    set.assign(frame.code->registers.size());
   }
   for (const Note& note : notes_) {
     if (note.step != &step) continue;
     set.lanes[note.reg] |= note.lanes;
     set.origin[note.reg] = note.origin;
     set.bits[note.reg] = 0;
+    const bool is_computed = !origins_[note.origin].cause.is_moved;
+    set.computed[note.reg] =
+        (set.computed[note.reg] & ~note.lanes) | (is_computed ? note.lanes : 0);
   }
   std::erase_if(notes_, [&](const Note& note) { return note.step == &step; });
-  if (step.memory() != nullptr && !set.lanes.empty() &&
-      instruction_of(warp, step).opcode == Opcode::St) {
-    stored(warp, step, set);
-  }
+  if (set.lanes.empty()) return;
+  const Opcode opcode = instruction_of(warp, step).opcode;
+  if (step.memory() != nullptr && opcode == Opcode::St) stored(warp, step, set);
+  const bool updates = opcode == Opcode::Atom || opcode == Opcode::Red;
+  if (updates && warp.launch->inputs.checks.defers) combined_in_memory(warp, step, set);
 }
 
 void Definedness::catch_up(Warp& warp) {
@@ -353,68 +370,10 @@ void Definedness::shuffled(Warp& warp, const Step& step, const std::array<uint32
   Value moved{0, source.origin};
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     moved.lanes |= (source.lanes >> (from[lane] & 31) & 1) << lane;
+    moved.computed |= (source.computed >> (from[lane] & 31) & 1) << lane;
   }
   const Operand& to = in.operands[0];
   assign(set, to.elements.empty() ? to : to.elements[0], moved, warp.masks.running);
-}
-
-namespace {
-/// Where an access of `lane` goes: the shadow of its bytes in shared or local memory.
-uint8_t* shadow_of(Warp& warp, ptx::Space space, uint64_t address, uint32_t lane) {
-  const uint64_t window = address & kWindowMask;
-  if (space == ptx::Space::Shared || window == kSharedWindow) {
-    const uint64_t at = address & ~kWindowMask;
-    return at < warp.block->shared.defined.size() ? warp.block->shared.defined.data() + at
-                                                  : nullptr;
-  }
-  if (space == ptx::Space::Local || window == kLocalWindow) {
-    const uint64_t at = address & ~kWindowMask;
-    return at < warp.local.stride
-               ? warp.local.defined.data() + size_t{lane} * warp.local.stride + at
-               : nullptr;
-  }
-  return nullptr;
-}
-}  // namespace
-
-void Definedness::stored(Warp& warp, const Step& step, const UndefinedRegisters& set) {
-  const Instruction& in = instruction_of(warp, step);
-  const Operand& value = in.operands.back();
-  const uint32_t size = element_bytes(in);
-  std::vector<Value> parts;
-  if (value.elements.empty()) parts.push_back(value_of(set, value));
-  for (const Operand& element : value.elements) parts.push_back(value_of(set, element));
-  if (follows_strictly(*warp.launch)) {
-    Value any;
-    for (const Value& part : parts) {
-      if ((part.lanes & warp.masks.running) != 0) any.origin = part.origin;
-      any.lanes |= part.lanes & warp.masks.running;
-    }
-    if (any.lanes != 0) use(warp, step, any, "is stored");
-    return;
-  }
-  const MemoryOperands& access = *step.memory();
-  Value written{warp.masks.running, 0};  // Lanes whose elements are all undefined: no padding.
-  for (const Value& part : parts) {
-    written.lanes &= part.lanes;
-    written.origin = part.origin;
-  }
-  for (uint32_t left = warp.masks.running; left != 0; left &= left - 1) {
-    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
-    const uint64_t base =
-        access.is_wide ? warp.u64(step.src[0])[lane] : warp.u32(step.src[0])[lane];
-    const uint64_t address = base + static_cast<uint64_t>(access.offset);
-    const bool global = access.space == ptx::Space::Global ||
-                        (access.space == ptx::Space::Generic && (address & kWindowMask) == 0);
-    if (global) continue;
-    written.lanes &= ~(uint32_t{1} << lane);
-    uint8_t* shadow = shadow_of(warp, access.space, address, lane);
-    for (size_t i = 0; shadow != nullptr && i < parts.size(); ++i) {
-      if ((parts[i].lanes >> lane & 1) != 0) std::fill_n(shadow + i * size, size, uint8_t{0});
-    }
-  }
-  // Copies of structures go byte by byte where nothing is known of their alignment.
-  if (written.lanes != 0 && size > 1) use(warp, step, written, "is an output");
 }
 
 void Definedness::use(Warp& warp, const Step& step, Value value, const std::string& how) {

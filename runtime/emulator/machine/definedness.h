@@ -25,9 +25,13 @@ struct Frame;
 
 /// The registers of one frame: the lanes in which they are undefined, and why.
 struct UndefinedRegisters {
-  std::vector<uint32_t> lanes;   ///< Per register; empty if none is undefined.
-  std::vector<uint32_t> origin;  ///< Index into Definedness::origins.
-  std::vector<uint64_t> bits;    ///< Only these bits are undefined in any lane; 0: not known.
+  std::vector<uint32_t> lanes;     ///< Per register; empty if none is undefined.
+  std::vector<uint32_t> origin;    ///< Index into Definedness::origins.
+  std::vector<uint64_t> bits;      ///< Only these bits are undefined in any lane; 0: not known.
+  std::vector<uint32_t> computed;  ///< Lanes whose value is not just what undefined memory held.
+
+  /// Makes all `count` registers defined.
+  void assign(size_t count);
 
   /// Takes over `taken` lanes from another frame of the same function.
   void take_lanes(const UndefinedRegisters& from, uint32_t taken);
@@ -39,6 +43,14 @@ struct Cause {
   std::string what;
   std::string tensor = {};
   int64_t byte_offset = 0;
+  uint32_t source = 0;    ///< The UndefinedStore that computed it; 0: none did.
+  bool is_moved = false;  ///< The value is what memory had that nothing wrote.
+};
+
+/// What an atomic operation does to undefined memory, where that matters when the host gets it.
+struct UndefinedUpdate {
+  uint32_t lanes = 0;                  ///< Whose memory stays undefined.
+  std::array<uint32_t, 32> sources{};  ///< Per lane, its UndefinedStore.
 };
 
 class Definedness {
@@ -61,6 +73,13 @@ class Definedness {
   /// Handles a shuffle in which each lane gets its value from lane `from`.
   void shuffled(Warp& warp, const Step& step, const std::array<uint32_t, kLanes>& from);
   void clear();
+  /// Handles an atomic operation of `lanes` on memory that `cause` says is undefined; what it makes
+  /// is computed from that.
+  void updated(Warp& warp, const Step& step, uint32_t lanes, const Cause& cause);
+  /// Marks what `update` says of the operation that has just been executed at these addresses.
+  void keep_update(Warp& warp, ptx::Space space, const uint64_t* address, uint32_t bytes);
+  UndefinedUpdate update;         ///< What the atomic operation in progress does.
+  uint32_t fragment_element = 0;  ///< Which one a wmma.load is loading.
 
  private:
   struct Origin {
@@ -88,6 +107,10 @@ class Definedness {
   void check_address(Warp& warp, const Step& step, UndefinedRegisters& set);
   void check_guard(Warp& warp, const Step& step, UndefinedRegisters& set);
   void stored(Warp& warp, const Step& step, const UndefinedRegisters& set);
+  void report_stored(Warp& warp, const Step& step, const std::vector<Value>& parts);
+  void keep_stored(Warp& warp, const Step& step, const std::vector<Value>& parts);
+  void combined_in_memory(Warp& warp, const Step& step, const UndefinedRegisters& set);
+  uint32_t number_of(Warp& warp, const Step& step, uint32_t origin, uint32_t lane);
   void use(Warp& warp, const Step& step, Value value, const std::string& how);
 
   std::vector<Origin> origins_;

@@ -28,6 +28,7 @@ struct Checks {
   bool global_race = false;
   bool writes = false;   ///< Report bytes that two stores write.
   bool defines = false;  ///< Stores mark the bytes they write: needed by `init` and `writes`.
+  bool defers = false;   ///< LaunchConfig::defers_undefined, with `init`.
 };
 
 /// Shared memory that the system reserves in every block from sm_80 on. Groups of several warps

@@ -31,6 +31,7 @@ void Warp::start(uint32_t warp_index, uint32_t lanes) {
   masks.active = masks.exists;
   masks.running = masks.exists;
   if (!local.defined.empty()) std::fill(local.defined.begin(), local.defined.end(), uint8_t{0});
+  local.sources.clear();
 }
 
 void Warp::give_back_frame() {
@@ -166,6 +167,7 @@ void Warp::ensure_local(uint32_t bytes) {
   local.defined = std::move(defined);
   local.stride = bytes;
   local.data = local.storage.data();
+  local.sources.clear();
 }
 
 void Warp::load_top() {
@@ -284,9 +286,22 @@ inline void Warp::run_straight_line(const Step* next) {
   remaining -= std::min<uint64_t>(remaining, next->straight_line.steps - 1);
   executed += uint64_t{lanes_in(masks.active)} * next->straight_line.instructions;
   step = end - 1;
+  run_steps(next, end);
+}
+
+/// Executes the rest of a run that is counted already. It ends early where undefined values arise:
+/// from there on each instruction is followed.
+inline void Warp::run_steps(const Step* next, const Step* end) {
+  run_end_ = end;
   do {
     next->run(*this, *next);
-  } while (++next != end);
+  } while (++next != run_end_);
+  if (next == end) return;
+  step = next - 1;
+  pc -= static_cast<uint32_t>(end - next);
+  uint64_t left = 0;
+  for (; next != end; ++next) left += next->counted;
+  executed -= uint64_t{lanes_in(masks.active)} * left;
 }
 
 void Warp::run_compiled(JitFunction steps) {
@@ -301,7 +316,7 @@ void Warp::run_compiled(JitFunction steps) {
                                    .lane_event = ordering.clock.now_place(),
                                    .warp_tag = index + 1});
   if (next == nullptr) return;
-  for (const Step* end = function.steps + pc; next != end; ++next) next->run(*this, *next);
+  if (const Step* const end = function.steps + pc; next != end) run_steps(next, end);
 }
 
 bool Warp::has_undefined() const {

@@ -51,6 +51,7 @@ struct WarpLocal {
   uint32_t stride = 0;  ///< Bytes per lane.
   std::vector<std::byte> storage;
   std::vector<uint8_t> defined;  ///< 1 for bytes that were written.
+  ByteSources sources;           ///< Where undefined bytes were computed.
 };
 
 /// Where the warp is: calls in progress, diverged lanes, paths.
@@ -153,6 +154,8 @@ class Warp : public WarpProgress {
   uint32_t gone_past(uint32_t wanted) const;
   void wait_at_barrier(uint32_t id);
   void stop_slice() { remaining = 0; }
+  /// Lets a straight-line run in progress end behind this step of it.
+  void end_run_behind(const Step& last) { run_end_ = &last + 1; }
   /// For __syncwarp() and barriers: orders all accesses of `lanes` before it with those after it.
   /// Lanes without a thread count as present.
   void sync_lanes(uint32_t lanes) {
@@ -194,6 +197,7 @@ class Warp : public WarpProgress {
  private:
   void run_observed();
   void run_straight_line(const Step* next);
+  void run_steps(const Step* next, const Step* end);
   void run_compiled(JitFunction steps);
   void fill_frame(Frame& frame, const Code& code);
   bool split_waiting();
@@ -215,7 +219,8 @@ class Warp : public WarpProgress {
   bool charge(Frame& frame, const Code& code);
   void forget_order();
 
-  bool alone_ = false;  ///< The next .sync instruction waits for no other path.
+  const Step* run_end_ = nullptr;  ///< Where the straight-line run in progress ends.
+  bool alone_ = false;             ///< The next .sync instruction waits for no other path.
 };
 
 /// Thread index of `lane` in its block.

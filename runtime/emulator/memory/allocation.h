@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/emulator/memory/byte_sources.h"
+
 namespace gpuemu::emulator {
 
 struct Freed {
@@ -31,6 +33,7 @@ struct Allocation : AllocationBounds {
   bool freed = false;     ///< Kept to report who touches it.
   bool tracked = true;    ///< Undefined reads are checked (the host's memory is always defined).
   std::vector<uint8_t> defined;  ///< 1 per byte once written.
+  ByteSources sources;           ///< Where undefined bytes were computed.
   std::unique_ptr<std::byte[], void (*)(void*)> storage{nullptr, std::free};
   /// The last write and read of every four bytes, for the race detector; null until it runs.
   std::unique_ptr<uint64_t[], Freed> last_writes, last_reads;

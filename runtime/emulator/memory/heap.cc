@@ -40,6 +40,7 @@ uint64_t Heap::take(uint64_t bytes) {
   made.name = "malloc";
   made.bytes = bytes;
   made.defined.assign(bytes, 0);
+  made.sources.clear();
   made.marks = made.defined.data();
   std::memset(reinterpret_cast<void*>(made.base), kPoison, bytes);
   return made.base;

@@ -22,6 +22,8 @@ static_assert(kSegmentsEnd + kRaceSegmentsMax <= uint32_t{1} << (64 - kCellSegme
 /// What drivers give, so that every tensor can be a texture.
 constexpr uint64_t kAlign = std::max<uint64_t>(kDeviceAlignment, kTextureAlignment);
 constexpr std::byte kPoison{0xfb};
+/// Pieces that undefined_in() tells of: a column of a matrix has one per row.
+constexpr size_t kUndefinedMax = 4096;
 constexpr std::string_view kHost = "what the host has left";
 /// From here on it is worth asking whether the host has as much: beyond that it ends processes.
 constexpr uint64_t kLookBytes = uint64_t{256} << 20;
@@ -36,6 +38,14 @@ uint64_t host_bytes_left() {
     std::getline(text, unit);
   }
   return ~uint64_t{0};
+}
+
+/// Every byte of a variable is defined at first.
+void track(Allocation& variable) {
+  if (variable.tracked) return;
+  variable.defined.assign(variable.bytes, 1);
+  variable.marks = variable.defined.data();
+  variable.tracked = true;
 }
 }  // namespace
 
@@ -93,10 +103,11 @@ Status Memory::free(uint64_t address) {
                  address);
   }
   used_ -= found->second->counted;
-  if (found->second->tracked && --buffers_ == 0) heap_.clear();
+  const bool is_buffer = found->second->tracked && !found->second->variable;
+  if (is_buffer && --buffers_ == 0) heap_.clear();
   std::unique_ptr<Allocation> gone = std::move(found->second);
   by_base_.erase(found);
-  if (freed_kept_ != 0 && gone->tracked) keep_freed(std::move(gone));
+  if (freed_kept_ != 0 && is_buffer) keep_freed(std::move(gone));
   return ok_status();
 }
 
@@ -104,6 +115,7 @@ void Memory::keep_freed(std::unique_ptr<Allocation> gone) {
   gone->freed = true;
   gone->marks = nullptr;
   gone->defined = {};
+  gone->sources.clear();
   gone->last_writes.reset();
   gone->last_reads.reset();
   freed_bytes_ += gone->bytes;
@@ -140,10 +152,19 @@ Status Memory::adopt(uint64_t address, uint64_t bytes, const std::string& name) 
 }
 
 Status Memory::release(uint64_t address, uint64_t bytes) {
+  const Allocation* const piece = find(address, bytes);
+  const std::string name = piece == nullptr ? std::string() : piece->name;
   if (!foreign_.remove(address, bytes)) {
     return error(ErrorCode::InvalidArgument, "{} bytes at {:#x} were not adopted", bytes, address);
   }
   follow_foreign({});
+  if (freed_kept_ == 0) return ok_status();
+  auto gone = std::make_unique<Allocation>();
+  gone->base = address;
+  gone->bytes = bytes;
+  gone->name = name;
+  gone->foreign = true;
+  keep_freed(std::move(gone));
   return ok_status();
 }
 
@@ -206,13 +227,10 @@ Status Memory::fill(uint64_t address, std::byte value, uint64_t bytes) {
 Status Memory::forget(uint64_t address, uint64_t bytes) {
   Allocation* allocation = GPUEMU_TRY(checked(address, bytes, "forget"));
   if (bytes == 0) return ok_status();
-  if (!allocation->tracked && allocation->variable) {
-    allocation->defined.assign(allocation->bytes, 1);
-    allocation->marks = allocation->defined.data();
-    allocation->tracked = true;
-  }
+  if (allocation->variable) track(*allocation);
   if (!allocation->tracked) return ok_status();
   std::memset(allocation->shadow(address), 0, bytes);
+  allocation->sources.set(allocation->bytes, address - allocation->base, bytes, 0);
   allocation->all_defined = false;
   return ok_status();
 }
@@ -225,6 +243,9 @@ Status Memory::copy(uint64_t to, uint64_t from, uint64_t bytes) {
   if (!target->tracked) return ok_status();
   if (source->tracked) {
     std::memmove(target->shadow(to), source->shadow(from), bytes);
+    if (!source->all_defined) target->all_defined = false;
+    target->sources.copy(target->bytes, to - target->base, source->sources, from - source->base,
+                         bytes);
   } else {
     std::memset(target->shadow(to), 1, bytes);
   }
@@ -257,6 +278,33 @@ Allocation* Memory::find(uint64_t address, uint64_t size) {
     if (before->contains(address, size)) return before;
   }
   return heap_.find(address, size);
+}
+
+void Memory::track_variables() {
+  constexpr uint64_t kVariableMax = uint64_t{64} << 20;  // Larger ones may be sparse.
+  for (auto& [base, allocation] : by_base_) {
+    const bool fits = allocation->variable && !allocation->constant;
+    if (fits && !allocation->tracked && allocation->bytes <= kVariableMax) track(*allocation);
+  }
+}
+
+std::vector<UndefinedBytes> Memory::undefined_in(uint64_t address, uint64_t bytes) {
+  std::vector<UndefinedBytes> found;
+  const Allocation* const in = find(address, bytes);
+  if (in == nullptr || !in->tracked || in->sources.empty()) return found;
+  const uint64_t first = address - in->base;
+  for (uint64_t at = first; at < first + bytes; ++at) {
+    const uint32_t number = in->defined[at] == 0 ? in->sources.at(at) : 0;
+    if (number == 0) continue;
+    const bool goes_on = !found.empty() && found.back().number == number &&
+                         found.back().address + found.back().bytes == in->base + at;
+    if (goes_on) {
+      ++found.back().bytes;
+    } else if (found.size() < kUndefinedMax) {
+      found.push_back({in->base + at, 1, number});
+    }
+  }
+  return found;
 }
 
 void Memory::settle() {

@@ -2,6 +2,7 @@
 // address is the host address, so a checked access needs no translation.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -9,8 +10,10 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "common/base/result.h"
+#include "runtime/device/device_finding.h"
 #include "runtime/device/foreign_memory.h"
 #include "runtime/emulator/memory/allocation.h"
 #include "runtime/emulator/memory/heap.h"
@@ -59,6 +62,13 @@ class Memory {
   Allocation* find(uint64_t address, uint64_t size);
   /// Recomputes `all_defined` of every allocation; the launch does it once.
   void settle();
+  /// From now on variables of modules have bytes that may be undefined, too.
+  void track_variables();
+  /// A number for an UndefinedStore.
+  uint32_t new_source() { return sources_.fetch_add(1) + 1; }
+  /// Device::undefined_in.
+  std::vector<UndefinedBytes> undefined_in(uint64_t address, uint64_t bytes);
+  bool has_sources() const { return sources_ != 0; }
   /// Allocates race histories for as many allocations as kRaceHistoryBytesMax allows.
   void keep_histories();
   Heap& heap() { return heap_; }
@@ -80,6 +90,7 @@ class Memory {
   uint64_t buffers_ = 0;  ///< Allocations of the host that are in use.
   uint64_t limit_;
   uint64_t used_ = 0;
+  std::atomic<uint32_t> sources_ = 0;  ///< Numbers that new_source() gave.
   const uint64_t red_zone_;
   const uint64_t freed_kept_;
   std::deque<std::unique_ptr<Allocation>> freed_;  ///< The oldest first.

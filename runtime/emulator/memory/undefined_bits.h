@@ -13,7 +13,8 @@ constexpr uint32_t kUndefinedLanes = 32;
 
 struct UndefinedValue {
   uint32_t lanes = 0, origin = 0;
-  uint64_t bits = 0;  ///< No others mean nothing in any lane; 0: that is not known.
+  uint64_t bits = 0;      ///< No others mean nothing in any lane; 0: that is not known.
+  uint32_t computed = 0;  ///< Lanes whose value is not just what undefined memory held.
 };
 
 /// An operand of `and`, `or` and `selp`.

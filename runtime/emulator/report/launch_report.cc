@@ -35,6 +35,22 @@ bool LaunchReportBuilder::add(DeviceFinding finding,
   return findings_.size() >= kFindingsMax;
 }
 
+uint32_t LaunchReportBuilder::add_undefined(DeviceFinding finding,
+                                            const std::function<uint32_t()>& number,
+                                            const std::function<void(DeviceFinding&)>& complete) {
+  const std::lock_guard lock(mutex_);
+  const auto known = std::ranges::find_if(
+      undefined_, [&](const UndefinedStore& other) { return same_pair(other.finding, finding); });
+  if (known != undefined_.end()) {
+    known->finding.count += finding.count;
+    return known->number;
+  }
+  if (undefined_.size() >= kFindingsMax) return 0;
+  complete(finding);
+  undefined_.push_back({number(), std::move(finding)});
+  return undefined_.back().number;
+}
+
 size_t LaunchReportBuilder::finding_count() const {
   const std::lock_guard lock(mutex_);
   return findings_.size();
@@ -88,6 +104,11 @@ void LaunchReportBuilder::add_counts(const Counters& block) {
 std::vector<DeviceFinding> LaunchReportBuilder::take_findings() {
   const std::lock_guard lock(mutex_);
   return std::exchange(findings_, {});
+}
+
+std::vector<UndefinedStore> LaunchReportBuilder::take_undefined() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(undefined_, {});
 }
 
 std::vector<std::string> LaunchReportBuilder::take_printed() {

@@ -28,6 +28,10 @@ class LaunchReportBuilder {
   /// that one's count grows. Otherwise `complete` fills in the message and the place, which costs
   /// time. Returns whether the list is full, so that the launch should stop.
   bool add(DeviceFinding finding, const std::function<void(DeviceFinding&)>& complete);
+  /// Adds an UndefinedStore, or counts it where it is known. Returns its number, which `number`
+  /// gives it when it is new; 0 when there are too many.
+  uint32_t add_undefined(DeviceFinding finding, const std::function<uint32_t()>& number,
+                         const std::function<void(DeviceFinding&)>& complete);
   size_t finding_count() const;
   DeviceFinding finding(size_t index) const;
 
@@ -45,6 +49,7 @@ class LaunchReportBuilder {
 
   /// Moves the findings and the printed lines out. Call it when no block runs any more.
   std::vector<DeviceFinding> take_findings();
+  std::vector<UndefinedStore> take_undefined();
   std::vector<std::string> take_printed();
   /// The summed counters; null unless the launch is profiled. Read it when no block runs any more.
   Counters* counters() { return counters_.get(); }
@@ -55,6 +60,7 @@ class LaunchReportBuilder {
   std::atomic<uint32_t> nonfinite_ = 0;
   mutable std::mutex mutex_;  ///< Guards all members below.
   std::vector<DeviceFinding> findings_;
+  std::vector<UndefinedStore> undefined_;
   std::shared_ptr<Counters> counters_;
   std::vector<std::string> printed_;
   std::string printed_tail_;  ///< Text after the last line end.

@@ -25,6 +25,8 @@ void define_arrival(Warp& warp, const AsyncCopy& copy, uint32_t lane) {
   if (from == nullptr || !from->tracked || from->all_defined) return;
   const uint8_t* const source = from->shadow(copy.from[lane]);
   for (uint32_t i = 0; i < size; ++i) shadow[i] = source[i] != 0 ? uint8_t{1} : uint8_t{0};
+  block.shared.sources.copy(block.shared.defined.size(), copy.to[lane], from->sources,
+                            copy.from[lane] - from->base, size);
 }
 
 void drop_empty(std::vector<AsyncCopy>& copies) {

@@ -182,6 +182,8 @@ void apply(Warp& warp, const Step& step, const uint64_t* host, uint32_t lanes,
 
 void on_global(Warp& warp, const Step& step, const uint64_t* address) {
   const uint32_t bytes = step.operands.get<AtomicOperands>().bytes;
+  Definedness& tracked = warp.tracking.definedness;
+  tracked.update.lanes = 0;
   const uint32_t lanes = resolve_global(warp, step, address, bytes, Access::Atomic);
   if (warp.launch->races != nullptr) {
     before_global(warp, step, address, bytes, Access::Atomic, lanes);
@@ -190,10 +192,14 @@ void on_global(Warp& warp, const Step& step, const uint64_t* address) {
   if (warp.launch->races != nullptr) {
     after_global(warp, step, address, bytes, Access::Atomic, lanes);
   }
-  if (warp.launch->inputs.checks.defines) define_global(warp, step, address, bytes, lanes);
+  if (!warp.launch->inputs.checks.defines) return;
+  define_global(warp, step, address, bytes, lanes & ~tracked.update.lanes);
+  tracked.keep_update(warp, ptx::Space::Global, address, bytes);
 }
 void on_shared(Warp& warp, const Step& step, const uint64_t* address) {
   const uint32_t bytes = step.operands.get<AtomicOperands>().bytes;
+  Definedness& tracked = warp.tracking.definedness;
+  tracked.update.lanes = 0;
   const uint32_t lanes = resolve_shared(warp, step, address, bytes, Access::Atomic);
   if (warp.launch->inputs.checks.race) {
     note_shared(warp, step, address, bytes, Access::Atomic, lanes, 0);
@@ -204,10 +210,11 @@ void on_shared(Warp& warp, const Step& step, const uint64_t* address) {
   }
   apply(warp, step, host, lanes);
   if (warp.launch->inputs.checks.init) {
-    for (uint32_t left = lanes; left != 0; left &= left - 1) {
+    for (uint32_t left = lanes & ~tracked.update.lanes; left != 0; left &= left - 1) {
       std::fill_n(warp.block->shared.defined.data() + address[std::countr_zero(left)], bytes,
                   uint8_t{1});
     }
+    tracked.keep_update(warp, ptx::Space::Shared, address, bytes);
   }
 }
 void on_local(Warp& warp, const Step& step, const uint64_t* address) {

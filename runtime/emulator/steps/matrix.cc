@@ -1,6 +1,7 @@
 // ldmatrix: eight rows of a matrix from shared memory to the registers of a warp.
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "runtime/emulator/checks/access.h"
 #include "runtime/emulator/checks/shared_races.h"
@@ -10,8 +11,31 @@
 
 namespace gpuemu::emulator::steps {
 namespace {
-constexpr uint32_t kRows = 8, kRowBytes = 16;
+constexpr uint32_t kRows = 8, kRowBytes = 16, kCellBytes = 2;
+
+/// Notes the lanes that get two cells that nothing wrote. `address` and `lanes` are those of rows.
+void note_undefined_rows(Warp& warp, const Step& step, const AccessOperands& access,
+                         const uint64_t* address, uint32_t lanes) {
+  const std::vector<uint8_t>& defined = warp.block->shared.defined;
+  for (uint32_t matrix = 0; matrix < access.count; ++matrix) {
+    uint32_t undefined = 0;
+    uint64_t offset[kLanes] = {};
+    for (uint32_t lane = 0; lane < kLanes; ++lane) {
+      bool all = true;
+      for (uint32_t half = 0; half < 2; ++half) {
+        const uint32_t line = lane / 4, along = lane % 4 * 2 + half;
+        const uint32_t row = matrix * kRows + (access.is_transposed ? along : line);
+        const uint64_t at =
+            address[row] + uint64_t{kCellBytes} * (access.is_transposed ? line : along);
+        if (half == 0) offset[lane] = at;
+        all = all && (lanes >> row & 1) != 0 && defined[at] == 0 && defined[at + 1] == 0;
+      }
+      if (all) undefined |= uint32_t{1} << lane;
+    }
+    if (undefined != 0) note_undefined_shared(warp, step, matrix, undefined, offset);
+  }
 }
+}  // namespace
 
 void load_matrix(Warp& warp, const Step& step, const AccessOperands& access) {
   if (!whole_warp(warp, step)) return;
@@ -29,6 +53,7 @@ void load_matrix(Warp& warp, const Step& step, const AccessOperands& access) {
   if (lanes != 0 && warp.launch->inputs.checks.race) {
     note_shared(warp, step, address, kRowBytes, Access::Load, lanes, 0);
   }
+  if (warp.launch->inputs.checks.defers) note_undefined_rows(warp, step, access, address, lanes);
   warp.meet_lanes(kNone);  // .sync, and the rows have been read for all of them.
   warp.masks.running = all;
   for (uint32_t matrix = 0; matrix < access.count; ++matrix) {

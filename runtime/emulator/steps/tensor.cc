@@ -11,6 +11,7 @@
 #include "runtime/emulator/steps/counting.h"
 #include "runtime/emulator/steps/product.h"
 #include "runtime/emulator/steps/steps.h"
+#include "runtime/emulator/steps/undefined_products.h"
 
 namespace gpuemu::emulator::steps {
 namespace {
@@ -116,6 +117,7 @@ void resolve(Warp& warp, const Step& step, uint64_t* address, uint32_t bytes,
 void multiply_matrices(Warp& warp, const Step& step, const ProductOperands& product) {
   if (!whole_warp(warp, step)) return;
   const TensorStep& matrices = warp.code().tensors[product.matrices];
+  follow_product(warp, step, matrices);
   for (uint32_t quad = 0; quad < (matrices.d.of_quads ? kQuads : 1); ++quad) {
     Matrix a = gather(warp, matrices.a, quad), b = gather(warp, matrices.b, quad),
            c = gather(warp, matrices.c, quad);
@@ -161,6 +163,7 @@ void move_fragment(Warp& warp, const Step& step, const FragmentOperands& access)
             access.is_wide ? warp.u64(step.src[0])[lane] : warp.u32(step.src[0])[lane];
         address[lane] = base + static_cast<uint64_t>(access.offset) + index * bytes;
       }
+      warp.tracking.definedness.fragment_element = reg;
       std::byte* const words = warp.registers.data + fragment.registers[reg] + part * bytes;
       const size_t step_bytes = bits == 64 ? 8 : 4;
       resolve(warp, step, address, bytes, matrices.store ? Stored{words, step_bytes} : Stored());

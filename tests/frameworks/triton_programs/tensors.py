@@ -68,6 +68,28 @@ def modules():
 
 
 @case
+def random_numbers():
+    one, other = (torch.Generator("cuda").manual_seed(3) for _ in range(2))
+    assert one.device == torch.device("cuda", 0) and isinstance(one, torch.Generator) and isinstance(torch.default_generator, torch.Generator)
+    first = torch.rand(5, device="cuda", generator=one)
+    assert first.is_cuda and torch.equal(first, torch.rand(5, device="cuda", generator=other)) and not torch.equal(first, torch.rand(5, device="cuda", generator=one))
+    assert torch.Generator().device.type == "cpu" and torch.randperm(4, generator=torch.Generator().manual_seed(1)).device.type == "cpu"
+    again = one.clone_state()
+    assert torch.equal(torch.rand(2, device="cuda", generator=one), torch.rand(2, device="cuda", generator=again))
+
+
+@case
+def pinned():
+    plain = torch.arange(6.0).reshape(2, 3)
+    held = plain.pin_memory()
+    assert held.is_pinned() and not plain.is_pinned() and torch.equal(held, plain) and held.pin_memory() is held and held.device.type == "cpu"
+    assert torch.equal(held.to("cuda", non_blocking=True).cpu(), plain)
+    refusal(RuntimeError, "only dense CPU tensors can be pinned", lambda: x.pin_memory())
+    data = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(plain), batch_size=1, pin_memory=True)
+    assert all(row.is_pinned() for (row,) in data)
+
+
+@case
 def files():
     file = io.BytesIO()
     torch.save({"x": x, "row": x[1]}, file)

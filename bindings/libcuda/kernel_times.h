@@ -1,0 +1,32 @@
+// How long the kernels of this process took on the emulator, for the summary of pytest.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+
+namespace gpuemu::libcuda {
+
+/// Thread-safe.
+class KernelTimes {
+ public:
+  /// Counts a launch of the kernel that PTX calls `entry`.
+  void add(const std::string& entry, uint64_t elapsed_ns);
+  /// Returns a line "NAME\tLAUNCHES\tNANOSECONDS\n" per kernel, the slowest first.
+  std::string text() const;
+
+ private:
+  struct Sum {
+    uint64_t launches = 0, elapsed_ns = 0;
+  };
+  mutable std::mutex mutex_;
+  std::map<std::string, Sum> by_entry_;
+};
+
+}  // namespace gpuemu::libcuda
+
+/// Writes KernelTimes::text() of this process to `text`, cut to `bytes` and with a final zero, and
+/// returns the bytes that the whole needs. Thread-safe.
+extern "C" size_t gpuemu_kernel_times(char* text, size_t bytes);
