@@ -151,6 +151,48 @@ def test_without_preparation_torch_and_triton_are_as_they_are(run, tmp_path):
     assert run(program)[0].stdout == "True\n"
 
 
+def test_undefined_values_are_found_where_an_operator_reads_them_and_padding_is_none(run):
+    done, report = run("undefined.py", "padding")
+    assert (done.returncode, report["findings"]) == (0, []), done.stderr
+    assert done.stdout == "73536.0 796.0 792.0\n"
+    done, report = run("undefined.py")
+    (found,) = report["findings"]
+    assert done.returncode == 1 and (found["kind"], found["kernel"], found["line"]) == ("UninitializedRead", "scale", line_of("undefined.py", "tl.load(x + at) * 2"))
+    assert found["message"].startswith("reads byte offset 800 of 'x' (element 200) before anything was written there; ")
+    assert found["message"].endswith(", and aten::max gives that to the host")
+    assert found["other"]["host"]["stack"][0]["line"] == line_of("undefined.py", "# Read")
+
+
+ALONE = """
+import gpuemu.torch
+gpuemu.torch.install(arch="sm_90")
+import torch, triton, triton.language as tl
+
+@triton.jit
+def outside(x, B: tl.constexpr):
+    tl.store(x + tl.arange(0, B), 1.0)
+
+x = torch.empty(20, device="cuda")
+outside[(1,)](x, B=32)
+print(torch.cuda.get_device_name(), triton.runtime.driver.active.get_current_target().arch)
+gpuemu.torch.install("sm_90")
+try:
+    gpuemu.torch.install(arch="sm_80")
+except RuntimeError as problem:
+    print(problem)
+"""
+
+
+def test_a_program_can_install_the_device_itself(tmp_path):
+    program = tmp_path / "alone.py"
+    program.write_text(ALONE)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python"), "GPUEMU_CLI": str(BIN / "gpuemu")}
+    done = subprocess.run([sys.executable, program], capture_output=True, text=True, timeout=600, env=environment)
+    first, second = done.stdout.splitlines()
+    assert first == "gpuemu sm_90 90" and second.startswith("the emulated device is sm_90 and not sm_80"), done.stderr
+    assert "error[OutOfBounds]: writes" in done.stderr and "kernel outside" in done.stderr and "alone.py:" in done.stderr
+
+
 def test_the_device_can_be_taken_away_and_given_back(run):
     done, report = run("uninstalled.py")
     twos = "[2.0, 2.0, 2.0]"

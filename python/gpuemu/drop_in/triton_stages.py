@@ -9,7 +9,7 @@ from typing import Any
 
 from gpuemu.torch.driver import driver
 
-KEY = "gpuemu-ptx-3"  # Part of the key of Triton's cache, which keeps PTX and machine code of a kernel apart by it.
+KEY = "gpuemu-ptx-4"  # Part of the key of Triton's cache, which keeps PTX and machine code of a kernel apart by it.
 _FUNCTION = re.compile(r"tt\.func public @\w+\((.*?)\)\s*(?:->|attributes|\{)", re.DOTALL)
 _VERSION = re.compile(r"^\.version (\d+)\.(\d+)", re.M)
 _PARAMETER = re.compile(r"%(\w+): ")
@@ -61,7 +61,7 @@ def parameters_of(ttir: str) -> list[str]:
 
 def named(ptx: str, kernel: str, names: Sequence[str]) -> str:
     """The PTX with the author's names for parameters, which findings repeat."""
-    used = set(re.findall(r"[\w$]+", ptx))
+    used = set(re.findall(r"(?<![.%\w$])[\w$]+", ptx))  # Not the x of %tid.x.
 
     def name_of(found: re.Match[str]) -> str:
         index = int(found[1])

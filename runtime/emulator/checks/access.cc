@@ -165,6 +165,39 @@ void note_undefined(Warp& warp, const Step& step, uint32_t bytes, const Undefine
   }
 }
 
+/// What `lanes` read at these offsets of shared memory.
+UndefinedRead read_of_shared(Warp& warp, const Step& step, uint32_t lanes, const uint64_t* offset) {
+  const SharedMemory& shared = warp.block->shared;
+  UndefinedRead read;
+  for (uint32_t left = lanes; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    read.note(lane, shared.defined.data() + offset[lane], &shared.sources, offset[lane]);
+  }
+  const uint64_t first = offset[read.lanes.first];
+  read.offset = static_cast<int64_t>(first);
+  read.where =
+      "shared memory " + shared_place(warp, first, element_bytes(instruction_of(warp, step)));
+  return read;
+}
+
+void note_undefined_global(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes,
+                           uint32_t lanes) {
+  UndefinedRead read;
+  for (uint32_t left = lanes; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    Allocation* const in = warp.launch->memory->find(address[lane], bytes);
+    read.note(lane, in->shadow(address[lane]), &in->sources, address[lane] - in->base);
+  }
+  const uint64_t first = address[read.lanes.first];
+  const Allocation* const of = warp.launch->memory->find(first, bytes);
+  read.tensor = of->name;
+  read.offset = static_cast<int64_t>(first - of->base);
+  read.where =
+      fmt::format("byte offset {} of '{}'{}", read.offset, of->name,
+                  element_text(first - of->base, element_bytes(instruction_of(warp, step))));
+  note_undefined(warp, step, bytes, read);
+}
+
 /// Lanes whose bytes a copy has not brought yet.
 void report_in_flight(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes,
                       uint32_t lanes) {
@@ -267,8 +300,7 @@ uint32_t resolve_global(Warp& warp, const Step& step, const uint64_t* address, u
   const uint32_t aligned = aligned_lanes(warp, step, address, bytes, access);
   Allocation* known = warp.registers.allocations[step.cache()];
   Tally outside;
-  UndefinedRead undefined_read;
-  uint32_t lanes = 0;
+  uint32_t lanes = 0, undefined_lanes = 0;
   for (uint32_t left = aligned; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
     if (known == nullptr || !known->contains(address[lane], bytes)) {
@@ -282,22 +314,13 @@ uint32_t resolve_global(Warp& warp, const Step& step, const uint64_t* address, u
     lanes |= uint32_t{1} << lane;
     if (access == Access::Store || !warp.launch->inputs.checks.init || known->all_defined) continue;
     const uint8_t* shadow = known->shadow(address[lane]);
-    if (!undefined(step, shadow, bytes, access)) continue;
-    undefined_read.note(lane, shadow, &known->sources, address[lane] - known->base);
+    if (undefined(step, shadow, bytes, access)) undefined_lanes |= uint32_t{1} << lane;
   }
   warp.registers.allocations[step.cache()] = known;
   if (outside.lanes != 0) {
     report_outside(warp, step, outside, address[outside.first], bytes, access);
   }
-  if (const Tally& bad = undefined_read.lanes; bad.lanes != 0) {
-    const Allocation* of = warp.launch->memory->find(address[bad.first], bytes);
-    undefined_read.tensor = of->name;
-    undefined_read.offset = static_cast<int64_t>(address[bad.first] - of->base);
-    undefined_read.where = fmt::format(
-        "byte offset {} of '{}'{}", undefined_read.offset, of->name,
-        element_text(address[bad.first] - of->base, element_bytes(instruction_of(warp, step))));
-    note_undefined(warp, step, bytes, undefined_read);
-  }
+  if (undefined_lanes != 0) note_undefined_global(warp, step, address, bytes, undefined_lanes);
   return lanes;
 }
 
@@ -306,20 +329,15 @@ uint32_t resolve_shared(Warp& warp, const Step& step, const uint64_t* address, u
   const uint32_t lanes =
       window_lanes(warp, step, address, warp.launch->inputs.shared_bytes, bytes, {kShared, access});
   if (access == Access::Store || !warp.launch->inputs.checks.init) return lanes;
-  UndefinedRead read;
+  const uint8_t* const defined = warp.block->shared.defined.data();
+  uint32_t undefined_lanes = 0;
   for (uint32_t left = lanes; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
-    const SharedMemory& shared = warp.block->shared;
-    const uint8_t* shadow = shared.defined.data() + address[lane];
-    if (!undefined(step, shadow, bytes, access)) continue;
-    read.note(lane, shadow, &shared.sources, address[lane]);
+    const bool is_undefined = undefined(step, defined + address[lane], bytes, access);
+    if (is_undefined) undefined_lanes |= uint32_t{1} << lane;
   }
-  if (read.lanes.lanes != 0) {
-    const uint64_t offset = address[read.lanes.first];
-    read.offset = static_cast<int64_t>(offset);
-    read.where =
-        "shared memory " + shared_place(warp, offset, element_bytes(instruction_of(warp, step)));
-    note_undefined(warp, step, bytes, read);
+  if (undefined_lanes != 0) {
+    note_undefined(warp, step, bytes, read_of_shared(warp, step, undefined_lanes, address));
   }
   report_in_flight(warp, step, address, bytes, lanes);
   return lanes;
@@ -327,17 +345,7 @@ uint32_t resolve_shared(Warp& warp, const Step& step, const uint64_t* address, u
 
 void note_undefined_shared(Warp& warp, const Step& step, uint32_t element, uint32_t lanes,
                            const uint64_t* offset) {
-  const SharedMemory& shared = warp.block->shared;
-  UndefinedRead read;
-  for (uint32_t left = lanes; left != 0; left &= left - 1) {
-    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
-    read.note(lane, shared.defined.data() + offset[lane], &shared.sources, offset[lane]);
-  }
-  if (read.lanes.lanes == 0) return;
-  const uint64_t first = offset[read.lanes.first];
-  read.offset = static_cast<int64_t>(first);
-  read.where =
-      "shared memory " + shared_place(warp, first, element_bytes(instruction_of(warp, step)));
+  const UndefinedRead read = read_of_shared(warp, step, lanes, offset);
   for_each_source(read, lanes, 0, [&](uint32_t same, uint32_t source) {
     warp.tracking.definedness.note_element(warp, step, element, same, read.cause(source));
   });
@@ -353,14 +361,17 @@ uint32_t resolve_param(Warp& warp, const Step& step, const uint64_t* address, ui
 void note_param_gaps(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes,
                      uint32_t lanes) {
   if (!warp.launch->inputs.checks.init) return;
+  const uint8_t* const given = warp.launch->inputs.params_given.data();
+  const auto is_gap = [&](uint32_t lane) {
+    return (lanes >> lane & 1) != 0 && undefined(step, given + address[lane], bytes, Access::Load);
+  };
+  uint32_t lane = 0;
+  while (lane < kLanes && !is_gap(lane)) ++lane;
+  if (lane == kLanes) return;
   UndefinedRead read;
-  for (uint32_t left = lanes; left != 0; left &= left - 1) {
-    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
-    const uint8_t* given = warp.launch->inputs.params_given.data() + address[lane];
-    if (!undefined(step, given, bytes, Access::Load)) continue;
-    read.note(lane, given, nullptr, 0);
+  for (; lane < kLanes; ++lane) {
+    if (is_gap(lane)) read.note(lane, given + address[lane], nullptr, 0);
   }
-  if (read.lanes.lanes == 0) return;
   read.where = fmt::format("byte {} of the kernel's parameters", address[read.lanes.first]);
   read.why = ", where no parameter lies";
   note_undefined(warp, step, bytes, read);
@@ -385,7 +396,7 @@ uint32_t resolve_local(Warp& warp, const Step& step, const uint64_t* address, ui
   if (!warp.launch->inputs.checks.init) return lanes;
   // Unoptimised code reads whole words of variables to set a few of their bits.
   const bool debug = warp.launch->inputs.program->module.debug;
-  UndefinedRead read;
+  uint32_t undefined_lanes = 0;
   for (uint32_t left = lanes; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
     const uint64_t place = uint64_t{lane} * warp.local.stride + address[lane];
@@ -393,10 +404,16 @@ uint32_t resolve_local(Warp& warp, const Step& step, const uint64_t* address, ui
     if (access == Access::Store) {
       std::fill(shadow, shadow + bytes, uint8_t{1});
     } else if (!debug && undefined(step, shadow, bytes, access)) {
-      read.note(lane, shadow, &warp.local.sources, place);
+      undefined_lanes |= uint32_t{1} << lane;
     }
   }
-  if (read.lanes.lanes != 0) {
+  if (undefined_lanes != 0) {
+    UndefinedRead read;
+    for (uint32_t left = undefined_lanes; left != 0; left &= left - 1) {
+      const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+      const uint64_t place = uint64_t{lane} * warp.local.stride + address[lane];
+      read.note(lane, warp.local.defined.data() + place, &warp.local.sources, place);
+    }
     read.offset = static_cast<int64_t>(address[read.lanes.first]);
     read.where = fmt::format("byte offset {} of local memory", read.offset);
     note_undefined(warp, step, bytes, read);

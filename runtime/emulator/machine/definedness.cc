@@ -23,8 +23,10 @@ bool accesses_memory(const Instruction& in) {
 }
 /// Operations in which one operand may decide alone, or that put parts of words together.
 bool may_ignore_operands(const Instruction& in) {
-  return in.has(Trait::MixesBits) || (in.opcode == Opcode::Mov && in.operands.size() == 2 &&
-                                      in.operands[1].kind == Operand::Kind::Vector);
+  const bool joins = in.opcode == Opcode::Mov && in.operands.size() == 2 &&
+                     in.operands[1].kind == Operand::Kind::Vector;
+  const bool converts_two = in.opcode == Opcode::Cvt && in.operands.size() > 2;
+  return in.has(Trait::MixesBits) || joins || converts_two;
 }
 /// The result has the bits of its only operand, and zeros.
 bool keeps_bits(const Instruction& in) {

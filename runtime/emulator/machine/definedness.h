@@ -78,6 +78,18 @@ class Definedness {
   void updated(Warp& warp, const Step& step, uint32_t lanes, const Cause& cause);
   /// Marks what `update` says of the operation that has just been executed at these addresses.
   void keep_update(Warp& warp, ptx::Space space, const uint64_t* address, uint32_t bytes);
+  /// Whether a register of the current function may be undefined and stores of matrices have to
+  /// tell which of their cells are: then keep_cell().
+  static bool follows_cells(Warp& warp);
+  /// A store has written a cell of `bytes` bytes from the register `from` of `from_lane`.
+  struct Cell {
+    const ptx::Operand& from;
+    uint32_t from_lane = 0;
+    ptx::Space space = ptx::Space::Generic;
+    uint64_t address = 0;
+    uint32_t bytes = 0;
+  };
+  void keep_cell(Warp& warp, const Step& step, const Cell& cell);
   UndefinedUpdate update;         ///< What the atomic operation in progress does.
   uint32_t fragment_element = 0;  ///< Which one a wmma.load is loading.
 

@@ -163,6 +163,19 @@ void Definedness::combined_in_memory(Warp& warp, const Step& step, const Undefin
   });
 }
 
+bool Definedness::follows_cells(Warp& warp) {
+  return warp.launch->inputs.checks.defers && !warp.frame().undefined.lanes.empty();
+}
+
+void Definedness::keep_cell(Warp& warp, const Step& step, const Cell& cell) {
+  const Value value = value_of(warp.frame().undefined, cell.from);
+  if (!has(value.lanes, cell.from_lane)) return;
+  const bool computed = has(value.computed, cell.from_lane);
+  const uint32_t number = computed ? number_of(warp, step, value.origin, cell.from_lane) : 0;
+  known_bytes(warp, cell.space, cell.address, cell.bytes, cell.from_lane)
+      .set(0, cell.bytes, number);
+}
+
 void Definedness::updated(Warp& warp, const Step& step, uint32_t lanes, const Cause& cause) {
   const Instruction& in = instruction_of(warp, step);
   const auto* const atomic = step.operands.find<AtomicOperands>();

@@ -144,6 +144,27 @@ void count_fragment(Warp& warp, const Step& step, const TensorStep& matrices) {
 }
 }  // namespace
 
+namespace {
+struct WrittenTo {
+  const uint64_t* host;  ///< Per lane; 0: nothing was written.
+  uint32_t bytes;
+};
+/// Marks where undefined elements of register `reg` went.
+void keep_fragment(Warp& warp, const Step& step, uint32_t reg,
+                   const std::array<uint64_t, kLanes>& places, const WrittenTo& written) {
+  if (!Definedness::follows_cells(warp)) return;
+  const auto& registers = instruction_of(warp, step).operands[1].elements;
+  if (reg >= registers.size()) return;
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    if ((warp.masks.running >> lane & 1) == 0 || written.host[lane] == 0) continue;
+    warp.tracking.definedness.keep_cell(
+        warp, step,
+        {registers[reg], lane, step.operands.get<MemoryOperands>().space, places[lane],
+         written.bytes});
+  }
+}
+}  // namespace
+
 void move_fragment(Warp& warp, const Step& step, const FragmentOperands& access) {
   if (!whole_warp(warp, step)) return;
   const TensorStep& matrices = warp.code().tensors[access.matrices];
@@ -166,6 +187,8 @@ void move_fragment(Warp& warp, const Step& step, const FragmentOperands& access)
       warp.tracking.definedness.fragment_element = reg;
       std::byte* const words = warp.registers.data + fragment.registers[reg] + part * bytes;
       const size_t step_bytes = bits == 64 ? 8 : 4;
+      std::array<uint64_t, kLanes> places;
+      std::copy_n(address, kLanes, places.begin());
       resolve(warp, step, address, bytes, matrices.store ? Stored{words, step_bytes} : Stored());
       for (uint32_t lane = 0; lane < kLanes; ++lane) {
         if ((warp.masks.running >> lane & 1) == 0) continue;
@@ -176,6 +199,7 @@ void move_fragment(Warp& warp, const Step& step, const FragmentOperands& access)
           std::memcpy(matrices.store ? host : word, matrices.store ? word : host, bytes);
         }
       }
+      if (matrices.store) keep_fragment(warp, step, reg, places, {address, bytes});
     }
   }
   warp.meet_lanes(kNone);
@@ -190,6 +214,8 @@ void store_matrix(Warp& warp, const Step& step, const AccessOperands& access) {
         access.is_wide ? warp.u64(step.src[0])[lane] : warp.u32(step.src[0])[lane];
     address[lane] = (base + static_cast<uint64_t>(access.offset)) & ~kWindowMask;
   }
+  std::array<uint64_t, kLanes> places;
+  std::copy_n(address, kLanes, places.begin());
   uint16_t rows[kLanes][kRows];
   for (uint32_t row = 0; row < kRows * access.count; ++row) {
     const uint32_t* values = warp.u32(warp.function.lists[access.list + row / kRows]);
@@ -209,6 +235,18 @@ void store_matrix(Warp& warp, const Step& step, const AccessOperands& access) {
   warp.masks.running = all;
   for (uint32_t row = 0; row < kRows * access.count; ++row) {
     if (address[row] != 0) std::memcpy(reinterpret_cast<void*>(address[row]), rows[row], kRowBytes);
+  }
+  if (!Definedness::follows_cells(warp)) return;
+  const auto& registers = instruction_of(warp, step).operands.back().elements;
+  for (uint32_t row = 0; row < kRows * access.count; ++row) {
+    for (uint32_t column = 0; address[row] != 0 && column < kRows; ++column) {
+      const uint32_t r = access.is_transposed ? column : row % kRows,
+                     c = access.is_transposed ? row % kRows : column;
+      warp.tracking.definedness.keep_cell(
+          warp, step,
+          {registers[row / kRows], r * 4 + c / 2, access.space,
+           places[row] + column * sizeof(uint16_t), sizeof(uint16_t)});
+    }
   }
 }
 
