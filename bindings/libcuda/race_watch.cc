@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "bindings/libcuda/call_sites/symbols.h"
@@ -185,7 +185,7 @@ void RaceWatch::add(Work work) {
 }
 
 void RaceWatch::report(const Work& first, const Work& second) {
-  const auto met = first_meeting(first.memory, second.memory);
+  const auto met = first_overlap(first.memory, second.memory);
   if (!met) return;
   RaceEnd one = end_of(first.entry, *first.site, first.memory, met->place_of_one);
   RaceEnd two = end_of(second.entry, *second.site, second.memory, met->place_of_other);

@@ -16,7 +16,7 @@
 
 #include "bindings/libcuda/allocations.h"
 #include "bindings/libcuda/call_sites/call_site.h"
-#include "bindings/libcuda/races/meeting.h"
+#include "bindings/libcuda/races/overlap.h"
 #include "bindings/libcuda/races/work_order.h"
 #include "bindings/libcuda/recorder.h"
 

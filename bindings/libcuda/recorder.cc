@@ -6,7 +6,7 @@
 #include <fstream>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "bindings/libcuda/call_sites/symbols.h"

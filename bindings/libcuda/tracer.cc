@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cstring>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "bindings/libcuda/call_sites/symbols.h"

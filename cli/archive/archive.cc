@@ -144,4 +144,6 @@ Result<RunArchive> unpack_archive(std::string_view bytes) {
   return archive;
 }
 
+std::string case_text(const ReproduceResultReply& one) { return encode_reply(one) + "\n"; }
+
 }  // namespace gpuemu::cli

@@ -36,6 +36,9 @@ Result<std::string> pack_archive(const RunArchive& archive);
 /// that grows too large.
 Result<RunArchive> unpack_archive(std::string_view bytes);
 
+/// One of its cases as a file: JSON.
+std::string case_text(const ReproduceResultReply& one);
+
 /// Whether the path stays in the folder that it is written into: relative, no part that is empty or
 /// begins with a dot, no backslash, no control character.
 bool is_harmless_path(std::string_view path);

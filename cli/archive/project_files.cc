@@ -4,10 +4,11 @@
 #include <filesystem>
 #include <set>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "cli/archive/archive.h"
 #include "common/base/files.h"
+#include "common/config/source_kind.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -45,7 +46,7 @@ std::set<std::string> named_files(const Config& config) {
     names.insert(op.op_script);
   }
   for (const KernelConfig& kernel : config.kernels) {
-    if (!kernel.source.starts_with("builtin:")) names.insert(kernel.source);
+    if (source_kind(kernel.source) != SourceKind::Builtin) names.insert(kernel.source);
   }
   names.erase("");
   return names;

@@ -4,7 +4,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/commands/options.h"
-#include "cli/findings/fault_list.h"
+#include "cli/report/fault_list.h"
 #include "cli/report/text.h"
 #include "common/base/service_limits.h"
 

@@ -11,16 +11,14 @@
 #include "cli/archive/archive.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/options.h"
-#include "cli/findings/finding_blocks.h"
-#include "cli/findings/one_line.h"
 #include "cli/report/ci.h"
 #include "cli/report/ci_findings.h"
+#include "cli/report/text.h"
 #include "cli/scaffold/file_plan.h"
 #include "cli/session/job.h"
 #include "cli/session/own_daemon.h"
 #include "common/base/files.h"
 #include "common/base/limits.h"
-#include "common/codec/json_codec.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -72,7 +70,7 @@ Status write_folder(const RunArchive& archive, const fs::path& folder) {
   plan.files["report.html"] = archive.page;
   plan.files["run.json"] = ci_json(archive.run);
   for (const ReproduceResultReply& one : archive.cases) {
-    plan.files[fmt::format("cases/{}.json", one.result.seed)] = encode_reply(one) + "\n";
+    plan.files[fmt::format("cases/{}.json", one.result.seed)] = case_text(one);
   }
   for (const auto& [path, content] : archive.files) plan.files["project/" + path] = content;
   const auto written = write_files(plan, false);
@@ -86,10 +84,7 @@ void show(const RunArchive& archive, const std::string& folder, Session& session
                              one_line(origin_of(run)));
   const auto findings = ci_findings(run);
   for (size_t i = 0; i < std::min(findings.size(), kFindingsShown); ++i) {
-    const CiFinding& one = findings[i];
-    session.out << fmt::format("[{}] {}: {} of {} cases; {}\n", name_of(one.group.finding->kind),
-                               one_line(one.op_name), one.group.cases, one.cases,
-                               parts_of(*one.group.finding).title);
+    session.out << finding_line(findings[i]) << '\n';
   }
   if (findings.size() > kFindingsShown) {
     session.out << fmt::format("and {} more findings\n", findings.size() - kFindingsShown);

@@ -4,7 +4,7 @@
 #include <set>
 #include <tuple>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/protocol/names.h"
 
@@ -78,6 +78,12 @@ std::vector<CiFinding> ci_findings(const CiRunSummary& summary) {
     if (!one.passed && seen.insert(one.op_name).second) add_findings(summary, one.op_name, all);
   }
   return all;
+}
+
+std::string finding_line(const CiFinding& finding) {
+  const ValidationFailure& one = *finding.group.finding;
+  return fmt::format("[{}] {}: {} of {} cases; {}", name_of(one.kind), one_line(finding.op_name),
+                     finding.group.cases, finding.cases, parts_of(one).title);
 }
 
 }  // namespace gpuemu::cli

@@ -24,4 +24,7 @@ struct CiFinding {
 /// In the order of the ops; causes before what follows from them. Point into `summary`.
 std::vector<CiFinding> ci_findings(const CiRunSummary& summary);
 
+/// "[OutOfBounds] gemm: 43 of 64 cases; reads 4 bytes at byte offset 64 of 'a', which has 64 bytes"
+std::string finding_line(const CiFinding& finding);
+
 }  // namespace gpuemu::cli

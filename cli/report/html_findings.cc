@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "cli/findings/finding_blocks.h"
 #include "cli/findings/source_excerpt.h"

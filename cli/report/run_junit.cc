@@ -1,7 +1,7 @@
 // JUnit XML of what `gpuemu run` found.
 #include <map>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "cli/report/junit_suite.h"
 #include "cli/report/run_documents.h"

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <ranges>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "cli/report/run_documents.h"
 #include "cli/report/sarif_log.h"

@@ -1,6 +1,6 @@
 #include "cli/report/svg.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "cli/report/escape.h"
 

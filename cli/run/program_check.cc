@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <elf.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

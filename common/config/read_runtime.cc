@@ -1,7 +1,7 @@
 // [project], [runtime], [daemon], [policies], [ci], [storage].
 #include <algorithm>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/base/device_list.h"
 #include "common/base/service_limits.h"

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <string>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "bindings/libcuda/calls/device_attributes.h"
 #include "bindings/libcuda/contexts.h"

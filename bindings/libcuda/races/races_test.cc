@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "bindings/libcuda/races/meeting.h"
+#include "bindings/libcuda/races/overlap.h"
 #include "bindings/libcuda/races/work_order.h"
 
 namespace gpuemu::libcuda {
@@ -63,31 +63,31 @@ TEST(WorkOrder, ForgetsStreamsThatHaveEnded) {
   EXPECT_FALSE(order.issue(kTwo).before->contains(kOne));
 }
 
-TEST(Meeting, IsTheFirstByteThatOneOfTwoWrites) {
+TEST(Overlap, IsTheFirstByteThatOneOfTwoWrites) {
   TouchedMemory one, other;
   one.reads = {{0, 64, 0}};
   other.reads = {{0, 64, 0}};
-  EXPECT_FALSE(first_meeting(one, other));
+  EXPECT_FALSE(first_overlap(one, other));
   other.writes = {{40, 48, 3}, {60, 80, 4}};
-  const auto found = first_meeting(one, other);
+  const auto found = first_overlap(one, other);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->address, 40u);
   EXPECT_EQ(found->one, Touch::Read);
   EXPECT_EQ(found->other, Touch::Write);
   EXPECT_EQ(found->place_of_other, 3u);
-  EXPECT_EQ(first_meeting(other, one)->place_of_one, 3u);
+  EXPECT_EQ(first_overlap(other, one)->place_of_one, 3u);
   other.writes = {{64, 80, 3}};
-  EXPECT_FALSE(first_meeting(one, other));
+  EXPECT_FALSE(first_overlap(one, other));
 }
 
-TEST(Meeting, IsNoneOfTwoAtomicUpdates) {
+TEST(Overlap, IsNoneOfTwoAtomicUpdates) {
   TouchedMemory one, other;
   one.updates = other.updates = {{8, 12, 0}};
-  EXPECT_FALSE(first_meeting(one, other));
+  EXPECT_FALSE(first_overlap(one, other));
   other.reads = {{0, 9, 0}};
-  EXPECT_EQ(first_meeting(one, other)->address, 8u);
+  EXPECT_EQ(first_overlap(one, other)->address, 8u);
   forget_bytes(one, 0, 9);
-  EXPECT_FALSE(first_meeting(one, other));
+  EXPECT_FALSE(first_overlap(one, other));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "cli/findings/fault_list.h"
+#include "cli/report/fault_list.h"
 
 #include <algorithm>
 

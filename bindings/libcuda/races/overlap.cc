@@ -1,4 +1,4 @@
-#include "bindings/libcuda/races/meeting.h"
+#include "bindings/libcuda/races/overlap.h"
 
 #include <algorithm>
 #include <utility>
@@ -37,9 +37,9 @@ const char* verb_of(Touch touch) {
   return touch == Touch::Read ? "reads" : touch == Touch::Write ? "writes" : "updates";
 }
 
-std::optional<Meeting> first_meeting(const TouchedMemory& one, const TouchedMemory& other) {
+std::optional<Overlap> first_overlap(const TouchedMemory& one, const TouchedMemory& other) {
   constexpr Touch kAll[] = {Touch::Write, Touch::Update, Touch::Read};
-  std::optional<Meeting> first;
+  std::optional<Overlap> first;
   for (const Touch by_one : kAll) {
     for (const Touch by_other : kAll) {
       if (by_one == by_other && by_one != Touch::Write) continue;
@@ -48,7 +48,7 @@ std::optional<Meeting> first_meeting(const TouchedMemory& one, const TouchedMemo
       const auto& [a, b] = *common;
       const uint64_t address = std::max(a->begin, b->begin);
       if (first && first->address <= address) continue;
-      first = Meeting{address, by_one, by_other, a->place, b->place};
+      first = Overlap{address, by_one, by_other, a->place, b->place};
     }
   }
   return first;

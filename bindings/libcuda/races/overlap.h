@@ -13,14 +13,14 @@ enum class Touch : uint8_t { Read, Write, Update };
 const char* verb_of(Touch touch);
 
 /// The first byte that both touch and at least one of them writes.
-struct Meeting {
+struct Overlap {
   uint64_t address = 0;
   Touch one = Touch::Read, other = Touch::Read;
   uint32_t place_of_one = 0, place_of_other = 0;  ///< Indices into TouchedMemory::places.
 };
 
-/// Nothing where the two do not meet. Atomic updates by both are no meeting.
-std::optional<Meeting> first_meeting(const TouchedMemory& one, const TouchedMemory& other);
+/// Nothing where the two do not meet. Atomic updates by both are no overlap.
+std::optional<Overlap> first_overlap(const TouchedMemory& one, const TouchedMemory& other);
 
 /// Leaves the bytes from `begin` to `end` out.
 void forget_bytes(TouchedMemory& memory, uint64_t begin, uint64_t end);
