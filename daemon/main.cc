@@ -3,11 +3,13 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <mutex>
 
 #include <CLI/CLI.hpp>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/rotating_file_sink.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
@@ -22,6 +24,7 @@
 #include "common/base/private_path.h"
 #include "common/base/project_id.h"
 #include "common/base/service_limits.h"
+#include "common/process/acting_user.h"
 #include "common/process/spawn.h"
 #include "common/transport/server.h"
 #include "daemon/server/folder_lock.h"
@@ -36,7 +39,7 @@ namespace gpuemu {
 namespace {
 
 constexpr int kExitOk = 0, kExitUsage = 2, kExitBroken = 3;
-constexpr size_t kLogBytesMax = size_t{8} << 20;
+constexpr size_t kLogBytesMax = size_t{8} << 20, kLogsKept = 2;
 // Requests at the same time: those that may take long and plenty of short ones. A thread that
 // waits costs a few KiB.
 constexpr size_t kRequestsMax = kRequestsUnfinishedMax + 64;
@@ -65,6 +68,22 @@ size_t clients_max() {
   return std::min<size_t>(kClientsMax, limit.rlim_cur / 2);
 }
 
+/// Writes and rotates the log by the rights of the daemon's user, whoever a thread acts for.
+class OwnersSink : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  explicit OwnersSink(const std::string& file) : file_(file, kLogBytesMax, kLogsKept) {}
+
+ protected:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    const ActingOwner owner;
+    file_.log(message);
+  }
+  void flush_() override { file_.flush(); }
+
+ private:
+  spdlog::sinks::rotating_file_sink_st file_;
+};
+
 /// Unavailable when the folder or the file may be another user's work. A log that cannot be written
 /// for another reason is done without.
 Status open_log(const Config& config) {
@@ -74,8 +93,8 @@ Status open_log(const Config& config) {
   const auto checked = open_private_file(file);
   if (!checked && checked.error().code == ErrorCode::Unavailable) return checked.error();
   try {
-    spdlog::set_default_logger(
-        spdlog::rotating_logger_mt("gpuemu", file.string(), kLogBytesMax, 2));
+    auto sink = std::make_shared<OwnersSink>(file.string());
+    spdlog::set_default_logger(std::make_shared<spdlog::logger>("gpuemu", std::move(sink)));
   } catch (const spdlog::spdlog_ex& failure) {
     std::fprintf(stderr, "gpuemu-daemon: no log file: %s\n", failure.what());
   }
@@ -160,15 +179,38 @@ int answer_once(const Config& config, const Environment& environment) {
   return print(answer_without_daemon(message, config, names_of(config), environment));
 }
 
-/// Closes what nobody uses, every now and then, until the daemon is to stop.
-void wait_for_stop(StopSignal& stop, OpenProjects& projects) {
-  while (!stop.wait(kIdleLook)) projects.close_idle(OpenProjects::Clock::now());
+/// Where the device time is kept that a user has had today.
+std::string budget_meta(const DayBudget& budget) { return "budget:" + budget.user(); }
+
+/// A daemon that starts again gives nobody a second day. What cannot be read or written is told by
+/// whoever needs more of the database than this.
+void restore_budgets(const Share& share, ProjectStores& stores) {
+  const auto store = stores.of(kNoProject);
+  for (const auto& budget : share.budgets()) {
+    const auto text = store ? (*store)->meta(budget_meta(*budget)) : store.error();
+    DayBudget::Use use;
+    const bool is_kept = text && *text;
+    if (is_kept && std::sscanf((*text)->c_str(), "%ld %ld", &use.day, &use.used_us) == 2) {
+      budget->restore(use);
+    }
+  }
+}
+
+void keep_budgets(const Share& share, ProjectStores& stores) {
+  const auto store = stores.of(kNoProject);
+  for (const auto& budget : share.budgets()) {
+    const DayBudget::Use use = budget->use();
+    const std::string text = fmt::format("{} {}", use.day, use.used_us);
+    if (store) (void)(*store)->put_meta(budget_meta(*budget), text).ok();
+  }
 }
 
 int serve(const ConfigSources& sources, const Config& config) {
   StopSignal stop;
   const Status log = open_log(config);
   if (!log) return fail(log.error(), kExitBroken);
+  const auto share = Share::make(config.share);
+  if (!share) return fail(share.error(), kExitUsage);
   for (const ConfigProblem& warning : config.warnings) spdlog::warn("{}", warning.text());
   note_missing_folder(config);
   auto lock = FolderLock::take(config.db_path);
@@ -180,16 +222,19 @@ int serve(const ConfigSources& sources, const Config& config) {
   if (!stores) return fail(stores.error(), kExitBroken);
   if (const std::string note = (*stores)->note(); !note.empty()) spdlog::warn("database: {}", note);
 
-  Sessions sessions;
+  Sessions sessions(**share);
+  restore_budgets(**share, **stores);
   JobTable jobs;
   OpenProjects projects(**stores, {.jobs = jobs,
                                    .sessions = sessions,
+                                   .share = **share,
                                    .socket_path = config.socket_path,
                                    .db_path = config.db_path,
                                    .cache_folder = config.db_path + ".cache",
                                    .build = build_id_of("/proc/self/exe"),
                                    .worker_program = (own_folder() / "gpuemu-worker").string(),
                                    .request_stop = [&stop] { stop.request(); },
+                                   .log = [](const std::string& line) { spdlog::warn("{}", line); },
                                    .environment = sources.environment});
   const Status started = projects.start(sources, config);
   if (!started) return fail(started.error(), kExitBroken);
@@ -204,6 +249,7 @@ int serve(const ConfigSources& sources, const Config& config) {
       {.threads_max = kRequestsMax,
        .queued_max = kRequestsMax,
        .connections_max = clients_max(),
+       .group = (*share)->group(),
        .on_connected = [&sessions](const ClientPeer& peer) { sessions.connected(peer); },
        .on_disconnected = [&sessions](const ClientPeer& peer) { sessions.disconnected(peer); }});
   if (!server) return fail(server.error(), kExitBroken);
@@ -217,10 +263,14 @@ int serve(const ConfigSources& sources, const Config& config) {
                            [](const std::string& line) { spdlog::info("{}", line); });
     const Status keeps = keeper.start();
     if (!keeps) return fail(keeps.error(), kExitBroken);
-    wait_for_stop(stop, projects);
+    while (!stop.wait(kIdleLook)) {
+      projects.close_idle(OpenProjects::Clock::now());
+      keep_budgets(**share, **stores);
+    }
   }
   spdlog::info("stopping");
   jobs.stop();
+  keep_budgets(**share, **stores);
   projects.shutdown();
   (*server)->stop();
   spdlog::info("stopped");

@@ -26,6 +26,7 @@ constexpr const char* kArchPattern = "^sm_[1-9][0-9]{1,2}[af]?$";
 // As parse_size() has it.
 constexpr const char* kSizePattern = "^[0-9]+([KMGT]iB)?$";
 constexpr const char* kNamePattern = "^(?!dtype$)[A-Za-z_][A-Za-z0-9_]*$";
+constexpr const char* kUserPattern = "^[^:/]+$";
 constexpr int kDimValuesMax = 4096, kAxisMax = 64, kRunsMax = 100;
 
 Json type(const char* name) { return {{"type", name}}; }
@@ -293,6 +294,8 @@ Json form_of(const Key& key) {
       return list_of(reference(definition_of(*key.section)));
     case KeyForm::NamedTables:
       return named(reference(definition_of(*key.section)));
+    case KeyForm::UserTables:
+      return named(reference(definition_of(*key.section)), kUserPattern);
     case KeyForm::AutoOrInteger:
       return any_of(words({"auto"}), integer(key.lowest, key.highest));
     case KeyForm::Source:

@@ -230,6 +230,7 @@ Status Session::stop_daemon() {
 
 Status Session::start_daemon() {
   client_.reset();
+  secret_.clear();  // Another daemon's.
   const std::string path = GPUEMU_TRY(socket_path());
   const pid_t daemon =
       GPUEMU_TRY(launch_daemon({program_folder, working_folder, config_file, path}));
@@ -265,9 +266,18 @@ Status Session::ensure_daemon() {
   return session_name.empty() || !secret_.empty() ? ok_status() : open_session();
 }
 
+std::string Session::token_file() const {
+  const auto config = load().config ? Result<Config>(*load().config) : programs_config();
+  return config && config->share ? config->share->token_file : "";
+}
+
 Status Session::open_session() {
-  OpenSessionRequest request{.name = session_name};
+  OpenSessionRequest request;
+  request.name = session_name.empty() ? fmt::format("gpuemu {}", ::getpid()) : session_name;
   request.weight = session_weight;
+  if (const std::string file = token_file(); !file.empty()) {
+    request.token = GPUEMU_TRY(read_token(file));
+  }
   const Reply reply = GPUEMU_TRY(call(request));
   if (const auto* opened = std::get_if<SessionOpenedReply>(&reply)) {
     secret_ = opened->session;
@@ -275,7 +285,8 @@ Status Session::open_session() {
   }
   const auto* failure = std::get_if<ErrorReply>(&reply);
   const bool is_wrong = failure != nullptr && blames_the_request(failure->code);
-  return error(is_wrong ? ErrorCode::InvalidArgument : ErrorCode::Unavailable, "--session: {}",
+  return error(is_wrong ? ErrorCode::InvalidArgument : ErrorCode::Unavailable, "{}{}",
+               session_name.empty() ? "" : "--session: ",
                failure != nullptr ? failure->message : "the daemon answered with something else");
 }
 
@@ -367,6 +378,9 @@ std::string Session::message_of(const Request& request) const {
 
 Result<std::string> Session::call_text(const Request& request, std::chrono::milliseconds timeout) {
   GPUEMU_TRY(connect());
+  const bool needs_none = std::holds_alternative<PingRequest>(request) ||
+                          std::holds_alternative<OpenSessionRequest>(request);
+  if (secret_.empty() && !needs_none && !token_file().empty()) GPUEMU_TRY(open_session());
   auto reply = client_->request(message_of(request), timeout);
   if (!reply) client_.reset();
   return reply;

@@ -131,6 +131,8 @@ class Session {
   Status start_daemon();
   Status start_fitting_daemon();
   Status open_session();
+  /// What holds the token that the daemon asks for; "": it asks for none.
+  std::string token_file() const;
   Result<std::string> call_text(const Request& request, std::chrono::milliseconds timeout);
   /// Nothing for an error and an Error reply, which it tells.
   std::optional<Reply> told(Result<Reply> reply);

@@ -87,6 +87,7 @@ void fields(V& v, R& r) {
   v.optional("ptx_content", r.ptx_content);
   v.extra("ptx", r.ptx);
   v.extra("compiled", r.compiled);
+  v.extra("user", r.user);
   v.extra("project", r.project);
 }
 

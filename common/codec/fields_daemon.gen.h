@@ -46,6 +46,7 @@ void fields(V& v, R& r) {
   v.required("failures", r.failures);
   v.required("bytes", r.bytes);
   v.required("last_used", r.last_used);
+  v.extra("user", r.user);
 }
 
 }  // namespace gpuemu

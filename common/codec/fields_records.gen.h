@@ -189,6 +189,7 @@ void fields(V& v, R& r) {
   v.extra("passes_now", r.passes_now);
   v.extra("warnings", r.warnings);
   v.extra("project", r.project);
+  v.extra("user", r.user);
 }
 
 template <typename V, Is<BaselineComparison> R>

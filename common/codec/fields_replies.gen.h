@@ -31,6 +31,7 @@ void fields(V& v, R& r) {
   v.required("results", r.results);
   v.required("artifacts", r.artifacts);
   v.extra("project", r.project);
+  v.extra("user", r.user);
 }
 
 template <typename V, Is<PongReply> R>

@@ -55,6 +55,7 @@ void fields(V& v, R& r) {
   v.required("state", r.state);
   v.required("done", r.done);
   v.required("total", r.total);
+  v.extra("user", r.user);
 }
 
 template <typename V, Is<SessionOpenedReply> R>
@@ -98,6 +99,7 @@ void fields(V& v, R& r) {
   v.extra("queue_max", r.queue_max);
   v.extra("time_limit_s", r.time_limit_s);
   v.extra("lease_ms", r.lease_ms);
+  v.extra("token", r.token);
 }
 
 template <typename V, Is<CloseSessionRequest> R>

@@ -12,6 +12,7 @@
 #include "common/base/result.h"
 #include "common/base/retention.h"
 #include "common/config/expression.h"
+#include "common/config/share.h"
 #include "common/config/vocabulary.h"
 #include "common/numeric/dtype.h"
 #include "common/toml/config_problem.h"
@@ -223,6 +224,7 @@ struct Config {
   Retention retention;  ///< [storage]
   // Programs
   std::string socket_path, db_path, log_level = "info";
+  std::optional<ShareConfig> share;  ///< [daemon.share]; absent: for its own user alone.
 
   std::vector<ConfigProblem> warnings;
   struct Setting {

@@ -18,6 +18,8 @@ constexpr int64_t kDayMs = 86'400'000, kDaySeconds = 86'400, kMegabytesMax = 1 <
 constexpr int64_t kReferenceMbMin = 64;
 constexpr double kToleranceMax = 1e300;
 constexpr double kAttrMax = 1e308;
+/// As much as a day has, on every lane.
+constexpr double kShareSecondsMax = 86'400.0 * kWorkersMax;
 
 template <const auto& kWords>
 std::span<const std::string_view> list() {
@@ -81,6 +83,34 @@ constexpr Key kRuntime[] = {
      .section = &kPolicySection},
 };
 
+constexpr Key kQuota[] = {
+    {.name = "weight",
+     .form = Number,
+     .help = "The most that a session's weight may be, and what it begins with.",
+     .least = kSessionWeightMin,
+     .most = kSessionWeightMax},
+    {.name = "device_seconds_per_day",
+     .form = Number,
+     .help = "Device time from midnight to midnight (UTC).",
+     .most = kShareSecondsMax},
+    {"storage_bytes", Size, "Stored records of all projects, as in \"512MiB\"."},
+    {"sessions_max", Integer, "Sessions at one time.", 0, int64_t{kSessionsMax}},
+};
+constexpr KeySection kQuotaSection{"quota", kQuota};
+
+constexpr Key kShare[] = {
+    {"group", Text, "Whose members may use the socket; the daemon's user must be one of them."},
+    {"users", Texts, "Only these of the group; empty: all of it."},
+    {"token_file", Path,
+     "Sessions need the token in this file, which its owner alone may read: for containers, where "
+     "users of the host mean nothing."},
+    {.name = "quota",
+     .form = UserTables,
+     .help = "What a user may use, by name; without a limit where nothing is said.",
+     .section = &kQuotaSection},
+};
+constexpr KeySection kShareSection{"daemon.share", kShare};
+
 constexpr Key kDaemon[] = {
     {"socket", Path, "Where the daemon listens (default ~/.gpuemu/gpuemu.sock)."},
     {"db", Path, "Database of results, failures and baselines (default ~/.gpuemu/db)."},
@@ -88,6 +118,10 @@ constexpr Key kDaemon[] = {
      .form = Word,
      .help = "How much the daemon logs (default info).",
      .words = list<kLogLevels>},
+    {.name = "share",
+     .form = Table,
+     .help = "Lets other users of the machine use the daemon.",
+     .section = &kShareSection},
 };
 
 constexpr Key kValidation[] = {
@@ -415,6 +449,8 @@ const KeySection& project_keys() { return kProjectSection; }
 const KeySection& runtime_keys() { return kRuntimeSection; }
 const KeySection& kernel_policy_keys() { return kPolicySection; }
 const KeySection& daemon_keys() { return kDaemonSection; }
+const KeySection& share_keys() { return kShareSection; }
+const KeySection& quota_keys() { return kQuotaSection; }
 const KeySection& validation_keys() { return kValidationSection; }
 const KeySection& policies_keys() { return kPoliciesSection; }
 const KeySection& ci_keys() { return kCiSection; }

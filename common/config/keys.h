@@ -33,6 +33,7 @@ enum class KeyForm {
   Table,          ///< The keys of Key::section.
   Tables,         ///< A list of such tables.
   NamedTables,    ///< A table of such tables, whose keys are names.
+  UserTables,     ///< As NamedTables; the names are those of users.
   Arch,           ///< "auto" or an architecture.
   AutoOrInteger,  ///< "auto" or an integer within the limits.
   Seed,           ///< An integer, or its digits in quotes.
@@ -82,6 +83,9 @@ const KeySection& project_keys();
 const KeySection& runtime_keys();
 const KeySection& kernel_policy_keys();
 const KeySection& daemon_keys();
+const KeySection& share_keys();
+/// What a table among the quotas of users may hold.
+const KeySection& quota_keys();
 const KeySection& validation_keys();
 const KeySection& policies_keys();
 const KeySection& ci_keys();

@@ -31,7 +31,8 @@ constexpr VariableRow kVariables[] = {{"GPUEMU_BACKEND", "runtime.backend"},
                                       {"GPUEMU_DB", "daemon.db"},
                                       {"GPUEMU_LOG_LEVEL", "daemon.log_level"},
                                       {"GPUEMU_LOG", "daemon.log_level"},
-                                      {"GPUEMU_SOCKET", "daemon.socket"}};
+                                      {"GPUEMU_SOCKET", "daemon.socket"},
+                                      {"GPUEMU_TOKEN_FILE", "daemon.share.token_file"}};
 
 std::string lookup(const std::map<std::string, std::string>& table, const std::string& key) {
   const auto found = table.find(key);

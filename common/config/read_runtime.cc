@@ -112,8 +112,9 @@ void read_socket_path(TableReader& daemon, Config& config) {
 }
 
 /// An integer, or a text with a unit.
-void read_bytes(TableReader& storage, uint64_t& out) {
-  const auto value = storage.find("bytes");
+template <typename Bytes>
+void read_bytes(TableReader& table, std::string_view key, Bytes& out) {
+  const auto value = table.find(key);
   if (!value) return;
   if (!value->is(TomlValue::Kind::Text)) {
     if (const auto bytes = value->integer(0, int64_t{kSizeMax})) {
@@ -126,6 +127,56 @@ void read_bytes(TableReader& storage, uint64_t& out) {
     out = *bytes;
   } else {
     value->problem("'" + text + "', expected bytes, or a size such as \"512MiB\" or \"8GiB\"");
+  }
+}
+
+/// Within the key's limits.
+template <typename Number>
+void read_optional(TableReader& table, std::string_view key, std::optional<Number>& out) {
+  Number number{};
+  const size_t problems = table.self().state().problems.size();
+  if constexpr (std::is_floating_point_v<Number>) {
+    table.read_number(key, number);
+  } else {
+    table.read_integer(key, number);
+  }
+  if (table.has(key) && table.self().state().problems.size() == problems) out = number;
+}
+
+UserQuota read_quota(const ValueReader& value) {
+  UserQuota quota;
+  TableReader table(value, quota_keys());
+  read_optional(table, "weight", quota.weight);
+  read_optional(table, "device_seconds_per_day", quota.device_seconds_per_day);
+  read_bytes(table, "storage_bytes", quota.storage_bytes);
+  read_optional(table, "sessions_max", quota.sessions_max);
+  table.finish();
+  return quota;
+}
+
+void read_share(TableReader& daemon, Config& config) {
+  const auto value = daemon.find("share");
+  if (!value) return;
+  if (!config.share) config.share.emplace();
+  ShareConfig& share = *config.share;
+  TableReader table(*value, share_keys());
+  table.read("group", share.group);
+  table.read("users", share.users);
+  if (const auto file = table.find("token_file")) {
+    if (const auto path = file->path_value()) share.token_file = *path;
+  }
+  if (const auto quotas = table.find("quota")) {
+    TableReader users(*quotas);
+    for (const auto& [user, quota] : users.all()) share.quotas[user] = read_quota(quota);
+  }
+  table.finish();
+  if (!share.group.empty()) return;
+  if (!share.users.empty()) {
+    value->problem(
+        "lists users, who cannot reach the socket; write group = \"NAME\" with a group "
+        "that they are in");
+  } else if (share.token_file.empty()) {
+    value->problem("shares the daemon with nobody; write group = \"NAME\" or token_file");
   }
 }
 
@@ -181,6 +232,7 @@ void read_daemon(TableReader& root, Config& config) {
     if (const auto path = db->path_value()) config.db_path = *path;
   }
   daemon.read_one_of("log_level", config.log_level);
+  read_share(daemon, config);
   daemon.finish();
 }
 
@@ -215,7 +267,7 @@ void read_storage(TableReader& root, Config& config) {
   storage.read_integer("failure_count", retention.failure_count);
   storage.read_integer("artifact_count", retention.artifact_count);
   storage.read_integer("run_count", retention.run_count);
-  read_bytes(storage, retention.bytes);
+  read_bytes(storage, "bytes", retention.bytes);
   storage.read_integer("prune_minutes", retention.prune_minutes);
   storage.finish();
 }

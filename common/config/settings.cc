@@ -147,6 +147,22 @@ void list_storage(const Config& config, Lister& out) {
   number("prune_minutes", kept.prune_minutes);
 }
 
+void list_share(const ShareConfig& share, Lister& out) {
+  out.add("daemon.share.group", quoted(share.group));
+  out.add("daemon.share.users", list_of(share.users));
+  out.add("daemon.share.token_file", quoted(share.token_file));
+  for (const auto& [user, quota] : share.quotas) {
+    const std::string path = fmt::format("daemon.share.quota.{}.", user);
+    const auto add = [&](const char* key, const auto& value) {
+      if (value) out.add(path + key, fmt::format("{}", *value));
+    };
+    add("weight", quota.weight);
+    add("device_seconds_per_day", quota.device_seconds_per_day);
+    add("storage_bytes", quota.storage_bytes);
+    add("sessions_max", quota.sessions_max);
+  }
+}
+
 void list_validation(const Config& config, Lister& out) {
   out.add("validation.dtypes", list_of(config.dtypes));
   out.add("validation.check_nan", to_text(config.check_nan));
@@ -223,6 +239,7 @@ std::vector<Config::Setting> list_settings(const Config& config, const ReadState
   out.add("daemon.socket", quoted(config.socket_path));
   out.add("daemon.db", quoted(config.db_path));
   out.add("daemon.log_level", quoted(config.log_level));
+  if (config.share) list_share(*config.share, out);
   if (project == nullptr) return settings;
   for (const TomlEntry& entry : project->entries) {
     if (entry.key == "ops" || entry.key == "kernels") out.add_tree(entry.key, entry.value);

@@ -14,6 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/process/acting_user.h"
+
 namespace gpuemu {
 namespace {
 
@@ -49,7 +51,14 @@ struct ChildStart {
   int moved_base;
   int failure_pipe;
   int umask;
+  const UserIds* user;  ///< Null: that of this process.
 };
+
+/// For good. The groups are those of the thread that forked.
+bool become_user(const UserIds& user) {
+  return ::syscall(SYS_setresgid, user.gid, user.gid, user.gid) == 0 &&
+         ::syscall(SYS_setresuid, user.uid, user.uid, user.uid) == 0;
+}
 
 /// Runs in the child. Never returns.
 [[noreturn]] void become(const ChildStart& start) {
@@ -74,6 +83,7 @@ struct ChildStart {
            ::fcntl(start.lifeline, F_SETSIG, SIGKILL) == 0 &&
            ::fcntl(start.lifeline, F_SETFL, O_ASYNC) == 0;
   }
+  if (good && start.user != nullptr) good = become_user(*start.user);
   if (good && start.folder[0] != '\0') good = ::chdir(start.folder) == 0;
   if (good) {
     const auto first = static_cast<unsigned>(start.descriptor_count);
@@ -108,7 +118,10 @@ Result<pid_t> spawn(const SpawnPlan& plan) {
   const std::string program = find_program(plan.command.front());
   const std::vector<char*> arguments = pointers_to(plan.command);
   std::vector<char*> variables;
-  if (plan.environment) variables = pointers_to(*plan.environment);
+  const std::optional<UserIds> user = acting_for();
+  std::optional<std::vector<std::string>> environment = plan.environment;
+  if (user && !environment) environment = environment_of_thread();
+  if (environment) variables = pointers_to(*environment);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) {
     return error(ErrorCode::Io, "pipe: {}", std::strerror(errno));
@@ -117,14 +130,15 @@ Result<pid_t> spawn(const SpawnPlan& plan) {
   const int base = (highest(plan.descriptors) > ends[1] ? highest(plan.descriptors) : ends[1]) + 1;
   const ChildStart start{program.c_str(),
                          arguments.data(),
-                         plan.environment ? variables.data() : environ,
+                         environment ? variables.data() : environ,
                          plan.folder.c_str(),
                          plan.descriptors.data(),
                          static_cast<int>(plan.descriptors.size()),
                          plan.lifeline,
                          base,
                          ends[1],
-                         child_umask};
+                         child_umask,
+                         user ? &*user : nullptr};
   const pid_t pid = ::fork();
   if (pid < 0) {
     return error(ErrorCode::ResourceExhausted, "cannot start {}: fork: {}", program,

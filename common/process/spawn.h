@@ -25,8 +25,9 @@ struct SpawnPlan {
   std::optional<std::vector<std::string>> environment = {};
 };
 
-/// Thread-safe. The child leads a new session, so that kill(-pid) ends it with its children.
-/// Waiting for it is the caller's. Unavailable when it cannot be executed.
+/// Thread-safe. The child belongs to the user for whom the thread acts (acting_user.h). It leads
+/// a new session, so that kill(-pid) ends it with its children. Waiting for it is the caller's.
+/// Unavailable when it cannot be executed.
 Result<pid_t> spawn(const SpawnPlan& plan);
 
 }  // namespace gpuemu

@@ -135,6 +135,7 @@ struct ArtifactMetrics {
   std::optional<std::string> ptx_content;
   std::optional<PtxMetrics> ptx;
   std::vector<CompiledMetrics> compiled;
+  std::string user;  ///< In lists of a daemon that several users share: who stored it.
   std::string project;  ///< In lists of stored metrics: the id of the project that they belong to.
   bool operator==(const ArtifactMetrics&) const = default;
 };

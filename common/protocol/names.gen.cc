@@ -157,7 +157,7 @@ constexpr const char* kWireErrorCodeNames[] = {
     "OpNotFound", "ReferenceScriptFailed", "InvalidRequest", "InternalError", "NotFound",
     "ConfigError", "KernelNotFound", "ArtifactNotFound", "BaselineNotFound", "PtxParseError",
     "ProjectNotFound", "Busy", "Damaged", "Stopped", "SessionNotFound", "LimitExceeded",
-    "CuobjdumpNotAvailable", "VersionMismatch"
+    "Unauthorized", "CuobjdumpNotAvailable", "VersionMismatch"
 };
 const char* name_of(WireErrorCode value) { return name_among(kWireErrorCodeNames, value); }
 std::optional<WireErrorCode> wire_error_code_from_name(const std::string& name) {

@@ -278,6 +278,7 @@ struct ValidationResult {
   /// What is no failure and yet to be looked at, of a result that passed.
   std::vector<ValidationFailure> warnings;
   std::string project;  ///< In lists of stored results: the id of the project that it belongs to.
+  std::string user;  ///< In lists of a daemon that several users share: who stored it.
   bool operator==(const ValidationResult&) const = default;
 };
 

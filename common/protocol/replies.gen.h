@@ -46,6 +46,7 @@ enum class WireErrorCode {
   Stopped,
   SessionNotFound,
   LimitExceeded,
+  Unauthorized,
   CuobjdumpNotAvailable,
   VersionMismatch,
 };
@@ -70,6 +71,7 @@ struct BaselineInfo {
   uint64_t results = 0;
   uint64_t artifacts = 0;
   std::string project;  ///< The id of the project that it belongs to.
+  std::string user;  ///< Who stored it, where several users share the daemon.
   bool operator==(const BaselineInfo&) const = default;
 };
 

@@ -84,6 +84,7 @@ struct JobInfo {
   JobState state = JobState::Running;
   uint64_t done = 0;
   uint64_t total = 0;
+  std::string user;  ///< Whose it is, where several users share the daemon.
   bool operator==(const JobInfo&) const = default;
 };
 
@@ -128,6 +129,7 @@ struct OpenSessionRequest {
   std::optional<uint64_t> queue_max;  ///< Absent: 64.
   std::optional<double> time_limit_s;
   std::optional<uint64_t> lease_ms;  ///< Absent: 30000.
+  std::string token;  ///< Where the daemon asks for one.
   bool operator==(const OpenSessionRequest&) const = default;
 };
 

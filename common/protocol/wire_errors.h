@@ -26,6 +26,7 @@ constexpr bool blames_the_request(WireErrorCode code) {
     case WireErrorCode::Damaged:
     case WireErrorCode::Stopped:
     case WireErrorCode::LimitExceeded:
+    case WireErrorCode::Unauthorized:
     case WireErrorCode::CuobjdumpNotAvailable:
     case WireErrorCode::VersionMismatch:
       return false;

@@ -22,7 +22,7 @@ ClientPeer peer_of(int socket, uint64_t number) {
   ucred credentials{};
   socklen_t size = sizeof credentials;
   if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return {number};
-  return {number, credentials.pid, credentials.uid};
+  return {number, credentials.pid, credentials.uid, credentials.gid};
 }
 
 bool would_block(int number) { return number == EAGAIN || number == EWOULDBLOCK; }

@@ -27,15 +27,34 @@ Status bind_and_listen(int socket, const std::filesystem::path& path) {
   return error(ErrorCode::Io, "cannot listen on {}: {}", path.native(), std::strerror(errno));
 }
 
+/// Lets the group in. The folder opens last, when the socket is the group's.
+Status share_with(gid_t group, const std::filesystem::path& path) {
+  constexpr mode_t kSocket = 0660, kFolder = 0750, kOthers = 0077;
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  struct stat info{};
+  bool good = ::chown(path.c_str(), static_cast<uid_t>(-1), group) == 0 &&
+              ::chmod(path.c_str(), kSocket) == 0 && ::stat(folder.c_str(), &info) == 0;
+  if (good && info.st_uid == ::geteuid() && (info.st_mode & kOthers) == 0) {
+    good = ::chown(folder.c_str(), static_cast<uid_t>(-1), group) == 0 &&
+           ::chmod(folder.c_str(), kFolder) == 0;
+  }
+  if (good) return ok_status();
+  return error(ErrorCode::Unavailable,
+               "cannot share {} with group {}: {}; the daemon's user must be in the group "
+               "([daemon.share])",
+               path.native(), group, std::strerror(errno));
+}
+
 }  // namespace
 
-Result<Listener> Listener::open(const std::filesystem::path& path) {
+Result<Listener> Listener::open(const std::filesystem::path& path, std::optional<gid_t> group) {
   GPUEMU_TRY(check_socket_path(path));
   const UniqueFd folder_lock = GPUEMU_TRY(lock_socket_folder(path));
   GPUEMU_TRY(prepare_socket_path(path));
   UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) return error(ErrorCode::ResourceExhausted, "no socket: {}", std::strerror(errno));
   GPUEMU_TRY(bind_and_listen(socket.get(), path));
+  if (group) GPUEMU_TRY(share_with(*group, path));
   struct stat file{};
   if (::lstat(path.c_str(), &file) != 0) {
     return error(ErrorCode::Io, "{}: {}", path.native(), std::strerror(errno));

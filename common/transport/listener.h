@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 
 #include <sys/types.h>
 
@@ -10,11 +11,12 @@
 
 namespace gpuemu {
 
-/// A listening Unix domain socket, mode 0600. Removes its file, and no other's, when it ends.
+/// A listening Unix domain socket, mode 0600, or 0660 for a group. Removes its file, and no
+/// other's, when it ends.
 class Listener {
  public:
   /// Errors as Server::listen.
-  static Result<Listener> open(const std::filesystem::path& path);
+  static Result<Listener> open(const std::filesystem::path& path, std::optional<gid_t> group = {});
   Listener(Listener&&) noexcept = default;
   Listener& operator=(Listener&&) = delete;
   ~Listener();

@@ -100,7 +100,7 @@ Status Server::State::open() {
   wake.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!wake) return error(ErrorCode::ResourceExhausted, "no eventfd: {}", std::strerror(errno));
   GPUEMU_TRY(clients.open());
-  listener.emplace(GPUEMU_TRY(Listener::open(path)));
+  listener.emplace(GPUEMU_TRY(Listener::open(path, options.group)));
   GPUEMU_TRY(clients.watch(wake.get(), kWakeNumber));
   GPUEMU_TRY(clients.watch(listener->socket(), kListenerNumber));
   const std::lock_guard lock(mutex);
@@ -184,7 +184,7 @@ void Server::State::accept_clients() {
 /// Something that cleans folders may have removed the file: then nobody could connect any more.
 void Server::State::restore_socket_file() {
   if (!listener || !listener->is_missing()) return;
-  auto again = Listener::open(path);
+  auto again = Listener::open(path, options.group);
   if (!again) return;  // Tried again after the next period.
   accept_clients();    // Takes clients that connected before the file was removed.
   clients.unwatch(listener->socket());

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -25,6 +26,7 @@ struct ClientPeer {
   uint64_t connection = 0;  ///< Its number, which no later connection gets again.
   pid_t pid = 0;            ///< The process that connected; 0 where this one cannot see it.
   uid_t uid = 0;
+  gid_t gid = 0;
 };
 
 struct ServerOptions {
@@ -33,6 +35,9 @@ struct ServerOptions {
   /// Clients at the same time. Where one more arrives, one that has sent half a handshake or
   /// message, or that has been silent for longest, is hung up on; NNG's clients connect again.
   size_t connections_max = 512;
+  /// Members of this group may connect too: the socket has mode 0660 and, where it was the user's
+  /// alone, its folder 0750.
+  std::optional<gid_t> group = {};
   /// Told of every connection before its first request runs, and when it has ended, which may be
   /// while its requests run. Called by one thread; must not block.
   std::function<void(const ClientPeer&)> on_connected = {}, on_disconnected = {};

@@ -14,6 +14,7 @@
 
 #include "common/base/private_path.h"
 #include "common/base/unique_fd.h"
+#include "common/process/acting_user.h"
 #include "daemon/database/batch_effect.h"
 #include "daemon/database/check.h"
 #include "daemon/database/verify.h"
@@ -100,6 +101,7 @@ Status Database::write(rocksdb::WriteBatch& batch) {
 
 Result<bool> Database::write_if(rocksdb::WriteBatch& batch,
                                 const std::function<Result<bool>()>& holds) {
+  const ActingOwner owner;
   GPUEMU_TRY(check_space(batch.GetDataSize()));
   GPUEMU_TRY(check_place());
   GPUEMU_TRY(keeper_.problem());
@@ -181,6 +183,7 @@ Status Database::check_space(uint64_t bytes) const {
 }
 
 Result<std::optional<std::string>> Database::get(Family family, std::string_view key) {
+  const ActingOwner owner;
   if (!is_same_folder()) return gone();
   std::string value;
   const auto status = rocks_.db->Get(rocksdb::ReadOptions(), handle(family), slice_of(key), &value);
@@ -192,6 +195,7 @@ Result<std::optional<std::string>> Database::get(Family family, std::string_view
 Status Database::scan(
     Family family, std::string_view prefix,
     const std::function<Result<bool>(std::string_view key, std::string_view value)>& visit) {
+  const ActingOwner owner;
   GPUEMU_TRY(check_place());
   const std::unique_ptr<rocksdb::Iterator> at(
       rocks_.db->NewIterator(rocksdb::ReadOptions(), handle(family)));
@@ -204,6 +208,7 @@ Status Database::scan(
 }
 
 Result<uint64_t> Database::bytes_below(std::string_view prefix) {
+  const ActingOwner owner;
   rocksdb::SizeApproximationOptions options;
   options.include_memtables = true;
   const std::string end = end_of_prefix(prefix);
@@ -219,6 +224,7 @@ Result<uint64_t> Database::bytes_below(std::string_view prefix) {
 }
 
 Status Database::give_back(const std::vector<Family>& families) {
+  const ActingOwner owner;
   for (const Family family : families) {
     const auto status =
         rocks_.db->CompactRange(rocksdb::CompactRangeOptions(), handle(family), nullptr, nullptr);
@@ -228,6 +234,7 @@ Status Database::give_back(const std::vector<Family>& families) {
 }
 
 Status Database::compact() {
+  const ActingOwner owner;
   const auto flushed =
       rocks_.db->Flush(rocksdb::FlushOptions(), {rocks_.handles.begin(), rocks_.handles.end()});
   if (!flushed.ok()) return error_of(flushed, folder_);
@@ -263,6 +270,7 @@ Error Database::met(const rocksdb::Status& status) {
 }
 
 StorageReportReply Database::verify() {
+  const ActingOwner owner;
   std::vector<FileProblem> problems = check_files(folder_);
   // What changed while it was read, such as a manifest that was replaced, is whole at a second
   // look.
@@ -286,6 +294,7 @@ StorageReportReply Database::verify() {
 }
 
 Result<RecordCounts> Database::checkpoint(const std::filesystem::path& place) {
+  const ActingOwner owner;
   GPUEMU_TRY(check_place());
   rocksdb::Checkpoint* made = nullptr;
   auto status = rocksdb::Checkpoint::Create(rocks_.db.get(), &made);

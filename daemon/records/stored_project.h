@@ -15,4 +15,19 @@ struct StoredProject {
   bool operator==(const StoredProject&) const = default;
 };
 
+/// A user's own records of a project lie in a space of their own, whose id is "PROJECT@USER". The
+/// records of the daemon's user lie in the project itself.
+inline constexpr char kSpaceMark = '@';
+inline std::string space_of(const std::string& project, const std::string& user) {
+  return user.empty() ? project : project + kSpaceMark + user;
+}
+inline std::string project_of_space(const std::string& space) {
+  return space.substr(0, space.find(kSpaceMark));
+}
+/// "" for the daemon's user.
+inline std::string user_of_space(const std::string& space) {
+  const size_t mark = space.find(kSpaceMark);
+  return mark == std::string::npos ? "" : space.substr(mark + 1);
+}
+
 }  // namespace gpuemu

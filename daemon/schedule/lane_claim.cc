@@ -19,7 +19,7 @@ uint64_t next_number() {
 
 std::optional<std::string> LaneSession::time_used_up() const {
   const int64_t limit = limit_us;
-  if (limit == 0 || used_us < limit) return std::nullopt;
+  if (limit == 0 || used_us < limit) return day == nullptr ? std::nullopt : day->used_up();
   return fmt::format("session {}: {:g} s of device time is used up (time_limit_s)", name_,
                      static_cast<double>(limit) / kMicrosecondsPerSecond);
 }
@@ -128,6 +128,7 @@ LaneUse::Wait::~Wait() {
 
 void LaneUse::release(std::chrono::microseconds used) {
   session_->used_us += used.count();
+  if (session_->day != nullptr) session_->day->add(used.count());
   --holds_;
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "common/base/result.h"
+#include "daemon/schedule/day_budget.h"
 
 namespace gpuemu {
 
@@ -34,7 +35,12 @@ class LaneSession {
   /// Requests and jobs that are not done.
   std::atomic<size_t> unfinished{0};
 
-  /// "session NAME: 1 s of device time is used up (time_limit_s)"; nothing while there is some.
+  /// What its user may use in a day, in all sessions; null: as much as there is. Set before others
+  /// know the session.
+  std::shared_ptr<DayBudget> day;
+
+  /// "session NAME: 1 s of device time is used up (time_limit_s)", or that the user's is; nothing
+  /// while there is some.
   std::optional<std::string> time_used_up() const;
 
   /// Device memory that its cases may have; 0: as much as there is.

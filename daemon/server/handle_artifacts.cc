@@ -134,13 +134,14 @@ Reply handle(const ListArtifactsRequest& request, Call& call) {
   const auto stores = listed_stores(call);
   if (!stores) return error_reply(stores.error());
   ArtifactListReply reply;
-  for (const auto& [project, store] : *stores) {
+  for (const auto& [project, user, store] : *stores) {
     auto artifacts =
         request.history ? store->artifact_history(request.kernel_name) : store->list_artifacts();
     if (!artifacts) return error_reply(artifacts.error());
     for (ArtifactMetrics& one : *artifacts) {
       if (!request.kernel_name.empty() && one.kernel_name != request.kernel_name) continue;
       one.project = project;
+      one.user = user;
       reply.artifacts.push_back(std::move(one));
     }
   }

@@ -25,7 +25,8 @@ ErrorReply no_such_baseline(const std::string& tag, Store& store) {
                       known.empty() ? "none; `gpuemu baseline save` makes one" : known)};
 }
 
-Status add_baselines(const std::string& project, Store& store, BaselineListReply& reply) {
+Status add_baselines(const ListedStore& from, BaselineListReply& reply) {
+  Store& store = *from.store;
   std::map<std::string, BaselineInfo> all;
   for (const std::string& tag : GPUEMU_TRY(store.list_baselines())) {
     all[tag].results = GPUEMU_TRY(store.baseline(tag)).size();
@@ -35,7 +36,8 @@ Status add_baselines(const std::string& project, Store& store, BaselineListReply
   }
   for (auto& [tag, info] : all) {
     info.tag = tag;
-    info.project = project;
+    info.project = from.project;
+    info.user = from.user;
     reply.baselines.push_back(std::move(info));
   }
   return ok_status();
@@ -47,8 +49,8 @@ Reply handle(const ListBaselinesRequest&, Call& call) {
   const auto stores = listed_stores(call);
   if (!stores) return error_reply(stores.error());
   BaselineListReply reply;
-  for (const auto& [project, store] : *stores) {
-    const Status added = add_baselines(project, *store, reply);
+  for (const ListedStore& one : *stores) {
+    const Status added = add_baselines(one, reply);
     if (!added) return error_reply(added.error());
   }
   return reply;

@@ -8,6 +8,10 @@
 namespace gpuemu {
 namespace {
 
+ErrorReply no_job(uint64_t job_id) {
+  return {WireErrorCode::NotFound, fmt::format("no job {}", job_id)};
+}
+
 uint64_t uptime_seconds(const ServerContext& context) {
   return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(
                                    std::chrono::steady_clock::now() - context.start)
@@ -75,12 +79,14 @@ Reply handle(const DaemonStatusRequest&, Call& call) {
 }
 
 Reply handle(const JobStatusRequest& request, Call& call) {
+  if (!call.context.jobs.is_for(call.user, request.job_id)) return no_job(request.job_id);
   auto status = call.context.jobs.status(request);
   if (!status) return error_reply(status.error());
   return *std::move(status);
 }
 
 Reply handle(const JobCancelRequest& request, Call& call) {
+  if (!call.context.jobs.is_for(call.user, request.job_id)) return no_job(request.job_id);
   const Status cancelled = call.context.jobs.cancel(request.job_id);
   if (!cancelled) return error_reply(cancelled.error());
   return OkReply{};

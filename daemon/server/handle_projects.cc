@@ -23,7 +23,8 @@ uint64_t count_ops(OpenProjects& projects, const StoredProject& project) {
 Result<ProjectInfo> info_of(OpenProjects& projects, const StoredProject& project) {
   const auto store = GPUEMU_TRY(projects.stores().of(project.id));
   ProjectInfo info;
-  info.id = project.id;
+  info.id = project_of_space(project.id);
+  info.user = user_of_space(project.id);
   info.path = project.path;
   info.name = project.name;
   info.open = projects.is_open(project.id);
@@ -35,19 +36,22 @@ Result<ProjectInfo> info_of(OpenProjects& projects, const StoredProject& project
   return info;
 }
 
-/// The id of the project that a path or an id names.
-std::string id_of(const std::string& named) {
-  return named.starts_with('/') ? project_id(canonical_path(named)) : named;
+/// The id of the project that a path or an id names, or of the records in it of whoever asks.
+std::string id_of(const std::string& named, const Call& call) {
+  const std::string project =
+      named.starts_with('/') ? project_id(canonical_path(named)) : project_of_space(named);
+  return space_of(project, call.user);
 }
 
 /// Returns ProjectNotFound, which lists the ids, for an unknown project.
-std::optional<ErrorReply> unless_known(OpenProjects& projects, const std::string& named) {
-  const auto known = projects.known();
+std::optional<ErrorReply> unless_known(const std::string& named, const Call& call) {
+  const auto known = call.context.projects->known();
   if (!known) return error_reply(known.error());
   std::string ids;
   for (const StoredProject& one : *known) {
-    if (one.id == id_of(named)) return std::nullopt;
-    ids += (ids.empty() ? "" : ", ") + one.id;
+    if (one.id == id_of(named, call)) return std::nullopt;
+    if (user_of_space(one.id) != call.user) continue;
+    ids += (ids.empty() ? "" : ", ") + project_of_space(one.id);
   }
   return ErrorReply{
       WireErrorCode::ProjectNotFound,
@@ -82,6 +86,7 @@ Reply handle(const ProjectsRequest&, Call& call) {
   if (!known) return error_reply(known.error());
   ProjectsReply reply{projects->default_id(), {}};
   for (const StoredProject& one : *known) {
+    if (!call.user.empty() && user_of_space(one.id) != call.user) continue;
     auto info = info_of(*projects, one);
     if (!info) return error_reply(info.error());
     reply.projects.push_back(*std::move(info));
@@ -99,14 +104,14 @@ Reply handle(const SetDefaultProjectRequest&, Call& call) {
 Reply handle(const MoveProjectRequest& request, Call& call) {
   OpenProjects* const projects = call.context.projects;
   if (projects == nullptr) return no_projects();
-  if (auto unknown = unless_known(*projects, request.old)) return *std::move(unknown);
-  const auto to = projects->open(request.new_path);
+  if (auto unknown = unless_known(request.old, call)) return *std::move(unknown);
+  const auto to = projects->open(request.new_path, call.user);
   if (!to) {
     ErrorReply reply = error_reply(to.error());
     if (to.error().code == ErrorCode::NotFound) reply.code = WireErrorCode::ProjectNotFound;
     return reply;
   }
-  const std::string from = id_of(request.old), id = (*to)->context->project;
+  const std::string from = id_of(request.old, call), id = (*to)->context->project;
   if (from == id) return OkReply{};
   if (auto working = unless_resting(*projects, from)) return *std::move(working);
   const auto taken = projects->stores().take(
@@ -129,8 +134,8 @@ Reply handle(const MoveProjectRequest& request, Call& call) {
 Reply handle(const ForgetProjectRequest& request, Call& call) {
   OpenProjects* const projects = call.context.projects;
   if (projects == nullptr) return no_projects();
-  if (auto unknown = unless_known(*projects, request.id)) return *std::move(unknown);
-  const std::string id = id_of(request.id);
+  if (auto unknown = unless_known(request.id, call)) return *std::move(unknown);
+  const std::string id = id_of(request.id, call);
   if (auto working = unless_resting(*projects, id)) return *std::move(working);
   projects->close(id);
   const Status forgotten = projects->stores().forget(id);

@@ -29,11 +29,12 @@ Reply list_newest(const Call& call, size_t limit, const List& list) {
   const auto stores = listed_stores(call);
   if (!stores) return error_reply(stores.error());
   ResultsReply reply;
-  for (const auto& [project, store] : *stores) {
+  for (const auto& [project, user, store] : *stores) {
     auto listed = list(*store);
     if (!listed) return error_reply(listed.error());
     for (ValidationResult& one : *listed) {
       one.project = project;
+      one.user = user;
       reply.results.push_back(std::move(one));
     }
     if (stores->size() == 1) break;
@@ -47,7 +48,15 @@ Reply list_newest(const Call& call, size_t limit, const List& list) {
 }  // namespace
 
 Reply handle(const GetResultRequest& request, Call& call) {
+  const auto stores = listed_stores(call);
+  if (!stores) return error_reply(stores.error());
+  // The daemon's user gets those of others where there is none of the same seed.
   auto result = call.context.store.result(request.seed, request.op_name);
+  for (const ListedStore& one : *stores) {
+    if (result || result.error().code != ErrorCode::NotFound) break;
+    auto theirs = one.store->result(request.seed, request.op_name);
+    if (theirs || theirs.error().code != ErrorCode::NotFound) result = std::move(theirs);
+  }
   if (!result) return error_reply(result.error());
   return ValidationResultReply{*std::move(result)};
 }
@@ -70,16 +79,22 @@ Reply handle(const DeleteFailuresRequest& request, Call& call) {
     return ErrorReply{WireErrorCode::InvalidRequest,
                       "which failures? expected one of the members 'seed', 'op_name' and 'all'"};
   }
-  const auto deleted = call.context.store.delete_failures(request.seed, request.op_name);
-  if (!deleted) return error_reply(deleted.error());
-  if (*deleted == 0 && !request.all) {
+  const auto stores = listed_stores(call);
+  if (!stores) return error_reply(stores.error());
+  uint64_t deleted = 0;
+  for (const ListedStore& one : *stores) {  // Those that are listed.
+    const auto of_one = one.store->delete_failures(request.seed, request.op_name);
+    if (!of_one) return error_reply(of_one.error());
+    deleted += *of_one;
+  }
+  if (deleted == 0 && !request.all) {
     return ErrorReply{
         WireErrorCode::NotFound,
         fmt::format("no failure{}{}; `gpuemu failures` lists them",
                     request.seed ? fmt::format(" with seed {}", *request.seed) : "",
                     request.op_name.empty() ? "" : fmt::format(" of op '{}'", request.op_name))};
   }
-  return FailuresDeletedReply{*deleted};
+  return FailuresDeletedReply{deleted};
 }
 
 Reply handle(const StoreFailureRequest& request, Call& call) {

@@ -70,15 +70,17 @@ std::vector<TopDevice> top_devices(const std::vector<std::shared_ptr<Lanes>>& al
 
 Reply handle(const OpenSessionRequest& request, Call& call) {
   if (call.context.projects == nullptr) return no_projects();
-  const std::string project = call.names_project ? call.context.project : "";
+  const std::string project = call.names_project ? project_of_space(call.context.project) : "";
   auto opened = call.context.projects->sessions().open(request, project, call.peer);
-  if (opened) return *std::move(opened);
-  const bool too_many = opened.error().code == ErrorCode::ResourceExhausted;
-  return too_many ? busy(opened.error().message) : error_reply(opened.error());
+  return std::visit([](auto& one) { return Reply(std::move(one)); }, opened);
 }
 
 Reply handle(const CloseSessionRequest& request, Call& call) {
   if (call.context.projects == nullptr) return no_projects();
+  const Sessions& sessions = call.context.projects->sessions();
+  if (auto refused = sessions.refusal(request.session, request.name, {}, call.peer)) {
+    return *std::move(refused);
+  }
   const Status closed = call.context.projects->sessions().close(request.session, request.name);
   if (!closed) return no_session(closed.error());
   return OkReply{};
@@ -86,6 +88,10 @@ Reply handle(const CloseSessionRequest& request, Call& call) {
 
 Reply handle(const SetSessionRequest& request, Call& call) {
   if (call.context.projects == nullptr) return no_projects();
+  const Sessions& sessions = call.context.projects->sessions();
+  if (auto refused = sessions.refusal(request.session, request.name, request.weight, call.peer)) {
+    return *std::move(refused);
+  }
   auto set = call.context.projects->sessions().set(request);
   if (!set) return no_session(set.error());
   return SessionInfoReply{*std::move(set)};
@@ -111,7 +117,10 @@ Reply handle(const TopRequest&, Call& call) {
 Reply handle(const JobListRequest&, Call& call) {
   JobsReply reply;
   for (JobInfo& job : call.context.jobs.list()) {
-    if (call.all_projects || job.project == call.context.project) {
+    const bool is_seen = call.user.empty() || job.user == call.user;
+    const bool is_meant =
+        call.all_projects || job.project == project_of_space(call.context.project);
+    if (is_seen && is_meant) {
       reply.jobs.push_back(std::move(job));
     }
   }

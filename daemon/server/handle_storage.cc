@@ -13,8 +13,9 @@ Result<StorageScope> scope_of(const Call& call) {
     return retention_of(project, projects->environment());
   };
   for (StoredProject& one : GPUEMU_TRY(call.context.projects->known())) {
+    const bool is_seen = call.user.empty() || user_of_space(one.id) == call.user;
     const bool is_meant = call.all_projects || one.id == call.context.project;
-    if (is_meant) scope.projects.push_back(std::move(one));
+    if (is_seen && is_meant) scope.projects.push_back(std::move(one));
   }
   return scope;
 }

@@ -28,6 +28,7 @@ struct Call {
   bool all_projects = false;              ///< Asked for "*": lists what is stored of all projects.
   LaneClaim claim = {};                   ///< For lanes; null: of no session.
   ClientPeer peer = {};
+  std::string user = {};          ///< Who asks; "": the daemon's user, or root.
   std::string_view request = {};  ///< Its type.
 };
 
@@ -47,8 +48,15 @@ struct ProjectOverrides {
 Result<std::unique_ptr<Project>> open_project(Call& call, const ProjectOverrides& overrides);
 /// An error of open_project as a reply.
 ErrorReply config_error(const Error& error);
-/// What a listing reads: the stores of the projects that the call asks for, by their ids.
-Result<std::vector<std::pair<std::string, std::shared_ptr<Store>>>> listed_stores(const Call& call);
+/// What a listing reads.
+struct ListedStore {
+  std::string project;  ///< Its id.
+  std::string user;     ///< Whose records these are; "" where the daemon has one user.
+  std::shared_ptr<Store> store;
+};
+/// The stores of the projects that the call asks for: those of whoever asks, of all users for the
+/// daemon's.
+Result<std::vector<ListedStore>> listed_stores(const Call& call);
 /// OpNotFound with the names there are, and the open projects that have it.
 ErrorReply op_not_found(const Call& call, const Config& config, const std::string& name);
 /// How a request wants its work to run.

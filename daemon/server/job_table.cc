@@ -12,6 +12,7 @@
 
 #include "common/base/service_limits.h"
 #include "common/codec/json_codec.h"
+#include "daemon/records/stored_project.h"
 
 namespace gpuemu {
 namespace {
@@ -169,10 +170,10 @@ Result<uint64_t> JobTable::start(Work work, std::optional<uint64_t> lease_ms, Jo
   // What a job works with is about to go.
   if (stopping_) return error(ErrorCode::Unavailable, "the daemon is stopping; ask the next one");
   forget_old();
-  if (running_jobs() >= kJobsRunningMax) {
+  if (running_jobs() >= kRequestsUnfinishedMax) {
     return error(ErrorCode::ResourceExhausted,
                  "{} jobs are running, the limit; wait for one or cancel one (JobCancel)",
-                 kJobsRunningMax);
+                 kRequestsUnfinishedMax);
   }
   auto job = std::make_shared<Job>();
   GPUEMU_TRY(set_lease(*job, lease_ms));
@@ -316,14 +317,20 @@ std::vector<JobInfo> JobTable::list() const {
   for (const auto& [id, job] : jobs_) {
     const std::lock_guard job_lock(job->mutex);
     listed.push_back({.job_id = id,
-                      .project = job->origin.project,
+                      .project = project_of_space(job->origin.space),
                       .session = job->session,
                       .request = job->origin.request,
                       .state = job->state(),
                       .done = job->control.done,
-                      .total = job->control.total});
+                      .total = job->control.total,
+                      .user = user_of_space(job->origin.space)});
   }
   return listed;
+}
+
+bool JobTable::is_for(const std::string& user, uint64_t job_id) const {
+  const auto job = find(job_id);
+  return job == nullptr || user.empty() || user_of_space(job->origin.space) == user;
 }
 
 Status JobTable::cancel(uint64_t job_id) {

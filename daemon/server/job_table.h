@@ -77,8 +77,9 @@ class JobControl {
 
 /// The session, the project and the request that a job comes from.
 struct JobOrigin {
-  LaneClaim claim = {};  ///< Ends the work when it is stopped; null: nobody's.
-  std::string project = {}, request = {};
+  LaneClaim claim = {};      ///< Ends the work when it is stopped; null: nobody's.
+  std::string space = {};    ///< Whose records it adds to, as in stored_project.h.
+  std::string request = {};  ///< Its type.
 };
 
 class JobTable {
@@ -100,6 +101,8 @@ class JobTable {
   Reply run(const std::string& key, const Work& work, const LaneClaim& claim = nullptr);
   /// All that status() knows, in the order of their start.
   std::vector<JobInfo> list() const;
+  /// Whether the user, "" for the daemon's, may ask for the job: it is that user's, or unknown.
+  bool is_for(const std::string& user, uint64_t job_id) const;
 
   /// NotFound for an unknown job, InvalidArgument for a lease that is too long. Waits up to
   /// wait_ms, bounded, for its end. A job with a lease is cancelled when no other question follows

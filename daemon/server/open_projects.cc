@@ -1,8 +1,6 @@
 #include "daemon/server/open_projects.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <thread>
@@ -11,39 +9,16 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
+#include "common/base/private_path.h"
 #include "common/base/project_id.h"
 #include "common/base/service_limits.h"
 #include "common/config/start_settings.h"
+#include "common/process/acting_user.h"
 #include "daemon/server/project.h"
+#include "daemon/server/project_entry.h"
 
 namespace gpuemu {
 namespace {
-
-// Error messages repeat at most this many bytes of a name that a client sent.
-constexpr size_t kNamedShownMax = 300;
-
-std::string shown(const std::string& named) {
-  if (named.size() <= kNamedShownMax) return named;
-  size_t end = kNamedShownMax;
-  while (end > 0 && (static_cast<unsigned char>(named[end]) & 0xC0U) == 0x80U) --end;
-  return fmt::format("{}... ({} bytes)", named.substr(0, end), named.size());
-}
-
-Error no_project(const std::string& named, const std::string& why) {
-  return error(ErrorCode::NotFound,
-               "no project '{}': {}; expected the absolute path of a gpuemu.toml or an id that "
-               "`gpuemu projects` lists",
-               shown(named), why);
-}
-
-Status check_readable(const std::string& named, const std::string& file) {
-  if (::access(file.c_str(), R_OK) != 0) return no_project(named, std::strerror(errno));
-  std::error_code ignored;
-  if (!std::filesystem::is_regular_file(file, ignored)) {
-    return no_project(named, "it is not a file");
-  }
-  return ok_status();
-}
 
 /// Ignores GPUEMU_CONFIG, which is meant for the project that the daemon was started for.
 ConfigSources sources_of(const std::string& file, std::map<std::string, std::string> environment) {
@@ -68,18 +43,6 @@ Taking claim_of(const Config& config, Taking taking) {
   for (const KernelConfig& kernel : config.kernels) taking.kernels.insert(kernel.name);
   return taking;
 }
-
-struct OpenProjects::Entry {
-  // Guarded by the mutex of OpenProjects:
-  StoredProject project;
-  Clock::time_point asked;
-
-  std::mutex mutex;
-  // Guarded by mutex; null: not open.
-  std::shared_ptr<ConfigWatch> config;
-  std::shared_ptr<OpenProject> open;
-  std::optional<std::string> name;  ///< The stored name.
-};
 
 OpenProjects::OpenProjects(ProjectStores& stores, DaemonFacts facts)
     : stores_(stores), facts_(std::move(facts)) {}
@@ -114,27 +77,6 @@ Status OpenProjects::start(const ConfigSources& sources, const Config& config) {
   return ok_status();
 }
 
-Result<StoredProject> OpenProjects::find(const std::string& named) {
-  if (named.find('\0') != std::string::npos) return no_project(named, "no path has a NUL");
-  if (named.starts_with('/')) {
-    const std::string file = canonical_path(named);
-    GPUEMU_TRY(check_readable(named, file));
-    return StoredProject{.id = project_id(file), .path = file, .name = ""};
-  }
-  {
-    const std::lock_guard lock(mutex_);
-    const auto found = entries_.find(named.empty() ? default_id_ : named);
-    if (found != entries_.end()) return found->second->project;
-  }
-  if (named == kNoProject || named == kLegacyProject) {
-    return StoredProject{.id = named, .path = "", .name = named};
-  }
-  for (const StoredProject& one : GPUEMU_TRY(stores_.projects())) {
-    if (one.id == named) return one;
-  }
-  return no_project(named, "this daemon has never met it");
-}
-
 /// Creates the entry when there is none.
 std::shared_ptr<OpenProjects::Entry> OpenProjects::entry_of(const StoredProject& project) {
   const std::lock_guard lock(mutex_);
@@ -148,8 +90,9 @@ std::shared_ptr<OpenProjects::Entry> OpenProjects::entry_of(const StoredProject&
   return entry;
 }
 
-Result<std::shared_ptr<OpenProject>> OpenProjects::open(const std::string& named) {
-  const StoredProject project = GPUEMU_TRY(find(named));
+Result<std::shared_ptr<OpenProject>> OpenProjects::open(const std::string& named,
+                                                        const std::string& user) {
+  const StoredProject project = GPUEMU_TRY(find(named, user));
   const uint64_t made = lanes_made_;
   auto opened = open(*entry_of(project));
   if (lanes_made_ != made) end_idle_lanes();
@@ -226,7 +169,15 @@ Result<std::shared_ptr<OpenProject>> OpenProjects::make(
       problem = lanes.error();
     }
   }
-  if (made->lanes == nullptr) made->lanes = others;
+  if (made->lanes == nullptr) {
+    made->lanes = others;
+    // They belong to the daemon's user.
+    if (!problem && !user_of_space(project.id).empty()) {
+      problem = config
+                    ? error(ErrorCode::InvalidArgument, "this needs a project with a gpuemu.toml")
+                    : config.error();
+    }
+  }
   if (made->lanes == nullptr) {
     return error(ErrorCode::Unavailable, "the daemon is starting or ending");
   }
@@ -266,6 +217,21 @@ void OpenProjects::end_idle_lanes() {
   }
 }
 
+/// Compiled kernels of the daemon's user, or of the one for whom the thread acts: what one has
+/// compiled is nothing that another should run.
+std::string OpenProjects::cache_for(const StoredProject& project) const {
+  const std::string user = user_of_space(project.id);
+  const auto ids = acting_for();
+  if (user.empty() || !ids) return facts_.cache_folder;
+  std::string folder = facts_.cache_folder + "." + user;
+  const ActingOwner owner;
+  // Without it, everything is compiled anew.
+  if (make_private_folder(folder)) {
+    [[maybe_unused]] const int given = ::chown(folder.c_str(), ids->uid, ids->gid);
+  }
+  return folder;
+}
+
 std::unique_ptr<ServerContext> OpenProjects::context_of(const StoredProject& project,
                                                         const OpenProject& open) {
   const auto config = open.config->current();
@@ -275,7 +241,7 @@ std::unique_ptr<ServerContext> OpenProjects::context_of(const StoredProject& pro
                                                           .store = *open.store,
                                                           .slots = *open.lanes->slots,
                                                           .jobs = facts_.jobs,
-                                                          .cache_folder = facts_.cache_folder,
+                                                          .cache_folder = cache_for(project),
                                                           .arch = open.lanes->arch,
                                                           .socket_path = facts_.socket_path,
                                                           .db_path = facts_.db_path,
@@ -328,26 +294,6 @@ void OpenProjects::close_idle(Clock::time_point now) {
   remember(closed);
 }
 
-std::vector<std::string> OpenProjects::with_op(const std::string& op) const {
-  std::vector<std::shared_ptr<Entry>> entries;
-  {
-    const std::lock_guard lock(mutex_);
-    for (const auto& [id, entry] : entries_) entries.push_back(entry);
-  }
-  std::vector<std::string> found;
-  for (const auto& entry : entries) {
-    std::shared_ptr<ConfigWatch> watch;
-    {
-      const std::unique_lock lock(entry->mutex, std::try_to_lock);
-      if (lock) watch = entry->config;
-    }
-    const auto config = watch ? watch->current() : Result<std::shared_ptr<const Config>>(Error());
-    if (config && (*config)->find_op(op) != nullptr) found.push_back((*config)->file);
-  }
-  std::ranges::sort(found);
-  return found;
-}
-
 std::vector<std::shared_ptr<Lanes>> OpenProjects::lanes() const {
   std::vector<std::shared_ptr<Entry>> entries;
   {
@@ -390,21 +336,6 @@ size_t OpenProjects::count() const {
 bool OpenProjects::is_open(const std::string& id) const {
   const std::lock_guard lock(mutex_);
   return entries_.contains(id);
-}
-
-Result<std::vector<StoredProject>> OpenProjects::known() {
-  std::map<std::string, StoredProject> all;
-  for (StoredProject& one : GPUEMU_TRY(stores_.projects())) all[one.id] = std::move(one);
-  const std::lock_guard lock(mutex_);
-  for (const auto& [id, entry] : entries_) {
-    StoredProject& one = all[id];
-    const std::string name = one.name;
-    one = entry->project;
-    if (one.name.empty()) one.name = name;
-  }
-  std::vector<StoredProject> listed;
-  for (auto& [id, one] : all) listed.push_back(std::move(one));
-  return listed;
 }
 
 bool OpenProjects::is_working(const std::string& id) const {

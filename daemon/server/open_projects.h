@@ -37,10 +37,12 @@ struct OpenProject {
 struct DaemonFacts {
   JobTable& jobs;
   Sessions& sessions;
+  Share& share;
   std::string socket_path, db_path, cache_folder;
   std::string build;           ///< GNU build id of this program.
   std::string worker_program;  ///< Path of gpuemu-worker.
   std::function<void()> request_stop;
+  std::function<void(const std::string& line)> log;
   std::map<std::string, std::string> environment;  ///< Settings for all projects.
 };
 
@@ -57,10 +59,12 @@ class OpenProjects {
 
   /// Opens the project that the daemon was started for, which is the default from now on.
   Status start(const ConfigSources& sources, const Config& config);
-  /// Opens a project: "" for the default one, else the absolute path of a gpuemu.toml or an id.
+  /// Opens a project: "" for the default one, else the absolute path of a gpuemu.toml or an id. For
+  /// a user, "" for the daemon's, with that user's records and processes; the calling thread acts
+  /// for the user where it may.
   /// NotFound for a path that cannot be read or an unknown id. Errors in a gpuemu.toml are reported
   /// by ServerContext::config.
-  Result<std::shared_ptr<OpenProject>> open(const std::string& named);
+  Result<std::shared_ptr<OpenProject>> open(const std::string& named, const std::string& user = "");
   /// Makes this project, by path or id, the default.
   Status set_default(const std::string& named);
   std::string default_id() const;
@@ -68,10 +72,12 @@ class OpenProjects {
   std::string default_path() const;
   /// Closes the projects that have had no request since kProjectIdle before `now`.
   void close_idle(Clock::time_point now);
-  /// Paths of the open projects that have an op of this name, sorted.
-  std::vector<std::string> with_op(const std::string& op) const;
+  /// Paths of the projects that the user, "" for the daemon's, has opened and that have an op of
+  /// this name, sorted.
+  std::vector<std::string> with_op(const std::string& op, const std::string& user = "") const;
   /// How cases of the default project run, for the log.
   std::string text_of_lanes() const;
+  void log(const std::string& line) const { facts_.log(line); }
   void count_request() { ++counts_->requests; }
   /// Returns each note to the user of the project of `context` once: that records stored before
   /// projects were separated belong to its ops.
@@ -91,6 +97,9 @@ class OpenProjects {
   void close(const std::string& id);
   ProjectStores& stores() { return stores_; }
   Sessions& sessions() { return facts_.sessions; }
+  Share& share() const { return facts_.share; }
+  /// About how many bytes of the disk the user's records take, of all projects.
+  Result<uint64_t> bytes_of(const std::string& user);
   /// The lanes of all open projects; projects that share some have them once.
   std::vector<std::shared_ptr<Lanes>> lanes() const;
   /// The settings for all projects.
@@ -100,7 +109,7 @@ class OpenProjects {
 
  private:
   struct Entry;
-  Result<StoredProject> find(const std::string& named);
+  Result<StoredProject> find(const std::string& named, const std::string& user);
   std::shared_ptr<Entry> entry_of(const StoredProject& project);
   Result<std::shared_ptr<OpenProject>> open(Entry& entry);
   Result<std::shared_ptr<OpenProject>> make(Entry& entry, const StoredProject& project,
@@ -110,6 +119,7 @@ class OpenProjects {
   void end_idle_lanes();
   void remember(const std::vector<std::shared_ptr<Entry>>& entries);
   Result<std::shared_ptr<Lanes>> lanes_for(const Config& config);
+  std::string cache_for(const StoredProject& project) const;
   std::unique_ptr<ServerContext> context_of(const StoredProject& project, const OpenProject& open);
   std::shared_ptr<Lanes> default_lanes() const;
 

@@ -8,12 +8,15 @@
 
 #include "common/base/service_limits.h"
 #include "common/codec/json_codec.h"
+#include "common/process/acting_user.h"
+#include "daemon/server/access.h"
 #include "daemon/server/client_shared_memory.h"
 #include "daemon/server/handlers.h"
 #include "daemon/server/open_projects.h"
 #include "daemon/server/project.h"
 #include "daemon/server/session_urgency.h"
 #include "daemon/server/stub_reference.h"
+#include "daemon/sessions/client_names.h"
 
 namespace gpuemu {
 namespace {
@@ -58,6 +61,8 @@ Reply dispatch(const Request& request, Call& call) {
 Reply dispatch_long(const Request& request, Call& call) {
   const LongRequest counted(call.context.counts->long_requests);
   if (call.context.lanes_problem && needs_device(request)) {
+    const auto config = call.context.config.current();
+    if (!config) return config_error(config.error());
     return error_reply(*call.context.lanes_problem);
   }
   // The transport handles more at once, so that Ping and Shutdown are answered whatever others ask.
@@ -101,17 +106,24 @@ Result<std::unique_ptr<Project>> open_project(Call& call, const ProjectOverrides
 
 ErrorReply config_error(const Error& error) { return {WireErrorCode::ConfigError, error.message}; }
 
-Result<std::vector<std::pair<std::string, std::shared_ptr<Store>>>> listed_stores(
-    const Call& call) {
+Result<std::vector<ListedStore>> listed_stores(const Call& call) {
   const ServerContext& context = call.context;
-  std::vector<std::pair<std::string, std::shared_ptr<Store>>> stores;
-  if (!call.all_projects || context.projects == nullptr) {
-    // The context owns it.
-    stores.emplace_back(context.project, std::shared_ptr<Store>(&context.store, [](Store*) {}));
-    return stores;
+  OpenProjects* const projects = context.projects;
+  const bool is_shared = projects != nullptr && projects->share().is_shared();
+  // The context owns it.
+  const ListedStore own{project_of_space(context.project),
+                        is_shared ? user_name(call.peer.uid) : "",
+                        std::shared_ptr<Store>(&context.store, [](Store*) {})};
+  if (projects == nullptr || !(call.all_projects || (is_shared && call.user.empty()))) {
+    return std::vector{own};
   }
-  for (const StoredProject& one : GPUEMU_TRY(context.projects->known())) {
-    stores.emplace_back(one.id, GPUEMU_TRY(context.projects->stores().of(one.id)));
+  std::vector<ListedStore> stores;
+  for (const StoredProject& one : GPUEMU_TRY(projects->known())) {
+    const std::string project = project_of_space(one.id), user = user_of_space(one.id);
+    if (!call.user.empty() && user != call.user) continue;
+    if (!call.all_projects && project != own.project) continue;
+    stores.push_back(
+        {project, user.empty() ? own.user : user, GPUEMU_TRY(projects->stores().of(one.id))});
   }
   return stores;
 }
@@ -123,7 +135,7 @@ ErrorReply op_not_found(const Call& call, const Config& config, const std::strin
                                     config.file.empty() ? "the configuration" : config.file,
                                     known.empty() ? "none" : known);
   if (call.context.projects != nullptr) {
-    const std::vector<std::string> others = call.context.projects->with_op(name);
+    const std::vector<std::string> others = call.context.projects->with_op(name, call.user);
     if (!others.empty()) message += fmt::format("; {} has one", fmt::join(others, ", "));
   }
   return {WireErrorCode::OpNotFound, std::move(message)};
@@ -133,7 +145,7 @@ Reply run_or_start_job(const JobOptions& options, Call& call, const JobTable::Wo
   if (!options.as_job) return call.context.jobs.run(call.key, work, call.claim);
   const auto job = call.context.jobs.start(
       work, options.lease_ms,
-      {.claim = call.claim, .project = call.context.project, .request = std::string(call.request)});
+      {.claim = call.claim, .space = call.context.project, .request = std::string(call.request)});
   if (job) return JobStartedReply{*job};
   const bool too_many = job.error().code == ErrorCode::ResourceExhausted;
   return too_many ? busy(job.error().message) : error_reply(job.error());
@@ -195,6 +207,22 @@ ErrorReply not_opened(const Error& failure) {
   return reply;
 }
 
+/// Where the user's records take as much as they may, and the request could add some.
+std::optional<ErrorReply> storage_refusal(const Request& request, const std::string& user,
+                                          OpenProjects& projects) {
+  const auto most = projects.share().quota_of(user).storage_bytes;
+  if (user.empty() || !most || !(needs_device(request) || stores_records(request))) {
+    return std::nullopt;
+  }
+  const auto bytes = projects.bytes_of(user);
+  if (!bytes) return error_reply(bytes.error());
+  if (*bytes < *most) return std::nullopt;
+  return ErrorReply{WireErrorCode::LimitExceeded,
+                    fmt::format("user {}: {} of {} bytes are stored (storage_bytes), renewed when "
+                                "records go: by their age, or by `gpuemu storage prune`",
+                                user, *bytes, *most)};
+}
+
 /// `project` of requests that list what is stored of all projects.
 constexpr char kAllProjects[] = "*";
 
@@ -209,13 +237,16 @@ Reply answer(const AddressedRequest& asked, std::string_view message, OpenProjec
         fmt::format("{} is for one project, got project \"*\"; only {} are for all",
                     type_of(asked.request), fmt::join(requests_about(About::Records), ", "))};
   }
+  const std::string user = projects.share().user_of(peer);
+  if (auto refused = refusal(asked.request, user, projects.share())) return *std::move(refused);
+  if (auto used_up = storage_refusal(asked.request, user, projects)) return *std::move(used_up);
   const std::string& named = asked.project.empty() && visit ? visit->project() : asked.project;
-  auto project = projects.open(all || about == About::Daemon ? "" : named);
+  auto project = projects.open(all || about == About::Daemon ? "" : named, user);
   // A client asks for the status to decide whether this daemon fits, even with an unreadable
   // project.
   bool is_named = !asked.project.empty();
   if (!project && std::holds_alternative<DaemonStatusRequest>(asked.request)) {
-    project = projects.open("");
+    project = projects.open("", user);
     is_named = false;
   }
   if (!project) return not_opened(project.error());
@@ -225,6 +256,7 @@ Reply answer(const AddressedRequest& asked, std::string_view message, OpenProjec
   Call call{context, fmt::format("{} {} {}", context.project, visit ? visit->number() : 0, message),
             *std::move(project), is_named, all};
   call.peer = peer;
+  call.user = user;
   call.request = type_of(asked.request);
   if (!visit || !needs_device(asked.request)) return answer(asked.request, call);
   auto begun =
@@ -241,8 +273,17 @@ Reply answer(const AddressedRequest& asked, std::string_view message, OpenProjec
     auto begun = projects.sessions().visit(asked.session, peer);
     if (!begun) return ErrorReply{WireErrorCode::SessionNotFound, begun.error().message};
     visit.emplace(*std::move(begun));
+    if (auto refused = token_refusal(asked.request, *visit)) return *std::move(refused);
   }
   return answer(asked, message, projects, peer, visit);
+}
+
+/// With the rights of the user who asks, whatever the request makes the daemon read or run.
+std::string respond_as(const ClientPeer& peer, const Share& share,
+                       const std::function<std::string()>& respond) {
+  if (share.user_of(peer).empty() || !may_act_for_others()) return respond();
+  const ActingUser user(ids_of_user(peer.uid, peer.gid));
+  return respond();
 }
 
 /// `respond` gets the request.
@@ -271,8 +312,16 @@ std::string handle_message(std::string_view message, ServerContext& context) {
 std::string handle_message(std::string_view message, const ClientPeer& peer,
                            OpenProjects& projects) {
   projects.count_request();
-  return respond_to(message, [&](const AddressedRequest& asked) {
-    return answer(asked, message, projects, peer);
+  return respond_as(peer, projects.share(), [&] {
+    return respond_to(message, [&](const AddressedRequest& asked) {
+      Reply reply = answer(asked, message, projects, peer);
+      const auto* const failure = std::get_if<ErrorReply>(&reply);
+      if (failure != nullptr && failure->code == WireErrorCode::Unauthorized) {
+        projects.log(refused_line(*failure, peer));
+        delay_unauthorized();
+      }
+      return reply;
+    });
   });
 }
 

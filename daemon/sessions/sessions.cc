@@ -76,6 +76,15 @@ ErrorReply busy(std::string message) {
   return reply;
 }
 
+/// Where the user may have no session of that weight.
+std::optional<ErrorReply> too_heavy(std::optional<double> weight, const UserQuota& quota,
+                                    const std::string& user) {
+  if (!weight || !quota.weight || *weight <= *quota.weight) return std::nullopt;
+  return ErrorReply{WireErrorCode::LimitExceeded, fmt::format("user {}: weight {} is more than {} "
+                                                              "(daemon.share.quota.{}.weight)",
+                                                              user, *weight, *quota.weight, user)};
+}
+
 }  // namespace
 
 struct Sessions::Session {
@@ -195,6 +204,8 @@ Sessions::Handle Sessions::make(const std::string& name, const ClientPeer& peer)
   session->lanes = std::make_shared<LaneSession>(++last_number_, free_name(name));
   session->told.name = session->lanes->name();
   session->told.user = user_name(peer.uid);
+  session->lanes->day = share_.budget_of(session->told.user);
+  session->lanes->weight = share_.quota_of(session->told.user).weight.value_or(1);
   session->told.pid = static_cast<uint64_t>(std::max<pid_t>(peer.pid, 0));
   session->told.opened = now_seconds();
   session->told.limits.queue_max = kRequestsUnfinishedMax;
@@ -216,15 +227,45 @@ Sessions::Handle Sessions::own_session(const ClientPeer& peer) {
   return session;
 }
 
-Result<SessionOpenedReply> Sessions::open(const OpenSessionRequest& request,
-                                          const std::string& project, const ClientPeer& peer) {
-  GPUEMU_TRY(check_name(request.name));
-  GPUEMU_TRY(check_limits(request));
+bool Sessions::is_of(const Session& session, const ClientPeer& peer) const {
+  const std::string user = share_.user_of(peer);
+  return user.empty() || user == session.told.user;
+}
+
+/// REQUIRES: mutex_ is held.
+std::optional<ErrorReply> Sessions::quota_refusal(const OpenSessionRequest& request,
+                                                  const std::string& user) const {
+  const UserQuota quota = share_.quota_of(user);
+  if (auto refused = too_heavy(request.weight, quota, user)) return refused;
+  const auto theirs = std::ranges::count_if(
+      explicit_, [&](const auto& one) { return one.second->told.user == user; });
+  if (!quota.sessions_max || static_cast<uint64_t>(theirs) < *quota.sessions_max) {
+    return std::nullopt;
+  }
+  return ErrorReply{WireErrorCode::LimitExceeded,
+                    fmt::format("user {}: {} of {} sessions are open (sessions_max), renewed when "
+                                "one ends; close one (CloseSession)",
+                                user, theirs, *quota.sessions_max)};
+}
+
+std::variant<SessionOpenedReply, ErrorReply> Sessions::open(const OpenSessionRequest& request,
+                                                            const std::string& project,
+                                                            const ClientPeer& peer) {
+  Status fits = check_name(request.name);
+  if (fits) fits = check_limits(request);
+  if (!fits) return error_reply(fits.error());
+  if (share_.asks_token() && !share_.is_token(request.token)) {
+    return ErrorReply{WireErrorCode::Unauthorized,
+                      fmt::format("OpenSession has {}; this daemon asks for the one in its "
+                                  "daemon.share.token_file (GPUEMU_TOKEN_FILE)",
+                                  request.token.empty() ? "no token" : "a wrong token")};
+  }
   const std::lock_guard lock(mutex_);
   if (explicit_.size() >= kSessionsMax) {
-    return error(ErrorCode::ResourceExhausted,
-                 "{} sessions are open, the limit; close one (CloseSession)", kSessionsMax);
+    return busy(
+        fmt::format("{} sessions are open, the limit; close one (CloseSession)", kSessionsMax));
   }
+  if (auto refused = quota_refusal(request, user_name(peer.uid))) return *std::move(refused);
   const Handle session = make(request.name, peer);
   session->secret = fresh_secret();
   session->told.project = project;
@@ -270,6 +311,23 @@ Error no_session(const std::string& name) {
 }
 
 }  // namespace
+
+std::optional<ErrorReply> Sessions::refusal(const std::string& secret, const std::string& name,
+                                            std::optional<double> weight,
+                                            const ClientPeer& peer) const {
+  const std::lock_guard lock(mutex_);
+  const Handle session = find(secret, name);
+  if (session == nullptr) return std::nullopt;
+  const std::string& user = session->told.user;
+  if (!is_of(*session, peer)) {
+    return ErrorReply{WireErrorCode::Unauthorized,
+                      fmt::format("session {} is that of {}; only {} and the daemon's user may "
+                                  "change it",
+                                  session->told.name, user, user)};
+  }
+  if (share_.user_of(peer).empty()) return std::nullopt;
+  return too_heavy(weight, share_.quota_of(user), user);
+}
 
 Status Sessions::close(const std::string& secret, const std::string& name) {
   if (secret.empty() && name.empty()) {
@@ -318,7 +376,7 @@ std::vector<SessionInfo> Sessions::list() const {
 Result<Sessions::Visit> Sessions::visit(const std::string& secret, const ClientPeer& peer) {
   const std::lock_guard lock(mutex_);
   const Handle session = secret.empty() ? own_session(peer) : find(secret, "");
-  if (session == nullptr) return no_session("");
+  if (session == nullptr || !is_of(*session, peer)) return no_session("");
   if (connections_.contains(peer.connection)) session->connections.insert(peer.connection);
   ++session->visits;
   session->asked = Clock::now();
@@ -334,6 +392,10 @@ Sessions::Visit::~Visit() {
 
 const std::string& Sessions::Visit::project() const { return session_->told.project; }
 uint64_t Sessions::Visit::number() const { return session_->lanes->number(); }
+
+bool Sessions::Visit::is_authorized() const {
+  return session_->is_explicit() || !sessions_->share_.asks_token();
+}
 
 SessionClass Sessions::Visit::session_class() const {
   const std::lock_guard lock(sessions_->mutex_);

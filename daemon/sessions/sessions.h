@@ -18,6 +18,7 @@
 #include "common/protocol/requests.h"
 #include "common/transport/server.h"
 #include "daemon/schedule/lane_claim.h"
+#include "daemon/sessions/share.h"
 
 namespace gpuemu {
 
@@ -33,7 +34,8 @@ class Sessions {
  public:
   using Clock = std::chrono::steady_clock;
 
-  Sessions() = default;
+  /// `share` outlives it.
+  explicit Sessions(Share& share) : share_(share) {}
   /// Ends nothing: whoever stops the daemon has ended the work.
   ~Sessions();
   Sessions(const Sessions&) = delete;
@@ -45,10 +47,16 @@ class Sessions {
   void disconnected(const ClientPeer& peer);
 
   /// `project` is the id of what its requests are about; "": the default at that time. Connections
-  /// belong to it from their first request that names it, `peer` at once. InvalidArgument for a
-  /// value that no session can have.
-  Result<SessionOpenedReply> open(const OpenSessionRequest& request, const std::string& project,
-                                  const ClientPeer& peer);
+  /// belong to it from their first request that names it, `peer` at once. InvalidRequest for a
+  /// value that no session can have, Unauthorized for a wrong token, LimitExceeded for more than
+  /// the user may have, Busy where there are too many.
+  std::variant<SessionOpenedReply, ErrorReply> open(const OpenSessionRequest& request,
+                                                    const std::string& project,
+                                                    const ClientPeer& peer);
+  /// Why this client may not change the session that these name, as for close(): it is another
+  /// user's, or may not have that weight.
+  std::optional<ErrorReply> refusal(const std::string& secret, const std::string& name,
+                                    std::optional<double> weight, const ClientPeer& peer) const;
   /// By `name` where it is not "", else by the secret. NotFound where there is none.
   Status close(const std::string& secret, const std::string& name);
   /// As close(); InvalidArgument as open().
@@ -69,6 +77,8 @@ class Sessions {
     /// The project that requests without one are about; "": the default.
     const std::string& project() const;
     SessionClass session_class() const;
+    /// Whether its requests are answered: the daemon asks for no token, or it was opened with it.
+    bool is_authorized() const;
     uint64_t number() const;
 
    private:
@@ -79,7 +89,7 @@ class Sessions {
     std::shared_ptr<Session> session_;  ///< Null after a move.
   };
   /// The session with this secret visited; "": that of the client's process. NotFound where there
-  /// is none.
+  /// is none for this client.
   Result<Visit> visit(const std::string& secret, const ClientPeer& peer);
   /// A claim for what the visit's request runs: SessionNotFound, Busy or LimitExceeded where it may
   /// not begin now.
@@ -95,12 +105,16 @@ class Sessions {
   Handle own_session(const ClientPeer& peer);
   Handle find(const std::string& secret, const std::string& name) const;
   std::vector<Handle> all() const;
+  bool is_of(const Session& session, const ClientPeer& peer) const;
+  std::optional<ErrorReply> quota_refusal(const OpenSessionRequest& request,
+                                          const std::string& user) const;
   std::string free_name(const std::string& wanted) const;
   Handle make(const std::string& name, const ClientPeer& peer);
   Uses remove(const Handle& session, bool with_jobs);
   static void stop(const std::string& name, const Uses& uses);
   void watch();
 
+  Share& share_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::thread watch_;

@@ -24,8 +24,9 @@ class Registry : public testing::Test {
   }
   SessionOpenedReply open(const OpenSessionRequest& request, const ClientPeer& peer) {
     const auto opened = sessions_.open(request, "", peer);
-    EXPECT_TRUE(opened) << opened.error().message;
-    return opened ? *opened : SessionOpenedReply{};
+    const auto* reply = std::get_if<SessionOpenedReply>(&opened);
+    EXPECT_NE(reply, nullptr) << std::get<ErrorReply>(opened).message;
+    return reply != nullptr ? *reply : SessionOpenedReply{};
   }
   std::set<std::string> names() {
     std::set<std::string> all;
@@ -46,7 +47,8 @@ class Registry : public testing::Test {
   }
   void pass(milliseconds time) { sessions_.end_overdue(Sessions::Clock::now() + time); }
 
-  Sessions sessions_;
+  Share share_;
+  Sessions sessions_{share_};
   uint64_t connections_ = 0;
 };
 
@@ -114,12 +116,13 @@ TEST_F(Registry, WrongValuesAreRefusedAndNothingIsOpened) {
   }
   for (const OpenSessionRequest& request : wrong) {
     const auto opened = sessions_.open(request, "", peer);
-    ASSERT_FALSE(opened);
-    EXPECT_EQ(opened.error().code, ErrorCode::InvalidArgument);
-    EXPECT_LT(opened.error().message.size(), 200u);
+    const auto* refused = std::get_if<ErrorReply>(&opened);
+    ASSERT_NE(refused, nullptr);
+    EXPECT_EQ(refused->code, WireErrorCode::InvalidRequest);
+    EXPECT_LT(refused->message.size(), 200u);
   }
   EXPECT_TRUE(names().empty());
-  EXPECT_EQ(sessions_.open(wrong[0], "", peer).error().message,
+  EXPECT_EQ(std::get<ErrorReply>(sessions_.open(wrong[0], "", peer)).message,
             "member 'weight' is 0, expected 0.01 to 100");
 }
 

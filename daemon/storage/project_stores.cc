@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 
+#include "common/process/acting_user.h"
 #include "daemon/database/backup.h"
 #include "daemon/database/check.h"
 #include "daemon/database/repair.h"
@@ -109,6 +110,7 @@ class RocksStores : public ProjectStores {
     return database_->bytes_below(storage::project_prefix(project));
   }
   Result<StorageStatusReply> status(const std::vector<StoredProject>& listed) override {
+    const ActingOwner owner;
     return storage::stored_counts(*database_, listed);
   }
   Result<PrunedTotals> prune(const Pruning& pruning) override {
@@ -116,6 +118,7 @@ class RocksStores : public ProjectStores {
   }
   Result<StorageReportReply> verify() override { return database_->verify(); }
   Result<StorageCompactedReply> compact() override {
+    const ActingOwner owner;
     const uint64_t before = storage::bytes_of_files(database_->folder());
     GPUEMU_TRY(database_->compact());
     const uint64_t after = storage::bytes_of_files(database_->folder());

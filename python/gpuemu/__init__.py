@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         SessionNotFoundError,
         StoppedError,
         TimeoutError,
+        UnauthorizedError,
         ValidationError,
         VersionMismatchError,
     )
@@ -91,7 +92,7 @@ __all__ = [
     "ProtocolError", "PtxParseError",
     "ReferenceScriptError", "ReproduceResult", "ReproductionInfo", "Scalar", "SeededFuzzer", "SeededRng",
     "SessionNotFoundError", "StoppedError", "Tensor",
-    "TestReport", "TimeoutError", "ToleranceConfig", "ToleranceProfile", "TritonKernel", "ValidationError",
+    "TestReport", "TimeoutError", "ToleranceConfig", "ToleranceProfile", "TritonKernel", "UnauthorizedError", "ValidationError",
     "ValidationResult", "VersionMismatchError", "calibrate_tolerance", "check", "connect", "derive_seed", "fuzz_dtypes",
     "fuzz_dtypes_seeded", "fuzz_layouts", "fuzz_layouts_seeded", "fuzz_shapes", "fuzz_shapes_seeded",
     "generate_random_tensor", "generate_seed", "get_jax_adapter", "get_pytorch_adapter", "get_recommended_tolerance",
@@ -108,7 +109,7 @@ _NAMES = {
     "device.device": "Device",
     "errors": "ArtifactNotFoundError BaselineNotFoundError BusyError ClientError ConfigError ConnectionError CuobjdumpNotAvailableError "
               "DamagedError DeviceError DeviceLostError IncompleteError InternalError InvalidRequestError KernelError KernelNotFoundError LaunchError "
-              "LimitExceededError SessionNotFoundError "
+              "LimitExceededError SessionNotFoundError UnauthorizedError "
               "NotFoundError OpNotFoundError ProjectNotFoundError ProtocolError PtxParseError ReferenceScriptError StoppedError TimeoutError "
               "ValidationError VersionMismatchError",
     "device.kernel": "Kernel",

@@ -58,6 +58,12 @@ class LimitExceededError(ClientError):
     code = "LimitExceeded"
 
 
+class UnauthorizedError(ClientError):
+    """The daemon does not do this for this user, or asks for a token (GPUEMU_TOKEN_FILE); the message says what would help."""
+
+    code = "Unauthorized"
+
+
 class DamagedError(ClientError):
     """What was asked for cannot be read from the database; the message names the file and what repairs it."""
 

@@ -8,9 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/process/acting_user.h"
 #include "common/process/spawn.h"
-
-extern char** environ;
 
 namespace gpuemu::compile {
 namespace {
@@ -24,8 +23,7 @@ constexpr std::chrono::milliseconds kPollInterval{5};
 std::vector<std::string> environment(const std::string& path_first) {
   std::vector<std::string> all;
   bool has_path = false;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    std::string text = *entry;
+  for (std::string& text : environment_of_thread()) {
     if (!path_first.empty() && text.starts_with("PATH=")) {
       text.insert(5, path_first + ":");
       has_path = true;

@@ -102,6 +102,7 @@ class ArtifactMetrics:
     ptx_content: str | None = None
     ptx: PtxMetrics | None = None
     compiled: list[CompiledMetrics] = field(default_factory=list)
+    user: str = ""  # In lists of a daemon that several users share: who stored it.
     project: str = ""  # In lists of stored metrics: the id of the project that they belong to.
 
 
@@ -181,6 +182,7 @@ class BaselineInfo:
     results: int = 0
     artifacts: int = 0
     project: str = ""  # The id of the project that it belongs to.
+    user: str = ""  # Who stored it, where several users share the daemon.
 
 
 @dataclass

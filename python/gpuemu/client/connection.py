@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpuemu import arguments, installed
-from gpuemu.errors import ClientError, ConnectionError, InvalidRequestError, NotFoundError, ProtocolError, TimeoutError
+from gpuemu.errors import ClientError, ConnectionError, InvalidRequestError, NotFoundError, ProtocolError, TimeoutError, UnauthorizedError
 from . import shared
 
 PROTOCOL_VERSION = 1
@@ -156,6 +156,22 @@ class Connection:
             old = "client" if isinstance(theirs, int) and theirs > PROTOCOL_VERSION else "daemon"
             raise ProtocolError(f"Protocol version mismatch: client={PROTOCOL_VERSION}, daemon={theirs}. Please upgrade the {old}.")
         self.capabilities = frozenset(pong.get("capabilities") or [])
+        token_file = os.environ.get("GPUEMU_TOKEN_FILE")
+        if token_file and self.session is None:
+            self._open_with_token(socket, token_file)
+
+    def _open_with_token(self, socket: Any, token_file: str) -> None:
+        """A daemon that several users share may answer only what is of a session that was opened with its token."""
+        try:
+            with open(token_file, encoding="utf-8") as file:
+                token = file.read().strip()
+        except (OSError, UnicodeDecodeError) as problem:
+            raise ConnectionError(f"GPUEMU_TOKEN_FILE: {problem}") from problem
+        request = {"type": "OpenSession", "name": f"python[{os.getpid()}]", "token": token}
+        opened = self._exchange(socket, request, self.timeout_ms)
+        if opened.get("type") != "SessionOpened":
+            raise UnauthorizedError(str(opened.get("message")))
+        self.session = opened["session"]
 
     def _exchange(self, socket: Any, request: dict[str, Any], timeout_ms: int, loan: shared.Loan | None = None) -> dict[str, Any]:
         pynng = _pynng()

@@ -233,6 +233,7 @@ class ProjectInfo:
     failures: int = 0
     bytes: int = 0  # About, on disk.
     last_used: int = 0  # Seconds since 1970.
+    user: str = ""  # Whose records these are, where several users share the daemon.
 
 
 @dataclass
