@@ -27,11 +27,8 @@ inline constexpr uint32_t kWorkersMax = 1024;
 /// line does: it asks five times a second.
 inline constexpr std::chrono::milliseconds kJobLeaseMax{std::chrono::hours(24)};
 inline constexpr std::chrono::milliseconds kCommandLease{30'000};
-/// Jobs under way: each has threads of its own and waits for the same lanes. Several sessions with
-/// full queues fit.
-inline constexpr size_t kJobsRunningMax = 256;
-/// Requests and jobs of all sessions that are not done: each has a thread, which takes a few KiB
-/// while it waits.
+/// Requests and jobs of all sessions that are not done: each has a thread, a job some more, which
+/// take a few KiB while they wait. Where the system has no more threads, a job works with fewer.
 inline constexpr size_t kRequestsUnfinishedMax = 4096;
 /// The weight of a session: nobody waits for more than a hundred times as long as others.
 inline constexpr double kSessionWeightMin = 0.01, kSessionWeightMax = 100;

@@ -195,13 +195,22 @@ Result<CaseReport> Campaign::run_on_slot(const OpConfig& op, const CasePlan& pla
 
 const ReferenceFiles& Campaign::reference_files() const { return slots_.reference_files(); }
 
+/// What the session of a case counts. A plan that cannot be built needs nothing: its case says why.
+uint64_t Campaign::device_bytes(const OpConfig& op, const CasePlan& plan) const {
+  const auto kernel = choose_kernel(op, plan);
+  if (!kernel || *kernel == nullptr) return 0;
+  const auto bytes = device_bytes_of(**kernel, op, plan);
+  return bytes ? *bytes : 0;
+}
+
 Result<CaseReport> Campaign::run_one(const OpConfig& op, const CasePlan& plan,
                                      const CaseSettings& settings, const LaneClaim& claim) {
-  const auto memory = GPUEMU_TRY(MemoryHold::take(claim, static_cast<uint64_t>(bytes_of(plan))));
+  const uint64_t bytes = device_bytes(op, plan);
+  const auto memory = GPUEMU_TRY(MemoryHold::take(claim, bytes));
   if (is_large(plan)) return run_large(op, plan, settings, claim);
   auto lease = slots_.acquire(claim);
   if (!lease) return lease.error();
-  lease->count_memory(static_cast<uint64_t>(bytes_of(plan)));
+  lease->count_memory(bytes);
   large_.begin(plan);
   auto outcome = run_on_slot(op, plan, **lease, settings, claim);
   large_.end(plan, outcome ? std::optional(outcome->result.duration_ms) : std::nullopt);

@@ -155,6 +155,7 @@ class Campaign {
   void compile(const std::vector<Selected>& all, const CampaignEvents& events);
   Result<std::shared_ptr<Group>> make_group(const OpConfig& op, DType dtype,
                                             const CampaignOptions& options);
+  uint64_t device_bytes(const OpConfig& op, const CasePlan& plan) const;
   Result<const KernelConfig*> choose_kernel(const OpConfig& op, const CasePlan& plan) const;
   Result<CaseReport> run_large(const OpConfig& op, const CasePlan& plan,
                                const CaseSettings& settings, const LaneClaim& claim);

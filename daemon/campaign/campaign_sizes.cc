@@ -20,7 +20,7 @@ Result<CaseReport> Campaign::run_large(const OpConfig& op, const CasePlan& plan,
   if (!why) {
     auto lease = slots_.acquire(claim);
     if (!lease) return lease.error();
-    lease->count_memory(static_cast<uint64_t>(bytes_of(plan)));
+    lease->count_memory(device_bytes(op, plan));
     auto outcome = run_on_slot(op, plan, **lease, settings, claim);
     if (outcome) why = large_.no_verdict(plan, *outcome, config_.case_timeout_ms);
     if (!outcome || !why) return outcome;

@@ -3,15 +3,16 @@
 
 #include <algorithm>
 #include <mutex>
-#include <thread>
 
 #include "common/base/blake2.h"
 #include "common/base/shell_word.h"
+#include "common/base/threads.h"
 #include "daemon/case/case_report.h"
 #include "daemon/case/case_request.h"
 #include "daemon/mutation/mutant_equality.h"
 #include "daemon/mutation/mutation_cases.h"
 #include "daemon/pipeline/case_run.h"
+#include "daemon/plans/execution_plan.h"
 #include "judge/cases/case_tensors.h"
 #include "judge/mutants/mutants.h"
 #include "runtime/ptx/parse.h"
@@ -59,10 +60,7 @@ Status on_all_slots(const SlotPool& slots, size_t count,
       next = count;
     }
   };
-  std::vector<std::thread> threads;
-  for (size_t i = 1; i < std::min(slots.size(), count); ++i) threads.emplace_back(run);
-  run();
-  for (std::thread& thread : threads) thread.join();
+  run_on_threads(std::min(slots.size(), count), run);
   return first;
 }
 
@@ -127,11 +125,11 @@ class MutationRun {
 
   Result<CaseReport> run_one(const PreparedKernel& prepared, const CasePlan& plan,
                              const CaseSettings& settings) const {
-    const auto memory =
-        GPUEMU_TRY(MemoryHold::take(options_.claim, static_cast<uint64_t>(bytes_of(plan))));
+    const uint64_t bytes = GPUEMU_TRY(device_bytes_of(*kernel_, op_, plan));
+    const auto memory = GPUEMU_TRY(MemoryHold::take(options_.claim, bytes));
     auto lease = machinery_.slots.acquire(options_.claim);
     if (!lease) return lease.error();
-    lease->count_memory(static_cast<uint64_t>(bytes_of(plan)));
+    lease->count_memory(bytes);
     Slot& slot = **lease;
     return run_case({config_, op_, *kernel_, prepared, plan, settings}, slot);
   }

@@ -6,6 +6,7 @@
 #include "common/base/limits.h"
 #include "common/numeric/element.h"
 #include "daemon/kernels/prepared_kernel.h"
+#include "daemon/worker/execute_buffer.h"
 #include "judge/cases/case.h"
 #include "judge/explain/shadow_options.h"
 #include "judge/relations/known_properties.h"
@@ -386,6 +387,19 @@ Result<BuiltPlan> build_plan(const Config& config, const KernelConfig& kernel,
   }
   built.result_offset = offsets.end();
   return built;
+}
+
+Result<uint64_t> device_bytes_of(const KernelConfig& kernel, const OpConfig& op,
+                                 const CasePlan& plan) {
+  OffsetPlanner offsets;
+  ExecutionPlan needed;
+  add_case_tensors(plan, offsets, needed);
+  GPUEMU_TRY(add_scratch(kernel, scope_of(op, plan), plan.dtype, needed));
+  uint64_t bytes = 0;
+  for (const PlanTensor& tensor : needed.tensors) {
+    bytes += GPUEMU_TRY(ExecuteBuffer::bytes_for(tensor, true));
+  }
+  return bytes;
 }
 
 void add_warmup(BuiltPlan& built) {

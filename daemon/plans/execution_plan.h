@@ -35,6 +35,11 @@ Result<BuiltPlan> build_plan(const Config& config, const KernelConfig& kernel,
                              const PreparedKernel& prepared, const OpConfig& op,
                              const CasePlan& plan);
 
+/// Device memory that one run of the case needs: its tensors with their gaps, and the scratch of
+/// the kernel, as the worker counts it for the limit of a case. InvalidArgument as for build_plan.
+Result<uint64_t> device_bytes_of(const KernelConfig& kernel, const OpConfig& op,
+                                 const CasePlan& plan);
+
 /// Gives the inputs of the warmup (ExecutionPlan::warmup) places in the arena.
 void add_warmup(BuiltPlan& built);
 

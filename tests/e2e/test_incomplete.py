@@ -108,6 +108,30 @@ def test_other_commands_whose_daemon_ends_exit_with_3_too(new_home, words):
     assert code == 3 and err, out + err
 
 
+def test_a_minimization_whose_daemon_ends_exits_with_3(new_home):
+    home = new_home(project(cases=1, second=THREE))
+    assert home.run("test", "second").returncode == 1
+    seed = home.run("failures").stdout.split()[0]
+    home.stop()
+    slower = SLOW.replace("0.2", "2")
+    (home.project / "ref_twice.py").write_text(slower)
+    code, out, err = stopped(home, ["minimize", seed], terminate)
+    assert code == 3 and "the daemon was stopped" in err, out + err
+
+
+def test_a_lint_whose_daemon_ends_exits_with_3(new_home):
+    home = new_home({"gpuemu.toml": '[[kernels]]\nname = "slow"\nsource = "slow.cu"\n', "slow.cu": 'extern "C" __global__ void slow() {}\n'})
+    toolkit = home.home / "toolkit"
+    for folder in ("bin", "lib64"):
+        (toolkit / folder).mkdir(parents=True)
+    (toolkit / "lib64/libnvrtc.so.13").touch()  # Cannot be loaded, so that nvcc is what runs.
+    (toolkit / "bin/nvcc").write_text("#!/bin/sh\nexec sleep 300\n")
+    (toolkit / "bin/nvcc").chmod(0o755)
+    home.env["GPUEMU_CUDA_HOME"] = str(toolkit)
+    code, out, err = stopped(home, ["lint"], terminate)
+    assert code == 3 and err, out + err
+
+
 def test_fail_fast_says_what_it_left_out(new_home):
     home = new_home(project(cases=40, second=THREE, reference="def reference(x):\n    return 2.0 * x\n"))
     run = home.run("test", "second", "first", "--fail-fast")
