@@ -11,7 +11,8 @@ python=${PYTHON:-python3}
 
 echo "bench: building in $build (release)"
 cmake --preset release -B "$build" -DGPUEMU_BENCH=ON -DGPUEMU_TESTS=OFF >/dev/null
-benches=(gpuemu_bench_ping gpuemu_bench_fill gpuemu_bench_validate gpuemu_bench_emulator gpuemu_bench_memory gpuemu_bench_tape)
+benches=(gpuemu_bench_ping gpuemu_bench_fill gpuemu_bench_validate gpuemu_bench_emulator gpuemu_bench_memory gpuemu_bench_tape
+  gpuemu_bench_storage)
 ninja -C "$build" gpuemu gpuemu-check gpuemu-daemon gpuemu-worker gpuemu-draws libgpuemu "${benches[@]}" | tail -n 1
 
 echo; echo "bench: $(grep -m1 'model name' /proc/cpuinfo | cut -d: -f2- | xargs), $(nproc) cores," \
@@ -21,6 +22,8 @@ figure "cases per second on the correct examples" \
   "$python" bench/cases_per_second.py --bin "$build/bin" --details
 figure "cases per second on small tensors" "$python" bench/fuzz_per_second.py --bin "$build/bin"
 figure "projects at once" "$python" bench/projects_per_second.py --bin "$build/bin"
+figure "sessions that share a daemon" "$python" bench/sharing_bench.py --bin "$build/bin"
+figure "stored results" "$build/bench/gpuemu_bench_storage"
 figure "making failures smaller" "$python" bench/minimize_seconds.py --bin "$build/bin"
 figure "round trip of a Ping" "$build/bench/gpuemu_bench_ping" "$build/bin"
 figure "filling a tensor" "$build/bench/gpuemu_bench_fill"
