@@ -21,7 +21,7 @@ COLUMNS_MAX = 100  # Also of string literals, which clang-format does not break.
 # A third-party header and the folders that may include it.
 THIRD_PARTY = {
     r"<nng/": {"common/transport", "bench"},
-    r"<rocksdb/": {"daemon/database", "daemon/storage"},
+    r"<rocksdb/": {"bench", "daemon/database", "daemon/storage"},
     r"<flatbuffers/": {"daemon/records"},
     r"<nlohmann/": {"common/codec", "cli/report", "daemon/reference", "ops/capi", "ops/dispatch", "runtime/device", "runtime/run_record", "runtime/tape", "common/pipes",
                     "ops/profile", "cli/archive", "cli/export"},

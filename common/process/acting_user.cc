@@ -30,12 +30,12 @@ std::vector<gid_t> groups_of_thread() {
 }
 
 /// Those that the process began with.
-const UserIds own{::geteuid(), ::getegid(), groups_of_thread()};
+const UserIds kOwn{::geteuid(), ::getegid(), groups_of_thread()};
 
 /// Ends the process where the thread would keep rights that it must not have.
 void take(const UserIds& user) {
   // As root, who alone may change groups.
-  ::setfsuid(own.uid);
+  ::setfsuid(kOwn.uid);
   const bool grouped = ::syscall(SYS_setgroups, user.groups.size(), user.groups.data()) == 0;
   ::setfsgid(user.gid);
   ::setfsuid(user.uid);
@@ -80,7 +80,7 @@ UserIds ids_of_user(uid_t uid, gid_t fallback) {
   return ids;
 }
 
-bool may_act_for_others() { return own.uid == 0; }
+bool may_act_for_others() { return kOwn.uid == 0; }
 
 ActingUser::ActingUser(const UserIds& user) : before_{fs_user(), fs_group(), groups_of_thread()} {
   take(user);
@@ -89,7 +89,7 @@ ActingUser::ActingUser(const UserIds& user) : before_{fs_user(), fs_group(), gro
 ActingUser::~ActingUser() { take(before_); }
 
 ActingOwner::ActingOwner() : before_(acting_for()) {
-  if (before_) take(own);
+  if (before_) take(kOwn);
 }
 
 ActingOwner::~ActingOwner() {
@@ -98,7 +98,7 @@ ActingOwner::~ActingOwner() {
 
 std::optional<UserIds> acting_for() {
   const uid_t user = fs_user();
-  if (user == own.uid) return std::nullopt;
+  if (user == kOwn.uid) return std::nullopt;
   return UserIds{user, fs_group(), groups_of_thread()};
 }
 
