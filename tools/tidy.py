@@ -24,7 +24,7 @@ THIRD_PARTY = {
     r"<rocksdb/": {"bench", "daemon/database", "daemon/storage"},
     r"<flatbuffers/": {"daemon/records"},
     r"<nlohmann/": {"common/codec", "cli/report", "daemon/reference", "ops/capi", "ops/dispatch", "runtime/device", "runtime/run_record", "runtime/tape", "common/pipes",
-                    "ops/profile", "cli/archive", "cli/export"},
+                    "ops/profile", "cli/archive", "cli/export", "cli/trace"},
     r"<toml\+\+/": {"common/toml"},
     r"<CLI/": {"cli/parse", "daemon", "tests/fidelity"},
     r"<blake2.h>": {"common/base"},

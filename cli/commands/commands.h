@@ -40,6 +40,7 @@ namespace gpuemu::cli {
   X(storage) \
   X(sessions) \
   X(top) \
+  X(trace) \
   X(status) \
   X(completion)
 // clang-format on

@@ -74,6 +74,7 @@ class Scheduler::Machine {
   const Entry& entry(uint64_t seq) const { return tape_[seq - first_seq_]; }
   uint64_t tape_size() const { return first_seq_ + tape_.size(); }
   const Names& names() const { return names_; }
+  const std::vector<uint64_t>& refused() const { return refused_; }
   const Failure* failure(uint64_t seq) const;
   const SessionState* session(const std::string& name) const;
   Trace trace() const;
@@ -137,6 +138,7 @@ class Scheduler::Machine {
   std::unordered_map<uint64_t, Op> ops_;  ///< Unfinished ones, by `seq`.
   std::unordered_map<uint64_t, TensorState> tensors_;
   std::map<uint64_t, Failure> failures_;  ///< By `seq` of every op that failed.
+  std::vector<uint64_t> refused_;         ///< In the last tick.
   std::deque<uint64_t> gone_;             ///< Tensors that are freed or failed, oldest first.
   std::vector<SessionState> sessions_;
   std::map<std::string, uint32_t> session_numbers_;

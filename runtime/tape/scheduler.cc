@@ -68,6 +68,7 @@ bool Scheduler::Machine::step() {
   const bool is_complete = *number == 0;  // Where all of the tape is admitted at its start.
   tick_ = *number;
   Tick tick{.tick = tick_, .time_us = now_};
+  refused_.clear();
   end_entries(tick);
   admit(tick_);
   place_ready();
@@ -164,6 +165,7 @@ void Scheduler::Machine::fail(Op& op, const Failure& why) {
     const auto found = ops_.find(seq);
     if (found == ops_.end()) continue;
     failures_[seq] = why;
+    refused_.push_back(seq);
     --waiting_;
     SessionState& session = sessions_[found->second.session];
     if (session.ready.erase(seq) > 0) --ready_;
@@ -329,6 +331,7 @@ uint64_t Scheduler::tape_size() const { return machine_->tape_size(); }
 const Known* Scheduler::find(const std::string& session, const std::string& id) const {
   return machine_->names().find(session, id);
 }
+const std::vector<uint64_t>& Scheduler::refused() const { return machine_->refused(); }
 const Failure* Scheduler::failure(uint64_t seq) const { return machine_->failure(seq); }
 uint64_t Scheduler::unfinished(const std::string& session) const {
   const SessionState* const found = machine_->session(session);

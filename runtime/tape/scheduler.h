@@ -56,6 +56,8 @@ class Scheduler {
   uint64_t tape_size() const;
   /// Null where the session has defined no such tensor or it was forgotten.
   const Known* find(const std::string& session, const std::string& id) const;
+  /// The ops that the last tick refused, and all that follow from them.
+  const std::vector<uint64_t>& refused() const;
   /// Why an op failed, by its `seq`; null when it did not.
   const Failure* failure(uint64_t seq) const;
   /// The ops of the session that have not ended.

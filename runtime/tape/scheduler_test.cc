@@ -79,6 +79,10 @@ TEST(Scheduling, FailsWhatNeverFitsAndAllThatFollowsFromIt) {
   Scheduler scheduler({.devices = devices(2, 100)});
   ASSERT_TRUE(scheduler.add({leaf("a", 60), op("b", "relu", {"a"}, 60), op("c", "relu", {"b"}, 8),
                              op("d", "relu", {"a"}, 8), fetch("c")}));
+  ASSERT_TRUE(scheduler.step());
+  EXPECT_TRUE(scheduler.refused().empty());
+  ASSERT_TRUE(scheduler.step());  // `a` ends, `b` is ready.
+  EXPECT_EQ(scheduler.refused(), (std::vector<uint64_t>{1, 2, 4}));
   while (scheduler.step()) {
   }
   const Trace trace = scheduler.trace();

@@ -10,6 +10,9 @@
 
 namespace gpuemu::tape {
 
+/// Largest trace file that is read: several times what 100,000 entries take.
+inline constexpr size_t kTraceBytesMax = size_t{512} << 20;
+
 /// The parts of a trace that may be left out.
 struct Layers {
   bool input_tape = true, output_queue = true, handles = true, ticks = true;

@@ -57,6 +57,8 @@ RUNS = [
     ("sessions set nobody --weight 2", 2, "no session 'nobody'"),
     ("sessions close nobody", 2, "no session 'nobody'"),
     ("top --once", 0, "local-0 "),
+    ("trace nothing.json", 2, "nothing.json"),
+    ("trace plan nothing.json", 2, "nothing.json"),
     ("storage claim --dry-run", 0, "would take: 0 results"),
     ("storage status", 0, "on disk: "),
     ("storage verify", 0, "whole: "),

@@ -1,0 +1,36 @@
+// Private to this folder: when each line of an output queue ran, and its words.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "runtime/tape/tape.h"
+
+namespace gpuemu::cli {
+
+struct Span {
+  std::optional<uint64_t> begin_us, end_us;  ///< None where the trace's ticks do not say.
+};
+
+/// What of a trace is looked up. The trace outlives it.
+class Spans {
+ public:
+  explicit Spans(const tape::Trace& trace);
+
+  Span of(uint64_t pos) const;
+  /// Null where the trace does not have it.
+  const tape::Queued* line(uint64_t pos) const;
+  const tape::Entry* entry(uint64_t seq) const;
+  /// "run c = add(a, b)", "move b 1>0", "free a".
+  std::string text(const tape::Queued& line) const;
+
+ private:
+  const tape::Trace& trace_;
+  std::unordered_map<uint64_t, Span> spans_;
+  std::unordered_map<uint64_t, const tape::Queued*> lines_;
+  std::unordered_map<uint64_t, const tape::Entry*> entries_;
+};
+
+}  // namespace gpuemu::cli
