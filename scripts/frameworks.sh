@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The tests of PyTorch, Triton, Numba, JAX, TensorFlow and Ray, with the packages of PyPI: 3 to 8 GB in build/frameworks-venv, made at the first run.
+# The tests of PyTorch, Triton, Numba, tinygrad, JAX, TensorFlow and Ray, with the packages of PyPI: 3 to 8 GB in build/frameworks-venv, made at the first run.
 #   scripts/frameworks.sh [--ci | --install] [pytest options]     GPUEMU_FRAMEWORKS_VENV names another folder
 #     --install   only makes the folder, with what can be had in GPUEMU_FRAMEWORKS_SECONDS (900) for each package
 #     --ci        the tests of what is in the folder, without fetching anything
@@ -31,7 +31,9 @@ if [ $mode != ci ]; then
   has 'jax, tensorflow' || fetch jax tensorflow-cpu || { has jax || fetch jax; } || echo "frameworks: no jax" >&2
   has torch || fetch_torch || echo "frameworks: no torch" >&2
   has triton || fetch triton==3.9.0 || echo "frameworks: no triton" >&2
+  has liger_kernel || fetch --no-deps liger-kernel==0.8.5 || echo "frameworks: no liger-kernel" >&2
   has numba.cuda || fetch numba-cuda==0.30.4 'nvidia-cuda-nvrtc==13.0.*' 'nvidia-cuda-runtime==13.0.*' || echo "frameworks: no numba-cuda" >&2
+  has tinygrad || fetch tinygrad==0.14.0 || echo "frameworks: no tinygrad" >&2
   has ray || fetch ray || echo "frameworks: no ray" >&2
   [ $mode != install ] || exit 0
 fi

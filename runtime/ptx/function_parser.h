@@ -76,6 +76,7 @@ class FunctionParser {
   Result<Operand> undeclared(const Token& name);
   Operand register_operand(std::string_view name, uint32_t index) const;
   Result<int64_t> offset();
+  Result<int64_t> subscripts(const Token& name);
 
   // register_passing.cc
   Result<Variable> register_parameter(const Declaration& declaration, const Token& name,

@@ -179,7 +179,24 @@ Result<int64_t> FunctionParser::offset() {
   return std::bit_cast<int64_t>(GPUEMU_TRY(in_.constant("an offset in bytes")));
 }
 
-// A name, name+offset or the pair p|q.
+// [i] or [i][j] behind an array of this function: how far the element lies from its beginning.
+Result<int64_t> FunctionParser::subscripts(const Token& name) {
+  const auto found = symbols_.find(name.text);
+  if (!found || found->kind != Symbol::Kind::Variable) {
+    return in_.error_at(in_.peek().where, "'[' behind '{}'; expected an array of this function",
+                        name.text);
+  }
+  const Variable& array = function_.variables[found->index];
+  int64_t element = 0;
+  for (size_t i = 0; in_.accept('['); ++i) {
+    const auto size = i < array.dims.size() ? static_cast<int64_t>(array.dims[i]) : int64_t{1};
+    element = element * size + std::bit_cast<int64_t>(GPUEMU_TRY(in_.constant("an index")));
+    GPUEMU_TRY(in_.expect(']', "after an index"));
+  }
+  return element * int64_t{byte_size(array.type)};
+}
+
+// A name, name+offset, name[index] or the pair p|q.
 Result<Operand> FunctionParser::named(bool negated) {
   if (in_.peek().kind != TokenKind::Word) return in_.unexpected("a name");
   const Token name = in_.take();
@@ -192,6 +209,8 @@ Result<Operand> FunctionParser::named(bool negated) {
   }
   if (made.kind == Operand::Kind::Variable && (in_.is('+') || in_.is('-'))) {
     made.offset = GPUEMU_TRY(offset());
+  } else if (made.kind == Operand::Kind::Variable && in_.is('[')) {
+    made.offset = GPUEMU_TRY(subscripts(name));
   }
   if (!in_.accept('|')) return made;
   if (in_.peek().kind != TokenKind::Word) return in_.unexpected("a register after '|'");

@@ -84,6 +84,26 @@ TEST(PtxParse, KeepsModifiersInOrder) {
   EXPECT_EQ(f.body[0].operands[1].offset, -4);
 }
 
+TEST(PtxParse, TakesTheAddressOfAnArraysElement) {
+  const Function f = body_of(
+      ".reg .b64 %d; .shared .align 16 .b8 bytes[64]; .shared .f32 rows[4][8]; mov.u64 %d, "
+      "bytes[0]; mov.u64 %d, bytes[5]; mov.u64 %d, rows[2]; mov.u64 %d, rows[2][3];");
+  ASSERT_EQ(f.body.size(), 4u);
+  const int64_t expected[] = {0, 5, 8, 76};
+  for (size_t i = 0; i < f.body.size(); ++i) {
+    EXPECT_EQ(f.body[i].operands[1].kind, Operand::Kind::Variable);
+    EXPECT_EQ(f.body[i].operands[1].offset, expected[i]) << i;
+  }
+  const auto refused = parse(
+      ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() {\n .reg .b64 %d;\n"
+      " mov.u64 %d, nothing[1];\n ret;\n}\n",
+      "t");
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("'[' behind 'nothing'; expected an array"),
+            std::string::npos)
+      << refused.error().message;
+}
+
 TEST(PtxParse, KeepsTheNameOfAnInstructionThatItDoesNotKnow) {
   const Function f = body_of(".reg .b32 %r<3>; frobnicate.u32 %r0, %r1; add.u32 %r0, %r1, %r2;");
   ASSERT_EQ(f.body.size(), 2u);

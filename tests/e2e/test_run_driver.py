@@ -74,6 +74,13 @@ def test_no_visible_device_means_no_device(add):
     assert "CUDA_ERROR_NO_DEVICE" in run(add, "right", CUDA_VISIBLE_DEVICES="").stderr
 
 
+def test_a_library_that_contains_nvidias_runtime_is_named_when_it_asks_for_its_tables():
+    text = "import ctypes; cuda = ctypes.CDLL('libcuda.so.1'); print(cuda.cuGetExportTable(ctypes.byref(ctypes.c_void_p()), bytes(16)))"
+    done = run(sys.executable, "-c", text)
+    assert done.stdout == "801\n" and "contains NVIDIA's runtime library (cudart) and cannot run here" in done.stderr
+    assert re.search(r"cuGetExportTable is not supported: \S+ asks for it", done.stderr)
+
+
 CTYPES = """
     import ctypes, sys
     cuda = ctypes.CDLL("libcuda.so.1")

@@ -151,6 +151,13 @@ def test_without_preparation_torch_and_triton_are_as_they_are(run, tmp_path):
     assert run(program)[0].stdout == "True\n"
 
 
+def test_operators_of_liger_kernel_are_right_and_without_a_finding(run):
+    pytest.importorskip("liger_kernel")
+    done, report = run("liger.py")
+    assert (done.returncode, done.stdout) == (0, "different []\n"), done.stdout + done.stderr[-3000:]
+    assert [one for one in report["findings"] if one["severity"] != "note"] == [] and report["processes"][0]["launches"] >= 9
+
+
 def test_undefined_values_are_found_where_an_operator_reads_them_and_padding_is_none(run):
     done, report = run("undefined.py", "padding")
     assert (done.returncode, report["findings"]) == (0, []), done.stderr
@@ -161,6 +168,9 @@ def test_undefined_values_are_found_where_an_operator_reads_them_and_padding_is_
     assert found["message"].startswith("reads byte offset 800 of 'x' (element 200) before anything was written there; ")
     assert found["message"].endswith(", and aten::max gives that to the host")
     assert found["other"]["host"]["stack"][0]["line"] == line_of("undefined.py", "# Read")
+    _, report = run("undefined.py", "in place")
+    (found,) = report["findings"]
+    assert found["message"].endswith(", and aten::add_ gives that to the host") and found["other"]["host"]["stack"][0]["line"] == line_of("undefined.py", "# Changed")
 
 
 ALONE = """

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <string>
 
+#include <dlfcn.h>
+#include <fmt/format.h>
+
 #include "bindings/libcuda/calls/call_names.h"
 #include "bindings/libcuda/process.h"
 
@@ -39,6 +42,20 @@ __attribute__((destructor)) void end_process() {
 int unsupported_call(const char* name) {
   say_once(name, std::string(name) + " is not supported");
   if (Process* const driver = process()) driver->recorder.unsupported(name);
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+/// NVIDIA's runtime library asks for tables that no header describes, and fails without them.
+GPUEMU_DRIVER_API int cuGetExportTable(const void** table, const void* id) {
+  if (table == nullptr || id == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  Dl_info caller{};
+  const bool is_known = dladdr(__builtin_return_address(0), &caller) != 0;
+  say_once("cuGetExportTable",
+           fmt::format("cuGetExportTable is not supported: {} asks for it, which contains NVIDIA's "
+                       "runtime library (cudart) and cannot run here; gpuemu's runtime library "
+                       "takes its place where it is linked with -cudart shared",
+                       is_known ? caller.dli_fname : "a library"));
+  if (Process* const driver = process()) driver->recorder.unsupported("cuGetExportTable");
   return CUDA_ERROR_NOT_SUPPORTED;
 }
 

@@ -26,11 +26,15 @@ _OWN = {"detach", "detach_", "as_strided_", "view.dtype", "set_data", "is_pinned
 _MIXED = {"copy_", "_to_copy", "index.Tensor", "index_put_", "index_put", "_index_put_impl_", "_unsafe_index.Tensor", "_unsafe_index_put",
           "_copy_from", "_copy_from_and_resize", "_copy", "copy"}  # fmt: skip
 
+# Pointwise operators that take nothing from the tensor that they change.
+_REPLACE = {"fill_", "zero_", "copy_", "masked_fill_"}
+
+
 @dataclass(frozen=True)
 class Plan:
     """What the schema of an operator says. written: positions and names of arguments that it writes; outputs: of these, those
     that it may resize; generator, seeded: takes a generator, or draws from torch's own; undefined: the result has no contents; reads: the result
-    depends on the contents of its tensors, not on their layout alone."""
+    depends on the contents of its tensors, not on their layout alone; updates: it computes with what it changes, as in x.add_(1)."""
 
     name: str
     written: frozenset[int | str]
@@ -40,6 +44,7 @@ class Plan:
     mixed: bool
     undefined: bool
     reads: bool
+    updates: bool
 
 
 @functools.cache
@@ -57,7 +62,8 @@ def plan_of(op: Any) -> Plan:
     undefined = base in ("empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided", "empty_permuted")
     is_view = any(one.alias_info is not None and not one.alias_info.is_write for one in op._schema.returns)
     return Plan(name, frozenset(written), frozenset(outputs), takes, not takes and torch.Tag.nondeterministic_seeded in op.tags,
-                name in _MIXED or base in _MIXED, undefined, not (undefined or is_view or base.endswith("_like") or base.startswith("new_")))  # fmt: skip
+                name in _MIXED or base in _MIXED, undefined, not (undefined or is_view or base.endswith("_like") or base.startswith("new_")),
+                base.endswith("_") and torch.Tag.pointwise in op.tags and base not in _REPLACE)  # fmt: skip
 
 
 class Call:
@@ -129,7 +135,10 @@ class Call:
         else:
             cpu = memory.on_host(value)
         self.pairs.append((cpu, value))
-        (self.written if written else self.read).append(value)
+        if written:
+            self.written.append(value)
+        if not written or (self.plan.updates and not output):
+            self.read.append(value)
         return cpu
 
     def check_devices(self) -> None:
