@@ -78,8 +78,8 @@ function(gpuemu_install_rest)
   if(GPUEMU_PYTHON_PACKAGE)
     install(DIRECTORY python/gpuemu DESTINATION share/gpuemu/python PATTERN __pycache__ EXCLUDE)
   endif()
-  if(SKBUILD)
-    # Beside the package in a wheel: Python reads it at its start.
+  if(SKBUILD AND NOT GPUEMU_PYTHON_PACKAGE)
+    # Beside the package in a wheel: Python reads it at its start. A build folder that has made a wheel keeps SKBUILD.
     install(FILES python/gpuemu-run.pth DESTINATION ${SKBUILD_PLATLIB_DIR})
   endif()
   install(FILES README.md LICENSE DESTINATION share/gpuemu OPTIONAL)

@@ -51,6 +51,9 @@ def test_the_wheel_runs_the_examples_without_the_sources(tmp_path):
         code = "from gpuemu.generate import native; print(native.library().path)"
         drawn = subprocess.run([venv / "bin/python", "-c", code], cwd=project, env=env, capture_output=True, text=True, timeout=60)
         assert pathlib.Path(drawn.stdout.strip()).is_relative_to(venv), drawn.stdout + drawn.stderr
+        code = "import sys; print(sum('gpuemu' in type(one).__module__ for one in sys.meta_path))"
+        hooked = subprocess.run([venv / "bin/gpuemu", "run", "--", venv / "bin/python", "-I", "-c", code], cwd=project, env=env, capture_output=True, text=True, timeout=60)
+        assert hooked.stdout == "1\n", hooked.stdout + hooked.stderr
         # The plugin comes by its entry point: nothing names it here.
         command = [venv / "bin/python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--gpuemu-budget=2", "--gpuemu-seed=1", "-k",
                    "vector_add or missing_tail"]
