@@ -209,6 +209,67 @@ TEST(Shadow, FollowsValuesThroughSharedMemoryShufflesAndSelections) {
   }
 }
 
+/// Numbers that float16 rounds, 256 of them in shared memory at `tile`: 64 by lane and half, four
+/// times.
+std::string halves_in_shared() {
+  std::string stores;
+  for (const int at : {0, 128, 256, 384}) {
+    stores += " st.shared.b16 [%r4+" + std::to_string(at) + "], %h1; st.shared.b16 [%r4+" +
+              std::to_string(at + 2) + "], %h2;\n";
+  }
+  return " mad.wide.u32 %rd4, %r1, 4, %rd2; ld.global.f32 %f1, [%rd4]; add.rn.f32 %f2, %f1, %f1;\n"
+         " cvt.rn.f16.f32 %h1, %f1; cvt.rn.f16.f32 %h2, %f2;\n"
+         " mov.u32 %r3, tile; shl.b32 %r4, %r1, 2; add.u32 %r4, %r3, %r4;\n" +
+         stores + " bar.sync 0;\n";
+}
+
+std::vector<float> thirds() {
+  std::vector<float> in(32);
+  for (size_t i = 0; i < 32; ++i) in[i] = static_cast<float>(i + 1) / 3.0F;
+  return in;
+}
+
+/// What `move` brought into %r5 of each lane: two halves, of which the first is wanted.
+std::string after_rows(const std::string& move) {
+  return " .shared .align 16 .b8 tile[512];\n" +
+         entry(halves_in_shared() + move +
+               " mov.b32 {%h3, %h4}, %r5; cvt.f32.f16 %f3, %h3; st.global.f32 [%rd3], %f3;\n");
+}
+
+TEST(Shadow, FollowsHalvesThroughLdmatrix) {
+  const std::vector<float> in = thirds();
+  const std::string rows = " and.b32 %r6, %r1, 7; shl.b32 %r6, %r6, 4; add.u32 %r6, %r6, %r3;\n";
+  const Shadowed run = run_shadowed(
+      after_rows(rows + " ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r5}, [%r6];\n"), in, 32);
+  const Shadowed turned = run_shadowed(
+      after_rows(rows + " ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16 {%r5}, [%r6];\n"), in, 32);
+  for (size_t i = 0; i < 32; ++i) {
+    EXPECT_EQ(run.exact(i), static_cast<double>(in[i])) << i;
+    const size_t row = i % 4 * 2, column = i / 4;  // Rows hold eight halves.
+    EXPECT_EQ(turned.exact(i),
+              static_cast<double>(in[row * 4 + column / 2]) * (column % 2 == 0 ? 1 : 2))
+        << i;
+  }
+}
+
+TEST(Shadow, FollowsHalvesThroughFragmentsOfWmma) {
+  // 16 x 16 halves in rows, every fourth row the same; stored by columns, read back so.
+  const Shadowed run = run_shadowed(
+      after_rows(
+          " .reg .b32 %q<4>;\n"
+          " wmma.load.c.sync.aligned.row.m16n16k16.shared.f16 {%q0, %q1, %q2, %q3}, [%r3];\n"
+          " bar.sync 0;\n"
+          " wmma.store.d.sync.aligned.col.m16n16k16.shared.f16 [%r3], {%q0, %q1, %q2, %q3};\n"
+          " bar.sync 0; shl.b32 %r6, %r1, 5; and.b32 %r6, %r6, 511; add.u32 %r6, %r6, %r3;\n"
+          " ld.shared.u16 %h5, [%r6]; cvt.u32.u16 %r5, %h5;\n"),
+      thirds(), 32);
+  for (size_t column = 0; column < 16; ++column) {
+    EXPECT_EQ(run.exact(column),
+              static_cast<double>(thirds()[column / 2]) * (column % 2 == 0 ? 1 : 2))
+        << column;
+  }
+}
+
 TEST(Shadow, TakesRoundingByAMagicConstantForMeant) {
   // exp as compilers expand it: a whole number by addition, its bits as an exponent.
   const Shadowed run = run_shadowed(
@@ -241,6 +302,19 @@ TEST(Shadow, CountsDecisionsThatTheExactValuesTakeOtherwise) {
   EXPECT_EQ(run.all.other_decisions, 32U);
   ASSERT_TRUE(run.all.first_other_decision);
   EXPECT_NE(run.all.first_other_decision->instruction.find("setp.gt.f32"), std::string::npos);
+}
+
+TEST(Shadow, CountsCloseRoundingsToIntegersOfAnyWidth) {
+  for (const std::string type : {"s8", "u8", "s16", "s32"}) {
+    const Shadowed run =
+        run_shadowed(entry(" mad.wide.u32 %rd4, %r1, 4, %rd2; ld.global.f32 %f1, [%rd4];\n"
+                           " mul.rn.f32 %f2, %f1, 0f3EAAAAAB; cvt.rni.sat." +
+                           type +
+                           ".f32 %r2, %f2;\n"
+                           " cvt.rn.f32.s32 %f3, %r2; st.global.f32 [%rd3], %f3;\n"),
+                     std::vector<float>(32, 7.5F), 32);  // 2.5 in float32, more without rounding.
+    EXPECT_EQ(run.all.close_roundings, 32U) << type;
+  }
 }
 
 TEST(Shadow, AddsExactlyWhereAtomicsDoNot) {

@@ -92,7 +92,8 @@ struct ShadowReport {
   /// Comparisons and conversions to integers that the exact values decide differently.
   uint64_t other_decisions = 0;
   /// Roundings to whole numbers that came out otherwise, or would where the last digits of the
-  /// exact value are others: it lies between two results.
+  /// exact value are others: it lies between two results. With other errors than All, only those
+  /// that the bound explains.
   uint64_t close_roundings = 0;
   std::optional<ShadowStep> first_other_decision;
   bool complete = true;  ///< False where memory for shadows or the history ran out.

@@ -299,7 +299,9 @@ void Shadow::decide(Warp& warp, ShadowedWarp& at) {
       const bool close = distance(a.computed[lane], exact) > 0 &&
                          whole(does.decision, exact.high * (1 + kLastDigits)) !=
                              whole(does.decision, exact.high * (1 - kLastDigits));
-      report_.close_roundings += differs || close ? 1 : 0;
+      const bool counts =
+          config_.errors == ShadowErrors::All || distance(a.computed[lane], exact) <= a.bound[lane];
+      report_.close_roundings += counts && (differs || close) ? 1 : 0;
     }
     if (!differs) continue;
     ++report_.other_decisions;

@@ -20,7 +20,7 @@ bool names_float(const Instruction& in) {
 }
 
 bool is_copy(const Instruction& in) { return in.has(Trait::CarriesValue) || is_bitwise(in); }
-bool is_matrix(const Instruction& in) { return in.has(Trait::RegisterMatrix); }
+bool is_matrix(const Instruction& in) { return in.has(Trait::RegisterMatrix) || moves_rows(in); }
 
 /// Calls `visit` with every register that the instruction reads as a value.
 template <typename Visit>
@@ -50,6 +50,11 @@ bool uses_pairs(const ptx::Function& function) {
   });
 }
 }  // namespace
+
+bool moves_rows(const Instruction& in) {
+  return (in.opcode == Opcode::Ldmatrix || in.opcode == Opcode::Stmatrix) &&
+         in.has(ptx::Modifier::M8n8) && in.has(ptx::Modifier::B16);
+}
 
 bool is_bitwise(const Instruction& in) { return in.has(Trait::MovesBits) && !names_float(in); }
 

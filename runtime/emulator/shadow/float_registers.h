@@ -16,6 +16,9 @@ FloatRegisters find_float_registers(const ptx::Function& function);
 
 /// Integer instructions whose result may be an operand with another sign or exponent.
 bool is_bitwise(const ptx::Instruction& in);
+/// ldmatrix and stmatrix: matrices of 16-bit elements, of which nothing says whether they are
+/// floats.
+bool moves_rows(const ptx::Instruction& in);
 
 /// Calls `visit` with every register that the instruction writes.
 template <typename Visit>

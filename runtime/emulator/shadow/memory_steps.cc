@@ -9,25 +9,8 @@
 
 namespace gpuemu::emulator {
 namespace {
-Held held_of(uint32_t bytes) {
-  return bytes == 8 ? Held::Eight : bytes == 4 ? Held::Four : Held::Two;
-}
 uint64_t ones(uint32_t bytes) {
   return bytes == 8 ? ~uint64_t{0} : (uint64_t{1} << (8 * bytes)) - 1;
-}
-
-Cell cell_of(const Plane& from, uint32_t lane, uint64_t bits, uint64_t block) {
-  return {from.high[lane], from.low[lane], from.bound[lane], bits, from.node[lane],
-          from.held[lane], block};
-}
-void take(Plane& to, uint32_t lane, const Cell& cell) {
-  to.high[lane] = cell.high;
-  to.low[lane] = cell.low;
-  to.bound[lane] = cell.bound;
-  to.node[lane] = cell.node;
-  to.bits[lane] = static_cast<uint32_t>(cell.bits);
-  to.bits_high[lane] = static_cast<uint32_t>(cell.bits >> 32);
-  to.held[lane] = cell.held;
 }
 
 /// Lanes of a row that lie in one page: from `lane` on, at the words from `word` on.
@@ -102,8 +85,12 @@ void Shadow::take_addresses(Warp& warp, const Step& step, ShadowedWarp& at) {
 }
 
 Shadow::ShadowPlace Shadow::place_of(Warp& warp, ShadowedWarp& at, uint32_t lane, uint32_t offset) {
-  const uint64_t address = at.address[lane] + offset, window = address & kWindowMask;
-  const ptx::Space space = at.pending->access->memory()->space;
+  return place_at(warp, at, lane, at.address[lane] + offset, at.pending->access->memory()->space);
+}
+
+Shadow::ShadowPlace Shadow::place_at(Warp& warp, ShadowedWarp& at, uint32_t lane, uint64_t address,
+                                     ptx::Space space) {
+  const uint64_t window = address & kWindowMask;
   const bool generic = space == ptx::Space::Generic;
   if (space == ptx::Space::Shared || (generic && window == kSharedWindow)) {
     return {&shared_of(warp, at), address & ~kWindowMask};

@@ -312,7 +312,8 @@ class Planner {
 
   bool plan_to_integer(const Instruction& in, const std::vector<Type>& types,
                        Operation& made) const {
-    if (ptx::byte_size(types[0]) < 4) return false;  // Eight-bit floats, and packed ones.
+    const char kind = ptx::name_of(types[0])[0];
+    if (kind != 's' && kind != 'u') return false;  // Eight-bit floats, and packed ones.
     made.meaning = Meaning::ToInteger;
     made.decision = decision_of(in);
     take_operands(in, made);
@@ -356,6 +357,11 @@ class Planner {
   void plan_memory(const Instruction& in, Operation& made) const {
     const std::vector<Type> types = types_of(in);
     if (in.has(ptx::Trait::RegisterMatrix)) return plan_matrix(in, made);
+    if (moves_rows(in)) {
+      made.meaning = in.opcode == Opcode::Stmatrix ? Meaning::StoreFragment : Meaning::LoadFragment;
+      made.element = 2;
+      return;
+    }
     if (types.empty() || in.has(ptx::Modifier::Param) || types.back() == Type::B128) return;
     const bool reads = in.has(ptx::Trait::Reads), writes = in.has(ptx::Trait::Writes);
     if (!reads && !writes) return;
@@ -395,9 +401,16 @@ class Planner {
       return &body_[std::min<size_t>(step.origin, body_.size() - 1)] == &in &&
              matrices_of(step) < code_.tensors.size();
     });
-    if (!in.has(ptx::Modifier::Mma) && in.opcode != Opcode::Mma) return;
     if (found == code_.steps.end() || code_.tensors.empty()) return;
     const TensorStep& tensor = code_.tensors[matrices_of(*found)];
+    if (!in.has(ptx::Modifier::Mma) && in.opcode != Opcode::Mma) {
+      const Format format = format_of(tensor.d.type == Type::TF32 ? Type::F32 : tensor.d.type);
+      if (format == Format::None) return;
+      made.meaning = tensor.store ? Meaning::StoreFragment : Meaning::LoadFragment;
+      made.tensor = &tensor;
+      made.element = bytes_of(format);
+      return;
+    }
     made.from = format_of(tensor.a.type == Type::TF32 ? Type::F32 : tensor.a.type);
     made.to = format_of(tensor.d.type);
     if (made.from == Format::None || made.to == Format::None) return;
@@ -414,7 +427,7 @@ class Planner {
       Operation& made = plan_.operations[step.origin];
       if (step.counted != 0) plan_.roles[i] |= 1;
       const bool memory = made.meaning == Meaning::Load || made.meaning == Meaning::Store ||
-                          made.meaning == Meaning::Atomic;
+                          made.meaning == Meaning::Atomic || moves_fragment(made.meaning);
       if (!memory || step.memory() == nullptr) continue;
       made.access = &step;
       plan_.roles[i] |= 2;

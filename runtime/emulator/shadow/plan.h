@@ -45,7 +45,9 @@ enum class Meaning : uint8_t {
   Unpack,
   Bits,  ///< Integer instructions, which may turn a sign or scale by a power of two.
   Matrix,
-  Forget,  ///< Anything else that writes a register which may hold a float.
+  LoadFragment,   ///< wmma.load and ldmatrix.
+  StoreFragment,  ///< wmma.store and stmatrix.
+  Forget,         ///< Anything else that writes a register which may hold a float.
 };
 
 /// How an instruction that decides does so: what it compares for, or where it rounds to.
@@ -73,6 +75,10 @@ struct Source {
   bool fixed = false;      ///< A constant, or a register that only ever has one.
   bool negated = false;    ///< For a predicate.
 };
+
+inline bool moves_fragment(Meaning meaning) {
+  return meaning == Meaning::LoadFragment || meaning == Meaning::StoreFragment;
+}
 
 struct Operation {
   Meaning meaning = Meaning::None;

@@ -102,6 +102,8 @@ void Shadow::before(Warp& warp, const Step& step) {
   take_addresses(warp, step, at);
   if (at.pending->meaning == Meaning::Store) store(warp, at);
   if (at.pending->meaning == Meaning::Atomic) begin_atomic(warp, at);
+  if (moves_fragment(at.pending->meaning)) find_moved(warp, step, at);
+  if (at.pending->meaning == Meaning::StoreFragment) store_fragment(warp, at);
 }
 
 void Shadow::begin(Warp& warp, ShadowedWarp& at) {
@@ -126,6 +128,8 @@ void Shadow::begin(Warp& warp, ShadowedWarp& at) {
     case Meaning::Load:
     case Meaning::Store:
     case Meaning::Atomic:
+    case Meaning::LoadFragment:
+    case Meaning::StoreFragment:
     case Meaning::Forget:
     case Meaning::None:
       return;
@@ -148,10 +152,14 @@ void Shadow::finish(Warp& warp, ShadowedWarp& at) {
     case Meaning::Unpack:
     case Meaning::Compare:
     case Meaning::Store:
+    case Meaning::StoreFragment:
     case Meaning::None:
       break;
     case Meaning::Load:
       load(warp, at);
+      break;
+    case Meaning::LoadFragment:
+      if (at.has_address) load_fragment(warp, at);
       break;
     case Meaning::Atomic:
       finish_atomic(warp, at);

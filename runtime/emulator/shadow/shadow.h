@@ -25,6 +25,12 @@ struct MatrixResult {
   std::vector<Edge> edges;
 };
 
+/// One element on its way between memory and a matrix in registers.
+struct MovedElement {
+  uint32_t reg = 0, lane = 0, shift = 0;  ///< Its register's offset; its first bit there.
+  uint64_t address = 0;
+};
+
 struct ShadowedBlock {
   uint64_t linear = ~uint64_t{0};
   ShadowMemory shared;
@@ -47,6 +53,7 @@ struct ShadowedWarp {
   bool has_address = false;
   std::vector<Plane> saved;  ///< Operands that the instruction may overwrite.
   std::vector<MatrixResult> matrix;
+  std::vector<MovedElement> moved;
   std::unordered_map<const Plan*, std::vector<uint32_t>> visits;
   uint32_t* counts = nullptr;  ///< visits of `plan`.
   ShadowMemory local;
@@ -110,6 +117,8 @@ class Shadow final : public StepObserver {
   void take_addresses(Warp& warp, const Step& step, ShadowedWarp& at);
   ShadowPlace place_of(Warp& warp, ShadowedWarp& at, uint32_t lane, uint32_t offset);
   ShadowMemory& shared_of(Warp& warp, ShadowedWarp& at);
+  ShadowPlace place_at(Warp& warp, ShadowedWarp& at, uint32_t lane, uint64_t address,
+                       ptx::Space space);
   uint64_t read_bits(Warp& warp, ShadowedWarp& at, uint32_t lane, uint32_t bytes);
   bool moves_words(const Warp& warp, const ShadowedWarp& at, const Source& reg) const;
   void store(Warp& warp, ShadowedWarp& at);
@@ -130,6 +139,12 @@ class Shadow final : public StepObserver {
   // matrix_steps.cc
   void begin_matrix(Warp& warp, ShadowedWarp& at);
   void finish_matrix(Warp& warp, ShadowedWarp& at);
+
+  // fragment_steps.cc
+  void find_moved(Warp& warp, const Step& step, ShadowedWarp& at);
+  ShadowPlace place_of_moved(Warp& warp, ShadowedWarp& at, const MovedElement& one);
+  void store_fragment(Warp& warp, ShadowedWarp& at);
+  void load_fragment(Warp& warp, ShadowedWarp& at);
 
   bool traces(const Warp& warp) const;
   uint32_t visit_of(const ShadowedWarp& at) const;
@@ -176,6 +191,24 @@ inline uint64_t bits_of(const Warp& warp, const Source& source, uint32_t lane) {
   if (source.bytes == 0) return *reinterpret_cast<const uint32_t*>(at) >> lane & 1;
   return source.bytes == 8 ? reinterpret_cast<const uint64_t*>(at)[lane]
                            : reinterpret_cast<const uint32_t*>(at)[lane];
+}
+/// The shadow that a plane holds in a lane, of an element with these bits.
+inline Cell cell_of(const Plane& from, uint32_t lane, uint64_t bits, uint64_t block) {
+  return {from.high[lane], from.low[lane], from.bound[lane], bits, from.node[lane],
+          from.held[lane], block};
+}
+/// Gives a lane of a plane what memory holds.
+inline void take(Plane& to, uint32_t lane, const Cell& cell) {
+  to.high[lane] = cell.high;
+  to.low[lane] = cell.low;
+  to.bound[lane] = cell.bound;
+  to.node[lane] = cell.node;
+  to.bits[lane] = static_cast<uint32_t>(cell.bits);
+  to.bits_high[lane] = static_cast<uint32_t>(cell.bits >> 32);
+  to.held[lane] = cell.held;
+}
+inline Held held_of(uint32_t bytes) {
+  return bytes == 8 ? Held::Eight : bytes == 4 ? Held::Four : Held::Two;
 }
 /// Copies a lane of a plane with all that belongs to it.
 void assign(Plane& to, uint32_t lane, const Plane& from, uint32_t from_lane);
