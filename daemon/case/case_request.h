@@ -44,6 +44,8 @@ struct CaseRequest {
   /// empty.
   std::map<std::string, std::vector<TensorView>> of_finite_inputs = {};
   std::map<std::string, std::vector<TensorView>> of_limits = {};  ///< Those of limit_draws() alone.
+  /// What it says of numbers_for_infinity(), by output; may be empty.
+  std::map<std::string, TensorView> of_numbers_for_infinity = {};
 };
 
 }  // namespace gpuemu

@@ -29,6 +29,9 @@ struct IntegerDifferences {
   uint64_t elements = 0;  ///< How many differ.
   uint64_t apart = 0;     ///< By how much, all together.
   bool keeps_sum = false;
+  /// Some are further apart, and all inputs are so small that what is made of them may be too small
+  /// for its type, as a scale that is a 127th of the largest.
+  bool are_far = false;
 
   /// The least number of values that, each taken to the whole number beside its own, make this. One
   /// that is counted takes its 1 from one element to another: it explains two where the sum is
@@ -40,8 +43,8 @@ struct IntegerDifferences {
 struct Exceeding {
   std::vector<ExceedingElement> elements;  ///< At most kDiagnosedElementsMax.
   bool refused = false;  ///< A customary test refuses an element beyond those that are listed.
-  /// By output of integers, where all of them are within 1 of their reference or their sum is that
-  /// of the reference.
+  /// By output of integers, where all of them are within 1 of their reference, their sum is that of
+  /// the reference, or all inputs are tiny.
   std::map<std::string, IntegerDifferences> integers;
 
   /// NaN where the reference is infinite, the reverse, or an infinity of the other sign, of outputs
@@ -58,8 +61,8 @@ struct Exceeding {
 };
 
 /// One output beside its reference. The views are of the arena and of the members `matched`,
-/// `masked`, `nan_for_infinity`, `flushed` and `undefined`, whose elements stay where they are when
-/// it is moved.
+/// `masked`, `nan_for_infinity`, `infinity_for_nan`, `flushed` and `undefined`, whose elements stay
+/// where they are when it is moved.
 struct ComparedOutput {
   Comparison comparison;
   /// The reference as one that is as right, of outputs with several right answers.
@@ -68,6 +71,8 @@ struct ComparedOutput {
   std::optional<Tensor> masked;
   /// The reference with NaN in place of infinities for which the kernel's NaN is accepted, if any.
   std::optional<Tensor> nan_for_infinity;
+  /// The reference with the kernel's infinities in place of NaN, where they are accepted.
+  std::optional<Tensor> infinity_for_nan;
   std::optional<Tensor> flushed;   ///< The reference with flushed results, where that one counts.
   std::vector<uint8_t> undefined;  ///< What comparison.undefined shows.
   TensorView reference;            ///< As the reference script gave it, or matched.

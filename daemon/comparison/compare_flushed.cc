@@ -144,6 +144,17 @@ void add_views(const std::vector<NamedTensors>& answers,
   }
 }
 
+/// The reference's answer to numbers in the place of infinities; empty where it fails or no input
+/// is infinite.
+Result<NamedTensors> answer_without_infinity(ComparedCase& compared) {
+  const CasePlan& plan = compared.request.plan;
+  const NamedTensors numbers =
+      numbers_for_infinity(GPUEMU_TRY(inputs_of(compared.built, compared.arena)),
+                           declared_ranges(compared.request.op), {plan.base_seed, plan.iteration});
+  if (numbers.empty()) return NamedTensors{};
+  return compared.reference.of(numbers);
+}
+
 Status compare_with_masked(ComparedCase& compared) {
   // Asked for before the first answer of the reference is overwritten.
   Candidates candidates = candidates_of(compared.values);
@@ -164,7 +175,13 @@ Status compare_with_masked(ComparedCase& compared) {
     std::erase_if(candidates, [](const auto& candidate) { return candidate.second.empty(); });
     std::ranges::move(of_set, std::back_inserter(answers));
   }
+  const NamedTensors without = GPUEMU_TRY(answer_without_infinity(compared));
   CaseRequest known = compared.request;
+  for (const auto& [name, tensor] : without) {
+    if (has_policy_by_default(known, name)) {
+      known.of_numbers_for_infinity[name] = view_of(tensor);
+    }
+  }
   add_views(answers, known.of_finite_inputs);
   add_views(limits, known.of_limits);
   return compare_again(compared, known);

@@ -131,6 +131,7 @@ class OutputComparer {
     compared.exact = comparison.has_reference && drop_tolerance(comparison);
     Verdict verdict = validate(comparison);
     if (has_predicate) add_refused(*reply, comparison, verdict);
+    if (!verdict.failures.empty()) accept_infinity_for_nan(compared, verdict);
     if (!verdict.failures.empty()) accept_masked(compared, verdict);
     if (!verdict.failures.empty()) accept_nan_for_infinity(compared, verdict);
     if (!verdict.failures.empty()) accept_flushed(compared, verdict);
@@ -183,6 +184,23 @@ class OutputComparer {
     comparison.reference = view_of(*compared.masked);
     verdict = validate(comparison);
     values_.notes.insert(CaseNote::Masked);
+  }
+
+  /// Accepts an infinity from the kernel where the reference gives NaN because an input is
+  /// infinite.
+  void accept_infinity_for_nan(ComparedOutput& compared, Verdict& verdict) {
+    Comparison& comparison = compared.comparison;
+    const auto found = request_.of_numbers_for_infinity.find(comparison.output_name);
+    // The reference of other inputs has the order of the script.
+    if (compared.matched || found == request_.of_numbers_for_infinity.end()) return;
+    compared.infinity_for_nan = infinity_for_nan(comparison, found->second);
+    if (!compared.infinity_for_nan) return;
+    comparison.reference = view_of(*compared.infinity_for_nan);
+    verdict = validate(comparison);
+    values_.remarks.insert(
+        "the kernel gives an infinity where the reference gives NaN, and an input is infinite: "
+        "formulas that agree for finite numbers differ there (inf - inf, 0 * inf). Set nan_policy "
+        "= \"match\" to make this a failure");
   }
 
   /// Accepts NaN from the kernel where the reference gives an infinity and an input is infinite:
@@ -258,7 +276,7 @@ class OutputComparer {
         expected = element(compared.reference, i);
       }
       const double allowed = bound.at(i, expected), error = std::fabs(computed - expected);
-      const double usual = customary.at(i, expected);
+      const double usual = customary.is_exact(expected, computed) ? 0 : customary.at(i, expected);
       if (values_.exceeding.elements.size() < static_cast<size_t>(kDiagnosedElementsMax)) {
         values_.exceeding.elements.push_back({comparison.output_name, i, computed, expected,
                                               allowed, usual, customary.magnitude(i), declared});
@@ -297,7 +315,7 @@ class OutputComparer {
   }
 
   void note_integers(const Comparison& comparison) {
-    constexpr double kExactSum = 0x1p53;
+    constexpr double kExactSum = 0x1p53, kTiny = 0x1p-116;
     if (comparison.output.dtype == DType::Bool) return;
     IntegerDifferences differences;
     double sum = 0, apart = 0, largest = 0;
@@ -312,7 +330,10 @@ class OutputComparer {
       largest = std::max(largest, std::fabs(by));
     }
     differences.keeps_sum = sum == 0 && apart < kExactSum;
-    if (differences.elements == 0 || (largest > 1 && !differences.keeps_sum)) return;
+    differences.are_far = largest > 1 && !differences.keeps_sum;
+    const double magnitude = comparison.policy.input_abs_max;
+    const bool tiny = magnitude > 0 && magnitude <= kTiny;
+    if (differences.elements == 0 || (differences.are_far && !tiny)) return;
     differences.apart = static_cast<uint64_t>(apart);
     values_.exceeding.integers[comparison.output_name] = differences;
   }

@@ -43,6 +43,13 @@ ValidationFailure warning_of(const std::string& output, const Worst& worst) {
   return warning;
 }
 
+/// Whether an element is a whole number that no customary test is asked about.
+bool has_whole(const Exceeding& exceeding) {
+  return std::ranges::any_of(exceeding.elements, [](const ExceedingElement& at) {
+    return at.customary == 0 && at.computed == std::nearbyint(at.computed);
+  });
+}
+
 /// Adds to the findings of outputs with exceeding elements.
 void add_words(const std::string& words, const Exceeding& exceeding, CaseReport& report) {
   for (ValidationFailure& failure : report.result.failures) {
@@ -82,10 +89,12 @@ void excuse(const std::vector<const ExceedingElement*>& warned, CaseReport& repo
 
 void explain_inaccuracy(const CaseRequest& request, Looked looked, const Exceeding& exceeding,
                         CaseReport& report) {
-  const char* judged = looked == Looked::NotAtAll
-                           ? "a customary test refuses it too; the case was not run without "
-                             "rounding (too large, or no emulator)"
-                           : "neither the precision of the inputs nor a customary test excuses it";
+  const char* judged =
+      has_whole(exceeding) ? "inputs and results are whole numbers, which nothing rounds"
+      : looked == Looked::NotAtAll
+          ? "a customary test refuses it too; the case was not run without rounding (too large, or "
+            "no emulator)"
+          : "neither the precision of the inputs nor a customary test excuses it";
   const char* settings = request.op.accumulate
                              ? "an `error_scale`"
                              : "`accumulate` (how many terms are summed) with an `error_scale`";

@@ -129,7 +129,8 @@ class RoundingReview {
 void RoundingReview::begin(Doubt& doubt) const {
   const ExceedingElement& at = *doubt.at;
   const auto value = exactly_.values.find(at.output), bound = exactly_.underflow.find(at.output);
-  doubt.conditioning = {dtype_of(request_.plan, at.output), summed_terms(request_, at.output)};
+  doubt.conditioning = {dtype_of(request_.plan, at.output), summed_terms(request_, at.output),
+                        constants_share_ < 1};
   doubt.exact =
       value == exactly_.values.end() ? at.computed : element(view_of(value->second), at.index);
   if (bound != exactly_.underflow.end()) doubt.lost = element(view_of(bound->second), at.index);
@@ -351,12 +352,19 @@ void judge_by_custom(CaseWork& work) {
   excuse(warned, work.report);
 }
 
+bool has_far(const CaseWork& work) {
+  return std::ranges::any_of(work.values.exceeding.integers,
+                             [](const auto& output) { return output.second.are_far; });
+}
+
 /// Whether as many values lie between two whole numbers as came out as the other one.
 Result<bool> are_close_roundings(const CaseWork& work, Slot& slot) {
   uint64_t others = 0;
   for (const auto& [output, by] : work.values.exceeding.integers) others += by.least_values();
   if (others == 0) return true;
-  return !is_strict(work.request) && others <= GPUEMU_TRY(close_roundings(work.request, slot));
+  if (is_strict(work.request)) return false;
+  return others <= GPUEMU_TRY(has_far(work) ? underflown_roundings(work.request, slot)
+                                            : close_roundings(work.request, slot));
 }
 
 /// A further run that fails says nothing about the first.
@@ -365,7 +373,7 @@ Status review_on(CaseWork& work, Slot& slot) {
   if (!close && close.error().code != ErrorCode::Cancelled) return close.error();
   if (!close || !*close) return ok_status();
   if (work.values.exceeding.elements.empty() && work.values.exceeding.other_class.empty()) {
-    work.report.notes.insert(CaseNote::ErrorScale);
+    work.report.notes.insert(has_far(work) ? CaseNote::Underflow : CaseNote::ErrorScale);
     excuse({}, work.report);
     return ok_status();
   }

@@ -28,13 +28,26 @@ Result<NamedTensors> run_with_moved_constants(const CaseRequest& request, Slot& 
       {.plan = request.plan, .inputs = inputs, .in_place_input = {}, .in_place_output = {}});
 }
 
-Result<uint64_t> close_roundings(const CaseRequest& request, Slot& slot) {
-  DerivedRuns runs(request, slot, DerivedRuns::Outputs::Wide);
+namespace {
+Result<uint64_t> roundings_of(DerivedRuns& runs, const CaseRequest& request) {
   (void)GPUEMU_TRY(runs.run({.plan = request.plan,
                              .inputs = make_inputs(request.op, request.plan),
                              .in_place_input = {},
                              .in_place_output = {}}));
   return runs.close_roundings();
+}
+}  // namespace
+
+Result<uint64_t> close_roundings(const CaseRequest& request, Slot& slot) {
+  DerivedRuns runs(request, slot, DerivedRuns::Outputs::Wide);
+  return roundings_of(runs, request);
+}
+
+Result<uint64_t> underflown_roundings(const CaseRequest& request, Slot& slot) {
+  DerivedRuns runs(request, slot, DerivedRuns::Outputs::Wide);
+  NamedTensors bounds;
+  runs.keep_underflow(bounds);
+  return roundings_of(runs, request);
 }
 
 Result<ExactRun> run_for_underflow(const CaseRequest& request, Slot& slot,

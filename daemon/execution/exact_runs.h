@@ -28,6 +28,10 @@ Result<NamedTensors> run_with_moved_constants(const CaseRequest& request, Slot& 
 /// a matter of their last digits (ShadowReport::close_roundings). Errors as run_exactly().
 Result<uint64_t> close_roundings(const CaseRequest& request, Slot& slot);
 
+/// How many floats of the case become another whole number because results before them are too
+/// small for their type, by however much. Errors as run_exactly().
+Result<uint64_t> underflown_roundings(const CaseRequest& request, Slot& slot);
+
 /// What run_exactly() gives, and how far from it results too small for their type may have taken
 /// the computed values; nothing of float outputs that no float instruction made.
 struct ExactRun {

@@ -117,7 +117,11 @@ Conditioning conditioning_of(const JudgedCase& judged) {
     const auto length = judged.op.accumulate->evaluate(scope_of(judged.op, judged.plan));
     if (length) terms = static_cast<double>(std::max<int64_t>(*length, 1));
   }
-  return {judged.output.dtype, terms};
+  const bool narrow = std::ranges::any_of(judged.inputs, [](const JudgedInput& input) {
+    return is_float(input.values.dtype) &&
+           format_of(input.values.dtype).unit > format_of(DType::Float32).unit;
+  });
+  return {judged.output.dtype, terms, narrow};
 }
 
 /// Whether underflow may explain an error; a reference in the dtypes of the inputs decides.

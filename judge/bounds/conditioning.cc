@@ -12,6 +12,8 @@ namespace gpuemu {
 namespace {
 
 /// Roundings inside a kernel are as many as its terms, a change of the inputs is one per term.
+/// A place of 16 bits is so large that what float32 rounds is nothing beside it, in a wider output
+/// too.
 constexpr double kTimes = 32, kTimesNarrow = 8;
 /// Roundings of sums of n terms in the type of their inputs, times sqrt(n): each partial sum of a
 /// sequence is rounded, and grows with sqrt(n).
@@ -65,11 +67,12 @@ double terms_of(const std::vector<Shape>& inputs, const Shape& output) {
   return static_cast<double>(longest);
 }
 
-Conditioning::Conditioning(DType output, double terms)
+Conditioning::Conditioning(DType output, double terms, bool narrow_inputs)
     : format_(&format_of(output)),
       narrow_(format_->unit > format_of(DType::Float32).unit),
       terms_(terms),
-      times_(narrow_ ? kTimesNarrow : std::max(kTimes, kTimesSequence * std::sqrt(terms))),
+      times_(narrow_ || narrow_inputs ? kTimesNarrow
+                                      : std::max(kTimes, kTimesSequence * std::sqrt(terms))),
       ulps_(narrow_ ? kOrdinaryUlpsNarrow : std::max(kOrdinaryUlps, kUlpsSequence * terms)) {}
 
 double Conditioning::allowed(double moved, double value) const {

@@ -34,8 +34,9 @@ double terms_of(const std::vector<Shape>& inputs, const Shape& output);
 /// Errors that the conditioning of a result explains.
 class Conditioning {
  public:
-  /// For an output that is a sum of so many terms, or fewer.
-  Conditioning(DType output, double terms);
+  /// For an output that is a sum of so many terms, or fewer. `narrow_inputs`: inputs of floats have
+  /// 16 bits.
+  Conditioning(DType output, double terms, bool narrow_inputs = false);
 
   const FloatFormat& format() const { return *format_; }
   bool is_narrow() const { return narrow_; }  ///< Less precise than float32.

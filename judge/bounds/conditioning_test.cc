@@ -42,6 +42,9 @@ TEST(Conditioning, AllowsMoreWithTermsButNotInHalf) {
   const Conditioning half(DType::Float16, 10'000);
   EXPECT_DOUBLE_EQ(half.allowed(1e-3, 0), 8e-3);
   EXPECT_DOUBLE_EQ(half.allowed(0, 1), 2 * 0x1p-10);
+  const Conditioning of_halves(DType::Float32, 10'000, true);
+  EXPECT_DOUBLE_EQ(of_halves.allowed(1e-3, 1), 8e-3) << "places of the inputs, not of the sums";
+  EXPECT_DOUBLE_EQ(of_halves.allowed(0, 1), 2500 * 0x1p-23);
 }
 
 TEST(Conditioning, NoDrawHelpsWhatIsFarOff) {

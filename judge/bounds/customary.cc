@@ -27,6 +27,23 @@ double widening_of(const Comparison& comparison, CustomaryTolerance tolerance) {
                     kWideningMost);
 }
 
+constexpr double kExactMost = 0x1p24;
+
+bool is_whole(double value) { return value == std::nearbyint(value); }
+
+/// False where an element is no number.
+bool are_whole(const TensorView& tensor) {
+  std::array<double, kBlockElements> buffer;
+  const auto count = static_cast<size_t>(element_count(tensor.shape));
+  for (size_t at = 0; at < count; at += kBlockElements) {
+    const size_t size = std::min(kBlockElements, count - at);
+    if (!std::ranges::all_of(as_doubles(tensor, at, {buffer.data(), size}), is_whole)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 /// Root of the mean square of the finite elements [first, first + count). Scaled by the largest:
 /// squares of float64 overflow.
 double root_mean_square(const TensorView& tensor, size_t first, size_t count) {
@@ -83,6 +100,10 @@ Customary::Customary(const Comparison& comparison)
   for (size_t first = 0; first < count; first += row_size_) {
     rows_.push_back(root_mean_square(reference, first, std::min(row_size_, count - first)));
   }
+  inputs_are_whole_ = format_of(comparison.output.dtype).unit <= format_of(DType::Float32).unit &&
+                      std::ranges::all_of(comparison.inputs, [](const auto& input) {
+                        return !is_float(input.second.dtype) || are_whole(input.second);
+                      });
   for (const auto& [name, input] : comparison.inputs) {
     if (!is_float(input.dtype)) continue;
     const auto elements = static_cast<size_t>(element_count(input.shape));
@@ -96,6 +117,11 @@ double Customary::magnitude(size_t index) const {
 
 double Customary::at(size_t index, double reference) const {
   return tolerance_.rtol * std::fabs(reference) + tolerance_.atol * magnitude(index);
+}
+
+bool Customary::is_exact(double reference, double computed) const {
+  return inputs_are_whole_ && is_whole(reference) && is_whole(computed) &&
+         std::fabs(reference) <= kExactMost;
 }
 
 }  // namespace gpuemu

@@ -27,9 +27,14 @@ class Customary {
   double magnitude(size_t index) const;
   /// rtol |reference| + atol magnitude(index), both widened for long sums.
   double at(size_t index, double reference) const;
+  /// Whether nothing was rounded: sums and products of whole numbers up to 2^24 are exact in
+  /// float32. Where all inputs are whole numbers, and both values are, one that differs comes from
+  /// another formula, such as a sum that lacks a term.
+  bool is_exact(double reference, double computed) const;
 
  private:
   CustomaryTolerance tolerance_;
+  bool inputs_are_whole_ = false;
   size_t row_size_ = 1;
   double inputs_ = 0;
   std::vector<double> rows_;

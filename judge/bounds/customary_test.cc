@@ -26,6 +26,18 @@ TEST(Customary, ItsAbsolutePartIsOfTheRowsMagnitude) {
   EXPECT_DOUBLE_EQ(customary.at(1, 4), 1.3e-6 * 4 + 1e-5 * std::sqrt(12.5));
 }
 
+TEST(Customary, WholeNumbersOfWholeNumbersAreExact) {
+  const Tensor output = floats({1}, {0}), reference = floats({1}, {2});
+  const Tensor whole = floats({2}, {3, -1}), thirds = floats({2}, {3, 0.5}),
+               none = floats({1}, {NAN});
+  const Customary customary(comparison_of(output, reference, whole));
+  EXPECT_TRUE(customary.is_exact(200'000, 199'999));
+  EXPECT_FALSE(customary.is_exact(200'000, 199'999.5)) << "something was divided";
+  EXPECT_FALSE(customary.is_exact(0x1p25, 0x1p25 + 4)) << "such sums are rounded";
+  EXPECT_FALSE(Customary(comparison_of(output, reference, thirds)).is_exact(200'000, 199'999));
+  EXPECT_FALSE(Customary(comparison_of(output, reference, none)).is_exact(200'000, 199'999));
+}
+
 TEST(Customary, LongSumsWidenItButNotWithoutEnd) {
   const Tensor output = floats({1}, {0}), reference = floats({1}, {2});
   const auto allowed = [&](int64_t terms) {

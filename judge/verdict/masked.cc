@@ -178,6 +178,28 @@ NamedTensors finite_inputs(const std::map<std::string, TensorView>& inputs,
   return made;
 }
 
+NamedTensors numbers_for_infinity(const std::map<std::string, TensorView>& inputs,
+                                  const DeclaredRanges& ranges, DrawnFor drawn) {
+  NamedTensors made;
+  bool any = false;
+  for (const auto& [name, view] : inputs) {
+    Tensor& copy = made[name] = {view.dtype, view.shape, {view.data.begin(), view.data.end()}};
+    if (!is_float(view.dtype)) continue;
+    std::vector<double> values(static_cast<size_t>(element_count(view.shape)));
+    widen_to_double(view.dtype, view.data, values);
+    const auto declared = ranges.find(name);
+    const Range* range = declared == ranges.end() ? nullptr : &declared->second;
+    Stream stream(drawn.base_seed, drawn.iteration, "infinity/" + name);
+    for (double& value : values) {
+      if (!std::isinf(value)) continue;
+      any = true;
+      value = number_for(range, value > 0 ? High : Low, value > 0, stream.unit64());
+    }
+    narrow_from_double(view.dtype, values, copy.data);
+  }
+  return any ? made : NamedTensors{};
+}
+
 std::vector<size_t> masked_candidates(const Comparison& comparison) {
   const TensorView &output = comparison.output, &reference = comparison.reference;
   std::vector<size_t> found;

@@ -37,6 +37,11 @@ size_t masked_draws(const std::map<std::string, TensorView>& inputs);
 NamedTensors finite_inputs(const std::map<std::string, TensorView>& inputs,
                            const DeclaredRanges& ranges, DrawnFor drawn, size_t number);
 
+/// The inputs with numbers of its sign in the place of each infinity, within the declared ranges;
+/// NaN stays. Empty when no input is infinite.
+NamedTensors numbers_for_infinity(const std::map<std::string, TensorView>& inputs,
+                                  const DeclaredRanges& ranges, DrawnFor drawn);
+
 /// The elements that an answer to finite_inputs() may change the verdict of: the reference has NaN
 /// or infinity there, the kernel has another value that is not NaN.
 std::vector<size_t> masked_candidates(const Comparison& comparison);

@@ -129,6 +129,17 @@ TEST(Masked, LargeNumbersStandForInfinityFirstAndKeepItsSign) {
   }
 }
 
+TEST(Masked, NumbersStandForInfinityAloneAndKeepItsSign) {
+  const Tensor x = floats({4}, {1, NAN, INFINITY, -INFINITY}), n = floats({1}, {2});
+  const NamedTensors made = numbers_for_infinity({{"x", view_of(x)}}, {}, kCase);
+  const TensorView view = view_of(made.at("x"));
+  EXPECT_EQ(element(view, 0), 1);
+  EXPECT_TRUE(std::isnan(element(view, 1)));
+  EXPECT_TRUE(element(view, 2) >= 16 && element(view, 2) <= 32);
+  EXPECT_TRUE(element(view, 3) <= -16 && element(view, 3) >= -32);
+  EXPECT_TRUE(numbers_for_infinity({{"n", view_of(n)}}, {}, kCase).empty());
+}
+
 TEST(Masked, OnlyAnswersThatAgreeAboutAnElementMayTell) {
   const Tensor a = floats({2}, {1, 2}), b = floats({2}, {1, 3});
   const std::vector<TensorView> answers = {view_of(a), view_of(b)};

@@ -35,5 +35,25 @@ TEST(NanForInfinity, NeitherANumberNorALostNanNorAnotherSignPasses) {
   EXPECT_FALSE(found(-INFINITY, INFINITY, INFINITY).empty());
 }
 
+/// The same when the kernel's infinity may replace NaN; `without` is what the reference says of
+/// numbers in the place of infinities.
+std::vector<FindingKind> found_without(float output, double reference, double without) {
+  const Tensor got = floats({1}, {output}), want = doubles({1}, {reference}),
+               numbers = doubles({1}, {without});
+  Comparison comparison = automatic(got, want);
+  const auto made = infinity_for_nan(comparison, view_of(numbers));
+  if (made) comparison.reference = view_of(*made);
+  return kinds(validate(comparison));
+}
+
+TEST(NanForInfinity, InfinityPassesForNanThatComesFromInfinity) {
+  EXPECT_TRUE(found_without(INFINITY, NAN, 0).empty()) << "0 * inf";
+  EXPECT_TRUE(found_without(-INFINITY, NAN, 5).empty());
+  EXPECT_FALSE(found_without(INFINITY, NAN, NAN).empty()) << "a NaN of the inputs is lost";
+  EXPECT_FALSE(found_without(INFINITY, 3, 3).empty());
+  EXPECT_FALSE(found_without(INFINITY, -INFINITY, 3).empty());
+  EXPECT_FALSE(found_without(3, NAN, 3).empty());
+}
+
 }  // namespace
 }  // namespace gpuemu

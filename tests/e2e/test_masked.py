@@ -77,6 +77,16 @@ extern "C" __global__ void mean(const float* x, float* y, int n) {
   for (int i = 0; i < n; ++i) mean += (x[blockIdx.x * n + i] - mean) / static_cast<float>(i + 1);
   y[blockIdx.x] = mean;
 }
+// A weight that the reference, 1 - erf(x), has as 0: infinity where that has 0 * inf.
+extern "C" __global__ void weighted(const float* x, const float* mask, float* y, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = mask[i] * erfcf(x[i]);
+}
+// Infinity for the NaN of an input.
+extern "C" __global__ void lower(const float* x, float* y, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = fminf(x[i], INFINITY);
+}
 // NaN for the infinity that 1 / 0 is.
 extern "C" __global__ void reciprocal(const float* x, float* y, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -101,6 +111,7 @@ PAIR_LAUNCH = 'grid = ["cdiv(n, 64)"], block = [64], args = ["x", "mask", "z", "
 ROW = 'inputs = [{ name = "x", shape = ["n"] }]\noutputs = [{ name = "y", shape = ["n"] }]\ndims = { n = [1, 500] }\n'
 ROW_LAUNCH = 'grid = ["cdiv(n, 64)"], block = [64], args = ["x", "y", "i32:n"]'
 MOVED = "def reference(x, mask):\n    return 0.75 * x + 0.25 * mask\n"
+WEIGHTED = "import math\nimport numpy as np\n\n\ndef reference(x, mask):\n    return mask * (1 - np.vectorize(math.erf, otypes=[float])(x))\n"
 MEAN = "def reference(x):\n    return x.mean(axis=1)\n"
 ROWS = 'inputs = [{ name = "x", shape = ["m", "n"] }]\noutputs = [{ name = "y", shape = ["m"] }]\ndims = { m = [1, 30], n = [1, 100] }\n'
 ROWS_LAUNCH = 'grid = ["m"], block = [1], args = ["x", "y", "i32:n"]'
@@ -118,6 +129,9 @@ OPS = {
     "moved": (PAIR, MOVED, PAIR_LAUNCH),
     "moved_match": (PAIR + 'nan_policy = "match"\n', MOVED, PAIR_LAUNCH),
     "moved_ratio": (PAIR, "import numpy as np\n\n\ndef reference(x, mask):\n    return 1 / (1 + np.exp(mask - x))\n", PAIR_LAUNCH),
+    "weighted": (PAIR, WEIGHTED, PAIR_LAUNCH),
+    "weighted_match": (PAIR + 'nan_policy = "match"\n', WEIGHTED, PAIR_LAUNCH),
+    "lower": (ROW, "def reference(x):\n    return x\n", ROW_LAUNCH),
     "mean": (ROWS, MEAN, ROWS_LAUNCH),
     "mean_match": (ROWS + 'nan_policy = "match"\n', MEAN, ROWS_LAUNCH),
     "reciprocal": (ROW, "def reference(x):\n    return 1 / x\n", ROW_LAUNCH),
@@ -173,6 +187,18 @@ def test_formulas_that_are_equal_for_numbers_may_have_nan_for_infinity(project, 
     assert any("inf - inf" in note for note in report["notes"]), report
     told = [messages(report_of(project, *call)) for call in ((op, "--strict"), (op + "_match",))]
     assert all(any("nan_created" in text and 'nan_policy = "class"' in text for text in texts) for texts in told), told
+
+
+def test_infinity_for_the_nan_of_a_product_with_zero_passes(project):
+    report = report_of(project, "weighted")
+    assert not report["failed"], messages(report)
+    assert any("0 * inf" in note for note in report["notes"]), report
+    told = [messages(report_of(project, *call)) for call in (("weighted", "--strict"), ("weighted_match",))]
+    assert all(any("nan_lost" in text and 'nan_policy = "class"' in text for text in texts) for texts in told), told
+
+
+def test_infinity_for_the_nan_of_an_input_is_found(project):
+    assert any("nan_lost" in text for text in messages(report_of(project, "lower")))
 
 
 @pytest.mark.parametrize("op", ["moved_ratio", "reciprocal"])
