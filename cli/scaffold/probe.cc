@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <ctime>
 
 #include "common/numeric/element.h"
 #include "runtime/backends/backends.h"
@@ -102,6 +103,9 @@ const std::vector<std::byte>& Probe::image_of(const ProbeTensor& tensor, size_t 
 }
 
 Result<ProbeSeen> Probe::run(const ProbeCall& call) {
+  if (is_out_of_time()) {
+    return error(ErrorCode::Timeout, "its launches took more than {} s", kProbeTimeMax.count());
+  }
   if (images_.size() > kImagesMax) images_.clear();
   Allocations memory(*device_);
   std::vector<const std::vector<std::byte>*> images;
@@ -138,7 +142,9 @@ Result<ProbeSeen> Probe::run(const ProbeCall& call) {
     config.args.back().resize(sizeof(address));
     std::memcpy(config.args.back().data(), &address, sizeof(address));
   }
+  const std::clock_t begin = std::clock();
   const LaunchReport report = GPUEMU_TRY(device_->launch(module_, config));
+  spent_ += std::chrono::nanoseconds((std::clock() - begin) * (1'000'000'000 / CLOCKS_PER_SEC));
   ProbeSeen seen;
   seen.unknown.resize(call.tensors.size());
   seen.changed.resize(call.tensors.size());

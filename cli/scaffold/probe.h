@@ -2,6 +2,7 @@
 // goes, and whether it goes wrong.
 #pragma once
 
+#include <chrono>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -54,14 +55,20 @@ struct ProbeSeen {
   std::vector<std::vector<bool>> changed;
 };
 
+/// The processor time that the launches of a module may take together: sizes that a kernel does not
+/// mean can make each of them run to its own time limit.
+inline constexpr std::chrono::seconds kProbeTimeMax{10};
+
 /// Runs one module. One thread.
 class Probe {
  public:
   /// Compile for text that is not PTX.
   static Result<Probe> open(const std::string& ptx);
 
-  /// InvalidArgument for a launch that the device refuses, and for too many elements.
+  /// InvalidArgument for a launch that the device refuses, and for too many elements; Timeout when
+  /// all launches together have taken kProbeTimeMax.
   Result<ProbeSeen> run(const ProbeCall& call);
+  bool is_out_of_time() const { return spent_ >= kProbeTimeMax; }
 
  private:
   Probe(std::unique_ptr<Device> device, ModuleId module)
@@ -71,6 +78,7 @@ class Probe {
 
   std::unique_ptr<Device> device_;
   ModuleId module_;
+  std::chrono::nanoseconds spent_{0};
   /// What tensors hold; made once for many launches.
   std::map<std::tuple<ProbeTensor, size_t, uint32_t>, std::vector<std::byte>> images_;
 };

@@ -306,6 +306,10 @@ std::string settle(const std::string& ptx, const std::string& entry, ProposedKer
       std::string problem;
       const size_t known = settlement.learn(tries, problem);
       if (!problem.empty()) why = problem;
+      if (probe->is_out_of_time()) {
+        if (best) kernel = *std::move(best);
+        return fmt::format("its launches took more than {} s", kProbeTimeMax.count());
+      }
       if (known == settlement.tensors() && known > 0 && settlement.finish()) {
         kernel = settlement.take();
         kernel.deterministic = !adds_floats(kernel);

@@ -276,3 +276,17 @@ def test_arguments_are_those_of_existing_tools(new_home):
     assert (home.project / "sub/dir/gpuemu.toml").exists()
     assert home.run("init", "--framework", "caffe").returncode == 2
     assert home.run("init", "-t", "/proc/nowhere").returncode == 3
+
+
+def test_a_kernel_whose_launches_take_too_long_is_a_guess(new_home):
+    """Sizes that it does not mean keep its threads busy until the time limit of each launch, or close to it."""
+    home = new_home({"slow.cu": """extern "C" __global__ void slow(const float* x, float* y, int n, int lg) {
+  float sum = 0;
+  for (long long i = 0; i < (1LL << (20 + (lg & 1))); ++i) sum += x[(threadIdx.x + i) % n];
+  if (threadIdx.x < n) y[threadIdx.x] = sum;
+}
+"""})
+    run = home.run("init", timeout=300)
+    # On a slow machine not even one of them ends.
+    why = "(its launches took more than 10 s|the launch did not end within)"
+    assert run.returncode == 0 and re.search(rf"note: slow \(slow.cu\): a guess, because {why}", run.stderr), run.stderr
