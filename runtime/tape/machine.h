@@ -52,6 +52,7 @@ struct Lane {
 
 struct SessionState {
   Session told;
+  uint32_t number = 0;            ///< Place among the sessions.
   double used = 0;                ///< Virtual time.
   std::set<uint64_t> ready = {};  ///< By `seq`.
   uint64_t unfinished = 0, live_bytes = 0;
@@ -94,6 +95,8 @@ class Scheduler::Machine {
   void fail(Op& op, const Failure& why);
   void release(TensorState& tensor);
   void make_ready(Op& op);
+  void add_ready(SessionState& session, uint64_t seq);
+  bool remove_ready(SessionState& session, uint64_t seq);
   void forget_old();
   uint32_t session_number(const std::string& name);
   Line& line(uint64_t pos) { return queue_[pos - first_pos_]; }
@@ -102,7 +105,6 @@ class Scheduler::Machine {
 
   // place.cc: ready ops to devices.
   void place_ready();
-  SessionState* next_session();
   /// False when it has to wait for memory.
   bool place(Op& op);
   bool place_fetch(Op& op);
@@ -141,7 +143,7 @@ class Scheduler::Machine {
   std::vector<uint64_t> refused_;         ///< In the last tick.
   std::deque<uint64_t> gone_;             ///< Tensors that are freed or failed, oldest first.
   std::vector<SessionState> sessions_;
-  std::map<std::string, uint32_t> session_numbers_;
+  std::unordered_map<std::string, uint32_t> session_numbers_;
   std::vector<Lane> lanes_;  ///< One for each device.
   Memory memory_;
   std::vector<uint64_t> floating_;            ///< What no device does and has not started.
@@ -149,7 +151,8 @@ class Scheduler::Machine {
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
   std::vector<bool> is_full_;  ///< Devices on which an op waits for memory in this tick.
   uint64_t tick_ = UINT64_MAX, now_ = 0, next_leaf_ = 0, waiting_ = 0;
-  size_t ready_ = 0;
+  /// Sessions with ready ops: virtual time and place in sessions_.
+  std::set<std::pair<double, uint32_t>> active_;
   double clock_ = 0;  ///< Virtual time of the session that was served last.
   Totals totals_;
 };

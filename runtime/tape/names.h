@@ -3,9 +3,9 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "common/base/result.h"
@@ -43,7 +43,7 @@ class Names {
   Status add(Entry& entry, const OpCheck& check, std::vector<Place>& made,
              std::vector<Place>& dropped);
 
-  std::map<std::string, std::map<std::string, Known>> known_;
+  std::unordered_map<std::string, std::unordered_map<std::string, Known>> known_;
 };
 
 }  // namespace gpuemu::tape

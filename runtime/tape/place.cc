@@ -24,38 +24,25 @@ uint64_t Scheduler::Machine::whole_move_time(uint32_t device, uint64_t bytes) co
   return static_cast<uint64_t>(std::ceil(move_time(device, bytes)));
 }
 
-/// Null when no op is ready.
-SessionState* Scheduler::Machine::next_session() {
-  SessionState* next = nullptr;
-  for (SessionState& one : sessions_) {
-    if (one.ready.empty()) continue;
-    if (next == nullptr || one.used < next->used) next = &one;
-  }
-  return next;
-}
-
 void Scheduler::Machine::place_ready() {
   std::vector<uint64_t> held_back;
   is_full_.assign(lanes_.size(), false);
-  while (held_back.size() < kHeldBackMax) {
-    SessionState* const session = next_session();
-    if (session == nullptr) break;
-    const uint64_t seq = *session->ready.begin();
-    session->ready.erase(session->ready.begin());
-    --ready_;
+  while (held_back.size() < kHeldBackMax && !active_.empty()) {
+    SessionState& session = sessions_[active_.begin()->second];
+    const uint64_t seq = *session.ready.begin();
     Op& op = ops_.at(seq);
     const auto cost = static_cast<double>(op.cost);
+    remove_ready(session, seq);
     if (!place(op)) {
       held_back.push_back(seq);
       continue;
     }
-    clock_ = session->used;
-    session->used += cost / session->told.weight;
+    clock_ = session.used;
+    if (!session.ready.empty()) active_.erase({session.used, session.number});
+    session.used += cost / session.told.weight;
+    if (!session.ready.empty()) active_.emplace(session.used, session.number);
   }
-  for (const uint64_t seq : held_back) {
-    sessions_[ops_.at(seq).session].ready.insert(seq);
-    ++ready_;
-  }
+  for (const uint64_t seq : held_back) add_ready(sessions_[ops_.at(seq).session], seq);
 }
 
 bool Scheduler::Machine::place(Op& op) {

@@ -19,7 +19,7 @@ Scheduler::Machine::Machine(Settings settings)
 uint32_t Scheduler::Machine::session_number(const std::string& name) {
   const auto [place, is_new] =
       session_numbers_.emplace(name, static_cast<uint32_t>(sessions_.size()));
-  if (is_new) sessions_.push_back({.told = {.name = name}});
+  if (is_new) sessions_.push_back({.told = {.name = name}, .number = place->second});
   return place->second;
 }
 
@@ -58,7 +58,7 @@ std::optional<uint64_t> Scheduler::Machine::begin_tick() {
     return next;
   }
   if (admitted_ < tape_size()) return std::max(next, entry(admitted_).at);
-  if (ready_ > 0 || !floating_.empty()) return next;
+  if (!active_.empty() || !floating_.empty()) return next;
   return std::nullopt;
 }
 
@@ -120,20 +120,24 @@ void Scheduler::Machine::end_entry(Line& line) {
   finish(op->second);
 }
 
+void Scheduler::Machine::add_ready(SessionState& session, uint64_t seq) {
+  if (session.ready.empty()) active_.emplace(session.used, session.number);
+  session.ready.insert(seq);
+}
+
+bool Scheduler::Machine::remove_ready(SessionState& session, uint64_t seq) {
+  if (session.ready.erase(seq) == 0) return false;
+  if (session.ready.empty()) active_.erase({session.used, session.number});
+  return true;
+}
+
 void Scheduler::Machine::make_ready(Op& op) {
   SessionState& session = sessions_[op.session];
   if (session.ready.empty()) {
-    double least = clock_;
-    bool is_alone = true;
-    for (const SessionState& one : sessions_) {
-      if (one.ready.empty()) continue;
-      least = is_alone ? one.used : std::min(least, one.used);
-      is_alone = false;
-    }
-    session.used = std::max(session.used, least);
+    // Whoever had nothing waiting begins beside those that have.
+    session.used = std::max(session.used, active_.empty() ? clock_ : active_.begin()->first);
   }
-  session.ready.insert(op.seq);
-  ++ready_;
+  add_ready(session, op.seq);
 }
 
 /// Gives back what the op held. It is gone afterwards.
@@ -168,7 +172,7 @@ void Scheduler::Machine::fail(Op& op, const Failure& why) {
     refused_.push_back(seq);
     --waiting_;
     SessionState& session = sessions_[found->second.session];
-    if (session.ready.erase(seq) > 0) --ready_;
+    remove_ready(session, seq);
     const bool makes_tensor = found->second.does != Op::Does::Fetch;
     finish(found->second);
     if (!makes_tensor) continue;
