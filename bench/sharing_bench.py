@@ -45,7 +45,8 @@ class Daemon:
 
 def fuzz(client, name, **wishes):
     session = client.ask("OpenSession", name=name, **wishes)["session"]
-    started = client.ask("FuzzOp", session=session, op_name="gelu", fail_fast=False, stream=True, config={"iterations": 1_000_000, "seed": len(name)})
+    started = client.ask("FuzzOp", session=session, op_name="gelu", fail_fast=False, stream=True, guided=False,
+                         config={"iterations": 1_000_000, "seed": len(name)})
     if started["type"] != "JobStarted":
         sys.exit(f"sharing_bench: {started}")
     return session

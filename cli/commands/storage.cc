@@ -36,6 +36,15 @@ uint64_t count_of(const std::map<std::string, uint64_t>& counts, const std::stri
   return found == counts.end() ? 0 : found->second;
 }
 
+/// ": results 12 KiB, index 3 KiB" of the kinds that there are.
+std::string kinds_text(const std::map<std::string, uint64_t>& bytes) {
+  std::string text;
+  for (const auto& [kind, of_kind] : bytes) {
+    text += fmt::format("{}{} {}", text.empty() ? ": " : ", ", kind, size_text(of_kind));
+  }
+  return text;
+}
+
 void show(const StorageStatusReply& status, Session& session) {
   session.out << fmt::format("database: {}\non disk:  {}\n", status.path,
                              size_text(status.bytes_on_disk));
@@ -48,8 +57,9 @@ void show(const StorageStatusReply& status, Session& session) {
                       : fmt::format("{}; last on {}", text_of(pruned), day_of(status.last_prune)))
               << '\n';
   for (const StoredOfProject& one : status.projects) {
-    session.out << fmt::format("{} {}\n", one.path.empty() ? one.id : one_line(one.path),
-                               size_text(one.bytes));
+    session.out << fmt::format("{}{} {}{}\n", one.path.empty() ? one.id : one_line(one.path),
+                               one.user.empty() ? "" : " of " + one_line(one.user),
+                               size_text(one.bytes), kinds_text(one.bytes_by_kind));
     session.out << fmt::format(
         "  {}, {}, metrics of {} and {} earlier, {}, {}, {}\n",
         counted(one.passing, "passing result"), counted(one.failures, "failure"),
@@ -92,7 +102,7 @@ std::string damage_of(const StorageStatusReply& status, Session& session) {
 }
 
 void show_storage(Session& session) {
-  const auto reply = session.answer_storage(StorageStatusRequest{});
+  const auto reply = session.answer_storage(StorageStatusRequest{.kinds = !session.json()});
   if (!reply) return;
   const auto& status = std::get<StorageStatusReply>(*reply);
   if (!session.json()) {

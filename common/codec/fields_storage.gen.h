@@ -22,6 +22,8 @@ void fields(V& v, R& r) {
   v.required("corpus", r.corpus);
   v.required("runs", r.runs);
   v.required("bytes", r.bytes);
+  v.extra("bytes_by_kind", r.bytes_by_kind);
+  v.extra("user", r.user);
 }
 
 template <typename V, Is<PrunedRecords> R>
@@ -122,7 +124,9 @@ void fields(V& v, R& r) {
 }
 
 template <typename V, Is<StorageStatusRequest> R>
-void fields(V&, R&) {}
+void fields(V& v, R& r) {
+  v.extra("kinds", r.kinds);
+}
 
 template <typename V, Is<StoragePruneRequest> R>
 void fields(V& v, R& r) {

@@ -28,6 +28,9 @@ struct StoredOfProject {
   uint64_t corpus = 0;  ///< Entries.
   uint64_t runs = 0;  ///< CI runs in trends.
   uint64_t bytes = 0;  ///< Keys and values of all its records.
+  /// The same, by kind, where the request asks for it.
+  std::map<std::string, uint64_t> bytes_by_kind;
+  std::string user;  ///< Whose records these are, where several users share the daemon.
   bool operator==(const StoredOfProject&) const = default;
 };
 
@@ -151,6 +154,7 @@ struct StorageClaimRequest {
 
 /// `gpuemu storage status`: what is stored, counted.
 struct StorageStatusRequest {
+  bool kinds = false;  ///< Tell bytes_by_kind too.
   bool operator==(const StorageStatusRequest&) const = default;
 };
 

@@ -113,10 +113,13 @@ Reply answer_locked(const AddressedRequest& asked, const Config& config, const P
 
 }  // namespace
 
-Reply answer_storage(const StorageStatusRequest&, const StorageScope& scope,
+Reply answer_storage(const StorageStatusRequest& request, const StorageScope& scope,
                      ProjectStores& stores) {
   auto status = stores.status(scope.projects);
   if (!status) return error_reply(status.error());
+  if (!request.kinds) {
+    for (StoredOfProject& one : status->projects) one.bytes_by_kind.clear();
+  }
   return *std::move(status);
 }
 

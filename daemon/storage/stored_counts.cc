@@ -14,7 +14,8 @@ class Counter {
  public:
   Counter(Database& database, const StoredProject& project)
       : database_(database), prefix_(project_prefix(project.id)) {
-    counts_.id = project.id;
+    counts_.id = project_of_space(project.id);
+    counts_.user = user_of_space(project.id);
     counts_.name = project.name;
     counts_.path = project.path;
   }
@@ -55,7 +56,9 @@ class Counter {
   Status each(Family family, const Visit& visit) {
     const Status read = database_.scan(
         family, prefix_, [&](std::string_view key, std::string_view value) -> Result<bool> {
-          counts_.bytes += key.size() + value.size();
+          const uint64_t bytes = key.size() + value.size();
+          counts_.bytes += bytes;
+          counts_.bytes_by_kind[kFamilyNames[static_cast<size_t>(family)]] += bytes;
           visit(key.substr(prefix_.size()), value);
           return true;
         });

@@ -167,7 +167,7 @@ def test_records_are_their_users_and_the_owner_sees_all(shared):
     assert ask_as(BOB, home, "Projects")["projects"] == [] or all(one["results"] == 0 for one in ask_as(BOB, home, "Projects")["projects"])
     assert [one["failures"] for one in ask_as(ALICE, home, "Projects")["projects"]] == [3]
     counts = ask_as(ALICE, home, "StorageStatus", project="*")["projects"]
-    assert [one["failures"] for one in counts] == [3], counts
+    assert [(one["failures"], one["user"]) for one in counts] == [(3, ALICE.pw_name)] and "@" not in counts[0]["id"], counts
     assert ask_as(ALICE, home, "StoragePrune", project="*", failures=True)["removed"]["failures"] == 3
     assert failures(ALICE) == [] and len(failures()) == 2
 

@@ -1,6 +1,7 @@
 """What is stored: counted, pruned, verified and copied, with a daemon and without one."""
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -104,6 +105,7 @@ def test_status_counts_what_is_stored(own):
                             "runs", "bytes"}
         text = own.run("storage", "status").stdout
         assert f"{CASES} passing results, {CASES} failures" in text and "pruned:   never" in text, text
+        assert re.search(r"gpuemu.toml \d+ KiB: (\w+ \d+ KiB, )*failures \d+ KiB, (\w+ \d+ KiB, )*results \d+ KiB$", text, re.M), text
 
 
 def test_pruning_takes_what_it_is_told_to_and_nothing_else(own):

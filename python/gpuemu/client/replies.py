@@ -381,7 +381,8 @@ class Projects:
 @dataclass
 class StoredOfProject:
     """What is stored of one project, counted. artifacts: kernels with metrics; artifact_history: earlier metrics of them;
-    runs: of gpuemu ci, in trends; bytes: of all records, as stored."""
+    runs: of gpuemu ci, in trends; bytes: of all records, as stored; bytes_by_kind: the same, by kind; user: whose, where
+    several users share the daemon."""
 
     id: str = ""
     name: str = ""
@@ -394,6 +395,8 @@ class StoredOfProject:
     corpus: int = 0  # Entries.
     runs: int = 0  # CI runs in trends.
     bytes: int = 0  # Keys and values of all its records.
+    bytes_by_kind: dict[str, int] = field(default_factory=dict)  # The same, by kind, where the request asks for it.
+    user: str = ""  # Whose records these are, where several users share the daemon.
 
 
 @dataclass
