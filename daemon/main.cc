@@ -205,6 +205,22 @@ void keep_budgets(const Share& share, ProjectStores& stores) {
   }
 }
 
+/// Answers requests about `projects`, which along with `sessions` outlives the server.
+Result<std::unique_ptr<Server>> listen(const std::string& socket, std::optional<gid_t> group,
+                                       OpenProjects& projects, Sessions& sessions) {
+  const Server::Handler handler = [&projects](std::string_view message, const ClientPeer& peer) {
+    return handle_message(message, peer, projects);
+  };
+  return Server::listen(
+      socket, handler,
+      {.threads_max = kRequestsMax,
+       .queued_max = kRequestsMax,
+       .connections_max = clients_max(),
+       .group = group,
+       .on_connected = [&sessions](const ClientPeer& peer) { sessions.connected(peer); },
+       .on_disconnected = [&sessions](const ClientPeer& peer) { sessions.disconnected(peer); }});
+}
+
 int serve(const ConfigSources& sources, const Config& config) {
   StopSignal stop;
   const Status log = open_log(config);
@@ -241,17 +257,7 @@ int serve(const ConfigSources& sources, const Config& config) {
 
   const Status ends = sessions.start();
   if (!ends) return fail(ends.error(), kExitBroken);
-  const Server::Handler handler = [&projects](std::string_view message, const ClientPeer& peer) {
-    return handle_message(message, peer, projects);
-  };
-  auto server = Server::listen(
-      config.socket_path, handler,
-      {.threads_max = kRequestsMax,
-       .queued_max = kRequestsMax,
-       .connections_max = clients_max(),
-       .group = (*share)->group(),
-       .on_connected = [&sessions](const ClientPeer& peer) { sessions.connected(peer); },
-       .on_disconnected = [&sessions](const ClientPeer& peer) { sessions.disconnected(peer); }});
+  auto server = listen(config.socket_path, (*share)->group(), projects, sessions);
   if (!server) return fail(server.error(), kExitBroken);
   const Status told = lock->serves(config.socket_path);
   if (!told) return fail(told.error(), kExitBroken);

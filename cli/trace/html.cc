@@ -109,11 +109,11 @@ class Timeline {
   std::string arrows_;
 };
 
-using Cells = std::vector<std::string>;  ///< Markup.
+using MarkupRow = std::vector<std::string>;  ///< Markup.
 
 /// The first kRowsMax rows; `row` makes the cells of one.
 template <typename T, typename Row>
-std::string table(const char* title, const Cells& heads, const std::vector<T>& values,
+std::string table(const char* title, const MarkupRow& heads, const std::vector<T>& values,
                   const Row& row) {
   std::string html = fmt::format("<details><summary>{} ({})</summary><div class=\"scroll\"><table>",
                                  title, values.size());
@@ -164,7 +164,7 @@ std::string devices_table(const tape::Trace& trace) {
 std::string layers(const tape::Trace& trace, const Spans& spans) {
   std::string html =
       table("Input tape", {"seq", "session", "id", "op", "inputs", "shape", "dtype", "us", "tick"},
-            trace.input_tape, [](const tape::Entry& one) -> Cells {
+            trace.input_tape, [](const tape::Entry& one) -> MarkupRow {
               return {fmt::format("{}", one.seq),
                       cell(one.session),
                       cell(one.id),
@@ -176,7 +176,7 @@ std::string layers(const tape::Trace& trace, const Spans& spans) {
                       fmt::format("{}", one.at)};
             });
   html += table("Output queue", {"pos", "line", "device", "session", "bytes", "needs", "begin us"},
-                trace.output_queue, [&](const tape::Queued& one) -> Cells {
+                trace.output_queue, [&](const tape::Queued& one) -> MarkupRow {
                   return {fmt::format("{}", one.pos),
                           cell(spans.text(one)),
                           shown(one.device),
@@ -186,7 +186,7 @@ std::string layers(const tape::Trace& trace, const Spans& spans) {
                           shown(spans.of(one.pos).begin_us)};
                 });
   html += table("Handles", {"id", "session", "state", "devices", "host", "bytes", "references"},
-                trace.handles, [](const tape::Handle& one) -> Cells {
+                trace.handles, [](const tape::Handle& one) -> MarkupRow {
                   return {cell(one.id),
                           cell(one.session),
                           std::string(name_of(one.state)),
@@ -196,7 +196,7 @@ std::string layers(const tape::Trace& trace, const Spans& spans) {
                           fmt::format("{}", one.refs)};
                 });
   return html + table("Ticks", {"tick", "us", "started", "ended", "waiting"}, trace.ticks,
-                      [](const tape::Tick& one) -> Cells {
+                      [](const tape::Tick& one) -> MarkupRow {
                         return {fmt::format("{}", one.tick), fmt::format("{}", one.time_us),
                                 list(one.started), list(one.ended), fmt::format("{}", one.waiting)};
                       });

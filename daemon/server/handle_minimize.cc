@@ -267,6 +267,9 @@ Reply minimize(const MinimizeRequest& request, Call& call, JobControl& control) 
   Trials trials(*op, *plan, **project, call, control);
   control.total = request.max_iters;
   const auto wanted = trials.run(*plan);
+  if (!wanted && control.cancel) {
+    return ErrorReply{WireErrorCode::InternalError, control.incomplete()};
+  }
   if (!wanted) {
     return ErrorReply{WireErrorCode::InvalidRequest,
                       fmt::format("the case {} of '{}' passes now; there is nothing to minimize",

@@ -116,7 +116,7 @@ def test_a_minimization_whose_daemon_ends_exits_with_3(new_home):
     slower = SLOW.replace("0.2", "2")
     (home.project / "ref_twice.py").write_text(slower)
     code, out, err = stopped(home, ["minimize", seed], terminate)
-    assert code == 3 and err, out + err
+    assert code == 3 and "the daemon was stopped" in err, out + err
 
 
 def test_a_lint_whose_daemon_ends_exits_with_3(new_home):

@@ -45,7 +45,7 @@ def install(arch: str | None = None, *, force: bool = False) -> None:
 def _load_driver(arch: str | None) -> None:
     """Loads the driver of this installation, which is found by its name from then on. Findings are printed when the process ends."""
     from gpuemu import installed
-    from gpuemu.drop_in import hook
+    from gpuemu.drop_in import imports, triton_driver
 
     if arch is not None:
         os.environ.setdefault(ARCH, arch)
@@ -54,11 +54,9 @@ def _load_driver(arch: str | None) -> None:
         ctypes.CDLL(os.path.join(folder, "libcuda.so.1"), mode=ctypes.RTLD_GLOBAL)
         os.environ.setdefault("TRITON_LIBCUDA_PATH", folder)
     if "triton" in sys.modules:
-        from gpuemu.drop_in import triton_driver
-
         triton_driver.prepare(sys.modules["triton"])
     else:
-        hook.prepare_imports(["triton"])
+        imports.prepare({"triton": triton_driver.prepare})
 
 
 def _check(arch: str | None) -> None:
