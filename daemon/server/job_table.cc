@@ -369,11 +369,12 @@ void JobTable::stop() {
     leases_changed_.notify_all();
   }
   if (watch.joinable()) watch.join();
+  // All are asked before any is waited for: they end at the same time.
   for (auto& [id, job] : jobs) {
-    {
-      const std::lock_guard lock(job->mutex);
-      if (!job->finished) job->stop(JobStop::DaemonStops);
-    }
+    const std::lock_guard lock(job->mutex);
+    if (!job->finished) job->stop(JobStop::DaemonStops);
+  }
+  for (auto& [id, job] : jobs) {
     if (job->thread.joinable()) job->thread.join();
   }
   wait_until_told();
