@@ -218,7 +218,7 @@ _BY_CODE = {
     for kind in (
         InvalidRequestError, OpNotFoundError, NotFoundError, KernelNotFoundError, BaselineNotFoundError, ArtifactNotFoundError,
         ProjectNotFoundError, BusyError, DamagedError, ConfigError, ReferenceScriptError, PtxParseError, CuobjdumpNotAvailableError, InternalError,
-        VersionMismatchError, StoppedError, SessionNotFoundError, LimitExceededError,
+        VersionMismatchError, StoppedError, SessionNotFoundError, LimitExceededError, UnauthorizedError,
     )
 }
 

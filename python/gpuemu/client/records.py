@@ -133,6 +133,7 @@ class ValidationResult:
     warnings: list[Finding] = field(default_factory=list)
     passes_now: bool = False  # In lists of failures: the same case passed later.
     project: str = ""  # In lists of stored results: the id of the project that it belongs to.
+    user: str = ""  # In lists of a daemon that several users share: who stored it.
     flushed: bool = False  # Of gpuemu.check: subnormal numbers that came out as zero count as right.
     # (output, reference) of a comparison in this process that failed.
     compared: tuple[Array, Array] | None = field(default=None, repr=False, compare=False)

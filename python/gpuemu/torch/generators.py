@@ -8,18 +8,17 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
+from torch import Generator as _Own
 
-_OWN = torch.Generator
 
-
-class _Both(type(_OWN)):  # type: ignore[misc]
+class _Both(type(_Own)):  # type: ignore[misc]
     """Makes torch's generators instances of the class below, too."""
 
     def __instancecheck__(cls, made: object) -> bool:
-        return isinstance(made, _OWN)
+        return isinstance(made, _Own)
 
 
-class Generator(_OWN, metaclass=_Both):
+class Generator(_Own, metaclass=_Both):
     """torch.Generator that can be one of a device `cuda`. Its numbers are those of a generator of the CPU."""
 
     index: int
@@ -27,7 +26,7 @@ class Generator(_OWN, metaclass=_Both):
     def __new__(cls, device: Any = "cpu") -> Any:
         where = torch.device(device)
         if where.type != "cuda":
-            return _OWN(device=where)
+            return _Own(device=where)
         from gpuemu.torch.driver import driver
 
         made = super().__new__(cls, device="cpu")
