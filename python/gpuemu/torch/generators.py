@@ -18,7 +18,7 @@ class _Both(type(_Own)):  # type: ignore[misc]
         return isinstance(made, _Own)
 
 
-class Generator(_Own, metaclass=_Both):
+class Generator(_Own, metaclass=_Both):  # type: ignore[misc]
     """torch.Generator that can be one of a device `cuda`. Its numbers are those of a generator of the CPU."""
 
     index: int
