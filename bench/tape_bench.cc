@@ -42,8 +42,9 @@ std::vector<Entry> program(size_t ops, size_t sessions) {
       }
     }
     tape.push_back(std::move(entry));
-    if (own >= 50)
+    if (own >= 50) {
       tape.push_back({.session = session, .op = "drop", .inputs = {name(i - 50 * sessions)}});
+    }
   }
   return tape;
 }

@@ -6,6 +6,8 @@
 
 #include <fmt/core.h>
 
+#include "cli/findings/finding_blocks.h"
+#include "cli/findings/one_line.h"
 #include "common/protocol/names.h"
 
 namespace gpuemu::cli {

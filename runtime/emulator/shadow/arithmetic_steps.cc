@@ -194,6 +194,33 @@ void Shadow::keep(Warp& warp, ShadowedWarp& at, uint32_t part) {
   }
 }
 
+/// Adds a node for what each lane computed. Lanes of `discrete` depend on no operand.
+void Shadow::trace_part(Warp& warp, ShadowedWarp& at, uint32_t part, uint32_t discrete) {
+  const Operation& does = *at.pending;
+  Lanes& out = at.results[part];
+  const bool is_float = does.meaning != Meaning::FromInteger;
+  Slopes slopes{};
+  if (is_float) differentiate(does, at.operands[part], out, slopes);
+  for (uint32_t left = at.mask; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    const bool depends = is_float && (discrete >> lane & 1) == 0;
+    Node node;
+    std::array<Edge, 3> edges;
+    size_t count = 0;
+    for (size_t i = 0; i < std::min<size_t>(does.operands.size(), 3); ++i) {
+      const Lanes& operand = at.operands[part][i];
+      node.from_finite = node.from_finite && std::isfinite(operand.computed[lane]);
+      const uint32_t from = operand.node[lane];
+      if (depends && from != 0) edges[count++] = {from, slopes[i][lane]};
+    }
+    node.computed = out.computed[lane];
+    node.exact = out.high[lane];
+    node.bound = out.bound[lane];
+    node.gap = (node.computed - out.high[lane]) - out.low[lane];
+    out.node[lane] = add_node(warp, at, lane, node, edges.data(), count);
+  }
+}
+
 void Shadow::finish_arithmetic(Warp& warp, ShadowedWarp& at) {
   const Operation& does = *at.pending;
   if (std::exchange(at.together, false)) return finish_row(warp, at);
@@ -222,29 +249,7 @@ void Shadow::finish_arithmetic(Warp& warp, ShadowedWarp& at) {
     }
     const uint32_t far = far_off(out, least_far(does.to), at.mask);
     if (far != 0 && !report_.divergence) look(warp, at, part, far);
-    if (trace && to.plane != kNone) {
-      Slopes slopes{};
-      if (does.meaning != Meaning::FromInteger) differentiate(does, at.operands[part], out, slopes);
-      for (uint32_t left = at.mask; left != 0; left &= left - 1) {
-        const auto lane = static_cast<uint32_t>(std::countr_zero(left));
-        Node node;
-        std::array<Edge, 3> edges;
-        size_t count = 0;
-        for (size_t i = 0; i < std::min<size_t>(does.operands.size(), 3); ++i) {
-          const Lanes& operand = at.operands[part][i];
-          node.from_finite = node.from_finite && std::isfinite(operand.computed[lane]);
-          const uint32_t from = operand.node[lane];
-          if (does.meaning != Meaning::FromInteger && from != 0 && (discrete >> lane & 1) == 0) {
-            edges[count++] = {from, slopes[i][lane]};
-          }
-        }
-        node.computed = out.computed[lane];
-        node.exact = out.high[lane];
-        node.bound = out.bound[lane];
-        node.gap = (node.computed - out.high[lane]) - out.low[lane];
-        out.node[lane] = add_node(warp, at, lane, node, edges.data(), count);
-      }
-    }
+    if (trace && to.plane != kNone) trace_part(warp, at, part, discrete);
     if (to.plane != kNone) keep(warp, at, part);
   }
 }

@@ -89,6 +89,7 @@ class Shadow final : public StepObserver {
   // arithmetic_steps.cc
   void begin_arithmetic(Warp& warp, ShadowedWarp& at);
   void finish_arithmetic(Warp& warp, ShadowedWarp& at);
+  void trace_part(Warp& warp, ShadowedWarp& at, uint32_t part, uint32_t discrete);
   void begin_from_integer(Warp& warp, ShadowedWarp& at);
   void decide(Warp& warp, ShadowedWarp& at);
   void nudge(ShadowedWarp& at);
