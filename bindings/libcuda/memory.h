@@ -15,7 +15,7 @@ int allocate_memory(const Place& place, uint64_t bytes, MemoryKind kind, const c
 /// Allocates pinned or managed memory, which the host and kernels access at the same address.
 int allocate_host(const Place& place, uint64_t bytes, MemoryKind kind, unsigned flags,
                   const char* call, void** memory);
-/// Which functions free an allocation: those of cuMemFree, cuMemFreeHost or cuMemHostUnregister.
+/// The function family that frees an allocation: cuMemFree, cuMemFreeHost or cuMemHostUnregister.
 enum class FreedBy : uint8_t { Free, FreeHost, Unregister };
 /// Frees the allocation that starts at `address`. For any other address, and for memory that other
 /// functions free, it records an InvalidFree and returns CUDA_ERROR_INVALID_VALUE.

@@ -230,7 +230,7 @@ Status Session::stop_daemon() {
 
 Status Session::start_daemon() {
   client_.reset();
-  secret_.clear();  // Another daemon's.
+  secret_.clear();  // It belongs to the daemon before.
   const std::string path = GPUEMU_TRY(socket_path());
   const pid_t daemon =
       GPUEMU_TRY(launch_daemon({program_folder, working_folder, config_file, path}));
@@ -335,9 +335,12 @@ bool Session::is_other_default() {
 Status Session::make_default() {
   const Reply before = GPUEMU_TRY(call(DaemonStatusRequest{}));
   const Reply reply = GPUEMU_TRY(call(SetDefaultProjectRequest{}));
-  if (const auto* failure = std::get_if<ErrorReply>(&reply)) {
-    return error(ErrorCode::Unavailable, "{}", failure->message);
+  const auto* failure = std::get_if<ErrorReply>(&reply);
+  if (failure != nullptr && failure->code == WireErrorCode::Unauthorized) {
+    out << "another user shares this daemon; its default project stays as it is\n";
+    return ok_status();
   }
+  if (failure != nullptr) return error(ErrorCode::Unavailable, "{}", failure->message);
   const auto* status = std::get_if<DaemonStatusReply>(&before);
   const std::string path = canonical_path(project_path());
   if (status == nullptr || path.empty() || status->config_path == path) return ok_status();

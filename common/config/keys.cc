@@ -18,7 +18,7 @@ constexpr int64_t kDayMs = 86'400'000, kDaySeconds = 86'400, kMegabytesMax = 1 <
 constexpr int64_t kReferenceMbMin = 64;
 constexpr double kToleranceMax = 1e300;
 constexpr double kAttrMax = 1e308;
-/// As much as a day has, on every lane.
+/// All seconds of a day on as many lanes as a daemon can have.
 constexpr double kShareSecondsMax = 86'400.0 * kWorkersMax;
 
 template <const auto& kWords>

@@ -176,7 +176,7 @@ void read_share(TableReader& daemon, Config& config) {
         "lists users, who cannot reach the socket; write group = \"NAME\" with a group "
         "that they are in");
   } else if (share.token_file.empty()) {
-    value->problem("shares the daemon with nobody; write group = \"NAME\" or token_file");
+    value->problem("admits no other user; write group = \"NAME\" or token_file");
   }
 }
 

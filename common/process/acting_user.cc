@@ -29,7 +29,7 @@ std::vector<gid_t> groups_of_thread() {
   return groups;
 }
 
-/// Those that the process began with.
+/// The rights with which the process began.
 const UserIds kOwn{::geteuid(), ::getegid(), groups_of_thread()};
 
 /// Ends the process where the thread would keep rights that it must not have.

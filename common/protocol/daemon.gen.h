@@ -52,7 +52,7 @@ struct ProjectInfo {
   uint64_t failures = 0;
   uint64_t bytes = 0;  ///< About, on disk.
   int64_t last_used = 0;  ///< Seconds since 1970.
-  std::string user;  ///< Whose records these are, where several users share the daemon.
+  std::string user;  ///< Owner of the records, on a daemon that several users share.
   bool operator==(const ProjectInfo&) const = default;
 };
 

@@ -84,7 +84,7 @@ struct JobInfo {
   JobState state = JobState::Running;
   uint64_t done = 0;
   uint64_t total = 0;
-  std::string user;  ///< Whose it is, where several users share the daemon.
+  std::string user;  ///< Owner of the job, on a daemon that several users share.
   bool operator==(const JobInfo&) const = default;
 };
 

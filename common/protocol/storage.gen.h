@@ -30,7 +30,7 @@ struct StoredOfProject {
   uint64_t bytes = 0;  ///< Keys and values of all its records.
   /// The same, by kind, where the request asks for it.
   std::map<std::string, uint64_t> bytes_by_kind;
-  std::string user;  ///< Whose records these are, where several users share the daemon.
+  std::string user;  ///< Owner of the records, on a daemon that several users share.
   bool operator==(const StoredOfProject&) const = default;
 };
 

@@ -1,4 +1,4 @@
-// Which projects there are, and which one a request means.
+// Lists the known projects and finds the one that a request means.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>

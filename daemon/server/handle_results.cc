@@ -82,7 +82,7 @@ Reply handle(const DeleteFailuresRequest& request, Call& call) {
   const auto stores = listed_stores(call);
   if (!stores) return error_reply(stores.error());
   uint64_t deleted = 0;
-  for (const ListedStore& one : *stores) {  // Those that are listed.
+  for (const ListedStore& one : *stores) {  // Deletes what `failures` lists.
     const auto of_one = one.store->delete_failures(request.seed, request.op_name);
     if (!of_one) return error_reply(of_one.error());
     deleted += *of_one;

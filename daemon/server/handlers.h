@@ -51,7 +51,7 @@ ErrorReply config_error(const Error& error);
 /// What a listing reads.
 struct ListedStore {
   std::string project;  ///< Its id.
-  std::string user;     ///< Whose records these are; "" where the daemon has one user.
+  std::string user;     ///< Owner of the records; "" where the daemon has one user.
   std::shared_ptr<Store> store;
 };
 /// The stores of the projects that the call asks for: those of whoever asks, of all users for the

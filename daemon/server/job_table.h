@@ -78,7 +78,7 @@ class JobControl {
 /// The session, the project and the request that a job comes from.
 struct JobOrigin {
   LaneClaim claim = {};      ///< Ends the work when it is stopped; null: nobody's.
-  std::string space = {};    ///< Whose records it adds to, as in stored_project.h.
+  std::string space = {};    ///< Owner of the records it adds, as in stored_project.h.
   std::string request = {};  ///< Its type.
 };
 

@@ -1,4 +1,4 @@
-// Which users may use a daemon that several share, and how much of it.
+// Decides which users may use a shared daemon, and how much of it.
 #pragma once
 
 #include <map>

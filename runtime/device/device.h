@@ -155,9 +155,9 @@ class Device {
   /// The bytes stay and count as never written: a kernel that reads them before it writes them is
   /// found, where the device checks that. Does nothing elsewhere.
   virtual Status forget(uint64_t address, uint64_t bytes);
-  /// Which bytes of the range hold what launches with `defers_undefined` stored, in the order of
-  /// their addresses. Memory that nothing wrote, and copies of it, are not among them. Does not
-  /// wait.
+  /// Returns the bytes of the range that hold values which launches with `defers_undefined`
+  /// computed from memory that nothing wrote, in the order of their addresses. That memory itself
+  /// and copies of it are not among them. Does not wait.
   virtual std::vector<UndefinedBytes> undefined_in(uint64_t address, uint64_t bytes);
 
   /// The handle that kernels take as a .u64 (cudaTextureObject_t). InvalidArgument for a texture

@@ -17,7 +17,7 @@ namespace gpuemu::tape {
 struct Copy {
   uint32_t device = 0;
   uint64_t writer = 0;                 ///< What put it there.
-  std::vector<uint64_t> readers = {};  ///< Those that may still run, ascending.
+  std::vector<uint64_t> readers = {};  ///< Lines that read it and may still run, ascending.
   uint64_t used = 0;                   ///< The last position that named it.
   uint32_t users = 0;                  ///< Entries that use it and have not ended.
 };

@@ -134,6 +134,21 @@ def test_files_of_a_user_are_read_and_run_as_that_user(shared):
         assert reply["code"] == "ProjectNotFound" and "Permission denied" in reply["message"], reply
 
 
+def test_who_starts_the_daemon_of_another_user_leaves_its_default_project(shared):
+    home = shared(f'group = "{GROUP}"')
+    mine = project_of(ALICE, home, "alices")
+
+    def start():
+        done = subprocess.run([BIN / "gpuemu", "daemon", "start", "--background"], cwd=mine.parent, env={**home.env, "HOME": str(mine.parent)},
+                              capture_output=True, text=True, timeout=60)
+        return done.returncode, done.stdout + done.stderr
+
+    pid = home.daemon_pid()
+    code, said = as_user(ALICE, start, (GID,))
+    assert code == 0 and "another user shares this daemon; its default project stays as it is" in said, said
+    assert home.ask("DaemonStatus")["config_path"] == str(home.project / "gpuemu.toml") and home.daemon_pid() == pid
+
+
 def test_records_are_their_users_and_the_owner_sees_all(shared):
     home = shared(f'group = "{GROUP}"')
     path = home.project / "gpuemu.toml"
@@ -294,7 +309,7 @@ def test_a_daemon_that_is_not_roots_runs_nobody_elses_files(new_home):
     assert ask_as(BOB, home, "OpenSession", name="b")["type"] == "SessionOpened"
 
 
-@pytest.mark.parametrize("share, said", [('group = "no such group"', "no group 'no such group'"), ('users = ["alice"]', "group"), ("", "nobody"),
+@pytest.mark.parametrize("share, said", [('group = "no such group"', "no group 'no such group'"), ('users = ["alice"]', "group"), ("", "admits no other user"),
                                          ('token_file = "missing"', "token_file"), ('group = "daemon"\nquota.alice.weight = 0', "weight"),
                                          ('group = "daemon"\ncolour = 1', "colour")])
 def test_what_cannot_be_shared_is_refused_at_the_start(new_home, share, said):

@@ -233,7 +233,7 @@ class ProjectInfo:
     failures: int = 0
     bytes: int = 0  # About, on disk.
     last_used: int = 0  # Seconds since 1970.
-    user: str = ""  # Whose records these are, where several users share the daemon.
+    user: str = ""  # Owner of the records, on a daemon that several users share.
 
 
 @dataclass
@@ -396,7 +396,7 @@ class StoredOfProject:
     runs: int = 0  # CI runs in trends.
     bytes: int = 0  # Keys and values of all its records.
     bytes_by_kind: dict[str, int] = field(default_factory=dict)  # The same, by kind, where the request asks for it.
-    user: str = ""  # Whose records these are, where several users share the daemon.
+    user: str = ""  # Owner of the records, on a daemon that several users share.
 
 
 @dataclass

@@ -10,7 +10,7 @@ import torch
 import gpuemu.torch.memory as memory
 from gpuemu.torch.driver import driver
 
-_addresses: set[int] = set()  # Of the storages that are pinned.
+_addresses: set[int] = set()  # Start addresses of pinned storages.
 
 
 def pin_memory(self: torch.Tensor, device: Any = None) -> torch.Tensor:

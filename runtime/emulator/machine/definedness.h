@@ -49,7 +49,7 @@ struct Cause {
 
 /// What an atomic operation does to undefined memory, where that matters when the host gets it.
 struct UndefinedUpdate {
-  uint32_t lanes = 0;                  ///< Whose memory stays undefined.
+  uint32_t lanes = 0;                  ///< Lanes whose memory stays undefined.
   std::array<uint32_t, 32> sources{};  ///< Per lane, its UndefinedStore.
 };
 
