@@ -11,9 +11,9 @@ esac
 root=$PWD
 scripts/setup.sh
 echo "run: building (release, ccache)"
-# A new build folder compiles files together; one that somebody works in stays as it is.
-unity=(); [ -f build/release/CMakeCache.txt ] || unity=(-DGPUEMU_UNITY=ON)
-cmake --preset release "${unity[@]}" -DGPUEMU_TESTS=${GPUEMU_TESTS:-OFF} >build-configure.log 2>&1 || { cat build-configure.log; rm -f build-configure.log; exit 3; }
+# A new build folder compiles files together and reads common headers precompiled; one that somebody works in stays as it is.
+cold_build=(); [ -f build/release/CMakeCache.txt ] || cold_build=(-DGPUEMU_UNITY=ON -DGPUEMU_PRECOMPILE=ON)
+cmake --preset release "${cold_build[@]}" -DGPUEMU_TESTS=${GPUEMU_TESTS:-OFF} >build-configure.log 2>&1 || { cat build-configure.log; rm -f build-configure.log; exit 3; }
 mv build-configure.log build/release/configure.log
 ninja -C build/release gpuemu gpuemu-daemon gpuemu-check gpuemu-device gpuemu-worker gpuemu-cudart gpuemu-nvjitlink gpuemu-nvcc | tail -n 1
 

@@ -47,10 +47,10 @@ mkdir -p build
 rm -f build/ctest.xml build/pytest.xml build/behind-*  # What an earlier run found counts for nothing.
 
 say "building (release)"
-# A new build folder compiles files together; one that somebody works in stays as it is.
-cold=0; unity=()
-[ -f build/release/CMakeCache.txt ] || { cold=1; unity=(-DGPUEMU_UNITY=ON); }
-cmake --preset release "${unity[@]}" -DGPUEMU_TESTS=ON >build/configure.log 2>&1 || { cat build/configure.log; echo "0 passed, 1 failed"; exit 1; }
+# A new build folder compiles files together and reads common headers precompiled; one that somebody works in stays as it is.
+cold=0; cold_build=()
+[ -f build/release/CMakeCache.txt ] || { cold=1; cold_build=(-DGPUEMU_UNITY=ON -DGPUEMU_PRECOMPILE=ON); }
+cmake --preset release "${cold_build[@]}" -DGPUEMU_TESTS=ON >build/configure.log 2>&1 || { cat build/configure.log; echo "0 passed, 1 failed"; exit 1; }
 ninja -C build/release all tests tools >build/build.log 2>&1
 status=$?
 [ $status = 0 ] || grep -A 30 -m 1 FAILED build/build.log
