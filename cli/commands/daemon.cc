@@ -1,17 +1,32 @@
-// `gpuemu daemon start|stop|status|logs`.
+// `gpuemu daemon start|stop|status|logs|certs`.
+#include <cstdlib>
 #include <deque>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <optional>
 #include <ostream>
+#include <string>
+#include <vector>
+
+#include <fmt/ranges.h>
 
 #include "cli/commands/commands.h"
 #include "cli/commands/options.h"
 #include "cli/session/launch_daemon.h"
+#include "common/tls/certificates.h"
 
 namespace gpuemu::cli {
 namespace {
 
 constexpr uint64_t kLogLinesMax = 1'000'000;
+constexpr int64_t kCertificateDays = 365, kCertificateDaysMax = 36'500;
+
+struct CertificateWish {
+  std::string folder;
+  std::vector<std::string> hosts;
+  std::optional<int64_t> days;
+};
 
 ExitCode start(bool background, Session& session) {
   const auto config = session.config();
@@ -63,6 +78,39 @@ ExitCode logs(size_t lines, Session& session) {
   return session.exit_code = ExitCode::Ok;
 }
 
+ExitCode make_certificates_of(const CertificateWish& wish, Session& session) {
+  const CertificateOptions options{.hosts = wish.hosts.empty() ? default_hosts() : wish.hosts,
+                                   .days = wish.days.value_or(kCertificateDays)};
+  if (std::abs(options.days) > kCertificateDaysMax) {
+    return session.fail(error(ErrorCode::InvalidArgument, "--days: {}, expected at most {}",
+                              options.days, kCertificateDaysMax));
+  }
+  const std::filesystem::path folder = session.working_folder / std::filesystem::path(wish.folder);
+  const Status made = make_certificates(folder, options);
+  if (!made) return session.fail(made.error());
+  session.out << fmt::format(
+      "{}: ca.pem, daemon.pem, daemon.key, worker.pem, worker.key, token; for {}; {}\n",
+      wish.folder, fmt::join(options.hosts, ", "),
+      options.days > 0 ? fmt::format("valid for {} days", options.days) : "expired");
+  return session.exit_code = ExitCode::Ok;
+}
+
+void add_certs(Command daemon, Session& session) {
+  auto wish = std::make_shared<CertificateWish>();
+  Command command = daemon.command(
+      "certs", "Make certificates and a token for a daemon and workers on other machines");
+  command.option("folder", wish->folder, "Where they go").type_name("FOLDER").required();
+  command
+      .option("--host", wish->hosts,
+              "Name or address by which workers reach the daemon; may be given several times "
+              "(default: localhost and the name of this machine)")
+      .type_name("NAME")
+      .check(not_empty())
+      .one_word();
+  command.option("--days", wish->days, "How long they are valid (default: 365)").type_name("N");
+  command.callback([wish, &session] { make_certificates_of(*wish, session); });
+}
+
 }  // namespace
 
 void add_daemon(Command app, Session& session) {
@@ -85,6 +133,7 @@ void add_daemon(Command app, Session& session) {
       .check(whole_number(1, kLogLinesMax))
       .show_default();
   showing.callback([lines, &session] { logs(*lines, session); });
+  add_certs(command, session);
 }
 
 }  // namespace gpuemu::cli
