@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "bindings/libcuda/images.h"
+#include "bindings/libcuda/images/images.h"
 #include "bindings/libcuda/process.h"
 
 namespace gpuemu::libcuda {

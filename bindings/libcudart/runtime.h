@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "bindings/libcuda/calls/runtime_hooks.h"
 #include "bindings/libcuda/per_thread.h"
-#include "bindings/libcuda/runtime_hooks.h"
 #include "bindings/libcudart/driver.h"
 
 namespace gpuemu::libcudart {

@@ -60,9 +60,7 @@ Table failures_of(const CiRunSummary& summary) {
                number(result.seed), cell(replay_command(result)), cell(cases)});
   };
   for (const CiFinding& one : ci_findings(summary)) {
-    add(*one.group.smallest, name_of(one.group.finding->kind),
-        fmt::format("{}{} of {} cases", one.all_listed ? "" : "at least ", one.group.cases,
-                    one.cases));
+    add(*one.group.smallest, name_of(one.group.finding->kind), cases_text(one));
   }
   for (const ValidationResult& one : summary.validation_results) {
     if (!one.passed && one.failures.empty()) add(one, "Unknown", "1 case");

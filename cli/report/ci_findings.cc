@@ -82,10 +82,23 @@ std::vector<CiFinding> ci_findings(const CiRunSummary& summary) {
   return all;
 }
 
+std::string cases_text(const CiFinding& finding) {
+  return fmt::format("{}{} of {} {}", finding.all_listed ? "" : "at least ", finding.group.cases,
+                     finding.cases, finding.cases == 1 ? "case" : "cases");
+}
+
+ValidationFailure diagnosed(const CiFinding& finding) {
+  ValidationFailure failure = *finding.group.finding;
+  if (!failure.diagnosis && finding.group.diagnosis != nullptr) {
+    failure.diagnosis = *finding.group.diagnosis;
+  }
+  return failure;
+}
+
 std::string finding_line(const CiFinding& finding) {
   const ValidationFailure& one = *finding.group.finding;
-  return fmt::format("[{}] {}: {} of {} cases; {}", name_of(one.kind), one_line(finding.op_name),
-                     finding.group.cases, finding.cases, parts_of(one).title);
+  return fmt::format("[{}] {}: {}; {}", name_of(one.kind), one_line(finding.op_name),
+                     cases_text(finding), parts_of(one).title);
 }
 
 }  // namespace gpuemu::cli

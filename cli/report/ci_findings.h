@@ -24,6 +24,12 @@ struct CiFinding {
 /// In the order of the ops; causes before what follows from them. Point into `summary`.
 std::vector<CiFinding> ci_findings(const CiRunSummary& summary);
 
+/// "43 of 64 cases"; "at least 43 of 64 cases" where not every failing case is listed.
+std::string cases_text(const CiFinding& finding);
+
+/// The finding of the smallest case, with the diagnosis of the first case that has one.
+ValidationFailure diagnosed(const CiFinding& finding);
+
 /// "[OutOfBounds] gemm: 43 of 64 cases; reads 4 bytes at byte offset 64 of 'a', which has 64 bytes"
 std::string finding_line(const CiFinding& finding);
 

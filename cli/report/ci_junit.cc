@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "cli/report/ci_documents.h"
+#include "cli/report/ci_findings.h"
 #include "cli/report/junit_suite.h"
 #include "cli/report/text.h"
 #include "common/protocol/records.h"
@@ -9,8 +10,9 @@
 namespace gpuemu::cli {
 namespace {
 
-std::string details_of(const ValidationResult& result) {
-  std::string text = fmt::format("seed: {}\n", result.seed);
+std::string details_of(const CiFinding& finding, const ValidationFailure& failure) {
+  const ValidationResult& result = *finding.group.smallest;
+  std::string text = fmt::format("{}\nthe smallest:\nseed: {}\n", cases_text(finding), result.seed);
   if (result.repro_info) {
     const ReproductionInfo& info = *result.repro_info;
     text += fmt::format("shape: {}\ndtype: {}\nlayout: {}\n", to_string(info.shape),
@@ -19,22 +21,23 @@ std::string details_of(const ValidationResult& result) {
   }
   text += fmt::format("max diff: {:g}\nmax rel diff: {:g}\nreplay: {}\n", result.max_diff,
                       result.max_rel_diff, replay_command(result));
-  for (size_t i = 1; i < result.failures.size(); ++i) text += describe(result.failures[i]) + "\n";
-  for (const ValidationFailure& failure : result.failures) {
-    if (failure.diagnosis) text += fmt::format("why {}: {}\n", name_of(failure.kind), why(failure));
+  for (const ValidationFailure& other : result.failures) {
+    if (!is_same_fault(other, failure)) text += describe(other) + "\n";
   }
+  for (const std::string& one : finding.consequences) text += "the same cases also: " + one + "\n";
+  if (failure.diagnosis) text += fmt::format("why: {}\n", why(failure));
   return text;
 }
 
+/// A test for each case that passed and one for each fault.
 void add_results(const CiRunSummary& summary, JunitSuite& suite) {
   for (const ValidationResult& one : summary.validation_results) {
-    if (one.passed || one.failures.empty()) {
-      suite.passed(one.op_name, one.duration_ms);
-      continue;
-    }
-    const ValidationFailure& first = one.failures.front();
-    suite.failed(one.op_name, one.duration_ms, name_of(first.kind),
-                 first.message + reason_of(first), details_of(one));
+    if (one.passed || one.failures.empty()) suite.passed(one.op_name, one.duration_ms);
+  }
+  for (const CiFinding& finding : ci_findings(summary)) {
+    const ValidationFailure failure = diagnosed(finding);
+    suite.failed(finding.op_name, finding.group.smallest->duration_ms, name_of(failure.kind),
+                 failure.message + reason_of(failure), details_of(finding, failure));
   }
   for (const CiOp& op : summary.ops) {
     const std::string name = fmt::format("{} {}", op.op_name, name_of(op.dtype));

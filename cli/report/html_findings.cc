@@ -158,9 +158,8 @@ std::string facts(const CiFinding& finding, const MessageParts& parts) {
   for (const std::string& one : finding.consequences) also += (also.empty() ? "" : ", ") + one;
   return "<dl>" +
          fact("fails in",
-              fmt::format("{}<strong>{}{} of {} cases</strong>",
-                          share_bar(group.cases, finding.cases, "no"),
-                          finding.all_listed ? "" : "at least ", group.cases, finding.cases)) +
+              fmt::format("{}<strong>{}</strong>", share_bar(group.cases, finding.cases, "no"),
+                          cases_text(finding))) +
          fact("values", values) + fact("thread", text(parts.thread)) +
          fact("why", group.diagnosis == nullptr ? "" : text(one_line(group.diagnosis->note))) +
          fact("smallest case", text(fmt::format("{}{}seed {}", drawn, drawn.empty() ? "" : ", ",

@@ -1,5 +1,7 @@
 // SARIF of violations, and of everything that a CI run found.
+#include "cli/findings/source_excerpt.h"
 #include "cli/report/ci_documents.h"
+#include "cli/report/ci_findings.h"
 #include "cli/report/lint.h"
 #include "cli/report/sarif_log.h"
 #include "cli/report/text.h"
@@ -43,18 +45,27 @@ SarifPlace place_of(const std::string& op_name, const ValidationFailure* failure
   return {config.file.empty() ? "gpuemu.toml" : config.file, 1};
 }
 
+/// What tells faults of one kind in one op apart and stays when lines move: the text of the line.
+std::string code_of(const ValidationFailure& failure) {
+  if (failure.source_line == 0) return failure.output;
+  const auto lines = source_lines(failure.source_file, failure.source_line, 0);
+  return lines.empty() ? fmt::format("line {}", failure.source_line) : lines.front().text;
+}
+
+void add_finding(const CiFinding& finding, const Config& config, SarifLog& log) {
+  const ValidationFailure failure = diagnosed(finding);
+  const ValidationResult& smallest = *finding.group.smallest;
+  const std::string kind = name_of(failure.kind);
+  const std::string message = fmt::format(
+      "{}: {}; {}; max diff {:.3e}; smallest case: {}", finding.op_name, cases_text(finding),
+      describe(failure) + reason_of(failure), smallest.max_diff, replay_command(smallest));
+  log.add({"validation/" + kind, message, finding.op_name,
+           place_of(finding.op_name, &failure, config), "kindOpAndCode",
+           fmt::format("{}:{}:{}", kind, finding.op_name, code_of(failure))});
+}
+
 void add_cases(const CiRunSummary& summary, const Config& config, SarifLog& log) {
-  for (const ValidationResult& result : summary.validation_results) {
-    for (const ValidationFailure& failure : result.failures) {
-      const std::string kind = name_of(failure.kind);
-      const std::string message = fmt::format(
-          "{} seed {}: {}; max diff {:.3e}; replay: {}", result.op_name, result.seed,
-          describe(failure) + reason_of(failure), result.max_diff, replay_command(result));
-      log.add({"validation/" + kind, message, result.op_name,
-               place_of(result.op_name, &failure, config), "kindAndOp",
-               kind + ":" + result.op_name});
-    }
-  }
+  for (const CiFinding& finding : ci_findings(summary)) add_finding(finding, config, log);
   for (const CiOp& op : summary.ops) {
     if (op.error.empty()) continue;
     log.add({"validation/NotRun", op.op_name + ": " + op.error, op.op_name,

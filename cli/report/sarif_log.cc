@@ -9,6 +9,7 @@
 
 #include "cli/report/escape.h"
 #include "cli/report/text.h"
+#include "common/protocol/findings.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -17,7 +18,6 @@ using SortedJson = nlohmann::json;
 
 constexpr const char* kSchema =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
-constexpr const char* kRulePage = "https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/";
 // What GitHub takes of one run; it refuses the whole file above it.
 constexpr size_t kResultsMax = 5000;
 constexpr size_t kNotesMax = 1000;
@@ -68,6 +68,19 @@ SortedJson suppressions_of(const std::string& accepted) {
   return made;
 }
 
+/// "validation/OutOfBounds" with what the kind means and what fixes it most often.
+SortedJson rule_of(const std::string& rule) {
+  const std::string kind = rule.substr(rule.find('/') + 1);
+  SortedJson made = {
+      {"id", rule}, {"name", kind}, {"shortDescription", {{"text", kind + " (gpuemu)"}}}};
+  if (const auto known = finding_kind_from_name(kind)) {
+    const FindingInfo& info = finding_info(*known);
+    made["fullDescription"] = {{"text", info.what}};
+    made["help"] = {{"text", info.help}};
+  }
+  return made;
+}
+
 }  // namespace
 
 struct SarifLog::Parts {
@@ -110,17 +123,8 @@ void SarifLog::note(const std::string& text) {
 
 std::string SarifLog::text() const {
   SortedJson rules = SortedJson::array();
-  for (const std::string& rule : parts_->rules) {
-    const std::string kind = rule.substr(rule.find('/') + 1);
-    rules.push_back({{"id", rule},
-                     {"name", kind},
-                     {"shortDescription", {{"text", kind + " (gpuemu)"}}},
-                     {"helpUri", kRulePage}});
-  }
-  const SortedJson driver = {{"name", "gpuemu"},
-                             {"version", GPUEMU_VERSION},
-                             {"informationUri", kRulePage},
-                             {"rules", rules}};
+  for (const std::string& rule : parts_->rules) rules.push_back(rule_of(rule));
+  const SortedJson driver = {{"name", "gpuemu"}, {"version", GPUEMU_VERSION}, {"rules", rules}};
   SortedJson run = {{"tool", {{"driver", driver}}}, {"results", parts_->results}};
   if (!parts_->notes.empty()) {
     run["invocations"] = {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::array kRows = {
 #define GPUEMU_FINDING(kind, also, what, check, effect, help) \
-  FindingInfo{FindingKind::kind, CaseCheck::check, FindingEffect::effect, help},
+  FindingInfo{FindingKind::kind, what, CaseCheck::check, FindingEffect::effect, help},
 #include "common/protocol/tables/findings.def"
 #undef GPUEMU_FINDING
 };

@@ -18,6 +18,7 @@ enum class FindingEffect : uint8_t {
 
 struct FindingInfo {
   FindingKind kind;
+  std::string_view what;  ///< What has been found, one sentence.
   CaseCheck check;
   FindingEffect effect;
   std::string_view help;  ///< What fixes it most often: an edit or a command.

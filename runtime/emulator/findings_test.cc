@@ -218,6 +218,29 @@ TEST(Findings, UninitialisedSharedMemory) {
   EXPECT_EQ(finding.line, 42u);
   EXPECT_EQ(finding.file, "bad.cu");
 }
+/// Block 0 comes last to what block 1 does at once.
+TEST(Findings, NamesTheFirstBlockOfTheGridWhicheverIsFaster) {
+  const std::string body =
+      "cvta.to.global.u64 %rd2, %rd1; mov.u32 %r5, %ctaid.x; setp.ne.u32 %p1, %r5, 0; @%p1 bra B;\n"
+      "mov.u32 %r4, 0; L: add.u32 %r4, %r4, 1; setp.lt.u32 %p2, %r4, 100000; @%p2 bra L;\n"
+      "A: .loc 1 43 1\n ld.shared.u32 %r6, [%r3]; st.global.u32 [%rd2], %r6; bra DONE;\n"
+      "B: .loc 1 44 1\n ld.shared.u32 %r6, [%r3+512]; st.global.u32 [%rd2+4], %r6; bra A; DONE:";
+  TestKernel kernel(entry(body), 80, 2);
+  kernel.config().grid = {2, 1, 1};
+  kernel.config().block = {1, 1, 1};
+  kernel.config().timeout_ms = kPatience;
+  kernel.arg(kernel.buffer(std::vector<uint32_t>(64), "data"));
+  for (int run = 0; run < 20; ++run) {
+    std::vector<DeviceFinding> found = kernel.run(false).findings;
+    std::erase_if(found, [](const DeviceFinding& one) { return one.line == 0; });
+    ASSERT_EQ(found.size(), 2u);
+    EXPECT_EQ(found[0].line, 43u);
+    EXPECT_EQ(found[0].block.x, 0u);
+    EXPECT_EQ(found[0].count, 2u);
+    EXPECT_EQ(found[1].line, 44u);
+    EXPECT_EQ(found[1].block.x, 1u);
+  }
+}
 TEST(Findings, SharedMemoryEnds) {
   EXPECT_EQ(name_of(first_of("st.shared.u32 [%r3+1000], %r1;").kind), "out_of_bounds");
 }

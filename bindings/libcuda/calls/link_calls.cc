@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "bindings/libcuda/calls/call_names.h"
-#include "bindings/libcuda/images.h"
+#include "bindings/libcuda/images/images.h"
 #include "bindings/libcuda/process.h"
 
 namespace gpuemu::libcuda {

@@ -1,4 +1,4 @@
-#include "bindings/libcuda/runtime_hooks.h"
+#include "bindings/libcuda/calls/runtime_hooks.h"
 
 #include <optional>
 

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from gpuemu.drop_in import triton_stages
-from gpuemu.torch import notes
+import gpuemu.torch.notes as notes
 
 AUTOTUNE = "GPUEMU_RUN_AUTOTUNE"  # "all" runs every configuration, instead of the first that fits.
 _MEANINGLESS = "the times of triton.testing.do_bench are those of the emulator; they say nothing about a GPU"
@@ -108,7 +108,7 @@ def restored(arguments: dict[str, Any]) -> Iterator[None]:
     if "torch" not in sys.modules:  # Other arrays are the program's own to restore, by restore_value.
         yield
         return
-    from gpuemu.torch import memory
+    import gpuemu.torch.memory as memory
 
     storages = {one.untyped_storage().data_ptr(): one.untyped_storage() for one in arguments.values()
                 if getattr(one, "is_cuda", False) and hasattr(one, "untyped_storage")}  # fmt: skip

@@ -197,7 +197,7 @@ uint32_t note_undefined_store(Warp& warp, const Step& step, CheckReport check) {
   DeviceFinding finding;
   identify(finding, code, step, check);
   return launch.report.add_undefined(
-      std::move(finding), [&] { return launch.memory->new_source(); },
+      warp.block->position.linear, std::move(finding), [&] { return launch.memory->new_source(); },
       [&](DeviceFinding& added) { complete(added, warp, code, step, check); });
 }
 
@@ -206,8 +206,9 @@ void report_check(Warp& warp, const Step& step, CheckReport check) {
   const Code& code = code_of(warp, check);
   DeviceFinding finding;
   identify(finding, code, step, check);
-  const bool full = launch.report.add(
-      std::move(finding), [&](DeviceFinding& added) { complete(added, warp, code, step, check); });
+  const bool full =
+      launch.report.add(warp.block->position.linear, std::move(finding),
+                        [&](DeviceFinding& added) { complete(added, warp, code, step, check); });
   const bool stops = effect_of(check.kind) == DeviceFindingEffect::StopsLaunch;
   if (stops || full) {
     launch.clock.stop = true;

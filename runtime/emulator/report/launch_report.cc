@@ -19,36 +19,41 @@ bool same_pair(const DeviceFinding& a, const DeviceFinding& b) {
 LaunchReportBuilder::LaunchReportBuilder(std::shared_ptr<Counters> counters)
     : counters_(std::move(counters)) {}
 
-bool LaunchReportBuilder::add(DeviceFinding finding,
+LaunchReportBuilder::BlockFinding* LaunchReportBuilder::add_to(
+    std::vector<BlockFinding>& list, BlockFinding added,
+    const std::function<void(DeviceFinding&)>& complete) {
+  const auto known = std::ranges::find_if(
+      list, [&](const BlockFinding& other) { return same_pair(other.finding, added.finding); });
+  if (known != list.end()) {
+    if (known->block <= added.block) {
+      known->finding.count += added.finding.count;
+      return &*known;
+    }
+    added.finding.count += known->finding.count;
+    added.number = known->number;
+    list.erase(known);
+  }
+  if (list.size() >= kFindingsMax) return nullptr;
+  complete(added.finding);
+  list.push_back(std::move(added));
+  return &list.back();
+}
+
+bool LaunchReportBuilder::add(uint64_t block, DeviceFinding finding,
                               const std::function<void(DeviceFinding&)>& complete) {
   const std::lock_guard lock(mutex_);
-  const auto known = std::ranges::find_if(
-      findings_, [&](const DeviceFinding& other) { return same_pair(other, finding); });
-  if (known != findings_.end()) {
-    known->count += finding.count;
-    return false;
-  }
-  if (findings_.size() < kFindingsMax) {
-    complete(finding);
-    findings_.push_back(std::move(finding));
-  }
+  add_to(findings_, {block, std::move(finding)}, complete);
   return findings_.size() >= kFindingsMax;
 }
 
-uint32_t LaunchReportBuilder::add_undefined(DeviceFinding finding,
+uint32_t LaunchReportBuilder::add_undefined(uint64_t block, DeviceFinding finding,
                                             const std::function<uint32_t()>& number,
                                             const std::function<void(DeviceFinding&)>& complete) {
   const std::lock_guard lock(mutex_);
-  const auto known = std::ranges::find_if(
-      undefined_, [&](const UndefinedStore& other) { return same_pair(other.finding, finding); });
-  if (known != undefined_.end()) {
-    known->finding.count += finding.count;
-    return known->number;
-  }
-  if (undefined_.size() >= kFindingsMax) return 0;
-  complete(finding);
-  undefined_.push_back({number(), std::move(finding)});
-  return undefined_.back().number;
+  BlockFinding* added = add_to(undefined_, {block, std::move(finding)}, complete);
+  if (added == nullptr) return 0;
+  if (added->number == 0) added->number = number();
+  return added->number;
 }
 
 size_t LaunchReportBuilder::finding_count() const {
@@ -58,7 +63,7 @@ size_t LaunchReportBuilder::finding_count() const {
 
 DeviceFinding LaunchReportBuilder::finding(size_t index) const {
   const std::lock_guard lock(mutex_);
-  return findings_[index];
+  return findings_[index].finding;
 }
 
 bool LaunchReportBuilder::print_full() const {
@@ -103,12 +108,20 @@ void LaunchReportBuilder::add_counts(const Counters& block) {
 
 std::vector<DeviceFinding> LaunchReportBuilder::take_findings() {
   const std::lock_guard lock(mutex_);
-  return std::exchange(findings_, {});
+  std::ranges::stable_sort(findings_, {}, &BlockFinding::block);
+  std::vector<DeviceFinding> taken;
+  for (BlockFinding& one : std::exchange(findings_, {})) taken.push_back(std::move(one.finding));
+  return taken;
 }
 
 std::vector<UndefinedStore> LaunchReportBuilder::take_undefined() {
   const std::lock_guard lock(mutex_);
-  return std::exchange(undefined_, {});
+  std::ranges::stable_sort(undefined_, {}, &BlockFinding::block);
+  std::vector<UndefinedStore> taken;
+  for (BlockFinding& one : std::exchange(undefined_, {})) {
+    taken.push_back({one.number, std::move(one.finding)});
+  }
+  return taken;
 }
 
 std::vector<std::string> LaunchReportBuilder::take_printed() {

@@ -24,13 +24,16 @@ class LaunchReportBuilder {
   explicit LaunchReportBuilder(std::shared_ptr<Counters> counters);
   LaunchReportBuilder() : LaunchReportBuilder(nullptr) {}
 
-  /// Adds one finding. If an earlier one has the same kind, tensor and pair of instructions, only
-  /// that one's count grows. Otherwise `complete` fills in the message and the place, which costs
-  /// time. Returns whether the list is full, so that the launch should stop.
-  bool add(DeviceFinding finding, const std::function<void(DeviceFinding&)>& complete);
-  /// Adds an UndefinedStore, or counts it where it is known. Returns its number, which `number`
-  /// gives it when it is new; 0 when there are too many.
-  uint32_t add_undefined(DeviceFinding finding, const std::function<uint32_t()>& number,
+  /// Adds one finding of a block, given by its BlockPosition::linear. One of the same kind, tensor
+  /// and pair of instructions is counted together with it, and the block that comes first in the
+  /// grid is named, whichever host thread was the faster one. `complete` fills in the message and
+  /// the place, which costs time. Returns whether the list is full, so that the launch should stop.
+  bool add(uint64_t block, DeviceFinding finding,
+           const std::function<void(DeviceFinding&)>& complete);
+  /// Adds an UndefinedStore, or counts it as add() does. Returns its number, which `number` gives
+  /// it when it is new; 0 when there are too many.
+  uint32_t add_undefined(uint64_t block, DeviceFinding finding,
+                         const std::function<uint32_t()>& number,
                          const std::function<void(DeviceFinding&)>& complete);
   size_t finding_count() const;
   DeviceFinding finding(size_t index) const;
@@ -47,7 +50,8 @@ class LaunchReportBuilder {
   std::shared_ptr<Counters> new_block_counters() const;
   void add_counts(const Counters& block);
 
-  /// Moves the findings and the printed lines out. Call it when no block runs any more.
+  /// Moves the findings out, in the order of their blocks in the grid and for one block in the
+  /// order in which they were met. Call it and the next two when no block runs any more.
   std::vector<DeviceFinding> take_findings();
   std::vector<UndefinedStore> take_undefined();
   std::vector<std::string> take_printed();
@@ -55,12 +59,21 @@ class LaunchReportBuilder {
   Counters* counters() { return counters_.get(); }
 
  private:
+  struct BlockFinding {
+    uint64_t block = 0;  ///< BlockPosition::linear.
+    DeviceFinding finding;
+    uint32_t number = 0;  ///< UndefinedStore::number, once it has one.
+  };
+
+  /// The entry that stands for the finding; null when the list is full.
+  static BlockFinding* add_to(std::vector<BlockFinding>& list, BlockFinding added,
+                              const std::function<void(DeviceFinding&)>& complete);
   bool print_full() const;
 
   std::atomic<uint32_t> nonfinite_ = 0;
-  mutable std::mutex mutex_;  ///< Guards all members below.
-  std::vector<DeviceFinding> findings_;
-  std::vector<UndefinedStore> undefined_;
+  mutable std::mutex mutex_;            ///< Guards all members below.
+  std::vector<BlockFinding> findings_;  ///< As they were met.
+  std::vector<BlockFinding> undefined_;
   std::shared_ptr<Counters> counters_;
   std::vector<std::string> printed_;
   std::string printed_tail_;  ///< Text after the last line end.

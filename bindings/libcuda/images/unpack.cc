@@ -1,4 +1,4 @@
-#include "bindings/libcuda/unpack.h"
+#include "bindings/libcuda/images/unpack.h"
 
 #include <dlfcn.h>
 

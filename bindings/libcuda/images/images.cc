@@ -1,4 +1,4 @@
-#include "bindings/libcuda/images.h"
+#include "bindings/libcuda/images/images.h"
 
 #include <algorithm>
 #include <charconv>
@@ -12,7 +12,7 @@
 
 #include <fmt/core.h>
 
-#include "bindings/libcuda/unpack.h"
+#include "bindings/libcuda/images/unpack.h"
 
 namespace gpuemu::libcuda {
 namespace {
