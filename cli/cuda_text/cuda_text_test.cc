@@ -50,6 +50,20 @@ TEST(ScanKernels, FindsFunctionsWithABodyAndNothingElse) {
   EXPECT_EQ(kernels[2].template_params.size(), 2u);
 }
 
+TEST(ScanKernels, TakesTheTypeOfAVoidPointerFromItsCast) {
+  const auto kernels = scan_kernels(
+      "__global__ void k(const void* x, void* __restrict__ y, void* z, void* w, int n) {\n"
+      "  const float* in = (const float*)x; auto out = static_cast<unsigned int*>(y);\n"
+      "  reinterpret_cast<float4 const *>( z )[0]; float* not_w = (float*)w2; }\n");
+  ASSERT_EQ(kernels.size(), 1u);
+  const auto& params = kernels[0].params;
+  EXPECT_EQ(params[0].type, "float");
+  EXPECT_TRUE(params[0].is_const);
+  EXPECT_EQ(params[1].type, "unsigned int");
+  EXPECT_EQ(params[2].type, "float4");
+  EXPECT_EQ(params[3].type, "void");
+}
+
 TEST(ScanKernels, CutAnywhereIsReadWithoutHarm) {
   const std::string source = kSource;
   for (size_t length = 0; length < source.size(); ++length) {

@@ -4,6 +4,8 @@
 #include <cctype>
 #include <cstddef>
 
+#include <re2/re2.h>
+
 #include "cli/cuda_text/cpp_text.h"
 
 namespace gpuemu::cli {
@@ -29,6 +31,16 @@ SourceParam param_of(const std::string& text) {
   }
   for (const std::string& word : words) param.type += (param.type.empty() ? "" : " ") + word;
   return param;
+}
+
+/// The type as which the body reads the pointer: "float" of "(const float*)p" and of
+/// "reinterpret_cast<float*>(p)"; "" where it casts it to nothing.
+std::string cast_type(const std::string& body, const std::string& pointer) {
+  const RE2 cast(R"((?:_cast\s*<|\()\s*(?:const\s+)?([\w:]+(?:\s+[\w:]+)*?)(?:\s+const)?\s*\*)"
+                 R"(\s*(?:const\s*)?(?:__restrict__\s*)?(?:>\s*\(|\))\s*)" +
+                 RE2::QuoteMeta(pointer) + R"(\b)");
+  std::string type;
+  return !pointer.empty() && RE2::PartialMatch(body, cast, &type) ? type : "";
 }
 
 /// What stands in "template <...>" right in front of `at`.
@@ -81,6 +93,11 @@ std::vector<SourceKernel> scan_kernels(std::string_view source) {
     for (const std::string& param :
          split_list(std::string_view(text).substr(open + 1, behind - open - 2))) {
       if (param != "void") kernel.params.push_back(param_of(param));
+    }
+    for (SourceParam& param : kernel.params) {
+      if (!param.pointer || param.type != "void") continue;
+      const std::string type = cast_type(kernel.body, param.name);
+      if (!type.empty()) param.type = type;
     }
     kernel.template_params = template_before(text, at);
     kernel.line = 1 + static_cast<uint32_t>(std::count(

@@ -10,7 +10,9 @@
 namespace gpuemu::cli {
 
 struct SourceParam {
-  std::string type;  ///< Without const, * and __restrict__: "float", "T".
+  /// Without const, * and __restrict__: "float", "T". Of a void pointer the type that the body
+  /// casts it to, if it does.
+  std::string type;
   std::string name;
   bool pointer = false, is_const = false;
 };

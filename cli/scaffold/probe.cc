@@ -102,6 +102,18 @@ const std::vector<std::byte>& Probe::image_of(const ProbeTensor& tensor, size_t 
   return image;
 }
 
+Status Probe::set_symbol(const ProbeSymbol& symbol, size_t number, uint32_t salt) {
+  const ModuleVariable known = GPUEMU_TRY(device_->variable(module_, symbol.variable));
+  const ProbeTensor values{symbol.variable, symbol.dtype, symbol.elements, symbol.elements,
+                           symbol.elements};
+  const std::vector<std::byte>& image = image_of(values, number, salt);
+  if (known.bytes != image.size()) {
+    return error(ErrorCode::InvalidArgument, "the variable {} has {} bytes, expected {}",
+                 symbol.variable, known.bytes, image.size());
+  }
+  return device_->upload(known.address, image);
+}
+
 Result<ProbeSeen> Probe::run(const ProbeCall& call) {
   if (is_out_of_time()) {
     return error(ErrorCode::Timeout, "its launches took more than {} s", kProbeTimeMax.count());
@@ -130,6 +142,9 @@ Result<ProbeSeen> Probe::run(const ProbeCall& call) {
     if (kept < bytes) GPUEMU_TRY(device_->forget(address + kept, bytes - kept));
   }
   padding.free_all();
+  for (size_t i = 0; i < call.symbols.size(); ++i) {
+    GPUEMU_TRY(set_symbol(call.symbols[i], call.tensors.size() + i, call.salt));
+  }
   LaunchConfig config;
   static_cast<LaunchShape&>(config) = call.shape;
   config.entry = call.entry;

@@ -34,6 +34,13 @@ struct ProbeTensor {
   auto operator<=>(const ProbeTensor&) const = default;
 };
 
+/// A variable of the module that is set before the launch.
+struct ProbeSymbol {
+  std::string variable;
+  DType dtype = DType::Float32;
+  uint64_t elements = 0;
+};
+
 /// In the order of the kernel's parameters: a tensor, or the bytes of a number.
 struct ProbeArg {
   int tensor = -1;  ///< Into ProbeCall::tensors; -1 for a number.
@@ -45,6 +52,7 @@ struct ProbeCall {
   LaunchShape shape;
   std::vector<ProbeTensor> tensors;
   std::vector<ProbeArg> args;
+  std::vector<ProbeSymbol> symbols = {};
   uint32_t salt = 0;  ///< Other values in tensors of floats, and in those that are varied.
 };
 
@@ -65,8 +73,9 @@ class Probe {
   /// Compile for text that is not PTX.
   static Result<Probe> open(const std::string& ptx);
 
-  /// InvalidArgument for a launch that the device refuses, and for too many elements; Timeout when
-  /// all launches together have taken kProbeTimeMax.
+  /// InvalidArgument for a launch that the device refuses, for too many elements and for a symbol
+  /// that the module lacks or that has another size; Timeout when all launches together have taken
+  /// kProbeTimeMax.
   Result<ProbeSeen> run(const ProbeCall& call);
   bool is_out_of_time() const { return spent_ >= kProbeTimeMax; }
 
@@ -74,6 +83,7 @@ class Probe {
   Probe(std::unique_ptr<Device> device, ModuleId module)
       : device_(std::move(device)), module_(module) {}
 
+  Status set_symbol(const ProbeSymbol& symbol, size_t number, uint32_t salt);
   const std::vector<std::byte>& image_of(const ProbeTensor& tensor, size_t number, uint32_t salt);
 
   std::unique_ptr<Device> device_;

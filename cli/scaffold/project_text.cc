@@ -118,6 +118,12 @@ std::string kernel_text(const ProposedKernel& kernel) {
     }
     group = param.group;
   }
+  std::vector<std::string> symbols;
+  for (const ProposedSymbol& one : kernel.symbols) {
+    inputs.push_back(fmt::format("{{ name = {}, shape = [\"{}\"], dtype = {} }}", quoted(one.input),
+                                 one.elements, quoted(one.dtype)));
+    symbols.push_back(fmt::format("{} = {}", one.variable, quoted(one.input)));
+  }
   std::vector<std::string> names = kernel.dims();
   for (const auto& [dim, values] : kernel.sizes) {
     if (std::ranges::find(names, dim) == names.end()) {
@@ -140,6 +146,7 @@ std::string kernel_text(const ProposedKernel& kernel) {
   text += fmt::format("inputs = [{}]\noutputs = [{}]\n", joined(inputs), joined(outputs));
   if (!dims.empty()) text += fmt::format("dims = {{ {} }}\n", joined(dims));
   if (!attrs.empty()) text += fmt::format("attrs = {{ {} }}\n", joined(attrs));
+  if (!symbols.empty()) text += fmt::format("symbols = {{ {} }}\n", joined(symbols));
   if (!kernel.dtypes.empty()) text += fmt::format("dtypes = {}\n", list_of(kernel.dtypes));
   if (!kernel.accumulate.empty()) {
     text += fmt::format("accumulate = {}\n", quoted(kernel.accumulate));
@@ -188,6 +195,7 @@ std::string reference_text(const ProposedKernel& kernel) {
       results.push_back(param.name);
     }
   }
+  for (const ProposedSymbol& one : kernel.symbols) names.push_back(one.input);
   return fmt::format(
       "\"\"\"What the kernel {0} should compute.\n\n"
       "Inputs arrive as NumPy arrays widened to float64, sizes and attributes as numbers. Return "

@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "cli/cuda_text/c_expression.h"
 #include "cli/cuda_text/cpp_text.h"
 #include "cli/cuda_text/instances.h"
 #include "cli/cuda_text/types.h"
@@ -86,6 +87,31 @@ bool add_members(const SourceParam& param, const std::string& type, const Defini
   return !members.empty();
 }
 
+/// The __constant__ variables that the kernel reads and host code sets. False with `why` for one
+/// whose elements gpuemu.toml cannot have.
+bool add_symbols(const Definitions& definitions, ProposedKernel& made, std::string& why) {
+  for (const DeviceVariable& variable : definitions.variables) {
+    if (!variable.is_constant || variable.initialised) continue;
+    if (find_word(made.body, variable.name) == std::string::npos) continue;
+    const ElementType type = element_type(variable.type, definitions);
+    const auto count =
+        variable.count.empty() ? std::optional<int64_t>(1) : number_of(variable.count, definitions);
+    const bool is_structure = definitions.structs.contains(definitions.plain_type(variable.type));
+    if (type.dtype.empty() || is_structure || !count || *count < 1) {
+      why = fmt::format(
+          "it reads the __constant__ variable {} of type {}{}, for which no values can be "
+          "proposed; "
+          "declare the kernel and set the variable with `symbols = {{ {} = ... }}`",
+          variable.name, variable.type, variable.count.empty() ? "" : "[" + variable.count + "]",
+          variable.name);
+      return false;
+    }
+    made.symbols.push_back({variable.name, unique_name(variable.name, made.params), type.dtype,
+                            static_cast<uint64_t>(*count) * type.lanes});
+  }
+  return true;
+}
+
 /// False with `why` for a parameter that gpuemu.toml cannot pass.
 bool add_param(const SourceParam& param, const Instance& instance, const Definitions& definitions,
                ProposedKernel& made, std::string& why) {
@@ -142,16 +168,6 @@ std::string legal_name(const std::string& text) {
 
 std::vector<ProposedKernel> propose(const SourceKernel& kernel, const SourceContext& context,
                                     const std::string& source, std::string& why) {
-  for (const DeviceVariable& variable : context.definitions.variables) {
-    if (!variable.is_constant || variable.initialised) continue;
-    if (find_word(kernel.body, variable.name) == std::string::npos) continue;
-    why = fmt::format(
-        "it reads the __constant__ variable {}, which host code sets and gpuemu.toml cannot; write "
-        "a "
-        "__global__ function beside it that takes a pointer in its place",
-        variable.name);
-    return {};
-  }
   std::vector<ProposedKernel> all;
   for (const Instance& instance : instances_of(kernel, context.definitions, context.launches)) {
     ProposedKernel made;
@@ -167,6 +183,7 @@ std::vector<ProposedKernel> propose(const SourceKernel& kernel, const SourceCont
       any_const = any_const || (param.pointer && param.is_const);
     }
     settle_outputs(any_const, made.params);
+    if (!add_symbols(context.definitions, made, why)) return {};
     made.launches = guess_launches(kernel, instance, context, made);
     for (const std::string& name : instance.guessed) {
       made.notes.push_back(

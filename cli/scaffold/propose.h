@@ -2,6 +2,8 @@
 // grid.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,11 +46,19 @@ struct ProposedLaunch {
   std::string origin = {};                  ///< Where it was read, "" where it was guessed.
 };
 
+/// A __constant__ variable that host code sets: it gets the elements of an input of its own.
+struct ProposedSymbol {
+  std::string variable, input;  ///< As the source and as gpuemu.toml name it.
+  std::string dtype;
+  uint64_t elements = 0;
+};
+
 struct ProposedKernel {
   std::string name, source;  ///< `source` relative to the project.
   std::string entry;         ///< As a launch writes it: "scale", "softmax<{ctype}>".
   std::vector<ProposedParam> params;
-  std::vector<ProposedLaunch> launches;  ///< Candidates; the first one is written.
+  std::vector<ProposedSymbol> symbols = {};
+  std::vector<ProposedLaunch> launches = {};  ///< Candidates; the first one is written.
   std::vector<std::string> dtypes =
       {};  ///< Dtypes that host code instantiates; empty: the default.
   std::map<std::string, std::string> sizes = {};  ///< Dim -> "[1, 300]", where it is known.

@@ -106,6 +106,9 @@ std::optional<ProbeCall> Trial::call(const Sizes& sizes) const {
     alignments.push_back(std::max<size_t>(arg.bytes.size(), 1));
     made.args.push_back(std::move(arg));
   }
+  for (const ProposedSymbol& one : kernel_.symbols) {
+    made.symbols.push_back({one.variable, dtype_of(kernel_, one.dtype), one.elements});
+  }
   for (size_t i = 0; i < alignments.size(); ++i) {
     std::vector<std::byte>& bytes = made.args[i].bytes;
     bytes.resize((bytes.size() + alignments[i] - 1) / alignments[i] * alignments[i]);

@@ -112,7 +112,7 @@ def test_a_kernel_that_is_left_out_is_named_with_a_reason_and_no_example_takes_i
     home = new_home({"k.cu": STRUCT, "torch.cu": "#include <torch/extension.h>\n__global__ void t(float* x, int n) { x[0] = n; }\n",
                      "header.cu": "#include \"gone.h\"\n__global__ void h(float* x, int n) { x[0] = n; }\n",
                      "broken.cu": "__global__ void b(float* x, int n) { x[0] = ; }\n",
-                     "constant.cu": "__constant__ float w[4];\n__global__ void c(float* x, int n) { x[0] = w[n % 4]; }\n"})
+                     "constant.cu": "struct P { float* a; };\n__constant__ P w[4];\n__global__ void c(float* x, int n) { x[0] = w[n % 4].a[0]; }\n"})
     run = home.run("init")
     assert run.returncode == 0, run.stderr
     assert "found 5 kernels: 0 tried on the emulator, 0 guessed, 5 left out" in run.stdout
@@ -120,7 +120,7 @@ def test_a_kernel_that_is_left_out_is_named_with_a_reason_and_no_example_takes_i
     text = (home.project / "gpuemu.toml").read_text()
     for what, why in (("k.cu: walk", "write a __global__ function beside it"), ("torch.cu: t", "put its __global__ functions into a file"),
                       ("header.cu: h", "includes gone.h, which is not in this folder: name the folder that has it with --include"),
-                      ("broken.cu: b", "broken.cu"), ("constant.cu: c", "the __constant__ variable w")):
+                      ("broken.cu: b", "broken.cu"), ("constant.cu: c", "the __constant__ variable w of type P[4]")):
         for where, line in ((run.stderr, f"note: {what} is left out: "), (text, f"# {what}: ")):
             assert line in where and why in where.partition(line)[2].partition("\n")[0], where
     assert home.run("config", "check").returncode == 0

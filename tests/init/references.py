@@ -70,6 +70,11 @@ def histogram256(data, bins):
     return (bins + np.bincount(data, minlength=256)) % 2 ** 32
 
 
+def convolutionRows(src, imageW, imageH, c_Kernel):
+    wide = np.pad(src, ((0, 0), (4, 4)))
+    return sum(wide[:, k:k + imageW] * c_Kernel[8 - k] for k in range(9))
+
+
 def integrate(pos, vel, forces, dt):
     pos, vel = pos.copy(), vel.copy()
     vel[:, :3] += dt * forces[:, :3]
