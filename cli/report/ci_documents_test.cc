@@ -181,6 +181,40 @@ TEST(CiJunit, CountsTestsAndFailures) {
   EXPECT_EQ(count(xml, "<skipped "), 1u);
 }
 
+/// Three cases with one fault, of four.
+CiRunSummary one_fault() {
+  CiRunSummary summary;
+  ValidationResult bad;
+  bad.op_name = "scale";
+  bad.failures = {{.kind = FindingKind::OutOfBounds, .message = "reads 4 bytes", .output = "y"}};
+  summary.validation_results.assign(3, bad);
+  summary.validation_results[1].failures[0].kind = FindingKind::DataRace;
+  ValidationResult good;
+  good.op_name = "scale";
+  good.passed = true;
+  summary.validation_results.push_back(good);
+  summary.ops = {{.op_name = "scale", .cases = 4, .passed = 1, .failed = 3}};
+  return summary;
+}
+
+TEST(CiJunit, HasOneTestForEachFaultWithItsCases) {
+  const std::string xml = ci_junit(one_fault(), project());
+  EXPECT_EQ(count(xml, "<testcase "), 3u) << xml;
+  EXPECT_EQ(count(xml, "<failure "), 2u);
+  EXPECT_NE(xml.find("2 of 4 cases"), std::string::npos) << xml;
+  EXPECT_NE(xml.find("1 of 4 cases"), std::string::npos) << xml;
+}
+
+TEST(CiSarif, HasOneResultForEachFaultWithItsCases) {
+  const auto log = nlohmann::json::parse(ci_sarif(one_fault(), project()));
+  const auto& results = log["runs"][0]["results"];
+  ASSERT_EQ(results.size(), 2u);
+  const std::string message = results[0]["message"]["text"];
+  EXPECT_NE(message.find("scale: 2 of 4 cases"), std::string::npos) << message;
+  EXPECT_EQ(results[0]["partialFingerprints"]["kindOpAndCode"], "OutOfBounds:scale:y");
+  EXPECT_FALSE(log["runs"][0]["tool"]["driver"]["rules"][0]["help"]["text"].empty());
+}
+
 TEST(CiSarif, HasOneResultPerFindingWithAPlaceAndEachRuleOnce) {
   const auto log = nlohmann::json::parse(ci_sarif(hostile(), project()));
   const auto& results = log["runs"][0]["results"];
