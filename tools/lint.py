@@ -47,7 +47,7 @@ def dependencies(build):
             current = []
             continue
         path = pathlib.Path(os.path.normpath(build / line.strip()))
-        if not path.is_relative_to(ROOT):
+        if not path.is_relative_to(ROOT) or path.name.startswith("cmake_pch"):
             continue
         current.append(path)
         if len(current) == 1:
@@ -87,12 +87,24 @@ def exceptions_of(folder):
     return ",".join(words)
 
 
+def without_precompiled(words):
+    """Clang reads neither GCC's precompiled headers nor the names of all its warnings."""
+    kept = [word for word in words if word not in ("-Winvalid-pch", "-fpch-preprocess")]
+    while "-include" in kept and kept[kept.index("-include") + 1].endswith("cmake_pch.hxx"):
+        at = kept.index("-include")
+        del kept[at:at + 2]
+    return [*kept, "-Wno-unknown-warning-option"]
+
+
 def flags_of(build):
     """Source -> the compiler's flags, without compiler, source and output; of several compilations the first."""
     found = {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
-        words = [word for word in shlex.split(entry["command"]) if not word.endswith("ccache")]
+        words = shlex.split(entry["command"])
+        while words and (words[0] in ("env", "ccache") or words[0].endswith("/ccache") or "=" in words[0]):
+            words = words[1:]
         words = words[1:words.index("-o")] if "-o" in words else words[1:]
+        words = without_precompiled(words)
         for source in together(pathlib.Path(entry["file"])):
             found.setdefault(source, tuple(word for word in words if word not in ("-c", entry["file"])))
     return found
