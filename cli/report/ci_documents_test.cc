@@ -186,6 +186,7 @@ CiRunSummary one_fault() {
   CiRunSummary summary;
   ValidationResult bad;
   bad.op_name = "scale";
+  bad.passed = false;
   bad.failures = {{.kind = FindingKind::OutOfBounds, .message = "reads 4 bytes", .output = "y"}};
   summary.validation_results.assign(3, bad);
   summary.validation_results[1].failures[0].kind = FindingKind::DataRace;
