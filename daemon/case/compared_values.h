@@ -26,7 +26,7 @@ struct ExceedingElement {
 
 /// How an output of integers differs from its reference.
 struct IntegerDifferences {
-  uint64_t elements = 0;  ///< How many differ.
+  uint64_t elements = 0;  ///< How many differ by more than a close choice (are_close_choices).
   uint64_t apart = 0;     ///< By how much, all together.
   bool keeps_sum = false;
   /// Some are further apart, and all inputs are so small that what is made of them may be too small

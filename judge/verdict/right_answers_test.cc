@@ -72,6 +72,30 @@ TEST(RightAnswers, SeveralIndicesOfALineMustDiffer) {
             (Indices{0, 1}));
 }
 
+bool are_close(const Tensor& output, const Tensor& reference, const Tensor& keys) {
+  Comparison comparison = legacy(output, reference);
+  comparison.inputs["x"] = view_of(keys);
+  return are_close_choices(comparison);
+}
+
+TEST(CloseChoices, AreThoseThatRoundingCannotTellApart) {
+  const float next = std::nextafter(5.0f, 6.0f);
+  const Tensor keys = floats({2, 4}, {1, 5, next, 4, 2, 2, 0, 1});
+  EXPECT_TRUE(are_close(indices({2}, {1, 0}), indices({2}, {2, 0}), keys));
+  EXPECT_FALSE(are_close(indices({2}, {3, 0}), indices({2}, {2, 0}), keys)) << "far apart";
+  EXPECT_FALSE(are_close(indices({2}, {2, 1}), indices({2}, {2, 0}), keys)) << "equal: a tie rule";
+  EXPECT_FALSE(are_close(indices({2}, {4, 0}), indices({2}, {2, 0}), keys)) << "no index";
+}
+
+TEST(CloseChoices, MoveThoseOfEqualElementsButNameNoneTwice) {
+  const float next = std::nextafter(5.0f, 6.0f);
+  const Tensor keys = floats({1, 4}, {5, next, next, 1});
+  const Tensor expected = indices({1, 2}, {1, 2});
+  EXPECT_TRUE(are_close(indices({1, 2}, {0, 1}), expected, keys));
+  EXPECT_FALSE(are_close(indices({1, 2}, {2, 1}), expected, keys));
+  EXPECT_FALSE(are_close(indices({1, 2}, {0, 0}), expected, keys));
+}
+
 TEST(RightAnswers, KeysThatDoNotFitTheOutputAreAnError) {
   const Tensor keys = floats({2, 4}, {1, 5, 5, 0, 2, 2, 0, 1}), output = indices({3}, {0, 0, 0});
   Comparison comparison = legacy(output, output);

@@ -232,3 +232,36 @@ extern "C" __global__ void quantize_rows(const float* x, signed char* y, float* 
   for (int i = threadIdx.x; i < cols; i += kThreads)
     y[blockIdx.x * cols + i] = static_cast<signed char>(rintf(x[blockIdx.x * cols + i] * (1.0f / scale)));
 }
+
+// The experts of each token: the largest of a softmax and where they stand, by one warp.
+extern "C" __global__ void route(const float* scores, float* weights, int* experts, int count, int most) {
+  extern __shared__ float share[];
+  const float* row = scores + blockIdx.x * count;
+  const int lane = threadIdx.x;
+  float peak = -INFINITY;
+  for (int i = lane; i < count; i += 32) peak = larger(peak, row[i]);
+  for (int step = 16; step > 0; step /= 2) peak = larger(peak, __shfl_xor_sync(kAll, peak, step));
+  float sum = 0.0f;
+  for (int i = lane; i < count; i += 32) sum += share[i] = __expf(row[i] - peak);
+  for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(kAll, sum, step);
+  for (int i = lane; i < count; i += 32) share[i] /= sum;
+  __syncwarp();
+  for (int k = 0; k < most; ++k) {
+    float best = -2.0f;
+    int at = 0;
+    for (int i = lane; i < count; i += 32) {
+      if (share[i] > best || isnan(share[i])) best = share[i], at = i;
+    }
+    for (int step = 16; step > 0; step /= 2) {
+      const float other = __shfl_xor_sync(kAll, best, step);
+      const int there = __shfl_xor_sync(kAll, at, step);
+      if (other > best || isnan(other) || (other == best && there < at)) best = other, at = there;
+    }
+    if (lane == 0) {
+      weights[blockIdx.x * most + k] = best;
+      experts[blockIdx.x * most + k] = at;
+      share[at] = -1.0f;
+    }
+    __syncwarp();
+  }
+}
