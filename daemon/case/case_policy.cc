@@ -10,6 +10,13 @@ bool has_policy_by_default(const CaseRequest& request, const std::string& output
   return request.op.has_nan_policy && !request.op.is_nan_policy_given(output);
 }
 
+bool integers_have_to_match(const CaseRequest& request, const std::string& output) {
+  if (is_strict(request)) return true;
+  if (!request.op.is_nan_policy_given(output)) return false;
+  const NanPolicy policy = request.op.nan_policy_of(output);
+  return policy != NanPolicy::Any && policy != NanPolicy::Class;
+}
+
 bool is_strict(const CaseRequest& request) {
   return request.op.strict.value_or(request.config.strict);
 }

@@ -12,6 +12,9 @@ struct CaseRequest;
 /// Whether gpuemu.toml sets no nan_policy for the output. A policy that it sets always holds, even
 /// where there is an explanation for NaN and infinity.
 bool has_policy_by_default(const CaseRequest& request, const std::string& output);
+/// Whether integers that belong to a NaN or an infinity of another output are compared: where
+/// gpuemu.toml writes a nan_policy that accepts no other float there, and where the run is strict.
+bool integers_have_to_match(const CaseRequest& request, const std::string& output);
 /// Whether nothing beyond the bound passes.
 bool is_strict(const CaseRequest& request);
 /// Whether subnormal numbers that came out as zero are a note and no finding. The kernel must have

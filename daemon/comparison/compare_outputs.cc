@@ -120,7 +120,8 @@ class OutputComparer {
       if (!GPUEMU_TRY(add_reference(*reply, comparison))) return ok_status();
       GPUEMU_TRY(match_reference(compared));
       UndefinedIntegers undefined =
-          undefined_integers(comparison, GPUEMU_TRY(float_references(*reply)));
+          undefined_integers(comparison, GPUEMU_TRY(float_references(*reply)),
+                             integers_have_to_match(request_, output.name));
       if (!undefined.mask.empty()) values_.notes.insert(CaseNote::UndefinedIntegers);
       compared.undefined = std::move(undefined.mask);
       comparison.undefined = compared.undefined;

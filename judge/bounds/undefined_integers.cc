@@ -63,7 +63,7 @@ std::optional<size_t> first_marked(const std::vector<uint8_t>& mask) {
 }  // namespace
 
 UndefinedIntegers undefined_integers(const Comparison& comparison,
-                                     const std::vector<NamedReference>& floats) {
+                                     const std::vector<NamedReference>& floats, bool has_to_match) {
   const TensorView &output = comparison.output, &reference = comparison.reference;
   UndefinedIntegers made;
   const auto count = static_cast<size_t>(element_count(output.shape));
@@ -71,15 +71,13 @@ UndefinedIntegers undefined_integers(const Comparison& comparison,
   if (reference.shape != output.shape || !has_special_input(comparison)) return made;
   made.mask.resize(count);
   for (size_t i = 0; i < count; ++i) made.mask[i] = is_none(reference, i) ? 1 : 0;
-  const auto policy = comparison.policy.nan_policy;
-  const bool lenient = policy == NanPolicy::Any || policy == NanPolicy::Class;
   for (const NamedReference& one : floats) {
     if (!belong_together(one.values.shape, output.shape)) continue;
     std::vector<uint8_t> belonging(count);
     mark_belonging(one.values, belonging);
     const auto first = first_marked(belonging);
     if (!first) continue;
-    if (!lenient && made.hint.empty() && made.mask[*first] == 0) {
+    if (has_to_match && made.hint.empty() && made.mask[*first] == 0) {
       made.hint = fmt::format(
           "element {} is an integer made of '{}', which is {:.9g} there: C leaves converting a NaN "
           "or "
@@ -88,7 +86,7 @@ UndefinedIntegers undefined_integers(const Comparison& comparison,
           element(one.values,
                   *first * static_cast<size_t>(element_count(one.values.shape)) / count));
     }
-    for (size_t i = 0; lenient && i < count; ++i) made.mask[i] |= belonging[i];
+    for (size_t i = 0; !has_to_match && i < count; ++i) made.mask[i] |= belonging[i];
   }
   if (!first_marked(made.mask)) made.mask.clear();
   return made;

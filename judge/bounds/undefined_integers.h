@@ -23,10 +23,10 @@ struct NamedReference {
 };
 /// Finds elements of an output of integers that mean nothing, where an input of floats has a NaN or
 /// an infinity: those whose reference is not finite, or is INT64_MIN, which NumPy makes of it; and
-/// with a nan_policy that accepts any float there, those that belong to an element of `floats` (the
-/// references of the op's float outputs) that is not finite. An element belongs to those of the
-/// same leading dims.
+/// those that belong to an element of `floats` (the references of the op's float outputs) that is
+/// not finite. An element belongs to those of the same leading dims. `has_to_match`: gpuemu.toml
+/// writes a nan_policy that accepts no other float there, so that the latter are compared.
 UndefinedIntegers undefined_integers(const Comparison& comparison,
-                                     const std::vector<NamedReference>& floats);
+                                     const std::vector<NamedReference>& floats, bool has_to_match);
 
 }  // namespace gpuemu
