@@ -118,20 +118,26 @@ Result<Lines> index_lines(const TensorSpec& spec, const Lines& keys, const Shape
 }
 
 /// What a subtraction of the largest and a function after it may take for equal, in units in the
-/// last place of the largest element.
+/// last place of the largest element, or of 1: exp of what is nearly 0 is nearly 1.
 constexpr double kCloseUnits = 4;
+/// exp of less is 0 in float32, or smaller than its normal numbers.
+constexpr long double kExpVanishes = -87;
+
+/// Whether a softmax in float32 of elements up to `largest` may take two of them for equal.
+bool are_alike(long double a, long double b, long double largest, DType dtype) {
+  const double unit = format_of(dtype == DType::Float64 ? dtype : DType::Float32).unit;
+  const long double close = kCloseUnits * 2 * unit * std::max(1.0L, std::fabs(largest));
+  return std::fabs(a - b) <= close || std::max(a, b) - largest <= kExpVanishes;
+}
 
 /// One line of the output beside the elements among which it chooses.
 bool is_close_line(const Lines& keys_lines, const TensorView& keys, const Lines& lines,
                    const Comparison& comparison, int64_t line) {
   std::vector<long double> all;
-  long double largest = 0;
   for (int64_t step = 0; step < keys_lines.length; ++step) {
     all.push_back(value_at(keys, place(keys_lines, line, step)));
-    if (std::isfinite(all.back())) largest = std::max(largest, std::fabs(all.back()));
   }
-  const double unit = format_of(keys.dtype == DType::Float64 ? keys.dtype : DType::Float32).unit;
-  const long double close = kCloseUnits * 2 * unit * largest;
+  const long double largest = all.empty() ? 0 : *std::ranges::max_element(all);
   std::set<long double> chosen, expected_ones;
   bool differs = false, is_near = false;
   for (int64_t step = 0; step < lines.length; ++step) {
@@ -144,10 +150,9 @@ bool is_close_line(const Lines& keys_lines, const TensorView& keys, const Lines&
     for (const long double index : {got, expected}) {
       if (!(index >= 0 && index < static_cast<long double>(all.size()))) return false;
     }
-    const long double apart =
-        std::fabs(all[static_cast<size_t>(got)] - all[static_cast<size_t>(expected)]);
-    if (!(apart <= close)) return false;
-    is_near = is_near || apart > 0;
+    const long double a = all[static_cast<size_t>(got)], b = all[static_cast<size_t>(expected)];
+    if (!are_alike(a, b, largest, keys.dtype)) return false;
+    is_near = is_near || a != b;
   }
   return !differs || (is_near && chosen.size() == expected_ones.size());
 }

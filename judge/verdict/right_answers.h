@@ -25,8 +25,8 @@ Result<std::optional<MatchedReference>> matched_reference(const TensorSpec& spec
                                                           const Comparison& comparison);
 
 /// Whether every integer that differs from the reference chooses, along the last axis of one float
-/// input, an element that rounding alone can take for the expected one: probabilities may be equal
-/// where the scores that they are made of differ in the last place. Equal elements are no such
+/// input, an element that a softmax in float32 can take for the expected one: probabilities may be
+/// equal, or 0, where the scores that they are made of differ. Equal elements are no such
 /// choice, since a kernel that takes another one of them breaks ties by another rule; but where one
 /// of a line's choices is close, those of equal elements move with it.
 bool are_close_choices(const Comparison& comparison);

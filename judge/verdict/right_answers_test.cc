@@ -87,6 +87,14 @@ TEST(CloseChoices, AreThoseThatRoundingCannotTellApart) {
   EXPECT_FALSE(are_close(indices({2}, {4, 0}), indices({2}, {2, 0}), keys)) << "no index";
 }
 
+TEST(CloseChoices, AreThoseWhoseProbabilitiesAreEqual) {
+  const Tensor low = floats({1, 4}, {100, 3, 5, 90}), tiny = floats({1, 3}, {1e-7f, 2e-7f, 1e-3f});
+  EXPECT_TRUE(are_close(indices({1, 3}, {0, 3, 1}), indices({1, 3}, {0, 3, 2}), low));
+  EXPECT_FALSE(are_close(indices({1, 2}, {0, 2}), indices({1, 2}, {0, 3}), low));
+  EXPECT_TRUE(are_close(indices({1, 2}, {2, 0}), indices({1, 2}, {2, 1}), tiny));
+  EXPECT_FALSE(are_close(indices({1}, {1}), indices({1}, {2}), tiny));
+}
+
 TEST(CloseChoices, MoveThoseOfEqualElementsButNameNoneTwice) {
   const float next = std::nextafter(5.0f, 6.0f);
   const Tensor keys = floats({1, 4}, {5, next, next, 1});
