@@ -57,7 +57,7 @@ void add_finding(const CiFinding& finding, const Config& config, SarifLog& log) 
   const ValidationResult& smallest = *finding.group.smallest;
   const std::string kind = name_of(failure.kind);
   const std::string message = fmt::format(
-      "{}: {}; {}; max diff {:.3e}; smallest case: {}", finding.op_name, cases_text(finding),
+      "{}: {}; {}; max diff {:.3e}; replay: {}", finding.op_name, cases_text(finding),
       describe(failure) + reason_of(failure), smallest.max_diff, replay_command(smallest));
   log.add({"validation/" + kind, message, finding.op_name,
            place_of(finding.op_name, &failure, config), "kindOpAndCode",
