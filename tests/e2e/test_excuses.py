@@ -98,7 +98,7 @@ OPS = {
     "adam_constant": (ADAM_SCHEMA, ADAM, ADAM_LAUNCH, "subnormal"),
     "quantize": (ROWS + Q, QUANTIZE, Q_LAUNCH, "one_nan"),
     "quantize_up": (ROWS + Q, QUANTIZE, Q_LAUNCH, "one_nan"),
-    "greatest": (ROWS + TOP + 'nan_policy = { y = "any" }\n', "def reference(x, **kwargs):\n    return x.max(-1), x.argmax(-1)\n", TOP_LAUNCH, "one_nan"),
+    "greatest": (ROWS + TOP.replace('name = "y"', 'name = "y", nan_policy = "any"'), "def reference(x, **kwargs):\n    return x.max(-1), x.argmax(-1)\n", TOP_LAUNCH, "one_nan"),
     "greatest_matched": (ROWS + TOP + 'nan_policy = "match"\n', "def reference(x, **kwargs):\n    return x.max(-1), x.argmax(-1)\n", TOP_LAUNCH, "one_nan"),
     "scrambled": (FLAT + 'outputs = [{ name = "y", shape = ["n"], dtype = "uint32" }]\ndims = { n = [200, 300] }\n',
                   "import numpy as np\n\n\ndef reference(x, n, **kwargs):\n    return (np.arange(n) + 1) * 747796405 % 2**32\n",
