@@ -22,6 +22,23 @@ void fields(V& v, R& r) {
   v.extra("largest", r.largest);
 }
 
+template <typename V, Is<CorpusCase> R>
+void fields(V& v, R& r) {
+  v.required("repro_info", r.repro_info);
+  v.extra("number", r.number);
+  v.optional("passed", r.passed);
+  v.extra("features", r.features);
+  v.extra("blocks", r.blocks);
+  v.extra("edges", r.edges);
+}
+
+template <typename V, Is<SearchFeatures> R>
+void fields(V& v, R& r) {
+  v.required("cases", r.cases);
+  v.required("blocks", r.blocks);
+  v.required("edges", r.edges);
+}
+
 template <typename V, Is<SearchReport> R>
 void fields(V& v, R& r) {
   v.required("replayed", r.replayed);
@@ -31,6 +48,10 @@ void fields(V& v, R& r) {
   v.required("blocks_total", r.blocks_total);
   v.required("edges", r.edges);
   v.required("edges_total", r.edges_total);
+  v.optional("epochs", r.epochs);
+  v.optional("corpus_digest", r.corpus_digest);
+  v.optional("start_digest", r.start_digest);
+  v.extra("features", r.features);
 }
 
 template <typename V, Is<CoveredLine> R>

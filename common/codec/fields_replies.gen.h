@@ -84,6 +84,7 @@ void fields(V& v, R& r) {
   v.extra("error", r.error);
   v.extra("notes", r.notes);
   v.extra("incomplete", r.incomplete);
+  v.extra("cases_complete", r.cases_complete);
   v.extra("warned", r.warned);
   v.extra("warnings", r.warnings);
 }

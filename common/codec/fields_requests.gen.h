@@ -7,6 +7,7 @@
 #include "common/base/service_limits.h"
 #include "common/codec/fields.h"
 #include "common/codec/fields_artifacts.gen.h"
+#include "common/codec/fields_evidence.gen.h"
 #include "common/codec/fields_records.gen.h"
 #include "common/codec/fields_sessions.gen.h"
 #include "common/codec/fields_storage.gen.h"
@@ -100,6 +101,9 @@ void fields(V& v, R& r) {
   v.extra("guided", r.guided);
   v.extra("max_elements", r.max_elements);
   v.extra("strict", r.strict);
+  v.extra("first_case", r.first_case);
+  v.at_most("first_case", r.first_case, kIterationsMax);
+  v.extra("corpus", r.corpus);
 }
 
 template <typename V, Is<ReproduceRequest> R>

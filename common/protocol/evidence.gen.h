@@ -48,6 +48,29 @@ struct Evidence {
   bool operator==(const Evidence&) const = default;
 };
 
+/// A case that reached something, and what.
+struct CorpusCase {
+  ReproductionInfo repro_info;  ///< Without inputs.
+  /// Its number in the run; absent: of the corpus that the run began with.
+  std::optional<uint64_t> number;
+  bool passed = true;
+  /// What it reached, each part as a number below 65,536, sorted. In a request: the case is not run
+  /// again.
+  std::vector<uint32_t> features;
+  std::vector<uint64_t> blocks;  ///< Ids of the blocks that it reached.
+  std::vector<uint64_t> edges;  ///< Ids of the edges that it reached.
+  bool operator==(const CorpusCase&) const = default;
+};
+
+/// What the search of a range of cases has found, for whoever merges several ranges.
+struct SearchFeatures {
+  /// Those that reached what neither the corpus nor the cases before them did, in order.
+  std::vector<CorpusCase> cases;
+  std::vector<uint64_t> blocks;  ///< Ids of all blocks of the kernels.
+  std::vector<uint64_t> edges;  ///< Ids of all edges of the kernels.
+  bool operator==(const SearchFeatures&) const = default;
+};
+
 /// What a search that follows coverage has reached.
 struct SearchReport {
   uint64_t replayed = 0;  ///< Corpus entries that ran first; part of the total.
@@ -57,6 +80,10 @@ struct SearchReport {
   uint64_t blocks_total = 0;
   uint64_t edges = 0;
   uint64_t edges_total = 0;
+  uint64_t epochs = 0;  ///< Into which the generated cases fall.
+  std::string corpus_digest;  ///< Names the entries that the search ends with, in their order.
+  std::string start_digest;  ///< Names the entries that it began with.
+  std::optional<SearchFeatures> features;  ///< When FuzzOp had first_case or corpus.
   bool operator==(const SearchReport&) const = default;
 };
 

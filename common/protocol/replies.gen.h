@@ -124,6 +124,8 @@ struct FuzzResultsReply {
   std::string error;  ///< Why not all cases could be run, "" when they could.
   std::vector<std::string> notes;  ///< What the verdict does not rest on; empty: not sent.
   std::string incomplete;  ///< What ended the run early, "" when all was done.
+  /// Where a guided run ended early: so many cases, in order, all ran; nothing else is counted.
+  std::optional<uint64_t> cases_complete;
   uint64_t warned = 0;  ///< As in OpTestReport; 0: not sent.
   std::vector<ValidationResult> warnings;  ///< The first of them; empty: not sent.
   bool operator==(const FuzzResultsReply&) const = default;

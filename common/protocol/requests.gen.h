@@ -13,6 +13,7 @@
 
 #include "common/numeric/dtype.h"
 #include "common/protocol/artifacts.gen.h"
+#include "common/protocol/evidence.gen.h"
 #include "common/protocol/records.gen.h"
 #include "common/protocol/sessions.gen.h"
 #include "common/protocol/storage.gen.h"
@@ -112,6 +113,10 @@ struct FuzzOpRequest {
   bool guided = false;  ///< Follow coverage, where the device counts it; only with `config`.
   std::optional<uint64_t> max_elements;  ///< As in RunTests.
   bool strict = false;  ///< As in RunTests.
+  /// The number of the first of the `iterations` cases; only with `config`.
+  std::optional<uint64_t> first_case;
+  /// Instead of the stored corpus, which then stays as it is; only of a guided run.
+  std::optional<std::vector<CorpusCase>> corpus;
   bool operator==(const FuzzOpRequest&) const = default;
 };
 
@@ -468,7 +473,7 @@ inline constexpr const char* kCapabilities[] = {
     "kernels", "jobs", "run_tests", "op_name", "minimize_stream", "artifacts", "baselines",
     "inspect", "ci", "proof", "guided", "kernel_coverage", "calibrate", "export", "mutate",
     "compare_kernels", "shared_memory", "prove", "projects", "program_failures", "storage",
-    "sessions"
+    "sessions", "ranges"
 };
 
 }  // namespace gpuemu

@@ -217,18 +217,14 @@ Result<CaseReport> Campaign::run_one(const OpConfig& op, const CasePlan& plan,
   return outcome;
 }
 
-std::vector<std::optional<Result<CaseReport>>> Campaign::run_batch(
-    const OpConfig& op, const std::vector<CasePlan>& plans, const CaseSettings& settings,
-    const LaneClaim& claim, const std::atomic<bool>& cancel) {
-  std::vector<std::optional<Result<CaseReport>>> outcomes(plans.size());
-  std::atomic<size_t> next{0};
-  const auto work = [&] {
-    for (size_t i = next++; i < plans.size() && !cancel; i = next++) {
-      outcomes[i] = run_one(op, plans[i], settings, claim);
+void Campaign::run_cases(const OpConfig& op, CaseSource& source, uint64_t cases,
+                         const LaneClaim& claim) {
+  run_on_threads(std::min<uint64_t>(slots_worth_starting(slots_, cases), cases), [&] {
+    while (auto one = source.next()) {
+      auto outcome = run_one(op, one->plan, one->settings, claim);
+      source.ended(*std::move(one), std::move(outcome));
     }
-  };
-  run_on_threads(std::min(slots_.size() + 1, plans.size()), work);
-  return outcomes;
+  });
 }
 
 Result<std::shared_ptr<Campaign::Group>> Campaign::make_group(const OpConfig& op, DType dtype,

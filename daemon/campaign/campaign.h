@@ -17,6 +17,7 @@
 #include "daemon/campaign/large_cases.h"
 #include "daemon/case/case_settings.h"
 #include "daemon/schedule/lane_claim.h"
+#include "judge/cases/case.h"
 
 namespace gpuemu {
 
@@ -24,8 +25,6 @@ class ExtraSlots;
 class KernelStore;
 class ReferenceFiles;
 class SlotPool;
-struct CaseOptions;
-struct CasePlan;
 struct CaseReport;
 struct Config;
 struct Constants;
@@ -51,7 +50,8 @@ struct CampaignOptions {
   std::vector<DType> dtypes;     ///< Restricts the ops' own.
   uint64_t cases = 64;           ///< Per op and dtype.
   std::optional<uint64_t>
-      cases_total;  ///< Instead: cases over all dtypes together, in iteration order.
+      cases_total;          ///< Instead: cases over all dtypes together, in iteration order.
+  uint64_t first_case = 0;  ///< With cases_total: the number of the first of them.
   uint64_t seed = 0;
   std::vector<Strategy> strategies;  ///< Empty: the configuration's.
   bool fail_fast = false;
@@ -98,6 +98,21 @@ struct CampaignEvents {
   std::function<void(const OpTestReport& counts)> on_op_finished = {};
 };
 
+/// Cases that are planned one by one while others run. Used by many threads at once.
+class CaseSource {
+ public:
+  struct NextCase {
+    uint64_t place = 0;
+    CasePlan plan;
+    CaseSettings settings;
+  };
+  virtual ~CaseSource() = default;
+  /// Waits until one may begin; nothing when there is no more.
+  virtual std::optional<NextCase> next() = 0;
+  /// Called once for each.
+  virtual void ended(NextCase one, Result<CaseReport> outcome) = 0;
+};
+
 class Campaign {
  public:
   /// All must outlive the campaign. `side` has the emulator where `slots` are a GPU's; null: none.
@@ -115,13 +130,8 @@ class Campaign {
   Result<TestReportReply> run(const CampaignOptions& options, const CampaignEvents& events,
                               const std::atomic<bool>& cancel);
 
-  /// These cases side by side, as many at a time as there are slots. What was not run when `cancel`
-  /// came is empty.
-  std::vector<std::optional<Result<CaseReport>>> run_batch(const OpConfig& op,
-                                                           const std::vector<CasePlan>& plans,
-                                                           const CaseSettings& settings,
-                                                           const LaneClaim& claim,
-                                                           const std::atomic<bool>& cancel);
+  /// Cases of one op side by side, about `cases` in all, until the source has no more.
+  void run_cases(const OpConfig& op, CaseSource& source, uint64_t cases, const LaneClaim& claim);
 
   /// What reference scripts read, of all cases so far.
   const ReferenceFiles& reference_files() const;

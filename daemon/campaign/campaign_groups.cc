@@ -132,15 +132,23 @@ Campaign::Items::Items(const std::vector<std::shared_ptr<Group>>& groups,
   const uint64_t skipped = first_ - options.first_number;
   each_ = options.cases > skipped ? (options.cases - skipped + step_ - 1) / step_ : 0;
   count_ = each_ * groups_.size();
-  if (options.cases_total) count_ = std::min(count_, *options.cases_total);
-  for (size_t i = 0; i < groups_.size(); ++i) {
-    const uint64_t turns = count_ / groups_.size(), last_turn = count_ % groups_.size();
-    groups_[i]->planned = in_turns_ ? turns + (i < last_turn ? 1 : 0) : each_;
+  if (options.cases_total) {
+    begin_ = options.first_case;
+    count_ = *options.cases_total;
   }
+  const auto turns_before = [&](uint64_t index, uint64_t group) {
+    return index / groups_.size() + (group < index % groups_.size() ? 1 : 0);
+  };
+  for (size_t i = 0; i < groups_.size(); ++i) {
+    groups_[i]->planned =
+        in_turns_ ? turns_before(begin_ + count_, i) - turns_before(begin_, i) : each_;
+  }
+  if (groups_.empty()) count_ = 0;
 }
 
 Campaign::Item Campaign::Items::at(uint64_t index) const {
   const uint64_t groups = groups_.size();
+  index += begin_;
   const uint64_t group = in_turns_ ? index % groups : index / each_;
   const uint64_t turn = in_turns_ ? index / groups : place(*groups_[group], index % each_);
   return {groups_[group], first_ + turn * step_};

@@ -87,7 +87,7 @@ class Campaign::Items {
   uint64_t place(const Group& group, uint64_t turn) const;
 
   std::vector<Group*> groups_;  ///< Each has options.cases cases.
-  uint64_t first_ = 0, step_ = 1, each_ = 0, count_ = 0;
+  uint64_t first_ = 0, step_ = 1, each_ = 0, begin_ = 0, count_ = 0;
   bool in_turns_ = false;
 };
 

@@ -3,11 +3,14 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 
 #include "judge/explain/shadow_options.h"
 #include "runtime/device/thread_order.h"
 
 namespace gpuemu {
+
+class ReachSet;
 
 /// What a case can give beside its verdict.
 enum class Extra : uint8_t {
@@ -40,6 +43,8 @@ class ExtraSet {
 
 struct CaseSettings {
   ExtraSet extras = {};
+  /// With Extra::Coverage: what was reached is told only when something of it is not in there.
+  std::shared_ptr<const ReachSet> known_reached = nullptr;
   ShadowOptions shadow = {};                 ///< The element whose history Extra::Shadows has.
   ThreadOrder order = ThreadOrder::InOrder;  ///< The order of the threads in the first run.
 };

@@ -5,6 +5,7 @@
 #include "daemon/case/case_work.h"
 #include "daemon/schedule/slot_pool.h"
 #include "judge/relations/derived_case.h"
+#include "runtime/profile/reach_set.h"
 
 namespace gpuemu {
 namespace {
@@ -59,6 +60,7 @@ Result<Next> make_plan(CaseWork& work) {
   if (needs_warmup(request)) add_warmup(*built);
   plan.coverage_lines = work.wants(Extra::CoverageLines);
   plan.coverage = work.wants(Extra::Coverage) || plan.coverage_lines;
+  if (request.settings.known_reached) plan.known_reached = request.settings.known_reached->bytes();
   plan.first_order = request.settings.order;
   if (work.wants(Extra::Shadows)) plan_shadow(request.settings.shadow, *built);
   GPUEMU_TRY(fill_arena(request, *built, work.slot.arena));

@@ -1,12 +1,15 @@
-// Corpus entries of an op: passing cases that reached something first, as bytes for the store.
+// Corpus entries of an op as bytes for the store, and as messages have them.
 #pragma once
 
 #include <cstddef>
 #include <span>
 #include <vector>
 
+#include "common/base/result.h"
 #include "common/config/config.h"
+#include "common/protocol/evidence.gen.h"
 #include "common/protocol/records.h"
+#include "daemon/search/corpus_entries.h"
 #include "judge/cases/case.h"
 
 namespace gpuemu {
@@ -18,5 +21,13 @@ std::vector<std::byte> corpus_entry(const ValidationResult& result);
 /// that of now.
 std::vector<CasePlan> corpus_plans(const OpConfig& op,
                                    std::span<const std::vector<std::byte>> entries);
+
+/// What a request gives in place of the stored entries. InvalidArgument for one that does not fit
+/// the op, and for features that are none.
+Result<std::vector<CorpusEntry>> given_corpus(const OpConfig& op,
+                                              std::span<const CorpusCase> cases);
+
+/// What the entries are made again from.
+std::vector<ReproductionInfo> cases_of(const CorpusEntries& entries);
 
 }  // namespace gpuemu

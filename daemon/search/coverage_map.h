@@ -12,11 +12,6 @@
 
 namespace gpuemu {
 
-/// What tells one execution from another, as numbers: each block and edge that ran, each edge with
-/// how often a warp took it (0, 1, 2-3, 4-7, ... times) and whether its warps were full, partial or
-/// single threads. Sorted, each once; the same in every process for the same PTX.
-std::vector<uint64_t> features_of(const LaunchCoverage& reached);
-
 class CoverageMap {
  public:
   /// `source` is the file of lines that have none of their own (PTX without line information).
@@ -27,6 +22,9 @@ class CoverageMap {
   uint64_t blocks_total() const { return blocks_.size(); }
   uint64_t edges() const { return reached_of(edges_); }
   uint64_t edges_total() const { return edges_.size(); }
+  /// Ids of all that there are, sorted.
+  std::vector<uint64_t> block_ids() const;
+  std::vector<uint64_t> edge_ids() const;
   /// In order of file and line, those that nothing reached among them.
   std::vector<CoveredLine> lines() const;
   /// In order of file, line, branch and way.

@@ -33,33 +33,6 @@ LaunchCoverage loop(uint64_t trips, uint64_t lanes = 32) {
   return reached;
 }
 
-bool same(const LaunchCoverage& a, const LaunchCoverage& b) {
-  return features_of(a) == features_of(b);
-}
-
-TEST(Features, TellTripCountsApartByMagnitude) {
-  EXPECT_TRUE(same(loop(5), loop(7)));
-  EXPECT_FALSE(same(loop(3), loop(4)));
-  EXPECT_FALSE(same(loop(0), loop(1)));
-  EXPECT_TRUE(same(loop(1000), loop(1'000'000)));
-}
-
-TEST(Features, TellFullWarpsFromPartialOnesAndSingleThreads) {
-  EXPECT_FALSE(same(loop(4, 32), loop(4, 31)));
-  EXPECT_TRUE(same(loop(4, 30), loop(4, 31)));
-  EXPECT_FALSE(same(loop(4, 1), loop(4, 2)));
-}
-
-TEST(Features, DoNotGrowWithTheNumberOfWarps) {
-  LaunchCoverage many = loop(4);
-  many.warps = 10;
-  for (CoveredEdge& edge : many.edges) {
-    edge.warps *= 10;
-    edge.threads *= 10;
-  }
-  EXPECT_TRUE(same(many, loop(4)));
-}
-
 TEST(CoverageMap, AddsUpAndShowsWhatNothingReached) {
   CoverageMap map;
   EXPECT_TRUE(map.empty());

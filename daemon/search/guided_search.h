@@ -1,6 +1,6 @@
 // A search that follows coverage: cases that reach something new join the corpus, and cases made
-// from it take turns with generated ones. What runs follows from seed, configuration, kernel code
-// and the corpus it starts with; not from the number of slots.
+// from it take turns with generated ones. What runs and what comes of it follows from seed,
+// configuration, kernel code and the corpus it starts with; not from the number of slots.
 #pragma once
 
 #include <atomic>
@@ -15,37 +15,22 @@
 #include "daemon/campaign/silent_reference.h"
 #include "daemon/schedule/lane_claim.h"
 #include "daemon/search/coverage_map.h"
+#include "daemon/search/growing_corpus.h"
+#include "daemon/search/in_order.h"
 #include "judge/cases/case.h"
 
 namespace gpuemu {
 
 struct SearchOptions {
   std::vector<DType> dtypes;  ///< Some of the op's; not empty.
-  uint64_t cases = 0;         ///< Generated cases, without the corpus.
+  uint64_t first_case = 0;    ///< Number of the first of `cases`.
+  uint64_t cases = 0;         ///< Without the corpus.
   uint64_t seed = 0;
   std::vector<Strategy> strategies;
   bool fail_fast = false;
+  bool tells_features = false;  ///< Report what merging several ranges takes.
   LaneClaim claim;
 };
-
-/// A case that reached something, and what.
-struct CorpusEntry {
-  CasePlan plan;
-  ValidationResult result;
-  std::vector<uint64_t> features;  ///< Sorted.
-};
-
-/// The entries that together reach all that `entries` do: small cases first, none that adds
-/// nothing, at most `count_max`. In that order.
-std::vector<CorpusEntry> smallest_cover(std::vector<CorpusEntry> entries, size_t count_max);
-
-/// Whether the case `number`, the `round`-th of its dtype, is made from the corpus after so many
-/// cases that reached nothing new: every other one, fewer once the corpus has grown dry.
-bool follows_corpus(uint64_t number, uint64_t round, uint64_t since_growth);
-/// The entry that it follows. Newer ones come more often; of two the smaller one is taken: what a
-/// case costs grows with its elements, what it may reach hardly does. REQUIRES: there is one.
-const CorpusEntry* one_to_follow(const std::vector<const CorpusEntry*>& entries, uint64_t seed,
-                                 uint64_t number);
 
 /// What a search found.
 struct SearchOutcome {
@@ -55,14 +40,16 @@ struct SearchOutcome {
   std::vector<ValidationResult> warnings;  ///< The first cases with a warning.
   std::vector<Evidence> evidence;
   SearchReport report;
+  uint64_t cases_complete = 0;  ///< All before this one ran, and nothing else is counted.
+  bool replayed_all = false;    ///< The corpus that it began with has run.
   uint64_t replays_failed = 0;  ///< Corpus entries that fail today.
   bool counted = false;         ///< The device counts; else no case followed another.
-  std::vector<CorpusEntry> corpus;
+  CorpusEntries corpus;
   std::string broken;             ///< Why cases could not run; "" when all did.
   bool reference_failed = false;  ///< It answered no case, which `broken` says.
 };
 
-class GuidedSearch {
+class GuidedSearch : private CaseSource {
  public:
   using OnCases = std::function<Status(const std::vector<const CaseReport*>&)>;
 
@@ -70,33 +57,59 @@ class GuidedSearch {
   /// of its own; nothing that run() tells was not kept by it.
   GuidedSearch(Campaign& campaign, const OpConfig& op, SearchOptions options, OnCases on_cases);
 
-  /// `corpus` runs first. What was found until `cancel` came is told.
-  Result<SearchOutcome> run(const std::vector<CasePlan>& corpus, const std::atomic<bool>& cancel);
+  /// Entries of other dtypes are left out, those without features run first. Where `cancel` comes,
+  /// what was found until the first case that did not run is told.
+  Result<SearchOutcome> run(std::vector<CorpusEntry> corpus, const std::atomic<bool>& cancel);
 
  private:
-  Result<CasePlan> plan_of(uint64_t number);
-  Status run_batch(const std::vector<CasePlan>& plans, const std::atomic<bool>& cancel);
-  Status take(const CasePlan& plan, Result<CaseReport> outcome);
-  void count(const CasePlan& plan, CaseReport outcome);
-  void note_coverage(const CasePlan& plan, const CaseReport& outcome);
-  bool is_over(const std::atomic<bool>& cancel) const;
+  struct Ended {
+    CasePlan plan;
+    Result<CaseReport> outcome = Error{};
+    bool is_unplanned = false;  ///< There is no plan: the op's schema does not evaluate.
+  };
+  struct Counted {
+    uint64_t place = 0;
+    CasePlan plan;
+    CaseReport outcome;
+  };
+
+  std::optional<NextCase> next() override;
+  void ended(NextCase one, Result<CaseReport> outcome) override;
+
+  void begin_with(std::vector<CorpusEntry> corpus);
+  uint64_t needed_by(uint64_t place) const;
+  uint64_t number_of(uint64_t place) const { return options_.first_case + place - replays_.size(); }
+  Result<CasePlan> plan_of(uint64_t number) const;
+  /// One place after the other; false: it was the last one.
+  bool take(uint64_t place, Ended one);
+  /// False: the case did not run, and none after it counts.
+  bool take_error(const Ended& one);
+  void count(Counted one);
+  void note_coverage(uint64_t place, const CasePlan& plan, const CaseReport& outcome);
+  void end_place(uint64_t place);
+  bool is_over() const;
+  SearchOutcome finish();
 
   Campaign& campaign_;
   const OpConfig& op_;
   const SearchOptions options_;
   std::map<DType, CaseOptions> case_options_;
+  std::vector<CasePlan> replays_;
+  std::vector<ReproductionInfo> start_;
+  const std::atomic<bool>* cancel_ = nullptr;
+  GrowingCorpus corpus_;
+
+  // All below: for whoever takes a place, one thread at a time.
   std::map<DType, EvidenceTally> evidence_;
-  std::map<DType, std::vector<uint64_t>> known_;  ///< Features; dtypes are kernels of their own.
   CoverageMap map_;
-  uint64_t grown_at_ = 0;  ///< Cases that had run when the last one joined the corpus.
-  std::vector<CorpusEntry> entries_;
+  SearchFeatures features_;
+  std::map<uint64_t, ValidationResult> failures_;  ///< By place.
   SearchOutcome outcome_;
-  struct Ended {
-    CasePlan plan;
-    CaseReport outcome;
-  };
-  SilentReference<Ended> unanswered_;
+  uint64_t taken_ = 0;
+  std::optional<Error> error_;  ///< It ends the search.
+  SilentReference<Counted> unanswered_;
   ResultWriter<CaseReport> writer_;
+  std::unique_ptr<InOrder<Ended>> queue_;
 };
 
 }  // namespace gpuemu

@@ -232,7 +232,7 @@ class ScriptCases {
     const FuzzOpRequest& request = given_.request;
     for (uint64_t number = 0; number < request.iterations && !given_.stopped(); ++number) {
       std::vector<JudgedOutput> ready;
-      JudgedOutput judged = GPUEMU_TRY(judge(number));
+      JudgedOutput judged = GPUEMU_TRY(judge(request.first_case.value_or(0) + number));
       const std::string silence = no_answer(judged.result);
       unanswered_.admit(std::move(judged), silence, ready);
       ++control_.done;

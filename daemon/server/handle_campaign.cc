@@ -8,14 +8,12 @@
 #include "common/protocol/op_state.h"
 #include "daemon/explain/compiler_sensitivity.h"
 #include "daemon/explain/failure_reasons.h"
-#include "daemon/search/corpus.h"
-#include "daemon/search/guided_search.h"
 #include "daemon/server/campaign_events.h"
 #include "daemon/server/client_judged_ops.h"
+#include "daemon/server/guided_fuzz.h"
 #include "daemon/server/handlers.h"
 #include "daemon/server/narrow_op.h"
 #include "daemon/server/project.h"
-#include "daemon/storage/store.h"
 #include "daemon/worker/plan.h"
 
 namespace gpuemu {
@@ -190,75 +188,6 @@ void diagnose_all(FuzzResultsReply& results, const Call& call, Project& project,
   bound_snapshots(results.warnings);
 }
 
-/// The search's corpus takes the place of the stored one, unless entries that did not run, or fail
-/// today, would be lost.
-Status keep_corpus(const OpConfig& op, const SearchOutcome& found, const JobControl& control,
-                   Store& store) {
-  if (!found.counted || control.cancel || found.replays_failed > 0) return ok_status();
-  std::vector<std::vector<std::byte>> entries;
-  for (const CorpusEntry& entry : found.corpus) entries.push_back(corpus_entry(entry.result));
-  return store.replace_corpus(op.name, entries);
-}
-
-Reply search(const OpConfig& op, const CampaignOptions& options, Call& call, Project& project,
-             JobControl& control) {
-  const auto entries = call.context.store.list_corpus(op.name);
-  if (!entries) return error_reply(entries.error());
-  const std::vector<CasePlan> corpus = corpus_plans(op, *entries);
-  const auto& strategies =
-      options.strategies.empty() ? project.config().strategies : options.strategies;
-  GuidedSearch guided(project.campaign(), op,
-                      {.dtypes = options.dtypes,
-                       .cases = *options.cases_total,
-                       .seed = options.seed,
-                       .strategies = strategies,
-                       .fail_fast = options.fail_fast,
-                       .claim = options.claim},
-                      keeping_events(call.context, control).on_cases);
-  for (const DType dtype : options.dtypes) {
-    for (const std::string& text : project.campaign().sizes_not_run(op, dtype)) {
-      control.warn(fmt::format("{}: {}", op.name, text));
-    }
-  }
-  control.total = corpus.size() + *options.cases_total;
-  auto found = guided.run(corpus, control.cancel);
-  if (!found) return error_reply(found.error());
-  if (found->total == 0 && !found->broken.empty()) {
-    return ErrorReply{found->reference_failed ? WireErrorCode::ReferenceScriptFailed
-                                              : WireErrorCode::PtxParseError,
-                      found->broken};
-  }
-  // A run of some dtypes has seen some entries only.
-  if (options.dtypes == op.dtypes) {
-    const Status kept = keep_corpus(op, *found, control, call.context.store);
-    if (!kept) return error_reply(kept.error());
-  }
-  FuzzResultsReply results;
-  results.seed = options.seed;
-  results.total = found->total;
-  results.passed = found->passed;
-  results.failed = found->failed;
-  results.failures = std::move(found->failures);
-  results.warned = found->warned;
-  results.warnings = std::move(found->warnings);
-  results.evidence = std::move(found->evidence);
-  results.error = found->broken;
-  if (control.cancel && results.error.empty()) results.error = control.incomplete();
-  if (found->counted) results.search = found->report;
-  for (const DType dtype : options.dtypes) {
-    for (const std::string& text : project.campaign().sizes_not_run(op, dtype)) {
-      results.notes.push_back("warning: " + text);
-    }
-  }
-  for (const DType dtype : options.dtypes) {
-    for (const std::string& text : project.campaign().sizes_left_out(op, dtype)) {
-      control.warn(fmt::format("{}: {}", op.name, text));
-    }
-  }
-  diagnose_all(results, call, project, control);
-  return results;
-}
-
 Reply fuzz_kernel_op(const OpConfig& op, const FuzzOpRequest& request, Call& call, Project& project,
                      JobControl& control) {
   auto wanted = fuzz_options(request, project.config());
@@ -283,7 +212,14 @@ Reply fuzz_kernel_op(const OpConfig& op, const FuzzOpRequest& request, Call& cal
   }
   options.dtypes = dtypes;
   options.cases_total = request.iterations;
-  if (request.guided) return search(op, options, call, project, control);
+  options.first_case = request.first_case.value_or(0);
+  if (request.guided) {
+    Reply reply = guided_fuzz({op, options, request, project}, call, control);
+    if (auto* const results = std::get_if<FuzzResultsReply>(&reply)) {
+      diagnose_all(*results, call, project, control);
+    }
+    return reply;
+  }
   auto report =
       project.campaign().run(options, keeping_events(call.context, control), control.cancel);
   if (!report) return error_reply(report.error());
@@ -301,10 +237,28 @@ Reply fuzz_kernel_op(const OpConfig& op, const FuzzOpRequest& request, Call& cal
   return results;
 }
 
+/// A range or a corpus that decides nothing would look like one that does.
+Status check(const FuzzOpRequest& request) {
+  if (request.first_case && !request.config) {
+    return error(ErrorCode::InvalidArgument,
+                 "first_case is {}, but only cases of `config` have numbers; send config, not "
+                 "fuzz_config",
+                 *request.first_case);
+  }
+  if (request.corpus && !request.guided) {
+    return error(ErrorCode::InvalidArgument,
+                 "corpus has {} entries, but only a guided run follows any; send guided = true",
+                 request.corpus->size());
+  }
+  return ok_status();
+}
+
 Reply fuzz_op(const FuzzOpRequest& request, Call& call, JobControl& control) {
   auto project = open_project(call, {request.max_elements, request.strict});
   if (!project) return config_error(project.error());
   (*project)->stop_when(control.cancel);
+  const Status sound = check(request);
+  if (!sound) return error_reply(sound.error());
   const OpConfig* op = (*project)->config().find_op(request.op_name);
   if (op == nullptr) return op_not_found(call, (*project)->config(), request.op_name);
   if (op->mode == ExecutionMode::Kernel) {

@@ -184,6 +184,8 @@ Result<uint64_t> JobTable::start(Work work, std::optional<uint64_t> lease_ms, Jo
     job->claim_of_work = claim;
   }
   job->origin = std::move(origin);
+  const uint64_t id = next_id_++;
+  job->control.job = id;
   try {
     job->thread = std::thread(
         [raw = job.get(), work = std::move(work), claim] { raw->perform(work, claim); });
@@ -192,7 +194,6 @@ Result<uint64_t> JobTable::start(Work work, std::optional<uint64_t> lease_ms, Jo
                  "the system has no thread for another job: {}; wait for a job to end",
                  refused.what());
   }
-  const uint64_t id = next_id_++;
   jobs_[id] = job;
   renew_lease(*job, 0);
   return id;
@@ -207,6 +208,7 @@ Reply JobTable::run(const std::string& key, const Work& work, const LaneClaim& c
     mine = slot == nullptr;
     if (mine) {
       slot = std::make_shared<Job>();
+      slot->control.job = next_id_++;
       slot->claim_of_work = claim;
     }
     job = slot;

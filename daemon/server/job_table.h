@@ -28,6 +28,7 @@ class JobControl {
  public:
   std::atomic<bool> cancel{false};  ///< Set by stop().
   std::atomic<uint64_t> done{0}, total{0}, failures{0};
+  uint64_t job = 0;  ///< Later work has a larger number; that of the job where it runs as one.
 
   /// Asks the work to end. The first reason counts; `limit` says which limit was reached.
   void stop(JobStop why, const std::string& limit = "");

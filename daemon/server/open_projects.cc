@@ -256,6 +256,7 @@ std::unique_ptr<ServerContext> OpenProjects::context_of(const StoredProject& pro
                                                           .counts = counts_,
                                                           .project = project.id,
                                                           .projects = this,
+                                                          .searches = searches_,
                                                           .lanes_problem = {}});
 }
 

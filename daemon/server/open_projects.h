@@ -127,6 +127,7 @@ class OpenProjects {
   const DaemonFacts facts_;
   const Clock::time_point start_ = Clock::now();
   const std::shared_ptr<ServerCounts> counts_ = std::make_shared<ServerCounts>();
+  const std::shared_ptr<CorpusTurns> searches_ = std::make_shared<CorpusTurns>();
   LaneGates gates_;
   std::atomic<uint64_t> lanes_made_{0};
   mutable std::mutex mutex_;

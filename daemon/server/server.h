@@ -12,6 +12,7 @@
 
 #include "common/base/error.h"
 #include "common/protocol/daemon.gen.h"
+#include "daemon/search/corpus_turns.h"
 
 namespace gpuemu {
 
@@ -47,8 +48,10 @@ struct ServerContext {
   ExtraSlots* extra_slots = nullptr;                  ///< For second opinions; null: none.
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
   std::shared_ptr<ServerCounts> counts = std::make_shared<ServerCounts>();
-  std::string project;                 ///< Its id.
-  OpenProjects* projects = nullptr;    ///< All of the daemon; null: it has this one alone.
+  std::string project;               ///< Its id.
+  OpenProjects* projects = nullptr;  ///< All of the daemon; null: it has this one alone.
+  /// Guided searches of now, of all projects.
+  std::shared_ptr<CorpusTurns> searches = std::make_shared<CorpusTurns>();
   std::optional<Error> lanes_problem;  ///< Why its cases cannot run with its own settings.
 };
 

@@ -19,6 +19,7 @@
 #include "daemon/worker/module_variables.h"
 #include "runtime/device/device_traits.h"
 #include "runtime/device/fault.h"
+#include "runtime/profile/reach_set.h"
 
 namespace gpuemu {
 namespace {
@@ -86,6 +87,7 @@ class Execution {
   std::string difference_text(uint32_t run, bool untouched) const;
   Status write_outputs(const RunOutputs& outputs);
   void compare(const std::vector<RunOutputs>& runs);
+  void drop_known();
 
   RunMemory& memory_;
   Device& device_;
@@ -401,6 +403,14 @@ void Execution::compare(const std::vector<RunOutputs>& runs) {
   for (HarnessFinding& one : compare_runs(plan_, runs, why)) add(std::move(one));
 }
 
+/// Most cases reach nothing new: what they reached is neither sent nor looked at again.
+void Execution::drop_known() {
+  if (plan_.known_reached.empty()) return;
+  const ReachSet known(plan_.known_reached);
+  if (!known.has_all(features_of(report_.reached))) return;
+  report_.reached = {report_.reached.warps, {}, {}, {}};
+}
+
 Result<ExecutionReport> Execution::run() {
   if (plan_.tensors.size() > kTensorsMax) {
     return error(ErrorCode::InvalidArgument, "{} tensors, the limit is {}", plan_.tensors.size(),
@@ -417,6 +427,7 @@ Result<ExecutionReport> Execution::run() {
   }
   previous_.clear();
   if (!stopped_) compare(runs);
+  drop_known();
   return std::move(report_);
 }
 

@@ -96,6 +96,8 @@ struct ExecutionPlan {
   bool fresh_module = false;
   bool coverage = false;       ///< Tell what they reach of their kernels.
   bool coverage_lines = true;  ///< Its lines too, for which every instruction is counted.
+  /// Those of a ReachSet: what they reach is told only when something of it is not in there.
+  std::vector<std::byte> known_reached = {};
   PlanShadow shadow;
   /// Runs after the first have their threads in an order that follows from it, with the check
   /// "schedule" on a device that can.
@@ -131,8 +133,8 @@ struct ExecutionReport {
   uint64_t elapsed_ns = 0;  ///< All launches of the first run.
   std::vector<std::string> printed;
   std::vector<LineCount> lines;  ///< When the plan asked for them and the device counts.
-  LaunchCoverage
-      reached;  ///< What was reached of the kernel; empty unless asked for on a device that counts.
+  LaunchCoverage reached;  ///< What was reached of the kernel; empty unless asked for on a device
+                           ///< that counts. Of what is known, the number of warps alone.
   ExecutionShadow shadow;  ///< When the plan asked for it.
 };
 

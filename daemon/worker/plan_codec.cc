@@ -85,8 +85,8 @@ template <typename Wire>
 void fields(Wire& wire, ExecutionPlan& it) {
   members(wire, it.arena, it.module_key, it.module_name, it.tensors, it.launches, it.variables,
           it.runs, it.deterministic, it.timeout_ms, it.memory_limit_bytes, it.sanitize, it.profile,
-          it.warmup, it.fresh_module, it.coverage, it.coverage_lines, it.shadow, it.order_seed,
-          it.first_order, it.sparse_launch_ms);
+          it.warmup, it.fresh_module, it.coverage, it.coverage_lines, it.known_reached, it.shadow,
+          it.order_seed, it.first_order, it.sparse_launch_ms);
 }
 
 template <typename Wire>

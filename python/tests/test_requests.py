@@ -121,5 +121,8 @@ def test_limits_of_a_run_are_sent():
     assert sent["RunTests"]["strict"] is True and sent["RunTests"]["max_elements"] == 1000 and "fragile" not in sent["RunTests"]
     assert sent["FuzzOp"]["max_elements"] == 2000 and "config" in sent["FuzzOp"] and "fuzz_config" not in sent["FuzzOp"]
     assert sent["RunCi"]["max_elements"] == 3000
+    with pytest.raises(gpuemu.NotFoundError):
+        client.fuzz_op("o", first_case=0, corpus=[], guided=True)
+    assert sent["FuzzOp"]["first_case"] == 0 and sent["FuzzOp"]["corpus"] == [] and "max_elements" not in sent["FuzzOp"]
     with pytest.raises(ValueError, match=r"sizes \(batch_sizes\) and max_elements exclude each other"):
         client.fuzz_op("o", batch_sizes=[1], max_elements=10)

@@ -51,6 +51,21 @@ class Reader {
     return all;
   }
 
+  /// Without their places in the source.
+  std::vector<CoveredEdge> bare_edges() const {
+    std::vector<CoveredEdge> all;
+    const std::vector<EdgePlace>& places = profile_.places->edges;
+    all.reserve(places.size());
+    for (size_t i = 0; i < places.size(); ++i) {
+      if (!wants(profile_.places->blocks[places[i].from].function)) continue;
+      CoveredEdge& made = all.emplace_back();
+      made.id = places[i].id;
+      made.warps = profile_.counts.edges[i].warps;
+      made.threads = profile_.counts.edges[i].threads;
+    }
+    return all;
+  }
+
   std::vector<CoveredEdge> edges() const {
     const ProfilePlaces& places = *profile_.places;
     std::map<uint32_t, uint32_t> ways;  // Per block, of all its edges.
@@ -125,7 +140,8 @@ void join(std::vector<T>& to, const std::vector<T>& from, const Add& add) {
 LaunchCoverage coverage_of(const Profile& profile, const std::string& entry,
                            std::span<const std::string> others, bool with_lines) {
   const Reader reader(profile, others);
-  LaunchCoverage reached{reader.warps(entry), {}, reader.blocks(), reader.edges()};
+  LaunchCoverage reached{
+      reader.warps(entry), {}, reader.blocks(), with_lines ? reader.edges() : reader.bare_edges()};
   if (with_lines) reached.lines = reader.lines();
   return reached;
 }

@@ -36,7 +36,7 @@ struct LaunchCoverage {
 };
 
 /// Coverage of one launch of `entry`, without the functions of `others`: entries of the same module
-/// that have nothing to do with it. Lines only where they were counted.
+/// that have nothing to do with it. Where lines were not counted, edges have no places either.
 LaunchCoverage coverage_of(const Profile& profile, const std::string& entry,
                            std::span<const std::string> others, bool with_lines = true);
 /// Adds the counts of another launch.

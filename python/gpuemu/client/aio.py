@@ -203,11 +203,15 @@ class AsyncClient(AsyncSessionRequests):
                       hidden_dims: Sequence[int] | None = None, dtypes: Sequence[str] | None = None,
                       layouts: Sequence[str] | None = None, *, strategies: Sequence[str] | None = None,
                       min_shape: Sequence[int] | None = None, max_shape: Sequence[int] | None = None, guided: bool = False,
-                      max_elements: int | None = None, progress: bool | Progress | None = None) -> records.FuzzResults:  # fmt: skip
+                      max_elements: int | None = None, first_case: int | None = None,
+                      corpus: Sequence[dict[str, Any]] | None = None, progress: bool | Progress | None = None,
+                      ) -> records.FuzzResults:  # fmt: skip
         shapes = {"batch_sizes": batch_sizes, "seq_lengths": seq_lengths, "hidden_dims": hidden_dims}
         own = {"strategies": strategies and list(strategies), "min_shape": min_shape and list(min_shape),
                "max_shape": max_shape and list(max_shape)}  # fmt: skip
-        return await self._run(calls.fuzz(op_name, seed, iterations, fail_fast, shapes, dtypes, layouts, own, guided, max_elements), progress)
+        beside = {"guided": guided, "max_elements": max_elements, "first_case": first_case,
+                  "corpus": None if corpus is None else list(corpus)}  # fmt: skip
+        return await self._run(calls.fuzz(op_name, seed, iterations, fail_fast, shapes, dtypes, layouts, own, beside), progress)
 
     async def reproduce(self, seed: int, op_name: str | None = None, *, profile: bool = False, details: bool = False,
                         ) -> records.ReproduceResult:  # fmt: skip

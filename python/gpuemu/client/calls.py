@@ -217,20 +217,21 @@ def shape_options(small: bool, **lists: Sequence[int] | None) -> Json:
 
 
 def fuzz(op: str, seed: int | None, iterations: int, fail_fast: bool, shapes: Mapping[str, Sequence[int] | None],
-         dtypes: Sequence[str] | None, layouts: Sequence[str] | None, own: Mapping[str, Any], guided: bool,
-         max_elements: int | None = None) -> Call[records.FuzzResults]:  # fmt: skip
+         dtypes: Sequence[str] | None, layouts: Sequence[str] | None, own: Mapping[str, Any],
+         beside: Mapping[str, Any]) -> Call[records.FuzzResults]:  # fmt: skip
     """With lists of sizes, or for ops with an op script, the clients' generator draws; `own` (strategies, min_shape,
-    max_shape), `guided` and max_elements are for kernels and gpuemu's generator."""
+    max_shape) and `beside` (guided, max_elements, first_case, corpus) are for kernels and gpuemu's generator."""
     seed = fresh_seed() if seed is None else seed
     common = {"op_name": op, "iterations": iterations, "fail_fast": fail_fast}
     given = {name: value for name, value in own.items() if value}
-    kernels = [*given, *(["guided"] if guided else []), *(["max_elements"] if max_elements else [])]
+    wanted = {name: value for name, value in beside.items() if value is not None and value is not False}
+    kernels = [*given, *wanted]
     if kernels:
         if any(shapes.values()):
             raise ValueError(f"sizes ({', '.join(n for n, v in shapes.items() if v)}) and {', '.join(kernels)} exclude each "
                              "other: the former are of ops with an op script, the latter of kernels")  # fmt: skip
         config = {"iterations": iterations, "seed": seed, "dtypes": list(dtypes or []), "layouts": list(layouts or []), **given}
-        members = {**common, "config": config, "guided": guided or None, "max_elements": max_elements}
+        members = {**common, "config": config, **wanted}
     else:
         config = {
             "seed": seed,

@@ -281,14 +281,19 @@ class Client(SessionRequests):
                 hidden_dims: Sequence[int] | None = None, dtypes: Sequence[str] | None = None,
                 layouts: Sequence[str] | None = None, *, strategies: Sequence[str] | None = None,
                 min_shape: Sequence[int] | None = None, max_shape: Sequence[int] | None = None, guided: bool = False,
-                max_elements: int | None = None, progress: bool | Progress | None = None) -> records.FuzzResults:  # fmt: skip
+                max_elements: int | None = None, first_case: int | None = None,
+                corpus: Sequence[dict[str, Any]] | None = None, progress: bool | Progress | None = None,
+                ) -> records.FuzzResults:  # fmt: skip
         """Many cases of one op. The lists of sizes are for ops with an op script; strategies, min_shape and max_shape (of the
         first output) and max_elements (of the largest tensor) for kernels; guided: cases are made where coverage grows
-        (emulator)."""
+        (emulator). first_case: the number of the first case, of a range of a longer run; corpus: instead of the stored one, cases
+        of `search["features"]` of earlier results."""
         shapes = {"batch_sizes": batch_sizes, "seq_lengths": seq_lengths, "hidden_dims": hidden_dims}
         own = {"strategies": strategies and list(strategies), "min_shape": min_shape and list(min_shape),
                "max_shape": max_shape and list(max_shape)}  # fmt: skip
-        return self._run(calls.fuzz(op_name, seed, iterations, fail_fast, shapes, dtypes, layouts, own, guided, max_elements), progress)
+        beside = {"guided": guided, "max_elements": max_elements, "first_case": first_case,
+                  "corpus": None if corpus is None else list(corpus)}  # fmt: skip
+        return self._run(calls.fuzz(op_name, seed, iterations, fail_fast, shapes, dtypes, layouts, own, beside), progress)
 
     def reproduce(self, seed: int, op_name: str | None = None, *, profile: bool = False, details: bool = False,
                   ) -> records.ReproduceResult:  # fmt: skip
