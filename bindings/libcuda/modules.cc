@@ -64,6 +64,7 @@ int load(Process& driver, const Image& image, const Logs& logs, Library library,
   made->device = place.device;
   made->id = *loaded;
   made->library = library;
+  made->code = driver.forms.keep(image.ptx);
   *module = driver.modules.add(made);
   auto entries = slot.device->entries(made->id);
   if (!entries) return code_of(entries.error());

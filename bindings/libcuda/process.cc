@@ -50,6 +50,7 @@ void launch_ended(DeviceSlot& slot, Process& driver, uint64_t tag, const std::st
   const StreamId stream = driver.recorder.launch_ended(device, tag, report);
   driver.tracer.kernel(entry, device, stream, report);
   driver.times.add(entry, report.elapsed_ns);
+  driver.forms.ended(entry, slot.device->properties().sm, report);
   const std::lock_guard lock(slot.mutex);
   for (const std::string& line : report.printed) slot.printed += line + '\n';
   for (const DeviceFinding& finding : report.findings) {
@@ -75,6 +76,7 @@ Result<std::unique_ptr<DeviceSlot>> open(Process& driver, size_t index) {
   StreamChecks checks;
   checks.sanitize = driver.settings.checks;
   checks.timeout_ms = driver.settings.launch_timeout_ms;
+  checks.profile = driver.settings.count_forms;
   checks.defers_undefined = true;
   checks.observer = [&driver, at = slot.get()](uint64_t tag, const std::string& entry,
                                                const LaunchReport& report) {
@@ -118,6 +120,7 @@ int start_process() {
   if (made->settings.devices.empty()) return CUDA_ERROR_NO_DEVICE;
   made->recorder.start(made->settings, &made->allocations);
   made->tracer.start(made->settings);
+  made->forms.start(made->settings);
   made->races.start(made->settings.streams, &made->recorder, &made->allocations);
   for (size_t i = 0; i < made->settings.devices.size(); ++i) {
     auto slot = open(*made, i);

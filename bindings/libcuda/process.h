@@ -14,6 +14,7 @@
 
 #include "bindings/libcuda/abi.h"
 #include "bindings/libcuda/allocations.h"
+#include "bindings/libcuda/form_recorder.h"
 #include "bindings/libcuda/kernel_times.h"
 #include "bindings/libcuda/per_thread.h"
 #include "bindings/libcuda/race_watch.h"
@@ -45,6 +46,7 @@ struct ModuleState {
   ModuleId id = 0;
   Library library = nullptr;  ///< Null unless the module was loaded for a library.
   std::vector<Function> functions;
+  std::string code;  ///< As FormRecorder::keep() returned it.
 };
 
 struct FunctionState {
@@ -56,6 +58,7 @@ struct FunctionState {
   Kernel kernel = nullptr;  ///< Null unless the function belongs to a library.
   std::atomic<int> dynamic_shared_max = 0, carveout = -1, cluster_must_be_set = 0,
                    non_portable_cluster = 0, cluster_policy = 0;
+  std::atomic<bool> was_launched = false;
 };
 
 /// Code that each context loads when it first uses it.
@@ -146,6 +149,7 @@ struct Process {
   RaceWatch races;
   Tracer tracer;
   KernelTimes times;
+  FormRecorder forms;
   std::atomic<uint64_t> next_context_id = 1;
 
   DeviceSlot* device(int ordinal) {

@@ -16,6 +16,7 @@
 #include "cli/run/run_options.h"
 #include "cli/run/suppressions.h"
 #include "common/base/files.h"
+#include "runtime/fidelity/fidelity_report.h"
 #include "runtime/run_record/run_lines.h"
 #include "runtime/run_record/run_trace.h"
 
@@ -51,14 +52,15 @@ Result<std::string> make_private_folder() {
 }
 
 /// Whether the finding changes the exit code.
-bool counts(const RunFinding& finding, const std::vector<std::string>& fail_on) {
+bool counts(const RunFinding& finding, const FailOn& fail_on) {
   if (finding.suppressed) return false;
-  if (fail_on.empty()) return finding.severity != RunSeverity::Note;
-  return std::ranges::find(fail_on, finding.kind) != fail_on.end();
+  if (finding.kind == kRunUnmeasured) return true;
+  if (fail_on.kinds.empty()) return finding.severity != RunSeverity::Note;
+  return std::ranges::find(fail_on.kinds, finding.kind) != fail_on.kinds.end();
 }
 
 int exit_code_of(const RunRecords& records, const Ended& ended, const RunOptions& options,
-                 const std::vector<std::string>& fail_on) {
+                 const FailOn& fail_on) {
   if (ended.exit_code != 0) return ended.exit_code;
   const bool failed = std::ranges::any_of(
       records.findings, [&](const RunFinding& one) { return counts(one, fail_on); });
@@ -78,6 +80,7 @@ std::string report_text(const RunRecords& records, const std::vector<Suppression
     if (one.matched != 0) continue;
     text += fmt::format("gpuemu: the suppression at {} matches no finding; remove it\n", one.place);
   }
+  text += fidelity_text(records.fidelity);
   const auto suppressed = std::ranges::count_if(records.findings, &RunFinding::suppressed);
   text += summary_of(records.findings, records.processes);
   return text + (suppressed == 0 ? "\n" : fmt::format(", {} suppressed\n", suppressed));
@@ -117,7 +120,8 @@ Status check_files(const RunOptions& options) {
   const std::pair<const char*, const std::string*> files[] = {
       {"--output", &options.output},
       {"--suppress-template", &options.suppress_template},
-      {"--trace", &options.trace}};
+      {"--trace", &options.trace},
+      {"--fidelity", &options.fidelity}};
   for (const auto& [option, path] : files) {
     if (path->empty() || can_write_file(*path)) continue;
     return error(ErrorCode::InvalidArgument, "{} '{}': cannot write this file", option, *path);
@@ -131,6 +135,33 @@ Result<std::vector<Suppression>> all_suppressions(const RunOptions& options) {
     for (Suppression& one : GPUEMU_TRY(read_suppressions(file))) all.push_back(std::move(one));
   }
   return all;
+}
+
+/// Whether a report has the classes of instructions.
+bool shows_fidelity(const RunRecords& records, const RunOptions& options, const FailOn& fail_on,
+                    const Session& session) {
+  if (!options.fidelity.empty() || fail_on.unmeasured) return true;
+  if (document_of(session.format) != nullptr) return session.format == "json";
+  return !options.quiet || !records.findings.empty();
+}
+
+/// Classifies the instructions of the kernels, and makes findings of modelled ones where that was
+/// asked for. Where nobody asked for more than a summary, a failure is said.
+Status add_fidelity(RunRecords& records, const std::string& folder, const RunOptions& options,
+                    const FailOn& fail_on, Session& session) {
+  if (!shows_fidelity(records, options, fail_on, session)) return ok_status();
+  Result<std::vector<RunFidelity>> fidelity = fidelity_of(records, folder);
+  if (!fidelity && options.fidelity.empty() && !fail_on.unmeasured) {
+    session.err << "gpuemu: the fidelity report is missing: " << fidelity.error().message << '\n';
+    return ok_status();
+  }
+  records.fidelity = GPUEMU_TRY(std::move(fidelity));
+  if (!fail_on.unmeasured) return ok_status();
+  for (RunFinding& one : unmeasured(records.fidelity)) {
+    if (!records.processes.empty()) one.process = records.processes.front().pid;
+    records.findings.push_back(std::move(one));
+  }
+  return ok_status();
 }
 
 void print_environment(const std::map<std::string, std::string>& environment,
@@ -148,7 +179,7 @@ void print_environment(const std::map<std::string, std::string>& environment,
 
 Result<int> run(const RunOptions& options, Session& session) {
   const DriverSettings settings = GPUEMU_TRY(driver_settings(options));
-  const std::vector<std::string> fail_on = GPUEMU_TRY(failing_kinds(options));
+  const FailOn fail_on = GPUEMU_TRY(fail_on_of(options));
   std::vector<Suppression> entries = GPUEMU_TRY(all_suppressions(options));
   std::optional<std::chrono::milliseconds> timeout;
   if (!options.timeout.empty()) {
@@ -171,6 +202,7 @@ Result<int> run(const RunOptions& options, Session& session) {
   const Ended ended = run_program(options.command, environment, timeout);
   if (!ended.started) session.err << "gpuemu: " << ended.problem << '\n';
   RunRecords records = GPUEMU_TRY(read_run_records(folder.path()));
+  GPUEMU_TRY(add_fidelity(records, folder.path(), options, fail_on, session));
   suppress(records.findings, entries);
   const int code = exit_code_of(records, ended, options, fail_on);
   if (!ended.started) return code;
@@ -181,6 +213,9 @@ Result<int> run(const RunOptions& options, Session& session) {
     GPUEMU_TRY(write_report(report_text(records, entries), options, session));
   }
   if (!options.trace.empty()) GPUEMU_TRY(write_trace(folder.path(), options.trace));
+  if (!options.fidelity.empty()) {
+    GPUEMU_TRY(write_file(options.fidelity, fidelity_json(records.fidelity)));
+  }
   if (!options.suppress_template.empty()) {
     GPUEMU_TRY(write_file(options.suppress_template, suppression_template(records.findings)));
   }
@@ -198,7 +233,8 @@ void add_report_options(Command command, RunOptions& options, Session& session) 
       .type_name("FILE");
   command
       .option("--fail-on", options.fail_on,
-              "Kinds of findings that change the exit code\n(default: all but notes)")
+              "Kinds of findings that change the exit code\n(default: all but notes), and "
+              "'unmeasured' for instructions whose\nbits are modelled")
       .type_name("KIND,...");
   command
       .option("--error-exitcode", options.error_exit_code,
@@ -218,6 +254,11 @@ void add_report_options(Command command, RunOptions& options, Session& session) 
   command
       .option("--trace", options.trace,
               "Write when calls and kernels ran to FILE, for chrome://tracing or\nui.perfetto.dev")
+      .type_name("FILE");
+  command
+      .option("--fidelity", options.fidelity,
+              "Count the executed instructions by form, and write to FILE as JSON how\n"
+              "far their bits are known to be those of a GPU; kernels are slower")
       .type_name("FILE");
   command
       .option("--max-findings", options.findings_max,

@@ -18,6 +18,8 @@ constexpr const char* kLibrary = "libcuda.so.1";
 constexpr const char* kRuntimeLibraryFile = "libcudart.so.13";
 /// Checks of the driver; the others are checks of the device.
 constexpr std::string_view kApi = "api", kLeak = "leak", kStream = "stream";
+/// The word of --fail-on for modelled instructions, which are no findings without it.
+constexpr std::string_view kUnmeasured = "unmeasured";
 
 std::optional<uint64_t> number_of(std::string_view text) {
   uint64_t value = 0;
@@ -125,15 +127,22 @@ std::vector<std::string> split_list(const std::string& list) {
   return words;
 }
 
-Result<std::vector<std::string>> failing_kinds(const RunOptions& options) {
-  std::vector<std::string> kinds = split_list(options.fail_on);
-  const std::vector<std::string> known = run_kinds();
-  for (const std::string& kind : kinds) {
-    if (std::ranges::find(known, kind) != known.end()) continue;
-    return error(ErrorCode::InvalidArgument, "--fail-on: unknown kind '{}'; expected some of {}",
-                 kind, fmt::join(known, ", "));
+Result<FailOn> fail_on_of(const RunOptions& options) {
+  FailOn made;
+  std::vector<std::string> known = run_kinds();
+  std::erase(known, kRunUnmeasured);
+  for (std::string& kind : split_list(options.fail_on)) {
+    if (kind == kUnmeasured) {
+      made.unmeasured = true;
+    } else if (std::ranges::find(known, kind) != known.end()) {
+      made.kinds.push_back(std::move(kind));
+    } else {
+      return error(ErrorCode::InvalidArgument,
+                   "--fail-on: unknown kind '{}'; expected {} or some of {}", kind, kUnmeasured,
+                   fmt::join(known, ", "));
+    }
   }
-  return kinds;
+  return made;
 }
 
 Result<uint64_t> parse_size(const std::string& option, const std::string& text) {
@@ -156,6 +165,7 @@ Result<DriverSettings> driver_settings(const RunOptions& options) {
   GPUEMU_TRY(set_checks(options.checks, settings));
   settings.launch_timeout_ms = options.launch_timeout_s * 1000;
   settings.trace = !options.trace.empty();
+  settings.count_forms = !options.fidelity.empty() || GPUEMU_TRY(fail_on_of(options)).unmeasured;
   settings.schedule_seed = options.schedule_seed;
   settings.driver_version = GPUEMU_TRY(driver_version(options.cuda_version));
   settings.on_finding = options.on_finding == "sticky"   ? OnFinding::Sticky

@@ -17,7 +17,7 @@ struct RunOptions {
   std::string arch = "sm_80", devices = "1", memory = "8G";
   std::string checks, fail_on, on_finding = "report", cuda_version = "13.0";
   uint64_t error_exit_code = 1, findings_max = 1000, launch_timeout_s = 30, schedule_seed = 0;
-  std::string timeout, output, suppress_template, trace;
+  std::string timeout, output, suppress_template, trace, fidelity;
   std::vector<std::string> suppress;
   bool quiet = false, dry_run = false;
   std::string autotune = "first";
@@ -27,9 +27,13 @@ struct RunOptions {
 /// InvalidArgument names the option, its value and what was expected.
 Result<DriverSettings> driver_settings(const RunOptions& options);
 
-/// Returns the kinds of --fail-on; empty when all but notes count. InvalidArgument names an unknown
-/// one.
-Result<std::vector<std::string>> failing_kinds(const RunOptions& options);
+/// What --fail-on lists.
+struct FailOn {
+  std::vector<std::string> kinds;  ///< Empty when all findings but notes count.
+  bool unmeasured = false;         ///< Modelled forms of instructions are findings, and count, too.
+};
+/// InvalidArgument names an unknown kind.
+Result<FailOn> fail_on_of(const RunOptions& options);
 
 /// Returns the bytes of "8G", "512M" or "65536". InvalidArgument names the option.
 Result<uint64_t> parse_size(const std::string& option, const std::string& text);

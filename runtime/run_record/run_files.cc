@@ -41,6 +41,7 @@ Status write_run_settings(const std::string& folder, const DriverSettings& setti
                       {"host_calls", settings.host_calls},
                       {"streams", settings.streams},
                       {"trace", settings.trace},
+                      {"count_forms", settings.count_forms},
                       {"launch_timeout_ms", settings.launch_timeout_ms},
                       {"schedule_seed", settings.schedule_seed},
                       {"driver_version", settings.driver_version},
@@ -63,6 +64,7 @@ Result<DriverSettings> read_run_settings(const std::string& folder) {
     made.host_calls = document.at("host_calls");
     made.streams = document.at("streams");
     made.trace = document.at("trace");
+    made.count_forms = document.at("count_forms");
     made.launch_timeout_ms = document.at("launch_timeout_ms");
     made.schedule_seed = document.at("schedule_seed");
     made.driver_version = document.at("driver_version");

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <tuple>
 
 #include <nlohmann/json.hpp>
 
@@ -19,6 +20,8 @@ constexpr const char* kFinding = "finding";
 constexpr const char* kProcess = "process";
 constexpr const char* kKernel = "kernel";
 constexpr const char* kUnsupported = "unsupported";
+constexpr const char* kForm = "form";
+constexpr const char* kCode = "code";
 constexpr const char* kExtension = ".run";
 
 json json_of(const std::vector<RunFrame>& stack) {
@@ -81,6 +84,31 @@ json json_of(const RunKernel& one) {
 }
 
 json json_of(const RunUnsupported& one) { return {{"call", one.call}, {"count", one.count}}; }
+
+json json_of(const RunForm& one) {
+  return {{"kernel", one.kernel},
+          {"ptx_kernel", one.ptx_kernel},
+          {"form", one.form},
+          {"sm", one.sm},
+          {"count", one.count}};
+}
+
+json json_of(const RunCode& one) {
+  return {
+      {"kernel", one.kernel}, {"ptx_kernel", one.ptx_kernel}, {"file", one.file}, {"sm", one.sm}};
+}
+
+json json_of(const std::vector<RunFidelity>& all) {
+  json made = json::array();
+  for (const RunFidelity& one : all) {
+    made.push_back({{"kernel", one.kernel},
+                    {"form", one.form},
+                    {"count", one.count ? json(*one.count) : json()},
+                    {"class", one.what},
+                    {"why", one.why}});
+  }
+  return made;
+}
 
 std::vector<RunFrame> stack_of(const json& from) {
   std::vector<RunFrame> made;
@@ -150,6 +178,16 @@ void read_line(const json& one, RunRecords& records, RunProcess& process) {
     const json& said = one[kUnsupported];
     records.unsupported.push_back({said.at("call"), said.at("count")});
   }
+  if (one.contains(kForm)) {
+    const json& said = one[kForm];
+    records.forms.push_back({said.at("kernel"), said.at("ptx_kernel"), said.at("form"),
+                             said.at("sm"), said.at("count")});
+  }
+  if (one.contains(kCode)) {
+    const json& said = one[kCode];
+    records.code.push_back(
+        {said.at("kernel"), said.at("ptx_kernel"), said.at("file"), said.at("sm")});
+  }
 }
 
 Status read_process(const fs::path& path, RunRecords& records) {
@@ -169,15 +207,32 @@ Status read_process(const fs::path& path, RunRecords& records) {
   return ok_status();
 }
 
+std::vector<RunForm> sum_of(const std::vector<RunForm>& forms) {
+  std::map<std::tuple<std::string, std::string, int>, RunForm> sums;
+  for (const RunForm& one : forms) {
+    const auto [at, is_new] = sums.try_emplace({one.ptx_kernel, one.form, one.sm}, one);
+    if (!is_new) at->second.count += one.count;
+  }
+  std::vector<RunForm> made;
+  for (auto& [key, one] : sums) made.push_back(std::move(one));
+  return made;
+}
+
 }  // namespace
 
 std::string encode_line(const RunFinding& finding) { return line_of(kFinding, finding); }
 std::string encode_line(const RunProcess& process) { return line_of(kProcess, process); }
 std::string encode_line(const RunKernel& kernel) { return line_of(kKernel, kernel); }
 std::string encode_line(const RunUnsupported& one) { return line_of(kUnsupported, one); }
+std::string encode_line(const RunForm& form) { return line_of(kForm, form); }
+std::string encode_line(const RunCode& code) { return line_of(kCode, code); }
 
 std::string run_file_name(const std::string& folder, int pid) {
   return (fs::path(folder) / (std::to_string(pid) + kExtension)).string();
+}
+
+std::string forms_file_name(const std::string& folder, int pid) {
+  return (fs::path(folder) / (std::to_string(pid) + ".forms" + kExtension)).string();
 }
 
 Result<RunRecords> read_run_records(const std::string& folder) {
@@ -194,6 +249,10 @@ Result<RunRecords> read_run_records(const std::string& folder) {
   std::ranges::sort(records.kernels);
   const auto [again, end] = std::ranges::unique(records.kernels);
   records.kernels.erase(again, end);
+  std::ranges::sort(records.code);
+  const auto [same, last] = std::ranges::unique(records.code);
+  records.code.erase(same, last);
+  records.forms = sum_of(records.forms);
   std::map<std::string, uint64_t> calls;
   for (const RunUnsupported& one : records.unsupported) calls[one.call] += one.count;
   records.unsupported.clear();
@@ -212,13 +271,18 @@ std::string run_json(const RunRecords& records, const RunProgram& program) {
                 {"processes", json::array()},
                 {"findings", json::array()},
                 {"unsupported", json::array()},
-                {"fidelity", json::array()}};
+                {"fidelity", json_of(records.fidelity)},
+                {"fidelity_not_covered", kNotCovered}};
   for (const RunProcess& one : records.processes) document["processes"].push_back(json_of(one));
   for (const RunFinding& one : records.findings) document["findings"].push_back(json_of(one));
   for (const RunUnsupported& one : records.unsupported) {
     document["unsupported"].push_back(json_of(one));
   }
   return document.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+std::string fidelity_json(const std::vector<RunFidelity>& fidelity) {
+  return json_of(fidelity).dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace gpuemu

@@ -164,8 +164,9 @@ std::string text_of(const RunFinding& finding) {
     text +=
         fmt::format("  {:14}{}{}kernel {}", "at", place, place.empty() ? "" : ", ", finding.kernel);
     // The race detector knows which thread came first only within one launch; a launch that failed
-    // has no threads.
-    if (finding.kind != kRunStreamRace && finding.kind != kRunUncheckedError) {
+    // has no threads; an unmeasured instruction is one of the whole kernel.
+    if (finding.kind != kRunStreamRace && finding.kind != kRunUncheckedError &&
+        finding.kind != kRunUnmeasured) {
       text += fmt::format(", thread {} of block {}", index_text(finding.thread),
                           index_text(finding.block));
     }

@@ -80,6 +80,32 @@ struct RunKernel {
   auto operator<=>(const RunKernel&) const = default;
 };
 
+/// How often the threads of a kernel executed a form of an instruction.
+struct RunForm {
+  std::string kernel, ptx_kernel;
+  std::string form;  ///< "ld.global.f32"
+  int sm = 0;        ///< The architecture of the device.
+  uint64_t count = 0;
+};
+
+/// Where the PTX of a launched kernel is.
+struct RunCode {
+  std::string kernel, ptx_kernel;
+  std::string file;  ///< In the folder of the run.
+  int sm = 0;
+  auto operator<=>(const RunCode&) const = default;
+};
+
+/// A form of an instruction in a kernel, and how far its bits are known to be those of a GPU.
+struct RunFidelity {
+  std::string kernel, ptx_kernel, form;
+  std::optional<uint64_t> count;  ///< By threads; nothing where it was not counted.
+  std::string what;               ///< "exact", "defined", "modelled" or "unsupported".
+  std::string why;
+  int sm = 0;
+  bool of_architecture = false;  ///< Another architecture may give other bits.
+};
+
 /// What one process leaves when it ends.
 struct RunProcess {
   int pid = 0;

@@ -30,10 +30,11 @@ struct RunDevice {
 struct DriverSettings {
   std::vector<RunDevice> devices = std::vector<RunDevice>(1);
   DeviceChecks checks = kUsualChecks;
-  bool leaks = false;      ///< Report what is still allocated at the end.
-  bool host_calls = true;  ///< Report wrong driver calls.
-  bool streams = true;     ///< Report work of two streams that meets without an order.
-  bool trace = false;      ///< Write when calls and kernels ran.
+  bool leaks = false;        ///< Report what is still allocated at the end.
+  bool host_calls = true;    ///< Report wrong driver calls.
+  bool streams = true;       ///< Report work of two streams that meets without an order.
+  bool trace = false;        ///< Write when calls and kernels ran.
+  bool count_forms = false;  ///< Count the executed forms of instructions; kernels are slower.
   uint64_t launch_timeout_ms = 30'000;
   uint64_t schedule_seed = 0;
   int driver_version = 13000;  ///< 1000 * major + 10 * minor.

@@ -34,7 +34,10 @@ int look_up(const char* name, void** function, int version, uint64_t flags, int*
 
 /// Runs at exit; the library's static objects are never destroyed.
 __attribute__((destructor)) void end_process() {
-  if (Process* const driver = process()) driver->recorder.finish();
+  Process* const driver = process();
+  if (driver == nullptr) return;
+  driver->recorder.finish();
+  driver->forms.finish();
 }
 
 }  // namespace

@@ -81,6 +81,14 @@ std::vector<PointerArgument> pointers_of(const EntryInfo& info, const std::vecto
   return made;
 }
 
+/// The first launch of a function: its code is part of the report.
+void note_code(Process& driver, const DeviceSlot& slot, FunctionState& function) {
+  if (function.was_launched.exchange(true)) return;
+  const auto module = driver.modules.find(function.module);
+  if (module == nullptr) return;
+  driver.forms.launched(function.info.name, module->code, slot.device->properties().sm);
+}
+
 struct Order {
   const char* call = "";
   LaunchShape shape;
@@ -95,7 +103,7 @@ int launch(Function function, const Order& order, Arguments given) {
     if (place.code != CUDA_SUCCESS) return place.code;
     const Resolved found = resolve(driver, function);
     if (found.code != CUDA_SUCCESS) return found.code;
-    const FunctionState& state = *found.function;
+    FunctionState& state = *found.function;
     if (state.device != place.device) return CUDA_ERROR_INVALID_HANDLE;
     const int shape = check_shape_of(state, order.shape, order.cooperative);
     if (shape != CUDA_SUCCESS) return shape;
@@ -112,6 +120,7 @@ int launch(Function function, const Order& order, Arguments given) {
     const bool captured = is_captured(place);
     const auto site = call_site(order.call);
     driver.recorder.count_kernel(state.info.name, site->test);
+    note_code(driver, *place.slot, state);
     what.tag = driver.recorder.launch_begins(place.stream, site, captured,
                                              pointers_of(state.info, args, *site));
     what.tells_touched =
