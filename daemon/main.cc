@@ -26,7 +26,9 @@
 #include "common/base/service_limits.h"
 #include "common/process/acting_user.h"
 #include "common/process/spawn.h"
+#include "common/tls/secret_file.h"
 #include "common/transport/server.h"
+#include "daemon/remote/worker_listener.h"
 #include "daemon/server/folder_lock.h"
 #include "daemon/server/job_table.h"
 #include "daemon/server/open_projects.h"
@@ -221,6 +223,19 @@ Result<std::unique_ptr<Server>> listen(const std::string& socket, std::optional<
        .on_disconnected = [&sessions](const ClientPeer& peer) { sessions.disconnected(peer); }});
 }
 
+/// Opens the port for remote workers. InvalidArgument where a file is of no use.
+Result<std::unique_ptr<WorkerListener>> listen_for_workers(
+    const ListenConfig& listen, std::shared_ptr<RemoteRegistry> registry) {
+  const std::string prefix = "daemon.listen.";
+  WorkerListenerOptions options;
+  options.address = GPUEMU_TRY(parse_tls_address(listen.address));
+  options.context =
+      GPUEMU_TRY(TlsContext::make(TlsSide::Daemon, {listen.ca, listen.cert, listen.key}, prefix));
+  options.token = GPUEMU_TRY(read_secret(prefix + "token_file", listen.token_file));
+  options.log = [](const std::string& line) { spdlog::info("{}", line); };
+  return WorkerListener::listen(std::move(options), std::move(registry));
+}
+
 int serve(const ConfigSources& sources, const Config& config) {
   StopSignal stop;
   const Status log = open_log(config);
@@ -238,6 +253,17 @@ int serve(const ConfigSources& sources, const Config& config) {
   if (!stores) return fail(stores.error(), kExitBroken);
   if (const std::string note = (*stores)->note(); !note.empty()) spdlog::warn("database: {}", note);
 
+  const auto remotes = config.listen ? std::make_shared<RemoteRegistry>() : nullptr;
+  std::unique_ptr<WorkerListener> workers;
+  if (remotes != nullptr) {
+    auto listener = listen_for_workers(*config.listen, remotes);
+    if (!listener) {
+      const bool is_wrong = listener.error().code == ErrorCode::InvalidArgument;
+      return fail(listener.error(), is_wrong ? kExitUsage : kExitBroken);
+    }
+    workers = *std::move(listener);
+  }
+
   Sessions sessions(**share);
   restore_budgets(**share, **stores);
   JobTable jobs;
@@ -249,6 +275,7 @@ int serve(const ConfigSources& sources, const Config& config) {
                                    .cache_folder = config.db_path + ".cache",
                                    .build = build_id_of("/proc/self/exe"),
                                    .worker_program = (own_folder() / "gpuemu-worker").string(),
+                                   .remotes = remotes,
                                    .request_stop = [&stop] { stop.request(); },
                                    .log = [](const std::string& line) { spdlog::warn("{}", line); },
                                    .environment = sources.environment});

@@ -1,6 +1,7 @@
 // gpuemu-worker: owns one device and executes plans for the daemon that started it.
 #include <charconv>
 #include <cstdio>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include <fmt/core.h>
 
 #include "common/base/heap.h"
+#include "daemon/remote/remote_main.h"
 #include "daemon/worker/worker_loop.h"
 #include "runtime/backends/backends.h"
 #include "runtime/compile/registers.h"
@@ -23,7 +25,8 @@ constexpr const char* kUsage =
     "                     --contraction MODE --contraction-seed NUMBER --memory-limit BYTES\n"
     "                     [--emulated-devices LIST]\n"
     "                     --socket-fd FD --arena-fd FD --arenas COUNT\n"
-    "The daemon starts it; do not start it by hand.\n";
+    "The daemon starts it so; do not start it by hand. For a worker on another machine:\n"
+    "       gpuemu-worker --connect tls+tcp://HOST:PORT ...\n";
 
 struct Arguments {
   std::string backend;
@@ -118,7 +121,14 @@ Status serve(const Arguments& arguments) {
   return run_worker_loop(**device, std::move(arenas), arguments.socket);
 }
 
+/// The program itself, which a remote worker starts for its plans.
+std::string own_path() {
+  std::error_code ignored;
+  return std::filesystem::read_symlink("/proc/self/exe", ignored).string();
+}
+
 int run(int count, char** words) {
+  if (is_remote_worker(count, words)) return run_remote_worker(count, words, own_path());
   const Result<Arguments> arguments = parse(count, words);
   if (!arguments) {
     fmt::print(stderr, "gpuemu-worker: {}\n{}", arguments.error().message, kUsage);

@@ -5,6 +5,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/commands/options.h"
+#include "cli/report/sessions.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -12,7 +13,8 @@ namespace {
 void run(Session& session) {
   const auto reply = session.answer(DevicesRequest{});
   if (!reply || session.json()) return;
-  for (const DeviceInfo& device : std::get<DevicesReply>(*reply).devices) {
+  const auto& all = std::get<DevicesReply>(*reply);
+  for (const DeviceInfo& device : all.devices) {
     session.out << fmt::format("{}: {} {}, {} MiB\n", device.backend, device.name,
                                device.architecture, device.memory_bytes >> 20);
     session.out << fmt::format(
@@ -26,6 +28,9 @@ void run(Session& session) {
     if (!device.dtypes.empty()) {
       session.out << fmt::format("  computes {}\n", fmt::join(device.dtypes, ", "));
     }
+  }
+  for (const std::string& line : remote_worker_lines(all.remote_workers)) {
+    session.out << line << '\n';
   }
 }
 

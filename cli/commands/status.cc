@@ -5,6 +5,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/commands/options.h"
+#include "cli/report/sessions.h"
 #include "cli/report/text.h"
 #include "cli/session/launch_daemon.h"
 
@@ -74,6 +75,9 @@ ExitCode show_status(Session& session) {
   session.out << fmt::format("process:  {}, {} workers, {} jobs, backend {}\n", status.pid,
                              status.workers, status.jobs_running, status.backend);
   show_projects(session);
+  for (const std::string& line : remote_worker_lines(status.remote_workers)) {
+    session.out << line << '\n';
+  }
   const std::string own = daemon_build({session.program_folder, "", "", ""});
   if (!own.empty() && status.build != own) {
     session.out << "build:    differs from this program's; the next command restarts the daemon\n";

@@ -61,6 +61,18 @@ std::vector<std::string> session_lines(const std::vector<SessionInfo>& sessions)
   return table(rows, 3);
 }
 
+std::vector<std::string> remote_worker_lines(const std::vector<RemoteWorkerInfo>& workers) {
+  if (workers.empty()) return {};
+  std::vector<Row> rows = {{"WORKER", "HOST", "STATE", "DEVICE", "ATTEMPTS", "LOST"}};
+  for (const RemoteWorkerInfo& one : workers) {
+    rows.push_back(
+        {one_line(one.worker_id), one_line(one.host), name_of(one.state),
+         fmt::format("{} {}", one_line(one.device.backend), one_line(one.device.architecture)),
+         fmt::format("{}", one.attempts), fmt::format("{}", one.lost)});
+  }
+  return table(rows, 4);
+}
+
 std::vector<std::string> top_lines(const TopReply& top) {
   std::vector<std::string> lines = {fmt::format(
       "{}, {}, {}", counted_as(top.devices.size(), "device"),
@@ -70,13 +82,19 @@ std::vector<std::string> top_lines(const TopReply& top) {
     lines.insert(lines.end(), part.begin(), part.end());
   };
   std::vector<Row> devices = {{"DEVICE", "NAME", "SESSION", "BUSY", "QUEUE", "MEMORY"}};
+  std::vector<Row> workers = {{"WORKER", "HOST", "STATE", "ATTEMPTS"}};
   for (const TopDevice& one : top.devices) {
+    if (!one.state.empty()) {
+      workers.push_back({one_line(one.worker_id), one_line(one.host), one_line(one.state),
+                         fmt::format("{}", one.attempts)});
+    }
     devices.push_back(
         {one_line(one.worker_id), one_line(one.name), one.session ? one_line(*one.session) : "-",
          fmt::format("{:.0f} %", one.busy * kPercent), fmt::format("{}", one.queue),
          fmt::format("{} of {}", mebibytes(one.memory_used_bytes), mebibytes(one.memory_bytes))});
   }
   add(table(devices, 3));
+  if (workers.size() > 1) add(table(workers, 3));
   add(session_lines(top.sessions));
   std::vector<Row> jobs = {{"JOB", "SESSION", "REQUEST", "PROJECT", "DONE"}};
   for (const JobInfo& one : top.jobs) {

@@ -12,6 +12,7 @@
 #include "common/codec/fields_records.gen.h"
 #include "common/codec/fields_sessions.gen.h"
 #include "common/codec/fields_storage.gen.h"
+#include "common/codec/fields_workers.gen.h"
 #include "common/protocol/replies.gen.h"
 
 namespace gpuemu {
@@ -203,6 +204,7 @@ void fields(V& v, R& r) {
 template <typename V, Is<DevicesReply> R>
 void fields(V& v, R& r) {
   v.required("devices", r.devices);
+  v.extra("remote_workers", r.remote_workers);
 }
 
 template <typename V, Is<ConfigShowReply> R>
@@ -229,6 +231,7 @@ void fields(V& v, R& r) {
   v.optional("projects", r.projects);
   v.extra("notes", r.notes);
   v.extra("damage", r.damage);
+  v.extra("remote_workers", r.remote_workers);
 }
 
 template <typename V, Is<CaseReply> R>

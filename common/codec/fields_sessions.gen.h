@@ -44,6 +44,8 @@ void fields(V& v, R& r) {
   v.required("memory_used_bytes", r.memory_used_bytes);
   v.required("memory_bytes", r.memory_bytes);
   v.optional("session", r.session);
+  v.extra("state", r.state);
+  v.extra("attempts", r.attempts);
 }
 
 template <typename V, Is<JobInfo> R>

@@ -12,6 +12,7 @@
 #include "common/base/result.h"
 #include "common/base/retention.h"
 #include "common/config/expression.h"
+#include "common/config/listen.h"
 #include "common/config/share.h"
 #include "common/config/vocabulary.h"
 #include "common/numeric/dtype.h"
@@ -224,6 +225,7 @@ struct Config {
   Retention retention;  ///< [storage]
   // Programs
   std::string socket_path, db_path, log_level = "info";
+  std::optional<ListenConfig> listen;  ///< [daemon.listen]; absent: nothing listens on TCP.
   std::optional<ShareConfig> share;  ///< [daemon.share]; absent: for its own user alone.
 
   std::vector<ConfigProblem> warnings;

@@ -111,6 +111,15 @@ constexpr Key kShare[] = {
 };
 constexpr KeySection kShareSection{"daemon.share", kShare};
 
+constexpr Key kListen[] = {
+    {"address", Text, "tls+tcp://HOST:PORT; connections without TLS are not made."},
+    {"ca", Path, "Certificate of the authority that signed those of the daemon and the workers."},
+    {"cert", Path, "Certificate that the daemon shows."},
+    {"key", Path, "Key of that certificate; its owner alone may read it."},
+    {"token_file", Path, "Secret that workers show; its owner alone may read it."},
+};
+constexpr KeySection kListenSection{"daemon.listen", kListen};
+
 constexpr Key kDaemon[] = {
     {"socket", Path, "Where the daemon listens (default ~/.gpuemu/gpuemu.sock)."},
     {"db", Path, "Database of results, failures and baselines (default ~/.gpuemu/db)."},
@@ -118,6 +127,10 @@ constexpr Key kDaemon[] = {
      .form = Word,
      .help = "How much the daemon logs (default info).",
      .words = list<kLogLevels>},
+    {.name = "listen",
+     .form = Table,
+     .help = "Lets workers on other machines register, over TLS.",
+     .section = &kListenSection},
     {.name = "share",
      .form = Table,
      .help = "Lets other users of the machine use the daemon.",
@@ -449,6 +462,7 @@ const KeySection& project_keys() { return kProjectSection; }
 const KeySection& runtime_keys() { return kRuntimeSection; }
 const KeySection& kernel_policy_keys() { return kPolicySection; }
 const KeySection& daemon_keys() { return kDaemonSection; }
+const KeySection& listen_keys() { return kListenSection; }
 const KeySection& share_keys() { return kShareSection; }
 const KeySection& quota_keys() { return kQuotaSection; }
 const KeySection& validation_keys() { return kValidationSection; }

@@ -83,6 +83,7 @@ const KeySection& project_keys();
 const KeySection& runtime_keys();
 const KeySection& kernel_policy_keys();
 const KeySection& daemon_keys();
+const KeySection& listen_keys();
 const KeySection& share_keys();
 /// What a table among the quotas of users may hold.
 const KeySection& quota_keys();

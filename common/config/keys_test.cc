@@ -28,6 +28,7 @@ std::vector<Site> sites() {
       {runtime_keys(), "[runtime]\n", "", "runtime."},
       {kernel_policy_keys(), "[runtime.kernel_policy]\n", "", "runtime.kernel_policy."},
       {daemon_keys(), "[daemon]\n", "", "daemon."},
+      {listen_keys(), "[daemon.listen]\n", "", "daemon.listen."},
       {share_keys(), "[daemon.share]\n", "", "daemon.share."},
       {quota_keys(), "[daemon.share.quota.alice]\n", "", "daemon.share.quota.alice."},
       {validation_keys(), "[validation]\n", "", "validation."},

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "common/base/device_list.h"
+#include "common/base/host_port.h"
 #include "common/base/service_limits.h"
 #include "common/base/units.h"
 #include "common/config/names.h"
@@ -154,6 +155,34 @@ UserQuota read_quota(const ValueReader& value) {
   return quota;
 }
 
+void read_listen(TableReader& daemon, Config& config) {
+  const auto value = daemon.find("listen");
+  if (!value) return;
+  if (!config.listen) config.listen.emplace();
+  ListenConfig& listen = *config.listen;
+  TableReader table(*value, listen_keys());
+  table.read("address", listen.address);
+  const std::pair<const char*, std::string*> files[] = {{"ca", &listen.ca},
+                                                        {"cert", &listen.cert},
+                                                        {"key", &listen.key},
+                                                        {"token_file", &listen.token_file}};
+  for (const auto& [key, to] : files) {
+    if (const auto file = table.find(key)) *to = file->path_value().value_or("");
+  }
+  table.finish();
+  if (listen.address.empty()) {
+    value->problem("has no address; write address = \"tls+tcp://HOST:PORT\"");
+  } else if (const auto parsed = parse_tls_address(listen.address); !parsed) {
+    value->problem("address: '" + listen.address + "', " + parsed.error().message);
+  }
+  for (const auto& [key, to] : files) {
+    if (!table.has(key) && to->empty()) {
+      value->problem("has no " + std::string(key) +
+                     "; `gpuemu daemon certs FOLDER` makes certificates, keys and a token");
+    }
+  }
+}
+
 void read_share(TableReader& daemon, Config& config) {
   const auto value = daemon.find("share");
   if (!value) return;
@@ -232,6 +261,7 @@ void read_daemon(TableReader& root, Config& config) {
     if (const auto path = db->path_value()) config.db_path = *path;
   }
   daemon.read_one_of("log_level", config.log_level);
+  read_listen(daemon, config);
   read_share(daemon, config);
   daemon.finish();
 }

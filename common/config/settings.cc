@@ -147,6 +147,14 @@ void list_storage(const Config& config, Lister& out) {
   number("prune_minutes", kept.prune_minutes);
 }
 
+void list_listen(const ListenConfig& listen, Lister& out) {
+  out.add("daemon.listen.address", quoted(listen.address));
+  out.add("daemon.listen.ca", quoted(listen.ca));
+  out.add("daemon.listen.cert", quoted(listen.cert));
+  out.add("daemon.listen.key", quoted(listen.key));
+  out.add("daemon.listen.token_file", quoted(listen.token_file));
+}
+
 void list_share(const ShareConfig& share, Lister& out) {
   out.add("daemon.share.group", quoted(share.group));
   out.add("daemon.share.users", list_of(share.users));
@@ -239,6 +247,7 @@ std::vector<Config::Setting> list_settings(const Config& config, const ReadState
   out.add("daemon.socket", quoted(config.socket_path));
   out.add("daemon.db", quoted(config.db_path));
   out.add("daemon.log_level", quoted(config.log_level));
+  if (config.listen) list_listen(*config.listen, out);
   if (config.share) list_share(*config.share, out);
   if (project == nullptr) return settings;
   for (const TomlEntry& entry : project->entries) {

@@ -25,4 +25,5 @@
   X(CiProfile, ci_profile_from_name) \
   X(StorageState, storage_state_from_name) \
   X(JobState, job_state_from_name) \
-  X(SessionClass, session_class_from_name)
+  X(SessionClass, session_class_from_name) \
+  X(WorkerState, worker_state_from_name)

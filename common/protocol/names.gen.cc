@@ -9,6 +9,7 @@
 #include "common/protocol/requests.gen.h"
 #include "common/protocol/sessions.gen.h"
 #include "common/protocol/storage.gen.h"
+#include "common/protocol/workers.gen.h"
 
 #include "common/protocol/names.h"
 
@@ -194,6 +195,14 @@ constexpr const char* kSessionClassNames[] = {
 const char* name_of(SessionClass value) { return name_among(kSessionClassNames, value); }
 std::optional<SessionClass> session_class_from_name(const std::string& name) {
   return value_among<SessionClass>(kSessionClassNames, name);
+}
+
+constexpr const char* kWorkerStateNames[] = {
+    "idle", "busy", "lost"
+};
+const char* name_of(WorkerState value) { return name_among(kWorkerStateNames, value); }
+std::optional<WorkerState> worker_state_from_name(const std::string& name) {
+  return value_among<WorkerState>(kWorkerStateNames, name);
 }
 
 }  // namespace gpuemu

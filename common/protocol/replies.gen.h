@@ -21,6 +21,7 @@
 #include "common/protocol/records.gen.h"
 #include "common/protocol/sessions.gen.h"
 #include "common/protocol/storage.gen.h"
+#include "common/protocol/workers.gen.h"
 #include "common/tensor/tensor.h"
 
 namespace gpuemu {
@@ -250,6 +251,7 @@ struct JobStatusReply {
 
 struct DevicesReply {
   std::vector<DeviceInfo> devices;
+  std::vector<RemoteWorkerInfo> remote_workers;
   bool operator==(const DevicesReply&) const = default;
 };
 
@@ -276,6 +278,7 @@ struct DaemonStatusReply {
   uint64_t projects = 0;  ///< How many are open.
   std::vector<std::string> notes;  ///< What a user of this project should know; told once.
   std::string damage;  ///< What is known to be damaged in the database; "": nothing.
+  std::vector<RemoteWorkerInfo> remote_workers;
   bool operator==(const DaemonStatusReply&) const = default;
 };
 
@@ -468,7 +471,8 @@ struct ProjectsReply {
   X(SessionInfo) \
   X(Sessions) \
   X(Top) \
-  X(Jobs)
+  X(Jobs) \
+  X(WorkerAccepted)
 
 using Reply = std::variant<
     PongReply, OkReply, ValidationResultReply, SubmitResultReply, ResultsReply,
@@ -479,7 +483,7 @@ using Reply = std::variant<
     BaselineReply, KernelCoverageReply, CalibrationReply, ExportedCaseReply, MutationReportReply,
     KernelComparisonReply, FailuresDeletedReply, ExplainResultReply, BoundsReportReply,
     ProjectsReply, StorageClaimedReply, StorageStatusReply, StoragePrunedReply, StorageReportReply,
-    StorageCompactedReply, SessionOpenedReply, SessionInfoReply, SessionsReply, TopReply,
-    JobsReply>;
+    StorageCompactedReply, SessionOpenedReply, SessionInfoReply, SessionsReply, TopReply, JobsReply,
+    WorkerAcceptedReply>;
 
 }  // namespace gpuemu

@@ -17,6 +17,7 @@
 #include "common/protocol/records.gen.h"
 #include "common/protocol/sessions.gen.h"
 #include "common/protocol/storage.gen.h"
+#include "common/protocol/workers.gen.h"
 #include "common/tensor/tensor.h"
 
 namespace gpuemu {
@@ -451,7 +452,8 @@ struct ForgetProjectRequest {
   X(SetSession, SessionInfo, Quick, "sessions", Daemon, false) \
   X(ListSessions, Sessions, Quick, "sessions", Daemon, false) \
   X(Top, Top, Quick, "sessions", Daemon, false) \
-  X(JobList, Jobs, Quick, "sessions", Records, false)
+  X(JobList, Jobs, Quick, "sessions", Records, false) \
+  X(WorkerRegister, WorkerAccepted, Quick, "remote_workers", Daemon, false)
 
 using Request = std::variant<
     PingRequest, ShutdownRequest, ValidateOpRequest, SubmitOutputRequest, GetResultRequest,
@@ -466,14 +468,15 @@ using Request = std::variant<
     StoreArtifactBaselineRequest, DiffArtifactBaselineRequest, GetArtifactRequest,
     ListArtifactsRequest, StorageClaimRequest, StorageStatusRequest, StoragePruneRequest,
     StorageVerifyRequest, StorageBackupRequest, StorageCompactRequest, OpenSessionRequest,
-    CloseSessionRequest, SetSessionRequest, ListSessionsRequest, TopRequest, JobListRequest>;
+    CloseSessionRequest, SetSessionRequest, ListSessionsRequest, TopRequest, JobListRequest,
+    WorkerRegisterRequest>;
 
 /// Pong.capabilities.
 inline constexpr const char* kCapabilities[] = {
     "kernels", "jobs", "run_tests", "op_name", "minimize_stream", "artifacts", "baselines",
     "inspect", "ci", "proof", "guided", "kernel_coverage", "calibrate", "export", "mutate",
     "compare_kernels", "shared_memory", "prove", "projects", "program_failures", "storage",
-    "sessions", "ranges"
+    "sessions", "ranges", "remote_workers"
 };
 
 }  // namespace gpuemu

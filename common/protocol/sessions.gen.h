@@ -72,6 +72,8 @@ struct TopDevice {
   uint64_t memory_used_bytes = 0;  ///< By the cases that run.
   uint64_t memory_bytes = 0;
   std::optional<std::string> session;  ///< The session whose case runs; null: none does.
+  std::string state;  ///< A remote worker's: idle, busy or lost.
+  uint64_t attempts = 0;  ///< Remote workers: runs of kernels that it was given.
   bool operator==(const TopDevice&) const = default;
 };
 

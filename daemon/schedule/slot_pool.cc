@@ -41,7 +41,7 @@ struct SlotPool::State {
 /// With the slots that have a seat at it.
 Status SlotPool::State::add_worker(size_t number, const SlotPoolOptions& options,
                                    const ReferenceOptions& reference) {
-  std::vector<const Arena*> shared;
+  std::vector<Arena*> shared;
   const size_t first = arenas.size();
   for (uint32_t i = 0; i < options.slots_per_worker; ++i) {
     arenas.push_back(std::make_unique<Arena>(GPUEMU_TRY(Arena::create())));
@@ -49,7 +49,7 @@ Status SlotPool::State::add_worker(size_t number, const SlotPoolOptions& options
   }
   WorkerOptions own = options.worker;
   own.device_index = static_cast<int>(number % std::max(1U, options.devices));
-  const auto worker = std::make_shared<SharedWorker>(std::move(own), std::move(shared));
+  const auto worker = std::make_shared<SharedWorker>(std::move(own), shared, options.remotes);
   for (uint32_t i = 0; i < options.slots_per_worker; ++i) {
     slots.push_back(std::make_unique<Slot>(*arenas[first + i], WorkerSeat(worker, i), reference));
   }

@@ -35,6 +35,7 @@ struct SlotPoolOptions {
   uint32_t slots_per_worker = 1;
   WorkerOptions worker;
   ReferenceOptions reference;
+  std::shared_ptr<RemotePool> remotes = {};  ///< Null: there are none.
   /// Bounds the cases of all pools that share it, and says whose case is next; null: one of its
   /// own, with as many lanes as there are slots.
   std::shared_ptr<LaneGate> gate = {};

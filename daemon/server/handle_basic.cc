@@ -35,7 +35,17 @@ Reply handle(const ShutdownRequest&, Call& call) {
   return OkReply{};
 }
 
-Reply handle(const DevicesRequest&, Call& call) { return DevicesReply{call.context.devices}; }
+Reply handle(const DevicesRequest&, Call& call) {
+  DevicesReply reply{call.context.devices, {}};
+  if (call.context.projects != nullptr)
+    reply.remote_workers = call.context.projects->remote_workers();
+  return reply;
+}
+
+Reply handle(const WorkerRegisterRequest&, Call&) {
+  return ErrorReply{WireErrorCode::InvalidRequest,
+                    "workers register over TLS, at the address of [daemon.listen]"};
+}
 
 Reply handle(const ConfigShowRequest&, Call& call) {
   const auto config = call.context.config.current();
@@ -67,6 +77,7 @@ Reply handle(const DaemonStatusRequest&, Call& call) {
   if (context.projects != nullptr) {
     status.config_path = context.projects->default_path();
     status.projects = context.projects->count();
+    status.remote_workers = context.projects->remote_workers();
     if (call.names_project) status.notes = context.projects->untold_notes(context);
   }
   // The folder may have been deleted or replaced since the last request.

@@ -60,10 +60,28 @@ std::vector<TopDevice> top_devices(const std::vector<std::shared_ptr<Lanes>>& al
                          .queue = backend.queue,
                          .memory_used_bytes = worker.memory_bytes,
                          .memory_bytes = device.memory_bytes,
-                         .session = worker.session});
+                         .session = worker.session,
+                         .state = "",
+                         .attempts = 0});
     }
   }
   return devices;
+}
+
+void add_remote(const std::vector<RemoteWorkerInfo>& workers, std::vector<TopDevice>& devices) {
+  for (const RemoteWorkerInfo& one : workers) {
+    devices.push_back({.index = devices.size(),
+                       .name = one.device.name,
+                       .worker_id = one.worker_id,
+                       .host = one.host,
+                       .busy = one.state == WorkerState::Busy ? 1.0 : 0.0,
+                       .queue = 0,
+                       .memory_used_bytes = 0,
+                       .memory_bytes = one.device.memory_bytes,
+                       .session = std::nullopt,
+                       .state = name_of(one.state),
+                       .attempts = one.attempts});
+  }
 }
 
 }  // namespace
@@ -107,6 +125,7 @@ Reply handle(const TopRequest&, Call& call) {
   TopReply top;
   top.time = now_seconds();
   top.devices = top_devices(call.context.projects->lanes());
+  add_remote(call.context.projects->remote_workers(), top.devices);
   top.sessions = call.context.projects->sessions().list();
   for (JobInfo& job : call.context.jobs.list()) {
     if (job.state == JobState::Running) top.jobs.push_back(std::move(job));

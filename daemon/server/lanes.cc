@@ -8,6 +8,7 @@
 #include "common/base/machine_memory.h"
 #include "common/config/start_settings.h"
 #include "daemon/reference/find_python.h"
+#include "daemon/remote/device_info.h"
 #include "runtime/backends/backends.h"
 #include "runtime/device/device_traits.h"
 
@@ -20,25 +21,6 @@ constexpr size_t kSlotsPerGpu = 4;
 constexpr uint32_t kSlotsPerEmulator = 2;
 
 size_t processors() { return std::max(1U, std::thread::hardware_concurrency()); }
-
-DeviceInfo info_of(const DeviceProperties& device) {
-  return {.name = device.name,
-          .backend = device.backend,
-          .architecture = "sm_" + std::to_string(device.sm),
-          .memory_bytes = device.memory_bytes,
-          .multiprocessors = device.multiprocessors,
-          .index = static_cast<uint64_t>(device.index),
-          .memory_free_bytes = device.memory_free_bytes,
-          .shared_bytes_per_block = device.shared_bytes_per_block_max,
-          .shared_bytes_per_multiprocessor = device.shared_bytes_per_multiprocessor,
-          .registers_per_block = device.registers_per_block,
-          .registers_per_multiprocessor = device.registers_per_multiprocessor,
-          .threads_per_multiprocessor = device.threads_per_multiprocessor,
-          .driver_version = device.driver_version,
-          .runtime_version = device.runtime_version,
-          .dtypes = device.dtypes,
-          .note = ""};
-}
 
 /// An equal share of three quarters of the machine for the reference process of each slot.
 uint64_t reference_share(uint64_t slots) {
@@ -120,6 +102,7 @@ std::shared_ptr<LaneGate> LaneGates::of(const std::string& backend, size_t lanes
 }
 
 Result<std::shared_ptr<Lanes>> make_lanes(const Config& config, const std::string& worker_program,
+                                          const std::shared_ptr<RemotePool>& remotes,
                                           LaneGates& gates) {
   const Devices devices = GPUEMU_TRY(devices_of(config));
   auto lanes = std::make_shared<Lanes>();
@@ -129,6 +112,7 @@ Result<std::shared_ptr<Lanes>> make_lanes(const Config& config, const std::strin
   lanes->arch = config.arch.starts_with("sm_") ? config.arch
                                                : "sm_" + std::to_string(devices.served.front().sm);
   SlotPoolOptions options = slot_options(config, devices.served, worker_program);
+  options.remotes = remotes;
   // A project with fewer workers than the machine has processors leaves the rest to others.
   const size_t workers = std::max<size_t>(options.count, is_gpu(lanes->backend) ? 1 : processors());
   options.gate = gates.of(lanes->backend, workers * options.slots_per_worker);

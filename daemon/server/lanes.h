@@ -44,8 +44,10 @@ struct Lanes {
 /// Text of all settings that slots depend on.
 std::string lanes_key(const Config& config);
 
-/// Unavailable when no device answers. Runs Python interpreters to find one for references.
+/// Unavailable when no device answers. `remotes` may be null. Runs Python interpreters to find one
+/// for references.
 Result<std::shared_ptr<Lanes>> make_lanes(const Config& config, const std::string& worker_program,
+                                          const std::shared_ptr<RemotePool>& remotes,
                                           LaneGates& gates);
 
 }  // namespace gpuemu

@@ -59,7 +59,7 @@ Status OpenProjects::start(const ConfigSources& sources, const Config& config) {
     const std::lock_guard lock(entry->mutex);
     entry->config = std::make_shared<ConfigWatch>(std::move(own), config);
   }
-  auto lanes = GPUEMU_TRY(make_lanes(config, facts_.worker_program, gates_));
+  auto lanes = GPUEMU_TRY(make_lanes(config, facts_.worker_program, facts_.remotes, gates_));
   auto first = std::make_shared<OpenProject>();
   first->config = entry->config;
   first->store = GPUEMU_TRY(stores_.of(project.id));
@@ -111,6 +111,10 @@ std::shared_ptr<Lanes> OpenProjects::default_lanes() const {
   return entry->open == nullptr ? nullptr : entry->open->lanes;
 }
 
+std::vector<RemoteWorkerInfo> OpenProjects::remote_workers() const {
+  return facts_.remotes == nullptr ? std::vector<RemoteWorkerInfo>() : facts_.remotes->list();
+}
+
 std::string OpenProjects::text_of_lanes() const {
   const auto lanes = default_lanes();
   if (lanes == nullptr) return "no slots";
@@ -123,7 +127,7 @@ Result<std::shared_ptr<Lanes>> OpenProjects::lanes_for(const Config& config) {
     const std::lock_guard lock(mutex_);
     if (ended_) return error(ErrorCode::Unavailable, "the daemon is shutting down");
   }
-  auto lanes = make_lanes(config, facts_.worker_program, gates_);
+  auto lanes = make_lanes(config, facts_.worker_program, facts_.remotes, gates_);
   if (lanes) ++lanes_made_;
   return lanes;
 }

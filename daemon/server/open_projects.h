@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/remote/remote_registry.h"
 #include "daemon/server/lanes.h"
 #include "daemon/server/server.h"
 #include "daemon/sessions/sessions.h"
@@ -39,8 +40,9 @@ struct DaemonFacts {
   Sessions& sessions;
   Share& share;
   std::string socket_path, db_path, cache_folder;
-  std::string build;           ///< GNU build id of this program.
-  std::string worker_program;  ///< Path of gpuemu-worker.
+  std::string build;                             ///< GNU build id of this program.
+  std::string worker_program;                    ///< Path of gpuemu-worker.
+  std::shared_ptr<RemoteRegistry> remotes = {};  ///< Null where nothing listens for workers.
   std::function<void()> request_stop;
   std::function<void(const std::string& line)> log;
   std::map<std::string, std::string> environment;  ///< Settings for all projects.
@@ -78,6 +80,7 @@ class OpenProjects {
   /// How cases of the default project run, for the log.
   std::string text_of_lanes() const;
   void log(const std::string& line) const { facts_.log(line); }
+  std::vector<RemoteWorkerInfo> remote_workers() const;
   void count_request() { ++counts_->requests; }
   /// Returns each note to the user of the project of `context` once: that records stored before
   /// projects were separated belong to its ops.

@@ -18,7 +18,7 @@ class Seats : public testing::Test {
     options.backend = "fake";
     options.grace_ms = 20;
     auto worker = std::make_shared<SharedWorker>(
-        options, std::vector<const Arena*>{&arenas_[0], &arenas_[1], &arenas_[2]});
+        options, std::vector<Arena*>{&arenas_[0], &arenas_[1], &arenas_[2]});
     for (uint32_t i = 0; i < 3; ++i) seats_.emplace_back(worker, i);
   }
   Result<ExecutionReport> run(uint32_t seat, const std::string& entry, std::string key = "key") {
@@ -112,6 +112,63 @@ TEST_F(Seats, AModuleThatDoesNotCompileEndsTheTurn) {
             ErrorCode::Compile);
   EXPECT_TRUE(run(1, "add"));
   EXPECT_TRUE(seats_[0].properties());
+}
+
+/// Loses as many workers as it is told, and then lends none.
+class LossyPool : public RemotePool {
+ public:
+  class Worker : public RemoteWorker {
+   public:
+    explicit Worker(LossyPool& pool) : pool_(pool) {}
+    std::string name() const override { return "w" + std::to_string(pool_.attempts.size()); }
+    std::optional<Result<ExecutionReport>> run(const RemoteWork& work) override {
+      pool_.attempts.push_back(work.attempt);
+      return std::nullopt;
+    }
+
+   private:
+    LossyPool& pool_;
+  };
+  std::unique_ptr<RemoteWorker> take(const WorkerOptions&) override {
+    return attempts.size() < losses ? std::make_unique<Worker>(*this) : nullptr;
+  }
+
+  size_t losses = 0;
+  std::vector<uint32_t> attempts;
+};
+
+class LossySeat : public testing::Test {
+ protected:
+  Result<ExecutionReport> run() {
+    WorkerOptions options;
+    options.program = GPUEMU_FAKE_WORKER;
+    options.backend = "fake";
+    WorkerSeat seat(std::make_shared<SharedWorker>(options, std::vector<Arena*>{&arena_}, pool_),
+                    0);
+    GPUEMU_TRY(seat.begin("key", "add.ptx", "add", add_plan("add")));
+    return seat.finish();
+  }
+
+  Arena arena_ = add_arena();
+  std::shared_ptr<LossyPool> pool_ = std::make_shared<LossyPool>();
+};
+
+TEST_F(LossySeat, RunsHereWhatOneRemoteWorkerHasLost) {
+  pool_->losses = 1;
+  EXPECT_TRUE(run());
+  EXPECT_EQ(floats_at(arena_, 128)[0], 11);
+  EXPECT_EQ(pool_->attempts, (std::vector<uint32_t>{1}));
+}
+
+TEST_F(LossySeat, DoesNotTryAgainWhatTwoHaveLost) {
+  pool_->losses = 2;
+  const auto report = run();
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code, ErrorCode::Unavailable);
+  EXPECT_EQ(report.error().message,
+            "the workers w1 and w2 were lost while they ran it; it is not tried again");
+  EXPECT_EQ(pool_->attempts, (std::vector<uint32_t>{1, 2}));
+  EXPECT_EQ(floats_at(arena_, 128)[0], 0);
 }
 
 }  // namespace

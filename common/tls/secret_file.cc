@@ -1,0 +1,43 @@
+#include "common/tls/secret_file.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include <sys/stat.h>
+
+#include "common/base/files.h"
+
+namespace gpuemu {
+namespace {
+
+constexpr size_t kSecretBytesMax = 64 << 10;
+constexpr mode_t kOthers = 0077, kPermissions = 07777;
+
+/// Editors end a file with a line break.
+std::string trimmed(const std::string& text) {
+  constexpr const char* kBlanks = " \t\r\n";
+  const size_t begin = text.find_first_not_of(kBlanks);
+  if (begin == std::string::npos) return "";
+  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+}
+
+}  // namespace
+
+Result<std::string> read_secret(const std::string& option, const std::string& file) {
+  struct stat info{};
+  if (::stat(file.c_str(), &info) != 0) {
+    return error(ErrorCode::InvalidArgument, "{}: {}: {}", option, file, std::strerror(errno));
+  }
+  if ((info.st_mode & kOthers) != 0) {
+    return error(ErrorCode::InvalidArgument,
+                 "{}: others may use {} (mode {:04o}); run `chmod go= {}`", option, file,
+                 info.st_mode & kPermissions, file);
+  }
+  const auto text = read_file(file, kSecretBytesMax);
+  if (!text) return error(ErrorCode::InvalidArgument, "{}: {}", option, text.error().message);
+  std::string secret = trimmed(*text);
+  if (!secret.empty()) return secret;
+  return error(ErrorCode::InvalidArgument, "{}: {} is empty", option, file);
+}
+
+}  // namespace gpuemu

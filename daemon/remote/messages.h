@@ -1,0 +1,58 @@
+// Private to this folder: what a daemon and a remote worker send each other once the worker is
+// accepted.
+//
+//   message := kind:u8 work:u64 attempt:u32 offset:u64 body
+//
+//   to the worker    Begin (options, module key), Data (inputs), Execute (plan), Module (text),
+//                    Cancel
+//   to the daemon    WantModule, Data (outputs), Report or Failed, which end the work
+//   both ways        Heartbeat
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/base/result.h"
+#include "daemon/worker/worker_process.h"
+
+namespace gpuemu {
+
+enum class RemoteKind : uint8_t {
+  Heartbeat,
+  Begin,
+  Data,
+  Execute,
+  WantModule,
+  Module,
+  Report,
+  Failed,
+  Cancel
+};
+
+struct RemoteMessage {
+  RemoteKind kind = RemoteKind::Heartbeat;
+  uint64_t work = 0;     ///< Counts over all that a daemon gives out.
+  uint32_t attempt = 0;  ///< Which attempt at it.
+  uint64_t offset = 0;   ///< Data: where it lies in the arena.
+  std::vector<std::byte> body = {};
+};
+
+std::vector<std::byte> encode_remote(const RemoteMessage& message);
+/// Corruption for bytes that the encoder could not have written.
+Result<RemoteMessage> decode_remote(const std::vector<std::byte>& bytes);
+
+/// Body of Begin: how the worker runs the plan. The worker's program is its own.
+struct RemoteBegin {
+  WorkerOptions options;
+  std::string module_key;
+};
+std::vector<std::byte> encode_begin(const RemoteBegin& begin);
+Result<RemoteBegin> decode_begin(const std::vector<std::byte>& body);
+
+/// Part of an arena in one message.
+inline constexpr size_t kDataBytesMax = size_t{1} << 20;
+/// Bound on messages before their worker is accepted.
+inline constexpr size_t kRegisterBytesMax = size_t{64} << 10;
+
+}  // namespace gpuemu
