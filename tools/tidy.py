@@ -23,7 +23,7 @@ THIRD_PARTY = {
     r"<nng/": {"common/transport", "bench"},
     r"<rocksdb/": {"bench", "daemon/database", "daemon/storage"},
     r"<flatbuffers/": {"daemon/records"},
-    r"<nlohmann/": {"common/codec", "cli/report", "daemon/reference", "ops/capi", "ops/dispatch", "runtime/device", "runtime/run_record", "runtime/tape", "common/pipes",
+    r"<nlohmann/": {"common/codec", "cli/report", "daemon/reference", "daemon/tapes", "ops/capi", "ops/dispatch", "runtime/device", "runtime/run_record", "runtime/tape", "common/pipes",
                     "ops/profile", "cli/archive", "cli/export", "cli/trace"},
     r"<toml\+\+/": {"common/toml"},
     r"<CLI/": {"cli/parse", "daemon", "tests/fidelity"},

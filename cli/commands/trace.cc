@@ -1,4 +1,4 @@
-// `gpuemu trace`: plans tapes without running them and shows traces. Needs no daemon.
+// `gpuemu trace`: plans tapes without running them, shows traces, and those of the daemon.
 #include <ostream>
 
 #include "cli/commands/commands.h"
@@ -14,7 +14,8 @@ namespace {
 constexpr uint64_t kMemoryMbMax = uint64_t{1} << 30;
 
 struct TraceOptions {
-  std::string file, format = "text", output;
+  std::string file, format = "text", output, session;
+  std::vector<std::string> layers;
   std::optional<uint64_t> devices, memory_mb, seed;
   std::string policy;
 };
@@ -83,6 +84,26 @@ void add_plan(Command trace, Session& session) {
   plan.callback([options, &session] { tell(planned(*options), *options, session); });
 }
 
+void show_live(const TraceOptions& options, Session& session) {
+  GetTraceRequest request{.session = {}, .name = options.session, .layers = options.layers};
+  const auto reply = session.answer(request);
+  if (!reply || session.json()) return;
+  tell(std::get<TraceReply>(*reply).trace_json + "\n", options, session);
+}
+
+void add_live(Command trace, Session& session) {
+  auto options = std::make_shared<TraceOptions>();
+  Command live = trace.command("live", "Print the trace of what the daemon has run, as JSON");
+  live.option("--session", options->session, "Only of the session of this name").type_name("NAME");
+  live.option("--layer", options->layers, "Only this layer; may be given several times")
+      .one_of({"input_tape", "output_queue", "handles", "ticks"});
+  live.option("-o,--output", options->output, "Write the trace to this file").type_name("FILE");
+  live.footer(
+      "Exit code: 0 shown, 2 no session of that name has a tape, 3 no daemon.\n"
+      "Example: gpuemu trace live -o trace.json && gpuemu trace trace.json");
+  live.callback([options, &session] { show_live(*options, session); });
+}
+
 }  // namespace
 
 void add_trace(Command app, Session& session) {
@@ -94,6 +115,7 @@ void add_trace(Command app, Session& session) {
       .show_default();
   command.option("-o,--output", options->output, "Write it to this file").type_name("FILE");
   add_plan(command, session);
+  add_live(command, session);
   command.optional_command();
   command.footer(
       "Exit code: 0 shown, 2 the file is not a trace, 3 the file cannot be written.\n"

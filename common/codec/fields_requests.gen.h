@@ -11,6 +11,7 @@
 #include "common/codec/fields_records.gen.h"
 #include "common/codec/fields_sessions.gen.h"
 #include "common/codec/fields_storage.gen.h"
+#include "common/codec/fields_tapes.gen.h"
 #include "common/codec/fields_workers.gen.h"
 #include "common/protocol/requests.gen.h"
 

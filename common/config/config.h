@@ -187,6 +187,15 @@ struct KernelConfig {
   uint32_t line = 0, column = 0, end_line = 0;
 };
 
+/// How tapes are scheduled.
+struct SchedulerConfig {
+  uint64_t tick_ms = 0;  ///< Between two ticks at least.
+  std::string policy = "balanced";
+  uint64_t seed = 0;
+  std::string debug_dir;  ///< Where clients save traces.
+  uint64_t trace_entries = 100'000;
+};
+
 struct Config {
   std::string file;    ///< The project file; "" when there is none.
   std::string folder;  ///< Folder of the project file, else the working folder.
@@ -222,7 +231,8 @@ struct Config {
   std::vector<DType> ci_quick_dtypes = {DType::Float32};
   uint64_t ci_thorough_timeout_s = 3600;
   uint32_t ci_parallel_jobs = 4;
-  Retention retention;  ///< [storage]
+  Retention retention;        ///< [storage]
+  SchedulerConfig scheduler;  ///< [scheduler]
   // Programs
   std::string socket_path, db_path, log_level = "info";
   std::optional<ListenConfig> listen;  ///< [daemon.listen]; absent: nothing listens on TCP.

@@ -247,6 +247,23 @@ constexpr Key kStorage[] = {
      kDaysMax * 1440},
 };
 
+constexpr std::string_view kPlacements[] = {"balanced", "locality"};
+constexpr int64_t kTickMsMax = 60'000, kTraceEntriesMax = 10'000'000;
+constexpr Key kScheduler[] = {
+    {"tick_ms", Integer,
+     "Time between two ticks at least, each of which is logged then (default 0): to watch a tape.",
+     0, kTickMsMax},
+    {.name = "policy",
+     .form = Word,
+     .help = "How ops are placed: balanced by time (default), or where most of their inputs are.",
+     .words = list<kPlacements>},
+    {"seed", Integer, "Leaves begin at device seed mod devices (default 0).", 0, INT64_MAX},
+    {"debug_dir", Path, "Where clients save traces (default ~/.gpuemu/debug)."},
+    {"trace_entries", Integer,
+     "Lines of each layer of the trace that are kept, the newest ones (default 100000).", 1,
+     kTraceEntriesMax},
+};
+
 constexpr Key kTensor[] = {
     {.name = "name",
      .form = Text,
@@ -411,7 +428,8 @@ constexpr KeySection kKernelSection{"kernels", kKernel, &kTestDataSection};
 constexpr KeySection kProjectSection{"project", kProject}, kRuntimeSection{"runtime", kRuntime},
     kDaemonSection{"daemon", kDaemon}, kValidationSection{"validation", kValidation},
     kPoliciesSection{"policies", kPolicies}, kCiSection{"ci", kCi},
-    kStorageSection{"storage", kStorage}, kToleranceSection{"tolerance", kTolerance};
+    kStorageSection{"storage", kStorage}, kSchedulerSection{"scheduler", kScheduler},
+    kToleranceSection{"tolerance", kTolerance};
 
 constexpr Key kFile[] = {
     {.name = "project", .form = Table, .help = "Names.", .section = &kProjectSection},
@@ -433,6 +451,10 @@ constexpr Key kFile[] = {
      .form = Table,
      .help = "How much of the project is kept; 0 sets no limit.",
      .section = &kStorageSection},
+    {.name = "scheduler",
+     .form = Table,
+     .help = "How the daemon schedules tapes; read when it starts.",
+     .section = &kSchedulerSection},
     {.name = "ops", .form = Tables, .help = "What is tested.", .section = &kOpSection},
     {.name = "kernels",
      .form = Tables,
@@ -469,6 +491,7 @@ const KeySection& validation_keys() { return kValidationSection; }
 const KeySection& policies_keys() { return kPoliciesSection; }
 const KeySection& ci_keys() { return kCiSection; }
 const KeySection& storage_keys() { return kStorageSection; }
+const KeySection& scheduler_keys() { return kSchedulerSection; }
 const KeySection& op_keys() { return kOpSection; }
 const KeySection& kernel_keys() { return kKernelSection; }
 const KeySection& input_keys() { return kInputSection; }

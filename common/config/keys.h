@@ -91,6 +91,7 @@ const KeySection& validation_keys();
 const KeySection& policies_keys();
 const KeySection& ci_keys();
 const KeySection& storage_keys();
+const KeySection& scheduler_keys();
 const KeySection& op_keys();
 const KeySection& kernel_keys();
 const KeySection& input_keys();

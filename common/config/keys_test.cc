@@ -35,6 +35,7 @@ std::vector<Site> sites() {
       {policies_keys(), "[policies]\n", "", "policies."},
       {ci_keys(), "[ci]\n", "", "ci."},
       {storage_keys(), "[storage]\n", "", "storage."},
+      {scheduler_keys(), "[scheduler]\n", "", "scheduler."},
       {op_keys(), "[[ops]]\n", "", "ops[0]."},
       {kernel_keys(), "[[kernels]]\n", "", "kernels[0]."},
       {input_keys(), op + "inputs = [{ ", " }]", "ops[0].inputs[0]."},

@@ -32,6 +32,7 @@ constexpr VariableRow kVariables[] = {{"GPUEMU_BACKEND", "runtime.backend"},
                                       {"GPUEMU_LOG_LEVEL", "daemon.log_level"},
                                       {"GPUEMU_LOG", "daemon.log_level"},
                                       {"GPUEMU_SOCKET", "daemon.socket"},
+                                      {"GPUEMU_TICK_MS", "scheduler.tick_ms"},
                                       {"GPUEMU_TOKEN_FILE", "daemon.share.token_file"}};
 
 std::string lookup(const std::map<std::string, std::string>& table, const std::string& key) {
@@ -230,6 +231,8 @@ void fill_places(Load& load, const ConfigSources& sources) {
   }
   if (socket.empty()) socket = home + "/.gpuemu/gpuemu.sock";
   if (db.empty()) db = home + "/.gpuemu/db";
+  std::string& debug = load.config.scheduler.debug_dir;
+  if (debug.empty() && !home.empty()) debug = home + "/.gpuemu/debug";
   if (socket.size() <= kSocketPathBytesMax) return;
   load.state.problem_at("daemon.socket",
                         fmt::format("the socket path '{}' has {} bytes, the system allows {}; set "
@@ -270,6 +273,7 @@ void read_layer(ReadState& state, const Layer& layer, const TomlValue& document,
   read_policies(root, config);
   read_ci(root, config);
   read_storage(root, config);
+  read_scheduler(root, config);
   read_ops(root, config, drafts);
   read_kernels(root, config, drafts);
   root.finish();

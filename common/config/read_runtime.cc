@@ -1,4 +1,4 @@
-// [project], [runtime], [daemon], [policies], [ci], [storage].
+// [project], [runtime], [daemon], [policies], [ci], [storage], [scheduler].
 #include <algorithm>
 
 #include <fmt/core.h>
@@ -300,6 +300,21 @@ void read_storage(TableReader& root, Config& config) {
   read_bytes(storage, "bytes", retention.bytes);
   storage.read_integer("prune_minutes", retention.prune_minutes);
   storage.finish();
+}
+
+void read_scheduler(TableReader& root, Config& config) {
+  const auto value = root.find("scheduler");
+  if (!value) return;
+  TableReader scheduler(*value, scheduler_keys());
+  SchedulerConfig& read = config.scheduler;
+  scheduler.read_integer("tick_ms", read.tick_ms);
+  scheduler.read_one_of("policy", read.policy);
+  scheduler.read_integer("seed", read.seed);
+  if (const auto folder = scheduler.find("debug_dir")) {
+    if (const auto path = folder->path_value()) read.debug_dir = *path;
+  }
+  scheduler.read_integer("trace_entries", read.trace_entries);
+  scheduler.finish();
 }
 
 }  // namespace gpuemu

@@ -30,6 +30,7 @@ void read_validation(TableReader& root, Config& config);
 void read_policies(TableReader& root, Config& config);
 void read_ci(TableReader& root, Config& config);
 void read_storage(TableReader& root, Config& config);
+void read_scheduler(TableReader& root, Config& config);
 void read_ops(TableReader& root, Config& config, Drafts& drafts);
 void read_kernels(TableReader& root, Config& config, Drafts& drafts);
 

@@ -155,6 +155,15 @@ void list_listen(const ListenConfig& listen, Lister& out) {
   out.add("daemon.listen.token_file", quoted(listen.token_file));
 }
 
+void list_scheduler(const Config& config, Lister& out) {
+  const SchedulerConfig& told = config.scheduler;
+  out.add("scheduler.tick_ms", std::to_string(told.tick_ms));
+  out.add("scheduler.policy", quoted(told.policy));
+  out.add("scheduler.seed", std::to_string(told.seed));
+  out.add("scheduler.debug_dir", quoted(told.debug_dir));
+  out.add("scheduler.trace_entries", std::to_string(told.trace_entries));
+}
+
 void list_share(const ShareConfig& share, Lister& out) {
   out.add("daemon.share.group", quoted(share.group));
   out.add("daemon.share.users", list_of(share.users));
@@ -244,6 +253,7 @@ std::vector<Config::Setting> list_settings(const Config& config, const ReadState
   out.add("ci.thorough_timeout", std::to_string(config.ci_thorough_timeout_s));
   out.add("ci.parallel_jobs", std::to_string(config.ci_parallel_jobs));
   list_storage(config, out);
+  list_scheduler(config, out);
   out.add("daemon.socket", quoted(config.socket_path));
   out.add("daemon.db", quoted(config.db_path));
   out.add("daemon.log_level", quoted(config.log_level));

@@ -21,6 +21,7 @@
 #include "common/protocol/records.gen.h"
 #include "common/protocol/sessions.gen.h"
 #include "common/protocol/storage.gen.h"
+#include "common/protocol/tapes.gen.h"
 #include "common/protocol/workers.gen.h"
 #include "common/tensor/tensor.h"
 
@@ -472,7 +473,11 @@ struct ProjectsReply {
   X(Sessions) \
   X(Top) \
   X(Jobs) \
-  X(WorkerAccepted)
+  X(WorkerAccepted) \
+  X(TapeAccepted) \
+  X(TapeStatus) \
+  X(Tensor) \
+  X(Trace)
 
 using Reply = std::variant<
     PongReply, OkReply, ValidationResultReply, SubmitResultReply, ResultsReply,
@@ -484,6 +489,6 @@ using Reply = std::variant<
     KernelComparisonReply, FailuresDeletedReply, ExplainResultReply, BoundsReportReply,
     ProjectsReply, StorageClaimedReply, StorageStatusReply, StoragePrunedReply, StorageReportReply,
     StorageCompactedReply, SessionOpenedReply, SessionInfoReply, SessionsReply, TopReply, JobsReply,
-    WorkerAcceptedReply>;
+    WorkerAcceptedReply, TapeAcceptedReply, TapeStatusReply, TensorReply, TraceReply>;
 
 }  // namespace gpuemu

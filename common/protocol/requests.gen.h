@@ -17,6 +17,7 @@
 #include "common/protocol/records.gen.h"
 #include "common/protocol/sessions.gen.h"
 #include "common/protocol/storage.gen.h"
+#include "common/protocol/tapes.gen.h"
 #include "common/protocol/workers.gen.h"
 #include "common/tensor/tensor.h"
 
@@ -453,7 +454,11 @@ struct ForgetProjectRequest {
   X(ListSessions, Sessions, Quick, "sessions", Daemon, false) \
   X(Top, Top, Quick, "sessions", Daemon, false) \
   X(JobList, Jobs, Quick, "sessions", Records, false) \
-  X(WorkerRegister, WorkerAccepted, Quick, "remote_workers", Daemon, false)
+  X(WorkerRegister, WorkerAccepted, Quick, "remote_workers", Daemon, false) \
+  X(SubmitTape, TapeAccepted, Long, "tapes", Daemon, false) \
+  X(TapeStatus, TapeStatus, Long, "tapes", Daemon, false) \
+  X(FetchTensor, Tensor, Long, "tapes", Daemon, false) \
+  X(GetTrace, Trace, Long, "tapes", Daemon, false)
 
 using Request = std::variant<
     PingRequest, ShutdownRequest, ValidateOpRequest, SubmitOutputRequest, GetResultRequest,
@@ -469,14 +474,15 @@ using Request = std::variant<
     ListArtifactsRequest, StorageClaimRequest, StorageStatusRequest, StoragePruneRequest,
     StorageVerifyRequest, StorageBackupRequest, StorageCompactRequest, OpenSessionRequest,
     CloseSessionRequest, SetSessionRequest, ListSessionsRequest, TopRequest, JobListRequest,
-    WorkerRegisterRequest>;
+    WorkerRegisterRequest, SubmitTapeRequest, TapeStatusRequest, FetchTensorRequest,
+    GetTraceRequest>;
 
 /// Pong.capabilities.
 inline constexpr const char* kCapabilities[] = {
     "kernels", "jobs", "run_tests", "op_name", "minimize_stream", "artifacts", "baselines",
     "inspect", "ci", "proof", "guided", "kernel_coverage", "calibrate", "export", "mutate",
     "compare_kernels", "shared_memory", "prove", "projects", "program_failures", "storage",
-    "sessions", "ranges", "remote_workers"
+    "sessions", "ranges", "remote_workers", "tapes"
 };
 
 }  // namespace gpuemu

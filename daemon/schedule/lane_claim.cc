@@ -30,6 +30,16 @@ void LaneSession::set_memory_limit(uint64_t bytes) {
   memory_changed_.notify_all();
 }
 
+void LaneSession::add_used(std::chrono::microseconds used) {
+  used_us += used.count();
+  if (day != nullptr) day->add(used.count());
+}
+
+uint64_t LaneSession::memory_limit() const {
+  const std::lock_guard lock(mutex_);
+  return memory_limit_;
+}
+
 uint64_t LaneSession::memory_bytes() const {
   const std::lock_guard lock(mutex_);
   return memory_;
@@ -127,8 +137,7 @@ LaneUse::Wait::~Wait() {
 }
 
 void LaneUse::release(std::chrono::microseconds used) {
-  session_->used_us += used.count();
-  if (session_->day != nullptr) session_->day->add(used.count());
+  session_->add_used(used);
   --holds_;
 }
 

@@ -35,6 +35,9 @@ class LaneSession {
   /// Requests and jobs that are not done.
   std::atomic<size_t> unfinished{0};
 
+  /// A case or op has held a device for so long.
+  void add_used(std::chrono::microseconds used);
+
   /// What its user may use in a day, in all sessions; null: as much as there is. Set before others
   /// know the session.
   std::shared_ptr<DayBudget> day;
@@ -45,6 +48,7 @@ class LaneSession {
 
   /// Device memory that its cases may have; 0: as much as there is.
   void set_memory_limit(uint64_t bytes);
+  uint64_t memory_limit() const;
   uint64_t memory_bytes() const;
   /// Waits until its other cases have left so much. "session NAME: 600 MiB wanted, 100 of 512 MiB
   /// are free (memory_limit_mb)" where that can never be; nothing when it has the memory or

@@ -27,6 +27,8 @@ struct Call {
   bool names_project = false;             ///< Comes from a client that tells notes to its user.
   bool all_projects = false;              ///< Asked for "*": lists what is stored of all projects.
   LaneClaim claim = {};                   ///< For lanes; null: of no session.
+  std::shared_ptr<LaneSession> session = {};  ///< That asks; null: of none.
+  bool names_session = false;                 ///< By its secret.
   ClientPeer peer = {};
   std::string user = {};          ///< Who asks; "": the daemon's user, or root.
   std::string_view request = {};  ///< Its type.

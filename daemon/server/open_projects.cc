@@ -16,6 +16,7 @@
 #include "common/process/acting_user.h"
 #include "daemon/server/project.h"
 #include "daemon/server/project_entry.h"
+#include "daemon/server/tape_settings.h"
 
 namespace gpuemu {
 namespace {
@@ -60,6 +61,10 @@ Status OpenProjects::start(const ConfigSources& sources, const Config& config) {
     entry->config = std::make_shared<ConfigWatch>(std::move(own), config);
   }
   auto lanes = GPUEMU_TRY(make_lanes(config, facts_.worker_program, facts_.remotes, gates_));
+  tapes_ = std::make_shared<Tapes>(tape_settings(config, *lanes, facts_));
+  facts_.sessions.on_end([tapes = std::weak_ptr(tapes_)](uint64_t number) {
+    if (const auto alive = tapes.lock()) alive->end(number);
+  });
   auto first = std::make_shared<OpenProject>();
   first->config = entry->config;
   first->store = GPUEMU_TRY(stores_.of(project.id));
@@ -407,6 +412,7 @@ void OpenProjects::shutdown() {
     ended_ = true;
     for (const auto& [id, entry] : entries_) entries.push_back(entry);
   }
+  if (tapes_ != nullptr) tapes_->shutdown();
   for (const auto& entry : entries) {
     const std::lock_guard lock(entry->mutex);
     if (entry->open != nullptr) entry->open->lanes->shutdown();

@@ -16,6 +16,7 @@
 #include "daemon/server/server.h"
 #include "daemon/sessions/sessions.h"
 #include "daemon/storage/project_stores.h"
+#include "daemon/tapes/tapes.h"
 
 namespace gpuemu {
 
@@ -101,6 +102,8 @@ class OpenProjects {
   ProjectStores& stores() { return stores_; }
   Sessions& sessions() { return facts_.sessions; }
   Share& share() const { return facts_.share; }
+  /// REQUIRES: start().
+  Tapes& tapes() { return *tapes_; }
   /// About how many bytes of the disk the user's records take, of all projects.
   Result<uint64_t> bytes_of(const std::string& user);
   /// The lanes of all open projects; projects that share some have them once.
@@ -133,6 +136,7 @@ class OpenProjects {
   const std::shared_ptr<CorpusTurns> searches_ = std::make_shared<CorpusTurns>();
   LaneGates gates_;
   std::atomic<uint64_t> lanes_made_{0};
+  std::shared_ptr<Tapes> tapes_;  ///< Set by start().
   mutable std::mutex mutex_;
   // Guarded by mutex_:
   std::string default_id_;

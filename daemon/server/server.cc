@@ -258,6 +258,8 @@ Reply answer(const AddressedRequest& asked, std::string_view message, OpenProjec
   call.peer = peer;
   call.user = user;
   call.request = type_of(asked.request);
+  if (visit) call.session = visit->lanes();
+  call.names_session = !asked.session.empty() && visit && visit->is_explicit();
   if (!visit || !needs_device(asked.request)) return answer(asked.request, call);
   auto begun =
       projects.sessions().begin(*visit, urgency_of(asked.request, visit->session_class(), context));
@@ -270,7 +272,10 @@ Reply answer(const AddressedRequest& asked, std::string_view message, OpenProjec
              const ClientPeer& peer) {
   std::optional<Sessions::Visit> visit;
   if (!std::holds_alternative<OpenSessionRequest>(asked.request)) {
-    auto begun = projects.sessions().visit(asked.session, peer);
+    // A trace may be asked for by a session's name, also of one that has ended.
+    const bool is_name = std::holds_alternative<GetTraceRequest>(asked.request) &&
+                         !projects.sessions().is_open(asked.session);
+    auto begun = projects.sessions().visit(is_name ? "" : asked.session, peer);
     if (!begun) return ErrorReply{WireErrorCode::SessionNotFound, begun.error().message};
     visit.emplace(*std::move(begun));
     if (auto refused = token_refusal(asked.request, *visit)) return *std::move(refused);

@@ -333,16 +333,14 @@ Status Sessions::close(const std::string& secret, const std::string& name) {
   if (secret.empty() && name.empty()) {
     return error(ErrorCode::InvalidArgument, "expected the member 'session' or 'name'");
   }
-  Uses uses;
-  std::string told;
+  Over over;
   {
     const std::lock_guard lock(mutex_);
     const Handle session = find(secret, name);
     if (session == nullptr) return no_session(name);
-    told = session->told.name;
-    uses = remove(session, true);
+    over = {session->told.name, session->lanes->number(), remove(session, true)};
   }
-  stop(told, uses);
+  stop(over);
   return ok_status();
 }
 
@@ -383,6 +381,11 @@ Result<Sessions::Visit> Sessions::visit(const std::string& secret, const ClientP
   return Visit(*this, session);
 }
 
+bool Sessions::is_open(const std::string& secret) const {
+  const std::lock_guard lock(mutex_);
+  return explicit_.contains(secret);
+}
+
 Sessions::Visit::~Visit() {
   if (session_ == nullptr) return;
   const std::lock_guard lock(sessions_->mutex_);
@@ -392,6 +395,8 @@ Sessions::Visit::~Visit() {
 
 const std::string& Sessions::Visit::project() const { return session_->told.project; }
 uint64_t Sessions::Visit::number() const { return session_->lanes->number(); }
+const std::shared_ptr<LaneSession>& Sessions::Visit::lanes() const { return session_->lanes; }
+bool Sessions::Visit::is_explicit() const { return session_->is_explicit(); }
 
 bool Sessions::Visit::is_authorized() const {
   return session_->is_explicit() || !sessions_->share_.asks_token();
@@ -441,23 +446,34 @@ Sessions::Uses Sessions::remove(const Handle& session, bool with_jobs) {
   return uses;
 }
 
-void Sessions::stop(const std::string& name, const Uses& uses) {
-  for (const LaneClaim& use : uses) {
-    use->stop({LaneStop::Why::SessionEnded, ended(name).message});
+void Sessions::stop(const Over& over) const {
+  for (const LaneClaim& use : over.uses) {
+    use->stop({LaneStop::Why::SessionEnded, ended(over.name).message});
   }
+  std::function<void(uint64_t)> told;
+  {
+    const std::lock_guard lock(mutex_);
+    told = told_end_;
+  }
+  if (told) told(over.number);
+}
+
+void Sessions::on_end(std::function<void(uint64_t number)> told) {
+  const std::lock_guard lock(mutex_);
+  told_end_ = std::move(told);
 }
 
 void Sessions::end_overdue(Clock::time_point now) {
-  std::vector<std::pair<std::string, Uses>> over;
+  std::vector<Over> over;
   {
     const std::lock_guard lock(mutex_);
     for (const Handle& one : all()) {
       if (!one->is_overdue(now)) continue;
       // A job that was started outside of an explicit session has a lease of its own.
-      over.emplace_back(one->told.name, remove(one, one->is_explicit()));
+      over.push_back({one->told.name, one->lanes->number(), remove(one, one->is_explicit())});
     }
   }
-  for (const auto& [name, uses] : over) stop(name, uses);
+  for (const Over& one : over) stop(one);
 }
 
 }  // namespace gpuemu

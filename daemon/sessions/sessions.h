@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -63,6 +64,8 @@ class Sessions {
   Result<SessionInfo> set(const SetSessionRequest& request);
   /// In the order of their opening.
   std::vector<SessionInfo> list() const;
+  /// Told the number of each session that has ended, with no lock held.
+  void on_end(std::function<void(uint64_t number)> told);
 
  private:
   struct Session;
@@ -80,6 +83,9 @@ class Sessions {
     /// Whether its requests are answered: the daemon asks for no token, or it was opened with it.
     bool is_authorized() const;
     uint64_t number() const;
+    const std::shared_ptr<LaneSession>& lanes() const;
+    /// Whether OpenSession opened it; else it is that of a process.
+    bool is_explicit() const;
 
    private:
     friend class Sessions;
@@ -91,6 +97,8 @@ class Sessions {
   /// The session with this secret visited; "": that of the client's process. NotFound where there
   /// is none for this client.
   Result<Visit> visit(const std::string& secret, const ClientPeer& peer);
+  /// Whether a session has this secret.
+  bool is_open(const std::string& secret) const;
   /// A claim for what the visit's request runs: SessionNotFound, Busy or LimitExceeded where it may
   /// not begin now.
   std::variant<LaneClaim, ErrorReply> begin(const Visit& visit, Urgency urgency);
@@ -111,7 +119,13 @@ class Sessions {
   std::string free_name(const std::string& wanted) const;
   Handle make(const std::string& name, const ClientPeer& peer);
   Uses remove(const Handle& session, bool with_jobs);
-  static void stop(const std::string& name, const Uses& uses);
+  /// What is left to do for a session that is removed, with no lock held.
+  struct Over {
+    std::string name;
+    uint64_t number = 0;
+    Uses uses;
+  };
+  void stop(const Over& over) const;
   void watch();
 
   Share& share_;
@@ -121,6 +135,7 @@ class Sessions {
   // Guarded by mutex_:
   bool ended_ = false;
   uint64_t last_number_ = 0;
+  std::function<void(uint64_t number)> told_end_;
   std::set<uint64_t> connections_;          ///< All that are open.
   std::map<std::string, Handle> explicit_;  ///< By secret.
   /// By process; those that cannot be told apart by connection.

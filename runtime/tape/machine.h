@@ -72,7 +72,11 @@ class Scheduler::Machine {
   const Tick& last_tick() const { return ticks_.back(); }
   const Queued& queued(uint64_t pos) const { return line(pos).told; }
   uint64_t queue_size() const { return first_pos_ + queue_.size(); }
+  uint64_t tensor_of(uint64_t pos) const { return line(pos).tensor; }
   const Entry& entry(uint64_t seq) const { return tape_[seq - first_seq_]; }
+  void set_attrs(uint64_t seq, std::string attrs) {
+    tape_[seq - first_seq_].attrs = std::move(attrs);
+  }
   uint64_t tape_size() const { return first_seq_ + tape_.size(); }
   const Names& names() const { return names_; }
   const std::vector<uint64_t>& refused() const { return refused_; }

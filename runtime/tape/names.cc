@@ -52,8 +52,8 @@ uint64_t estimated_cost_us(const Entry& entry, std::span<const Known* const> inp
 }
 
 Error wrong(const Entry& entry, const std::string& why) {
-  return error(ErrorCode::InvalidArgument, "entry {} of the tape ({}{}{}): {}", entry.seq, entry.id,
-               entry.id.empty() ? "" : " = ", entry.op, why);
+  return error(ErrorCode::InvalidArgument, "({}{}{}): {}", entry.id, entry.id.empty() ? "" : " = ",
+               entry.op, why);
 }
 
 Status check_form(const Entry& entry) {
@@ -151,12 +151,12 @@ Status Names::add(Entry& entry, const OpCheck& check, std::vector<Place>& made,
 
 Status Names::add(std::span<Entry> entries, const OpCheck& check) {
   std::vector<Place> made, dropped;
-  for (Entry& entry : entries) {
-    const Status added = add(entry, check, made, dropped);
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const Status added = add(entries[i], check, made, dropped);
     if (added) continue;
     for (const auto& [session, id] : dropped) known_[session][id].is_dropped = false;
     for (const auto& [session, id] : made) forget(session, id);
-    return added;
+    return error(ErrorCode::InvalidArgument, "entry {} of the tape {}", i, added.error().message);
   }
   return ok_status();
 }

@@ -237,6 +237,8 @@ void Scheduler::Machine::bring(TensorState& input, uint32_t device) {
   if (input.is_host()) {
     line.told.kind = Kind::Load;
     line.told.needs.push_back(*input.host_writer);
+    line.told.needs.insert(line.told.needs.end(), input.host_readers.begin(),
+                           input.host_readers.end());
     input.host_writer.reset();
   } else {
     const uint32_t from = shortest_queue(input);

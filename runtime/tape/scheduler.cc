@@ -65,14 +65,14 @@ std::optional<uint64_t> Scheduler::Machine::begin_tick() {
 bool Scheduler::Machine::step() {
   const auto number = begin_tick();
   if (!number) return false;
-  const bool is_complete = *number == 0;  // Where all of the tape is admitted at its start.
   tick_ = *number;
   Tick tick{.tick = tick_, .time_us = now_};
   refused_.clear();
   end_entries(tick);
   admit(tick_);
   place_ready();
-  if (is_complete && admitted_ == tape_size()) plan_localities();
+  // What comes later is not known then, in a plan as in a daemon.
+  if (tick_ == 0) plan_localities();
   start_entries(tick);
   for (const Lane& lane : lanes_) tick.busy.push_back(lane.running);
   tick.waiting = waiting_;
@@ -330,6 +330,10 @@ uint64_t Scheduler::next_tick() const { return machine_->next_tick(); }
 const Tick& Scheduler::last_tick() const { return machine_->last_tick(); }
 const Queued& Scheduler::queued(uint64_t pos) const { return machine_->queued(pos); }
 uint64_t Scheduler::queue_size() const { return machine_->queue_size(); }
+uint64_t Scheduler::tensor_of(uint64_t pos) const { return machine_->tensor_of(pos); }
+void Scheduler::set_attrs(uint64_t seq, std::string attrs) {
+  machine_->set_attrs(seq, std::move(attrs));
+}
 const Entry& Scheduler::entry(uint64_t seq) const { return machine_->entry(seq); }
 uint64_t Scheduler::tape_size() const { return machine_->tape_size(); }
 const Known* Scheduler::find(const std::string& session, const std::string& id) const {

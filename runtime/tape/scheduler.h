@@ -51,6 +51,10 @@ class Scheduler {
   /// REQUIRES: its line is kept.
   const Queued& queued(uint64_t pos) const;
   uint64_t queue_size() const;
+  /// The `seq` of the entry that makes the line's tensor. REQUIRES: as queued().
+  uint64_t tensor_of(uint64_t pos) const;
+  /// Keeps other attributes, which are for people, in place of an entry's. REQUIRES: as entry().
+  void set_attrs(uint64_t seq, std::string attrs);
   /// REQUIRES: its line is kept, as that of every op that has not ended.
   const Entry& entry(uint64_t seq) const;
   uint64_t tape_size() const;

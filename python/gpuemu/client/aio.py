@@ -20,6 +20,7 @@ from gpuemu.client.calls import Call, Json
 from gpuemu.client.client import AHEAD, WAIT_MS, job_result, lost_job, raised
 from gpuemu.client.connection import Connection, default_socket
 from gpuemu.client.sessions import AsyncSessionRequests
+from gpuemu.client.tapes import AsyncTapeRequests
 from gpuemu.client.progress import Progress, listener
 from gpuemu.errors import ClientError, NotFoundError
 from gpuemu.tensors import Array, owned
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class AsyncClient(AsyncSessionRequests):
+class AsyncClient(AsyncSessionRequests, AsyncTapeRequests):
     """As gpuemu.Client; every method but close is a coroutine."""
 
     def __init__(self, socket_path: str | None = None, timeout_ms: int = 30000, *, start: bool | None = None, share: bool = True) -> None:

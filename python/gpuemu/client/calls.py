@@ -135,6 +135,26 @@ def sessions() -> Call[list[Json]]:
     return _call("Sessions", lambda r: r["sessions"], "ListSessions")
 
 
+def submit_tape(entries: Sequence[Mapping[str, Any]]) -> Call[Json]:
+    return _call("TapeAccepted", _body, "SubmitTape", entries=list(entries))
+
+
+def tape_status(wait_ms: int | None) -> Call[Json]:
+    return _call("TapeStatus", _body, "TapeStatus", wait_ms=wait_ms)
+
+
+def fetch_tensor(name: str) -> Call[Array]:
+    return _call("Tensor", lambda r: tensors.decode(r["tensor"]), "FetchTensor", id=name)
+
+
+def trace(session: str | None, layers: Sequence[str]) -> Call[Json]:
+    return _call("Trace", lambda r: r["trace"], "GetTrace", name=session, layers=list(layers) or None)
+
+
+def config_values() -> Call[dict[str, str]]:
+    return _call("ConfigShow", lambda r: {one["key"]: one["value"] for one in r["settings"]}, "ConfigShow")
+
+
 def top() -> Call[Json]:
     return _call("Top", _body, "Top")
 

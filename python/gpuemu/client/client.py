@@ -26,6 +26,7 @@ from gpuemu.client.connection import PROTOCOL_VERSION, Connection, default_socke
 from gpuemu.client.progress import Progress, listener
 from gpuemu.client.records import FuzzResults, MinimizeResult, ReproduceResult, ReproductionInfo, ValidationResult
 from gpuemu.client.sessions import SessionRequests
+from gpuemu.client.tapes import TapeRequests
 from gpuemu.errors import ClientError, ConnectionError, IncompleteError, NotFoundError, told
 from gpuemu.tensors import Array, owned
 from . import calls, records
@@ -64,7 +65,7 @@ def lost_job(job: int) -> ConnectionError:
     return ConnectionError(f"job {job} is lost: the daemon was stopped or started anew; what it had found is kept")
 
 
-class Client(SessionRequests):
+class Client(SessionRequests, TapeRequests):
     """Talks to one daemon.
 
     socket_path: the daemon's; by default $GPUEMU_SOCKET, else ~/.gpuemu/gpuemu.sock.

@@ -1,0 +1,60 @@
+#include "daemon/tapes/tape_device.h"
+
+#include "daemon/tapes/tape_ops.h"
+
+namespace gpuemu {
+
+DeviceBytes::~DeviceBytes() {
+  // It was allocated by this device and is freed once: there is nothing to tell.
+  (void)device_->device().free(address_).ok();
+}
+
+Result<std::vector<std::byte>> DeviceBytes::download() const {
+  std::vector<std::byte> values(bytes_);
+  GPUEMU_TRY(device_->device().download(values, address_));
+  return values;
+}
+
+Result<std::shared_ptr<TapeDevice>> TapeDevice::open(const DeviceRequest& request,
+                                                     const std::string& cache_folder) {
+  auto device = GPUEMU_TRY(open_device(request));
+  Streams* const streams = GPUEMU_TRY(device->streams());
+  const std::shared_ptr<TapeDevice> made(new TapeDevice(std::move(device), *streams));
+  DispatchOptions options;
+  options.folder = cache_folder;
+  made->dispatcher_ =
+      GPUEMU_TRY(Dispatcher::create(*made->device_, made->registry_, std::move(options)));
+  return made;
+}
+
+Result<DeviceCopy> TapeDevice::allocate(uint64_t bytes, const std::string& name) {
+  const uint64_t address = GPUEMU_TRY(device_->allocate(bytes, name));
+  return DeviceCopy(std::make_shared<DeviceBytes>(shared_from_this(), address, bytes));
+}
+
+Result<DeviceCopy> TapeDevice::upload(std::span<const std::byte> values, const std::string& name) {
+  DeviceCopy memory = GPUEMU_TRY(allocate(values.size(), name));
+  GPUEMU_TRY(device_->upload(memory->address(), values));
+  return memory;
+}
+
+Status TapeDevice::run(const tape::Entry& entry, const std::vector<Operand>& inputs,
+                       const Operand& output) {
+  const OpKind* const op = GPUEMU_TRY(registry_.find(entry.op));
+  const PackedAttributes attributes = GPUEMU_TRY(pack_attributes(op->schema, entry.attrs));
+  std::vector<Strides> strides;
+  for (const Operand& one : inputs) strides.push_back(row_major_strides(one.shape));
+  strides.push_back(row_major_strides(output.shape));
+  std::vector<TensorView> views;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    views.push_back({inputs[i].memory->address(), inputs[i].dtype, inputs[i].shape, strides[i]});
+  }
+  const TensorView made{output.memory->address(), output.dtype, output.shape, strides.back()};
+  OpCall call{.op = op, .inputs = views, .outputs = std::span(&made, 1)};
+  call.schema_id = attributes.schema_id;
+  call.attributes = attributes.bytes;
+  GPUEMU_TRY(dispatcher_->call(call));
+  return streams_.synchronize(call.stream);
+}
+
+}  // namespace gpuemu
