@@ -1,8 +1,6 @@
 // The rows. A default stands in the sentence; docs/reference/config.md says more of each key.
 #include "common/config/keys.h"
 
-#include <algorithm>
-
 #include "common/base/limits.h"
 #include "common/base/service_limits.h"
 #include "common/config/names.h"
@@ -464,20 +462,6 @@ constexpr Key kFile[] = {
 constexpr KeySection kFileSection{"file", kFile};
 
 }  // namespace
-
-const Key* KeySection::find(std::string_view key) const {
-  const auto row = std::ranges::find(keys, key, &Key::name);
-  if (row != keys.end()) return &*row;
-  return also == nullptr ? nullptr : also->find(key);
-}
-
-std::vector<const Key*> KeySection::all() const {
-  std::vector<const Key*> rows;
-  for (const Key& row : keys) rows.push_back(&row);
-  if (also == nullptr) return rows;
-  for (const Key* row : also->all()) rows.push_back(row);
-  return rows;
-}
 
 const KeySection& file_keys() { return kFileSection; }
 const KeySection& project_keys() { return kProjectSection; }
