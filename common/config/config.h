@@ -236,7 +236,7 @@ struct Config {
   // Programs
   std::string socket_path, db_path, log_level = "info";
   std::optional<ListenConfig> listen;  ///< [daemon.listen]; absent: nothing listens on TCP.
-  std::optional<ShareConfig> share;  ///< [daemon.share]; absent: for its own user alone.
+  std::optional<ShareConfig> share;    ///< [daemon.share]; absent: for its own user alone.
 
   std::vector<ConfigProblem> warnings;
   struct Setting {
