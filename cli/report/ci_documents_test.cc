@@ -198,12 +198,13 @@ CiRunSummary one_fault() {
   return summary;
 }
 
-TEST(CiJunit, HasOneTestForEachFaultWithItsCases) {
+TEST(CiJunit, HasATestForEachCaseThatCountsThoseOfItsFault) {
   const std::string xml = ci_junit(one_fault(), project());
-  EXPECT_EQ(count(xml, "<testcase "), 3u) << xml;
-  EXPECT_EQ(count(xml, "<failure "), 2u);
-  EXPECT_NE(xml.find("2 of 4 cases"), std::string::npos) << xml;
-  EXPECT_NE(xml.find("1 of 4 cases"), std::string::npos) << xml;
+  EXPECT_EQ(count(xml, "<testcase "), 4u) << xml;
+  EXPECT_EQ(count(xml, "<failure "), 3u);
+  EXPECT_EQ(count(xml, "2 of 4 cases have this fault"), 2u) << xml;
+  EXPECT_EQ(count(xml, "2 of 4 cases have this fault, this is the smallest"), 1u) << xml;
+  EXPECT_EQ(count(xml, "1 of 4 cases"), 1u) << xml;
 }
 
 TEST(CiSarif, HasOneResultForEachFaultWithItsCases) {

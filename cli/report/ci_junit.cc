@@ -12,7 +12,8 @@ namespace {
 
 std::string details_of(const CiFinding& finding, const ValidationFailure& failure) {
   const ValidationResult& result = *finding.group.smallest;
-  std::string text = fmt::format("{}\nthe smallest:\nseed: {}\n", cases_text(finding), result.seed);
+  std::string text = fmt::format("{} have this fault, this is the smallest\nseed: {}\n",
+                                 cases_text(finding), result.seed);
   if (result.repro_info) {
     const ReproductionInfo& info = *result.repro_info;
     text += fmt::format("shape: {}\ndtype: {}\nlayout: {}\n", to_string(info.shape),
@@ -29,15 +30,41 @@ std::string details_of(const CiFinding& finding, const ValidationFailure& failur
   return text;
 }
 
-/// A test for each case that passed and one for each fault.
+/// The fault of a failing case: one of which it is the smallest case, else the first, as causes
+/// stand before what follows from them. Null where it has no finding.
+const CiFinding* fault_of(const ValidationResult& result, const std::vector<CiFinding>& faults) {
+  const auto its_own = std::ranges::find_if(
+      faults, [&](const CiFinding& fault) { return fault.group.smallest == &result; });
+  if (its_own != faults.end()) return &*its_own;
+  const auto found = std::ranges::find_if(faults, [&](const CiFinding& fault) {
+    return fault.op_name == result.op_name &&
+           std::ranges::any_of(result.failures, [&](const ValidationFailure& failure) {
+             return is_same_fault(failure, *fault.group.finding);
+           });
+  });
+  return found == faults.end() ? nullptr : &*found;
+}
+
+/// A test for each case. The smallest one of a fault tells all about it, the others name that one.
 void add_results(const CiRunSummary& summary, JunitSuite& suite) {
+  const std::vector<CiFinding> faults = ci_findings(summary);
   for (const ValidationResult& one : summary.validation_results) {
-    if (one.passed || one.failures.empty()) suite.passed(one.op_name, one.duration_ms);
-  }
-  for (const CiFinding& finding : ci_findings(summary)) {
-    const ValidationFailure failure = diagnosed(finding);
-    suite.failed(finding.op_name, finding.group.smallest->duration_ms, name_of(failure.kind),
-                 failure.message + reason_of(failure), details_of(finding, failure));
+    const CiFinding* const fault = one.passed ? nullptr : fault_of(one, faults);
+    if (fault == nullptr) {
+      suite.passed(one.op_name, one.duration_ms);
+      continue;
+    }
+    const ValidationFailure failure = diagnosed(*fault);
+    const bool tells = fault->group.smallest == &one;
+    suite.failed(one.op_name, one.duration_ms, name_of(failure.kind),
+                 tells
+                     ? failure.message + reason_of(failure)
+                     : fmt::format("as case {}: {}", fault->group.smallest->seed, failure.message),
+                 tells ? details_of(*fault, failure)
+                       : fmt::format("seed: {}\n{} have this fault; seed {} is the smallest\n"
+                                     "replay: {}\n",
+                                     one.seed, cases_text(*fault), fault->group.smallest->seed,
+                                     replay_command(one)));
   }
   for (const CiOp& op : summary.ops) {
     const std::string name = fmt::format("{} {}", op.op_name, name_of(op.dtype));
