@@ -36,7 +36,7 @@ struct Tensor {
   uint64_t address = 0;
   DType dtype = DType::Float32;
   Sizes shape, strides;
-  TensorView view() const { return {address, dtype, shape, strides}; }
+  DeviceTensor view() const { return {address, dtype, shape, strides}; }
   uint64_t bytes() const { return static_cast<uint64_t>(view().count()) * byte_size(dtype); }
 };
 
@@ -250,7 +250,7 @@ class Bench {
 
   Launches launches_of(const Measurement& what, const OpKind& op, const KernelVariant& variant,
                        const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs) {
-    std::vector<TensorView> in, out;
+    std::vector<DeviceTensor> in, out;
     for (const Tensor& one : inputs) in.push_back(one.view());
     for (const Tensor& one : outputs) out.push_back(one.view());
     const bool has_axis = !op.schema.fields.empty() && op.schema.fields[0].name == "axis";

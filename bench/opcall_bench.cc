@@ -73,7 +73,7 @@ void prepare(Work& work, const std::string& backend) {
   const gpuemu::OpKind& op = **work.context->registry.find("vector_add");
   work.variant = gpuemu::by_priority(op)[0];
   const std::array<int64_t, 1> strides = {1};
-  std::array<gpuemu::TensorView, 3> views;
+  std::array<gpuemu::DeviceTensor, 3> views;
   for (size_t i = 0; i < views.size(); ++i) {
     views[i] = {reinterpret_cast<uint64_t>(work.tensors[i].data), gpuemu::DType::Float32,
                 work.shape, strides};

@@ -101,10 +101,10 @@ TEST(Gather, RefusesAnOutputThatIsNotTheIndexInPlaceOfTheAxis) {
   for (const OpKind* one : builtin_ops()) op = one->name == "gather" ? one : op;
   const Sizes x{0, 4}, index{0}, y{0, 3}, strides{1, 1};
   const auto of = [&](const Sizes& shape, DType dtype) {
-    return TensorView{0, dtype, shape, std::span(strides).first(shape.size())};
+    return DeviceTensor{0, dtype, shape, std::span(strides).first(shape.size())};
   };
-  const std::vector<TensorView> inputs = {of(x, DType::Float32), of(index, DType::Int32)};
-  const std::vector<TensorView> outputs = {of(y, DType::Float32)};
+  const std::vector<DeviceTensor> inputs = {of(x, DType::Float32), of(index, DType::Int32)};
+  const std::vector<DeviceTensor> outputs = {of(y, DType::Float32)};
   const auto types =
       check_case({*op, inputs, outputs, Attributes(op->schema, {}), DeviceProperties{}});
   ASSERT_FALSE(types);

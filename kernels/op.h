@@ -14,8 +14,8 @@
 #include "common/base/result.h"
 #include "common/numeric/dtype.h"
 #include "kernels/attributes.h"
+#include "kernels/device_tensor.h"
 #include "kernels/plan.h"
-#include "kernels/tensor_view.h"
 
 namespace gpuemu {
 
@@ -26,13 +26,13 @@ struct OpKind;
 /// One call of an op: what a variant's functions decide from. Borrowed for the call.
 struct OpCase {
   const OpKind& op;
-  std::span<const TensorView> inputs, outputs;
+  std::span<const DeviceTensor> inputs, outputs;
   Attributes attributes;
   const DeviceProperties& device;
   uint64_t workspace = 0;  ///< Device address of workspace_bytes(), for plan().
 
-  const TensorView& in(size_t index) const { return inputs[index]; }
-  const TensorView& out(size_t index) const { return outputs[index]; }
+  const DeviceTensor& in(size_t index) const { return inputs[index]; }
+  const DeviceTensor& out(size_t index) const { return outputs[index]; }
 };
 
 struct OperandSpec {

@@ -8,7 +8,7 @@ namespace {
 
 constexpr const char* kDouble = "_double";
 
-Status check_like(const TensorView& tensor, const std::string& name, const TensorView& first,
+Status check_like(const DeviceTensor& tensor, const std::string& name, const DeviceTensor& first,
                   const std::string& first_name) {
   if (same_shape(tensor, first)) return ok_status();
   return error(ErrorCode::InvalidArgument, "{} is {}, expected {}, the shape of {}", name,
@@ -18,8 +18,8 @@ Status check_like(const TensorView& tensor, const std::string& name, const Tenso
 /// One block per row of the first input.
 LaunchStep& launch_row_op(const OpCase& c, Plan& plan) {
   LaunchStep& step = launch_rows(plan, c.in(0), row_threads(c.in(0)));
-  for (const TensorView& tensor : c.inputs) step.arg(tensor);
-  for (const TensorView& tensor : c.outputs) step.arg(tensor);
+  for (const DeviceTensor& tensor : c.inputs) step.arg(tensor);
+  for (const DeviceTensor& tensor : c.outputs) step.arg(tensor);
   const RowsCols size = rows_cols(c.in(0));
   return step.arg(static_cast<int32_t>(size.rows)).arg(static_cast<int32_t>(size.cols));
 }
@@ -48,7 +48,7 @@ Status check_same_shapes(const OpCase& c) {
   return ok_status();
 }
 
-Status check_shape(const TensorView& tensor, const std::string& name,
+Status check_shape(const DeviceTensor& tensor, const std::string& name,
                    std::initializer_list<int64_t> expected, const std::string& why) {
   if (std::ranges::equal(tensor.shape, expected)) return ok_status();
   return error(ErrorCode::InvalidArgument, "{} is {}, expected {}: {}", name,
@@ -75,12 +75,12 @@ std::string grid_y_refusal(int64_t count, int64_t per_block) {
                      int64_t{kGridYzMax} * per_block, kGridYzMax);
 }
 
-uint32_t row_threads(const TensorView& x) {
+uint32_t row_threads(const DeviceTensor& x) {
   const int64_t bytes = rows_cols(x).cols * static_cast<int64_t>(byte_size(x.dtype));
   return 32 * std::min(blocks_for(bytes, 16 * 32), 8U);
 }
 
-LaunchStep& launch_rows(Plan& plan, const TensorView& x, uint32_t block) {
+LaunchStep& launch_rows(Plan& plan, const DeviceTensor& x, uint32_t block) {
   return plan.launch({blocks_for(rows_cols(x).rows, 1), 1, 1}, {block, 1, 1});
 }
 
@@ -117,14 +117,14 @@ void add_number(LaunchStep& step, const OpCase& c, const std::string& name) {
   step.arg(exact != 0 ? exact : c.attributes.number(name));
 }
 
-LaunchStep& launch_packets(Plan& plan, const TensorView& tensor, uint32_t entry) {
+LaunchStep& launch_packets(Plan& plan, const DeviceTensor& tensor, uint32_t entry) {
   const int64_t bytes = tensor.count() * static_cast<int64_t>(byte_size(tensor.dtype));
   const int64_t blocks =
       std::clamp<int64_t>((bytes + kPacketBlockBytes - 1) / kPacketBlockBytes, 1, kGridXMax);
   return plan.launch({static_cast<uint32_t>(blocks), 1, 1}, {kPacketThreads, 1, 1}, entry);
 }
 
-void add_sizes(LaunchStep& step, const TensorView& tensor) {
+void add_sizes(LaunchStep& step, const DeviceTensor& tensor) {
   GPUEMU_CHECK(tensor.rank() <= 4);
   for (size_t axis = 4; axis > 0; --axis) {
     step.arg(axis > tensor.rank() ? int64_t{1} : tensor.shape[tensor.rank() - axis]);

@@ -17,7 +17,7 @@ std::vector<TypeRule> all_types();
 Status check_same_shapes(const OpCase& c);
 /// InvalidArgument unless `tensor`, which is called `name`, has exactly these sizes; `why` says
 /// where they come from.
-Status check_shape(const TensorView& tensor, const std::string& name,
+Status check_shape(const DeviceTensor& tensor, const std::string& name,
                    std::initializer_list<int64_t> expected, const std::string& why);
 /// Checks a normalisation: x has a row to work on, outputs its shape, and each input behind x is a
 /// vector as long as a row.
@@ -27,9 +27,9 @@ Status check_row_op(const OpCase& c);
 std::string grid_y_refusal(int64_t count, int64_t per_block);
 
 /// Threads for a row of x: one for each 16 bytes, in whole warps, up to 256.
-uint32_t row_threads(const TensorView& x);
+uint32_t row_threads(const DeviceTensor& x);
 /// One block per row. REQUIRES: rows() < 2^31.
-LaunchStep& launch_rows(Plan& plan, const TensorView& x, uint32_t block);
+LaunchStep& launch_rows(Plan& plan, const DeviceTensor& x, uint32_t block);
 /// A number of an op in the types that its tensors are computed in.
 struct NumberAttribute {
   std::string name;
@@ -51,8 +51,8 @@ void plan_row_op_with_eps(const OpCase& c, Plan& plan);
 inline constexpr uint32_t kPacketThreads = 256;
 inline constexpr int64_t kPacketBlockBytes = kPacketThreads * 16;
 /// Blocks for as many packets as the tensor has.
-LaunchStep& launch_packets(Plan& plan, const TensorView& tensor, uint32_t entry = 0);
+LaunchStep& launch_packets(Plan& plan, const DeviceTensor& tensor, uint32_t entry = 0);
 /// Its sizes as four arguments, axes that it lacks as 1 in front. REQUIRES: rank <= 4.
-void add_sizes(LaunchStep& step, const TensorView& tensor);
+void add_sizes(LaunchStep& step, const DeviceTensor& tensor);
 
 }  // namespace gpuemu::kernels

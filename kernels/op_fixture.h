@@ -102,7 +102,7 @@ class OpRun {
 
   /// The first output.
   Numbers run() {
-    const std::vector<TensorView> inputs = views(inputs_), outputs = views(outputs_);
+    const std::vector<DeviceTensor> inputs = views(inputs_), outputs = views(outputs_);
     EXPECT_TRUE(check_attributes(op_->schema, schema_id(), attributes_));
     OpCase c{*op_, inputs, outputs, Attributes(op_->schema, attributes_), device_->properties()};
     const auto types = check_case(c);
@@ -142,8 +142,8 @@ class OpRun {
     for (const int64_t size : shape) count *= size;
     return static_cast<size_t>(count);
   }
-  static std::vector<TensorView> views(const std::vector<Owned>& tensors) {
-    std::vector<TensorView> all;
+  static std::vector<DeviceTensor> views(const std::vector<Owned>& tensors) {
+    std::vector<DeviceTensor> all;
     for (const Owned& one : tensors) {
       all.push_back({one.address, one.dtype, one.shape, one.strides});
     }

@@ -9,7 +9,7 @@
 #include <type_traits>
 
 #include "common/base/check.h"
-#include "kernels/tensor_view.h"
+#include "kernels/device_tensor.h"
 #include "runtime/device/launch_shape.h"
 
 namespace gpuemu {
@@ -39,7 +39,7 @@ class LaunchStep {
     for (const uint32_t operand : out) outputs |= 1U << operand;
     return *this;
   }
-  LaunchStep& arg(const TensorView& tensor) { return arg(tensor.address); }
+  LaunchStep& arg(const DeviceTensor& tensor) { return arg(tensor.address); }
   /// A value or a struct, as the kernel takes it.
   template <typename T>
   LaunchStep& arg(const T& value) {

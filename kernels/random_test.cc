@@ -74,9 +74,9 @@ TEST(Dropout, RefusesWhatIsNoProbability) {
   const OpKind* op = nullptr;
   for (const OpKind* one : builtin_ops()) op = one->name == "dropout" ? one : op;
   const Sizes empty{0}, two{2}, strides{1};
-  const std::vector<TensorView> inputs = {{0, DType::Float32, empty, strides},
-                                          {256, DType::UInt64, two, strides}};
-  const std::vector<TensorView> outputs = {{0, DType::Float32, empty, strides}};
+  const std::vector<DeviceTensor> inputs = {{0, DType::Float32, empty, strides},
+                                            {256, DType::UInt64, two, strides}};
+  const std::vector<DeviceTensor> outputs = {{0, DType::Float32, empty, strides}};
   for (const double p : {-0.1, 1.1, std::nan("")}) {
     const Attributes attributes(op->schema, std::as_bytes(std::span(&p, 1)));
     const auto types = check_case({*op, inputs, outputs, attributes, DeviceProperties{}});

@@ -117,8 +117,8 @@ std::string refused(const std::string& name, const Sizes& in, const Sizes& out, 
   const OpKind* op = nullptr;
   for (const OpKind* one : builtin_ops()) op = one->name == name ? one : op;
   const Sizes strides(8, 1);
-  const std::vector<TensorView> inputs = {{0, kF32, in, std::span(strides).first(in.size())}};
-  const std::vector<TensorView> outputs = {{0, kF32, out, std::span(strides).first(out.size())}};
+  const std::vector<DeviceTensor> inputs = {{0, kF32, in, std::span(strides).first(in.size())}};
+  const std::vector<DeviceTensor> outputs = {{0, kF32, out, std::span(strides).first(out.size())}};
   const Attributes attributes(op->schema, std::as_bytes(std::span(&axis, 1)));
   const auto types = check_case({*op, inputs, outputs, attributes, DeviceProperties{}});
   return types ? "" : types.error().message;

@@ -45,11 +45,11 @@ Status TapeDevice::run(const tape::Entry& entry, const std::vector<Operand>& inp
   std::vector<Strides> strides;
   for (const Operand& one : inputs) strides.push_back(row_major_strides(one.shape));
   strides.push_back(row_major_strides(output.shape));
-  std::vector<TensorView> views;
+  std::vector<DeviceTensor> views;
   for (size_t i = 0; i < inputs.size(); ++i) {
     views.push_back({inputs[i].memory->address(), inputs[i].dtype, inputs[i].shape, strides[i]});
   }
-  const TensorView made{output.memory->address(), output.dtype, output.shape, strides.back()};
+  const DeviceTensor made{output.memory->address(), output.dtype, output.shape, strides.back()};
   OpCall call{.op = op, .inputs = views, .outputs = std::span(&made, 1)};
   call.schema_id = attributes.schema_id;
   call.attributes = attributes.bytes;

@@ -139,7 +139,7 @@ Status check_leaf(const tape::Entry& entry) {
 struct PretendedTensors {
   std::vector<Shape> shapes;
   std::vector<Strides> strides;
-  std::vector<TensorView> views;
+  std::vector<DeviceTensor> views;
 
   void add(const Shape& shape, DType dtype) {
     shapes.push_back(shape);

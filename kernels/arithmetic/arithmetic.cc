@@ -10,9 +10,9 @@ constexpr size_t kAxes = 4;
 
 /// Sizes are those of y or 1, aligned at the last axis.
 Status check(const OpCase& c) {
-  const TensorView& y = c.out(0);
+  const DeviceTensor& y = c.out(0);
   for (size_t i = 0; i < 2; ++i) {
-    const TensorView& x = c.in(i);
+    const DeviceTensor& x = c.in(i);
     bool fits = x.rank() <= y.rank();
     for (size_t axis = 1; fits && axis <= x.rank(); ++axis) {
       const int64_t size = x.shape[x.rank() - axis];
@@ -30,7 +30,7 @@ std::string unsupported(const OpCase& c) {
 }
 
 /// Strides in the axes of y: 0 where the tensor repeats.
-void add_strides(LaunchStep& step, const TensorView& x) {
+void add_strides(LaunchStep& step, const DeviceTensor& x) {
   for (size_t axis = kAxes; axis > 0; --axis) {
     const bool repeats = axis > x.rank() || x.shape[x.rank() - axis] == 1;
     step.arg(repeats ? int64_t{0} : x.strides[x.rank() - axis]);

@@ -24,7 +24,7 @@ Sizes sizes_of(const OpCase& c) {
 }
 
 /// The tensor has the batch axes of q and these two behind them.
-Status check_matrices(const OpCase& c, const TensorView& tensor, std::array<int64_t, 2> matrix,
+Status check_matrices(const OpCase& c, const DeviceTensor& tensor, std::array<int64_t, 2> matrix,
                       const char* name, const char* why) {
   std::vector<int64_t> expected(c.in(0).shape.begin(), c.in(0).shape.end() - 2);
   expected.insert(expected.end(), matrix.begin(), matrix.end());
@@ -35,7 +35,7 @@ Status check_matrices(const OpCase& c, const TensorView& tensor, std::array<int6
 
 Status check(const OpCase& c) {
   const size_t rank = c.in(0).rank();
-  for (const TensorView* one : {&c.in(1), &c.in(2), &c.out(0)}) {
+  for (const DeviceTensor* one : {&c.in(1), &c.in(2), &c.out(0)}) {
     if (one->rank() == rank) continue;
     return error(ErrorCode::InvalidArgument,
                  "q is of rank {} and another tensor of rank {}, "

@@ -24,7 +24,7 @@ Sizes sizes_of(const OpCase& c) {
 }
 
 /// The tensor has the batch axes of q and these two behind them.
-Status check_matrices(const OpCase& c, const TensorView& tensor, std::array<int64_t, 2> matrix,
+Status check_matrices(const OpCase& c, const DeviceTensor& tensor, std::array<int64_t, 2> matrix,
                       const char* name) {
   std::vector<int64_t> expected(c.in(0).shape.begin(), c.in(0).shape.end() - 2);
   expected.insert(expected.end(), matrix.begin(), matrix.end());

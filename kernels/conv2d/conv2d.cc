@@ -9,9 +9,9 @@ namespace {
 
 /// The tensors of an op that are the images, the filters and the result of the convolution.
 struct Roles {
-  const TensorView& images;
-  const TensorView& filters;
-  const TensorView& out;
+  const DeviceTensor& images;
+  const DeviceTensor& filters;
+  const DeviceTensor& out;
 };
 
 Roles forward(const OpCase& c) { return {c.in(0), c.in(1), c.out(0)}; }

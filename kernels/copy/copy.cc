@@ -7,7 +7,7 @@ namespace {
 
 constexpr size_t kAxes = 4;
 
-void add_strides(LaunchStep& step, const TensorView& x) {
+void add_strides(LaunchStep& step, const DeviceTensor& x) {
   for (size_t axis = kAxes; axis > 0; --axis) {
     step.arg(axis > x.rank() ? int64_t{0} : x.strides[x.rank() - axis]);
   }

@@ -38,7 +38,7 @@ int32_t backward_blocks(const OpCase& c) {
 
 Status check_backward(const OpCase& c) {
   const int64_t cols = rows_cols(c.in(0)).cols;
-  for (const TensorView* one : {&c.in(2), &c.out(0)}) {
+  for (const DeviceTensor* one : {&c.in(2), &c.out(0)}) {
     if (same_shape(*one, c.in(0))) continue;
     return error(ErrorCode::InvalidArgument, "{} is {}, expected {}, the shape of x",
                  one == &c.out(0) ? "dx" : "dy", shape_text(one->shape), shape_text(c.in(0).shape));

@@ -6,8 +6,8 @@ namespace {
 
 /// The tensors of an op that are the images and the windows.
 struct Roles {
-  const TensorView& images;
-  const TensorView& windows;
+  const DeviceTensor& images;
+  const DeviceTensor& windows;
 };
 
 Roles forward(const OpCase& c) { return {c.in(0), c.out(0)}; }
@@ -58,7 +58,7 @@ Status check_backward(const OpCase& c) {
 
 void plan_with(const OpCase& c, Plan& plan, const Roles& roles) {
   LaunchStep& step = plan.launch({blocks_for(c.out(0).count(), 256), 1, 1}, {256, 1, 1});
-  for (const TensorView& tensor : c.inputs) step.arg(tensor);
+  for (const DeviceTensor& tensor : c.inputs) step.arg(tensor);
   step.arg(c.out(0));
   const auto x = roles.images.shape, y = roles.windows.shape;
   const Steps steps = steps_of(c);

@@ -5,7 +5,7 @@ namespace gpuemu::kernels {
 namespace {
 
 Status check(const OpCase& c) {
-  for (const TensorView* one : {&c.in(1), &c.in(2), &c.out(0), &c.out(1)}) {
+  for (const DeviceTensor* one : {&c.in(1), &c.in(2), &c.out(0), &c.out(1)}) {
     if (same_shape(*one, c.in(0))) continue;
     return error(ErrorCode::InvalidArgument,
                  "p is {} and another tensor {}; g, velocity and the outputs have its shape",

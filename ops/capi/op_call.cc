@@ -20,7 +20,7 @@ constexpr size_t kOperandsMax = 16;
 
 /// The views of one list, and room for the strides that callers left out.
 struct Views {
-  std::array<TensorView, kOperandsMax> tensors;
+  std::array<DeviceTensor, kOperandsMax> tensors;
   std::array<std::array<int64_t, kRankMax>, kOperandsMax> strides;
 };
 
@@ -38,7 +38,7 @@ Status view_of(const char* list, size_t index, const gpuemu_tensor& from, Views&
   }
   if (from.rank > 0 && from.shape == nullptr) return wrong(list, index, "shape is NULL");
   const auto rank = static_cast<size_t>(from.rank);
-  TensorView& view = views.tensors[index];
+  DeviceTensor& view = views.tensors[index];
   view.address = reinterpret_cast<uint64_t>(from.data);
   view.dtype = static_cast<DType>(from.dtype);
   view.shape = {from.shape, rank};
@@ -56,8 +56,8 @@ Status view_of(const char* list, size_t index, const gpuemu_tensor& from, Views&
   return ok_status();
 }
 
-Result<std::span<const TensorView>> views_of(const char* list, const gpuemu_tensor* tensors,
-                                             uint32_t count, Views& views) {
+Result<std::span<const DeviceTensor>> views_of(const char* list, const gpuemu_tensor* tensors,
+                                               uint32_t count, Views& views) {
   if (count > kOperandsMax) {
     return error(ErrorCode::InvalidArgument, "{} {}, expected at most {}", count, list,
                  kOperandsMax);
@@ -66,11 +66,11 @@ Result<std::span<const TensorView>> views_of(const char* list, const gpuemu_tens
     return error(ErrorCode::InvalidArgument, "{} is NULL and its count is {}", list, count);
   }
   for (uint32_t i = 0; i < count; ++i) GPUEMU_TRY(view_of(list, i, tensors[i], views));
-  return std::span<const TensorView>(views.tensors).first(count);
+  return std::span<const DeviceTensor>(views.tensors).first(count);
 }
 
 /// The bytes that a tensor reaches over. What does not fit 64 bits is refused by check_case.
-uint64_t extent(const TensorView& tensor) {
+uint64_t extent(const DeviceTensor& tensor) {
   int64_t last = 0;
   for (size_t i = 0; i < tensor.rank(); ++i) {
     int64_t reach = 0;
@@ -87,7 +87,7 @@ uint64_t extent(const TensorView& tensor) {
 }
 
 Status check_memory(gpuemu_context& context, const std::vector<OperandSpec>& operands,
-                    std::span<const TensorView> tensors) {
+                    std::span<const DeviceTensor> tensors) {
   for (size_t i = 0; i < tensors.size() && i < operands.size(); ++i) {
     if (tensors[i].address == 0) continue;
     GPUEMU_TRY(
@@ -130,7 +130,7 @@ Status do_with(gpuemu_context& context, const gpuemu_call& call, Doing doing,
     if (!inside) return inside.error().with_context(op.name);
   }
   for (size_t i = 0; i < described.outputs.size() && i < op.outputs.size(); ++i) {
-    const TensorView& written = described.outputs[i];
+    const DeviceTensor& written = described.outputs[i];
     const Status writable =
         context.check_writable(op.outputs[i].name.c_str(), written.address, extent(written));
     if (!writable) return writable.error().with_context(op.name);

@@ -66,9 +66,9 @@ Result<std::vector<LaunchDeclaration>> launches_from(const gpuemu_launch_declara
   return made;
 }
 
-std::vector<gpuemu_tensor> tensors_of(std::span<const TensorView> views) {
+std::vector<gpuemu_tensor> tensors_of(std::span<const DeviceTensor> views) {
   std::vector<gpuemu_tensor> tensors;
-  for (const TensorView& one : views) {
+  for (const DeviceTensor& one : views) {
     tensors.push_back({reinterpret_cast<void*>(one.address), static_cast<int32_t>(one.dtype),
                        static_cast<int32_t>(one.rank()), one.shape.data(), one.strides.data()});
   }

@@ -3,7 +3,7 @@
 namespace gpuemu {
 namespace {
 
-MemoryAccess access_of(const TensorView& tensor, bool writes) {
+MemoryAccess access_of(const DeviceTensor& tensor, bool writes) {
   int64_t last = 0;
   for (size_t i = 0; i < tensor.rank(); ++i) {
     if (tensor.shape[i] == 0) return {};

@@ -10,12 +10,12 @@ namespace {
 
 constexpr std::array<int64_t, 2> kShape = {3, 4}, kStrides = {10, 1}, kNone = {0, 4};
 
-TensorView tensor(uint64_t address, std::span<const int64_t> shape = kShape,
-                  std::span<const int64_t> strides = kStrides) {
+DeviceTensor tensor(uint64_t address, std::span<const int64_t> shape = kShape,
+                    std::span<const int64_t> strides = kStrides) {
   return {address, DType::Float32, shape, strides};
 }
 
-OpCase case_of(const std::vector<TensorView>& in, const std::vector<TensorView>& out) {
+OpCase case_of(const std::vector<DeviceTensor>& in, const std::vector<DeviceTensor>& out) {
   static const OpKind kOp;
   static const AttributeSchema kSchema;
   static const DeviceProperties kDevice;
@@ -23,7 +23,7 @@ OpCase case_of(const std::vector<TensorView>& in, const std::vector<TensorView>&
 }
 
 TEST(Accesses, ReachFromTheFirstToTheLastElement) {
-  const std::vector<TensorView> in = {tensor(0x1000)}, out = {tensor(0x2000)};
+  const std::vector<DeviceTensor> in = {tensor(0x1000)}, out = {tensor(0x2000)};
   const Accesses accesses(case_of(in, out), 0, {});
   ASSERT_EQ(accesses.list().size(), 2U);
   EXPECT_EQ(accesses.list()[0].begin, 0x1000U);
@@ -33,7 +33,7 @@ TEST(Accesses, ReachFromTheFirstToTheLastElement) {
 }
 
 TEST(Accesses, HaveTheWorkspaceAndNoTensorWithoutElements) {
-  const std::vector<TensorView> in = {tensor(0, kNone)}, out = {tensor(0x2000)};
+  const std::vector<DeviceTensor> in = {tensor(0, kNone)}, out = {tensor(0x2000)};
   OpCase c = case_of(in, out);
   c.workspace = 0x3000;
   const Accesses accesses(c, 64, {});
@@ -44,8 +44,8 @@ TEST(Accesses, HaveTheWorkspaceAndNoTensorWithoutElements) {
 }
 
 TEST(Accesses, AreThoseThatTheLaunchNames) {
-  const std::vector<TensorView> in = {tensor(0x1000), tensor(0x2000)},
-                                out = {tensor(0x3000), tensor(0x4000)};
+  const std::vector<DeviceTensor> in = {tensor(0x1000), tensor(0x2000)},
+                                  out = {tensor(0x3000), tensor(0x4000)};
   LaunchStep step;
   step.touches({1}, {0});
   const Accesses accesses(case_of(in, out), 0, step);
@@ -55,7 +55,7 @@ TEST(Accesses, AreThoseThatTheLaunchNames) {
 }
 
 TEST(Accesses, OfTooManyOperandsAreNotTold) {
-  const std::vector<TensorView> in(20, tensor(0x1000)), out = {tensor(0x2000)};
+  const std::vector<DeviceTensor> in(20, tensor(0x1000)), out = {tensor(0x2000)};
   EXPECT_TRUE(Accesses(case_of(in, out), 0, {}).list().empty());
 }
 
@@ -65,10 +65,10 @@ TEST(Accesses, OfLinearBwdAreThoseOfItsArguments) {
   constexpr std::array<int64_t, 1> kBias = {7};
   constexpr std::array<int64_t, 2> kSix = {6, 1}, kSeven = {7, 1};
   constexpr std::array<int64_t, 1> kOne = {1};
-  const std::vector<TensorView> in = {tensor(0x1000, kX, kSix), tensor(0x2000, kW, kSix),
-                                      tensor(0x3000, kDy, kSeven)};
-  const std::vector<TensorView> out = {tensor(0x4000, kX, kSix), tensor(0x5000, kW, kSix),
-                                       tensor(0x6000, kBias, kOne)};
+  const std::vector<DeviceTensor> in = {tensor(0x1000, kX, kSix), tensor(0x2000, kW, kSix),
+                                        tensor(0x3000, kDy, kSeven)};
+  const std::vector<DeviceTensor> out = {tensor(0x4000, kX, kSix), tensor(0x5000, kW, kSix),
+                                         tensor(0x6000, kBias, kOne)};
   const auto found = std::ranges::find_if(
       builtin_ops(), [](const OpKind* op) { return op->name == "linear_bwd"; });
   Plan plan;

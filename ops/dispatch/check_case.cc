@@ -24,7 +24,7 @@ struct Range {
   bool overlaps(const Range& other) const { return begin < other.end && other.begin < end; }
 };
 
-Status check_sizes(const OperandSpec& operand, const TensorView& tensor) {
+Status check_sizes(const OperandSpec& operand, const DeviceTensor& tensor) {
   if (tensor.strides.size() != tensor.rank()) {
     return error(ErrorCode::InvalidArgument, "{} has {} strides for {} axes", operand.name,
                  tensor.strides.size(), tensor.rank());
@@ -49,7 +49,7 @@ Status check_sizes(const OperandSpec& operand, const TensorView& tensor) {
 }
 
 /// Negative strides would read in front of the address; none of the kernels takes them.
-Result<Range> range_of(const OperandSpec& operand, const TensorView& tensor) {
+Result<Range> range_of(const OperandSpec& operand, const DeviceTensor& tensor) {
   const auto width = static_cast<int64_t>(byte_size(tensor.dtype));
   int64_t last = 0;
   for (size_t i = 0; i < tensor.rank(); ++i) {
@@ -88,7 +88,7 @@ Status check_count(const char* what, const std::vector<OperandSpec>& expected, s
                names);
 }
 
-bool same_layout(const TensorView& a, const TensorView& b) {
+bool same_layout(const DeviceTensor& a, const DeviceTensor& b) {
   return a.address == b.address && a.dtype == b.dtype && same_shape(a, b) &&
          std::ranges::equal(a.strides, b.strides);
 }
@@ -96,7 +96,7 @@ bool same_layout(const TensorView& a, const TensorView& b) {
 /// Elements that share a place cannot be written: which of the values would stay? Every axis has to
 /// step over all that the axes with smaller strides reach. REQUIRES: range_of accepted the tensor
 /// and it has elements.
-Status check_output(const OperandSpec& operand, const TensorView& tensor) {
+Status check_output(const OperandSpec& operand, const DeviceTensor& tensor) {
   std::array<size_t, kRankMax> axes;
   size_t count = 0;
   for (size_t i = 0; i < tensor.rank(); ++i) {
@@ -160,7 +160,7 @@ std::string dtype_refusal(const KernelVariant& variant, const TypeBinding& types
   return {};
 }
 
-std::string tensor_refusal(const OperandSpec& operand, const TensorView& tensor,
+std::string tensor_refusal(const OperandSpec& operand, const DeviceTensor& tensor,
                            const KernelVariant& variant) {
   if (!variant.strided && !tensor.contiguous()) {
     return fmt::format("{} is not contiguous: shape {}, strides [{}]", operand.name,

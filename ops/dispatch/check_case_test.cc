@@ -15,7 +15,7 @@ struct Operand {
   uint64_t address = 0x1000;
   DType dtype = DType::Float32;
   std::vector<int64_t> shape = {4, 6}, strides = {6, 1};
-  TensorView view() const { return {address, dtype, shape, strides}; }
+  DeviceTensor view() const { return {address, dtype, shape, strides}; }
 };
 
 /// A call of one op; the tests spoil one thing of it each.
@@ -27,7 +27,7 @@ struct Call {
   auto with_case(F use) const {
     const OpRegistry registry = OpRegistry::with_builtins();
     const OpKind& kind = **registry.find(op);
-    std::vector<TensorView> in, out;
+    std::vector<DeviceTensor> in, out;
     for (const Operand& one : inputs) in.push_back(one.view());
     for (const Operand& one : outputs) out.push_back(one.view());
     DeviceProperties device;

@@ -43,9 +43,9 @@ class CublasGemm : public testing::Test {
     const std::vector<int64_t> c_shape = {kM, kN};
     const std::vector<int64_t> a_strides = {a_shape[1], 1}, b_strides = {b_shape[1], 1},
                                c_strides = {kN, 1};
-    const TensorView in[] = {{tensor(call.dtype, kM * kK, 1), call.dtype, a_shape, a_strides},
-                             {tensor(call.dtype, kK * kN, 2), call.dtype, b_shape, b_strides}};
-    const TensorView out{tensor(call.dtype, kM * kN, 3), call.dtype, c_shape, c_strides};
+    const DeviceTensor in[] = {{tensor(call.dtype, kM * kK, 1), call.dtype, a_shape, a_strides},
+                               {tensor(call.dtype, kK * kN, 2), call.dtype, b_shape, b_strides}};
+    const DeviceTensor out{tensor(call.dtype, kM * kN, 3), call.dtype, c_shape, c_strides};
     const int32_t attributes[] = {call.turn_a, call.turn_b, call.tf32};
     const Status done = (*dispatcher)
                             ->call({.op = *registry_.find("gemm"),
@@ -58,7 +58,7 @@ class CublasGemm : public testing::Test {
     EXPECT_TRUE(device_->download(bytes, out.address));
     std::vector<double> values(static_cast<size_t>(kM * kN));
     widen_to_double(call.dtype, bytes, values);
-    for (const TensorView& one : in) EXPECT_TRUE(device_->free(one.address));
+    for (const DeviceTensor& one : in) EXPECT_TRUE(device_->free(one.address));
     EXPECT_TRUE(device_->free(out.address));
     return values;
   }

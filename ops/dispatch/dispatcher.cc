@@ -25,14 +25,14 @@ std::string shapes_of(const OpCase& c) {
   return text;
 }
 
-std::vector<std::vector<int64_t>> shapes_of(std::span<const TensorView> tensors) {
+std::vector<std::vector<int64_t>> shapes_of(std::span<const DeviceTensor> tensors) {
   std::vector<std::vector<int64_t>> shapes;
-  for (const TensorView& one : tensors) shapes.emplace_back(one.shape.begin(), one.shape.end());
+  for (const DeviceTensor& one : tensors) shapes.emplace_back(one.shape.begin(), one.shape.end());
   return shapes;
 }
 
 bool has_work(const OpCase& c) {
-  return std::ranges::any_of(c.outputs, [](const TensorView& out) { return out.count() > 0; });
+  return std::ranges::any_of(c.outputs, [](const DeviceTensor& out) { return out.count() > 0; });
 }
 
 /// Why the variant cannot be told what the call says; "" when it can.

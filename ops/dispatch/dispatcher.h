@@ -26,7 +26,7 @@ struct ShadowElement;  // runtime/shadow/shadow.h
 
 struct OpCall {
   const OpKind* op = nullptr;
-  std::span<const TensorView> inputs, outputs;
+  std::span<const DeviceTensor> inputs, outputs;
   uint32_t schema_id = 0;
   std::span<const std::byte> attributes = {};
   StreamId stream = kDefaultStream;

@@ -100,7 +100,8 @@ class Dispatching : public testing::Test {
   Status call(const std::string& op, uint64_t x, uint64_t y, int64_t count,
               StreamId stream = kDefaultStream) {
     const std::vector<int64_t> shape = {count}, strides = {1};
-    const TensorView in{x, DType::Float32, shape, strides}, out{y, DType::Float32, shape, strides};
+    const DeviceTensor in{x, DType::Float32, shape, strides},
+        out{y, DType::Float32, shape, strides};
     return dispatcher_->call(
         {.op = *registry_.find(op), .inputs = {&in, 1}, .outputs = {&out, 1}, .stream = stream});
   }
@@ -168,7 +169,7 @@ TEST_F(Dispatching, TimesAgainWhenAModuleChanged) {
   renew({.strategy = SelectionRule::BestPerformance});
   ASSERT_TRUE(call("twice_gelu", x, y, 4096));
   const std::vector<int64_t> shape = {4096}, strides = {1};
-  const TensorView in{x, DType::Float32, shape, strides}, out{y, DType::Float32, shape, strides};
+  const DeviceTensor in{x, DType::Float32, shape, strides}, out{y, DType::Float32, shape, strides};
   const OpCase c{op_, {&in, 1}, {&out, 1}, Attributes(op_.schema, {}), device_->properties()};
   const std::string question = timing_question(c, *bind_types(c));
   // As if the fast one had been compiled differently and been slow then.
@@ -256,10 +257,10 @@ TEST_F(Dispatching, KeepsTheLaunchesOfACallTogetherWhenThreadsShareAStream) {
   for (size_t i = 0; i < kThreads; ++i) {
     threads.emplace_back([&, i] {
       const std::vector<int64_t> shape = {kCount}, strides = {1}, none;
-      const TensorView x[] = {{inputs[i], DType::Float32, shape, strides},
-                              {zeros, DType::Float32, shape, strides}};
+      const DeviceTensor x[] = {{inputs[i], DType::Float32, shape, strides},
+                                {zeros, DType::Float32, shape, strides}};
       for (uint64_t n = 0; n < kCalls; ++n) {
-        const TensorView loss{losses[i] + 4 * n, DType::Float32, none, none};
+        const DeviceTensor loss{losses[i] + 4 * n, DType::Float32, none, none};
         EXPECT_TRUE(dispatcher_->call(
             {.op = *registry_.find("mse"), .inputs = x, .outputs = {&loss, 1}, .stream = stream}));
       }
@@ -330,7 +331,7 @@ TEST_F(Dispatching, LetsALogCallTheDispatcher) {
 TEST_F(Dispatching, NamesEachVariantsReasonWhenNoneSupportsTheCall) {
   const uint64_t x = tensor({0, 1});
   const std::vector<int64_t> shape = {1}, strides = {1};
-  const TensorView in{x, DType::Int8, shape, strides}, out{x + 4, DType::Int8, shape, strides};
+  const DeviceTensor in{x, DType::Int8, shape, strides}, out{x + 4, DType::Int8, shape, strides};
   const Status refused = dispatcher_->call({.op = &op_, .inputs = {&in, 1}, .outputs = {&out, 1}});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::Unsupported);

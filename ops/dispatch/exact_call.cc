@@ -31,7 +31,7 @@ class Scratch {
 /// The float outputs, in order.
 ShadowConfig wanted_of(const OpCase& c) {
   ShadowConfig wanted;
-  for (const TensorView& out : c.outputs) {
+  for (const DeviceTensor& out : c.outputs) {
     if (!is_float(out.dtype) || out.count() == 0) continue;
     wanted.regions.push_back({out.address, static_cast<uint64_t>(out.count()),
                               static_cast<uint32_t>(byte_size(out.dtype))});
@@ -55,7 +55,7 @@ Status Dispatcher::call_exact(const OpCall& call) {
                  call.op->outputs[i].name);
   }
   bool has_work = false;
-  for (const TensorView& out : call.outputs) has_work = has_work || out.count() > 0;
+  for (const DeviceTensor& out : call.outputs) has_work = has_work || out.count() > 0;
   if (!has_work) return ok_status();
   const Choice choice = GPUEMU_TRY(choose(checked.c, checked.types, call));
   if (!choice.variant->library.empty()) {

@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kMagic = "gpuemu-timings 1\n";
 constexpr size_t kTimingsBytesMax = size_t{1} << 20;
 
-void append_class(std::string& text, const TensorView& tensor) {
+void append_class(std::string& text, const DeviceTensor& tensor) {
   text += tensor.contiguous() ? " c" : " s";
   for (const int64_t size : tensor.shape) {
     text += fmt::format(",{}", std::bit_ceil(static_cast<uint64_t>(size)));
@@ -53,8 +53,8 @@ VariantTimes parse(std::string_view text, const std::string& question) {
 std::string timing_question(const OpCase& c, const TypeBinding& types) {
   std::string text =
       fmt::format("{}; {}; {} sm_{};", c.op.name, types.text(), c.device.name, c.device.sm);
-  for (const TensorView& tensor : c.inputs) append_class(text, tensor);
-  for (const TensorView& tensor : c.outputs) append_class(text, tensor);
+  for (const DeviceTensor& tensor : c.inputs) append_class(text, tensor);
+  for (const DeviceTensor& tensor : c.outputs) append_class(text, tensor);
   return text;
 }
 

@@ -48,7 +48,7 @@ std::string question(std::vector<int64_t> shape, DType dtype) {
   const OpKind& op = **registry.find("gelu");
   std::vector<int64_t> strides(shape.size(), 1);
   for (size_t i = shape.size() - 1; i-- > 0;) strides[i] = strides[i + 1] * shape[i + 1];
-  const TensorView x{0x1000, dtype, shape, strides}, y{0x1000, dtype, shape, strides};
+  const DeviceTensor x{0x1000, dtype, shape, strides}, y{0x1000, dtype, shape, strides};
   DeviceProperties device;
   device.name = "device";
   const OpCase c{op, {&x, 1}, {&y, 1}, Attributes(op.schema, {}), device};

@@ -5,7 +5,7 @@ namespace gpuemu {
 namespace {
 
 /// REQUIRES: check_case accepted the tensor.
-uint64_t extent_bytes(const TensorView& tensor) {
+uint64_t extent_bytes(const DeviceTensor& tensor) {
   int64_t last = 0;
   for (size_t i = 0; i < tensor.rank(); ++i) {
     if (tensor.shape[i] == 0) return 0;
@@ -26,8 +26,8 @@ Status TuningCopy::follow(StreamId stream) {
   return ordered ? freed : ordered;
 }
 
-Result<TensorView> TuningCopy::copy_of(const TensorView& tensor, bool content) {
-  TensorView copy = tensor;
+Result<DeviceTensor> TuningCopy::copy_of(const DeviceTensor& tensor, bool content) {
+  DeviceTensor copy = tensor;
   const uint64_t bytes = extent_bytes(tensor);
   copy.address = GPUEMU_TRY(device_.allocate(bytes, "timing"));
   owned_.push_back(copy.address);
@@ -41,10 +41,10 @@ Result<std::unique_ptr<TuningCopy>> TuningCopy::create(Device& device, Streams& 
                                                        const OpCase& original, StreamId stream) {
   std::unique_ptr<TuningCopy> made(new TuningCopy(device, streams, original));
   GPUEMU_TRY(made->follow(stream));
-  for (const TensorView& tensor : original.inputs) {
+  for (const DeviceTensor& tensor : original.inputs) {
     made->inputs_.push_back(GPUEMU_TRY(made->copy_of(tensor, true)));
   }
-  for (const TensorView& tensor : original.outputs) {
+  for (const DeviceTensor& tensor : original.outputs) {
     made->outputs_.push_back(GPUEMU_TRY(made->copy_of(tensor, false)));
   }
   return made;

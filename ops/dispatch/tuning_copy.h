@@ -34,12 +34,12 @@ class TuningCopy {
   TuningCopy(Device& device, Streams& streams, const OpCase& original)
       : device_(device), streams_(streams), original_(original) {}
   Status follow(StreamId stream);
-  Result<TensorView> copy_of(const TensorView& tensor, bool content);
+  Result<DeviceTensor> copy_of(const DeviceTensor& tensor, bool content);
 
   Device& device_;
   Streams& streams_;
   const OpCase original_;
-  std::vector<TensorView> inputs_, outputs_;
+  std::vector<DeviceTensor> inputs_, outputs_;
   std::vector<uint64_t> owned_;
   StreamId own_ = kDefaultStream;
 };

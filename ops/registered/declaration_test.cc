@@ -74,10 +74,10 @@ TEST(Declarations, BecomeVariantsWithLaunches) {
   EXPECT_EQ(variant.types[0].dtypes.size(), 4U);
   const auto rules = *rules_of(op, op.schema, plain());
   const std::vector<int64_t> shape = {2, 100}, strides = {100, 1};
-  const std::vector<TensorView> in(2,
-                                   TensorView{.address = 64, .shape = shape, .strides = strides});
-  const std::vector<TensorView> out(
-      1, TensorView{.address = 4096, .shape = shape, .strides = strides});
+  const std::vector<DeviceTensor> in(
+      2, DeviceTensor{.address = 64, .shape = shape, .strides = strides});
+  const std::vector<DeviceTensor> out(
+      1, DeviceTensor{.address = 4096, .shape = shape, .strides = strides});
   const DeviceProperties device;
   const OpCase c{op, in, out, Attributes(op.schema, {}), device};
   Plan plan;

@@ -8,7 +8,7 @@
 namespace gpuemu {
 namespace {
 
-const TensorView& operand_of(const OpCase& c, uint32_t index) {
+const DeviceTensor& operand_of(const OpCase& c, uint32_t index) {
   const size_t inputs = c.inputs.size();
   return index < inputs ? c.in(index) : c.out(index - inputs);
 }
@@ -37,7 +37,7 @@ Result<double> Expression::number(const OpCase& c) const {
 }
 
 Result<Expression::Value> Expression::of_operand(const Node& node, const OpCase& c) const {
-  const TensorView& tensor = operand_of(c, node.left);
+  const DeviceTensor& tensor = operand_of(c, node.left);
   if (node.kind == Kind::Count) return Value{.whole = tensor.count()};
   if (node.kind == Kind::Rank) return Value{.whole = static_cast<int64_t>(tensor.rank())};
   if (node.kind == Kind::Bytes) {

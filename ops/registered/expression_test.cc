@@ -34,10 +34,10 @@ class Expressions : public testing::Test {
   OpKind op_;
   DeviceProperties device_{.sm = 90};
   std::vector<int64_t> shape_ = {4, 6}, strides_ = {6, 1}, scalar_ = {};
-  std::vector<TensorView> inputs_ = {
+  std::vector<DeviceTensor> inputs_ = {
       {.dtype = DType::Float16, .shape = shape_, .strides = strides_},
       {.dtype = DType::Float32, .shape = scalar_, .strides = scalar_}};
-  std::vector<TensorView> outputs_ = {
+  std::vector<DeviceTensor> outputs_ = {
       {.dtype = DType::Float64, .shape = shape_, .strides = strides_}};
 };
 

@@ -11,7 +11,7 @@
 namespace gpuemu {
 
 /// Strides are in elements, one per size; 0 repeats an element.
-struct TensorView {
+struct DeviceTensor {
   uint64_t address = 0;
   DType dtype = DType::Float32;
   std::span<const int64_t> shape, strides;
@@ -31,9 +31,9 @@ struct TensorView {
 struct RowsCols {
   int64_t rows = 1, cols = 1;
 };
-RowsCols rows_cols(const TensorView& tensor);
+RowsCols rows_cols(const DeviceTensor& tensor);
 
-bool same_shape(const TensorView& a, const TensorView& b);
+bool same_shape(const DeviceTensor& a, const DeviceTensor& b);
 std::string shape_text(std::span<const int64_t> shape);  ///< "[2, 3]"
 
 }  // namespace gpuemu

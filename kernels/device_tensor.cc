@@ -1,5 +1,5 @@
 // What declarations ask about a tensor.
-#include "kernels/tensor_view.h"
+#include "kernels/device_tensor.h"
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 
 namespace gpuemu {
 
-bool TensorView::contiguous() const {
+bool DeviceTensor::contiguous() const {
   int64_t expected = 1;
   for (size_t axis = shape.size(); axis-- > 0;) {
     if (shape[axis] == 0) return true;
@@ -17,7 +17,7 @@ bool TensorView::contiguous() const {
   return true;
 }
 
-RowsCols rows_cols(const TensorView& tensor) {
+RowsCols rows_cols(const DeviceTensor& tensor) {
   RowsCols size;
   if (tensor.shape.empty()) return size;
   size.cols = tensor.shape.back();
@@ -25,7 +25,7 @@ RowsCols rows_cols(const TensorView& tensor) {
   return size;
 }
 
-bool same_shape(const TensorView& a, const TensorView& b) {
+bool same_shape(const DeviceTensor& a, const DeviceTensor& b) {
   return std::ranges::equal(a.shape, b.shape);
 }
 
