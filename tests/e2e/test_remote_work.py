@@ -41,7 +41,7 @@ def stored(home):
         return [plain(one) for one in value] if isinstance(value, list) else value
 
     results = home.ask("ListResults", limit=100000)["results"]
-    failures = home.ask("ListFailures", limit=100000)["failures"]
+    failures = home.ask("ListFailures", limit=100000)["results"]
     key = lambda one: json.dumps(one, sort_keys=True)  # noqa: E731
     return sorted(map(plain, results), key=key), sorted(map(plain, failures), key=key)
 

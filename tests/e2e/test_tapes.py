@@ -284,7 +284,7 @@ def test_slow_ticks_give_the_same_queue(new_home, policy):
 
 
 def test_sessions_share_by_weight_and_the_ring_is_bounded(new_home):
-    home = new_home({"gpuemu.toml": CONFIG.replace("workers = 2", "workers = 1") + "[scheduler]\ntick_ms = 100\ntrace_entries = 150\n"})
+    home = new_home({"gpuemu.toml": CONFIG + "[scheduler]\ntick_ms = 100\ntrace_entries = 150\n"})  # Two devices: both leaves run in one tick.
     home.start()
     with home.client() as client:
         secrets = {name: client.ask("OpenSession", name=name, weight=weight)["session"] for name, weight in (("light", 1), ("heavy", 3))}
