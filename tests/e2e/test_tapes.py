@@ -281,25 +281,3 @@ def test_slow_ticks_give_the_same_queue(new_home, policy):
     for tick in slow["ticks"]:
         devices = [line["device"] for line in slow["output_queue"] if line["pos"] in tick["started"] and line["device"] is not None]
         assert len(devices) == len(set(devices))
-
-
-def test_sessions_share_by_weight_and_the_ring_is_bounded(new_home):
-    home = new_home({"gpuemu.toml": CONFIG + "[scheduler]\ntick_ms = 100\ntrace_entries = 150\n"})  # Two devices: both leaves run in one tick.
-    home.start()
-    with home.client() as client:
-        secrets = {name: client.ask("OpenSession", name=name, weight=weight)["session"] for name, weight in (("light", 1), ("heavy", 3))}
-        tape = [entry("x", "ones")] + [entry(f"y{i}", "relu", "x") for i in range(60)]
-        for name in secrets:
-            client.ask("SubmitTape", session=secrets[name], entries=tape)
-        deadline, queue = time.monotonic() + 60, []
-        while len(queue) < 122 and time.monotonic() < deadline:
-            queue = [line for line in client.ask("GetTrace", layers=["output_queue"])["trace"]["output_queue"] if line["kind"] == "run"]
-            time.sleep(0.1)
-        ops = [line["session"] for line in queue if line["id"] != "x"]
-        both = ops[:80]  # After 80 ops the heavy one has no more.
-        first = both.index("light") if "light" in both else 0
-        assert ops.count("light") == ops.count("heavy") == 60
-        if {"light", "heavy"} <= set(ops[first:first + 8]):  # Both leaves ended in one tick.
-            assert 2 <= both.count("heavy") / both.count("light") <= 4
-        else:
-            pytest.fail(f"the two tapes did not wait at the same time: {ops}")
