@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Cases per second of a guided search beside those of unguided runs with the same element counts, on some numbers of lanes.
 
-  guided_per_second.py --bin FOLDER [--op NAME] [--lanes 1,2] [--cases N] [--rounds N]
+  guided_per_second.py --bin FOLDER [--op NAME] [--backend NAME] [--lanes 1,2] [--cases N] [--rounds N]
 
 The sizes are fixed, so that guided and unguided cases have the same elements: a search follows small cases more often, and
 without that a comparison would be one of sizes. Both run in turn in one daemon. Goals: guided at least half of unguided for
@@ -40,8 +40,9 @@ def measure(options, lanes, folder):
     home.mkdir()
     correct_examples(home / "project", {options.op: DIMS[options.op]})
     config = home / "project/gpuemu.toml"
-    text, set_ = re.subn(r"(?m)^\[runtime\]\n", f"[runtime]\nworkers = {lanes}\n", config.read_text())
-    config.write_text(text if set_ else f"[runtime]\nworkers = {lanes}\n{text}")
+    runtime = f'[runtime]\nbackend = "{options.backend}"\nworkers = {lanes}\n'
+    text, set_ = re.subn(r"(?m)^\[runtime\]\n", runtime, re.sub(r"(?m)^(backend|workers) = .*\n", "", config.read_text()))
+    config.write_text(text if set_ else runtime + text)
     tool = Gpuemu(options.bin, home)
     rates = {way: [] for way in WAYS}
     try:
@@ -58,6 +59,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", required=True, help="the folder of gpuemu and gpuemu-daemon")
     parser.add_argument("--op", default="vector_add", choices=DIMS)
+    parser.add_argument("--backend", default="emulator", choices=["emulator", "cuda"], help="cuda does not say what a case reaches")
     parser.add_argument("--lanes", default="1,2", help="numbers, each of its own daemon")
     parser.add_argument("--cases", type=int, default=2000, help="of each run")
     parser.add_argument("--rounds", type=int, default=3)
