@@ -40,8 +40,9 @@ Status CorpusTurns::Turn::keep(CorpusEntries found) {
   Group& group = turns_.groups_[{&store_, op_}];
   group.ended[job_] = std::move(found);
   CorpusEntries all;
-  for (const auto& [job, entries] : group.ended)
+  for (const auto& [job, entries] : group.ended) {
     std::ranges::copy(entries, std::back_inserter(all));
+  }
   Bytes stored;
   for (const auto& entry : smallest_cover(std::move(all), kCorpusEntriesMax)) {
     stored.push_back(corpus_entry(entry->result));
