@@ -162,19 +162,23 @@ void read_listen(TableReader& daemon, Config& config) {
   ListenConfig& listen = *config.listen;
   TableReader table(*value, listen_keys());
   table.read("address", listen.address);
-  const std::pair<const char*, std::string*> files[] = {{"ca", &listen.ca},
-                                                        {"cert", &listen.cert},
-                                                        {"key", &listen.key},
-                                                        {"token_file", &listen.token_file}};
-  for (const auto& [key, to] : files) {
-    if (const auto file = table.find(key)) *to = file->path_value().value_or("");
-  }
+  const auto set_file = [](const auto& file, std::string& to) {
+    if (file) to = file->path_value().value_or("");
+  };
+  set_file(table.find("ca"), listen.ca);
+  set_file(table.find("cert"), listen.cert);
+  set_file(table.find("key"), listen.key);
+  set_file(table.find("token_file"), listen.token_file);
   table.finish();
   if (listen.address.empty()) {
     value->problem("has no address; write address = \"tls+tcp://HOST:PORT\"");
   } else if (const auto parsed = parse_tls_address(listen.address); !parsed) {
     value->problem("address: '" + listen.address + "', " + parsed.error().message);
   }
+  const std::pair<const char*, const std::string*> files[] = {{"ca", &listen.ca},
+                                                              {"cert", &listen.cert},
+                                                              {"key", &listen.key},
+                                                              {"token_file", &listen.token_file}};
   for (const auto& [key, to] : files) {
     if (!table.has(key) && to->empty()) {
       value->problem("has no " + std::string(key) +

@@ -14,7 +14,7 @@ from gpuemu.client import artifacts  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROTOCOL = json.loads((ROOT / "docs/reference/protocol.json").read_text())
-REQUESTS = PROTOCOL["requests"]
+REQUESTS = {name: one for name, one in PROTOCOL["requests"].items() if name != "WorkerRegister"}  # Of workers, not clients.
 X = np.ones(2, np.float32)
 # What each method is called with to see what it sends.
 CALLS = {
@@ -28,9 +28,12 @@ CALLS = {
     "get_test_batch": ("o",), "job_status": (1,), "cancel_job": (1,), "projects": (), "set_default_project": (),
     "move_project": ("0", "/a/gpuemu.toml"), "forget_project": ("0",), "claim_storage": (),
     "storage_status": (), "prune_storage": (), "verify_storage": (), "back_up_storage": ("/b",), "compact_storage": (),
+    "submit_tape": ([],), "tape_status": (), "fetch_tensor": ("t",), "trace": (),
     "open_session": ("s",), "close_session": ("s",), "set_session": ("s",), "sessions": (), "top": (), "jobs": (),
 }  # fmt: skip
-WITHOUT = {"close", "request", "fuzz_op_client_side", "use_session"}  # They are of no single request.
+# They are of no single request.
+WITHOUT = {"close", "request", "fuzz_op_client_side", "use_session",
+           "print_input_tape", "print_output_queue", "print_handles", "print_tick_trace", "save_debug_trace"}  # fmt: skip
 
 
 class Told:

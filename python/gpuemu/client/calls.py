@@ -143,7 +143,7 @@ def tape_status(wait_ms: int | None) -> Call[Json]:
     return _call("TapeStatus", _body, "TapeStatus", wait_ms=wait_ms)
 
 
-def fetch_tensor(name: str) -> Call[Array]:
+def fetch_tensor(name: str) -> Call[tensors.Array]:
     return _call("Tensor", lambda r: tensors.decode(r["tensor"]), "FetchTensor", id=name)
 
 

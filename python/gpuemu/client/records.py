@@ -369,6 +369,27 @@ class DeviceInfo:
 
 
 @dataclass
+class RemoteWorkerInfo:
+    """A worker on another machine. state: "idle", "busy", or "lost" for a while after its connection has ended; attempts: runs of kernels
+    that it was given; lost: those of them that it did not answer; connected: since when, in seconds since 1970."""
+
+    worker_id: str = ""
+    host: str = ""
+    state: str = ""
+    attempts: int = 0
+    lost: int = 0
+    connected: int = 0
+    pid: int = 0
+    version: str = ""
+    device: DeviceInfo | None = None
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> RemoteWorkerInfo:
+        device = data.get("device")
+        return build(cls, data, device=build(DeviceInfo, device) if device else None)
+
+
+@dataclass
 class DaemonStatus:
     version: str = ""
     backend: str = ""
@@ -386,10 +407,12 @@ class DaemonStatus:
     projects: int = 0  # How many are open.
     notes: list[str] = field(default_factory=list)
     damage: str = ""  # What is known to be damaged in the database.
+    remote_workers: list[RemoteWorkerInfo] = field(default_factory=list)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> DaemonStatus:
-        return build(cls, data, devices=[build(DeviceInfo, one) for one in data.get("devices") or []])
+        return build(cls, data, devices=[build(DeviceInfo, one) for one in data.get("devices") or []],
+                     remote_workers=[RemoteWorkerInfo.from_dict(one) for one in data.get("remote_workers") or []])  # fmt: skip
 
 
 @dataclass
