@@ -37,8 +37,9 @@ Reply handle(const ShutdownRequest&, Call& call) {
 
 Reply handle(const DevicesRequest&, Call& call) {
   DevicesReply reply{call.context.devices, {}};
-  if (call.context.projects != nullptr)
+  if (call.context.projects != nullptr) {
     reply.remote_workers = call.context.projects->remote_workers();
+  }
   return reply;
 }
 
