@@ -64,7 +64,7 @@ struct CorpusCase {
 
 /// What the search of a range of cases has found, for whoever merges several ranges.
 struct SearchFeatures {
-  /// Those that reached what neither the corpus nor the cases before them did, in order.
+  /// Cases that reached something new to the corpus and to the cases before them, in order.
   std::vector<CorpusCase> cases;
   std::vector<uint64_t> blocks;  ///< Ids of all blocks of the kernels.
   std::vector<uint64_t> edges;  ///< Ids of all edges of the kernels.

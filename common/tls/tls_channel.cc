@@ -52,7 +52,7 @@ std::string names_of(X509* certificate) {
     }
     if (!one.empty()) text += (text.empty() ? "" : ", ") + one;
   }
-  return text.empty() ? "nobody" : text;
+  return text.empty() ? "no host" : text;
 }
 
 /// Whether the alert is about the certificate that was shown, or that none was.
@@ -91,7 +91,7 @@ struct TlsChannel::Verifier {
       case X509_V_ERR_HOSTNAME_MISMATCH:
       case X509_V_ERR_IP_ADDRESS_MISMATCH:
         channel->verified_ = TlsEnd::OtherHost;
-        channel->detail_ = certificate == nullptr ? "nobody" : names_of(certificate);
+        channel->detail_ = certificate == nullptr ? "no host" : names_of(certificate);
         break;
       default:
         channel->verified_ = TlsEnd::NotSigned;

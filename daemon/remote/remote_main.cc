@@ -61,7 +61,7 @@ Result<uint64_t> number(const std::string& option, const std::string& text) {
   return error(ErrorCode::InvalidArgument, "{}: '{}' is not a number from 0", option, text);
 }
 
-/// That of the named backend; without a name a GPU where there is one, else the emulator.
+/// Finds a device of the named backend; without a name, a GPU if there is one, else the emulator.
 Result<DeviceProperties> find_device(std::string backend, uint64_t index) {
   const std::vector<DeviceProperties> devices = GPUEMU_TRY(list_devices());
   if (backend.empty() && !devices.empty()) backend = devices.front().backend;

@@ -48,7 +48,7 @@ class RemoteRegistry : public RemotePool, public std::enable_shared_from_this<Re
                                                          std::shared_ptr<Mailbox> mailbox);
   /// Its connection has ended; what it runs is lost.
   void lose(const std::shared_ptr<Member>& member);
-  /// Those that are connected and those that were lost lately, by name.
+  /// Lists the connected workers and those lost a short while ago, by name.
   std::vector<RemoteWorkerInfo> list() const;
 
   // For the workers that take() lends:

@@ -16,12 +16,12 @@
 
 namespace gpuemu {
 
-/// Which work shall end before its time. Thread-safe.
+/// Notes which work was cancelled. Thread-safe.
 class Cancelling {
  public:
   void begin(uint64_t work);
   void cancel(uint64_t work);
-  /// All that is and comes.
+  /// Cancels all work, present and future.
   void lose();
   const std::atomic<bool>& flag() const { return flag_; }
 

@@ -22,12 +22,12 @@
 
 namespace gpuemu {
 
-/// Whose tensors they are.
+/// Identifies the session that owns a tensor.
 struct TapeOwner {
-  uint64_t number = 0;  ///< Its session's.
-  std::string name;     ///< On the tape.
+  uint64_t number = 0;  ///< The session's number.
+  std::string name;     ///< The session's name on the tape.
   std::shared_ptr<LaneSession> lanes;
-  std::atomic<bool> is_over{false};  ///< What it has not computed yet is computed no more.
+  std::atomic<bool> is_over{false};  ///< The session has ended: skip the rest of its work.
 };
 
 /// Why a tensor has no values: what became of the op that failed first.

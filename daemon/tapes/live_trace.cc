@@ -25,7 +25,7 @@ void keep_positions(tape::Trace& trace) {
   }
 }
 
-/// Those of the lines that are there.
+/// Counts the totals over the lines that the trace still has.
 void count_again(tape::Trace& trace) {
   tape::Totals totals{.makespan_us = trace.totals.makespan_us};
   for (const tape::Queued& line : trace.output_queue) {

@@ -96,7 +96,7 @@ struct ExecutionPlan {
   bool fresh_module = false;
   bool coverage = false;       ///< Tell what they reach of their kernels.
   bool coverage_lines = true;  ///< Its lines too, for which every instruction is counted.
-  /// Those of a ReachSet: what they reach is told only when something of it is not in there.
+  /// Bytes of the ReachSet known so far: a case that reaches nothing outside of it reports nothing.
   std::vector<std::byte> known_reached = {};
   PlanShadow shadow;
   /// Runs after the first have their threads in an order that follows from it, with the check

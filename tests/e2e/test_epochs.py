@@ -39,7 +39,7 @@ extern "C" __global__ void steps_float32(const float* x, float* y, int n) { step
 extern "C" __global__ void steps_float64(const double* x, double* y, int n) { steps(x, y, n); }
 """
 REFERENCE = "import numpy as np\n\ndef reference(x):\n    return np.maximum(x, 0)\n"
-SIZES = [32, 32, 64, 64, 128, 128]  # Of the first epochs.
+SIZES = [32, 32, 64, 64, 128, 128]  # Cases in each of the first epochs.
 EPOCHS = [(sum(SIZES[:i]), sum(SIZES[:i + 1])) for i in range(len(SIZES))]
 
 

@@ -179,7 +179,7 @@ class FuzzResults:
     search: dict[str, Any] | None = None  # What a guided run reached.
     error: str = ""  # why not all cases could be run
     incomplete: str = ""  # What ended the run early.
-    cases_complete: int | None = None  # Of a guided run that ended early: these cases ran, no others are counted.
+    cases_complete: int | None = None  # Set where a guided run ended early: how many cases ran and are counted.
     notes: list[str] = field(default_factory=list)  # what the verdict does not rest on, such as sizes that no case had
     warned: int = 0  # Cases that passed with a warning.
     warnings: list[ValidationResult] = field(default_factory=list)  # The first of them.
