@@ -1,23 +1,35 @@
 // A tool that listens to NVTX as Nsight Systems does: the headers load it where
 // NVTX_INJECTION64_PATH names it. It keeps the ranges as text, "push a;push b;pop;pop;".
+#include <mutex>
 #include <string>
 
 #include <nvtx3/nvToolsExt.h>
 
 namespace {
 
-std::string& heard() {
-  static std::string text;
-  return text;
+/// What all threads of the process did: NVTX calls a tool on the thread of the range.
+struct Heard {
+  std::mutex mutex;
+  std::string text;  ///< Guarded by the mutex.
+};
+
+Heard& heard() {
+  static Heard all;
+  return all;
+}
+
+void hear(const std::string& text) {
+  const std::lock_guard lock(heard().mutex);
+  heard().text += text;
 }
 
 int NVTX_API on_push(const char* name) {
-  heard().append("push ").append(name).append(";");
+  hear(std::string("push ") + name + ";");
   return 0;
 }
 
 int NVTX_API on_pop() {
-  heard().append("pop;");
+  hear("pop;");
   return 0;
 }
 
@@ -41,7 +53,10 @@ __attribute__((visibility("default"))) int InitializeInjectionNvtx2(
   return 1;
 }
 
-/// What it heard so far; valid until the next range.
-__attribute__((visibility("default"))) const char* fake_nvtx_heard() { return heard().c_str(); }
+/// What it heard so far; valid until the next range of any thread.
+__attribute__((visibility("default"))) const char* fake_nvtx_heard() {
+  const std::lock_guard lock(heard().mutex);
+  return heard().text.c_str();
+}
 
 }  // extern "C"
