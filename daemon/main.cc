@@ -223,9 +223,16 @@ Result<std::unique_ptr<Server>> listen(const std::string& socket, std::optional<
        .on_disconnected = [&sessions](const ClientPeer& peer) { sessions.disconnected(peer); }});
 }
 
+/// Both null where gpuemu.toml has no [daemon.listen].
+struct RemoteWorkers {
+  std::shared_ptr<RemoteRegistry> registry;
+  std::unique_ptr<WorkerListener> port;
+};
+
 /// Opens the port for remote workers. InvalidArgument where a file is of no use.
-Result<std::unique_ptr<WorkerListener>> listen_for_workers(
-    const ListenConfig& listen, std::shared_ptr<RemoteRegistry> registry) {
+Result<RemoteWorkers> listen_for_workers(const Config& config) {
+  if (!config.listen) return RemoteWorkers{};
+  const ListenConfig& listen = *config.listen;
   const std::string prefix = "daemon.listen.";
   WorkerListenerOptions options;
   options.address = GPUEMU_TRY(parse_tls_address(listen.address));
@@ -233,10 +240,49 @@ Result<std::unique_ptr<WorkerListener>> listen_for_workers(
       GPUEMU_TRY(TlsContext::make(TlsSide::Daemon, {listen.ca, listen.cert, listen.key}, prefix));
   options.token = GPUEMU_TRY(read_secret(prefix + "token_file", listen.token_file));
   options.log = [](const std::string& line) { spdlog::info("{}", line); };
-  return WorkerListener::listen(std::move(options), std::move(registry));
+  RemoteWorkers made{.registry = std::make_shared<RemoteRegistry>(), .port = nullptr};
+  made.port = GPUEMU_TRY(WorkerListener::listen(std::move(options), made.registry));
+  return made;
 }
 
-int serve(const ConfigSources& sources, const Config& config) {
+/// What a daemon does by itself until it is told to stop.
+Status maintain_until_stopped(StopSignal& stop, OpenProjects& projects, const Share& share,
+                              ProjectStores& stores, JobTable& jobs,
+                              const Environment& environment) {
+  RetentionKeeper keeper(stores, jobs, environment,
+                         [](const std::string& line) { spdlog::info("{}", line); });
+  GPUEMU_TRY(keeper.start());
+  while (!stop.wait(kIdleLook)) {
+    projects.close_idle(OpenProjects::Clock::now());
+    keep_budgets(share, stores);
+  }
+  return ok_status();
+}
+
+/// What is wrong with --no-workers and this configuration; "" where nothing is.
+std::string misfit_of_no_workers(const Config& config) {
+  if (config.backend == "cuda") {
+    return "--no-workers runs kernels in the daemon, on the emulator: backend = \"cuda\" needs "
+           "worker processes; start the daemon without --no-workers, or set backend = \"emulator\"";
+  }
+  if (config.scheduler.fallback == "none" && !config.listen) {
+    return "--no-workers with scheduler.fallback = \"none\" needs [daemon.listen]: nothing could "
+           "run a kernel";
+  }
+  return "";
+}
+
+WorkerSetup worker_setup(const Config& config, bool has_processes,
+                         std::shared_ptr<RemotePool> remotes) {
+  const std::string& fallback = config.scheduler.fallback;
+  return {.program = (own_folder() / "gpuemu-worker").string(),
+          .remotes = std::move(remotes),
+          .processes = has_processes,
+          .falls_back = fallback.empty() ? !has_processes : fallback == "local",
+          .log = [](const std::string& line) { spdlog::warn("{}", line); }};
+}
+
+int serve(const ConfigSources& sources, const Config& config, bool has_processes) {
   StopSignal stop;
   const Status log = open_log(config);
   if (!log) return fail(log.error(), kExitBroken);
@@ -253,18 +299,19 @@ int serve(const ConfigSources& sources, const Config& config) {
   if (!stores) return fail(stores.error(), kExitBroken);
   if (const std::string note = (*stores)->note(); !note.empty()) spdlog::warn("database: {}", note);
 
-  const auto remotes = config.listen ? std::make_shared<RemoteRegistry>() : nullptr;
-  std::unique_ptr<WorkerListener> workers;
-  if (remotes != nullptr) {
-    auto listener = listen_for_workers(*config.listen, remotes);
-    if (!listener) {
-      const bool is_wrong = listener.error().code == ErrorCode::InvalidArgument;
-      return fail(listener.error(), is_wrong ? kExitUsage : kExitBroken);
-    }
-    workers = *std::move(listener);
+  const auto remote = listen_for_workers(config);
+  if (!remote) {
+    const bool is_wrong = remote.error().code == ErrorCode::InvalidArgument;
+    return fail(remote.error(), is_wrong ? kExitUsage : kExitBroken);
   }
 
+  const WorkerSetup setup = worker_setup(config, has_processes, remote->registry);
   Sessions sessions(**share);
+  if (!setup.processes && !setup.falls_back) {
+    sessions.why_waiting([registry = remote->registry] {
+      return registry->is_empty() ? "no worker is connected" : "";
+    });
+  }
   restore_budgets(**share, **stores);
   JobTable jobs;
   OpenProjects projects(**stores, {.jobs = jobs,
@@ -274,8 +321,8 @@ int serve(const ConfigSources& sources, const Config& config) {
                                    .db_path = config.db_path,
                                    .cache_folder = config.db_path + ".cache",
                                    .build = build_id_of("/proc/self/exe"),
-                                   .worker_program = (own_folder() / "gpuemu-worker").string(),
-                                   .remotes = remotes,
+                                   .workers = setup,
+                                   .remotes = remote->registry,
                                    .request_stop = [&stop] { stop.request(); },
                                    .log = [](const std::string& line) { spdlog::warn("{}", line); },
                                    .environment = sources.environment});
@@ -291,17 +338,11 @@ int serve(const ConfigSources& sources, const Config& config) {
   spdlog::info("gpuemu-daemon {} serves {} at {}; {}", kVersion,
                config.file.empty() ? "no gpuemu.toml" : config.file, config.socket_path,
                projects.text_of_lanes());
-  {
-    RetentionKeeper keeper(**stores, jobs, sources.environment,
-                           [](const std::string& line) { spdlog::info("{}", line); });
-    const Status keeps = keeper.start();
-    if (!keeps) return fail(keeps.error(), kExitBroken);
-    while (!stop.wait(kIdleLook)) {
-      projects.close_idle(OpenProjects::Clock::now());
-      keep_budgets(**share, **stores);
-    }
-  }
+  const Status kept =
+      maintain_until_stopped(stop, projects, **share, **stores, jobs, sources.environment);
+  if (!kept) return fail(kept.error(), kExitBroken);
   spdlog::info("stopping");
+  if (remote->registry != nullptr) remote->registry->shutdown();
   jobs.stop();
   keep_budgets(**share, **stores);
   projects.shutdown();
@@ -315,6 +356,7 @@ int run(int argc, char** argv) {
                "gpuemu-daemon");
   std::string config_file, backup;
   bool only_check = false, only_answer = false, only_repair = false, dry_run = false, force = false;
+  bool no_workers = false;
   app.set_version_flag("-V,--version", std::string("gpuemu-daemon v") + kVersion);
   app.add_option("--config", config_file, "The gpuemu.toml to serve (default: found upwards)");
   app.add_flag("--check-database", only_check,
@@ -326,6 +368,8 @@ int run(int argc, char** argv) {
   app.add_flag("--dry-run", dry_run, "Only say what repairing would lose")->needs(repair);
   CLI::Option* const restore =
       app.add_option("--restore", backup, "Put this backup in the place of the database, and end");
+  app.add_flag("--no-workers", no_workers,
+               "Start no worker processes: kernels run on remote workers, or in the daemon");
   app.add_flag("--force", force, "Also where the database has records")->needs(restore);
   try {
     app.parse(argc, argv);
@@ -346,7 +390,13 @@ int run(int argc, char** argv) {
   if (only_repair) return print(repair_without_daemon(*loaded.config, dry_run));
   if (!backup.empty()) return print(restore_without_daemon(*loaded.config, backup, force));
   if (only_check) return check_database(*loaded.config);
-  return serve(sources, *loaded.config);
+  if (no_workers) {
+    if (const std::string why = misfit_of_no_workers(*loaded.config); !why.empty()) {
+      std::fprintf(stderr, "gpuemu-daemon: %s\n", why.c_str());
+      return kExitUsage;
+    }
+  }
+  return serve(sources, *loaded.config, !no_workers);
 }
 
 }  // namespace

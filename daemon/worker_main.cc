@@ -11,10 +11,10 @@
 #include <fmt/core.h>
 
 #include "common/base/heap.h"
+#include "daemon/local_worker/serve_worker.h"
 #include "daemon/remote/remote_main.h"
-#include "daemon/worker/worker_loop.h"
 #include "runtime/backends/backends.h"
-#include "runtime/compile/registers.h"
+#include "runtime/device/contraction.h"
 
 namespace gpuemu {
 namespace {
@@ -37,7 +37,7 @@ struct Arguments {
   int socket = -1;
   int arena = -1;  ///< The first; the others follow it.
   int arenas = 1;
-  Contraction contraction = Contraction::Auto;
+  std::string contraction = "auto";
   uint64_t contraction_seed = 0;
   uint64_t memory_limit_bytes = DeviceRequest().memory_limit_bytes;
 };
@@ -80,9 +80,10 @@ Result<Arguments> parse(int count, char** words) {
       known = true;
     }
     if (name == "--contraction") {
-      const auto mode = contraction_from_name(words[i + 1]);
-      if (!mode) return error(ErrorCode::InvalidArgument, "{}: no mode '{}'", name, words[i + 1]);
-      arguments.contraction = *mode;
+      arguments.contraction = words[i + 1];
+      if (!contraction_from_name(arguments.contraction)) {
+        return error(ErrorCode::InvalidArgument, "{}: no mode '{}'", name, words[i + 1]);
+      }
       known = true;
     }
     for (const Option& option : kOptions) {
@@ -103,22 +104,16 @@ Status serve(const Arguments& arguments) {
   for (int i = 0; i < arguments.arenas; ++i) {
     arenas.push_back(GPUEMU_TRY(Arena::open(UniqueFd(arguments.arena + i))));
   }
-  DeviceRequest request;
-  request.backend = arguments.backend;
-  request.index = arguments.device;
-  request.sm = arguments.sm;
-  request.threads = static_cast<uint32_t>(arguments.threads);
-  request.contraction = arguments.contraction;
-  request.contraction_seed = arguments.contraction_seed;
-  request.memory_limit_bytes = arguments.memory_limit_bytes;
-  request.registers = registers_by_ptxas;
-  request.emulated_devices = arguments.emulated_devices;
-  const Result<std::unique_ptr<Device>> device = open_device(request);
-  if (!device) {
-    GPUEMU_TRY(report_no_device(device.error(), arguments.socket));
-    return device.error();
-  }
-  return run_worker_loop(**device, std::move(arenas), arguments.socket);
+  return serve_worker({.program = "",
+                       .backend = arguments.backend,
+                       .device_index = arguments.device,
+                       .emulated_devices = arguments.emulated_devices,
+                       .sm = arguments.sm,
+                       .threads = static_cast<uint32_t>(arguments.threads),
+                       .contraction = arguments.contraction,
+                       .contraction_seed = arguments.contraction_seed,
+                       .memory_limit_bytes = arguments.memory_limit_bytes},
+                      std::move(arenas), arguments.socket);
 }
 
 /// The program itself, which a remote worker starts for its plans.

@@ -42,6 +42,12 @@ void show_projects(Session& session) {
 
 }  // namespace
 
+std::string text_of_workers(const DaemonStatusReply& status) {
+  if (status.execution == "local") return "no workers (kernels run in the daemon)";
+  if (status.execution == "remote") return "no workers of its own";
+  return fmt::format("{} workers", status.workers);
+}
+
 ExitCode show_status(Session& session) {
   if (!session.daemon_answers()) {
     if (const auto silent = session.silent_daemon()) return show_silent(*silent, session);
@@ -72,8 +78,8 @@ ExitCode show_status(Session& session) {
   session.out << "socket:   " << status.socket_path
               << "\nproject:  " << (status.config_path.empty() ? "none" : status.config_path)
               << "\ndatabase: " << status.storage_path << '\n';
-  session.out << fmt::format("process:  {}, {} workers, {} jobs, backend {}\n", status.pid,
-                             status.workers, status.jobs_running, status.backend);
+  session.out << fmt::format("process:  {}, {}, {} jobs, backend {}\n", status.pid,
+                             text_of_workers(status), status.jobs_running, status.backend);
   show_projects(session);
   for (const std::string& line : remote_worker_lines(status.remote_workers)) {
     session.out << line << '\n';

@@ -233,6 +233,7 @@ void fields(V& v, R& r) {
   v.extra("notes", r.notes);
   v.extra("damage", r.damage);
   v.extra("remote_workers", r.remote_workers);
+  v.extra("execution", r.execution);
 }
 
 template <typename V, Is<CaseReply> R>

@@ -194,6 +194,8 @@ struct SchedulerConfig {
   uint64_t seed = 0;
   std::string debug_dir;  ///< Where clients save traces.
   uint64_t trace_entries = 100'000;
+  /// Where kernels run while there is no worker: "local" or "none"; "": the daemon's default.
+  std::string fallback;
 };
 
 struct Config {

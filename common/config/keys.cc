@@ -246,6 +246,7 @@ constexpr Key kStorage[] = {
 };
 
 constexpr std::string_view kPlacements[] = {"balanced", "locality"};
+constexpr std::string_view kFallbacks[] = {"local", "none"};
 constexpr int64_t kTickMsMax = 60'000, kTraceEntriesMax = 10'000'000;
 constexpr Key kScheduler[] = {
     {"tick_ms", Integer,
@@ -260,6 +261,11 @@ constexpr Key kScheduler[] = {
     {"trace_entries", Integer,
      "Lines of each layer of the trace that are kept, the newest ones (default 100000).", 1,
      kTraceEntriesMax},
+    {.name = "fallback",
+     .form = Word,
+     .help =
+         "Where kernels run while there is no worker: in the daemon (local), or they wait (none).",
+     .words = list<kFallbacks>},
 };
 
 constexpr Key kTensor[] = {

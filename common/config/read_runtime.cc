@@ -318,6 +318,7 @@ void read_scheduler(TableReader& root, Config& config) {
     if (const auto path = folder->path_value()) read.debug_dir = *path;
   }
   scheduler.read_integer("trace_entries", read.trace_entries);
+  scheduler.read_one_of("fallback", read.fallback);
   scheduler.finish();
 }
 

@@ -162,6 +162,7 @@ void list_scheduler(const Config& config, Lister& out) {
   out.add("scheduler.seed", std::to_string(told.seed));
   out.add("scheduler.debug_dir", quoted(told.debug_dir));
   out.add("scheduler.trace_entries", std::to_string(told.trace_entries));
+  if (!told.fallback.empty()) out.add("scheduler.fallback", quoted(told.fallback));
 }
 
 void list_share(const ShareConfig& share, Lister& out) {

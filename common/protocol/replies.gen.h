@@ -280,6 +280,9 @@ struct DaemonStatusReply {
   std::vector<std::string> notes;  ///< What a user of this project should know; told once.
   std::string damage;  ///< What is known to be damaged in the database; "": nothing.
   std::vector<RemoteWorkerInfo> remote_workers;
+  /// Where kernels run: "workers"; with --no-workers "local", in the daemon while no remote worker
+  /// is connected, or "remote", nowhere then.
+  std::string execution;
   bool operator==(const DaemonStatusReply&) const = default;
 };
 

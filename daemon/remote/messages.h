@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "common/base/result.h"
-#include "daemon/worker/worker_process.h"
+#include "daemon/worker/worker_client.h"
 
 namespace gpuemu {
 

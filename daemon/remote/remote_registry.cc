@@ -51,6 +51,35 @@ std::unique_ptr<RemoteWorker> RemoteRegistry::take(const WorkerOptions& options)
   return lend(shared_from_this(), chosen);
 }
 
+bool RemoteRegistry::has(const WorkerOptions& options) const {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::any_of(
+      members_, [&](const auto& one) { return fits(one.second->identity.device, options); });
+}
+
+bool RemoteRegistry::wait(std::chrono::milliseconds most) {
+  std::unique_lock lock(mutex_);
+  const uint64_t seen = changes_;
+  changed_.wait_for(lock, most, [&] { return ended_ || changes_ != seen; });
+  return !ended_;
+}
+
+void RemoteRegistry::shutdown() {
+  const std::lock_guard lock(mutex_);
+  ended_ = true;
+  changed_.notify_all();
+}
+
+bool RemoteRegistry::is_empty() const {
+  const std::lock_guard lock(mutex_);
+  return members_.empty();
+}
+
+void RemoteRegistry::tell_change() {
+  ++changes_;
+  changed_.notify_all();
+}
+
 std::variant<std::shared_ptr<RemoteRegistry::Member>, std::string> RemoteRegistry::add(
     const RemoteIdentity& identity, std::shared_ptr<Mailbox> mailbox) {
   const std::lock_guard lock(mutex_);
@@ -72,6 +101,7 @@ std::variant<std::shared_ptr<RemoteRegistry::Member>, std::string> RemoteRegistr
   member->since = now_seconds();
   gone_.erase(identity.worker_id);
   place = member;
+  tell_change();
   return member;
 }
 
@@ -80,6 +110,7 @@ void RemoteRegistry::lose(const std::shared_ptr<Member>& member) {
   member->mailbox->close();
   member->state = WorkerState::Lost;
   member->ended = Clock::now();
+  tell_change();
   const auto found = members_.find(member->identity.worker_id);
   if (found == members_.end() || found->second != member) return;  // Its process came back.
   members_.erase(found);
@@ -106,6 +137,7 @@ std::vector<RemoteWorkerInfo> RemoteRegistry::list() const {
 void RemoteRegistry::give_back(const std::shared_ptr<Member>& member) {
   const std::lock_guard lock(mutex_);
   if (member->state == WorkerState::Busy) member->state = WorkerState::Idle;
+  tell_change();
 }
 
 uint64_t RemoteRegistry::begin_attempt(const std::shared_ptr<Member>& member) {

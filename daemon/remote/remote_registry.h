@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -41,6 +42,12 @@ class RemoteRegistry : public RemotePool, public std::enable_shared_from_this<Re
   ~RemoteRegistry() override;
 
   std::unique_ptr<RemoteWorker> take(const WorkerOptions& options) override;
+  bool has(const WorkerOptions& options) const override;
+  bool wait(std::chrono::milliseconds most) override;
+  /// Ends all waiting, now and later.
+  void shutdown();
+  /// Whether no worker is connected.
+  bool is_empty() const;
 
   /// Adds a worker; else why not: another process of its name is connected. One of the same process
   /// takes the place of its own earlier connection.
@@ -58,8 +65,14 @@ class RemoteRegistry : public RemotePool, public std::enable_shared_from_this<Re
   void count_loss(const std::shared_ptr<Member>& member);
 
  private:
+  /// REQUIRES: mutex_ is held.
+  void tell_change();
+
   mutable std::mutex mutex_;
+  std::condition_variable changed_;
   // Guarded by mutex_:
+  uint64_t changes_ = 0;
+  bool ended_ = false;
   std::map<std::string, std::shared_ptr<Member>> members_, gone_;
   uint64_t last_work_ = 0;
 };

@@ -89,8 +89,8 @@ Result<RemoteService::Runner*> RemoteService::runner_for(WorkerOptions options) 
   Runner& runner = runners_[key];
   if (runner.process == nullptr) {
     runner.arena = std::make_unique<Arena>(GPUEMU_TRY(Arena::create()));
-    runner.process = std::make_unique<WorkerProcess>(std::move(options),
-                                                     std::vector<const Arena*>{runner.arena.get()});
+    runner.process = std::make_unique<WorkerClient>(std::move(options),
+                                                    std::vector<const Arena*>{runner.arena.get()});
   }
   runner.last_use = ++uses_;
   return &runner;
@@ -144,7 +144,7 @@ Status RemoteService::execute(const RemoteMessage& message, Mailbox& mailbox,
 Result<ExecutionReport> RemoteService::run(const ModuleText& module, const ExecutionPlan& plan,
                                            Cancelling& cancelling) {
   if (cancelling.flag()) return error(ErrorCode::Cancelled, "cancelled before the kernel ran");
-  WorkerProcess& process = *work_->runner->process;
+  WorkerClient& process = *work_->runner->process;
   GPUEMU_TRY(process.load(module.key, module.name, module.ptx));
   GPUEMU_TRY(process.begin(plan));
   return process.finish(&cancelling.flag());

@@ -11,7 +11,7 @@
 #include "common/base/arena.h"
 #include "daemon/remote/mailbox.h"
 #include "daemon/worker/plan_codec.h"
-#include "daemon/worker/worker_process.h"
+#include "daemon/worker/worker_client.h"
 #include "runtime/device/device.h"
 
 namespace gpuemu {
@@ -46,7 +46,7 @@ class RemoteService {
   /// A process with the memory that its plans use.
   struct Runner {
     std::unique_ptr<Arena> arena;
-    std::unique_ptr<WorkerProcess> process;
+    std::unique_ptr<WorkerClient> process;
     uint64_t last_use = 0;
   };
   struct Work {

@@ -14,6 +14,7 @@ struct SlotPool::State {
   std::vector<std::unique_ptr<Arena>> arenas;  ///< One for each slot, in their order.
   std::vector<std::unique_ptr<Slot>> slots;
   size_t workers = 0;
+  WorkerPlaces places;
   std::shared_ptr<ReferenceFiles> files = std::make_shared<ReferenceFiles>();
   size_t slots_per_worker = 1;
   std::shared_ptr<LaneGate> gate;
@@ -49,7 +50,7 @@ Status SlotPool::State::add_worker(size_t number, const SlotPoolOptions& options
   }
   WorkerOptions own = options.worker;
   own.device_index = static_cast<int>(number % std::max(1U, options.devices));
-  const auto worker = std::make_shared<SharedWorker>(std::move(own), shared, options.remotes);
+  const auto worker = std::make_shared<SharedWorker>(std::move(own), shared, options.places);
   for (uint32_t i = 0; i < options.slots_per_worker; ++i) {
     slots.push_back(std::make_unique<Slot>(*arenas[first + i], WorkerSeat(worker, i), reference));
   }
@@ -115,6 +116,7 @@ Result<std::unique_ptr<SlotPool>> SlotPool::create(const SlotPoolOptions& option
     }
   }
   state->workers = options.count;
+  state->places = options.places;
   state->slots_per_worker = options.slots_per_worker;
   state->gate = options.gate;
   if (state->gate == nullptr) state->gate = std::make_shared<LaneGate>(state->slots.size());
@@ -190,6 +192,7 @@ void SlotPool::shutdown() {
 size_t SlotPool::size() const { return state_->slots.size(); }
 
 size_t SlotPool::workers() const { return state_->workers; }
+const WorkerPlaces& SlotPool::places() const { return state_->places; }
 
 size_t SlotPool::waiting() const { return state_->gate->waiting(state_->gate_number); }
 size_t SlotPool::waiting_at_gate() const { return state_->gate->waiting(); }

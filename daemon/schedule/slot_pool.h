@@ -35,7 +35,7 @@ struct SlotPoolOptions {
   uint32_t slots_per_worker = 1;
   WorkerOptions worker;
   ReferenceOptions reference;
-  std::shared_ptr<RemotePool> remotes = {};  ///< Null: there are none.
+  WorkerPlaces places = {};
   /// Bounds the cases of all pools that share it, and says whose case is next; null: one of its
   /// own, with as many lanes as there are slots.
   std::shared_ptr<LaneGate> gate = {};
@@ -104,6 +104,8 @@ class SlotPool {
 
   size_t size() const;
   size_t workers() const;
+  /// Where the plans run that no remote worker takes.
+  const WorkerPlaces& places() const;
   /// How many calls of acquire() wait now, here and for lanes of its gate at all.
   size_t waiting() const;
   size_t waiting_at_gate() const;

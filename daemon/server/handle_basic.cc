@@ -8,6 +8,11 @@
 namespace gpuemu {
 namespace {
 
+std::string execution_of(const WorkerPlaces& places) {
+  if (places.has_processes) return "workers";
+  return places.runs_local ? "local" : "remote";
+}
+
 ErrorReply no_job(uint64_t job_id) {
   return {WireErrorCode::NotFound, fmt::format("no job {}", job_id)};
 }
@@ -68,7 +73,9 @@ Reply handle(const DaemonStatusRequest&, Call& call) {
   status.storage_path = context.db_path;
   status.pid = static_cast<uint64_t>(::getpid());
   status.uptime_secs = uptime_seconds(context);
-  status.workers = context.slots.workers();
+  const WorkerPlaces& places = context.slots.places();
+  status.workers = places.has_processes ? context.slots.workers() : 0;
+  status.execution = execution_of(places);
   status.jobs_running = context.jobs.running();
   status.requests_served = context.counts->requests;
   status.devices = context.devices;

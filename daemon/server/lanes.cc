@@ -7,6 +7,7 @@
 #include "common/base/device_list.h"
 #include "common/base/machine_memory.h"
 #include "common/config/start_settings.h"
+#include "daemon/local_worker/worker_thread.h"
 #include "daemon/reference/find_python.h"
 #include "daemon/remote/device_info.h"
 #include "runtime/backends/backends.h"
@@ -32,8 +33,23 @@ uint64_t reference_share(uint64_t slots) {
 
 bool is_gpu(const std::string& backend) { return device_traits(backend).is_gpu; }
 
+WorkerPlaces places_of(const WorkerSetup& workers) {
+  WorkerPlaces places;
+  places.remotes = workers.remotes;
+  if (workers.processes && workers.falls_back) {
+    places.link = [log = workers.log] { return worker_process_or_thread(log); };
+  }
+  if (workers.processes) return places;
+  places.link = worker_thread;
+  places.has_processes = false;
+  places.turn = workers.turn;
+  places.prefers_remote = true;
+  places.runs_local = workers.falls_back;
+  return places;
+}
+
 SlotPoolOptions slot_options(const Config& config, const std::vector<DeviceProperties>& devices,
-                             const std::string& worker_program) {
+                             const WorkerSetup& workers) {
   SlotPoolOptions options;
   const std::string& backend = devices.front().backend;
   const bool on_gpu = is_gpu(backend);
@@ -45,7 +61,13 @@ SlotPoolOptions slot_options(const Config& config, const std::vector<DevicePrope
     options.devices = static_cast<uint32_t>(devices.size());
     options.slots_per_worker = static_cast<uint32_t>(std::min(processors(), kSlotsPerGpu));
   }
-  options.worker.program = worker_program;
+  if (!workers.processes) {
+    // As many cases as elsewhere, for remote workers; those that run here take turns.
+    options.slots_per_worker *= options.count;
+    options.count = 1;
+  }
+  options.places = places_of(workers);
+  options.worker.program = workers.program;
   options.worker.backend = backend;
   options.worker.contraction = config.contraction;
   options.worker.memory_limit_bytes = config.memory_limit_mb << 20;
@@ -67,8 +89,17 @@ struct Devices {
   std::vector<std::string> backends;     ///< Backends with a device that answers.
 };
 
-Result<Devices> devices_of(const Config& config) {
+Result<Devices> devices_of(const Config& config, bool has_processes) {
+  if (!has_processes && is_gpu(config.backend)) {
+    return error(ErrorCode::Unavailable,
+                 "backend = \"{}\" needs worker processes, and the daemon was started with "
+                 "--no-workers; use backend = \"emulator\", or a daemon without that option",
+                 config.backend);
+  }
   std::vector<DeviceProperties> devices = GPUEMU_TRY(list_devices(emulated_devices_of(config)));
+  if (!has_processes) {
+    std::erase_if(devices, [](const DeviceProperties& one) { return is_gpu(one.backend); });
+  }
   std::vector<std::string> backends;
   for (const DeviceProperties& one : devices) backends.push_back(one.backend);
   const bool is_named = is_computing_backend(config.backend);  // Else "auto".
@@ -101,21 +132,20 @@ std::shared_ptr<LaneGate> LaneGates::of(const std::string& backend, size_t lanes
   return gate;
 }
 
-Result<std::shared_ptr<Lanes>> make_lanes(const Config& config, const std::string& worker_program,
-                                          const std::shared_ptr<RemotePool>& remotes,
+Result<std::shared_ptr<Lanes>> make_lanes(const Config& config, const WorkerSetup& workers,
                                           LaneGates& gates) {
-  const Devices devices = GPUEMU_TRY(devices_of(config));
+  const Devices devices = GPUEMU_TRY(devices_of(config, workers.processes));
   auto lanes = std::make_shared<Lanes>();
   lanes->key = lanes_key(config);
   for (const DeviceProperties& one : devices.served) lanes->devices.push_back(info_of(one));
   lanes->backend = devices.served.front().backend;
   lanes->arch = config.arch.starts_with("sm_") ? config.arch
                                                : "sm_" + std::to_string(devices.served.front().sm);
-  SlotPoolOptions options = slot_options(config, devices.served, worker_program);
-  options.remotes = remotes;
+  SlotPoolOptions options = slot_options(config, devices.served, workers);
   // A project with fewer workers than the machine has processors leaves the rest to others.
-  const size_t workers = std::max<size_t>(options.count, is_gpu(lanes->backend) ? 1 : processors());
-  options.gate = gates.of(lanes->backend, workers * options.slots_per_worker);
+  const size_t slots = size_t{options.count} * options.slots_per_worker;
+  const size_t all = is_gpu(lanes->backend) ? slots : processors() * kSlotsPerEmulator;
+  options.gate = gates.of(lanes->backend, std::max(slots, all));
   lanes->python = options.reference.python;
   lanes->slots = GPUEMU_TRY(SlotPool::create(options));
   lanes->side = std::make_unique<ExtraSlots>(std::move(options), devices.backends);

@@ -1,6 +1,7 @@
 // The devices of one backend and the slots in which the cases of a project run.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -44,10 +45,20 @@ struct Lanes {
 /// Text of all settings that slots depend on.
 std::string lanes_key(const Config& config);
 
-/// Unavailable when no device answers. `remotes` may be null. Runs Python interpreters to find one
-/// for references.
-Result<std::shared_ptr<Lanes>> make_lanes(const Config& config, const std::string& worker_program,
-                                          const std::shared_ptr<RemotePool>& remotes,
+/// What runs the kernels of all projects of a daemon.
+struct WorkerSetup {
+  std::string program;                       ///< Path of gpuemu-worker.
+  std::shared_ptr<RemotePool> remotes = {};  ///< Null where nothing listens for workers.
+  bool processes = true;                     ///< Whether the daemon has workers of its own.
+  /// Whether kernels run in the daemon where it has no worker process and no remote worker.
+  bool falls_back = false;
+  /// Whose turn it is in the daemon: kernels run there one at a time.
+  std::shared_ptr<std::mutex> turn = std::make_shared<std::mutex>();
+  std::function<void(const std::string& line)> log;
+};
+
+/// Unavailable when no device answers. Runs Python interpreters to find one for references.
+Result<std::shared_ptr<Lanes>> make_lanes(const Config& config, const WorkerSetup& workers,
                                           LaneGates& gates);
 
 }  // namespace gpuemu

@@ -60,7 +60,7 @@ Status OpenProjects::start(const ConfigSources& sources, const Config& config) {
     const std::lock_guard lock(entry->mutex);
     entry->config = std::make_shared<ConfigWatch>(std::move(own), config);
   }
-  auto lanes = GPUEMU_TRY(make_lanes(config, facts_.worker_program, facts_.remotes, gates_));
+  auto lanes = GPUEMU_TRY(make_lanes(config, facts_.workers, gates_));
   tapes_ = std::make_shared<Tapes>(tape_settings(config, *lanes, facts_));
   facts_.sessions.on_end([tapes = std::weak_ptr(tapes_)](uint64_t number) {
     if (const auto alive = tapes.lock()) alive->end(number);
@@ -132,7 +132,7 @@ Result<std::shared_ptr<Lanes>> OpenProjects::lanes_for(const Config& config) {
     const std::lock_guard lock(mutex_);
     if (ended_) return error(ErrorCode::Unavailable, "the daemon is shutting down");
   }
-  auto lanes = make_lanes(config, facts_.worker_program, facts_.remotes, gates_);
+  auto lanes = make_lanes(config, facts_.workers, gates_);
   if (lanes) ++lanes_made_;
   return lanes;
 }

@@ -41,8 +41,8 @@ struct DaemonFacts {
   Sessions& sessions;
   Share& share;
   std::string socket_path, db_path, cache_folder;
-  std::string build;                             ///< GNU build id of this program.
-  std::string worker_program;                    ///< Path of gpuemu-worker.
+  std::string build;  ///< GNU build id of this program.
+  WorkerSetup workers;
   std::shared_ptr<RemoteRegistry> remotes = {};  ///< Null where nothing listens for workers.
   std::function<void()> request_stop;
   std::function<void(const std::string& line)> log;

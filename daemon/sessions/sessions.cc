@@ -421,8 +421,9 @@ std::variant<LaneClaim, ErrorReply> Sessions::begin(const Visit& visit, Urgency 
   const size_t own = session.lanes->unfinished;
   const uint64_t most = session.told.limits.queue_max;
   if (own >= most) {
-    return busy(fmt::format("session {}: {} of {} requests wait (queue_max); send again in {} ms",
-                            name, own, most, kBusyRetry.count()));
+    const std::string why = why_waiting_ ? why_waiting_() : "";
+    return busy(fmt::format("{}session {}: {} of {} requests wait (queue_max); send again in {} ms",
+                            why.empty() ? "" : why + "; ", name, own, most, kBusyRetry.count()));
   }
   if (auto used_up = session.lanes->time_used_up()) {
     return ErrorReply{WireErrorCode::LimitExceeded, *std::move(used_up)};

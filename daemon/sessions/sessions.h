@@ -64,6 +64,9 @@ class Sessions {
   Result<SessionInfo> set(const SetSessionRequest& request);
   /// In the order of their opening.
   std::vector<SessionInfo> list() const;
+  /// Says why requests wait that would run now elsewhere; "": they do not. Any thread, no lock held
+  /// but that of the sessions. REQUIRES: before start().
+  void why_waiting(std::function<std::string()> why) { why_waiting_ = std::move(why); }
   /// Told the number of each session that has ended, with no lock held.
   void on_end(std::function<void(uint64_t number)> told);
 
@@ -129,6 +132,7 @@ class Sessions {
   void watch();
 
   Share& share_;
+  std::function<std::string()> why_waiting_;  ///< Set before start(), or null.
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::thread watch_;

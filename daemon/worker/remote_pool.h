@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -11,7 +12,7 @@
 #include "common/base/result.h"
 #include "daemon/worker/plan.h"
 #include "daemon/worker/plan_codec.h"
-#include "daemon/worker/worker_process.h"
+#include "daemon/worker/worker_client.h"
 
 namespace gpuemu {
 
@@ -31,7 +32,7 @@ class RemoteWorker {
   virtual ~RemoteWorker() = default;
   virtual std::string name() const = 0;
   /// Nothing when it was lost meanwhile: then nothing was written to the arena. Errors are those of
-  /// WorkerProcess.
+  /// WorkerClient.
   virtual std::optional<Result<ExecutionReport>> run(const RemoteWork& work) = 0;
 };
 
@@ -41,6 +42,11 @@ class RemotePool {
   virtual ~RemotePool() = default;
   /// One that does nothing and fits to these options; null where there is none.
   virtual std::unique_ptr<RemoteWorker> take(const WorkerOptions& options) = 0;
+  /// Whether one that fits is connected, idle or not.
+  virtual bool has(const WorkerOptions& options) const = 0;
+  /// Waits until a worker comes, goes or becomes idle, at most this long. False when there will be
+  /// none any more.
+  virtual bool wait(std::chrono::milliseconds most) = 0;
 };
 
 }  // namespace gpuemu

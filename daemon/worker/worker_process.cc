@@ -1,308 +1,63 @@
-// Frames over the child's socket; what was loaded is remembered, so that a fresh worker gets what
-// its next plan needs.
-#include "daemon/worker/worker_process.h"
-
-#include <algorithm>
-#include <chrono>
-#include <cstring>
-#include <map>
-#include <optional>
-
-#include "common/base/limits.h"
-#include "common/base/service_limits.h"
-#include "daemon/process/child_process.h"
-#include "daemon/worker/plan_codec.h"
+// A worker that is a process of its own: a kernel that crashes it crashes nothing else.
+#include "daemon/worker/worker_client.h"
+#include "daemon/worker/worker_link.h"
 
 namespace gpuemu {
 namespace {
 
-/// Opening a GPU and its context takes seconds on a cold machine.
-constexpr uint64_t kStartMilliseconds = 60'000;
-/// Compiling the largest PTX that we accept.
-constexpr uint64_t kLoadMilliseconds = 300'000;
-/// A message is small or at once in the socket's buffer; more means that nobody reads.
-constexpr uint64_t kSendMilliseconds = 60'000;
-constexpr uint64_t kEndingMilliseconds = 1'000;
-/// A case that ends by itself so soon after it was cancelled is worth more than a new process.
-constexpr uint64_t kCancelledMilliseconds = 500;
-constexpr uint64_t kCancelPollMilliseconds = 100;
-constexpr size_t kReceiveBytes = size_t{256} << 10;
+class WorkerProcess final : public WorkerLink {
+ public:
+  Status start(const WorkerOptions& options, std::span<const Arena* const> arenas) override;
+  bool running() override { return child_.running(); }
+  Status send(std::span<const std::byte> bytes, Deadline deadline) override {
+    return child_.send(bytes, deadline);
+  }
+  Status receive(std::vector<std::byte>& to, size_t bytes_max, Deadline deadline) override {
+    return child_.receive(to, bytes_max, deadline);
+  }
+  void kill() override { child_.kill(); }
+  void stop(Deadline deadline) override { child_.stop(deadline); }
+  int pid() const override { return static_cast<int>(child_.pid()); }
+  std::string error_tail() override { return child_.error_tail(); }
+  std::string ending() const override { return child_.ending(); }
 
-struct Loaded {
-  ModuleText module;
-  std::vector<EntryInfo> entries;
-  uint64_t start =
-      0;  ///< Start of the process that has loaded it; another one has to load it first.
+ private:
+  ChildProcess child_;
 };
 
-/// A message and its kind; `in` reads behind the kind.
-Status expect(ByteReader& in, MessageKind wanted) {
-  const MessageKind kind = GPUEMU_TRY(decode_kind(in));
-  if (kind == wanted) return ok_status();
-  if (kind == MessageKind::Failed) return decode_failure(in);
-  return error(ErrorCode::Corruption, "worker: an answer of kind {}, expected {}",
-               static_cast<int>(kind), static_cast<int>(wanted));
+Status WorkerProcess::start(const WorkerOptions& options, std::span<const Arena* const> arenas) {
+  ChildOptions child;
+  child.command = {options.program,
+                   "--backend",
+                   options.backend,
+                   "--device",
+                   std::to_string(options.device_index),
+                   "--sm",
+                   std::to_string(options.sm),
+                   "--threads",
+                   std::to_string(options.threads),
+                   "--contraction",
+                   options.contraction,
+                   "--contraction-seed",
+                   std::to_string(options.contraction_seed),
+                   "--memory-limit",
+                   std::to_string(options.memory_limit_bytes),
+                   "--socket-fd",
+                   std::to_string(kChildSocket),
+                   "--arena-fd",
+                   std::to_string(kChildFirstInherited),
+                   "--arenas",
+                   std::to_string(arenas.size())};
+  if (!options.emulated_devices.empty()) {
+    child.command.insert(child.command.end(), {"--emulated-devices", options.emulated_devices});
+  }
+  for (const Arena* arena : arenas) child.inherit.push_back(arena->fd());
+  child_ = GPUEMU_TRY(ChildProcess::spawn(child));
+  return ok_status();
 }
 
 }  // namespace
 
-struct WorkerProcess::State {
-  WorkerOptions options;
-  std::vector<const Arena*> arenas;
-  ChildProcess child;
-  std::vector<std::byte> received;
-  DeviceProperties properties;
-  std::map<std::string, Loaded> loaded;
-  std::optional<Deadline> in_flight;
-  uint64_t timeout_ms = 0;
-  uint64_t starts = 0;
-
-  State(WorkerOptions given, std::vector<const Arena*> shared)
-      : options(std::move(given)), arenas(std::move(shared)) {}
-
-  /// Running and greeted.
-  Status ensure();
-  /// The process has the module, where it was ever loaded.
-  Status have(const std::string& key);
-  /// A worker keeps what it has loaded: one that holds as many as it may is replaced.
-  Status make_room();
-  Status spawn();
-  Status greet();
-  Status send(const std::vector<std::byte>& message);
-  Result<std::vector<std::byte>> receive(Deadline deadline);
-  /// Waits for the answer to a plan; Cancelled soon after `*cancel` became true.
-  Result<std::vector<std::byte>> receive_report(const std::atomic<bool>* cancel);
-  Result<std::vector<EntryInfo>> load(const ModuleText& module);
-  /// The error as the caller shall see it; a process that is of no use any more is gone after it.
-  Error judge(const Error& cause);
-};
-
-Status WorkerProcess::State::spawn() {
-  received.clear();
-  ChildOptions wanted;
-  wanted.command = {options.program,
-                    "--backend",
-                    options.backend,
-                    "--device",
-                    std::to_string(options.device_index),
-                    "--sm",
-                    std::to_string(options.sm),
-                    "--threads",
-                    std::to_string(options.threads),
-                    "--contraction",
-                    options.contraction,
-                    "--contraction-seed",
-                    std::to_string(options.contraction_seed),
-                    "--memory-limit",
-                    std::to_string(options.memory_limit_bytes),
-                    "--socket-fd",
-                    std::to_string(kChildSocket),
-                    "--arena-fd",
-                    std::to_string(kChildFirstInherited),
-                    "--arenas",
-                    std::to_string(arenas.size())};
-  if (!options.emulated_devices.empty()) {
-    wanted.command.insert(wanted.command.end(), {"--emulated-devices", options.emulated_devices});
-  }
-  for (const Arena* arena : arenas) wanted.inherit.push_back(arena->fd());
-  child = GPUEMU_TRY(ChildProcess::spawn(wanted));
-  ++starts;
-  return ok_status();
-}
-
-Status WorkerProcess::State::greet() {
-  const std::vector<std::byte> message = GPUEMU_TRY(receive(deadline_after(kStartMilliseconds)));
-  ByteReader in(message);
-  GPUEMU_TRY(expect(in, MessageKind::Hello));
-  properties = GPUEMU_TRY(decode_hello(in));
-  return ok_status();
-}
-
-Status WorkerProcess::State::ensure() {
-  if (child.running()) return ok_status();
-  GPUEMU_TRY(spawn());
-  const Status greeted = greet();
-  if (!greeted) {
-    const Error why = judge(greeted.error());
-    child.kill();
-    return why;
-  }
-  return ok_status();
-}
-
-Status WorkerProcess::State::have(const std::string& key) {
-  const auto known = loaded.find(key);
-  if (known == loaded.end() || known->second.start == starts) return ok_status();
-  const ModuleText& module = known->second.module;
-  const Result<std::vector<EntryInfo>> again = load(module);
-  if (!again) return again.error().with_context(fmt::format("module '{}'", module.name));
-  known->second.start = starts;
-  return ok_status();
-}
-
-Status WorkerProcess::State::make_room() {
-  if (loaded.size() < kWorkerModulesMax) return ok_status();
-  child.stop(deadline_after(kEndingMilliseconds));
-  loaded.clear();
-  return ensure();
-}
-
-Status WorkerProcess::State::send(const std::vector<std::byte>& message) {
-  if (message.size() > kMessageBytesMax) {
-    return error(ErrorCode::ResourceExhausted,
-                 "a message of {} bytes to the worker, the limit is {}", message.size(),
-                 kMessageBytesMax);
-  }
-  const auto length = static_cast<uint32_t>(message.size());
-  std::vector<std::byte> frame(sizeof length);
-  std::memcpy(frame.data(), &length, sizeof length);
-  frame.insert(frame.end(), message.begin(), message.end());
-  return child.send(frame, deadline_after(kSendMilliseconds));
-}
-
-Result<std::vector<std::byte>> WorkerProcess::State::receive(Deadline deadline) {
-  for (;;) {
-    uint32_t length = 0;
-    if (received.size() >= sizeof length) {
-      std::memcpy(&length, received.data(), sizeof length);
-      if (length > kMessageBytesMax) {
-        return error(ErrorCode::Corruption, "worker: a message of {} bytes, the limit is {}",
-                     length, kMessageBytesMax);
-      }
-      if (received.size() - sizeof length >= length) {
-        const auto begin = received.begin() + sizeof length;
-        std::vector<std::byte> message(begin, begin + length);
-        received.erase(received.begin(), begin + length);
-        return message;
-      }
-    }
-    GPUEMU_TRY(child.receive(received, kReceiveBytes, deadline));
-  }
-}
-
-Result<std::vector<std::byte>> WorkerProcess::State::receive_report(
-    const std::atomic<bool>* cancel) {
-  const Deadline end = *in_flight;
-  if (cancel == nullptr) return receive(end);
-  std::optional<Deadline> patience;  // Once it was cancelled.
-  for (;;) {
-    if (*cancel && !patience) patience = deadline_after(kCancelledMilliseconds);
-    const Deadline next = std::min(end, deadline_after(kCancelPollMilliseconds));
-    auto message = receive(next);
-    if (message || message.error().code != ErrorCode::Timeout || next == end) return message;
-    if (!patience || std::chrono::steady_clock::now() < *patience) continue;
-    child.kill();
-    return error(ErrorCode::Cancelled, "the worker was killed: the case was cancelled");
-  }
-}
-
-Result<std::vector<EntryInfo>> WorkerProcess::State::load(const ModuleText& module) {
-  const Status sent = send(encode_module(module));
-  if (!sent) return judge(sent.error());
-  const auto message = receive(deadline_after(kLoadMilliseconds));
-  if (!message) return judge(message.error());
-  ByteReader in(*message);
-  const Status answered = expect(in, MessageKind::Entries);
-  if (!answered) return judge(answered.error());
-  auto entries = decode_entries(in);
-  if (!entries) return judge(entries.error());
-  return entries;
-}
-
-Error WorkerProcess::State::judge(const Error& cause) {
-  const auto with_tail = [this](std::string text) {
-    const std::string tail = child.error_tail();
-    constexpr size_t kShown = 2'000;
-    const size_t cut = tail.size() > kShown ? tail.size() - kShown : 0;
-    if (!tail.empty()) text = fmt::format("{}\n{}", text, std::string_view(tail).substr(cut));
-    return text;
-  };
-  switch (cause.code) {
-    case ErrorCode::Timeout:
-      child.kill();
-      return {cause.code, with_tail(fmt::format("the worker did not answer within {} ms and was "
-                                                "killed",
-                                                timeout_ms))};
-    case ErrorCode::Corruption:
-      child.kill();
-      return {cause.code, with_tail(cause.message)};
-    case ErrorCode::Unavailable: {
-      child.stop(deadline_after(kEndingMilliseconds));
-      const std::string how = child.ending();
-      return {cause.code, with_tail(how.empty() ? fmt::format("the worker ended: {}", cause.message)
-                                                : fmt::format("the worker ended with {}: {}", how,
-                                                              cause.message))};
-    }
-    default:
-      return cause;
-  }
-}
-
-WorkerProcess::WorkerProcess(WorkerOptions options, std::vector<const Arena*> arenas)
-    : state_(std::make_unique<State>(std::move(options), std::move(arenas))) {}
-
-WorkerProcess::~WorkerProcess() {
-  // A worker in the middle of a launch may take its time: only an idle one is asked politely.
-  if (!state_->in_flight) state_->child.stop(deadline_after(kEndingMilliseconds));
-}
-
-Result<DeviceProperties> WorkerProcess::properties() {
-  GPUEMU_CHECK(!state_->in_flight);
-  GPUEMU_TRY(state_->ensure());
-  return state_->properties;
-}
-
-Result<std::vector<EntryInfo>> WorkerProcess::load(const std::string& key, const std::string& name,
-                                                   const std::string& ptx) {
-  GPUEMU_CHECK(!state_->in_flight);
-  const auto known = state_->loaded.find(key);
-  if (known != state_->loaded.end()) return known->second.entries;
-  GPUEMU_TRY(state_->ensure());
-  ModuleText module{key, name, ptx};
-  GPUEMU_TRY(state_->make_room());
-  state_->timeout_ms = kLoadMilliseconds;
-  std::vector<EntryInfo> entries = GPUEMU_TRY(state_->load(module));
-  state_->loaded.emplace(key, Loaded{std::move(module), entries, state_->starts});
-  return entries;
-}
-
-Status WorkerProcess::begin(const ExecutionPlan& plan) {
-  GPUEMU_CHECK(!state_->in_flight);
-  GPUEMU_TRY(state_->ensure());
-  GPUEMU_TRY(state_->have(plan.module_key));
-  const std::vector<std::byte> message = encode_plan(plan);
-  Status sent = state_->send(message);
-  if (!sent && sent.error().code == ErrorCode::Unavailable) {
-    // It has died since its last answer; the plan has not reached it.
-    state_->child.kill();
-    GPUEMU_TRY(state_->ensure());
-    GPUEMU_TRY(state_->have(plan.module_key));
-    sent = state_->send(message);
-  }
-  if (!sent) return state_->judge(sent.error());
-  state_->timeout_ms = plan.timeout_ms;
-  state_->in_flight = deadline_after(plan.timeout_ms + state_->options.grace_ms);
-  return ok_status();
-}
-
-Result<ExecutionReport> WorkerProcess::finish(const std::atomic<bool>* cancel) {
-  GPUEMU_CHECK(state_->in_flight.has_value());
-  const Result<std::vector<std::byte>> message = state_->receive_report(cancel);
-  state_->in_flight.reset();
-  if (!message) return state_->judge(message.error());
-  ByteReader in(*message);
-  const bool last =
-      !message->empty() && message->front() == static_cast<std::byte>(MessageKind::LastReport);
-  const Status answered = expect(in, last ? MessageKind::LastReport : MessageKind::Report);
-  if (!answered) return state_->judge(answered.error());
-  Result<ExecutionReport> report = decode_report(in);
-  if (!report) return state_->judge(report.error());
-  if (last) state_->child.stop(deadline_after(kEndingMilliseconds));
-  return report;
-}
-
-int WorkerProcess::pid() const { return static_cast<int>(state_->child.pid()); }
-
-uint64_t WorkerProcess::restarts() const { return state_->starts > 0 ? state_->starts - 1 : 0; }
+std::unique_ptr<WorkerLink> worker_process() { return std::make_unique<WorkerProcess>(); }
 
 }  // namespace gpuemu

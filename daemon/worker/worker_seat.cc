@@ -1,5 +1,6 @@
 #include "daemon/worker/worker_seat.h"
 
+#include <chrono>
 #include <utility>
 
 #include <fmt/ranges.h>
@@ -12,18 +13,20 @@ namespace {
 
 /// So many workers may be lost with one plan: it may be why.
 constexpr size_t kLossesMax = 2;
+/// Who waits for a remote worker looks so often whether the case was cancelled.
+constexpr std::chrono::milliseconds kCancelLook{100};
 
 }  // namespace
 
 void WorkerSeat::end_turn() {
-  worker_->pid = worker_->process.pid();
-  worker_->restarts = worker_->process.restarts();
+  worker_->pid = worker_->local.pid();
+  worker_->restarts = worker_->local.restarts();
   turn_.unlock();
 }
 
 Result<DeviceProperties> WorkerSeat::properties() {
-  turn_ = std::unique_lock(worker_->turn);
-  Result<DeviceProperties> properties = worker_->process.properties();
+  turn_ = std::unique_lock(*worker_->turn);
+  Result<DeviceProperties> properties = worker_->local.properties();
   end_turn();
   return properties;
 }
@@ -32,26 +35,39 @@ Status WorkerSeat::begin(const std::string& key, const std::string& name, const 
                          ExecutionPlan plan) {
   GPUEMU_CHECK(!turn_.owns_lock() && !elsewhere_);
   plan.arena = arena_;
-  if (auto remote = take_remote()) {
-    elsewhere_ = Elsewhere{std::move(remote), {key, name, ptx}, std::move(plan)};
-    return ok_status();
-  }
-  return begin_here({key, name, ptx}, plan);
+  auto remote = GPUEMU_TRY(find_place());
+  if (remote == nullptr) return begin_here({key, name, ptx}, plan);
+  elsewhere_ = Elsewhere{std::move(remote), {key, name, ptx}, std::move(plan)};
+  return ok_status();
 }
 
-std::unique_ptr<RemoteWorker> WorkerSeat::take_remote() const {
-  return worker_->remotes == nullptr ? nullptr : worker_->remotes->take(worker_->options);
+Error WorkerSeat::cancelled() {
+  cancelled_ = true;
+  return {ErrorCode::Cancelled, "cancelled before the kernel ran"};
+}
+
+Result<std::unique_ptr<RemoteWorker>> WorkerSeat::find_place() {
+  const WorkerPlaces& places = worker_->places;
+  if (places.remotes == nullptr) return nullptr;
+  for (;;) {
+    if (auto remote = places.remotes->take(worker_->options)) return remote;
+    const bool may_wait = places.prefers_remote && places.remotes->has(worker_->options);
+    if (places.runs_local && !may_wait) return nullptr;
+    if (cancel_ != nullptr && *cancel_) return cancelled();
+    if (!places.remotes->wait(kCancelLook)) {
+      return error(ErrorCode::Unavailable, "the daemon is shutting down");
+    }
+  }
 }
 
 Status WorkerSeat::begin_here(const ModuleText& module, const ExecutionPlan& plan) {
-  turn_ = std::unique_lock(worker_->turn);
+  turn_ = std::unique_lock(*worker_->turn);
   if (cancel_ != nullptr && *cancel_) {
-    cancelled_ = true;
     end_turn();
-    return error(ErrorCode::Cancelled, "cancelled before the kernel ran");
+    return cancelled();
   }
-  const auto loaded = worker_->process.load(module.key, module.name, module.ptx);
-  Status begun = loaded ? worker_->process.begin(plan) : Status(loaded.error());
+  const auto loaded = worker_->local.load(module.key, module.name, module.ptx);
+  Status begun = loaded ? worker_->local.begin(plan) : Status(loaded.error());
   if (!begun) end_turn();
   return begun;
 }
@@ -77,7 +93,7 @@ Result<ExecutionReport> WorkerSeat::finish_elsewhere(Elsewhere work) {
                    "the workers {} were lost while they ran it; it is not tried again",
                    fmt::join(lost, " and "));
     }
-    work.worker = take_remote();
+    work.worker = GPUEMU_TRY(find_place());
   }
   const Status begun = begin_here(work.module, work.plan);
   return begun ? finish_here() : Result<ExecutionReport>(begun.error());
@@ -85,7 +101,7 @@ Result<ExecutionReport> WorkerSeat::finish_elsewhere(Elsewhere work) {
 
 Result<ExecutionReport> WorkerSeat::finish_here() {
   GPUEMU_CHECK(turn_.owns_lock());
-  Result<ExecutionReport> report = worker_->process.finish(cancel_);
+  Result<ExecutionReport> report = worker_->local.finish(cancel_);
   if (!report && report.error().code == ErrorCode::Cancelled) cancelled_ = true;
   end_turn();
   return report;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "daemon/worker/remote_pool.h"
-#include "daemon/worker/worker_process.h"
+#include "daemon/worker/worker_client.h"
 
 namespace gpuemu {
 
@@ -18,36 +18,51 @@ struct DeviceProperties;
 struct ExecutionPlan;
 struct ExecutionReport;
 
-/// A worker and whose turn it is. Thread-safe; used through seats.
+/// Where plans run.
+struct WorkerPlaces {
+  std::shared_ptr<RemotePool> remotes = {};  ///< Null: there are none.
+  MakeWorkerLink link = worker_process;      ///< Makes the local worker.
+  bool has_processes = true;                 ///< Whether `link` makes processes.
+  /// Whose turn it is at all local workers that have it; null: at each of them apart.
+  std::shared_ptr<std::mutex> turn = {};
+  /// A plan waits for a remote worker while one is connected, however busy it is; else it goes to
+  /// an idle one or the local worker.
+  bool prefers_remote = false;
+  /// Whether the local worker runs plans. REQUIRES: else there are remotes.
+  bool runs_local = true;
+};
+
+/// A local worker, whose turn it is, and the remote ones that take its plans. Thread-safe; used
+/// through seats.
 struct SharedWorker {
-  /// As WorkerProcess has it; seat `i` uses arena `i`. `elsewhere` may be null.
-  SharedWorker(WorkerOptions given, const std::vector<Arena*>& memory,
-               std::shared_ptr<RemotePool> elsewhere = nullptr)
+  /// As WorkerClient has it; seat `i` uses arena `i`.
+  SharedWorker(WorkerOptions given, const std::vector<Arena*>& memory, WorkerPlaces found = {})
       : options(std::move(given)),
         arenas(memory),
-        remotes(std::move(elsewhere)),
-        process(options, {memory.begin(), memory.end()}) {}
+        places(std::move(found)),
+        turn(places.turn == nullptr ? std::make_shared<std::mutex>() : places.turn),
+        local(options, {memory.begin(), memory.end()}, places.link) {}
 
   const WorkerOptions options;
   const std::vector<Arena*> arenas;
-  const std::shared_ptr<RemotePool> remotes;
-  std::mutex turn;  ///< Guards the process.
-  WorkerProcess process;
-  /// The process at the end of the last turn; does not wait for one.
+  const WorkerPlaces places;
+  const std::shared_ptr<std::mutex> turn;  ///< Guards `local`.
+  WorkerClient local;
+  /// The process of `local` at the end of the last turn; does not wait for one.
   std::atomic<int> pid = -1;
   std::atomic<uint64_t> restarts = 0;
 };
 
-/// Used by one thread at a time. Errors are those of WorkerProcess.
+/// Used by one thread at a time. Errors are those of WorkerClient.
 class WorkerSeat {
  public:
   WorkerSeat(std::shared_ptr<SharedWorker> worker, uint32_t arena)
       : worker_(std::move(worker)), arena_(arena) {}
 
   Result<DeviceProperties> properties();
-  /// Takes an idle remote worker; else waits for its turn, loads the module where the worker does
-  /// not have it, and sends the plan, whose arena becomes this seat's. REQUIRES: no plan of this
-  /// seat in flight.
+  /// Takes a remote worker, as WorkerPlaces says; else waits for its turn, loads the module where
+  /// the worker does not have it, and sends the plan, whose arena becomes this seat's. REQUIRES: no
+  /// plan of this seat in flight.
   Status begin(const std::string& key, const std::string& name, const std::string& ptx,
                ExecutionPlan plan);
   /// Waits for the answer of a begin() that succeeded; the turn is the next seat's then. A plan
@@ -73,7 +88,9 @@ class WorkerSeat {
     ExecutionPlan plan;
   };
   void end_turn();
-  std::unique_ptr<RemoteWorker> take_remote() const;
+  /// Null: the local worker's. Waits for a remote one where it shall.
+  Result<std::unique_ptr<RemoteWorker>> find_place();
+  Error cancelled();
   Status begin_here(const ModuleText& module, const ExecutionPlan& plan);
   Result<ExecutionReport> finish_here();
   Result<ExecutionReport> finish_elsewhere(Elsewhere work);

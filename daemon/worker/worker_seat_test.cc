@@ -130,11 +130,19 @@ class LossyPool : public RemotePool {
     LossyPool& pool_;
   };
   std::unique_ptr<RemoteWorker> take(const WorkerOptions&) override {
-    return attempts.size() < losses ? std::make_unique<Worker>(*this) : nullptr;
+    return attempts.size() < losses && !busy ? std::make_unique<Worker>(*this) : nullptr;
+  }
+  bool has(const WorkerOptions&) const override { return busy; }
+  bool wait(std::chrono::milliseconds) override {
+    ++waits;
+    if (waits == waits_busy) busy = false;
+    return !ended;
   }
 
   size_t losses = 0;
   std::vector<uint32_t> attempts;
+  size_t waits = 0, waits_busy = 0;  ///< It is busy until it was waited for so often.
+  bool busy = false, ended = false;
 };
 
 class LossySeat : public testing::Test {
@@ -143,14 +151,18 @@ class LossySeat : public testing::Test {
     WorkerOptions options;
     options.program = GPUEMU_FAKE_WORKER;
     options.backend = "fake";
-    WorkerSeat seat(std::make_shared<SharedWorker>(options, std::vector<Arena*>{&arena_}, pool_),
+    places_.remotes = pool_;
+    WorkerSeat seat(std::make_shared<SharedWorker>(options, std::vector<Arena*>{&arena_}, places_),
                     0);
+    seat.stop_when(&cancel_);
     GPUEMU_TRY(seat.begin("key", "add.ptx", "add", add_plan("add")));
     return seat.finish();
   }
 
   Arena arena_ = add_arena();
   std::shared_ptr<LossyPool> pool_ = std::make_shared<LossyPool>();
+  WorkerPlaces places_;
+  std::atomic<bool> cancel_ = false;
 };
 
 TEST_F(LossySeat, RunsHereWhatOneRemoteWorkerHasLost) {
@@ -169,6 +181,35 @@ TEST_F(LossySeat, DoesNotTryAgainWhatTwoHaveLost) {
             "the workers w1 and w2 were lost while they ran it; it is not tried again");
   EXPECT_EQ(pool_->attempts, (std::vector<uint32_t>{1, 2}));
   EXPECT_EQ(floats_at(arena_, 128)[0], 0);
+}
+
+TEST_F(LossySeat, RunsHereAtOnceWhereTheRemoteWorkersAreBusy) {
+  pool_->busy = true;
+  EXPECT_TRUE(run());
+  EXPECT_EQ(pool_->waits, 0U);
+}
+
+TEST_F(LossySeat, WaitsForABusyRemoteWorkerWhereThoseArePreferred) {
+  places_.prefers_remote = true;
+  pool_->busy = true;
+  pool_->losses = 1;
+  pool_->waits_busy = 3;
+  EXPECT_TRUE(run());  // The remote worker is lost, and then there is none.
+  EXPECT_EQ(pool_->waits, 3U);
+  EXPECT_EQ(pool_->attempts, (std::vector<uint32_t>{1}));
+}
+
+TEST_F(LossySeat, WaitsWhereNothingRunsHere) {
+  places_.runs_local = false;
+  pool_->ended = true;
+  const auto ended = run();
+  ASSERT_FALSE(ended);
+  EXPECT_EQ(ended.error().code, ErrorCode::Unavailable);
+  pool_->ended = false;
+  cancel_ = true;
+  const auto cancelled = run();
+  ASSERT_FALSE(cancelled);
+  EXPECT_EQ(cancelled.error().code, ErrorCode::Cancelled);
 }
 
 }  // namespace

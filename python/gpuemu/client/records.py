@@ -408,6 +408,7 @@ class DaemonStatus:
     notes: list[str] = field(default_factory=list)
     damage: str = ""  # What is known to be damaged in the database.
     remote_workers: list[RemoteWorkerInfo] = field(default_factory=list)
+    execution: str = ""  # Where kernels run: "workers"; "local" or "remote" with --no-workers.
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> DaemonStatus:

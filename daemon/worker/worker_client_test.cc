@@ -1,4 +1,4 @@
-#include "daemon/worker/worker_process.h"
+#include "daemon/worker/worker_client.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -34,7 +34,7 @@ class Worker : public testing::Test {
     EXPECT_EQ(floats_at(arena_, 128), (std::vector<float>{11, 22, 33, 44}));
   }
   Arena arena_ = add_arena();
-  WorkerProcess worker_{options(), {&arena_}};
+  WorkerClient worker_{options(), {&arena_}};
 };
 
 TEST_F(Worker, ExecutesAPlanInTheSharedArena) {
@@ -140,7 +140,7 @@ TEST_F(Worker, TextThatIsNotPtxDoesNotCompile) {
 TEST_F(Worker, TheDeviceIsOpenedWithTheMemoryLimit) {
   WorkerOptions small = options();
   small.memory_limit_bytes = uint64_t{5} << 32;
-  WorkerProcess worker(small, {&arena_});
+  WorkerClient worker(small, {&arena_});
   const auto properties = worker.properties();
   ASSERT_TRUE(properties) << properties.error().message;
   EXPECT_EQ(properties->memory_bytes, uint64_t{5} << 32);
@@ -149,7 +149,7 @@ TEST_F(Worker, TheDeviceIsOpenedWithTheMemoryLimit) {
 TEST_F(Worker, AWorkerWithoutADeviceSaysWhy) {
   WorkerOptions none = options();
   none.backend = "none";
-  WorkerProcess worker(none, {&arena_});
+  WorkerClient worker(none, {&arena_});
   auto properties = worker.properties();
   ASSERT_FALSE(properties);
   EXPECT_EQ(properties.error().code, ErrorCode::Unsupported);
@@ -160,14 +160,14 @@ TEST_F(Worker, AWorkerWithoutADeviceSaysWhy) {
 TEST_F(Worker, AMissingProgramIsUnavailable) {
   WorkerOptions missing = options();
   missing.program = "/no/such/worker";
-  WorkerProcess worker(missing, {&arena_});
+  WorkerClient worker(missing, {&arena_});
   EXPECT_EQ(worker.properties().error().code, ErrorCode::Unavailable);
 }
 
 TEST_F(Worker, NothingIsLeftWhenItIsDestroyedInFlight) {
   pid_t pid = -1;
   {
-    WorkerProcess worker(options(), {&arena_});
+    WorkerClient worker(options(), {&arena_});
     ASSERT_TRUE(worker.load("key", "add.ptx", "add"));
     ASSERT_TRUE(worker.begin(add_plan("hang")));
     pid = worker.pid();

@@ -1,5 +1,5 @@
-// The daemon's side of one gpuemu-worker: starts it, feeds it, kills and restarts it. Used by one
-// thread at a time.
+// The daemon's side of one worker: starts it, feeds it, kills and restarts it. Used by one thread
+// at a time.
 #pragma once
 
 #include <atomic>
@@ -9,6 +9,7 @@
 
 #include "common/base/arena.h"
 #include "common/base/result.h"
+#include "daemon/worker/worker_link.h"
 
 namespace gpuemu {
 
@@ -28,17 +29,18 @@ struct WorkerOptions {
   uint64_t contraction_seed = 0;  ///< Seed of contraction "random".
   uint64_t memory_limit_bytes = uint64_t{8}
                                 << 30;  ///< Limit for all that the device holds at a time.
-  uint64_t grace_ms = 5'000;            ///< Beyond a plan's time-out before the process is killed.
+  uint64_t grace_ms = 5'000;            ///< Beyond a plan's time-out before the worker is killed.
 };
 
-class WorkerProcess {
+class WorkerClient {
  public:
   /// Starts lazily at the first call. The arenas are those that plans name by their place; they
-  /// must outlive it, their descriptors are inherited.
-  WorkerProcess(WorkerOptions options, std::vector<const Arena*> arenas);
-  ~WorkerProcess();
-  WorkerProcess(const WorkerProcess&) = delete;
-  WorkerProcess& operator=(const WorkerProcess&) = delete;
+  /// must outlive it. A process by default.
+  WorkerClient(WorkerOptions options, std::vector<const Arena*> arenas,
+               const MakeWorkerLink& link = worker_process);
+  ~WorkerClient();
+  WorkerClient(const WorkerClient&) = delete;
+  WorkerClient& operator=(const WorkerClient&) = delete;
 
   /// Properties of its device; starts it when needed.
   Result<DeviceProperties> properties();
@@ -47,8 +49,8 @@ class WorkerProcess {
                                       const std::string& ptx);
   /// Sends the plan and returns at once; REQUIRES: no plan in flight, module loaded with load().
   Status begin(const ExecutionPlan& plan);
-  /// Waits for the answer of begin(). Unavailable when the process died (it is reaped; the next
-  /// call starts a fresh one and loads its plan's module again by itself), Timeout when it did not
+  /// Waits for the answer of begin(). Unavailable when the worker died (the next call starts a
+  /// fresh one and loads its plan's module again by itself), Timeout when it did not
   /// answer within the plan's time-out plus a grace (it is killed). Cancelled when it does not
   /// answer soon after `*cancel` became true (it is killed, too).
   Result<ExecutionReport> finish(const std::atomic<bool>* cancel = nullptr);
