@@ -36,6 +36,7 @@
 #include "daemon/server/storage_requests.h"
 #include "daemon/sessions/sessions.h"
 #include "daemon/storage/project_stores.h"
+#include "runtime/device/device_traits.h"
 
 namespace gpuemu {
 namespace {
@@ -261,9 +262,11 @@ Status maintain_until_stopped(StopSignal& stop, OpenProjects& projects, const Sh
 
 /// What is wrong with --no-workers and this configuration; "" where nothing is.
 std::string misfit_of_no_workers(const Config& config) {
-  if (config.backend == "cuda") {
-    return "--no-workers runs kernels in the daemon, on the emulator: backend = \"cuda\" needs "
-           "worker processes; start the daemon without --no-workers, or set backend = \"emulator\"";
+  if (device_traits(config.backend).is_gpu) {
+    return fmt::format(
+        "--no-workers runs kernels in the daemon, on the emulator: backend = \"{}\" needs worker "
+        "processes; start the daemon without --no-workers, or set backend = \"emulator\"",
+        config.backend);
   }
   if (config.scheduler.fallback == "none" && !config.listen) {
     return "--no-workers with scheduler.fallback = \"none\" needs [daemon.listen]: nothing could "

@@ -263,8 +263,7 @@ constexpr Key kScheduler[] = {
      kTraceEntriesMax},
     {.name = "fallback",
      .form = Word,
-     .help =
-         "Where kernels run while there is no worker: in the daemon (local), or they wait (none).",
+     .help = "Where kernels run without a worker: in the daemon (local), or they wait (none).",
      .words = list<kFallbacks>},
 };
 

@@ -31,7 +31,7 @@ constexpr const char* kPtx = R"(.version 7.0
   .reg .b64 %rd<2>; .reg .b32 %r<2>;
   ld.param.u64 %rd1, [a];
 AGAIN:
-  ld.volatile.global.u32 %r1, [%rd1];
+  atom.global.add.u32 %r1, [%rd1], 1;
   bra AGAIN;
 }
 )";

@@ -48,11 +48,11 @@ Error WorkerSeat::cancelled() {
 
 Result<std::unique_ptr<RemoteWorker>> WorkerSeat::find_place() {
   const WorkerPlaces& places = worker_->places;
-  if (places.remotes == nullptr) return nullptr;
+  if (places.remotes == nullptr) return std::unique_ptr<RemoteWorker>();
   for (;;) {
     if (auto remote = places.remotes->take(worker_->options)) return remote;
     const bool may_wait = places.prefers_remote && places.remotes->has(worker_->options);
-    if (places.runs_local && !may_wait) return nullptr;
+    if (places.runs_local && !may_wait) return std::unique_ptr<RemoteWorker>();
     if (cancel_ != nullptr && *cancel_) return cancelled();
     if (!places.remotes->wait(kCancelLook)) {
       return error(ErrorCode::Unavailable, "the daemon is shutting down");

@@ -11,7 +11,7 @@ from conftest import BIN
 from projects import SCALE_PTX, THREE, TWO, kernel_op
 from remote import Head
 
-ENDLESS = SCALE_PTX.replace("FACTOR", TWO).replace("DONE:", "DONE:\nAGAIN:\n\tld.volatile.global.f32 %f1, [%rd1];\n\tbra AGAIN;\n", 1)
+ENDLESS = SCALE_PTX.replace("FACTOR", TWO).replace("DONE:", "DONE:\nAGAIN:\n\tatom.global.add.u32 %r5, [%rd1], 1;\n\tbra AGAIN;\n", 1)
 FILES = {"gpuemu.toml": '[runtime]\nbackend = "emulator"\nworkers = 2\n' + kernel_op("twice", "scale.ptx") + kernel_op("wrong", "wrong.ptx"),
          "scale.ptx": SCALE_PTX.replace("FACTOR", TWO), "wrong.ptx": SCALE_PTX.replace("FACTOR", THREE),
          "ref_twice.py": "def reference(x):\n    return 2 * x\n"}
@@ -85,8 +85,8 @@ def names_of(home):
 
 
 def failures_of(home):
-    listed = json.loads(home.run("failures", "--format", "json").stdout)["failures"]
-    return [(one["op_name"], one["seed"], one["checks"]) for one in listed]
+    listed = json.loads(home.run("failures", "--format", "json").stdout)["results"]
+    return [(one["op_name"], one["seed"], one["max_diff"], one["failures"]) for one in sorted(listed, key=lambda one: (one["op_name"], one["seed"]))]
 
 
 def test_kernels_run_in_the_daemon_with_the_same_verdicts(home, daemons):
