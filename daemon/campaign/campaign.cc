@@ -16,6 +16,7 @@
 #include "daemon/campaign/result_writer.h"
 #include "daemon/campaign/unused_variants.h"
 #include "daemon/case/case_request.h"
+#include "daemon/comparison/fused_products.h"
 #include "daemon/kernels/kernel_store.h"
 #include "daemon/pipeline/case_run.h"
 #include "daemon/pipeline/describe_verdict.h"
@@ -23,6 +24,7 @@
 #include "daemon/schedule/extra_slots.h"
 #include "judge/cases/case_tensors.h"
 #include "judge/cases/large_sizes.h"
+#include "runtime/device/contraction.h"
 #include "runtime/device/device_traits.h"
 
 namespace gpuemu {
@@ -160,6 +162,18 @@ Result<const KernelConfig*> Campaign::choose_kernel(const OpConfig& op,
   return best;
 }
 
+std::function<Result<SlotLease>()> Campaign::unfused_slot(const LaneClaim& claim) const {
+  if (side_ == nullptr) return {};
+  const bool on_emulator = device_traits(side_->own_backend()).follows_rounding;
+  if (on_emulator && !may_be_fused(config_, on_emulator)) return {};
+  return [this, &claim]() -> Result<SlotLease> {
+    SlotPool* pool = GPUEMU_TRY(side_->get({.backend = std::string(kEmulatorBackend),
+                                            .contraction = std::string(name_of(Contraction::Never)),
+                                            .within_case = true}));
+    return pool->acquire(claim);
+  };
+}
+
 Result<CaseReport> Campaign::run_on_slot(const OpConfig& op, const CasePlan& plan, Slot& slot,
                                          const CaseSettings& settings, const LaneClaim& claim) {
   const KernelConfig* kernel = GPUEMU_TRY(choose_kernel(op, plan));
@@ -179,13 +193,7 @@ Result<CaseReport> Campaign::run_on_slot(const OpConfig& op, const CasePlan& pla
     return chosen;
   };
   CaseRequest request{config_, op, *kernel, *prepared, named, settings, find_kernel};
-  if (side_ != nullptr && !device_traits(side_->own_backend()).follows_rounding) {
-    request.emulator_slot = [this, &claim]() -> Result<SlotLease> {
-      SlotPool* pool =
-          GPUEMU_TRY(side_->get({.backend = std::string(kEmulatorBackend), .contraction = {}}));
-      return pool->acquire(claim);
-    };
-  }
+  request.emulator_slot = unfused_slot(claim);
   // An interrupted command shall not wait for the time limit of a kernel.
   slot.worker.stop_when(kernels_.cancel());
   auto outcome = run_case(request, slot);

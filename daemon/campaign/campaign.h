@@ -24,6 +24,7 @@ namespace gpuemu {
 class ExtraSlots;
 class KernelStore;
 class ReferenceFiles;
+class SlotLease;
 class SlotPool;
 struct CaseReport;
 struct Config;
@@ -167,6 +168,9 @@ class Campaign {
                                             const CampaignOptions& options);
   uint64_t device_bytes(const OpConfig& op, const CasePlan& plan) const;
   Result<const KernelConfig*> choose_kernel(const OpConfig& op, const CasePlan& plan) const;
+  /// A slot of the emulator that fuses nothing, where the own slots have no shadows or may fuse;
+  /// else empty.
+  std::function<Result<SlotLease>()> unfused_slot(const LaneClaim& claim) const;
   Result<CaseReport> run_large(const OpConfig& op, const CasePlan& plan,
                                const CaseSettings& settings, const LaneClaim& claim);
   Result<CaseReport> run_on_slot(const OpConfig& op, const CasePlan& plan, Slot& slot,

@@ -36,7 +36,8 @@ struct CaseRequest {
   const CasePlan& plan;
   CaseSettings settings = {};
   KernelFinder find_kernel = {};
-  /// A slot with shadows, for a device that has none. Empty: there is no such slot.
+  /// A slot with shadows whose code is not fused, for a device that has none or whose code may be.
+  /// Empty: there is no such slot.
   std::function<Result<SlotLease>()> emulator_slot = {};
   /// What the reference says of inputs whose subnormal numbers are zero, by output; may be empty.
   std::map<std::string, TensorView> of_flushed_inputs = {};

@@ -8,6 +8,7 @@
 #include "daemon/case/case_policy.h"
 #include "daemon/case/case_work.h"
 #include "daemon/case/reproduction.h"
+#include "daemon/comparison/fused_products.h"
 #include "daemon/comparison/review_findings.h"
 #include "daemon/comparison/sensitivity.h"
 #include "daemon/execution/exact_runs.h"
@@ -43,7 +44,15 @@ constexpr double kFunctionUlps = 2;
 /// The emulator executes a hundred times as fast with rounding as without.
 constexpr uint64_t kInstructionsMax = 60'000'000;
 
-enum class Standing : uint8_t { Passes, Underflow, Conditioning, Customary, Formula, Inaccurate };
+enum class Standing : uint8_t {
+  Passes,
+  Fused,
+  Underflow,
+  Conditioning,
+  Customary,
+  Formula,
+  Inaccurate
+};
 
 DType dtype_of(const CasePlan& plan, const std::string& output) {
   const auto found = std::ranges::find(plan.outputs, output, &CaseTensor::name);
@@ -87,10 +96,12 @@ bool is_bounded(const CaseRequest& request, const ExceedingElement& at) {
 /// Decides about every exceeding element by runs without rounding.
 class RoundingReview {
  public:
-  /// `slot` has shadows; it may be another one than the case's.
-  RoundingReview(CaseWork& work, Slot& slot)
+  /// `slot` has shadows; it may be another one than the case's, and is where the case may have run
+  /// on fused code (`was_fused`), which it fuses not.
+  RoundingReview(CaseWork& work, Slot& slot, bool was_fused)
       : request_(work.request),
         slot_(slot),
+        was_fused_(was_fused),
         exceeding_(work.values.exceeding),
         report_(work.report),
         constants_share_(constants_share(work.request.plan)) {}
@@ -118,7 +129,8 @@ class RoundingReview {
 
   const CaseRequest& request_;
   Slot& slot_;
-  const Exceeding& exceeding_;
+  const bool was_fused_;
+  Exceeding exceeding_;
   CaseReport& report_;
   const double constants_share_;
   ExactRun exactly_;
@@ -137,8 +149,10 @@ void RoundingReview::begin(Doubt& doubt) const {
   const bool little = may_be_underflow(at, doubt.conditioning.format());
   if (!std::isfinite(doubt.lost) || !little) doubt.lost = 0;
   const double formula = std::fabs(doubt.exact - at.reference);
-  if (little && formula <= at.tolerance &&
-      std::fabs(at.computed - doubt.exact) <= at.tolerance + doubt.lost) {
+  if (std::fabs(at.computed - at.reference) <= at.tolerance) {
+    doubt.standing = Standing::Fused;
+  } else if (little && formula <= at.tolerance &&
+             std::fabs(at.computed - doubt.exact) <= at.tolerance + doubt.lost) {
     doubt.standing = Standing::Underflow;
   } else if (!(formula <=
                at.tolerance + kOtherFormula * (std::fabs(at.reference) + at.magnitude))) {
@@ -179,6 +193,9 @@ void RoundingReview::judge(Doubt& doubt, double moved) const {
 Status RoundingReview::run_exactly_once() {
   exactly_ =
       GPUEMU_TRY(run_for_underflow(request_, slot_, make_inputs(request_.op, request_.plan)));
+  if (was_fused_) {
+    GPUEMU_TRY(undo_fusing(request_, slot_, exactly_.computed, exceeding_.elements));
+  }
   for (const ExceedingElement& at : exceeding_.elements) {
     Doubt doubt{.at = &at};
     begin(doubt);
@@ -231,7 +248,9 @@ Status RoundingReview::draw_while_in_doubt(Sensitivity& sensitivity) {
     GPUEMU_TRY(sensitivity.draw());
     bool in_doubt = false, fails = false, open = false;
     for (Doubt& doubt : doubts_) {
-      if (doubt.standing == Standing::Underflow || doubt.settled) continue;
+      const bool is_settled = doubt.settled || doubt.standing == Standing::Underflow ||
+                              doubt.standing == Standing::Fused;
+      if (is_settled) continue;
       const double moved = sensitivity.at(doubt.at->output, doubt.at->index);
       judge(doubt, moved);
       if (doubt.standing == Standing::Conditioning) continue;
@@ -280,6 +299,12 @@ void RoundingReview::close() {
       explain_inaccuracy(request_, Looked::WithoutRounding, exceeding_, report_);
     }
     return;
+  }
+  if (has(Standing::Fused)) {
+    report_.notes.insert(CaseNote::ErrorScale);
+    report_.remarks.insert(
+        "errors beyond the bound pass that come from products which the compiler fuses with sums: "
+        "rounded each for itself, the results are within it");
   }
   if (has(Standing::Underflow)) report_.notes.insert(CaseNote::Underflow);
   if (has(Standing::Conditioning)) {
@@ -358,18 +383,19 @@ bool has_far(const CaseWork& work) {
 }
 
 /// Whether as many values lie between two whole numbers as came out as the other one.
-Result<bool> are_close_roundings(const CaseWork& work, Slot& slot) {
+Result<bool> are_close_roundings(const CaseWork& work, Slot& slot, bool was_fused) {
   uint64_t others = 0;
   for (const auto& [output, by] : work.values.exceeding.integers) others += by.least_values();
   if (others == 0) return true;
   if (is_strict(work.request)) return false;
+  if (was_fused && !has_far(work)) return are_fused_roundings(work, slot);
   return others <= GPUEMU_TRY(has_far(work) ? underflown_roundings(work.request, slot)
                                             : close_roundings(work.request, slot));
 }
 
 /// A further run that fails says nothing about the first.
-Status review_on(CaseWork& work, Slot& slot) {
-  const auto close = are_close_roundings(work, slot);
+Status review_on(CaseWork& work, Slot& slot, bool was_fused) {
+  const auto close = are_close_roundings(work, slot, was_fused);
   if (!close && close.error().code != ErrorCode::Cancelled) return close.error();
   if (!close || !*close) return ok_status();
   if (work.values.exceeding.elements.empty() && work.values.exceeding.other_class.empty()) {
@@ -377,7 +403,7 @@ Status review_on(CaseWork& work, Slot& slot) {
     excuse({}, work.report);
     return ok_status();
   }
-  const Status reviewed = RoundingReview(work, slot).review();
+  const Status reviewed = RoundingReview(work, slot, was_fused).review();
   if (reviewed || reviewed.error().code != ErrorCode::Cancelled) return reviewed;
   if (!slot.worker.was_cancelled()) judge_by_custom(work);
   return ok_status();
@@ -418,16 +444,15 @@ Result<Next> review_rounding(CaseWork& work) {
     judge_by_custom(work);
     return Next::Continue;
   }
-  if (has_shadows) {
-    GPUEMU_TRY(review_on(work, work.slot));
-    return Next::Continue;
-  }
-  auto lease = request.emulator_slot();
-  if (!lease) {  // A machine that cannot emulate.
+  auto lease = request.emulator_slot ? request.emulator_slot()
+                                     : error(ErrorCode::Unavailable, "the case's own slot will do");
+  if (lease) {
+    GPUEMU_TRY(review_on(work, **lease, may_be_fused(request.config, has_shadows)));
+  } else if (has_shadows) {
+    GPUEMU_TRY(review_on(work, work.slot, false));
+  } else {  // A machine that cannot emulate.
     judge_by_custom(work);
-    return Next::Continue;
   }
-  GPUEMU_TRY(review_on(work, **lease));
   return Next::Continue;
 }
 

@@ -87,11 +87,16 @@ void nudge_scalars(uint64_t draw, ExecutionPlan& plan) {
 
 }  // namespace
 
-ShadowErrors DerivedRuns::shadow_errors() const {
-  if (underflow_ == nullptr) return ShadowErrors::All;
+void DerivedRuns::keep_underflow(NamedTensors& bounds) {
   const bool flushes =
       request_.op.subnormal == SubnormalPolicy::FtzOk || may_note_flushing(request_);
-  return flushes ? ShadowErrors::UnderflowOrFlush : ShadowErrors::Underflow;
+  errors_ = flushes ? ShadowErrors::UnderflowOrFlush : ShadowErrors::Underflow;
+  bounds_ = &bounds;
+}
+
+void DerivedRuns::keep_fusable(NamedTensors& bounds) {
+  errors_ = ShadowErrors::Fusable;
+  bounds_ = &bounds;
 }
 
 Result<BuiltPlan> DerivedRuns::build(const DerivedCase& derived, const Target& target) const {
@@ -112,7 +117,7 @@ Result<BuiltPlan> DerivedRuns::build(const DerivedCase& derived, const Target& t
   plan.first_order = derived.order;
   if (derived.order != ThreadOrder::InOrder) plan.order_seed = derived.order_seed;
   if (outputs_ != Outputs::Computed) {
-    plan_shadow({.output = {}, .errors = shadow_errors(), .nudge = nudge_}, *built);
+    plan_shadow({.output = {}, .errors = errors_, .nudge = nudge_}, *built);
   }
   if (nudge_ != 0 || moved_constants_ != 0) nudge_scalars(nudge_ + moved_constants_, plan);
   return built;
@@ -147,6 +152,7 @@ Status DerivedRuns::execute(const Target& target, const ExecutionPlan& plan) {
   std::vector<ValidationFailure> findings = findings_before_values(*report);
   instructions_ += report->thread_instructions;
   close_roundings_ += report->shadow.close_roundings;
+  lost_comparisons_ += report->shadow.lost_comparisons;
   if (!findings.empty()) return failed(std::move(findings.front()));
   return ok_status();
 }
@@ -173,6 +179,7 @@ Result<NamedTensors> DerivedRuns::outputs_of(const DerivedCase& derived, const B
     Tensor tensor = make_tensor(output.dtype, output.shape);
     const auto from = GPUEMU_TRY(slot_.arena.range(planned->output_offset, tensor.data.size()));
     std::ranges::copy(from, tensor.data.begin());
+    if (computed_ != nullptr) computed_->emplace(output.name, tensor);
     if (outputs_ != Outputs::Computed && is_float(tensor.dtype)) {
       const auto place = static_cast<size_t>(planned - built.plan.tensors.begin());
       const auto bytes = GPUEMU_TRY(
@@ -180,7 +187,7 @@ Result<NamedTensors> DerivedRuns::outputs_of(const DerivedCase& derived, const B
                             static_cast<uint64_t>(tensor.count()) * sizeof(ElementShadow)));
       const std::span shadows(reinterpret_cast<const ElementShadow*>(bytes.data()),
                               static_cast<size_t>(tensor.count()));
-      if (underflow_ != nullptr) underflow_->emplace(output.name, bounds_of(tensor.shape, shadows));
+      if (bounds_ != nullptr) bounds_->emplace(output.name, bounds_of(tensor.shape, shadows));
       const std::vector<double> values = exact_values(view_of(tensor), shadows);
       if (outputs_ == Outputs::Wide) tensor = make_tensor(DType::Float64, tensor.shape);
       narrow_from_double(tensor.dtype, values, tensor.data);

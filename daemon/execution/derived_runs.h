@@ -27,7 +27,11 @@ class DerivedRuns {
 
   Result<NamedTensors> run(const DerivedCase& derived);
   /// The bounds of the runs' shadows go there, and are those of underflow alone.
-  void keep_underflow(NamedTensors& bounds) { underflow_ = &bounds; }
+  void keep_underflow(NamedTensors& bounds);
+  /// The same, of ShadowErrors::Fusable.
+  void keep_fusable(NamedTensors& bounds);
+  /// What the runs compute goes there too.
+  void keep_computed(NamedTensors& computed) { computed_ = &computed; }
   void nudge(uint64_t draw) { nudge_ = draw; }
   void move_constants(uint64_t draw) { moved_constants_ = draw; }
 
@@ -40,6 +44,8 @@ class DerivedRuns {
   std::vector<ValidationFailure> take_failures() { return std::exchange(failures_, {}); }
   /// Floats of all runs that rounding to a whole number decided by their last digits.
   uint64_t close_roundings() const { return close_roundings_; }
+  /// ShadowReport::lost_comparisons of all runs.
+  uint64_t lost_comparisons() const { return lost_comparisons_; }
 
  private:
   /// What runs: the case's own kernel, or one of another op.
@@ -50,7 +56,6 @@ class DerivedRuns {
     std::shared_ptr<const PreparedKernel> owned;
   };
   Result<Target> target_of(const CasePlan& plan) const;
-  ShadowErrors shadow_errors() const;
   Result<BuiltPlan> build(const DerivedCase& derived, const Target& target) const;
   Status upload(const DerivedCase& derived, const BuiltPlan& built);
   Status execute(const Target& target, const ExecutionPlan& plan);
@@ -64,10 +69,11 @@ class DerivedRuns {
   const Outputs outputs_;
   NamedTensors inputs_;   ///< For checker_for().
   std::string relation_;  ///< For messages.
-  NamedTensors* underflow_ = nullptr;
+  ShadowErrors errors_ = ShadowErrors::All;
+  NamedTensors *bounds_ = nullptr, *computed_ = nullptr;
   uint64_t nudge_ = 0, moved_constants_ = 0;
   std::vector<ValidationFailure> failures_;
-  uint64_t instructions_ = 0, close_roundings_ = 0;
+  uint64_t instructions_ = 0, close_roundings_ = 0, lost_comparisons_ = 0;
 };
 
 }  // namespace gpuemu

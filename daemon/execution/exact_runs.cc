@@ -47,7 +47,29 @@ Result<uint64_t> underflown_roundings(const CaseRequest& request, Slot& slot) {
   DerivedRuns runs(request, slot, DerivedRuns::Outputs::Wide);
   NamedTensors bounds;
   runs.keep_underflow(bounds);
-  return roundings_of(runs, request);
+  const uint64_t roundings = GPUEMU_TRY(roundings_of(runs, request));
+  return runs.lost_comparisons() > 0 ? UINT64_MAX : roundings;
+}
+
+Result<FusableRun> fusable_roundings(const CaseRequest& request, Slot& slot) {
+  FusableRun made;
+  DerivedRuns runs(request, slot, DerivedRuns::Outputs::Wide);
+  NamedTensors bounds;
+  runs.keep_fusable(bounds);
+  runs.keep_computed(made.computed);
+  made.roundings = GPUEMU_TRY(roundings_of(runs, request));
+  return made;
+}
+
+Result<NamedTensors> moves_by_fusing(const CaseRequest& request, Slot& slot) {
+  DerivedRuns runs(request, slot, DerivedRuns::Outputs::Wide);
+  NamedTensors bounds;
+  runs.keep_fusable(bounds);
+  (void)GPUEMU_TRY(runs.run({.plan = request.plan,
+                             .inputs = make_inputs(request.op, request.plan),
+                             .in_place_input = {},
+                             .in_place_output = {}}));
+  return bounds;
 }
 
 Result<ExactRun> run_for_underflow(const CaseRequest& request, Slot& slot,
@@ -55,6 +77,7 @@ Result<ExactRun> run_for_underflow(const CaseRequest& request, Slot& slot,
   ExactRun made;
   DerivedRuns runs(request, slot, DerivedRuns::Outputs::Wide);
   runs.keep_underflow(made.underflow);
+  runs.keep_computed(made.computed);
   made.values = GPUEMU_TRY(runs.run(
       {.plan = request.plan, .inputs = inputs, .in_place_input = {}, .in_place_output = {}}));
   return made;

@@ -17,6 +17,7 @@ struct SlotVariant {
   std::string backend;
   std::string contraction;  ///< "": as the daemon's own slots have it.
   uint64_t contraction_seed = 0;
+  bool within_case = false;  ///< For a case that keeps its own lane meanwhile: waits for none.
   auto operator<=>(const SlotVariant&) const = default;
 };
 

@@ -98,6 +98,23 @@ TEST(Shadow, BoundsWhatUnderflowAloneMayDo) {
   EXPECT_EQ(underflow_of(flushed, tiny, ShadowErrors::UnderflowOrFlush), 0x1p-126);
 }
 
+TEST(Shadow, BoundsWhatADivisorOfAFewSubnormalUnitsMayDo) {
+  // 189 units by 127 are 1.49, of which 1 is left: 127 becomes 189.
+  const std::vector<float> tiny = {189 * 0x1p-149F};
+  EXPECT_GE(underflow_of(" div.rn.f32 %f2, %f1, 0f42FE0000; div.rn.f32 %f9, %f1, %f2;\n", tiny),
+            62);
+}
+
+TEST(Shadow, BoundsWhatFusingAProductWithASumMayDo) {
+  const std::vector<float> in = {1.1F};
+  const auto fused = [&](const std::string& body) {
+    return underflow_of(body, in, ShadowErrors::Fusable);
+  };
+  EXPECT_NEAR(fused(" mul.f32 %f2, %f1, %f1; sub.f32 %f9, %f2, %f1;\n"), 1.21 * 0x1p-24, 1e-12);
+  EXPECT_EQ(fused(" mul.rn.f32 %f2, %f1, %f1; sub.f32 %f9, %f2, %f1;\n"), 0) << "it may not fuse";
+  EXPECT_EQ(fused(" fma.rn.f32 %f9, %f1, %f1, %f1;\n"), 0) << "it is fused";
+}
+
 TEST(Shadow, SeesTheCancellationOfAVarianceInOnePass) {
   std::vector<float> in;
   for (int i = 0; i < 64; ++i) in.push_back(1000.0F + static_cast<float>(i % 7) * 0.125F);

@@ -20,8 +20,8 @@ struct ElementShadow {
 struct ExecutionShadow {
   std::vector<ShadowStep> divergence, origin, other_decision;  ///< One or none each.
   std::vector<ShadowStep> slice;
-  uint64_t other_decisions = 0;  ///< Over all launches.
-  uint64_t close_roundings = 0;  ///< Over all launches.
+  uint64_t other_decisions = 0;                        ///< Over all launches.
+  uint64_t close_roundings = 0, lost_comparisons = 0;  ///< Over all launches.
   bool complete = true;
 };
 

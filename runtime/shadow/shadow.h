@@ -32,6 +32,8 @@ enum class ShadowErrors : uint8_t {
   /// relative errors count as none.
   Underflow,
   UnderflowOrFlush,  ///< Underflow, and what .ftz makes of it.
+  /// What rounds products that a compiler may fuse with the sums that use them.
+  Fusable,
 };
 
 struct ShadowConfig {
@@ -92,9 +94,12 @@ struct ShadowReport {
   /// Comparisons and conversions to integers that the exact values decide differently.
   uint64_t other_decisions = 0;
   /// Roundings to whole numbers that came out otherwise, or would where the last digits of the
-  /// exact value are others: it lies between two results. With other errors than All, only those
-  /// that the bound explains.
+  /// exact value are others: it lies between two results. Of Underflow and UnderflowOrFlush only
+  /// those that the bound explains; of Fusable also those that it may change.
   uint64_t close_roundings = 0;
+  /// Comparisons of Underflow and UnderflowOrFlush that come out otherwise as the bound explains.
+  /// A scale that became 0 is not above 0.
+  uint64_t lost_comparisons = 0;
   std::optional<ShadowStep> first_other_decision;
   bool complete = true;  ///< False where memory for shadows or the history ran out.
 };

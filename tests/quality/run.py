@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Does gpuemu find the faults that it should, and nothing where there is none?
 
-    tests/quality/run.py [--backend emulator|cuda] [--part faults,twins,correct,undeclared,kernels] [--seeds N] [--fault-seeds N] [--cases N]
+    tests/quality/run.py [--backend emulator|cuda] [--contraction auto|never|always] [--part faults,twins,correct,undeclared,kernels]
+                         [--seeds N] [--fault-seeds N] [--cases N]
                          [--first-seed N] [--jobs N] [--quick] [--report FILE] [OPS...]
 
 The part `undeclared` is the kernels of correct/ once more, without `accumulate` and `error_scale`.
@@ -134,7 +135,7 @@ def run_faults(options):
 def run_some_faults(options, folder, faults, marked):
     found = {fault.name: Found(fault) for fault in faults}
     device = ""
-    with suite.Installation(folder, options.backend) as installation:
+    with suite.Installation(folder, options.backend, contraction=options.contraction) as installation:
         names = [fault.name for fault in faults if not fault.lint]
         for seed in range(options.first_seed, options.first_seed + options.fault_seeds) if names else ():
             outcomes, device = installation.test(names, suite.CASES, seed)
@@ -159,7 +160,7 @@ def run_correct(options, project, names, flags=(), tree=None, undeclared=False):
 
 def run_some_correct(options, project, names, flags, tree, undeclared):
     alarms = Alarms(kernels=len(names))
-    with suite.Installation(project, options.backend, flags, tree, undeclared) as installation:
+    with suite.Installation(project, options.backend, flags, tree, undeclared, options.contraction) as installation:
         for seed in range(options.first_seed, options.first_seed + options.seeds) if names else ():
             for outcome in installation.test(names, options.cases, seed)[0]:
                 alarms.cases += outcome.cases
@@ -265,6 +266,7 @@ def measure(options):
 def parse(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--backend", choices=["emulator", "cuda"], default="emulator")
+    parser.add_argument("--contraction", choices=["auto", "never", "always"], default="auto", help="what becomes of products and sums; always: what a GPU makes of them (auto)")
     parser.add_argument("--part", default="", type=lambda text: text.split(","), help="of faults, twins, correct, undeclared and kernels; without kernels when left out")
     parser.add_argument("--seeds", type=int, default=10, help="base seeds, one run each (10)")
     parser.add_argument("--fault-seeds", type=int, help="the same of the faulty ones (as many)")

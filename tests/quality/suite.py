@@ -94,7 +94,7 @@ PLACES = Places()
 class Installation:
     """A home, a socket, a database and a copy of one project, with all of the folder `tree` that it is in; the daemon ends with the `with` block."""
 
-    def __init__(self, project, backend, flags=(), tree=None, undeclared=False):
+    def __init__(self, project, backend, flags=(), tree=None, undeclared=False, contraction="auto"):
         self.place = PLACES.take()
         self.folder, compiled = self.place
         tree = tree or project
@@ -107,6 +107,8 @@ class Installation:
         for flag in flags:
             assert "compile_flags = [" in text, f"{project}/gpuemu.toml has no compile_flags to add {flag} to"
             text = text.replace("compile_flags = [", f'compile_flags = ["{flag}", ')
+        if contraction != "auto":
+            text = text.replace("[runtime]\n", f'[runtime]\ncontraction = "{contraction}"\n')
         if undeclared:
             text = without_declarations(text)
             for path in self.project.glob("references/*.py"):

@@ -8,10 +8,11 @@ import suite
 FOLDER = suite.HERE / "undeclared"
 NAMES = suite.op_names(tomllib.loads((FOLDER / "gpuemu.toml").read_text()))
 FAULTY = [name for name in NAMES if name.startswith("bad_")]
+CORRECT = [name for name in NAMES if name not in FAULTY]
 
 
-def run(names, cases, seeds, flags=()):
-    with suite.Installation(FOLDER, "emulator") as installation:
+def run(names, cases, seeds, flags=(), contraction="auto"):
+    with suite.Installation(FOLDER, "emulator", contraction=contraction) as installation:
         return [report for seed in seeds for report in installation.reports(names, cases, seed, flags)]
 
 
@@ -19,12 +20,12 @@ def failing(reports):
     return {one["op_name"]: one["failures"][0]["failures"][0]["message"] for one in reports if one["failed"]}
 
 
-def check(cases, seeds):
-    correct = run([name for name in NAMES if name not in FAULTY], cases, seeds)
+def check(cases, seeds, contraction="auto"):
+    correct = run(CORRECT, cases, seeds, contraction=contraction)
     assert not [one for one in correct if one.get("skipped_reason") or one["cases"] == 0]
     assert not failing(correct)
     for seed in seeds:
-        missed = set(FAULTY) - set(failing(run(FAULTY, suite.CASES, [seed])))
+        missed = set(FAULTY) - set(failing(run(FAULTY, suite.CASES, [seed], contraction=contraction)))
         assert not missed, f"base seed {seed}: {missed}"
     return correct
 
@@ -45,9 +46,33 @@ def test_what_no_formula_could_better_is_no_fault(nvcc_program, name, fault, cas
     assert list(failing(run([name, fault], cases, [seed]))) == [fault]
 
 
+@pytest.mark.parametrize("name, cases, seed", [
+    ("layernorm_by_thread", 59, 17),  # A row per thread, of which one has the mean 0.
+    ("bytes_of_rows", 3, 5),  # A scale of 1.4 subnormal units, of which 1 is left.
+    ("bytes_of_rows", 48, 3),
+    ("bytes_of_rows", 64, 7),  # A scale of less than half a unit, which is 0 then.
+])
+def test_correct_kernels_that_were_flagged_once(nvcc_program, name, cases, seed):
+    assert not failing(run([name], cases, [seed]))
+
+
+def test_what_a_compiler_fuses_is_no_fault(nvcc_program):
+    """Of one column `dy * w - mean(dy * w)` is 0, or what rounding the product leaves. A variance in one pass is none either way."""
+    fused = run(["layernorm_backward", "layernorm_by_thread"], 64, [8], contraction="always")
+    assert not failing(fused)
+    assert any("products which the compiler fuses" in note for one in fused for note in one["notes"]), fused
+    one_pass = [name for name in FAULTY if name.endswith("one_pass")]
+    assert set(failing(run(one_pass, suite.CASES, [8], contraction="always"))) == set(one_pass)
+
+
 @pytest.mark.slow
 def test_ten_seeds_flag_nothing_and_find_all(nvcc_program):
     check(64, range(1, 11))
+
+
+@pytest.mark.slow
+def test_fused_as_on_a_gpu_nothing_more_is_flagged_and_no_less_found(nvcc_program):
+    check(64, range(1, 4), "always")
 
 
 def test_strict_fails_what_exceeds_the_bound_and_names_the_setting(nvcc_program):

@@ -33,6 +33,12 @@ inline void put(Lanes& to, uint32_t lane, DoubleDouble value, double propagated,
 
 using Three = std::array<Lanes, 3>;
 
+/// How near to 0 a divisor may be. A scale of one subnormal unit may be off by half of it.
+inline double least_of(double divisor, double bound) {
+  const double size = std::fabs(divisor);
+  return std::max(size - bound, kLeastLeft * size);
+}
+
 GPUEMU_CLONES void add_lanes(const Operation& by, const Three& in, Lanes& out){
     GPUEMU_LANES(put(out, lane, add(at(in[0], lane), at(in[1], lane)),
                      in[0].bound[lane] + in[1].bound[lane], by))} GPUEMU_CLONES
@@ -53,7 +59,7 @@ GPUEMU_CLONES void multiply_lanes(const Operation& by, const Three& in, Lanes& o
   GPUEMU_LANES(const DoubleDouble value = divide(at(in[0], lane), at(in[1], lane));
                put(out, lane, value,
                    (in[0].bound[lane] + std::fabs(value.high) * in[1].bound[lane]) /
-                       std::fabs(in[1].high[lane]),
+                       least_of(in[1].high[lane], in[1].bound[lane]),
                    by))
 }
 
@@ -105,7 +111,7 @@ Valued rooted(Meaning meaning, DoubleDouble x, double bound) {
   constexpr DoubleDouble kOne{1, 0};
   if (meaning == Meaning::Rcp) {
     const DoubleDouble y = divide(kOne, x);
-    return {y, bound == 0 ? 0 : y.high * y.high * bound};
+    return {y, bound == 0 ? 0 : std::fabs(y.high) * bound / least_of(x.high, bound)};
   }
   const DoubleDouble root = square_root(x);
   if (meaning == Meaning::Sqrt) return {root, bound == 0 ? 0 : bound / (2 * root.high)};

@@ -7,6 +7,10 @@
 
 namespace gpuemu::emulator {
 
+/// Part of a divisor that is left where its error may be all of it: what it divides may be
+/// anything.
+inline constexpr double kLeastLeft = 0x1p-53;
+
 /// How much a result moves with each operand, for the history.
 using Slopes = std::array<std::array<double, kLanes>, 3>;
 

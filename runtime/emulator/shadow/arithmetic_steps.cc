@@ -57,6 +57,14 @@ double whole(Decision decision, double value) {
   }
 }
 
+/// Roundings of other results follow a product that is not rounded: its own move them.
+constexpr double kTimesFusable = 2;
+
+/// Whether a value becomes another whole number within so much.
+bool is_near_a_step(Decision decision, double value, double by) {
+  return whole(decision, value - by) != whole(decision, value + by);
+}
+
 ShadowValue value_in(const Lanes& of, uint32_t lane, std::string name) {
   return {std::move(name), of.computed[lane], of.high[lane] + of.low[lane], of.bound[lane]};
 }
@@ -291,8 +299,12 @@ void Shadow::decide(Warp& warp, ShadowedWarp& at) {
   for (uint32_t left = at.mask; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
     const Lanes &a = operands[0], &b = operands[1];
-    if (a.bound[lane] == 0 && (!compares || b.bound[lane] == 0)) continue;
     const DoubleDouble exact{a.high[lane], a.low[lane]};
+    const bool fuses = config_.errors == ShadowErrors::Fusable;
+    // What rounds besides products has no bound there.
+    const bool is_rounded = a.bound[lane] != 0 || (compares && b.bound[lane] != 0) ||
+                            (fuses && distance(a.computed[lane], exact) > 0);
+    if (!is_rounded) continue;
     if (!std::isfinite(a.computed[lane]) || !std::isfinite(exact.high)) continue;
     bool differs = false;
     if (compares) {
@@ -302,14 +314,21 @@ void Shadow::decide(Warp& warp, ShadowedWarp& at) {
     } else {
       differs = whole(does.decision, a.computed[lane]) != whole(does.decision, exact.high);
       const bool close = distance(a.computed[lane], exact) > 0 &&
-                         whole(does.decision, exact.high * (1 + kLastDigits)) !=
-                             whole(does.decision, exact.high * (1 - kLastDigits));
-      const bool counts =
-          config_.errors == ShadowErrors::All || distance(a.computed[lane], exact) <= a.bound[lane];
-      report_.close_roundings += counts && (differs || close) ? 1 : 0;
+                         is_near_a_step(does.decision, exact.high, exact.high * kLastDigits);
+      const bool counts = fuses || config_.errors == ShadowErrors::All ||
+                          distance(a.computed[lane], exact) <= a.bound[lane];
+      const bool changes =
+          fuses && is_near_a_step(does.decision, a.computed[lane], kTimesFusable * a.bound[lane]);
+      report_.close_roundings += counts && (differs || close || changes) ? 1 : 0;
     }
     if (!differs) continue;
     ++report_.other_decisions;
+    const bool of_underflow = config_.errors == ShadowErrors::Underflow ||
+                              config_.errors == ShadowErrors::UnderflowOrFlush;
+    if (of_underflow && compares && distance(a.computed[lane], exact) <= a.bound[lane] &&
+        distance(b.computed[lane], {b.high[lane], b.low[lane]}) <= b.bound[lane]) {
+      ++report_.lost_comparisons;
+    }
     if (report_.first_other_decision) continue;
     ShadowStep step = step_at(warp, at, lane);
     step.result = value_in(a, lane, name_of_operand(in, 1));

@@ -49,15 +49,23 @@ bool is_shared(const Lanes& values, uint32_t mask) {
   return std::isfinite(value);
 }
 
-/// Whether every lane takes a rounded value from one that it has read, or the reverse.
+/// Neither is 0, which has no last place, nor infinite or NaN.
+bool has_last_place(double value) { return value != 0 && std::isfinite(value); }
+
+/// Whether every lane takes a rounded value from one that it has read, or the reverse; the mean of
+/// a row may be 0 or NaN.
 bool are_rounded_and_read(const Lanes& rounded, const Lanes& read, uint32_t mask) {
+  bool is_any = false;
   for (uint32_t left = mask; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
-    const double value = rounded.high[lane];
-    if (rounded.bound[lane] == 0 || value == 0 || !std::isfinite(value)) return false;
-    if (read.bound[lane] != 0 || read.high[lane] != read.computed[lane]) return false;
+    const bool counts = has_last_place(rounded.high[lane]);
+    if (counts && rounded.bound[lane] == 0) return false;
+    const bool is_read = read.bound[lane] == 0 && (read.high[lane] == read.computed[lane] ||
+                                                   std::isnan(read.computed[lane]));
+    if (!is_read) return false;
+    is_any = is_any || counts;
   }
-  return mask != 0;
+  return is_any;
 }
 
 /// Whether every lane takes the whole part of a rounded value from it, as of a coordinate between
@@ -122,6 +130,7 @@ bool nudge_shared(const std::array<Lanes, 3>& operands, Format format, uint32_t 
     for (uint32_t left = mask; left != 0; left &= left - 1) {
       const auto lane = static_cast<uint32_t>(std::countr_zero(left));
       const uint32_t from = is_of_all ? first : lane;
+      if (!has_last_place(shared.high[from])) continue;
       const double step = kSharedShare * last_place(shared.high[from], format);
       const bool down = goes_down(shared.computed[from], draw) != (which == 1);
       move(out, lane, step, down);

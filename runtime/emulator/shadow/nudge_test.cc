@@ -68,6 +68,19 @@ TEST(Nudge, AMeanOfARowPerThreadMovesInItsLane) {
   EXPECT_EQ(std::fabs(of.out->high[3] + of.out->low[3] - (1003.0 - 1000.25)), 0.75 * 0x1p-15);
 }
 
+TEST(Nudge, AMeanThatIsNoNumberOrZeroStopsNoOther) {
+  Difference of;
+  of.shared().high[1] = of.shared().computed[1] = 0;
+  of.shared().high[2] = of.shared().computed[2] = NAN;
+  of.shared().high[3] = of.shared().computed[3] = 500.5;
+  of.out->high[1] = 1001.0;
+  of.out->high[2] = NAN;
+  ASSERT_TRUE(of.nudge(0xff));
+  EXPECT_EQ(std::fabs(of.out->high[0] + of.out->low[0] - (1000.0 - 1000.25)), 0.75 * 0x1p-14);
+  EXPECT_EQ(of.out->high[1] + of.out->low[1], 1001.0);
+  EXPECT_TRUE(std::isnan(of.out->high[2]));
+}
+
 TEST(Nudge, TheFractionOfACoordinateMovesByTheLastPlaceOfTheCoordinate) {
   Difference of;
   for (uint32_t lane = 0; lane < kLanes; ++lane) {

@@ -119,7 +119,11 @@ class Planner {
       Operation& made = plan_.operations[i];
       made.index = i;
       plan_one(body_[i], made);
-      if (errors_ != ShadowErrors::All) keep_underflow(body_[i], made);
+      if (errors_ == ShadowErrors::Fusable) {
+        keep_fusable(body_[i], made);
+      } else if (errors_ != ShadowErrors::All) {
+        keep_underflow(body_[i], made);
+      }
       if (made.meaning == Meaning::None) forget(body_[i], made);
     }
     find_steps();
@@ -244,6 +248,17 @@ class Planner {
         made.absolute += row.absolute;
       }
     }
+  }
+
+  /// A product without a rounding modifier may go into an fma, and so may a quotient that is a
+  /// product with a reciprocal.
+  static void keep_fusable(const Instruction& in, Operation& made) {
+    const bool is_product = made.meaning == Meaning::Mul && !in.has(ptx::Modifier::Rn) &&
+                            !in.has(ptx::Modifier::Rz) && !in.has(ptx::Modifier::Rm) &&
+                            !in.has(ptx::Modifier::Rp);
+    const bool is_quotient = made.meaning == Meaning::Div &&
+                             (in.has(ptx::Modifier::Approx) || in.has(ptx::Modifier::Full));
+    if (!is_product && !is_quotient) made.unit = made.absolute = 0;
   }
 
   /// Sums and roots of floats that come out subnormal are exact; those of other results are not.

@@ -3,6 +3,8 @@
 // finite, and what an exact operand would add nothing to is left out.
 #include "runtime/emulator/shadow/simd_double_double.h"
 
+#include "runtime/emulator/shadow/arithmetic.h"
+
 #ifdef __AVX2__
 #include <immintrin.h>
 #endif
@@ -136,6 +138,15 @@ GPUEMU_INLINE Doubles product_bound(const PairViews& in, uint32_t lane, Pair a, 
   return Doubles{};
 }
 
+/// How near to 0 a divisor may be.
+template <bool Low>
+GPUEMU_INLINE Doubles least_of(const PairView& view, uint32_t lane, Pair divisor) {
+  const Doubles size = magnitude(divisor.high);
+  if constexpr (!Low) return size;
+  const Doubles left = size - bound_at<Low>(view, lane), least = splat(kLeastLeft) * size;
+  return pick(left < least, least, left);
+}
+
 /// A result, and how far the operands' errors take it.
 struct Made {
   Pair value;
@@ -167,12 +178,13 @@ template <bool A, bool B, bool C>
 GPUEMU_INLINE Made quotient_at(const PairViews& in, uint32_t lane) {
   const Pair a = at<A>(in[0], lane), b = at<B>(in[1], lane), value = divide<A, B>(a, b);
   return {value, (bound_at<A>(in[0], lane) + magnitude(value.high) * bound_at<B>(in[1], lane)) /
-                     magnitude(b.high)};
+                     least_of<B>(in[1], lane, b)};
 }
 template <bool A, bool B, bool C>
 GPUEMU_INLINE Made inverse_at(const PairViews& in, uint32_t lane) {
   const Pair value = divide<false, A>({splat(1), Doubles{}}, at<A>(in[0], lane));
-  return {value, value.high * value.high * bound_at<A>(in[0], lane)};
+  return {value, magnitude(value.high) * bound_at<A>(in[0], lane) /
+                     least_of<A>(in[0], lane, at<A>(in[0], lane))};
 }
 GPUEMU_INLINE Longs less(Pair a, Pair b) {
   return (a.high < b.high) | ((a.high == b.high) & (a.low < b.low));
