@@ -132,12 +132,17 @@ void leave_archive(const std::string& file, const CiRun& run, const Config& conf
     return;
   }
   ProjectFiles project = project_files(config);
+  CiRunSummary shown = summary;
+  for (const std::string& one : project.left_out) {
+    shown.notes.push_back(
+        fmt::format("`gpuemu open` cannot run what needs {}: it is not in the archive", one));
+  }
   const RunArchive archive{.version = GPUEMU_VERSION,
                            .config = project.config,
                            .files = std::move(project.files),
                            .run = summary,
                            .cases = run.pictures.cases,
-                           .page = render_ci("html", summary, config, run.pictures),
+                           .page = render_ci("html", shown, config, run.pictures),
                            .left_out = std::move(project.left_out)};
   const auto packed = pack_archive(archive);
   const Status written = packed ? write_file(fs::path(session.working_folder) / file, *packed)
@@ -149,8 +154,8 @@ void leave_archive(const std::string& file, const CiRun& run, const Config& conf
   }
   for (const std::string& one : archive.left_out) {
     session.err << fmt::format(
-        "note: {} is not in the archive: it lies outside of {}, or is large\n", one_line(one),
-        one_line(config.folder));
+        "note: {} is not in the archive: it is missing, a link, below a hidden folder or large\n",
+        one_line(one));
   }
   session.err << fmt::format("wrote {}: `gpuemu open {}` shows it and runs its cases again\n",
                              one_line(file), shell_word(file));

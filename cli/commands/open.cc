@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <ostream>
 #include <set>
 #include <sstream>
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 
 #include "cli/archive/archive.h"
+#include "cli/archive/opened.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/options.h"
 #include "cli/report/ci.h"
@@ -29,6 +31,11 @@ struct OpenOptions {
   std::string archive, folder;
   bool no_replay = false;
 };
+
+/// Where the project file of an opened archive lies, below `folder`.
+fs::path project_folder(const RunArchive& archive, const fs::path& folder) {
+  return (folder / "project" / archive.config).parent_path();
+}
 
 constexpr size_t kFindingsShown = 20, kDifferencesShown = 10;
 
@@ -89,8 +96,9 @@ void show(const RunArchive& archive, const std::string& folder, Session& session
   if (findings.size() > kFindingsShown) {
     session.out << fmt::format("and {} more findings\n", findings.size() - kFindingsShown);
   }
-  session.out << fmt::format("report:  {}/report.html\nproject: {}/project ({} files)\n", folder,
-                             folder, archive.files.size());
+  session.out << fmt::format("report:  {}/report.html\nproject: {} ({} files)\n", folder,
+                             one_line(project_folder(archive, folder).string()),
+                             archive.files.size());
   for (const std::string& one : archive.left_out) {
     session.out << "note: not in the archive: " << one_line(one) << '\n';
   }
@@ -116,7 +124,6 @@ class Scratch {
   fs::path path_;
 };
 
-using Kinds = std::set<std::string>;
 using Key = std::tuple<std::string, DType, uint64_t>;  ///< Op, dtype and seed of a case.
 using Verdicts = std::map<Key, Kinds>;
 /// Op, dtype, base seed and number: what a generated case is made of.
@@ -204,42 +211,52 @@ size_t drop_smaller(const Verdicts& found, Expected& expected) {
   });
 }
 
-void compare(Expected expected, const Verdicts& found, Session& session) {
-  expected.others += drop_smaller(found, expected);
-  size_t same = 0, different = 0;
+ReplayOutcome compare(Expected expected, const Verdicts& found) {
+  ReplayOutcome outcome;
+  outcome.not_replayed = expected.others + drop_smaller(found, expected);
+  outcome.cases = expected.verdicts.size();
   for (const auto& [key, kinds] : expected.verdicts) {
     const auto& [op, dtype, seed] = key;
     const auto here = found.find(key);
     const Kinds now = here == found.end() ? Kinds() : here->second;
     if (now == kinds) {
-      ++same;
-    } else if (++different <= kDifferencesShown) {
-      session.out << fmt::format("[differs] {} {} seed {}: {} there, {} here\n", one_line(op),
-                                 name_of(dtype), seed, text_of(kinds), text_of(now));
+      ++outcome.same;
+    } else {
+      outcome.differing.push_back({op, dtype, seed, kinds, now});
     }
   }
-  session.out << fmt::format("replayed: {} of {} failing cases have the same verdict here\n", same,
-                             expected.verdicts.size());
-  if (expected.others > 0) {
+  return outcome;
+}
+
+void show_replay(const ReplayOutcome& outcome, Session& session) {
+  for (size_t i = 0; i < std::min(outcome.differing.size(), kDifferencesShown); ++i) {
+    const DifferingCase& one = outcome.differing[i];
+    session.out << fmt::format("[differs] {} {} seed {}: {} there, {} here\n", one_line(one.op),
+                               name_of(one.dtype), one.seed, text_of(one.there), text_of(one.here));
+  }
+  session.out << fmt::format("replayed: {} of {} failing cases have the same verdict here\n",
+                             outcome.same, outcome.cases);
+  if (outcome.not_replayed > 0) {
     session.out << fmt::format(
         "note: {} failing cases were not replayed: scripts ran them, or `gpuemu minimize` made "
         "them\n",
-        expected.others);
+        outcome.not_replayed);
   }
-  if (different == 0) return;
+  if (outcome.differing.empty()) return;
   session.out << "note: the replay takes the project's settings; with --strict or --max-elements "
                  "the run there may have judged otherwise\n";
-  session.exit_code = ExitCode::Findings;
 }
 
-/// In a database of its own: what is stored here neither helps nor changes.
-void replay(const RunArchive& archive, const fs::path& folder, Session& session) {
+/// In a database of its own: what is stored here neither helps nor changes. Nothing when it could
+/// not be done, which has been told.
+std::optional<ReplayOutcome> replay(const RunArchive& archive, const fs::path& folder,
+                                    Session& session) {
   Expected expected = expected_of(archive.run);
   const Scratch scratch;
   if (scratch.path().empty()) {
     session.fail(
         error(ErrorCode::Io, "no folder can be made in {}", fs::temp_directory_path().string()));
-    return;
+    return std::nullopt;
   }
   std::ostringstream nowhere;
   Session here(nowhere, session.err, session.interrupted);
@@ -252,20 +269,22 @@ void replay(const RunArchive& archive, const fs::path& folder, Session& session)
   }
   here.environment.erase("GPUEMU_CONFIG");
   ::unsetenv("GPUEMU_CONFIG");
-  here.working_folder = (folder / "project").string();
+  here.working_folder = project_folder(archive, folder).string();
   here.config_file = (folder / "project" / archive.config).string();
   here.program_folder = session.program_folder;
   here.terminal = session.terminal;
   if (!here.project()) {
     session.exit_code = here.exit_code;
-    return;
+    return std::nullopt;
   }
   const auto found = run_all(expected.replays, here);
   if (!found) {
     session.exit_code = here.exit_code == ExitCode::Interrupted ? here.exit_code : ExitCode::Broken;
-    return;
+    return std::nullopt;
   }
-  compare(std::move(expected), *found, session);
+  ReplayOutcome outcome = compare(std::move(expected), *found);
+  if (!outcome.differing.empty()) session.exit_code = ExitCode::Findings;
+  return outcome;
 }
 
 void run(const OpenOptions& options, Session& session) {
@@ -283,8 +302,14 @@ void run(const OpenOptions& options, Session& session) {
     session.fail(written.error());
     return;
   }
-  show(*archive, one_line(name), session);
-  if (!options.no_replay) replay(*archive, folder, session);
+  if (!session.json()) show(*archive, one_line(name), session);
+  std::optional<ReplayOutcome> outcome;
+  if (!options.no_replay) outcome = replay(*archive, folder, session);
+  if (session.json()) {
+    session.print_json(opened_json(*archive, {options.archive, name}, outcome));
+  } else if (outcome) {
+    show_replay(*outcome, session);
+  }
 }
 
 }  // namespace
@@ -303,6 +328,7 @@ void add_open(Command app, Session& session) {
       .check(not_empty());
   command.flag("--no-replay", options->no_replay,
                "Run nothing: kernels and Python references are the sender's");
+  add_format(command, session);
   command.footer(
       "The folder has the report, the cases with their inputs, and the project. The cases run in\n"
       "a database of their own.\n"

@@ -2,6 +2,7 @@
 import base64
 import gzip
 import json
+import os
 import re
 import shutil
 
@@ -129,9 +130,42 @@ def test_a_run_without_a_failure_leaves_none_and_says_so(new_home):
     assert missing.returncode == 3 and "folder" in missing.stderr and "does not exist" in missing.stderr
 
 
+def test_files_outside_of_the_project_run_where_there_are_none(new_home, elsewhere, tmp_path):
+    files = project(wrong=True, cases=2)
+    lies = tmp_path / "kernels" / "deep"
+    lies.mkdir(parents=True)
+    (lies / "numbers_of.py").write_text("factor = 2.0\n")
+    reference = lies / "ref_twice.py"
+    reference.write_text("from numbers_of import factor\n" + files.pop("ref_twice.py").replace("2.0", "factor"))
+    home = new_home(files)
+    beside = home.project.parent / "beside" / "other.ptx"
+    beside.parent.mkdir()
+    (home.project / "other.ptx").rename(beside)
+    files["gpuemu.toml"] = files["gpuemu.toml"].replace('"ref_twice.py"', f'"{reference}"', 1).replace('"other.ptx"', '"../beside/other.ptx"')
+    up = os.path.relpath(reference, home.project)
+    (home.project / "gpuemu.toml").write_text(files["gpuemu.toml"].replace('"ref_twice.py"', f'"{up}"'))
+    run = home.run("ci", "--quick", "--archive", "a.gpuemu")
+    assert run.returncode == 1 and "not in the archive" not in run.stderr, run.stderr
+    archive = (home.project / "a.gpuemu").read_bytes()
+    shutil.rmtree(lies.parent)
+    shutil.rmtree(beside.parent)
+    (elsewhere.project / "a.gpuemu").write_bytes(archive)
+    opened = elsewhere.run("open", "a.gpuemu", "--format", "json")
+    assert opened.returncode == 0, opened.stdout + opened.stderr
+    document = json.loads(opened.stdout)
+    assert document["replay"]["same"] == document["replay"]["cases"] == document["failed"] > 0
+    assert document["left_out"] == [] and document["replay"]["differing"] == []
+    for name in ("report", "run", "project"):
+        assert (elsewhere.project / document[name]).is_file(), name
+    assert {one["op_name"] for one in document["failing"]} == {"other"}
+    assert document["failing"][0]["failures"][0]["kind"] == "ToleranceExceeded"
+
+
 def test_what_the_project_needs_and_the_archive_lacks_is_named(new_home, tmp_path):
     files = project(wrong=True, cases=2)
-    reference = tmp_path / "ref_twice.py"
+    hidden = tmp_path / ".refs"
+    hidden.mkdir()
+    reference = hidden / "ref_twice.py"
     reference.write_text(files.pop("ref_twice.py"))
     files["gpuemu.toml"] = files["gpuemu.toml"].replace('"ref_twice.py"', f'"{reference}"')
     home = new_home(files)
@@ -139,3 +173,22 @@ def test_what_the_project_needs_and_the_archive_lacks_is_named(new_home, tmp_pat
     assert run.returncode == 1 and f"{reference} is not in the archive" in run.stderr, run.stderr
     opened = home.run("open", "a.gpuemu", "--no-replay")
     assert f"note: not in the archive: {reference}" in opened.stdout
+    assert f"needs {reference}: it is not in the archive" in (home.project / "a/report.html").read_text()
+    shown = home.run("open", "a.gpuemu", "--no-replay", "-o", "b", "--format", "json")
+    assert shown.returncode == 0, shown.stderr
+    document = json.loads(shown.stdout)
+    assert document["left_out"] == [str(reference)] and document["replay"] is None
+
+
+def test_json_says_what_differs_and_what_is_wrong_in_one_document(left, elsewhere):
+    whole = json.loads(gzip.decompress(left[0]))
+    source = base64.b64decode(whole["files"]["kernels/scale_missing_tail_mask.cu"]).decode()
+    whole["files"]["kernels/scale_missing_tail_mask.cu"] = base64.b64encode(source.replace("y[i] = ", "if (i < n) y[i] = ").encode()).decode()
+    (elsewhere.project / "a.gz").write_bytes(gzip.compress(json.dumps(whole).encode()))
+    opened = elsewhere.run("open", "a.gz", "--format", "json")
+    assert opened.returncode == 1, opened.stdout + opened.stderr
+    differing = json.loads(opened.stdout)["replay"]["differing"]
+    assert {one["op_name"] for one in differing} == {"scale_missing_tail_mask"}
+    assert all("OutOfBounds" in one["there"] and one["here"] == [] and one["seed_text"] == str(one["seed"]) for one in differing)
+    missing = elsewhere.run("open", "nothing.gpuemu", "--format", "json")
+    assert missing.returncode == 2 and "nothing.gpuemu" in json.loads(missing.stdout)["message"], missing.stdout
