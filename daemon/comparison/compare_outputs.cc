@@ -10,6 +10,7 @@
 #include "daemon/case/case_policy.h"
 #include "daemon/case/case_work.h"
 #include "daemon/comparison/compare_flushed.h"
+#include "daemon/comparison/expected_words.h"
 #include "daemon/comparison/review_findings.h"
 #include "daemon/execution/execute_case.h"
 #include "daemon/execution/reference_again.h"
@@ -141,7 +142,7 @@ class OutputComparer {
       note_other_class(comparison, verdict);
       note_scale(comparison);
     }
-    if (compared.exact) explain_exactness(verdict);
+    explain_expected(compared, verdict.failures);
     for (const InvariantSpec& spec : policy.invariants) {
       if (is_rarely_conclusive(spec.kind) && is_conclusive(comparison, spec)) {
         values_.invariants.emplace_back(name_of(spec.kind));
@@ -409,14 +410,6 @@ class OutputComparer {
                                         comparison.reference, comparison.output.dtype);
     if (exact) comparison.policy.tolerance = Tolerance();
     return exact;
-  }
-
-  static void explain_exactness(Verdict& verdict) {
-    for (ValidationFailure& failure : verdict.failures) {
-      if (failure.kind == FindingKind::ToleranceExceeded) {
-        failure.message += "; all inputs are small whole numbers, so any order of adding is exact";
-      }
-    }
   }
 
   void take(Verdict verdict, ComparedOutput& compared) {
