@@ -234,7 +234,8 @@ extern "C" __global__ void quantize_rows(const float* x, signed char* y, float* 
 }
 
 // The experts of each token: the largest of a softmax and where they stand, by one warp.
-extern "C" __global__ void route(const float* scores, float* weights, int* experts, int count, int most) {
+template <bool kKeepsPlace>
+__device__ void route_of(const float* scores, float* weights, int* experts, int count, int most) {
   extern __shared__ float share[];
   const float* row = scores + blockIdx.x * count;
   const int lane = threadIdx.x;
@@ -255,7 +256,7 @@ extern "C" __global__ void route(const float* scores, float* weights, int* exper
     for (int step = 16; step > 0; step /= 2) {
       const float other = __shfl_xor_sync(kAll, best, step);
       const int there = __shfl_xor_sync(kAll, at, step);
-      if (other > best || isnan(other) || (other == best && there < at)) best = other, at = there;
+      if (other > best || isnan(other) || (other == best && there < at)) best = other, at = kKeepsPlace || step < 16 ? there : at;
     }
     if (lane == 0) {
       weights[blockIdx.x * most + k] = best;
@@ -264,4 +265,9 @@ extern "C" __global__ void route(const float* scores, float* weights, int* exper
     }
     __syncwarp();
   }
+}
+extern "C" __global__ void route(const float* scores, float* weights, int* experts, int count, int most) { route_of<true>(scores, weights, experts, count, most); }
+// The weight of the other half of the warp, with the expert of the own one.
+extern "C" __global__ void route_to_own_half(const float* scores, float* weights, int* experts, int count, int most) {
+  route_of<false>(scores, weights, experts, count, most);
 }
