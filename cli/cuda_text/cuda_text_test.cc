@@ -74,6 +74,35 @@ TEST(ScanKernels, CutAnywhereIsReadWithoutHarm) {
   }
 }
 
+TEST(ScanKernels, KnowsTheNamespacesOfATemplate) {
+  const auto kernels = scan_kernels(
+      "namespace a { namespace { struct S { int n; };\n"
+      "template <int N> __global__ void inner(float* x) { if (N) { x[0] = N; } } } }\n"
+      "namespace b::c { template <int N> __global__ void nested(float* x) {} }\n"
+      "template <int N> __global__ void outer(float* x) {}\n");
+  ASSERT_EQ(kernels.size(), 3u);
+  EXPECT_EQ(kernels[0].scope, "a::");
+  EXPECT_EQ(kernels[1].scope, "b::c::");
+  EXPECT_EQ(kernels[2].scope, "");
+  EXPECT_EQ(instances_of(kernels[1], {}, {}).front().entry, "b::c::nested<4>");
+}
+
+TEST(ScanLaunches, AreThoseOfEachInstanceOfTheTemplateThatMakesThem) {
+  const auto launches = scan_launches(
+      "template <int N, bool kCausal, typename T>\n"
+      "void run(const T* x, int n) { constexpr int kTile = 64;\n"
+      "  attend<N, kTile, kCausal, T><<<n, kTile>>>(x, n); }\n"
+      "template <int M> void other() { }\n"
+      "void alone(int n) { attend<8, 8, false, float><<<n, 8>>>(0, n); }\n"
+      "template void run<64, true, float>(const float*, int);\n"
+      "void host() { run<32, false, half>(0, 1); run<64, true, float>(0, 2); }\n");
+  using Args = std::vector<std::string>;
+  ASSERT_EQ(launches.size(), 3u);
+  EXPECT_EQ(launches[0].template_args, (Args{"64", "kTile", "true", "float"}));
+  EXPECT_EQ(launches[1].template_args, (Args{"32", "kTile", "false", "half"}));
+  EXPECT_EQ(launches[2].template_args, (Args{"8", "8", "false", "float"}));
+}
+
 std::string config_text_of(const char* written, const char* source = "") {
   const Definitions known = scan_definitions(source);
   const auto term = parse_c(written, known);

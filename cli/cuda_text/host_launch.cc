@@ -1,6 +1,8 @@
 #include "cli/cuda_text/host_launch.h"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 
 #include <re2/re2.h>
 
@@ -98,6 +100,72 @@ bool read_callee(std::string_view text, size_t at, HostLaunch& launch) {
   return !launch.kernel.empty();
 }
 
+/// A template of host code.
+struct HostTemplate {
+  std::string name;
+  std::vector<std::string> params;  ///< Their names.
+};
+
+/// The one whose body `text` ends in; nothing where that is no template.
+std::optional<HostTemplate> open_template(std::string_view text) {
+  const size_t found = text.rfind("template");
+  if (found == text.npos) return std::nullopt;
+  const size_t open =
+      text.find_first_not_of(" \t\r\n", found + std::string_view("template").size());
+  if (open == text.npos || text[open] != '<') return std::nullopt;
+  const size_t behind = behind_bracket(text, open);
+  const size_t list = behind == text.npos ? behind : text.find('(', behind);
+  const size_t body = list == text.npos ? list : text.find('{', list);
+  if (body == text.npos) return std::nullopt;
+  int depth = 0;
+  for (size_t at = body; at < text.size(); ++at) {
+    if (text[at] == '{') ++depth;
+    if (text[at] == '}' && --depth == 0) return std::nullopt;
+  }
+  HostTemplate made;
+  const std::vector<std::string> words = qualified_names(text.substr(behind, list - behind));
+  if (words.empty()) return std::nullopt;
+  made.name = words.back();
+  for (const std::string& param : split_list(text.substr(open + 1, behind - open - 2))) {
+    const std::vector<std::string> parts = qualified_names(param.substr(0, param.find('=')));
+    made.params.push_back(parts.empty() ? "" : parts.back());
+  }
+  return made;
+}
+
+/// The arguments that the text gives the template: "run<64, true>(q)", each list once.
+std::vector<std::vector<std::string>> arguments_of(const HostTemplate& of, std::string_view text) {
+  std::vector<std::vector<std::string>> all;
+  for (size_t at = find_word(text, of.name); at != text.npos;
+       at = find_word(text, of.name, at + 1)) {
+    const size_t open = text.find_first_not_of(" \t\r\n", at + of.name.size());
+    if (open == text.npos || text[open] != '<') continue;
+    const size_t behind = behind_bracket(text, open);
+    if (behind == text.npos) continue;
+    std::vector<std::string> list = split_list(text.substr(open + 1, behind - open - 2));
+    if (list.size() > of.params.size()) continue;
+    if (std::ranges::find(all, list) == all.end()) all.push_back(std::move(list));
+  }
+  return all;
+}
+
+/// The launch once for each instance of the template of host code that makes it.
+std::vector<HostLaunch> launches_of(const HostLaunch& launch, std::string_view function,
+                                    std::string_view text) {
+  const auto caller = open_template(function);
+  std::vector<HostLaunch> all;
+  if (caller) {
+    for (const std::vector<std::string>& list : arguments_of(*caller, text)) {
+      HostLaunch& made = all.emplace_back(launch);
+      for (size_t i = 0; i < list.size(); ++i) {
+        std::ranges::replace(made.template_args, caller->params[i], list[i]);
+        made.locals.try_emplace(caller->params[i], list[i]);
+      }
+    }
+  }
+  return all.empty() ? std::vector{launch} : all;
+}
+
 }  // namespace
 
 std::vector<HostLaunch> scan_launches(std::string_view text) {
@@ -120,7 +188,8 @@ std::vector<HostLaunch> scan_launches(std::string_view text) {
     if (behind == text.npos) continue;
     launch.args = split_list(text.substr(open + 1, behind - open - 2));
     launch.line = 1 + static_cast<uint32_t>(std::ranges::count(text.substr(0, at), '\n'));
-    launches.push_back(std::move(launch));
+    std::ranges::move(launches_of(launch, text.substr(begin, at - begin), text),
+                      std::back_inserter(launches));
   }
   return launches;
 }

@@ -154,7 +154,9 @@ Instance made_of(const std::vector<TemplateParam>& params, const SourceKernel& k
     }
     list += (list.empty() ? "" : ", ") + written;
   }
-  made.entry = params.empty() ? kernel.name : fmt::format("{}<{}>", kernel.name, list);
+  // The name of a function that is no template is found wherever it stands.
+  made.entry =
+      params.empty() ? kernel.name : fmt::format("{}{}<{}>", kernel.scope, kernel.name, list);
   made.guessed = group.front().guessed;
   bool open = false;
   for (const Arguments& one : group) {

@@ -74,11 +74,44 @@ size_t find_params(const std::string& text, size_t from, std::string& name) {
   return std::string::npos;
 }
 
+/// The name of the namespace that the brace at `brace` opens, with "::" behind it; "" for any other
+/// brace, and for a namespace without a name.
+std::string namespace_at(const std::string& text, size_t brace) {
+  size_t begin = text.find_last_of(";{}", brace == 0 ? 0 : brace - 1);
+  begin = begin == std::string::npos || begin >= brace ? 0 : begin + 1;
+  static const RE2 kNamespace(R"((?s)(?:^|\s)namespace\s+([\w:]+)\s*$)");
+  std::string name;
+  const re2::StringPiece head(text.data() + begin, brace - begin);
+  return RE2::PartialMatch(head, kNamespace, &name) ? name + "::" : "";
+}
+
+/// Follows the namespaces of a text from its beginning on.
+class Scopes {
+ public:
+  explicit Scopes(const std::string& text) : text_(text) {}
+  /// Those around `at`, which is behind all that was asked before.
+  std::string at(size_t at) {
+    for (; next_ < at; ++next_) {
+      if (text_[next_] == '{') open_.push_back(namespace_at(text_, next_));
+      if (text_[next_] == '}' && !open_.empty()) open_.pop_back();
+    }
+    std::string all;
+    for (const std::string& one : open_) all += one;
+    return all;
+  }
+
+ private:
+  const std::string& text_;
+  size_t next_ = 0;
+  std::vector<std::string> open_;
+};
+
 }  // namespace
 
 std::vector<SourceKernel> scan_kernels(std::string_view source) {
   const std::string text = without_comments(source);
   std::vector<SourceKernel> kernels;
+  Scopes scopes(text);
   for (size_t at = text.find(kGlobal); at != std::string::npos; at = text.find(kGlobal, at + 1)) {
     SourceKernel kernel;
     const size_t open = find_params(text, at + kGlobal.size(), kernel.name);
@@ -100,6 +133,7 @@ std::vector<SourceKernel> scan_kernels(std::string_view source) {
       if (!type.empty()) param.type = type;
     }
     kernel.template_params = template_before(text, at);
+    kernel.scope = scopes.at(at);
     kernel.line = 1 + static_cast<uint32_t>(std::count(
                           text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
     kernels.push_back(std::move(kernel));

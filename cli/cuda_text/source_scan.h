@@ -19,6 +19,7 @@ struct SourceParam {
 
 struct SourceKernel {
   std::string name;
+  std::string scope;  ///< Namespaces with a name that it stands in: "outer::inner::".
   std::vector<std::string> template_params;  ///< "typename T", "int N"; empty for no template.
   std::vector<SourceParam> params;
   std::string attributes;  ///< Between __global__ and the name: "void __launch_bounds__(256)".
