@@ -14,6 +14,7 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -310,13 +311,31 @@ int serve(const ConfigSources& sources, const Config& config) {
   return kExitOk;
 }
 
+/// One lane, nothing stored elsewhere, and no way in but the folder's socket. It ends with the
+/// process that started it.
+int serve_privately(const ConfigSources& sources, Config config, const std::string& folder) {
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  config.socket_path = folder + "/gpuemu.sock";
+  config.db_path = folder + "/db";
+  config.workers = 1;
+  config.listen.reset();
+  config.share.reset();
+  const int code = serve(sources, config);
+  std::error_code ignored;
+  std::filesystem::remove_all(folder, ignored);
+  return code;
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Serves gpuemu's requests; see docs/reference/config.md for its settings",
                "gpuemu-daemon");
-  std::string config_file, backup;
+  std::string config_file, backup, private_folder;
   bool only_check = false, only_answer = false, only_repair = false, dry_run = false, force = false;
   app.set_version_flag("-V,--version", std::string("gpuemu-daemon v") + kVersion);
   app.add_option("--config", config_file, "The gpuemu.toml to serve (default: found upwards)");
+  app.add_option("--private", private_folder,
+                 "Serve one lane from this folder alone, until the process that starts it ends; "
+                 "then remove the folder");
   app.add_flag("--check-database", only_check,
                "Say whether the database is damaged, and end; with 3 when it is");
   app.add_flag("--answer", only_answer,
@@ -346,6 +365,7 @@ int run(int argc, char** argv) {
   if (only_repair) return print(repair_without_daemon(*loaded.config, dry_run));
   if (!backup.empty()) return print(restore_without_daemon(*loaded.config, backup, force));
   if (only_check) return check_database(*loaded.config);
+  if (!private_folder.empty()) return serve_privately(sources, *loaded.config, private_folder);
   return serve(sources, *loaded.config);
 }
 
