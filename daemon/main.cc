@@ -14,6 +14,7 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -354,14 +355,40 @@ int serve(const ConfigSources& sources, const Config& config, bool has_processes
   return kExitOk;
 }
 
+/// One lane, nothing stored elsewhere, and no way in but the folder's socket. It ends with the
+/// process that started it.
+int serve_privately(const ConfigSources& sources, Config config, const std::string& folder) {
+  std::error_code ignored;
+  if (std::filesystem::exists(folder, ignored) && !std::filesystem::is_empty(folder, ignored)) {
+    std::fprintf(stderr,
+                 "gpuemu-daemon: --private: %s is not an empty folder, and would be removed in the "
+                 "end; name a new one\n",
+                 folder.c_str());
+    return kExitUsage;
+  }
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  config.socket_path = folder + "/gpuemu.sock";
+  config.db_path = folder + "/db";
+  config.workers = 1;
+  config.listen.reset();
+  config.share.reset();
+  const int code = serve(sources, config, true);
+  std::filesystem::remove_all(folder, ignored);
+  return code;
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Serves gpuemu's requests; see docs/reference/config.md for its settings",
                "gpuemu-daemon");
-  std::string config_file, backup;
+  std::string config_file, backup, private_folder;
   bool only_check = false, only_answer = false, only_repair = false, dry_run = false, force = false;
   bool no_workers = false;
   app.set_version_flag("-V,--version", std::string("gpuemu-daemon v") + kVersion);
   app.add_option("--config", config_file, "The gpuemu.toml to serve (default: found upwards)");
+  CLI::Option* const is_private =
+      app.add_option("--private", private_folder,
+                     "Serve one lane from this folder alone, until the process that starts it "
+                     "ends; then remove the folder");
   app.add_flag("--check-database", only_check,
                "Say whether the database is damaged, and end; with 3 when it is");
   app.add_flag("--answer", only_answer,
@@ -372,7 +399,8 @@ int run(int argc, char** argv) {
   CLI::Option* const restore =
       app.add_option("--restore", backup, "Put this backup in the place of the database, and end");
   app.add_flag("--no-workers", no_workers,
-               "Start no worker processes: kernels run on remote workers, or in the daemon");
+               "Start no worker processes: kernels run on remote workers, or in the daemon")
+      ->excludes(is_private);
   app.add_flag("--force", force, "Also where the database has records")->needs(restore);
   try {
     app.parse(argc, argv);
@@ -393,6 +421,7 @@ int run(int argc, char** argv) {
   if (only_repair) return print(repair_without_daemon(*loaded.config, dry_run));
   if (!backup.empty()) return print(restore_without_daemon(*loaded.config, backup, force));
   if (only_check) return check_database(*loaded.config);
+  if (!private_folder.empty()) return serve_privately(sources, *loaded.config, private_folder);
   if (no_workers) {
     if (const std::string why = misfit_of_no_workers(*loaded.config); !why.empty()) {
       std::fprintf(stderr, "gpuemu-daemon: %s\n", why.c_str());

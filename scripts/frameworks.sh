@@ -34,7 +34,7 @@ if [ $mode != ci ]; then
   has liger_kernel || fetch --no-deps liger-kernel==0.8.5 || echo "frameworks: no liger-kernel" >&2
   has numba.cuda || fetch numba-cuda==0.30.4 'nvidia-cuda-nvrtc==13.0.*' 'nvidia-cuda-runtime==13.0.*' || echo "frameworks: no numba-cuda" >&2
   has tinygrad || fetch tinygrad==0.14.0 || echo "frameworks: no tinygrad" >&2
-  has ray || fetch ray || echo "frameworks: no ray" >&2
+  has 'ray, grpc' || fetch 'ray[client]' || echo "frameworks: no ray" >&2
   [ $mode != install ] || exit 0
 fi
 has pytest && has pynng && { has torch || has jax; } || { echo "frameworks: neither torch nor jax is in $venv: scripts/frameworks.sh --install" >&2; exit 77; }

@@ -23,6 +23,7 @@ MODULES = [("gpuemu", None),
            ("gpuemu.rng", ["Stream", "generate", "draw", "case_seed", "derive_state"]),
            ("gpuemu.program", None),
            ("gpuemu.on_ray", ["check"]),
+           ("gpuemu.cluster", ["fuzz", "test", "ClusterFuzzResults", "ClusterTestReport", "Node"]),
            ("gpuemu.tolerances", ["CalibratedTolerance", "Evidence", "compare_tolerances", "write_tolerance"]),
            ("gpuemu.runtime", None),
            ("gpuemu.frameworks.base", ["FrameworkAdapter", "GradientChecker", "GradientReport"])]

@@ -3,6 +3,7 @@
 #include <ostream>
 #include <sstream>
 
+#include "cli/cluster/cluster.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/options.h"
 #include "cli/report/text.h"
@@ -17,6 +18,7 @@ struct FuzzOptions {
   uint64_t iterations = 100;
   std::optional<uint64_t> seed, max_elements;
   bool fail_fast = false, unguided = false, strict = false;
+  ClusterOptions cluster;
 };
 
 std::vector<std::string> ops_of(const FuzzOptions& options, const Config& config) {
@@ -98,12 +100,9 @@ FuzzOpRequest request_of(const std::string& op, const FuzzOptions& options) {
           .strict = options.strict};
 }
 
-/// An op that cannot be run is told and the others go on; only a lost daemon is an error.
-Status fuzz_one(const std::string& op, const FuzzOptions& options, Session& session,
-                Totals& totals) {
-  if (session.events) session.events->op_started(op);
-  const JobResult result =
-      GPUEMU_TRY(run_job(session, Request(request_of(op, options)), "fuzz " + op));
+/// An op that cannot be run is told, and the others go on.
+void take_result(const std::string& op, const JobResult& result, const FuzzOptions& options,
+                 Session& session, Totals& totals) {
   totals.json += (totals.json.empty() ? "" : ",") + result.json;
   if (session.events) session.events->op_finished(op, result.json);
   totals.interrupted = result.interrupted;
@@ -112,7 +111,7 @@ Status fuzz_one(const std::string& op, const FuzzOptions& options, Session& sess
   if (const auto* failure = std::get_if<ErrorReply>(&result.reply)) {
     session.err << fmt::format("[ERROR] {}: {}\n", op, failure->message);
     totals.broken = true;
-    return ok_status();
+    return;
   }
   const auto& results = std::get<FuzzResultsReply>(result.reply);
   if (!session.json()) print(op, results, options, session);
@@ -121,6 +120,15 @@ Status fuzz_one(const std::string& op, const FuzzOptions& options, Session& sess
     totals.broken = true;
   }
   totals.found = totals.found || results.failed > 0;
+}
+
+/// Only a lost daemon is an error.
+Status fuzz_one(const std::string& op, const FuzzOptions& options, Session& session,
+                Totals& totals) {
+  if (session.events) session.events->op_started(op);
+  const JobResult result =
+      GPUEMU_TRY(run_job(session, Request(request_of(op, options)), "fuzz " + op));
+  take_result(op, result, options, session, totals);
   return ok_status();
 }
 
@@ -149,8 +157,66 @@ void show_json(const Totals& totals, const FuzzOptions& options, Session& sessio
   }
 }
 
+std::vector<std::string> cluster_words(const std::vector<std::string>& ops,
+                                       const FuzzOptions& options) {
+  std::vector<std::string> words = {"fuzz", fmt::format("--iterations={}", options.iterations)};
+  for (const std::string& op : ops) words.push_back("--op=" + op);
+  if (options.seed) words.push_back(fmt::format("--seed={}", *options.seed));
+  if (options.max_elements) {
+    words.push_back(fmt::format("--max-elements={}", *options.max_elements));
+  }
+  if (options.unguided) words.emplace_back("--unguided");
+  if (options.fail_fast) words.emplace_back("--fail-fast");
+  if (options.strict) words.emplace_back("--strict");
+  return words;
+}
+
+/// Nothing where the cluster could not be used, which has been told.
+std::optional<Totals> fuzz_on_cluster(const std::vector<std::string>& ops, const Config& config,
+                                      const FuzzOptions& options, Session& session) {
+  Totals totals;
+  size_t ended = 0;
+  const Status ran = run_on_cluster(session, options.cluster, config, cluster_words(ops, options),
+                                    [&](const JobResult& result) {
+                                      if (ended < ops.size())
+                                        take_result(ops[ended++], result, options, session, totals);
+                                    });
+  totals.interrupted = totals.interrupted || session.interrupted;
+  if (!ran && !totals.interrupted) session.fail(ran.error());
+  const bool enough = totals.found && options.fail_fast;
+  tell_not_run({ops.begin() + static_cast<std::ptrdiff_t>(ended), ops.end()},
+               enough ? " (--fail-fast)" : "", session);
+  if (!ran && !totals.interrupted) return std::nullopt;
+  return totals;
+}
+
+/// Nothing where the daemon was lost, which has been told.
+std::optional<Totals> fuzz_here(const std::vector<std::string>& ops, const FuzzOptions& options,
+                                Session& session) {
+  Totals totals;
+  for (size_t i = 0; i < ops.size(); ++i) {
+    const Status done = fuzz_one(ops[i], options, session, totals);
+    const std::vector<std::string> left(ops.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                                        ops.end());
+    if (!done) {
+      session.fail(lost_job("fuzz " + ops[i], done.error()));
+      tell_not_run(left, "", session);
+      return std::nullopt;
+    }
+    const bool enough = totals.found && options.fail_fast;
+    if (!totals.interrupted && !totals.incomplete && !enough) continue;
+    tell_not_run(left, enough ? " (--fail-fast)" : "", session);
+    break;
+  }
+  return totals;
+}
+
 void run(const FuzzOptions& options, Session& session) {
   if (!session.stream_fits()) return;
+  if (const Status fits = check_cluster(options.cluster, session); !fits) {
+    session.fail(fits.error());
+    return;
+  }
   const auto config = session.project();
   if (!config) return;
   const std::vector<std::string> ops = ops_of(options, *config);
@@ -174,20 +240,10 @@ void run(const FuzzOptions& options, Session& session) {
     session.fail(ready.error());
     return;
   }
-  Totals totals;
-  for (size_t i = 0; i < ops.size(); ++i) {
-    const Status done = fuzz_one(ops[i], options, session, totals);
-    if (!done) {
-      session.fail(lost_job("fuzz " + ops[i], done.error()));
-      tell_not_run({ops.begin() + static_cast<std::ptrdiff_t>(i) + 1, ops.end()}, "", session);
-      return;
-    }
-    const bool enough = totals.found && options.fail_fast;
-    if (!totals.interrupted && !totals.incomplete && !enough) continue;
-    tell_not_run({ops.begin() + static_cast<std::ptrdiff_t>(i) + 1, ops.end()},
-                 enough ? " (--fail-fast)" : "", session);
-    break;
-  }
+  const auto found = options.cluster.is_wanted() ? fuzz_on_cluster(ops, *config, options, session)
+                                                 : fuzz_here(ops, options, session);
+  if (!found) return;
+  const Totals& totals = *found;
   session.exit_code = totals.interrupted                   ? ExitCode::Interrupted
                       : totals.broken || totals.incomplete ? ExitCode::Broken
                       : totals.found                       ? ExitCode::Findings
@@ -214,6 +270,7 @@ void add_fuzz(Command app, Session& session) {
   command.flag("--fail-fast", options->fail_fast, "Stop after the first failing case");
   command.flag("--unguided", options->unguided,
                "Generated cases alone: no corpus, none that follows another");
+  add_cluster(command, options->cluster);
   add_session(command, session);
   add_report_format(command, session);
   add_stream(command, session);

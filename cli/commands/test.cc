@@ -5,6 +5,7 @@
 
 #include <fmt/ranges.h>
 
+#include "cli/cluster/cluster.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/options.h"
 #include "cli/parse/names.h"
@@ -20,6 +21,7 @@ struct TestOptions {
   bool quick = false, thorough = false, fail_fast = false, fragile = false, strict = false;
   uint64_t cases = 0;
   std::optional<uint64_t> seed, max_elements;
+  ClusterOptions cluster;
 };
 
 Result<RunTestsRequest> request_of(const TestOptions& options, const Config& config) {
@@ -100,6 +102,64 @@ std::vector<std::string> untested(const TestReportReply& report,
   return none;
 }
 
+Status check(const TestOptions& options, const Session& session) {
+  GPUEMU_TRY(check_cluster(options.cluster, session));
+  if (!options.cluster.is_wanted() || !options.fragile) return ok_status();
+  return error(ErrorCode::InvalidArgument,
+               "--fragile does not go with --cluster: it compares runs of one machine; leave one "
+               "out");
+}
+
+std::vector<std::string> cluster_words(const RunTestsRequest& request, const RunPlan& plan) {
+  std::vector<std::string> words = {"test", fmt::format("--cases={}", plan.cases)};
+  for (const std::string& op : plan.ops) words.push_back("--op=" + op);
+  for (const DType dtype : request.dtypes) {
+    words.push_back(fmt::format("--dtype={}", name_of(dtype)));
+  }
+  for (const std::string& name : request.strategies) words.push_back("--strategy=" + name);
+  if (request.seed) words.push_back(fmt::format("--seed={}", *request.seed));
+  if (request.max_elements) {
+    words.push_back(fmt::format("--max-elements={}", *request.max_elements));
+  }
+  if (request.fail_fast) words.emplace_back("--fail-fast");
+  if (request.strict) words.emplace_back("--strict");
+  return words;
+}
+
+/// Nothing where it could not run, which has been told.
+std::optional<Finished<TestReportReply>> test_on_cluster(const RunTestsRequest& request,
+                                                         const ClusterOptions& cluster,
+                                                         const Config& config, Session& session) {
+  if (const Status ready = session.ensure_daemon(); !ready) {
+    session.fail(ready.error());
+    return std::nullopt;
+  }
+  std::optional<JobResult> result;
+  const Status ran =
+      run_on_cluster(session, cluster, config, cluster_words(request, plan_of(request, config)),
+                     [&](JobResult one) { result = std::move(one); });
+  if (session.interrupted && !result) {
+    session.exit_code = ExitCode::Interrupted;
+    return std::nullopt;
+  }
+  const auto* const refused = result ? std::get_if<ErrorReply>(&result->reply) : nullptr;
+  if (refused != nullptr) {
+    session.fail(*refused);
+    return std::nullopt;
+  }
+  auto* const report = result ? std::get_if<TestReportReply>(&result->reply) : nullptr;
+  if (!ran || report == nullptr) {
+    session.fail(ran ? error(ErrorCode::Unavailable, "the cluster gave no report") : ran.error());
+    return std::nullopt;
+  }
+  if (result->interrupted) {
+    session.err << "gpuemu: interrupted: not everything ran, this is what was found until then\n";
+  }
+  if (result->incomplete) tell_incomplete(*result, "test", session);
+  return Finished<TestReportReply>{std::move(*report), std::move(result->json), result->interrupted,
+                                   result->incomplete};
+}
+
 constexpr std::string_view kBuiltin = "builtin";
 
 /// True when the first word stands for the kernels that come with gpuemu. An op of the project that
@@ -112,6 +172,10 @@ bool means_builtin(const TestOptions& options, const Session& session) {
 void run(const TestOptions& given, Session& session) {
   TestOptions options = given;
   if (!session.stream_fits()) return;
+  if (const Status fits = check(options, session); !fits) {
+    session.fail(fits.error());
+    return;
+  }
   if (means_builtin(options, session)) {
     const Status found = session.use_builtin_project();
     if (!found) {
@@ -135,7 +199,9 @@ void run(const TestOptions& given, Session& session) {
     return;
   }
   session.begin_stream(plan_of(*request, *config));
-  const auto result = finish_job<TestReportReply>(session, *request, "test");
+  const auto result = options.cluster.is_wanted()
+                          ? test_on_cluster(*request, options.cluster, *config, session)
+                          : finish_job<TestReportReply>(session, *request, "test");
   if (!result) return;
   const TestReportReply& report = result->reply;
   session.exit_code = result->ended_with(has_broken_op(report) ? ExitCode::Broken
@@ -184,6 +250,7 @@ void add_test(Command app, Session& session) {
                "Run passing cases with products and sums fused otherwise\nand threads in "
                "other orders too, and tell what then fails");
   add_strict(command, options->strict);
+  add_cluster(command, options->cluster);
   add_session(command, session);
   add_report_format(command, session);
   add_stream(command, session);

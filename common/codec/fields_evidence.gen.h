@@ -9,6 +9,23 @@
 
 namespace gpuemu {
 
+template <typename V, Is<EvidenceRow> R>
+void fields(V& v, R& r) {
+  v.required("value_strategy", r.value_strategy);
+  v.required("trivial", r.trivial);
+  v.required("cases", r.cases);
+}
+
+template <typename V, Is<EvidenceCounts> R>
+void fields(V& v, R& r) {
+  v.required("rows", r.rows);
+  v.required("exact", r.exact);
+  v.required("failed", r.failed);
+  v.optional("reached", r.reached);
+  v.optional("largest", r.largest);
+  v.optional("copies", r.copies);
+}
+
 template <typename V, Is<Evidence> R>
 void fields(V& v, R& r) {
   v.required("dtype", r.dtype);
@@ -20,6 +37,7 @@ void fields(V& v, R& r) {
   v.extra("failure_limit", r.failure_limit);
   v.extra("up_to", r.up_to);
   v.extra("largest", r.largest);
+  v.extra("counts", r.counts);
 }
 
 template <typename V, Is<CorpusCase> R>
@@ -30,6 +48,7 @@ void fields(V& v, R& r) {
   v.extra("features", r.features);
   v.extra("blocks", r.blocks);
   v.extra("edges", r.edges);
+  v.extra("elements", r.elements);
 }
 
 template <typename V, Is<SearchFeatures> R>

@@ -9,6 +9,7 @@
 #include "common/codec/fields_daemon.gen.h"
 #include "common/codec/fields_evidence.gen.h"
 #include "common/codec/fields_kernel_records.gen.h"
+#include "common/codec/fields_ranges.gen.h"
 #include "common/codec/fields_records.gen.h"
 #include "common/codec/fields_sessions.gen.h"
 #include "common/codec/fields_storage.gen.h"
@@ -89,6 +90,8 @@ void fields(V& v, R& r) {
   v.extra("cases_complete", r.cases_complete);
   v.extra("warned", r.warned);
   v.extra("warnings", r.warnings);
+  v.extra("results", r.results);
+  v.extra("reports", r.reports);
 }
 
 template <typename V, Is<ReproduceResultReply> R>
@@ -179,6 +182,7 @@ void fields(V& v, R& r) {
   v.required("ops", r.ops);
   v.extra("incomplete", r.incomplete);
   v.extra("error", r.error);
+  v.extra("results", r.results);
 }
 
 template <typename V, Is<JobStartedReply> R>

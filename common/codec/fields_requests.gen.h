@@ -8,6 +8,7 @@
 #include "common/codec/fields.h"
 #include "common/codec/fields_artifacts.gen.h"
 #include "common/codec/fields_evidence.gen.h"
+#include "common/codec/fields_ranges.gen.h"
 #include "common/codec/fields_records.gen.h"
 #include "common/codec/fields_sessions.gen.h"
 #include "common/codec/fields_storage.gen.h"
@@ -106,6 +107,7 @@ void fields(V& v, R& r) {
   v.extra("first_case", r.first_case);
   v.at_most("first_case", r.first_case, kIterationsMax);
   v.extra("corpus", r.corpus);
+  v.extra("results", r.results);
 }
 
 template <typename V, Is<ReproduceRequest> R>
@@ -187,6 +189,9 @@ void fields(V& v, R& r) {
   v.extra("fragile", r.fragile);
   v.extra("max_elements", r.max_elements);
   v.extra("strict", r.strict);
+  v.extra("first_case", r.first_case);
+  v.at_most("first_case", r.first_case, kIterationsMax);
+  v.extra("results", r.results);
   v.extra("stream", r.stream);
   v.extra("lease_ms", r.lease_ms);
 }

@@ -29,6 +29,26 @@ inline constexpr OpState kLastOpState = OpState::Broken;
 const char* name_of(OpState value);
 std::optional<OpState> op_state_from_name(const std::string& name);
 
+/// Passing cases of one value strategy that the same trivial outputs pass.
+struct EvidenceRow {
+  std::string value_strategy;
+  uint32_t trivial = 0;  ///< A bit for each trivial output that passes them.
+  uint64_t cases = 0;
+  bool operator==(const EvidenceRow&) const = default;
+};
+
+/// What adding up the evidence of several ranges takes.
+struct EvidenceCounts {
+  std::vector<EvidenceRow> rows;
+  uint64_t exact = 0;
+  uint64_t failed = 0;
+  std::map<std::string, int64_t> reached;  ///< The largest size of each dim in a judged case.
+  /// Dims of the judged case whose dims have the largest product.
+  std::map<std::string, int64_t> largest;
+  bool copies = false;  ///< The first input was the answer of every judged case.
+  bool operator==(const EvidenceCounts&) const = default;
+};
+
 /// How much the passing cases of an op in one dtype prove.
 struct Evidence {
   DType dtype = DType::Float32;
@@ -45,6 +65,7 @@ struct Evidence {
   std::map<std::string, int64_t> up_to;
   /// The dims of the largest judged case, where every dim was at its largest and never all at once.
   std::map<std::string, int64_t> largest;
+  std::optional<EvidenceCounts> counts;  ///< Told of a piece of a run, also where nothing passed.
   bool operator==(const Evidence&) const = default;
 };
 
@@ -59,6 +80,7 @@ struct CorpusCase {
   std::vector<uint32_t> features;
   std::vector<uint64_t> blocks;  ///< Ids of the blocks that it reached.
   std::vector<uint64_t> edges;  ///< Ids of the edges that it reached.
+  uint64_t elements = 0;  ///< The elements of its inputs and outputs.
   bool operator==(const CorpusCase&) const = default;
 };
 

@@ -18,6 +18,7 @@
 #include "common/protocol/daemon.gen.h"
 #include "common/protocol/evidence.gen.h"
 #include "common/protocol/kernel_records.gen.h"
+#include "common/protocol/ranges.gen.h"
 #include "common/protocol/records.gen.h"
 #include "common/protocol/sessions.gen.h"
 #include "common/protocol/storage.gen.h"
@@ -126,10 +127,11 @@ struct FuzzResultsReply {
   std::string error;  ///< Why not all cases could be run, "" when they could.
   std::vector<std::string> notes;  ///< What the verdict does not rest on; empty: not sent.
   std::string incomplete;  ///< What ended the run early, "" when all was done.
-  /// Where a guided run ended early: so many cases, in order, all ran; nothing else is counted.
-  std::optional<uint64_t> cases_complete;
+  std::optional<uint64_t> cases_complete;  ///< Where it ended early: so many, in order, ran.
   uint64_t warned = 0;  ///< As in OpTestReport; 0: not sent.
   std::vector<ValidationResult> warnings;  ///< The first of them; empty: not sent.
+  std::vector<ValidationResult> results;  ///< Every case, where asked for.
+  std::vector<OpTestReport> reports;  ///< For FinishFuzz.
   bool operator==(const FuzzResultsReply&) const = default;
 };
 
@@ -221,6 +223,7 @@ struct TestReportReply {
   std::vector<OpTestReport> ops;
   std::string incomplete;  ///< What ended the run early, "" when all was done.
   std::string error;  ///< Why not all could be run: the daemon was stopped. "" when it could.
+  std::vector<ValidationResult> results;  ///< As in FuzzResults.
   bool operator==(const TestReportReply&) const = default;
 };
 
@@ -480,7 +483,9 @@ struct ProjectsReply {
   X(TapeAccepted) \
   X(TapeStatus) \
   X(Tensor) \
-  X(Trace)
+  X(Trace) \
+  X(Corpus) \
+  X(FuzzFinished)
 
 using Reply = std::variant<
     PongReply, OkReply, ValidationResultReply, SubmitResultReply, ResultsReply,
@@ -492,6 +497,7 @@ using Reply = std::variant<
     KernelComparisonReply, FailuresDeletedReply, ExplainResultReply, BoundsReportReply,
     ProjectsReply, StorageClaimedReply, StorageStatusReply, StoragePrunedReply, StorageReportReply,
     StorageCompactedReply, SessionOpenedReply, SessionInfoReply, SessionsReply, TopReply, JobsReply,
-    WorkerAcceptedReply, TapeAcceptedReply, TapeStatusReply, TensorReply, TraceReply>;
+    WorkerAcceptedReply, TapeAcceptedReply, TapeStatusReply, TensorReply, TraceReply, CorpusReply,
+    FuzzFinishedReply>;
 
 }  // namespace gpuemu

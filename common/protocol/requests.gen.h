@@ -14,6 +14,7 @@
 #include "common/numeric/dtype.h"
 #include "common/protocol/artifacts.gen.h"
 #include "common/protocol/evidence.gen.h"
+#include "common/protocol/ranges.gen.h"
 #include "common/protocol/records.gen.h"
 #include "common/protocol/sessions.gen.h"
 #include "common/protocol/storage.gen.h"
@@ -119,6 +120,9 @@ struct FuzzOpRequest {
   std::optional<uint64_t> first_case;
   /// Instead of the stored corpus, which then stays as it is; only of a guided run.
   std::optional<std::vector<CorpusCase>> corpus;
+  /// Send the result of every case, for whoever stores it elsewhere; failures come without
+  /// diagnosis.
+  bool results = false;
   bool operator==(const FuzzOpRequest&) const = default;
 };
 
@@ -216,6 +220,8 @@ struct RunTestsRequest {
   /// Instead of the keys of this name in gpuemu.toml: elements of the largest tensor.
   std::optional<uint64_t> max_elements;
   bool strict = false;  ///< As validation.strict, of all ops.
+  uint64_t first_case = 0;  ///< The number of the first of the `cases` of each op and dtype.
+  bool results = false;  ///< As in FuzzOp; the reports then are pieces for FinishTests.
   bool stream = false;  ///< Run as a job and answer with JobStarted at once.
   std::optional<uint64_t> lease_ms;  ///< As in JobStatusRequest.
   bool operator==(const RunTestsRequest&) const = default;
@@ -458,7 +464,11 @@ struct ForgetProjectRequest {
   X(SubmitTape, TapeAccepted, Long, "tapes", Daemon, false) \
   X(TapeStatus, TapeStatus, Long, "tapes", Daemon, false) \
   X(FetchTensor, Tensor, Long, "tapes", Daemon, false) \
-  X(GetTrace, Trace, Long, "tapes", Daemon, false)
+  X(GetTrace, Trace, Long, "tapes", Daemon, false) \
+  X(GetCorpus, Corpus, Quick, "ranges", Project, false) \
+  X(StoreResults, Ok, Long, "ranges", Project, false) \
+  X(FinishFuzz, FuzzFinished, Job, "ranges", Project, true) \
+  X(FinishTests, TestReport, Job, "ranges", Project, true)
 
 using Request = std::variant<
     PingRequest, ShutdownRequest, ValidateOpRequest, SubmitOutputRequest, GetResultRequest,
@@ -475,7 +485,7 @@ using Request = std::variant<
     StorageVerifyRequest, StorageBackupRequest, StorageCompactRequest, OpenSessionRequest,
     CloseSessionRequest, SetSessionRequest, ListSessionsRequest, TopRequest, JobListRequest,
     WorkerRegisterRequest, SubmitTapeRequest, TapeStatusRequest, FetchTensorRequest,
-    GetTraceRequest>;
+    GetTraceRequest, GetCorpusRequest, StoreResultsRequest, FinishFuzzRequest, FinishTestsRequest>;
 
 /// Pong.capabilities.
 inline constexpr const char* kCapabilities[] = {

@@ -392,7 +392,7 @@ Result<TestReportReply> Campaign::run(const CampaignOptions& options, const Camp
   TestReportReply report;
   report.seed = options.seed;
   for (const auto& group : groups) {
-    OpTestReport one = group->finish(end);
+    OpTestReport one = group->finish(end, options.is_piece);
     if (one.cases > 0) {
       for (const std::string& text : sizes_not_run(*group->op, one.dtype)) {
         one.notes.push_back("warning: " + text);
@@ -401,7 +401,7 @@ Result<TestReportReply> Campaign::run(const CampaignOptions& options, const Camp
     for (const std::string& text : left_out_of(*group)) {
       if (events.on_warning && !told.contains(text)) events.on_warning(text);
     }
-    describe_verdict(config_, *group->op, one);
+    if (!options.is_piece) describe_verdict(config_, *group->op, one);
     report.total += one.cases;
     report.passed += one.passed;
     report.failed += one.failed;

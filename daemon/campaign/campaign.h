@@ -66,6 +66,8 @@ struct CampaignOptions {
   /// No case begins later. Cases of all ops and dtypes then take turns, so that each gets some.
   std::optional<std::chrono::steady_clock::time_point> deadline;
   CaseSettings settings;  ///< How each case runs.
+  /// Its report is to be added to others': counts alone, without what is said of them.
+  bool is_piece = false;
 };
 
 /// Why a run ended before all its cases had run.

@@ -90,7 +90,7 @@ void Campaign::Group::fail(const Error& why) {
   if (!broken.exchange(true)) why_broken = why.message;
 }
 
-OpTestReport Campaign::Group::finish(EarlyEnd end) {
+OpTestReport Campaign::Group::finish(EarlyEnd end, bool is_piece) {
   if (const std::string silence = unanswered.text(); !silence.empty() && !broken) {
     fail({ErrorCode::InvalidArgument, silence});
     report.reference_failed = true;
@@ -98,7 +98,8 @@ OpTestReport Campaign::Group::finish(EarlyEnd end) {
   for (auto& [iteration, result] : bad) report.failures.push_back(std::move(result));
   for (auto& [iteration, result] : warned) report.warnings.push_back(std::move(result));
   report.notes.insert(report.notes.end(), notes.begin(), notes.end());
-  report.evidence = evidence.evidence(report.dtype, op->dims);
+  report.evidence =
+      is_piece ? evidence.piece(report.dtype) : evidence.evidence(report.dtype, op->dims);
   if (broken) set_op_state(report, OpState::Broken, why_broken);
   if (left_out > 0) {
     report.notes.push_back(
@@ -107,7 +108,13 @@ OpTestReport Campaign::Group::finish(EarlyEnd end) {
                     timed_out.load(), ran.load(), left_out.load()));
   }
   // What ran into no verdict, as an unsupported case, is settled too.
-  if (!broken && planned > settled) tell_not_run(report, report.cases + (planned - settled), end);
+  if (!broken && planned > settled) {
+    if (is_piece) {
+      report.not_run = planned - settled;
+    } else {
+      tell_not_run(report, report.cases + (planned - settled), end);
+    }
+  }
   if (first) {
     report.duration_ms = milliseconds_between(*first, last);
     const double seconds = std::chrono::duration<double>(last - *first).count();

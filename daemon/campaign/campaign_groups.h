@@ -66,7 +66,7 @@ struct Campaign::Group {
   /// Whether its next case is not worth running.
   bool skips_next();
   void fail(const Error& why);
-  OpTestReport finish(EarlyEnd end);
+  OpTestReport finish(EarlyEnd end, bool is_piece);
 };
 
 struct Campaign::Item {

@@ -32,6 +32,37 @@ void EvidenceTally::add(const CaseReport& outcome, const std::string& value_stra
   copies_ = copies_ && evidence.trivial_outputs.first_input_is_answer;
 }
 
+void EvidenceTally::add(const EvidenceCounts& counts) {
+  for (const EvidenceRow& row : counts.rows) {
+    cases_[{row.value_strategy, row.trivial}] += row.cases;
+  }
+  exact_ += counts.exact;
+  failed_ += counts.failed;
+  for (const auto& [name, size] : counts.reached) reached_[name] = std::max(reached_[name], size);
+  const bool is_larger = largest_.empty() || product_of(counts.largest) > product_of(largest_);
+  if (!counts.largest.empty() && is_larger) largest_ = counts.largest;
+  copies_ = copies_ && counts.copies;
+}
+
+EvidenceCounts EvidenceTally::counts() const {
+  EvidenceCounts counts{.rows = {},
+                        .exact = exact_,
+                        .failed = failed_,
+                        .reached = reached_,
+                        .largest = largest_,
+                        .copies = copies_};
+  for (const auto& [key, cases] : cases_) counts.rows.push_back({key.first, key.second, cases});
+  return counts;
+}
+
+std::optional<Evidence> EvidenceTally::piece(DType dtype) const {
+  if (cases_.empty() && failed_ == 0) return std::nullopt;
+  Evidence told;
+  told.dtype = dtype;
+  told.counts = counts();
+  return told;
+}
+
 void EvidenceTally::limit_sizes(const std::vector<DimSpec>& declared, Evidence& evidence) const {
   bool all_at_once = true;
   for (const DimSpec& dim : declared) {

@@ -18,6 +18,8 @@ namespace {
 // that run long, and what they have in common was tried.
 constexpr uint64_t kFollowEvery = 2, kFollowEveryWhenDry = 8;
 
+}  // namespace
+
 int64_t elements_of(const CasePlan& plan) {
   const auto add = [](int64_t sum, const CaseTensor& tensor) {
     return sum + element_count(tensor.shape);
@@ -25,8 +27,6 @@ int64_t elements_of(const CasePlan& plan) {
   return std::accumulate(plan.inputs.begin(), plan.inputs.end(), int64_t{0}, add) +
          std::accumulate(plan.outputs.begin(), plan.outputs.end(), int64_t{0}, add);
 }
-
-}  // namespace
 
 bool follows_corpus(uint64_t number, uint64_t round, bool is_dry) {
   const uint64_t every = is_dry ? kFollowEveryWhenDry : kFollowEvery;

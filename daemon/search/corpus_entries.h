@@ -21,6 +21,9 @@ struct CorpusEntry {
 };
 using CorpusEntries = std::vector<std::shared_ptr<const CorpusEntry>>;
 
+/// The elements of its inputs and outputs.
+int64_t elements_of(const CasePlan& plan);
+
 /// Entries kept of one op: what reached something first, not everything that ran.
 inline constexpr size_t kCorpusEntriesMax = 256;
 

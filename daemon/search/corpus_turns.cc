@@ -58,6 +58,24 @@ Status CorpusTurns::Turn::keep(CorpusEntries found) {
   return ok_status();
 }
 
+Status CorpusTurns::put(Store& store, const OpConfig& op, const std::set<uint64_t>& began_with,
+                        const CorpusEntries& found) {
+  const std::lock_guard lock(mutex_);
+  Bytes stored;
+  std::set<uint64_t> replaced = began_with;
+  for (const auto& entry : found) {
+    stored.push_back(corpus_entry(entry->result));
+    replaced.insert(entry->plan.case_seed);
+  }
+  const Bytes now = GPUEMU_TRY(store.list_corpus(op.name));
+  for (const std::vector<std::byte>& entry : now) {
+    const std::vector<CasePlan> plans = corpus_plans(op, {&entry, 1});
+    if (plans.empty() || replaced.contains(plans.front().case_seed)) continue;
+    stored.push_back(entry);
+  }
+  return store.replace_corpus(op.name, stored);
+}
+
 CorpusTurns::Turn::~Turn() {
   const std::lock_guard lock(turns_.mutex_);
   const auto found = turns_.groups_.find({&store_, op_});

@@ -18,6 +18,7 @@
 namespace gpuemu {
 
 class Store;
+struct OpConfig;
 
 /// Thread-safe.
 class CorpusTurns {
@@ -51,6 +52,10 @@ class CorpusTurns {
 
   /// The store and this object outlive the turn.
   Result<std::unique_ptr<Turn>> begin(Store& store, const std::string& op, uint64_t job);
+  /// Stores what a search without a turn has found, in place of what it began with: the cases with
+  /// these seeds. What others have stored meanwhile stays. REQUIRES: each has a result.
+  Status put(Store& store, const OpConfig& op, const std::set<uint64_t>& began_with,
+             const CorpusEntries& found);
 
  private:
   /// The searches of one op, as long as one of them runs.

@@ -138,6 +138,7 @@ void GuidedSearch::note_coverage(uint64_t place, const CasePlan& plan, const Cas
   if (!is_replay) number = number_of(place);
   if (options_.tells_features) {
     features_.cases.push_back(told_case(info, number, outcome, features));
+    features_.cases.back().elements = static_cast<uint64_t>(elements_of(plan));
   }
   // A case that fails is stored as a failure; what follows it would fail as well.
   if (!outcome.result.passed) return;
@@ -243,7 +244,8 @@ SearchOutcome GuidedSearch::finish() {
   if (outcome_.reference_failed) outcome_.broken = unanswered_.text();
   for (auto& [place, failure] : failures_) outcome_.failures.push_back(std::move(failure));
   for (const DType dtype : options_.dtypes) {
-    if (auto evidence = evidence_[dtype].evidence(dtype, op_.dims)) {
+    const EvidenceTally& tally = evidence_[dtype];
+    if (auto evidence = options_.is_piece ? tally.piece(dtype) : tally.evidence(dtype, op_.dims)) {
       outcome_.evidence.push_back(*std::move(evidence));
     }
   }

@@ -29,6 +29,7 @@ struct SearchOptions {
   std::vector<Strategy> strategies;
   bool fail_fast = false;
   bool tells_features = false;  ///< Report what merging several ranges takes.
+  bool is_piece = false;        ///< Report evidence as what adding it up takes.
   LaneClaim claim;
 };
 

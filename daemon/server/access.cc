@@ -39,8 +39,8 @@ bool runs_files(const Request& request) {
       []<typename R>(const R&) {
         return kIsOneOf<R, OpenSessionRequest, DaemonStatusRequest, DevicesRequest,
                         GetResultRequest, DeleteFailuresRequest, StoreFailureRequest,
-                        GetBaselineRequest, DeleteBaselineRequest, GetArtifactRequest,
-                        GetCiSummaryRequest>;
+                        StoreResultsRequest, GetBaselineRequest, DeleteBaselineRequest,
+                        GetArtifactRequest, GetCiSummaryRequest>;
       },
       request);
 }
@@ -48,7 +48,8 @@ bool runs_files(const Request& request) {
 bool stores_records(const Request& request) {
   return std::visit(
       []<typename R>(const R&) {
-        return kIsOneOf<R, StoreFailureRequest, StoreBaselineRequest, StoreArtifactRequest>;
+        return kIsOneOf<R, StoreFailureRequest, StoreResultsRequest, StoreBaselineRequest,
+                        StoreArtifactRequest>;
       },
       request);
 }

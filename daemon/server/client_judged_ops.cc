@@ -7,6 +7,7 @@
 #include "common/tensor/snapshot.h"
 #include "daemon/campaign/silent_reference.h"
 #include "daemon/schedule/slot_pool.h"
+#include "daemon/server/campaign_events.h"
 #include "daemon/storage/store.h"
 #include "judge/bounds/flushed.h"
 #include "judge/cases/case.h"
@@ -241,6 +242,7 @@ class ScriptCases {
     }
     reply_.error = unanswered_.text();
     bound_snapshots(reply_.failures);
+    reply_.results = told_.take();
     return std::move(reply_);
   }
 
@@ -262,6 +264,7 @@ class ScriptCases {
     ++(result.passed ? reply_.passed : reply_.failed);
     if (!result.passed) control_.failed(log_line(result), result);
     if (given_.on_case) given_.on_case(judged);
+    if (given_.request.results) told_.add(result);
     if (!result.passed && reply_.failures.size() < kFailuresListedMax) {
       reply_.failures.push_back(std::move(result));
     }
@@ -273,6 +276,7 @@ class ScriptCases {
   Call& call_;
   JobControl& control_;
   FuzzResultsReply reply_;
+  ToldResults told_;
   SilentReference<JudgedOutput> unanswered_{"its scripts answer"};
 };
 

@@ -81,6 +81,8 @@ Reply guided_fuzz(const GuidedFuzz& asked, Call& call, JobControl& control) {
   if (!start) return error_reply(start.error());
   const auto& strategies =
       options.strategies.empty() ? asked.project.config().strategies : options.strategies;
+  ToldResults told;
+  ToldResults* const wanted = asked.request.results ? &told : nullptr;
   GuidedSearch guided(campaign, asked.op,
                       {.dtypes = options.dtypes,
                        .first_case = options.first_case,
@@ -89,8 +91,9 @@ Reply guided_fuzz(const GuidedFuzz& asked, Call& call, JobControl& control) {
                        .strategies = strategies,
                        .fail_fast = options.fail_fast,
                        .tells_features = asked.request.first_case || asked.request.corpus,
+                       .is_piece = asked.request.results,
                        .claim = options.claim},
-                      keeping_events(call.context, control).on_cases);
+                      keeping_events(call.context, control, wanted).on_cases);
   for (const DType dtype : options.dtypes) {
     for (const std::string& text : campaign.sizes_not_run(asked.op, dtype)) {
       control.warn(fmt::format("{}: {}", asked.op.name, text));
@@ -114,7 +117,9 @@ Reply guided_fuzz(const GuidedFuzz& asked, Call& call, JobControl& control) {
       control.warn(fmt::format("{}: {}", asked.op.name, text));
     }
   }
-  return results_of(*std::move(found), asked, control);
+  FuzzResultsReply results = results_of(*std::move(found), asked, control);
+  results.results = told.take();
+  return results;
 }
 
 }  // namespace gpuemu

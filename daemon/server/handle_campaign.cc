@@ -1,36 +1,26 @@
 // FuzzOp and RunTests: many cases, as a plain answer or as a job.
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include <fmt/ranges.h>
 
 #include "common/base/limits.h"
 #include "common/protocol/op_state.h"
+#include "daemon/case/case_report.h"
 #include "daemon/explain/compiler_sensitivity.h"
 #include "daemon/explain/failure_reasons.h"
 #include "daemon/server/campaign_events.h"
 #include "daemon/server/client_judged_ops.h"
 #include "daemon/server/guided_fuzz.h"
 #include "daemon/server/handlers.h"
+#include "daemon/server/join_reports.h"
 #include "daemon/server/narrow_op.h"
 #include "daemon/server/project.h"
 #include "daemon/worker/plan.h"
 
 namespace gpuemu {
 namespace {
-
-/// A dtype that no kernel takes may be left out; an op of which nothing ran is a mistake, and a
-/// run that says nothing of it would pass for ever.
-void blame_ops_without_cases(std::vector<OpTestReport>& reports) {
-  std::set<std::string> ran;
-  for (const OpTestReport& one : reports) {
-    if (one.state != OpState::NoVariantFits) ran.insert(one.op_name);
-  }
-  for (OpTestReport& one : reports) {
-    if (ran.contains(one.op_name)) continue;
-    set_op_state(one, OpState::Broken, fmt::format("{}{}", kUnsupported, kUnsupportedRemedy));
-  }
-}
 
 bool has_one_of(const OpConfig& op, const std::vector<DType>& wanted) {
   return std::ranges::any_of(
@@ -85,7 +75,10 @@ Reply run_tests(const RunTestsRequest& request, Call& call, JobControl& control)
   options.fail_fast = request.fail_fast;
   options.claim = call.claim;
   options.settings.extras.add(Extra::Evidence);
-  CampaignEvents events = keeping_events(call.context, control);
+  options.first_number = request.first_case;
+  options.is_piece = request.results;
+  ToldResults told;
+  CampaignEvents events = keeping_events(call.context, control, request.results ? &told : nullptr);
   std::set<std::pair<std::string, uint64_t>> passed;
   events.on_cases =
       [&, keep = events.on_cases](const std::vector<const CaseReport*>& ended) -> Status {
@@ -107,21 +100,11 @@ Reply run_tests(const RunTestsRequest& request, Call& call, JobControl& control)
         control.cancel, *report);
     if (!looked) return error_reply(looked.error());
   }
-  if (options.cases > 0 && !control.cancel) blame_ops_without_cases(report->ops);
-  std::vector<ValidationResult*> failures;
-  for (OpTestReport& op : report->ops) {
-    for (ValidationResult& failure : op.failures) failures.push_back(&failure);
+  if (request.results) {
+    std::ranges::move(told.take(), std::back_inserter(report->results));
+    return *std::move(report);
   }
-  for (OpTestReport& op : report->ops) {
-    for (ValidationResult& warned : op.warnings) failures.push_back(&warned);
-  }
-  diagnose(config, (*project)->machines(), failures, {call.claim, &control.cancel});
-  for (OpTestReport& op : report->ops) {
-    bound_snapshots(op.failures);
-    bound_snapshots(op.warnings);
-  }
-  report->backend = call.context.backend;
-  if (!call.context.devices.empty()) report->device = call.context.devices.front().name;
+  finish_report(*report, options.cases > 0, call, **project, control);
   return *std::move(report);
 }
 
@@ -177,6 +160,17 @@ FuzzResultsReply fuzz_results(const TestReportReply& report) {
   return results;
 }
 
+/// What FinishFuzz adds up, in place of what it makes of that.
+void add_pieces(TestReportReply report, FuzzResultsReply& results) {
+  results.evidence.clear();
+  results.notes.clear();
+  results.reports = std::move(report.ops);
+  for (OpTestReport& piece : results.reports) {
+    piece.failures.clear();
+    piece.warnings.clear();
+  }
+}
+
 void diagnose_all(FuzzResultsReply& results, const Call& call, Project& project,
                   const JobControl& control) {
   std::vector<ValidationResult*> all;
@@ -212,16 +206,17 @@ Reply fuzz_kernel_op(const OpConfig& op, const FuzzOpRequest& request, Call& cal
   }
   options.dtypes = dtypes;
   options.cases_total = request.iterations;
+  options.is_piece = request.results;
   options.first_case = request.first_case.value_or(0);
   if (request.guided) {
     Reply reply = guided_fuzz({op, options, request, project}, call, control);
-    if (auto* const results = std::get_if<FuzzResultsReply>(&reply)) {
-      diagnose_all(*results, call, project, control);
-    }
+    auto* const results = std::get_if<FuzzResultsReply>(&reply);
+    if (results != nullptr && !request.results) diagnose_all(*results, call, project, control);
     return reply;
   }
-  auto report =
-      project.campaign().run(options, keeping_events(call.context, control), control.cancel);
+  ToldResults told;
+  const auto events = keeping_events(call.context, control, request.results ? &told : nullptr);
+  auto report = project.campaign().run(options, events, control.cancel);
   if (!report) return error_reply(report.error());
   for (const OpTestReport& one : report->ops) {
     if (one.state != OpState::Broken) continue;
@@ -233,7 +228,12 @@ Reply fuzz_kernel_op(const OpConfig& op, const FuzzOpRequest& request, Call& cal
     }
   }
   FuzzResultsReply results = fuzz_results(*report);
-  diagnose_all(results, call, project, control);
+  if (request.results) {
+    add_pieces(*std::move(report), results);
+    results.results = told.take();
+  } else {
+    diagnose_all(results, call, project, control);
+  }
   return results;
 }
 

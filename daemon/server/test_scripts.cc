@@ -1,5 +1,6 @@
 // The ops with op scripts of a test run.
 #include <algorithm>
+#include <iterator>
 
 #include "common/protocol/op_state.h"
 #include "daemon/campaign/campaign.h"
@@ -17,7 +18,8 @@ struct ScriptTest {
 };
 
 /// Runs the cases of one op in one dtype.
-Status test_script_op(const OpConfig& op, const ScriptTest& test, OpTestReport& report) {
+Status test_script_op(const OpConfig& op, const ScriptTest& test, OpTestReport& report,
+                      std::vector<ValidationResult>& told) {
   const CampaignOptions& options = test.options;
   JobControl& control = test.control;
   FuzzOpRequest request;
@@ -27,6 +29,8 @@ Status test_script_op(const OpConfig& op, const ScriptTest& test, OpTestReport& 
   request.fuzz_config->dtypes = {report.dtype};
   request.iterations = options.cases;
   request.fail_fast = options.fail_fast;
+  request.first_case = options.first_number;
+  request.results = options.is_piece;
   const auto start = std::chrono::steady_clock::now();
   const auto stopped = [&control] { return control.cancel.load(); };
   const auto on_case = [&report](const JudgedOutput& one) {
@@ -50,7 +54,10 @@ Status test_script_op(const OpConfig& op, const ScriptTest& test, OpTestReport& 
   }
   auto& results = std::get<FuzzResultsReply>(reply);
   report.failures = std::move(results.failures);
-  if (report.cases < options.cases) {
+  std::ranges::move(results.results, std::back_inserter(told));
+  if (options.is_piece) {
+    report.not_run = options.cases - report.cases;
+  } else if (report.cases < options.cases) {
     tell_not_run(report, options.cases,
                  control.cancel ? EarlyEnd::Cancelled : EarlyEnd::FirstFailure);
   }
@@ -77,7 +84,7 @@ Status test_script_ops(const CampaignOptions& options, const Config& config, Cal
       tell_not_run(one, options.cases, EarlyEnd::FirstFailure);
     } else {
       control.op_started(op->name, one.dtype);
-      GPUEMU_TRY(test_script_op(*op, {options, config, call, control}, one));
+      GPUEMU_TRY(test_script_op(*op, {options, config, call, control}, one, report.results));
       control.op_finished(one);
     }
     report.total += one.cases;

@@ -124,7 +124,7 @@ _NAMES = {
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 # Modules that programs use as attributes of the package without importing them; those of rooms by their last name.
 _MODULES = {one.rpartition(".")[2]: one for one in (
-    *_NAMES, "client", "device", "client.artifacts", "client.calls", "client.ci", "frameworks", "check.judge", "generate.layouts", "on_ray",
+    *_NAMES, "client", "cluster", "device", "client.artifacts", "client.calls", "client.ci", "frameworks", "check.judge", "generate.layouts", "on_ray",
     "client.replies", "runtime", "check.reproduce", "generate.rng", "generate.strategies", "tensors", "generate.values")}  # fmt: skip
 
 # Modules of rooms that programs import by their own name, such as gpuemu.values.

@@ -15,11 +15,11 @@ PAIRS = {
     "Finding": ("ValidationFailure", set(), set()),
     "ReproductionInfo": ("ReproductionInfo", set(), set()),
     "ValidationResult": ("ValidationResult", set(), {"compared", "flushed"}),  # Of a comparison in this process.
-    "FuzzResults": ("FuzzResultsReply", set(), set()),
+    "FuzzResults": ("FuzzResultsReply", {"results", "reports"}, set()),
     "ReproduceResult": ("ReproduceResultReply", set(), set()),
     "MinimizeResult": ("MinimizeResultReply", set(), set()),
     "OpReport": ("OpTestReport", set(), set()),
-    "TestReport": ("TestReportReply", set(), set()),
+    "TestReport": ("TestReportReply", {"results"}, set()),
     "Comparison": ("BaselineComparison", set(), set()),
     "BaselineComparison": ("BaselineComparisonReply", set(), set()),
     "DeviceInfo": ("DeviceInfo", set(), set()),

@@ -14,7 +14,9 @@ from gpuemu.client import artifacts  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROTOCOL = json.loads((ROOT / "docs/reference/protocol.json").read_text())
-REQUESTS = {name: one for name, one in PROTOCOL["requests"].items() if name != "WorkerRegister"}  # A worker sends that one.
+# A worker sends the first, gpuemu.cluster the others.
+OF_OTHERS = {"WorkerRegister", "GetCorpus", "StoreResults", "FinishFuzz", "FinishTests"}
+REQUESTS = {name: one for name, one in PROTOCOL["requests"].items() if name not in OF_OTHERS}
 X = np.ones(2, np.float32)
 # What each method is called with to see what it sends.
 CALLS = {

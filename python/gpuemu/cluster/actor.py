@@ -1,0 +1,107 @@
+"""One process on a node: it has a daemon of its own, with one lane, and runs ranges of cases one after the other."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import time
+from typing import Any
+
+from gpuemu import installed
+from gpuemu.client import calls
+from gpuemu.client.client import Client
+from gpuemu.cluster.project import unpacked
+from gpuemu.errors import ClientError, ConnectionError, IncompleteError, InternalError, LimitExceededError, TimeoutError
+
+START_SECONDS = 60.0
+_MEMORY = "/dev/shm"
+# Of a project's daemon, not of this one.
+_NOT_OURS = ("GPUEMU_SOCKET", "GPUEMU_DB", "GPUEMU_CONFIG", "GPUEMU_TOKEN_FILE")
+_REPLIES = {"FuzzOp": "FuzzResults", "RunTests": "TestReport"}
+
+
+def daemon_program() -> str:
+    """gpuemu-daemon beside the gpuemu command. Raises ConnectionError where there is none."""
+    command = installed.find_program()
+    beside = [os.path.dirname(one) for one in (command, os.path.realpath(command))] if command else []
+    found = shutil.which("gpuemu-daemon", path=os.pathsep.join([*beside, os.environ.get("PATH", os.defpath)]))
+    if not found:
+        raise ConnectionError("there is no gpuemu-daemon on this node: install the wheel of gpuemu, or set GPUEMU_CLI to the command")
+    return found
+
+
+def relocated(value: Any, old: str, new: str) -> Any:
+    """The value with the folder `old` named `new` in all its texts."""
+    if isinstance(value, str):
+        return value.replace(old, new) if old in value else value
+    if isinstance(value, list):
+        return [relocated(one, old, new) for one in value]
+    if isinstance(value, dict):
+        return {name: relocated(one, old, new) for name, one in value.items()}
+    return value
+
+
+class Runner:
+    """`settings`: environment variables. `home`: the project's folder on the machine that the run was started on, which findings
+    name. `package`: the project's files as a zip file; None: they are in the working directory."""
+
+    def __init__(self, settings: dict[str, str], home: str, package: bytes | None = None) -> None:
+        memory = _MEMORY if os.access(_MEMORY, os.W_OK) else None
+        self.folder = tempfile.mkdtemp(prefix="gpuemu-cluster-", dir=memory)
+        self.home, self.project = home, os.path.realpath(os.getcwd())
+        if package is not None:
+            self.project = os.path.join(self.folder, "project")
+            unpacked(package, self.project)
+        self.log = open(os.path.join(self.folder, "start.log"), "w+b")
+        self.daemon = self._start(settings)
+        self.client = Client(os.path.join(self.folder, "gpuemu.sock"), start=False, share=False)
+        self._wait()
+
+    def _start(self, settings: dict[str, str]) -> subprocess.Popen[bytes]:
+        environment = {name: value for name, value in installed.environment().items() if name not in _NOT_OURS}
+        words = [daemon_program(), "--private", self.folder, "--config", os.path.join(self.project, "gpuemu.toml")]
+        return subprocess.Popen(words, env={**environment, **settings}, cwd=self.project, stdin=subprocess.DEVNULL,
+                                stdout=self.log, stderr=self.log)  # fmt: skip
+
+    def _wait(self) -> None:
+        end = time.monotonic() + START_SECONDS
+        while not pathlib.Path(self.client.socket_path).exists():
+            if self.daemon.poll() is not None or time.monotonic() > end:
+                self.log.seek(0)
+                said = self.log.read().decode(errors="replace").strip()
+                raise ConnectionError(f"the daemon of this node did not start: {said or 'it said nothing'}")
+            time.sleep(0.02)
+        self.client.request("Ping")
+
+    def hello(self) -> int:
+        """Its process, once it may be asked."""
+        return os.getpid()
+
+    def run(self, request: dict[str, Any], shared: dict[str, Any] | None = None) -> dict[str, Any]:
+        """The reply to a FuzzOp or RunTests, Error replies too; `shared`: more members of the request. Raises where the daemon is gone."""
+        try:
+            call = calls.Call({**request, **(shared or {})}, _REPLIES[request["type"]], dict, stream=True)
+            reply = self.client._run(call, None)
+        except (ConnectionError, TimeoutError, IncompleteError, InternalError, LimitExceededError):
+            raise
+        except ClientError as problem:
+            return {"type": "Error", "code": problem.code, "message": relocated(str(problem), self.project, self.home)}
+        self._forget()
+        return dict(reply if self.project == self.home else relocated(reply, self.project, self.home))
+
+    def _forget(self) -> None:
+        """The results are elsewhere from now on."""
+        with contextlib.suppress(ClientError):
+            self.client.prune_storage(passing=True, failures=True)
+
+    def close(self) -> None:
+        """Ends the daemon, which removes its folder."""
+        self.client.close()
+        self.daemon.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.daemon.wait(5)
+        self.log.close()

@@ -1,0 +1,130 @@
+"""A run from its beginning to its end: the project on the nodes, the cluster, its actors."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from gpuemu.client import records
+from gpuemu.client.progress import Progress
+from gpuemu.cluster import connecting, project
+from gpuemu.cluster.head import Head, settings_for
+from gpuemu.cluster.runs import Distribution, LostError, Node, Piece, Source, Wishes
+
+INTERRUPTED = "the run was cancelled"
+
+
+def check_resources(resources: Mapping[str, Any] | None) -> dict[str, float]:
+    """Ray's own resources by name. Raises ValueError for what is none."""
+    for name, amount in (resources or {}).items():
+        if not isinstance(name, str) or name in ("CPU", "GPU", "memory", "object_store_memory", ""):
+            raise ValueError(f"resources has {name!r}; expected names that `ray start --resources` gives a node; CPU and GPU are taken anyway")
+        if isinstance(amount, bool) or not isinstance(amount, int | float) or not amount > 0:
+            raise ValueError(f"resources: {name} is {amount!r}; expected a number above 0, as in {{\"a100\": 1}}")
+    return {name: float(amount) for name, amount in (resources or {}).items()}
+
+
+def check(address: str, resources: Mapping[str, Any] | None) -> None:
+    """Raises ValueError for wrong arguments and ImportError without ray, before anything is started."""
+    connecting.check_address(address)
+    check_resources(resources)
+    connecting.need_ray()
+
+
+class _Told:
+    """A source that says how far it is."""
+
+    def __init__(self, source: Source, tell: Callable[[int], object]) -> None:
+        self.source, self.tell, self.done = source, tell, 0
+
+    def next(self, actors: int) -> Piece | None:
+        return self.source.next(actors)
+
+    def take(self, piece: Piece, reply: dict[str, Any]) -> int:
+        cases = self.source.take(piece, reply)
+        self.done += cases
+        self.tell(self.done)
+        return cases
+
+    @property
+    def over(self) -> bool:
+        return self.source.over
+
+
+class Counted(Source, Protocol):
+    """A source that knows how many cases it has and what it found."""
+
+    results: dict[str, Any]
+
+    @property
+    def cases(self) -> int: ...
+
+
+def teller(on_progress: Progress | None, source: Counted) -> Callable[[int], object]:
+    """Tells a caller of Python how far a run is."""
+    began = time.monotonic()
+
+    def tell(done: int) -> None:
+        if on_progress is not None:
+            rate = done / max(time.monotonic() - began, 1e-9)
+            on_progress(records.JobStatus(state="running", done=done, total=source.cases, failures=source.results["failed"], rate=rate))
+
+    return tell
+
+
+class OpenCluster:
+    """Runs one source after the other on the actors of one cluster."""
+
+    def __init__(self, distribution: Distribution, put: Callable[[Any], Any]) -> None:
+        self.distribution, self.put = distribution, put
+        self.interrupted = False
+        self._before: list[Node] = []
+        self._redone = 0
+
+    def run(self, source: Source, tell: Callable[[int], object]) -> str:
+        """Why it ended early; "" where it did not."""
+        try:
+            self.distribution.run(_Told(source, tell))
+        except LostError as problem:
+            return str(problem)
+        except KeyboardInterrupt:
+            self.interrupted = True
+        self.interrupted = self.interrupted or (self.distribution.stopped() and not source.over)
+        return INTERRUPTED if self.interrupted else ""
+
+    def take_nodes(self) -> list[Node]:
+        """What the nodes did since the last call."""
+        before = {one.node: one for one in self._before}
+        now = [replace(one) for one in self.distribution.nodes]
+        self._before = [replace(one) for one in now]
+        for one in now:
+            if one.node in before:
+                one.cases -= before[one.node].cases
+                one.seconds -= before[one.node].seconds
+        return now
+
+    def take_redone(self) -> int:
+        """Chunks that were done again since the last call."""
+        redone, self._redone = self.distribution.chunks_redone - self._redone, self.distribution.chunks_redone
+        return redone
+
+
+@contextlib.contextmanager
+def opened(file: Path, head: Head, address: str, resources: Mapping[str, Any] | None,
+           stopped: Callable[[], bool] = lambda: False) -> Iterator[OpenCluster]:  # fmt: skip
+    """The actors live as long as it is open."""
+    wanted, place = check_resources(resources), connecting.check_address(address)
+    ray = connecting.need_ray()
+    backend = head.backend
+    gpus = backend == "cuda"
+    with project.working_dir(file) as folder, connecting.connected(place, folder, gpus, stopped) as is_sent:
+        package = None if is_sent else ray.put(project.packed(folder))
+        distribution = Distribution(ray, Wishes(gpus, wanted, settings_for(backend), str(file.parent), package), stopped)
+        try:
+            yield OpenCluster(distribution, ray.put)
+        finally:
+            distribution.close()

@@ -1,0 +1,257 @@
+"""Gives the pieces of a run to actors on the nodes of a cluster, and those that are lost to others."""
+
+from __future__ import annotations
+
+import collections
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import gpuemu
+from gpuemu.cluster import actor, probe
+from gpuemu.errors import ConnectionError, VersionMismatchError
+
+LOSSES_MAX = 3
+STARTS_MAX = 3  # Actors of a node that cannot start before it is given up.
+NODES_SECONDS = 1.0  # Between two looks at which nodes there are.
+WAIT_SECONDS = 0.2
+NOBODY_SECONDS = 60.0  # Without any actor.
+
+
+@dataclass
+class Node:
+    """What a node did in a run. seconds: of all its actors together."""
+
+    node: str
+    host: str
+    actors: int = 0
+    cases: int = 0
+    seconds: float = 0.0
+
+
+@dataclass
+class Piece:
+    """Cases for one actor. `name`: for people, "chunk 256..511"."""
+
+    number: int  # Among all pieces of the run.
+    name: str
+    request: dict[str, Any]
+    shared: Any = None  # Members of the request that many pieces have, as a reference of Ray.
+    lost: list[str] = field(default_factory=list)  # Where.
+
+
+class LostError(Exception):
+    """A piece was lost too often; nothing more is run."""
+
+
+class Source(Protocol):
+    """Where pieces come from and results go to."""
+
+    def next(self, actors: int) -> Piece | None:
+        """A piece that may begin now; None: none, or none yet."""
+
+    def take(self, piece: Piece, reply: dict[str, Any]) -> int:
+        """The reply of a piece, in any order. Says how many cases it counts."""
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more is to come."""
+
+
+@dataclass
+class _Place:
+    """A node of the cluster."""
+
+    told: Node
+    room: int  # Actors that it has resources for.
+    probe: Any = None
+    failed_starts: int = 0
+    actors: list[_Actor] = field(default_factory=list)
+    alive: bool = True
+
+    @property
+    def label(self) -> str:
+        return f"{self.told.host}/{self.told.node}"
+
+
+@dataclass(eq=False)
+class _Actor:
+    handle: Any
+    place: _Place
+    ready: bool = False
+    piece: Piece | None = None
+    began: float = 0.0
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What an actor takes and is made with."""
+
+    gpus: bool
+    resources: dict[str, float]
+    settings: dict[str, str]
+    home: str
+    package: Any = None  # A reference of Ray to the project's files, where they are in no working directory.
+
+    def room(self, has: dict[str, float]) -> int:
+        needs = {"GPU" if self.gpus else "CPU": 1.0, **self.resources}
+        return min(int(has.get(name, 0) / amount) for name, amount in needs.items())
+
+
+class Distribution:
+    """One run on a cluster that this process is connected to."""
+
+    def __init__(self, ray: Any, wishes: Wishes, stopped: Callable[[], bool]) -> None:
+        self.ray, self.wishes, self.stopped = ray, wishes, stopped
+        self.chunks_redone = 0
+        self._places: dict[str, _Place] = {}
+        self._waiting: dict[Any, _Actor | _Place] = {}  # By what Ray answers with.
+        self._again: collections.deque[Piece] = collections.deque()
+        self._looked = self._had_actor = 0.0
+
+    @property
+    def nodes(self) -> list[Node]:
+        """Those that had an actor."""
+        return [one.told for one in self._places.values() if one.told.actors]
+
+    def run(self, source: Source) -> None:
+        """Until the source is over or the run was stopped. Raises LostError, and ClientError where the cluster is of no use."""
+        self._had_actor = time.monotonic()
+        while not source.over and not self.stopped():
+            self._look()
+            self._assign(source)
+            if not self._waiting:
+                time.sleep(WAIT_SECONDS)
+                continue
+            ready, _ = self.ray.wait(list(self._waiting), num_returns=1, timeout=WAIT_SECONDS)
+            for one in ready:
+                self._ended(one, source)
+
+    # --- nodes and actors
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        if any(one.actors for one in self._places.values()):
+            self._had_actor = now
+        if now < self._looked + NODES_SECONDS:
+            return
+        self._looked = now
+        for one in self.ray.nodes():
+            name = one["NodeID"]
+            if one["Alive"] and name not in self._places:
+                self._places[name] = self._new_place(one)
+            if name in self._places:
+                self._places[name].alive = bool(one["Alive"])
+        for place in self._places.values():
+            if place.alive and place.probe is None and place.failed_starts < STARTS_MAX:
+                for _ in range(place.room - len(place.actors)):
+                    self._start(place)
+        if now > self._had_actor + NOBODY_SECONDS:
+            what = {"GPU" if self.wishes.gpus else "CPU": 1, **self.wishes.resources}
+            raise ConnectionError(f"no node of the cluster has what a process takes: {what}; --cluster-resources says what that is")
+
+    def _where(self, name: str) -> Any:
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        return NodeAffinitySchedulingStrategy(name, soft=False)
+
+    def _new_place(self, node: dict[str, Any]) -> _Place:
+        self.ray.cloudpickle.register_pickle_by_value(probe)
+        look = self.ray.remote(probe.look).options(num_cpus=0, max_retries=0, scheduling_strategy=self._where(node["NodeID"]))
+        place = _Place(Node(node["NodeID"][:8], node.get("NodeManagerHostname", "")), self.wishes.room(node.get("Resources", {})))
+        place.probe = look.remote()
+        self._waiting[place.probe] = place
+        return place
+
+    def _start(self, place: _Place) -> None:
+        name = next(one for one, other in self._places.items() if other is place)
+        kind = self.ray.remote(actor.Runner).options(
+            num_cpus=0 if self.wishes.gpus else 1, num_gpus=1 if self.wishes.gpus else 0, resources=self.wishes.resources or None,
+            max_restarts=0, max_task_retries=0, scheduling_strategy=self._where(name),
+        )  # fmt: skip
+        made = _Actor(kind.remote(self.wishes.settings, self.wishes.home, self.wishes.package), place)
+        place.actors.append(made)
+        self._waiting[made.handle.hello.remote()] = made
+
+    def _looked_at(self, place: _Place, answer: Any) -> None:
+        place.probe = None
+        try:
+            host, version = self.ray.get(answer)
+        except self.ray.exceptions.RayError:
+            place.failed_starts += 1
+            return
+        place.told.host = host
+        if version != gpuemu.__version__:
+            has = f"gpuemu {version}" if version else "no gpuemu"
+            raise VersionMismatchError(f"node {host} has {has}, this is {gpuemu.__version__}")
+        self._looked = 0.0
+
+    # --- pieces
+
+    def _assign(self, source: Source) -> None:
+        actors = [one for place in self._places.values() for one in place.actors]
+        for one in actors:
+            if one.ready and one.piece is None:
+                piece = self._again_for(one, actors) or source.next(len(actors))
+                if piece is not None:
+                    self._give(piece, one)
+
+    def _again_for(self, one: _Actor, actors: list[_Actor]) -> Piece | None:
+        """A lost piece; where another node is there, not one that this node has lost."""
+        others = any(other.place is not one.place for other in actors)
+        for piece in self._again:
+            if one.place.label not in piece.lost or not others:
+                self._again.remove(piece)
+                self.chunks_redone += 1
+                return piece
+        return None
+
+    def _give(self, piece: Piece, to: _Actor) -> None:
+        to.piece, to.began = piece, time.monotonic()
+        self._waiting[to.handle.run.remote(piece.request, piece.shared)] = to
+
+    def _ended(self, answer: Any, source: Source) -> None:
+        one = self._waiting.pop(answer)
+        if isinstance(one, _Place):
+            self._looked_at(one, answer)
+            return
+        piece, one.piece = one.piece, None
+        try:
+            reply = self.ray.get(answer)
+        except self.ray.exceptions.RayError as problem:
+            self._lose(one, piece, problem)
+            return
+        if piece is None:
+            one.ready = True
+            one.place.told.actors += 1
+            return
+        one.place.told.seconds += time.monotonic() - one.began
+        one.place.told.cases += source.take(piece, reply)
+
+    def _lose(self, one: _Actor, piece: Piece | None, problem: Exception) -> None:
+        one.place.actors.remove(one)
+        self.ray.kill(one.handle)
+        if piece is None:
+            self._failed_start(one.place, problem)
+            return
+        piece.lost.append(one.place.label)
+        if len(piece.lost) >= LOSSES_MAX:
+            raise LostError(f"{piece.name} was lost on {LOSSES_MAX} nodes ({', '.join(piece.lost)})")
+        self._again.append(piece)
+
+    def _failed_start(self, place: _Place, problem: Exception) -> None:
+        place.failed_starts += 1
+        others = any(one.alive and one.failed_starts < STARTS_MAX for one in self._places.values())
+        if place.failed_starts >= STARTS_MAX and place.alive and not others:
+            why = getattr(problem, "cause", None) or problem
+            raise ConnectionError(f"node {place.label} starts no daemon: {why}")
+
+    def close(self) -> None:
+        """Ends the actors, and their daemons with them."""
+        actors = [one for place in self._places.values() for one in place.actors]
+        closing = [one.handle.close.remote() for one in actors if one.ready and one.piece is None]
+        if closing:
+            self.ray.wait(closing, num_returns=len(closing), timeout=5)
+        for one in actors:
+            self.ray.kill(one.handle)

@@ -1,0 +1,73 @@
+"""What guided ranges have found, merged in the order of their cases: the corpus that later ones follow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Entry = dict[str, Any]
+ENTRIES_MAX = 1024  # As a run on one machine has.
+
+
+def smallest_cover(entries: list[Entry], most: int) -> list[Entry]:
+    """The entries that together reach all that `entries` do: small ones first, none that adds nothing."""
+    known: dict[str, set[int]] = {}
+    kept: list[Entry] = []
+    for one in sorted(entries, key=lambda entry: int(entry.get("elements", 0))):
+        reached = known.setdefault(one["repro_info"]["dtype"], set())
+        if len(kept) < most and not reached.issuperset(one["features"]):
+            reached.update(one["features"])
+            kept.append(one)
+    return kept
+
+
+class Search:
+    """The corpus of a run. add() is called for one range after the other, in order."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.grown = self.replayed = 0
+        self.counted = False  # The device counts; else no case follows another.
+        self._known: dict[str, set[int]] = {}
+        self._reached: tuple[set[int], set[int]] = (set(), set())
+        self._all: tuple[set[int], set[int]] = (set(), set())
+
+    def add(self, told: dict[str, Any] | None) -> None:
+        """`search` of a range's results."""
+        if told is None:
+            return
+        self.counted = True
+        self.replayed += told["replayed"]
+        for one in told["features"]["cases"]:
+            self._learn(one)
+        for ids, name in zip(self._all, ("blocks", "edges"), strict=True):
+            ids.update(told["features"][name])
+
+    def _learn(self, one: Entry) -> None:
+        known = self._known.setdefault(one["repro_info"]["dtype"], set())
+        if known.issuperset(one["features"]):
+            return
+        known.update(one["features"])
+        for ids, name in zip(self._reached, ("blocks", "edges"), strict=True):
+            ids.update(one.get(name, ()))
+        # What follows a case that fails would fail as well.
+        if not one.get("passed", True):
+            return
+        self.grown += one.get("number") is not None
+        self.entries.append({name: value for name, value in one.items() if name not in ("blocks", "edges")})
+
+    def end_epoch(self) -> None:
+        """All ranges of an epoch were added."""
+        if len(self.entries) <= ENTRIES_MAX:
+            return
+        kept = {id(one) for one in smallest_cover(self.entries, ENTRIES_MAX)}
+        self.entries = [one for one in self.entries if id(one) in kept]
+
+    def report(self, finished: dict[str, Any], epochs: int) -> dict[str, Any]:
+        """`search` of the whole run; `finished`: what the head's daemon says of the corpus."""
+        names = ("blocks", "blocks_total", "edges", "edges_total")
+        sets = (self._reached[0], self._all[0], self._reached[1], self._all[1])
+        return {
+            "replayed": self.replayed, "grown": self.grown, "corpus": finished.get("corpus", 0),
+            **{name: len(ids) for name, ids in zip(names, sets, strict=True)}, "epochs": epochs,
+            "corpus_digest": finished.get("corpus_digest", ""), "start_digest": finished.get("start_digest", ""),
+        }  # fmt: skip
