@@ -355,15 +355,24 @@ int serve(const ConfigSources& sources, const Config& config, bool has_processes
   return kExitOk;
 }
 
+/// What else lies in a private folder than a node of a cluster puts there; "": nothing.
+std::string stray_in(const std::string& folder) {
+  std::error_code failed;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, failed)) {
+    std::string name = entry.path().filename().string();
+    if (name != "project" && name != "start.log") return name;
+  }
+  return "";
+}
+
 /// One lane, nothing stored elsewhere, and no way in but the folder's socket. It ends with the
 /// process that started it.
 int serve_privately(const ConfigSources& sources, Config config, const std::string& folder) {
-  std::error_code ignored;
-  if (std::filesystem::exists(folder, ignored) && !std::filesystem::is_empty(folder, ignored)) {
+  if (const std::string stray = stray_in(folder); !stray.empty()) {
     std::fprintf(stderr,
-                 "gpuemu-daemon: --private: %s is not an empty folder, and would be removed in the "
-                 "end; name a new one\n",
-                 folder.c_str());
+                 "gpuemu-daemon: --private: %s holds '%s' and would be removed in the end; name a "
+                 "new folder\n",
+                 folder.c_str(), stray.c_str());
     return kExitUsage;
   }
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -373,6 +382,7 @@ int serve_privately(const ConfigSources& sources, Config config, const std::stri
   config.listen.reset();
   config.share.reset();
   const int code = serve(sources, config, true);
+  std::error_code ignored;
   std::filesystem::remove_all(folder, ignored);
   return code;
 }
