@@ -24,6 +24,8 @@ int cuDriverGetVersion(int* version);
 int cuGetErrorString(int code, const char** text);
 int cuGetProcAddress_v2(const char* name, void** function, int version, uint64_t flags,
                         int* status);
+int cuGetProcAddress_v2_ptsz(const char* name, void** function, int version, uint64_t flags,
+                             int* status);
 int cuProfilerStart();
 int cuProfilerStop();
 
