@@ -11,12 +11,12 @@
 #include <string>
 #include <vector>
 
-#include "bindings/libcuda/abi.h"
 #include "bindings/libcuda/call_sites/call_site.h"
+#include "bindings/libcuda/interface/abi.h"
 
 namespace gpuemu::libcuda {
 
-enum class MemoryKind : uint8_t { Device, FromPool, Pinned, Registered, Managed };
+enum class MemoryKind : uint8_t { Device, FromPool, Array, Virtual, Pinned, Registered, Managed };
 /// Whether the host reads and writes it without a call.
 inline bool is_host(MemoryKind kind) {
   return kind == MemoryKind::Pinned || kind == MemoryKind::Managed ||

@@ -46,7 +46,8 @@ void destroy_context(Process& driver, Context context) {
     (void)code_of(slot.streams->free_stream(driver.streams.remove(one)->id));
   }
   for (const Allocations::Shared& one : driver.allocations.all()) {
-    if (one->context == context && one->kind != MemoryKind::FromPool) {
+    const bool stays = one->kind == MemoryKind::FromPool || one->kind == MemoryKind::Virtual;
+    if (one->context == context && !stays) {
       release_memory(driver, one->address, "cuCtxDestroy");
     }
   }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "bindings/libcuda/abi.h"
+#include "bindings/libcuda/interface/abi.h"
 #include "bindings/libcuda/process.h"
 #include "bindings/libcuda/tracer.h"
 

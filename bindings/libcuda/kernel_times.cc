@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "bindings/libcuda/abi.h"
 #include "bindings/libcuda/call_sites/symbols.h"
+#include "bindings/libcuda/interface/abi.h"
 #include "bindings/libcuda/process.h"
 
 namespace gpuemu::libcuda {

@@ -19,6 +19,10 @@ const char* word_of(MemoryKind kind) {
     case MemoryKind::Device:
     case MemoryKind::FromPool:
       return "allocation";
+    case MemoryKind::Array:
+      return "array";
+    case MemoryKind::Virtual:
+      return "virtual memory";
     case MemoryKind::Pinned:
       return "pinned memory";
     case MemoryKind::Registered:
@@ -42,7 +46,7 @@ Allocation describe(Process& driver, const Place& place, MemoryKind kind, const 
 
 void give_back(Process& driver, const Allocation& one) {
   DeviceSlot& slot = *driver.devices[static_cast<size_t>(one.device)];
-  if (!is_host(one.kind)) {
+  if (!is_host(one.kind) && one.kind != MemoryKind::Virtual) {
     (void)code_of(slot.device->free(one.address));
     // A free in the order of a stream lets the host wait for nothing, though the emulator does.
     if (one.kind != MemoryKind::FromPool) driver.races.host_waited_for_device(one.device);
@@ -52,7 +56,7 @@ void give_back(Process& driver, const Allocation& one) {
   (void)code_of(slot.streams->release_memory(one.address, one.bytes));
   driver.races.host_waited_for_device(one.device);
   driver.races.forget_memory(one.address, one.bytes);
-  if (one.kind == MemoryKind::Registered) return;
+  if (one.kind == MemoryKind::Registered || one.kind == MemoryKind::Virtual) return;
   // Nobody gets the addresses again for a while, so that whoever touches them is found.
   const uint64_t bytes = pages_of(one.bytes);
   void* const kept = mmap(reinterpret_cast<void*>(one.address), bytes, PROT_NONE,
@@ -103,10 +107,22 @@ int allocate_host(const Place& place, uint64_t bytes, MemoryKind kind, unsigned 
   return CUDA_SUCCESS;
 }
 
+int adopt_virtual(const Place& place, uint64_t address, uint64_t bytes, const char* call) {
+  Process& driver = *process();
+  Allocation made = describe(driver, place, MemoryKind::Virtual, call);
+  made.address = address;
+  made.bytes = bytes;
+  const Status adopted = place.slot->streams->adopt_memory(address, bytes, made.name);
+  if (!adopted) return code_of(adopted);
+  driver.allocations.add(std::move(made));
+  return CUDA_SUCCESS;
+}
+
 namespace {
 
 FreedBy freed_by(MemoryKind kind) {
   if (kind == MemoryKind::Registered) return FreedBy::Unregister;
+  if (kind == MemoryKind::Virtual) return FreedBy::Unmap;
   return kind == MemoryKind::Pinned ? FreedBy::FreeHost : FreedBy::Free;
 }
 
@@ -118,6 +134,8 @@ const char* freeing_call(FreedBy by, const char* call) {
       return is_runtime ? "cudaFreeHost" : "cuMemFreeHost";
     case FreedBy::Unregister:
       return is_runtime ? "cudaHostUnregister" : "cuMemHostUnregister";
+    case FreedBy::Unmap:
+      return "cuMemUnmap";
     case FreedBy::Free:
       break;
   }

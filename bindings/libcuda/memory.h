@@ -15,11 +15,14 @@ int allocate_memory(const Place& place, uint64_t bytes, MemoryKind kind, const c
 /// Allocates pinned or managed memory, which the host and kernels access at the same address.
 int allocate_host(const Place& place, uint64_t bytes, MemoryKind kind, unsigned flags,
                   const char* call, void** memory);
-/// The function family that frees an allocation: cuMemFree, cuMemFreeHost or cuMemHostUnregister.
-enum class FreedBy : uint8_t { Free, FreeHost, Unregister };
+/// The function family that frees an allocation: cuMemFree, cuMemFreeHost, cuMemHostUnregister or
+/// cuMemUnmap.
+enum class FreedBy : uint8_t { Free, FreeHost, Unregister, Unmap };
 /// Frees the allocation that starts at `address`. For any other address, and for memory that other
 /// functions free, it records an InvalidFree and returns CUDA_ERROR_INVALID_VALUE.
 int free_memory(Process& driver, uint64_t address, FreedBy by, const char* call);
+/// Makes mapped virtual memory an allocation, on behalf of `call`. release_memory() ends that.
+int adopt_virtual(const Place& place, uint64_t address, uint64_t bytes, const char* call);
 /// Frees an allocation of a context that is being destroyed; records no finding.
 void release_memory(Process& driver, uint64_t address, const char* call);
 

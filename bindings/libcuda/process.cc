@@ -96,12 +96,6 @@ Result<std::unique_ptr<DeviceSlot>> open(Process& driver, size_t index) {
 
 }  // namespace
 
-uint64_t next_handle() {
-  constexpr uint64_t kFirst = uint64_t{0x6770} << 32, kStep = 16;
-  static std::atomic<uint64_t> next = kFirst;
-  return next.fetch_add(kStep);
-}
-
 Process* process() { return is_forked_child ? nullptr : the_process.load(); }
 
 int start_process() {

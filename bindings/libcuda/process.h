@@ -12,15 +12,17 @@
 #include <string>
 #include <vector>
 
-#include "bindings/libcuda/abi.h"
 #include "bindings/libcuda/allocations.h"
 #include "bindings/libcuda/form_recorder.h"
+#include "bindings/libcuda/graphs/capture.h"
+#include "bindings/libcuda/interface/abi.h"
+#include "bindings/libcuda/interface/array_abi.h"
+#include "bindings/libcuda/interface/per_thread.h"
+#include "bindings/libcuda/interface/table.h"
 #include "bindings/libcuda/kernel_times.h"
-#include "bindings/libcuda/per_thread.h"
 #include "bindings/libcuda/race_watch.h"
 #include "bindings/libcuda/recorder.h"
 #include "bindings/libcuda/settings.h"
-#include "bindings/libcuda/table.h"
 #include "bindings/libcuda/tracer.h"
 #include "runtime/device/stream.h"
 
@@ -80,7 +82,8 @@ struct StreamState {
   StreamId id = 0;
   unsigned flags = 0;
   int priority = 0;
-  std::atomic<bool> captures = false, capture_is_invalid = false;
+  std::atomic<bool> captures = false;  ///< Whether `captured` has a capture.
+  Captured captured;
 };
 
 struct EventState {
@@ -89,15 +92,37 @@ struct EventState {
   EventId id = 0;
   bool has_no_time = false;
   std::atomic<bool> is_recorded = false;
+  std::atomic<bool> is_captured = false;  ///< Whether `captured` has a capture.
+  Captured captured;                      ///< Where its latest record was captured.
 };
 
-struct GraphState {
-  int device = 0;
-  GraphId id = 0;
-};
+/// A graph that can be launched. graphs_mutex() guards it.
 struct GraphExecState {
-  int device = 0;
+  std::shared_ptr<GraphState> graph;  ///< Its own copy.
+  uint64_t flags = 0;
   GraphExecId id = 0;
+  bool is_current = false;  ///< Whether `id` is the graph as it is now.
+  std::set<const Node*> disabled;
+  std::map<const Node*, uint64_t> tags;  ///< What the recorder knows launches by.
+};
+
+/// A CUDA array: texels in rows of the same length.
+struct ArrayState {
+  Context context = nullptr;
+  int device = 0;
+  ArrayDescription what{};  ///< A height or depth of 0: one row, one plane.
+  uint64_t address = 0, pitch_bytes = 0;
+
+  uint64_t texel_bytes() const;
+  uint64_t row_bytes() const { return what.width * texel_bytes(); }
+  uint64_t rows() const { return what.height == 0 ? 1 : what.height; }
+  uint64_t planes() const { return what.depth == 0 ? 1 : what.depth; }
+};
+
+/// A texture object. Its handle is the device's.
+struct TextureState {
+  ResourceDescription resource{};
+  TextureDescription texture{};
 };
 
 struct PoolState {
@@ -109,6 +134,7 @@ struct PoolState {
 struct LinkerState {
   std::string ptx;
   bool has_device_runtime = false;  ///< libcudadevrt.a was added, and is not linked yet.
+  std::string without_ptx;          ///< Why there is no PTX in an object; "" where all have some.
 };
 
 /// A fault of a kernel that no call has returned yet.
@@ -128,6 +154,7 @@ struct DeviceSlot {
   std::string printed;      ///< Output of kernels, written to stdout by the next call that waits.
   int lost = CUDA_SUCCESS;  ///< With `--on-finding sticky`: what every later call returns.
   Pool default_pool = nullptr, pool = nullptr;
+  std::map<uint64_t, TextureState> textures;
 };
 
 struct Process {
@@ -142,6 +169,7 @@ struct Process {
   Table<Event, EventState> events;
   Table<Graph, GraphState> graphs;
   Table<GraphExec, GraphExecState> graph_execs;
+  Table<ArrayHandle, ArrayState> arrays;
   Table<Pool, PoolState> pools;
   Table<Linker, LinkerState> linkers;
   Allocations allocations;
@@ -182,6 +210,7 @@ struct Place {
   DeviceSlot* slot = nullptr;
   StreamId stream = kDefaultStream;
   std::shared_ptr<StreamState> state;  ///< Null for the default streams.
+  bool is_of_graph = false;  ///< The work is done when a graph is launched, any number of times.
 };
 /// Resolves a stream handle.
 Place place_of(Stream stream);
@@ -227,6 +256,16 @@ int driver_call(const Work& work, const char* call = __builtin_FUNCTION()) {
   } catch (const std::bad_alloc&) {
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
+}
+
+/// Runs the body of a driver function that takes a stream; the errors of place_of().
+template <typename Work>
+int with_place(Stream stream, const Work& work, const char* call = __builtin_FUNCTION()) {
+  const CallScope scope(call);
+  return driver_call([&](Process& driver) -> int {
+    const Place place = place_of(stream);
+    return place.code != CUDA_SUCCESS ? place.code : work(driver, place);
+  });
 }
 
 /// Runs the body of a driver function that takes a device; CUDA_ERROR_INVALID_DEVICE for an unknown

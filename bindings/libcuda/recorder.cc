@@ -112,6 +112,12 @@ uint64_t Recorder::launch_begins(StreamId stream, std::shared_ptr<const CallSite
   return tag;
 }
 
+void Recorder::launch_moves(uint64_t tag, StreamId stream) {
+  const std::lock_guard lock(mutex_);
+  const auto found = running_.find(tag);
+  if (found != running_.end()) found->second.stream = stream;
+}
+
 void Recorder::launch_refused(uint64_t tag) {
   launches_.fetch_sub(1);
   const std::lock_guard lock(mutex_);

@@ -38,6 +38,8 @@ class Recorder {
   /// which may run any number of times. `pointers` are the arguments that may be addresses.
   uint64_t launch_begins(StreamId stream, std::shared_ptr<const CallSite> site, bool stays,
                          std::vector<PointerArgument> pointers);
+  /// What a launch that stays does from now on, it does in this stream.
+  void launch_moves(uint64_t tag, StreamId stream);
   /// Forgets a launch that could not be issued.
   void launch_refused(uint64_t tag);
   /// Records the findings of a launch that ran on `device`, and keeps what it stored of undefined

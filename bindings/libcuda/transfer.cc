@@ -55,7 +55,7 @@ Status issue(Process& driver, const Place& place, End to, End from, uint64_t byt
     return streams.copy(place.stream, to.address, from.address, bytes, undefined);
   }
   const std::span<const std::byte> source(bytes_at(from.address), bytes);
-  const bool stays = waits || is_pinned(driver, from.address) || is_captured(place);
+  const bool stays = waits || is_pinned(driver, from.address) || place.is_of_graph;
   return stays ? streams.upload(place.stream, to.address, source)
                : upload_staged(place, to.address, source);
 }
@@ -65,6 +65,26 @@ Status copy_now(const Place& place, End to, End from, uint64_t bytes) {
   Device& device = *place.slot->device;
   if (to.of_host) return device.download({bytes_at(to.address), bytes}, from.address);
   return device.upload(to.address, {bytes_at(from.address), bytes});
+}
+
+/// Describes a copy of consecutive bytes as a copy of one row.
+Copy3d row_copy(End to, End from, uint64_t bytes) {
+  const auto describe = [&](const End& given) {
+    Copy3d::End end{};
+    end.type = given.of_host ? MemoryType::Host : MemoryType::Device;
+    if (given.of_host) {
+      end.host = bytes_at(given.address);
+    } else {
+      end.device = given.address;
+    }
+    return end;
+  };
+  Copy3d what{};
+  what.from = describe(from);
+  what.to = describe(to);
+  what.width_bytes = bytes;
+  what.height = what.depth = 1;
+  return what;
 }
 
 int wait(const Place& place) {
@@ -88,7 +108,7 @@ void add_ranges(Process& driver, End to, End from, uint64_t bytes,
 
 void note_transfer(Process& driver, const Place& place, const Transfer& transfer,
                    const std::vector<TouchedRange>& ranges) {
-  if (is_captured(place)) return;
+  if (place.is_of_graph) return;
   driver.races.transfer(line_of(place), transfer.call, ranges);
 }
 
@@ -110,9 +130,26 @@ End any_end(const Place& place, uint64_t address) {
   return {!is_variable, address};
 }
 
+int capture_work(const Place& place, NodeWork work, const char* call) {
+  auto site = call_site(call);
+  const std::lock_guard lock(graphs_mutex());
+  Captured& captured = place.state->captured;
+  // Another thread may have ended the capture meanwhile.
+  if (captured.capture == nullptr || captured.capture->is_invalid) {
+    return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  }
+  add_node(captured, std::move(work), std::move(site));
+  return CUDA_SUCCESS;
+}
+
+void invalidate_capture(StreamState& stream) {
+  const std::lock_guard lock(graphs_mutex());
+  if (stream.captured.capture != nullptr) stream.captured.capture->is_invalid = true;
+}
+
 int refuse_capture(Process& driver, const Place& place) {
   if (is_captured(place)) {
-    place.state->capture_is_invalid = true;
+    invalidate_capture(*place.state);
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   }
   if (place.stream != kDefaultStream) return CUDA_SUCCESS;
@@ -121,7 +158,7 @@ int refuse_capture(Process& driver, const Place& place) {
          return stream.captures && stream.device == place.device &&
                 (stream.flags & kStreamNonBlocking) == 0;
        })) {
-    if (const auto stream = driver.streams.find(one)) stream->capture_is_invalid = true;
+    if (const auto stream = driver.streams.find(one)) invalidate_capture(*stream);
     code = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
   }
   return code;
@@ -130,8 +167,7 @@ int refuse_capture(Process& driver, const Place& place) {
 int code_in_stream(Process& driver, const Place& place, const Status& status) {
   if (status) return CUDA_SUCCESS;
   if (status.error().code == ErrorCode::InvalidArgument) {
-    const int captured = place.stream == kDefaultStream ? refuse_capture(driver, place)
-                                                        : static_cast<int>(CUDA_SUCCESS);
+    const int captured = refuse_implicit(driver, place);
     if (captured != CUDA_SUCCESS) return captured;
   }
   return code_of(status);
@@ -151,6 +187,9 @@ int copy(const Place& place, End to, End from, uint64_t bytes, Transfer transfer
   };
   const bool fits = checked(to) && checked(from);
   if (!fits) return CUDA_ERROR_INVALID_VALUE;
+  if (is_captured(place)) {
+    return capture_work(place, CopyWork{row_copy(to, from, bytes), place.context}, transfer.call);
+  }
   if (!transfer.is_part && driver.races.is_on()) {
     std::vector<TouchedRange> ranges;
     add_ranges(driver, to, from, bytes, ranges);
@@ -167,7 +206,7 @@ int copy(const Place& place, End to, End from, uint64_t bytes, Transfer transfer
   const Status issued = issue(driver, place, to, from, bytes, transfer);
   if (!issued) return code_in_stream(driver, place, issued);
   // A copy within the device never waits; a copy to pageable memory always does.
-  const bool pageable = to.of_host && !is_pinned(driver, to.address) && !is_captured(place);
+  const bool pageable = to.of_host && !is_pinned(driver, to.address) && !place.is_of_graph;
   const bool waits = (transfer.waits && (to.of_host || from.of_host)) || pageable;
   return waits ? wait(place) : static_cast<int>(CUDA_SUCCESS);
 }
@@ -178,13 +217,14 @@ int fill(const Place& place, uint64_t address, unsigned value, unsigned bytes, u
   Process& driver = *process();
   if (address % bytes != 0) return CUDA_ERROR_INVALID_VALUE;
   if (count == 0) return CUDA_SUCCESS;
-  if (const int code = place.stream == kDefaultStream ? refuse_capture(driver, place) : 0;
-      code != CUDA_SUCCESS) {
-    return code;
-  }
+  if (const int code = refuse_implicit(driver, place); code != CUDA_SUCCESS) return code;
   if (count > ~uint64_t{0} / bytes ||
       !check_device_range(driver, address, count * bytes, transfer.call)) {
     return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (is_captured(place)) {
+    const FillNode what{address, 0, value, bytes, count, 1};
+    return capture_work(place, FillWork{what, place.context}, transfer.call);
   }
   if (!transfer.is_part && driver.races.is_on()) {
     note_transfer(driver, place, transfer, {{address, count * bytes, Touch::Write}});

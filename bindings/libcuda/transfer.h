@@ -46,10 +46,20 @@ int fill(const Place& place, uint64_t address, unsigned value, unsigned bytes, u
 void host_gets(Process& driver, const Place& place, uint64_t address, uint64_t bytes,
                const char* call);
 
+/// Makes the work a node of the graph that the stream of `place` captures. Returns CUDA_SUCCESS, or
+/// CUDA_ERROR_STREAM_CAPTURE_INVALIDATED when the capture is invalid. `call` made the work.
+int capture_work(const Place& place, NodeWork work, const char* call);
+/// Makes the capture of the stream invalid, if there is one.
+void invalidate_capture(StreamState& stream);
 /// For a call that cannot be captured: invalidates the capture that it would join and returns
 /// CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED or CUDA_ERROR_STREAM_CAPTURE_IMPLICIT; CUDA_SUCCESS when
 /// there is no such capture.
 int refuse_capture(Process& driver, const Place& place);
+/// The same for work that may be captured, but not in the default stream.
+inline int refuse_implicit(Process& driver, const Place& place) {
+  return place.stream == kDefaultStream ? refuse_capture(driver, place)
+                                        : static_cast<int>(CUDA_SUCCESS);
+}
 /// Translates the status of stream work to a CUresult, capture errors included.
 int code_in_stream(Process& driver, const Place& place, const Status& status);
 

@@ -1,18 +1,22 @@
 // Declares the types of the published runtime API of CUDA 13 that this library uses.
 #pragma once
 
-#include "bindings/libcuda/abi.h"
+#include "bindings/libcuda/interface/abi.h"
+#include "bindings/libcuda/interface/array_abi.h"
+#include "bindings/libcuda/interface/graph_abi.h"
 
 #define GPUEMU_RUNTIME_API extern "C" __attribute__((visibility("default")))
 
 namespace gpuemu::libcudart {
 
 using libcuda::Address;
+using libcuda::ArrayHandle;
 using libcuda::Context;
 using libcuda::Event;
 using libcuda::Function;
 using libcuda::Graph;
 using libcuda::GraphExec;
+using libcuda::GraphNode;
 using libcuda::Kernel;
 using libcuda::Library;
 using libcuda::Linker;
@@ -76,7 +80,7 @@ struct PitchedPointer {
 
 /// cudaMemcpy3DParms and cudaMemcpy3DPeerParms
 struct Copy3dEnd {
-  void* array;
+  ArrayHandle array;
   Position position;
   PitchedPointer pointer;
 };
@@ -96,9 +100,70 @@ struct Copy3dPeerParameters {
 static_assert(sizeof(Copy3dPeerParameters) == 168);
 
 /// cudaChannelFormatDesc
+enum class ChannelKind : int { Signed, Unsigned, Float };
 struct ChannelFormat {
-  int x, y, z, w, kind;
+  int x, y, z, w;  ///< Bits of each channel.
+  ChannelKind kind;
 };
+static_assert(sizeof(ChannelFormat) == 20);
+
+/// cudaResourceDesc
+struct ResourceDescription {
+  libcuda::ResourceType type;
+  union {
+    int reserved[32];
+    ArrayHandle array;
+    struct {
+      void* pointer;
+      ChannelFormat format;
+      size_t bytes;
+    } linear;
+    struct {
+      void* pointer;
+      ChannelFormat format;
+      size_t width, height, pitch_bytes;
+    } plane;
+  };
+  unsigned flags;
+};
+static_assert(sizeof(ResourceDescription) == 144);
+
+/// cudaTextureDesc
+struct TextureDescription {
+  unsigned address_modes[3], filter, reads_normalized;
+  int is_srgb;
+  float border[4];
+  int normalized_coordinates;
+  unsigned anisotropy_max, mipmap_filter;
+  float mipmap_bias, mipmap_min, mipmap_max;
+  int no_trilinear, seamless_cubemap;
+};
+static_assert(sizeof(TextureDescription) == 72);
+
+/// cudaGraphNodeParams. A kernel node has the function of the host.
+struct NodeParameters {
+  libcuda::NodeType type;
+  int reserved_0[3];
+  union {
+    int64_t reserved_1[29];
+    libcuda::KernelNodeFirst kernel;
+    struct {
+      int flags, reserved[3];
+      Copy3dParameters what;
+    } copy;
+    libcuda::FillNode fill;
+    libcuda::HostNode host;
+    struct {
+      Graph graph;
+      int ownership;
+    } child;
+    struct {
+      Event event;
+    } event;
+  };
+  int64_t reserved_2;
+};
+static_assert(sizeof(NodeParameters) == 256);
 
 /// __fatBinC_Wrapper_t
 struct FatBinaryWrapper {

@@ -6,11 +6,13 @@
 extern "C" {
 // NOLINTBEGIN(google-runtime-int): types are those of the driver's interface.
 using gpuemu::libcudart::Address;
+using gpuemu::libcudart::ArrayHandle;
 using gpuemu::libcudart::Context;
 using gpuemu::libcudart::Event;
 using gpuemu::libcudart::Function;
 using gpuemu::libcudart::Graph;
 using gpuemu::libcudart::GraphExec;
+using gpuemu::libcudart::GraphNode;
 using gpuemu::libcudart::Kernel;
 using gpuemu::libcudart::Library;
 using gpuemu::libcudart::Linker;
@@ -22,6 +24,8 @@ int cuDriverGetVersion(int* version);
 int cuGetErrorString(int code, const char** text);
 int cuGetProcAddress_v2(const char* name, void** function, int version, uint64_t flags,
                         int* status);
+int cuGetProcAddress_v2_ptsz(const char* name, void** function, int version, uint64_t flags,
+                             int* status);
 int cuProfilerStart();
 int cuProfilerStop();
 
@@ -67,8 +71,6 @@ int cuKernelGetName(const char** name, Kernel kernel);
 int cuKernelGetFunction(Function* function, Kernel kernel);
 int cuKernelSetAttribute(int attribute, int value, Kernel kernel, int device);
 int cuLinkCreate_v2(unsigned count, int* options, void** values, Linker* linker);
-int cuLinkAddData_v2(Linker linker, int kind, void* data, size_t bytes, const char* name,
-                     unsigned count, int* options, void** values);
 int cuLinkComplete(Linker linker, void** image, size_t* bytes);
 int cuLinkDestroy(Linker linker);
 int cuFuncGetAttribute(int* value, int attribute, Function function);
@@ -88,6 +90,13 @@ int cuMemHostGetFlags(unsigned* flags, void* memory);
 int cuMemHostRegister_v2(void* memory, size_t bytes, unsigned flags);
 int cuMemHostUnregister(void* memory);
 int cuMemAllocManaged(Address* address, size_t bytes, unsigned flags);
+int cuMemPrefetchAsync_v2(Address address, size_t bytes, gpuemu::libcuda::Location location,
+                          unsigned flags, Stream stream);
+int cuMemAdvise_v2(Address address, size_t bytes, int advice, gpuemu::libcuda::Location location);
+int cuMemRangeGetAttribute(void* data, size_t data_bytes, int attribute, Address address,
+                           size_t bytes);
+int cuMemRangeGetAttributes(void** data, size_t* data_bytes, int* attributes, size_t count,
+                            Address address, size_t bytes);
 int cuPointerGetAttribute(void* data, int attribute, Address address);
 int cuMemcpy(Address to, Address from, size_t bytes);
 int cuMemcpyAsync(Address to, Address from, size_t bytes, Stream stream);
@@ -104,6 +113,16 @@ int cuMemcpy2DUnaligned_v2(const gpuemu::libcuda::Copy2d* what);
 int cuMemcpy2DAsync_v2(const gpuemu::libcuda::Copy2d* what, Stream stream);
 int cuMemcpy3D_v2(const gpuemu::libcuda::Copy3d* what);
 int cuMemcpy3DAsync_v2(const gpuemu::libcuda::Copy3d* what, Stream stream);
+int cuArray3DCreate_v2(ArrayHandle* array, const gpuemu::libcuda::ArrayDescription* what);
+int cuArrayDestroy(ArrayHandle array);
+int cuArray3DGetDescriptor_v2(gpuemu::libcuda::ArrayDescription* told, ArrayHandle array);
+int cuTexObjectCreate(uint64_t* texture, const gpuemu::libcuda::ResourceDescription* resource,
+                      const gpuemu::libcuda::TextureDescription* reading,
+                      const gpuemu::libcuda::ViewDescription* view);
+int cuTexObjectDestroy(uint64_t texture);
+int cuTexObjectGetResourceDesc(gpuemu::libcuda::ResourceDescription* told, uint64_t texture);
+int cuTexObjectGetTextureDesc(gpuemu::libcuda::TextureDescription* told, uint64_t texture);
+int cuTexObjectGetResourceViewDesc(gpuemu::libcuda::ViewDescription* told, uint64_t texture);
 int cuMemcpy3DPeer(const gpuemu::libcuda::Copy3d* what);
 int cuMemcpy3DPeerAsync(const gpuemu::libcuda::Copy3d* what, Stream stream);
 int cuMemsetD8_v2(Address address, unsigned char value, size_t count);
@@ -142,7 +161,13 @@ int cuStreamAddCallback(Stream stream, void (*callback)(Stream, int, void*), voi
 int cuLaunchHostFunc(Stream stream, void (*function)(void*), void* data);
 int cuStreamIsCapturing(Stream stream, int* status);
 int cuStreamGetCaptureInfo_v3(Stream stream, int* status, uint64_t* id, Graph* graph,
-                              const void** nodes, const void** edges, size_t* count);
+                              const GraphNode** nodes, const gpuemu::libcuda::EdgeData** edges,
+                              size_t* count);
+int cuStreamBeginCaptureToGraph(Stream stream, Graph graph, const GraphNode* nodes,
+                                const gpuemu::libcuda::EdgeData* edges, size_t count, int mode);
+int cuStreamUpdateCaptureDependencies_v2(Stream stream, GraphNode* nodes,
+                                         const gpuemu::libcuda::EdgeData* edges, size_t count,
+                                         unsigned flags);
 int cuStreamBeginCapture_v2(Stream stream, int mode);
 int cuStreamEndCapture(Stream stream, Graph* graph);
 int cuThreadExchangeStreamCaptureMode(int* mode);
@@ -153,11 +178,6 @@ int cuEventQuery(Event event);
 int cuEventSynchronize(Event event);
 int cuEventDestroy_v2(Event event);
 int cuEventElapsedTime_v2(float* milliseconds, Event from, Event to);
-int cuGraphInstantiateWithFlags(GraphExec* made, Graph graph, unsigned long long flags);
-int cuGraphLaunch(GraphExec exec, Stream stream);
-int cuGraphUpload(GraphExec exec, Stream stream);
-int cuGraphDestroy(Graph graph);
-int cuGraphExecDestroy(GraphExec exec);
 
 int cuLaunchKernel(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                    unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,

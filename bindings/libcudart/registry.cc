@@ -49,7 +49,6 @@ constexpr int kLinkedVersion = 2;
 /// Links the parts of a program that was built from relocatable device code. A part is a container,
 /// whose size its header has.
 int link_parts(void* const* parts, std::vector<std::byte>& image) {
-  constexpr int kFatBinary = 2;
   Linker linker = nullptr;
   int code = cuLinkCreate_v2(0, nullptr, nullptr, &linker);
   for (; code == cudaSuccess && *parts != nullptr; ++parts) {
@@ -58,8 +57,7 @@ int link_parts(void* const* parts, std::vector<std::byte>& image) {
     const auto* const part = static_cast<const std::byte*>(*parts);
     std::memcpy(&header_bytes, part + 6, sizeof header_bytes);
     std::memcpy(&body_bytes, part + 8, sizeof body_bytes);
-    code = cuLinkAddData_v2(linker, kFatBinary, *parts, header_bytes + body_bytes, "", 0, nullptr,
-                            nullptr);
+    code = hooks().add_object(linker, *parts, header_bytes + body_bytes);
   }
   void* linked = nullptr;
   size_t bytes = 0;
@@ -134,6 +132,14 @@ FoundKernel find_kernel(const void* function) {
     if (code != cudaSuccess) return {code, nullptr, entry.name};
   }
   return {cudaSuccess, entry.kernel, entry.name};
+}
+
+const void* host_function_of(Kernel kernel) {
+  const std::lock_guard lock(registry().mutex);
+  for (const auto& [function, entry] : registry().kernels) {
+    if (entry.kernel == kernel) return function;
+  }
+  return nullptr;
 }
 
 FoundVariable find_variable(const void* symbol) {

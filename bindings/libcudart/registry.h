@@ -19,6 +19,9 @@ struct FoundKernel {
 /// calling thread must have a context. All functions here are thread-safe.
 FoundKernel find_kernel(const void* function);
 
+/// Returns the host function of a kernel that find_kernel() has found; null when there is none.
+const void* host_function_of(Kernel kernel);
+
 /// A variable of the device in the current context, or the error in `code`:
 /// cudaErrorInvalidSymbol, or that of loading its fat binary.
 struct FoundVariable {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bindings/libcuda/calls/runtime_hooks.h"
-#include "bindings/libcuda/per_thread.h"
+#include "bindings/libcuda/interface/per_thread.h"
 #include "bindings/libcudart/driver.h"
 
 namespace gpuemu::libcudart {

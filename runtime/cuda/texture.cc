@@ -101,6 +101,11 @@ TextureDesc texture_of(const TextureConfig& config) {
 Result<uint64_t> CudaDevice::make_texture(const TextureConfig& config) {
   GPUEMU_TRY(ready());
   GPUEMU_TRY(check_texture(config));
+  if (config.height == 1 && config.pitch_bytes == 0) {
+    return error(ErrorCode::Unsupported,
+                 "texture of one line with filter: the driver makes it of arrays alone; expected "
+                 "the bytes from row to row");
+  }
   GPUEMU_TRY(check_range(config.address, config.extent_bytes()));
   const ResourceDesc resource = resource_of(config);
   const TextureDesc texture = texture_of(config);

@@ -3,7 +3,7 @@
 namespace gpuemu {
 namespace {
 /// Largest sizes over plain memory (programming guide, technical specifications).
-constexpr uint32_t kRowWidthMax = 1 << 28;
+constexpr uint32_t kRowWidthMax = 1 << 28, kLineWidthMax = 131072;
 constexpr uint32_t kPlaneWidthMax = 131072, kPlaneHeightMax = 65000;
 constexpr uint64_t kPitchMax = 2097120;
 
@@ -30,8 +30,27 @@ Status check_format(const TextureConfig& config) {
   return {};
 }
 
-Status check_rows(const TextureConfig& config) {
+Status check_modes(const TextureConfig& config) {
   using Address = TextureConfig::Address;
+  const auto repeats = [](Address mode) {
+    return mode == Address::Wrap || mode == Address::Mirror;
+  };
+  if (!config.normalized_coordinates && (repeats(config.address_x) || repeats(config.address_y))) {
+    return error(
+        ErrorCode::InvalidArgument,
+        "texture with wrap or mirror addressing and unnormalized coordinates; expected clamp or "
+        "border, or normalized coordinates");
+  }
+  return {};
+}
+
+Status check_rows(const TextureConfig& config) {
+  if (config.height == 1 && config.pitch_bytes == 0) {
+    if (config.width <= kLineWidthMax) return check_modes(config);
+    return error(ErrorCode::InvalidArgument,
+                 "texture of one line of {} texels; expected at most {}", config.width,
+                 kLineWidthMax);
+  }
   if (config.height == 0) {
     const bool plain = config.filter == TextureConfig::Filter::Point &&
                        !config.normalized_coordinates && config.width <= kRowWidthMax;
@@ -50,16 +69,7 @@ Status check_rows(const TextureConfig& config) {
                  config.width, config.height, config.texel_bytes(), config.pitch_bytes,
                  kPlaneWidthMax, kPlaneHeightMax, kTexturePitchAlignment, kPitchMax);
   }
-  const auto repeats = [](Address mode) {
-    return mode == Address::Wrap || mode == Address::Mirror;
-  };
-  if (!config.normalized_coordinates && (repeats(config.address_x) || repeats(config.address_y))) {
-    return error(
-        ErrorCode::InvalidArgument,
-        "texture with wrap or mirror addressing and unnormalized coordinates; expected clamp or "
-        "border, or normalized coordinates");
-  }
-  return {};
+  return check_modes(config);
 }
 }  // namespace
 

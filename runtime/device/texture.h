@@ -19,7 +19,7 @@ struct TextureConfig {
   uint64_t address = 0;      ///< Address of the first texel.
   uint32_t width = 0;        ///< Texels of a row.
   uint32_t height = 0;       ///< Rows; 0: one row that kernels read by integer index (tex1Dfetch).
-  uint64_t pitch_bytes = 0;  ///< From row to row; of no meaning without rows.
+  uint64_t pitch_bytes = 0;  ///< From row to row; 0 with one row: a line with filter, for tex1D.
   Texel texel = Texel::Float;
   uint32_t bits = 32;  ///< Bits of a channel: 8, 16, 32; for floats 16, 32.
   uint32_t channels = 1;

@@ -61,6 +61,8 @@ class Emulator final : public Device, public SparseMemory {
   Status copy_now(uint64_t to, uint64_t from, uint64_t bytes);
   Status fill_now(uint64_t address, std::byte value, uint64_t bytes);
   Status check_range(uint64_t address, uint64_t bytes, const char* what);
+  /// The number of 4 or 8 bytes; nothing while what is allocated changes. Does not wait.
+  std::optional<uint64_t> number_at(uint64_t address, uint64_t bytes);
   Status check_registers(ModuleId module, const EntryInfo& entry, const LaunchShape& shape) {
     return registers_.check(module, entry, shape, properties_);
   }

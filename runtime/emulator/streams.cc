@@ -54,6 +54,15 @@ Status EmulatorStreams::host_call(StreamId stream, std::function<void()> work) {
   });
 }
 
+Status EmulatorStreams::wait_value(StreamId stream, uint64_t address, uint64_t bytes,
+                                   std::function<bool(uint64_t)> is_met) {
+  GPUEMU_TRY(device_.check_range(address, bytes, "wait for a value"));
+  return queues_.wait_until(stream, [this, address, bytes, is_met = std::move(is_met)] {
+    const std::optional<uint64_t> now = device_.number_at(address, bytes);
+    return now && is_met(*now);
+  });
+}
+
 Result<FunctionId> EmulatorStreams::function(ModuleId module, const std::string& entry) {
   auto made = std::make_shared<Function>();
   made->module = module;

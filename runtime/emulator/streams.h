@@ -44,6 +44,10 @@ class EmulatorStreams final : public Streams {
               const UndefinedCopied& undefined) override;
   Status fill(StreamId stream, uint64_t address, std::byte value, uint64_t bytes) override;
   Status host_call(StreamId stream, std::function<void()> work) override;
+  /// Later work of the stream begins when the number of 4 or 8 bytes at the address meets the
+  /// condition, whoever writes it.
+  Status wait_value(StreamId stream, uint64_t address, uint64_t bytes,
+                    std::function<bool(uint64_t)> is_met);
   Result<FunctionId> function(ModuleId module, const std::string& entry) override;
   Status launch(StreamId stream, const StreamLaunch& launch) override;
   void set_checks(StreamChecks checks) override;

@@ -214,6 +214,20 @@ TEST_P(Textures, OfOneRowAreReadByIndex) {
   }
 }
 
+TEST_P(Textures, OfALineAreFiltered) {
+  if (!is_emulator()) GTEST_SKIP() << "a driver makes lines of arrays alone";
+  const std::string ptx = kernel_of("tex.1d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%t, {%x}];", "f32");
+  TextureConfig config;
+  config.address = upload(std::vector<float>{0, 10, 20, 30}, "texels");
+  config.width = 4;
+  config.height = 1;
+  config.filter = Filter::Linear;
+  const std::vector<Point> at = {{0.5f, 0}, {1, 7}, {1.75f, -3}, {9, 0}, {-2, 0}};
+  const auto got = read<Point, float>(ptx, config, at);
+  const std::vector<float> expected = {0, 5, 12.5f, 30, 0};
+  for (size_t i = 0; i < at.size(); ++i) EXPECT_EQ(got[4 * i], expected[i]) << i;
+}
+
 TEST_P(Textures, OfIntegersAreReadByIntegerCoordinates) {
   const std::string fetch = kernel_of(
       "tex.2d.v4.u32.s32 {%f0, _, _, _}, [%t, {%x, %y}]; mov.b32 %f1, 0; mov.b32 %f2, 0; "

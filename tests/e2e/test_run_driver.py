@@ -205,3 +205,25 @@ def test_images_are_text_fat_binaries_with_ptx_and_what_the_linker_made(tmp_path
     done = run(sys.executable, tmp_path / "program.py", ptx_of(tmp_path))
     assert done.stdout.splitlines() == ["0 0 209", "{200}", "0"], done.stdout + done.stderr
     assert "build with -gencode arch=compute_80,code=compute_80" in done.stderr
+
+
+TENSOR_MAPS = """
+import ctypes
+cuda = ctypes.CDLL("libcuda.so.1")
+cuda.cuInit(0)
+room = ctypes.create_string_buffer(256)
+at = (ctypes.addressof(room) + 63) // 64 * 64
+def encode(rank=2, kind=7, sizes=(64, 32), stride=256, box=(16, 8), swizzle=0, fill=0, address=0x10000):
+    numbers = lambda type, values: (type * 5)(*values)
+    return cuda.cuTensorMapEncodeTiled(
+        ctypes.c_void_p(at), kind, rank, ctypes.c_void_p(address), numbers(ctypes.c_uint64, sizes), numbers(ctypes.c_uint64, [stride]),
+        numbers(ctypes.c_uint32, box), numbers(ctypes.c_uint32, [1] * 5), 0, swizzle, 0, fill)
+print(encode(), encode(swizzle=2), encode(fill=1), cuda.cuTensorMapReplaceAddress(ctypes.c_void_p(at), ctypes.c_void_p(0x20000)))
+print(encode(rank=0), encode(rank=6), encode(stride=8), encode(box=(3, 8)), encode(box=(16, 257)), encode(swizzle=1), encode(address=8),
+      encode(sizes=(0, 1)), encode(kind=2, fill=1), cuda.cuTensorMapReplaceAddress(ctypes.c_void_p(at), ctypes.c_void_p(3)))
+"""
+
+
+def test_tensor_maps_are_encoded_by_the_rules_of_the_header():
+    done = run(sys.executable, "-c", TENSOR_MAPS)
+    assert done.stdout.splitlines() == ["0 0 0 0", " ".join(["1"] * 10)], done.stderr

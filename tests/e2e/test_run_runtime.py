@@ -11,17 +11,23 @@ from conftest import BIN, cuda_tool
 
 PROGRAMS = pathlib.Path(__file__).parent / "run/cuda"
 GPUEMU = BIN / "gpuemu"
-OPTIONS = {"threads": ["-default-stream", "per-thread"], "functions": ["--extended-lambda"]}
+DRIVER = [f"-L{BIN.parent / 'lib/gpuemu/drop-in'}", "-lcuda"]
+OPTIONS = {"threads": ["-default-stream", "per-thread"], "functions": ["--extended-lambda"], "linked": ["-rdc=true"],
+           "virtual_memory": DRIVER, "stream_values": DRIVER}
 RIGHT = sorted(path.stem for path in PROGRAMS.glob("*.cu"))
 # What the twin of a program does wrong at its line with the comment "fault".
 FAULTY = {"vector_add": "OutOfBounds", "streams": "StreamRace", "symbols": "InvalidFree", "cooperative": "UseAfterFree",
           "occupancy": "UncheckedError", "reduction": "DataRace", "pitched": "OutOfBounds", "pools": "Leak",
           "padding": "UninitializedRead", "histogram": "DataRace", "transpose": "OutOfBounds", "matmul": "DataRace", "scan": "UninitializedRead",
           "stencil": "OutOfBounds", "async_copy": "DataRace", "zero_copy": "UseAfterFree", "sparse": "InvalidFree", "search": "UninitializedRead",
-          "functions": "Trap", "sort": "BarrierDivergence", "halves": "Misaligned", "tensor_cores": "UninitializedRead"}
+          "functions": "Trap", "sort": "BarrierDivergence", "halves": "Misaligned", "tensor_cores": "UninitializedRead",
+          "graph_nodes": "OutOfBounds", "graph_update": "UseAfterFree", "fork_join": "UninitializedRead", "texture": "UseAfterFree",
+          "lookup": "UninitializedRead", "advice": "OutOfBounds", "convolution": "OutOfBounds", "nbody": "DataRace", "options": "OutOfBounds",
+          "walsh": "DataRace", "mandelbrot": "StreamRace", "monte_carlo": "UninitializedRead", "life": "UseAfterFree",
+          "distance": "BarrierDivergence", "linked": "OutOfBounds", "virtual_memory": "OutOfBounds", "stream_values": "StreamRace"}
 # One program of each kind of call; nvcc takes seconds for each of the others, which run at night.
-QUICK = {"async_copy", "cooperative", "errors", "graph", "managed", "occupancy", "padding", "pools", "reduction", "streams", "symbols", "tensor_cores",
-         "threads", "vector_add", "zero_copy"}
+QUICK = {"advice", "async_copy", "cooperative", "errors", "fork_join", "graph", "graph_nodes", "graph_update", "linked", "lookup", "managed", "occupancy",
+         "padding", "pools", "reduction", "stream_values", "streams", "symbols", "tensor_cores", "texture", "threads", "vector_add", "virtual_memory", "zero_copy"}
 
 pytestmark = pytest.mark.skipif(not cuda_tool("nvcc"), reason="no CUDA compiler: run scripts/setup.sh --tests")
 
@@ -90,7 +96,7 @@ def test_a_right_program_passes_without_a_finding(built, name):
 def test_the_mistake_of_a_faulty_twin_is_found_at_its_line(built, tmp_path, name):
     done, report = report_of(built[name, "faulty"], tmp_path, "--checks", "+leak")
     assert done.returncode == 1
-    line = line_of(name, "kernel" if name == "streams" else "fault")
+    line = line_of(name, "kernel" if name in ("streams", "stream_values") else "fault")
     places = [(one["kind"], pathlib.Path(end["file"]).name, end["line"])
               for one in report["findings"] for end in (one, one["other"]) if end]
     assert (FAULTY[name], f"{name}.cu", line) in places
@@ -121,6 +127,35 @@ def test_an_optimised_program_still_names_the_lines_of_its_calls(tmp_path):
     (found,) = report["findings"]
     assert found["line"] == line_of("pitched", "fault")
     assert pathlib.Path(found["allocation"]["stack"][0]["file"]).name in ("pitched.cu", "program.h")
+
+
+def test_relocatable_device_code_of_several_files_is_linked(tmp_path):
+    (tmp_path / "one.cu").write_text("""
+__device__ int calls;
+static __device__ int step() { return 2; }
+__device__ __noinline__ int advance(int x) { ++calls; return x + step(); }
+""")
+    (tmp_path / "two.cu").write_text("""
+#include <cstdio>
+extern __device__ int calls;
+extern __device__ int advance(int x);
+static __device__ int step() { return 10; }
+__global__ void run(int* x) { *x = advance(advance(*x)) + step() + 100 * calls; }
+int main() {
+  int* x; int host = 1;
+  cudaMalloc(&x, 4);
+  cudaMemcpy(x, &host, 4, cudaMemcpyHostToDevice);
+  run<<<1, 1>>>(x);
+  cudaMemcpy(&host, x, 4, cudaMemcpyDeviceToHost);
+  printf("%d %s\\n", host, cudaGetErrorName(cudaFree(x)));
+}
+""")
+    done = subprocess.run([GPUEMU, "nvcc", "-rdc=true", "-o", tmp_path / "linked", tmp_path / "one.cu", tmp_path / "two.cu"],
+                          capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    done = run("--", tmp_path / "linked")
+    assert (done.returncode, done.stdout) == (0, "215 cudaSuccess\n"), done.stdout + done.stderr
+    assert "gpuemu: 0 findings" in done.stderr
 
 
 UNREAD = """

@@ -67,6 +67,14 @@ GPUEMU_DRIVER_API int cuGetProcAddress_v2(const char* name, void** function, int
   return look_up(name, function, version, flags, status);
 }
 
+/// For programs that are compiled with the per-thread default stream: theirs are the functions that
+/// are found unless the flags say which.
+GPUEMU_DRIVER_API int cuGetProcAddress_v2_ptsz(const char* name, void** function, int version,
+                                               uint64_t flags, int* status) {
+  constexpr uint64_t kPerThread = 2;
+  return look_up(name, function, version, flags == 0 ? kPerThread : flags, status);
+}
+
 GPUEMU_DRIVER_API int cuGetProcAddress(const char* name, void** function, int version,
                                        uint64_t flags) {
   return look_up(name, function, version, flags, nullptr);

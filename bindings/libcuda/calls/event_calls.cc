@@ -14,6 +14,13 @@ int with_event(Event event, const Work& work, const char* call = __builtin_FUNCT
   });
 }
 
+/// For a call about an event that was recorded in a capture: makes the capture invalid.
+int refuse_captured(EventState& event) {
+  const std::lock_guard lock(graphs_mutex());
+  if (event.captured.capture != nullptr) event.captured.capture->is_invalid = true;
+  return CUDA_ERROR_CAPTURED_EVENT;
+}
+
 }  // namespace
 
 GPUEMU_DRIVER_API int cuEventCreate(Event* event, unsigned flags) {
@@ -41,22 +48,40 @@ GPUEMU_DRIVER_API int cuEventRecord(Event event, Stream stream) {
     if (place.code != CUDA_SUCCESS) return place.code;
     if (place.device != state.device) return CUDA_ERROR_INVALID_HANDLE;
     state.is_recorded = true;
-    if (!is_captured(place)) driver.races.recorded(state.id, line_of(place));
+    if (is_captured(place)) {
+      const std::lock_guard lock(graphs_mutex());
+      state.captured = place.state->captured;
+      state.is_captured = true;
+      return CUDA_SUCCESS;
+    }
+    if (const int code = refuse_implicit(driver, place); code != CUDA_SUCCESS) return code;
+    state.is_captured = false;
+    driver.races.recorded(state.id, line_of(place));
     return code_in_stream(driver, place, place.slot->streams->record(state.id, place.stream));
   });
 }
 GPUEMU_PER_THREAD(cuEventRecord, cuEventRecord_ptsz)
 
+/// With the flag for external events a captured record becomes a node of the graph.
 GPUEMU_DRIVER_API int cuEventRecordWithFlags(Event event, Stream stream, unsigned flags) {
   constexpr unsigned kExternal = 1;
-  return (flags & ~kExternal) != 0 ? CUDA_ERROR_INVALID_VALUE : cuEventRecord(event, stream);
+  if ((flags & ~kExternal) != 0) return CUDA_ERROR_INVALID_VALUE;
+  if ((flags & kExternal) == 0) return cuEventRecord(event, stream);
+  return with_event(event, [&](Process&, EventState& state, DeviceSlot&) -> int {
+    const Place place = place_of(stream);
+    if (place.code != CUDA_SUCCESS) return place.code;
+    if (place.device != state.device) return CUDA_ERROR_INVALID_HANDLE;
+    return is_captured(place) ? capture_work(place, RecordWork{event}, "cuEventRecordWithFlags")
+                              : cuEventRecord(event, stream);
+  });
 }
 GPUEMU_PER_THREAD(cuEventRecordWithFlags, cuEventRecordWithFlags_ptsz)
 
 GPUEMU_DRIVER_API int cuEventQuery(Event event) {
   return with_event(event, [](Process& driver, EventState& state, DeviceSlot& slot) -> int {
+    if (state.is_captured) return refuse_captured(state);
     const auto done = slot.streams->query_event(state.id);
-    if (!done) return CUDA_ERROR_CAPTURED_EVENT;
+    if (!done) return code_of(done.error());
     if (!*done) return CUDA_ERROR_NOT_READY;
     driver.races.host_waited_for_event(state.id);
     return take_fault(slot, std::nullopt);
@@ -65,8 +90,9 @@ GPUEMU_DRIVER_API int cuEventQuery(Event event) {
 
 GPUEMU_DRIVER_API int cuEventSynchronize(Event event) {
   return with_event(event, [](Process& driver, EventState& state, DeviceSlot& slot) -> int {
+    if (state.is_captured) return refuse_captured(state);
     const Status waited = slot.streams->synchronize_event(state.id);
-    if (!waited && waited.error().code != ErrorCode::Launch) return CUDA_ERROR_CAPTURED_EVENT;
+    if (!waited && waited.error().code != ErrorCode::Launch) return code_of(waited);
     driver.races.host_waited_for_event(state.id);
     return take_fault(slot, std::nullopt);
   });
@@ -90,9 +116,11 @@ GPUEMU_DRIVER_API int cuEventElapsedTime(float* milliseconds, Event from, Event 
     const bool timed =
         !first.has_no_time && !second->has_no_time && first.is_recorded && second->is_recorded;
     if (!timed) return CUDA_ERROR_INVALID_HANDLE;
+    if (first.is_captured) return refuse_captured(first);
+    if (second->is_captured) return refuse_captured(*second);
     for (const EventId one : {first.id, second->id}) {
       const auto done = slot.streams->query_event(one);
-      if (!done) return CUDA_ERROR_CAPTURED_EVENT;
+      if (!done) return code_of(done.error());
       if (!*done) return CUDA_ERROR_NOT_READY;
     }
     const auto elapsed = slot.streams->elapsed_ms(first.id, second->id);

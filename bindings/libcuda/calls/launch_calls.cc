@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "bindings/libcuda/calls/launches.h"
 #include "bindings/libcuda/calls/occupancy.h"
 #include "bindings/libcuda/modules.h"
 #include "bindings/libcuda/transfer.h"
@@ -11,12 +12,6 @@
 
 namespace gpuemu::libcuda {
 namespace {
-
-/// The arguments of a launch: an array with the address of each, or `extra` with one buffer.
-struct Arguments {
-  void** each = nullptr;
-  void** extra = nullptr;
-};
 
 /// Returns the buffer that `extra` passes, and its size; nullptr when it passes none.
 const std::byte* buffer_of(void** extra, size_t& bytes) {
@@ -31,7 +26,7 @@ const std::byte* buffer_of(void** extra, size_t& bytes) {
   return buffer;
 }
 
-int collect(const EntryInfo& info, Arguments given, std::vector<KernelArg>& args) {
+int collect(const EntryInfo& info, LaunchArguments given, std::vector<KernelArg>& args) {
   if (info.params.empty()) return CUDA_SUCCESS;
   size_t bytes = 0;
   const std::byte* const buffer = given.each == nullptr ? buffer_of(given.extra, bytes) : nullptr;
@@ -96,7 +91,36 @@ struct Order {
   bool cooperative = false;
 };
 
-int launch(Function function, const Order& order, Arguments given) {
+int issue(Process& driver, const Place& place, const StreamLaunch& what) {
+  const Status issued = place.slot->streams->launch(place.stream, what);
+  if (issued) return CUDA_SUCCESS;
+  return issued.error().code == ErrorCode::ResourceExhausted
+             ? static_cast<int>(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES)
+             : code_in_stream(driver, place, issued);
+}
+
+std::vector<std::vector<std::byte>> copies_of(const std::vector<KernelArg>& args) {
+  std::vector<std::vector<std::byte>> made;
+  for (const KernelArg& one : args) {
+    const auto* const bytes = static_cast<const std::byte*>(one.data);
+    made.emplace_back(bytes, bytes + one.bytes);
+  }
+  return made;
+}
+
+int capture(const Place& place, Function function, const Order& order,
+            const std::vector<KernelArg>& args) {
+  KernelWork work;
+  work.function = function;
+  work.context = place.context;
+  work.shape = order.shape;
+  work.is_cooperative = order.cooperative;
+  work.priority = place.state->priority;
+  work.arguments = copies_of(args);
+  return capture_work(place, std::move(work), order.call);
+}
+
+int launch(Function function, const Order& order, LaunchArguments given) {
   const CallScope scope(order.call);
   return driver_call([&](Process& driver) -> int {
     const Place place = place_of(order.stream);
@@ -107,35 +131,73 @@ int launch(Function function, const Order& order, Arguments given) {
     if (state.device != place.device) return CUDA_ERROR_INVALID_HANDLE;
     const int shape = check_shape_of(state, order.shape, order.cooperative);
     if (shape != CUDA_SUCCESS) return shape;
-    if (const int code = place.stream == kDefaultStream ? refuse_capture(driver, place) : 0;
-        code != CUDA_SUCCESS) {
-      return code;
-    }
+    if (const int code = refuse_implicit(driver, place); code != CUDA_SUCCESS) return code;
     std::vector<KernelArg> args;
     if (const int code = collect(state.info, given, args); code != CUDA_SUCCESS) return code;
+    if (is_captured(place)) return capture(place, function, order, args);
     StreamLaunch what;
     static_cast<LaunchShape&>(what) = order.shape;
     what.function = state.id;
     what.args = args;
-    const bool captured = is_captured(place);
     const auto site = call_site(order.call);
     driver.recorder.count_kernel(state.info.name, site->test);
     note_code(driver, *place.slot, state);
-    what.tag = driver.recorder.launch_begins(place.stream, site, captured,
+    what.tag = driver.recorder.launch_begins(place.stream, site, false,
                                              pointers_of(state.info, args, *site));
     what.tells_touched =
-        !captured && driver.races.launch_begins(what.tag, line_of(place), state.info.name, site);
-    const Status issued = place.slot->streams->launch(place.stream, what);
-    if (issued) return CUDA_SUCCESS;
+        driver.races.launch_begins(what.tag, line_of(place), state.info.name, site);
+    const int code = issue(driver, place, what);
+    if (code == CUDA_SUCCESS) return code;
     driver.races.launch_refused(what.tag);
     driver.recorder.launch_refused(what.tag);
-    return issued.error().code == ErrorCode::ResourceExhausted
-               ? static_cast<int>(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES)
-               : code_in_stream(driver, place, issued);
+    return code;
   });
 }
 
 }  // namespace
+
+int make_kernel_work(Process& driver, const Place& place, KernelWork& work, LaunchArguments given) {
+  const Resolved found = resolve(driver, work.function);
+  if (found.code != CUDA_SUCCESS) return found.code;
+  if (found.function->device != place.device) return CUDA_ERROR_INVALID_HANDLE;
+  if (const int code = check_shape_of(*found.function, work.shape, work.is_cooperative);
+      code != CUDA_SUCCESS) {
+    return code;
+  }
+  std::vector<KernelArg> args;
+  if (const int code = collect(found.function->info, given, args); code != CUDA_SUCCESS) {
+    return code;
+  }
+  work.context = place.context;
+  work.arguments = copies_of(args);
+  return CUDA_SUCCESS;
+}
+
+int launch_in_graph(Process& driver, const Place& place, const Node& node, uint64_t& tag) {
+  const auto& work = std::get<KernelWork>(node.work);
+  const Resolved found = resolve(driver, work.function);
+  if (found.code != CUDA_SUCCESS) return found.code;
+  FunctionState& state = *found.function;
+  if (state.device != place.device) return CUDA_ERROR_INVALID_HANDLE;
+  if (const int code = check_shape_of(state, work.shape, work.is_cooperative);
+      code != CUDA_SUCCESS) {
+    return code;
+  }
+  std::vector<KernelArg> args;
+  for (const auto& one : work.arguments) args.push_back({one.data(), one.size()});
+  StreamLaunch what;
+  static_cast<LaunchShape&>(what) = work.shape;
+  what.function = state.id;
+  what.args = args;
+  driver.recorder.count_kernel(state.info.name, node.site->test);
+  note_code(driver, *place.slot, state);
+  if (tag == 0) {
+    tag = driver.recorder.launch_begins(kDefaultStream, node.site, true,
+                                        pointers_of(state.info, args, *node.site));
+  }
+  what.tag = tag;
+  return issue(driver, place, what);
+}
 
 GPUEMU_DRIVER_API int cuLaunchKernel(Function function, unsigned grid_x, unsigned grid_y,
                                      unsigned grid_z, unsigned block_x, unsigned block_y,

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "bindings/libcuda/calls/call_names.h"
+#include "bindings/libcuda/calls/link.h"
 #include "bindings/libcuda/images/images.h"
 #include "bindings/libcuda/process.h"
 
@@ -115,6 +116,25 @@ int with_linker(Linker linker, const Work& work, const char* call = __builtin_FU
 
 }  // namespace
 
+int add_object(Linker linker, const void* container, size_t bytes) {
+  return with_linker(linker, [&](LinkerState& state) -> int {
+    const int sm = process()->settings.devices.front().sm;
+    const Image image =
+        read_image_bytes(std::string(static_cast<const char*>(container), bytes), sm);
+    if (image.code == CUDA_ERROR_NO_BINARY_FOR_GPU) {
+      state.has_device_runtime = true;
+      state.without_ptx = image.problem;
+      return CUDA_SUCCESS;
+    }
+    if (image.code != CUDA_SUCCESS) {
+      say_once(image.problem, image.problem);
+      return image.code;
+    }
+    append(state.ptx, image.ptx);
+    return CUDA_SUCCESS;
+  });
+}
+
 GPUEMU_DRIVER_API int cuLinkCreate_v2(unsigned, const int*, void* const*, Linker* linker) {
   return driver_call([&](Process& driver) -> int {
     if (const Place place = current_place(); place.code != CUDA_SUCCESS) return place.code;
@@ -163,6 +183,10 @@ GPUEMU_DRIVER_API int cuLinkAddFile(Linker linker, int type, const char* path, u
 GPUEMU_DRIVER_API int cuLinkComplete(Linker linker, void** image, size_t* bytes) {
   return with_linker(linker, [&](LinkerState& state) -> int {
     if (image == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (state.ptx.empty() && !state.without_ptx.empty()) {
+      say_once(state.without_ptx, state.without_ptx);
+      return CUDA_ERROR_NO_BINARY_FOR_GPU;
+    }
     if (state.ptx.empty()) return CUDA_ERROR_INVALID_IMAGE;
     const bool is_called = state.ptx.find(kGridSynchronize) != state.ptx.npos;
     if (is_called && std::exchange(state.has_device_runtime, false)) state.ptx += kDeviceRuntime;

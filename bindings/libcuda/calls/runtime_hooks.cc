@@ -2,9 +2,9 @@
 
 #include <optional>
 
-#include "bindings/libcuda/abi.h"
 #include "bindings/libcuda/call_sites/call_site.h"
 #include "bindings/libcuda/calls/call_names.h"
+#include "bindings/libcuda/calls/link.h"
 #include "bindings/libcuda/process.h"
 
 namespace gpuemu::libcuda {
@@ -43,8 +43,8 @@ void unchecked_launch(void* site, const char* entry, const char* reason) {
 
 void unsupported(const char* call) { (void)unsupported_call(call); }
 
-constexpr RuntimeHooks kDoor{begin,      end, note_site, launch_from, free_site, unchecked_launch,
-                             unsupported};
+constexpr RuntimeHooks kDoor{
+    begin, end, note_site, launch_from, free_site, unchecked_launch, unsupported, add_object};
 
 }  // namespace
 }  // namespace gpuemu::libcuda

@@ -2,6 +2,8 @@
 // API: by which of its functions the program called, and where launch statements stand.
 #pragma once
 
+#include "bindings/libcuda/interface/abi.h"
+
 namespace gpuemu::libcuda {
 
 /// Functions of this library for the runtime library of the same build. All are thread-safe and
@@ -21,6 +23,9 @@ struct RuntimeHooks {
   /// Answers a function that is not implemented: a line on stderr the first time, and a count in
   /// the report.
   void (*unsupported)(const char* call);
+  /// Adds the container of one object of a program of relocatable device code. One without PTX
+  /// counts as the device runtime library, which every such program has.
+  int (*add_object)(Linker linker, const void* container, size_t bytes);
 };
 
 }  // namespace gpuemu::libcuda

@@ -11,7 +11,7 @@ struct ResultText {
 
 constexpr ResultText kResults[] = {
 #define GPUEMU_DRIVER_RESULT(name, value, text) {value, #name, text},
-#include "bindings/libcuda/results.def"
+#include "bindings/libcuda/interface/results.def"
 #undef GPUEMU_DRIVER_RESULT
 };
 

@@ -105,6 +105,11 @@ Image read_container(std::span<const unsigned char> bytes, int sm) {
     at += entry->header_bytes + entry->body_bytes;
     const bool fits = entry->kind == kKindPtx && entry->sm <= static_cast<uint32_t>(sm);
     if (!fits || (best && entry->sm <= best_sm)) continue;
+    if ((entry->flags & kFlagZstd) != 0 && !has_zstd()) {
+      return refused(CUDA_ERROR_INVALID_IMAGE,
+                     "cannot unpack a fat binary that is compressed with Zstandard: libzstd.so.1 "
+                     "is not installed; install it, or build with --no-compress");
+    }
     best = text_of(*entry, inside);
     if (!best) return damaged;
     best_sm = entry->sm;

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "bindings/libcuda/abi.h"
+#include "bindings/libcuda/interface/abi.h"
 
 namespace gpuemu::libcuda {
 

@@ -2,8 +2,6 @@
 
 #include <dlfcn.h>
 
-#include "bindings/libcuda/process.h"
-
 namespace gpuemu::libcuda {
 namespace {
 
@@ -17,6 +15,17 @@ bool read_length(std::span<const unsigned char> from, size_t& at, size_t& length
     length += more;
   }
   return true;
+}
+
+using Decompress = size_t (*)(void*, size_t, const void*, size_t);
+
+Decompress zstd() {
+  static const auto kDecompress = [] {
+    void* library = dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
+    return reinterpret_cast<Decompress>(library == nullptr ? nullptr
+                                                           : dlsym(library, "ZSTD_decompress"));
+  }();
+  return kDecompress;
 }
 
 }  // namespace
@@ -46,21 +55,12 @@ std::optional<std::string> unpack_lz4(std::span<const unsigned char> packed, siz
   return out;
 }
 
+bool has_zstd() { return zstd() != nullptr; }
+
 std::optional<std::string> unpack_zstd(std::span<const unsigned char> packed, size_t bytes) {
-  using Decompress = size_t (*)(void*, size_t, const void*, size_t);
-  static const auto kDecompress = [] {
-    void* library = dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
-    return reinterpret_cast<Decompress>(library == nullptr ? nullptr
-                                                           : dlsym(library, "ZSTD_decompress"));
-  }();
-  if (kDecompress == nullptr) {
-    say_once("zstd",
-             "cannot unpack a fat binary that is compressed with Zstandard: libzstd.so.1 is not "
-             "installed; install it, or build with --no-compress");
-    return std::nullopt;
-  }
+  if (!has_zstd()) return std::nullopt;
   std::string out(bytes, '\0');
-  if (kDecompress(out.data(), bytes, packed.data(), packed.size()) != bytes) return std::nullopt;
+  if (zstd()(out.data(), bytes, packed.data(), packed.size()) != bytes) return std::nullopt;
   return out;
 }
 

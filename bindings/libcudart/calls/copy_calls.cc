@@ -1,6 +1,7 @@
 // Implements cudaMemcpy* and cudaMemset*, and what reaches variables by their symbols.
 #include <optional>
 
+#include "bindings/libcudart/calls/boxes.h"
 #include "bindings/libcudart/registry.h"
 #include "bindings/libcudart/runtime.h"
 
@@ -13,32 +14,6 @@ using libcuda::Copy3d;
 using InStream = std::optional<Stream>;
 
 Address address_of(const void* pointer) { return reinterpret_cast<Address>(pointer); }
-
-/// Whether only kernels may use this memory. The host's side of a copy must not be there.
-bool is_device_only(const void* pointer) {
-  constexpr int kType = 2, kIsManaged = 8;
-  unsigned type = 0, is_managed = 0;
-  if (cuPointerGetAttribute(&type, kType, address_of(pointer)) != cudaSuccess) return false;
-  (void)cuPointerGetAttribute(&is_managed, kIsManaged, address_of(pointer));
-  return type == static_cast<unsigned>(MemoryType::Device) && is_managed == 0;
-}
-
-bool reads_host(CopyKind kind) {
-  return kind == CopyKind::HostToHost || kind == CopyKind::HostToDevice;
-}
-bool writes_host(CopyKind kind) {
-  return kind == CopyKind::HostToHost || kind == CopyKind::DeviceToHost;
-}
-
-/// The error of a copy whose direction is unknown or does not fit its ends.
-int check_direction(const void* to, const void* from, CopyKind kind) {
-  if (kind < CopyKind::HostToHost || kind > CopyKind::Default) {
-    return cudaErrorInvalidMemcpyDirection;
-  }
-  const bool is_wrong =
-      (reads_host(kind) && is_device_only(from)) || (writes_host(kind) && is_device_only(to));
-  return is_wrong ? cudaErrorInvalidValue : cudaSuccess;
-}
 
 int copy(void* to, const void* from, size_t bytes, CopyKind kind, InStream stream) {
   const int checked = check_direction(to, from, kind);
@@ -59,22 +34,6 @@ int copy(void* to, const void* from, size_t bytes, CopyKind kind, InStream strea
       break;
   }
   return stream ? cuMemcpyAsync(target, source, bytes, *stream) : cuMemcpy(target, source, bytes);
-}
-
-/// Describes one end of a copy of rows.
-template <typename End>
-void set_end(End& end, const void* pointer, size_t pitch, bool of_host, CopyKind kind) {
-  end.pitch = pitch;
-  if (kind == CopyKind::Default) {
-    end.type = libcuda::MemoryType::Unified;
-    end.device = address_of(pointer);
-  } else if (of_host) {
-    end.type = libcuda::MemoryType::Host;
-    end.host = pointer;
-  } else {
-    end.type = libcuda::MemoryType::Device;
-    end.device = address_of(pointer);
-  }
 }
 
 struct Rows {
@@ -99,29 +58,11 @@ int copy_rows(const Rows& rows, CopyKind kind, InStream stream) {
   return stream ? cuMemcpy2DAsync_v2(&what, *stream) : cuMemcpy2DUnaligned_v2(&what);
 }
 
-void set_end_3d(Copy3d::End& end, const Copy3dEnd& given, bool of_host, CopyKind kind) {
-  set_end(end, given.pointer.pointer, given.pointer.pitch, of_host, kind);
-  end.height = given.pointer.height;
-  end.x_bytes = given.position.x;
-  end.y = given.position.y;
-  end.z = given.position.z;
-}
-
 int copy_box(const Copy3dParameters* given, InStream stream) {
-  if (given == nullptr) return cudaErrorInvalidValue;
-  if (given->from.array != nullptr || given->to.array != nullptr) return cudaErrorNotSupported;
-  const int checked =
-      check_direction(given->to.pointer.pointer, given->from.pointer.pointer, given->kind);
-  const Extent& extent = given->extent;
-  if (checked != cudaSuccess || extent.width == 0 || extent.height == 0 || extent.depth == 0) {
-    return checked;
-  }
   Copy3d what{};
-  set_end_3d(what.from, given->from, reads_host(given->kind), given->kind);
-  set_end_3d(what.to, given->to, writes_host(given->kind), given->kind);
-  what.width_bytes = extent.width;
-  what.height = extent.height;
-  what.depth = extent.depth;
+  const int code = describe_box(given, what);
+  const bool is_empty = what.width_bytes == 0 || what.height == 0 || what.depth == 0;
+  if (code != cudaSuccess || is_empty) return code;
   return stream ? cuMemcpy3DAsync_v2(&what, *stream) : cuMemcpy3D_v2(&what);
 }
 
@@ -134,6 +75,19 @@ int copy_between(void* to, int to_device, const void* from, int from_device, siz
   return stream ? cuMemcpyPeerAsync(address_of(to), to_context, address_of(from), from_context,
                                     bytes, *stream)
                 : cuMemcpyPeer(address_of(to), to_context, address_of(from), from_context, bytes);
+}
+
+int copy_box_between(const Copy3dPeerParameters* given, InStream stream) {
+  if (given == nullptr) return cudaErrorInvalidValue;
+  const Copy3dParameters box{given->from, given->to, given->extent, CopyKind::DeviceToDevice};
+  Copy3d what{};
+  if (const int code = describe_box(&box, what); code != cudaSuccess) return code;
+  Context to = nullptr, from = nullptr;
+  if (const int code = cuDevicePrimaryCtxRetain(&to, given->to_device); code != 0) return code;
+  if (const int code = cuDevicePrimaryCtxRetain(&from, given->from_device); code != 0) return code;
+  what.to.context = to;
+  what.from.context = from;
+  return stream ? cuMemcpy3DPeerAsync(&what, *stream) : cuMemcpy3DPeer(&what);
 }
 
 /// Calls `work` with the address of a part of a variable.
@@ -234,6 +188,13 @@ GPUEMU_RUNTIME_FORWARD(cudaMemcpyPeerAsync,
                        (void* to, int to_device, const void* from, int from_device, size_t bytes,
                         Stream stream),
                        copy_between, (to, to_device, from, from_device, bytes, stream))
+
+GPUEMU_RUNTIME_FORWARD(cudaMemcpy3DPeer, (const Copy3dPeerParameters* what), copy_box_between,
+                       (what, std::nullopt))
+GPUEMU_RUNTIME_PER_THREAD(cudaMemcpy3DPeer, cudaMemcpy3DPeer_ptds)
+GPUEMU_RUNTIME_FORWARD(cudaMemcpy3DPeerAsync, (const Copy3dPeerParameters* what, Stream stream),
+                       copy_box_between, (what, stream))
+GPUEMU_RUNTIME_PER_THREAD(cudaMemcpy3DPeerAsync, cudaMemcpy3DPeerAsync_ptsz)
 
 GPUEMU_RUNTIME_API int cudaMemcpyToSymbol(const void* symbol, const void* from, size_t bytes,
                                           size_t offset, CopyKind kind) {

@@ -40,11 +40,15 @@ int with_peer(int peer, const Work& work, const char* call = __builtin_FUNCTION(
       call);
 }
 
-int entry_point(const char* name, void** function, int version, uint64_t flags, int* status) {
-  return runtime_call_without_context([&]() -> int {
-    if (name == nullptr || function == nullptr) return cudaErrorInvalidValue;
-    return cuGetProcAddress_v2(name, function, version, flags, status);
-  });
+/// Finds a function of the driver; `look_up` is cuGetProcAddress of the program's default stream.
+int entry_point(decltype(&cuGetProcAddress_v2) look_up, const char* name, void** function,
+                int version, uint64_t flags, int* status, const char* call = __builtin_FUNCTION()) {
+  return runtime_call_without_context(
+      [&]() -> int {
+        if (name == nullptr || function == nullptr) return cudaErrorInvalidValue;
+        return look_up(name, function, version, flags, status);
+      },
+      call);
 }
 
 }  // namespace
@@ -176,12 +180,25 @@ GPUEMU_RUNTIME_API int cudaRuntimeGetVersion(int* version) {
 GPUEMU_RUNTIME_API int cudaGetDriverEntryPointByVersion(const char* name, void** function,
                                                         unsigned version, uint64_t flags,
                                                         int* status) {
-  return entry_point(name, function, static_cast<int>(version), flags, status);
+  return entry_point(&cuGetProcAddress_v2, name, function, static_cast<int>(version), flags,
+                     status);
+}
+
+GPUEMU_RUNTIME_API int cudaGetDriverEntryPointByVersion_ptsz(const char* name, void** function,
+                                                             unsigned version, uint64_t flags,
+                                                             int* status) {
+  return entry_point(&cuGetProcAddress_v2_ptsz, name, function, static_cast<int>(version), flags,
+                     status);
 }
 
 GPUEMU_RUNTIME_API int cudaGetDriverEntryPoint(const char* name, void** function, uint64_t flags,
                                                int* status) {
-  return entry_point(name, function, kRuntimeVersion, flags, status);
+  return entry_point(&cuGetProcAddress_v2, name, function, kRuntimeVersion, flags, status);
+}
+
+GPUEMU_RUNTIME_API int cudaGetDriverEntryPoint_ptsz(const char* name, void** function,
+                                                    uint64_t flags, int* status) {
+  return entry_point(&cuGetProcAddress_v2_ptsz, name, function, kRuntimeVersion, flags, status);
 }
 
 }  // namespace gpuemu::libcudart

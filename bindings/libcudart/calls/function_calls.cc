@@ -134,7 +134,8 @@ GPUEMU_RUNTIME_API int cudaOccupancyMaxActiveClusters(int* clusters, const void*
 }
 
 /// Describes a texture's elements; it needs no device.
-GPUEMU_RUNTIME_API ChannelFormat cudaCreateChannelDesc(int x, int y, int z, int w, int kind) {
+GPUEMU_RUNTIME_API ChannelFormat cudaCreateChannelDesc(int x, int y, int z, int w,
+                                                       ChannelKind kind) {
   return {x, y, z, w, kind};
 }
 

@@ -96,6 +96,25 @@ GPUEMU_RUNTIME_FORWARD(cudaHostGetFlags, (unsigned* flags, void* pointer), cuMem
 GPUEMU_RUNTIME_FORWARD(cudaMemGetInfo, (size_t* free, size_t* total), cuMemGetInfo_v2,
                        (free, total))
 
+GPUEMU_RUNTIME_FORWARD(cudaMemPrefetchAsync,
+                       (const void* pointer, size_t bytes, libcuda::Location location,
+                        unsigned flags, Stream stream),
+                       cuMemPrefetchAsync_v2, (address_of(pointer), bytes, location, flags, stream))
+GPUEMU_RUNTIME_PER_THREAD(cudaMemPrefetchAsync, cudaMemPrefetchAsync_ptsz)
+GPUEMU_RUNTIME_FORWARD(cudaMemAdvise,
+                       (const void* pointer, size_t bytes, int advice, libcuda::Location location),
+                       cuMemAdvise_v2, (address_of(pointer), bytes, advice, location))
+GPUEMU_RUNTIME_FORWARD(cudaMemRangeGetAttribute,
+                       (void* data, size_t data_bytes, int attribute, const void* pointer,
+                        size_t bytes),
+                       cuMemRangeGetAttribute,
+                       (data, data_bytes, attribute, address_of(pointer), bytes))
+GPUEMU_RUNTIME_FORWARD(cudaMemRangeGetAttributes,
+                       (void** data, size_t* data_bytes, int* attributes, size_t count,
+                        const void* pointer, size_t bytes),
+                       cuMemRangeGetAttributes,
+                       (data, data_bytes, attributes, count, address_of(pointer), bytes))
+
 GPUEMU_RUNTIME_API int cudaPointerGetAttributes(PointerAttributes* attributes,
                                                 const void* pointer) {
   return runtime_call([&]() -> int {

@@ -1,4 +1,4 @@
-// Implements cudaStream*, cudaEvent*, cudaGraph* and cudaLaunchHostFunc.
+// Implements cudaStream*, cudaEvent* and cudaLaunchHostFunc.
 #include "bindings/libcudart/runtime.h"
 
 namespace gpuemu::libcudart {
@@ -49,10 +49,21 @@ GPUEMU_RUNTIME_FORWARD(cudaStreamIsCapturing, (Stream stream, int* status), cuSt
                        (stream, status))
 GPUEMU_RUNTIME_PER_THREAD(cudaStreamIsCapturing, cudaStreamIsCapturing_ptsz)
 GPUEMU_RUNTIME_FORWARD(cudaStreamGetCaptureInfo,
-                       (Stream stream, int* status, uint64_t* id, Graph* graph, const void** nodes,
-                        const void** edges, size_t* count),
+                       (Stream stream, int* status, uint64_t* id, Graph* graph,
+                        const GraphNode** nodes, const libcuda::EdgeData** edges, size_t* count),
                        cuStreamGetCaptureInfo_v3, (stream, status, id, graph, nodes, edges, count))
 GPUEMU_RUNTIME_PER_THREAD(cudaStreamGetCaptureInfo, cudaStreamGetCaptureInfo_ptsz)
+GPUEMU_RUNTIME_FORWARD(cudaStreamBeginCaptureToGraph,
+                       (Stream stream, Graph graph, const GraphNode* nodes,
+                        const libcuda::EdgeData* edges, size_t count, int mode),
+                       cuStreamBeginCaptureToGraph, (stream, graph, nodes, edges, count, mode))
+GPUEMU_RUNTIME_PER_THREAD(cudaStreamBeginCaptureToGraph, cudaStreamBeginCaptureToGraph_ptsz)
+GPUEMU_RUNTIME_FORWARD(cudaStreamUpdateCaptureDependencies,
+                       (Stream stream, GraphNode* nodes, const libcuda::EdgeData* edges,
+                        size_t count, unsigned flags),
+                       cuStreamUpdateCaptureDependencies_v2, (stream, nodes, edges, count, flags))
+GPUEMU_RUNTIME_PER_THREAD(cudaStreamUpdateCaptureDependencies,
+                          cudaStreamUpdateCaptureDependencies_ptsz)
 GPUEMU_RUNTIME_FORWARD(cudaThreadExchangeStreamCaptureMode, (int* mode),
                        cuThreadExchangeStreamCaptureMode, (mode))
 
@@ -70,21 +81,6 @@ GPUEMU_RUNTIME_FORWARD(cudaEventSynchronize, (Event event), cuEventSynchronize, 
 GPUEMU_RUNTIME_FORWARD(cudaEventDestroy, (Event event), cuEventDestroy_v2, (event))
 GPUEMU_RUNTIME_FORWARD(cudaEventElapsedTime, (float* milliseconds, Event from, Event to),
                        cuEventElapsedTime_v2, (milliseconds, from, to))
-
-GPUEMU_RUNTIME_FORWARD(cudaGraphInstantiate,
-                       (GraphExec * made, Graph graph, unsigned long long flags),
-                       cuGraphInstantiateWithFlags, (made, graph, flags))
-GPUEMU_RUNTIME_FORWARD(cudaGraphInstantiateWithFlags,
-                       (GraphExec * made, Graph graph, unsigned long long flags),
-                       cuGraphInstantiateWithFlags, (made, graph, flags))
-GPUEMU_RUNTIME_FORWARD(cudaGraphLaunch, (GraphExec exec, Stream stream), cuGraphLaunch,
-                       (exec, stream))
-GPUEMU_RUNTIME_PER_THREAD(cudaGraphLaunch, cudaGraphLaunch_ptsz)
-GPUEMU_RUNTIME_FORWARD(cudaGraphUpload, (GraphExec exec, Stream stream), cuGraphUpload,
-                       (exec, stream))
-GPUEMU_RUNTIME_PER_THREAD(cudaGraphUpload, cudaGraphUpload_ptsz)
-GPUEMU_RUNTIME_FORWARD(cudaGraphDestroy, (Graph graph), cuGraphDestroy, (graph))
-GPUEMU_RUNTIME_FORWARD(cudaGraphExecDestroy, (GraphExec exec), cuGraphExecDestroy, (exec))
 // NOLINTEND(google-runtime-int)
 
 }  // namespace gpuemu::libcudart

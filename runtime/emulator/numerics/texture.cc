@@ -71,7 +71,8 @@ TexelShares texels_at(const TextureConfig& texture, double x, double y) {
   TexelShares made;
   const auto width = int64_t{texture.width}, height = std::max<int64_t>(texture.height, 1);
   const double u = in_texels(texture, x, texture.width);
-  const double v = texture.height == 0 ? 0.5 : in_texels(texture, y, texture.height);
+  const bool has_rows = texture.height != 0 && texture.pitch_bytes != 0;
+  const double v = has_rows ? in_texels(texture, y, texture.height) : 0.5;
   if (texture.filter == TextureConfig::Filter::Point) {
     add(made, wrapped(texture.address_x, static_cast<int64_t>(std::floor(u)), width),
         wrapped(texture.address_y, static_cast<int64_t>(std::floor(v)), height), kWholeShare);
@@ -89,8 +90,9 @@ TexelShares texels_at(const TextureConfig& texture, int64_t x, int64_t y) {
   TexelShares made;
   // Integer coordinates name texels: beyond the edge is nothing, whatever the mode. So an H200
   // says.
+  const bool has_rows = texture.height != 0 && texture.pitch_bytes != 0;
   add(made, wrapped(Address::Border, x, texture.width),
-      texture.height == 0 ? 0 : wrapped(Address::Border, y, texture.height), kWholeShare);
+      has_rows ? wrapped(Address::Border, y, texture.height) : 0, kWholeShare);
   return made;
 }
 

@@ -9,6 +9,8 @@ namespace {
 /// With a seed work waits for somebody who needs it; a host that looks at memory instead must not
 /// look for ever.
 constexpr auto kPatience = std::chrono::milliseconds(500);
+/// How often a value that a stream waits for is looked at.
+constexpr auto kLook = std::chrono::milliseconds(1);
 
 }  // namespace
 
@@ -24,6 +26,7 @@ bool Queues::is_ready(const Stream& stream) const {
   const Item& first = stream.items.front();
   if (first.waits_for && !first.waits_for->reached) return false;
   if (first.exec && first.exec->finished != first.turn) return false;
+  if (first.may_begin && !first.may_begin()) return false;
   const auto ended_before = [&](const Stream& other) {
     return other.items.empty() || other.items.front().number > first.number;
   };
@@ -32,6 +35,12 @@ bool Queues::is_ready(const Stream& stream) const {
   return std::ranges::all_of(streams_, [&](const auto& other) {
     return &other.second == &stream || other.second.options.non_blocking ||
            ended_before(other.second);
+  });
+}
+
+bool Queues::must_look_again() const {
+  return std::ranges::any_of(streams_, [](const auto& stream) {
+    return !stream.second.items.empty() && stream.second.items.front().may_begin;
   });
 }
 
@@ -103,7 +112,11 @@ void Queues::execute() {
         continue;
       }
       granted_ = 0;
-      issued_.wait(lock);
+      if (must_look_again()) {
+        issued_.wait_for(lock, kLook);
+      } else {
+        issued_.wait(lock);
+      }
     } else if (busy_.load(std::memory_order_relaxed) == 0) {
       issued_.wait(lock);
     } else if (issued_.wait_for(lock, kPatience) == std::cv_status::timeout) {

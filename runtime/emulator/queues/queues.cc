@@ -142,6 +142,21 @@ Status Queues::submit(StreamId stream, Work work) {
   return ok_status();
 }
 
+Status Queues::wait_until(StreamId stream, std::function<bool()> is_met) {
+  const Lock lock(mutex_);
+  Stream* found = GPUEMU_TRY(find(stream));
+  if (found->capture != 0) {
+    return error(ErrorCode::InvalidArgument,
+                 "stream {} is captured and cannot wait for a value; end the capture first",
+                 stream);
+  }
+  if (stream == kDefaultStream) GPUEMU_TRY(refuse_implicit("this wait"));
+  Item item;
+  item.may_begin = std::move(is_met);
+  push(*found, std::move(item));
+  return ok_status();
+}
+
 Status Queues::synchronize(StreamId stream) {
   Lock lock(mutex_);
   Stream* found = GPUEMU_TRY(find(stream));

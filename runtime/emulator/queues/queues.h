@@ -58,6 +58,9 @@ class Queues {
 
   /// To be done when the stream gets there; written down while it is captured.
   Status submit(StreamId stream, Work work);
+  /// The stream goes on when `is_met` returns true, which is asked again and again and must not use
+  /// this. InvalidArgument while the stream is captured.
+  Status wait_until(StreamId stream, std::function<bool()> is_met);
   /// What a synchronous call does first: waits for what was issued in the blocking streams, or in
   /// all of them. InvalidArgument on the thread that does the work and, where it is about the
   /// blocking streams, while one of them is captured, which it spoils.
@@ -82,6 +85,7 @@ class Queues {
     uint64_t number = 0;  ///< Grows with every item of all streams.
     Work work;
     std::shared_ptr<Mark> waits_for, reaches;
+    std::function<bool()> may_begin;  ///< Empty: at once.
     std::shared_ptr<Exec> exec;
     uint64_t turn = 0;       ///< Number among the launches of exec.
     std::vector<bool> done;  ///< Per node of the graph.
@@ -102,6 +106,8 @@ class Queues {
   void execute();
   bool may_go_on() const;
   bool is_ready(const Stream& stream) const;
+  /// Whether some stream waits for what nobody tells.
+  bool must_look_again() const;
   Stream* choose();
   size_t choose_node(const Item& item);
   /// Does one step of the stream's first item; the mutex is free meanwhile.

@@ -87,6 +87,37 @@ TEST_F(QueuesTest, DoesNotWaitForTheWorkItTakes) {
   EXPECT_EQ(said_, "x");
 }
 
+TEST_F(QueuesTest, AStreamThatWaitsForAValueLetsTheOthersGoOn) {
+  const StreamId waits = stream(), writes = stream();
+  std::atomic<int> value = 0;
+  ASSERT_TRUE(queues_.wait_until(waits, [&] { return value == 7; }));
+  say(waits, 'w');
+  say(writes, 'a');
+  ASSERT_TRUE(queues_.submit(writes, [&] {
+    value = 7;
+    return ok_status();
+  }));
+  ASSERT_TRUE(queues_.synchronize(waits));
+  EXPECT_EQ(said_, "aw");
+}
+
+TEST_F(QueuesTest, AStreamThatWaitsForAValueSeesWhatTheHostWrites) {
+  const StreamId waits = stream();
+  std::atomic<int> value = 0;
+  ASSERT_TRUE(queues_.wait_until(waits, [&] { return value == 7; }));
+  say(waits, 'w');
+  EXPECT_FALSE(*queues_.query(waits));
+  value = 7;
+  ASSERT_TRUE(queues_.synchronize(waits));
+  EXPECT_EQ(said_, "w");
+}
+
+TEST_F(QueuesTest, AStreamThatIsCapturedDoesNotWaitForAValue) {
+  const StreamId captured = stream();
+  ASSERT_TRUE(queues_.begin_capture(captured));
+  EXPECT_FALSE(queues_.wait_until(captured, [] { return true; }));
+}
+
 TEST_F(QueuesTest, PrefersTheUrgentStream) {
   const StreamId late = stream(), urgent = stream(true, -3), gate = stream();
   block(gate);

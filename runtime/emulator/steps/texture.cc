@@ -17,7 +17,8 @@ uint32_t first_lane(uint32_t mask) { return static_cast<uint32_t>(std::countr_ze
 /// Lanes whose texels are no memory, or which nobody wrote.
 struct Faults {
   uint32_t gone = 0, undefined = 0;
-  std::string tensor;
+  std::string gone_tensor, tensor;
+  int64_t gone_offset = 0;
 };
 
 const std::byte* texel_at(Warp& warp, const TextureConfig& texture, const TexelShare& share,
@@ -29,6 +30,10 @@ const std::byte* texel_at(Warp& warp, const TextureConfig& texture, const TexelS
   const uint32_t bit = uint32_t{1} << of.first;
   if (in == nullptr) {
     of.second->gone |= bit;
+    if (const Allocation* const near = warp.launch->memory->nearest(at)) {
+      of.second->gone_tensor = near->name;
+      of.second->gone_offset = static_cast<int64_t>(at - near->base);
+    }
     return nullptr;
   }
   if (warp.launch->inputs.checks.init && !in->all_defined && in->tracked &&
@@ -70,6 +75,8 @@ void report_faults(Warp& warp, const Step& step, const Faults& faults) {
                   .message = "reads a texture whose memory is freed; free the tensor after the "
                              "texture",
                   .lane = first_lane(faults.gone),
+                  .tensor = faults.gone_tensor,
+                  .byte_offset = faults.gone_offset,
                   .count = static_cast<uint64_t>(std::popcount(faults.gone))});
   }
   if (faults.undefined != 0) {
@@ -86,11 +93,12 @@ void report_faults(Warp& warp, const Step& step, const Faults& faults) {
 std::string mismatch(const TextureOperands& read, uint64_t handle, const TextureConfig* texture) {
   if (texture == nullptr) return fmt::format("reads {:#x}, which is not a texture object", handle);
   const bool rows = read.has_rows;
-  if ((texture->height != 0) != rows) {
+  const bool is_line = texture->height == 1 && texture->pitch_bytes == 0;
+  if ((texture->height != 0 && !is_line) != rows) {
     return fmt::format("reads a texture of {} rows by a .{} instruction", texture->height,
                        rows ? "2d" : "1d");
   }
-  if (!rows && !read.takes_integers) {
+  if (!rows && !read.takes_integers && !is_line) {
     return "reads a texture without rows at a float coordinate; those take integers (tex1Dfetch)";
   }
   return {};

@@ -17,7 +17,22 @@ void work(int number, int* result) {
   CHECK(cudaFree(x));
 }
 
+/// The driver's functions are those of the default stream that the program has.
+void check_entry_points() {
+  void *own, *legacy, *per_thread;
+  cudaDriverEntryPointQueryResult found;
+  const auto find = [&](void** function, unsigned long long flags) {
+    CHECK(cudaGetDriverEntryPointByVersion("cuStreamSynchronize", function, 7000, flags, &found));
+    EXPECT(found == cudaDriverEntryPointSuccess);
+  };
+  find(&own, cudaEnableDefault);
+  find(&legacy, cudaEnableLegacyStream);
+  find(&per_thread, cudaEnablePerThreadDefaultStream);
+  EXPECT(own == per_thread && own != legacy);
+}
+
 int main() {
+  check_entry_points();
   int results[4];
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) threads.emplace_back(work, i, &results[i]);

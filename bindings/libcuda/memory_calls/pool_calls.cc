@@ -56,10 +56,7 @@ GPUEMU_DRIVER_API int cuMemFreeAsync(Address address, Stream stream) {
   return driver_call([&](Process& driver) -> int {
     const Place place = place_of(stream);
     if (place.code != CUDA_SUCCESS) return place.code;
-    if (place.state != nullptr && place.state->captures) {
-      place.state->capture_is_invalid = true;
-      return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-    }
+    if (is_captured(place)) return refuse_capture(driver, place);
     // Earlier work in the stream may still use the memory; later work must not.
     const Status waited = place.slot->streams->synchronize(place.stream);
     if (!waited && waited.error().code != ErrorCode::Launch) return code_of(waited);

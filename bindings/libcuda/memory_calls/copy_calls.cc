@@ -1,6 +1,6 @@
 // Implements cuMemcpy* and cuMemset*.
 #include "bindings/libcuda/calls/call_names.h"
-#include "bindings/libcuda/transfer.h"
+#include "bindings/libcuda/memory_calls/copies.h"
 
 namespace gpuemu::libcuda {
 namespace {
@@ -17,26 +17,6 @@ int copy_unified(Stream stream, Address to, Address from, size_t bytes, Transfer
     if (place.code != CUDA_SUCCESS) return place.code;
     return copy(place, any_end(place, to), any_end(place, from), bytes, transfer);
   });
-}
-
-/// Finds where one end of a 2D or 3D copy starts. Returns false for CUDA arrays, which are not
-/// supported.
-template <typename Description>
-bool begin_of(const Place& place, const Description& end, End& begin) {
-  switch (end.type) {
-    case MemoryType::Host:
-      begin = host_end(end.host);
-      return true;
-    case MemoryType::Device:
-      begin = device_end(end.device);
-      return true;
-    case MemoryType::Unified:
-      begin = any_end(place, end.device);
-      return true;
-    case MemoryType::Array:
-      return false;
-  }
-  return false;
 }
 
 struct Rows {
@@ -73,49 +53,76 @@ int copy_box(const Place& place, const Rows& to, const Rows& from, const Box& bo
   return CUDA_SUCCESS;
 }
 
-int copy_2d(const Copy2d* what, Stream stream, Transfer transfer) {
+/// Finds the rows of one end of a copy.
+int rows_of(const Place& place, const Copy3d::End& end, const Box& box, Rows& rows) {
+  if (end.lod != 0) return CUDA_ERROR_INVALID_VALUE;
+  rows.pitch = end.pitch == 0 ? box.width_bytes : end.pitch;
+  rows.slice = rows.pitch * (end.height == 0 ? box.height : end.height);
+  switch (end.type) {
+    case MemoryType::Host:
+      rows.begin = host_end(end.host);
+      break;
+    case MemoryType::Device:
+      rows.begin = device_end(end.device);
+      break;
+    case MemoryType::Unified:
+      rows.begin = any_end(place, end.device);
+      break;
+    case MemoryType::Array: {
+      const auto array = process()->arrays.find(end.array);
+      if (array == nullptr || array->device != place.device) return CUDA_ERROR_INVALID_HANDLE;
+      const auto inside = [](uint64_t at, uint64_t count, uint64_t size) {
+        return at <= size && count <= size - at;
+      };
+      const bool fits = inside(end.x_bytes, box.width_bytes, array->row_bytes()) &&
+                        inside(end.y, box.height, array->rows()) &&
+                        inside(end.z, box.depth, array->planes());
+      if (!fits) return CUDA_ERROR_INVALID_VALUE;
+      rows.begin = device_end(array->address);
+      rows.pitch = array->pitch_bytes;
+      rows.slice = array->pitch_bytes * array->rows();
+      break;
+    }
+    default:
+      return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (rows.pitch < box.width_bytes) return CUDA_ERROR_INVALID_VALUE;
+  rows.begin.address += end.z * rows.slice + end.y * rows.pitch + end.x_bytes;
+  return CUDA_SUCCESS;
+}
+
+Copy3d::End end_3d(const Copy2d::End& given) {
+  Copy3d::End end{};
+  end.x_bytes = given.x_bytes;
+  end.y = given.y;
+  end.type = given.type;
+  end.host = given.host;
+  end.device = given.device;
+  end.array = given.array;
+  end.pitch = given.pitch;
+  return end;
+}
+
+int call_copy_3d(const Copy3d* what, Stream stream, Transfer transfer) {
   const CallScope scope(transfer.call);
   return driver_call([&](Process&) -> int {
     const Place place = place_of(stream);
     if (place.code != CUDA_SUCCESS) return place.code;
-    if (what == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    const Box box{what->width_bytes, what->height, 1};
-    const auto rows_of = [&](const Copy2d::End& end, Rows& rows) {
-      if (!begin_of(place, end, rows.begin)) return static_cast<int>(CUDA_ERROR_NOT_SUPPORTED);
-      rows.pitch = end.pitch == 0 ? box.width_bytes : end.pitch;
-      if (rows.pitch < box.width_bytes) return static_cast<int>(CUDA_ERROR_INVALID_VALUE);
-      rows.begin.address += end.y * rows.pitch + end.x_bytes;
-      return static_cast<int>(CUDA_SUCCESS);
-    };
-    Rows to, from;
-    if (const int code = rows_of(what->to, to); code != CUDA_SUCCESS) return code;
-    if (const int code = rows_of(what->from, from); code != CUDA_SUCCESS) return code;
-    return copy_box(place, to, from, box, transfer);
+    return what == nullptr ? static_cast<int>(CUDA_ERROR_INVALID_VALUE)
+                           : copy_3d(place, *what, transfer);
   });
 }
 
-int copy_3d(const Copy3d* what, Stream stream, Transfer transfer) {
-  const CallScope scope(transfer.call);
-  return driver_call([&](Process&) -> int {
-    const Place place = place_of(stream);
-    if (place.code != CUDA_SUCCESS) return place.code;
-    if (what == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    const Box box{what->width_bytes, what->height, what->depth};
-    const auto rows_of = [&](const Copy3d::End& end, Rows& rows) {
-      if (!begin_of(place, end, rows.begin)) return static_cast<int>(CUDA_ERROR_NOT_SUPPORTED);
-      rows.pitch = end.pitch == 0 ? box.width_bytes : end.pitch;
-      rows.slice = rows.pitch * (end.height == 0 ? box.height : end.height);
-      if (rows.pitch < box.width_bytes || end.lod != 0) {
-        return static_cast<int>(CUDA_ERROR_INVALID_VALUE);
-      }
-      rows.begin.address += end.z * rows.slice + end.y * rows.pitch + end.x_bytes;
-      return static_cast<int>(CUDA_SUCCESS);
-    };
-    Rows to, from;
-    if (const int code = rows_of(what->to, to); code != CUDA_SUCCESS) return code;
-    if (const int code = rows_of(what->from, from); code != CUDA_SUCCESS) return code;
-    return copy_box(place, to, from, box, transfer);
-  });
+int copy_2d(const Copy2d* given, Stream stream, Transfer transfer) {
+  Copy3d what{};
+  if (given != nullptr) {
+    what.from = end_3d(given->from);
+    what.to = end_3d(given->to);
+    what.width_bytes = given->width_bytes;
+    what.height = given->height;
+    what.depth = 1;
+  }
+  return call_copy_3d(given == nullptr ? nullptr : &what, stream, transfer);
 }
 
 /// Copies within one device; a 3D copy between two devices is not supported.
@@ -126,7 +133,7 @@ int copy_3d_peer(const Copy3d* what, Stream stream, Transfer transfer) {
     const auto to = driver.contexts.find(static_cast<Context>(what->to.context));
     const auto from = driver.contexts.find(static_cast<Context>(what->from.context));
     if (to == nullptr || from == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-    return to->device == from->device ? copy_3d(what, stream, transfer)
+    return to->device == from->device ? call_copy_3d(what, stream, transfer)
                                       : unsupported_call("cuMemcpy3DPeer between two devices");
   });
 }
@@ -142,6 +149,8 @@ int copy_peer(Stream stream, Address to, Context to_context, Address from, Conte
     if (target->device == source->device) {
       return copy(place_of(stream), device_end(to), device_end(from), bytes, transfer);
     }
+    const Place place = place_of(stream);
+    if (is_captured(place)) return refuse_capture(driver, place);
     std::vector<std::byte> between(bytes);
     const auto device = [&](const ContextState& context) -> Device& {
       return *driver.devices[static_cast<size_t>(context.device)]->device;
@@ -159,35 +168,56 @@ int fill_linear(Stream stream, Address address, unsigned value, unsigned bytes, 
       [&](Process&) { return fill(place_of(stream), address, value, bytes, count, transfer); });
 }
 
-struct Plane {
-  Address address;
-  size_t pitch, width, height;
-};
-
-int fill_2d(Stream stream, const Plane& plane, unsigned value, unsigned bytes, Transfer transfer) {
+int call_fill_2d(Stream stream, const FillNode& what, Transfer transfer) {
   const CallScope scope(transfer.call);
-  return driver_call([&](Process& driver) -> int {
+  return driver_call([&](Process&) -> int {
     const Place place = place_of(stream);
-    if (place.code != CUDA_SUCCESS) return place.code;
-    if (plane.height > 1 && plane.pitch < plane.width * bytes) return CUDA_ERROR_INVALID_VALUE;
-    transfer.is_part = true;
-    if (driver.races.is_on()) {
-      std::vector<TouchedRange> ranges;
-      for (size_t y = 0; y < plane.height; ++y) {
-        ranges.push_back({plane.address + y * plane.pitch, plane.width * bytes, Touch::Write});
-      }
-      note_transfer(driver, place, transfer, ranges);
-    }
-    for (size_t y = 0; y < plane.height; ++y) {
-      const int code =
-          fill(place, plane.address + y * plane.pitch, value, bytes, plane.width, transfer);
-      if (code != CUDA_SUCCESS) return code;
-    }
-    return place.code;
+    return place.code != CUDA_SUCCESS ? place.code : fill_2d(place, what, transfer);
   });
 }
 
 }  // namespace
+
+int copy_3d(const Place& place, const Copy3d& what, Transfer transfer) {
+  const Box box{what.width_bytes, what.height, what.depth};
+  Rows to, from;
+  if (const int code = rows_of(place, what.to, box, to); code != CUDA_SUCCESS) return code;
+  if (const int code = rows_of(place, what.from, box, from); code != CUDA_SUCCESS) return code;
+  if (is_captured(place) && !transfer.waits) {
+    return capture_work(place, CopyWork{what, place.context}, transfer.call);
+  }
+  return copy_box(place, to, from, box, transfer);
+}
+
+int check_copy_3d(const Place& place, const Copy3d& what) {
+  const Box box{what.width_bytes, what.height, what.depth};
+  Rows rows;
+  const int code = rows_of(place, what.to, box, rows);
+  return code == CUDA_SUCCESS ? rows_of(place, what.from, box, rows) : code;
+}
+
+int fill_2d(const Place& place, const FillNode& what, Transfer transfer) {
+  const size_t row_bytes = what.width * what.element_bytes;
+  if (what.height > 1 && what.pitch < row_bytes) return CUDA_ERROR_INVALID_VALUE;
+  if (is_captured(place) && !transfer.waits) {
+    return capture_work(place, FillWork{what, place.context}, transfer.call);
+  }
+  Process& driver = *process();
+  transfer.is_part = true;
+  if (driver.races.is_on()) {
+    std::vector<TouchedRange> ranges;
+    for (size_t y = 0; y < what.height; ++y) {
+      ranges.push_back({what.address + y * what.pitch, row_bytes, Touch::Write});
+    }
+    note_transfer(driver, place, transfer, ranges);
+  }
+  for (size_t y = 0; y < what.height; ++y) {
+    const int code = fill(place, what.address + y * what.pitch, what.value, what.element_bytes,
+                          what.width, transfer);
+    if (code != CUDA_SUCCESS) return code;
+  }
+  return CUDA_SUCCESS;
+}
 
 #define GPUEMU_COPY(name, to_type, to_end, from_type, from_end, suffix)               \
   GPUEMU_DRIVER_API int name##suffix(to_type to, from_type from, size_t bytes) {      \
@@ -222,13 +252,13 @@ GPUEMU_FILL(D32, unsigned, 4)
 #define GPUEMU_FILL_2D(name, type, bytes)                                                   \
   GPUEMU_DRIVER_API int cuMemset##name##_v2(Address address, size_t pitch, type value,      \
                                             size_t width, size_t height) {                  \
-    return fill_2d(nullptr, {address, pitch, width, height}, value, bytes,                  \
-                   {"cuMemset" #name, true});                                               \
+    return call_fill_2d(nullptr, {address, pitch, value, bytes, width, height},             \
+                        {"cuMemset" #name, true});                                          \
   }                                                                                         \
   GPUEMU_DRIVER_API int cuMemset##name##Async(Address address, size_t pitch, type value,    \
                                               size_t width, size_t height, Stream stream) { \
-    return fill_2d(stream, {address, pitch, width, height}, value, bytes,                   \
-                   {"cuMemset" #name "Async", false});                                      \
+    return call_fill_2d(stream, {address, pitch, value, bytes, width, height},              \
+                        {"cuMemset" #name "Async", false});                                 \
   }                                                                                         \
   GPUEMU_PER_THREAD(cuMemset##name##_v2, cuMemset##name##_v2_ptds)                          \
   GPUEMU_PER_THREAD(cuMemset##name##Async, cuMemset##name##Async_ptsz)
@@ -285,12 +315,12 @@ GPUEMU_DRIVER_API int cuMemcpy2DAsync_v2(const Copy2d* what, Stream stream) {
 GPUEMU_PER_THREAD(cuMemcpy2DAsync_v2, cuMemcpy2DAsync_v2_ptsz)
 
 GPUEMU_DRIVER_API int cuMemcpy3D_v2(const Copy3d* what) {
-  return copy_3d(what, nullptr, {"cuMemcpy3D", true});
+  return call_copy_3d(what, nullptr, {"cuMemcpy3D", true});
 }
 GPUEMU_PER_THREAD(cuMemcpy3D_v2, cuMemcpy3D_v2_ptds)
 
 GPUEMU_DRIVER_API int cuMemcpy3DAsync_v2(const Copy3d* what, Stream stream) {
-  return copy_3d(what, stream, {"cuMemcpy3DAsync", false});
+  return call_copy_3d(what, stream, {"cuMemcpy3DAsync", false});
 }
 GPUEMU_PER_THREAD(cuMemcpy3DAsync_v2, cuMemcpy3DAsync_v2_ptsz)
 

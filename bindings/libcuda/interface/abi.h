@@ -18,6 +18,8 @@ using Stream = struct OpaqueStream*;
 using Event = struct OpaqueEvent*;
 using Graph = struct OpaqueGraph*;
 using GraphExec = struct OpaqueGraphExec*;
+using GraphNode = struct OpaqueGraphNode*;
+using ArrayHandle = struct OpaqueArray*;
 using Linker = struct OpaqueLinker*;
 using Pool = struct OpaquePool*;
 using Address = unsigned long long;  // NOLINT(google-runtime-int): CUdeviceptr is one.
@@ -25,7 +27,7 @@ using Address = unsigned long long;  // NOLINT(google-runtime-int): CUdeviceptr 
 /// CUresult. Every function of the driver API returns one as an int.
 enum Code : int {
 #define GPUEMU_DRIVER_RESULT(name, value, text) name = value,
-#include "bindings/libcuda/results.def"
+#include "bindings/libcuda/interface/results.def"
 #undef GPUEMU_DRIVER_RESULT
 };
 
@@ -64,7 +66,7 @@ struct Copy2d {
     MemoryType type;
     const void* host;
     Address device;
-    void* array;
+    ArrayHandle array;
     size_t pitch;
   };
   End from, to;
@@ -79,7 +81,8 @@ struct Copy3d {
     MemoryType type;
     const void* host;
     Address device;
-    void *array, *context;
+    ArrayHandle array;
+    void* context;
     size_t pitch, height;
   };
   End from, to;
@@ -110,6 +113,17 @@ struct PoolProperties {
   unsigned char reserved[54];
 };
 static_assert(sizeof(PoolProperties) == 88);
+
+/// CUmemAllocationProp
+struct AllocationProperties {
+  int type, handle_types;
+  Location location;
+  void* security;
+  unsigned char compression, is_rdma_capable;
+  unsigned short usage;  // NOLINT(google-runtime-int)
+  unsigned char reserved[4];
+};
+static_assert(sizeof(AllocationProperties) == 32);
 
 /// The CUjit_option values that this library obeys.
 inline constexpr int kJitInfoLog = 3, kJitInfoLogBytes = 4, kJitErrorLog = 5, kJitErrorLogBytes = 6;

@@ -39,8 +39,7 @@ bool pointer_attribute(int attribute, uint64_t address, const Allocation* what, 
   constexpr uint64_t kReadWrite = 3, kNoDevice = ~uint64_t{1};  // As an int, -2.
   const bool exists = what != nullptr;
   const bool is_managed = exists && what->kind == MemoryKind::Managed;
-  const bool is_host =
-      exists && what->kind != MemoryKind::Device && what->kind != MemoryKind::FromPool;
+  const bool is_host = exists && gpuemu::libcuda::is_host(what->kind);
   const auto type = is_host && !is_managed ? MemoryType::Host : MemoryType::Device;
   const uint64_t begin = exists ? what->address : 0, bytes = exists ? what->bytes : 0,
                  number = exists ? what->number : 0;

@@ -1,6 +1,7 @@
 // Maps handles of one type to their state.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -13,7 +14,11 @@ namespace gpuemu::libcuda {
 
 /// Returns the next handle. All types share one sequence, so a table never takes a handle of
 /// another type for its own. Thread-safe.
-uint64_t next_handle();
+inline uint64_t next_handle() {
+  constexpr uint64_t kFirst = uint64_t{0x6770} << 32, kStep = 16;
+  static std::atomic<uint64_t> next = kFirst;
+  return next.fetch_add(kStep);
+}
 
 /// Thread-safe. A handle is never reused. State lives as long as somebody holds its pointer.
 template <typename HandleType, typename State>

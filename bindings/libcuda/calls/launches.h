@@ -1,0 +1,20 @@
+// Kernels of graphs: what their nodes keep, and how they are launched.
+#pragma once
+
+#include "bindings/libcuda/process.h"
+
+namespace gpuemu::libcuda {
+
+/// The arguments of a launch: an array with the address of each, or `extra` with one buffer.
+struct LaunchArguments {
+  void** each = nullptr;
+  void** extra = nullptr;
+};
+
+/// Checks the function and shape of `work` as a launch does, and keeps a copy of the arguments.
+int make_kernel_work(Process& driver, const Place& place, KernelWork& work, LaunchArguments given);
+/// Issues the launch of a kernel node to a stream that is captured by the device. `tag` is that of
+/// the node's launches; 0: it gets one.
+int launch_in_graph(Process& driver, const Place& place, const Node& node, uint64_t& tag);
+
+}  // namespace gpuemu::libcuda

@@ -1,0 +1,93 @@
+// Implements writes of values in the order of a stream, and waits for them.
+#include "bindings/libcuda/memory.h"
+#include "bindings/libcuda/transfer.h"
+#include "runtime/emulator/streams.h"
+
+namespace gpuemu::libcuda {
+namespace {
+
+/// CUstreamWaitValue_flags. The flush makes writes of other devices visible, as all are here.
+enum Condition : unsigned { kAtLeast, kEqual, kAnd, kNor };
+constexpr unsigned kFlush = 1u << 30;
+
+/// What the watch for races knows the value at an address as: who waits for it comes after who
+/// wrote it.
+uint64_t event_of(Address address) { return address | uint64_t{1} << 63; }
+
+template <typename Value>
+int write_value(Stream stream, Address address, Value value, unsigned flags,
+                const char* call = __builtin_FUNCTION()) {
+  return with_place(
+      stream,
+      [&](Process& driver, const Place& place) -> int {
+        constexpr unsigned kNoBarrier = 1;
+        if (address % sizeof value != 0 || (flags & ~kNoBarrier) != 0) {
+          return CUDA_ERROR_INVALID_VALUE;
+        }
+        if (is_captured(place)) return refuse_capture(driver, place);
+        const int code =
+            copy(place, device_end(address), host_end(&value), sizeof value, {call, false});
+        if (code == CUDA_SUCCESS) driver.races.recorded(event_of(address), line_of(place));
+        return code;
+      },
+      call);
+}
+
+template <typename Value>
+bool is_met(Value now, Value value, unsigned condition) {
+  switch (condition) {
+    case kAtLeast:  // Around the end of the numbers.
+      return static_cast<std::make_signed_t<Value>>(now - value) >= 0;
+    case kEqual:
+      return now == value;
+    case kAnd:
+      return (now & value) != 0;
+    default:
+      return static_cast<Value>(~(now | value)) != 0;
+  }
+}
+
+template <typename Value>
+int wait_value(Stream stream, Address address, Value value, unsigned flags,
+               const char* call = __builtin_FUNCTION()) {
+  return with_place(
+      stream,
+      [&](Process& driver, const Place& place) -> int {
+        const unsigned condition = flags & ~kFlush;
+        if (address % sizeof value != 0 || condition > kNor) return CUDA_ERROR_INVALID_VALUE;
+        if (is_captured(place)) return refuse_capture(driver, place);
+        if (const int code = refuse_implicit(driver, place); code != CUDA_SUCCESS) return code;
+        if (!check_device_range(driver, address, sizeof value, call)) {
+          return CUDA_ERROR_INVALID_VALUE;
+        }
+        // All devices here are emulated ones.
+        auto& streams = static_cast<emulator::EmulatorStreams&>(*place.slot->streams);
+        const Status waits = streams.wait_value(
+            place.stream, address, sizeof value,
+            [=](uint64_t now) { return is_met(static_cast<Value>(now), value, condition); });
+        if (waits) driver.races.waits(line_of(place), event_of(address));
+        return code_in_stream(driver, place, waits);
+      },
+      call);
+}
+
+}  // namespace
+
+#define GPUEMU_VALUE_CALLS(bits, suffix)                                                         \
+  GPUEMU_DRIVER_API int cuStreamWriteValue##bits##suffix(Stream stream, Address address,         \
+                                                         uint##bits##_t value, unsigned flags) { \
+    return write_value(stream, address, value, flags, "cuStreamWriteValue" #bits);               \
+  }                                                                                              \
+  GPUEMU_DRIVER_API int cuStreamWaitValue##bits##suffix(Stream stream, Address address,          \
+                                                        uint##bits##_t value, unsigned flags) {  \
+    return wait_value(stream, address, value, flags, "cuStreamWaitValue" #bits);                 \
+  }                                                                                              \
+  GPUEMU_PER_THREAD(cuStreamWriteValue##bits##suffix, cuStreamWriteValue##bits##suffix##_ptsz)   \
+  GPUEMU_PER_THREAD(cuStreamWaitValue##bits##suffix, cuStreamWaitValue##bits##suffix##_ptsz)
+GPUEMU_VALUE_CALLS(32, )
+GPUEMU_VALUE_CALLS(32, _v2)
+GPUEMU_VALUE_CALLS(64, )
+GPUEMU_VALUE_CALLS(64, _v2)
+#undef GPUEMU_VALUE_CALLS
+
+}  // namespace gpuemu::libcuda

@@ -1,0 +1,331 @@
+// Implements the calls that instantiate graphs, change what was instantiated, and launch it.
+#include "bindings/libcuda/calls/call_names.h"
+#include "bindings/libcuda/graph_calls/graph_access.h"
+#include "bindings/libcuda/graph_calls/instantiate.h"
+#include "bindings/libcuda/graph_calls/node_work.h"
+#include "bindings/libcuda/transfer.h"
+
+namespace gpuemu::libcuda {
+namespace {
+
+/// CUgraphExecUpdateResult
+enum UpdateCode { kUpdated, kUpdateError, kTopologyChanged, kTypeChanged };
+
+int instantiate(GraphExec* made, Graph graph, uint64_t flags,
+                const char* call = __builtin_FUNCTION()) {
+  return with_graph(
+      graph,
+      [&](Process& driver, const GraphState& state) -> int {
+        constexpr uint64_t kDeviceLaunch = 4, kAll = 15;
+        if (made == nullptr || (flags & ~kAll) != 0) return CUDA_ERROR_INVALID_VALUE;
+        if ((flags & kDeviceLaunch) != 0) {
+          return unsupported_call("cuGraphInstantiate for launches by kernels");
+        }
+        auto exec = std::make_shared<GraphExecState>();
+        exec->graph = state.clone();
+        exec->flags = flags;
+        if (const int code = make_current(driver, *exec); code != CUDA_SUCCESS) return code;
+        *made = driver.graph_execs.add(std::move(exec));
+        return CUDA_SUCCESS;
+      },
+      call);
+}
+
+/// Calls `make` for the work of the copy of a node that a graph was instantiated with.
+template <typename Make>
+int change(GraphExec exec, GraphNode node, NodeType type, const Make& make,
+           const char* call = __builtin_FUNCTION()) {
+  return with_exec(
+      exec,
+      [&](Process& driver, GraphExecState& state) -> int {
+        Node* const copy = node == nullptr ? nullptr : state.graph->copy_of(node);
+        if (copy == nullptr || copy->type() != type) return CUDA_ERROR_INVALID_VALUE;
+        const int code = make(driver, *state.graph, copy->work);
+        if (code == CUDA_SUCCESS) state.is_current = false;
+        return code;
+      },
+      call);
+}
+
+/// Whether two graphs have nodes of the same types in the same order; else tells the first that
+/// differ.
+UpdateCode compare(const GraphState& old_graph, const GraphState& graph, UpdateResult& result) {
+  const auto& olds = old_graph.nodes();
+  const auto& news = graph.nodes();
+  for (size_t i = 0; i < std::min(olds.size(), news.size()); ++i) {
+    const Node &before = *olds[i], &now = *news[i];
+    result.node = now.handle;
+    if (before.type() != now.type()) return kTypeChanged;
+    const auto indices = [](const GraphState& of, const Node& node) {
+      std::set<size_t> found;
+      for (const Node* const one : node.after) found.insert(of.index_of(*one));
+      return found;
+    };
+    if (indices(old_graph, before) != indices(graph, now)) return kTopologyChanged;
+    if (const auto* const child = std::get_if<ChildWork>(&now.work)) {
+      const auto code = compare(*std::get<ChildWork>(before.work).graph, *child->graph, result);
+      if (code != kUpdated) return code;
+    }
+  }
+  result.node = nullptr;
+  return olds.size() == news.size() ? kUpdated : kTopologyChanged;
+}
+
+/// Takes over the work of the nodes.
+void take_over(const GraphState& old_graph, const GraphState& graph) {
+  for (size_t i = 0; i < graph.nodes().size(); ++i) {
+    Node& to = *old_graph.nodes()[i];
+    const Node& from = *graph.nodes()[i];
+    if (const auto* const child = std::get_if<ChildWork>(&from.work)) {
+      take_over(*std::get<ChildWork>(to.work).graph, *child->graph);
+    } else {
+      to.work = from.work;
+    }
+  }
+}
+
+template <typename Kind, typename Visit>
+int each_event(Process& driver, const GraphState& graph, const Visit& visit) {
+  for (const auto& node : graph.nodes()) {
+    if (const auto* const child = std::get_if<ChildWork>(&node->work)) {
+      if (const int code = each_event<Kind>(driver, *child->graph, visit); code != CUDA_SUCCESS) {
+        return code;
+      }
+    }
+    const auto* const work = std::get_if<Kind>(&node->work);
+    if (work == nullptr) continue;
+    const auto event = driver.events.find(work->event);
+    if (event == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (const int code = visit(*event); code != CUDA_SUCCESS) return code;
+  }
+  return CUDA_SUCCESS;
+}
+
+int launch_now(Process& driver, const Place& place, GraphExecState& exec) {
+  if (const int code = make_current(driver, exec); code != CUDA_SUCCESS) return code;
+  Streams& streams = *place.slot->streams;
+  const int waits = each_event<WaitWork>(driver, *exec.graph, [&](EventState& event) {
+    driver.races.waits(line_of(place), event.id);
+    return code_of(streams.wait_event(place.stream, event.id));
+  });
+  if (waits != CUDA_SUCCESS) return waits;
+  for (const auto& [node, tag] : exec.tags) driver.recorder.launch_moves(tag, place.stream);
+  driver.races.other_work(line_of(place));
+  const int code = code_of(streams.launch_graph(exec.id, place.stream));
+  if (code != CUDA_SUCCESS) return code;
+  return each_event<RecordWork>(driver, *exec.graph, [&](EventState& event) {
+    event.is_recorded = true;
+    event.is_captured = false;
+    driver.races.recorded(event.id, line_of(place));
+    return code_of(streams.record(event.id, place.stream));
+  });
+}
+
+/// A launch that is captured becomes a child of the graph: what it is at this moment.
+std::shared_ptr<GraphState> as_child(const GraphExecState& exec) {
+  auto made = exec.graph->clone();
+  for (const Node* const off : exec.disabled) made->copy_of(off->handle)->work = EmptyWork{};
+  return made;
+}
+
+}  // namespace
+
+// NOLINTNEXTLINE(google-runtime-int): as the header has it.
+GPUEMU_DRIVER_API int cuGraphInstantiateWithFlags(GraphExec* made, Graph graph,
+                                                  unsigned long long flags) {
+  return instantiate(made, graph, flags);
+}
+
+GPUEMU_DRIVER_API int cuGraphInstantiate(GraphExec* made, Graph graph, GraphNode* node, char* log,
+                                         size_t bytes) {
+  if (node != nullptr) *node = nullptr;
+  if (log != nullptr && bytes != 0) *log = '\0';
+  return instantiate(made, graph, 0);
+}
+
+GPUEMU_DRIVER_API int cuGraphInstantiate_v2(GraphExec* made, Graph graph, GraphNode* node,
+                                            char* log, size_t bytes) {
+  return cuGraphInstantiate(made, graph, node, log, bytes);
+}
+
+GPUEMU_DRIVER_API int cuGraphInstantiateWithParams(GraphExec* made, Graph graph,
+                                                   InstantiateParameters* parameters) {
+  if (parameters == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const int code = instantiate(made, graph, parameters->flags);
+  parameters->error_node = nullptr;
+  parameters->result = code == CUDA_SUCCESS ? 0 : 1;
+  return code;
+}
+GPUEMU_PER_THREAD(cuGraphInstantiateWithParams, cuGraphInstantiateWithParams_ptsz)
+
+GPUEMU_DRIVER_API int cuGraphLaunch(GraphExec exec, Stream stream) {
+  return with_place(stream, [&](Process& driver, const Place& place) -> int {
+    // Before the mutex is held, which both need.
+    if (const int code = refuse_implicit(driver, place); code != CUDA_SUCCESS) return code;
+    std::shared_ptr<GraphState> child;
+    const int code = with_exec(
+        exec,
+        [&](Process&, GraphExecState& state) -> int {
+          if (place.device != state.graph->device()) return CUDA_ERROR_INVALID_VALUE;
+          if (!is_captured(place)) return launch_now(driver, place, state);
+          child = as_child(state);
+          return CUDA_SUCCESS;
+        },
+        "cuGraphLaunch");
+    if (child == nullptr) return code;
+    return capture_work(place, ChildWork{std::move(child)}, "cuGraphLaunch");
+  });
+}
+GPUEMU_PER_THREAD(cuGraphLaunch, cuGraphLaunch_ptsz)
+
+/// Checks its arguments only: an emulated graph needs no upload.
+GPUEMU_DRIVER_API int cuGraphUpload(GraphExec exec, Stream stream) {
+  return with_exec(exec, [&](Process&, GraphExecState&) { return place_of(stream).code; });
+}
+GPUEMU_PER_THREAD(cuGraphUpload, cuGraphUpload_ptsz)
+
+GPUEMU_DRIVER_API int cuGraphExecDestroy(GraphExec exec) {
+  return with_exec(exec, [&](Process& driver, const GraphExecState& state) {
+    const auto kept = driver.graph_execs.remove(exec);
+    return code_of(slot_of(driver, *state.graph).streams->free_graph_exec(state.id));
+  });
+}
+
+GPUEMU_DRIVER_API int cuGraphExecGetFlags(GraphExec exec, uint64_t* flags) {
+  return with_exec(exec, [&](Process&, const GraphExecState& state) -> int {
+    if (flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *flags = state.flags;
+    return CUDA_SUCCESS;
+  });
+}
+
+GPUEMU_DRIVER_API int cuGraphExecUpdate_v2(GraphExec exec, Graph graph, UpdateResult* result) {
+  return with_exec(exec, [&](Process& driver, GraphExecState& state) -> int {
+    const auto now = driver.graphs.find(graph);
+    if (now == nullptr || result == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *result = {};
+    result->result = compare(*state.graph, *now, *result);
+    if (result->result != kUpdated) return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+    take_over(*state.graph, *now);
+    state.is_current = false;
+    const int code = make_current(driver, state);
+    if (code != CUDA_SUCCESS) result->result = kUpdateError;
+    return code;
+  });
+}
+
+GPUEMU_DRIVER_API int cuGraphExecUpdate(GraphExec exec, Graph graph, GraphNode* node, int* result) {
+  UpdateResult told{};
+  const int code = cuGraphExecUpdate_v2(exec, graph, &told);
+  if (node != nullptr) *node = told.node;
+  if (result != nullptr) *result = told.result;
+  return code;
+}
+
+GPUEMU_DRIVER_API int cuGraphNodeSetEnabled(GraphExec exec, GraphNode node, unsigned enabled) {
+  return with_exec(exec, [&](Process&, GraphExecState& state) -> int {
+    const Node* const copy = node == nullptr ? nullptr : state.graph->copy_of(node);
+    if (copy == nullptr || copy->type() > NodeType::Fill) return CUDA_ERROR_INVALID_VALUE;
+    if (enabled != 0) {
+      state.disabled.erase(copy);
+    } else {
+      state.disabled.insert(copy);
+    }
+    state.is_current = false;
+    return CUDA_SUCCESS;
+  });
+}
+
+GPUEMU_DRIVER_API int cuGraphNodeGetEnabled(GraphExec exec, GraphNode node, unsigned* enabled) {
+  return with_exec(exec, [&](Process&, const GraphExecState& state) -> int {
+    const Node* const copy = node == nullptr ? nullptr : state.graph->copy_of(node);
+    if (copy == nullptr || enabled == nullptr || copy->type() > NodeType::Fill) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    *enabled = state.disabled.contains(copy) ? 0 : 1;
+    return CUDA_SUCCESS;
+  });
+}
+
+GPUEMU_DRIVER_API int cuGraphExecKernelNodeSetParams(GraphExec exec, GraphNode node,
+                                                     const KernelNodeFirst* what) {
+  return change(exec, node, NodeType::Launch,
+                [&](Process& driver, const GraphState& graph, NodeWork& made) {
+                  return kernel_work(driver, graph, what, made);
+                });
+}
+
+GPUEMU_DRIVER_API int cuGraphExecKernelNodeSetParams_v2(GraphExec exec, GraphNode node,
+                                                        const KernelNode* what) {
+  return change(exec, node, NodeType::Launch,
+                [&](Process& driver, const GraphState& graph, NodeWork& made) {
+                  return kernel_work_v2(driver, graph, what, made);
+                });
+}
+
+GPUEMU_DRIVER_API int cuGraphExecMemcpyNodeSetParams(GraphExec exec, GraphNode node,
+                                                     const Copy3d* what, Context context) {
+  return change(exec, node, NodeType::Copy,
+                [&](Process& driver, const GraphState& graph, NodeWork& made) {
+                  return copy_work(driver, graph, what, context, made);
+                });
+}
+
+GPUEMU_DRIVER_API int cuGraphExecMemsetNodeSetParams(GraphExec exec, GraphNode node,
+                                                     const FillNode* what, Context context) {
+  return change(exec, node, NodeType::Fill,
+                [&](Process& driver, const GraphState& graph, NodeWork& made) {
+                  return fill_work(driver, graph, what, context, made);
+                });
+}
+
+GPUEMU_DRIVER_API int cuGraphExecHostNodeSetParams(GraphExec exec, GraphNode node,
+                                                   const HostNode* what) {
+  return change(exec, node, NodeType::Host,
+                [&](Process&, const GraphState&, NodeWork& made) { return host_work(what, made); });
+}
+
+GPUEMU_DRIVER_API int cuGraphExecChildGraphNodeSetParams(GraphExec exec, GraphNode node,
+                                                         Graph child) {
+  return change(exec, node, NodeType::Child,
+                [&](Process& driver, const GraphState& graph, NodeWork& made) -> int {
+                  NodeWork work;
+                  if (const int code = child_work(driver, graph, child, work);
+                      code != CUDA_SUCCESS) {
+                    return code;
+                  }
+                  UpdateResult differs{};
+                  const auto& now = *std::get<ChildWork>(work).graph;
+                  const auto& before = *std::get<ChildWork>(made).graph;
+                  if (compare(before, now, differs) != kUpdated) return CUDA_ERROR_INVALID_VALUE;
+                  take_over(before, now);
+                  return CUDA_SUCCESS;
+                });
+}
+
+GPUEMU_DRIVER_API int cuGraphExecEventRecordNodeSetEvent(GraphExec exec, GraphNode node,
+                                                         Event event) {
+  return change(exec, node, NodeType::RecordEvent,
+                [&](Process& driver, const GraphState& graph, NodeWork& made) {
+                  return event_work(driver, graph, event, NodeType::RecordEvent, made);
+                });
+}
+
+GPUEMU_DRIVER_API int cuGraphExecEventWaitNodeSetEvent(GraphExec exec, GraphNode node,
+                                                       Event event) {
+  return change(exec, node, NodeType::WaitEvent,
+                [&](Process& driver, const GraphState& graph, NodeWork& made) {
+                  return event_work(driver, graph, event, NodeType::WaitEvent, made);
+                });
+}
+
+GPUEMU_DRIVER_API int cuGraphExecNodeSetParams(GraphExec exec, GraphNode node,
+                                               NodeParameters* what) {
+  if (what == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return change(exec, node, what->type,
+                [&](Process& driver, const GraphState& graph, NodeWork& made) {
+                  return any_work(driver, graph, what, made);
+                });
+}
+
+}  // namespace gpuemu::libcuda

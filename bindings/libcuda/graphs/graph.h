@@ -1,0 +1,100 @@
+// A graph: nodes of work, and which of them come before which. It only describes; nothing is done
+// before the graph is instantiated and launched.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "bindings/libcuda/interface/graph_abi.h"
+#include "runtime/device/launch_shape.h"
+
+namespace gpuemu::libcuda {
+
+struct CallSite;
+class GraphState;
+
+struct KernelWork {
+  Function function = nullptr;  ///< A CUfunction or CUkernel, as the program passed it.
+  Context context = nullptr;
+  LaunchShape shape;
+  bool is_cooperative = false;
+  int priority = 0;
+  std::vector<std::vector<std::byte>> arguments;  ///< One per parameter.
+};
+struct CopyWork {
+  Copy3d what{};
+  Context context = nullptr;
+};
+struct FillWork {
+  FillNode what{};
+  Context context = nullptr;
+};
+struct HostWork {
+  HostNode what{};
+};
+struct ChildWork {
+  std::shared_ptr<GraphState> graph;  ///< Never null. Belongs to the node alone.
+};
+struct EmptyWork {};
+struct WaitWork {
+  Event event = nullptr;
+};
+struct RecordWork {
+  Event event = nullptr;
+};
+/// In the order of NodeType.
+using NodeWork = std::variant<KernelWork, CopyWork, FillWork, HostWork, ChildWork, EmptyWork,
+                              WaitWork, RecordWork>;
+
+struct Node {
+  GraphNode handle = nullptr;
+  GraphState* graph = nullptr;
+  NodeWork work;
+  std::shared_ptr<const CallSite> site;  ///< The call that made the node.
+  GraphNode origin = nullptr;            ///< The node of which this is a copy; null: none.
+  std::vector<Node*> after;              ///< The nodes that come before this one.
+  std::vector<void*> told;  ///< What the program was last told of its arguments points here.
+
+  NodeType type() const { return static_cast<NodeType>(work.index()); }
+};
+
+/// Guards all graphs of the process and what belongs to them. Whoever calls the functions below
+/// holds it, unless nobody else knows the graph.
+std::mutex& graphs_mutex();
+
+class GraphState {
+ public:
+  explicit GraphState(int device) : device_(device) {}
+  ~GraphState();
+  GraphState(const GraphState&) = delete;
+  GraphState& operator=(const GraphState&) = delete;
+
+  int device() const { return device_; }
+  const std::vector<std::unique_ptr<Node>>& nodes() const { return nodes_; }
+  Node& add(NodeWork work, std::vector<Node*> after, std::shared_ptr<const CallSite> site);
+  void remove(Node& node);
+  /// Returns the nodes so that each stands behind those that come before it; nothing when some
+  /// come before themselves.
+  std::optional<std::vector<Node*>> in_order() const;
+  /// Returns the index of a node of this graph.
+  size_t index_of(const Node& node) const;
+  /// Copies the nodes, and the graphs of child nodes.
+  std::shared_ptr<GraphState> clone() const;
+  /// Returns the copy of a node of the graph that this one was cloned from; null when there is
+  /// none.
+  Node* copy_of(GraphNode origin) const;
+
+ private:
+  int device_;
+  std::vector<std::unique_ptr<Node>> nodes_;
+};
+
+/// Finds the node of any graph; null when there is none.
+Node* find_node(GraphNode handle);
+
+}  // namespace gpuemu::libcuda

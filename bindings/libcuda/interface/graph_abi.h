@@ -1,0 +1,88 @@
+// Declares the types of the published driver API for graphs and their nodes.
+#pragma once
+
+#include "bindings/libcuda/interface/abi.h"
+
+namespace gpuemu::libcuda {
+
+/// CUgraphNodeType, as far as nodes of that type are supported.
+enum class NodeType : int { Launch, Copy, Fill, Host, Child, Empty, WaitEvent, RecordEvent };
+
+/// CUDA_KERNEL_NODE_PARAMS_v1 has the members up to `extra`, _v2 and _v3 have all.
+struct KernelNodeFirst {
+  Function function;
+  unsigned grid[3], block[3], shared_bytes;
+  void **arguments, **extra;
+};
+static_assert(sizeof(KernelNodeFirst) == 56);
+struct KernelNode : KernelNodeFirst {
+  Kernel kernel;
+  Context context;
+};
+static_assert(sizeof(KernelNode) == 72);
+
+/// CUDA_MEMSET_NODE_PARAMS
+struct FillNode {
+  Address address;
+  size_t pitch;
+  unsigned value, element_bytes;
+  size_t width, height;
+};
+static_assert(sizeof(FillNode) == 40);
+
+/// CUDA_HOST_NODE_PARAMS
+struct HostNode {
+  void (*function)(void*);
+  void* data;
+};
+
+/// CUgraphNodeParams
+struct NodeParameters {
+  NodeType type;
+  int reserved_0[3];
+  union {
+    int64_t reserved_1[29];
+    KernelNode kernel;
+    struct {
+      int flags, reserved;
+      Context context;
+      Copy3d what;
+    } copy;
+    struct {
+      FillNode what;
+      Context context;
+    } fill;
+    HostNode host;
+    struct {
+      Graph graph;
+      int ownership;
+    } child;
+    struct {
+      Event event;
+    } event;
+  };
+  int64_t reserved_2;
+};
+static_assert(sizeof(NodeParameters) == 256);
+
+/// CUgraphEdgeData
+struct EdgeData {
+  unsigned char from_port, to_port, type, reserved[5];
+};
+static_assert(sizeof(EdgeData) == 8);
+
+/// CUgraphExecUpdateResultInfo
+struct UpdateResult {
+  int result;
+  GraphNode node, from;
+};
+
+/// CUDA_GRAPH_INSTANTIATE_PARAMS
+struct InstantiateParameters {
+  uint64_t flags;
+  Stream upload_stream;
+  GraphNode error_node;
+  int result;
+};
+
+}  // namespace gpuemu::libcuda
