@@ -149,4 +149,19 @@ void fields(V& v, R& r) {
   v.extra("missing", r.missing);
 }
 
+template <typename V, Is<ArtifactMetricsResultReply> R>
+void fields(V& v, R& r) {
+  fields(v, r.metrics);
+}
+
+template <typename V, Is<ArtifactListReply> R>
+void fields(V& v, R& r) {
+  v.required("artifacts", r.artifacts);
+}
+
+template <typename V, Is<ArtifactDiffsReply> R>
+void fields(V& v, R& r) {
+  fields(v, r.summary);
+}
+
 }  // namespace gpuemu

@@ -132,21 +132,6 @@ void fields(V& v, R& r) {
   v.extra("error", r.error);
 }
 
-template <typename V, Is<ArtifactMetricsResultReply> R>
-void fields(V& v, R& r) {
-  fields(v, r.metrics);
-}
-
-template <typename V, Is<ArtifactListReply> R>
-void fields(V& v, R& r) {
-  v.required("artifacts", r.artifacts);
-}
-
-template <typename V, Is<ArtifactDiffsReply> R>
-void fields(V& v, R& r) {
-  fields(v, r.summary);
-}
-
 template <typename V, Is<CiRunCompleteReply> R>
 void fields(V& v, R& r) {
   fields(v, r.summary);

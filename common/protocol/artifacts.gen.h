@@ -214,4 +214,19 @@ struct ArtifactDiffSummary {
   bool operator==(const ArtifactDiffSummary&) const = default;
 };
 
+struct ArtifactMetricsResultReply {
+  ArtifactMetrics metrics;  ///< Its members stand beside `type`.
+  bool operator==(const ArtifactMetricsResultReply&) const = default;
+};
+
+struct ArtifactListReply {
+  std::vector<ArtifactMetrics> artifacts;
+  bool operator==(const ArtifactListReply&) const = default;
+};
+
+struct ArtifactDiffsReply {
+  ArtifactDiffSummary summary;  ///< Its members stand beside `type`.
+  bool operator==(const ArtifactDiffsReply&) const = default;
+};
+
 }  // namespace gpuemu

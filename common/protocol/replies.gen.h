@@ -174,21 +174,6 @@ struct LintResultsReply {
   bool operator==(const LintResultsReply&) const = default;
 };
 
-struct ArtifactMetricsResultReply {
-  ArtifactMetrics metrics;  ///< Its members stand beside `type`.
-  bool operator==(const ArtifactMetricsResultReply&) const = default;
-};
-
-struct ArtifactListReply {
-  std::vector<ArtifactMetrics> artifacts;
-  bool operator==(const ArtifactListReply&) const = default;
-};
-
-struct ArtifactDiffsReply {
-  ArtifactDiffSummary summary;  ///< Its members stand beside `type`.
-  bool operator==(const ArtifactDiffsReply&) const = default;
-};
-
 struct CiRunCompleteReply {
   CiRunSummary summary;  ///< Its members stand beside `type`.
   bool operator==(const CiRunCompleteReply&) const = default;
@@ -434,6 +419,9 @@ struct ProjectsReply {
 
 // X(name) of every reply.
 #define GPUEMU_REPLIES(X) \
+  X(ArtifactMetricsResult) \
+  X(ArtifactList) \
+  X(ArtifactDiffs) \
   X(Pong) \
   X(Ok) \
   X(ValidationResult) \
@@ -444,9 +432,6 @@ struct ProjectsReply {
   X(ReproduceResult) \
   X(MinimizeResult) \
   X(LintResults) \
-  X(ArtifactMetricsResult) \
-  X(ArtifactList) \
-  X(ArtifactDiffs) \
   X(CiRunComplete) \
   X(TestCase) \
   X(TestBatch) \
@@ -488,9 +473,9 @@ struct ProjectsReply {
   X(FuzzFinished)
 
 using Reply = std::variant<
-    PongReply, OkReply, ValidationResultReply, SubmitResultReply, ResultsReply,
-    BaselineComparisonReply, FuzzResultsReply, ReproduceResultReply, MinimizeResultReply,
-    LintResultsReply, ArtifactMetricsResultReply, ArtifactListReply, ArtifactDiffsReply,
+    ArtifactMetricsResultReply, ArtifactListReply, ArtifactDiffsReply, PongReply, OkReply,
+    ValidationResultReply, SubmitResultReply, ResultsReply, BaselineComparisonReply,
+    FuzzResultsReply, ReproduceResultReply, MinimizeResultReply, LintResultsReply,
     CiRunCompleteReply, TestCaseReply, TestBatchReply, ErrorReply, TestReportReply, JobStartedReply,
     JobStatusReply, DevicesReply, ConfigShowReply, DaemonStatusReply, CaseReply, BaselineListReply,
     BaselineReply, KernelCoverageReply, CalibrationReply, ExportedCaseReply, MutationReportReply,
