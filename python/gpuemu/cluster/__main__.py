@@ -15,9 +15,9 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
-from gpuemu.cluster import opening
 from gpuemu.cluster.fuzzing import FuzzSource, FuzzWish
 from gpuemu.cluster.head import Head, ops_of
+from gpuemu.cluster.opening import OpenCluster, check, check_resources, opened
 from gpuemu.cluster.runs import Node
 from gpuemu.cluster.testing import TestSource, TestWish, groups_of
 from gpuemu.errors import ClientError
@@ -76,7 +76,7 @@ def _resources(text: str) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise ValueError("--cluster-resources: expected an object of JSON, as in {\"a100\": 1}")
     try:
-        return dict(opening.check_resources(found))
+        return dict(check_resources(found))
     except ValueError as problem:
         raise ValueError(f"--cluster-resources: {problem}") from problem
 
@@ -110,7 +110,7 @@ def _told(nodes: list[Node], redone: int) -> str:
 class _Command:
     """One command on an open cluster."""
 
-    def __init__(self, given: argparse.Namespace, head: Head, cluster: opening.OpenCluster, lines: _Lines) -> None:
+    def __init__(self, given: argparse.Namespace, head: Head, cluster: OpenCluster, lines: _Lines) -> None:
         self.given, self.head, self.cluster, self.lines = given, head, cluster, lines
         self.seed = head.seed() if given.seed is None else given.seed
 
@@ -145,9 +145,9 @@ class _Command:
 
 def _serve(given: argparse.Namespace, lines: _Lines, stop: _Stop) -> None:
     resources = _resources(given.resources)
-    opening.check(given.address, resources)
+    check(given.address, resources)
     file = pathlib.Path(given.project)
-    with Head(file, given.socket) as head, opening.opened(file, head, given.address, resources, lambda: stop.wanted) as cluster:
+    with Head(file, given.socket) as head, opened(file, head, given.address, resources, lambda: stop.wanted) as cluster:
         command = _Command(given, head, cluster, lines)
         if given.command == "fuzz":
             command.fuzz()

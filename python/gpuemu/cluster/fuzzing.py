@@ -10,11 +10,11 @@ from typing import Any
 from gpuemu import arguments
 from gpuemu.client import records
 from gpuemu.client.progress import Progress
-from gpuemu.cluster import opening, ranges
 from gpuemu.cluster.head import Head, ops_of
+from gpuemu.cluster.opening import check, opened, teller
 from gpuemu.cluster.ordered import OrderedSource
 from gpuemu.cluster.project import project_file
-from gpuemu.cluster.ranges import Range
+from gpuemu.cluster.ranges import FIRST_FOLLOWING, Range, chunks, epoch_of, epochs
 from gpuemu.cluster.runs import Node
 from gpuemu.cluster.searching import Search
 from gpuemu.errors import IncompleteError, OpNotFoundError, of_reply
@@ -57,7 +57,7 @@ class FuzzSource(OrderedSource[Range | None]):
         self.error: dict[str, Any] | None = None
         self.replays_failed = self.complete = 0
         self._parts: dict[str, list[Any]] = {"proofs": [], "reports": [], "notes": []}
-        self._epochs = list(ranges.epochs(wish.iterations))
+        self._epochs = list(epochs(wish.iterations))
         self._made = 0  # Epochs of which there are pieces.
         self._corpora: dict[int, Any] = {}  # What epochs follow, by the last one whose cases are in it.
         self._replay_pieces = 0
@@ -79,25 +79,25 @@ class FuzzSource(OrderedSource[Range | None]):
 
     def _make(self, actors: int) -> None:
         if not self._pieces and self.start:
-            for part in ranges.chunks(Range(0, len(self.start)), self.wish.chunk, actors):
+            for part in chunks(Range(0, len(self.start)), self.wish.chunk, actors):
                 self._add(f"corpus {part}", self._request(Range(0, 0)), None, {"corpus": self.start[part.first : part.last]})
             self._replay_pieces = len(self._pieces)
         if self._is_all() or not self._may_begin(self._made):
             return
         shared = None
         if self.wish.guided:
-            shared = self._corpora.get(self._made - ranges.FIRST_FOLLOWING, {"corpus": []})
-        for part in ranges.chunks(self._epochs[self._made], self.wish.chunk, actors):
+            shared = self._corpora.get(self._made - FIRST_FOLLOWING, {"corpus": []})
+        for part in chunks(self._epochs[self._made], self.wish.chunk, actors):
             self._add(f"chunk {part}", self._request(part), part, shared)
         self._made += 1
 
     def _may_begin(self, epoch: int) -> bool:
         """Whether all that its cases follow is merged."""
-        if not self.wish.guided or epoch < ranges.FIRST_FOLLOWING:
+        if not self.wish.guided or epoch < FIRST_FOLLOWING:
             return True
         if self.merged > self._replay_pieces and not self.search.counted:
             return True  # A device that does not count: nothing follows anything.
-        return self.complete >= self._epochs[epoch - ranges.FIRST_FOLLOWING].last
+        return self.complete >= self._epochs[epoch - FIRST_FOLLOWING].last
 
     # --- results
 
@@ -133,7 +133,7 @@ class FuzzSource(OrderedSource[Range | None]):
         self.head.store(reply.get("results", []))
 
     def _end_epoch(self, cases: Range) -> None:
-        epoch = ranges.epoch_of(cases.first)
+        epoch = epoch_of(cases.first)
         if not self.wish.guided or cases.last != self._epochs[epoch].last:
             return
         self.search.end_epoch()
@@ -163,7 +163,7 @@ class FuzzSource(OrderedSource[Range | None]):
         if self.error is not None:
             results["error"] = self.error["message"]
         if guided:
-            epochs = ranges.epoch_of(self.complete - 1) + 1 if self.complete else 0
+            epochs = epoch_of(self.complete - 1) + 1 if self.complete else 0
             results["search"] = self.search.report(finished, epochs)
             if self.complete < self.wish.iterations:
                 results["cases_complete"] = self.complete
@@ -210,7 +210,7 @@ def fuzz(project: str | os.PathLike[str] = ".", op: str | None = None, iteration
     process takes of the cluster beside its core or GPU. on_progress: is told how far it is.
     Raises ImportError without the package ray, ConnectionError where there is no cluster, VersionMismatchError, and IncompleteError with
     `result` where cases were lost three times."""
-    opening.check(address, resources)
+    check(address, resources)
     file = project_file(project)
     known = ops_of(file)
     runnable = [one["name"] for one in known if one["execution_mode"] in _RUNNABLE]
@@ -221,11 +221,11 @@ def fuzz(project: str | os.PathLike[str] = ".", op: str | None = None, iteration
         raise OpNotFoundError(f"no op with a kernel or an op script in {file}; add one")
     count, most = arguments.whole(iterations, "iterations", 1), arguments.whole(chunk, "chunk", 1)
     found = []
-    with Head(file) as head, opening.opened(file, head, address, resources) as cluster:
+    with Head(file) as head, opened(file, head, address, resources) as cluster:
         wish = FuzzWish(count, head.seed() if seed is None else arguments.bits64(seed), guided, most)
         for name in ops:
             source = FuzzSource(name, wish, head, cluster.put)
-            ended = cluster.run(source, opening.teller(on_progress, source))
+            ended = cluster.run(source, teller(on_progress, source))
             found.append(results_of(source.finish(ended), cluster.take_nodes(), cluster.take_redone()))
             if cluster.interrupted:
                 raise KeyboardInterrupt

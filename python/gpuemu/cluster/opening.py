@@ -11,8 +11,9 @@ from typing import Any, Protocol
 
 from gpuemu.client import records
 from gpuemu.client.progress import Progress
-from gpuemu.cluster import connecting, project
+from gpuemu.cluster.connecting import check_address, connected, need_ray
 from gpuemu.cluster.head import Head, settings_for
+from gpuemu.cluster.project import packed, working_dir
 from gpuemu.cluster.runs import Distribution, LostError, Node, Piece, Source, Wishes
 
 INTERRUPTED = "the run was cancelled"
@@ -30,9 +31,9 @@ def check_resources(resources: Mapping[str, Any] | None) -> dict[str, float]:
 
 def check(address: str, resources: Mapping[str, Any] | None) -> None:
     """Raises ValueError for wrong arguments and ImportError without ray, before anything is started."""
-    connecting.check_address(address)
+    check_address(address)
     check_resources(resources)
-    connecting.need_ray()
+    need_ray()
 
 
 class _Told:
@@ -117,12 +118,12 @@ class OpenCluster:
 def opened(file: Path, head: Head, address: str, resources: Mapping[str, Any] | None,
            stopped: Callable[[], bool] = lambda: False) -> Iterator[OpenCluster]:  # fmt: skip
     """The actors live as long as it is open."""
-    wanted, place = check_resources(resources), connecting.check_address(address)
-    ray = connecting.need_ray()
+    wanted, place = check_resources(resources), check_address(address)
+    ray = need_ray()
     backend = head.backend
     gpus = backend == "cuda"
-    with project.working_dir(file) as folder, connecting.connected(place, folder, gpus, stopped) as is_sent:
-        package = None if is_sent else ray.put(project.packed(folder))
+    with working_dir(file) as folder, connected(place, folder, gpus, stopped) as is_sent:
+        package = None if is_sent else ray.put(packed(folder))
         distribution = Distribution(ray, Wishes(gpus, wanted, settings_for(backend), str(file.parent), package), stopped)
         try:
             yield OpenCluster(distribution, ray.put)

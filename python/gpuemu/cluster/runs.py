@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import gpuemu
-from gpuemu.cluster import actor, probe
+from gpuemu.cluster.actor import Runner
+from gpuemu.cluster.probe import look as look_at_node
 from gpuemu.errors import ConnectionError, VersionMismatchError
 
 LOSSES_MAX = 3
@@ -158,7 +159,7 @@ class Distribution:
 
     def _new_place(self, node: dict[str, Any]) -> _Place:
         self.ray.cloudpickle.register_pickle_by_value(probe)
-        look = self.ray.remote(probe.look).options(num_cpus=0, max_retries=0, scheduling_strategy=self._where(node["NodeID"]))
+        look = self.ray.remote(look_at_node).options(num_cpus=0, max_retries=0, scheduling_strategy=self._where(node["NodeID"]))
         place = _Place(Node(node["NodeID"][:8], node.get("NodeManagerHostname", "")), self.wishes.room(node.get("Resources", {})))
         place.probe = look.remote()
         self._waiting[place.probe] = place
@@ -166,7 +167,7 @@ class Distribution:
 
     def _start(self, place: _Place) -> None:
         name = next(one for one, other in self._places.items() if other is place)
-        kind = self.ray.remote(actor.Runner).options(
+        kind = self.ray.remote(Runner).options(
             num_cpus=0 if self.wishes.gpus else 1, num_gpus=1 if self.wishes.gpus else 0, resources=self.wishes.resources or None,
             max_restarts=0, max_task_retries=0, scheduling_strategy=self._where(name),
         )  # fmt: skip

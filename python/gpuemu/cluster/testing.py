@@ -10,11 +10,11 @@ from typing import Any
 from gpuemu import arguments
 from gpuemu.client import records
 from gpuemu.client.progress import Progress
-from gpuemu.cluster import opening, ranges
 from gpuemu.cluster.head import Head, ops_of
+from gpuemu.cluster.opening import check, opened, teller
 from gpuemu.cluster.ordered import OrderedSource
 from gpuemu.cluster.project import project_file
-from gpuemu.cluster.ranges import Range
+from gpuemu.cluster.ranges import Range, chunks, epochs
 from gpuemu.cluster.runs import Node
 from gpuemu.errors import IncompleteError, InvalidRequestError, OpNotFoundError, of_reply
 
@@ -83,7 +83,7 @@ class TestSource(OrderedSource[tuple[Group, Range]]):
 
     def _parts(self, group: Group) -> list[Range]:
         whole = Range(0, self.wish.cases)
-        return [whole] if group[0] in self.wish.alone else list(ranges.epochs(whole.count))
+        return [whole] if group[0] in self.wish.alone else list(epochs(whole.count))
 
     def _is_all(self) -> bool:
         return not self._unmade
@@ -92,7 +92,7 @@ class TestSource(OrderedSource[tuple[Group, Range]]):
         if not self._unmade:
             return
         (op, dtype), whole = self._unmade.pop(0)
-        parts = [whole] if op in self.wish.alone else ranges.chunks(whole, self.wish.chunk, actors)
+        parts = [whole] if op in self.wish.alone else chunks(whole, self.wish.chunk, actors)
         for part in parts:
             request = {"type": "RunTests", "ops": [op], "dtypes": [dtype], "cases": part.count, "first_case": part.first,
                        "seed": self.wish.seed, "fail_fast": self.wish.fail_fast, "results": True, **self.wish.beside}  # fmt: skip
@@ -142,16 +142,16 @@ def test(project: str | os.PathLike[str] = ".", ops: Sequence[str] = (), *, case
     """`gpuemu test OPS --cluster ADDRESS`: the verdicts, failures and counts are those of a run on this machine, for any number of nodes.
     ops, dtypes, strategies: only these; cases: of each op and dtype, 0 for validation.cases. The other arguments and what is raised are
     those of fuzz()."""
-    opening.check(address, resources)
+    check(address, resources)
     file = project_file(project)
     known = ops_of(file)
     groups, most = groups_of(known, ops, dtypes), arguments.whole(chunk, "chunk", 1)
     alone = frozenset(one["name"] for one in known if one["execution_mode"] not in _BY_A_DAEMON)
-    with Head(file) as head, opening.opened(file, head, address, resources) as cluster:
+    with Head(file) as head, opened(file, head, address, resources) as cluster:
         count = arguments.whole(cases, "cases", 0) or int(head.client.settings()["validation.cases"])
         base = head.seed() if seed is None else arguments.bits64(seed)
         source = TestSource(TestWish(groups, count, base, alone, most, beside={"strategies": list(strategies)}), head)
-        ended = cluster.run(source, opening.teller(on_progress, source))
+        ended = cluster.run(source, teller(on_progress, source))
         report = _report_of(source.finish(ended), cluster.take_nodes(), cluster.take_redone())
         if cluster.interrupted:
             raise KeyboardInterrupt
