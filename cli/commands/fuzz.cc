@@ -178,8 +178,9 @@ std::optional<Totals> fuzz_on_cluster(const std::vector<std::string>& ops, const
   size_t ended = 0;
   const Status ran = run_on_cluster(session, options.cluster, config, cluster_words(ops, options),
                                     [&](const JobResult& result) {
-                                      if (ended < ops.size())
+                                      if (ended < ops.size()) {
                                         take_result(ops[ended++], result, options, session, totals);
+                                      }
                                     });
   totals.interrupted = totals.interrupted || session.interrupted;
   if (!ran && !totals.interrupted) session.fail(ran.error());

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "daemon/worker/worker_link.h"
+#include "daemon/worker/worker_client.h"
 
 namespace gpuemu {
 

@@ -1,6 +1,5 @@
 // A worker that is a process of its own: a kernel that crashes it crashes nothing else.
 #include "daemon/worker/worker_client.h"
-#include "daemon/worker/worker_link.h"
 
 namespace gpuemu {
 namespace {

@@ -11,10 +11,11 @@ from gpuemu.cluster.ranges import Range
 from gpuemu.cluster.runs import Distribution, LostError, Wishes
 from gpuemu.cluster.testing import TestSource, TestWish, groups_of
 from gpuemu.errors import ConnectionError, InvalidRequestError, LimitExceededError, OpNotFoundError, VersionMismatchError
-from hypothesis import given, settings
-from hypothesis import strategies as some
 
 import gpuemu
+
+hypothesis = pytest.importorskip("hypothesis")
+given, settings, some = hypothesis.given, hypothesis.settings, hypothesis.strategies
 
 SIZES = [32, 32, 64, 64, 128, 128, 256, 256, 512, 512, 1024, 1024]
 

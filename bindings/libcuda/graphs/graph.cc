@@ -96,8 +96,9 @@ std::shared_ptr<GraphState> GraphState::clone() const {
     copies[node.get()] = &copy;
   }
   for (const auto& node : nodes_) {
-    for (const Node* const before : node->after)
+    for (const Node* const before : node->after) {
       copies[node.get()]->after.push_back(copies[before]);
+    }
   }
   return made;
 }

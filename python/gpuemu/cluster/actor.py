@@ -73,6 +73,7 @@ class Runner:
             if self.daemon.poll() is not None or time.monotonic() > end:
                 self.log.seek(0)
                 said = self.log.read().decode(errors="replace").strip()
+                self._leave_nothing()
                 raise ConnectionError(f"the daemon of this node did not start: {said or 'it said nothing'}")
             time.sleep(0.02)
         self.client.request("Ping")
@@ -87,6 +88,7 @@ class Runner:
             call = calls.Call({**request, **(shared or {})}, _REPLIES[request["type"]], dict, stream=True)
             reply = self.client._run(call, None)
         except (ConnectionError, TimeoutError, IncompleteError, InternalError, LimitExceededError):
+            self._leave_nothing()
             raise
         except ClientError as problem:
             return {"type": "Error", "code": problem.code, "message": relocated(str(problem), self.project, self.home)}
@@ -97,6 +99,12 @@ class Runner:
         """The results are elsewhere from now on."""
         with contextlib.suppress(ClientError):
             self.client.prune_storage(passing=True, failures=True)
+
+    def _leave_nothing(self) -> None:
+        """A daemon that was killed has not removed its folder; this process is of no more use."""
+        self.daemon.kill()
+        self.daemon.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def close(self) -> None:
         """Ends the daemon, which removes its folder."""
