@@ -248,15 +248,14 @@ Result<RemoteWorkers> listen_for_workers(const Config& config) {
 }
 
 /// What a daemon does by itself until it is told to stop.
-Status maintain_until_stopped(StopSignal& stop, OpenProjects& projects, const Share& share,
-                              ProjectStores& stores, JobTable& jobs,
+Status maintain_until_stopped(StopSignal& stop, OpenProjects& projects, JobTable& jobs,
                               const Environment& environment) {
-  RetentionKeeper keeper(stores, jobs, environment,
+  RetentionKeeper keeper(projects.stores(), jobs, environment,
                          [](const std::string& line) { spdlog::info("{}", line); });
   GPUEMU_TRY(keeper.start());
   while (!stop.wait(kIdleLook)) {
     projects.close_idle(OpenProjects::Clock::now());
-    keep_budgets(share, stores);
+    keep_budgets(projects.share(), projects.stores());
   }
   return ok_status();
 }
@@ -342,8 +341,7 @@ int serve(const ConfigSources& sources, const Config& config, bool has_processes
   spdlog::info("gpuemu-daemon {} serves {} at {}; {}", kVersion,
                config.file.empty() ? "no gpuemu.toml" : config.file, config.socket_path,
                projects.text_of_lanes());
-  const Status kept =
-      maintain_until_stopped(stop, projects, **share, **stores, jobs, sources.environment);
+  const Status kept = maintain_until_stopped(stop, projects, jobs, sources.environment);
   if (!kept) return fail(kept.error(), kExitBroken);
   spdlog::info("stopping");
   if (remote->registry != nullptr) remote->registry->shutdown();

@@ -107,22 +107,26 @@ struct ChannelFormat {
 };
 static_assert(sizeof(ChannelFormat) == 20);
 
+/// Members of ResourceDescription.
+struct LinearResource {
+  void* pointer;
+  ChannelFormat format;
+  size_t bytes;
+};
+struct PlaneResource {
+  void* pointer;
+  ChannelFormat format;
+  size_t width, height, pitch_bytes;
+};
+
 /// cudaResourceDesc
 struct ResourceDescription {
   libcuda::ResourceType type;
   union {
     int reserved[32];
     ArrayHandle array;
-    struct {
-      void* pointer;
-      ChannelFormat format;
-      size_t bytes;
-    } linear;
-    struct {
-      void* pointer;
-      ChannelFormat format;
-      size_t width, height, pitch_bytes;
-    } plane;
+    LinearResource linear;
+    PlaneResource plane;
   };
   unsigned flags;
 };
@@ -140,6 +144,19 @@ struct TextureDescription {
 };
 static_assert(sizeof(TextureDescription) == 72);
 
+/// Members of NodeParameters.
+struct CopyNode {
+  int flags, reserved[3];
+  Copy3dParameters what;
+};
+struct ChildNode {
+  Graph graph;
+  int ownership;
+};
+struct EventNode {
+  Event event;
+};
+
 /// cudaGraphNodeParams. A kernel node has the function of the host.
 struct NodeParameters {
   libcuda::NodeType type;
@@ -147,19 +164,11 @@ struct NodeParameters {
   union {
     int64_t reserved_1[29];
     libcuda::KernelNodeFirst kernel;
-    struct {
-      int flags, reserved[3];
-      Copy3dParameters what;
-    } copy;
+    CopyNode copy;
     libcuda::FillNode fill;
     libcuda::HostNode host;
-    struct {
-      Graph graph;
-      int ownership;
-    } child;
-    struct {
-      Event event;
-    } event;
+    ChildNode child;
+    EventNode event;
   };
   int64_t reserved_2;
 };

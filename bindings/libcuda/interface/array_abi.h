@@ -31,6 +31,20 @@ struct ArrayDescription {
 };
 static_assert(sizeof(ArrayDescription) == 40);
 
+/// Members of ResourceDescription.
+struct LinearResource {
+  Address address;
+  ArrayFormat format;
+  unsigned channels;
+  size_t bytes;
+};
+struct PlaneResource {
+  Address address;
+  ArrayFormat format;
+  unsigned channels;
+  size_t width, height, pitch_bytes;
+};
+
 /// CUDA_RESOURCE_DESC
 enum class ResourceType : unsigned { Array, MipmappedArray, Linear, Plane };
 struct ResourceDescription {
@@ -38,18 +52,8 @@ struct ResourceDescription {
   union {
     int reserved[32];
     ArrayHandle array;
-    struct {
-      Address address;
-      ArrayFormat format;
-      unsigned channels;
-      size_t bytes;
-    } linear;
-    struct {
-      Address address;
-      ArrayFormat format;
-      unsigned channels;
-      size_t width, height, pitch_bytes;
-    } plane;
+    LinearResource linear;
+    PlaneResource plane;
   };
   unsigned flags;
 };

@@ -36,6 +36,24 @@ struct HostNode {
   void* data;
 };
 
+/// Members of NodeParameters.
+struct CopyNodeInContext {
+  int flags, reserved;
+  Context context;
+  Copy3d what;
+};
+struct FillNodeInContext {
+  FillNode what;
+  Context context;
+};
+struct ChildNode {
+  Graph graph;
+  int ownership;
+};
+struct EventNode {
+  Event event;
+};
+
 /// CUgraphNodeParams
 struct NodeParameters {
   NodeType type;
@@ -43,23 +61,11 @@ struct NodeParameters {
   union {
     int64_t reserved_1[29];
     KernelNode kernel;
-    struct {
-      int flags, reserved;
-      Context context;
-      Copy3d what;
-    } copy;
-    struct {
-      FillNode what;
-      Context context;
-    } fill;
+    CopyNodeInContext copy;
+    FillNodeInContext fill;
     HostNode host;
-    struct {
-      Graph graph;
-      int ownership;
-    } child;
-    struct {
-      Event event;
-    } event;
+    ChildNode child;
+    EventNode event;
   };
   int64_t reserved_2;
 };
