@@ -82,7 +82,7 @@ def _place_of_auto() -> str | None:
         return named
     from ray._private import services  # There is no public way.
 
-    services.find_gcs_addresses.cache_clear()  # type: ignore[attr-defined]
+    services.find_gcs_addresses.cache_clear()
     try:
         return str(services.canonicalize_bootstrap_address("auto"))
     except (ConnectionError, OSError, ValueError):

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import gpuemu
+import gpuemu.cluster.probe as probe  # A module, to be sent by value.
 from gpuemu.cluster.actor import Runner
-from gpuemu.cluster.probe import look as look_at_node
 from gpuemu.errors import ConnectionError, VersionMismatchError
 
 LOSSES_MAX = 3
@@ -159,7 +159,7 @@ class Distribution:
 
     def _new_place(self, node: dict[str, Any]) -> _Place:
         self.ray.cloudpickle.register_pickle_by_value(probe)
-        look = self.ray.remote(look_at_node).options(num_cpus=0, max_retries=0, scheduling_strategy=self._where(node["NodeID"]))
+        look = self.ray.remote(probe.look).options(num_cpus=0, max_retries=0, scheduling_strategy=self._where(node["NodeID"]))
         place = _Place(Node(node["NodeID"][:8], node.get("NodeManagerHostname", "")), self.wishes.room(node.get("Resources", {})))
         place.probe = look.remote()
         self._waiting[place.probe] = place
