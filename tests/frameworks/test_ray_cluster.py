@@ -164,7 +164,10 @@ def test_two_nodes_find_and_store_what_this_machine_does(new_home, options):
                 one.pop("proofs", None), one.pop("passed")
         expected = json.loads(json.dumps(essence(here)).replace(str(alone.project), str(spread.project)))
         assert essence(there) == expected
-        assert [one["actors"] for one in there["nodes"]] == [1, 1] and there["chunks_redone"] == 0
+        actors = [one["actors"] for one in there["nodes"]]
+        # A failure may end the run before the second node has started.
+        assert actors == [1, 1] or (actors == [1] and options == ("--fail-fast",))
+        assert there["chunks_redone"] == 0
         assert options or sum(one["cases"] for one in there["nodes"]) == there["total"]
     if options != ("--fail-fast",):
         assert spread.stored() == alone.stored()
