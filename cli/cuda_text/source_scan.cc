@@ -89,7 +89,7 @@ std::string namespace_at(const std::string& text, size_t brace) {
 class Scopes {
  public:
   explicit Scopes(const std::string& text) : text_(text) {}
-  /// Those around `at`, which is behind all that was asked before.
+  /// Returns the namespaces around `at`. REQUIRES: calls go forward, each `at` behind the last.
   std::string at(size_t at) {
     for (; next_ < at; ++next_) {
       if (text_[next_] == '{') open_.push_back(namespace_at(text_, next_));

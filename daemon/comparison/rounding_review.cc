@@ -96,8 +96,8 @@ bool is_bounded(const CaseRequest& request, const ExceedingElement& at) {
 /// Decides about every exceeding element by runs without rounding.
 class RoundingReview {
  public:
-  /// `slot` has shadows; it may be another one than the case's, and is where the case may have run
-  /// on fused code (`was_fused`), which it fuses not.
+  /// `slot` has shadows and may be another one than the case's. `was_fused`: the case may have run
+  /// on code whose products were fused with sums; the code of `slot` is not.
   RoundingReview(CaseWork& work, Slot& slot, bool was_fused)
       : request_(work.request),
         slot_(slot),
@@ -444,13 +444,18 @@ Result<Next> review_rounding(CaseWork& work) {
     judge_by_custom(work);
     return Next::Continue;
   }
-  auto lease = request.emulator_slot ? request.emulator_slot()
-                                     : error(ErrorCode::Unavailable, "the case's own slot will do");
-  if (lease) {
-    GPUEMU_TRY(review_on(work, **lease, may_be_fused(request.config, has_shadows)));
-  } else if (has_shadows) {
+  if (request.emulator_slot) {
+    const auto lease = request.emulator_slot();
+    if (lease) {
+      GPUEMU_TRY(review_on(work, **lease, may_be_fused(request.config, has_shadows)));
+      return Next::Continue;
+    }
+    // A case that was stopped has no verdict; a machine that cannot emulate has the next best one.
+    if (lease.error().code == ErrorCode::Cancelled) return lease.error();
+  }
+  if (has_shadows) {
     GPUEMU_TRY(review_on(work, work.slot, false));
-  } else {  // A machine that cannot emulate.
+  } else {
     judge_by_custom(work);
   }
   return Next::Continue;

@@ -52,7 +52,7 @@ struct WorkerSetup {
   bool processes = true;                     ///< Whether the daemon has workers of its own.
   /// Whether kernels run in the daemon where it has no worker process and no remote worker.
   bool falls_back = false;
-  /// Whose turn it is in the daemon: kernels run there one at a time.
+  /// Held while a kernel runs in the daemon, so that one runs at a time.
   std::shared_ptr<std::mutex> turn = std::make_shared<std::mutex>();
   std::function<void(const std::string& line)> log;
 };

@@ -23,7 +23,7 @@ struct WorkerPlaces {
   std::shared_ptr<RemotePool> remotes = {};  ///< Null: there are none.
   MakeWorkerLink link = worker_process;      ///< Makes the local worker.
   bool has_processes = true;                 ///< Whether `link` makes processes.
-  /// Whose turn it is at all local workers that have it; null: at each of them apart.
+  /// Held while a local worker runs a plan; workers that share it take turns. Null: one for each.
   std::shared_ptr<std::mutex> turn = {};
   /// A plan waits for a remote worker while one is connected, however busy it is; else it goes to
   /// an idle one or the local worker.

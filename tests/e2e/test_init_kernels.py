@@ -41,7 +41,7 @@ def test_every_kernel_of_the_folder_is_proposed_or_named(folder):
         assert why in left_out[file]
     assert set(re.findall(r"note: (\w+) \(\S+\): a guess, because", folder.told.stderr)) == GUESSED, folder.told.stderr
     assert folder.run("config", "check").returncode == 0
-    # Of a template in a namespace, launched by one that is instantiated elsewhere.
+    # A template in a namespace, launched by a host template that another file instantiates.
     assert 'entry = "prims::partial_sums<{ctype}, 64, 2>"' in (folder.project / "gpuemu.toml").read_text()
 
 

@@ -6,7 +6,7 @@
 namespace gpuemu::libcuda {
 namespace {
 
-/// Those of the nodes that the program has not destroyed.
+/// Finds the nodes behind these handles; leaves out nodes that the program has destroyed.
 std::vector<Node*> nodes_of(const std::vector<GraphNode>& handles) {
   std::vector<Node*> found;
   for (const GraphNode handle : handles) {

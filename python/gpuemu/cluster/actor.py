@@ -19,7 +19,7 @@ from gpuemu.errors import ClientError, ConnectionError, IncompleteError, Interna
 
 START_SECONDS = 60.0
 _MEMORY = "/dev/shm"
-# Of a project's daemon, not of this one.
+# Settings of the user's daemon, which the private one must not take over.
 _NOT_OURS = ("GPUEMU_SOCKET", "GPUEMU_DB", "GPUEMU_CONFIG", "GPUEMU_TOKEN_FILE")
 _REPLIES = {"FuzzOp": "FuzzResults", "RunTests": "TestReport"}
 
@@ -30,7 +30,7 @@ def daemon_program() -> str:
     beside = [os.path.dirname(one) for one in (command, os.path.realpath(command))] if command else []
     found = shutil.which("gpuemu-daemon", path=os.pathsep.join([*beside, os.environ.get("PATH", os.defpath)]))
     if not found:
-        raise ConnectionError("there is no gpuemu-daemon on this node: install the wheel of gpuemu, or set GPUEMU_CLI to the command")
+        raise ConnectionError("found no gpuemu-daemon on this node: install the wheel of gpuemu there, or set GPUEMU_CLI to the path of its gpuemu")
     return found
 
 

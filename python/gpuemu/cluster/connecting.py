@@ -135,7 +135,7 @@ def _local_cluster(ray: Any, nodes: int, gpus: bool) -> Iterator[str]:
         yield cluster.address
     finally:
         cluster.shutdown()
-        if before:  # Of a cluster that was there.
+        if before:  # Starting our own has overwritten the address of a cluster that runs here.
             utils.write_ray_address(before)
 
 

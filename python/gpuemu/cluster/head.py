@@ -17,7 +17,7 @@ from gpuemu.client.client import Client
 from gpuemu.client.connection import default_socket, program
 from gpuemu.errors import ConfigError, ConnectionError
 
-BATCHES_MAX = 8  # That wait for the disk.
+BATCHES_MAX = 8  # Batches of results that wait to be stored.
 _START_SECONDS = 60
 
 

@@ -22,7 +22,7 @@ def project_file(project: str | os.PathLike[str]) -> pathlib.Path:
     path = pathlib.Path(project).absolute()
     found = path / "gpuemu.toml" if path.is_dir() else path
     if not found.is_file():
-        raise ConfigError(f"{found}: there is no such file; project is the folder of a gpuemu.toml, or its path")
+        raise ConfigError(f"{found} does not exist; give `project` the path of a gpuemu.toml or of its folder")
     return found.resolve()
 
 

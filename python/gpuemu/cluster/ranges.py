@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _SIZES = (32, 32, 64, 64, 128, 128, 256, 256, 512, 512)
-_LATER = 1024  # Of each epoch behind those.
+_LATER = 1024  # Cases of each epoch after the listed ones.
 _BEGINS = tuple(sum(_SIZES[:i]) for i in range(len(_SIZES) + 1))
 FIRST_FOLLOWING = 2  # Epochs before this one follow nothing.
 CHUNK_LEAST = 16  # Smaller chunks cost more to send than the balance that they bring is worth.
