@@ -44,7 +44,7 @@ bool is_of_word(char letter) {
 }
 
 /// The words of a line of Python; "pkg.module" is one.
-std::vector<std::string> words_of(std::string_view line) {
+std::vector<std::string> split_words(std::string_view line) {
   std::vector<std::string> words;
   for (size_t i = 0; i < line.size();) {
     const auto* const end = std::ranges::find_if_not(line.substr(i), is_of_word);
@@ -88,7 +88,7 @@ std::vector<std::string> files_of_script(const std::string& script, const fs::pa
     const size_t end = std::min(script.find('\n', begin), script.size());
     const std::string line = script.substr(begin, end - begin);
     begin = end + 1;
-    const std::vector<std::string> words = words_of(line);
+    const std::vector<std::string> words = split_words(line);
     if (!words.empty() && (words[0] == "import" || words[0] == "from")) {
       const std::string package = words[0] == "from" && words.size() > 1 ? words[1] + "." : "";
       for (size_t i = 1; i < words.size(); ++i) {

@@ -33,7 +33,7 @@ uint64_t reference_share(uint64_t slots) {
 
 bool is_gpu(const std::string& backend) { return device_traits(backend).is_gpu; }
 
-WorkerPlaces places_of(const WorkerSetup& workers) {
+WorkerPlaces worker_places(const WorkerSetup& workers) {
   WorkerPlaces places;
   places.remotes = workers.remotes;
   if (workers.processes && workers.falls_back) {
@@ -66,7 +66,7 @@ SlotPoolOptions slot_options(const Config& config, const std::vector<DevicePrope
     options.slots_per_worker *= options.count;
     options.count = 1;
   }
-  options.places = places_of(workers);
+  options.places = worker_places(workers);
   options.worker.program = workers.program;
   options.worker.backend = backend;
   options.worker.contraction = config.contraction;

@@ -2,11 +2,14 @@
 import json
 import shutil
 
+import pytest
+
 from conftest import BIN
 
 PROJECT = BIN.parent / "kernels" / "builtin"
 
 
+@pytest.mark.slow
 def test_tests_every_builtin_kernel_whatever_the_project(gpuemu):
     result = gpuemu.run("test", "builtin", "--cases", "2", "--seed", "3", "--format", "json")
     report = json.loads(result.stdout)

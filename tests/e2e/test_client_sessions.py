@@ -334,6 +334,7 @@ def test_a_request_that_waits_for_a_lane_ends_with_its_session(home):
         assert {one.get("code") for one in answers} <= {None, "SessionNotFound"}, answers
 
 
+@pytest.mark.slow
 def test_sixteen_clients_of_which_one_is_killed_every_second_disturb_nobody(home):
     code = ("import os\ns = c.ask('OpenSession', name='c%d' % os.getpid())['session']\nfor seed in range(2):\n"
             "  c.ask('FuzzOp', session=s, op_name='twice', config={'iterations': 1000000, 'seed': seed}, fail_fast=False, stream=True)\n")

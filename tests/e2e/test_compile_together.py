@@ -114,6 +114,7 @@ def test_instantiations_of_one_source_are_compiled_together_and_found_again_one_
     assert project.test("scale_3")[1] == 0
 
 
+@pytest.mark.slow
 @needs_nvcc
 def test_a_gate_and_a_lint_and_a_fuzz_run_compile_a_source_once(new_home):
     project = Project(new_home, SOURCE.replace("GUARD", ""), kernels=FEW)
@@ -150,6 +151,7 @@ def test_many_kernels_of_a_few_sources_take_a_run_for_each_source(new_home):
     assert project.runs_of("ci", "--quick", "--seed", "1") == 2
 
 
+@pytest.mark.slow
 @needs_nvcc
 def test_an_instantiation_that_does_not_compile_is_the_problem_of_its_own_kernel(new_home):
     guard = f'static_assert(N != {BROKEN}, "not this one");'

@@ -132,6 +132,7 @@ def test_a_ledger_that_is_gone_is_noted_and_made_anew(own):
     assert "LEDGER: missing" in (own.socket.parent / "daemon.log").read_text()
 
 
+@pytest.mark.slow
 def test_kills_at_any_moment_are_no_damage(own):
     """Ten kills while results are stored and the database is opened: what was told is there each time."""
     told = 1

@@ -110,6 +110,7 @@ def test_a_stopped_daemon_is_not_running_for_the_published_extension(new_home):
     assert "running" not in new_home(examples()).run("status").stdout
 
 
+@pytest.mark.slow
 def test_the_problem_matcher_reads_findings_as_lines(tested):
     home, _ = tested
     package = json.loads((ROOT / "vscode-extension/package.json").read_text(encoding="utf-8"))

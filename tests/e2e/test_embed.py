@@ -61,6 +61,7 @@ def run(program, *arguments):
     return subprocess.run([program, "--backend", "emulator", *arguments], capture_output=True, text=True, timeout=300)
 
 
+@pytest.mark.slow
 def test_a_captured_step_replayed_1000_times_with_a_changing_rate_trains_like_numpy(program):
     done = run(program, "--steps", "1001")
     assert done.returncode == 0, done.stderr

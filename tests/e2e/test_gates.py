@@ -78,6 +78,7 @@ def test_an_op_that_breaks_in_the_middle_is_no_success(new_home):
     assert "accumulate" in reply.get("error", reply.get("message", "")), reply
 
 
+@pytest.mark.slow
 def test_sizes_that_no_memory_holds_are_told_before_anything_runs(new_home):
     home = new_home(project())
     text = (home.project / "gpuemu.toml").read_text()
@@ -191,6 +192,7 @@ def test_a_daemon_without_its_socket_is_not_called_stopped(new_home):
     assert home.run("status").stdout.startswith("Daemon: stopped")
 
 
+@pytest.mark.slow
 def test_a_suspended_daemon_is_not_called_stopped(new_home):
     home = new_home(project())
     pid = home.start()
@@ -230,6 +232,7 @@ def test_a_daemon_that_warns_while_it_starts_has_started(wrapped):
     assert "note: the daemon says: ld.so: object cannot be preloaded" in run.stderr
 
 
+@pytest.mark.slow
 def test_a_daemon_that_starts_slowly_is_waited_for_and_one_that_ends_is_not(wrapped):
     started = time.monotonic()
     run = wrapped("echo no disk >&2; exit 3")
@@ -283,6 +286,7 @@ def test_an_interrupted_command_waits_for_no_kernel_and_leaves_an_idle_daemon(ne
     assert time.monotonic() - started < 60, "the daemon stops when its requests are done"
 
 
+@pytest.mark.slow
 def test_op_scripts_in_ci_can_be_interrupted_and_run_in_the_quick_dtypes(new_home):
     files = {"gpuemu.toml": f"[validation]\nseed = 7\n{RUNTIME.format(workers=1, timeout=30_000)}"
                             "[ci]\nquick_dtypes = [\"float16\"]\n"

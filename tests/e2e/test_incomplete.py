@@ -204,6 +204,7 @@ def test_ops_with_scripts_are_tested_and_fuzzed(new_home):
     assert fuzzed.returncode == 1 and "[PASS] good" in fuzzed.stdout and "[FAIL] planted" in fuzzed.stdout, fuzzed.stdout
 
 
+@pytest.mark.slow
 def test_their_cases_have_seeds_of_their_own_and_are_all_listed(new_home):
     home = new_home(scripts())
     for _ in range(2):  # The second run has what the first one kept.

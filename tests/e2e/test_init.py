@@ -278,6 +278,7 @@ def test_arguments_are_those_of_existing_tools(new_home):
     assert home.run("init", "-t", "/proc/nowhere").returncode == 3
 
 
+@pytest.mark.slow
 def test_a_kernel_whose_launches_take_too_long_is_a_guess(new_home):
     """Sizes that it does not mean keep its threads busy until the time limit of each launch, or close to it."""
     home = new_home({"slow.cu": """extern "C" __global__ void slow(const float* x, float* y, int n, int lg) {

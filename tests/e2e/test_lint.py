@@ -81,6 +81,7 @@ def test_numbers_are_those_of_ptxas(new_home, arch):
     assert beyond.returncode == 1 and f"the limit is {limit} (max_registers)" in beyond.stdout
 
 
+@pytest.mark.slow
 @needs_ptxas
 @needs_nvcc
 def test_every_example_agrees_with_ptxas(gpuemu):
@@ -154,6 +155,7 @@ def test_machine_code_is_read_from_objects_and_truncated_ones_are_refused(gpuemu
     assert run.returncode == 3 and "cut.cubin has no machine code that cuobjdump can read" in run.stdout
 
 
+@pytest.mark.slow
 @needs_nvcc
 @needs_cuobjdump
 def test_fatbins_and_libraries_are_read_like_objects(gpuemu):
@@ -174,6 +176,7 @@ def test_fatbins_and_libraries_are_read_like_objects(gpuemu):
     assert measured["softmax.cubin"] == [one for one in measured["softmax.o"] if one["arch"] == "sm_80"]
 
 
+@pytest.mark.slow
 @needs_nvcc
 @needs_cuobjdump
 def test_control_flow_of_machine_code_is_counted(gpuemu):

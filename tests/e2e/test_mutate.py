@@ -11,6 +11,7 @@ def mutate(gpuemu, *arguments):
     return json.loads(result.stdout)
 
 
+@pytest.mark.slow
 def test_mutants_of_a_reduction_are_killed_or_explained(gpuemu):
     report = mutate(gpuemu, "softmax", "--seed", "5", "--mutants", "40", "--cases", "24")
     assert report["total"] == 40 and report["found"] >= 40

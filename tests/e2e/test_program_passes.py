@@ -40,7 +40,7 @@ def activations(dtype):
     return g
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", [pytest.param(dtype, marks=[] if dtype == "float16" else pytest.mark.slow) for dtype in DTYPES])
 def test_fused_kernels_give_the_bits_of_the_single_ones(device, dtype):
     if dtype == "bfloat16":
         pytest.importorskip("ml_dtypes")
@@ -123,7 +123,7 @@ def test_nothing_is_fused_across_what_needs_it_earlier(device):
     assert program.apply_pass(other, "fuse").changes == []
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [pytest.param(seed, marks=[] if seed == 0 else pytest.mark.slow) for seed in range(4)])
 def test_random_programs_keep_their_bits(device, seed):
     draw = np.random.default_rng(seed)
     g = program.IRGraph("random")

@@ -195,6 +195,7 @@ def test_a_reproducer_keeps_the_tolerance_of_the_check(device, axpy, tmp_path):
     assert reproduce.reproduce(tmp_path / "found") == []
 
 
+@pytest.mark.slow
 def test_ops_are_checked_in_a_process_of_their_own_where_a_fault_takes_the_device_along(device, axpy, monkeypatch, tmp_path):
     """Checks run in a separate process, as on a GPU."""
     from gpuemu.program import checking

@@ -243,6 +243,7 @@ def resident_bytes():
     return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
+@pytest.mark.slow
 def test_2000_steps_grow_by_nothing(device):
     executor, data = started(device)
     data = {**data, "scalars": program.adam_scalars(1, 1e-3)}

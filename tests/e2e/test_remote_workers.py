@@ -192,6 +192,7 @@ def test_a_worker_gives_up_after_retry_max(head):
     assert code == 3 and f"lost 127.0.0.1:{head.port}; trying again in 1 s" in text
 
 
+@pytest.mark.slow
 def test_hostile_bytes_cost_nothing(head):
     head.listen().worker().wait_for("w1 serves")
     source = random.Random(1)

@@ -55,7 +55,7 @@ CHANGES = {"flipped": lambda path: flip(path, 0.4), "cut": cut, "gone": lambda p
 
 
 @pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("kind", FILE_KINDS)
+@pytest.mark.parametrize("kind", [pytest.param(kind, marks=[] if kind == "table" else pytest.mark.slow) for kind in FILE_KINDS])
 def test_what_can_be_read_of_a_damaged_database_is_kept(own, kind, change):
     folder = own.home / "db"
     CHANGES[change](largest(folder, FILE_KINDS[kind]))
@@ -206,6 +206,7 @@ def test_a_busy_daemon_is_not_stopped(own, tmp_path):
     start.wait(timeout=60)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("placed", [False, True])
 def test_what_a_killed_repair_left_is_finished_or_removed(own, placed):
     """Killed before the two folders change places, or after that and before the old one has its name."""
@@ -217,6 +218,7 @@ def test_what_a_killed_repair_left_is_finished_or_removed(own, placed):
     assert stored(own) == own.before
 
 
+@pytest.mark.slow
 def test_a_killed_repair_leaves_the_old_or_the_new(own):
     folder = own.home / "db"
     flip(largest(folder, "*.log"), 0.4)
@@ -237,6 +239,7 @@ def test_a_killed_repair_leaves_the_old_or_the_new(own):
         shutil.copytree(original, folder)
 
 
+@pytest.mark.slow
 def test_a_killed_backup_is_never_taken_for_a_whole_one(own, tmp_path):
     own.start()
     own.run("test", "right", "--cases", 5000, "--seed", "5")
@@ -264,6 +267,7 @@ def test_a_killed_backup_is_never_taken_for_a_whole_one(own, tmp_path):
     assert caught, "no backup was killed in its middle"
 
 
+@pytest.mark.slow
 def test_compacting_gives_bytes_back(own):
     own.start()
     for start in (True, False):

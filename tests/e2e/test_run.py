@@ -10,6 +10,8 @@ import tempfile
 import textwrap
 import time
 
+import pytest
+
 from conftest import BIN
 from test_run_driver import CTYPES, DROP_IN, SOURCES, add, ptx_of  # noqa: F401 (add is a fixture)
 
@@ -301,6 +303,7 @@ def test_a_kernel_that_touches_freed_memory_is_told_where_it_was_freed(tmp_path)
     assert found["ptx_kernel"] == "put" and found["host"]["stack"][0]["function"] == "put"
 
 
+@pytest.mark.slow
 def test_memory_that_is_freed_again_and_again_is_not_kept_for_ever(tmp_path):
     program = program_of(tmp_path, """
         import resource

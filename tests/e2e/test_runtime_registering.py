@@ -254,7 +254,7 @@ def reproduced(folder, *options):
     return ran.returncode, ran.stdout.splitlines()[-1] if ran.stdout else ran.stderr
 
 
-@pytest.mark.parametrize("op", PLANTED)
+@pytest.mark.parametrize("op", [pytest.param(op, marks=[] if op == "adam_step" else pytest.mark.slow) for op in PLANTED])
 def test_check_names_the_planted_op_and_no_other_and_the_reproducer_passes_after_the_repair(device, tmp_path, op):
     source, mark, wrong, right, launch, kind = PLANTED[op]
     rng = np.random.default_rng(24)

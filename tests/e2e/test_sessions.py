@@ -78,6 +78,7 @@ def test_a_fault_is_one_block_with_its_line_its_case_and_what_to_do(gpuemu):
     assert gpuemu.run("minimize", seed).returncode == 0
 
 
+@pytest.mark.slow
 def test_a_source_that_is_gone_or_garbage_costs_the_excerpt_alone(gpuemu):
     assert gpuemu.run("ci", "--quick", "--seed", "1").returncode == 1
     source = gpuemu.project / "kernels/scale_missing_tail_mask.cu"

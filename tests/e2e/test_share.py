@@ -187,6 +187,7 @@ def test_records_are_their_users_and_the_owner_sees_all(shared):
     assert failures(ALICE) == [] and len(failures()) == 2
 
 
+@pytest.mark.slow
 def test_jobs_and_sessions_are_their_users_and_so_is_the_daemon(shared):
     home = shared(f'group = "{GROUP}"')
     job = home.ask("FuzzOp", op_name="twice", config={"iterations": 100000, "seed": 1}, fail_fast=False, stream=True)["job_id"]
@@ -215,6 +216,7 @@ def test_only_those_who_are_named_may_ask(shared):
     assert home.ask("ListSessions")["type"] == "Sessions"
 
 
+@pytest.mark.slow
 def test_a_token_opens_sessions_and_a_wrong_one_takes_a_second(shared, tmp_path):
     token = tmp_path / "token"
     token.write_text("c0ffee\n")

@@ -257,6 +257,7 @@ def test_a_moved_default_project_stays_the_default(home):
     assert run_tests(home, "", 2)["passed"] == 2
 
 
+@pytest.mark.slow
 def test_a_project_at_work_is_neither_moved_nor_forgotten(home):
     slow = make(home, "slow", reference="import time\ndef reference(x):\n    time.sleep(0.1)\n    return 2.0 * x\n")
     for project in (slow, home.project / "gpuemu.toml"):

@@ -176,6 +176,7 @@ def test_a_large_case_that_is_left_out_is_a_warning_in_every_report(project, tmp
             assert told.returncode == 0 and "warning: scale float32: " + text in told.stdout, told.stdout
 
 
+@pytest.mark.slow
 def test_a_reference_that_is_slow_costs_no_minutes(project):
     gpuemu = project(op("scale", "{ n = [1, 4000000] }"), validation="reference_timeout_s = 8")
     (gpuemu.project / "twice.py").write_text("import time\n\ndef reference(x):\n    time.sleep(x.size / 50000)\n    return 2 * x\n")

@@ -74,7 +74,7 @@ def checked(name, seed):
     return ""
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", [pytest.param(seed, marks=[] if seed == SEEDS[0] else pytest.mark.slow) for seed in SEEDS])
 def test_the_daemon_and_gpuemu_check_flag_the_same_kernels(nvcc_program, seed):
     assert len(KERNELS) == 16
     with suite.Installation(FOLDER, "emulator") as installation:
