@@ -53,5 +53,7 @@ function(gpuemu_kernel)
   add_custom_command(OUTPUT ${embedded}
     COMMAND ${Python3_EXECUTABLE} tools/embed_ptx.py ${name} ${relative} ${ptx} ${embedded}
     DEPENDS ${ptx} ${PROJECT_SOURCE_DIR}/tools/embed_ptx.py WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} VERBATIM)
+  # It includes so little that reading the precompiled headers would take longer.
+  set_source_files_properties(${embedded} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
   target_sources(${ARG_TARGET} PRIVATE ${embedded})
 endfunction()

@@ -1,12 +1,12 @@
-# gpuemu_library(NAME [HOT] [UNITY|NO_UNITY] SOURCES.. HEADERS.. DEPS.. EXTERNAL.. TESTS.. TEST_DEPS.. OPTIONS.. ALONE..)
+# gpuemu_library(NAME [HOT] [UNITY|NO_UNITY] [TESTS_ALONE] SOURCES.. HEADERS.. DEPS.. EXTERNAL.. TESTS.. TEST_DEPS.. OPTIONS.. ALONE..)
 # One folder, one static library. DEPS is the whole permission list: a folder that is not named here
 # may not be included (tools/tidy.py checks) and cannot be linked. EXTERNAL names third-party targets
 # that stay inside this folder; TEST_DEPS are folders that only the tests use. HOT: loops over every
 # element or instruction live here, and a release build optimises them most. With GPUEMU_UNITY the sources of a folder are
 # compiled together, but for those in ALONE, whose names clash with those of others; HOT folders only with UNITY, others not with
-# NO_UNITY.
+# NO_UNITY. So are its tests, but with TESTS_ALONE, where most files have helpers of the same names.
 function(gpuemu_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "HOT;UNITY;NO_UNITY" "" "SOURCES;HEADERS;DEPS;EXTERNAL;TESTS;TEST_DEPS;OPTIONS;ALONE")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "HOT;UNITY;NO_UNITY;TESTS_ALONE" "" "SOURCES;HEADERS;DEPS;EXTERNAL;TESTS;TEST_DEPS;OPTIONS;ALONE")
   if(NOT ARG_SOURCES)  # Headers alone.
     add_library(${name} INTERFACE)
     add_library(gpuemu::${name} ALIAS ${name})
@@ -49,6 +49,9 @@ function(gpuemu_library name)
     # Compiling most of them takes longer than running them.
     target_compile_options(${name}_test PRIVATE $<$<CONFIG:Release>:-O1>)
     gpuemu_precompile(${name}_test test)
+    if(GPUEMU_UNITY AND NOT ARG_TESTS_ALONE)
+      set_target_properties(${name}_test PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+    endif()
     set_property(GLOBAL APPEND PROPERTY GPUEMU_EXTRA_TESTS ${name}_test)
     gtest_discover_tests(${name}_test DISCOVERY_MODE PRE_TEST PROPERTIES LABELS unit TIMEOUT 120)
   endif()

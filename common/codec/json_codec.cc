@@ -45,7 +45,7 @@ Result<Message> read_alternative(size_t index, const nlohmann::json& object,
                                  const FetchShared* fetch, std::index_sequence<kIndex...>) {
   using Read = Result<Message> (*)(const nlohmann::json&, const FetchShared*);
   constexpr Read kReaders[] = {
-      &read_record<Message, std::variant_alternative_t<kIndex, Message>>...};
+      &read_record<Message, std::variant_alternative_t<kIndex, typename Message::Alternatives>>...};
   return kReaders[index](object, fetch);
 }
 
@@ -54,7 +54,8 @@ Result<Message> decode(const nlohmann::json& object, std::span<const char* const
                        const FetchShared* fetch = nullptr) {
   const size_t index = GPUEMU_TRY(type_index(object, types));
   auto message = read_alternative<Message>(
-      index, object, fetch, std::make_index_sequence<std::variant_size_v<Message>>());
+      index, object, fetch,
+      std::make_index_sequence<std::variant_size_v<typename Message::Alternatives>>());
   if (!message) return message.error().with_context(types[index]);
   return message;
 }

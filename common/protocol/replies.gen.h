@@ -472,7 +472,7 @@ struct ProjectsReply {
   X(Corpus) \
   X(FuzzFinished)
 
-using Reply = std::variant<
+using ReplyVariant = std::variant<
     ArtifactMetricsResultReply, ArtifactListReply, ArtifactDiffsReply, PongReply, OkReply,
     ValidationResultReply, SubmitResultReply, ResultsReply, BaselineComparisonReply,
     FuzzResultsReply, ReproduceResultReply, MinimizeResultReply, LintResultsReply,

@@ -6,6 +6,21 @@
 
 namespace gpuemu {
 
+/// Any reply, compiled once in replies.cc for the reason that Request gives.
+struct Reply : ReplyVariant {
+  using Alternatives = ReplyVariant;
+
+  Reply() noexcept;
+  Reply(const Reply&);
+  Reply(Reply&&) noexcept;
+  Reply& operator=(const Reply&);
+  Reply& operator=(Reply&&) noexcept;
+  ~Reply();
+#define GPUEMU_CONSTRUCTOR(name) Reply(name##Reply reply);
+  GPUEMU_REPLIES(GPUEMU_CONSTRUCTOR)
+#undef GPUEMU_CONSTRUCTOR
+};
+
 /// InvalidArgument -> InvalidRequest, NotFound -> NotFound, Compile -> PtxParseError, else
 /// InternalError.
 WireErrorCode wire_code_of(ErrorCode code);

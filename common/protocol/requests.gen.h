@@ -470,7 +470,7 @@ struct ForgetProjectRequest {
   X(FinishFuzz, FuzzFinished, Job, "ranges", Project, true) \
   X(FinishTests, TestReport, Job, "ranges", Project, true)
 
-using Request = std::variant<
+using RequestVariant = std::variant<
     PingRequest, ShutdownRequest, ValidateOpRequest, SubmitOutputRequest, GetResultRequest,
     ListResultsRequest, ListFailuresRequest, StoreFailureRequest, StoreBaselineRequest,
     CompareBaselineRequest, FuzzOpRequest, ReproduceRequest, MinimizeRequest, LintKernelRequest,

@@ -41,6 +41,22 @@ struct RequestTraits;
 GPUEMU_REQUESTS(GPUEMU_REQUEST_TRAITS)
 #undef GPUEMU_REQUEST_TRAITS
 
+/// Any request. To copy, move or destroy a variant of so many types costs a compiler seconds, so it
+/// is compiled once, in requests.cc, and not in every source that has a request at hand.
+struct Request : RequestVariant {
+  using Alternatives = RequestVariant;
+
+  Request() noexcept;
+  Request(const Request&);
+  Request(Request&&) noexcept;
+  Request& operator=(const Request&);
+  Request& operator=(Request&&) noexcept;
+  ~Request();
+#define GPUEMU_CONSTRUCTOR(name, ...) Request(name##Request request);
+  GPUEMU_REQUESTS(GPUEMU_CONSTRUCTOR)
+#undef GPUEMU_CONSTRUCTOR
+};
+
 /// The wire's `type` of the request: "Ping", "ValidateOp", ...
 const char* type_of(const Request& request);
 

@@ -13,7 +13,7 @@
 namespace {
 
 constexpr int64_t kCount = 64;
-constexpr size_t kBytes = kCount * sizeof(float);
+constexpr size_t kDeviceBytes = kCount * sizeof(float);
 
 /// A variable of the environment while this lives.
 class Variable {
@@ -55,7 +55,7 @@ class Context {
     EXPECT_EQ(gpuemu_context_device(context_, &info), GPUEMU_OK) << gpuemu_last_error();
     return info;
   }
-  void* memory(size_t bytes = kBytes) const {
+  void* memory(size_t bytes = kDeviceBytes) const {
     void* made = nullptr;
     EXPECT_EQ(gpuemu_memory_allocate(context_, bytes, &made), GPUEMU_OK) << gpuemu_last_error();
     return made;
@@ -80,12 +80,13 @@ class Context {
   }
   void upload(void* to, float value, gpuemu_stream stream) const {
     const std::vector<float> values(kCount, value);
-    ASSERT_EQ(gpuemu_memory_upload(context_, to, values.data(), kBytes, stream), GPUEMU_OK);
+    ASSERT_EQ(gpuemu_memory_upload(context_, to, values.data(), kDeviceBytes, stream), GPUEMU_OK);
     ASSERT_EQ(gpuemu_stream_synchronize(context_, stream), GPUEMU_OK) << gpuemu_last_error();
   }
   std::vector<float> download(void* from, gpuemu_stream stream) const {
     std::vector<float> values(kCount);
-    EXPECT_EQ(gpuemu_memory_download(context_, values.data(), from, kBytes, stream), GPUEMU_OK);
+    EXPECT_EQ(gpuemu_memory_download(context_, values.data(), from, kDeviceBytes, stream),
+              GPUEMU_OK);
     EXPECT_EQ(gpuemu_stream_synchronize(context_, stream), GPUEMU_OK) << gpuemu_last_error();
     return values;
   }
@@ -130,7 +131,7 @@ TEST(EmulatedContexts, RefuseTheMemoryOfOneAnother) {
                       "copy it through the host"),
             std::string::npos)
       << gpuemu_last_error();
-  EXPECT_EQ(gpuemu_memory_copy(second.get(), mine, foreign, kBytes, stream),
+  EXPECT_EQ(gpuemu_memory_copy(second.get(), mine, foreign, kDeviceBytes, stream),
             GPUEMU_INVALID_ARGUMENT);
   EXPECT_NE(std::string(gpuemu_last_error()).find("from lies at"), std::string::npos)
       << gpuemu_last_error();
@@ -328,9 +329,9 @@ TEST(Fault, LosesADeviceWhoseFaultsAreSticky) {
       gpuemu_stream_synchronize(lost.get(), stream),
       gpuemu_memory_allocate(lost.get(), 16, &more),
       gpuemu_memory_free(lost.get(), memory),
-      gpuemu_memory_upload(lost.get(), memory, host.data(), kBytes, stream),
-      gpuemu_memory_download(lost.get(), host.data(), memory, kBytes, stream),
-      gpuemu_memory_fill(lost.get(), memory, 0, kBytes, stream),
+      gpuemu_memory_upload(lost.get(), memory, host.data(), kDeviceBytes, stream),
+      gpuemu_memory_download(lost.get(), host.data(), memory, kDeviceBytes, stream),
+      gpuemu_memory_fill(lost.get(), memory, 0, kDeviceBytes, stream),
       gpuemu_stream_create(lost.get(), 0, 1, &another),
       lost.add(memory, memory, memory, stream),
   };

@@ -13,7 +13,7 @@
 
 namespace {
 
-constexpr size_t kBytes = 4096;
+constexpr size_t kHostileBytes = 4096;
 constexpr int64_t kHuge = std::numeric_limits<int64_t>::max();
 constexpr int64_t kLow = std::numeric_limits<int64_t>::min();
 
@@ -24,8 +24,8 @@ class Hostile : public testing::Test {
     ASSERT_EQ(gpuemu_stream_create(context_, 0, 1, &stream_), GPUEMU_OK);
     ASSERT_EQ(gpuemu_event_create(context_, &event_), GPUEMU_OK);
     for (void*& one : memory_) {
-      ASSERT_EQ(gpuemu_memory_allocate(context_, kBytes, &one), GPUEMU_OK);
-      ASSERT_EQ(gpuemu_memory_fill(context_, one, 0, kBytes, stream_), GPUEMU_OK);
+      ASSERT_EQ(gpuemu_memory_allocate(context_, kHostileBytes, &one), GPUEMU_OK);
+      ASSERT_EQ(gpuemu_memory_fill(context_, one, 0, kHostileBytes, stream_), GPUEMU_OK);
     }
     ASSERT_EQ(gpuemu_stream_synchronize(context_, stream_), GPUEMU_OK);
   }
@@ -211,7 +211,7 @@ TEST_F(Hostile, MemoryThatNobodyHasIsRefused) {
   ASSERT_EQ(gpuemu_context_device(context_, &info), GPUEMU_OK);
   const size_t most = std::numeric_limits<size_t>::max();
   for (const size_t bytes : {most, most - 8192, most / 2, size_t{info.memory_bytes} + 1,
-                             size_t{info.memory_bytes} - kBytes * 5}) {
+                             size_t{info.memory_bytes} - kHostileBytes * 5}) {
     EXPECT_EQ(told(gpuemu_memory_allocate(context_, bytes, &none)), GPUEMU_RESOURCE_EXHAUSTED);
     EXPECT_NE(std::string(gpuemu_last_error()).find("the largest: 'op_call memory' 4096 at 0x"),
               std::string::npos)
@@ -221,7 +221,7 @@ TEST_F(Hostile, MemoryThatNobodyHasIsRefused) {
   }
   EXPECT_EQ(none, nullptr);
   char host[16] = {};
-  for (const size_t bytes : {kBytes + 1, most, most - 4096}) {
+  for (const size_t bytes : {kHostileBytes + 1, most, most - 4096}) {
     EXPECT_EQ(told(gpuemu_memory_fill(context_, memory_[0], 0, bytes, stream_)),
               GPUEMU_INVALID_ARGUMENT);
     EXPECT_EQ(told(gpuemu_memory_upload(context_, memory_[0], host, bytes, stream_)),
@@ -344,7 +344,8 @@ class Drawn {
     constexpr int64_t kSizes[] = {0, 1, 2, 3, 4, 4, 4, 4, 8, -1, 1 << 20, kHuge, kLow, kHuge / 4};
     constexpr int64_t kStrides[] = {0, 1, 1, 1, 2, 4, 8, -1, -4, kHuge, kLow, kHuge / 2 + 1};
     constexpr int32_t kRanks[] = {0, 1, 1, 2, 2, 2, 2, 3, 4, 16, 17, -1};
-    constexpr size_t kOffsets[] = {0, 0, 0, 0, 0, 1, 4, kBytes - 4, kBytes, kBytes + 4096};
+    constexpr size_t kOffsets[] = {
+        0, 0, 0, 0, 0, 1, 4, kHostileBytes - 4, kHostileBytes, kHostileBytes + 4096};
     const bool usual = below(3) != 0;
     tensor.dtype = usual ? one_of({GPUEMU_FLOAT32, GPUEMU_FLOAT32, GPUEMU_INT32, GPUEMU_INT64})
                          : static_cast<int32_t>(below(16)) - 1;

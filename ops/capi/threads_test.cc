@@ -14,7 +14,7 @@
 namespace {
 
 constexpr int64_t kCount = 40;
-constexpr size_t kBytes = kCount * sizeof(float);
+constexpr size_t kThreadBytes = kCount * sizeof(float);
 constexpr int kThreads = 4, kRounds = 12;
 
 class Threads : public testing::Test {
@@ -47,7 +47,7 @@ class Mine {
   Mine(gpuemu_context* context, uint32_t op, float value) : context_(context), value_(value) {
     EXPECT_EQ(gpuemu_stream_create(context, 0, 1, &stream_), GPUEMU_OK);
     for (gpuemu_tensor& tensor : tensors_) {
-      EXPECT_EQ(gpuemu_memory_allocate(context, kBytes, &tensor.data), GPUEMU_OK);
+      EXPECT_EQ(gpuemu_memory_allocate(context, kThreadBytes, &tensor.data), GPUEMU_OK);
       tensor.dtype = GPUEMU_FLOAT32;
       tensor.rank = 1;
       tensor.shape = &kCount;
@@ -75,14 +75,14 @@ class Mine {
   void fill() {
     const std::vector<float> x(kCount, value_);
     for (int i = 0; i < 2; ++i) {
-      ASSERT_EQ(gpuemu_memory_upload(context_, tensors_[i].data, x.data(), kBytes, stream_),
+      ASSERT_EQ(gpuemu_memory_upload(context_, tensors_[i].data, x.data(), kThreadBytes, stream_),
                 GPUEMU_OK);
     }
     ASSERT_EQ(gpuemu_stream_synchronize(context_, stream_), GPUEMU_OK);
   }
   void expect_sum() {
     std::vector<float> z(kCount);
-    ASSERT_EQ(gpuemu_memory_download(context_, z.data(), tensors_[2].data, kBytes, stream_),
+    ASSERT_EQ(gpuemu_memory_download(context_, z.data(), tensors_[2].data, kThreadBytes, stream_),
               GPUEMU_OK);
     ASSERT_EQ(gpuemu_stream_synchronize(context_, stream_), GPUEMU_OK) << gpuemu_last_error();
     EXPECT_EQ(z, std::vector<float>(kCount, 2 * value_));
@@ -114,19 +114,19 @@ TEST_F(Threads, HaveTheirOwnStreamsResultsAndErrors) {
 
 TEST_F(Threads, EachHaveTheStreamThatIsTheThreadsOwn) {
   void* memory = nullptr;
-  ASSERT_EQ(gpuemu_memory_allocate(context_, kBytes, &memory), GPUEMU_OK);
+  ASSERT_EQ(gpuemu_memory_allocate(context_, kThreadBytes, &memory), GPUEMU_OK);
   const gpuemu_stream own = GPUEMU_STREAM_PER_THREAD;
   ASSERT_EQ(gpuemu_capture_begin(context_, own), GPUEMU_OK) << gpuemu_last_error();
   // What is captured here is done by the other thread, whose stream is another one.
   std::thread([&] {
     EXPECT_EQ(gpuemu_stream_set_current(context_, own), GPUEMU_OK) << gpuemu_last_error();
-    EXPECT_EQ(gpuemu_memory_fill(context_, memory, 7, kBytes, 0), GPUEMU_OK);
+    EXPECT_EQ(gpuemu_memory_fill(context_, memory, 7, kThreadBytes, 0), GPUEMU_OK);
     unsigned char first = 0;
     EXPECT_EQ(gpuemu_memory_download(context_, &first, memory, 1, own), GPUEMU_OK);
     EXPECT_EQ(gpuemu_stream_synchronize(context_, own), GPUEMU_OK) << gpuemu_last_error();
     EXPECT_EQ(first, 7);
   }).join();
-  EXPECT_EQ(gpuemu_memory_fill(context_, memory, 9, kBytes, own), GPUEMU_OK);
+  EXPECT_EQ(gpuemu_memory_fill(context_, memory, 9, kThreadBytes, own), GPUEMU_OK);
   gpuemu_graph graph = 0;
   ASSERT_EQ(gpuemu_capture_end(context_, own, &graph), GPUEMU_OK) << gpuemu_last_error();
   EXPECT_EQ(gpuemu_stream_destroy(context_, own), GPUEMU_INVALID_ARGUMENT);

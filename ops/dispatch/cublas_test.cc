@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kM = 70, kN = 130, kK = 45;
 
-struct Call {
+struct GemmCall {
   DType dtype = DType::Float32;
   bool turn_a = false, turn_b = false, tf32 = false;
 };
@@ -30,7 +30,7 @@ class CublasGemm : public testing::Test {
     registry_ = OpRegistry::with_builtins();
   }
   /// c as doubles, by the variant that is preferred.
-  std::vector<double> multiply(const std::string& variant, const Call& call) {
+  std::vector<double> multiply(const std::string& variant, const GemmCall& call) {
     DispatchOptions options;
     options.policy.preferred = {{"gemm", variant}};
     options.warn = [this](const std::string& text) { warnings_.push_back(text); };
@@ -117,7 +117,7 @@ TEST_F(CublasGemm, ComputesWhatOurKernelsCompute) {
                                             {DType::BFloat16, 1e-1}};
   for (const auto& [dtype, bound] : kinds) {
     for (const int turns : {0, 1, 2, 3}) {
-      const Call call{.dtype = dtype, .turn_a = (turns & 1) != 0, .turn_b = (turns & 2) != 0};
+      const GemmCall call{.dtype = dtype, .turn_a = (turns & 1) != 0, .turn_b = (turns & 2) != 0};
       const std::vector<double> expected = multiply("tiled", call);
       const std::vector<double> library = multiply("cublas", call);
       ASSERT_EQ(chosen_, "cublas") << (warnings_.empty() ? "" : warnings_.back());

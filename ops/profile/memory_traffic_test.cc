@@ -24,7 +24,7 @@ TEST(BytesOfThread, StandInTheInstruction) {
 
 /// 32 threads: 4 bytes to global, 8 to and 4 from shared memory, 16 to local memory, by its own
 /// address and by a generic one.
-constexpr const char* kPtx = R"(.version 7.0
+constexpr const char* kTrafficPtx = R"(.version 7.0
 .target sm_75
 .address_size 64
 .visible .entry k(.param .u64 p) {
@@ -55,7 +55,7 @@ TEST(BytesBySpace, AreWhatThreadsAskedForWhereverItWent) {
   auto opened = open_device({.backend = "emulator", .threads = 1});
   ASSERT_TRUE(opened) << opened.error().message;
   Device& device = **opened;
-  const auto module = device.load_module(kPtx, "k.ptx");
+  const auto module = device.load_module(kTrafficPtx, "k.ptx");
   ASSERT_TRUE(module) << module.error().message;
   const uint64_t address = *device.allocate(128, "out");
   LaunchConfig config;

@@ -8,10 +8,10 @@
 namespace gpuemu {
 namespace {
 
-constexpr const char* kFake = FAKE_cupti;
+constexpr const char* kFakeCupti = FAKE_cupti;
 
 TEST(KernelRecorder, GivesTheKernelsThatEnded) {
-  auto recorder = KernelRecorder::start(100, kFake);
+  auto recorder = KernelRecorder::start(100, kFakeCupti);
   ASSERT_TRUE(recorder) << recorder.error().message;
   EXPECT_EQ((*recorder)->now_ns(), 4000U);
   const auto recorded = (*recorder)->stop();
@@ -32,7 +32,7 @@ TEST(KernelRecorder, GivesTheKernelsThatEnded) {
 }
 
 TEST(KernelRecorder, CountsWhatIsBeyondItsLimit) {
-  auto recorder = KernelRecorder::start(1, kFake);
+  auto recorder = KernelRecorder::start(1, kFakeCupti);
   ASSERT_TRUE(recorder) << recorder.error().message;
   const auto recorded = (*recorder)->stop();
   ASSERT_TRUE(recorded);
@@ -42,13 +42,13 @@ TEST(KernelRecorder, CountsWhatIsBeyondItsLimit) {
 }
 
 TEST(KernelRecorder, IsTheOnlyOneOfItsProcess) {
-  auto first = KernelRecorder::start(10, kFake);
+  auto first = KernelRecorder::start(10, kFakeCupti);
   ASSERT_TRUE(first);
-  const auto second = KernelRecorder::start(10, kFake);
+  const auto second = KernelRecorder::start(10, kFakeCupti);
   ASSERT_FALSE(second);
   EXPECT_NE(second.error().message.find("another profile"), std::string::npos);
   first->reset();
-  EXPECT_TRUE(KernelRecorder::start(10, kFake));
+  EXPECT_TRUE(KernelRecorder::start(10, kFakeCupti));
 }
 
 TEST(KernelRecorder, SaysWhyItCannotRecord) {
@@ -62,12 +62,12 @@ TEST(KernelRecorder, SaysWhyItCannotRecord) {
             std::string::npos)
       << other.error().message;
   ASSERT_EQ(::setenv("FAKE_CUPTI_REFUSES", "1", 1), 0);
-  const auto refused = KernelRecorder::start(10, kFake);
+  const auto refused = KernelRecorder::start(10, kFakeCupti);
   ::unsetenv("FAKE_CUPTI_REFUSES");
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().message.find("MULTIPLE_SUBSCRIBERS"), std::string::npos)
       << refused.error().message;
-  EXPECT_TRUE(KernelRecorder::start(10, kFake)) << "a refusal ends the claim";
+  EXPECT_TRUE(KernelRecorder::start(10, kFakeCupti)) << "a refusal ends the claim";
 }
 
 }  // namespace

@@ -124,7 +124,7 @@ def requests_part(protocol):
     rows = [f'{one.name}, {one.reply}, {one.pace.capitalize()}, "{one.capability}", {(one.about or "project").capitalize()}, '
             f'{"true" if one.needs == "device" else "false"}' for one in requests]
     lines = macro("GPUEMU_REQUESTS", "X(name, reply, pace, capability, about, needs_device) of every request.", rows)
-    lines += variant("Request", [one.struct for one in requests])
+    lines += variant("RequestVariant", [one.struct for one in requests])
     names = ", ".join(f'"{one.name}"' for one in protocol.all(Capability))
     return lines + ["/// Pong.capabilities.", "inline constexpr const char* kCapabilities[] = {",
                     *textwrap.wrap(names, WIDTH, initial_indent="    ", subsequent_indent="    "), "};", ""]
@@ -147,7 +147,7 @@ def structs_file(table, protocol):
     if table.name == "replies":
         replies = protocol.records("reply")
         lines += macro("GPUEMU_REPLIES", "X(name) of every reply.", [one.name for one in replies])
-        lines += variant("Reply", [one.struct for one in replies])
+        lines += variant("ReplyVariant", [one.struct for one in replies])
     return lines + tail()
 
 
