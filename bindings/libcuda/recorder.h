@@ -68,7 +68,7 @@ class Recorder {
     StreamId stream = kDefaultStream;
     std::shared_ptr<const CallSite> site;
     bool stays = false, is_dropped = false;
-    uint64_t runs = 0;  ///< Of a launch that stays: those that have not ended.
+    uint64_t runs = 0;  ///< Runs of a launch that stays, as long as they have not ended.
     std::vector<PointerArgument> pointers;
   };
   struct Known {

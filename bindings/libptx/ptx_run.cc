@@ -90,13 +90,11 @@ int check_arguments(CUfunction kernel, int count) {
 }
 
 }  // namespace
-}  // namespace gpuemu::libptx
 
 /// Each of `arguments` is a value in eight bytes. Returns 0 or the CUresult of what went wrong.
 GPUEMU_PTX_API int ptx_run(const char* source, int count, void** arguments, int block_x,
                            int block_y, int block_z, int grid_x, int grid_y, int grid_z,
                            int shared_bytes) {
-  using namespace gpuemu::libptx;
   if (source == nullptr || count < 0 || (count != 0 && arguments == nullptr) || shared_bytes < 0) {
     return say(kInvalidValue, "no source, no arguments or a negative size");
   }
@@ -118,3 +116,5 @@ GPUEMU_PTX_API int ptx_run(const char* source, int count, void** arguments, int 
   if (code == kSuccess) code = cuCtxSynchronize();
   return code == kSuccess ? code : say(code, "the kernel failed");
 }
+
+}  // namespace gpuemu::libptx
