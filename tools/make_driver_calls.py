@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Generates bindings/libcuda/calls/calls.def, the list of driver API functions by name and version, and
-bindings/libcudart/calls/calls.def, the list of runtime API functions.
+bindings/libcudart/calls/calls.def and calls_12.def, the lists of runtime API functions.
 
-Reads cuda.h, cudaTypedefs.h and cuda_runtime_api.h of the CUDA toolkit in CUDA_HOME (default: /usr/local/cuda)."""
+Reads cuda.h, cudaTypedefs.h and cuda_runtime_api.h of the CUDA 13 toolkit in CUDA_HOME (default: /usr/local/cuda). calls_12.def is
+made when CUDA_12_INCLUDE names the folders of the headers of CUDA 12.9, separated by colons: those of the packages
+nvidia-cuda-runtime-cu12, nvidia-cuda-nvcc-cu12 (crt) and nvidia-cuda-profiler-api-cu12 of PyPI."""
 import collections
 import os
 import pathlib
@@ -14,6 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 TABLE = ROOT / "bindings/libcuda/calls/calls.def"
 INCLUDE = pathlib.Path(os.environ.get("CUDA_HOME", "/usr/local/cuda")) / "include"
 RUNTIME_TABLE = ROOT / "bindings/libcudart/calls/calls.def"
+RUNTIME_12_TABLE = ROOT / "bindings/libcudart/calls/calls_12.def"
 PER_THREAD = re.compile(r"_pt[sd][sz]$")
 VERSION = re.compile(r"_v(\d+)$")
 HEAD = """\
@@ -26,7 +29,7 @@ HEAD = """\
 // clang-format off
 """
 RUNTIME_HEAD = """\
-// Every function of the runtime API of CUDA 13.0: made by tools/make_driver_calls.py of the toolkit's
+// Every function of the runtime API of CUDA VERSION: made by tools/make_driver_calls.py of the toolkit's
 // headers, sorted by name.
 //
 // GPUEMU_RUNTIME_CALL(name)
@@ -66,11 +69,11 @@ def rows():
             yield (row if len(row) <= 100 else row.replace(", ", ",\n    ")) + "\n"
 
 
-def runtime_rows():
+def runtime_rows(includes):
     symbols = set()
     for definition in ("", "__CUDA_API_VERSION_INTERNAL", "CUDA_API_PER_THREAD_DEFAULT_STREAM"):
         options = [f"-D{definition}"] if definition else []
-        text = subprocess.run(["g++", "-E", "-P", "-x", "c++", "-I", str(INCLUDE), *options, "-"], capture_output=True,
+        text = subprocess.run(["g++", "-E", "-P", "-x", "c++", *(f"-I{one}" for one in includes), *options, "-"], capture_output=True,
                               input="#include <cuda_runtime_api.h>\n#include <cuda_profiler_api.h>\n", text=True, check=True).stdout
         symbols |= set(re.findall(r"\b(cuda[A-Z]\w+)\s*\(", text))
     for name in sorted(symbol for symbol in symbols if not PER_THREAD.search(symbol)):
@@ -82,4 +85,6 @@ def runtime_rows():
 
 if __name__ == "__main__":
     TABLE.write_text(HEAD + "".join(rows()) + FOOT)
-    RUNTIME_TABLE.write_text(RUNTIME_HEAD + "".join(runtime_rows()) + FOOT)
+    RUNTIME_TABLE.write_text(RUNTIME_HEAD.replace("VERSION", "13.0") + "".join(runtime_rows([INCLUDE])) + FOOT)
+    if older := os.environ.get("CUDA_12_INCLUDE"):
+        RUNTIME_12_TABLE.write_text(RUNTIME_HEAD.replace("VERSION", "12.9") + "".join(runtime_rows(older.split(":"))) + FOOT)

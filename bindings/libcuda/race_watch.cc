@@ -14,6 +14,7 @@ namespace {
 
 /// Work is compared with so much earlier work that nothing has waited for.
 constexpr size_t kWorkMax = 1024, kRangesMax = size_t{1} << 22;
+constexpr size_t kUndecidedMax = 256;
 
 size_t ranges_in(const TouchedMemory& memory) {
   return memory.reads.size() + memory.writes.size() + memory.updates.size();
@@ -176,7 +177,7 @@ void RaceWatch::add(Work work) {
   for (const Work& other : done_) {
     if (are_ordered(other.stamp, work.stamp)) continue;
     const bool is_first = other.stamp.issued < work.stamp.issued;
-    report(is_first ? other : work, is_first ? work : other);
+    compare(is_first ? other : work, is_first ? work : other);
   }
   if (replaces_earlier(work)) return;
   ranges_ += count;
@@ -184,7 +185,7 @@ void RaceWatch::add(Work work) {
   while (done_.size() > kWorkMax || (ranges_ > kRangesMax && done_.size() > 1)) drop_oldest();
 }
 
-void RaceWatch::report(const Work& first, const Work& second) {
+void RaceWatch::compare(const Work& first, const Work& second) {
   const auto met = first_overlap(first.memory, second.memory);
   if (!met) return;
   RaceEnd one = end_of(first.entry, *first.site, first.memory, met->place_of_one);
@@ -217,7 +218,12 @@ void RaceWatch::report(const Work& first, const Work& second) {
   }
   if (!second.site->test.empty()) made.tests = {second.site->test};
   made.process = getpid();
-  recorder_->add(std::move(made));
+  if (!may_become_ordered(first.stamp, second.stamp)) {
+    recorder_->add(std::move(made));
+    return;
+  }
+  if (undecided_.size() == kUndecidedMax) undecided_.pop_front();
+  undecided_.push_back({first.stamp, second.stamp, std::move(made)});
 }
 
 void RaceWatch::drop_ordered() {
@@ -252,6 +258,24 @@ void RaceWatch::waits(Line line, uint64_t event) {
   order_.wait(line, event);
 }
 
+void RaceWatch::value_written(uint64_t address, uint64_t value, Line line) {
+  if (!is_on_) return;
+  const std::lock_guard lock(mutex_);
+  if (!order_.write_value(address, value, line)) return;
+  std::erase_if(undecided_, [&](Undecided& one) {
+    if (are_ordered(one.first, one.second)) return true;
+    if (may_become_ordered(one.first, one.second)) return false;
+    recorder_->add(std::move(one.finding));
+    return true;
+  });
+}
+
+void RaceWatch::value_awaited(uint64_t address, std::function<bool(uint64_t)> is_met, Line line) {
+  if (!is_on_) return;
+  const std::lock_guard lock(mutex_);
+  order_.wait_for_value(address, std::move(is_met), line);
+}
+
 void RaceWatch::event_ended(uint64_t event) {
   if (!is_on_) return;
   const std::lock_guard lock(mutex_);
@@ -277,6 +301,7 @@ void RaceWatch::host_function_runs(const WorkStamp& work) {
 void RaceWatch::forget_memory(uint64_t address, uint64_t bytes) {
   if (!is_on_) return;
   const std::lock_guard lock(mutex_);
+  order_.forget_values(address, bytes);
   for (Work& one : done_) {
     ranges_ -= ranges_in(one.memory);
     forget_bytes(one.memory, address, address + bytes);

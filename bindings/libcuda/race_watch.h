@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -53,6 +54,9 @@ class RaceWatch {
   void recorded(uint64_t event, Line line);
   void waits(Line line, uint64_t event);
   void event_ended(uint64_t event);
+  /// The stream writes a value in its order, or waits for one, which may be written later.
+  void value_written(uint64_t address, uint64_t value, Line line);
+  void value_awaited(uint64_t address, std::function<bool(uint64_t)> is_met, Line line);
   void host_waited_for(Line line);
   void host_waited_for_event(uint64_t event);
   void host_waited_for_device(int device);
@@ -67,13 +71,18 @@ class RaceWatch {
     std::shared_ptr<const CallSite> site;
     TouchedMemory memory;
   };
+  /// Two pieces of work that meet unless a write that is not issued yet orders them.
+  struct Undecided {
+    WorkStamp first, second;
+    RunFinding finding;
+  };
   void turn_on_if_needed();
   void add(Work work);
   bool replaces_earlier(Work& work);
   void drop_oldest();
   /// Drops the work that nothing issued later can meet.
   void drop_ordered();
-  void report(const Work& first, const Work& second);
+  void compare(const Work& first, const Work& second);
   template <typename Change>
   void host_waited(const Change& change);
 
@@ -87,6 +96,8 @@ class RaceWatch {
   std::unordered_map<uint64_t, Work> running_;  ///< Launches that have not ended, by tag.
   std::deque<Work> done_;                       ///< Work with its memory, in the order of its end.
   size_t ranges_ = 0;                           ///< In done_.
+  /// What is never decided is no finding: the host or a kernel may have written the value.
+  std::deque<Undecided> undecided_;
 };
 
 }  // namespace gpuemu::libcuda

@@ -108,14 +108,24 @@ uint64_t Recorder::launch_begins(StreamId stream, std::shared_ptr<const CallSite
   const uint64_t tag = next_tag_.fetch_add(1);
   launches_.fetch_add(stays ? 0 : 1);
   const std::lock_guard lock(mutex_);
-  running_[tag] = {stream, std::move(site), stays, std::move(pointers)};
+  running_[tag] = {stream, std::move(site), stays, false, 0, std::move(pointers)};
   return tag;
 }
 
-void Recorder::launch_moves(uint64_t tag, StreamId stream) {
+void Recorder::launch_repeats(uint64_t tag, StreamId stream) {
   const std::lock_guard lock(mutex_);
   const auto found = running_.find(tag);
-  if (found != running_.end()) found->second.stream = stream;
+  if (found == running_.end()) return;
+  found->second.stream = stream;
+  ++found->second.runs;
+}
+
+void Recorder::launch_dropped(uint64_t tag) {
+  const std::lock_guard lock(mutex_);
+  const auto found = running_.find(tag);
+  if (found == running_.end()) return;
+  found->second.is_dropped = true;
+  if (found->second.runs == 0) running_.erase(found);
 }
 
 void Recorder::launch_refused(uint64_t tag) {
@@ -131,7 +141,9 @@ StreamId Recorder::launch_ended(int device, uint64_t tag, const LaunchReport& re
     const auto found = running_.find(tag);
     if (found != running_.end()) {
       launch = found->second;
-      if (!launch.stays) running_.erase(found);
+      if (found->second.runs != 0) --found->second.runs;
+      const bool may_repeat = launch.stays && !(launch.is_dropped && found->second.runs == 0);
+      if (!may_repeat) running_.erase(found);
     }
   }
   if (launch.stays) launches_.fetch_add(1);

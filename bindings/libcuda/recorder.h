@@ -35,11 +35,14 @@ class Recorder {
   /// Must be called once, before anything else. `allocations` must outlive the recorder.
   void start(const Settings& settings, const Allocations* allocations);
   /// Registers a launch before it is issued and returns its tag. `stays` is for a captured launch,
-  /// which may run any number of times. `pointers` are the arguments that may be addresses.
+  /// which may run any number of times, until launch_dropped(). `pointers` are the arguments that
+  /// may be addresses.
   uint64_t launch_begins(StreamId stream, std::shared_ptr<const CallSite> site, bool stays,
                          std::vector<PointerArgument> pointers);
-  /// What a launch that stays does from now on, it does in this stream.
-  void launch_moves(uint64_t tag, StreamId stream);
+  /// A launch that stays runs once more, in this stream.
+  void launch_repeats(uint64_t tag, StreamId stream);
+  /// A launch that stays runs no more: it is forgotten when the last of its runs has ended.
+  void launch_dropped(uint64_t tag);
   /// Forgets a launch that could not be issued.
   void launch_refused(uint64_t tag);
   /// Records the findings of a launch that ran on `device`, and keeps what it stored of undefined
@@ -64,7 +67,8 @@ class Recorder {
   struct Launch {
     StreamId stream = kDefaultStream;
     std::shared_ptr<const CallSite> site;
-    bool stays = false;
+    bool stays = false, is_dropped = false;
+    uint64_t runs = 0;  ///< Runs of a launch that stays, as long as they have not ended.
     std::vector<PointerArgument> pointers;
   };
   struct Known {

@@ -1,4 +1,5 @@
-// Declares the types of the published runtime API of CUDA 13 that this library uses.
+// Declares the types of the published runtime API that this library uses: those of CUDA 13, and
+// those of CUDA 12 where GPUEMU_RUNTIME_MAJOR is 12.
 #pragma once
 
 #include "bindings/libcuda/interface/abi.h"
@@ -6,6 +7,16 @@
 #include "bindings/libcuda/interface/graph_abi.h"
 
 #define GPUEMU_RUNTIME_API extern "C" __attribute__((visibility("default")))
+
+/// The name of a function in its later form. In CUDA 12 the plain name is an earlier form, which
+/// calls/earlier_forms.cc has.
+#if GPUEMU_RUNTIME_MAJOR == 12
+#define GPUEMU_LATER(name, number) name##_v##number
+#define GPUEMU_LATER_PER_THREAD(name, number) name##_v##number##_ptsz
+#else
+#define GPUEMU_LATER(name, number) name
+#define GPUEMU_LATER_PER_THREAD(name, number) name##_ptsz
+#endif
 
 namespace gpuemu::libcudart {
 
@@ -22,6 +33,10 @@ using libcuda::Library;
 using libcuda::Linker;
 using libcuda::Pool;
 using libcuda::Stream;
+
+constexpr bool kIsRuntime12 = GPUEMU_RUNTIME_MAJOR == 12;
+/// What cudaRuntimeGetVersion answers.
+constexpr int kRuntimeVersion = kIsRuntime12 ? 12090 : 13000;
 
 /// cudaError. Every function of the runtime API returns one as an int.
 enum Error : int {
@@ -59,9 +74,11 @@ struct PointerAttributes {
   MemoryType type;
   int device;
   void *device_pointer, *host_pointer;
+#if GPUEMU_RUNTIME_MAJOR != 12
   uint64_t reserved[8];
+#endif
 };
-static_assert(sizeof(PointerAttributes) == 88);
+static_assert(sizeof(PointerAttributes) == (kIsRuntime12 ? 24 : 88));
 
 /// cudaMemcpyKind
 enum class CopyKind : int { HostToHost, HostToDevice, DeviceToHost, DeviceToDevice, Default };
@@ -123,14 +140,18 @@ struct PlaneResource {
 struct ResourceDescription {
   libcuda::ResourceType type;
   union {
+#if GPUEMU_RUNTIME_MAJOR != 12
     int reserved[32];
+#endif
     ArrayHandle array;
     LinearResource linear;
     PlaneResource plane;
   };
+#if GPUEMU_RUNTIME_MAJOR != 12
   unsigned flags;
+#endif
 };
-static_assert(sizeof(ResourceDescription) == 144);
+static_assert(sizeof(ResourceDescription) == (kIsRuntime12 ? 64 : 144));
 
 /// cudaTextureDesc
 struct TextureDescription {
@@ -180,47 +201,5 @@ struct FatBinaryWrapper {
   const void* container;
   void* file_name_or_parts;  ///< Version 2: a list of containers to link, which ends with null.
 };
-
-/// cudaDeviceProp
-struct DeviceProperties {
-  char name[256];
-  libcuda::Uuid uuid;
-  char luid[8];
-  unsigned luid_node_mask;
-  size_t memory_bytes, shared_bytes_per_block;
-  int registers_per_block, warp_lanes;
-  size_t pitch_max;
-  int threads_per_block_max, block_max[3], grid_max[3];
-  size_t constant_bytes;
-  int major, minor;
-  size_t texture_alignment, texture_pitch_alignment;
-  int multiprocessors, integrated, can_map_host_memory, texture_1d, texture_1d_mipmap,
-      texture_2d[2], texture_2d_mipmap[2], texture_2d_linear[3], texture_2d_gather[2],
-      texture_3d[3], texture_3d_alternate[3], texture_cubemap, texture_1d_layered[2],
-      texture_2d_layered[3], texture_cubemap_layered[2], surface_1d, surface_2d[2], surface_3d[3],
-      surface_1d_layered[2], surface_2d_layered[3], surface_cubemap, surface_cubemap_layered[2];
-  size_t surface_alignment;
-  int concurrent_kernels, ecc, pci_bus, pci_device, pci_domain, tcc, async_engines,
-      unified_addressing, memory_bus_bits, l2_bytes, l2_persisting_bytes,
-      threads_per_multiprocessor, stream_priorities, l1_of_global, l1_of_local;
-  size_t shared_bytes_per_multiprocessor;
-  int registers_per_multiprocessor, managed_memory, is_multi_gpu_board, multi_gpu_board_group,
-      host_native_atomics, pageable_access, concurrent_managed_access, compute_preemption,
-      registered_host_pointer, cooperative_launch;
-  size_t shared_bytes_per_block_opt_in;
-  int pageable_access_uses_host_tables, direct_managed_access, blocks_per_multiprocessor,
-      access_policy_window_max;
-  size_t reserved_shared_bytes_per_block;
-  int host_register, sparse_arrays, host_register_read_only, timeline_semaphores, memory_pools,
-      rdma;
-  unsigned rdma_flush_options;
-  int rdma_ordering;
-  unsigned pool_handle_types;
-  int deferred_arrays, ipc_events, cluster_launch, unified_function_pointers, numa_config, numa_id,
-      mps, host_numa_id;
-  unsigned gpu_pci_device, gpu_pci_subsystem;
-  int host_numa_multinode, reserved[56];
-};
-static_assert(sizeof(DeviceProperties) == 1008);
 
 }  // namespace gpuemu::libcudart

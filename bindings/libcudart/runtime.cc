@@ -8,7 +8,7 @@
 namespace gpuemu::libcudart {
 namespace {
 
-constexpr int kVersionMin = 13000;
+constexpr int kVersionMin = GPUEMU_RUNTIME_MAJOR * 1000;
 
 thread_local ThreadState* state_of_thread = nullptr;
 thread_local bool is_per_thread = false;

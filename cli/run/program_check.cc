@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 /// Where nvcc's host code registers its kernels with the runtime library.
 constexpr const char* kRegistration = ".nvFatBinSegment";
 constexpr const char* kRuntimeLibrary = "libcudart.so";
-constexpr const char* kOwnRuntimeLibrary = "libcudart.so.13";
+constexpr const char* kOwnRuntimeLibraries[] = {"libcudart.so.12", "libcudart.so.13"};
 
 /// The file that a shell would run for this word; "" when there is none.
 std::string find_program(const std::string& command,
@@ -137,11 +137,14 @@ Status check_program(const std::string& command,
                  "arch=compute_80,code=compute_80",
                  file);
   }
-  if (elf.needs(kRuntimeLibrary) && !elf.needs(kOwnRuntimeLibrary)) {
-    return error(ErrorCode::Unsupported,
-                 "{} needs the runtime library of another CUDA version (libcudart.so.12 or older); "
-                 "gpuemu has that of CUDA 13: build the program with the nvcc of CUDA 13",
-                 file);
+  const bool has_own =
+      std::ranges::any_of(kOwnRuntimeLibraries, [&](const char* one) { return elf.needs(one); });
+  if (elf.needs(kRuntimeLibrary) && !has_own) {
+    return error(
+        ErrorCode::Unsupported,
+        "{} needs the runtime library of another CUDA version (libcudart.so.11 or older); "
+        "gpuemu has those of CUDA 12 and 13: build the program with the nvcc of one of them",
+        file);
   }
   return ok_status();
 }

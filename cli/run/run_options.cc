@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 constexpr int kArchitectures[] = {75, 80, 86, 89, 90};
 constexpr const char* kLibrary = "libcuda.so.1";
-constexpr const char* kRuntimeLibraryFile = "libcudart.so.13";
+constexpr const char *kRuntimeFile13 = "libcudart.so.13", *kRuntimeFile12 = "libcudart.so.12";
 /// Checks of the driver; the others are checks of the device.
 constexpr std::string_view kApi = "api", kLeak = "leak", kStream = "stream";
 /// The word of --fail-on for modelled instructions, which are no findings without it.
@@ -182,7 +182,7 @@ std::map<std::string, std::string> program_environment(std::map<std::string, std
   path = path.empty() ? library_folder : library_folder + ":" + path;
   // A preloaded library takes precedence over one that the RPATH of the program finds.
   std::string& preload = own["LD_PRELOAD"];
-  for (const char* name : {kLibrary, kRuntimeLibraryFile}) {
+  for (const char* name : {kLibrary, kRuntimeFile12, kRuntimeFile13}) {
     const std::string library = library_folder + "/" + name;
     preload = preload.empty() ? library : library + ":" + preload;
   }

@@ -4,6 +4,7 @@ import json
 import pathlib
 import re
 import subprocess
+import sys
 
 import pytest
 
@@ -245,11 +246,91 @@ def test_the_trace_names_calls_of_the_runtime(built, tmp_path):
     assert not [name for name in names if name.startswith("cuMem")]
 
 
+def link_with_12(name, to, *more):
+    """A program whose host code is that of CUDA 12, which calls cudaLaunchKernel, with libcudart.so.12."""
+    options = ["-c", "-g", "-lineinfo", "-gencode", "arch=compute_80,code=compute_80", "-Xcompiler", "-D__NV_LEGACY_LAUNCH"]
+    source = name if isinstance(name, pathlib.Path) else PROGRAMS / f"{name}.cu"
+    made = subprocess.run([cuda_tool("nvcc"), *options, *more, "-o", f"{to}.o", source], capture_output=True, text=True, timeout=120)
+    assert made.returncode == 0, made.stderr
+    folder = BIN.parent / "lib/gpuemu/drop-in"
+    linked = subprocess.run(["g++", "-o", to, f"{to}.o", folder / "libcudart.so.12", f"-Wl,-rpath-link,{folder}", "-lpthread"],
+                            capture_output=True, text=True, timeout=120)
+    assert linked.returncode == 0, linked.stderr
+    needed = subprocess.run(["readelf", "-d", to], capture_output=True, text=True, check=True).stdout
+    assert "[libcudart.so.12]" in needed and "libcudart.so.13" not in needed
+    return to
+
+
+@pytest.mark.parametrize("name", ["vector_add", "symbols"])
+def test_programs_of_cuda_12_run_with_their_own_runtime_library(tmp_path, name):
+    done = run("--", link_with_12(name, tmp_path / name))
+    assert done.returncode == 0 and done.stdout == "passed\n", done.stdout + done.stderr
+    done, report = report_of(link_with_12(name, tmp_path / "faulty", "-DFAULTY"), tmp_path)
+    assert done.returncode == 1
+    assert (FAULTY[name], line_of(name, "fault")) in [(one["kind"], one["line"]) for one in report["findings"]]
+
+
+def test_cuda_12_has_an_error_of_its_own_for_a_block_that_is_too_large(tmp_path):
+    source = tmp_path / "large.cu"
+    source.write_text("#include <cstdio>\n__global__ void one(int* x) { *x = 1; }\nint main() {\n  one<<<1, 2048>>>(nullptr);\n"
+                      "  std::printf(\"%s\\n\", cudaGetErrorName(cudaGetLastError()));\n"
+                      "  one<<<1, dim3(1, 1, 65)>>>(nullptr);\n  std::printf(\"%s\\n\", cudaGetErrorName(cudaGetLastError()));\n"
+                      "  one<<<1, 32, 1 << 20>>>(nullptr);\n  std::printf(\"%s\\n\", cudaGetErrorName(cudaGetLastError()));\n}\n")
+    done = run("--", link_with_12(source, tmp_path / "large"))
+    assert done.stdout.split() == ["cudaErrorInvalidConfiguration", "cudaErrorInvalidConfiguration", "cudaErrorInvalidValue"], done.stdout + done.stderr
+    made = subprocess.run([GPUEMU, "nvcc", "-o", tmp_path / "large13", source], capture_output=True, text=True, timeout=120)
+    assert made.returncode == 0, made.stderr
+    done = run("--", tmp_path / "large13")
+    assert done.stdout.split() == ["cudaErrorInvalidValue"] * 3, done.stdout + done.stderr
+
+
+FORMS_OF_12 = """
+import ctypes, sys
+runtime = ctypes.CDLL("libcudart.so.12")
+guarded = lambda size: (ctypes.c_ubyte * (size + 64))(*[0xab] * (size + 64))
+def call(name, *args):
+    code = getattr(runtime, name)(*args)
+    assert code == 0, (name, code)
+version = ctypes.c_int()
+call("cudaRuntimeGetVersion", ctypes.byref(version))
+assert version.value == 12090, version
+properties = guarded(1032)
+call("cudaGetDeviceProperties_v2", properties, 0)
+assert bytes(properties[:8]) == b"gpuemu s" and set(properties[1032:]) == {0xab}
+major, minor = ctypes.c_int.from_buffer(properties, 360), ctypes.c_int.from_buffer(properties, 364)
+assert (major.value, minor.value) == (8, 0), (major, minor)
+x = ctypes.c_void_p()
+call("cudaMallocManaged", ctypes.byref(x), ctypes.c_size_t(4096), 1)
+attributes = guarded(24)
+call("cudaPointerGetAttributes", attributes, x)
+assert attributes[0] == 3 and set(attributes[24:]) == {0xab}
+call("cudaMemAdvise", x, ctypes.c_size_t(4096), 3, 0)
+call("cudaMemPrefetchAsync", x, ctypes.c_size_t(4096), -1, None)
+graph, one, two, count = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_size_t(4)
+call("cudaGraphCreate", ctypes.byref(graph), 0)
+for node in one, two:
+    call("cudaGraphAddEmptyNode", ctypes.byref(node), graph, None, ctypes.c_size_t(0))
+call("cudaGraphAddDependencies", graph, ctypes.byref(one), ctypes.byref(two), ctypes.c_size_t(1))
+found, to = (ctypes.c_void_p * 4)(), (ctypes.c_void_p * 4)()
+call("cudaGraphGetEdges", graph, found, to, ctypes.byref(count))
+assert (count.value, found[0], to[0]) == (1, one.value, two.value)
+call("cudaThreadSynchronize")
+assert not hasattr(runtime, "__cudaGetKernel") and runtime.cudaLaunchCooperativeKernelMultiDevice(None, 0, 0) == 801
+print("passed")
+"""
+
+
+def test_functions_have_the_forms_of_cuda_12_there():
+    done = run("--", sys.executable, "-c", FORMS_OF_12)
+    assert done.returncode == 0 and done.stdout == "passed\n", done.stdout + done.stderr
+    assert "cudaLaunchCooperativeKernelMultiDevice is not supported" in done.stderr
+
+
 def test_a_program_for_another_runtime_is_refused(tmp_path):
-    library, source = tmp_path / "libcudart.so.12", tmp_path / "empty.c"
+    library, source = tmp_path / "libcudart.so.11.0", tmp_path / "empty.c"
     source.write_text("int cudaFree(void* x) { return x != 0; }\n")
-    subprocess.run(["gcc", "-shared", "-Wl,-soname,libcudart.so.12", "-o", library, source], check=True)
+    subprocess.run(["gcc", "-shared", "-Wl,-soname,libcudart.so.11.0", "-o", library, source], check=True)
     source.write_text('__attribute__((section(".nvFatBinSegment"))) int here; int cudaFree(void*); int main(void) { return cudaFree(0); }\n')
     subprocess.run(["gcc", "-o", tmp_path / "old", source, library, f"-Wl,-rpath,{tmp_path}"], check=True)
     done = run("--", tmp_path / "old")
-    assert done.returncode == 3 and "libcudart.so.12" in done.stderr and "CUDA 13" in done.stderr
+    assert done.returncode == 3 and "libcudart.so.11" in done.stderr and "CUDA 12 and 13" in done.stderr

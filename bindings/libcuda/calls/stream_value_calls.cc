@@ -10,10 +10,6 @@ namespace {
 enum Condition : unsigned { kAtLeast, kEqual, kAnd, kNor };
 constexpr unsigned kFlush = 1u << 30;
 
-/// What the watch for races knows the value at an address as: who waits for it comes after who
-/// wrote it.
-uint64_t event_of(Address address) { return address | uint64_t{1} << 63; }
-
 template <typename Value>
 int write_value(Stream stream, Address address, Value value, unsigned flags,
                 const char* call = __builtin_FUNCTION()) {
@@ -27,7 +23,7 @@ int write_value(Stream stream, Address address, Value value, unsigned flags,
         if (is_captured(place)) return refuse_capture(driver, place);
         const int code =
             copy(place, device_end(address), host_end(&value), sizeof value, {call, false});
-        if (code == CUDA_SUCCESS) driver.races.recorded(event_of(address), line_of(place));
+        if (code == CUDA_SUCCESS) driver.races.value_written(address, value, line_of(place));
         return code;
       },
       call);
@@ -60,12 +56,13 @@ int wait_value(Stream stream, Address address, Value value, unsigned flags,
         if (!check_device_range(driver, address, sizeof value, call)) {
           return CUDA_ERROR_INVALID_VALUE;
         }
+        const auto is_met_by = [=](uint64_t now) {
+          return is_met(static_cast<Value>(now), value, condition);
+        };
         // All devices here are emulated ones.
         auto& streams = static_cast<emulator::EmulatorStreams&>(*place.slot->streams);
-        const Status waits = streams.wait_value(
-            place.stream, address, sizeof value,
-            [=](uint64_t now) { return is_met(static_cast<Value>(now), value, condition); });
-        if (waits) driver.races.waits(line_of(place), event_of(address));
+        const Status waits = streams.wait_value(place.stream, address, sizeof value, is_met_by);
+        if (waits) driver.races.value_awaited(address, is_met_by, line_of(place));
         return code_in_stream(driver, place, waits);
       },
       call);

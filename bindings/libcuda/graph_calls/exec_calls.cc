@@ -109,8 +109,10 @@ int launch_now(Process& driver, const Place& place, GraphExecState& exec) {
     return code_of(streams.wait_event(place.stream, event.id));
   });
   if (waits != CUDA_SUCCESS) return waits;
-  for (const auto& [node, tag] : exec.tags) driver.recorder.launch_moves(tag, place.stream);
   driver.races.other_work(line_of(place));
+  for (const auto& [node, tag] : exec.tags) {
+    if (!exec.disabled.contains(node)) driver.recorder.launch_repeats(tag, place.stream);
+  }
   const int code = code_of(streams.launch_graph(exec.id, place.stream));
   if (code != CUDA_SUCCESS) return code;
   return each_event<RecordWork>(driver, *exec.graph, [&](EventState& event) {
@@ -187,6 +189,7 @@ GPUEMU_PER_THREAD(cuGraphUpload, cuGraphUpload_ptsz)
 GPUEMU_DRIVER_API int cuGraphExecDestroy(GraphExec exec) {
   return with_exec(exec, [&](Process& driver, const GraphExecState& state) {
     const auto kept = driver.graph_execs.remove(exec);
+    for (const auto& [node, tag] : state.tags) driver.recorder.launch_dropped(tag);
     return code_of(slot_of(driver, *state.graph).streams->free_graph_exec(state.id));
   });
 }

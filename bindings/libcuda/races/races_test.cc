@@ -60,7 +60,65 @@ TEST(WorkOrder, ForgetsStreamsThatHaveEnded) {
   EXPECT_FALSE(order.host_has_seen(old));
   order.host_waits_for(kOne);
   order.forget_ended();
-  EXPECT_FALSE(order.issue(kTwo).before->contains(kOne));
+  EXPECT_FALSE(order.issue(kTwo).before->known.contains(kOne));
+}
+
+auto is_at_least(uint64_t wanted) {
+  return [wanted](uint64_t now) { return now >= wanted; };
+}
+
+TEST(WorkOrder, AWaitForAValueComesAfterItsWrite) {
+  WorkOrder order;
+  const WorkStamp before = order.issue(kOne);
+  EXPECT_FALSE(order.write_value(64, 7, kOne));
+  const WorkStamp after = order.issue(kOne);
+  order.wait_for_value(64, is_at_least(7), kTwo);
+  const WorkStamp waited = order.issue(kTwo);
+  EXPECT_TRUE(comes_before(before, waited));
+  EXPECT_FALSE(are_ordered(after, waited));
+  EXPECT_FALSE(may_become_ordered(after, waited));
+}
+
+TEST(WorkOrder, AWaitForAValueMayBeIssuedBeforeItsWrite) {
+  WorkOrder order;
+  order.write_value(64, 1, kOne);
+  order.wait_for_value(64, is_at_least(7), kTwo);
+  const WorkStamp waited = order.issue(kTwo), before = order.issue(kOne);
+  order.record(9, kTwo);
+  order.wait(kThree, 9);
+  const WorkStamp later = order.issue(kThree);
+  EXPECT_FALSE(are_ordered(before, waited));
+  EXPECT_TRUE(may_become_ordered(before, waited));
+  EXPECT_FALSE(order.write_value(64, 6, kOne));
+  EXPECT_FALSE(order.write_value(72, 8, kOne));
+  EXPECT_TRUE(may_become_ordered(before, waited));
+  EXPECT_TRUE(order.write_value(64, 8, kOne));
+  const WorkStamp after = order.issue(kOne);
+  EXPECT_TRUE(comes_before(before, waited));
+  EXPECT_TRUE(comes_before(before, later));
+  EXPECT_TRUE(comes_before(before, order.issue(kThree)));
+  EXPECT_FALSE(are_ordered(after, waited));
+  EXPECT_FALSE(may_become_ordered(after, waited));
+}
+
+TEST(WorkOrder, TwoStreamsThatWaitForEachOtherEndTheSearch) {
+  WorkOrder order;
+  order.wait_for_value(64, is_at_least(1), kOne);
+  order.wait_for_value(72, is_at_least(1), kTwo);
+  order.write_value(72, 1, kOne);
+  order.write_value(64, 1, kTwo);
+  const WorkStamp one = order.issue(kOne), two = order.issue(kTwo);
+  EXPECT_FALSE(are_ordered(one, two));
+  EXPECT_FALSE(may_become_ordered(one, two));
+}
+
+TEST(WorkOrder, ForgetsTheValuesOfMemoryThatWasFreed) {
+  WorkOrder order;
+  const WorkStamp before = order.issue(kOne);
+  order.write_value(64, 7, kOne);
+  order.forget_values(0, 128);
+  order.wait_for_value(64, is_at_least(7), kTwo);
+  EXPECT_FALSE(comes_before(before, order.issue(kTwo)));
 }
 
 TEST(Overlap, IsTheFirstByteThatOneOfTwoWrites) {

@@ -1,26 +1,78 @@
 #include "bindings/libcuda/races/work_order.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 namespace gpuemu::libcuda {
 namespace {
 
 void join(WorkClock& into, const WorkClock& other) {
-  for (const auto& [line, number] : other) {
-    uint64_t& known = into[line];
+  for (const auto& [line, number] : other.known) {
+    uint64_t& known = into.known[line];
     known = std::max(known, number);
+  }
+  for (const auto& one : other.awaited) {
+    if (std::ranges::find(into.awaited, one) == into.awaited.end()) into.awaited.push_back(one);
+  }
+}
+
+/// Puts what comes before the writes in place of the values that have been written.
+void settle(WorkClock& clock) {
+  const auto is_written = [](const auto& one) { return one->written != nullptr; };
+  while (true) {
+    const auto found = std::ranges::find_if(clock.awaited, is_written);
+    if (found == clock.awaited.end()) return;
+    const std::shared_ptr<const WorkClock> written = (*found)->written;
+    clock.awaited.erase(found);
+    // A wait for a value whose write waits for this one would come back here: it never ends.
+    for (const auto& [line, number] : written->known) {
+      clock.known[line] = std::max(clock.known[line], number);
+    }
+    for (const auto& one : written->awaited) {
+      if (!is_written(one)) clock.awaited.push_back(one);
+    }
   }
 }
 
 uint64_t number_in(const WorkClock& clock, Line line) {
-  const auto found = clock.find(line);
-  return found == clock.end() ? 0 : found->second;
+  const auto found = clock.known.find(line);
+  return found == clock.known.end() ? 0 : found->second;
+}
+
+using Seen = std::set<const WorkClock*>;
+
+/// Whether `visit` holds for the clock or for one of those that come before the writes it awaits.
+template <typename Visit>
+bool any_clock(const WorkClock& clock, const Visit& visit, Seen& seen) {
+  if (!seen.insert(&clock).second) return false;
+  return visit(clock) || std::ranges::any_of(clock.awaited, [&](const auto& one) {
+           return one->written != nullptr && any_clock(*one->written, visit, seen);
+         });
+}
+
+bool awaits_a_write(const WorkStamp& work) {
+  Seen seen;
+  return any_clock(
+      *work.before,
+      [](const WorkClock& clock) {
+        return std::ranges::any_of(clock.awaited,
+                                   [](const auto& one) { return one->written == nullptr; });
+      },
+      seen);
 }
 
 }  // namespace
 
 bool comes_before(const WorkStamp& first, const WorkStamp& second) {
-  return number_in(*second.before, first.line) >= first.number;
+  Seen seen;
+  return any_clock(
+      *second.before,
+      [&](const WorkClock& clock) { return number_in(clock, first.line) >= first.number; }, seen);
+}
+
+bool may_become_ordered(const WorkStamp& one, const WorkStamp& other) {
+  return awaits_a_write(one) || awaits_a_write(other);
 }
 
 bool are_ordered(const WorkStamp& one, const WorkStamp& other) {
@@ -43,7 +95,8 @@ WorkStamp WorkOrder::issue(Line line) {
     const auto legacy = lines_.find({line.device, kLegacy});
     if (legacy != lines_.end()) join(own.before, legacy->second.before);
   }
-  own.before[line] = ++own.issued;
+  settle(own.before);
+  own.before.known[line] = ++own.issued;
   return {line, own.issued, ++issued_, std::make_shared<const WorkClock>(own.before)};
 }
 
@@ -54,6 +107,37 @@ void WorkOrder::wait(Line line, uint64_t event) {
   if (found == events_.end()) return;  // Never recorded: nothing to wait for.
   issue(line);
   join(lines_[line].before, *found->second);
+}
+
+bool WorkOrder::write_value(uint64_t address, uint64_t value, Line line) {
+  const std::shared_ptr<const WorkClock> before = issue(line).before;
+  values_[address] = {value, before};
+  bool was_awaited = false;
+  std::erase_if(awaited_, [&](const auto& one) {
+    if (one->address != address || !one->is_met(value)) return false;
+    one->written = before;
+    was_awaited = true;
+    return true;
+  });
+  return was_awaited;
+}
+
+void WorkOrder::wait_for_value(uint64_t address, std::function<bool(uint64_t)> is_met, Line line) {
+  issue(line);
+  const auto last = values_.find(address);
+  if (last != values_.end() && is_met(last->second.value)) {
+    join(lines_[line].before, *last->second.before);
+    return;
+  }
+  awaited_.push_back(
+      std::make_shared<AwaitedValue>(AwaitedValue{address, std::move(is_met), nullptr}));
+  lines_[line].before.awaited.push_back(awaited_.back());
+}
+
+void WorkOrder::forget_values(uint64_t address, uint64_t bytes) {
+  const auto is_there = [&](uint64_t at) { return at >= address && at - address < bytes; };
+  std::erase_if(values_, [&](const auto& one) { return is_there(one.first); });
+  std::erase_if(awaited_, [&](const auto& one) { return is_there(one->address); });
 }
 
 void WorkOrder::host_waits_for(Line line) {
@@ -89,8 +173,8 @@ void WorkOrder::forget_ended() {
       continue;
     }
     at = lines_.erase(at);
-    host_.erase(line);
-    for (auto& [other, progress] : lines_) progress.before.erase(line);
+    host_.known.erase(line);
+    for (auto& [other, progress] : lines_) progress.before.known.erase(line);
   }
 }
 

@@ -7,8 +7,10 @@
 
 #include <compare>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <vector>
 
 namespace gpuemu::libcuda {
 
@@ -20,8 +22,21 @@ struct Line {
 };
 inline constexpr uint64_t kLegacy = 0;
 
-/// The last work of each line that comes before something.
-using WorkClock = std::map<Line, uint64_t>;
+struct AwaitedValue;
+
+/// What comes before something.
+struct WorkClock {
+  std::map<Line, uint64_t> known;  ///< The last work of each line.
+  /// Values in memory that were waited for; what comes before their writes comes before it, too.
+  std::vector<std::shared_ptr<const AwaitedValue>> awaited;
+};
+
+/// A value that work waits for and that nothing has written yet when the wait is issued.
+struct AwaitedValue {
+  uint64_t address = 0;
+  std::function<bool(uint64_t)> is_met;
+  std::shared_ptr<const WorkClock> written;  ///< What comes before the write. Null: none yet.
+};
 
 /// When a piece of work was issued, and what comes before it.
 struct WorkStamp {
@@ -35,6 +50,8 @@ struct WorkStamp {
 bool comes_before(const WorkStamp& first, const WorkStamp& second);
 /// Whether one of the two comes before the other.
 bool are_ordered(const WorkStamp& one, const WorkStamp& other);
+/// Whether a write that has not been issued may order the two.
+bool may_become_ordered(const WorkStamp& one, const WorkStamp& other);
 
 /// Not thread-safe.
 class WorkOrder {
@@ -49,6 +66,12 @@ class WorkOrder {
   void record(uint64_t event, Line line);
   void wait(Line line, uint64_t event);
   void forget_event(uint64_t event) { events_.erase(event); }
+  /// The line has written this value in its order. Returns whether work had waited for it.
+  bool write_value(uint64_t address, uint64_t value, Line line);
+  /// The line waits until the value at this address is met.
+  void wait_for_value(uint64_t address, std::function<bool(uint64_t)> is_met, Line line);
+  /// What is written to this memory from now on is of another use.
+  void forget_values(uint64_t address, uint64_t bytes);
 
   // The host waits, or learns that there is nothing left to wait for.
   void host_waits_for(Line line);
@@ -68,9 +91,16 @@ class WorkOrder {
     bool is_blocking = true, has_ended = false;
   };
 
+  struct Written {
+    uint64_t value = 0;
+    std::shared_ptr<const WorkClock> before;
+  };
+
   uint64_t issued_ = 0;
   std::map<Line, Progress> lines_;
   std::map<uint64_t, std::shared_ptr<const WorkClock>> events_;
+  std::map<uint64_t, Written> values_;  ///< By address: the value that was written last.
+  std::vector<std::shared_ptr<AwaitedValue>> awaited_;  ///< Not written yet.
   WorkClock host_;
 };
 

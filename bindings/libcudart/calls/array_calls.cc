@@ -160,7 +160,9 @@ int copy_bytes_from(void* to, const ArrayPlace& from, size_t bytes, CopyKind kin
 int describe_resource(const ResourceDescription& given, libcuda::ResourceDescription& what) {
   what = {};
   what.type = given.type;
+#if GPUEMU_RUNTIME_MAJOR != 12
   what.flags = given.flags;
+#endif
   const bool is_plain = given.type == ResourceType::Linear || given.type == ResourceType::Plane;
   if (!is_plain) {
     what.array = given.array;
@@ -330,7 +332,9 @@ GPUEMU_RUNTIME_API int cudaGetTextureObjectResourceDesc(ResourceDescription* tol
     if (const int code = cuTexObjectGetResourceDesc(&what, texture); code != 0) return code;
     *told = {};
     told->type = what.type;
+#if GPUEMU_RUNTIME_MAJOR != 12
     told->flags = what.flags;
+#endif
     if (what.type == ResourceType::Linear) {
       told->linear = {reinterpret_cast<void*>(what.linear.address),
                       told_format(what.linear.format, what.linear.channels), what.linear.bytes};

@@ -6,8 +6,6 @@
 namespace gpuemu::libcudart {
 namespace {
 
-constexpr int kRuntimeVersion = 13000;
-
 /// Whether there is a device of this number.
 bool has_device(int device) {
   int count = 0;
@@ -83,7 +81,8 @@ GPUEMU_RUNTIME_API int cudaInitDevice(int device, unsigned flags, unsigned) {
   });
 }
 
-GPUEMU_RUNTIME_API int cudaGetDeviceProperties(DeviceProperties* properties, int device) {
+GPUEMU_RUNTIME_API int GPUEMU_LATER(cudaGetDeviceProperties, 2)(DeviceProperties* properties,
+                                                                int device) {
   return with_device(device, [&]() -> int {
     if (properties == nullptr) return cudaErrorInvalidValue;
     fill_properties(*properties, device);

@@ -314,29 +314,36 @@ GPUEMU_RUNTIME_API int cudaGraphExecNodeSetParams(GraphExec exec, GraphNode node
   });
 }
 
-GPUEMU_RUNTIME_API int cudaGraphAddNode(GraphNode* added, Graph graph, const GraphNode* after,
-                                        const EdgeData* edges, size_t count,
-                                        NodeParameters* given) {
+GPUEMU_RUNTIME_API int GPUEMU_LATER(cudaGraphAddNode,
+                                    2)(GraphNode* added, Graph graph, const GraphNode* after,
+                                       const EdgeData* edges, size_t count, NodeParameters* given) {
   return with_node(given, [&](libcuda::NodeParameters& what) {
     return cuGraphAddNode_v2(added, graph, after, edges, count, &what);
   });
 }
 
-GPUEMU_RUNTIME_FORWARD(cudaGraphGetEdges,
+#if GPUEMU_RUNTIME_MAJOR == 12
+GPUEMU_RUNTIME_API int cudaGraphAddNode(GraphNode* added, Graph graph, const GraphNode* after,
+                                        size_t count, NodeParameters* given) {
+  return cudaGraphAddNode_v2(added, graph, after, nullptr, count, given);
+}
+#endif
+
+GPUEMU_RUNTIME_FORWARD(GPUEMU_LATER(cudaGraphGetEdges, 2),
                        (Graph graph, GraphNode* from, GraphNode* to, EdgeData* edges,
                         size_t* count),
                        cuGraphGetEdges_v2, (graph, from, to, edges, count))
-GPUEMU_RUNTIME_FORWARD(cudaGraphNodeGetDependencies,
+GPUEMU_RUNTIME_FORWARD(GPUEMU_LATER(cudaGraphNodeGetDependencies, 2),
                        (GraphNode node, GraphNode* nodes, EdgeData* edges, size_t* count),
                        cuGraphNodeGetDependencies_v2, (node, nodes, edges, count))
-GPUEMU_RUNTIME_FORWARD(cudaGraphNodeGetDependentNodes,
+GPUEMU_RUNTIME_FORWARD(GPUEMU_LATER(cudaGraphNodeGetDependentNodes, 2),
                        (GraphNode node, GraphNode* nodes, EdgeData* edges, size_t* count),
                        cuGraphNodeGetDependentNodes_v2, (node, nodes, edges, count))
-GPUEMU_RUNTIME_FORWARD(cudaGraphAddDependencies,
+GPUEMU_RUNTIME_FORWARD(GPUEMU_LATER(cudaGraphAddDependencies, 2),
                        (Graph graph, const GraphNode* from, const GraphNode* to,
                         const EdgeData* edges, size_t count),
                        cuGraphAddDependencies_v2, (graph, from, to, edges, count))
-GPUEMU_RUNTIME_FORWARD(cudaGraphRemoveDependencies,
+GPUEMU_RUNTIME_FORWARD(GPUEMU_LATER(cudaGraphRemoveDependencies, 2),
                        (Graph graph, const GraphNode* from, const GraphNode* to,
                         const EdgeData* edges, size_t count),
                        cuGraphRemoveDependencies_v2, (graph, from, to, edges, count))

@@ -20,17 +20,44 @@ struct Launch {
   bool is_cooperative = false;
 };
 
+unsigned attribute_of_device(int attribute) {
+  int device = 0, value = 0;
+  (void)cuCtxGetDevice(&device);
+  (void)cuDeviceGetAttribute(&value, attribute, device);
+  return static_cast<unsigned>(value);
+}
+
+/// Whether every device refuses a grid or block of this size.
+bool is_refused(const Extent3& grid, const Extent3& block) {
+  const auto is_beyond = [](unsigned size, int attribute) {
+    return size == 0 || size > attribute_of_device(attribute);
+  };
+  // By the numbers of CU_DEVICE_ATTRIBUTE_*.
+  constexpr int kThreadsMax = 1, kBlockMax = 2, kGridMax = 5;
+  return is_beyond(block.x, kBlockMax) || is_beyond(block.y, kBlockMax + 1) ||
+         is_beyond(block.z, kBlockMax + 2) || is_beyond(grid.x, kGridMax) ||
+         is_beyond(grid.y, kGridMax + 1) || is_beyond(grid.z, kGridMax + 2) ||
+         is_beyond(block.x * block.y * block.z, kThreadsMax);
+}
+
+/// CUDA 12 has an error of its own for a grid or block that no device takes.
+int error_of_launch(int code, const Extent3& grid, const Extent3& block) {
+  const bool has_own = kIsRuntime12 && code == cudaErrorInvalidValue && is_refused(grid, block);
+  return has_own ? static_cast<int>(cudaErrorInvalidConfiguration) : code;
+}
+
 int launch_found(const FoundKernel& found, const Launch& what, void** arguments) {
   if (found.code != cudaSuccess) return found.code;
   if (what.shared_bytes > std::numeric_limits<unsigned>::max()) return cudaErrorInvalidValue;
   const auto shared = static_cast<unsigned>(what.shared_bytes);
   auto* const function = reinterpret_cast<Function>(found.kernel);
   const auto& [grid, block] = std::pair(what.grid, what.block);
-  return what.is_cooperative
-             ? cuLaunchCooperativeKernel(function, grid.x, grid.y, grid.z, block.x, block.y,
-                                         block.z, shared, what.stream, arguments)
-             : cuLaunchKernel(function, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared,
-                              what.stream, arguments, nullptr);
+  const int code = what.is_cooperative
+                       ? cuLaunchCooperativeKernel(function, grid.x, grid.y, grid.z, block.x,
+                                                   block.y, block.z, shared, what.stream, arguments)
+                       : cuLaunchKernel(function, grid.x, grid.y, grid.z, block.x, block.y, block.z,
+                                        shared, what.stream, arguments, nullptr);
+  return error_of_launch(code, grid, block);
 }
 
 /// Launches the kernel. A failed launch statement is remembered: its code is not returned to the
@@ -38,6 +65,7 @@ int launch_found(const FoundKernel& found, const Launch& what, void** arguments)
 int launch(const void* kernel, const Launch& what, void** arguments,
            const char* call = __builtin_FUNCTION()) {
   void* const site = take_site();
+  if (site != nullptr) call = "<<<>>>";
   std::string name;
   const int code = runtime_call(
       [&]() -> int {
@@ -56,10 +84,6 @@ int launch(const void* kernel, const Launch& what, void** arguments,
     note_failed_launch(site, name, code);
   }
   return code;
-}
-
-int launch_statement(Kernel kernel, const Launch& what, void** arguments) {
-  return launch(reinterpret_cast<const void*>(kernel), what, arguments, "<<<>>>");
 }
 
 }  // namespace
@@ -84,6 +108,7 @@ GPUEMU_RUNTIME_API int __cudaPopCallConfiguration(Extent3* grid, Extent3* block,
   return cudaSuccess;
 }
 
+#if GPUEMU_RUNTIME_MAJOR != 12  // Its host code calls cudaLaunchKernel.
 /// Returns the kernel of a host function. Where it cannot be loaded the function stands for it, so
 /// that the launch gives the reason.
 GPUEMU_RUNTIME_API int __cudaGetKernel(Kernel* kernel, const void* function) {
@@ -100,9 +125,11 @@ GPUEMU_RUNTIME_API int __cudaGetKernel(Kernel* kernel, const void* function) {
 
 GPUEMU_RUNTIME_API int __cudaLaunchKernel(Kernel kernel, Extent3 grid, Extent3 block,
                                           void** arguments, size_t shared_bytes, Stream stream) {
-  return launch_statement(kernel, {grid, block, shared_bytes, stream}, arguments);
+  return launch(reinterpret_cast<const void*>(kernel), {grid, block, shared_bytes, stream},
+                arguments);
 }
 GPUEMU_RUNTIME_PER_THREAD(__cudaLaunchKernel, __cudaLaunchKernel_ptsz)
+#endif
 
 GPUEMU_RUNTIME_API int cudaLaunchKernel(const void* function, Extent3 grid, Extent3 block,
                                         void** arguments, size_t shared_bytes, Stream stream) {
@@ -124,7 +151,9 @@ GPUEMU_RUNTIME_API int cudaLaunchKernelExC(const LaunchConfig* config, const voi
     if (found.code != cudaSuccess) return found.code;
     libcuda::LaunchParameters what{};
     if (!parameters_of(config, what)) return cudaErrorInvalidValue;
-    return cuLaunchKernelEx(&what, reinterpret_cast<Function>(found.kernel), arguments, nullptr);
+    const int code =
+        cuLaunchKernelEx(&what, reinterpret_cast<Function>(found.kernel), arguments, nullptr);
+    return error_of_launch(code, config->grid, config->block);
   });
 }
 GPUEMU_RUNTIME_PER_THREAD(cudaLaunchKernelExC, cudaLaunchKernelExC_ptsz)

@@ -96,12 +96,13 @@ GPUEMU_RUNTIME_FORWARD(cudaHostGetFlags, (unsigned* flags, void* pointer), cuMem
 GPUEMU_RUNTIME_FORWARD(cudaMemGetInfo, (size_t* free, size_t* total), cuMemGetInfo_v2,
                        (free, total))
 
-GPUEMU_RUNTIME_FORWARD(cudaMemPrefetchAsync,
+GPUEMU_RUNTIME_FORWARD(GPUEMU_LATER(cudaMemPrefetchAsync, 2),
                        (const void* pointer, size_t bytes, libcuda::Location location,
                         unsigned flags, Stream stream),
                        cuMemPrefetchAsync_v2, (address_of(pointer), bytes, location, flags, stream))
-GPUEMU_RUNTIME_PER_THREAD(cudaMemPrefetchAsync, cudaMemPrefetchAsync_ptsz)
-GPUEMU_RUNTIME_FORWARD(cudaMemAdvise,
+GPUEMU_RUNTIME_PER_THREAD(GPUEMU_LATER(cudaMemPrefetchAsync, 2),
+                          GPUEMU_LATER_PER_THREAD(cudaMemPrefetchAsync, 2))
+GPUEMU_RUNTIME_FORWARD(GPUEMU_LATER(cudaMemAdvise, 2),
                        (const void* pointer, size_t bytes, int advice, libcuda::Location location),
                        cuMemAdvise_v2, (address_of(pointer), bytes, advice, location))
 GPUEMU_RUNTIME_FORWARD(cudaMemRangeGetAttribute,

@@ -48,22 +48,23 @@ GPUEMU_RUNTIME_PER_THREAD(cudaStreamEndCapture, cudaStreamEndCapture_ptsz)
 GPUEMU_RUNTIME_FORWARD(cudaStreamIsCapturing, (Stream stream, int* status), cuStreamIsCapturing,
                        (stream, status))
 GPUEMU_RUNTIME_PER_THREAD(cudaStreamIsCapturing, cudaStreamIsCapturing_ptsz)
-GPUEMU_RUNTIME_FORWARD(cudaStreamGetCaptureInfo,
+GPUEMU_RUNTIME_FORWARD(GPUEMU_LATER(cudaStreamGetCaptureInfo, 3),
                        (Stream stream, int* status, uint64_t* id, Graph* graph,
                         const GraphNode** nodes, const libcuda::EdgeData** edges, size_t* count),
                        cuStreamGetCaptureInfo_v3, (stream, status, id, graph, nodes, edges, count))
-GPUEMU_RUNTIME_PER_THREAD(cudaStreamGetCaptureInfo, cudaStreamGetCaptureInfo_ptsz)
+GPUEMU_RUNTIME_PER_THREAD(GPUEMU_LATER(cudaStreamGetCaptureInfo, 3),
+                          GPUEMU_LATER_PER_THREAD(cudaStreamGetCaptureInfo, 3))
 GPUEMU_RUNTIME_FORWARD(cudaStreamBeginCaptureToGraph,
                        (Stream stream, Graph graph, const GraphNode* nodes,
                         const libcuda::EdgeData* edges, size_t count, int mode),
                        cuStreamBeginCaptureToGraph, (stream, graph, nodes, edges, count, mode))
 GPUEMU_RUNTIME_PER_THREAD(cudaStreamBeginCaptureToGraph, cudaStreamBeginCaptureToGraph_ptsz)
-GPUEMU_RUNTIME_FORWARD(cudaStreamUpdateCaptureDependencies,
+GPUEMU_RUNTIME_FORWARD(GPUEMU_LATER(cudaStreamUpdateCaptureDependencies, 2),
                        (Stream stream, GraphNode* nodes, const libcuda::EdgeData* edges,
                         size_t count, unsigned flags),
                        cuStreamUpdateCaptureDependencies_v2, (stream, nodes, edges, count, flags))
-GPUEMU_RUNTIME_PER_THREAD(cudaStreamUpdateCaptureDependencies,
-                          cudaStreamUpdateCaptureDependencies_ptsz)
+GPUEMU_RUNTIME_PER_THREAD(GPUEMU_LATER(cudaStreamUpdateCaptureDependencies, 2),
+                          GPUEMU_LATER_PER_THREAD(cudaStreamUpdateCaptureDependencies, 2))
 GPUEMU_RUNTIME_FORWARD(cudaThreadExchangeStreamCaptureMode, (int* mode),
                        cuThreadExchangeStreamCaptureMode, (mode))
 

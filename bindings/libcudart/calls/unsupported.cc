@@ -10,7 +10,11 @@ extern "C" {
 #define GPUEMU_RUNTIME_STREAM_CALL(name, per_thread) \
   GPUEMU_MISSING(name)                               \
   GPUEMU_MISSING(per_thread)
+#if GPUEMU_RUNTIME_MAJOR == 12
+#include "bindings/libcudart/calls/calls_12.def"
+#else
 #include "bindings/libcudart/calls/calls.def"
+#endif
 #undef GPUEMU_RUNTIME_CALL
 #undef GPUEMU_RUNTIME_STREAM_CALL
 #undef GPUEMU_MISSING

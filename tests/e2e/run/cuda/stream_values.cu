@@ -34,6 +34,15 @@ int main() {
   EXPECT(host[0] == 42 && host[n - 1] == 42);
 #endif
 
+  // The wait is issued before the work that it waits for.
+  CHECK(cuStreamWaitValue32(reader, at, 9, CU_STREAM_WAIT_VALUE_GEQ));
+  twice<<<1, n, 0, reader>>>(x);
+  fill<<<1, n, 0, writer>>>(x, 4);
+  CHECK(cuStreamWriteValue32(writer, at, 9, CU_STREAM_WRITE_VALUE_DEFAULT));
+  CHECK(cudaStreamSynchronize(reader));
+  CHECK(cudaMemcpy(host.data(), x, n * sizeof(int), cudaMemcpyDeviceToHost));
+  EXPECT(host[0] == 8 && host[n - 1] == 8);
+
   // Waits before the value is written.
   CHECK(cuStreamWaitValue64(reader, at, uint64_t(1) << 40, CU_STREAM_WAIT_VALUE_GEQ));
   EXPECT(cudaStreamQuery(reader) == cudaErrorNotReady);
