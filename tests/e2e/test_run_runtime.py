@@ -14,7 +14,9 @@ PROGRAMS = pathlib.Path(__file__).parent / "run/cuda"
 GPUEMU = BIN / "gpuemu"
 DRIVER = [f"-L{BIN.parent / 'lib/gpuemu/drop-in'}", "-lcuda"]
 OPTIONS = {"threads": ["-default-stream", "per-thread"], "functions": ["--extended-lambda"], "linked": ["-rdc=true"],
-           "virtual_memory": DRIVER, "stream_values": DRIVER}
+           "virtual_memory": DRIVER, "stream_values": DRIVER, "tensor_map": ["--arch", "sm_90", "-std=c++17", *DRIVER]}
+# What a program needs of `gpuemu run`.
+DEVICES = {"tensor_map": ["--arch", "sm_90"]}
 RIGHT = sorted(path.stem for path in PROGRAMS.glob("*.cu"))
 # What the twin of a program does wrong at its line with the comment "fault".
 FAULTY = {"vector_add": "OutOfBounds", "streams": "StreamRace", "symbols": "InvalidFree", "cooperative": "UseAfterFree",
@@ -25,10 +27,11 @@ FAULTY = {"vector_add": "OutOfBounds", "streams": "StreamRace", "symbols": "Inva
           "graph_nodes": "OutOfBounds", "graph_update": "UseAfterFree", "fork_join": "UninitializedRead", "texture": "UseAfterFree",
           "lookup": "UninitializedRead", "advice": "OutOfBounds", "convolution": "OutOfBounds", "nbody": "DataRace", "options": "OutOfBounds",
           "walsh": "DataRace", "mandelbrot": "StreamRace", "monte_carlo": "UninitializedRead", "life": "UseAfterFree",
-          "distance": "BarrierDivergence", "linked": "OutOfBounds", "virtual_memory": "OutOfBounds", "stream_values": "StreamRace"}
+          "distance": "BarrierDivergence", "linked": "OutOfBounds", "virtual_memory": "OutOfBounds", "stream_values": "StreamRace",
+          "tensor_map": "OutOfBounds"}
 # One program of each kind of call; nvcc takes seconds for each of the others, which run at night.
 QUICK = {"async_copy", "cooperative", "errors", "graph_update", "linked", "managed", "pools", "stream_values", "streams", "symbols",
-         "tensor_cores", "texture", "threads", "vector_add", "virtual_memory"}
+         "tensor_cores", "tensor_map", "texture", "threads", "vector_add", "virtual_memory"}
 
 pytestmark = pytest.mark.skipif(not cuda_tool("nvcc"), reason="no CUDA compiler: run scripts/setup.sh --tests")
 
@@ -88,14 +91,14 @@ def line_of(name, comment):
 
 @pytest.mark.parametrize("name", each(RIGHT))
 def test_a_right_program_passes_without_a_finding(built, name):
-    done = run("--checks", "+leak", "--", built[name])
+    done = run("--checks", "+leak", *DEVICES.get(name, []), "--", built[name])
     assert done.returncode == 0 and done.stdout.endswith("passed\n"), done.stdout + done.stderr
     assert "gpuemu: 0 findings" in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize("name", each(FAULTY))
 def test_the_mistake_of_a_faulty_twin_is_found_at_its_line(built, tmp_path, name):
-    done, report = report_of(built[name, "faulty"], tmp_path, "--checks", "+leak")
+    done, report = report_of(built[name, "faulty"], tmp_path, "--checks", "+leak", *DEVICES.get(name, []))
     assert done.returncode == 1
     line = line_of(name, "kernel" if name in ("streams", "stream_values") else "fault")
     places = [(one["kind"], pathlib.Path(end["file"]).name, end["line"])

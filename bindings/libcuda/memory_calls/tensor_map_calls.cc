@@ -1,44 +1,15 @@
-// Implements the encoding of tensor maps. The form of the 128 bytes is our own: it is opaque to
-// programs, and NVIDIA's is not published.
+// Implements the encoding of tensor maps, in the form of runtime/device/tensor_map.h.
 #include <bit>
 #include <cstring>
 #include <span>
 
 #include "bindings/libcuda/process.h"
+#include "runtime/device/tensor_map.h"
 
 namespace gpuemu::libcuda {
 namespace {
 
-constexpr uint32_t kRankMax = 5;
-/// The kinds of maps.
-enum class MapKind : uint8_t { Tiled, Im2col, Im2colWide };
-/// CUtensorMapInterleave and CUtensorMapFloatOOBfill
-enum Interleave : int { kNoInterleave, k16Bytes, k32Bytes };
-constexpr int kFillNan = 1;
-
-/// The CUtensorMapDataType values by number: bytes of an element, and whether it is a float. Those
-/// that are packed take 16 elements of 4 or 6 bits.
-struct ElementType {
-  uint8_t bytes;
-  bool is_float;
-};
-constexpr ElementType kTypes[] = {{1, false}, {2, false}, {4, false}, {4, false}, {8, false},
-                                  {8, false}, {2, true},  {4, true},  {8, true},  {2, true},
-                                  {4, true},  {4, true},  {4, true}};
-
-/// What a map says, as it lies in the program's CUtensorMap.
-struct TensorMap {
-  uint64_t address;
-  uint64_t strides[kRankMax - 1];  ///< Bytes from one index of dimension 1, 2 ... to the next.
-  uint32_t sizes_less_1[kRankMax];
-  int16_t corners[2 * (kRankMax - 2)];  ///< Im2col: the lower ones, then the upper ones.
-  uint16_t channels, pixels;            ///< Im2col.
-  uint8_t box_less_1[kRankMax], steps[kRankMax];
-  MapKind kind;
-  uint8_t type, rank, interleave, swizzle, promotion, fill, mode;
-  uint8_t unused[34];
-};
-static_assert(sizeof(TensorMap) == 128);
+constexpr uint32_t kRankMax = kTensorRankMax;
 
 struct Tensor {
   int type;
@@ -52,7 +23,7 @@ struct Reading {
 };
 
 bool is_element_type(int type) {
-  return type >= 0 && static_cast<size_t>(type) < std::size(kTypes);
+  return type >= 0 && static_cast<size_t>(type) < std::size(kTensorElements);
 }
 
 /// Whether the map and the tensor satisfy what the header demands of every map.
@@ -68,7 +39,7 @@ bool is_tensor(const void* map, const Tensor& tensor, const Reading& how) {
     return false;
   }
   if (how.interleave != kNoInterleave && tensor.rank < 3) return false;
-  const bool is_float = kTypes[tensor.type].is_float;
+  const bool is_float = kTensorElements[tensor.type].is_float;
   if (how.fill != 0 && (how.fill != kFillNan || !is_float)) return false;
   const uint64_t alignment = how.interleave == k32Bytes ? 32 : 16;
   const auto address = reinterpret_cast<uint64_t>(tensor.address);
@@ -85,8 +56,9 @@ bool is_tensor(const void* map, const Tensor& tensor, const Reading& how) {
   return true;
 }
 
-TensorMap map_of(MapKind kind, const Tensor& tensor, const Reading& how) {
+TensorMap map_of(TensorMapKind kind, const Tensor& tensor, const Reading& how) {
   TensorMap made{};
+  made.signature = TensorMap::kSignature;
   made.kind = kind;
   made.address = reinterpret_cast<uint64_t>(tensor.address);
   made.type = static_cast<uint8_t>(tensor.type);
@@ -109,7 +81,7 @@ bool is_row(const Tensor& tensor, const Reading& how, uint32_t elements) {
   // By the number of the swizzle: 32, 64, 128 bytes, then the forms of 128 bytes.
   constexpr uint32_t kSwizzleBytes[] = {~0u, 32, 64, 128, 128, 128, 128};
   if (how.interleave != kNoInterleave) return true;
-  const uint32_t bytes = elements * kTypes[tensor.type].bytes;
+  const uint32_t bytes = elements * kTensorElements[tensor.type].bytes;
   return bytes % kPiece == 0 && bytes <= kSwizzleBytes[how.swizzle];
 }
 
@@ -123,7 +95,7 @@ struct Columns {
   uint32_t channels, pixels;
 };
 
-int encode_columns(void* map, MapKind kind, const Tensor& tensor, const Columns& columns,
+int encode_columns(void* map, TensorMapKind kind, const Tensor& tensor, const Columns& columns,
                    const Reading& how, int mode) {
   constexpr uint32_t kChannelsMax = 256, kPixelsMax = 1024;
   constexpr int kCornerEnd = 1 << 15;
@@ -157,7 +129,7 @@ GPUEMU_DRIVER_API int cuTensorMapEncodeTiled(void* map, int type, uint32_t rank,
     const Tensor tensor{type, rank, address, sizes, strides, steps};
     const Reading how{interleave, swizzle, promotion, fill};
     if (box == nullptr || !is_tensor(map, tensor, how)) return CUDA_ERROR_INVALID_VALUE;
-    TensorMap made = map_of(MapKind::Tiled, tensor, how);
+    TensorMap made = map_of(TensorMapKind::Tiled, tensor, how);
     for (uint32_t i = 0; i < rank; ++i) {
       if (box[i] == 0 || box[i] > kBoxMax) return CUDA_ERROR_INVALID_VALUE;
       made.box_less_1[i] = static_cast<uint8_t>(box[i] - 1);
@@ -177,7 +149,7 @@ GPUEMU_DRIVER_API int cuTensorMapEncodeIm2col(void* map, int type, uint32_t rank
     if (rank < 3 || rank > kRankMax || lower == nullptr || upper == nullptr) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    return encode_columns(map, MapKind::Im2col, {type, rank, address, sizes, strides, steps},
+    return encode_columns(map, TensorMapKind::Im2col, {type, rank, address, sizes, strides, steps},
                           {{lower, rank - 2}, {upper, rank - 2}, channels, pixels},
                           {interleave, swizzle, promotion, fill}, 0);
   });
@@ -192,9 +164,9 @@ GPUEMU_DRIVER_API int cuTensorMapEncodeIm2colWide(void* map, int type, uint32_t 
   return driver_call([&](Process&) -> int {
     constexpr int kModeLast = 1;
     if (mode < 0 || mode > kModeLast) return CUDA_ERROR_INVALID_VALUE;
-    return encode_columns(map, MapKind::Im2colWide, {type, rank, address, sizes, strides, steps},
-                          {{&lower, 1}, {&upper, 1}, channels, pixels},
-                          {interleave, swizzle, promotion, fill}, mode);
+    return encode_columns(
+        map, TensorMapKind::Im2colWide, {type, rank, address, sizes, strides, steps},
+        {{&lower, 1}, {&upper, 1}, channels, pixels}, {interleave, swizzle, promotion, fill}, mode);
   });
 }
 

@@ -108,13 +108,22 @@ struct CopyOperands : MemoryOperands {
   static constexpr OperandsKind kKind = OperandsKind::Copy;
 };
 
-/// cp.async.bulk and cp.reduce.async.bulk. src: destination, source, bytes, mbarrier.
+/// cp.async.bulk and cp.reduce.async.bulk. src: destination, source, bytes, mbarrier; with a tensor
+/// map: the address in shared memory, mbarrier.
 struct BulkOperands : MemoryOperands {
   static constexpr OperandsKind kKind = OperandsKind::Bulk;
-  uint32_t list = 0;  ///< The register with the blocks of a multicast.
+  /// The register with the blocks of a multicast. With a tensor map: its address, as many indices
+  /// as dimensions, what is added to all but two of them, the blocks.
+  uint32_t list = 0;
   bool to_shared : 1 = false, from_shared : 1 = false, is_multicast : 1 = false;
   bool reduces : 1 = false;
+  bool is_im2col : 1 = false, has_added : 1 = false;
+  uint8_t rank = 0;  ///< Dimensions of the tensor map; 0: there is none.
   Reduction reduction;
+
+  uint32_t registers_of_map() const {
+    return 1u + rank + (has_added ? rank - 2u : 0u) + (is_multicast ? 1u : 0u);
+  }
 };
 
 /// Parameters of an entry, a function or a call. src[0]: what to add to the offset; kNone: nothing.

@@ -11,9 +11,7 @@ using ptx::Instruction;
 using ptx::Opcode;
 using ptx::Operand;
 using ptx::Type;
-namespace {
 
-/// The whole address in one 64-bit register.
 uint32_t whole_address(Decoder& d, const Operand& operand) {
   const Operand& inner = operand.elements.empty() ? operand : operand.elements[0];
   const uint32_t base = d.source(inner, RegisterClass::Wide, Type::U64);
@@ -25,6 +23,19 @@ uint32_t whole_address(Decoder& d, const Operand& operand) {
   add.dst = sum;
   return sum;
 }
+
+std::optional<AtomicKind> reduction_in(const Form& form) {
+  static const std::map<std::string_view, AtomicKind> kKinds = {
+      {"add", AtomicKind::Add}, {"min", AtomicKind::Min}, {"max", AtomicKind::Max},
+      {"and", AtomicKind::And}, {"or", AtomicKind::Or},   {"xor", AtomicKind::Xor},
+      {"inc", AtomicKind::Inc}, {"dec", AtomicKind::Dec}};
+  for (const std::string& modifier : form.rest) {
+    if (const auto found = kKinds.find(modifier); found != kKinds.end()) return found->second;
+  }
+  return std::nullopt;
+}
+
+namespace {
 
 bool is_predicate(const Decoder& d, const Operand& operand) {
   return operand.kind == Operand::Kind::Register &&
@@ -96,17 +107,6 @@ bool decode_arrival_of_copies(Decoder& d, const Instruction& in, const Form& for
   return true;
 }
 
-std::optional<AtomicKind> reduction(const Form& form) {
-  static const std::map<std::string_view, AtomicKind> kKinds = {
-      {"add", AtomicKind::Add}, {"min", AtomicKind::Min}, {"max", AtomicKind::Max},
-      {"and", AtomicKind::And}, {"or", AtomicKind::Or},   {"xor", AtomicKind::Xor},
-      {"inc", AtomicKind::Inc}, {"dec", AtomicKind::Dec}};
-  for (const std::string& modifier : form.rest) {
-    if (const auto found = kKinds.find(modifier); found != kKinds.end()) return found->second;
-  }
-  return std::nullopt;
-}
-
 /// Spaces in the order of their operands.
 std::vector<std::string> spaces_of(const Form& form) {
   std::vector<std::string> out;
@@ -117,10 +117,8 @@ std::vector<std::string> spaces_of(const Form& form) {
 }
 
 bool decode_bulk(Decoder& d, const Instruction& in, const Form& form) {
-  if (form.has(ptx::Modifier::Tensor) || form.has(ptx::Modifier::CpMask) ||
-      form.has(ptx::Modifier::IgnoreOob)) {
-    return false;
-  }
+  if (form.has(ptx::Modifier::Tensor)) return decode_tensor_copy(d, in, form);
+  if (form.has(ptx::Modifier::CpMask) || form.has(ptx::Modifier::IgnoreOob)) return false;
   const size_t hints = form.has(ptx::Modifier::L2CacheHint) ? 1 : 0;
   if (form.has(ptx::Modifier::Prefetch)) {
     if (in.operands.size() != 2 + hints) return false;
@@ -139,7 +137,7 @@ bool decode_bulk(Decoder& d, const Instruction& in, const Form& form) {
   if (in.operands.size() != 3 + hints + (signals ? 1 : 0) + (multicast ? 1 : 0)) return false;
   BulkOperands bulk;
   if (reduces) {
-    const auto kind = reduction(form);
+    const auto kind = reduction_in(form);
     const uint32_t bytes = ptx::byte_size(form.type());
     if (!kind || (bytes != 2 && bytes != 4 && bytes != 8)) return false;
     bulk.reduces = true;
@@ -162,7 +160,7 @@ bool decode_bulk(Decoder& d, const Instruction& in, const Form& form) {
 /// st.async [to], values, [mbarrier] and red.async [to], value, [mbarrier].
 bool decode_async_store(Decoder& d, const Instruction& in, const Form& form) {
   const bool reduces = in.opcode == Opcode::Red;
-  const auto kind = reduction(form);
+  const auto kind = reduction_in(form);
   if (in.operands.size() != 3 || form.types.size() != 1 || reduces != kind.has_value()) {
     return false;
   }

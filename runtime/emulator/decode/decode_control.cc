@@ -191,6 +191,16 @@ bool decode_trap(Decoder& d, const Instruction& /*in*/, const Form& /*form*/) {
   return true;
 }
 
+/// createpolicy: a policy for caches, which the emulator does not have.
+bool decode_cache_policy(Decoder& d, const Instruction& in, const Form& /*form*/) {
+  const uint32_t none = d.constant(0, true),
+                 to = d.destination(in.operands[0], RegisterClass::Wide);
+  Step& step = d.emit(handlers().at("mov.b64").run);
+  step.src[0] = none;
+  step.dst = to;
+  return true;
+}
+
 bool decode_nothing(Decoder& d, const Instruction& /*in*/, const Form& /*form*/) {
   d.emit(steps::nothing);
   return true;

@@ -18,6 +18,7 @@ constexpr ptx::PerOpcode<DecodeFunction> kDecoders({
     {Opcode::Brx, decode_branch},
     {Opcode::Call, decode_call},
     {Opcode::Cp, decode_copies},
+    {Opcode::Createpolicy, decode_cache_policy},
     {Opcode::Cvta, decode_address_space},
     {Opcode::Discard, decode_nothing},
     {Opcode::Elect, decode_elect},

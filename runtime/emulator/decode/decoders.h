@@ -8,6 +8,11 @@ namespace gpuemu::emulator {
 /// Emits the steps of the instruction; false for a form that the emulator does not know.
 using DecodeFunction = bool (*)(Decoder&, const ptx::Instruction&, const Form&);
 
+/// The whole address in one 64-bit register.
+uint32_t whole_address(Decoder& d, const ptx::Operand& operand);
+/// What the reduction among the modifiers does.
+std::optional<AtomicKind> reduction_in(const Form& form);
+
 /// Null for an instruction that the handlers or Decoder itself know in every form, or that is
 /// refused.
 const DecodeFunction* decoder_of(ptx::Opcode opcode);
@@ -19,6 +24,7 @@ bool decode_atomic(Decoder& d, const ptx::Instruction& in, const Form& form);
 bool decode_barrier(Decoder& d, const ptx::Instruction& in, const Form& form);
 bool decode_branch(Decoder& d, const ptx::Instruction& in, const Form& form);
 bool decode_call(Decoder& d, const ptx::Instruction& in, const Form& form);
+bool decode_cache_policy(Decoder& d, const ptx::Instruction& in, const Form& form);
 bool decode_carry(Decoder& d, const ptx::Instruction& in, const Form& form);
 bool decode_copies(Decoder& d, const ptx::Instruction& in, const Form& form);
 bool decode_elect(Decoder& d, const ptx::Instruction& in, const Form& form);
@@ -39,6 +45,7 @@ bool decode_store(Decoder& d, const ptx::Instruction& in, const Form& form);
 bool decode_store_matrix(Decoder& d, const ptx::Instruction& in, const Form& form);
 bool decode_texture(Decoder& d, const ptx::Instruction& in, const Form& form);
 bool decode_transpose(Decoder& d, const ptx::Instruction& in, const Form& form);
+bool decode_tensor_copy(Decoder& d, const ptx::Instruction& in, const Form& form);
 bool decode_trap(Decoder& d, const ptx::Instruction& in, const Form& form);
 bool decode_vote(Decoder& d, const ptx::Instruction& in, const Form& form);
 bool decode_wgmma(Decoder& d, const ptx::Instruction& in, const Form& form);

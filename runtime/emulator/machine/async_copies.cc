@@ -24,13 +24,56 @@ uint8_t* defined(Launch& launch, const BulkEnd& end, uint64_t bytes) {
   Allocation* allocation = launch.memory->find(end.at, bytes);
   return allocation != nullptr && allocation->tracked ? allocation->shadow(end.at) : nullptr;
 }
+
+/// Copies what is defined of the bytes, too.
+void move_bytes(Launch& launch, const BulkCopy& copy, const BulkEnd& to, const BulkEnd& from) {
+  if (copy.combine != nullptr) {
+    copy.combine(copy, host(to), host(from));
+  } else {
+    std::memmove(host(to), host(from), copy.bytes);
+  }
+  uint8_t* const shadow = defined(launch, to, copy.bytes);
+  if (shadow == nullptr) return;
+  const uint8_t* const source = defined(launch, from, copy.bytes);
+  for (uint64_t i = 0; i < copy.bytes; ++i) {
+    shadow[i] = source == nullptr || source[i] != 0 ? uint8_t{1} : uint8_t{0};
+  }
+}
+
+/// The NaN of a map that fills with one is made of these 16 bits (measured on an H200).
+void fill_outside(const TensorBox& box, const TensorPiece& piece, std::byte* to) {
+  std::memset(to, 0, piece.bytes);
+  for (uint32_t at = 0; box.fills_with_nan && at + 1 < piece.bytes; at += 2) {
+    to[at] = std::byte{0xf7};
+    to[at + 1] = std::byte{0x7f};
+  }
+}
+
+void arrive_in_pieces(Launch& launch, const BulkCopy& copy) {
+  const bool loads = copy.to.block != nullptr;
+  const BulkEnd& shared = loads ? copy.to : copy.from;
+  uint8_t* const shadow = loads ? defined(launch, copy.to, copy.bytes) : nullptr;
+  if (shadow != nullptr) std::memset(shadow, 1, copy.box->extent);
+  BulkCopy part;
+  part.to = copy.to;
+  part.combine = copy.combine;
+  part.reduction = copy.reduction;
+  for (const TensorPiece& one : copy.box->pieces) {
+    const BulkEnd here{shared.block, shared.at + one.offset}, there{nullptr, one.address};
+    part.bytes = one.bytes;
+    if (one.address != 0) {
+      move_bytes(launch, part, loads ? here : there, loads ? there : here);
+    } else if (loads) {
+      fill_outside(*copy.box, one, host(here));
+    }
+  }
+}
 }  // namespace
 
 void arrive(Warp* reporter, BulkCopy& copy) {
   Launch& launch = *(copy.to.block != nullptr ? copy.to.block : copy.from.block)->launch;
-  std::byte *to = host(copy.to), *from = host(copy.from);
   if (reporter != nullptr && !copy.seen.empty() &&
-      std::memcmp(copy.seen.data(), from, copy.bytes) != 0) {
+      std::memcmp(copy.seen.data(), host(copy.from), copy.seen.size()) != 0) {
     report_check(
         *reporter, *reporter->step,
         {.kind = DeviceFindingKind::RaceAsync,
@@ -40,16 +83,10 @@ void arrive(Warp* reporter, BulkCopy& copy) {
          .lane = copy.lane,
          .other = copy.source});
   }
-  if (copy.combine != nullptr) {
-    copy.combine(copy, to, from);
+  if (copy.box != nullptr) {
+    arrive_in_pieces(launch, copy);
   } else {
-    std::memmove(to, from, copy.bytes);
-  }
-  uint8_t* shadow = defined(launch, copy.to, copy.bytes);
-  if (shadow == nullptr) return;
-  const uint8_t* source = defined(launch, copy.from, copy.bytes);
-  for (uint64_t i = 0; i < copy.bytes; ++i) {
-    shadow[i] = source == nullptr || source[i] != 0 ? uint8_t{1} : uint8_t{0};
+    move_bytes(launch, copy, copy.to, copy.from);
   }
 }
 
@@ -63,7 +100,7 @@ const ptx::Instruction* copy_in_flight(const Block& block, uint32_t offset) {
     }
   }
   for (const BulkCopy& copy : block.barriers.bulk_copies) {
-    if (copy.to.block == &block && offset - copy.to.at < copy.bytes) return copy.source;
+    if (copy.to.block == &block && offset - copy.to.at < copy.extent()) return copy.source;
   }
   return nullptr;
 }

@@ -4,10 +4,12 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "runtime/emulator/code/step.h"
+#include "runtime/emulator/machine/tensor_box.h"
 
 namespace gpuemu::emulator {
 
@@ -46,12 +48,16 @@ struct BulkCopy;
 /// Combines what a copy brings with what is there.
 using BulkCombine = void (*)(const BulkCopy& copy, std::byte* to, const std::byte* from);
 
-/// One cp.async.bulk or cp.reduce.async.bulk.
+/// One cp.async.bulk or cp.reduce.async.bulk, also of a tensor.
 struct BulkCopy {
   const ptx::Instruction* source = nullptr;
   uint32_t lane = 0, group = 0;
   BulkEnd to, from;
   uint64_t bytes = 0;
+  /// Of a tensor: its pieces name the addresses of the end in global memory.
+  std::shared_ptr<const TensorBox> box;
+  /// Bytes from the first to the last one that it touches in shared memory.
+  uint64_t extent() const { return box != nullptr ? box->extent : bytes; }
   uint32_t barrier =
       0;  ///< Offset of the mbarrier that it signals, in the block that keeps the copy.
   BulkCombine combine = nullptr;

@@ -1,5 +1,6 @@
 // cp.async.bulk and cp.reduce.async.bulk: one lane moves a whole piece of memory.
-#include <bit>
+#include "runtime/emulator/steps/bulk.h"
+
 #include <cstring>
 
 #include "runtime/emulator/checks/access.h"
@@ -15,34 +16,25 @@ namespace gpuemu::emulator::steps {
 namespace {
 constexpr uint64_t kBulkAlign = 16;
 
-uint32_t first_lane(uint32_t mask) { return static_cast<uint32_t>(std::countr_zero(mask)); }
-
 struct LaneOperands {
   uint32_t lane;
   uint64_t to, from, bytes, barrier;
 };
 
+/// A report about a global address, without what is wrong with it.
+CheckReport report_at(Warp& warp, uint32_t lane, uint64_t address) {
+  const Allocation* const near = warp.launch->memory->nearest(address);
+  return {.lane = lane,
+          .tensor = near != nullptr ? near->name : "",
+          .byte_offset = near != nullptr ? static_cast<int64_t>(address - near->base) : 0};
+}
+
 bool global_end(Warp& warp, const Step& step, uint32_t lane, uint64_t address, uint64_t bytes) {
-  Memory& memory = *warp.launch->memory;
-  const Allocation* near = memory.nearest(address);
-  CheckReport incident{
-      .lane = lane,
-      .tensor = near != nullptr ? near->name : "",
-      .byte_offset = near != nullptr ? static_cast<int64_t>(address - near->base) : 0};
-  if (address % kBulkAlign != 0) {
-    incident.kind = DeviceFindingKind::Misaligned;
-    incident.message =
-        fmt::format("copies from or to {:#x}, which is not a multiple of {}", address, kBulkAlign);
-  } else if (memory.find(address, bytes) == nullptr) {
-    incident.kind = DeviceFindingKind::OutOfBounds;
-    incident.message =
-        near == nullptr
-            ? fmt::format("copies {} bytes at {:#x}, which belongs to no tensor", bytes, address)
-            : fmt::format("copies {} bytes at byte offset {} of '{}', which has {} bytes", bytes,
-                          incident.byte_offset, near->name, near->bytes);
-  } else {
-    return true;
-  }
+  if (address % kBulkAlign == 0) return has_memory(warp, step, lane, address, bytes);
+  CheckReport incident = report_at(warp, lane, address);
+  incident.kind = DeviceFindingKind::Misaligned;
+  incident.message =
+      fmt::format("copies from or to {:#x}, which is not a multiple of {}", address, kBulkAlign);
   report_check(warp, step, std::move(incident));
   return false;
 }
@@ -79,7 +71,7 @@ bool is_asynchronous(const ptx::Instruction* instruction) {
 void check_proxy_fence(Warp& warp, const Step& step, const BulkCopy& copy) {
   const Block& block = *warp.block;
   uint32_t known_site = 0;
-  for (uint64_t at = copy.from.at / 4 * 4; at < copy.from.at + copy.bytes; at += 4) {
+  for (uint64_t at = copy.from.at / 4 * 4; at < copy.from.at + copy.extent(); at += 4) {
     const RaceWord word = block.shared.races.load(at / 4);
     if (word.write >> kWarpBits < block.shared.proxy_epoch || word.write_site == known_site) {
       continue;
@@ -103,9 +95,25 @@ void check_proxy_fence(Warp& warp, const Step& step, const BulkCopy& copy) {
   }
 }
 
-/// For the race detectors an end of a copy is accessed by the lane that starts it.
-void note_end(Warp& warp, const Step& step, const BulkCopy& copy, const BulkEnd& end,
-              Access access) {
+}  // namespace
+
+bool has_memory(Warp& warp, const Step& step, uint32_t lane, uint64_t address, uint64_t bytes) {
+  Memory& memory = *warp.launch->memory;
+  if (memory.find(address, bytes) != nullptr) return true;
+  const Allocation* const near = memory.nearest(address);
+  CheckReport incident = report_at(warp, lane, address);
+  incident.kind = DeviceFindingKind::OutOfBounds;
+  incident.message =
+      near == nullptr
+          ? fmt::format("copies {} bytes at {:#x}, which belongs to no tensor", bytes, address)
+          : fmt::format("copies {} bytes at byte offset {} of '{}', which has {} bytes", bytes,
+                        incident.byte_offset, near->name, near->bytes);
+  report_check(warp, step, std::move(incident));
+  return false;
+}
+
+void note_end(Warp& warp, const Step& step, const BulkCopy& copy, const BulkEnd& end, Access access,
+              uint32_t width) {
   const bool global = end.block == nullptr;
   if (global ? warp.launch->races == nullptr
              : end.block != warp.block || warp.block->shared.races.empty()) {
@@ -115,26 +123,26 @@ void note_end(Warp& warp, const Step& step, const BulkCopy& copy, const BulkEnd&
   const uint32_t all = warp.masks.running, lane = uint32_t{1} << copy.lane;
   warp.masks.running = lane;
   uint64_t address[kLanes] = {};
-  for (uint64_t at = 0; at < copy.bytes; at += kBulkAlign) {
+  for (uint64_t at = 0; at < copy.extent(); at += width) {
     address[copy.lane] = end.at + at;
     if (global) {
-      warp.launch->races->note(warp, step, address, kBulkAlign, access, lane);
+      warp.launch->races->note(warp, step, address, width, access, lane);
     } else {
-      note_shared(warp, step, address, kBulkAlign, access, lane, 0);
+      note_shared(warp, step, address, width, access, lane, 0);
     }
   }
   warp.masks.running = all;
 }
 
-/// The whole destination is written when the copy starts.
 void note_target(Warp& warp, const Step& step, const BulkCopy& copy) {
-  note_end(warp, step, copy, copy.to, copy.combine != nullptr ? Access::Atomic : Access::Store);
+  note_end(warp, step, copy, copy.to, copy.combine != nullptr ? Access::Atomic : Access::Store,
+           kBulkAlign);
   if (copy.to.block != nullptr && warp.launch->inputs.checks.init) {
-    std::memset(copy.to.block->shared.defined.data() + copy.to.at, kInFlight, copy.bytes);
+    std::memset(copy.to.block->shared.defined.data() + copy.to.at, kInFlight, copy.extent());
   }
 }
 
-void combine(const BulkCopy& copy, std::byte* to, const std::byte* from) {
+void combine_elements(const BulkCopy& copy, std::byte* to, const std::byte* from) {
   const uint32_t width = ptx::byte_size(copy.reduction.type);
   const bool global = copy.to.block == nullptr;
   for (uint64_t at = 0; at < copy.bytes; at += width) {
@@ -144,10 +152,7 @@ void combine(const BulkCopy& copy, std::byte* to, const std::byte* from) {
   }
 }
 
-/// Copies to the same offset in every block of the mask and signals that block's mbarrier.
-void multicast(Warp& warp, const Step& step, const BulkCopy& copy) {
-  const uint32_t blocks =
-      warp.u32(warp.function.lists[step.operands.get<BulkOperands>().list])[copy.lane];
+void multicast(Warp& warp, const Step& step, const BulkCopy& copy, uint32_t blocks) {
   for (uint32_t left = blocks & 0xffff; left != 0; left &= left - 1) {
     Block* block = block_of(warp, uint64_t{first_lane(left) + 1} << kRankShift);
     if (block == nullptr) {
@@ -165,6 +170,13 @@ void multicast(Warp& warp, const Step& step, const BulkCopy& copy) {
   }
 }
 
+void add_to_group(Warp& warp, BulkCopy copy) {
+  WarpCopies& mine = copies_of(warp);
+  copy.group = mine.bulk_commits[copy.lane];
+  mine.bulk.push_back(std::move(copy));
+}
+
+namespace {
 void start(Warp& warp, const Step& step, const LaneOperands& with) {
   if (!size_is_right(warp, step, with) || with.bytes == 0) return;
   const auto to = end_of(warp, step, with, false), from = end_of(warp, step, with, true);
@@ -176,9 +188,9 @@ void start(Warp& warp, const Step& step, const LaneOperands& with) {
   copy.from = *from;
   copy.bytes = with.bytes;
   const auto& bulk = step.operands.get<BulkOperands>();
-  copy.combine = bulk.reduces ? combine : nullptr;
+  copy.combine = bulk.reduces ? combine_elements : nullptr;
   copy.reduction = bulk.reduction;
-  note_end(warp, step, copy, copy.from, Access::Load);
+  note_end(warp, step, copy, copy.from, Access::Load, kBulkAlign);
   if (warp.block->counters != nullptr) {
     for (const BulkEnd* end : {&copy.from, &copy.to}) {
       count_row(warp, step, end->block != nullptr ? ptx::Space::Shared : ptx::Space::Global,
@@ -187,19 +199,18 @@ void start(Warp& warp, const Step& step, const LaneOperands& with) {
   }
   if (!bulk.to_shared) {
     note_target(warp, step, copy);
-    WarpCopies& mine = copies_of(warp);
-    copy.group = mine.bulk_commits[with.lane];
     if (warp.launch->inputs.checks.race) {
       const std::byte* source = from->block->shared.bytes.data() + from->at;
       copy.seen.assign(source, source + with.bytes);
     }
-    mine.bulk.push_back(std::move(copy));
-    return;
+    return add_to_group(warp, std::move(copy));
   }
   const auto barrier = locate_mbarrier(warp, step, {with.lane, with.barrier});
   if (!barrier) return;
   copy.barrier = barrier->offset;
-  if (bulk.is_multicast) return multicast(warp, step, copy);
+  if (bulk.is_multicast) {
+    return multicast(warp, step, copy, warp.u32(warp.function.lists[bulk.list])[with.lane]);
+  }
   note_target(warp, step, copy);
   barrier->block->barriers.bulk_copies.push_back(std::move(copy));
 }

@@ -55,6 +55,8 @@ void wait_copies(Warp& warp, const Step& step, const GroupsOperands& groups);
 void arrive_copies(Warp& warp, const Step& step, const ArrivalOperands& arrival);
 void copy_bulk(Warp& warp, const Step& step, const BulkOperands& bulk);
 void prefetch_bulk(Warp& warp, const Step& step);  ///< src: address, bytes.
+void copy_box(Warp& warp, const Step& step, const BulkOperands& bulk);
+void prefetch_box(Warp& warp, const Step& step, const BulkOperands& bulk);
 void commit_bulk(Warp& warp, const Step& step);
 void wait_bulk(Warp& warp, const Step& step, const GroupsOperands& groups);
 void store_async(Warp& warp, const Step& step, const AsyncStoreOperands& store);

@@ -1,0 +1,65 @@
+// What a CUtensorMap says, as it lies in its 128 bytes. The form is our own: it is opaque to
+// programs, and NVIDIA's is not published. The driver's functions write it, the emulator reads it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace gpuemu {
+
+inline constexpr uint32_t kTensorRankMax = 5;
+enum class TensorMapKind : uint8_t { Tiled, Im2col, Im2colWide };
+/// CUtensorMapInterleave and CUtensorMapSwizzle; what follows in the latter is for sm_100.
+enum TensorInterleave : uint8_t { kNoInterleave, k16Bytes, k32Bytes };
+enum TensorSwizzle : uint8_t { kNoSwizzle, kSwizzle32, kSwizzle64, kSwizzle128 };
+/// CUtensorMapFloatOOBfill: other values than zeros outside of a tensor.
+inline constexpr uint8_t kFillNan = 1;
+
+/// The CUtensorMapDataType values.
+enum class TensorType : uint8_t {
+  U8,
+  U16,
+  U32,
+  S32,
+  U64,
+  S64,
+  F16,
+  F32,
+  F64,
+  BF16,
+  F32Ftz,
+  Tf32,
+  Tf32Ftz,
+  Packed4,
+  Packed4Align16,
+  Packed6
+};
+/// Bytes of an element, and whether it is a float. Those that are packed take 16 elements of 4 or 6
+/// bits.
+struct TensorElement {
+  uint8_t bytes;
+  bool is_float;
+};
+inline constexpr TensorElement kTensorElements[] = {
+    {1, false}, {2, false}, {4, false}, {4, false}, {8, false}, {8, false}, {2, true},
+    {4, true},  {8, true},  {2, true},  {4, true},  {4, true},  {4, true}};
+
+struct TensorMap {
+  /// Tells a map from other bytes.
+  static constexpr uint32_t kSignature = 0x50414d54;
+
+  uint64_t address;
+  uint64_t
+      strides[kTensorRankMax - 1];  ///< Bytes from one index of dimension 1, 2 ... to the next.
+  uint32_t sizes_less_1[kTensorRankMax];
+  int16_t corners[2 * (kTensorRankMax - 2)];  ///< Im2col: the lower ones, then the upper ones.
+  uint16_t channels, pixels;                  ///< Im2col.
+  uint8_t box_less_1[kTensorRankMax], steps[kTensorRankMax];
+  TensorMapKind kind;
+  uint8_t type, rank, interleave, swizzle, promotion, fill, mode;
+  uint8_t unused[30];
+  uint32_t signature;
+};
+static_assert(sizeof(TensorMap) == 128);
+
+}  // namespace gpuemu

@@ -1,0 +1,29 @@
+// What the steps of bulk copies share: cp.async.bulk with and without a tensor map.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "runtime/emulator/checks/access.h"
+#include "runtime/emulator/machine/async_copies.h"
+#include "runtime/emulator/machine/warp.h"
+
+namespace gpuemu::emulator::steps {
+
+inline uint32_t first_lane(uint32_t mask) { return static_cast<uint32_t>(std::countr_zero(mask)); }
+
+/// For the race detectors the lane that starts a copy accesses its ends, `width` bytes at a time.
+void note_end(Warp& warp, const Step& step, const BulkCopy& copy, const BulkEnd& end, Access access,
+              uint32_t width);
+/// The whole destination is written when the copy starts.
+void note_target(Warp& warp, const Step& step, const BulkCopy& copy);
+/// Combines each element with `BulkCopy::reduction`.
+void combine_elements(const BulkCopy& copy, std::byte* to, const std::byte* from);
+/// Copies to the same offset in every block of the mask and signals that block's mbarrier.
+void multicast(Warp& warp, const Step& step, const BulkCopy& copy, uint32_t blocks);
+/// The copy ends with a group of the lane, which waits for that.
+void add_to_group(Warp& warp, BulkCopy copy);
+/// Whether the whole range belongs to one allocation; reports where it does not.
+bool has_memory(Warp& warp, const Step& step, uint32_t lane, uint64_t address, uint64_t bytes);
+
+}  // namespace gpuemu::emulator::steps
