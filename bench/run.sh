@@ -21,6 +21,7 @@ figure() { echo; echo "== $1"; shift; "$@"; }
 figure "cases per second on the correct examples" \
   "$python" bench/cases_per_second.py --bin "$build/bin" --details
 figure "cases per second on small tensors" "$python" bench/fuzz_per_second.py --bin "$build/bin"
+figure "a new kernel to its verdict" "$python" bench/first_verdict.py --bin "$build/bin"
 figure "projects at once" "$python" bench/projects_per_second.py --bin "$build/bin"
 figure "sessions that share a daemon" "$python" bench/sharing_bench.py --bin "$build/bin"
 figure "stored results" "$build/bench/gpuemu_bench_storage"

@@ -1,5 +1,6 @@
 // `gpuemu explain SEED`: where the wrong value of a stored failure comes from.
 #include <ostream>
+#include <sstream>
 
 #include <fmt/ranges.h>
 
@@ -33,9 +34,14 @@ void print_explanation(const ExplainResultReply& reply, std::ostream& out) {
   out << fmt::format("{} {}: {}\n", reply.seed, reply.op_name, name_of(reply.verdict));
   for (const std::string& sentence : reply.sentences) out << "  " << one_line(sentence) << '\n';
   for (const ExplainedOutput& output : reply.outputs) {
-    out << fmt::format("{}: {} of {} elements wrong: {} logic, {} numerical, {} rounding\n",
-                       one_line(output.name), output.wrong, output.elements, output.logic,
-                       output.numerical, output.rounding);
+    out << fmt::format("{}: {} of {} elements wrong", one_line(output.name), output.wrong,
+                       output.elements);
+    // Where nothing can be told of the whole, the counts would tell something.
+    if (reply.verdict != ExplainVerdict::Unknown && output.wrong > 0) {
+      out << fmt::format(": {} logic, {} numerical, {} rounding", output.logic, output.numerical,
+                         output.rounding);
+    }
+    out << '\n';
   }
   if (!reply.slice.empty()) {
     out << fmt::format("What {}[{}] is made of, the last instruction first:\n",
@@ -65,6 +71,15 @@ std::string next_step(const ExplainResultReply& reply) {
   return fmt::format("`gpuemu debug {}` runs the case step by step", reply.seed);
 }
 
+/// With the paths below `folder` relative to it.
+std::string relative_to(const std::string& folder, std::string text) {
+  const std::string prefix = folder + "/";
+  for (size_t at = text.find(prefix); at != std::string::npos; at = text.find(prefix, at)) {
+    text.erase(at, prefix.size());
+  }
+  return text;
+}
+
 void run(ExplainOptions& options, Session& session) {
   if (!find_seed(options.failure, "explain", session)) return;
   const auto reply = session.answer(
@@ -72,8 +87,10 @@ void run(ExplainOptions& options, Session& session) {
   if (!reply) return;
   const auto& explained = std::get<ExplainResultReply>(*reply);
   if (!session.json()) {
-    print_explanation(explained, session.out);
-    session.out << "next: " << one_line(next_step(explained)) << '\n';
+    std::ostringstream text;
+    print_explanation(explained, text);
+    text << "next: " << one_line(next_step(explained)) << '\n';
+    session.out << session.shown(relative_to(session.working_folder, text.str()));
   }
   if (options.exit_code && explained.verdict != ExplainVerdict::Passes) {
     session.exit_code = ExitCode::Findings;

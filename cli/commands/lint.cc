@@ -65,6 +65,7 @@ std::string text_of(const std::vector<LintResult>& results, const Config& config
   if (session.format == "sarif") return lint_sarif(results, &config, folder) + "\n";
   std::ostringstream text;
   print_lint(results, session.verbose, text);
+  print_new_limits(results, text);
   return text.str();
 }
 

@@ -26,12 +26,14 @@ struct Size {
   int64_t bytes;
 };
 constexpr auto kSizes = std::to_array<Size>(
-    {{"float", 4},         {"int", 4},           {"unsigned", 4},    {"unsigned int", 4},
-     {"double", 8},        {"long long", 8},     {"size_t", 8},      {"half", 2},
-     {"__half", 2},        {"__nv_bfloat16", 2}, {"nv_bfloat16", 2}, {"char", 1},
-     {"unsigned char", 1}, {"uint8_t", 1},       {"int8_t", 1},      {"bool", 1},
-     {"short", 2},         {"int64_t", 8},       {"uint64_t", 8},    {"int32_t", 4},
-     {"uint32_t", 4},      {"float4", 16},       {"float2", 8}});
+    {{"float", 4},         {"int", 4},           {"unsigned", 4},      {"unsigned int", 4},
+     {"double", 8},        {"long long", 8},     {"size_t", 8},        {"half", 2},
+     {"__half", 2},        {"__nv_bfloat16", 2}, {"nv_bfloat16", 2},   {"char", 1},
+     {"unsigned char", 1}, {"uint8_t", 1},       {"int8_t", 1},        {"bool", 1},
+     {"short", 2},         {"int64_t", 8},       {"uint64_t", 8},      {"int32_t", 4},
+     {"uint32_t", 4},      {"float4", 16},       {"float2", 8},        {"int4", 16},
+     {"int2", 8},          {"uint4", 16},        {"uint2", 8},         {"double2", 16},
+     {"half2", 4},         {"__half2", 4},       {"__nv_bfloat162", 4}});
 
 bool is_type(const std::string& text, const Definitions& definitions) {
   const std::string plain = definitions.plain_type(text);

@@ -3,7 +3,23 @@
 #include <algorithm>
 #include <cctype>
 
+#include <re2/re2.h>
+
 namespace gpuemu::cli {
+namespace {
+
+/// The name of the namespace that the brace at `brace` opens, with "::" behind it; "" for any other
+/// brace, and for a namespace without a name.
+std::string namespace_at(std::string_view text, size_t brace) {
+  size_t begin = text.find_last_of(";{}", brace == 0 ? 0 : brace - 1);
+  begin = begin == text.npos || begin >= brace ? 0 : begin + 1;
+  static const RE2 kNamespace(R"((?s)(?:^|\s)namespace\s+([\w:]+)\s*$)");
+  std::string name;
+  const re2::StringPiece head(text.data() + begin, brace - begin);
+  return RE2::PartialMatch(head, kNamespace, &name) ? name + "::" : "";
+}
+
+}  // namespace
 
 bool is_word(char letter) {
   return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_';
@@ -92,6 +108,37 @@ size_t find_word(std::string_view text, std::string_view word, size_t from) {
     }
   }
   return text.npos;
+}
+
+std::vector<std::string> template_before(std::string_view text, size_t at) {
+  size_t begin = text.find_last_of(";}", at);
+  begin = begin == text.npos ? 0 : begin + 1;
+  const size_t found = text.find("template", begin);
+  if (found == text.npos || found > at) return {};
+  const size_t open = text.find('<', found);
+  if (open == text.npos || open > at) return {};
+  const size_t behind = behind_bracket(text, open);
+  if (behind == text.npos || behind > at) return {};
+  return split_list(text.substr(open + 1, behind - open - 2));
+}
+
+std::string declared_name(std::string_view declaration) {
+  const std::string_view text = declaration.substr(0, declaration.find('='));
+  static const RE2 kPointer(R"(\(\s*[*&]\s*(\w+)\s*\)\s*\()");
+  std::string name;
+  if (RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), kPointer, &name)) return name;
+  const std::vector<std::string> words = qualified_names(text);
+  return words.size() < 2 ? "" : words.back();
+}
+
+std::string Scopes::at(size_t at) {
+  for (; next_ < at; ++next_) {
+    if (text_[next_] == '{') open_.push_back(namespace_at(text_, next_));
+    if (text_[next_] == '}' && !open_.empty()) open_.pop_back();
+  }
+  std::string all;
+  for (const std::string& one : open_) all += one;
+  return all;
 }
 
 }  // namespace gpuemu::cli

@@ -20,7 +20,26 @@ size_t behind_bracket(std::string_view text, size_t open);
 std::vector<std::string> split_list(std::string_view list);
 /// Names with their "::", in order.
 std::vector<std::string> qualified_names(std::string_view text);
+/// What stands in "template <...>" right in front of `at`, by parameter.
+std::vector<std::string> template_before(std::string_view text, size_t at);
+/// The name that a declaration gives: "n" of "const int n = 4", "op" of "float (*op)(float)"; ""
+/// where it gives none.
+std::string declared_name(std::string_view declaration);
 /// Where the whole word `word` stands at or behind `from`; npos when nowhere.
 size_t find_word(std::string_view text, std::string_view word, size_t from = 0);
+
+/// Follows the namespaces of a text from its beginning on.
+class Scopes {
+ public:
+  explicit Scopes(std::string_view text) : text_(text) {}
+  /// Returns the named namespaces around `at`: "outer::inner::". REQUIRES: calls go forward, each
+  /// `at` behind the last.
+  std::string at(size_t at);
+
+ private:
+  std::string_view text_;
+  size_t next_ = 0;
+  std::vector<std::string> open_;
+};
 
 }  // namespace gpuemu::cli

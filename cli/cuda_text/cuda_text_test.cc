@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/cuda_text/c_expression.h"
+#include "cli/cuda_text/cpp_text.h"
 #include "cli/cuda_text/definitions.h"
 #include "cli/cuda_text/host_launch.h"
 #include "cli/cuda_text/include_dirs.h"
@@ -170,6 +171,53 @@ __device__ int counter = 0;
   EXPECT_EQ(known.variables[0].count, "3 * TILE");
   EXPECT_FALSE(known.variables[0].initialised);
   EXPECT_TRUE(known.variables[1].initialised);
+}
+
+TEST(Definitions, KnowStaticConstantsOfClassesAndOfAliasesOfTheirInstances) {
+  const Definitions known = scan_definitions(R"(
+typedef float floatX;
+template <class E>
+struct alignas(16) Pack {
+  __device__ E& operator[](int k) { return data[k]; }
+  static constexpr const size_t size = sizeof(int4) / sizeof(E);
+  static constexpr int twice = 2 * size;
+  E data[size];
+};
+typedef Pack<floatX> x128;
+using h128 = Pack<half>;
+struct Traits { static constexpr int kTile = 64; static const int kHalf = kTile / 2; };
+)");
+  EXPECT_EQ(number_of("256 * x128::size", known), 1024);
+  EXPECT_EQ(number_of("h128::twice", known), 16);
+  EXPECT_EQ(number_of("Traits::kHalf", known), 32);
+  EXPECT_EQ(number_of("Pack::size", known), std::nullopt);
+}
+
+TEST(Instances, TakeFunctionsOfTheDevice) {
+  const std::string source = R"(
+typedef void (*convert_t)(const void* x, int at);
+namespace act { __device__ float relu(float x) { return x; } }
+template <float (*op)(float), typename T> __global__ void map(const T* x, T* y) {}
+template <int qk, convert_t convert> __global__ void unpack(const void* x) {}
+__device__ void from_q4(const void* x, int at) {}
+template <float (*op)(float), typename T> void run(const T* x, T* y) { map<op><<<1, 32>>>(x, y); }
+void host(const float* x, float* y) { run<act::relu>(x, y); }
+)";
+  const Definitions known = scan_definitions(source);
+  const auto kernels = scan_kernels(source);
+  const auto launches = scan_launches(source);
+  ASSERT_EQ(kernels.size(), 2u);
+  EXPECT_EQ(instances_of(kernels[0], known, launches).front().entry, "map<act::relu, {ctype}>");
+  const Instance guessed = instances_of(kernels[1], known, launches).front();
+  EXPECT_EQ(guessed.entry, "unpack<4, from_q4>");
+  EXPECT_EQ(guessed.guessed, (std::vector<std::string>{"qk", "convert"}));
+}
+
+TEST(CppText, NamesWhatADeclarationDeclares) {
+  EXPECT_EQ(declared_name("const int n = 4"), "n");
+  EXPECT_EQ(declared_name("float (*op)(const float&)"), "op");
+  EXPECT_EQ(declared_name("typename T"), "T");
+  EXPECT_EQ(declared_name("int"), "");
 }
 
 TEST(ScanLaunches, ResolvesVariablesOfTheFunctionInFront) {

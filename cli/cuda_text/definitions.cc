@@ -6,6 +6,7 @@
 #include <re2/re2.h>
 
 #include "cli/cuda_text/cpp_text.h"
+#include "cli/cuda_text/members.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -239,6 +240,8 @@ Definitions scan_definitions(std::string_view text) {
   scan_enums(text, found);
   scan_structs(text, found);
   scan_variables(text, found);
+  scan_member_constants(text, found);
+  scan_functions(text, found);
   return found;
 }
 

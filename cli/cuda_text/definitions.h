@@ -28,13 +28,23 @@ struct DeviceVariable {
   bool initialised = false;
 };
 
+/// A function of the device that is no template.
+struct DeviceFunction {
+  std::string name;  ///< With its namespaces.
+  size_t params = 0;
+};
+
 struct Definitions {
-  std::map<std::string, std::string> aliases;             ///< "floatX" -> "float"
-  std::map<std::string, std::string> constants;           ///< "kWarp" -> "32", as written.
+  std::map<std::string, std::string> aliases;  ///< "floatX" -> "float"
+  /// As written: "kWarp" -> "32", "x128::size" -> "sizeof(int4) / sizeof(floatX)".
+  std::map<std::string, std::string> constants;
   std::map<std::string, Macro> macros;                    ///< Macros that take arguments.
   std::map<std::string, std::vector<std::string>> enums;  ///< "Op" -> {"Op::Add", "Op::Mul"}
   std::map<std::string, std::vector<StructMember>> structs;
   std::vector<DeviceVariable> variables;
+  std::vector<DeviceFunction> functions;
+  /// Names of types of functions, and the number of parameters: typedef void (*op_t)(float).
+  std::map<std::string, size_t> function_types;
 
   /// Through all aliases: "floatX" -> "float".
   std::string plain_type(const std::string& name) const;

@@ -127,8 +127,7 @@ std::optional<HostTemplate> open_template(std::string_view text) {
   if (words.empty()) return std::nullopt;
   made.name = words.back();
   for (const std::string& param : split_list(text.substr(open + 1, behind - open - 2))) {
-    const std::vector<std::string> parts = qualified_names(param.substr(0, param.find('=')));
-    made.params.push_back(parts.empty() ? "" : parts.back());
+    made.params.push_back(declared_name(param));
   }
   return made;
 }

@@ -15,11 +15,16 @@ namespace {
 struct TemplateParam {
   std::string type;  ///< Type of a value: "int"; "" where it is a type itself.
   std::string name, standard;
+  std::optional<size_t> function_params = {};  ///< Where it is a function: how many it takes.
   bool is_type() const { return type.empty(); }
 };
 
-TemplateParam template_param(const std::string& text) {
+TemplateParam template_param(const std::string& text, const Definitions& definitions) {
+  static const RE2 kFunction(R"(\(\s*[*&]\s*\w+\s*\)\s*\((.*)\)\s*$)");
   TemplateParam param;
+  if (std::string list; RE2::PartialMatch(text, kFunction, &list)) {
+    return {"function", declared_name(text), "", split_list(list).size()};
+  }
   std::string declared = text;
   if (const size_t equals = text.find('='); equals != std::string::npos) {
     param.standard = trimmed(text.substr(equals + 1));
@@ -37,7 +42,29 @@ TemplateParam template_param(const std::string& text) {
       param.type += (param.type.empty() ? "" : " ") + word;
     }
   }
+  const auto function = definitions.function_types.find(param.type);
+  if (function != definitions.function_types.end()) param.function_params = function->second;
   return param;
+}
+
+/// The function of the device that `text` names in the namespaces `scope` or outside of them; ""
+/// where it names none.
+std::string function_named(std::string text, const std::string& scope,
+                           const Definitions& definitions) {
+  if (text.starts_with("&")) text = trimmed(text.substr(1));
+  for (const std::string& name : {scope + text, text}) {
+    if (std::ranges::find(definitions.functions, name, &DeviceFunction::name) !=
+        definitions.functions.end()) {
+      return name;
+    }
+  }
+  return {};
+}
+
+/// The first one that takes as many parameters; "" where there is none.
+std::string usual_function(size_t params, const Definitions& definitions) {
+  const auto found = std::ranges::find(definitions.functions, params, &DeviceFunction::params);
+  return found == definitions.functions.end() ? "" : found->name;
 }
 
 /// "true", "-3", "Op::Add", "128": a value that stands for itself; "" for one that host code only
@@ -112,8 +139,15 @@ Arguments arguments_of(const std::vector<TemplateParam>& params, const SourceKer
       const ElementType known = element_type(text, definitions);
       if (given && !known.dtype.empty()) type = definitions.plain_type(text);
     } else {
-      if (given) value = value_of(text, params[i], definitions, launch);
-      if (value.empty()) {
+      const auto& function = params[i].function_params;
+      if (given) {
+        value = function ? function_named(text, kernel.scope, definitions)
+                         : value_of(text, params[i], definitions, launch);
+      }
+      if (value.empty() && function) {
+        value = usual_function(*function, definitions);
+        out.guessed.push_back(params[i].name);
+      } else if (value.empty()) {
         value = usual_value(params[i], definitions, kernel.body);
         if (params[i].standard.empty()) out.guessed.push_back(params[i].name);
       }
@@ -177,7 +211,8 @@ Instance made_of(const std::vector<TemplateParam>& params, const SourceKernel& k
 std::vector<Instance> instances_of(const SourceKernel& kernel, const Definitions& definitions,
                                    const std::vector<HostLaunch>& launches) {
   std::vector<TemplateParam> params;
-  for (const std::string& text : kernel.template_params) params.push_back(template_param(text));
+  for (const std::string& text : kernel.template_params)
+    params.push_back(template_param(text, definitions));
   std::vector<std::vector<Arguments>> groups;
   const auto add = [&](const HostLaunch* launch) {
     Arguments made = arguments_of(params, kernel, definitions, launch);

@@ -43,19 +43,6 @@ std::string cast_type(const std::string& body, const std::string& pointer) {
   return !pointer.empty() && RE2::PartialMatch(body, cast, &type) ? type : "";
 }
 
-/// What stands in "template <...>" right in front of `at`.
-std::vector<std::string> template_before(const std::string& text, size_t at) {
-  size_t begin = text.find_last_of(";}", at);
-  begin = begin == std::string::npos ? 0 : begin + 1;
-  const size_t found = text.find("template", begin);
-  if (found == std::string::npos || found > at) return {};
-  const size_t open = text.find('<', found);
-  if (open == std::string::npos || open > at) return {};
-  const size_t behind = behind_bracket(text, open);
-  if (behind == std::string::npos || behind > at) return {};
-  return split_list(std::string_view(text).substr(open + 1, behind - open - 2));
-}
-
 /// The parenthesis of the parameters: the first one whose word is no attribute.
 size_t find_params(const std::string& text, size_t from, std::string& name) {
   for (size_t open = text.find('(', from); open != std::string::npos;) {
@@ -73,38 +60,6 @@ size_t find_params(const std::string& text, size_t from, std::string& name) {
   }
   return std::string::npos;
 }
-
-/// The name of the namespace that the brace at `brace` opens, with "::" behind it; "" for any other
-/// brace, and for a namespace without a name.
-std::string namespace_at(const std::string& text, size_t brace) {
-  size_t begin = text.find_last_of(";{}", brace == 0 ? 0 : brace - 1);
-  begin = begin == std::string::npos || begin >= brace ? 0 : begin + 1;
-  static const RE2 kNamespace(R"((?s)(?:^|\s)namespace\s+([\w:]+)\s*$)");
-  std::string name;
-  const re2::StringPiece head(text.data() + begin, brace - begin);
-  return RE2::PartialMatch(head, kNamespace, &name) ? name + "::" : "";
-}
-
-/// Follows the namespaces of a text from its beginning on.
-class Scopes {
- public:
-  explicit Scopes(const std::string& text) : text_(text) {}
-  /// Returns the namespaces around `at`. REQUIRES: calls go forward, each `at` behind the last.
-  std::string at(size_t at) {
-    for (; next_ < at; ++next_) {
-      if (text_[next_] == '{') open_.push_back(namespace_at(text_, next_));
-      if (text_[next_] == '}' && !open_.empty()) open_.pop_back();
-    }
-    std::string all;
-    for (const std::string& one : open_) all += one;
-    return all;
-  }
-
- private:
-  const std::string& text_;
-  size_t next_ = 0;
-  std::vector<std::string> open_;
-};
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 #include "cli/report/lint.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "cli/report/text.h"
@@ -138,6 +139,28 @@ void print_metrics(const ArtifactMetrics& metrics, bool details, std::ostream& o
     out << fmt::format("{} {}: {}\n", name, one.arch, numbers_of(one, knows_spills(metrics)));
   }
   if (details) print_details(metrics, out);
+}
+
+void print_new_limits(const std::vector<LintResult>& results, std::ostream& out) {
+  for (const LintResult& result : results) {
+    std::map<std::string, uint64_t> most;
+    std::optional<double> least_occupancy;
+    for (const LintViolation& one : result.violations) {
+      if (one.actual && one.threshold && !one.check.empty()) {
+        most[one.check] = std::max(most[one.check], *one.actual);
+      } else if (one.check == "min_occupancy" && one.value) {
+        least_occupancy = std::min(least_occupancy.value_or(1), *one.value);
+      }
+    }
+    if (most.empty() && !least_occupancy) continue;
+    out << fmt::format("\n# What {} has, to accept it:\n[kernels.artifact_checks]\n",
+                       one_line(result.kernel_name));
+    for (const auto& [check, value] : most) out << fmt::format("{} = {}\n", check, value);
+    // Rounded down, so that the number itself is within its limit.
+    if (least_occupancy) {
+      out << fmt::format("min_occupancy = {:.2f}\n", std::floor(*least_occupancy * 100) / 100);
+    }
+  }
 }
 
 void print_lint(const std::vector<LintResult>& results, bool details, std::ostream& out,

@@ -16,6 +16,10 @@ namespace gpuemu::cli {
 void print_lint(const std::vector<LintResult>& results, bool details, std::ostream& out,
                 std::ostream* failing = nullptr);
 
+/// What accepts the numbers that are beyond a limit, as lines for gpuemu.toml; nothing where no
+/// number is.
+void print_new_limits(const std::vector<LintResult>& results, std::ostream& out);
+
 /// The numbers of one kernel, a line per architecture.
 void print_metrics(const ArtifactMetrics& metrics, bool details, std::ostream& out);
 

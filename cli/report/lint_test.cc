@@ -48,6 +48,27 @@ TEST(PrintLint, ShowsVerdictNumbersAndPlace) {
   EXPECT_NE(text.find("0 within their limits, 1 not\n"), std::string::npos) << text;
 }
 
+TEST(PrintNewLimits, IsWhatGpuemuTomlTakes) {
+  LintResult result = violating();
+  result.kernel_name = "softmax";
+  LintViolation& registers = result.violations[0];
+  registers.check = std::string("max_registers");
+  registers.actual = 40;
+  registers.threshold = 32;
+  result.violations.push_back(registers);
+  result.violations[1].actual = 48;
+  LintViolation occupancy;
+  occupancy.kind = LintKind::LowOccupancy;
+  occupancy.check = std::string("min_occupancy");
+  occupancy.value = 0.3777;
+  result.violations.push_back(occupancy);
+  std::ostringstream out;
+  print_new_limits({result, measured()}, out);
+  EXPECT_EQ(out.str(),
+            "\n# What softmax has, to accept it:\n[kernels.artifact_checks]\nmax_registers = 48\n"
+            "min_occupancy = 0.37\n");
+}
+
 TEST(PrintLint, CallsFailedOnlyTheArchitectureThatIs) {
   LintResult result = violating();
   result.metrics.compiled.push_back(result.metrics.compiled[0]);

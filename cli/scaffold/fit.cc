@@ -1,6 +1,7 @@
 #include "cli/scaffold/fit.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/core.h>
 #include <re2/re2.h>
@@ -11,7 +12,8 @@ namespace gpuemu::cli {
 namespace {
 
 // Dims of one tensor; more are nested loops that a person should look at.
-constexpr size_t kFactorsMax = 5;
+constexpr size_t kFactorsMax = 6;
+constexpr size_t kPairDimsMax = 5;
 
 struct Factor {
   std::string text;
@@ -97,14 +99,15 @@ std::vector<std::string> texts_of(std::vector<const Factor*> chosen, int64_t con
   return shape;
 }
 
-/// All sets of `count` factors with different dims, in order.
+/// All sets of `count` factors, in order; with `squares` one may be in it twice.
 template <typename Visit>
-bool each_set(const std::vector<Factor>& factors, size_t count, size_t from,
+bool each_set(const std::vector<Factor>& factors, size_t count, size_t from, bool squares,
               std::vector<const Factor*>& chosen, const Visit& visit) {
   if (count == 0) return visit();
   for (size_t i = from; i < factors.size(); ++i) {
     chosen.push_back(&factors[i]);
-    if (each_set(factors, count - 1, i + 1, chosen, visit)) return true;
+    const bool again = squares && (chosen.size() < 2 || chosen[chosen.size() - 2] != &factors[i]);
+    if (each_set(factors, count - 1, again ? i : i + 1, squares, chosen, visit)) return true;
     chosen.pop_back();
   }
   return false;
@@ -115,11 +118,13 @@ std::optional<std::vector<std::string>> fit_sets(const std::vector<Reach>& reach
                                                  const std::vector<Factor>& plain,
                                                  const std::vector<const Factor*>& fixed,
                                                  bool any_constant) {
-  const size_t most = std::min(plain.size(), kFactorsMax);
+  // Squares beside all that is derived would be too many to try.
+  const bool squares = fixed.empty();
+  const size_t most = std::min(squares ? 2 * plain.size() : plain.size(), kFactorsMax);
   for (size_t count = 0; count + fixed.size() <= kFactorsMax && count <= most; ++count) {
     std::vector<const Factor*> chosen = fixed;
     int64_t constant = 0;
-    const bool found = each_set(plain, count, 0, chosen, [&] {
+    const bool found = each_set(plain, count, 0, squares, chosen, [&] {
       constant = left_over(reaches, chosen);
       return constant == 1 || (any_constant && constant > 1 && constant <= 4096);
     });
@@ -136,7 +141,7 @@ std::optional<std::vector<std::string>> nearest_product(const std::vector<Reach>
   int64_t least = INT64_MAX;
   for (size_t count = 1; count <= std::min(plain.size(), kFactorsMax); ++count) {
     std::vector<const Factor*> chosen;
-    each_set(plain, count, 0, chosen, [&] {
+    each_set(plain, count, 0, false, chosen, [&] {
       int64_t sum = 0;
       for (size_t at = 0; at < reaches.size(); ++at) {
         int64_t product = 1;
@@ -207,11 +212,24 @@ std::optional<std::vector<std::string>> fit_shape(const std::vector<Reach>& reac
       return shape;
     }
   }
-  for (size_t i = 0; i < derived.size(); ++i) {
+  // Pairs of what follows from many dims would take minutes.
+  const size_t firsts = dims.size() <= kPairDimsMax ? derived.size() : 0;
+  for (size_t i = 0; i < firsts; ++i) {
     for (size_t j = 0; j < derived.size(); ++j) {
       if (derived[i].dim >= derived[j].dim) continue;
       if (auto shape = fit_sets(reaches, plain, {&derived[i], &derived[j]}, false)) return shape;
     }
+  }
+  // Blocks of a number of elements each: 18 bytes for every 32 values.
+  std::vector<Factor> blocks;
+  for (const DerivedSize& size : derived_sizes) blocks.push_back({size.text, size.values, 0});
+  std::ranges::copy(derived, std::back_inserter(blocks));
+  for (const Factor& one : blocks) {
+    if (std::ranges::count(one.values, one.values.front()) ==
+        static_cast<std::ptrdiff_t>(one.values.size())) {
+      continue;
+    }
+    if (auto shape = fit_sets(reaches, plain, {&one}, true)) return shape;
   }
   // A tensor of a fixed size: it may be any product that happens to be the same.
   if (auto shape = fit_sets(reaches, plain, {}, true)) return shape;

@@ -355,6 +355,10 @@ ProposedLaunch launch_from_body(const SourceKernel& source, const Instance& inst
       made.grid.push_back(made.grid_dims[0]);
     } else if (row_per_block && axis == 'x' && dims.size() > 1) {
       made.grid.push_back(dims[0]);
+    } else if (axis != 'x' && place->bound.empty() && !place->uses_thread) {
+      // As many as the program likes: nothing in the kernel ends it.
+      made.grid_dims.push_back(unique_dim(fmt::format("blocks_{}", axis), kernel));
+      made.grid.push_back(made.grid_dims.back());
     } else {
       known_axes = false;
       break;
@@ -362,6 +366,7 @@ ProposedLaunch launch_from_body(const SourceKernel& source, const Instance& inst
   }
   if (!known_axes || made.grid.empty()) {
     made.grid.clear();
+    made.grid_dims.clear();
     if (dims.empty()) {
       made.grid = {"1"};
     } else if (plane && dims.size() > 1) {

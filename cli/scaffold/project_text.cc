@@ -135,6 +135,7 @@ std::string kernel_text(const ProposedKernel& kernel) {
     dims.push_back(dim + " = " +
                    (known == kernel.sizes.end() ? usual_range(names.size()) : known->second));
   }
+  for (const auto& [dim, value] : kernel.follows) dims.push_back(dim + " = " + quoted(value));
   std::string text = "\n";
   if (!kernel.guess.empty()) text += "# A guess, because " + kernel.guess + "\n";
   for (const std::string& note : kernel.notes) text += "# " + note + "\n";

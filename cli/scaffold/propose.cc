@@ -121,6 +121,14 @@ bool add_param(const SourceParam& param, const Instance& instance, const Definit
   out.name = unique_name(param.name.empty() ? fmt::format("p{}", made.params.size()) : param.name,
                          made.params);
   const std::string type = type_in(param, instance);
+  if (param.pointer && type == "void") {
+    out.role = param.is_const ? ParamRole::Input : ParamRole::Output;
+    out.dtype = "uint8";
+    made.notes.push_back(
+        fmt::format("No cast in its body says what {} points to: bytes.", param.name));
+    made.params.push_back(std::move(out));
+    return true;
+  }
   const bool is_dtype = type == "{dtype}";
   const ElementType known = is_dtype ? ElementType{} : element_type(type, definitions);
   if (param.pointer && (is_dtype || !known.dtype.empty())) {
@@ -149,7 +157,7 @@ std::vector<std::string> ProposedKernel::dims() const {
   std::vector<std::string> names =
       launches.empty() ? std::vector<std::string>() : launch().grid_dims;
   for (const ProposedParam& param : params) {
-    if (param.role == ParamRole::Dim) names.push_back(param.name);
+    if (param.role == ParamRole::Dim && !follows.contains(param.name)) names.push_back(param.name);
   }
   return names;
 }

@@ -62,14 +62,17 @@ struct ProposedKernel {
   std::vector<std::string> dtypes =
       {};  ///< Dtypes that host code instantiates; empty: the default.
   std::map<std::string, std::string> sizes = {};  ///< Dim -> "[1, 300]", where it is known.
-  std::string accumulate = {};                    ///< Length of the longest sum, "" for none.
-  bool deterministic = true;                      ///< No atomics on floats.
-  std::vector<std::string> notes = {};            ///< What is to be looked at, for the file.
-  std::string guess = {};                         ///< Why no trial settled it; "" where one did.
-  std::string body = {};                          ///< Text of the function, without comments.
+  /// Sizes that follow from dims: "row_stride" -> "heads * head_size".
+  std::map<std::string, std::string> follows = {};
+  std::string accumulate = {};          ///< Length of the longest sum, "" for none.
+  bool deterministic = true;            ///< No atomics on floats.
+  std::vector<std::string> notes = {};  ///< What is to be looked at, for the file.
+  std::string guess = {};               ///< Why no trial settled it; "" where one did.
+  std::string body = {};                ///< Text of the function, without comments.
 
   const ProposedLaunch& launch() const { return launches.front(); }
-  std::vector<std::string> dims() const;  ///< Those of the grid come first.
+  /// Those of the grid come first; without those that follow from others.
+  std::vector<std::string> dims() const;
 };
 
 /// What surrounds the kernels of a source.

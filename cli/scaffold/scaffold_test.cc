@@ -150,6 +150,24 @@ TEST(Propose, PassesStructuresShortVectorsAndSmallNumbersByValue) {
       << parse_config(text, "gpuemu.toml").text() << text;
 }
 
+TEST(Propose, TakesAVoidPointerWithoutACastForBytes) {
+  const auto kernel =
+      only("__global__ void k(const void* blocks, float* y) { decode(blocks, y); }");
+  EXPECT_EQ(kernel.params[0].dtype, "uint8");
+  EXPECT_EQ(kernel.params[0].role, ParamRole::Input);
+  ASSERT_EQ(kernel.notes.size(), 1u);
+  EXPECT_NE(kernel.notes[0].find("blocks"), std::string::npos);
+}
+
+TEST(Propose, GivesAnAxisWithoutABoundBlocksOfItsOwn) {
+  const auto kernel = only(
+      "__global__ void k(const float* x, float* y, int cols, int batch) {"
+      " int c = blockIdx.x * blockDim.x + threadIdx.x, r = blockIdx.y;"
+      " if (c < cols) y[r * cols + c] = x[c]; }");
+  EXPECT_EQ(kernel.launch().grid, (std::vector<std::string>{"cdiv(cols, 256)", "blocks_y"}));
+  EXPECT_EQ(kernel.dims(), (std::vector<std::string>{"blocks_y", "cols", "batch"}));
+}
+
 TEST(Propose, TakesTheLastPointerOfAPtxEntryForTheOutput) {
   PtxMetrics entry;
   entry.entry = "add.kernel";
@@ -184,6 +202,10 @@ TEST(FitShape, FindsTheProductThatAllReachesHave) {
   EXPECT_EQ(fit_shape(reaches([](auto a, auto b) { return a * (b / 2); }), dims),
             (Shape{"a", "b / 2"}));
   EXPECT_EQ(fit_shape(reaches([](auto, auto) { return 256; }), dims), Shape{"256"});
+  EXPECT_EQ(fit_shape(reaches([](auto a, auto b) { return a * a * b; }), dims),
+            (Shape{"a", "a", "b"}));
+  EXPECT_EQ(fit_shape(reaches([](auto a, auto) { return (a + 31) / 32 * 18; }), dims),
+            (Shape{"cdiv(a, 32)", "18"}));
   EXPECT_FALSE(fit_shape(reaches([](auto a, auto b) { return a * a + b; }), dims));
   EXPECT_FALSE(fit_shape(reaches([](auto, auto) { return 0; }), dims));
 }
@@ -193,6 +215,16 @@ TEST(FitShape, PutsTheDimThatOthersAreMultipliedByInside) {
   using Dims = std::vector<std::string>;
   EXPECT_EQ(nested({"M", "N", "K"}, "A", body), (Dims{"M", "N", "K"}));
   EXPECT_EQ(nested({"N", "K"}, "B", body), (Dims{"K", "N"}));
+}
+
+TEST(SizesToTry, AreSomeForAnyNumberOfDims) {
+  std::vector<std::string> dims;
+  for (int count = 0; count <= 16; ++count) {
+    const auto all = sizes_to_try(dims);
+    ASSERT_FALSE(all.empty()) << count;
+    for (const auto& together : all) EXPECT_FALSE(together.empty()) << count;
+    dims.push_back(fmt::format("d{}", count));
+  }
 }
 
 TEST(AllowedSizes, TellsRangesMultiplesAndPowersApart) {

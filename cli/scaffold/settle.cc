@@ -8,12 +8,14 @@
 #include <re2/re2.h>
 
 #include "cli/scaffold/sizes.h"
+#include "cli/scaffold/strides.h"
 #include "cli/scaffold/trial.h"
 
 namespace gpuemu::cli {
 namespace {
 
-constexpr size_t kReaches = 3;
+/// At as many sizes as tell the products of the dims apart.
+size_t reaches_of(size_t dims) { return dims > 3 ? 5 : 3; }
 // Rows of a table that an integer tensor indexes: as many values as the indices may have.
 constexpr int64_t kTableRows = 64, kTableRowsMax = 96;
 
@@ -30,11 +32,12 @@ class Settlement {
   /// How many tensors have a shape; `problem` is what goes wrong where the launch never runs.
   size_t learn(const std::vector<Sizes>& tries, std::string& problem) {
     sizes_.clear();
+    const size_t reaches = reaches_of(kernel_.dims().size());
     for (const Sizes& sizes : tries) {
-      if (sizes_.size() == kReaches) break;
+      if (sizes_.size() == reaches) break;
       if (trial_.runs(sizes, problem)) sizes_.push_back(sizes);
     }
-    if (sizes_.size() < std::min(kReaches, tries.size())) return 0;
+    if (sizes_.empty() || sizes_.size() < std::min(reaches, tries.size())) return 0;
     problem.clear();
     extents_.clear();
     for (const Sizes& sizes : sizes_) {
@@ -152,7 +155,17 @@ class Settlement {
     if (std::ranges::any_of(reaches, [](const Reach& at) { return at.elements == 0; })) {
       return std::nullopt;
     }
-    return fit_shape(reaches, nested(kernel_.dims(), tensor.written, kernel_.body), derived());
+    return fit_shape(reaches, nested(kernel_.dims(), tensor.written, body_with_dims()), derived());
+  }
+
+  /// The kernel's text with a dim in place of each size that is the same.
+  std::string body_with_dims() const {
+    std::string body = kernel_.body;
+    for (const auto& [name, value] : kernel_.follows) {
+      if (value.find(' ') != std::string::npos) continue;
+      RE2::GlobalReplace(&body, R"(\b)" + RE2::QuoteMeta(name) + R"(\b)", value);
+    }
+    return body;
   }
 
   std::vector<Extents> extents_with(const std::string& name, const std::vector<int64_t>& values) {
@@ -243,7 +256,7 @@ class Settlement {
     }
     all += launch.shared;
     for (ProposedParam& param : kernel_.params) {
-      if (param.role != ParamRole::Dim) continue;
+      if (param.role != ParamRole::Dim || kernel_.follows.contains(param.name)) continue;
       const std::string pattern = R"(\b)" + RE2::QuoteMeta(param.name) + R"(\b)";
       if (RE2::PartialMatch(all, pattern)) continue;
       param.role = ParamRole::Attr;
@@ -292,38 +305,93 @@ bool adds_floats(const ProposedKernel& kernel) {
 
 }  // namespace
 
+namespace {
+
+/// Tries all launches of a kernel, and keeps the best that one of them told.
+class Search {
+ public:
+  Search(Probe& probe, std::string entry) : probe_(probe), entry_(std::move(entry)) {}
+
+  /// Whether one of the launches of `wanted` tells everything; found() is it then.
+  bool try_all(const ProposedKernel& wanted) {
+    for (const ProposedLaunch& launch : wanted.launches) {
+      ProposedKernel one = wanted;
+      one.launches = {launch};
+      for (const std::vector<Sizes>& tries : sizes_to_try(one.dims())) {
+        if (try_one(one, tries)) return true;
+        if (probe_.is_out_of_time()) {
+          why_ = fmt::format("its launches took more than {} s", kProbeTimeMax.count());
+          return false;
+        }
+      }
+    }
+    return false;
+  }
+
+  const std::optional<ProposedKernel>& found() const { return found_; }
+  const std::string& why() const { return why_; }
+
+ private:
+  bool try_one(const ProposedKernel& wanted, const std::vector<Sizes>& tries) {
+    Settlement settlement(probe_, entry_, wanted);
+    std::string problem;
+    const size_t known = settlement.learn(tries, problem);
+    if (!problem.empty()) why_ = problem;
+    if (known == settlement.tensors() && known > 0 && settlement.finish()) {
+      found_ = settlement.take();
+      return true;
+    }
+    if (known > most_ && !probe_.is_out_of_time()) {
+      most_ = known;
+      found_ = settlement.take();
+      why_ = "what it reads does not follow from its sizes alone";
+    }
+    return false;
+  }
+
+  Probe& probe_;
+  std::string entry_;
+  std::optional<ProposedKernel> found_;
+  size_t most_ = 0;
+  std::string why_ = "no launch of it runs with sizes of a few dozen";
+};
+
+/// With one of its sizes the same as another: a kernel may mean no others.
+bool try_equal_sizes(const ProposedKernel& kernel, Search& search, Probe& probe) {
+  std::vector<std::string> names;
+  for (const ProposedParam& param : kernel.params) {
+    const bool open = param.role == ParamRole::Dim && !kernel.follows.contains(param.name);
+    if (open) names.push_back(param.name);
+  }
+  if (names.size() < 3 || names.size() > 7) return false;
+  for (const std::string& follower : names) {
+    for (const std::string& leader : names) {
+      if (follower == leader || probe.is_out_of_time()) continue;
+      ProposedKernel wanted = kernel;
+      wanted.follows[follower] = leader;
+      wanted.notes.push_back(
+          fmt::format("It ran where {0} is {1}; give {0} sizes of its own if it may have others.",
+                      follower, leader));
+      if (search.try_all(wanted)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
 std::string settle(const std::string& ptx, const std::string& entry, ProposedKernel& kernel) {
   auto probe = Probe::open(ptx);
   if (!probe) return probe.error().message;
-  std::string why = "no launch of it runs with sizes of a few dozen";
-  std::optional<ProposedKernel> best;
-  size_t most = 0;
-  for (const ProposedLaunch& launch : kernel.launches) {
-    ProposedKernel wanted = kernel;
-    wanted.launches = {launch};
-    for (const std::vector<Sizes>& tries : sizes_to_try(wanted.dims())) {
-      Settlement settlement(*probe, entry, wanted);
-      std::string problem;
-      const size_t known = settlement.learn(tries, problem);
-      if (!problem.empty()) why = problem;
-      if (probe->is_out_of_time()) {
-        if (best) kernel = *std::move(best);
-        return fmt::format("its launches took more than {} s", kProbeTimeMax.count());
-      }
-      if (known == settlement.tensors() && known > 0 && settlement.finish()) {
-        kernel = settlement.take();
-        kernel.deterministic = !adds_floats(kernel);
-        return {};
-      }
-      if (known > most) {
-        most = known;
-        best = settlement.take();
-        why = "what it reads does not follow from its sizes alone";
-      }
-    }
-  }
-  if (best) kernel = *std::move(best);
-  return why;
+  Search search(*probe, entry);
+  ProposedKernel tied = kernel;
+  bool done = false;
+  if (find_strides(*probe, entry, tied)) done = search.try_all(tied);
+  done = done || search.try_all(kernel) || try_equal_sizes(tied, search, *probe);
+  if (search.found()) kernel = *search.found();
+  if (!done) return search.why();
+  kernel.deterministic = !adds_floats(kernel);
+  return {};
 }
 
 }  // namespace gpuemu::cli

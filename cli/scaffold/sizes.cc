@@ -164,13 +164,15 @@ void shrink(const std::vector<std::string>& dims, const Sizes& base, const Works
 std::vector<std::vector<Sizes>> sizes_to_try(const std::vector<std::string>& dims) {
   if (dims.empty()) return {std::vector<Sizes>{Sizes{}}};
   using Family = std::vector<std::vector<int64_t>>;
-  static const std::vector<Family> kOne = {
-      {{37}, {700}, {1500}}, {{64}, {256}, {1024}}, {{256}, {512}, {2048}}};
+  static const std::vector<Family> kOne = {{{37}, {700}, {1500}},
+                                           {{64}, {256}, {1024}},
+                                           {{256}, {512}, {2048}},
+                                           {{2048}, {6144}, {4096}}};
   static const std::vector<Family> kTwo = {
-      {{5, 300}, {37, 11}, {130, 67}},  {{300, 5}, {130, 37}, {67, 11}},
-      {{5, 300}, {37, 130}, {11, 67}},  {{5, 288}, {37, 32}, {130, 96}},
-      {{288, 5}, {32, 37}, {96, 130}},  {{96, 160}, {224, 32}, {64, 288}},
-      {{64, 512}, {256, 32}, {128, 16}}};
+      {{5, 300}, {37, 11}, {130, 67}},   {{300, 5}, {130, 37}, {67, 11}},
+      {{5, 300}, {37, 130}, {11, 67}},   {{5, 288}, {37, 32}, {130, 96}},
+      {{288, 5}, {32, 37}, {96, 130}},   {{96, 160}, {224, 32}, {64, 288}},
+      {{64, 512}, {256, 32}, {128, 16}}, {{64, 256}, {192, 128}, {128, 384}}};
   if (dims.size() <= 2) {
     std::vector<std::vector<Sizes>> all;
     for (const Family& family : dims.size() == 1 ? kOne : kTwo) {
@@ -191,6 +193,8 @@ std::vector<std::vector<Sizes>> sizes_to_try(const std::vector<std::string>& dim
       orders_of(dims, {2, 3, 4, 6, 8, 10, 12, 14, 16}), orders_of(dims, {32, 64, 16, 2, 3, 5}),
       orders_of(dims, {2, 4, 8, 16, 32, 64})};
   if (few) all.push_back(orders_of(dims, {16, 32, 48, 64}, kTileVolumeMax));
+  if (dims.size() > 6) all.push_back(orders_of(dims, {2, 2, 2, 2, 3, 3, 3, 4, 5}, INT64_MAX));
+  std::erase_if(all, [](const std::vector<Sizes>& together) { return together.empty(); });
   return all;
 }
 

@@ -65,7 +65,13 @@ std::optional<int64_t> Trial::value_of(const std::string& text, const Sizes& siz
   return value ? std::optional(*value) : std::nullopt;
 }
 
-std::optional<ProbeCall> Trial::call(const Sizes& sizes) const {
+std::optional<ProbeCall> Trial::call(const Sizes& dims) const {
+  Sizes sizes = dims;
+  for (const auto& [name, text] : kernel_.follows) {
+    const auto value = value_of(text, dims);
+    if (!value) return std::nullopt;
+    sizes.emplace(name, *value);
+  }
   ProbeCall made;
   made.entry = entry_;
   const auto grid = sizes_of(launch_.grid, sizes), block = sizes_of(launch_.block, sizes);

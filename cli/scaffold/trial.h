@@ -42,7 +42,7 @@ class Trial {
   static std::optional<int64_t> value_of(const std::string& text, const Sizes& sizes);
 
  private:
-  std::optional<ProbeCall> call(const Sizes& sizes) const;
+  std::optional<ProbeCall> call(const Sizes& dims) const;
   /// Runs it with several values, and adds the elements that changed. False where it goes wrong.
   bool add_changes(ProbeCall& call, uint32_t salts, std::vector<std::vector<bool>>& changed);
   std::optional<ProbeSeen> run(const ProbeCall& call, std::string* problem = nullptr);

@@ -92,6 +92,18 @@ std::string without_result(const std::string& text) {
   return text;
 }
 
+/// Without the namespace in which nvcc puts what is static: "_INTERNAL_1f_k_cu_2e::relu" -> "relu".
+std::string without_internal(std::string text) {
+  constexpr std::string_view kMark = "_INTERNAL_";
+  for (size_t at = text.find(kMark); at != std::string::npos; at = text.find(kMark, at)) {
+    size_t end = at;
+    while (end < text.size() && is_word(text[end])) ++end;
+    if (text.compare(end, 2, "::") != 0) break;
+    text.erase(at, end + 2 - at);
+  }
+  return text;
+}
+
 /// Without namespaces: "a::b<c::d>" -> "b<c::d>".
 std::string base_of(const std::string& name) {
   const size_t colon = name.substr(0, name.find('<')).rfind("::");
@@ -231,6 +243,8 @@ std::string normalised(std::string_view expression) {
   std::string out;
   for (size_t i = 0; i < words.size(); ++i) {
     std::string word = words[i];
+    // The address of a function as an argument: its name says as much.
+    if (word == "&" && i > 0 && (words[i - 1] == "<" || words[i - 1] == ",")) continue;
     const bool plain_unsigned =
         word == "unsigned" && (i + 1 == words.size() || !is_word(words[i + 1][0]));
     const auto found = std::ranges::find(kSpellings, word, &Spelling::from);
@@ -248,7 +262,7 @@ std::string plain_name(const std::string& entry) {
       abi::__cxa_demangle(entry.c_str(), nullptr, nullptr, &failed), &std::free);
   if (failed != 0 || demangled == nullptr) return entry;
   const std::string text = demangled.get();
-  return normalised(without_result(text.substr(0, arguments_at(text))));
+  return normalised(without_internal(without_result(text.substr(0, arguments_at(text)))));
 }
 
 std::string describe_entries(std::string_view ptx, std::string_view source,

@@ -22,6 +22,9 @@ TEST(PlainName, IsWhatTheUserWrites) {
                         {"_Z5scaleI6__halfLi3EEvPT_if", "scale<__half,3>"},
                         {"_ZN2ns5scaleIhEEvPT_", "ns::scale<unsigned char>"},
                         {"_ZN12_GLOBAL__N_11kEv", "(anonymous namespace)::k"},
+                        {"_Z3mapIXadL_ZN3actL4reluEfEEfEvPKT0_PS1_", "map<&act::relu, float>"},
+                        {"_Z3mapIXadL_ZN3act4reluEfEEfEvPKT0_", "map<act::relu, float>"},
+                        {"_Z3mapIXadL_ZN15_INTERNAL_1f_cu4reluEfEEfEvPKT0_", "map<relu, float>"},
                         {"_Znot_mangled", "_Znot_mangled"}};
   for (const Case& c : cases) EXPECT_EQ(plain_name(c.entry), normalised(c.name)) << c.entry;
 }

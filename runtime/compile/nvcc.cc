@@ -7,6 +7,7 @@
 #include "runtime/compile/child.h"
 #include "runtime/compile/compiler.h"
 #include "runtime/compile/diagnostics.h"
+#include "runtime/compile/entry_names.h"
 
 namespace gpuemu::compile {
 namespace {
@@ -18,7 +19,9 @@ constexpr size_t kFirstEntryLine = 3;  ///< Line of the wrapper on which entries
 std::string wrapper_of(const Job& job, const std::string& included) {
   std::string text = fmt::format("#include \"{}\"\nnamespace {{\n", included);
   for (size_t i = 0; i < job.templates.size(); ++i) {
-    text += fmt::format("[[maybe_unused]] auto* gpuemu_entry_{} = &{};\n", i, job.templates[i]);
+    // Spelled plainly: the file may include nothing that declares uint32_t.
+    text += fmt::format("[[maybe_unused]] auto* gpuemu_entry_{} = &{};\n", i,
+                        normalised(job.templates[i]));
   }
   return text + "}\n";
 }

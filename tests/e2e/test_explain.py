@@ -1,5 +1,6 @@
 """`gpuemu explain`: whether a failing kernel is a wrong formula or lost precision, and where that begins."""
 import json
+import re
 
 import pytest
 
@@ -132,6 +133,20 @@ def test_wrong_choices_are_refused_with_what_there_is(failing):
         refused = home.run("explain", seeds["edges"], "--op", "edges", *more)
         assert refused.returncode == 2 and words in refused.stderr, refused.stderr
     assert "failure" in home.run("explain", "12345").stderr
+
+
+def test_what_cannot_be_told_of_a_case_is_told_of_no_element(new_home):
+    """A race explains the values: no count says that they are of one kind or another."""
+    kernel = ("extern \"C\" __global__ void turn(const float* x, float* y) {\n  __shared__ float s[64];\n  int t = threadIdx.x;\n"
+              "  s[t] = x[t];\n  y[t] = s[63 - t] + 1.0f;\n}\n")
+    home = new_home({"turn.cu": kernel, "turn.py": "def reference(x):\n    return x[::-1]\n",
+                     "gpuemu.toml": '[[kernels]]\nname = "turn"\nsource = "turn.cu"\nreference = "turn.py"\n'
+                                    'inputs = [{ name = "x", shape = [64], dtype = "float32" }]\noutputs = [{ name = "y", shape = [64], dtype = "float32" }]\n'
+                                    'launches = [{ entry = "turn", grid = [1], block = [64], args = ["x", "y"] }]\n'})
+    assert home.run("test", "--cases", 2, "--seed", 1).returncode == 1
+    told = home.run("explain", "last").stdout
+    assert re.match(r"\d+ turn: unknown\n  .*fix it first", told), told
+    assert re.search(r"^y: \d+ of 64 elements wrong$", told, re.M), told
 
 
 @pytest.mark.parametrize("op, step", [("gelu", "`gpuemu debug {seed}`"), ("variance", "then `gpuemu reproduce {seed}`"), ("halve", "`gpuemu calibrate halve`")])

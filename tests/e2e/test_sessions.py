@@ -60,7 +60,9 @@ def test_sessions_are_as_recorded(gpuemu, columns):
     tested = shown(gpuemu, columns, "test", "gelu", "vector_add", *FAULTS, "--cases", "8", "--seed", "1")
     seed = re.search(r"= next: gpuemu minimize (\d+)", tested)[1]
     sessions = {"test": tested, "reproduce": shown(gpuemu, columns, "reproduce", seed),
-                "fuzz": shown(gpuemu, columns, "fuzz", FAULTS[0], "-i", "8", "--seed", "1", "--unguided")}
+                "fuzz": shown(gpuemu, columns, "fuzz", FAULTS[0], "-i", "8", "--seed", "1", "--unguided"),
+                "minimize": shown(gpuemu, columns, "minimize", seed, "--op", FAULTS[0]),
+                "explain": shown(gpuemu, columns, "explain", seed, "--op", FAULTS[0])}
     for name, text in sessions.items():
         assert "\x1b" not in text
         assert max(map(len, text.splitlines())) <= columns, text

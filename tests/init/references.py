@@ -156,3 +156,30 @@ def conv2d_forward(input, weight, bias):
 def dequantize_q4(x):
     scale = (x[:, :1] + 256 * x[:, 1:2]).astype(np.uint16).view(np.float16).astype(float)
     return (np.concatenate([x[:, 2:] & 15, x[:, 2:] >> 4], 1) - 8) * scale
+
+
+def residual_packed(a, b):
+    return a + b
+
+
+def embed_packed(tokens, table):
+    return table[tokens]
+
+
+def rotary_kernel(positions, query, cos_sin_cache):
+    half = query.shape[-1] // 2
+    rows = cos_sin_cache[positions][:, None, :]
+    cos, sin, x, y = rows[..., :half], rows[..., half:2 * half], query[..., :half], query[..., half:2 * half]
+    return np.concatenate([x * cos - y * sin, y * cos + x * sin, query[..., 2 * half:]], -1)
+
+
+def unary_kernel_op_relu(x):
+    return np.fmax(x, 0)
+
+
+def take_rows(src, index):
+    return src[index]
+
+
+def count_up(x):
+    return (x.astype(np.int64) + 1) % 2 ** 32
