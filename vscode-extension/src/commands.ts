@@ -4,12 +4,14 @@ import * as vscode from 'vscode';
 import { lintSentence, readChanges, readLint } from './core/lint';
 import { flagAt, listAt, textAt } from './core/json';
 import { shortened } from './core/problems';
+import { profileArguments } from './core/settings';
+import { counted } from './core/words';
 import { DetailsPanel } from './detailsPanel';
 import { Folder, RunRequest } from './folder';
 import { Folders } from './folders';
 import { KernelFeatures } from './kernelFeatures';
 import * as log from './log';
-import { offerProgram, showError, Tool, ToolError } from './tool';
+import { offerProgram, showError, Tool, ToolError, whyFailed } from './tool';
 
 const LONG_MS = 1_800_000;
 
@@ -65,7 +67,7 @@ export class Commands {
     if (!given) return;
     const tool = new Tool(given.fsPath, given);
     const ended = await tool.run(['init', '--target-dir', given.fsPath]);
-    if (ended.code !== 0) throw new ToolError(ended.errors.trim() || ended.output.trim());
+    if (ended.code !== 0) throw new ToolError(whyFailed(ended, 'gpuemu.toml was not created'));
     await this.folders.discover();
     await vscode.window.showTextDocument(vscode.Uri.joinPath(given, 'gpuemu.toml'));
   }
@@ -81,8 +83,7 @@ export class Commands {
     const folders = all ? this.folders.all() : [await this.folderOf(config)];
     if (folders.length === 0) throw new ToolError('no folder here has a gpuemu.toml');
     for (const folder of folders) {
-      const profile = quick ? 'quick' : folder.tool.setting('profile', 'default');
-      const args = profile === 'default' ? [] : [`--${profile}`];
+      const args = profileArguments(quick ? 'quick' : folder.tool.setting('profile', 'default'));
       const ops = typeof op === 'string' ? [op] : [];
       await this.run(folder, { command: 'test', ops, args }, ops[0] ?? 'all ops');
     }
@@ -146,11 +147,7 @@ export class Commands {
     const list = await folder.tool.json(['baseline', 'list']);
     const tags = listAt(list, 'baselines').map((one) => textAt(one, 'tag') ?? '');
     if (tags.length === 0) {
-      const choice = await vscode.window.showInformationMessage(
-        'There is no baseline yet.', 'Save One Now');
-      if (choice === undefined) return;
-      await folder.tool.run(['baseline', 'save', 'editor'], undefined, LONG_MS);
-      void vscode.window.showInformationMessage('The state of now is baseline "editor".');
+      await this.saveBaseline(folder);
       return;
     }
     const tag = tags.length === 1 ? tags[0]! : await vscode.window.showQuickPick(
@@ -168,22 +165,34 @@ export class Commands {
         ? changed.map((one) => `- ${one}`) : ['- no number changed']), '');
     }
     const regressed = listAt(value, 'comparisons').filter((one) => flagAt(one, 'is_regression'));
-    lines.push(`${regressed.length} results got worse.`);
+    lines.push(`${counted(regressed.length, 'result')} got worse.`);
     await this.details.show(`/baseline/${tag}.md`, lines.join('\n'));
+  }
+
+  private async saveBaseline(folder: Folder): Promise<void> {
+    const choice = await vscode.window.showInformationMessage(
+      'There is no baseline yet.', 'Save One Now');
+    if (choice === undefined) return;
+    const ended = await vscode.window.withProgress(
+      { location: vscode.ProgressLocation.Notification, title: 'gpuemu baseline save editor', cancellable: true },
+      (_progress, token) => folder.tool.run(['baseline', 'save', 'editor'], token, LONG_MS));
+    if (ended.cancelled) return;
+    if (ended.code !== 0) throw new ToolError(whyFailed(ended, 'the baseline was not saved'));
+    void vscode.window.showInformationMessage('Saved as baseline "editor".');
   }
 
   private async startDaemon(): Promise<void> {
     const folder = await this.folderOf(undefined);
     const ended = await folder.tool.run(['daemon', 'start', '--background']);
     await this.forAll((one) => one.loadStatus());
-    if (ended.code !== 0) throw new ToolError(ended.errors.trim() || 'the daemon did not start');
+    if (ended.code !== 0) throw new ToolError(whyFailed(ended, 'the daemon did not start'));
   }
 
   private async stopDaemon(): Promise<void> {
     const folder = await this.folderOf(undefined);
     const ended = await folder.tool.run(['daemon', 'stop']);
     await this.forAll((one) => one.loadStatus());
-    if (ended.code !== 0) throw new ToolError(ended.errors.trim() || 'the daemon did not stop');
+    if (ended.code !== 0) throw new ToolError(whyFailed(ended, 'the daemon did not stop'));
   }
 
   private async selectBinary(): Promise<void> {
@@ -202,7 +211,7 @@ export class Commands {
     const folder = await this.folderOf(undefined);
     const ended = await folder.tool.run(['report', '--format', 'html'], undefined, LONG_MS);
     if (ended.code !== 0 || ended.output.trim() === '') {
-      throw new ToolError(ended.errors.trim() || 'there is nothing to report');
+      throw new ToolError(whyFailed(ended, 'there is nothing to report'));
     }
     const panel = vscode.window.createWebviewPanel(
       'gpuemu.report', `${folder.name}: report`, vscode.ViewColumn.Active,

@@ -26,6 +26,8 @@ export class ConfigLanguage implements vscode.Disposable, vscode.CompletionItemP
   vscode.HoverProvider, vscode.DefinitionProvider {
   private schema: Promise<Json> | undefined;
   private readonly checks = new Map<string, Latest<vscode.TextDocument>>();
+  /** Open documents that could not be checked: the folder was not trusted, or there was no program. */
+  private readonly unchecked = new Set<string>();
   private readonly subscriptions: vscode.Disposable[];
 
   constructor(
@@ -33,7 +35,7 @@ export class ConfigLanguage implements vscode.Disposable, vscode.CompletionItemP
     private readonly extension: vscode.Uri,
   ) {
     const concerns = (document: vscode.TextDocument): void => {
-      if (path.basename(document.uri.fsPath) === 'gpuemu.toml') this.check(document);
+      if (document.uri.scheme === 'file' && path.basename(document.uri.fsPath) === 'gpuemu.toml') this.check(document);
     };
     this.subscriptions = [
       vscode.languages.registerCompletionItemProvider(SELECTOR, this, '[', '"', '.', ' ', '{'),
@@ -44,22 +46,33 @@ export class ConfigLanguage implements vscode.Disposable, vscode.CompletionItemP
       vscode.workspace.onDidChangeTextDocument(({ document }) => concerns(document)),
       folders.onDidChangeList(() => vscode.workspace.textDocuments.forEach(concerns)),
       folders.onDidChange(({ folder, what }) => {
-        if (what === 'project') void this.checkUnopened(folder);
+        if (what !== 'project') return;
+        void this.checkUnopened(folder);
+        this.checkAtLast(folder);
       }),
     ];
     vscode.workspace.textDocuments.forEach(concerns);
   }
 
   private check(document: vscode.TextDocument): void {
-    const folder = this.folders.ofConfig(document.uri.fsPath);
-    if (!folder || !vscode.workspace.isTrusted) return;
     const key = document.uri.toString();
+    if (!vscode.workspace.isTrusted) this.unchecked.add(key);
+    if (!vscode.workspace.isTrusted || !this.folders.ofConfig(document.uri.fsPath)) return;
     let latest = this.checks.get(key);
     if (!latest) {
-      latest = new Latest((one) => this.checkNow(folder, one));
+      latest = new Latest((one) => this.checkNow(one),
+        (error) => log.warn(`${document.uri.fsPath}: ${messageOf(error)}`));
       this.checks.set(key, latest);
     }
     latest.ask(document, CHECK_DELAY_MS);
+  }
+
+  /** Once there is trust, and a program. */
+  private checkAtLast(folder: Folder): void {
+    if (folder.trouble === 'program' || !vscode.workspace.isTrusted) return;
+    const document = vscode.workspace.textDocuments.find(
+      (one) => one.uri.toString() === folder.config.toString());
+    if (document && this.unchecked.delete(document.uri.toString())) this.check(document);
   }
 
   /** What the tool cannot read stands in Problems, also where nobody has the file open. */
@@ -72,7 +85,14 @@ export class ConfigLanguage implements vscode.Disposable, vscode.CompletionItemP
   }
 
   /** An unsaved text is judged as a file beside the real one, since its paths start there. */
-  private async checkNow(folder: Folder, document: vscode.TextDocument): Promise<void> {
+  private async checkNow(document: vscode.TextDocument): Promise<void> {
+    // The file may have gone and come back since: then it is another folder.
+    const folder = this.folders.ofConfig(document.uri.fsPath);
+    if (!folder) return;
+    if (!(await folder.tool.find())) {
+      this.unchecked.add(document.uri.toString());
+      return;
+    }
     if (document.isClosed || !document.isDirty) {
       await this.problems.checkConfig(folder, folder.configFile, folder.config);
       return;

@@ -15,7 +15,7 @@ import { CaseResult, Finding, readCase } from './core/records';
 import { readTensors } from './core/tensors';
 import { Folder } from './folder';
 import { Folders } from './folders';
-import { messageOf } from './tool';
+import { messageOf, showError } from './tool';
 
 /** The case run again, with what its page shows beside the verdict. */
 export const reproduceArguments = (seed: string, op: string): string[] =>
@@ -85,15 +85,24 @@ export class DetailsPanel implements vscode.TextDocumentContentProvider, vscode.
         light: vscode.Uri.joinPath(media, 'gpuemu-light.svg'),
         dark: vscode.Uri.joinPath(media, 'gpuemu-dark.svg'),
       };
-      panel.onDidDispose(() => this.panels.delete(key));
-      panel.webview.onDidReceiveMessage(
-        (message: unknown) => this.receive(folder, op, seed, message));
+      const made = panel;
+      panel.onDidDispose(() => {
+        if (this.panels.get(key) === made) this.panels.delete(key);
+      });
+      panel.webview.onDidReceiveMessage((message: unknown) =>
+        this.receive(folder, op, seed, message).catch((error: unknown) => showError('gpuemu', error)));
       this.panels.set(key, panel);
     }
+    const shownIn = panel;
+    /** The user may close the page before the case has been run. */
+    const isOpen = (): boolean => this.panels.get(key) === shownIn;
+    const show = (details: Details): void => {
+      if (isOpen()) shownIn.webview.html = detailsPage(details, nonce());
+    };
     const known = folder.failures.find((one) => one.seed === seed && one.op === op);
     if (known && !reproduced) {
       // What is known is shown at once; the case itself follows.
-      panel.webview.html = detailsPage(await this.details(folder, known), nonce());
+      show(await this.details(folder, known));
     }
     try {
       const value = reproduced ?? await vscode.window.withProgress(
@@ -103,15 +112,16 @@ export class DetailsPanel implements vscode.TextDocumentContentProvider, vscode.
       const shown = now.findings.length > 0 ? now : await storedOf(folder, op, seed) ?? now;
       const details = await this.details(folder, shown, value);
       if (now.passed) details.missing.push('This case passes now.');
-      panel.webview.html = detailsPage(details, nonce());
+      show(details);
     } catch (error) {
+      if (!isOpen()) return;
       const stored = known && await storedOf(folder, op, seed);
       const details = stored && await this.details(folder, stored);
       if (details) {
         details.missing.push(`The case could not be run again: ${messageOf(error)}`);
-        panel.webview.html = detailsPage(details, nonce());
+        show(details);
       } else {
-        panel.dispose();
+        shownIn.dispose();
         throw error;
       }
     }

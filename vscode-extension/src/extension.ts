@@ -2,7 +2,7 @@
 
 import * as activation from './core/loaded';
 import * as vscode from 'vscode';
-import { killAll } from './core/process';
+import { close, reopen } from './core/process';
 import { RunSummary } from './core/verdict';
 import { Commands } from './commands';
 import { ConfigLanguage } from './configLanguage';
@@ -16,6 +16,7 @@ import { Folders } from './folders';
 import { KernelFeatures } from './kernelFeatures';
 import { OnSave } from './onSave';
 import { ProblemsPanel } from './problemsPanel';
+import { PythonWatch } from './python';
 import { StatusBar } from './statusBar';
 import { Tasks } from './tasks';
 import { watchTerminals } from './terminal';
@@ -33,6 +34,7 @@ const RUNS_MAX = 100;
 
 export function activate(context: vscode.ExtensionContext): GpuemuApi {
   activation.start();
+  reopen();
   log.openLog(context);
   const folders = new Folders();
   const problems = new ProblemsPanel(folders);
@@ -46,7 +48,7 @@ export function activate(context: vscode.ExtensionContext): GpuemuApi {
     vscode.languages.registerCodeActionsProvider(
       { scheme: 'file' }, new Fixes(), { providedCodeActionKinds: Fixes.kinds }),
     vscode.tasks.registerTaskProvider('gpuemu', new Tasks(folders)),
-    { dispose: killAll },
+    { dispose: close },
   );
   new Commands(folders, kernels, details).register(context);
   new FailureCommands(folders, details).register(context);
@@ -59,7 +61,7 @@ export function activate(context: vscode.ExtensionContext): GpuemuApi {
 }
 
 export function deactivate(): void {
-  killAll();
+  close();
 }
 
 function apiOf(context: vscode.ExtensionContext, folders: Folders): GpuemuApi {
@@ -74,6 +76,31 @@ function apiOf(context: vscode.ExtensionContext, folders: Folders): GpuemuApi {
   return { version: 1, onDidFinishRun: finished.event, runs: () => [...runs] };
 }
 
+/** One daemon serves all folders. */
+const startsDaemon = (folders: Folders, folder: Folder): boolean => folder === folders.all().find((one) =>
+  one.trouble === undefined && one.tool.setting('autoStartDaemon', true));
+
+/** The daemon, and what it has stored of the folder. */
+async function serve(folders: Folders, folder: Folder): Promise<void> {
+  if (!vscode.workspace.isTrusted || folder.trouble === 'program') return;
+  try {
+    if (folder.trouble === 'config') {
+      await folder.enqueue(() => folder.loadStatus());
+      return;
+    }
+    if (startsDaemon(folders, folder)) {
+      await folder.enqueue(() => folder.tool.start(['daemon', 'start', '--background'],
+        { timeoutMs: 30_000 }).then((running) => running?.ended));
+    }
+    await folder.enqueue(async () => {
+      await folder.loadFailures();
+      await folder.loadStatus();
+    });
+  } catch (error) {
+    log.warn(`${folder.configFile}: ${messageOf(error)}`);
+  }
+}
+
 /** Reads what there is, now and when folders, trust or settings change. Nothing waits for it. */
 function follow(
   context: vscode.ExtensionContext, folders: Folders, language: ConfigLanguage,
@@ -83,27 +110,7 @@ function follow(
   const load = async (folder: Folder): Promise<void> => {
     unread.delete(folder);
     await folder.loadProject();
-    await serve(folder);
-  };
-  /** The daemon, and what it has stored of the folder. */
-  const serve = async (folder: Folder): Promise<void> => {
-    if (!vscode.workspace.isTrusted || folder.trouble === 'program') return;
-    try {
-      if (folder.trouble === 'config') {
-        await folder.enqueue(() => folder.loadStatus());
-        return;
-      }
-      if (folder.tool.setting('autoStartDaemon', true) && folder === folders.all()[0]) {
-        await folder.enqueue(() => folder.tool.start(['daemon', 'start', '--background'],
-          { timeoutMs: 30_000 }).then((running) => running?.ended));
-      }
-      await folder.enqueue(async () => {
-        await folder.loadFailures();
-        await folder.loadStatus();
-      });
-    } catch (error) {
-      log.warn(`${folder.configFile}: ${messageOf(error)}`);
-    }
+    await serve(folders, folder);
   };
   const loadNew = (): void => {
     const all = folders.all();
@@ -126,14 +133,17 @@ function follow(
       void load(one);
     }
   };
+  const python = new PythonWatch(reload);
   context.subscriptions.push(
-    folders.onDidChangeList(loadNew),
+    python, folders.onDidChangeList(loadNew),
     folders.onDidChange(({ folder, what }) => {
+      python.follow();
       if (what !== 'project') return;
       if (folder.trouble !== undefined) unread.add(folder);
-      else if (unread.delete(folder)) void serve(folder);  // gpuemu.toml was repaired, say.
+      else if (unread.delete(folder)) void serve(folders, folder);  // gpuemu.toml was repaired, say.
     }),
-    vscode.workspace.onDidChangeWorkspaceFolders(() => void folders.discover()),
+    vscode.workspace.onDidChangeWorkspaceFolders(() => void folders.discover().catch(
+      (error: unknown) => log.error(`the search for gpuemu.toml: ${messageOf(error)}`))),
     vscode.workspace.onDidGrantWorkspaceTrust(reload),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration('gpuemu.binaryPath')) reload();
@@ -142,7 +152,7 @@ function follow(
       }
     }),
   );
-  void folders.discover().then(loadNew);
+  folders.discover().then(loadNew, (error: unknown) => log.error(`the search for gpuemu.toml: ${messageOf(error)}`));
 }
 
 activation.stop();

@@ -2,7 +2,7 @@
 
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-import { suppressionEdit, TextEdit, toleranceEdit } from './core/edits';
+import { hasOutputTolerance, suppressionEdit, TextEdit, toleranceEdit } from './core/edits';
 import { Json, objectAt, seedAt, textAt, textsAt } from './core/json';
 import { dependsOnTolerance } from './core/kinds';
 import { readCase } from './core/records';
@@ -23,10 +23,9 @@ export class FailureCommands {
     const add = (name: string, title: string, work: (chosen: Chosen) => Promise<void>): void => {
       context.subscriptions.push(vscode.commands.registerCommand(
         `gpuemu.${name}`, async (...args: unknown[]) => {
-          const chosen = await chooseFailure(this.folders, args, title);
-          if (!chosen) return;
           try {
-            await work(chosen);
+            const chosen = await chooseFailure(this.folders, args, title);
+            if (chosen) await work(chosen);
           } catch (error) {
             showError(title, error);
           }
@@ -110,7 +109,12 @@ export class FailureCommands {
     if (!(measured > 0) || measured > 1e300) {
       throw new ToolError('the largest difference is not finite, which no tolerance covers');
     }
-    await this.edit(chosen.folder, (text) => toleranceEdit(text, result.op, result.dtype, measured),
+    await this.edit(chosen.folder, (text) => {
+      if (hasOutputTolerance(text, result.op)) {
+        throw new ToolError(`an output of ${result.op} has a tolerance of its own in gpuemu.toml, which wins: change it there`);
+      }
+      return toleranceEdit(text, result.op, result.dtype, measured);
+    },
       result.op, 'Adjust Tolerance');
   }
 

@@ -7,6 +7,7 @@ import { rowLabel } from './core/tree';
 import { Node } from './failuresView';
 import { Folder } from './folder';
 import { Folders } from './folders';
+import { ToolError } from './tool';
 
 export interface Chosen {
   folder: Folder;
@@ -46,7 +47,8 @@ export async function chooseFailure(
       if (result) return { folder, op: result.op, seed, result };
     }
     const folder = all[0];
-    return folder && { folder, op: typeof op === 'string' ? op : '', seed };
+    if (!folder) throw new ToolError('no folder here has a gpuemu.toml');
+    return { folder, op: typeof op === 'string' ? op : '', seed };
   }
   const items = folders.all().flatMap((folder) => folder.failures.map((result) => ({
     label: `${result.op} ${rowLabel(result)}`, description: kindOf(result),

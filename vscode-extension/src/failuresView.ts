@@ -2,6 +2,7 @@
 
 import * as vscode from 'vscode';
 import { rowAccessible, rowLabel, rowsOf, rowTooltip, Row } from './core/tree';
+import { counted } from './core/words';
 import { Folder } from './folder';
 import { Folders } from './folders';
 
@@ -33,14 +34,18 @@ export class FailuresView implements vscode.TreeDataProvider<Node>, vscode.Dispo
   private schedule(): void {
     this.timer ??= setTimeout(() => {
       this.timer = undefined;
-      const count = this.folders.all().reduce((sum, one) => sum + one.failures.length, 0);
+      const count = this.count();
       this.view.badge = count === 0 ? undefined
-        : { value: count, tooltip: `${count} stored failures` };
+        : { value: count, tooltip: counted(count, 'stored failure') };
       const trouble = this.folders.all().map((one) => one.trouble).find((one) => one !== undefined);
       void vscode.commands.executeCommand('setContext', 'gpuemu.hasFailures', count > 0);
       void vscode.commands.executeCommand('setContext', 'gpuemu.trouble', trouble);
       this.changed.fire();
     }, 50);
+  }
+
+  private count(): number {
+    return this.folders.all().reduce((sum, one) => sum + one.failures.length, 0);
   }
 
   getChildren(node?: Node): Node[] {
@@ -52,7 +57,7 @@ export class FailuresView implements vscode.TreeDataProvider<Node>, vscode.Dispo
       return failing.flatMap((folder) => this.rows(folder));
     }
     if (node.type === 'folder') return this.rows(node.folder);
-    if (node.row.type === 'failure') return [];
+    if (node.row.type === 'failure' || node.row.type === 'more') return [];
     return node.row.children().map((row) => ({ type: 'row', folder: node.folder, row }));
   }
 
@@ -69,8 +74,9 @@ export class FailuresView implements vscode.TreeDataProvider<Node>, vscode.Dispo
       item.id = node.folder.root;
       return item;
     }
+    if (node.row.type === 'more') return moreItem(node.row);
     return node.row.type === 'failure' ? this.failureItem(node.folder, node.row)
-      : groupItem(node.row, node.folder.failures.length <= OPEN_MAX);
+      : groupItem(node.row, this.count() <= OPEN_MAX);
   }
 
   private failureItem(folder: Folder, row: Row & { type: 'failure' }): vscode.TreeItem {
@@ -96,6 +102,14 @@ export class FailuresView implements vscode.TreeDataProvider<Node>, vscode.Dispo
   }
 }
 
+function moreItem(row: Row & { type: 'more' }): vscode.TreeItem {
+  const item = new vscode.TreeItem(`${row.count} older ones`);
+  item.id = row.id;
+  item.description = 'gpuemu failures lists them';
+  item.accessibilityInformation = { label: `${row.count} older failures, which gpuemu failures lists` };
+  return item;
+}
+
 function groupItem(row: Row & { type: 'op' | 'kind' }, few: boolean): vscode.TreeItem {
   const isOp = row.type === 'op';
   const item = new vscode.TreeItem(
@@ -106,6 +120,6 @@ function groupItem(row: Row & { type: 'op' | 'kind' }, few: boolean): vscode.Tre
   item.description = `${place}${row.count}`;
   item.iconPath = new vscode.ThemeIcon(isOp ? 'symbol-function' : 'warning');
   const what = isOp ? row.op : `${row.kind}${row.place === '' ? '' : ` at ${row.place}`}`;
-  item.accessibilityInformation = { label: `${what}, ${row.count} failures` };
+  item.accessibilityInformation = { label: `${what}, ${counted(row.count, 'failure')}` };
   return item;
 }

@@ -1,7 +1,7 @@
 // Quick fixes of the problems that gpuemu reports.
 
 import * as vscode from 'vscode';
-import { roundedUp, toleranceEdit } from './core/edits';
+import { hasOutputTolerance, roundedUp, toleranceEdit } from './core/edits';
 import { Problem } from './core/problems';
 import { shown } from './core/verdict';
 import { Folder } from './folder';
@@ -67,7 +67,8 @@ export class Fixes implements vscode.CodeActionProvider {
     const action = new vscode.CodeAction(title, vscode.CodeActionKind.QuickFix);
     action.diagnostics = [diagnostic];
     action.isPreferred = false;
-    const edit = document && toleranceEdit(
+    // A command that cannot change it says why.
+    const edit = document && !hasOutputTolerance(document.getText(), problem.op) && toleranceEdit(
       document.getText(), problem.op, problem.dtype, problem.maxDiff);
     if (document && edit) {
       action.edit = new vscode.WorkspaceEdit();

@@ -12,6 +12,7 @@ import {
 } from './core/records';
 import { shortened } from './core/problems';
 import { groupsToReplay } from './core/replay';
+import { limitOf } from './core/settings';
 import { RunEvent, RunOutcome, RunReader, LineSplitter } from './core/stream';
 import { failuresOf, RunSummary, summaryOf } from './core/verdict';
 import * as log from './log';
@@ -54,6 +55,9 @@ export class Folder implements vscode.Disposable {
   private queue: Promise<unknown> = Promise.resolve();
   private known = new Set<string>();
   private replay: vscode.CancellationTokenSource | undefined;
+  /** The numbers of the last readings: an answer that a later reading has overtaken is dropped. */
+  private projectTurn = 0;
+  private failuresTurn = 0;
   /** Why a case fails is told by the run that found it, and is not stored. */
   private readonly diagnosed = new Map<string, CaseResult>();
   readonly onDidChange = this.changed.event;
@@ -88,6 +92,7 @@ export class Folder implements vscode.Disposable {
 
   /** Reads gpuemu.toml again; by the tool where it may be started, else by its text alone. */
   async loadProject(): Promise<void> {
+    const turn = ++this.projectTurn;
     let text = '';
     try {
       const open = vscode.workspace.textDocuments.find(
@@ -97,10 +102,13 @@ export class Folder implements vscode.Disposable {
     } catch (error) {
       log.warn(messageOf(error));  // It has gone meanwhile.
     }
-    this.suppressions = suppressionsOf(text);
     try {
-      if (await this.tool.find()) {
-        this.project = readProject(await this.tool.json(['ops']), this.root);
+      const tool = await this.tool.find();
+      const project = tool && readProject(await this.tool.json(['ops']), this.root);
+      if (turn !== this.projectTurn) return;
+      this.suppressions = suppressionsOf(text);
+      if (project) {
+        this.project = project;
         this.setTrouble(undefined);
       } else {
         this.project = projectOfText(text, this.configFile);
@@ -108,6 +116,8 @@ export class Folder implements vscode.Disposable {
         else this.setTrouble(undefined);
       }
     } catch (error) {
+      if (turn !== this.projectTurn) return;
+      this.suppressions = suppressionsOf(text);
       this.project = projectOfText(text, this.configFile);
       this.setTrouble('config', firstLine(shortened(messageOf(error), this.root)));
       log.warn(`${this.configFile}: ${messageOf(error)}`);
@@ -122,6 +132,7 @@ export class Folder implements vscode.Disposable {
 
   async loadFailures(): Promise<void> {
     if (!(await this.tool.find())) return;
+    const turn = ++this.failuresTurn;
     try {
       const entries = this.entries();
       const words = new Map<string, string>();
@@ -130,6 +141,7 @@ export class Folder implements vscode.Disposable {
         if (one.passesNow || (entries.size > 0 && !entries.has(one.op))) return;
         found.push(this.diagnosed.get(keyOf(one)) ?? summarized(one, words));
       });
+      if (turn !== this.failuresTurn) return;
       this.failures = found;
       this.known = new Set(found.map(keyOf));
       for (const key of [...this.diagnosed.keys()]) {
@@ -141,8 +153,12 @@ export class Folder implements vscode.Disposable {
     this.fire('failures');
   }
 
+  private get failuresLimit(): number {
+    return limitOf(this.tool.setting('failuresLimit', 200));
+  }
+
   private async readFailures(args: string[], onCase: (one: CaseResult) => void): Promise<void> {
-    const limit = String(this.tool.setting('failuresLimit', 200));
+    const limit = String(this.failuresLimit);
     const reader = new FailureReader(onCase);
     await this.tool.stream(['failures', '--limit', limit, ...args], (text) => reader.push(text));
     reader.end();
@@ -170,7 +186,7 @@ export class Folder implements vscode.Disposable {
     }
     this.known.add(key);
     this.failures.unshift(summarized(result));
-    if (this.failures.length > this.tool.setting('failuresLimit', 200)) {
+    if (this.failures.length > this.failuresLimit) {
       this.known.delete(keyOf(this.failures.pop()!));
     }
     this.fire('failures');

@@ -4,7 +4,14 @@ import * as path from 'node:path';
 import * as vscode from 'vscode';
 import { Folder } from './folder';
 
-const EXCLUDED = '**/{node_modules,.git,build,dist,.venv,venv}/**';
+const NOT_BELOW = ['node_modules', '.git', 'build', 'dist', '.venv', 'venv'];
+const EXCLUDED = `**/{${NOT_BELOW.join(',')}}/**`;
+
+/** The workspace itself may lie below a folder of such a name. */
+function isExcluded(uri: vscode.Uri): boolean {
+  const below = vscode.workspace.asRelativePath(uri, false).split(/[/\\]/);
+  return below.some((one) => NOT_BELOW.includes(one));
+}
 
 export class Folders implements vscode.Disposable {
   private readonly byConfig = new Map<string, Folder>();
@@ -37,7 +44,7 @@ export class Folders implements vscode.Disposable {
 
   private add(uri: vscode.Uri): void {
     if (this.byConfig.has(uri.toString()) || uri.scheme !== 'file') return;
-    if (/[/\\](node_modules|build|dist)[/\\]/.test(uri.fsPath)) return;
+    if (isExcluded(uri)) return;
     const folder = new Folder(uri);
     this.byConfig.set(uri.toString(), folder);
     folder.onDidChange((what) => this.anyChanged.fire({ folder, what }));

@@ -7,7 +7,13 @@ let channel: vscode.LogOutputChannel | undefined;
 
 export function openLog(context: vscode.ExtensionContext): void {
   channel = vscode.window.createOutputChannel('gpuemu', { log: true });
-  context.subscriptions.push(channel);
+  const opened = channel;
+  context.subscriptions.push({
+    dispose: () => {
+      channel = undefined;  // A channel that is closed throws; processes end after it.
+      opened.dispose();
+    },
+  });
 }
 
 export const showLog = (): void => channel?.show(true);

@@ -3,9 +3,12 @@
 import * as vscode from 'vscode';
 import { Latest } from './core/latest';
 import { affectedOps } from './core/ops';
+import { profileArguments } from './core/settings';
 import { Folder } from './folder';
 import { Folders } from './folders';
+import * as log from './log';
 import { Testing } from './testing';
+import { messageOf } from './tool';
 
 export class OnSave implements vscode.Disposable {
   private readonly queues = new Map<Folder, Latest<Set<string>>>();
@@ -37,6 +40,7 @@ export class OnSave implements vscode.Disposable {
     if (!queue) {
       queue = new Latest<Set<string>>(
         (ops, signal) => this.validate(folder, [...ops], signal),
+        (error) => log.error(`validation on save: ${messageOf(error)}`),
         (earlier, later) => new Set([...earlier, ...later]));
       this.queues.set(folder, queue);
     }
@@ -49,8 +53,7 @@ export class OnSave implements vscode.Disposable {
     try {
       if (await this.testing.runContinuous(folder, ops, source.token)) return;
       const full = folder.tool.setting('validateOnSave', 'quick') === 'full';
-      const profile = full ? folder.tool.setting('profile', 'default') : 'quick';
-      const args = profile === 'default' ? [] : [`--${profile}`];
+      const args = profileArguments(full ? folder.tool.setting('profile', 'default') : 'quick');
       await folder.run({ command: 'test', ops, args }, source.token, () => undefined);
     } finally {
       source.dispose();

@@ -27,7 +27,8 @@ export const kindPage = (kind: string): vscode.Uri =>
 /** The text of a line without the blanks around it; the whole file's first line for line 0. */
 function lineRange(file: string, line: number): vscode.Range {
   const at = Math.max(0, line - 1);
-  const open = vscode.workspace.textDocuments.find((one) => one.uri.fsPath === file);
+  // An older state of it, of the scheme `git`, has the same path.
+  const open = vscode.workspace.textDocuments.find((one) => one.uri.scheme === 'file' && one.uri.fsPath === file);
   if (!open || at >= open.lineCount) return new vscode.Range(at, 0, at, line > 0 ? 1000 : 0);
   const text = open.lineAt(at);
   return new vscode.Range(at, text.firstNonWhitespaceCharacterIndex, at, text.text.length);
@@ -36,7 +37,7 @@ function lineRange(file: string, line: number): vscode.Range {
 export class ProblemsPanel implements vscode.Disposable {
   private readonly failures = vscode.languages.createDiagnosticCollection('gpuemu');
   private readonly config = vscode.languages.createDiagnosticCollection('gpuemu.toml');
-  private readonly files = new Map<Folder, Set<string>>();
+  private readonly files = new Map<Folder, Map<string, GpuemuDiagnostic[]>>();
   /** What stands in the panel, by file: the editor closes an open menu of fixes for each change. */
   private readonly drawn = new Map<string, string>();
   /** When files were edited whose ops did not run since: what is shown of them may be outdated. */
@@ -45,7 +46,7 @@ export class ProblemsPanel implements vscode.Disposable {
   private readonly due = new Set<Folder>();
   private timer: NodeJS.Timeout | undefined;
 
-  constructor(folders: Folders) {
+  constructor(private readonly folders: Folders) {
     this.subscriptions.push(
       folders.onDidChange(({ folder, what }) => {
         if (what === 'failures' || what === 'project') this.schedule(folder);
@@ -57,7 +58,7 @@ export class ProblemsPanel implements vscode.Disposable {
         }
       }),
       vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
-        if (contentChanges.length > 0) this.markEdited(document.uri.fsPath);
+        if (contentChanges.length > 0 && document.uri.scheme === 'file') this.markEdited(document.uri.fsPath);
       }),
     );
   }
@@ -69,7 +70,7 @@ export class ProblemsPanel implements vscode.Disposable {
       this.timer = undefined;
       const due = [...this.due];
       this.due.clear();
-      for (const one of due) this.show(one);
+      for (const one of due) if (this.folders.all().includes(one)) this.show(one);
     }, 50);
   }
 
@@ -82,25 +83,26 @@ export class ProblemsPanel implements vscode.Disposable {
       list.push(this.diagnosticOf(problem, folder));
       byFile.set(problem.place.file, list);
     }
-    for (const file of this.files.get(folder) ?? []) {
-      if (!byFile.has(file)) this.erase(file);
-    }
-    this.files.set(folder, new Set(byFile.keys()));
-    this.failures.set([...byFile].filter(([file, list]) => this.isNew(file, list))
-      .map(([file, list]) => [vscode.Uri.file(file), list]));
+    const before = this.files.get(folder)?.keys() ?? [];
+    this.files.set(folder, byFile);
+    this.draw([...before, ...byFile.keys()]);
+  }
+
+  /** Several folders may have problems in one file: a header that they share, say. */
+  private draw(files: string[]): void {
+    const lists = [...new Set(files)].map((file): [string, GpuemuDiagnostic[]] =>
+      [file, [...this.files.values()].flatMap((byFile) => byFile.get(file) ?? [])]);
+    this.failures.set(lists.filter(([file, list]) => this.isNew(file, list))
+      .map(([file, list]) => [vscode.Uri.file(file), list.length > 0 ? list : undefined]));
   }
 
   private isNew(file: string, list: GpuemuDiagnostic[]): boolean {
-    const text = JSON.stringify(list.map((one) =>
+    const text = list.length === 0 ? undefined : JSON.stringify(list.map((one) =>
       [one.range, one.message, one.severity, one.problem]));
     if (this.drawn.get(file) === text) return false;
-    this.drawn.set(file, text);
+    if (text === undefined) this.drawn.delete(file);
+    else this.drawn.set(file, text);
     return true;
-  }
-
-  private erase(file: string): void {
-    this.failures.delete(vscode.Uri.file(file));
-    this.drawn.delete(file);
   }
 
   private diagnosticOf(problem: Problem, folder: Folder): GpuemuDiagnostic {
@@ -181,8 +183,9 @@ export class ProblemsPanel implements vscode.Disposable {
   }
 
   private clear(folder: Folder): void {
-    for (const file of this.files.get(folder) ?? []) this.erase(file);
+    const before = [...this.files.get(folder)?.keys() ?? []];
     this.files.delete(folder);
+    this.draw(before);
     this.config.delete(folder.config);
   }
 

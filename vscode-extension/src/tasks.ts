@@ -1,6 +1,7 @@
 // Tasks: what the extension runs, for tasks.json and key bindings, with the problem matchers.
 
 import * as vscode from 'vscode';
+import { namesOf } from './core/settings';
 import { Folder } from './folder';
 import { Folders } from './folders';
 
@@ -12,7 +13,8 @@ interface Definition extends vscode.TaskDefinition {
 
 /** Findings are printed one a line, as `$gpuemu` reads them; other forms break where the terminal ends. */
 function argumentsOfTask(definition: Definition): string[] {
-  const { command, ops = [], args = [] } = definition;
+  const { command } = definition;
+  const [ops, args] = [namesOf(definition.ops), namesOf(definition.args)];
   if (command === 'check') return ['config', 'check', ...args];
   if (command === 'lint') return ['lint', ...ops.flatMap((op) => ['--kernel', op]), ...args];
   const format = args.some((one) => one.startsWith('--format')) ? [] : ['--format', 'short'];
@@ -37,7 +39,8 @@ export class Tasks implements vscode.TaskProvider {
   async resolveTask(task: vscode.Task): Promise<vscode.Task | undefined> {
     const scope = task.scope;
     const uri = typeof scope === 'object' ? scope.uri : undefined;
-    const folder = this.folders.all().find((one) => uri && one.root.startsWith(uri.fsPath)) ??
+    const folder = this.folders.all().find((one) => uri &&
+      vscode.workspace.getWorkspaceFolder(one.config)?.uri.toString() === uri.toString()) ??
       this.folders.all()[0];
     return folder && this.make(folder, task.definition as Definition);
   }

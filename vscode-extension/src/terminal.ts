@@ -7,13 +7,12 @@ import * as log from './log';
 const open = new Set<vscode.Terminal>();
 
 export async function debugFailure(folder: Folder, op: string, seed: string): Promise<void> {
-  const tool = await folder.tool.find();
-  if (!tool) return;
-  const args = ['debug', seed, '--op', op, '--repl'];
+  const tool = await folder.tool.mustFind();
+  const args = ['debug', seed, ...(op === '' ? [] : ['--op', op]), '--repl'];
   log.logStart(tool.program, args, folder.root);
   // The program itself, not a shell that is told to start it.
   const terminal = vscode.window.createTerminal({
-    name: `gpuemu debug ${op}`, shellPath: tool.program, shellArgs: args, cwd: folder.root,
+    name: `gpuemu debug ${op || seed}`, shellPath: tool.program, shellArgs: args, cwd: folder.root,
     iconPath: new vscode.ThemeIcon('debug-alt'), isTransient: true,
   });
   open.add(terminal);

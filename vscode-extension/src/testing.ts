@@ -5,6 +5,7 @@ import { longName, OpEntry } from './core/ops';
 import { CaseResult, OpReport } from './core/records';
 import { expectedAndActual, itemId, kindOf, verdictOf } from './core/verdict';
 import { placeOf, shortened } from './core/problems';
+import { profileArguments } from './core/settings';
 import { coverageOf, CoveredLines } from './coverage';
 import { Folder } from './folder';
 import { Folders } from './folders';
@@ -209,8 +210,8 @@ export class Testing implements vscode.Disposable {
       runOf.finish(token.isCancellationRequested, problem);
       return;
     }
-    const profile = way === 'thorough' ? 'thorough' : folder.tool.setting('profile', 'default');
-    const args = profile === 'default' ? [] : [`--${profile}`];
+    const args = profileArguments(
+      way === 'thorough' ? 'thorough' : folder.tool.setting('profile', 'default'));
     const problem = await this.execute(folder, { command: 'test', ops, dtypes, args }, runOf, token);
     runOf.finish(token.isCancellationRequested, problem);
   }
@@ -280,8 +281,12 @@ export class Testing implements vscode.Disposable {
       const failure = folder.failures.find((one) =>
         one.op === meant.op && (!meant.dtype || one.dtype === meant.dtype));
       if (failure) {
-        await debugFailure(folder, failure.op, failure.seed);
-        run.skipped(item);
+        try {
+          await debugFailure(folder, failure.op, failure.seed);
+          run.skipped(item);
+        } catch (error) {
+          run.errored(item, new vscode.TestMessage(messageOf(error)));
+        }
       } else {
         run.errored(item, new vscode.TestMessage(
           `No failure of ${meant.op} is stored: run it first. Debug opens a failing case.`));

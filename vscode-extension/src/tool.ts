@@ -1,12 +1,15 @@
 // The tool of one folder: found once, checked once, started with argument arrays.
 
+import * as fs from 'node:fs/promises';
 import * as os from 'node:os';
 import * as vscode from 'vscode';
 import { atLeast, findBinary, versionIn, VERSION_MIN } from './core/binary';
 import { Json, parseJson, textAt } from './core/json';
+import { PathMap, pathMaps } from './core/pathMap';
 import { Ended, Running, start } from './core/process';
 import { UnreadableOutput } from './core/records';
 import * as log from './log';
+import { interpreterOf } from './python';
 
 export interface FoundTool {
   program: string;
@@ -29,9 +32,15 @@ export class Tool implements vscode.Disposable {
   private found: Promise<FoundTool | undefined> | undefined;
   private whyNone = 'The gpuemu program is not found.';
   private readonly running = new Set<Running>();
+  private paths: PathMap[] = [];
+  private disposed = false;
 
   /** `folder` is the working directory: the one that holds gpuemu.toml. */
   constructor(readonly folder: string, private readonly scope: vscode.Uri) {}
+
+  private get workspace(): string {
+    return vscode.workspace.getWorkspaceFolder(this.scope)?.uri.fsPath ?? this.folder;
+  }
 
   setting(name: string, otherwise: string): string;
   setting(name: string, otherwise: number): number;
@@ -47,9 +56,12 @@ export class Tool implements vscode.Disposable {
   }
 
   find(): Promise<FoundTool | undefined> {
-    if (!vscode.workspace.isTrusted) return Promise.resolve(undefined);
+    if (!vscode.workspace.isTrusted || this.disposed) return Promise.resolve(undefined);
     if (!this.found) {
-      const looking = this.lookFor();
+      const looking = this.lookFor().catch((error: unknown) => {
+        this.tell(`The gpuemu program cannot be looked for: ${messageOf(error)}.`);
+        return undefined;
+      });
       this.found = looking;
       void looking.then((tool) => {
         if (tool) return;
@@ -62,26 +74,19 @@ export class Tool implements vscode.Disposable {
     return this.found;
   }
 
-  /** The interpreter of the folder: what the Python extension says, else its setting. */
-  private interpreter(): string | undefined {
-    const python = vscode.extensions.getExtension<{
-      environments?: { getActiveEnvironmentPath?(scope: vscode.Uri): { path?: string } };
-    }>('ms-python.python');
-    const active = python?.isActive
-      ? python.exports.environments?.getActiveEnvironmentPath?.(this.scope).path : undefined;
-    const chosen = active ?? vscode.workspace.getConfiguration('python', this.scope)
-      .get<string>('defaultInterpreterPath');
-    // A bare name, "python", is looked up in PATH like everything else.
-    return chosen?.includes('/') ? chosen : undefined;
-  }
-
   private async lookFor(): Promise<FoundTool | undefined> {
     const setting = this.setting('binaryPath', '');
+    this.paths = pathMaps(await Promise.all([this.workspace, this.folder].map(async (shown) =>
+      ({ shown, real: await fs.realpath(shown).catch(() => shown) }))));
     const program = await findBinary({
-      setting, folder: this.folder, home: os.homedir(), env: process.env,
-      interpreter: this.interpreter(),
+      setting, folder: this.folder, workspace: this.workspace, home: os.homedir(), env: process.env,
+      interpreter: interpreterOf(this.scope),
     });
     if (program === undefined) {
+      if (process.platform !== 'linux') {
+        this.tell('gpuemu runs on Linux: open the folder in WSL, in a container or over SSH.');
+        return undefined;
+      }
       const where = setting === '' ? 'neither in the Python environment of the workspace nor in PATH'
         : `not at ${setting} (gpuemu.binaryPath)`;
       this.tell(`The gpuemu program is ${where}.`);
@@ -121,12 +126,14 @@ export class Tool implements vscode.Disposable {
       input?: string },
   ): Running {
     log.logStart(program, args, this.folder);
-    const running = start({ program, args, cwd: this.folder, env: this.environment(), ...more });
+    const running = start({
+      program, args, cwd: this.folder, env: this.environment(), paths: this.paths, ...more,
+    });
     this.running.add(running);
     void running.ended.then((ended) => {
       this.running.delete(running);
       log.logEnd(args, ended);
-      if (running.pid === undefined) this.found = undefined;  // It is not there any more.
+      if (running.pid === undefined) this.found = undefined;  // It is not there any more, say.
     });
     return running;
   }
@@ -136,17 +143,27 @@ export class Tool implements vscode.Disposable {
     args: string[], more: { timeoutMs?: number; onOutput?: (text: string) => void } = {},
   ): Promise<Running | undefined> {
     const tool = await this.find();
-    return tool && this.startAt(tool.program, args, more);
+    // The folder may have gone meanwhile.
+    return tool && !this.disposed ? this.startAt(tool.program, args, more) : undefined;
   }
 
   /** Why nothing was started. */
   missing(): string {
+    if (this.disposed) return `${this.folder} has no gpuemu.toml any more`;
     return vscode.workspace.isTrusted ? this.whyNone
       : 'no program is started in a folder that is not trusted';
   }
 
   private noProgram(): ToolError {
-    return vscode.workspace.isTrusted ? new NoProgram(this.missing()) : new ToolError(this.missing());
+    const text = this.missing();
+    return vscode.workspace.isTrusted && !this.disposed ? new NoProgram(text) : new ToolError(text);
+  }
+
+  /** Throws where there is no program. */
+  async mustFind(): Promise<FoundTool> {
+    const tool = await this.find();
+    if (!tool) throw this.noProgram();
+    return tool;
   }
 
   /** Runs a command to its end. */
@@ -203,7 +220,9 @@ export class Tool implements vscode.Disposable {
     return value;
   }
 
+  /** What follows a command that is ended here is not started. */
   dispose(): void {
+    this.disposed = true;
     for (const one of this.running) one.kill();
   }
 }
@@ -229,6 +248,12 @@ function mustHaveAnswered(args: string[], ended: Ended, output: string): void {
   if (output.trim() === '') {
     throw new ToolError(`gpuemu ${args[0]}: ${ended.errors.trim() || `exit code ${ended.code}`}`);
   }
+}
+
+/** Why a command failed, in its own words where it said any. */
+export function whyFailed(ended: Ended, otherwise: string): string {
+  return ended.problem ?? (ended.timedOut ? `${otherwise}: gpuemu did not answer in time`
+    : ended.errors.trim() || ended.output.trim() || otherwise);
 }
 
 /** Why a program did not tell its version. */

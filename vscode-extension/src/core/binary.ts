@@ -8,7 +8,10 @@ export const VERSION_MIN = '1.0.0';
 
 export interface Surroundings {
   setting: string;
+  /** Where gpuemu.toml is. */
   folder: string;
+  /** The folder of the workspace that it belongs to. */
+  workspace: string;
   home: string;
   /** The Python interpreter that is chosen for the folder, absolute or with `~`. */
   interpreter?: string;
@@ -19,14 +22,14 @@ const ENVIRONMENTS = ['.venv', 'venv', 'env'];
 
 /** In the order in which they are tried. A setting is the only candidate where it is set. */
 export function candidates(around: Surroundings): string[] {
-  const { setting, folder, home, interpreter, env } = around;
-  if (setting.trim() !== '') return [expand(setting.trim(), folder, home)];
+  const { setting, folder, workspace, home, interpreter, env } = around;
+  if (setting.trim() !== '') return [expand(setting.trim(), workspace, home)];
   const environments = [
-    ...ENVIRONMENTS.map((name) => path.join(folder, name)),
+    ...[folder, workspace].flatMap((one) => ENVIRONMENTS.map((name) => path.join(one, name))),
     ...[env['VIRTUAL_ENV'], env['CONDA_PREFIX']].filter((one): one is string => !!one),
   ];
   const folders = [
-    ...(interpreter ? [path.dirname(expand(interpreter, folder, home))] : []),
+    ...(interpreter ? [path.dirname(expand(interpreter, workspace, home))] : []),
     ...environments.map((one) => path.join(one, 'bin')),
     ...(env['PATH'] ?? '').split(path.delimiter).filter((one) => one !== '' && path.isAbsolute(one)),
     path.join(home, '.local', 'bin'),
@@ -35,9 +38,9 @@ export function candidates(around: Surroundings): string[] {
   return [...new Set(folders)].map((one) => path.join(one, 'gpuemu'));
 }
 
-function expand(setting: string, folder: string, home: string): string {
-  const text = setting.replace(/\$\{workspaceFolder\}/g, folder).replace(/^~(?=\/|$)/, home);
-  return path.isAbsolute(text) ? text : path.join(folder, text);
+function expand(setting: string, workspace: string, home: string): string {
+  const text = setting.replaceAll('${workspaceFolder}', () => workspace).replace(/^~(?=\/|$)/, () => home);
+  return path.isAbsolute(text) ? text : path.join(workspace, text);
 }
 
 /** The first candidate that is an executable file. */
@@ -53,9 +56,9 @@ export async function findBinary(around: Surroundings): Promise<string | undefin
   return undefined;
 }
 
-/** What `gpuemu --version` printed, as in "gpuemu v1.0.0"; undefined when it is no version. */
+/** What `gpuemu --version` printed, as in "gpuemu v1.0.0"; undefined for what another program prints. */
 export function versionIn(text: string): string | undefined {
-  return /\bv?(\d+\.\d+(?:\.\d+)?)/.exec(text)?.[1];
+  return /^gpuemu v?(\d+\.\d+(?:\.\d+)?)/m.exec(text)?.[1];
 }
 
 export function atLeast(version: string, least: string): boolean {

@@ -60,7 +60,7 @@ export function heatMap(map: ErrorMap, tile?: Tile): string {
   const width = LEFT + side * map.columns + 8;
   const height = TOP + side * map.rows + 34;
   const finite = map.cells.filter((one): one is number => one !== null);
-  const largest = Math.max(0, ...finite);
+  const largest = finite.reduce((most, one) => Math.max(most, one), 0);
   const [rows, columns] = extent(map);
   const cells = map.cells.map((cell, at) => {
     const [row, column] = [Math.floor(at / map.columns), at % map.columns];

@@ -1,6 +1,7 @@
 // Changes of gpuemu.toml that leave everything else in it as it is, comments included.
 
-import { parseToml, Table, tableNamed } from './toml';
+import { longName } from './ops';
+import { Entry, lineCounter, parseToml, Table, tableNamed } from './toml';
 
 export interface TextEdit {
   /** Offsets; equal ones for an insertion. */
@@ -21,13 +22,24 @@ export function roundedUp(value: number): string {
   return text >= 1e-3 && text < 1e6 ? String(text) : text.toExponential().replace('e+', 'e');
 }
 
-function subTable(tables: Table[], owner: Table, name: string): Table | undefined {
-  const from = tables.indexOf(owner);
-  for (const table of tables.slice(from + 1)) {
-    if (table.isArray && table.path === owner.path) return undefined;
-    if (table.path === `${owner.path}.${name}`) return table;
-  }
-  return undefined;
+/** The tables of an op below its own, `[ops.tolerances]`. */
+function tablesBelow(tables: Table[], owner: Table): Table[] {
+  const behind = tables.slice(tables.indexOf(owner) + 1);
+  const next = behind.findIndex((one) => one.isArray && one.path === owner.path);
+  return (next < 0 ? behind : behind.slice(0, next)).filter((one) => one.path.startsWith(`${owner.path}.`));
+}
+
+/** `f32` is `float32`. */
+const isSame = (key: string | undefined, dtype: string): boolean =>
+  key !== undefined && longName(key) === longName(dtype);
+
+/** An output with a tolerance of its own does not follow that of its op. */
+export function hasOutputTolerance(text: string, op: string): boolean {
+  const tables = parseToml(text);
+  const owner = tableNamed(tables, 'ops', op) ?? tableNamed(tables, 'kernels', op);
+  const outputs = owner?.entries.find((one) => one.key === 'outputs')?.value ?? '';
+  return /\btolerance\s*=/.test(outputs) || (owner !== undefined && tablesBelow(tables, owner).some((one) =>
+    one.path === `${owner.path}.outputs` && one.entries.some((entry) => entry.key.startsWith('tolerance'))));
 }
 
 /** Sets the tolerance of one dtype of an op; undefined where the op has no entry in the text. */
@@ -38,21 +50,34 @@ export function toleranceEdit(
   const owner = tableNamed(tables, 'ops', op) ?? tableNamed(tables, 'kernels', op);
   if (!owner) return undefined;
   const number = roundedUp(value);
-  const table = subTable(tables, owner, 'tolerances');
-  if (table) {
-    const known = table.entries.find((one) => one.key === dtype);
-    if (known) return { ...known.valueSpan, text: number };
-    const last = table.entries.at(-1);
-    return insertionBehind(text, (last?.valueSpan ?? table.headerSpan).end, `${dtype} = ${number}`);
-  }
   const inline = owner.entries.find((one) => one.key === 'tolerances');
   if (inline) return inlineEdit(inline.value, inline.valueSpan.start, dtype, number);
-  const dotted = owner.entries.find((one) => one.key === `tolerances.${dtype}`);
-  if (dotted) return { ...dotted.valueSpan, text: number };
-  // A key of the op itself, so that it stands before the op's own sub-tables.
-  const last = owner.entries.at(-1);
-  return insertionBehind(
-    text, (last?.valueSpan ?? owner.headerSpan).end, `tolerances.${dtype} = ${number}`);
+  const place = `${owner.path}.tolerances`;
+  const below = tablesBelow(tables, owner);
+  const own = below.find((one) =>
+    one.path.startsWith(`${place}.`) && isSame(one.path.slice(place.length + 1), dtype));
+  if (own) return keyEdit(text, own, own.entries.find((one) => one.key === 'atol'), `atol = ${number}`, number);
+  const table = below.find((one) => one.path === place);
+  // Without a table of tolerances a key of the op itself, so that it stands before the op's own sub-tables.
+  return table ? dtypeEdit(text, table, '', dtype, number) : dtypeEdit(text, owner, 'tolerances.', dtype, number);
+}
+
+/** `prefix` stands before the dtype in the keys of `table`. */
+function dtypeEdit(text: string, table: Table, prefix: string, dtype: string, number: string): TextEdit {
+  const all = table.entries.filter((one) => one.key.startsWith(prefix))
+    .map((entry) => ({ entry, parts: entry.key.slice(prefix.length).split('.') }))
+    .filter(({ parts }) => isSame(parts[0], dtype));
+  const whole = all.find(({ parts }) => parts.length === 1) ?? all.find(({ parts }) => parts[1] === 'atol');
+  if (whole || all.length === 0) return keyEdit(text, table, whole?.entry, `${prefix}${dtype} = ${number}`, number);
+  // `float32.rtol = 1e-3` stays beside the absolute tolerance.
+  const { entry, parts } = all.at(-1)!;
+  return insertionBehind(text, entry.valueSpan.end, `${prefix}${parts[0]}.atol = ${number}`);
+}
+
+/** The value of `known`, else a line behind the last of the table. */
+function keyEdit(text: string, table: Table, known: Entry | undefined, line: string, value: string): TextEdit {
+  if (known) return { ...known.valueSpan, text: value };
+  return insertionBehind(text, (table.entries.at(-1)?.valueSpan ?? table.headerSpan).end, line);
 }
 
 /** Behind the line that holds `offset`, with a comment that may stand there. */
@@ -64,10 +89,10 @@ function insertionBehind(text: string, offset: number, line: string): TextEdit {
 }
 
 function inlineEdit(value: string, start: number, dtype: string, number: string): TextEdit {
-  const known = new RegExp(`(\\b${dtype}\\s*=\\s*)(\\{[^}]*\\}|"[^"]*"|[^,}\\s]+)`).exec(value);
-  if (known) {
-    const at = start + known.index + known[1]!.length;
-    return { start: at, end: at + known[2]!.length, text: number };
+  for (const match of value.matchAll(/([A-Za-z]\w*)(\s*=\s*)(\{[^}]*\}|"[^"]*"|[^,}\s]+)/g)) {
+    if (!isSame(match[1], dtype)) continue;
+    const at = start + match.index + match[1]!.length + match[2]!.length;
+    return { start: at, end: at + match[3]!.length, text: number };
   }
   const close = value.lastIndexOf('}');
   const before = value.slice(0, close).trimEnd();
@@ -102,14 +127,14 @@ export function suppressionEdit(text: string, one: Suppression): TextEdit | unde
 /** The suppressions of a text, each of the op whose entry follows. */
 export function suppressionsOf(text: string): Suppression[] {
   const found: Suppression[] = [];
+  const lines = text.split('\n');
+  const lineAt = lineCounter(text);
   for (const table of parseToml(text)) {
     if (!table.isArray || (table.path !== 'ops' && table.path !== 'kernels')) continue;
     const name = table.entries.find((entry) => entry.key === 'name');
     const op = name?.value.replace(/^["']|["']$/g, '') ?? '';
-    const above = text.slice(0, table.span.start).split('\n');
-    above.pop();
-    for (let i = above.length - 1; i >= 0 && /^[ \t]*#/.test(above[i]!); --i) {
-      const match = SUPPRESSION.exec(above[i]!.replace(/\r$/, ''));
+    for (let i = lineAt(table.span.start) - 2; i >= 0 && /^[ \t]*#/.test(lines[i]!); --i) {
+      const match = SUPPRESSION.exec(lines[i]!.replace(/\r$/, ''));
       if (match) found.push({ op, kind: match[1]!, dtype: match[2] ?? '', reason: match[3]! });
     }
   }

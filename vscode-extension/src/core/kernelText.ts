@@ -1,5 +1,7 @@
 // Kernels in sources: the line where a `__global__` function or a Triton kernel is declared.
 
+import { lineCounter } from './toml';
+
 export interface KernelPlace {
   name: string;
   /** From 0. */
@@ -18,14 +20,18 @@ function code(text: string): string {
     (found) => found.replace(/[^\n]/g, ' '));
 }
 
-function placeAt(text: string, name: string, offset: number): KernelPlace {
-  const before = text.slice(0, offset);
-  const line = before.split('\n').length - 1;
-  return { name, line, column: offset - (before.lastIndexOf('\n') + 1) };
+type PlaceOf = (name: string, offset: number) => KernelPlace;
+
+function placesOf(text: string): PlaceOf {
+  const lineAt = lineCounter(text);
+  return (name, offset) => ({
+    name, line: lineAt(offset) - 1, column: offset === 0 ? 0 : offset - (text.lastIndexOf('\n', offset - 1) + 1),
+  });
 }
 
 export function cudaKernels(text: string): KernelPlace[] {
   const plain = code(text);
+  const placeOf = placesOf(text);
   const found: KernelPlace[] = [];
   for (const match of plain.matchAll(GLOBAL)) {
     let at = match.index + match[0].length;
@@ -35,7 +41,7 @@ export function cudaKernels(text: string): KernelPlace[] {
     const name = NAME.exec(rest);
     if (!name || ATTRIBUTE.test(name[1]!)) continue;
     at += name[0].lastIndexOf(name[1]!);
-    found.push(placeAt(text, name[1]!, at));
+    found.push(placeOf(name[1]!, at));
   }
   return found;
 }

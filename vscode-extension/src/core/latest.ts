@@ -9,6 +9,7 @@ export class Latest<T> {
   /** `merge` joins what is asked for while something still waits. */
   constructor(
     private readonly work: (value: T, signal: AbortSignal) => Promise<void>,
+    private readonly onError: (error: unknown) => void,
     private readonly merge: (earlier: T, later: T) => T = (_, later) => later,
   ) {}
 
@@ -30,6 +31,8 @@ export class Latest<T> {
       this.active = active;
       try {
         await this.work(value, active.signal);
+      } catch (error) {
+        this.onError(error);  // The next one runs nevertheless.
       } finally {
         if (this.active === active) this.active = undefined;
       }

@@ -4,7 +4,7 @@
 import * as path from 'node:path';
 import { isObject, Json, listAt, numberAt, textAt, textsAt } from './json';
 import { UnreadableOutput } from './records';
-import { lineOf, parseToml, stringOf, stringsIn, Table, valueOf } from './toml';
+import { lineCounter, parseToml, stringOf, stringsIn, Table, valueOf } from './toml';
 
 export interface OpEntry {
   name: string;
@@ -87,7 +87,8 @@ export function projectOfText(text: string, file: string): Project {
   const tables = parseToml(text);
   const validation = tables.find((one) => one.path === 'validation');
   const usual = namesIn(validation, 'dtypes') ?? DEFAULT_DTYPES;
-  const read = (table: Table): OpEntry => readTable(table, text, file, folder, usual);
+  const lineAt = lineCounter(text);
+  const read = (table: Table): OpEntry => readTable(table, lineAt, file, folder, usual);
   const kernels = tables.filter((one) => one.path === 'kernels' && one.isArray).map(read)
     .filter((one) => one.name !== '');
   const ops = tables.filter((one) => one.path === 'ops' && one.isArray).map(read)
@@ -122,7 +123,7 @@ export function longName(dtype: string): string {
 }
 
 function readTable(
-  table: Table, text: string, file: string, folder: string, usual: string[],
+  table: Table, lineAt: (offset: number) => number, file: string, folder: string, usual: string[],
 ): OpEntry {
   const at = (name: string | undefined): string | undefined =>
     name === undefined || name.startsWith('builtin:') ? undefined : path.resolve(folder, name);
@@ -143,9 +144,9 @@ function readTable(
     dtypes: namesIn(table, 'dtypes') ?? usual,
     variants,
     file,
-    line: lineOf(text, table.headerSpan.start),
+    line: lineAt(table.headerSpan.start),
     column: 1,
-    endLine: lineOf(text, (table.entries.at(-1)?.valueSpan ?? table.headerSpan).end),
+    endLine: lineAt((table.entries.at(-1)?.valueSpan ?? table.headerSpan).end),
     reference,
     source,
     entries,

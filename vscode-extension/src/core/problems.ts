@@ -54,7 +54,32 @@ export function placeOf(
 /** Further findings of a case that its problem shows. */
 export const FURTHER_MAX = 4;
 // "kernels/x.cu:12" in a message: the second instruction of a race, say.
-const OTHER_PLACE = /([\w./~@+-]+\.(?:cuh?|ptx|py|h|hpp)):(\d+)/g;
+const OTHER_PLACE = /([\p{L}\p{N}\p{M}_./~@+-]+\.(?:cuh?|ptx|py|h|hpp)):(\d+)/gu;
+
+/** Places that a message names. Files of the op are known by their names, which may have blanks. */
+function placesIn(message: string, files: string[], folder: string): { text: string; place: Place }[] {
+  const found: { at: number; text: string; place: Place }[] = [];
+  let rest = message;
+  const byLength = [...new Set(files)].sort((a, b) => b.length - a.length);
+  for (const file of byLength) {
+    const name = shortened(file, folder);
+    for (let at = rest.indexOf(`${name}:`); at >= 0; at = rest.indexOf(`${name}:`, at + 1)) {
+      if (/[\p{L}\p{N}_./-]$/u.test(rest.slice(0, at))) continue;  // The end of another file's name.
+      const line = /^\d+/.exec(rest.slice(at + name.length + 1, at + name.length + 12))?.[0];
+      if (line === undefined) continue;
+      const text = `${name}:${line}`;
+      found.push({ at, text, place: { file, line: Number(line) } });
+      rest = rest.slice(0, at) + ' '.repeat(text.length) + rest.slice(at + text.length);
+    }
+  }
+  for (const match of rest.matchAll(OTHER_PLACE)) {
+    found.push({
+      at: match.index, text: match[0],
+      place: { file: absolute(folder, match[1] ?? ''), line: Number(match[2]) },
+    });
+  }
+  return found.sort((a, b) => a.at - b.at);
+}
 
 /** Paths of the project as they stand in gpuemu.toml; a folder's name may have blanks. */
 export const shortened = (message: string, folder: string): string =>
@@ -69,8 +94,8 @@ function relatedOf(
   failure: CaseResult, finding: Finding, place: Place, entry: OpEntry | undefined, folder: string,
 ): Related[] {
   const related: Related[] = [];
-  for (const [text, file, line] of shortened(finding.message, folder).matchAll(OTHER_PLACE)) {
-    const other = { file: absolute(folder, file ?? ''), line: Number(line) };
+  const message = shortened(finding.message, folder);
+  for (const { text, place: other } of placesIn(message, entry?.files ?? [], folder)) {
     const same = (one: Place): boolean => one.line === other.line &&
       path.basename(one.file) === path.basename(other.file);
     if (same(place) || related.some((one) => same(one.place))) continue;

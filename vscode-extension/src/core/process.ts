@@ -2,11 +2,15 @@
 // buffers, and an end that takes the whole process group along.
 
 import { ChildProcess, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
+import { mapped, PathMap, PathMapper } from './pathMap';
 
 export const OUTPUT_MAX = 64 * 1024 * 1024;
 export const ERRORS_MAX = 256 * 1024;
 export const GRACE_MS = 5000;
+/** What a program has left in its pipes is read for this long after its end. */
+export const PIPES_MS = 2000;
 
 export interface Command {
   program: string;
@@ -19,6 +23,9 @@ export interface Command {
   input?: string;
   graceMs?: number;
   outputMax?: number;
+  pipesMs?: number;
+  /** Paths that the program names otherwise than the editor. */
+  paths?: PathMap[];
 }
 
 export interface Ended {
@@ -34,6 +41,8 @@ export interface Ended {
 }
 
 const running = new Set<Running>();
+/** Nothing is started any more. */
+let closed = false;
 
 /** Keeps the end of what is longer than `limit`. */
 class Tail {
@@ -47,29 +56,24 @@ class Tail {
 
 export class Running {
   readonly ended: Promise<Ended>;
-  private readonly child: ChildProcess;
+  private readonly child: ChildProcess | undefined;
   private cancelled = false;
   private timedOut = false;
   private problem: string | undefined;
   private grace: NodeJS.Timeout | undefined;
+  private pipes: NodeJS.Timeout | undefined;
   private over = false;
 
   constructor(private readonly command: Command) {
     const begun = Date.now();
-    this.child = spawn(command.program, command.args, {
-      cwd: command.cwd,
-      env: command.env as NodeJS.ProcessEnv | undefined ?? process.env,
-      detached: true,  // A group of its own, which can be ended as a whole.
-      shell: false,
-      stdio: [command.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
-    });
-    running.add(this);
+    const child = this.begin();
+    this.child = child;
     const errors = new Tail(ERRORS_MAX);
     const output = this.readOutput(command.outputMax ?? OUTPUT_MAX);
     const decoder = new StringDecoder('utf8');
-    this.child.stderr?.on('data', (bytes: Buffer) => errors.push(decoder.write(bytes)));
-    this.child.stdin?.on('error', () => undefined);  // It may end without reading.
-    if (command.input !== undefined) this.child.stdin?.end(command.input);
+    child?.stderr?.on('data', (bytes: Buffer) => errors.push(decoder.write(bytes)));
+    child?.stdin?.on('error', () => undefined);  // It may end without reading.
+    if (command.input !== undefined) child?.stdin?.end(command.input);
     const timer = command.timeoutMs === undefined ? undefined : setTimeout(() => {
       this.timedOut = true;
       this.interrupt();
@@ -80,22 +84,65 @@ export class Running {
         this.over = true;
         clearTimeout(timer);
         clearTimeout(this.grace);
+        clearTimeout(this.pipes);
         running.delete(this);
         resolve({
-          code, signal, output: output(), errors: errors.text, durationMs: Date.now() - begun,
+          code, signal, output: output(), errors: mapped(errors.text, command.paths ?? []), durationMs: Date.now() - begun,
           cancelled: this.cancelled, timedOut: this.timedOut, problem: this.problem,
         });
       };
-      this.child.on('error', (error) => {
-        this.problem ??= `${command.program} cannot be started: ${error.message}`;
+      if (!child) {
+        finish(null, null);
+        return;
+      }
+      child.on('error', (error) => {
+        this.problem ??= this.whyNot(error);
         finish(null, null);
       });
-      this.child.on('close', finish);
+      child.on('close', finish);
+      // A process that it has left behind, in a group of its own, may keep the pipes open for ever.
+      child.on('exit', (code, signal) => {
+        this.pipes = setTimeout(() => {
+          child.stdout?.destroy();
+          child.stderr?.destroy();
+          finish(code, signal);
+        }, command.pipesMs ?? PIPES_MS);
+      });
     });
   }
 
+  /** Some errors of the start are events, others exceptions: a program that is just being written, say. */
+  private begin(): ChildProcess | undefined {
+    const { command } = this;
+    if (closed) {
+      this.problem = `${command.program} is not started: the editor ends`;
+      return undefined;
+    }
+    try {
+      const child = spawn(command.program, command.args, {
+        cwd: command.cwd,
+        env: command.env as NodeJS.ProcessEnv | undefined ?? process.env,
+        detached: true,  // A group of its own, which can be ended as a whole.
+        shell: false,
+        stdio: [command.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+      });
+      running.add(this);
+      return child;
+    } catch (error) {
+      this.problem = this.whyNot(error as Error);
+      return undefined;
+    }
+  }
+
+  private whyNot(error: Error): string {
+    const { program, cwd } = this.command;
+    // The system tells both by the same error.
+    return existsSync(cwd) ? `${program} cannot be started: ${error.message}`
+      : `${program} cannot be started: there is no folder ${cwd}`;
+  }
+
   get pid(): number | undefined {
-    return this.child.pid;
+    return this.child?.pid;
   }
 
   /** SIGINT, on which the tool keeps what it has found; SIGKILL for who does not follow. */
@@ -116,7 +163,7 @@ export class Running {
   }
 
   private signal(name: 'SIGINT' | 'SIGKILL'): void {
-    if (this.child.pid === undefined || this.over) return;
+    if (this.child?.pid === undefined || this.over) return;
     try {
       process.kill(-this.child.pid, name);
     } catch {
@@ -126,10 +173,11 @@ export class Running {
 
   private readOutput(limit: number): () => string {
     const decoder = new StringDecoder('utf8');
+    const mapper = new PathMapper(this.command.paths ?? []);
     const pieces: string[] = [];
     let length = 0;
-    this.child.stdout?.on('data', (bytes: Buffer) => {
-      const text = decoder.write(bytes);
+    const take = (text: string): void => {
+      if (text === '') return;
       if (this.command.onOutput) {
         this.command.onOutput(text);
         return;
@@ -141,8 +189,12 @@ export class Running {
         this.problem = `gpuemu wrote more than ${limit} bytes`;
         this.interrupt();
       }
-    });
-    return () => pieces.join('');
+    };
+    this.child?.stdout?.on('data', (bytes: Buffer) => take(mapper.push(decoder.write(bytes))));
+    return () => {
+      take(mapper.end());
+      return pieces.join('');
+    };
   }
 }
 
@@ -150,9 +202,19 @@ export function start(command: Command): Running {
   return new Running(command);
 }
 
-/** Ends whatever still runs; nothing is left behind the editor. */
+/** Ends whatever still runs. */
 export function killAll(): void {
   for (const one of [...running]) one.kill();
+}
+
+/** Nothing is left behind the editor: what would follow a process that is ended here is not started. */
+export function close(): void {
+  closed = true;
+  killAll();
+}
+
+export function reopen(): void {
+  closed = false;
 }
 
 export const runningCount = (): number => running.size;

@@ -1,6 +1,7 @@
 // What the status bar says.
 
 import { RunSummary } from './verdict';
+import { counted } from './words';
 
 export interface StatusInput {
   trusted: boolean;
@@ -31,7 +32,7 @@ export function statusText(input: StatusInput): StatusShown {
   const job = input.jobs[0];
   const daemon = input.daemon === 'silent' ? 'daemon does not answer' : `daemon ${input.daemon}`;
   const running = job ? `running ${job.title} ${job.detail}`.trim() : 'no job running';
-  const stored = `${input.failures} stored failures`;
+  const stored = counted(input.failures, 'stored failure');
   const told = input.trusted ? [daemon, lastText(input.last), running, stored]
     : ['the folder is not trusted, so nothing runs'];
   if (input.problem) told.push(input.problem);

@@ -68,7 +68,8 @@ export function endOfString(text: string, at: number): number {
   return text.length;
 }
 
-const HEADER = /^[ \t]*(\[\[?)[ \t]*([^\]\n]*?)[ \t]*(\]\]?)?[ \t]*(?:#.*)?$/;
+// Blanks belong to one part alone: with two to choose from, a long run of them takes for ever.
+const HEADER = /^[ \t]*(\[\[?)([^\]\n]*)(?:\]\]?[ \t]*(?:#.*)?)?$/;
 const KEY = /^([ \t]*)((?:"[^"\n]*"|'[^'\n]*'|[\w.-]+)+)([ \t]*)(=)?/;
 
 export function parseToml(text: string): Table[] {
@@ -105,14 +106,16 @@ export function parseToml(text: string): Table[] {
 function tableAt(
   header: RegExpExecArray, at: number, line: string, counts: Map<string, number>,
 ): Table {
-  const path = (header[2] ?? '').replace(/["'\s]/g, '');
+  const path = (header[2] ?? '').replace(/#.*$/, '').replace(/["'\s]/g, '');
   const isArray = header[1] === '[[';
   if (isArray) counts.set(path, (counts.get(path) ?? -1) + 1);
   const top = path.split('.')[0] ?? '';
   const start = at + line.indexOf('[');
+  const comment = line.indexOf('#');
+  const end = at + (comment < 0 ? line : line.slice(0, comment)).trimEnd().length;
   return {
     path, isArray, index: counts.get(isArray ? path : top) ?? 0,
-    headerSpan: { start, end: at + line.replace(/\s*(#.*)?$/, '').length },
+    headerSpan: { start, end },
     span: { start: at, end: at }, entries: [],
   };
 }
@@ -166,8 +169,17 @@ export function tableNamed(tables: Table[], path: string, name: string): Table |
   return tables.find((one) => one.path === path && one.isArray && valueOf(one, 'name') === name);
 }
 
-export function lineOf(text: string, offset: number): number {
-  let line = 1;
-  for (let i = text.indexOf('\n'); i >= 0 && i < offset; i = text.indexOf('\n', i + 1)) ++line;
-  return line;
+/** Counts lines from 1. The text is read once: asked for each op of a long file, that is what takes time. */
+export function lineCounter(text: string): (offset: number) => number {
+  const breaks: number[] = [];
+  for (let i = text.indexOf('\n'); i >= 0; i = text.indexOf('\n', i + 1)) breaks.push(i);
+  return (offset) => {
+    let [low, high] = [0, breaks.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (breaks[middle]! < offset) low = middle + 1;
+      else high = middle;
+    }
+    return low + 1;
+  };
 }

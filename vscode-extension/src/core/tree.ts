@@ -9,9 +9,10 @@ export type Row =
   | { type: 'op'; id: string; op: string; count: number; children: () => Row[] }
   | { type: 'kind'; id: string; kind: string; place: string; count: number;
     children: () => Row[] }
-  | { type: 'failure'; id: string; result: CaseResult };
+  | { type: 'failure'; id: string; result: CaseResult }
+  | { type: 'more'; id: string; count: number };
 
-/** Rows under one parent at most; the rest is told by a count. */
+/** Rows under one parent at most; a last row tells how many there are beside them. */
 export const ROWS_MAX = 500;
 
 const baseName = (file: string): string => file.slice(file.lastIndexOf('/') + 1);
@@ -45,10 +46,16 @@ function kindRows(failures: CaseResult[], prefix: string): Row[] {
     ([key, ofKind]): Row => ({
       type: 'kind', id: `${prefix}\0${key}`, kind: kindOf(ofKind[0]!),
       place: placeText(ofKind[0]!), count: ofKind.length,
-      children: () => ofKind.slice(0, ROWS_MAX).map((result): Row => ({
-        type: 'failure', id: `${prefix}\0${key}\0${result.seed}\0${result.dtype}`, result,
-      })),
+      children: () => caseRows(ofKind, `${prefix}\0${key}`),
     }));
+}
+
+function caseRows(failures: CaseResult[], prefix: string): Row[] {
+  const rows = failures.slice(0, ROWS_MAX).map((result): Row => ({
+    type: 'failure', id: `${prefix}\0${result.seed}\0${result.dtype}`, result,
+  }));
+  const count = failures.length - rows.length;
+  return count === 0 ? rows : [...rows, { type: 'more', id: `${prefix}\0more`, count }];
 }
 
 export const rowLabel = (result: CaseResult): string =>

@@ -8,8 +8,8 @@ import { parseJson } from '../../src/core/json';
 import { threadMs } from '../../src/core/loaded';
 import { readFailures } from '../../src/core/records';
 import {
-  api, calls, file, forgetCalls, heapUsed, kindOf, longestBlock, modes, nextRun, openSaved, outputOf, problemsOf, revertAll,
-  root, settle, until,
+  api, calls, file, forgetCalls, heapUsed, kindOf, longestBlock, modes, nextRun, openSaved, outputOf, problemsOf, realFile,
+  revertAll, root, settle, until,
 } from './helpers';
 
 const SEED = '18446744073709551557';
@@ -316,7 +316,7 @@ suite('gpuemu', () => {
     await vscode.tasks.executeTask(task);
     assert.equal(await ended, 2);
     const [problem] = await until('the matched problem', () => {
-      const found = vscode.languages.getDiagnostics(file('gpuemu.toml')).filter((one) =>
+      const found = vscode.languages.getDiagnostics(realFile('gpuemu.toml')).filter((one) =>
         one.message.includes('project.nmae'));
       return found.length > 0 && found;
     });

@@ -13,6 +13,9 @@ import type { RunSummary } from '../../src/core/verdict';
 export const root = (): string => vscode.workspace.workspaceFolders![0]!.uri.fsPath;
 export const file = (name: string): vscode.Uri => vscode.Uri.file(path.join(root(), name));
 
+/** A file by where it is, not through the link by which the workspace was opened: so it stands in what a terminal shows. */
+export const realFile = (name: string): vscode.Uri => vscode.Uri.file(fs.realpathSync(file(name).fsPath));
+
 export async function api(): Promise<GpuemuApi> {
   const extension = vscode.extensions.getExtension<GpuemuApi>('gpuemu.gpuemu')!;
   return extension.activate();
@@ -36,6 +39,13 @@ const fake = (): string => process.env['GPUEMU_FAKE']!;
 /** How the stand-in of the tool behaves from now on. */
 export function modes(...names: string[]): void {
   fs.writeFileSync(path.join(fake(), 'modes'), names.join(' '));
+}
+
+/** What the log channel has told so far. */
+export function logText(): string {
+  const logs = path.join(path.dirname(fake()), 'data/logs');
+  const names = fs.readdirSync(logs, { recursive: true, encoding: 'utf8' }).filter((one) => one.endsWith('gpuemu.log'));
+  return names.map((name) => fs.readFileSync(path.join(logs, name), 'utf8')).join('');
 }
 
 /** The command lines since the last call of `forgetCalls`. */

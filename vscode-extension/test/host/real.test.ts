@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as vscode from 'vscode';
-import { api, file, kindOf, lensesOf, nextRun, outputOf, problemsOf, settle, until } from './helpers';
+import { api, file, kindOf, lensesOf, nextRun, outputOf, problemsOf, realFile, settle, until } from './helpers';
 
 const FAULTS: [string, string, string][] = [
   ['scale_missing_tail_mask', 'kernels/scale_missing_tail_mask.cu', 'y[i] = factor * x[i];'],
@@ -89,7 +89,7 @@ suite('the examples', function suiteOfExamples() {
     const task = tasks.find((one) => one.definition['command'] === 'test')!;
     await vscode.tasks.executeTask(task);
     const found = await until('the finding', () => vscode.languages.getDiagnostics(
-      file('kernels/reduce_missing_sync.cu')).find((one) => one.code === 'DataRace'), 120_000);
+      realFile('kernels/reduce_missing_sync.cu')).find((one) => one.code === 'DataRace'), 120_000);
     const document = await vscode.workspace.openTextDocument(file('kernels/reduce_missing_sync.cu'));
     assert.ok(document.lineAt(found.range.start.line).text.includes('partial[threadIdx.x] +='));
   });

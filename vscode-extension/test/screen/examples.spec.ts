@@ -300,6 +300,7 @@ test('two folders share the daemon, one after the other', async ({ page }) => {
       await expect(testRow(page, name)).toHaveAttribute('aria-label', new RegExp(`${name} \\(Failed`));
     }
     await command(page, 'gpuemu: Show Failures');
+    await collapseFailures(page);
     for (const name of ['first', 'second']) await expect(treeRow(page, name)).toBeVisible();
     await expect(page.locator('.notification-toast')).toHaveCount(0);
   } finally {

@@ -67,7 +67,7 @@ test.describe('with stored failures', () => {
 
   test('failures are grouped, and a row tells all of itself', async ({ page }) => {
     await command(page, 'gpuemu: Show Failures');
-    const kind = treeRow(page, 'OutOfBounds at scale.cu:4, 1 failures');
+    const kind = treeRow(page, 'OutOfBounds at scale.cu:4, 1 failure');
     await expand(kind);
     await expect(treeRow(page, `scale float32, OutOfBounds, seed ${SEED}`)).toBeVisible();
     await picture(page, 'failures');
@@ -75,7 +75,7 @@ test.describe('with stored failures', () => {
 
   test('the page of a failure has its case, a map of the errors and the next steps', async ({ page }) => {
     await command(page, 'gpuemu: Show Failures');
-    await expand(treeRow(page, 'OutOfBounds at scale.cu:4, 1 failures'));
+    await expand(treeRow(page, 'OutOfBounds at scale.cu:4, 1 failure'));
     await treeRow(page, `scale float32, OutOfBounds, seed ${SEED}`).click();
     const view = webview(page);
     await expect(view.locator('h1')).toContainText('scale touches memory that is not its own');
@@ -281,15 +281,25 @@ test('views and pages in the light theme', async ({ page }) => {
   }
 });
 
-test('nothing is started in a folder that is not trusted', async ({ page }) => {
+test('nothing is started in a folder that is not trusted, and everything once it is', async ({ page }) => {
   const server = await start({ trusted: false });
   try {
+    const config = path.join(server.workspace, 'gpuemu.toml');
+    fs.writeFileSync(config, `${fs.readFileSync(config, 'utf8')}kernell = 3\n`);
     await open(page, server);
     await openFile(page, 'gpuemu.toml');
     await expect(statusItem(page).locator('[aria-label]').first()).toHaveAttribute(
       'aria-label', /not trusted/);
     await expect(page.locator('.codelens-decoration', { hasText: 'Fuzz' }).first()).toBeVisible();
+    await command(page, 'gpuemu: Run All Ops');
+    await expect(page.locator('.notification-toast', { hasText: 'in a folder that is not trusted' })).toBeVisible();
     expect(fs.existsSync(path.join(server.home, 'fake/calls'))).toBe(false);
+    await command(page, 'Workspaces: Manage Workspace Trust');
+    await page.locator('.workspace-trust-editor').getByRole('button', { name: /^Trust/ }).first().click();
+    await expect(statusItem(page)).toContainText('2');
+    // It was open all the time.
+    await command(page, 'Problems: Focus on Problems View');
+    await expect(problemRow(page, "did you mean 'kernel'?")).toBeVisible();
   } finally {
     await server.stop();
   }

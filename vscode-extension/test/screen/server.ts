@@ -69,7 +69,10 @@ const answers = (url: string): Promise<boolean> => new Promise((resolve) => {
 export async function startServer(wanted: Wanted): Promise<Server> {
   const home = fs.mkdtempSync(path.join(os.tmpdir(), 'gpuemu-vsc-'));
   const at = (name: string): string => path.join(home, name);
-  const workspace = at('w\u00f6rk #1 it\'s $HOME 100%');
+  // Opened through a link, below a folder of a name that is left out inside of a workspace.
+  const workspace = path.join(at('build'), 'w\u00f6rk #1 it\'s $HOME 100%');
+  fs.mkdirSync(at('really'));
+  fs.symlinkSync(at('really'), at('build'));
   fs.mkdirSync(at('data/User'), { recursive: true });
   fs.mkdirSync(at('extensions'));
   fs.mkdirSync(at('fake'));

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
-import { applied, isSuppressed, roundedUp, suppressionEdit, suppressionsOf, toleranceEdit } from '../../src/core/edits';
+import { applied, hasOutputTolerance, isSuppressed, roundedUp, suppressionEdit, suppressionsOf, toleranceEdit } from '../../src/core/edits';
 import { inlineTableAt, keyUnder, valueKeyAt } from '../../src/core/inlineTables';
 import { kernelsIn } from '../../src/core/kernelText';
 import { affectedOps, projectOfText, readProject } from '../../src/core/ops';
 import { keyAt, keyMarkdown, keysAt } from '../../src/core/schema';
+import { limitOf, namesOf, profileArguments } from '../../src/core/settings';
 import { parseToml, stringsIn, tableNamed, valueOf } from '../../src/core/toml';
 import { parseJson } from '../../src/core/json';
 
@@ -115,6 +116,33 @@ test('a tolerance that is new joins its table, or the op', () => {
   assert.equal(toleranceEdit(TEXT, 'nobody', 'float32', 1), undefined);
 });
 
+test('a tolerance replaces what is said of its dtype, however that is written', () => {
+  const op = '[[ops]]\nname = "a"\n';
+  const edited = (text: string): string => applied(op + text, toleranceEdit(op + text, 'a', 'float32', 3)!).slice(op.length);
+  assert.equal(edited('tolerances = { bfloat16 = 1, f32 = 2 }\n'), 'tolerances = { bfloat16 = 1, f32 = 3 }\n');
+  assert.equal(edited('tolerances.f32 = 2 # x\ndims = {}\n'), 'tolerances.f32 = 3 # x\ndims = {}\n');
+  assert.equal(edited('tolerances.float32.atol = 2\n'), 'tolerances.float32.atol = 3\n');
+  assert.equal(edited('tolerances.f32.rtol = 2\ndims = {}\n'),
+    'tolerances.f32.rtol = 2\ntolerances.f32.atol = 3\ndims = {}\n');
+  assert.equal(edited('[ops.tolerances]\nF32 = "auto"\n'), '[ops.tolerances]\nF32 = 3\n');
+  assert.equal(edited('[ops.tolerances]\nfloat32.ulp = 2\n'), '[ops.tolerances]\nfloat32.ulp = 2\nfloat32.atol = 3\n');
+  assert.equal(edited('[ops.tolerances.float32]\natol = 2\nrtol = 1\n'), '[ops.tolerances.float32]\natol = 3\nrtol = 1\n');
+  assert.equal(edited('[ops.tolerances.f32]\nrtol = 1\n'), '[ops.tolerances.f32]\nrtol = 1\natol = 3\n');
+  assert.equal(edited('[ops.tolerances.float16]\nrtol = 1\n'), 'tolerances.float32 = 3\n[ops.tolerances.float16]\nrtol = 1\n');
+  // That of the next op is not this one's.
+  const next = '[[ops]]\nname = "b"\n[ops.tolerances]\nfloat32 = 1\n';
+  assert.equal(edited(next), `tolerances.float32 = 3\n${next}`);
+});
+
+test('an output may have a tolerance of its own', () => {
+  const op = '[[ops]]\nname = "a"\n';
+  const has = (text: string): boolean => hasOutputTolerance(op + text, 'a');
+  assert.ok(has('outputs = [{ name = "y", tolerance = 1e-3 }]\n'));
+  assert.ok(has('[[ops.outputs]]\nname = "y"\ntolerance.atol = 1e-3\n'));
+  assert.ok(!has('tolerances.float32 = 1\noutputs = [{ name = "y" }]\n'));
+  assert.ok(!has('outputs = [{ name = "y" }]\n[[ops]]\nname = "b"\noutputs = [{ name = "y", tolerance = 1 }]\n'));
+});
+
 test('a measured value is rounded up, never down', () => {
   for (const value of [1.23e-5, 9.99e-7, 1, 0.1, 3.0000001e-4, 123456, 5e-324, 0.30000000000000004]) {
     assert.ok(Number(roundedUp(value)) >= value, `${value} became ${roundedUp(value)}`);
@@ -188,3 +216,37 @@ test('the schema that is shipped is what the tool prints',
     assert.equal(fs.readFileSync('schemas/gpuemu.schema.json', 'utf8'), done.stdout,
       'gpuemu config schema >vscode-extension/schemas/gpuemu.schema.json');
   });
+
+test('a long run of blanks takes no time', () => {
+  const blanks = ' '.repeat(100_000);
+  for (const line of [`[${blanks}]x`, `[${blanks}x`, `[[ops${blanks}]]${blanks}x`, `[ops${blanks}# ]`]) {
+    assert.ok(parseToml(`${line}\nname = "a"\n`).length > 0);
+  }
+  assert.deepEqual(parseToml('[ [').map((one) => one.path), ['', '[']);
+  const [, table] = parseToml('  [ops.tolerances]   # of sum');
+  assert.deepEqual([table!.path, table!.headerSpan], ['ops.tolerances', { start: 2, end: 18 }]);
+});
+
+test('settings of another type or size than is allowed', () => {
+  assert.deepEqual([200, 0, -5, 1e9, 2.4, NaN, '50', null].map(limitOf), [200, 1, 1, 10_000, 2, 200, 200, 200]);
+  assert.deepEqual(['quick', 'default', 'thorough', 'config=/x', ''].map(profileArguments),
+    [['--quick'], [], ['--thorough'], [], []]);
+  assert.deepEqual([undefined, 'softmax', ['a', 3, 'b'], 7].map(namesOf), [[], ['softmax'], ['a', 'b'], []]);
+});
+
+test('a gpuemu.toml of a thousand ops is read in a time that grows with its length', () => {
+  const ops = (count: number): string => Array.from({ length: count }, (_, i) =>
+    `# gpuemu: suppress DataRace: ${i}\n[[ops]]\nname = "a${i}"\nkernel = "a${i}"\n\n[[kernels]]\nname = "a${i}"\n`).join('\n');
+  const msOf = (text: string): number => {
+    const begun = process.cpuUsage();
+    const project = projectOfText(text, '/p/gpuemu.toml');
+    const count = suppressionsOf(text).length;
+    assert.deepEqual([project.ops.length, project.ops.at(-1)!.line, count],
+      [count, text.split('\n').length - 6, count]);
+    const { user } = process.cpuUsage(begun);
+    return user / 1000;
+  };
+  msOf(ops(500));  // What the compiler does at first does not count.
+  const [few, many] = [msOf(ops(500)), msOf(ops(5000))];
+  assert.ok(many < 60 * Math.max(few, 5), `${few} ms for 500 ops, ${many} ms for 5000`);
+});

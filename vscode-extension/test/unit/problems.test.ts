@@ -6,7 +6,7 @@ import { OpEntry } from '../../src/core/ops';
 import { problemsOf, suffixOf } from '../../src/core/problems';
 import { CaseResult, Finding } from '../../src/core/records';
 import { groupsToReplay } from '../../src/core/replay';
-import { rowAccessible, rowsOf, rowTooltip } from '../../src/core/tree';
+import { Row, rowAccessible, ROWS_MAX, rowsOf, rowTooltip } from '../../src/core/tree';
 import { statusText } from '../../src/core/status';
 
 const finding = (more: Partial<Finding> = {}): Finding =>
@@ -63,6 +63,16 @@ test('what passes now is no problem', () => {
   assert.deepEqual(show([failure({ passesNow: true })]), []);
 });
 
+test('a place in a file whose name has blanks and umlauts is related, and no part of a name', () => {
+  const file = 'k one/r\u00e4ce.cu';
+  const message = `wrote at /p/${file}:9 and at /p/n\u00e4h.cuh:4, not my${file}:2; here /p/${file}:12`;
+  const entry = { ...ENTRY, files: [`/p/${file}`, '/p/ref.py'], reference: undefined };
+  const [problem] = show([failure({ findings: [finding({ file, line: 12, message })] })], entry);
+  assert.deepEqual(problem!.related.map((one) => [one.message, one.place.file, one.place.line]).slice(0, 2), [
+    [`also at ${file}:9`, `/p/${file}`, 9], ['also at n\u00e4h.cuh:4', '/p/n\u00e4h.cuh', 4]]);
+  assert.ok(problem!.related.every((one) => one.place.file !== `/p/${file}` || one.place.line !== 2));
+});
+
 test('the second line of a race, the instruction and the reference are related', () => {
   const one = finding({
     file: '/p/k/sum.cu', line: 12, message: 'written at k/sum.cu:12, read at k/sum.cu:14',
@@ -112,4 +122,27 @@ test('the status says what runs, and is broken only when something is', () => {
   assert.match(statusText({ ...idle, failures: 3 }).accessible, /daemon running.*3 stored failures/);
   assert.equal(statusText({ ...idle, daemon: 'silent' }).broken, true);
   assert.equal(statusText({ ...idle, trusted: false, problem: 'x' }).broken, false);
+});
+
+test('more cases than are shown have a row that counts them', () => {
+  const many = Array.from({ length: ROWS_MAX + 3 }, (_, i) => failure({ seed: String(i) }));
+  const [op] = rowsOf(many);
+  const cases = (all: CaseResult[]): Row[] => {
+    const [one] = rowsOf(all);
+    const [kind] = one?.type === 'op' ? one.children() : [];
+    return kind?.type === 'kind' ? kind.children() : [];
+  };
+  assert.equal(op?.type === 'op' && op.count, ROWS_MAX + 3);
+  const last = cases(many).at(-1);
+  assert.equal(last?.type === 'more' && last.count, 3);
+  assert.equal(new Set(cases(many).map((one) => one.id)).size, ROWS_MAX + 1);
+  assert.ok(cases(many.slice(3)).every((one) => one.type === 'failure'));
+});
+
+test('one failure is one failure', () => {
+  const shown = (failures: number): string => statusText(
+    { trusted: true, daemon: 'running', failures, jobs: [] }).accessible;
+  assert.match(shown(1), /, 1 stored failure$/);
+  assert.match(shown(2), /, 2 stored failures$/);
+  assert.match(shown(0), /, 0 stored failures$/);
 });

@@ -5,7 +5,8 @@ import * as path from 'node:path';
 import { after, test } from 'node:test';
 import { atLeast, candidates, findBinary, versionIn } from '../../src/core/binary';
 import { Latest } from '../../src/core/latest';
-import { commandLine, killAll, runningCount, start } from '../../src/core/process';
+import { PathMapper, pathMaps } from '../../src/core/pathMap';
+import { close, commandLine, killAll, reopen, runningCount, start } from '../../src/core/process';
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'gpuemu unit \u00e4\u00f6 '));
 after(() => fs.rmSync(folder, { recursive: true }));
@@ -35,6 +36,26 @@ test('arguments arrive as they are, in a folder with spaces and umlauts', async 
 test('what cannot be started is a problem, not an exception', async () => {
   const ended = await start({ program: path.join(folder, 'none'), args: [], cwd: folder }).ended;
   assert.match(ended.problem ?? '', /cannot be started/);
+});
+
+test('what the system refuses at once is a problem too, and a folder that is gone is named', async () => {
+  const program = script('fine', 'true');
+  const problemOf = async (args: string[], cwd: string): Promise<string> =>
+    (await start({ program, args, cwd }).ended).problem ?? '';
+  assert.match(await problemOf(['a\0b'], folder), /cannot be started: .*null bytes/);
+  assert.match(await problemOf(['x'.repeat(4 << 20)], folder), /cannot be started: spawn E2BIG/);
+  assert.match(await problemOf([], program), /cannot be started/);
+  const gone = path.join(folder, 'gone');
+  assert.ok((await problemOf([], gone)).endsWith(`fine cannot be started: there is no folder ${gone}`));
+  assert.equal(runningCount(), 0);
+});
+
+test('a process that is left behind does not keep its starter from ending', async () => {
+  const program = script('leaves', 'echo told; setsid sleep 30 & echo $! >"$1"; exit 4');
+  const file = path.join(folder, 'left.pid');
+  const ended = await start({ program, args: [file], cwd: folder, pipesMs: 100 }).ended;
+  process.kill(Number(fs.readFileSync(file, 'utf8')), 'SIGKILL');
+  assert.deepEqual([ended.code, ended.output], [4, 'told\n']);
 });
 
 test('cancel interrupts, and what it has found comes along', async () => {
@@ -87,15 +108,43 @@ test('nothing runs after killAll', async () => {
   assert.equal(runningCount(), 0);
 });
 
+test('nothing is started once the editor ends', async () => {
+  const running = start({ program: script('last', 'exec sleep 60'), args: [], cwd: folder });
+  close();
+  assert.equal((await running.ended).signal, 'SIGKILL');
+  const after = await start({ program: script('after', 'echo here'), args: [], cwd: folder }).ended;
+  assert.deepEqual([after.output, /the editor ends/.test(after.problem ?? '')], ['', true]);
+  reopen();
+});
+
+test('paths are those that the editor knows, wherever the text is cut', async () => {
+  const paths = pathMaps([{ shown: '/link', real: '/real \u00e4' }, { shown: '/link/p', real: '/real \u00e4/p' },
+    { shown: '/link/p', real: '/else/p.x' }, { shown: '/same', real: '/same' }]);
+  assert.deepEqual(paths, [{ from: '/real \u00e4/', to: '/link/' }, { from: '/else/p.x/', to: '/link/p/' }]);
+  const text = '"/real \u00e4/a.cu" at /else/p.x/b.cu:3, not /x/real \u00e4/c nor /else/pyx/d, /real';
+  const wanted = '"/link/a.cu" at /link/p/b.cu:3, not /x/real \u00e4/c nor /else/pyx/d, /real';
+  for (let size = 1; size < text.length; ++size) {
+    const mapper = new PathMapper(paths);
+    let found = '';
+    for (let at = 0; at < text.length; at += size) found += mapper.push(text.slice(at, at + size));
+    assert.equal(found + mapper.end(), wanted, `pieces of ${size}`);
+  }
+  const program = script('where', `echo '/else/p.x/q'; echo '/else/p.x/q' >&2`);
+  const ended = await start({ program, args: [], cwd: folder, paths }).ended;
+  assert.deepEqual([ended.output, ended.errors], ['/link/p/q\n', '/link/p/q\n']);
+});
+
 test('the setting is the only candidate, else the environment comes before PATH', async () => {
-  const around = { setting: '', folder, home: '/home/u', env: { PATH: '/usr/bin:relative', VIRTUAL_ENV: '/v' } };
+  const around = { setting: '', folder, workspace: '/w', home: '/home/u', env: { PATH: '/usr/bin:relative', VIRTUAL_ENV: '/v' } };
   const all = candidates(around);
   assert.ok(all.indexOf(path.join(folder, '.venv/bin/gpuemu')) < all.indexOf('/v/bin/gpuemu'));
+  assert.ok(all.indexOf(path.join(folder, 'env/bin/gpuemu')) < all.indexOf('/w/.venv/bin/gpuemu'));
+  assert.ok(all.indexOf('/w/env/bin/gpuemu') < all.indexOf('/v/bin/gpuemu'));
   assert.ok(all.indexOf('/v/bin/gpuemu') < all.indexOf('/usr/bin/gpuemu'));
   assert.ok(!all.some((one) => one.startsWith('relative')));
   assert.deepEqual(candidates({ ...around, setting: '~/g' }), ['/home/u/g']);
   assert.equal(candidates({ ...around, interpreter: '~/py/bin/python' })[0], '/home/u/py/bin/gpuemu');
-  assert.deepEqual(candidates({ ...around, setting: '${workspaceFolder}/g' }), [path.join(folder, 'g')]);
+  for (const setting of ['${workspaceFolder}/g', 'g']) assert.deepEqual(candidates({ ...around, setting }), ['/w/g']);
   fs.mkdirSync(path.join(folder, 'venv/bin'), { recursive: true });
   fs.writeFileSync(path.join(folder, 'venv/bin/gpuemu'), '', { mode: 0o755 });
   assert.equal(await findBinary(around), path.join(folder, 'venv/bin/gpuemu'));
@@ -104,7 +153,7 @@ test('the setting is the only candidate, else the environment comes before PATH'
 
 test('versions', () => {
   assert.equal(versionIn('gpuemu v1.12.0\n'), '1.12.0');
-  assert.equal(versionIn('hello'), undefined);
+  for (const other of ['hello', 'Python 3.11.2', 'my-gpuemu 1.0.0']) assert.equal(versionIn(other), undefined);
   assert.deepEqual([atLeast('1.0.0', '1.0.0'), atLeast('1.10.0', '1.9'), atLeast('0.9.9', '1.0.0')],
     [true, true, false]);
 });
@@ -119,11 +168,24 @@ test('the latest wins, and what waits is joined', async () => {
   const latest = new Latest<string>(async (value, signal) => {
     await new Promise((next) => setTimeout(next, 30));
     (signal.aborted ? aborted : done).push(value);
-  }, (earlier, later) => earlier + later);
+  }, () => undefined, (earlier, later) => earlier + later);
   latest.ask('a', 1);
   latest.ask('b', 1);
   await new Promise((next) => setTimeout(next, 15));
   latest.ask('c', 1);
   await new Promise((next) => setTimeout(next, 120));
   assert.deepEqual([aborted, done], [['ab'], ['c']]);
+});
+
+test('work that fails is told, and the next is done', async () => {
+  const told: string[] = [];
+  const latest = new Latest<string>((value) => {
+    told.push(value);
+    return value === 'bad' ? Promise.reject(new Error('no')) : Promise.resolve();
+  }, (error) => told.push(String(error)));
+  latest.ask('bad', 1);
+  await new Promise((next) => setTimeout(next, 20));
+  latest.ask('good', 1);
+  await new Promise((next) => setTimeout(next, 20));
+  assert.deepEqual(told, ['bad', 'Error: no', 'good']);
 });
