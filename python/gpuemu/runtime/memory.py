@@ -48,7 +48,8 @@ class Block:
         self.streams: dict[int, Any] = {}  # By handle; the last one used it last.
         self.free_stream: Any = None
         self.was_exported = False
-        self.use = self.awaited_use = object()  # Stands for the latest use, and for the latest one that was waited for.
+        self.mark: Any = None  # What an export left behind; gone with the next use.
+        self.awaited: Any = None  # The mark of an export that has waited for all uses before it.
         if kind != "device":
             device._context.hold()  # It is a buffer, and nobody says when the last view of it is gone.
 
@@ -56,7 +57,7 @@ class Block:
         """Notes that work of the stream uses it."""
         self.streams.pop(stream.handle, None)
         self.streams[stream.handle] = stream
-        self.use = object()
+        self.mark = None
 
     def last_stream(self) -> Any:
         """The stream that used it last."""

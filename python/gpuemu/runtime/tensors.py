@@ -241,10 +241,10 @@ class Tensor(library.Unique):
                 # Every byte counts as written from now on.
                 device._check("gpuemu_memory_upload", block.address, block.address, self._memory.nbytes, last.handle)
                 block.was_exported = True
-            use = block.use
-            if use is not block.awaited_use:
+            if block.mark is None or block.mark is not block.awaited:
+                block.mark = mark = object()
                 device._wait("gpuemu_stream_synchronize", last.handle)
-                block.awaited_use = use
+                block.awaited = mark
         elif stream != -1:
             consumer = device.adopt_stream(1 if stream is None else stream)
             for one in list(block.streams.values()):
