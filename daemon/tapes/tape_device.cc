@@ -1,5 +1,6 @@
 #include "daemon/tapes/tape_device.h"
 
+#include "daemon/tapes/tape_form.h"
 #include "daemon/tapes/tape_ops.h"
 
 namespace gpuemu {
@@ -41,16 +42,27 @@ Result<DeviceCopy> TapeDevice::upload(std::span<const std::byte> values, const s
 Status TapeDevice::run(const tape::Entry& entry, const std::vector<Operand>& inputs,
                        const Operand& output) {
   const OpKind* const op = GPUEMU_TRY(registry_.find(entry.op));
-  const PackedAttributes attributes = GPUEMU_TRY(pack_attributes(op->schema, entry.attrs));
-  std::vector<Strides> strides;
-  for (const Operand& one : inputs) strides.push_back(row_major_strides(one.shape));
-  strides.push_back(row_major_strides(output.shape));
-  std::vector<DeviceTensor> views;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    views.push_back({inputs[i].memory->address(), inputs[i].dtype, inputs[i].shape, strides[i]});
+  std::vector<Shape> shapes;
+  for (const Operand& one : inputs) shapes.push_back(one.shape);
+  TapeForm form = GPUEMU_TRY(tape_form(entry, *op, shapes));
+  const PackedAttributes attributes = GPUEMU_TRY(pack_attributes(op->schema, form.attrs));
+  std::vector<Operand> operands = inputs;
+  for (size_t i = 0; i < inputs.size(); ++i) operands[i].shape = std::move(form.inputs[i]);
+  for (size_t i = 0; i < form.outputs.size(); ++i) {
+    operands.push_back({form.outputs[i].shape, form.outputs[i].dtype, output.memory});
+    if (i == form.output) continue;  // The others are computed and thrown away.
+    const auto count = static_cast<uint64_t>(element_count(form.outputs[i].shape));
+    operands.back().memory = GPUEMU_TRY(allocate(byte_size(form.outputs[i].dtype) * count, ""));
   }
-  const DeviceTensor made{output.memory->address(), output.dtype, output.shape, strides.back()};
-  OpCall call{.op = op, .inputs = views, .outputs = std::span(&made, 1)};
+  std::vector<Strides> strides;
+  for (const Operand& one : operands) strides.push_back(row_major_strides(one.shape));
+  std::vector<DeviceTensor> views;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const Operand& one = operands[i];
+    views.push_back({one.memory->address(), one.dtype, one.shape, strides[i]});
+  }
+  const std::span all(views);
+  OpCall call{.op = op, .inputs = all.first(inputs.size()), .outputs = all.subspan(inputs.size())};
   call.schema_id = attributes.schema_id;
   call.attributes = attributes.bytes;
   GPUEMU_TRY(dispatcher_->call(call));

@@ -10,6 +10,7 @@
 #include "common/codec/base64.h"
 #include "common/rng/fill.h"
 #include "common/tensor/tensor.h"
+#include "daemon/tapes/tape_form.h"
 #include "kernels/op.h"
 #include "ops/dispatch/check_case.h"
 #include "ops/dispatch/libraries.h"
@@ -111,11 +112,13 @@ Status check_leaf_attributes(const tape::Entry& entry, const Json& attrs) {
   return ok_status();
 }
 
-uint64_t bytes_of(const tape::Entry& entry) {
-  uint64_t bytes = byte_size(entry.dtype);
-  for (const int64_t size : entry.shape) bytes *= static_cast<uint64_t>(size);
+uint64_t bytes_of(const Shape& shape, DType dtype) {
+  uint64_t bytes = byte_size(dtype);
+  for (const int64_t size : shape) bytes *= static_cast<uint64_t>(size);
   return bytes;
 }
+
+uint64_t bytes_of(const tape::Entry& entry) { return bytes_of(entry.shape, entry.dtype); }
 
 Status check_leaf(const tape::Entry& entry) {
   if (!entry.inputs.empty()) {
@@ -203,22 +206,24 @@ Status TapeOps::check(const tape::Entry& entry, std::span<const tape::Known* con
                     entry.op));
   }
   const OpKind& op = **found;
-  if (op.outputs.size() != 1) {
-    return wrong(fmt::format("{} makes {} tensors, an entry of a tape makes one", op.name,
-                             op.outputs.size()));
-  }
+  std::vector<Shape> shapes;
+  for (const tape::Known* input : inputs) shapes.push_back(input->shape);
+  const TapeForm form = GPUEMU_TRY(tape_form(entry, op, shapes));
   PretendedTensors tensors;
-  bool is_huge = bytes_of(entry) >= kPretendedDistance;
-  for (const tape::Known* input : inputs) {
-    is_huge = is_huge || input->bytes >= kPretendedDistance;
-    tensors.add(input->shape, input->dtype);
+  bool is_huge = false;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    is_huge = is_huge || inputs[i]->bytes >= kPretendedDistance;
+    tensors.add(form.inputs[i], inputs[i]->dtype);
   }
-  tensors.add(entry.shape, entry.dtype);
+  for (const TapeForm::Output& output : form.outputs) {
+    is_huge = is_huge || bytes_of(output.shape, output.dtype) >= kPretendedDistance;
+    tensors.add(output.shape, output.dtype);
+  }
   tensors.finish();
   if (is_huge) return wrong("a tensor has 2^44 bytes or more; no device holds it");
-  const PackedAttributes attributes = GPUEMU_TRY(pack_attributes(op.schema, entry.attrs));
+  const PackedAttributes attributes = GPUEMU_TRY(pack_attributes(op.schema, form.attrs));
   const std::span views(tensors.views);
-  const OpCase c{op, views.first(inputs.size()), views.last(1),
+  const OpCase c{op, views.first(inputs.size()), views.subspan(inputs.size()),
                  Attributes(op.schema, attributes.bytes), device_};
   const TypeBinding types = GPUEMU_TRY(check_case(c));
   const std::string refused = refusal_of_all(c, types);

@@ -41,6 +41,9 @@ void launch(const OpCase& c, Plan& plan, Dim3 block, int64_t side) {
       .arg(static_cast<int32_t>(transposed(c, "trans_b")));
 }
 
+/// Up to here a thread per element is done before a tile has been filled.
+constexpr int64_t kSmallElements = 1024, kSmallTerms = 64;
+
 int64_t tiled_side(const OpCase& c) { return c.in(0).dtype == DType::Float64 ? 64 : 128; }
 
 void plan_naive(const OpCase& c, Plan& plan) { launch(c, plan, {16, 16, 1}, 16); }
@@ -48,6 +51,12 @@ void plan_tiled(const OpCase& c, Plan& plan) { launch(c, plan, {256, 1, 1}, tile
 void plan_mma(const OpCase& c, Plan& plan) { launch(c, plan, {128, 1, 1}, 64); }
 
 std::string unsupported_naive(const OpCase& c) { return grid_y_refusal(sizes_of(c).m, 16); }
+std::string unsupported_small(const OpCase& c) {
+  const Sizes size = sizes_of(c);
+  if (size.m * size.n <= kSmallElements && size.k <= kSmallTerms) return "";
+  return fmt::format("c has {} elements of {} terms each, it takes up to {} of {}", size.m * size.n,
+                     size.k, kSmallElements, kSmallTerms);
+}
 std::string unsupported_tiled(const OpCase& c) {
   return grid_y_refusal(sizes_of(c).m, tiled_side(c));
 }
@@ -104,6 +113,13 @@ const OpKind& gemm_op() {
                     .sm_min = 80,
                     .unsupported = unsupported_mma,
                     .plan = plan_mma},
+                   {.name = "small",
+                    .module = "gemm",
+                    .entries = {"gemm_naive_{T}"},
+                    .types = {{'T', {DType::Float32, DType::Float64}}},
+                    .priority = 2,
+                    .unsupported = unsupported_small,
+                    .plan = plan_naive},
                    {.name = "tiled",
                     .module = "gemm",
                     .entries = {"gemm_tiled_{T}"},

@@ -7,6 +7,9 @@ namespace gpuemu::kernels {
 namespace {
 
 constexpr int64_t kSide = 64;
+/// Up to here a thread per element is done before a tile has been filled.
+constexpr int64_t kSmallElements = 4096, kSmallTerms = 64;
+constexpr uint32_t kSmallThreads = 128;
 
 Status check(const OpCase& c) {
   const int64_t m = c.in(0).shape[0], k = c.in(0).shape[1], n = c.in(1).shape[0];
@@ -19,6 +22,33 @@ Status check(const OpCase& c) {
 
 std::string unsupported(const OpCase& c) {
   return grid_y_refusal(std::max(c.in(0).shape[0], c.in(1).shape[0]), kSide);
+}
+
+/// How many elements all outputs have.
+int64_t elements_of(const OpCase& c) {
+  const int64_t m = c.in(0).shape[0], k = c.in(0).shape[1], n = c.in(1).shape[0];
+  return m * k + n * k + n;
+}
+
+std::string unsupported_small(const OpCase& c) {
+  const int64_t elements = elements_of(c);
+  const int64_t terms = std::max(c.in(0).shape[0], c.in(1).shape[0]);
+  if (elements <= kSmallElements && terms <= kSmallTerms) return "";
+  return fmt::format("the gradients have {} elements of up to {} terms, it takes up to {} of {}",
+                     elements, terms, kSmallElements, kSmallTerms);
+}
+
+void plan_small(const OpCase& c, Plan& plan) {
+  plan.launch({blocks_for(elements_of(c), kSmallThreads), 1, 1}, {kSmallThreads, 1, 1})
+      .arg(c.in(0))
+      .arg(c.in(1))
+      .arg(c.in(2))
+      .arg(c.out(0))
+      .arg(c.out(1))
+      .arg(c.out(2))
+      .arg(static_cast<int32_t>(c.in(0).shape[0]))
+      .arg(static_cast<int32_t>(c.in(1).shape[0]))
+      .arg(static_cast<int32_t>(c.in(0).shape[1]));
 }
 
 void plan(const OpCase& c, Plan& plan) {
@@ -63,7 +93,14 @@ const OpKind& linear_bwd_op() {
                   {.name = "dw", .rank_min = 2, .rank_max = 2},
                   {.name = "dbias", .rank_min = 1, .rank_max = 1}},
       .check = check,
-      .variants = {{.name = "tiled",
+      .variants = {{.name = "small",
+                    .module = "linear_bwd",
+                    .entries = {"linear_bwd_small_{T}"},
+                    .types = float_types(),
+                    .priority = 1,
+                    .unsupported = unsupported_small,
+                    .plan = plan_small},
+                   {.name = "tiled",
                     .module = "linear_bwd",
                     .entries = {"linear_bwd_dx_{T}", "linear_bwd_dw_{T}", "linear_bwd_dbias_{T}"},
                     .types = float_types(),

@@ -1,5 +1,6 @@
 // Gradients of y = x * w^T + bias, with x m x k, w n x k and dy m x n: dx = dy * w, dw = dy^T * x,
-// dbias = the column sums of dy. dx and dw: block 256, grid cdiv(k, side) x cdiv(m or n, side) with
+// dbias = the column sums of dy. small: a thread per element of all three, block 128, grid
+// cdiv(m * k + n * k + n, 128). dx and dw: block 256, grid cdiv(k, side) x cdiv(m or n, side) with
 // a side of 64. dbias: block 256, grid cdiv(n, 32).
 #include "kernels/gemm_tile.cuh"
 
@@ -44,6 +45,35 @@ __device__ void linear_bwd_dbias_body(const T* dy, T* dbias, int m, int n) {
   if (thread < width && col < n) dbias[col] = narrow<T>(static_cast<Compute<T>>(sums[thread]));
 }
 
+/// The sums of dx and dw run in the order of those of a tile, and have the same bits.
+template <typename T>
+__device__ void linear_bwd_small_body(const T* x, const T* w, const T* dy, T* dx, T* dw, T* dbias,
+                                      int m, int n, int k) {
+  int at = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  Compute<T> total = 0;
+  if (at < m * k) {
+    const int row = at / k, col = at % k;
+    for (int i = 0; i < n; ++i) total = fma(widen(dy[row * n + i]), widen(w[i * k + col]), total);
+    dx[at] = narrow<T>(total);
+    return;
+  }
+  at -= m * k;
+  if (at < n * k) {
+    const int row = at / k, col = at % k;
+    for (int i = 0; i < m; ++i) total = fma(widen(dy[i * n + row]), widen(x[i * k + col]), total);
+    dw[at] = narrow<T>(total);
+    return;
+  }
+  at -= n * k;
+  if (at >= n) return;
+  double sum = 0;
+  for (int i = 0; i < m; ++i) sum += static_cast<double>(widen(dy[i * n + at]));
+  dbias[at] = narrow<T>(static_cast<Compute<T>>(sum));
+}
+
+GPUEMU_ENTRIES(linear_bwd_small,
+               (const T* x, const T* w, const T* dy, T* dx, T* dw, T* dbias, int m, int n, int k),
+               (x, w, dy, dx, dw, dbias, m, n, k))
 GPUEMU_ENTRIES(linear_bwd_dx, (const T* dy, const T* w, T* dx, int m, int n, int k),
                (dy, w, dx, m, n, k))
 GPUEMU_ENTRIES(linear_bwd_dw, (const T* dy, const T* x, T* dw, int m, int n, int k),

@@ -40,7 +40,7 @@ class Program {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  /// "gemm: tiled, first supported; ..."
+  /// "gemm: small, first supported; ..."
   std::string call(const char* op, uint32_t inputs) {
     const std::array<int64_t, 2> shape = {kSize, kSize};
     std::array<gpuemu_tensor, 3> tensors{};
@@ -125,8 +125,8 @@ TEST_F(PolicyFiles, ReplaceThatOfARunningProgram) {
 TEST_F(PolicyFiles, APreferredVariantThatCannotIsPassedOverWithOneWarning) {
   Program program(file("p.toml", "[prefer]\ngemm = \"mma\"\n"));
   testing::internal::CaptureStderr();
-  EXPECT_EQ(program.call("gemm", 2).find("gemm: tiled, first supported; "), 0U);
-  EXPECT_EQ(program.call("gemm", 2).find("gemm: tiled, first supported; "), 0U);
+  EXPECT_EQ(program.call("gemm", 2).find("gemm: small, first supported; "), 0U);
+  EXPECT_EQ(program.call("gemm", 2).find("gemm: small, first supported; "), 0U);
   const std::string warned = testing::internal::GetCapturedStderr();
   const std::string begin = "gpuemu: gemm: the preferred variant 'mma' is not used: ";
   EXPECT_EQ(warned.find(begin), 0U) << warned;

@@ -188,6 +188,8 @@ class LaunchError(ValueError):
 class KernelError(RuntimeError):
     """A kernel went wrong while it ran. `findings` say what, where and in which thread."""
 
+    code = "Launch"  # Of the C interface.
+
     def __init__(self, findings: list[Place]) -> None:
         from gpuemu.device.places import explain
 

@@ -128,14 +128,14 @@ def test_its_trace_has_every_level_and_becomes_a_picture(program, tmp_path):
     # The step after the warm-up, with one forward of its own and one while it is captured.
     assert named["range"].count("forward") == 2
     assert named["op"].count("gemm") == 3, "captured calls have no time"
-    kernels = named["kernel"].count("gemm_tiled_float32")
+    kernels = named["kernel"].count("gemm_naive_float32")
     assert kernels == 4 * 3, "kernels of replays are there"
     tool = [sys.executable, str(ROOT / "tools" / "trace_picture.py")]
     drawn = subprocess.run([*tool, str(trace), str(picture)], capture_output=True, text=True)
     assert drawn.returncode == 0, drawn.stderr
     titles = [title.text for title in ElementTree.parse(picture).iter("{http://www.w3.org/2000/svg}title")]
     assert len(titles) == len(events)
-    assert sum(title.startswith("gemm_tiled_float32: ") for title in titles) == kernels
+    assert sum(title.startswith("gemm_naive_float32: ") for title in titles) == kernels
     empty = tmp_path / "empty.json"
     empty.write_text('{"traceEvents": []}')
     refused = subprocess.run([*tool, str(empty), str(picture)], capture_output=True, text=True)

@@ -101,7 +101,7 @@ def test_a_kernel_that_goes_wrong_is_told_by_the_next_wait(device):
         waits = {"numpy": y.numpy, "device": device.synchronize, "stream": device.default_stream.synchronize, "event": event.synchronize}
         with pytest.raises(gpuemu.KernelError, match="unwritten") as caught:
             waits[wait]()
-        assert caught.value.findings[0].kind == "uninitialized"
+        assert caught.value.findings[0].kind == "uninitialized" and caught.value.code == "Launch"
         device.synchronize()
         assert device.findings()[0].kind == "uninitialized" and device.findings() == []
     with runtime.Device("emulator", checks=["memory"]) as lenient:

@@ -134,6 +134,13 @@ def test_tensors_that_do_not_fit_are_spilled_and_come_back(home, session):
     (entry("b", "softmax", "a", colour=1), "colour"),
     (entry("b", "tensor", data="AAAA"), "64"),
     ({"op": "drop", "inputs": []}, "one input"),
+    (entry("b", "linear_bwd", "a", "a", "a"), "'outputs'"),
+    (entry("b", "linear_bwd", "a", "a", "a", outputs=[{"shape": [4, 4], "dtype": "float32"}] * 3, output=3), "from 0 to 2"),
+    (entry("b", "linear_bwd", "a", "a", "a", outputs=[{"shape": [4], "dtype": "float32"}] * 3, output=0), "is not the entry's"),
+    (entry("b", "linear_bwd", "a", "a", "a", outputs=[{"shape": [4, 4], "dtype": "half"}] * 3, output=0), "shape and dtype"),
+    (entry("b", "relu", "a", inputs_as=[[2, 7]]), "other elements"),
+    (entry("b", "relu", "a", inputs_as=[[-4, -4]]), "list of sizes"),
+    (entry("b", "relu", "a", inputs_as=[]), "each of 1 inputs"),
 ])  # fmt: skip
 def test_a_tape_with_a_wrong_entry_is_refused_as_a_whole(session, wrong, said):
     refused = session("SubmitTape", entries=[entry("a", "ones"), wrong])
@@ -169,6 +176,18 @@ def test_a_dropped_tensor_is_freed_and_was_fetched_before(session):
     assert session("FetchTensor", id="z")["code"] == "NotFound"
     assert session("SubmitTape", entries=[entry("d", "relu", "a")])["code"] == "InvalidRequest"
     assert session("SubmitTape", entries=[entry("a", "ones")])["code"] == "InvalidRequest"
+
+
+def test_an_op_of_several_tensors_and_inputs_in_other_shapes(session):
+    x, w, dy = (np.random.default_rng(seed).uniform(-1, 1, shape).astype(np.float32) for seed, shape in enumerate([(6, 4), (3, 4), (6, 3)]))
+    outputs = [{"shape": list(shape), "dtype": "float32"} for shape in ((6, 4), (3, 4), (3,))]
+    entries = [leaf("x", x.reshape(4, 6)), leaf("w", w), leaf("dy", dy)]
+    entries += [entry(name, "linear_bwd", "x", "w", "dy", shape=outputs[at]["shape"], outputs=outputs, output=at, inputs_as=[[6, 4], None, None])
+                for at, name in enumerate(("dx", "dw", "db"))]  # fmt: skip
+    accepted = session("SubmitTape", entries=entries)
+    assert accepted["type"] == "TapeAccepted", accepted
+    for name, expected in (("dx", dy @ w), ("dw", dy.T @ x), ("db", dy.sum(0))):
+        np.testing.assert_allclose(values_of(session("FetchTensor", id=name)), expected, rtol=1e-5, atol=1e-6)
 
 
 def test_random_values_follow_from_their_seed(session):

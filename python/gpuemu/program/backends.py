@@ -12,6 +12,7 @@ BACKENDS = ("auto", "emulator", "cuda", "numpy")
 
 _lock = threading.Lock()
 _places: dict[tuple[Any, ...], Place] = {}
+_daemon: tuple[str | None, bool | None] = (None, None)  # Of connect(): the address, and whether a daemon is started there.
 NUMPY = HostPlace()
 
 
@@ -32,14 +33,25 @@ def _made(backend: str, device: Any, local: bool, arch: str | None) -> Place:
         from gpuemu.program.local import LocalPlace
 
         return LocalPlace(backend, device, arch)
-    from gpuemu.program.workers import WorkerPlace
+    from gpuemu.program.daemon import DaemonPlace
 
-    return WorkerPlace(backend, device, arch)
+    return DaemonPlace(backend, device, arch, *_daemon)
 
 
-def close_workers() -> None:
-    """Ends every worker. Values that this process has not read are lost."""
+def use_daemon(address: str | None, start: bool | None) -> None:
+    """The daemon of places that are made from now on. Sessions of another one end."""
+    global _daemon
+    if _daemon[0] != address:
+        close_remote()
     with _lock:
+        _daemon = (address, start)
+
+
+def close_remote() -> None:
+    """Ends every session of a daemon and every worker. Values that this process has not read are lost."""
+    global _daemon
+    with _lock:
+        _daemon = (None, None)
         for key, place in list(_places.items()):
             if not key[2]:
                 del _places[key]

@@ -13,8 +13,13 @@ from gpuemu.errors import DeviceError
 import gpuemu.program.checking as checking
 import gpuemu.program.judging as judging
 import gpuemu.program.ops.primitives as primitives
+import gpuemu.program.reproducer as reproducer
+from gpuemu.check.tolerances import ToleranceConfig
 from gpuemu.program.executor import Executor, told
+from gpuemu.program.judging import Judgement
 from gpuemu.program.other_library import OtherLibrary
+from gpuemu.program.report import ProgramFinding
+from gpuemu.program.reproducer import STORED, WrongOp
 from gpuemu.program.specs import wide
 from gpuemu.tensors import Array
 
@@ -22,7 +27,7 @@ from gpuemu.tensors import Array
 @dataclass
 class BisectReport:
     """The first op that differs; index None where none does. a, b: the kernels that ran; element: flat, the first that differs
-    in a bit; max_diff: of that output."""
+    in a bit; max_diff: of that output; reproducer: a folder as that of a check, which runs the op as side b and judges it by side a."""
 
     index: int | None = None
     op: str = ""
@@ -128,8 +133,26 @@ def _bisect(executor: Executor, sides: tuple[_Side, _Side], inputs: Mapping[str,
         differing = _differing(one, given, specs, results, outputs, exact)
         if differing is not None:
             name = primitives.row(one["op"]).outputs[differing]
-            return BisectReport(index, one["op"], name, a, b, *_values(*results[differing], outputs[differing].dtype))
+            found = BisectReport(index, one["op"], name, a, b, *_values(*results[differing], outputs[differing].dtype))
+            found.reproducer = _reproducer(found, checker, one, given, [wide(x, spec.dtype) for (x, _), spec in zip(results, outputs)], sides[1], exact)
+            return found
     return BisectReport()
+
+
+def _reproducer(found: BisectReport, checker: checking.Checker, one: dict[str, Any], given: Sequence[Array], expected: Sequence[Array], side: _Side,
+                exact: bool) -> str | None:  # fmt: skip
+    """A folder that runs the op as side b does and judges it by what side a computed; None where it cannot be written."""
+    library = "" if side.library is None else f" with the library {side.library} (GPUEMU_LIBRARY)"
+    message = f"element {found.element} is {found.b_value!r} by {found.b}{library} and {found.a_value!r} by {found.a}"
+    where = checker.executor._where[found.index or 0]
+    finding = ProgramFinding(found.index or 0, one["node"], one["op"], found.b, found.output, None, "ToleranceExceeded", message, found.element,
+                             found.a_value, found.b_value, where=where)  # fmt: skip
+    judgements = [Judgement(name, [], None, array, None) for name, array in zip(primitives.row(one["op"]).outputs, expected)]
+    wrong = WrongOp(one, found.b, given, checker.plan, judgements, [finding], ToleranceConfig(0.0, 0.0) if exact else None, STORED)
+    try:
+        return reproducer.write(None, checker.report.seed, checker.device, wrong)
+    except OSError:
+        return None
 
 
 def _differing(one: Mapping[str, Any], given: Sequence[Array], specs: Any, results: Sequence[tuple[Array, Array]], outputs: Any, exact: bool) -> int | None:

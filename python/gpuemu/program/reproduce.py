@@ -22,7 +22,7 @@ import gpuemu.program.shadow as shadow
 from gpuemu.program.judging import Judgement
 import gpuemu.program.ops.primitives as primitives
 from gpuemu.program.report import ProgramFinding, of_places
-from gpuemu.program.reproducer import CASE
+from gpuemu.program.reproducer import CASE, STORED
 from gpuemu.program.specs import Spec
 import gpuemu.runtime.registering as registering
 from gpuemu.tensors import Array
@@ -75,9 +75,9 @@ def _tolerance_of(case: Mapping[str, Any]) -> ToleranceConfig | None:
 
 def _judged(home: pathlib.Path, case: Mapping[str, Any], held: Sequence[Array], specs: Sequence[Spec], got: Sequence[Array],
             outputs: Sequence[Spec]) -> list[Judgement]:  # fmt: skip
-    """Judges by the op's reference. For an op that the program had registered, uses the stored reference outputs, if any."""
+    """Judges by the op's reference. For an op that the program had registered, and behind a bisection, uses the stored outputs, if any."""
     tolerance = _tolerance_of(case)
-    if "declared" not in case:
+    if "declared" not in case and case.get("reference") != STORED:
         return judging.judged(case["op"], held, specs, got, outputs, case["attrs"], tolerance)
     expected, scales = ([home / part / f"{one['name']}.npy" for one in case["outputs"]] for part in ("expected", "scales"))
     if not all(path.exists() for path in expected):

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from gpuemu import runtime
 
 CASE = "case.json"
+STORED = "stored"  # The reference of a case whose op is judged by the values in expected/.
 README = """# {op}: {kind}
 
 {message}

@@ -58,8 +58,11 @@ class Replay(PlainReplay):
 
 def check(*what: Any, inputs: Mapping[str, Any] | None = None, reference: str = "numpy", tolerance: Any = None, stop_at_first: bool = True,
           save: Any = None) -> ProgramReport:  # fmt: skip
-    """Checks what lazy tensors are still to be computed from, an Executor, a Replay, or an IRGraph on the current device."""
+    """Checks what lazy tensors are still to be computed from, an Executor, a Replay, or an IRGraph on the current device. Of the last
+    three inputs may also stand second, as in Executor.check."""
     options: dict[str, Any] = {"reference": reference, "tolerance": tolerance, "stop_at_first": stop_at_first, "save": save}
+    if len(what) == 2 and inputs is None and isinstance(what[0], (Executor, Replay, IRGraph)) and isinstance(what[1], (Mapping, type(None))):
+        inputs, what = what[1], what[:1]
     if len(what) == 1 and isinstance(what[0], (Executor, Replay)):
         return what[0].check(inputs, **options)
     if len(what) == 1 and isinstance(what[0], IRGraph):

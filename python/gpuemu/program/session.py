@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import threading
 from typing import Any
 
-import gpuemu
 from gpuemu import arguments
 import gpuemu.program.backends as backends
 from gpuemu.program.backends import BACKENDS
@@ -50,7 +50,8 @@ SESSION = Session()
 
 def set_backend(backend: str = "auto", *, device: Any = 0, local: bool = False, arch: str | None = None) -> None:
     """Where tensors that are made from now on are computed. "numpy": references on the host. local: in this process, through
-    gpuemu.runtime; else in a worker process, so that a faulting kernel fails only its op and not the program. device: an index, or with local a runtime.Device."""
+    gpuemu.runtime; else by the daemon, so that a faulting kernel fails only its op and not the program. device: an index, or with local a
+    runtime.Device."""
     if backend not in BACKENDS:
         raise ValueError(f"unknown backend '{backend}'; there are {', '.join(BACKENDS)}")
     if isinstance(device, (int, str)) or not local:
@@ -60,7 +61,7 @@ def set_backend(backend: str = "auto", *, device: Any = 0, local: bool = False, 
 
 
 def set_verbosity(level: int) -> None:
-    """What is told on standard error: 0 nothing, 1 workers that start and end, 2 a line for each execution, 3 one for each op."""
+    """What is told on standard error: 0 nothing, 1 connections and fallbacks, 2 a line for each execution, 3 one for each op."""
     if isinstance(level, bool) or level not in range(VERBOSITY_MAX + 1):
         raise ValueError(f"the level is {level!r}, expected 0 to {VERBOSITY_MAX}")
     TAPE.verbosity = level
@@ -78,12 +79,12 @@ def flush() -> None:
 
 
 def reset() -> None:
-    """Forgets the seed, the backend and the plans, and ends the workers."""
+    """Forgets the seed, the backend and the plans, and ends the session with the daemon."""
     with LOCK, SESSION.lock:
         SESSION.reset()
         TAPE.clear()
         TAPE.verbosity = 0
-        backends.close_workers()
+        backends.close_remote()
 
 
 def last_run() -> Run | None:
@@ -92,27 +93,31 @@ def last_run() -> Run | None:
 
 
 def connect(address: Any = None, *, host: str | None = None, port: int | None = None, token_file: Any = None, start: bool | None = None) -> None:
-    """Starts the worker of set_backend(local=False) now instead of at the first op that must run. An address, host, port or token file
-    of a daemon raises BackendError: the daemon's protocol cannot run ops of programs."""
-    if any(one is not None for one in (address, host, port, token_file)):
-        raise BackendError("connect: the daemon's protocol cannot run ops of programs: call connect without an address to start a worker on this machine")
-    place = SESSION.place()
-    if not isinstance(place, WorkerPlace):
-        raise BackendError(f"connect: the backend {place.name} has no worker: call set_backend(..., local=False) first")
-    if start is False and place.connection() is None:
-        raise gpuemu.ConnectionError("connect: no worker is running, and start is False")
-    place.start()
+    """Begins a session with the daemon now instead of at the first op that must run. address: the path of its socket, by default as
+    gpuemu.Client has it; start: whether a daemon is started where none answers, by default only without an address. Raises
+    gpuemu.ConnectionError. Daemons listen on TCP for workers alone: host, port and token_file raise BackendError."""
+    if any(one is not None for one in (host, port, token_file)):
+        raise BackendError("connect: a daemon listens on TCP for workers only (daemon.listen): give the path of its socket as address, "
+                           "on another machine that of a forwarded one (ssh -L)")  # fmt: skip
+    if not isinstance(SESSION.place(), WorkerPlace):
+        raise BackendError(f"connect: the backend {SESSION.place().name} runs in this process: call set_backend(..., local=False) first")
+    with LOCK:
+        backends.use_daemon(None if address is None else os.fspath(address), start)
+        place = SESSION.place()
+        assert isinstance(place, WorkerPlace)
+        place.connect(start)
 
 
 def disconnect() -> None:
-    """Ends the workers and frees what they hold. Reading one of their tensors that was not read before raises ReleasedError."""
+    """Ends the session with the daemon, and workers, and frees what they hold. Reading one of their tensors that was not read before raises
+    ReleasedError."""
     with LOCK:
         TAPE.clear()
-        backends.close_workers()
+        backends.close_remote()
 
 
 def connection() -> Connection | None:
-    """The worker of the current backend (address, session, started); None if none is running."""
+    """What runs the ops of the current backend (address, session, started); None before the first op and behind disconnect()."""
     with SESSION.lock:
         backend, device, local, arch = SESSION.backend
     place = None if local or backend == "numpy" else backends.place_of(backend, device, local, arch)

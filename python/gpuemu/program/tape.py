@@ -89,7 +89,7 @@ class Tape:
     def execute(self, wanted: Lazy | None = None) -> None:
         """Computes everything that is pending and that a live tensor needs."""
         with LOCK:
-            targets = {one for one in self.roots() if one.call is not None}
+            targets = {one for one in self.roots() if one.call is not None and not one.place.is_closed}
             if wanted is not None and wanted.call is not None:
                 targets.add(wanted)
             by_place: dict[Place, list[Lazy]] = {}

@@ -28,7 +28,8 @@ MAIN = "gpuemu.program.worker_main"
 
 
 class Connection(NamedTuple):
-    """A running worker. address: its process; session: a unique id; started: whether this process started it."""
+    """What runs the ops. address: the socket of the daemon, or the worker's process; session: its name; started: whether this process
+    started it."""
 
     address: str
     session: str
@@ -36,10 +37,12 @@ class Connection(NamedTuple):
 
 
 class Held:
-    """A value of a worker. `array`: its content if this process has it; `session`: the session of the worker that has it, else ""."""
+    """A value of a worker. `array`: its content if this process has it; `session`: the session of the worker that has it, else "";
+    `tape`: the number of the session of a daemon that has it, else empty."""
 
-    def __init__(self, number: int, dtype: str, array: Array | None, session: str) -> None:
+    def __init__(self, number: int, dtype: str, array: Array | None, session: str, tape: list[int] | None = None) -> None:
         self.number, self.dtype, self.array, self.session = number, dtype, array, session
+        self.tape: list[int] = [] if tape is None else tape
 
 
 class Program:
@@ -47,6 +50,7 @@ class Program:
 
     def __init__(self, number: int) -> None:
         self.number, self.sent = number, ""
+        self.constants: dict[int, Held] = {}  # Where a daemon runs it.
 
 
 class WorkerPlace(Place):
@@ -115,7 +119,7 @@ class WorkerPlace(Place):
     def run(self, program: Program, graph: GraphData, lowered: list[dict[str, Any]], plan: BindingPlan, sources: Mapping[int, Held],
             each: Callable[[int], None] | None) -> Mapping[int, Held]:  # fmt: skip
         with self._lock:
-            self.start()
+            self._start()
             puts = {}
             for held in sources.values():
                 if held.session != self._session:
@@ -136,9 +140,12 @@ class WorkerPlace(Place):
 
     # --- the process
 
-    def start(self) -> None:
-        """Starts the worker if none is running. Raises gpuemu.ConnectionError, and the errors of opening the device."""
+    def connect(self, start: bool | None = None) -> None:
+        """Starts the worker if none is running. Raises gpuemu.ConnectionError, also where start is False, and the errors of opening the
+        device."""
         with self._lock:
+            if start is False and self._process is None:
+                raise gpuemu.ConnectionError("connect: no worker is running, and start is False")
             self._start()
 
     def _start(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -18,25 +19,11 @@ _KINDS, _BFLOAT = {"signed": 0, "unsigned": 1, "float": 2, "bool": 6}, 4
 # DLDataType's (code, bits) by name, and the reverse.
 _CODES = {name: (_BFLOAT if name == "bfloat16" else _KINDS[row.kind], 8 * row.size) for name, row in TABLE.items()}
 _DTYPES = {pair: name for name, pair in _CODES.items()}
-_i64s = ctypes.POINTER(ctypes.c_int64)
-
-
-class _Elements(ctypes.Structure):
-    _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32), ("rank", ctypes.c_int32),
-                ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16), ("shape", _i64s), ("strides", _i64s),
-                ("byte_offset", ctypes.c_uint64)]  # fmt: skip
-
-
+# DLManagedTensor and DLManagedTensorVersioned as struct has them: data, kind and number of the device, rank, code, bits, lanes, shape,
+# strides, offset; around them owner and deleter, before them version and flags.
+_ELEMENTS = "PiiiBBHPPQ"
+_PLAIN_FORM, _VERSIONED_FORM = struct.Struct("@" + _ELEMENTS + "PP"), struct.Struct("@IIPPQ" + _ELEMENTS)
 _DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-
-
-class _Managed(ctypes.Structure):
-    _fields_ = [("elements", _Elements), ("owner", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
-
-
-class _ManagedVersioned(ctypes.Structure):
-    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("owner", ctypes.c_void_p), ("deleter", ctypes.c_void_p),
-                ("flags", ctypes.c_uint64), ("elements", _Elements)]  # fmt: skip
 
 
 _new = ctypes.pythonapi.PyCapsule_New
@@ -62,52 +49,70 @@ def _drop_unused(capsule: int) -> None:
             _given.pop(_pointer(capsule, name), None)
 
 
-def exported(address: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: str, device: tuple[int, int], *, versioned: bool,
-             readonly: bool, owner: Any) -> Any:  # fmt: skip
-    """A capsule. `owner` is kept until its consumer drops it."""
-    made: Any = _ManagedVersioned() if versioned else _Managed()
-    row = ctypes.c_int64 * max(len(shape), 1)
-    sizes, steps = row(*shape), row(*strides)
-    one = made.elements
-    one.data, one.device_type, one.device_id, one.rank = address, device[0], device[1], len(shape)
-    one.code, one.bits, one.lanes, one.byte_offset = *_CODES[dtype], 1, 0
-    one.shape, one.strides = ctypes.cast(sizes, _i64s), ctypes.cast(steps, _i64s)
-    made.deleter = ctypes.cast(_drop, ctypes.c_void_p)
+_DROP, _DROP_UNUSED = (ctypes.cast(one, ctypes.c_void_p).value for one in (_drop, _drop_unused))
+_buffers = {form.size: ctypes.c_char * form.size for form in (_PLAIN_FORM, _VERSIONED_FORM)}
+_deleters: dict[int, Any] = {}  # Of other packages, by address: each has one or two.
+
+
+def exported(address: int, rank: int, sizes: Any, steps: Any, dtype: str, device: tuple[int, int], *, versioned: bool, readonly: bool,
+             owner: Any) -> Any:  # fmt: skip
+    """A capsule. sizes, steps: rows of int64 of ctypes. They and `owner` are kept until its consumer drops it."""
+    elements = (address, *device, rank, *_CODES[dtype], 1, ctypes.addressof(sizes), ctypes.addressof(steps), 0)
     if versioned:
-        made.major, made.minor, made.flags = 1, 0, _READ_ONLY if readonly else 0
+        content, name = _VERSIONED_FORM.pack(1, 0, 0, _DROP, _READ_ONLY if readonly else 0, *elements), _VERSIONED
+    else:
+        content, name = _PLAIN_FORM.pack(*elements, 0, _DROP), _PLAIN
+    made = _buffers[len(content)].from_buffer_copy(content)
     at = ctypes.addressof(made)
     _given[at] = (made, sizes, steps, owner)
-    return _new(at, _VERSIONED if versioned else _PLAIN, ctypes.cast(_drop_unused, ctypes.c_void_p))
+    return _new(at, name, _DROP_UNUSED)
+
+
+def _deleter_at(address: int) -> Any:
+    found = _deleters.get(address)
+    if found is None:
+        found = _deleters[address] = _DELETER(address)
+    return found
+
+
+def _row(address: int, count: int) -> tuple[int, ...]:
+    """int64s of the host."""
+    return struct.unpack(f"@{count}q", ctypes.string_at(address, 8 * count)) if count else ()
 
 
 class Imported:
     """What a capsule holds. It is given back when nothing refers to this object."""
 
     def __init__(self, capsule: Any) -> None:
-        self._give_back: Callable[[], Any] | None = None
+        self._give_back: Callable[[int], Any] | None = None
+        self._managed = 0
         at = id(capsule)
         name = next((one for one in (_VERSIONED, _PLAIN) if _is_valid(at, one)), None)
         if name is None:
             raise errors.InvalidArgumentError("__dlpack__ gave no capsule of a tensor, or one that was used already")
         address = _pointer(at, name)
-        managed: Any = (_ManagedVersioned if name == _VERSIONED else _Managed).from_address(address)
-        if name == _VERSIONED and managed.major != 1:
-            raise BufferError(f"the capsule has version {managed.major}.{managed.minor} of DLPack, expected 1")
-        one = managed.elements
-        self.device = (one.device_type, one.device_id)
-        self.is_readonly = name == _VERSIONED and bool(managed.flags & _READ_ONLY)
-        self.shape = tuple(one.shape[axis] for axis in range(one.rank))
-        packed = tuple(math.prod(self.shape[axis + 1 :]) for axis in range(one.rank))
-        self.strides = tuple(one.strides[axis] for axis in range(one.rank)) if one.strides else packed
-        self.address = (one.data or 0) + one.byte_offset
-        self.dtype = _DTYPES.get((one.code, one.bits), "") if one.lanes == 1 else ""
+        form = _VERSIONED_FORM if name is _VERSIONED else _PLAIN_FORM
+        told: Any = form.unpack(ctypes.string_at(address, form.size))
+        flags = 0
+        if name is _VERSIONED:
+            major, minor, _, deleter, flags, *told = told
+            if major != 1:
+                raise BufferError(f"the capsule has version {major}.{minor} of DLPack, expected 1")
+        else:
+            *told, _, deleter = told
+        data, kind, number, rank, code, bits, lanes, sizes, steps, offset = told
+        self.device = (kind, number)
+        self.is_readonly = bool(flags & _READ_ONLY)
+        self.shape = _row(sizes, rank)
+        self.strides = _row(steps, rank) if steps else tuple(math.prod(self.shape[axis + 1 :]) for axis in range(rank))
+        self.address = data + offset
+        self.dtype = _DTYPES.get((code, bits), "") if lanes == 1 else ""
         if not self.dtype:
-            raise errors.InvalidArgumentError(f"the elements have code {one.code}, {one.bits} bits and {one.lanes} lanes, which no dtype of a device has")
+            raise errors.InvalidArgumentError(f"the elements have code {code}, {bits} bits and {lanes} lanes, which no dtype of a device has")
         _rename(at, _USED[name])
-        if managed.deleter:
-            deleter = _DELETER(managed.deleter)
-            self._give_back = lambda: deleter(address)
+        if deleter:
+            self._give_back, self._managed = _deleter_at(deleter), address
 
     def __del__(self) -> None:
         if self._give_back is not None:
-            self._give_back()
+            self._give_back(self._managed)

@@ -130,7 +130,7 @@ class Graph(library.Unique):
     def _keep(self, memory: Memory, block: Block) -> None:
         """The graph uses the memory."""
         self._kept[block.address] = (memory, block)
-        memory._graphs.add(self)
+        memory._join_graph(self)
 
     def _hold(self, data: Any) -> None:
         """The graph reads data of the host."""
@@ -164,7 +164,8 @@ class Graph(library.Unique):
         except errors.DeviceError:
             pass  # What spoilt the capture is told by whoever ends it.
         for memory, _ in self._kept.values():
-            memory._graphs.discard(self)
+            if memory._graphs:
+                memory._graphs.discard(self)
         self._kept.clear()
 
     def __enter__(self) -> Graph:

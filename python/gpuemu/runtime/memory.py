@@ -48,6 +48,8 @@ class Block:
         self.streams: dict[int, Any] = {}  # By handle; the last one used it last.
         self.free_stream: Any = None
         self.was_exported = False
+        self.mark: Any = None  # What an export left behind; gone with the next use.
+        self.awaited: Any = None  # The mark of an export that has waited for all uses before it.
         if kind != "device":
             device._context.hold()  # It is a buffer, and nobody says when the last view of it is gone.
 
@@ -55,6 +57,7 @@ class Block:
         """Notes that work of the stream uses it."""
         self.streams.pop(stream.handle, None)
         self.streams[stream.handle] = stream
+        self.mark = None
 
     def last_stream(self) -> Any:
         """The stream that used it last."""
@@ -97,8 +100,14 @@ class Memory(library.Unique):
         self._was_freed = False
         self._device = block.device
         self._address, self.nbytes, self.kind, self.name = block.address, nbytes, block.kind, name
-        self._graphs: Any = weakref.WeakSet()
+        self._graphs: Any = ()  # A WeakSet from the first graph on: most memory is in none.
         self._is_readonly = False
+
+    def _join_graph(self, graph: Any) -> None:
+        """The graph uses it."""
+        if not self._graphs:
+            self._graphs = weakref.WeakSet()
+        self._graphs.add(graph)
 
     @property
     def device(self) -> Any:

@@ -98,6 +98,21 @@ class _Seen:
             self._context.let_go()
 
 
+class _Kept:
+    """Keeps a block's memory for another package, also behind free() and the device's close()."""
+
+    __slots__ = ("_block", "_context")
+
+    def __init__(self, tensor: Tensor, block: Any) -> None:
+        self._block, self._context = block, tensor._device._context
+        self._context.hold()
+
+    def __del__(self, is_finalizing: Any = sys.is_finalizing) -> None:
+        if not is_finalizing() and not library.is_forked():
+            self._block = None
+            self._context.let_go()
+
+
 class Tensor(library.Unique):
     """Elements of one dtype in memory of a device: Any.empty(), zeros(), tensor(). A view shares the memory of its owner."""
 
@@ -212,8 +227,8 @@ class Tensor(library.Unique):
             raise BufferError("the tensor is read-only, which a capsule without a version cannot say: ask with max_version=(1, 0)")
         block = self._memory._live("the tensor")
         self._order_for(block, stream)
-        return dlpack.exported(self._address, self._shape, self._strides, self._dtype, own, versioned=versioned, readonly=self._readonly,
-                               owner=_Seen(self, block))  # fmt: skip
+        return dlpack.exported(self._address, len(self._shape), self._sizes, self._steps, self._dtype, own, versioned=versioned,
+                               readonly=self._readonly, owner=_Kept(self, block))  # fmt: skip
 
     def _order_for(self, block: Any, stream: Any) -> None:
         """What was issued is done for who uses the memory next, who may write it."""
@@ -226,7 +241,10 @@ class Tensor(library.Unique):
                 # Every byte counts as written from now on.
                 device._check("gpuemu_memory_upload", block.address, block.address, self._memory.nbytes, last.handle)
                 block.was_exported = True
-            device._wait("gpuemu_stream_synchronize", last.handle)
+            if block.mark is None or block.mark is not block.awaited:
+                block.mark = mark = object()
+                device._wait("gpuemu_stream_synchronize", last.handle)
+                block.awaited = mark
         elif stream != -1:
             consumer = device.adopt_stream(1 if stream is None else stream)
             for one in list(block.streams.values()):
