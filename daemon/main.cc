@@ -345,6 +345,7 @@ int serve(const ConfigSources& sources, const Config& config, bool has_processes
   if (!kept) return fail(kept.error(), kExitBroken);
   spdlog::info("stopping");
   if (remote->registry != nullptr) remote->registry->shutdown();
+  sessions.stop_work();
   jobs.stop();
   keep_budgets(**share, **stores);
   projects.shutdown();
@@ -397,18 +398,22 @@ int run(int argc, char** argv) {
       app.add_option("--private", private_folder,
                      "Serve one lane from this folder alone, until the process that starts it "
                      "ends; then remove the folder");
-  app.add_flag("--check-database", only_check,
-               "Say whether the database is damaged, and end; with 3 when it is");
-  app.add_flag("--answer", only_answer,
-               "Answer the request of `gpuemu storage` on standard input, and end");
+  CLI::Option* const check =
+      app.add_flag("--check-database", only_check,
+                   "Say whether the database is damaged, and end; with 3 when it is");
+  CLI::Option* const answer = app.add_flag(
+      "--answer", only_answer, "Answer the request of `gpuemu storage` on standard input, and end");
   CLI::Option* const repair = app.add_flag(
       "--repair", only_repair, "Make a database of what can be read of a damaged one, and end");
   app.add_flag("--dry-run", dry_run, "Only say what repairing would lose")->needs(repair);
   CLI::Option* const restore =
       app.add_option("--restore", backup, "Put this backup in the place of the database, and end");
-  app.add_flag("--no-workers", no_workers,
-               "Start no worker processes: kernels run on remote workers, or in the daemon")
-      ->excludes(is_private);
+  CLI::Option* const without_workers =
+      app.add_flag("--no-workers", no_workers,
+                   "Start no worker processes: kernels run on remote workers, or in the daemon");
+  for (CLI::Option* const other : {is_private, check, answer, repair, restore}) {
+    without_workers->excludes(other);
+  }
   app.add_flag("--force", force, "Also where the database has records")->needs(restore);
   try {
     app.parse(argc, argv);

@@ -23,7 +23,7 @@ constexpr int kExitOk = 0, kExitFailed = 1, kExitUsage = 2;
 constexpr const char* kUsage =
     "usage: gpuemu-worker --backend NAME --device INDEX --sm NUMBER --threads COUNT\n"
     "                     --contraction MODE --contraction-seed NUMBER --memory-limit BYTES\n"
-    "                     [--emulated-devices LIST]\n"
+    "                     [--emulated-devices LIST] [--cache FOLDER]\n"
     "                     --socket-fd FD --arena-fd FD --arenas COUNT\n"
     "The daemon starts it so; do not start it by hand. For a worker on another machine:\n"
     "       gpuemu-worker --connect tls+tcp://HOST:PORT ...\n";
@@ -31,6 +31,7 @@ constexpr const char* kUsage =
 struct Arguments {
   std::string backend;
   std::string emulated_devices;  ///< "": those of the environment.
+  std::string cache_folder;
   int device = 0;
   int sm = 0;
   int threads = 1;
@@ -69,6 +70,10 @@ Result<Arguments> parse(int count, char** words) {
     if (known) arguments.backend = words[i + 1];
     if (name == "--emulated-devices") {
       arguments.emulated_devices = words[i + 1];
+      known = true;
+    }
+    if (name == "--cache") {
+      arguments.cache_folder = words[i + 1];
       known = true;
     }
     if (name == "--memory-limit") {
@@ -112,7 +117,8 @@ Status serve(const Arguments& arguments) {
                        .threads = static_cast<uint32_t>(arguments.threads),
                        .contraction = arguments.contraction,
                        .contraction_seed = arguments.contraction_seed,
-                       .memory_limit_bytes = arguments.memory_limit_bytes},
+                       .memory_limit_bytes = arguments.memory_limit_bytes,
+                       .cache_folder = arguments.cache_folder},
                       std::move(arenas), arguments.socket);
 }
 

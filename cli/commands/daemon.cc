@@ -28,10 +28,33 @@ struct CertificateWish {
   std::optional<int64_t> days;
 };
 
-ExitCode start(bool background, Session& session) {
+struct StartOptions {
+  bool background = false, no_workers = false;
+};
+
+/// A daemon that runs keeps its workers, or has none.
+Status check_running(const StartOptions& options, Session& session) {
+  if (!options.no_workers) return ok_status();
+  const Reply reply = GPUEMU_TRY(session.call(DaemonStatusRequest{}));
+  const auto* const status = std::get_if<DaemonStatusReply>(&reply);
+  if (status == nullptr || status->workers == 0) return ok_status();
+  return error(ErrorCode::Unavailable,
+               "a daemon with {} workers is already running at {}; `gpuemu daemon stop` ends it, "
+               "then --no-workers starts one without",
+               status->workers, status->socket_path);
+}
+
+ExitCode start(const StartOptions& options, Session& session) {
   const auto config = session.config();
   if (!config) return session.exit_code;
+  const bool background = options.background;
   const bool answers = session.daemon_answers();
+  if (answers) {
+    if (const Status fits = check_running(options, session); !fits) {
+      return session.fail(fits.error());
+    }
+  }
+  session.no_workers = options.no_workers;
   if (background || (answers && session.is_other_default())) {
     Status ready = session.ensure_daemon();
     if (ready) ready = session.make_default();
@@ -44,7 +67,7 @@ ExitCode start(bool background, Session& session) {
         error(ErrorCode::Unavailable, "a daemon is already running at {}", config->socket_path));
   }
   return session.fail(become_daemon({session.program_folder, session.working_folder,
-                                     session.config_file, config->socket_path})
+                                     session.config_file, config->socket_path, options.no_workers})
                           .error());
 }
 
@@ -116,12 +139,14 @@ void add_certs(Command daemon, Session& session) {
 void add_daemon(Command app, Session& session) {
   Command command = app.command("daemon", "Start, stop and inspect the daemon");
   command.require_command();
-  auto background = std::make_shared<bool>(false);
+  auto options = std::make_shared<StartOptions>();
   Command starting =
       command.command("start", "Start a daemon for this project (commands do so by themselves)");
-  starting.flag("--background", *background,
+  starting.flag("--background", options->background,
                 "Return when it answers, instead of staying in the foreground");
-  starting.callback([background, &session] { start(*background, session); });
+  starting.flag("--no-workers", options->no_workers,
+                "Start no worker processes: kernels run on remote workers, or in the daemon");
+  starting.callback([options, &session] { start(*options, session); });
   command.command("stop", "Stop the daemon").callback([&session] { stop(session); });
   Command status = command.command("status", "The same as `gpuemu status`");
   add_format(status, session);

@@ -249,6 +249,7 @@ void run(const FuzzOptions& options, Session& session) {
                       : totals.broken || totals.incomplete ? ExitCode::Broken
                       : totals.found                       ? ExitCode::Findings
                                                            : ExitCode::Ok;
+  session.tell_where_kernels_ran();
   if (session.json()) show_json(totals, options, session);
 }
 

@@ -146,6 +146,7 @@ std::optional<JobResult> finish_any(Session& session, const Request& request,
     session.err << "gpuemu: interrupted: not everything ran, this is what was found until then\n";
   }
   if (done->incomplete) tell_incomplete(*done, what, session);
+  session.tell_where_kernels_ran();
   return *std::move(done);
 }
 

@@ -44,6 +44,10 @@ std::string program_of(const DaemonLaunch& launch) {
 
 std::string start_file(const std::string& socket_path) { return socket_path + ".start"; }
 
+std::vector<std::string> serving_options(const DaemonLaunch& launch) {
+  return launch.no_workers ? std::vector<std::string>{"--no-workers"} : std::vector<std::string>{};
+}
+
 [[noreturn]] void exec_daemon(const DaemonLaunch& launch, std::vector<std::string> options = {}) {
   std::vector<std::string> words = {program_of(launch)};
   words.insert(words.end(), options.begin(), options.end());
@@ -143,7 +147,7 @@ Result<pid_t> launch_daemon(const DaemonLaunch& launch) {
   ::dup2(null, STDOUT_FILENO);
   ::dup2(log.get(), STDERR_FILENO);
   if (::chdir(launch.working_folder.c_str()) != 0) ::_exit(3);
-  exec_daemon(launch);
+  exec_daemon(launch, serving_options(launch));
 }
 
 std::optional<std::string> daemon_start_words(const std::string& socket_path) {
@@ -193,6 +197,6 @@ std::optional<pid_t> daemon_behind(const std::string& db_path, const std::string
   return process;
 }
 
-Status become_daemon(const DaemonLaunch& launch) { exec_daemon(launch); }
+Status become_daemon(const DaemonLaunch& launch) { exec_daemon(launch, serving_options(launch)); }
 
 }  // namespace gpuemu::cli

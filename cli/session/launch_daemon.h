@@ -16,6 +16,7 @@ struct DaemonLaunch {
   std::string working_folder;
   std::string config_file;  ///< "" = found upwards from working_folder.
   std::string socket_path;  ///< What it says while it starts goes to a file beside it.
+  bool no_workers = false;  ///< Where it is to serve.
 };
 
 /// GNU build id of the program that launch_daemon() starts; "" when that is not known.

@@ -1,6 +1,7 @@
 // Finding, starting and talking to the daemon.
 #include "cli/session/session.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -233,7 +234,7 @@ Status Session::start_daemon() {
   secret_.clear();  // It belongs to the daemon before.
   const std::string path = GPUEMU_TRY(socket_path());
   const pid_t daemon =
-      GPUEMU_TRY(launch_daemon({program_folder, working_folder, config_file, path}));
+      GPUEMU_TRY(launch_daemon({program_folder, working_folder, config_file, path, no_workers}));
   const auto start = std::chrono::steady_clock::now();
   bool told = false;
   while (std::chrono::steady_clock::now() < start + kDaemonStartMax && !interrupted) {
@@ -313,7 +314,16 @@ Status Session::start_fitting_daemon() {
   return start_daemon();
 }
 
+void Session::tell_where_kernels_ran() {
+  if (!runs_inside_) return;
+  err << "note: this daemon has no workers (--no-workers): while no remote worker is connected, "
+         "kernels run inside of it, one at a time, on the emulator\n";
+}
+
 void Session::tell_notes(const DaemonStatusReply& status) {
+  const bool is_served = std::ranges::any_of(
+      status.remote_workers, [](const auto& one) { return one.state != WorkerState::Lost; });
+  runs_inside_ = status.execution == "local" && !is_served;
   for (const std::string& note : status.notes) err << "note: " << note << '\n';
   const ConfigResult& wanted = load();
   if (!wanted.config) return;

@@ -44,6 +44,7 @@ class Session {
   std::optional<EventLines> events;      ///< After begin_stream(), where --stream is given.
   std::string session_name;              ///< --session: what runs is in a session of this name
   std::optional<double> session_weight;  ///< --weight
+  bool no_workers = false;               ///< A daemon that is started has no worker processes.
   bool verbose = false;
   ExitCode exit_code = ExitCode::Ok;
 
@@ -79,6 +80,8 @@ class Session {
   /// Unavailable when such a daemon is busy. Prints the daemon's notes on the project. Opens the
   /// session that --session names.
   Status ensure_daemon();
+  /// After a run: notes that its kernels ran inside of the daemon, where they did.
+  void tell_where_kernels_ran();
   /// Whether the daemon's default project is another one.
   bool is_other_default();
   /// Makes this project the default one, and prints the change.
@@ -144,7 +147,8 @@ class Session {
   /// The gpuemu.toml that requests name as their project, valid or not; "" outside of a project.
   std::string project_path() const;
   std::optional<Client> client_;
-  std::string secret_;  ///< Names the session that was opened; "": none.
+  bool runs_inside_ = false;  ///< The daemon runs kernels itself where no remote worker does.
+  std::string secret_;        ///< Names the session that was opened; "": none.
   std::optional<std::map<std::string, ProjectInfo>> known_;  ///< For in_project().
   struct Loaded {
     ConfigSources sources;

@@ -29,6 +29,11 @@ const tape::Entry* Spans::entry(uint64_t seq) const {
 }
 
 std::string Spans::text(const tape::Queued& line) const {
+  const std::string text = text_of_first(line);
+  return line.attempt == 0 ? text : fmt::format("{} (attempt {})", text, line.attempt);
+}
+
+std::string Spans::text_of_first(const tape::Queued& line) const {
   // With several sessions a name alone says too little.
   const std::string id =
       trace_.sessions.size() > 1 ? line.session + "/" + line.id : std::string(line.id);

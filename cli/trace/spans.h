@@ -23,10 +23,12 @@ class Spans {
   /// Null where the trace does not have it.
   const tape::Queued* line(uint64_t pos) const;
   const tape::Entry* entry(uint64_t seq) const;
-  /// "run c = add(a, b)", "move b 1>0", "free a".
+  /// "run c = add(a, b)", "move b 1>0", "free a"; behind it which
+  /// attempt it is, if it is not the first.
   std::string text(const tape::Queued& line) const;
 
  private:
+  std::string text_of_first(const tape::Queued& line) const;
   const tape::Trace& trace_;
   std::unordered_map<uint64_t, Span> spans_;
   std::unordered_map<uint64_t, const tape::Queued*> lines_;

@@ -58,7 +58,8 @@ size_t slots_worth_starting(const SlotPool& slots, uint64_t cases) {
   if (cases >= kCasesPerStart * slots.size()) return slots.size() + 1;
   const auto started = static_cast<size_t>(std::ranges::count_if(
       slots.statistics(), [](const SlotStatistics& one) { return one.reference_pid > 0; }));
-  const size_t wanted = std::max({slots.workers(), started, size_t{cases / kCasesPerStart}});
+  const size_t wanted =
+      std::max({slots.workers() + slots.remote_slots(), started, size_t{cases / kCasesPerStart}});
   return std::min(wanted, slots.size());
 }
 

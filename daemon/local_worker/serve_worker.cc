@@ -3,6 +3,8 @@
 #include <memory>
 #include <utility>
 
+#include "daemon/tapes/local_device.h"
+#include "daemon/tapes/tape_service.h"
 #include "daemon/worker/worker_loop.h"
 #include "runtime/backends/backends.h"
 #include "runtime/compile/registers.h"
@@ -26,7 +28,16 @@ Status serve_worker(const WorkerOptions& options, std::vector<Arena> arenas, int
     GPUEMU_TRY(report_no_device(device.error(), socket));
     return device.error();
   }
-  return run_worker_loop(**device, std::move(arenas), socket);
+  // Tapes have a device of their own: what plans leave behind is none of theirs, and what may be
+  // where is the daemon's to say.
+  request.registers = nullptr;
+  request.memory_limit_bytes = kNoMemoryLimit;
+  TapeService tapes([&] {
+    return open_local_tape_device(
+        {.device = request, .cache_folder = options.cache_folder, .worker_id = {}});
+  });
+  return run_worker_loop(**device, std::move(arenas), socket,
+                         [&](std::span<const std::byte> asked) { return tapes.answer(asked); });
 }
 
 }  // namespace gpuemu

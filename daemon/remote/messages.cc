@@ -31,7 +31,7 @@ std::vector<std::byte> encode_remote(const RemoteMessage& message) {
 Result<RemoteMessage> decode_remote(const std::vector<std::byte>& bytes) {
   ByteReader in(bytes);
   const auto kind = GPUEMU_TRY(in.read<uint8_t>());
-  if (kind > static_cast<uint8_t>(RemoteKind::Cancel)) {
+  if (kind > static_cast<uint8_t>(RemoteKind::TapeAnswer)) {
     return error(ErrorCode::Corruption, "a message of kind {}", kind);
   }
   RemoteMessage message;
@@ -57,6 +57,24 @@ Result<RemoteBegin> decode_begin(const std::vector<std::byte>& body) {
   pass(reader, begin);
   GPUEMU_TRY(reader.end());
   return begin;
+}
+
+std::vector<std::byte> encode_remote_tape(const RemoteTape& tape) {
+  wire::Writer out;
+  RemoteTape copy = tape;
+  pass(out, copy.begin);
+  out.value(copy.request);
+  return out.take();
+}
+
+Result<RemoteTape> decode_remote_tape(const std::vector<std::byte>& body) {
+  ByteReader in(body);
+  wire::Reader reader(in);
+  RemoteTape tape;
+  pass(reader, tape.begin);
+  reader.value(tape.request);
+  GPUEMU_TRY(reader.end());
+  return tape;
 }
 
 }  // namespace gpuemu

@@ -4,8 +4,9 @@
 //   message := kind:u8 work:u64 attempt:u32 offset:u64 body
 //
 //   to the worker    Begin (options, module key), Data (inputs), Execute (plan), Module (text),
-//                    Cancel
-//   to the daemon    WantModule, Data (outputs), Report or Failed, which end the work
+//                    Cancel; Tape (a request of daemon/tapes; offset 1: the first of a channel)
+//   to the daemon    WantModule, Data (outputs), Report or Failed, which end the work; TapeAnswer,
+//                    or Failed where what the channel has kept is gone
 //   both ways        Heartbeat
 #pragma once
 
@@ -27,7 +28,9 @@ enum class RemoteKind : uint8_t {
   Module,
   Report,
   Failed,
-  Cancel
+  Cancel,
+  Tape,
+  TapeAnswer
 };
 
 struct RemoteMessage {
@@ -49,6 +52,14 @@ struct RemoteBegin {
 };
 std::vector<std::byte> encode_begin(const RemoteBegin& begin);
 Result<RemoteBegin> decode_begin(const std::vector<std::byte>& body);
+
+/// Body of Tape.
+struct RemoteTape {
+  RemoteBegin begin;  ///< Who runs it; the key names the tape's device.
+  std::vector<std::byte> request;
+};
+std::vector<std::byte> encode_remote_tape(const RemoteTape& tape);
+Result<RemoteTape> decode_remote_tape(const std::vector<std::byte>& body);
 
 /// Part of an arena in one message.
 inline constexpr size_t kDataBytesMax = size_t{1} << 20;

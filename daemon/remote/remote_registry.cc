@@ -5,6 +5,7 @@
 #include "common/base/clock.h"
 #include "daemon/remote/device_info.h"
 #include "daemon/remote/mailbox.h"
+#include "daemon/remote/remote_tapes.h"
 #include "daemon/remote/remote_work.h"
 #include "runtime/device/device_traits.h"
 
@@ -55,6 +56,38 @@ bool RemoteRegistry::has(const WorkerOptions& options) const {
   const std::lock_guard lock(mutex_);
   return std::ranges::any_of(
       members_, [&](const auto& one) { return fits(one.second->identity.device, options); });
+}
+
+size_t RemoteRegistry::count(const WorkerOptions& options) const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<size_t>(std::ranges::count_if(
+      members_, [&](const auto& one) { return fits(one.second->identity.device, options); }));
+}
+
+std::shared_ptr<TapeChannel> RemoteRegistry::tape_channel(const WorkerOptions& options,
+                                                          size_t device) {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<Member> chosen;
+  for (const auto& [name, member] : members_) {
+    if (member->state == WorkerState::Lost || !fits(member->identity.device, options)) continue;
+    if (chosen == nullptr || member->tapes < chosen->tapes) chosen = member;
+  }
+  if (chosen == nullptr) return nullptr;
+  ++chosen->tapes;
+  return keep_tapes(shared_from_this(), chosen, options, device);
+}
+
+bool RemoteRegistry::occupy(const std::shared_ptr<Member>& member) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return ended_ || member->state != WorkerState::Busy; });
+  if (ended_ || member->state == WorkerState::Lost) return false;
+  member->state = WorkerState::Busy;
+  return true;
+}
+
+void RemoteRegistry::end_tape(const std::shared_ptr<Member>& member) {
+  const std::lock_guard lock(mutex_);
+  --member->tapes;
 }
 
 bool RemoteRegistry::wait(std::chrono::milliseconds most) {

@@ -37,12 +37,15 @@ class RemoteRegistry : public RemotePool, public std::enable_shared_from_this<Re
     // Guarded by the registry:
     WorkerState state = WorkerState::Idle;
     uint64_t attempts = 0, lost = 0;
+    size_t tapes = 0;  ///< Channels that it serves.
   };
 
   ~RemoteRegistry() override;
 
   std::unique_ptr<RemoteWorker> take(const WorkerOptions& options) override;
   bool has(const WorkerOptions& options) const override;
+  size_t count(const WorkerOptions& options) const override;
+  std::shared_ptr<TapeChannel> tape_channel(const WorkerOptions& options, size_t device) override;
   bool wait(std::chrono::milliseconds most) override;
   /// Ends all waiting, now and later.
   void shutdown();
@@ -59,6 +62,9 @@ class RemoteRegistry : public RemotePool, public std::enable_shared_from_this<Re
   std::vector<RemoteWorkerInfo> list() const;
 
   // For the workers that take() lends:
+  /// Waits until it does nothing, and takes it; false where it is lost.
+  bool occupy(const std::shared_ptr<Member>& member);
+  void end_tape(const std::shared_ptr<Member>& member);
   void give_back(const std::shared_ptr<Member>& member);
   /// Counts an attempt at a plan, and gives it a number that no other has.
   uint64_t begin_attempt(const std::shared_ptr<Member>& member);

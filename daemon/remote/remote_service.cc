@@ -14,6 +14,8 @@ using Clock = std::chrono::steady_clock;
 
 /// Processes that are kept for plans of other projects.
 constexpr size_t kRunnersMax = 4;
+/// Processes for devices of tapes, at one connection.
+constexpr size_t kTapesMax = 16;
 constexpr uint64_t kArenaBytesMax = uint64_t{1} << 46;
 constexpr std::chrono::hours kForEver{24 * 365};
 
@@ -39,6 +41,7 @@ void Cancelling::lose() {
 
 Status RemoteService::serve(Mailbox& mailbox, Cancelling& cancelling) {
   work_.reset();
+  tapes_.clear();
   for (;;) {
     const auto message = mailbox.receive(Clock::now() + kForEver);
     if (!message) return ok_status();
@@ -49,6 +52,7 @@ Status RemoteService::serve(Mailbox& mailbox, Cancelling& cancelling) {
 Status RemoteService::handle(const RemoteMessage& message, Mailbox& mailbox,
                              Cancelling& cancelling) {
   if (message.kind == RemoteKind::Begin) return begin(message, cancelling);
+  if (message.kind == RemoteKind::Tape) return tape(message, mailbox);
   // The rest of what was given up in the middle.
   if (!work_ || message.work != work_->begin.work) return ok_status();
   switch (message.kind) {
@@ -71,7 +75,7 @@ Status RemoteService::begin(const RemoteMessage& message, Cancelling& cancelling
   return ok_status();
 }
 
-Result<RemoteService::Runner*> RemoteService::runner_for(WorkerOptions options) {
+Result<WorkerOptions> RemoteService::own_options(WorkerOptions options) const {
   if (options.backend != device_.backend) {
     return error(ErrorCode::Corruption, "a plan for backend '{}' to a worker of '{}'",
                  options.backend, device_.backend);
@@ -79,6 +83,39 @@ Result<RemoteService::Runner*> RemoteService::runner_for(WorkerOptions options) 
   options.program = program_;
   // The emulator is the device that it is asked to be.
   if (device_traits(device_.backend).is_gpu) options.device_index = device_.index;
+  return options;
+}
+
+Result<std::vector<std::byte>> RemoteService::ask_tape(const RemoteMessage& message) {
+  const RemoteTape asked = GPUEMU_TRY(decode_remote_tape(message.body));
+  WorkerOptions options = GPUEMU_TRY(own_options(asked.begin.options));
+  const std::vector<std::byte> bytes = encode_begin({options, asked.begin.module_key});
+  const std::string key(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (message.offset == 1) {
+    tapes_.erase(key);
+    if (tapes_.size() >= kTapesMax) {
+      return error(ErrorCode::ResourceExhausted, "tensors of {} devices", tapes_.size());
+    }
+    auto started = std::make_unique<WorkerClient>(std::move(options), std::vector<const Arena*>());
+    GPUEMU_TRY(started->properties());
+    tapes_[key] = std::move(started);
+  }
+  const auto found = tapes_.find(key);
+  if (found == tapes_.end()) return error(ErrorCode::Unavailable, "it keeps nothing of that tape");
+  return found->second->ask(asked.request);
+}
+
+Status RemoteService::tape(const RemoteMessage& message, Mailbox& mailbox) {
+  auto answer = ask_tape(message);
+  if (!answer && answer.error().code == ErrorCode::Corruption) return answer.error();
+  const RemoteKind kind = answer ? RemoteKind::TapeAnswer : RemoteKind::Failed;
+  mailbox.send({kind, message.work, message.attempt, 0,
+                answer ? *std::move(answer) : encode_failure(answer.error())});
+  return ok_status();
+}
+
+Result<RemoteService::Runner*> RemoteService::runner_for(WorkerOptions given) {
+  WorkerOptions options = GPUEMU_TRY(own_options(std::move(given)));
   const std::vector<std::byte> bytes = encode_begin({options, ""});
   const std::string key(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   const auto known = runners_.find(key);

@@ -54,6 +54,9 @@ class RemoteService {
     Runner* runner = nullptr;
     std::string module_key;
   };
+  Result<WorkerOptions> own_options(WorkerOptions options) const;
+  Status tape(const RemoteMessage& message, Mailbox& mailbox);
+  Result<std::vector<std::byte>> ask_tape(const RemoteMessage& message);
   Status handle(const RemoteMessage& message, Mailbox& mailbox, Cancelling& cancelling);
   Status begin(const RemoteMessage& message, Cancelling& cancelling);
   Status store(const RemoteMessage& message);
@@ -68,6 +71,8 @@ class RemoteService {
   const DeviceProperties device_;
   const std::string program_;
   std::map<std::string, Runner> runners_;  ///< By their options.
+  /// Processes that keep tensors of tapes, by their options and the tape's device.
+  std::map<std::string, std::unique_ptr<WorkerClient>> tapes_;
   std::map<std::string, ModuleText> modules_;
   std::optional<Work> work_;
   uint64_t uses_ = 0;

@@ -66,7 +66,7 @@ class LaneSession {
 
 /// Why a request or job gets no more lanes.
 struct LaneStop {
-  enum class Why { SessionEnded, LimitReached, WorkEnded } why = Why::SessionEnded;
+  enum class Why { SessionEnded, LimitReached, WorkEnded, DaemonStops } why = Why::SessionEnded;
   std::string text;
 };
 

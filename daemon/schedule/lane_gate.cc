@@ -1,5 +1,7 @@
 #include "daemon/schedule/lane_gate.h"
 
+#include <algorithm>
+
 namespace gpuemu {
 
 FairQueue::Time LaneGate::now() const {
@@ -8,8 +10,14 @@ FairQueue::Time LaneGate::now() const {
 
 uint64_t LaneGate::add_pool(size_t slots) {
   const std::lock_guard lock(mutex_);
-  pools_[++last_pool_].free = slots;
+  pools_[++last_pool_].slots = slots;
   return last_pool_;
+}
+
+void LaneGate::set_extra(uint64_t pool, size_t slots) {
+  const std::lock_guard lock(mutex_);
+  pools_.at(pool).extra = slots;
+  serve_waiting();
 }
 
 void LaneGate::remove_pool(uint64_t pool) {
@@ -18,16 +26,22 @@ void LaneGate::remove_pool(uint64_t pool) {
 }
 
 /// REQUIRES: mutex_ is held.
+bool LaneGate::has_free_lane() const {
+  size_t extra = 0;
+  for (const auto& [number, pool] : pools_) extra = std::max(extra, pool.extra);
+  return running_.size() < lanes_ + extra;
+}
+
+/// REQUIRES: mutex_ is held.
 void LaneGate::serve_waiting() {
-  const auto has_room = [&](uint64_t pool) { return pools_.at(pool).free > 0; };
-  while (free_ > 0) {
+  const auto has_room = [&](uint64_t pool) { return pools_.at(pool).has_room(); };
+  while (has_free_lane()) {
     const auto ticket = queue_.next(now(), has_room);
     if (!ticket) return;
     const auto found = waiters_.find(*ticket);
     const uint64_t pool = queue_.group_of(*ticket);
     queue_.serve(*ticket, now(), has_room);
-    --free_;
-    --pools_.at(pool).free;
+    ++pools_.at(pool).running;
     running_[*ticket] = pool;
     found->second->served = true;
     found->second->changed.notify_one();
@@ -61,8 +75,7 @@ std::optional<LaneGate::Ticket> LaneGate::enter(uint64_t pool, const LaneClaim& 
 void LaneGate::leave(Ticket ticket, std::chrono::microseconds used) {
   const std::lock_guard lock(mutex_);
   const auto found = running_.find(ticket);
-  ++free_;
-  ++pools_.at(found->second).free;
+  --pools_.at(found->second).running;
   running_.erase(found);
   queue_.end(ticket, used, now());
   serve_waiting();

@@ -22,10 +22,13 @@ class LaneGate : public Waker {
   using Ticket = FairQueue::Ticket;
 
   /// REQUIRES: lanes > 0.
-  explicit LaneGate(size_t lanes) : free_(lanes) {}
+  explicit LaneGate(size_t lanes) : lanes_(lanes) {}
 
   /// A pool that takes lanes from here, and how many cases it can run at a time.
   uint64_t add_pool(size_t slots);
+  /// So many cases more at a time, for workers elsewhere that serve this pool. Pools are served by
+  /// the same workers: there are as many lanes more as the pool with the most has.
+  void set_extra(uint64_t pool, size_t slots);
   /// REQUIRES: nobody waits for it, and no lane is out.
   void remove_pool(uint64_t pool);
 
@@ -47,15 +50,17 @@ class LaneGate : public Waker {
     bool served = false;
   };
   struct Pool {
-    size_t free = 0, waiting = 0;
+    size_t slots = 0, extra = 0, running = 0, waiting = 0;
+    bool has_room() const { return running < slots + extra; }
   };
   FairQueue::Time now() const;
   void serve_waiting();
+  bool has_free_lane() const;
 
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   mutable std::mutex mutex_;
+  const size_t lanes_;
   // Guarded by mutex_:
-  size_t free_;
   FairQueue queue_;
   std::map<uint64_t, Pool> pools_;
   std::map<Ticket, uint64_t> running_;  ///< Its pool.

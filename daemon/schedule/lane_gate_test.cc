@@ -179,5 +179,29 @@ TEST(LaneClaim, MemoryIsWaitedForAndWhatCanNeverBeIsRefused) {
   EXPECT_EQ(session->memory_bytes(), 0u);
 }
 
+TEST(LaneGate, LanesOfWorkersElsewhereComeAndGo) {
+  LaneGate gate(1);
+  const uint64_t pool = gate.add_pool(1), other = gate.add_pool(1);
+  const auto first = gate.enter(pool, claim_of(1), never);
+  std::atomic<bool> ended = false;
+  auto second = std::async(std::launch::async, [&] {
+    return gate.enter(pool, claim_of(2), [&] { return ended.load(); });
+  });
+  settle();
+  EXPECT_EQ(gate.waiting(pool), 1u);
+  gate.set_extra(pool, 1);  // Who waits gets it at once.
+  const auto ticket = second.get();
+  ASSERT_TRUE(ticket);
+  // The same workers serve the other pool: their lane is taken.
+  gate.set_extra(other, 1);
+  EXPECT_FALSE(gate.enter(other, claim_of(3), [] { return true; }));
+  gate.set_extra(pool, 0);
+  gate.set_extra(other, 0);
+  gate.leave(*ticket, microseconds(1));
+  EXPECT_FALSE(gate.enter(pool, claim_of(3), [] { return true; })) << "its lane has gone";
+  gate.leave(*first, microseconds(1));
+  EXPECT_TRUE(gate.enter(pool, claim_of(3), never));
+}
+
 }  // namespace
 }  // namespace gpuemu

@@ -16,7 +16,11 @@ struct SlotPool::State {
   size_t workers = 0;
   WorkerPlaces places;
   std::shared_ptr<ReferenceFiles> files = std::make_shared<ReferenceFiles>();
-  size_t slots_per_worker = 1;
+  size_t slots_per_worker = 1;  ///< With those for remote workers.
+  size_t own_slots = 0;         ///< Without them.
+  WorkerOptions worker_options;
+  size_t slots_per_remote = 0, remote_slots_max = 0;
+  std::atomic<size_t> remote_slots{0};
   std::shared_ptr<LaneGate> gate;
   uint64_t gate_number = 0;  ///< Its number at the gate.
   std::atomic<bool> ended{false};
@@ -44,14 +48,14 @@ Status SlotPool::State::add_worker(size_t number, const SlotPoolOptions& options
                                    const ReferenceOptions& reference) {
   std::vector<Arena*> shared;
   const size_t first = arenas.size();
-  for (uint32_t i = 0; i < options.slots_per_worker; ++i) {
+  for (uint32_t i = 0; i < slots_per_worker; ++i) {
     arenas.push_back(std::make_unique<Arena>(GPUEMU_TRY(Arena::create())));
     shared.push_back(arenas.back().get());
   }
   WorkerOptions own = options.worker;
   own.device_index = static_cast<int>(number % std::max(1U, options.devices));
   const auto worker = std::make_shared<SharedWorker>(std::move(own), shared, options.places);
-  for (uint32_t i = 0; i < options.slots_per_worker; ++i) {
+  for (uint32_t i = 0; i < slots_per_worker; ++i) {
     slots.push_back(std::make_unique<Slot>(*arenas[first + i], WorkerSeat(worker, i), reference));
   }
   return ok_status();
@@ -108,19 +112,24 @@ Result<std::unique_ptr<SlotPool>> SlotPool::create(const SlotPoolOptions& option
   auto state = std::make_unique<State>();
   ReferenceOptions reference = options.reference;
   reference.files = state->files;
+  state->own_slots = size_t{options.count} * options.slots_per_worker;
+  state->worker_options = options.worker;
+  state->slots_per_remote = options.slots_per_remote;
+  state->remote_slots_max = options.places.remotes == nullptr ? 0 : options.remote_slots_max;
+  state->slots_per_worker =
+      options.slots_per_worker + (state->remote_slots_max + options.count - 1) / options.count;
   for (size_t i = 0; i < options.count; ++i) GPUEMU_TRY(state->add_worker(i, options, reference));
   // Slots of workers that differ come first: the last in the list is the first to be taken.
-  for (size_t place = options.slots_per_worker; place-- > 0;) {
+  for (size_t place = state->slots_per_worker; place-- > 0;) {
     for (size_t i = options.count; i-- > 0;) {
-      state->free.push_back(i * options.slots_per_worker + place);
+      state->free.push_back(i * state->slots_per_worker + place);
     }
   }
   state->workers = options.count;
   state->places = options.places;
-  state->slots_per_worker = options.slots_per_worker;
   state->gate = options.gate;
-  if (state->gate == nullptr) state->gate = std::make_shared<LaneGate>(state->slots.size());
-  state->gate_number = state->gate->add_pool(state->slots.size());
+  if (state->gate == nullptr) state->gate = std::make_shared<LaneGate>(state->own_slots);
+  state->gate_number = state->gate->add_pool(state->own_slots);
   state->statistics.resize(state->slots.size());
   state->users.resize(state->slots.size());
   state->meters.resize(state->workers);
@@ -128,6 +137,17 @@ Result<std::unique_ptr<SlotPool>> SlotPool::create(const SlotPoolOptions& option
 }
 
 const ReferenceFiles& SlotPool::reference_files() const { return *state_->files; }
+
+/// Workers elsewhere come and go.
+void SlotPool::count_remotes() const {
+  if (state_->remote_slots_max == 0) return;
+  const std::lock_guard lock(state_->mutex);
+  const size_t wanted =
+      std::min(state_->remote_slots_max,
+               state_->slots_per_remote * state_->places.remotes->count(state_->worker_options));
+  if (state_->remote_slots.exchange(wanted) == wanted) return;
+  state_->gate->set_extra(state_->gate_number, wanted);
+}
 
 /// REQUIRES: the gate has let it in, so that there is one.
 size_t SlotPool::take_free(const LaneClaim& claim) {
@@ -147,6 +167,7 @@ Result<SlotLease> SlotPool::acquire(const LaneClaim& claim, const std::atomic<bo
   const auto ended = [&] {
     return state_->ended || cancelled() || (claim != nullptr && claim->is_stopped());
   };
+  count_remotes();
   std::optional<LaneGate::Ticket> ticket;
   {
     std::optional<LaneUse::Wait> wait;
@@ -189,7 +210,11 @@ void SlotPool::shutdown() {
   wake();
 }
 
-size_t SlotPool::size() const { return state_->slots.size(); }
+size_t SlotPool::size() const { return state_->own_slots + remote_slots(); }
+size_t SlotPool::remote_slots() const {
+  count_remotes();
+  return state_->remote_slots;
+}
 
 size_t SlotPool::workers() const { return state_->workers; }
 const WorkerPlaces& SlotPool::places() const { return state_->places; }

@@ -36,6 +36,9 @@ struct SlotPoolOptions {
   WorkerOptions worker;
   ReferenceOptions reference;
   WorkerPlaces places = {};
+  /// Slots beyond those, for cases that remote workers run: so many for each of them that is
+  /// connected, and in all. They wait at the workers here where none is idle.
+  uint32_t slots_per_remote = 0, remote_slots_max = 0;
   /// Bounds the cases of all pools that share it, and says whose case is next; null: one of its
   /// own, with as many lanes as there are slots.
   std::shared_ptr<LaneGate> gate = {};
@@ -102,8 +105,11 @@ class SlotPool {
   /// Ends all waiting, now and later. Leases that are out stay valid.
   void shutdown();
 
+  /// How many cases can run at a time now.
   size_t size() const;
   size_t workers() const;
+  /// How many of them because of remote workers.
+  size_t remote_slots() const;
   /// Where the plans run that no remote worker takes.
   const WorkerPlaces& places() const;
   /// How many calls of acquire() wait now, here and for lanes of its gate at all.
@@ -117,6 +123,7 @@ class SlotPool {
   friend class SlotLease;
   struct State;
   explicit SlotPool(std::unique_ptr<State> state);
+  void count_remotes() const;
   size_t take_free(const LaneClaim& claim);
   void give_back(size_t index);
   std::unique_ptr<State> state_;

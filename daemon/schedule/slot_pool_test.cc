@@ -151,5 +151,39 @@ TEST(SlotPool, NoSlotsAreRefused) {
   EXPECT_EQ(SlotPool::create(options).error().code, ErrorCode::InvalidArgument);
 }
 
+/// So many workers elsewhere, none of which is ever idle.
+class BusyRemotes : public RemotePool {
+ public:
+  std::unique_ptr<RemoteWorker> take(const WorkerOptions&) override { return nullptr; }
+  bool has(const WorkerOptions&) const override { return connected > 0; }
+  size_t count(const WorkerOptions&) const override { return connected; }
+  bool wait(std::chrono::milliseconds) override { return true; }
+  std::atomic<size_t> connected = 0;
+};
+
+TEST(SlotPool, RemoteWorkersBringSlotsAsLongAsTheyAreConnected) {
+  const auto remotes = std::make_shared<BusyRemotes>();
+  SlotPoolOptions options;
+  options.count = 2;
+  options.worker.program = GPUEMU_FAKE_WORKER;
+  options.worker.backend = "fake";
+  options.places.remotes = remotes;
+  options.slots_per_remote = 2;
+  options.remote_slots_max = 5;
+  auto pool = SlotPool::create(options);
+  ASSERT_TRUE(pool);
+  EXPECT_EQ((*pool)->size(), 2u);
+  remotes->connected = 1;
+  EXPECT_EQ((*pool)->size(), 4u);
+  remotes->connected = 3;
+  EXPECT_EQ((*pool)->size(), 7u);
+  std::vector<SlotLease> leases;
+  for (int i = 0; i < 7; ++i) leases.push_back(*(*pool)->acquire(claim_of("s")));
+  EXPECT_EQ((*pool)->activity().size(), 2u);
+  remotes->connected = 0;
+  EXPECT_EQ((*pool)->size(), 2u);
+  EXPECT_EQ((*pool)->workers(), 2u);
+}
+
 }  // namespace
 }  // namespace gpuemu

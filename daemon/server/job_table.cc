@@ -86,8 +86,10 @@ struct JobTable::Job : std::enable_shared_from_this<JobTable::Job> {
       const auto job = weak.lock();
       if (job == nullptr) return;
       if (stop.why == LaneStop::Why::WorkEnded) return;  // By stop() below.
-      const bool limited = stop.why == LaneStop::Why::LimitReached;
-      job->control.stop(limited ? JobStop::LimitReached : JobStop::SessionEnded, stop.text);
+      const JobStop why = stop.why == LaneStop::Why::LimitReached  ? JobStop::LimitReached
+                          : stop.why == LaneStop::Why::DaemonStops ? JobStop::DaemonStops
+                                                                   : JobStop::SessionEnded;
+      job->control.stop(why, stop.text);
     });
   }
 

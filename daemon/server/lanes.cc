@@ -20,6 +20,8 @@ namespace {
 /// needs the worker for a fifth of its time, on the emulator for about half.
 constexpr size_t kSlotsPerGpu = 4;
 constexpr uint32_t kSlotsPerEmulator = 2;
+/// Slots for remote workers: each has a reference process of its own here once it is used.
+constexpr uint32_t kRemoteSlotsMax = 64;
 
 size_t processors() { return std::max(1U, std::thread::hardware_concurrency()); }
 
@@ -67,6 +69,10 @@ SlotPoolOptions slot_options(const Config& config, const std::vector<DevicePrope
     options.count = 1;
   }
   options.places = worker_places(workers);
+  if (workers.remotes != nullptr) {
+    options.slots_per_remote = static_cast<uint32_t>(on_gpu ? kSlotsPerGpu : kSlotsPerEmulator);
+    options.remote_slots_max = kRemoteSlotsMax;
+  }
   options.worker.program = workers.program;
   options.worker.backend = backend;
   options.worker.contraction = config.contraction;
@@ -148,6 +154,7 @@ Result<std::shared_ptr<Lanes>> make_lanes(const Config& config, const WorkerSetu
   options.gate = gates.of(lanes->backend, std::max(slots, all));
   lanes->python = options.reference.python;
   lanes->slots = GPUEMU_TRY(SlotPool::create(options));
+  options.remote_slots_max = 0;  // A second opinion waits for a worker.
   lanes->side = std::make_unique<ExtraSlots>(std::move(options), devices.backends);
   return lanes;
 }

@@ -185,6 +185,12 @@ Reply answer(const Request& request, Call& call) {
   return pace_of(request) == Pace::Quick ? dispatch(request, call) : dispatch_long(request, call);
 }
 
+WireErrorCode code_of(LaneStop::Why why) {
+  if (why == LaneStop::Why::DaemonStops) return WireErrorCode::Stopped;
+  const bool limited = why == LaneStop::Why::LimitReached;
+  return limited ? WireErrorCode::LimitExceeded : WireErrorCode::SessionNotFound;
+}
+
 /// As answer(), of work for which the session has a claim: an error that comes of the claim's end
 /// says so.
 Reply answer_claimed(const Request& request, Call& call) {
@@ -196,8 +202,7 @@ Reply answer_claimed(const Request& request, Call& call) {
   if (!follows) return reply;
   const LaneStop stop = call.claim->stopped().value_or(LaneStop{});
   if (stop.why == LaneStop::Why::WorkEnded) return reply;  // The reply itself says why.
-  const bool limited = stop.why == LaneStop::Why::LimitReached;
-  *failure = {limited ? WireErrorCode::LimitExceeded : WireErrorCode::SessionNotFound, stop.text};
+  *failure = {code_of(stop.why), stop.text};
   return reply;
 }
 

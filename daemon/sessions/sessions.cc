@@ -16,6 +16,7 @@ using std::chrono::milliseconds;
 
 // Between two looks at whose time has come; a session must be gone within 2 s of it.
 constexpr milliseconds kLook{100};
+constexpr const char* kDaemonStopped = "the daemon was stopped";
 constexpr uint64_t kMebibyte = uint64_t{1} << 20;
 constexpr uint64_t kMemoryLimitMax = uint64_t{1} << 40;  // In MiB.
 constexpr double kTimeLimitMax = 1e9;                    // In seconds: 30 years.
@@ -412,6 +413,7 @@ std::variant<LaneClaim, ErrorReply> Sessions::begin(const Visit& visit, Urgency 
   Session& session = *visit.session_;
   const std::string& name = session.told.name;
   if (session.is_over) return ended(name);
+  if (is_stopping_) return ErrorReply{WireErrorCode::Stopped, kDaemonStopped};
   size_t unfinished = 0;
   for (const Handle& one : all()) unfinished += one->lanes->unfinished;
   if (unfinished >= kRequestsUnfinishedMax) {
@@ -457,6 +459,20 @@ void Sessions::stop(const Over& over) const {
     told = told_end_;
   }
   if (told) told(over.number);
+}
+
+void Sessions::stop_work() {
+  Uses uses;
+  {
+    const std::lock_guard lock(mutex_);
+    is_stopping_ = true;
+    for (const Handle& session : all()) {
+      for (const auto& one : session->uses) {
+        if (LaneClaim use = one.lock()) uses.push_back(std::move(use));
+      }
+    }
+  }
+  for (const LaneClaim& use : uses) use->stop({LaneStop::Why::DaemonStops, kDaemonStopped});
 }
 
 void Sessions::on_end(std::function<void(uint64_t number)> told) {

@@ -106,6 +106,8 @@ class Sessions {
   /// not begin now.
   std::variant<LaneClaim, ErrorReply> begin(const Visit& visit, Urgency urgency);
 
+  /// Ends all work, now and later: the daemon stops.
+  void stop_work();
   /// Ends those whose time has come.
   void end_overdue(Clock::time_point now);
 
@@ -137,7 +139,7 @@ class Sessions {
   std::condition_variable changed_;
   std::thread watch_;
   // Guarded by mutex_:
-  bool ended_ = false;
+  bool ended_ = false, is_stopping_ = false;
   uint64_t last_number_ = 0;
   std::function<void(uint64_t number)> told_end_;
   std::set<uint64_t> connections_;          ///< All that are open.

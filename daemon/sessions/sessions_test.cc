@@ -244,6 +244,19 @@ TEST_F(Registry, TimeThatIsUsedUpIsALimit) {
   EXPECT_EQ(sessions_.list()[0].device_ms, 1000);
 }
 
+TEST_F(Registry, ADaemonThatStopsEndsAllWork) {
+  const ClientPeer peer = connect();
+  const auto opened = open({.name = "a"}, peer);
+  const LaneClaim claim = begin(opened.session, peer);
+  EXPECT_FALSE(claim->is_stopped());
+  sessions_.stop_work();
+  ASSERT_TRUE(claim->stopped());
+  EXPECT_EQ(claim->stopped()->why, LaneStop::Why::DaemonStops);
+  const ErrorReply refused = refusal(opened.session, peer);
+  EXPECT_EQ(refused.code, WireErrorCode::Stopped);
+  EXPECT_EQ(refused.message, "the daemon was stopped");
+}
+
 TEST_F(Registry, TheThreadEndsThemInTime) {
   ASSERT_TRUE(sessions_.start());
   const ClientPeer peer = connect();

@@ -1,5 +1,6 @@
 #include "daemon/tapes/executor.h"
 
+#include <algorithm>
 #include <chrono>
 #include <system_error>
 
@@ -10,16 +11,13 @@ namespace {
 
 /// Values that `fetch` brought to the host and nobody has asked for, of all sessions.
 constexpr uint64_t kFetchedBytesMax = uint64_t{256} << 20;
+/// Data of leaves, as text, from which they can be made again, of all sessions.
+constexpr uint64_t kAttrsBytesMax = uint64_t{256} << 20;
 
 FailurePtr failure_of(const Error& error) {
   const bool is_full = error.code == ErrorCode::ResourceExhausted;
   return std::make_shared<const TapeFailure>(
       is_full ? WireErrorCode::LimitExceeded : wire_code_of(error.code), error.message);
-}
-
-/// The error of an op says which one it was.
-FailurePtr failure_of(const Error& error, const tape::Entry& entry) {
-  return failure_of(error.with_context(fmt::format("{} = {}", entry.id, entry.op)));
 }
 
 template <typename T>
@@ -29,13 +27,14 @@ std::shared_ptr<const T> shared(T value) {
 
 }  // namespace
 
-TapeExecutor::TapeExecutor(std::vector<std::shared_ptr<TapeDevice>> devices, uint64_t seed,
-                           size_t kept_max, Ended ended)
-    : devices_(std::move(devices)),
+TapeExecutor::TapeExecutor(std::shared_ptr<TapeHosts> hosts, size_t devices, uint64_t seed,
+                           size_t kept_max, TapeTape tape)
+    : hosts_(std::move(hosts)),
       seed_(seed),
       kept_max_(kept_max),
-      ended_(std::move(ended)),
-      queues_(devices_.size() + 1) {}
+      tape_(std::move(tape)),
+      devices_(devices),
+      queues_(devices + 1) {}
 
 TapeExecutor::~TapeExecutor() {
   stop();
@@ -149,18 +148,23 @@ void TapeExecutor::fail(uint64_t number, FailurePtr failure) {
 
 void TapeExecutor::abandon(const TapeOwner& owner) {
   std::vector<Held> gone;  // Freeing waits for what runs on the device: not with the lock held.
-  const std::lock_guard abandoning(mutex_);
-  for (auto one = tensors_.begin(); one != tensors_.end();) {
-    if (one->second.owner.get() != &owner) {
-      ++one;
-      continue;
+  {
+    const std::lock_guard abandoning(mutex_);
+    for (auto one = tensors_.begin(); one != tensors_.end();) {
+      if (one->second.owner.get() != &owner) {
+        ++one;
+        continue;
+      }
+      if (one->second.fetched != nullptr) fetched_bytes_ -= one->second.fetched->size();
+      gone.push_back(std::move(one->second));
+      one = tensors_.erase(one);
     }
-    if (one->second.fetched != nullptr) fetched_bytes_ -= one->second.fetched->size();
-    gone.push_back(std::move(one->second));
-    one = tensors_.erase(one);
+    std::erase_if(fetched_, [&](uint64_t number) { return find(number) == nullptr; });
+    std::erase_if(failed_, [&](uint64_t number) { return find(number) == nullptr; });
   }
-  std::erase_if(fetched_, [&](uint64_t number) { return find(number) == nullptr; });
-  std::erase_if(failed_, [&](uint64_t number) { return find(number) == nullptr; });
+  gone.clear();
+  const std::lock_guard lock(mutex_);
+  ++frees_;
   changed_.notify_all();
 }
 
@@ -168,20 +172,35 @@ TapeExecutor::Condition TapeExecutor::condition(uint64_t number) const {
   const std::lock_guard lock(mutex_);
   const auto found = tensors_.find(number);
   if (found == tensors_.end()) return Condition::Unknown;
+  if (found->second.is_lost) return Condition::Lost;
   if (found->second.failure != nullptr) return Condition::Failed;
   return found->second.is_produced ? Condition::Produced : Condition::Pending;
 }
 
+/// False when there will be none. A device that has nothing to do gives back what was freed.
+bool TapeExecutor::wait_for_work(size_t queue, std::unique_lock<std::mutex>& lock) {
+  uint64_t seen = frees_;
+  for (;;) {
+    changed_.wait(lock, [&] { return is_stopping_ || !queues_[queue].empty() || frees_ != seen; });
+    if (is_stopping_) return false;
+    if (!queues_[queue].empty()) return true;
+    seen = frees_;
+    const auto device = queue < devices_.size() ? devices_[queue] : nullptr;
+    if (device == nullptr) continue;
+    lock.unlock();
+    device->flush();
+    lock.lock();
+  }
+}
+
 void TapeExecutor::serve(size_t queue) {
   std::unique_lock lock(mutex_);
-  for (;;) {
-    changed_.wait(lock, [&] { return is_stopping_ || !queues_[queue].empty(); });
-    if (is_stopping_) return;
+  while (wait_for_work(queue, lock)) {
     const uint64_t pos = *queues_[queue].begin();
     queues_[queue].erase(pos);
     TapeTask task = std::move(pending_[pos].task);
     lock.unlock();
-    Outcome outcome = execute(task);
+    Outcome outcome = execute_until_done(task);
     std::vector<DeviceCopy> released;
     lock.lock();
     settle(task, outcome, released);
@@ -193,11 +212,21 @@ void TapeExecutor::serve(size_t queue) {
     }
     changed_.notify_all();
     lock.unlock();
+    const bool frees = !released.empty();
     released.clear();
     outcome.copy.reset();
-    ended_(task, outcome.failure);
+    tape_.ended(task, outcome.failure);
     lock.lock();
+    if (frees) {
+      ++frees_;
+      changed_.notify_all();
+    }
   }
+}
+
+TapeExecutor::Outcome TapeExecutor::failed(const Error& error, const std::string& what) {
+  return {.failure = failure_of(error.with_context(what)),
+          .is_unavailable = error.code == ErrorCode::Unavailable};
 }
 
 TapeExecutor::Outcome TapeExecutor::execute(const TapeTask& task) {
@@ -224,38 +253,35 @@ TapeExecutor::Outcome TapeExecutor::execute(const TapeTask& task) {
 
 TapeExecutor::Outcome TapeExecutor::run(const TapeTask& task) {
   const uint32_t place = *task.line.device;
-  TapeDevice& device = *devices_[place];
+  std::shared_ptr<TapeDevice> device;
   std::vector<TapeDevice::Operand> inputs;
-  TapeDevice::Operand output;
   {
     const std::lock_guard lock(mutex_);
+    device = devices_[place];
     for (const uint64_t number : task.inputs) {
       const Held* const held = find(number);
       if (held == nullptr) return {};  // Its owner is over.
       if (held->failure != nullptr) return {.failure = held->failure};
       inputs.push_back({held->shape, held->dtype, held->copies.at(place)});
     }
-    output.shape = task.entry->shape;
-    output.dtype = task.entry->dtype;
   }
   if (auto used_up = task.owner->lanes->time_used_up()) {
     return {.failure = shared(TapeFailure{WireErrorCode::LimitExceeded, *std::move(used_up)})};
   }
-  const std::string& name = task.entry->id;
-  if (is_tape_leaf(task.entry->op)) {
-    const auto values = leaf_values(*task.entry, seed_);
-    if (!values) return {.failure = failure_of(values.error(), *task.entry)};
-    auto made = device.upload(*values, name);
-    if (!made) return {.failure = failure_of(made.error(), *task.entry)};
-    return {.put = place, .copy = *std::move(made)};
-  }
-  auto made = device.allocate(
-      byte_size(output.dtype) * static_cast<uint64_t>(element_count(output.shape)), name);
-  if (!made) return {.failure = failure_of(made.error(), *task.entry)};
-  output.memory = *std::move(made);
-  const Status computed = device.run(*task.entry, inputs, output);
-  if (!computed) return {.failure = failure_of(computed.error(), *task.entry)};
-  return {.put = place, .copy = std::move(output.memory)};
+  auto made = device->run(*task.entry, seed_, inputs);
+  if (!made) return failed(made.error(), fmt::format("{} = {}", task.entry->id, task.entry->op));
+  keep_attrs(task);
+  return {.put = place, .copy = *std::move(made)};
+}
+
+/// A leaf of which the tape does not keep the data may have to be made again.
+void TapeExecutor::keep_attrs(const TapeTask& task) {
+  const std::string& attrs = task.entry->attrs;
+  if (!task.keeps_attrs || attrs_bytes_ + attrs.size() > kAttrsBytesMax) return;
+  auto kept = std::make_shared<const KeptText>(attrs, attrs_bytes_);
+  const std::lock_guard lock(mutex_);
+  Held* const held = find(task.tensor);
+  if (held != nullptr) held->attrs = std::move(kept);
 }
 
 /// A move or a load.
@@ -263,8 +289,10 @@ TapeExecutor::Outcome TapeExecutor::copy_in(const TapeTask& task) {
   const uint32_t place = *task.line.device;
   HostCopy values;
   DeviceCopy source;
+  std::shared_ptr<TapeDevice> device;
   {
     const std::lock_guard lock(mutex_);
+    device = devices_[place];
     const Held* const held = find(task.tensor);
     if (held == nullptr || held->failure != nullptr) return {};
     values = held->host;
@@ -272,11 +300,11 @@ TapeExecutor::Outcome TapeExecutor::copy_in(const TapeTask& task) {
   }
   if (source != nullptr) {
     auto read = source->download();
-    if (!read) return {.failure = failure_of(read.error().with_context(task.line.id))};
+    if (!read) return failed(read.error(), task.line.id);
     values = shared(*std::move(read));
   }
-  auto made = devices_[place]->upload(*values, task.line.id);
-  if (!made) return {.failure = failure_of(made.error().with_context(task.line.id))};
+  auto made = device->upload(*values, task.line.id);
+  if (!made) return failed(made.error(), task.line.id);
   return {.put = place, .copy = *std::move(made)};
 }
 
@@ -295,7 +323,7 @@ TapeExecutor::Outcome TapeExecutor::copy_out(const TapeTask& task) {
   }
   if (source != nullptr) {
     auto read = source->download();
-    if (!read) return {.failure = failure_of(read.error().with_context(task.line.id))};
+    if (!read) return failed(read.error(), task.line.id);
     values = shared(*std::move(read));
   }
   if (is_fetch) return {.fetched = std::move(values)};
@@ -351,36 +379,61 @@ void TapeExecutor::settle(const TapeTask& task, Outcome& outcome,
   if (held->fetched == nullptr && held->failure == nullptr) tensors_.erase(task.tensor);
 }
 
-TapeExecutor::Fetched TapeExecutor::fetch(uint64_t number, const TapeOwner& owner) {
+/// What the values can be read from, once they are there.
+TapeExecutor::Fetched TapeExecutor::wait_for(uint64_t number, const TapeOwner& owner,
+                                             FetchSource& from) {
   const auto gone = [](ErrorCode code) { return Fetched{error(code, "it is gone"), nullptr}; };
-  DeviceCopy source;
-  HostCopy values;
+  std::unique_lock lock(mutex_);
+  Held* held = nullptr;
+  changed_.wait(lock, [&] {
+    held = find(number);
+    return is_stopping_ || owner.is_over || held == nullptr || held->failure != nullptr ||
+           held->is_produced;
+  });
+  if (is_stopping_ || owner.is_over) return gone(ErrorCode::Cancelled);
+  if (held == nullptr) return gone(ErrorCode::NotFound);
+  if (held->failure != nullptr) return {Tensor{}, held->failure};
+  from.host = held->fetched != nullptr ? held->fetched : held->host;
+  if (from.host == nullptr) {
+    if (held->copies.empty()) return gone(ErrorCode::NotFound);
+    const auto current = std::ranges::find_if(
+        held->copies, [&](const auto& one) { return is_current(one.first, *one.second); });
+    const auto chosen = current == held->copies.end() ? held->copies.begin() : current;
+    from.place = chosen->first;
+    from.copy = chosen->second;
+  }
   Tensor tensor;
-  {
-    std::unique_lock lock(mutex_);
-    Held* held = nullptr;
-    changed_.wait(lock, [&] {
-      held = find(number);
-      return is_stopping_ || owner.is_over || held == nullptr || held->failure != nullptr ||
-             held->is_produced;
-    });
-    if (is_stopping_ || owner.is_over) return gone(ErrorCode::Cancelled);
-    if (held == nullptr) return gone(ErrorCode::NotFound);
-    if (held->failure != nullptr) return {Tensor{}, held->failure};
-    tensor.dtype = held->dtype;
-    tensor.shape = held->shape;
-    values = held->fetched != nullptr ? held->fetched : held->host;
-    if (values == nullptr && held->copies.empty()) return gone(ErrorCode::NotFound);
-    if (values == nullptr) source = held->copies.begin()->second;
-  }
-  if (source != nullptr) {
-    auto read = source->download();
-    if (!read) return {Tensor{}, failure_of(read.error())};
-    tensor.data = *std::move(read);
-  } else {
-    tensor.data = *values;
-  }
+  tensor.dtype = held->dtype;
+  tensor.shape = held->shape;
   return {std::move(tensor), nullptr};
+}
+
+TapeExecutor::Fetched TapeExecutor::fetch(uint64_t number, const TapeOwner& owner) {
+  const auto over = [&] { return is_stopping_ || owner.is_over; };
+  for (;;) {
+    FetchSource from;
+    Fetched found = wait_for(number, owner, from);
+    if (!found.tensor || found.failure != nullptr) return found;
+    if (from.copy == nullptr) {
+      found.tensor->data = *from.host;
+      return found;
+    }
+    auto read = from.copy->download();
+    if (read) {
+      found.tensor->data = *std::move(read);
+      return found;
+    }
+    const bool was_lost = read.error().code == ErrorCode::Unavailable && is_stale(from);
+    if (!was_lost) return {Tensor{}, failure_of(read.error())};
+    const Status mended = mend(from.place, over);
+    if (!mended && over()) return {mended.error(), nullptr};
+    if (!mended) return {Tensor{}, failure_of(mended.error())};
+  }
+}
+
+bool TapeExecutor::is_stale(const FetchSource& from) const {
+  const std::lock_guard lock(mutex_);
+  return !is_current(from.place, *from.copy);
 }
 
 }  // namespace gpuemu

@@ -29,6 +29,7 @@ void keep_positions(tape::Trace& trace) {
 void count_again(tape::Trace& trace) {
   tape::Totals totals{.makespan_us = trace.totals.makespan_us};
   for (const tape::Queued& line : trace.output_queue) {
+    if (line.attempt > 0) continue;
     totals.ops += line.kind == tape::Kind::Run ? 1 : 0;
     totals.spills += line.kind == tape::Kind::Spill ? 1 : 0;
     if (line.kind != tape::Kind::Move) continue;
@@ -52,13 +53,13 @@ bool Tapes::is_wanted(const Wanted& wanted, const std::string& name) const {
 void Tapes::correct_handles(tape::Trace& trace) const {
   using Condition = TapeExecutor::Condition;
   for (tape::Handle& handle : trace.handles) {
-    const tape::Known* const known = scheduler_.find(handle.session, handle.id);
+    const tape::Known* const known = scheduler_->find(handle.session, handle.id);
     if (known == nullptr || executor_ == nullptr) continue;
     const Condition condition = executor_->condition(known->number);
     const bool is_planned =
         handle.state == tape::State::Ready || handle.state == tape::State::Spilled;
-    if (condition == Condition::Failed) {
-      handle.state = tape::State::Failed;
+    if (condition == Condition::Failed || condition == Condition::Lost) {
+      handle.state = condition == Condition::Lost ? tape::State::Lost : tape::State::Failed;
       handle.devices.clear();
       handle.host = false;
     } else if (condition == Condition::Pending && is_planned) {
@@ -69,10 +70,16 @@ void Tapes::correct_handles(tape::Trace& trace) const {
 
 /// REQUIRES: mutex_ is held.
 tape::Trace Tapes::visible_trace(const Wanted& wanted) const {
-  tape::Trace trace = scheduler_.trace();
+  tape::Trace trace = scheduler_->trace();
   trace.gpuemu = settings_.version;
   trace.simulated = false;
   correct_handles(trace);
+  if (executor_ != nullptr) {
+    const std::vector<std::string> ids = executor_->worker_ids();
+    for (tape::Device& one : trace.devices) {
+      if (!ids[one.index].empty()) one.worker_id = ids[one.index];
+    }
+  }
   if (!wanted.number && wanted.name.empty() && wanted.user.empty()) return trace;
   const auto is_seen = [&](const auto& one) { return is_wanted(wanted, one.session); };
   keep_if(trace.sessions, [&](const auto& one) { return is_wanted(wanted, one.name); });
@@ -86,6 +93,13 @@ tape::Trace Tapes::visible_trace(const Wanted& wanted) const {
 
 Result<std::string> Tapes::trace(const Wanted& wanted) {
   tape::Trace trace;
+  TapeExecutor* executor = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    executor = executor_.get();  // It stays as long as this.
+  }
+  // Handles tell what there is: what was lost with a worker is made again first.
+  if (executor != nullptr) executor->mend();
   {
     const std::lock_guard lock(mutex_);
     if (!wanted.name.empty() && std::ranges::none_of(labels_, [&](const auto& label) {

@@ -1,4 +1,4 @@
-// A device on which entries of tapes run: its memory and its kernels.
+// A device on which entries of tapes run, and what it holds. Where it is, others decide.
 #pragma once
 
 #include <cstddef>
@@ -9,63 +9,50 @@
 
 #include "common/base/result.h"
 #include "common/tensor/tensor.h"
-#include "ops/dispatch/dispatcher.h"
-#include "runtime/backends/backends.h"
 #include "runtime/tape/tape.h"
 
 namespace gpuemu {
 
 class TapeDevice;
 
-/// Bytes of a device, until its end. Keeps the device.
+/// A tensor's bytes on a device, until its end. Keeps the device.
 class DeviceBytes {
  public:
-  DeviceBytes(std::shared_ptr<TapeDevice> device, uint64_t address, uint64_t bytes)
-      : device_(std::move(device)), address_(address), bytes_(bytes) {}
-  ~DeviceBytes();
+  virtual ~DeviceBytes() = default;
+  DeviceBytes() = default;
   DeviceBytes(const DeviceBytes&) = delete;
   DeviceBytes& operator=(const DeviceBytes&) = delete;
 
-  TapeDevice& device() const { return *device_; }
-  uint64_t address() const { return address_; }
-  uint64_t bytes() const { return bytes_; }
-  Result<std::vector<std::byte>> download() const;
-
- private:
-  const std::shared_ptr<TapeDevice> device_;
-  const uint64_t address_, bytes_;
+  virtual TapeDevice& device() const = 0;
+  /// Unavailable where the device is lost.
+  virtual Result<std::vector<std::byte>> download() const = 0;
 };
 using DeviceCopy = std::shared_ptr<const DeviceBytes>;
 
-/// Any thread.
-class TapeDevice : public std::enable_shared_from_this<TapeDevice> {
+/// Any thread. Once it is lost, with all that it holds, its calls are Unavailable.
+class TapeDevice {
  public:
-  /// `cache_folder`: for compiled kernels; "": none.
-  static Result<std::shared_ptr<TapeDevice>> open(const DeviceRequest& request,
-                                                  const std::string& cache_folder);
-
-  /// ResourceExhausted where the device is full.
-  Result<DeviceCopy> allocate(uint64_t bytes, const std::string& name);
-  Result<DeviceCopy> upload(std::span<const std::byte> values, const std::string& name);
   /// A tensor of a call.
   struct Operand {
     Shape shape;
     DType dtype = DType::Float32;
     DeviceCopy memory;
   };
-  /// Computes `output` by a built-in op, and waits. Launch where its kernel faults.
-  Status run(const tape::Entry& entry, const std::vector<Operand>& inputs, const Operand& output);
 
-  Device& device() const { return *device_; }
-
- private:
-  TapeDevice(std::unique_ptr<Device> device, Streams& streams)
-      : device_(std::move(device)), streams_(streams), registry_(OpRegistry::with_builtins()) {}
-
-  const std::unique_ptr<Device> device_;
-  Streams& streams_;
-  const OpRegistry registry_;
-  std::unique_ptr<Dispatcher> dispatcher_;
+  virtual ~TapeDevice() = default;
+  /// ResourceExhausted where the device is full.
+  virtual Result<DeviceCopy> upload(std::span<const std::byte> values, const std::string& name) = 0;
+  /// Makes the tensor of an entry, and waits: a leaf's, with `seed` where it is random, or that of
+  /// a built-in op. Launch where its kernel faults. REQUIRES: the inputs are this device's.
+  virtual Result<DeviceCopy> run(const tape::Entry& entry, uint64_t seed,
+                                 const std::vector<Operand>& inputs) = 0;
+  /// Gives back at once what was freed.
+  virtual void flush() {}
+  virtual bool is_lost() { return false; }
+  /// Whether it is in this process.
+  virtual bool is_here() const { return false; }
+  /// As traces name it.
+  virtual std::string worker_id() const = 0;
 };
 
 }  // namespace gpuemu

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "common/base/service_limits.h"
-#include "runtime/device/device_traits.h"
 
 namespace gpuemu {
 namespace {
@@ -22,16 +21,19 @@ constexpr size_t kAttrsBytesKept = size_t{64} << 10;
 
 constexpr uint64_t kMebibyte = uint64_t{1} << 20;
 
-std::vector<tape::Device> tape_devices(const TapeSettings& settings) {
+std::unique_ptr<tape::Scheduler> new_scheduler(const TapeSettings& settings) {
   std::vector<tape::Device> devices;
-  for (const std::string& name : settings.names) {
-    const auto index = static_cast<uint32_t>(devices.size());
+  const size_t count = std::clamp<size_t>(settings.hosts->count(), 1, tape::kDevicesMax);
+  for (uint32_t index = 0; index < count; ++index) {
     devices.push_back({.index = index,
-                       .name = name,
+                       .name = settings.names[index % settings.names.size()],
                        .worker_id = fmt::format("local-{}", index),
                        .memory_bytes = settings.memory_bytes});
   }
-  return devices;
+  return std::make_unique<tape::Scheduler>(tape::Settings{.devices = std::move(devices),
+                                                          .seed = settings.seed,
+                                                          .policy = settings.policy,
+                                                          .entries_max = settings.entries_max});
 }
 
 ErrorReply busy(std::string message) {
@@ -54,11 +56,7 @@ ErrorReply session_over(const std::string& name) {
 }  // namespace
 
 Tapes::Tapes(TapeSettings settings)
-    : settings_(std::move(settings)),
-      scheduler_({.devices = tape_devices(settings_),
-                  .seed = settings_.seed,
-                  .policy = settings_.policy,
-                  .entries_max = settings_.entries_max}) {}
+    : settings_(std::move(settings)), scheduler_(new_scheduler(settings_)) {}
 
 Tapes::~Tapes() {
   shutdown();
@@ -76,16 +74,16 @@ void Tapes::shutdown() {
 /// REQUIRES: mutex_ is held.
 Status Tapes::open() {
   if (ops_ != nullptr) return ok_status();
-  std::vector<std::shared_ptr<TapeDevice>> devices;
-  for (size_t i = 0; i < settings_.names.size(); ++i) {
-    DeviceRequest request = settings_.device;
-    if (device_traits(request.backend).is_gpu) request.index = static_cast<int>(i);
-    devices.push_back(GPUEMU_TRY(TapeDevice::open(request, settings_.cache_folder)));
-  }
-  auto ops = std::make_unique<TapeOps>(devices.front()->device().properties());
+  auto ops = std::make_unique<TapeOps>(GPUEMU_TRY(settings_.hosts->properties()));
+  // Nothing is on it yet, and workers may have come or gone.
+  scheduler_ = new_scheduler(settings_);
   executor_ = std::make_unique<TapeExecutor>(
-      std::move(devices), settings_.seed, settings_.entries_max,
-      [this](const TapeTask& task, const FailurePtr& failure) { ended(task, failure); });
+      settings_.hosts, scheduler_->devices(), settings_.seed, settings_.entries_max,
+      TapeTape{.ended = [this](const TapeTask& task,
+                               const FailurePtr& failure) { ended(task, failure); },
+               .recipe = [this](uint64_t number) { return recipe(number); },
+               .repeated = [this](const tape::Queued& line,
+                                  uint64_t tensor) { repeated(line, tensor); }});
   GPUEMU_TRY(executor_->begin());
   try {
     driver_ = std::thread([this] { drive(); });
@@ -120,7 +118,7 @@ std::optional<ErrorReply> Tapes::memory_refusal(const TapeClient& client, const 
   const uint64_t limit = client.lanes->memory_limit();
   if (limit == 0) return std::nullopt;
   const std::string& name = taped.owner->name;
-  const uint64_t before = scheduler_.live_bytes(name);
+  const uint64_t before = scheduler_->live_bytes(name);
   uint64_t live = before, most = before;
   std::map<std::string, uint64_t> made;
   for (const tape::Entry& entry : entries) {
@@ -128,7 +126,7 @@ std::optional<ErrorReply> Tapes::memory_refusal(const TapeClient& client, const 
       live += made[entry.id] = wanted_bytes(entry);
       most = std::max(most, live);
     } else if (entry.op == tape::kDrop && entry.inputs.size() == 1) {
-      const tape::Known* const known = scheduler_.find(name, entry.inputs.front());
+      const tape::Known* const known = scheduler_->find(name, entry.inputs.front());
       const auto own = made.find(entry.inputs.front());
       const uint64_t bytes = own != made.end() ? own->second : known != nullptr ? known->bytes : 0;
       live -= std::min(live, bytes);
@@ -179,7 +177,7 @@ void Tapes::keep_added(Taped& taped, uint64_t first, std::vector<tape::Entry> en
     if (!entry.makes_tensor()) continue;
     executor_->declare(seq, taped.owner, entry.shape, entry.dtype);
     if (entry.attrs.size() <= kAttrsBytesKept) continue;
-    scheduler_.set_attrs(seq, nlohmann::json{{"data_bytes", wanted_bytes(entry)}}.dump());
+    scheduler_->set_attrs(seq, nlohmann::json{{"data_bytes", wanted_bytes(entry)}}.dump());
     long_attrs_[seq] = std::move(entry.attrs);
   }
 }
@@ -205,12 +203,12 @@ std::variant<TapeAcceptedReply, ErrorReply> Tapes::submit(const TapeClient& clie
     entry.cost_us.reset();
     entry.at = 0;
   }
-  const auto first = scheduler_.add(
+  const auto first = scheduler_->add(
       *entries, [&](const tape::Entry& entry, std::span<const tape::Known* const> inputs) {
         return ops_->check(entry, inputs);
       });
   if (!first) return error_reply(first.error());
-  scheduler_.set_weight(session.owner->name, client.lanes->weight);
+  scheduler_->set_weight(session.owner->name, client.lanes->weight);
   const uint64_t count = entries->size();
   keep_added(session, *first, *std::move(entries));
   changed_.notify_all();
@@ -241,7 +239,7 @@ std::variant<TensorReply, ErrorReply> Tapes::fetch(const TapeClient& client,
     const tape::Known* known = nullptr;
     if (session != sessions_.end()) {
       owner = session->second.owner;
-      known = scheduler_.find(owner->name, id);
+      known = scheduler_->find(owner->name, id);
     }
     if (known == nullptr) {
       return ErrorReply{WireErrorCode::NotFound,
@@ -274,14 +272,14 @@ void Tapes::end(uint64_t number) {
     sessions_.erase(found);
     owner->is_over = true;
     std::vector<tape::Entry> drops;
-    for (std::string& id : scheduler_.held(owner->name)) {
+    for (std::string& id : scheduler_->held(owner->name)) {
       drops.push_back({.session = owner->name,
                        .id = {},
                        .op = std::string(tape::kDrop),
                        .inputs = {std::move(id)}});
     }
     // The names are there and not dropped: nothing can be refused.
-    if (!drops.empty()) (void)scheduler_.add(std::move(drops)).ok();
+    if (!drops.empty()) (void)scheduler_->add(std::move(drops)).ok();
     changed_.notify_all();
   }
   executor_->abandon(*owner);
@@ -291,7 +289,7 @@ void Tapes::end(uint64_t number) {
 
 /// REQUIRES: mutex_ is held, as of all that follow.
 bool Tapes::may_step() const {
-  return executor_->outstanding() < kLeadPerDevice * settings_.names.size();
+  return executor_->outstanding() < kLeadPerDevice * scheduler_->devices();
 }
 
 void Tapes::drive() {
@@ -303,29 +301,29 @@ void Tapes::drive() {
       changed_.wait_until(lock, next);
       continue;
     }
-    if (!may_step() || !scheduler_.step()) {
+    if (!may_step() || !scheduler_->step()) {
       changed_.wait(lock);
       continue;
     }
     next = now + settings_.tick;
-    for (const uint64_t seq : scheduler_.refused()) {
+    for (const uint64_t seq : scheduler_->refused()) {
       const auto found = unfinished_.find(seq);
       if (found == unfinished_.end()) continue;
-      const tape::Failure* const why = scheduler_.failure(seq);
+      const tape::Failure* const why = scheduler_->failure(seq);
       executor_->fail(seq, std::make_shared<const TapeFailure>(WireErrorCode::LimitExceeded,
                                                                why == nullptr ? "" : why->reason));
       count_ended(*found->second, true);
       unfinished_.erase(found);
       long_attrs_.erase(seq);
     }
-    for (const uint64_t pos : scheduler_.last_tick().started) start(pos);
+    for (const uint64_t pos : scheduler_->last_tick().started) start(pos);
     if (settings_.tick.count() > 0) tell_tick();
     changed_.notify_all();
   }
 }
 
 void Tapes::tell_tick() {
-  const tape::Tick& tick = scheduler_.last_tick();
+  const tape::Tick& tick = scheduler_->last_tick();
   if (!settings_.log) return;
   settings_.log(fmt::format("tick {} at {} us: starts [{}], ended [{}], {} wait", tick.tick,
                             tick.time_us, fmt::join(tick.started, ", "),
@@ -333,18 +331,36 @@ void Tapes::tell_tick() {
 }
 
 void Tapes::start(uint64_t pos) {
-  const tape::Queued& line = scheduler_.queued(pos);
+  const tape::Queued& line = scheduler_->queued(pos);
   TapeTask task{
-      .line = line, .tensor = scheduler_.tensor_of(pos), .owner = labels_.at(line.session).owner};
+      .line = line, .tensor = scheduler_->tensor_of(pos), .owner = labels_.at(line.session).owner};
   if (line.kind == tape::Kind::Run) {
-    task.entry = scheduler_.entry(*line.seq);
+    task.entry = scheduler_->entry(*line.seq);
     for (const std::string& id : task.entry->inputs) {
-      task.inputs.push_back(scheduler_.find(line.session, id)->number);
+      task.inputs.push_back(scheduler_->find(line.session, id)->number);
     }
     const auto attrs = long_attrs_.extract(*line.seq);
+    task.keeps_attrs = !attrs.empty();
     if (!attrs.empty()) task.entry->attrs = attrs.mapped();
   }
   executor_->start(std::move(task));
+}
+
+std::optional<TapeRecipe> Tapes::recipe(uint64_t number) const {
+  const std::lock_guard lock(mutex_);
+  if (!scheduler_->keeps(number)) return std::nullopt;
+  TapeRecipe recipe{scheduler_->entry(number), {}};
+  for (const std::string& id : recipe.entry.inputs) {
+    const tape::Known* const known = scheduler_->find(recipe.entry.session, id);
+    if (known == nullptr) return std::nullopt;
+    recipe.inputs.push_back(known->number);
+  }
+  return recipe;
+}
+
+void Tapes::repeated(const tape::Queued& line, uint64_t tensor) {
+  const std::lock_guard lock(mutex_);
+  if (scheduler_->keeps(tensor)) scheduler_->repeat(line, tensor);
 }
 
 void Tapes::count_ended(const TapeOwner& owner, bool has_failed) {

@@ -20,7 +20,6 @@
 #include "common/protocol/replies.h"
 #include "daemon/tapes/executor.h"
 #include "daemon/tapes/tape_ops.h"
-#include "runtime/backends/backends.h"
 #include "runtime/tape/scheduler.h"
 #include "runtime/tape/trace_json.h"
 
@@ -30,10 +29,9 @@ namespace gpuemu {
 inline constexpr uint64_t kTapeUnfinishedMax = 10'000;
 
 struct TapeSettings {
-  DeviceRequest device;            ///< What each device is; `index` counts up where it is a GPU.
-  std::vector<std::string> names;  ///< One for each device.
-  uint64_t memory_bytes = 0;       ///< Each device's; 0: no limit.
-  std::string cache_folder;        ///< For compiled kernels.
+  std::shared_ptr<TapeHosts> hosts;  ///< Where the devices are.
+  std::vector<std::string> names;    ///< Names that devices have in turn; not empty.
+  uint64_t memory_bytes = 0;         ///< Each device's; 0: no limit.
   uint64_t seed = 0;
   tape::Policy policy = tape::Policy::Balanced;
   std::chrono::milliseconds tick{0};  ///< Between two ticks at least; each is logged then.
@@ -104,6 +102,8 @@ class Tapes {
   void tell_tick();
   void start(uint64_t pos);
   void ended(const TapeTask& task, const FailurePtr& failure);
+  std::optional<TapeRecipe> recipe(uint64_t number) const;
+  void repeated(const tape::Queued& line, uint64_t tensor);
   void count_ended(const TapeOwner& owner, bool has_failed);
   tape::Trace visible_trace(const Wanted& wanted) const;
   bool is_wanted(const Wanted& wanted, const std::string& name) const;
@@ -116,7 +116,7 @@ class Tapes {
   // Guarded by mutex_:
   bool is_stopping_ = false;
   std::unique_ptr<TapeOps> ops_;  ///< Null: the devices are not open.
-  tape::Scheduler scheduler_;
+  std::unique_ptr<tape::Scheduler> scheduler_;
   std::unique_ptr<TapeExecutor> executor_;
   std::map<uint64_t, Taped> sessions_;          ///< By number.
   std::map<std::string, Label> labels_;         ///< By name on the tape.

@@ -8,6 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include "daemon/tapes/local_device.h"
+
 namespace gpuemu {
 namespace {
 
@@ -15,10 +17,12 @@ constexpr size_t kElements = 2500;
 
 TapeSettings settings(size_t devices, tape::Policy policy, size_t entries_max) {
   TapeSettings made;
-  made.device.backend = "emulator";
-  made.device.threads = 1;
-  made.device.memory_limit_bytes = kNoMemoryLimit;
-  made.names.assign(devices, "emulated");
+  LocalTapeOptions local;
+  local.device.backend = "emulator";
+  local.device.threads = 1;
+  local.device.memory_limit_bytes = kNoMemoryLimit;
+  made.hosts = local_tape_hosts(std::move(local), devices);
+  made.names = {"emulated"};
   made.memory_bytes = uint64_t{200} << 10;  // Twenty of the tensors below.
   made.seed = 1;
   made.policy = policy;

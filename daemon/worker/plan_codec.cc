@@ -185,6 +185,13 @@ std::vector<std::byte> encode_failure(const Error& failure) {
   return encode(MessageKind::Failed, failure);
 }
 
+std::vector<std::byte> encode_tape(std::span<const std::byte> body) {
+  ByteWriter out;
+  out.write(static_cast<uint8_t>(MessageKind::Tape));
+  out.write_blob(body);
+  return out.take();
+}
+
 Result<MessageKind> decode_kind(ByteReader& in) {
   const auto number = GPUEMU_TRY(in.read<uint8_t>());
   if (number >= enum_count<MessageKind>()) {
@@ -201,6 +208,11 @@ Result<std::vector<EntryInfo>> decode_entries(ByteReader& in) {
 }
 Result<ExecutionPlan> decode_plan(ByteReader& in) { return decode<ExecutionPlan>(in); }
 Result<ExecutionReport> decode_report(ByteReader& in) { return decode<ExecutionReport>(in); }
+
+Result<std::vector<std::byte>> decode_tape(ByteReader& in) {
+  const std::span<const std::byte> body = GPUEMU_TRY(in.read_blob());
+  return std::vector<std::byte>(body.begin(), body.end());
+}
 
 Error decode_failure(ByteReader& in) {
   Error failure;

@@ -24,7 +24,8 @@ enum class MessageKind : uint8_t {
   Execute,
   Report,
   Failed,
-  LastReport
+  LastReport,
+  Tape  ///< Both ways: a request of daemon/tapes, and its answer.
 };
 
 /// LoadModule: what the worker keeps under `key`.
@@ -38,6 +39,7 @@ std::vector<std::byte> encode_entries(const std::vector<EntryInfo>& entries);
 std::vector<std::byte> encode_plan(const ExecutionPlan& plan);
 std::vector<std::byte> encode_report(const ExecutionReport& report, bool last);
 std::vector<std::byte> encode_failure(const Error& failure);
+std::vector<std::byte> encode_tape(std::span<const std::byte> body);
 
 /// Corruption for bytes that the encoder could not have written; each reads after the kind and must
 /// find nothing behind its message.
@@ -47,6 +49,8 @@ Result<ModuleText> decode_module(ByteReader& in);
 Result<std::vector<EntryInfo>> decode_entries(ByteReader& in);
 Result<ExecutionPlan> decode_plan(ByteReader& in);
 Result<ExecutionReport> decode_report(ByteReader& in);
+/// What encode_tape() was given.
+Result<std::vector<std::byte>> decode_tape(ByteReader& in);
 /// The error itself; Corruption when it is not one.
 Error decode_failure(ByteReader& in);
 

@@ -12,6 +12,7 @@
 #include "common/base/result.h"
 #include "daemon/worker/plan.h"
 #include "daemon/worker/plan_codec.h"
+#include "daemon/worker/tape_channel.h"
 #include "daemon/worker/worker_client.h"
 
 namespace gpuemu {
@@ -44,6 +45,13 @@ class RemotePool {
   virtual std::unique_ptr<RemoteWorker> take(const WorkerOptions& options) = 0;
   /// Whether one that fits is connected, idle or not.
   virtual bool has(const WorkerOptions& options) const = 0;
+  /// How many that fit are connected.
+  virtual size_t count(const WorkerOptions& options) const { return has(options) ? 1 : 0; }
+  /// A connected one that fits, for the tensors of a tape's device, which keeps nothing of another
+  /// channel; the one that has the fewest. Null where there is none.
+  virtual std::shared_ptr<TapeChannel> tape_channel(const WorkerOptions&, size_t /*device*/) {
+    return nullptr;
+  }
   /// Waits until a worker comes, goes or becomes idle, at most this long. False when there will be
   /// none any more.
   virtual bool wait(std::chrono::milliseconds most) = 0;

@@ -21,6 +21,8 @@ constexpr uint64_t kStartMilliseconds = 60'000;
 constexpr uint64_t kLoadMilliseconds = 300'000;
 /// A message is small or at once in the socket's buffer; more means that nobody reads.
 constexpr uint64_t kSendMilliseconds = 60'000;
+/// An op of a tape, with the compilation of its kernel.
+constexpr uint64_t kAskMilliseconds = 600'000;
 constexpr uint64_t kEndingMilliseconds = 1'000;
 /// A case that ends by itself so soon after it was cancelled is worth more than a new process.
 constexpr uint64_t kCancelledMilliseconds = 500;
@@ -273,6 +275,23 @@ Result<ExecutionReport> WorkerClient::finish(const std::atomic<bool>* cancel) {
   if (!report) return state_->judge(report.error());
   if (last) state_->link->stop(deadline_after(kEndingMilliseconds));
   return report;
+}
+
+bool WorkerClient::runs() { return state_->starts > 0 && state_->link->running(); }
+
+Result<std::vector<std::byte>> WorkerClient::ask(std::span<const std::byte> request) {
+  GPUEMU_CHECK(!state_->in_flight);
+  if (!runs()) return error(ErrorCode::Unavailable, "the worker has ended");
+  state_->timeout_ms = kAskMilliseconds;
+  const Status sent = state_->send(encode_tape(request));
+  if (!sent) return state_->judge(sent.error());
+  const auto message = state_->receive(deadline_after(kAskMilliseconds));
+  if (!message) return state_->judge(message.error());
+  ByteReader in(*message);
+  const Status answered = expect(in, MessageKind::Tape);
+  if (!answered) return state_->judge(answered.error());
+  auto answer = decode_tape(in);
+  return answer ? answer : state_->judge(answer.error());
 }
 
 int WorkerClient::pid() const { return state_->link->pid(); }

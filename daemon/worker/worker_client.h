@@ -31,7 +31,9 @@ struct WorkerOptions {
   uint64_t contraction_seed = 0;  ///< Seed of contraction "random".
   uint64_t memory_limit_bytes = uint64_t{8}
                                 << 30;  ///< Limit for all that the device holds at a time.
-  uint64_t grace_ms = 5'000;            ///< Beyond a plan's time-out before the worker is killed.
+  /// Where kernels are kept that it compiles itself, those of tapes; "": nowhere.
+  std::string cache_folder = {};
+  uint64_t grace_ms = 5'000;  ///< Beyond a plan's time-out before the worker is killed.
 };
 
 /// How messages reach a worker and its answers come back: one worker at a time, which may be
@@ -87,6 +89,11 @@ class WorkerClient {
   /// answer within the plan's time-out plus a grace (it is killed). Cancelled when it does not
   /// answer soon after `*cancel` became true (it is killed, too).
   Result<ExecutionReport> finish(const std::atomic<bool>* cancel = nullptr);
+  /// The answer to a request of daemon/tapes. Unavailable once the worker is gone: what it kept is
+  /// gone, too, and no other is started. REQUIRES: it was started, no plan in flight.
+  Result<std::vector<std::byte>> ask(std::span<const std::byte> request);
+  /// Whether it was started and has not ended.
+  bool runs();
   /// -1 when it does not run now.
   int pid() const;
   uint64_t restarts() const;

@@ -45,8 +45,12 @@ Result<bool> receive_exactly(int socket, std::span<std::byte> to) {
 
 class WorkerLoop {
  public:
-  WorkerLoop(Device& device, std::vector<Arena> arenas, int socket)
-      : device_(device), memory_(device), arenas_(std::move(arenas)), socket_(socket) {}
+  WorkerLoop(Device& device, std::vector<Arena> arenas, int socket, const TapeHandler& tapes)
+      : device_(device),
+        memory_(device),
+        arenas_(std::move(arenas)),
+        socket_(socket),
+        tapes_(tapes) {}
 
   Status run();
 
@@ -63,6 +67,7 @@ class WorkerLoop {
   RunMemory memory_;
   std::vector<Arena> arenas_;
   int socket_;
+  const TapeHandler& tapes_;
   struct Loaded {
     ModuleId id;
     ModuleText text;
@@ -119,6 +124,9 @@ Result<std::vector<std::byte>> WorkerLoop::answer(std::span<const std::byte> mes
       return load(GPUEMU_TRY(decode_module(in)));
     case MessageKind::Execute:
       return run_plan(GPUEMU_TRY(decode_plan(in)));
+    case MessageKind::Tape:
+      if (tapes_ == nullptr) break;
+      return encode_tape(tapes_(GPUEMU_TRY(decode_tape(in))));
     case MessageKind::Hello:
     case MessageKind::Entries:
     case MessageKind::Report:
@@ -168,8 +176,9 @@ Status WorkerLoop::run() {
 
 }  // namespace
 
-Status run_worker_loop(Device& device, std::vector<Arena> arenas, int socket) {
-  return WorkerLoop(device, std::move(arenas), socket).run();
+Status run_worker_loop(Device& device, std::vector<Arena> arenas, int socket,
+                       const TapeHandler& tapes) {
+  return WorkerLoop(device, std::move(arenas), socket, tapes).run();
 }
 
 Status report_no_device(const Error& why, int socket) {

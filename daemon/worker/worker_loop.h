@@ -1,6 +1,8 @@
 // The worker's side: answers messages over one socket with one device until the socket closes.
 #pragma once
 
+#include <functional>
+#include <span>
 #include <vector>
 
 #include "common/base/arena.h"
@@ -8,10 +10,14 @@
 
 namespace gpuemu {
 
+/// Answers a request of daemon/tapes.
+using TapeHandler = std::function<std::vector<std::byte>(std::span<const std::byte> request)>;
+
 /// Sends Hello, then serves plans of these arenas (ExecutionPlan::arena). Returns when the daemon
 /// has closed the socket; Unavailable when the device is lost (the daemon has been told; a fresh
 /// process must take over), Corruption for bytes that no daemon sends.
-Status run_worker_loop(Device& device, std::vector<Arena> arenas, int socket);
+Status run_worker_loop(Device& device, std::vector<Arena> arenas, int socket,
+                       const TapeHandler& tapes = nullptr);
 
 /// Instead of the loop when there is no device: the daemon learns why.
 Status report_no_device(const Error& why, int socket);

@@ -50,6 +50,9 @@ Status WorkerProcess::start(const WorkerOptions& options, std::span<const Arena*
   if (!options.emulated_devices.empty()) {
     child.command.insert(child.command.end(), {"--emulated-devices", options.emulated_devices});
   }
+  if (!options.cache_folder.empty()) {
+    child.command.insert(child.command.end(), {"--cache", options.cache_folder});
+  }
   for (const Arena* arena : arenas) child.inherit.push_back(arena->fd());
   child_ = GPUEMU_TRY(ChildProcess::spawn(child));
   return ok_status();

@@ -68,6 +68,7 @@ class Scheduler::Machine {
   void set_weight(const std::string& session, double weight);
   Result<uint64_t> add(std::vector<Entry> entries, const OpCheck& check);
   bool step();
+  uint64_t repeat(Queued told, uint64_t tensor);
   uint64_t next_tick() const { return tick_ + 1; }
   const Tick& last_tick() const { return ticks_.back(); }
   const Queued& queued(uint64_t pos) const { return line(pos).told; }
@@ -77,6 +78,8 @@ class Scheduler::Machine {
   void set_attrs(uint64_t seq, std::string attrs) {
     tape_[seq - first_seq_].attrs = std::move(attrs);
   }
+  size_t devices() const { return lanes_.size(); }
+  bool keeps(uint64_t seq) const { return seq >= first_seq_ && seq < tape_size(); }
   uint64_t tape_size() const { return first_seq_ + tape_.size(); }
   const Names& names() const { return names_; }
   const std::vector<uint64_t>& refused() const { return refused_; }
@@ -102,6 +105,7 @@ class Scheduler::Machine {
   void add_ready(SessionState& session, uint64_t seq);
   bool remove_ready(SessionState& session, uint64_t seq);
   void forget_old();
+  std::optional<uint64_t> writer_of(uint64_t tensor, uint32_t device) const;
   uint32_t session_number(const std::string& name);
   Line& line(uint64_t pos) { return queue_[pos - first_pos_]; }
   const Line& line(uint64_t pos) const { return queue_[pos - first_pos_]; }
@@ -153,6 +157,8 @@ class Scheduler::Machine {
   std::vector<uint64_t> floating_;            ///< What no device does and has not started.
   using End = std::pair<uint64_t, uint64_t>;  ///< Time and position.
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
+  /// The newest position that was done again, by tensor and device.
+  std::map<std::pair<uint64_t, uint32_t>, uint64_t> repeated_;
   std::vector<bool> is_full_;  ///< Devices on which an op waits for memory in this tick.
   uint64_t tick_ = UINT64_MAX, now_ = 0, next_leaf_ = 0, waiting_ = 0;
   /// Sessions with ready ops: virtual time and place in sessions_.

@@ -232,6 +232,51 @@ void Scheduler::Machine::drop(const Entry& entry) {
   release(dropped);
 }
 
+/// What puts the tensor on the device, by the newest line that does so.
+std::optional<uint64_t> Scheduler::Machine::writer_of(uint64_t tensor, uint32_t device) const {
+  const auto again = repeated_.find({tensor, device});
+  if (again != repeated_.end()) return again->second;
+  const auto found = tensors_.find(tensor);
+  if (found == tensors_.end()) return std::nullopt;
+  const auto& copies = found->second.copies;
+  const auto copy = std::ranges::find(copies, device, &Copy::device);
+  return copy == copies.end() ? std::nullopt : std::optional(copy->writer);
+}
+
+uint64_t Scheduler::Machine::repeat(Queued told, uint64_t tensor) {
+  told.session = entry(tensor).session;
+  told.id = entry(tensor).id;
+  told.pos = queue_size();
+  const uint32_t device = *told.device;
+  if (told.kind == Kind::Run) {
+    told.seq = tensor;
+    for (const std::string& id : entry(tensor).inputs) {
+      const Known* const known = names_.find(told.session, id);
+      const auto writer = known == nullptr ? std::nullopt : writer_of(known->number, device);
+      if (writer) told.needs.push_back(*writer);
+    }
+  } else if (told.kind == Kind::Free || told.kind == Kind::Move) {
+    const auto writer = writer_of(tensor, told.from.value_or(device));
+    if (writer) told.needs.push_back(*writer);
+  }
+  std::ranges::sort(told.needs);
+  const auto twice = std::ranges::unique(told.needs);
+  told.needs.erase(twice.begin(), twice.end());
+  repeated_[{tensor, device}] = told.pos;
+  Tick tick{.tick = ++tick_, .time_us = now_, .started = {told.pos}};
+  for (const Lane& lane : lanes_) tick.busy.push_back(lane.running);
+  tick.busy[device] = told.pos;
+  tick.waiting = waiting_;
+  Tick end = tick;
+  end.tick = ++tick_;
+  end.ended = std::exchange(end.started, {});
+  end.busy[device] = lanes_[device].running;
+  ticks_.push_back(std::move(tick));
+  ticks_.push_back(std::move(end));
+  queue_.push_back({.told = std::move(told), .tensor = tensor, .has_ended = true});
+  return queue_.back().told.pos;
+}
+
 bool Scheduler::Machine::can_start(const Line& line) const {
   return std::ranges::all_of(line.told.needs, [&](uint64_t pos) { return has_ended(pos); });
 }
@@ -276,6 +321,8 @@ void Scheduler::Machine::forget_old() {
     const auto found = tensors_.find(gone_.front());
     const TensorState& tensor = found->second;
     names_.forget(sessions_[tensor.session].told.name, tensor.id);
+    repeated_.erase(repeated_.lower_bound({tensor.number, 0}),
+                    repeated_.upper_bound({tensor.number, kDevicesMax}));
     if (gone_.front() < first_seq_) failures_.erase(gone_.front());
     tensors_.erase(found);
     gone_.pop_front();
@@ -326,6 +373,9 @@ Result<uint64_t> Scheduler::add(std::vector<Entry> entries, const OpCheck& check
   return machine_->add(std::move(entries), check);
 }
 bool Scheduler::step() { return machine_->step(); }
+uint64_t Scheduler::repeat(Queued line, uint64_t tensor) {
+  return machine_->repeat(std::move(line), tensor);
+}
 uint64_t Scheduler::next_tick() const { return machine_->next_tick(); }
 const Tick& Scheduler::last_tick() const { return machine_->last_tick(); }
 const Queued& Scheduler::queued(uint64_t pos) const { return machine_->queued(pos); }
@@ -335,6 +385,8 @@ void Scheduler::set_attrs(uint64_t seq, std::string attrs) {
   machine_->set_attrs(seq, std::move(attrs));
 }
 const Entry& Scheduler::entry(uint64_t seq) const { return machine_->entry(seq); }
+size_t Scheduler::devices() const { return machine_->devices(); }
+bool Scheduler::keeps(uint64_t seq) const { return machine_->keeps(seq); }
 uint64_t Scheduler::tape_size() const { return machine_->tape_size(); }
 const Known* Scheduler::find(const std::string& session, const std::string& id) const {
   return machine_->names().find(session, id);

@@ -46,6 +46,11 @@ class Scheduler {
   /// The tick that the next step() is at the earliest.
   uint64_t next_tick() const;
 
+  /// A line that was done again after its device was lost: one of its own, in a tick of its own.
+  /// Returns its position. Of `line` count kind, device, `from`, bytes and attempt. REQUIRES:
+  /// keeps() the tensor's entry.
+  uint64_t repeat(Queued line, uint64_t tensor);
+
   /// The last tick. REQUIRES: there was one.
   const Tick& last_tick() const;
   /// REQUIRES: its line is kept.
@@ -57,6 +62,9 @@ class Scheduler {
   void set_attrs(uint64_t seq, std::string attrs);
   /// REQUIRES: its line is kept, as that of every op that has not ended.
   const Entry& entry(uint64_t seq) const;
+  size_t devices() const;
+  /// Whether the entry's line is kept.
+  bool keeps(uint64_t seq) const;
   uint64_t tape_size() const;
   /// Null where the session has defined no such tensor or it was forgotten.
   const Known* find(const std::string& session, const std::string& id) const;

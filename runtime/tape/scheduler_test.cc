@@ -1,6 +1,7 @@
 #include "runtime/tape/scheduler.h"
 
 #include "runtime/tape/test_tapes.h"
+#include "runtime/tape/trace_json.h"
 
 namespace gpuemu::tape {
 namespace {
@@ -148,6 +149,33 @@ TEST(Scheduling, ForgetsTheOldestLinesButNothingThatIsNeeded) {
   EXPECT_EQ(trace.handles.front().id, "w");
   EXPECT_EQ(scheduler.tape_size(), 201U);
   EXPECT_TRUE(scheduler.add({leaf("t0")}));  // Forgotten: the name is new again.
+}
+
+TEST(Scheduling, WhatIsDoneAgainIsALineOfItsOwn) {
+  Scheduler scheduler({.devices = devices(1)});
+  ASSERT_TRUE(scheduler.add({leaf("a"), op("b", "relu", {"a"})}));
+  while (scheduler.step()) {
+  }
+  const uint64_t before = scheduler.queue_size();
+  EXPECT_EQ(scheduler.repeat({.kind = Kind::Run, .device = 0, .attempt = 1}, 0), before);
+  EXPECT_EQ(scheduler.repeat({.kind = Kind::Run, .device = 0, .attempt = 1}, 1), before + 1);
+  EXPECT_EQ(scheduler.repeat({.kind = Kind::Free, .device = 0, .attempt = 1}, 0), before + 2);
+  const Trace trace = scheduler.trace();
+  const Queued& again = trace.output_queue[before + 1];
+  EXPECT_EQ(again.seq, 1U);
+  EXPECT_EQ(again.id, "b");
+  EXPECT_EQ(again.needs, std::vector{before});
+  EXPECT_EQ(trace.output_queue[before + 2].needs, std::vector{before});
+  EXPECT_EQ(trace.ticks[trace.ticks.size() - 4].started, std::vector{before + 1});
+  EXPECT_EQ(trace.ticks[trace.ticks.size() - 3].ended, std::vector{before + 1});
+  const auto read = decode_trace(encode_trace(trace, {}));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_TRUE(read->output_queue == trace.output_queue);
+  // What comes later goes on.
+  ASSERT_TRUE(scheduler.add({op("c", "relu", {"b"})}));
+  while (scheduler.step()) {
+  }
+  EXPECT_EQ(scheduler.trace().output_queue.back().id, "c");
 }
 
 }  // namespace

@@ -54,6 +54,8 @@ struct Queued {
   std::optional<uint32_t> from = {};    ///< Where a move begins.
   uint64_t bytes = 0;                   ///< What move, spill and load copy.
   std::vector<uint64_t> needs = {};     ///< Positions that must have ended, ascending.
+  /// 1 or 2: it is done again, because what it made was lost with its device.
+  uint32_t attempt = 0;
   bool operator==(const Queued&) const = default;
 };
 

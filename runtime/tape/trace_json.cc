@@ -56,6 +56,7 @@ Json to_json(const Queued& line) {
     json["bytes"] = line.bytes;
   }
   json["needs"] = line.needs;
+  if (line.attempt > 0) json["attempt"] = line.attempt;
   return json;
 }
 
@@ -162,6 +163,7 @@ Status read_line(const Json& json, const std::string& where, Trace& trace) {
   members.read("from", line.from);
   members.read("bytes", line.bytes);
   members.read("needs", line.needs);
+  members.read("attempt", line.attempt);
   trace.output_queue.push_back(std::move(line));
   return members.status();
 }

@@ -119,8 +119,21 @@ def test_a_minimization_whose_daemon_ends_exits_with_3(new_home):
     assert code == 3 and "the daemon was stopped" in err, out + err
 
 
-def test_a_lint_whose_daemon_ends_exits_with_3(new_home):
-    home = new_home({"gpuemu.toml": '[[kernels]]\nname = "slow"\nsource = "slow.cu"\n', "slow.cu": 'extern "C" __global__ void slow() {}\n'})
+@pytest.mark.parametrize("words", [["explain"], ["export"], ["reproduce"]])
+def test_a_command_about_a_failure_whose_daemon_ends_exits_with_3(new_home, words):
+    home = new_home(project(cases=1, second=THREE))
+    assert home.run("test", "second").returncode == 1
+    seed = home.run("failures").stdout.split()[0]
+    home.stop()
+    (home.project / "ref_twice.py").write_text(SLOW.replace("0.2", "100"))
+    code, out, err = stopped(home, [*words, seed], terminate, after=3)
+    assert code == 3 and "the daemon was stopped" in err, out + err
+    assert not (home.project / f"gpuemu-export-{seed}").exists()
+
+
+@pytest.mark.parametrize("words", [["lint"], ["prove"]])
+def test_a_command_that_compiles_whose_daemon_ends_exits_with_3(new_home, words):
+    home = new_home({"gpuemu.toml": kernel_op("slow", "slow.cu"), "ref_twice.py": SLOW, "slow.cu": 'extern "C" __global__ void scale() {}\n'})
     toolkit = home.home / "toolkit"
     for folder in ("bin", "lib64"):
         (toolkit / folder).mkdir(parents=True)
@@ -128,7 +141,7 @@ def test_a_lint_whose_daemon_ends_exits_with_3(new_home):
     (toolkit / "bin/nvcc").write_text("#!/bin/sh\nexec sleep 300\n")
     (toolkit / "bin/nvcc").chmod(0o755)
     home.env["GPUEMU_CUDA_HOME"] = str(toolkit)
-    code, out, err = stopped(home, ["lint"], terminate)
+    code, out, err = stopped(home, words, terminate)
     assert code == 3 and err, out + err
 
 

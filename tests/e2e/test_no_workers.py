@@ -185,3 +185,35 @@ def test_workers_that_cannot_be_started_are_done_without_where_it_is_said(home, 
     assert done["type"] != "Error", done
     log = (home.socket.parent / "daemon.log").read_text()
     assert "kernels run in the daemon (scheduler.fallback)" in log
+
+
+NOTE = "note: this daemon has no workers (--no-workers): while no remote worker is connected, kernels run inside of it"
+
+
+def test_the_command_starts_one_and_runs_say_where_kernels_ran(home):
+    started = home.run("daemon", "start", "--background", "--no-workers")
+    assert started.returncode == 0, started.stderr
+    assert (home.ask("DaemonStatus")["workers"], home.ask("DaemonStatus")["execution"]) == (0, "local")
+    for words in (["test", "twice", "--cases", "2"], ["fuzz", "twice", "-i", "4"], ["ci", "--quick", "--no-cache"]):
+        run = home.run(*words)
+        assert run.stderr.count(NOTE) == 1, run.stderr
+    assert NOTE not in home.run("failures").stderr
+    again = home.run("daemon", "start", "--background", "--no-workers")
+    assert again.returncode == 0, again.stderr
+    home.stop()
+    home.start()
+    assert NOTE not in home.run("test", "twice", "--cases", "2").stderr
+    refused = home.run("daemon", "start", "--background", "--no-workers")
+    assert refused.returncode == 3 and "a daemon with 2 workers is already running" in refused.stderr, refused.stderr
+
+
+def test_nothing_is_said_while_a_remote_worker_runs_them(home, daemons, head):
+    daemons.start("--no-workers")
+    head.worker("w1").wait_for("w1 serves")
+    assert NOTE not in home.run("test", "twice", "--cases", "2").stderr
+
+
+@pytest.mark.parametrize("words", [["--check-database"], ["--answer"], ["--repair"], ["--restore", "somewhere"], ["--private", "folder"]])
+def test_no_workers_goes_with_nothing_that_does_not_serve(home, daemons, words):
+    code, message = daemons.refused("--no-workers", *words)
+    assert code == 2 and "excludes" in message and "--no-workers" in message and words[0] in message, message

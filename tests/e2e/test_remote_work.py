@@ -125,3 +125,20 @@ def test_a_suspended_worker_is_lost_and_its_late_answer_dropped(head_of):
     worker.wait_for("lost 127.0.0.1")
     head.wait_for("w1", lambda one: one["state"] == "idle")
     assert head.home.run("test", "twice", "--cases", "10").returncode == 0
+
+
+def test_remote_workers_add_lanes(head_of):
+    """The daemon's one worker has two lanes: three remote ones are busy at a time only with lanes of their own."""
+    head = head_of(SLOW_PTX.replace(", 2000;", ", 200000;"))
+    home = head.listen().home
+    names = ("w1", "w2", "w3")
+    for name in names:
+        head.worker(name).wait_for(f"{name} serves")
+    job = home.ask("RunTests", ops=["twice"], cases=300, seed=1, stream=True)["job_id"]
+    deadline = time.monotonic() + 120
+    while not all(one["state"] == "busy" for one in head.listed().values()):
+        assert time.monotonic() < deadline and home.ask("JobStatus", job_id=job)["state"] == "running", head.listed()
+    home.ask("JobCancel", job_id=job)
+    head.workers[0].kill()
+    head.wait_for("w1", lambda one: one["state"] == "lost")
+    assert home.run("test", "twice", "--cases", "4", "--max-elements", "2").returncode == 0

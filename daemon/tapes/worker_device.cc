@@ -1,0 +1,162 @@
+#include "daemon/tapes/worker_device.h"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "daemon/tapes/tape_messages.h"
+
+namespace gpuemu {
+namespace {
+
+class WorkerTapeDevice final : public TapeDevice,
+                               public std::enable_shared_from_this<WorkerTapeDevice> {
+ public:
+  explicit WorkerTapeDevice(std::shared_ptr<TapeChannel> channel) : channel_(std::move(channel)) {}
+
+  Result<DeviceCopy> upload(std::span<const std::byte> values, const std::string& name) override;
+  Result<DeviceCopy> run(const tape::Entry& entry, uint64_t seed,
+                         const std::vector<Operand>& inputs) override;
+  void flush() override;
+  bool is_lost() override { return channel_->is_lost(); }
+  std::string worker_id() const override { return channel_->worker_id(); }
+
+  Result<std::vector<std::byte>> download(uint64_t number, uint64_t bytes);
+  /// The worker may forget it, at the latest with the next request.
+  void free(uint64_t number);
+  Result<std::vector<std::byte>> ask(TapeAsk request);
+
+ private:
+  DeviceCopy take(uint64_t number, uint64_t bytes);
+  uint64_t next_number();
+
+  const std::shared_ptr<TapeChannel> channel_;
+  std::mutex mutex_;
+  uint64_t last_ = 0;            // Guarded by mutex_.
+  std::vector<uint64_t> freed_;  // Guarded by mutex_.
+  /// The pieces of one tensor follow each other.
+  std::mutex pieces_;
+};
+
+class WorkerBytes final : public DeviceBytes {
+ public:
+  WorkerBytes(std::shared_ptr<WorkerTapeDevice> device, uint64_t number, uint64_t bytes)
+      : device_(std::move(device)), number_(number), bytes_(bytes) {}
+  ~WorkerBytes() override { device_->free(number_); }
+  TapeDevice& device() const override { return *device_; }
+  uint64_t number() const { return number_; }
+  Result<std::vector<std::byte>> download() const override {
+    return device_->download(number_, bytes_);
+  }
+
+ private:
+  const std::shared_ptr<WorkerTapeDevice> device_;
+  const uint64_t number_, bytes_;
+};
+
+TapeAsk::Operand told(uint64_t number, const Shape& shape, DType dtype) {
+  return {number, {shape.begin(), shape.end()}, dtype};
+}
+
+uint64_t WorkerTapeDevice::next_number() {
+  const std::lock_guard lock(mutex_);
+  return ++last_;
+}
+
+DeviceCopy WorkerTapeDevice::take(uint64_t number, uint64_t bytes) {
+  return std::make_shared<WorkerBytes>(shared_from_this(), number, bytes);
+}
+
+void WorkerTapeDevice::free(uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  freed_.push_back(number);
+}
+
+void WorkerTapeDevice::flush() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (freed_.empty()) return;
+  }
+  // Where the worker is lost, they are gone anyway.
+  (void)ask({.kind = TapeAskKind::Free}).ok();
+}
+
+Result<std::vector<std::byte>> WorkerTapeDevice::ask(TapeAsk request) {
+  {
+    const std::lock_guard lock(mutex_);
+    request.freed = std::exchange(freed_, {});
+  }
+  const auto bytes = channel_->ask(encode_ask(std::move(request)));
+  if (!bytes) {
+    return error(ErrorCode::Unavailable, "the worker {} is lost", channel_->worker_id());
+  }
+  TapeAnswer answer = GPUEMU_TRY(decode_answer(*bytes));
+  if (answer.is_error) return answer.failure;
+  return std::move(answer.data);
+}
+
+Result<DeviceCopy> WorkerTapeDevice::upload(std::span<const std::byte> values,
+                                            const std::string& name) {
+  const std::lock_guard lock(pieces_);
+  const uint64_t number = next_number();
+  uint64_t at = 0;
+  do {
+    const auto piece = values.subspan(at, std::min<uint64_t>(kTapePieceBytes, values.size() - at));
+    TapeAsk request{.kind = TapeAskKind::Upload, .number = number};
+    request.offset = at;
+    request.bytes = values.size();
+    request.data.assign(piece.begin(), piece.end());
+    request.id = name;
+    GPUEMU_TRY(ask(std::move(request)));
+    at += piece.size();
+  } while (at < values.size());
+  return take(number, values.size());
+}
+
+Result<std::vector<std::byte>> WorkerTapeDevice::download(uint64_t number, uint64_t bytes) {
+  const std::lock_guard lock(pieces_);
+  std::vector<std::byte> values;
+  values.reserve(bytes);
+  do {
+    TapeAsk request{.kind = TapeAskKind::Download, .number = number};
+    request.offset = values.size();
+    const auto piece = GPUEMU_TRY(ask(std::move(request)));
+    if (piece.size() > bytes - values.size() || (piece.empty() && bytes > 0)) {
+      return error(ErrorCode::Corruption, "the worker {} sent {} bytes too many or too few",
+                   worker_id(), piece.size());
+    }
+    values.insert(values.end(), piece.begin(), piece.end());
+  } while (values.size() < bytes);
+  return values;
+}
+
+Result<DeviceCopy> WorkerTapeDevice::run(const tape::Entry& entry, uint64_t seed,
+                                         const std::vector<Operand>& inputs) {
+  const uint64_t number = next_number();
+  TapeAsk request{.kind = TapeAskKind::Run, .number = number};
+  request.made = told(number, entry.shape, entry.dtype);
+  request.id = entry.id;
+  request.op = entry.op;
+  request.attrs = entry.attrs;
+  request.seq = entry.seq;
+  request.seed = seed;
+  for (const Operand& one : inputs) {
+    if (&one.memory->device() != this) {
+      return error(ErrorCode::Unavailable, "an input of '{}' is on another device", entry.id);
+    }
+    const auto& memory = static_cast<const WorkerBytes&>(*one.memory);
+    request.inputs.push_back(told(memory.number(), one.shape, one.dtype));
+  }
+  GPUEMU_TRY(ask(std::move(request)));
+  return take(number, byte_size(entry.dtype) * static_cast<uint64_t>(element_count(entry.shape)));
+}
+
+}  // namespace
+
+Result<std::shared_ptr<TapeDevice>> open_worker_tape_device(std::shared_ptr<TapeChannel> channel) {
+  auto device = std::make_shared<WorkerTapeDevice>(std::move(channel));
+  GPUEMU_TRY(device->ask({.kind = TapeAskKind::Begin}));
+  return std::shared_ptr<TapeDevice>(std::move(device));
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,57 @@
+// A worker process that keeps tensors of a tape: it is not started again, as they are gone with it.
+#include <atomic>
+#include <mutex>
+#include <utility>
+
+#include "daemon/worker/plan.h"
+#include "daemon/worker/tape_channel.h"
+#include "runtime/device/device.h"
+
+namespace gpuemu {
+namespace {
+
+class TapeProcess final : public TapeChannel {
+ public:
+  TapeProcess(WorkerOptions options, std::string worker_id)
+      : client_(std::move(options), {}), worker_id_(std::move(worker_id)) {}
+
+  Status start() {
+    const auto properties = client_.properties();
+    return properties ? ok_status() : Status(properties.error());
+  }
+  std::string worker_id() const override { return worker_id_; }
+  std::optional<std::vector<std::byte>> ask(std::vector<std::byte> request) override;
+  bool is_lost() override;
+
+ private:
+  std::mutex mutex_;
+  WorkerClient client_;  // Guarded by mutex_.
+  const std::string worker_id_;
+  std::atomic<bool> is_lost_{false};
+};
+
+std::optional<std::vector<std::byte>> TapeProcess::ask(std::vector<std::byte> request) {
+  const std::lock_guard lock(mutex_);
+  if (is_lost_) return std::nullopt;
+  auto answer = client_.ask(request);
+  if (answer) return *std::move(answer);
+  is_lost_ = true;
+  return std::nullopt;
+}
+
+bool TapeProcess::is_lost() {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (lock && !client_.runs()) is_lost_ = true;
+  return is_lost_;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<TapeChannel>> start_tape_process(WorkerOptions options,
+                                                        std::string worker_id) {
+  auto process = std::make_shared<TapeProcess>(std::move(options), std::move(worker_id));
+  GPUEMU_TRY(process->start());
+  return std::shared_ptr<TapeChannel>(std::move(process));
+}
+
+}  // namespace gpuemu
