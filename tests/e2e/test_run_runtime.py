@@ -318,7 +318,7 @@ found, to = (ctypes.c_void_p * 4)(), (ctypes.c_void_p * 4)()
 call("cudaGraphGetEdges", graph, found, to, ctypes.byref(count))
 assert (count.value, found[0], to[0]) == (1, one.value, two.value)
 call("cudaThreadSynchronize")
-assert not hasattr(runtime, "__cudaGetKernel") and runtime.cudaLaunchCooperativeKernelMultiDevice(None, 0, 0) == 801
+assert hasattr(runtime, "__cudaGetKernel") and not hasattr(runtime, "__cudaLaunchKernel") and runtime.cudaLaunchCooperativeKernelMultiDevice(None, 0, 0) == 801
 print("passed")
 """
 

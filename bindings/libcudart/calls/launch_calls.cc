@@ -108,7 +108,6 @@ GPUEMU_RUNTIME_API int __cudaPopCallConfiguration(Extent3* grid, Extent3* block,
   return cudaSuccess;
 }
 
-#if GPUEMU_RUNTIME_MAJOR != 12  // Its host code calls cudaLaunchKernel.
 /// Returns the kernel of a host function. Where it cannot be loaded the function stands for it, so
 /// that the launch gives the reason.
 GPUEMU_RUNTIME_API int __cudaGetKernel(Kernel* kernel, const void* function) {
@@ -123,6 +122,7 @@ GPUEMU_RUNTIME_API int __cudaGetKernel(Kernel* kernel, const void* function) {
   return cudaSuccess;
 }
 
+#if GPUEMU_RUNTIME_MAJOR != 12  // Its host code calls cudaLaunchKernel.
 GPUEMU_RUNTIME_API int __cudaLaunchKernel(Kernel kernel, Extent3 grid, Extent3 block,
                                           void** arguments, size_t shared_bytes, Stream stream) {
   return launch(reinterpret_cast<const void*>(kernel), {grid, block, shared_bytes, stream},
