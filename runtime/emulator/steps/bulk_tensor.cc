@@ -20,7 +20,7 @@ constexpr uint32_t kSharedAlign = 128, kMapAlign = 64, kChunk = 16;
 /// The registers of an instruction: the map, the indices, what is added to them, the blocks of a
 /// multicast.
 struct Registers {
-  const Warp& warp;
+  Warp& warp;
   std::span<const uint32_t> all;
   uint32_t lane;
 
