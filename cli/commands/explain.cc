@@ -1,4 +1,5 @@
 // `gpuemu explain SEED`: where the wrong value of a stored failure comes from.
+#include <cctype>
 #include <ostream>
 #include <sstream>
 
@@ -71,11 +72,17 @@ std::string next_step(const ExplainResultReply& reply) {
   return fmt::format("`gpuemu debug {}` runs the case step by step", reply.seed);
 }
 
-/// With the paths below `folder` relative to it.
+/// Makes the paths below `folder` relative to it.
 std::string relative_to(const std::string& folder, std::string text) {
   const std::string prefix = folder + "/";
   for (size_t at = text.find(prefix); at != std::string::npos; at = text.find(prefix, at)) {
-    text.erase(at, prefix.size());
+    // "/tmp/" stands in "/var/tmp/", too.
+    const char before = at > 0 ? text[at - 1] : ' ';
+    if (std::isalnum(static_cast<unsigned char>(before)) != 0 || before == '_' || before == '.') {
+      ++at;
+    } else {
+      text.erase(at, prefix.size());
+    }
   }
   return text;
 }

@@ -94,14 +94,17 @@ Result<std::vector<std::byte>> RemoteService::ask_tape(const RemoteMessage& mess
   if (message.offset == 1) {
     tapes_.erase(key);
     if (tapes_.size() >= kTapesMax) {
-      return error(ErrorCode::ResourceExhausted, "tensors of {} devices", tapes_.size());
+      return error(ErrorCode::ResourceExhausted, "this worker has tensors of {} devices, its limit",
+                   tapes_.size());
     }
     auto started = std::make_unique<WorkerClient>(std::move(options), std::vector<const Arena*>());
     GPUEMU_TRY(started->properties());
     tapes_[key] = std::move(started);
   }
   const auto found = tapes_.find(key);
-  if (found == tapes_.end()) return error(ErrorCode::Unavailable, "it keeps nothing of that tape");
+  if (found == tapes_.end()) {
+    return error(ErrorCode::Unavailable, "this worker has no tensors of that tape");
+  }
   return found->second->ask(asked.request);
 }
 

@@ -94,9 +94,9 @@ Result<std::shared_ptr<TapeDevice>> DaemonHosts::open(size_t place,
       if (opened || !channel->is_lost()) return opened;
     }
     if (ended()) return error(ErrorCode::Cancelled, "the daemon or the session has ended");
-    if (channel != nullptr) continue;
-    if (workers_.processes) return open_own(place);
-    if (workers_.falls_back) return open_here(place);
+    if (channel == nullptr && workers_.processes) return open_own(place);
+    if (channel == nullptr && workers_.falls_back) return open_here(place);
+    // Also where one has just failed, which may be all there is.
     if (!workers_.remotes->wait(kRemoteLook)) {
       return error(ErrorCode::Unavailable, "the daemon is shutting down");
     }
@@ -140,8 +140,8 @@ TapeSettings tape_settings(const Config& config, const Lanes& lanes, const Daemo
       has_processes ? std::min<size_t>(lanes.slots->workers(), tape::kDevicesMax) : 1;
   LocalTapeOptions local{.device = device_request(config, lanes, own),
                          .cache_folder = facts.cache_folder,
-                         .worker_id = {}};
-  if (!has_processes) local.turn = facts.workers.turn;
+                         .worker_id = {},
+                         .turn = facts.workers.turn};
   WorkerOptions worker = worker_options(local.device, config, facts);
   settings.hosts =
       std::make_shared<DaemonHosts>(facts.workers, std::move(worker), std::move(local), own);

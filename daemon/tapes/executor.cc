@@ -178,13 +178,15 @@ TapeExecutor::Condition TapeExecutor::condition(uint64_t number) const {
 }
 
 /// False when there will be none. A device that has nothing to do gives back what was freed.
-bool TapeExecutor::wait_for_work(size_t queue, std::unique_lock<std::mutex>& lock) {
-  uint64_t seen = frees_;
+/// `flushed`: the frees_ at which it last did so.
+bool TapeExecutor::wait_for_work(size_t queue, uint64_t& flushed,
+                                 std::unique_lock<std::mutex>& lock) {
   for (;;) {
-    changed_.wait(lock, [&] { return is_stopping_ || !queues_[queue].empty() || frees_ != seen; });
+    changed_.wait(lock,
+                  [&] { return is_stopping_ || !queues_[queue].empty() || frees_ != flushed; });
     if (is_stopping_) return false;
     if (!queues_[queue].empty()) return true;
-    seen = frees_;
+    flushed = frees_;
     const auto device = queue < devices_.size() ? devices_[queue] : nullptr;
     if (device == nullptr) continue;
     lock.unlock();
@@ -194,8 +196,9 @@ bool TapeExecutor::wait_for_work(size_t queue, std::unique_lock<std::mutex>& loc
 }
 
 void TapeExecutor::serve(size_t queue) {
+  uint64_t flushed = 0;
   std::unique_lock lock(mutex_);
-  while (wait_for_work(queue, lock)) {
+  while (wait_for_work(queue, flushed, lock)) {
     const uint64_t pos = *queues_[queue].begin();
     queues_[queue].erase(pos);
     TapeTask task = std::move(pending_[pos].task);
@@ -212,7 +215,8 @@ void TapeExecutor::serve(size_t queue) {
     }
     changed_.notify_all();
     lock.unlock();
-    const bool frees = !released.empty();
+    // The copy is still there where the session ended meanwhile.
+    const bool frees = !released.empty() || outcome.copy != nullptr;
     released.clear();
     outcome.copy.reset();
     tape_.ended(task, outcome.failure);

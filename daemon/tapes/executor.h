@@ -155,7 +155,7 @@ class TapeExecutor {
   Fetched wait_for(uint64_t number, const TapeOwner& owner, FetchSource& from);
   bool is_stale(const FetchSource& from) const;
   void serve(size_t queue);
-  bool wait_for_work(size_t queue, std::unique_lock<std::mutex>& lock);
+  bool wait_for_work(size_t queue, uint64_t& flushed, std::unique_lock<std::mutex>& lock);
   std::set<uint64_t> note_use(const TapeTask& task);
   void end_use(const TapeTask& task);
   void make_ready(const Pending& pending);
@@ -170,6 +170,7 @@ class TapeExecutor {
   bool was_lost(const TapeTask& task) const;
   std::vector<std::pair<uint64_t, uint32_t>> stale_copies() const;
   using Ended = std::function<bool()>;
+  Result<std::unique_lock<std::mutex>> begin_mending(const Ended& ended);
   Status mend(uint32_t place, const Ended& ended);
   Status mend_of(const TapeTask& task);
   Status reopen(uint32_t place, const Ended& ended);

@@ -1,5 +1,7 @@
 // Devices that are lost: others take their places, and what they held is made again.
 #include <algorithm>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include <fmt/ranges.h>
@@ -15,6 +17,8 @@ constexpr size_t kLossesMax = 2;
 constexpr uint32_t kAttemptsMax = 2;
 /// Losses while what was lost is made again, beyond one of each device.
 constexpr size_t kMendsMax = 3;
+/// A thread that waits for another one's mending checks so often whether it still has to.
+constexpr std::chrono::milliseconds kMendingLook{20};
 
 }  // namespace
 
@@ -81,9 +85,21 @@ Status TapeExecutor::reopen(uint32_t place, const Ended& ended) {
   return ok_status();
 }
 
+/// Takes mending_. Whoever holds it may wait long for a worker: Cancelled when `ended()` is true
+/// before.
+Result<std::unique_lock<std::mutex>> TapeExecutor::begin_mending(const Ended& ended) {
+  std::unique_lock lock(mending_, std::try_to_lock);
+  while (!lock.owns_lock()) {
+    if (ended()) return error(ErrorCode::Cancelled, "it ended while another op waits for a device");
+    std::this_thread::sleep_for(kMendingLook);
+    (void)lock.try_lock();
+  }
+  return Result<std::unique_lock<std::mutex>>(std::move(lock));
+}
+
 /// Has the device at this place and those that were lost, with all that shall be there.
 Status TapeExecutor::mend(uint32_t place, const Ended& ended) {
-  const std::lock_guard mending(mending_);
+  const auto mending = GPUEMU_TRY(begin_mending(ended));
   ++losses_;
   std::string why;
   for (size_t i = 0; i < queues_.size() + kMendsMax; ++i) {
@@ -107,7 +123,7 @@ Status TapeExecutor::mend(uint32_t place, const Ended& ended) {
 void TapeExecutor::mend() {
   for (uint32_t place = 0; place + 1 < queues_.size(); ++place) {
     const auto device = device_at(place);
-    // Where there is none now, whoever needs it waits for it.
+    // Where there is none now, or others open it, whoever needs it waits for it.
     if (device != nullptr && device->is_lost()) (void)mend(place, [] { return true; }).ok();
   }
 }

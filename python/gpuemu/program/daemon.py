@@ -29,6 +29,8 @@ from gpuemu.tensors import Array
 
 LEASE_MS = 24 * 60 * 60 * 1000  # A program may compute for itself in between.
 WAIT_MS = 10_000
+# A request takes 10,000 entries. An op's results are made and dropped, half is for leaves, copies and what was dropped before.
+RESULTS_MAX = 2_500
 # What the daemon says of an op, as the error that op_call raises.
 KINDS: dict[type[Exception], type[DeviceError]] = {
     gpuemu.errors.InvalidRequestError: errors.InvalidArgumentError, gpuemu.errors.LimitExceededError: errors.OutOfMemoryError,
@@ -230,19 +232,19 @@ class DaemonPlace(WorkerPlace):
         writer.drop({number for session, number in dropped if session == self._session_number})
         if self._process is None:
             self._freed.clear()  # No worker has these values.
-        for vid, held in {**program.constants, **sources}.items():
-            self._write_source(writer, vid, held)
-        wanted = _wanted(graph, lowered, plan)
-        for index, one in enumerate(lowered):
-            if each is not None:
-                each(index)
-            writer.op(index, one, wanted)
-        made = {vid: Held(writer.output(vid), plan.specs[vid].dtype, None, "") for vid in graph.outputs.values()}
-        writer.drop(writer.temporary - {one.number for one in made.values()})
         try:
+            for vid, held in {**program.constants, **sources}.items():
+                self._write_source(writer, vid, held)
+            wanted = _wanted(graph, lowered, plan)
+            for index, one in enumerate(lowered):
+                if each is not None:
+                    each(index)
+                writer.op(index, one, wanted)
+            made = {vid: Held(writer.output(vid), plan.specs[vid].dtype, None, "") for vid in graph.outputs.values()}
+            writer.drop(writer.temporary - {one.number for one in made.values()})
             self._submit(writer, graph, lowered)
         except Exception:
-            self._dropped += dropped  # The daemon takes all entries or none.
+            self._dropped += dropped  # They are still to be dropped: the daemon takes all entries or none.
             raise
         for held in (*writer.leaves, *made.values()):
             held.tape[:] = [self._session_number]
@@ -373,6 +375,9 @@ def _wanted(graph: GraphData, lowered: list[dict[str, Any]], plan: BindingPlan) 
 
 def _why_no_tape(lowered: list[dict[str, Any]], plan: BindingPlan) -> str:
     """Why the daemon cannot run the ops; "" if it can."""
+    results = sum(len(one["outputs"]) for one in lowered)
+    if results > RESULTS_MAX:
+        return f"the ops have {results} results, more than {RESULTS_MAX}"
     registered = {one.op for one in registrations.of_process()}
     for one in lowered:
         if one["op"] in registered:
