@@ -9,7 +9,7 @@
 namespace gpuemu {
 namespace {
 
-/// An op, with the compilation of its kernel.
+/// An answer takes at most this long: more than the remote worker waits for its own process.
 constexpr std::chrono::minutes kAnswerMax{11};
 
 class RemoteTapes final : public TapeChannel {

@@ -11,7 +11,7 @@ namespace {
 
 /// Values that `fetch` brought to the host and nobody has asked for, of all sessions.
 constexpr uint64_t kFetchedBytesMax = uint64_t{256} << 20;
-/// Data of leaves, as text, from which they can be made again, of all sessions.
+/// Bytes of the attributes that are kept to make leaves again, of all sessions.
 constexpr uint64_t kAttrsBytesMax = uint64_t{256} << 20;
 
 FailurePtr failure_of(const Error& error) {
@@ -278,7 +278,7 @@ TapeExecutor::Outcome TapeExecutor::run(const TapeTask& task) {
   return {.put = place, .copy = *std::move(made)};
 }
 
-/// A leaf of which the tape does not keep the data may have to be made again.
+/// Keeps the attributes that the tape does not: the leaf may have to be made again.
 void TapeExecutor::keep_attrs(const TapeTask& task) {
   const std::string& attrs = task.entry->attrs;
   if (!task.keeps_attrs || attrs_bytes_ + attrs.size() > kAttrsBytesMax) return;

@@ -91,7 +91,7 @@ class TapeExecutor {
   /// Forgets the owner's tensors and frees their memory.
   void abandon(const TapeOwner& owner);
 
-  /// Has the devices again that were lost meanwhile, where that needs no waiting.
+  /// Opens devices that were lost meanwhile again, where that needs no waiting.
   void mend();
   /// Where each device is, as traces name it; "" where it is not open.
   std::vector<std::string> worker_ids() const;

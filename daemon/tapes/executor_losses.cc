@@ -11,11 +11,11 @@
 namespace gpuemu {
 namespace {
 
-/// So many workers may be lost with one op: it may be why.
+/// An op with which so many workers were lost fails: it may be the cause.
 constexpr size_t kLossesMax = 2;
-/// Attempts are counted so far.
+/// The highest attempt that a line is given.
 constexpr uint32_t kAttemptsMax = 2;
-/// Losses while what was lost is made again, beyond one of each device.
+/// Rounds of mending beyond one for each device: more may be lost meanwhile.
 constexpr size_t kMendsMax = 3;
 /// A thread that waits for another one's mending checks so often whether it still has to.
 constexpr std::chrono::milliseconds kMendingLook{20};
@@ -97,7 +97,7 @@ Result<std::unique_lock<std::mutex>> TapeExecutor::begin_mending(const Ended& en
   return Result<std::unique_lock<std::mutex>>(std::move(lock));
 }
 
-/// Has the device at this place and those that were lost, with all that shall be there.
+/// Opens the device at this place and those that were lost, and makes again what was there.
 Status TapeExecutor::mend(uint32_t place, const Ended& ended) {
   const auto mending = GPUEMU_TRY(begin_mending(ended));
   ++losses_;
@@ -183,7 +183,7 @@ std::optional<TapeExecutor::Source> TapeExecutor::source_of(uint64_t number, uin
   if (found == tensors_.end()) return std::nullopt;
   const Held& held = found->second;
   const auto here = held.copies.find(place);
-  // A device that others take the place of has it still.
+  // A device that gives its place to a better one has it still.
   if (here != held.copies.end() && !here->second->device().is_lost()) {
     return Source{here->second, std::nullopt, nullptr};
   }
@@ -236,7 +236,7 @@ std::optional<TapeRecipe> TapeExecutor::recipe_of(uint64_t number) {
   const std::lock_guard lock(mutex_);
   const Held* const held = find(number);
   if (held != nullptr && held->attrs != nullptr) recipe->entry.attrs = held->attrs->text;
-  // Data that is long stands there as its size alone.
+  // Of long data the tape has the size alone.
   const bool lacks_data =
       recipe->entry.op == tape::kTensor && recipe->entry.attrs.starts_with(R"({"data_bytes")");
   return lacks_data ? std::nullopt : recipe;
@@ -324,7 +324,7 @@ void TapeExecutor::note_attempt(tape::Queued line, uint64_t number) {
   tape_.repeated(line, number);
 }
 
-/// It cannot be made again.
+/// Notes that the tensor cannot be made again.
 void TapeExecutor::lose(uint64_t number, uint32_t place, const std::string& why) {
   const auto recipe = tape_.recipe(number);
   const std::string name = recipe ? recipe->entry.id : fmt::format("{}", number);

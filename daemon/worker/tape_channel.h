@@ -11,8 +11,8 @@
 
 namespace gpuemu {
 
-/// What it is lost with is gone: another channel begins with nothing. Any thread; one request at a
-/// time.
+/// Once it is lost, what it kept is gone: another channel begins with nothing. Any thread; one
+/// request at a time.
 class TapeChannel {
  public:
   virtual ~TapeChannel() = default;

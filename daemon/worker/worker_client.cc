@@ -21,7 +21,7 @@ constexpr uint64_t kStartMilliseconds = 60'000;
 constexpr uint64_t kLoadMilliseconds = 300'000;
 /// A message is small or at once in the socket's buffer; more means that nobody reads.
 constexpr uint64_t kSendMilliseconds = 60'000;
-/// An op of a tape, with the compilation of its kernel.
+/// An op of a tape takes at most this long, with the compilation of its kernel.
 constexpr uint64_t kAskMilliseconds = 600'000;
 constexpr uint64_t kEndingMilliseconds = 1'000;
 /// A case that ends by itself so soon after it was cancelled is worth more than a new process.
