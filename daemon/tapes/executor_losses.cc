@@ -18,7 +18,7 @@ constexpr uint32_t kAttemptsMax = 2;
 /// Rounds of mending beyond one for each device: more may be lost meanwhile.
 constexpr size_t kMendsMax = 3;
 /// A thread that waits for another one's mending checks so often whether it still has to.
-constexpr std::chrono::milliseconds kMendingLook{20};
+constexpr std::chrono::milliseconds kMendingLook{5};
 
 }  // namespace
 
