@@ -83,7 +83,8 @@ bool is_matrix_sum(const Form& form) {
 
 bool is_float_sum_of_threads(const Form& form) {
   const bool is_atomic = form.info().what == ptx::OpcodeClass::Atomic || form.has(Modifier::Reduce);
-  return is_atomic && form.has(Modifier::Add) && has_float(form);
+  // A tensor map says of what type its elements are: they may be floats.
+  return is_atomic && form.has(Modifier::Add) && (has_float(form) || form.has(Modifier::Tensor));
 }
 
 /// Whether the result says which threads of a warp run together.

@@ -1,5 +1,8 @@
 // cp.async.bulk.tensor, cp.reduce.async.bulk.tensor and cp.async.bulk.prefetch.tensor.
+#include <algorithm>
 #include <array>
+#include <string_view>
+#include <vector>
 
 #include "runtime/emulator/decode/decoders.h"
 #include "runtime/emulator/steps/steps.h"
@@ -54,7 +57,7 @@ bool decode_tensor_copy(Decoder& d, const Instruction& in, const Form& form) {
   if (int{bulk.to_shared} + int{bulk.from_shared} + int{prefetches} != 1) return false;
   const size_t hints = form.has(ptx::Modifier::L2CacheHint) ? 1 : 0;
   size_t at = bulk.to_shared ? 1 : 0;  // Of the map.
-  const size_t behind = (prefetches ? 1 : at + 2);
+  const size_t behind = prefetches ? 1 : at + 2;
   if (in.operands.size() !=
       behind + (bulk.has_added ? 1 : 0) + (bulk.is_multicast ? 1 : 0) + hints) {
     return false;

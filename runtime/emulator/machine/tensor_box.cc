@@ -2,12 +2,20 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 #include <utility>
 
 namespace gpuemu::emulator {
 namespace {
 
 constexpr uint32_t kChunk = 16;  ///< Bytes that a swizzle leaves together.
+/// No block has so many bytes of shared memory: of a larger box only the beginning is laid out.
+constexpr uint32_t kExtentMax = 1u << 20;
+
+/// Bytes of a row that the swizzle moves about; 0 where nothing is swizzled.
+uint32_t swizzle_bytes(const TensorMap& map) {
+  return map.swizzle == kNoSwizzle ? 0 : kChunk << map.swizzle;
+}
 
 /// Adds rows of elements of dimension 0. In shared memory one that is swizzled takes as many bytes
 /// as the swizzle has (measured on an H200).
@@ -15,8 +23,7 @@ class Rows {
  public:
   Rows(TensorBox& box, const TensorMap& map, int64_t first, uint32_t count)
       : box_(box), first_(first), count_(count), size_(int64_t{map.sizes_less_1[0]} + 1) {
-    const uint32_t span = map.swizzle == kNoSwizzle ? 0 : 16u << map.swizzle;
-    pitch_ = std::max(count * box.element_bytes, span);
+    pitch_ = std::max(count * box.element_bytes, swizzle_bytes(map));
   }
 
   /// `address` is that of index 0; 0: the whole row lies outside.
@@ -80,7 +87,7 @@ void add_tile(TensorBox& box, const TensorMap& map, const TensorPlace& place) {
       if (at[next] <= map.box_less_1[next]) break;
       at[next] = 0;
     }
-    if (next >= map.rank) return;
+    if (next >= map.rank || box.extent > kExtentMax) return;
   }
 }
 
@@ -91,7 +98,7 @@ void add_columns(TensorBox& box, const TensorMap& map, const TensorPlace& place)
   const uint32_t last = map.rank - 1u;
   std::array<int64_t, kTensorRankMax> base{};
   for (uint32_t i = 1; i < map.rank; ++i) base[i] = place.index[i];
-  for (uint32_t pixel = 0; pixel < map.pixels; ++pixel) {
+  for (uint32_t pixel = 0; pixel < map.pixels && box.extent <= kExtentMax; ++pixel) {
     std::array<int64_t, kTensorRankMax> index = base;
     for (uint32_t i = 1; i < last; ++i) index[i] += place.added[i - 1];
     rows.add(row_address(map, index));
@@ -112,6 +119,17 @@ uint32_t swizzled(uint32_t offset, uint8_t swizzle) {
   return offset ^ (((offset >> 7) & mask) << 4);
 }
 
+/// What the driver's functions saw to when they made the map, which a program may have overwritten
+/// since.
+bool is_intact(const TensorMap& map) {
+  const uint32_t elements =
+      map.kind == TensorMapKind::Tiled ? uint32_t{map.box_less_1[0]} + 1 : map.channels;
+  const uint32_t row = elements * kTensorElements[map.type].bytes;
+  const bool fits = map.swizzle == kNoSwizzle || row <= swizzle_bytes(map);
+  return row != 0 && row % kChunk == 0 && fits &&
+         std::ranges::count(std::span(map.steps).first(map.rank), 0) == 0;
+}
+
 }  // namespace
 
 const char* reason_against(const TensorMap& map) {
@@ -120,9 +138,13 @@ const char* reason_against(const TensorMap& map) {
            "__grid_constant__ parameter or copied to the device";
   }
   if (map.type >= std::size(kTensorElements)) return "its elements are packed";
+  if (map.type > static_cast<uint8_t>(TensorType::BF16)) {
+    return "its elements are rounded to tf32, or their subnormals are flushed, on the way";
+  }
   if (map.interleave != kNoInterleave) return "its layout is interleaved";
   if (map.swizzle > kSwizzle128) return "its swizzle is one of sm_100";
   if (map.kind == TensorMapKind::Im2colWide) return "it is of the form im2col::w of sm_100";
+  if (!is_intact(map)) return "parts of it have been overwritten";
   return nullptr;
 }
 

@@ -91,6 +91,28 @@ TEST(TensorBox, GivesSwizzledRowsThatAreShorterAllBytesOfTheSwizzle) {
   expect_piece(box.pieces[2], kBase + 48, 128 + 16, 16);
 }
 
+TEST(TensorBox, EndsWhereNoBlockHasSoMuchSharedMemory) {
+  TensorMap map = rows_of_floats();
+  map.rank = 5;
+  for (uint8_t& box : map.box_less_1) box = 255;
+  const TensorBox box = box_at(map, {});
+  EXPECT_GT(box.extent, 1u << 20);
+  EXPECT_LT(box.extent, 1u << 21);
+}
+
+TEST(TensorBox, NeedsAMapThatIsIntactAndChangesNoElements) {
+  EXPECT_EQ(reason_against(rows_of_floats()), nullptr);
+  TensorMap map = rows_of_floats();
+  map.steps[1] = 0;
+  EXPECT_STREQ(reason_against(map), "parts of it have been overwritten");
+  map = rows_of_floats();
+  map.box_less_1[0] = 6;
+  EXPECT_STREQ(reason_against(map), "parts of it have been overwritten");
+  map = rows_of_floats();
+  map.type = static_cast<uint8_t>(TensorType::Tf32);
+  EXPECT_NE(reason_against(map), nullptr);
+}
+
 /// Images of 4 x 3 pixels with 16 channels of a byte.
 TEST(TensorBox, OfColumnsWalksOverPixelsAndImages) {
   TensorMap map{};

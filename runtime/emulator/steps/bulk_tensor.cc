@@ -3,6 +3,10 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <vector>
+
+#include <fmt/core.h>
 
 #include "runtime/emulator/checks/access.h"
 #include "runtime/emulator/machine/block.h"
@@ -89,8 +93,7 @@ TensorPlace place_of(const Registers& in, const BulkOperands& bulk) {
 ptx::Type type_of(const TensorMap& map) {
   using ptx::Type;
   constexpr Type kTypes[] = {Type::None, Type::None, Type::U32, Type::S32, Type::U64,
-                             Type::S64,  Type::F16,  Type::F32, Type::F64, Type::BF16,
-                             Type::F32,  Type::F32,  Type::F32};
+                             Type::S64,  Type::F16,  Type::F32, Type::F64, Type::BF16};
   return kTypes[map.type];
 }
 

@@ -26,12 +26,14 @@ __device__ void wait_for(uint64_t* barrier) {
       : "memory");
 }
 
+// nvcc gives an asm statement the line of one of its operands: it has to be one line.
+#define LOAD_TILE                                                                           \
+  "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], " \
+  "[%1, {%2, %3}], [%4];"
+
 __device__ void load_tile(float* to, const CUtensorMap* map, int x, int y, uint64_t* barrier) {
-  asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], "
-      "[%1, {%2, %3}], [%4];" ::"r"(shared_address(to)),
-      "l"(map), "r"(x), "r"(y), "r"(shared_address(barrier))
-      : "memory");  // fault
+  const unsigned at = shared_address(to), done = shared_address(barrier);
+  asm volatile(LOAD_TILE ::"r"(at), "l"(map), "r"(x), "r"(y), "r"(done) : "memory");  // fault
 }
 
 // Each block doubles a tile; what lies outside of the tensor is zero and is not stored.
