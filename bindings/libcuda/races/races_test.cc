@@ -112,6 +112,16 @@ TEST(WorkOrder, TwoStreamsThatWaitForEachOtherEndTheSearch) {
   EXPECT_FALSE(may_become_ordered(one, two));
 }
 
+TEST(WorkOrder, AWriteMayWaitForAValueThatIsWrittenLater) {
+  WorkOrder order;
+  order.wait_for_value(64, is_at_least(1), kTwo);
+  order.wait_for_value(72, is_at_least(1), kOne);
+  order.write_value(64, 1, kOne);
+  const WorkStamp before = order.issue(kThree);
+  order.write_value(72, 1, kThree);
+  EXPECT_TRUE(comes_before(before, order.issue(kTwo)));
+}
+
 TEST(WorkOrder, ForgetsTheValuesOfMemoryThatWasFreed) {
   WorkOrder order;
   const WorkStamp before = order.issue(kOne);

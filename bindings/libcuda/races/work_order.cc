@@ -1,6 +1,7 @@
 #include "bindings/libcuda/races/work_order.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <set>
 #include <utility>
 
@@ -17,21 +18,19 @@ void join(WorkClock& into, const WorkClock& other) {
   }
 }
 
+using Seen = std::set<const WorkClock*>;
+
 /// Puts what comes before the writes in place of the values that have been written.
 void settle(WorkClock& clock) {
-  const auto is_written = [](const auto& one) { return one->written != nullptr; };
-  while (true) {
-    const auto found = std::ranges::find_if(clock.awaited, is_written);
-    if (found == clock.awaited.end()) return;
-    const std::shared_ptr<const WorkClock> written = (*found)->written;
-    clock.awaited.erase(found);
-    // A wait for a value whose write waits for this one would come back here: it never ends.
-    for (const auto& [line, number] : written->known) {
-      clock.known[line] = std::max(clock.known[line], number);
+  Seen seen;  // A write may wait for a value whose write waits for this one.
+  for (size_t i = 0; i < clock.awaited.size();) {
+    const std::shared_ptr<const WorkClock> written = clock.awaited[i]->written;
+    if (written == nullptr) {
+      ++i;
+      continue;
     }
-    for (const auto& one : written->awaited) {
-      if (!is_written(one)) clock.awaited.push_back(one);
-    }
+    clock.awaited.erase(clock.awaited.begin() + static_cast<std::ptrdiff_t>(i));
+    if (seen.insert(written.get()).second) join(clock, *written);
   }
 }
 
@@ -39,8 +38,6 @@ uint64_t number_in(const WorkClock& clock, Line line) {
   const auto found = clock.known.find(line);
   return found == clock.known.end() ? 0 : found->second;
 }
-
-using Seen = std::set<const WorkClock*>;
 
 /// Whether `visit` holds for the clock or for one of those that come before the writes it awaits.
 template <typename Visit>
