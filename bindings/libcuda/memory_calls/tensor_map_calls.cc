@@ -175,6 +175,7 @@ GPUEMU_DRIVER_API int cuTensorMapReplaceAddress(void* map, void* address) {
     if (map == nullptr) return CUDA_ERROR_INVALID_VALUE;
     TensorMap known;
     std::memcpy(&known, map, sizeof known);
+    if (known.signature != TensorMap::kSignature) return CUDA_ERROR_INVALID_VALUE;
     const uint64_t alignment = known.interleave == k32Bytes ? 32 : 16;
     const auto at = reinterpret_cast<uint64_t>(address);
     if (at == 0 || at % alignment != 0) return CUDA_ERROR_INVALID_VALUE;

@@ -68,7 +68,7 @@ class WorkOrder {
   void forget_event(uint64_t event) { events_.erase(event); }
   /// The line has written this value in its order. Returns whether work had waited for it.
   bool write_value(uint64_t address, uint64_t value, Line line);
-  /// The line waits until the value at this address is met.
+  /// The line waits until `is_met` holds for the value at this address.
   void wait_for_value(uint64_t address, std::function<bool(uint64_t)> is_met, Line line);
   /// What is written to this memory from now on is of another use.
   void forget_values(uint64_t address, uint64_t bytes);

@@ -134,7 +134,7 @@ bool is_intact(const TensorMap& map) {
 
 const char* reason_against(const TensorMap& map) {
   if (map.signature != TensorMap::kSignature || map.rank == 0 || map.rank > kTensorRankMax) {
-    return "what lies there is no tensor map: it is made by cuTensorMapEncode* and passed as a "
+    return "finds no tensor map at this address: one is made by cuTensorMapEncode* and passed as a "
            "__grid_constant__ parameter or copied to the device";
   }
   if (map.type >= std::size(kTensorElements)) return "its elements are packed";

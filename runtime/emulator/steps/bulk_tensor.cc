@@ -55,8 +55,8 @@ std::optional<TensorMap> map_at(Warp& warp, const Step& step, const Registers& i
   const void* const at = bytes_at(warp, address, sizeof(TensorMap));
   if (at == nullptr || address % kMapAlign != 0) {
     refuse(warp, step, in.lane, DeviceFindingKind::IllegalAddress,
-           fmt::format("needs the address of a tensor map in a parameter, in constant or in global "
-                       "memory, a multiple of {}, not {:#x}",
+           fmt::format("needs the address of a tensor map: a multiple of {} in a parameter, in "
+                       "constant or in global memory, not {:#x}",
                        kMapAlign, address));
     return std::nullopt;
   }
@@ -73,8 +73,8 @@ std::optional<TensorMap> map_at(Warp& warp, const Step& step, const Registers& i
   const bool has_columns = map.kind == TensorMapKind::Im2col;
   if (map.rank != bulk.rank || has_columns != bulk.is_im2col) {
     refuse(warp, step, in.lane, DeviceFindingKind::IllegalAddress,
-           fmt::format("needs a {} map of {} dimensions; this one is {} and has {}",
-                       bulk.is_im2col ? "im2col" : "tiled", bulk.rank,
+           fmt::format("needs {} map of {} dimensions; this one is {} and has {}",
+                       bulk.is_im2col ? "an im2col" : "a tiled", bulk.rank,
                        has_columns ? "im2col" : "tiled", map.rank));
     return std::nullopt;
   }
