@@ -211,8 +211,9 @@ Instance made_of(const std::vector<TemplateParam>& params, const SourceKernel& k
 std::vector<Instance> instances_of(const SourceKernel& kernel, const Definitions& definitions,
                                    const std::vector<HostLaunch>& launches) {
   std::vector<TemplateParam> params;
-  for (const std::string& text : kernel.template_params)
+  for (const std::string& text : kernel.template_params) {
     params.push_back(template_param(text, definitions));
+  }
   std::vector<std::vector<Arguments>> groups;
   const auto add = [&](const HostLaunch* launch) {
     Arguments made = arguments_of(params, kernel, definitions, launch);

@@ -307,6 +307,16 @@ std::string unique_dim(const std::string& wanted, const ProposedKernel& kernel) 
 
 }  // namespace
 
+/// One thread for each element of all dims.
+std::vector<std::string> usual_grid(const std::vector<std::string>& dims,
+                                    const std::vector<std::string>& block, bool plane) {
+  if (dims.empty()) return {"1"};
+  if (plane && dims.size() > 1) {
+    return {fmt::format("cdiv({}, 16)", dims[1]), fmt::format("cdiv({}, 16)", dims[0])};
+  }
+  return {fmt::format("cdiv({}, {})", product(dims), product(block))};
+}
+
 ProposedLaunch launch_from_body(const SourceKernel& source, const Instance& instance,
                                 const Definitions& definitions, const ProposedKernel& kernel) {
   Definitions known = definitions;
@@ -367,13 +377,7 @@ ProposedLaunch launch_from_body(const SourceKernel& source, const Instance& inst
   if (!known_axes || made.grid.empty()) {
     made.grid.clear();
     made.grid_dims.clear();
-    if (dims.empty()) {
-      made.grid = {"1"};
-    } else if (plane && dims.size() > 1) {
-      made.grid = {fmt::format("cdiv({}, 16)", dims[1]), fmt::format("cdiv({}, 16)", dims[0])};
-    } else {
-      made.grid = {fmt::format("cdiv({}, {})", product(dims), product(made.block))};
-    }
+    made.grid = usual_grid(dims, made.block, plane);
   }
   made.shared = dynamic_shared(source.body, made.block, known);
   return made;

@@ -1,5 +1,7 @@
-// Names that are no enumerators', and errors as replies.
+// Requests and replies, names that are no enumerators', and errors as replies.
 #include "common/protocol/records.h"
+
+#include <utility>
 
 #include "common/protocol/names.h"
 #include "common/protocol/replies.h"
@@ -68,6 +70,32 @@ std::vector<std::string_view> requests_about(About about) {
 #undef GPUEMU_NAME_IF
   return names;
 }
+
+Request::Request() noexcept = default;
+Request::Request(const Request&) = default;
+Request::Request(Request&&) noexcept = default;
+Request& Request::operator=(const Request&) = default;
+Request& Request::operator=(Request&&) noexcept = default;
+Request::~Request() = default;
+
+#define GPUEMU_CONSTRUCTOR(name, ...)     \
+  Request::Request(name##Request request) \
+      : RequestVariant(std::in_place_type<name##Request>, std::move(request)) {}
+GPUEMU_REQUESTS(GPUEMU_CONSTRUCTOR)
+#undef GPUEMU_CONSTRUCTOR
+
+Reply::Reply() noexcept = default;
+Reply::Reply(const Reply&) = default;
+Reply::Reply(Reply&&) noexcept = default;
+Reply& Reply::operator=(const Reply&) = default;
+Reply& Reply::operator=(Reply&&) noexcept = default;
+Reply::~Reply() = default;
+
+#define GPUEMU_CONSTRUCTOR(name)  \
+  Reply::Reply(name##Reply reply) \
+      : ReplyVariant(std::in_place_type<name##Reply>, std::move(reply)) {}
+GPUEMU_REPLIES(GPUEMU_CONSTRUCTOR)
+#undef GPUEMU_CONSTRUCTOR
 
 const char* type_of(const Request& request) { return kRequestTypes[request.index()]; }
 const char* type_of(const Reply& reply) { return kReplyTypes[reply.index()]; }

@@ -6,7 +6,7 @@
 
 namespace gpuemu {
 
-/// Any reply, compiled once in replies.cc for the reason that Request gives.
+/// Any reply, compiled once in records.cc for the reason that Request gives.
 struct Reply : ReplyVariant {
   using Alternatives = ReplyVariant;
 

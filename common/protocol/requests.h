@@ -42,7 +42,7 @@ GPUEMU_REQUESTS(GPUEMU_REQUEST_TRAITS)
 #undef GPUEMU_REQUEST_TRAITS
 
 /// Any request. To copy, move or destroy a variant of so many types costs a compiler seconds, so it
-/// is compiled once, in requests.cc, and not in every source that has a request at hand.
+/// is compiled once, in records.cc, and not in every source that has a request at hand.
 struct Request : RequestVariant {
   using Alternatives = RequestVariant;
 

@@ -236,7 +236,7 @@ std::optional<TapeRecipe> TapeExecutor::recipe_of(uint64_t number) {
   const std::lock_guard lock(mutex_);
   const Held* const held = find(number);
   if (held != nullptr && held->attrs != nullptr) recipe->entry.attrs = held->attrs->text;
-  // Of long data the tape has the size alone.
+  // The tape keeps only the size of long data.
   const bool lacks_data =
       recipe->entry.op == tape::kTensor && recipe->entry.attrs.starts_with(R"({"data_bytes")");
   return lacks_data ? std::nullopt : recipe;

@@ -54,7 +54,7 @@ struct BulkCopy {
   uint32_t lane = 0, group = 0;
   BulkEnd to, from;
   uint64_t bytes = 0;
-  /// Of a tensor: its pieces name the addresses of the end in global memory.
+  /// Set for a box of a tensor: its pieces name the addresses of the end in global memory.
   std::shared_ptr<const TensorBox> box;
   /// Bytes from the first to the last one that it touches in shared memory.
   uint64_t extent() const { return box != nullptr ? box->extent : bytes; }
