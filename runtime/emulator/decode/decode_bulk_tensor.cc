@@ -56,7 +56,7 @@ bool decode_tensor_copy(Decoder& d, const Instruction& in, const Form& form) {
   if (bulk.rank == 0 || (bulk.is_im2col && bulk.rank < 3)) return false;
   if (int{bulk.to_shared} + int{bulk.from_shared} + int{prefetches} != 1) return false;
   const size_t hints = form.has(ptx::Modifier::L2CacheHint) ? 1 : 0;
-  size_t at = bulk.to_shared ? 1 : 0;  // Of the map.
+  size_t at = bulk.to_shared ? 1 : 0;  // The map's place.
   const size_t behind = prefetches ? 1 : at + 2;
   if (in.operands.size() !=
       behind + (bulk.has_added ? 1 : 0) + (bulk.is_multicast ? 1 : 0) + hints) {

@@ -18,7 +18,7 @@ struct TensorPiece {
 
 struct TensorBox {
   std::vector<TensorPiece> pieces;
-  uint32_t bytes = 0;   ///< Of the elements: what an mbarrier counts.
+  uint32_t bytes = 0;   ///< The elements' bytes: what an mbarrier counts.
   uint32_t extent = 0;  ///< What the box takes in shared memory.
   uint8_t element_bytes = 1;
   bool fills_with_nan = false;
