@@ -40,7 +40,7 @@ TEST(SlotPool, SharesSlotsEquallyBetweenABusyAndABusierSession) {
   std::string order;
   std::vector<std::thread> threads;
   const auto work = [&](char session) {
-    auto lease = pool->acquire(claim_of({session}));
+    auto lease = pool->acquire(claim_of(std::string(1, session)));
     ASSERT_TRUE(lease);
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     const std::lock_guard lock(mutex);
