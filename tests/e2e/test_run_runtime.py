@@ -106,6 +106,15 @@ def test_the_mistake_of_a_faulty_twin_is_found_at_its_line(built, tmp_path, name
     assert (FAULTY[name], f"{name}.cu", line) in places
 
 
+@pytest.mark.parametrize("begin, kind, words", [(-4, "IllegalAddress", "no index may be negative"),
+                                                (1, "Misaligned", "a multiple of 16 bytes")])
+def test_boxes_that_begin_where_a_gpu_stops_are_found(tmp_path, begin, kind, words):
+    program = compile_program("tensor_map", tmp_path / "program", f"-DBEGIN={begin}")
+    done, report = report_of(program, tmp_path, *DEVICES.get("tensor_map", []))
+    assert done.returncode == 1
+    assert [found["kind"] for found in report["findings"] if words in found["message"]] == [kind], report["findings"]
+
+
 def test_findings_name_the_calls_of_the_runtime_and_their_lines(built, tmp_path):
     _, report = report_of(built["vector_add", "faulty"], tmp_path)
     found = report["findings"][0]

@@ -90,6 +90,31 @@ TensorPlace place_of(const Registers& in, const BulkOperands& bulk) {
   return place;
 }
 
+/// What a GPU stops at with an illegal instruction, as measured on an H200 (driver 580, 2026-11-29,
+/// tiles of uint8 and float32): tiles that do not begin at a multiple of 16 bytes, loads too, and
+/// boxes that are written and begin before the tensor. Loads may begin there.
+bool may_begin_at(Warp& warp, const Step& step, const Registers& in, const TensorMap& map,
+                  const TensorPlace& place) {
+  const auto& bulk = step.operands.get<BulkOperands>();
+  const int64_t byte = int64_t{place.index[0]} * kTensorElements[map.type].bytes;
+  if (!bulk.is_im2col && byte % kChunk != 0) {
+    refuse(warp, step, in.lane, DeviceFindingKind::Misaligned,
+           fmt::format("begins at index {} of the first dimension, which is byte {}: it has to be "
+                       "a multiple of {} bytes",
+                       place.index[0], byte, kChunk));
+    return false;
+  }
+  for (uint32_t i = 0; bulk.from_shared && i < bulk.rank; ++i) {
+    if (place.index[i] >= 0) continue;
+    refuse(warp, step, in.lane, DeviceFindingKind::IllegalAddress,
+           fmt::format("writes a box that begins at index {} of dimension {}: where it is written, "
+                       "no index may be negative",
+                       place.index[i], i));
+    return false;
+  }
+  return true;
+}
+
 ptx::Type type_of(const TensorMap& map) {
   using ptx::Type;
   constexpr Type kTypes[] = {Type::None, Type::None, Type::U32, Type::S32, Type::U64,
@@ -165,7 +190,9 @@ void store(Warp& warp, const Step& step, BulkCopy copy, const BulkEnd& end) {
 void start(Warp& warp, const Step& step, const BulkOperands& bulk, const Registers& in) {
   const auto map = map_at(warp, step, in, bulk);
   if (!map) return;
-  auto box = std::make_shared<TensorBox>(box_at(*map, place_of(in, bulk)));
+  const TensorPlace place = place_of(in, bulk);
+  if (!may_begin_at(warp, step, in, *map, place)) return;
+  auto box = std::make_shared<TensorBox>(box_at(*map, place));
   const uint64_t shared = warp.u64(step.src[0])[in.lane];
   const auto at = locate_shared(warp, step, shared, in.lane, box->extent);
   if (!at) return;

@@ -4,6 +4,9 @@
 
 #include "program.h"
 
+#ifndef BEGIN
+#define BEGIN 0  // Where the first tile begins. Boxes that are written must not begin before 0.
+#endif
 constexpr int kWidth = 40, kHeight = 20, kTile = 16, kRows = 8;
 
 __device__ unsigned shared_address(const void* p) {
@@ -41,7 +44,7 @@ __global__ void twice(const __grid_constant__ CUtensorMap from, const __grid_con
                       float* border) {
   __shared__ alignas(128) float tile[kRows][kTile];
   __shared__ uint64_t barrier;
-  const int x = static_cast<int>(blockIdx.x) * kTile - 4, y = static_cast<int>(blockIdx.y) * kRows;
+  const int x = static_cast<int>(blockIdx.x) * kTile + BEGIN, y = static_cast<int>(blockIdx.y) * kRows;
   if (threadIdx.x == 0) {
     asm volatile("prefetch.tensormap [%0];" ::"l"(&from));
     expect_bytes(&barrier, sizeof tile);
@@ -50,7 +53,8 @@ __global__ void twice(const __grid_constant__ CUtensorMap from, const __grid_con
   __syncthreads();
   wait_for(&barrier);
   float& mine = tile[threadIdx.x / kTile][threadIdx.x % kTile];
-  if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x < 4) border[threadIdx.x] = mine;
+  const int column = static_cast<int>(threadIdx.x) + x - kWidth;
+  if (blockIdx.y == 0 && threadIdx.x < kTile && column >= 0) border[column] = mine;
   mine *= 2;
   asm volatile("fence.proxy.async.shared::cta;");
   __syncthreads();
@@ -162,8 +166,8 @@ int main() {
   const CUtensorMap from = rows_of(x, kWidth, height, kTile, CU_TENSOR_MAP_SWIZZLE_NONE);
   const CUtensorMap to = rows_of(y, kWidth, kHeight, kTile, CU_TENSOR_MAP_SWIZZLE_NONE);
   twice<<<dim3(3, 3), kRows * kTile>>>(from, to, out);
-  CHECK(cudaMemcpy(got.data(), out, 4 * sizeof(float), cudaMemcpyDeviceToHost));
-  EXPECT(got[0] == 0 && got[3] == 0);
+  CHECK(cudaMemcpy(got.data(), out, 8 * sizeof(float), cudaMemcpyDeviceToHost));
+  EXPECT(got[0] == 0 && got[3] == 0 && got[7] == 0);
   CHECK(cudaMemcpy(got.data(), y, n * sizeof(float), cudaMemcpyDeviceToHost));
   for (int i = 0; i < n; ++i) EXPECT(got[i] == 3 * host[i]);
 
