@@ -193,6 +193,21 @@ std::string with_definitions(const std::string& text, const std::string& body) {
   return all + text;
 }
 
+/// Whether a factor of this text makes the shape a size that is rounded up: "cdiv(n, 256)" and 256,
+/// or "cdiv(rows * 32, 128)" and 4. A kernel that touches so much lacks a check of its tail; to
+/// declare it would hide that.
+bool rounds_up(const std::string& text, const std::vector<std::string>& shape) {
+  static const RE2 kQuotient(R"(cdiv\((.+), (\d+)\))"), kTimes(R"(\* (\d+)$)");
+  std::string divided;
+  int64_t divisor = 0, times = 1;
+  if (!RE2::FullMatch(text, kQuotient, &divided, &divisor) || divisor == 0) return false;
+  RE2::PartialMatch(divided, kTimes, &times);
+  return std::ranges::any_of(shape, [&](const std::string& factor) {
+    int64_t number = 0;
+    return RE2::FullMatch(factor, R"((\d+))", &number) && number * times % divisor == 0;
+  });
+}
+
 }  // namespace
 
 std::optional<std::vector<std::string>> fit_shape(const std::vector<Reach>& reaches,
@@ -229,7 +244,8 @@ std::optional<std::vector<std::string>> fit_shape(const std::vector<Reach>& reac
         static_cast<std::ptrdiff_t>(one.values.size())) {
       continue;
     }
-    if (auto shape = fit_sets(reaches, plain, {&one}, true)) return shape;
+    auto shape = fit_sets(reaches, plain, {&one}, true);
+    if (shape && !rounds_up(one.text, *shape)) return shape;
   }
   // A tensor of a fixed size: it may be any product that happens to be the same.
   if (auto shape = fit_sets(reaches, plain, {}, true)) return shape;

@@ -206,6 +206,8 @@ TEST(FitShape, FindsTheProductThatAllReachesHave) {
             (Shape{"a", "a", "b"}));
   EXPECT_EQ(fit_shape(reaches([](auto a, auto) { return (a + 31) / 32 * 18; }), dims),
             (Shape{"cdiv(a, 32)", "18"}));
+  EXPECT_NE(fit_shape(reaches([](auto a, auto) { return (a + 31) / 32 * 32; }), dims),
+            (Shape{"cdiv(a, 32)", "32"}));
   EXPECT_FALSE(fit_shape(reaches([](auto a, auto b) { return a * a + b; }), dims));
   EXPECT_FALSE(fit_shape(reaches([](auto, auto) { return 0; }), dims));
 }

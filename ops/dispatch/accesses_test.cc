@@ -71,11 +71,15 @@ TEST(Accesses, OfLinearBwdAreThoseOfItsArguments) {
                                          tensor(0x6000, kBias, kOne)};
   const auto found = std::ranges::find_if(
       builtin_ops(), [](const OpKind* op) { return op->name == "linear_bwd"; });
-  Plan plan;
   const OpCase c = case_of(in, out);
-  (*found)->variants[0].plan(c, plan);
-  ASSERT_EQ(plan.steps().size(), 3U);
-  for (const LaunchStep& step : plan.steps()) {
+  std::vector<LaunchStep> steps;
+  for (const auto& variant : (*found)->variants) {
+    Plan plan;
+    variant.plan(c, plan);
+    steps.insert(steps.end(), plan.steps().begin(), plan.steps().end());
+  }
+  ASSERT_EQ(steps.size(), 4U);  // One of `small`, three of `tiled`.
+  for (const LaunchStep& step : steps) {
     std::vector<uint64_t> given, told;
     for (size_t i = 0; i < step.arg_count(); ++i) {
       uint64_t address = 0;

@@ -106,7 +106,7 @@ def test_the_mistake_of_a_faulty_twin_is_found_at_its_line(built, tmp_path, name
     assert (FAULTY[name], f"{name}.cu", line) in places
 
 
-@pytest.mark.parametrize("begin, kind, words", [(-4, "IllegalAddress", "no index may be negative"),
+@pytest.mark.parametrize("begin, kind, words", [(-4, "DeviceFault", "no index may be negative"),
                                                 (1, "Misaligned", "a multiple of 16 bytes")])
 def test_boxes_that_begin_where_a_gpu_stops_are_found(tmp_path, begin, kind, words):
     program = compile_program("tensor_map", tmp_path / "program", f"-DBEGIN={begin}")
