@@ -239,13 +239,15 @@ std::optional<std::vector<std::string>> fit_shape(const std::vector<Reach>& reac
   std::vector<Factor> blocks;
   for (const DerivedSize& size : derived_sizes) blocks.push_back({size.text, size.values, 0});
   std::ranges::copy(derived, std::back_inserter(blocks));
-  for (const Factor& one : blocks) {
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    const Factor& one = blocks[i];
+    const bool is_checked = i >= derived_sizes.size() || !derived_sizes[i].only_grid;
     if (std::ranges::count(one.values, one.values.front()) ==
         static_cast<std::ptrdiff_t>(one.values.size())) {
       continue;
     }
     auto shape = fit_sets(reaches, plain, {&one}, true);
-    if (shape && !rounds_up(one.text, *shape)) return shape;
+    if (shape && !(is_checked && rounds_up(one.text, *shape))) return shape;
   }
   // A tensor of a fixed size: it may be any product that happens to be the same.
   if (auto shape = fit_sets(reaches, plain, {}, true)) return shape;

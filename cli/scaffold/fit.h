@@ -21,6 +21,8 @@ struct Reach {
 struct DerivedSize {
   std::string text;
   std::vector<int64_t> values;  ///< At each reach.
+  /// It is of a size that only the grid tells the kernel, which cannot check it.
+  bool only_grid = false;
 };
 
 /// Factors whose product is `elements` at each of `reaches`, in the order of `dims`: names, "n +

@@ -135,10 +135,13 @@ class Settlement {
   std::vector<DerivedSize> derived() const {
     std::vector<DerivedSize> all;
     for (const std::string& text : kernel_.launch().grid) {
-      DerivedSize one{text, {}};
+      DerivedSize one{.text = text, .values = {}};
       for (const Sizes& sizes : sizes_) {
         one.values.push_back(Trial::value_of(text, sizes).value_or(0));
       }
+      one.only_grid = std::ranges::any_of(kernel_.launch().grid_dims, [&](const std::string& dim) {
+        return RE2::PartialMatch(text, R"(\b)" + RE2::QuoteMeta(dim) + R"(\b)");
+      });
       all.push_back(std::move(one));
     }
     return all;
