@@ -99,19 +99,26 @@ std::vector<std::string> texts_of(std::vector<const Factor*> chosen, int64_t con
   return shape;
 }
 
-/// All sets of `count` factors, in order; with `squares` one may be in it twice.
-template <typename Visit>
-bool each_set(const std::vector<Factor>& factors, size_t count, size_t from, bool squares,
-              std::vector<const Factor*>& chosen, const Visit& visit) {
-  if (count == 0) return visit();
-  for (size_t i = from; i < factors.size(); ++i) {
-    chosen.push_back(&factors[i]);
-    const bool again = squares && (chosen.size() < 2 || chosen[chosen.size() - 2] != &factors[i]);
-    if (each_set(factors, count - 1, again ? i : i + 1, squares, chosen, visit)) return true;
-    chosen.pop_back();
+/// Sets of factors.
+struct Sets {
+  const std::vector<Factor>& factors;
+  bool squares;  ///< One may be in a set twice.
+  std::vector<const Factor*>& chosen;
+
+  /// Visits all sets of `count` factors beside those chosen, in order, until one is what is looked
+  /// for.
+  template <typename Visit>
+  bool each(size_t count, const Visit& visit, size_t from = 0) {
+    if (count == 0) return visit();
+    for (size_t i = from; i < factors.size(); ++i) {
+      chosen.push_back(&factors[i]);
+      const bool again = squares && (chosen.size() < 2 || chosen[chosen.size() - 2] != &factors[i]);
+      if (each(count - 1, visit, again ? i : i + 1)) return true;
+      chosen.pop_back();
+    }
+    return false;
   }
-  return false;
-}
+};
 
 /// Sets of plain dims, beside those of `fixed`, whose product leaves 1 or any constant.
 std::optional<std::vector<std::string>> fit_sets(const std::vector<Reach>& reaches,
@@ -124,7 +131,7 @@ std::optional<std::vector<std::string>> fit_sets(const std::vector<Reach>& reach
   for (size_t count = 0; count + fixed.size() <= kFactorsMax && count <= most; ++count) {
     std::vector<const Factor*> chosen = fixed;
     int64_t constant = 0;
-    const bool found = each_set(plain, count, 0, squares, chosen, [&] {
+    const bool found = Sets{plain, squares, chosen}.each(count, [&] {
       constant = left_over(reaches, chosen);
       return constant == 1 || (any_constant && constant > 1 && constant <= 4096);
     });
@@ -133,30 +140,38 @@ std::optional<std::vector<std::string>> fit_sets(const std::vector<Reach>& reach
   return std::nullopt;
 }
 
+/// The product of the factors at each reach, in sum, where all but a little of it is accessed: less
+/// than two steps of the first one may be missing.
+std::optional<int64_t> near_products(const std::vector<Reach>& reaches,
+                                     const std::vector<const Factor*>& chosen) {
+  int64_t sum = 0;
+  for (size_t at = 0; at < reaches.size(); ++at) {
+    int64_t product = 1;
+    for (const Factor* factor : chosen) {
+      if (__builtin_mul_overflow(product, factor->values[at], &product)) return std::nullopt;
+    }
+    const int64_t missing = product - static_cast<int64_t>(reaches[at].elements);
+    const int64_t step = product / chosen.front()->values[at];
+    if (missing < 0 || missing >= 2 * step) return std::nullopt;
+    sum += product;
+  }
+  return sum;
+}
+
 /// The least product of plain dims of which all but a little is accessed: not the last corner, or a
-/// border of a grid. Less than two steps of its first dim may be missing.
+/// border of a grid.
 std::optional<std::vector<std::string>> nearest_product(const std::vector<Reach>& reaches,
                                                         const std::vector<Factor>& plain) {
   std::optional<std::vector<std::string>> best;
   int64_t least = INT64_MAX;
   for (size_t count = 1; count <= std::min(plain.size(), kFactorsMax); ++count) {
     std::vector<const Factor*> chosen;
-    each_set(plain, count, 0, false, chosen, [&] {
-      int64_t sum = 0;
-      for (size_t at = 0; at < reaches.size(); ++at) {
-        int64_t product = 1;
-        for (const Factor* factor : chosen) {
-          if (__builtin_mul_overflow(product, factor->values[at], &product)) {
-            return false;
-          }
-        }
-        const auto elements = static_cast<int64_t>(reaches[at].elements);
-        const int64_t missing = product - elements;
-        if (missing < 0 || missing >= 2 * (product / chosen.front()->values[at])) return false;
-        sum += product;
+    Sets{plain, false, chosen}.each(count, [&] {
+      const auto sum = near_products(reaches, chosen);
+      if (sum && *sum < least) {
+        best = texts_of(chosen, 1);
+        least = *sum;
       }
-      if (sum < least) best = texts_of(chosen, 1);
-      least = std::min(least, sum);
       return false;  // Goes on to the next.
     });
   }
