@@ -172,7 +172,7 @@ def loop_of(device):
     return plain, lazy
 
 
-STEPS = 50  # Of a round: a loop that is never waited for is what trains.
+STEPS = 50  # Steps of a round: training does not wait after each one.
 
 
 def beside_torch(mnist, rounds):

@@ -96,7 +96,7 @@ class RaceWatch {
   std::unordered_map<uint64_t, Work> running_;  ///< Launches that have not ended, by tag.
   std::deque<Work> done_;                       ///< Work with its memory, in the order of its end.
   size_t ranges_ = 0;                           ///< In done_.
-  /// What is never decided is no finding: the host or a kernel may have written the value.
+  /// Undecided pairs are not findings: the host or a kernel may have written the value.
   std::deque<Undecided> undecided_;
 };
 

@@ -37,7 +37,7 @@ void print_explanation(const ExplainResultReply& reply, std::ostream& out) {
   for (const ExplainedOutput& output : reply.outputs) {
     out << fmt::format("{}: {} of {} elements wrong", one_line(output.name), output.wrong,
                        output.elements);
-    // Where nothing can be told of the whole, the counts would tell something.
+    // Counts would contradict the verdict Unknown.
     if (reply.verdict != ExplainVerdict::Unknown && output.wrong > 0) {
       out << fmt::format(": {} logic, {} numerical, {} rounding", output.logic, output.numerical,
                          output.rounding);

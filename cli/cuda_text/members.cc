@@ -31,7 +31,7 @@ void add_constants(std::string_view body, const std::string& name, const Replace
   while (RE2::FindAndConsume(&rest, kMember, &member, &value)) {
     const std::string full = name + "::" + member;
     found.constants.emplace(full, trimmed(with_words(value, words)));
-    words.emplace_back(member, full);  // Those behind it may name it.
+    words.emplace_back(member, full);  // Later members may use this one.
   }
 }
 

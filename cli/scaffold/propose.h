@@ -71,7 +71,7 @@ struct ProposedKernel {
   std::string body = {};                ///< Text of the function, without comments.
 
   const ProposedLaunch& launch() const { return launches.front(); }
-  /// Those of the grid come first; without those that follow from others.
+  /// Dims of the grid come first. Dims that follow from others are left out.
   std::vector<std::string> dims() const;
 };
 

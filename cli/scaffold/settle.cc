@@ -359,7 +359,7 @@ class Search {
   std::string why_ = "no launch of it runs with sizes of a few dozen";
 };
 
-/// With one of its sizes the same as another: a kernel may mean no others.
+/// Tries launches in which two sizes are equal: the kernel may accept only such sizes.
 bool try_equal_sizes(const ProposedKernel& kernel, Search& search, Probe& probe) {
   std::vector<std::string> names;
   for (const ProposedParam& param : kernel.params) {

@@ -35,7 +35,7 @@ class Strides {
   /// False where none of them could be told.
   bool find(const std::vector<Sizes>& tries) {
     const size_t all = open_.size();
-    // Those without a value yet are 0: all rows are one.
+    // A stride without a value yet is 0: all rows lie at the same address.
     for (const std::string& name : open_) kernel_.follows[name] = "0";
     for (size_t round = 0; round < all && !open_.empty(); ++round) {
       const size_t before = open_.size();

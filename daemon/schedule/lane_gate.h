@@ -26,8 +26,8 @@ class LaneGate : public Waker {
 
   /// A pool that takes lanes from here, and how many cases it can run at a time.
   uint64_t add_pool(size_t slots);
-  /// So many cases more at a time, for workers elsewhere that serve this pool. Pools are served by
-  /// the same workers: there are as many lanes more as the pool with the most has.
+  /// Sets how many more cases the pool may run at a time, on remote workers. All pools share those
+  /// workers: the gate gets as many extra lanes as the pool with the most.
   void set_extra(uint64_t pool, size_t slots);
   /// REQUIRES: nobody waits for it, and no lane is out.
   void remove_pool(uint64_t pool);

@@ -18,6 +18,8 @@ namespace {
 
 /// Who waits for a remote worker looks so often whether it still shall.
 constexpr std::chrono::milliseconds kRemoteLook{100};
+/// After so many refusals by remote workers in a row, kRemoteLook apart, others run the ops.
+constexpr int kRefusalsMax = 50;
 constexpr int kStartsMax = 3;
 
 /// The workers of a daemon, its own first.
@@ -58,6 +60,9 @@ std::string local_name(size_t place) { return fmt::format("local-{}", place); }
 Result<std::shared_ptr<TapeDevice>> DaemonHosts::open_here(size_t place) const {
   LocalTapeOptions options = local_;
   options.worker_id = local_name(place);
+  if (device_traits(options.device.backend).is_gpu) {
+    options.device.index = static_cast<int>(place % own_);
+  }
   return open_local_tape_device(options);
 }
 
@@ -85,22 +90,27 @@ Result<std::shared_ptr<TapeDevice>> DaemonHosts::open_own(size_t place) const {
 Result<std::shared_ptr<TapeDevice>> DaemonHosts::open(size_t place,
                                                       const std::function<bool()>& ended) {
   if (workers_.processes && place < own_) return open_own(place);
-  for (;;) {
+  for (int refusals = 0; refusals < kRefusalsMax; ++refusals) {
     auto channel =
         workers_.remotes == nullptr ? nullptr : workers_.remotes->tape_channel(worker_, place);
+    if (channel == nullptr) refusals = 0;  // To wait for a worker to come is no refusal.
     if (channel != nullptr) {
       auto opened = open_worker_tape_device(channel);
-      // One that is lost meanwhile is none.
+      // A worker that was lost meanwhile does not count.
       if (opened || !channel->is_lost()) return opened;
     }
     if (ended()) return error(ErrorCode::Cancelled, "the daemon or the session has ended");
     if (channel == nullptr && workers_.processes) return open_own(place);
     if (channel == nullptr && workers_.falls_back) return open_here(place);
-    // Also where one has just failed, which may be all there is.
+    // The worker that has just failed may be the only one.
     if (!workers_.remotes->wait(kRemoteLook)) {
       return error(ErrorCode::Unavailable, "the daemon is shutting down");
     }
   }
+  if (workers_.processes) return open_own(place);
+  if (workers_.falls_back) return open_here(place);
+  return error(ErrorCode::Unavailable, "remote workers refused device {} of the tape {} times",
+               place, kRefusalsMax);
 }
 
 DeviceRequest device_request(const Config& config, const Lanes& lanes, size_t count) {

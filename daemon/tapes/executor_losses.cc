@@ -22,7 +22,7 @@ constexpr std::chrono::milliseconds kMendingLook{5};
 
 }  // namespace
 
-/// What is to be made again, each after what it is made of.
+/// Tensors to make again, each after its inputs.
 struct TapeExecutor::Remaking {
   std::vector<uint64_t> order;
   std::map<uint64_t, TapeRecipe> recipes;
@@ -123,7 +123,7 @@ Status TapeExecutor::mend(uint32_t place, const Ended& ended) {
 void TapeExecutor::mend() {
   for (uint32_t place = 0; place + 1 < queues_.size(); ++place) {
     const auto device = device_at(place);
-    // Where there is none now, or others open it, whoever needs it waits for it.
+    // If no worker is free, or another thread opens it, the op that needs it waits.
     if (device != nullptr && device->is_lost()) (void)mend(place, [] { return true; }).ok();
   }
 }

@@ -93,10 +93,10 @@ tape::Trace Tapes::visible_trace(const Wanted& wanted) const {
 
 Result<std::string> Tapes::trace(const Wanted& wanted) {
   tape::Trace trace;
-  TapeExecutor* executor = nullptr;
+  std::shared_ptr<TapeExecutor> executor;
   {
     const std::lock_guard lock(mutex_);
-    executor = executor_.get();  // It stays as long as this.
+    executor = executor_;
   }
   // Handles tell what there is: what was lost with a worker is made again first.
   if (executor != nullptr) executor->mend();

@@ -77,7 +77,7 @@ Status Tapes::open() {
   auto ops = std::make_unique<TapeOps>(GPUEMU_TRY(settings_.hosts->properties()));
   // Nothing is on it yet, and workers may have come or gone.
   scheduler_ = new_scheduler(settings_);
-  executor_ = std::make_unique<TapeExecutor>(
+  executor_ = std::make_shared<TapeExecutor>(
       settings_.hosts, scheduler_->devices(), settings_.seed, settings_.entries_max,
       TapeTape{.ended = [this](const TapeTask& task,
                                const FailurePtr& failure) { ended(task, failure); },

@@ -117,7 +117,7 @@ class Tapes {
   bool is_stopping_ = false;
   std::unique_ptr<TapeOps> ops_;  ///< Null: the devices are not open.
   std::unique_ptr<tape::Scheduler> scheduler_;
-  std::unique_ptr<TapeExecutor> executor_;
+  std::shared_ptr<TapeExecutor> executor_;
   std::map<uint64_t, Taped> sessions_;          ///< By number.
   std::map<std::string, Label> labels_;         ///< By name on the tape.
   std::map<uint64_t, std::string> long_attrs_;  ///< Those that the tape does not keep, by `seq`.

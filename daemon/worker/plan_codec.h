@@ -49,7 +49,7 @@ Result<ModuleText> decode_module(ByteReader& in);
 Result<std::vector<EntryInfo>> decode_entries(ByteReader& in);
 Result<ExecutionPlan> decode_plan(ByteReader& in);
 Result<ExecutionReport> decode_report(ByteReader& in);
-/// What encode_tape() was given.
+/// Returns the request that encode_tape() was given.
 Result<std::vector<std::byte>> decode_tape(ByteReader& in);
 /// The error itself; Corruption when it is not one.
 Error decode_failure(ByteReader& in);

@@ -31,7 +31,7 @@ struct WorkerOptions {
   uint64_t contraction_seed = 0;  ///< Seed of contraction "random".
   uint64_t memory_limit_bytes = uint64_t{8}
                                 << 30;  ///< Limit for all that the device holds at a time.
-  /// Where kernels are kept that it compiles itself, those of tapes; "": nowhere.
+  /// Folder for the kernels of tapes, which the worker compiles itself; "": they are not kept.
   std::string cache_folder = {};
   uint64_t grace_ms = 5'000;  ///< Beyond a plan's time-out before the worker is killed.
 };

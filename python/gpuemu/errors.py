@@ -188,7 +188,7 @@ class LaunchError(ValueError):
 class KernelError(RuntimeError):
     """A kernel went wrong while it ran. `findings` say what, where and in which thread."""
 
-    code = "Launch"  # Of the C interface.
+    code = "Launch"  # The name of the error in the C interface.
 
     def __init__(self, findings: list[Place]) -> None:
         from gpuemu.device.places import explain

@@ -171,7 +171,7 @@ TEST(Scheduling, WhatIsDoneAgainIsALineOfItsOwn) {
   const auto read = decode_trace(encode_trace(trace, {}));
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_TRUE(read->output_queue == trace.output_queue);
-  // What comes later goes on.
+  // Later entries continue.
   ASSERT_TRUE(scheduler.add({op("c", "relu", {"b"})}));
   while (scheduler.step()) {
   }

@@ -61,7 +61,7 @@ def test_a_kernel_within_its_limits_passes_and_one_beyond_is_named(new_home):
     found = results(home.run("lint", "--format", "json"))
     assert [one["kind"] for one in found[0]["violations"]] == ["ExcessiveInstructions", "ForbiddenPatternFound"]
     assert found[0]["kernel_name"] == "scale" and found[0]["passed"] is False
-    # What is printed to accept it is accepted as it is.
+    # The printed limits work when they are pasted.
     lines = bad.stdout[bad.stdout.index("[kernels.artifact_checks]"):]
     assert lines == "[kernels.artifact_checks]\nmax_instructions = 18\n"
     home = project(new_home, lines)

@@ -1,4 +1,4 @@
-"""Lazy tensors in worker processes: where there is no daemon, and for kernels of this process."""
+"""Lazy tensors in worker processes: without a daemon, and with kernels that this process registered."""
 import gc
 import os
 import signal

@@ -185,7 +185,7 @@ def test_what_a_killed_worker_held_is_made_again_and_the_trace_says_so(home, tap
     assert {line["attempt"] for line in again} == {1}
     states = {one["id"]: one["state"] for one in trace["handles"]}
     assert (states["x"], states["r"], states["z"]) == ("ready",) * 3
-    # Of `large`, which was dropped, nobody has the data.
+    # Nobody has the data of `large`, which was dropped.
     assert states["m"] == "lost"
     for name in "xrz":
         assert (values_of(tape("FetchTensor", id=name)) == before[name]).all()

@@ -133,7 +133,7 @@ export class Tool implements vscode.Disposable {
     void running.ended.then((ended) => {
       this.running.delete(running);
       log.logEnd(args, ended);
-      if (running.pid === undefined) this.found = undefined;  // It is not there any more, say.
+      if (running.pid === undefined) this.found = undefined;  // The file may have been removed.
     });
     return running;
   }

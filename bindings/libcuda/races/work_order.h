@@ -70,7 +70,7 @@ class WorkOrder {
   bool write_value(uint64_t address, uint64_t value, Line line);
   /// The line waits until `is_met` holds for the value at this address.
   void wait_for_value(uint64_t address, std::function<bool(uint64_t)> is_met, Line line);
-  /// What is written to this memory from now on is of another use.
+  /// Forgets the values written to this memory, which is freed or used anew.
   void forget_values(uint64_t address, uint64_t bytes);
 
   // The host waits, or learns that there is nothing left to wait for.

@@ -12,7 +12,7 @@ BACKENDS = ("auto", "emulator", "cuda", "numpy")
 
 _lock = threading.Lock()
 _places: dict[tuple[Any, ...], Place] = {}
-_daemon: tuple[str | None, bool | None] = (None, None)  # Of connect(): the address, and whether a daemon is started there.
+_daemon: tuple[str | None, bool | None] = (None, None)  # What connect() was given: the address, and whether to start a daemon.
 NUMPY = HostPlace()
 
 

@@ -113,14 +113,14 @@ class DaemonPlace(WorkerPlace):
         self._failed = 0
 
     def connection(self) -> Connection | None:
-        """The session of the daemon, or the worker where there is no daemon; None if nothing runs."""
+        """Returns the daemon's session, or the worker process if there is no daemon; None if nothing runs."""
         with self._lock:
             if self._link is not None:
                 return None if self._link.is_over else self._link.connection
             return super().connection()
 
     def connect(self, start: bool | None = None) -> None:
-        """Connects if there is no connection, also behind the end of a daemon. Raises gpuemu.ConnectionError."""
+        """Connects if there is no connection, also after a daemon has ended. Raises gpuemu.ConnectionError."""
         with self._lock:
             self._starts = start
             if self._link is not None and self._link.is_over:
@@ -198,7 +198,7 @@ class DaemonPlace(WorkerPlace):
         assert link is not None
         try:
             return ask(link.client)
-        except Exception as problem:  # Where the daemon has gone it may be any of pynng's.
+        except Exception as problem:  # If the daemon is gone, this may be any error of pynng.
             if link.is_over or isinstance(problem, (gpuemu.ConnectionError, gpuemu.errors.SessionNotFoundError)):
                 raise self._lost(str(problem)) from None
             raise
@@ -222,7 +222,7 @@ class DaemonPlace(WorkerPlace):
                 self._tell(f"{why}: a worker process runs {len(lowered)} ops")
             for held in sources.values():
                 if held.array is None and not held.session:
-                    self.get(held)  # It is on the tape alone.
+                    self.get(held)  # Only the tape has its value.
             return super().run(program, graph, lowered, plan, sources, each)
 
     def _run_tape(self, program: Program, graph: GraphData, lowered: list[dict[str, Any]], plan: BindingPlan, sources: Mapping[int, Held],
@@ -244,7 +244,7 @@ class DaemonPlace(WorkerPlace):
             writer.drop(writer.temporary - {one.number for one in made.values()})
             self._submit(writer, graph, lowered)
         except Exception:
-            self._dropped += dropped  # They are still to be dropped: the daemon takes all entries or none.
+            self._dropped += dropped  # Drop them next time: the daemon takes all entries or none.
             raise
         for held in (*writer.leaves, *made.values()):
             held.tape[:] = [self._session_number]
@@ -301,7 +301,7 @@ class Writer:
         self.numbers, self.plan, self._outputs = numbers, plan, set[int]()
 
     def drop(self, numbers: Any) -> None:
-        """Values that nobody has any more."""
+        """Takes note of values that are no longer in use."""
         self.entries += [{"op": "drop", "inputs": [_id(number)]} for number in sorted(numbers)]
 
     def leaf(self, held: Held) -> None:

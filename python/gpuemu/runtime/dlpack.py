@@ -51,7 +51,7 @@ def _drop_unused(capsule: int) -> None:
 
 _DROP, _DROP_UNUSED = (ctypes.cast(one, ctypes.c_void_p).value for one in (_drop, _drop_unused))
 _buffers = {form.size: ctypes.c_char * form.size for form in (_PLAIN_FORM, _VERSIONED_FORM)}
-_deleters: dict[int, Any] = {}  # Of other packages, by address: each has one or two.
+_deleters: dict[int, Any] = {}  # Deleters of other packages, by address. A package has one or two.
 
 
 def exported(address: int, rank: int, sizes: Any, steps: Any, dtype: str, device: tuple[int, int], *, versioned: bool, readonly: bool,

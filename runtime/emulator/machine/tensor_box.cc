@@ -119,7 +119,7 @@ uint32_t swizzled(uint32_t offset, uint8_t swizzle) {
   return offset ^ (((offset >> 7) & mask) << 4);
 }
 
-/// What the driver's functions saw to when they made the map, which a program may have overwritten
+/// Checks again what the driver checked when it made the map: a program may have overwritten it
 /// since.
 bool is_intact(const TensorMap& map) {
   const uint32_t elements =

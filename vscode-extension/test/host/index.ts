@@ -9,7 +9,7 @@ function uncaught(): string[] {
   const found: string[] = [];
   process.on('unhandledRejection', (reason) => {
     const text = reason instanceof Error ? reason.stack ?? reason.message : String(reason);
-    // Of other extensions there are some too.
+    // Other extensions have rejections, too.
     if (/vscode-extension|gpuemu/.test(text)) found.push(text);
   });
   return found;

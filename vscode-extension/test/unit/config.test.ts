@@ -246,7 +246,7 @@ test('a gpuemu.toml of a thousand ops is read in a time that grows with its leng
     const { user } = process.cpuUsage(begun);
     return user / 1000;
   };
-  msOf(ops(500));  // What the compiler does at first does not count.
+  msOf(ops(500));  // Warms the compiler up.
   const [few, many] = [msOf(ops(500)), msOf(ops(5000))];
   assert.ok(many < 60 * Math.max(few, 5), `${few} ms for 500 ops, ${many} ms for 5000`);
 });
