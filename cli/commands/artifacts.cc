@@ -48,7 +48,11 @@ void run(const ArtifactsOptions& options, Session& session) {
     }
     print_metrics(one, session.verbose, session.out);
   }
-  if (all.empty()) session.out << "no metrics are stored; `gpuemu lint` measures\n";
+  if (all.empty() && !options.kernel.empty()) {
+    session.out << "no metrics of kernel '" << one_line(options.kernel) << "' are stored\n";
+  } else if (all.empty()) {
+    session.out << "no metrics are stored; `gpuemu lint` measures\n";
+  }
 }
 
 }  // namespace

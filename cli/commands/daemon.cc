@@ -71,13 +71,17 @@ ExitCode start(const StartOptions& options, Session& session) {
                           .error());
 }
 
-ExitCode stop(Session& session) {
+/// `now`: a daemon that has not ended a few seconds after it was asked is killed.
+ExitCode stop(bool now, Session& session) {
   Status stopped = ok_status();
   if (session.daemon_answers()) {
     stopped = session.stop_daemon();
   } else if (const auto silent = session.silent_daemon()) {
     stopped = session.end_silent_daemon(*silent);
   }
+  const bool still_runs = !stopped && stopped.error().code == ErrorCode::Timeout;
+  const auto process = still_runs && now ? session.silent_daemon() : std::nullopt;
+  if (process) stopped = session.kill_daemon(*process);
   if (!stopped) return session.fail(stopped.error());
   session.out << "daemon is stopped\n";
   return session.exit_code = ExitCode::Ok;
@@ -147,7 +151,11 @@ void add_daemon(Command app, Session& session) {
   starting.flag("--no-workers", options->no_workers,
                 "Start no worker processes: kernels run on remote workers, or in the daemon");
   starting.callback([options, &session] { start(*options, session); });
-  command.command("stop", "Stop the daemon").callback([&session] { stop(session); });
+  auto now = std::make_shared<bool>(false);
+  Command stopping = command.command("stop", "Stop the daemon");
+  stopping.flag("--now", *now,
+                "Kill it where it has not ended after 5 s; nothing that is stored is lost");
+  stopping.callback([now, &session] { stop(*now, session); });
   Command status = command.command("status", "The same as `gpuemu status`");
   add_format(status, session);
   status.callback([&session] { show_status(session); });

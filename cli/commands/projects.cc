@@ -59,7 +59,10 @@ std::optional<std::string> find_project(const std::string& named, Session& sessi
   std::vector<const ProjectInfo*> found;
   std::string all;
   for (const ProjectInfo& one : reply->projects) {
-    const bool is_meant = one.id == named || (!one.path.empty() && one.path == path);
+    // The folder of a project may be gone, as one that was moved is.
+    const bool is_meant =
+        one.id == named ||
+        (!one.path.empty() && (one.path == path || one.path == path + "/gpuemu.toml"));
     if (is_meant) return one.id;
     if (one.name == named) found.push_back(&one);
     all += fmt::format("{}{} ({})", all.empty() ? "" : ", ", one.id, one_line(one.name));

@@ -26,9 +26,9 @@ std::string size_text(uint64_t bytes) {
 }
 
 std::string text_of(const PrunedRecords& removed) {
-  return fmt::format("{}, {}, metrics of {}, {}", counted(removed.passing, "passing result"),
-                     counted(removed.failures, "failure"), counted(removed.artifacts, "kernel"),
-                     counted(removed.runs, "CI run"));
+  return fmt::format("{}, {}, {} of kernels, {}", counted(removed.passing, "passing result"),
+                     counted(removed.failures, "failure"),
+                     counted(removed.artifacts, "measurement"), counted(removed.runs, "CI run"));
 }
 
 uint64_t count_of(const std::map<std::string, uint64_t>& counts, const std::string& kind) {

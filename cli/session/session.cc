@@ -193,6 +193,23 @@ Status Session::end_silent_daemon(pid_t daemon) {
   return ok_status();
 }
 
+Status Session::kill_daemon(pid_t daemon) {
+  if (::kill(daemon, SIGKILL) != 0 && errno != ESRCH) {
+    return error(ErrorCode::Unavailable, "the daemon (process {}) cannot be killed: {}", daemon,
+                 std::strerror(errno));
+  }
+  client_.reset();
+  const auto deadline = std::chrono::steady_clock::now() + kStopTimeout;
+  while (process_runs(daemon)) {
+    if (std::chrono::steady_clock::now() > deadline) {
+      return error(ErrorCode::Timeout, "the daemon (process {}) has not ended {} s after SIGKILL",
+                   daemon, kStopTimeout.count() / 1000);
+    }
+    std::this_thread::sleep_for(kStartPoll);
+  }
+  return ok_status();
+}
+
 Status Session::connect() {
   if (client_) return ok_status();
   const std::string path = GPUEMU_TRY(socket_path());

@@ -120,6 +120,8 @@ class Session {
   std::optional<pid_t> silent_daemon() const;
   /// Asks that process to end, by a signal, and waits until it is gone.
   Status end_silent_daemon(pid_t daemon);
+  /// Ends that process whatever it does, and waits until it is gone.
+  Status kill_daemon(pid_t daemon);
 
   /// Says what went wrong, in JSON as a document of its own too, and maps it to an exit code.
   ExitCode fail(const Error& error);

@@ -101,6 +101,7 @@ void fields(V& v, R& r) {
   v.extra("trends", r.trends);
   v.extra("incomplete", r.incomplete);
   v.extra("error", r.error);
+  v.extra("execution", r.execution);
 }
 
 }  // namespace gpuemu

@@ -92,6 +92,7 @@ void fields(V& v, R& r) {
   v.extra("warnings", r.warnings);
   v.extra("results", r.results);
   v.extra("reports", r.reports);
+  v.extra("execution", r.execution);
 }
 
 template <typename V, Is<ReproduceResultReply> R>
@@ -122,6 +123,7 @@ void fields(V& v, R& r) {
   v.extra("notes", r.notes);
   v.extra("incomplete", r.incomplete);
   v.extra("error", r.error);
+  v.extra("execution", r.execution);
 }
 
 template <typename V, Is<LintResultsReply> R>
@@ -168,6 +170,7 @@ void fields(V& v, R& r) {
   v.extra("incomplete", r.incomplete);
   v.extra("error", r.error);
   v.extra("results", r.results);
+  v.extra("execution", r.execution);
 }
 
 template <typename V, Is<JobStartedReply> R>
@@ -260,6 +263,7 @@ void fields(V& v, R& r) {
   v.required("edges_total", r.edges_total);
   v.extra("incomplete", r.incomplete);
   v.extra("error", r.error);
+  v.extra("execution", r.execution);
 }
 
 template <typename V, Is<CalibrationReply> R>
@@ -272,6 +276,7 @@ void fields(V& v, R& r) {
   v.required("dtypes", r.dtypes);
   v.extra("incomplete", r.incomplete);
   v.extra("error", r.error);
+  v.extra("execution", r.execution);
 }
 
 template <typename V, Is<ExportedCaseReply> R>
@@ -310,6 +315,7 @@ void fields(V& v, R& r) {
   v.required("duration_ms", r.duration_ms);
   v.extra("incomplete", r.incomplete);
   v.extra("error", r.error);
+  v.extra("execution", r.execution);
 }
 
 template <typename V, Is<KernelComparisonReply> R>

@@ -114,6 +114,8 @@ struct CiRunSummary {
   std::vector<KernelTrend> trends;  ///< Kernels that were measured before.
   std::string incomplete;  ///< What ended the run early, "" when all was done.
   std::string error;  ///< Why not all could be run: the daemon was stopped. "" when it could.
+  /// "local": kernels ran in the daemon, which has no workers; "" where workers ran them.
+  std::string execution;
   bool operator==(const CiRunSummary&) const = default;
 };
 

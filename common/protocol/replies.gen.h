@@ -132,6 +132,8 @@ struct FuzzResultsReply {
   std::vector<ValidationResult> warnings;  ///< The first of them; empty: not sent.
   std::vector<ValidationResult> results;  ///< Every case, where asked for.
   std::vector<OpTestReport> reports;  ///< For FinishFuzz.
+  /// "local": kernels ran in the daemon, which has no workers; "" where workers ran them.
+  std::string execution;
   bool operator==(const FuzzResultsReply&) const = default;
 };
 
@@ -163,6 +165,8 @@ struct MinimizeResultReply {
   std::vector<std::string> notes;  ///< For example that not every run of it fails.
   std::string incomplete;  ///< What ended the run early, "" when all was done.
   std::string error;  ///< Why not all could be run: the daemon was stopped. "" when it could.
+  /// "local": kernels ran in the daemon, which has no workers; "" where workers ran them.
+  std::string execution;
   bool operator==(const MinimizeResultReply&) const = default;
 };
 
@@ -209,6 +213,8 @@ struct TestReportReply {
   std::string incomplete;  ///< What ended the run early, "" when all was done.
   std::string error;  ///< Why not all could be run: the daemon was stopped. "" when it could.
   std::vector<ValidationResult> results;  ///< As in FuzzResults.
+  /// "local": kernels ran in the daemon, which has no workers; "" where workers ran them.
+  std::string execution;
   bool operator==(const TestReportReply&) const = default;
 };
 
@@ -310,6 +316,8 @@ struct KernelCoverageReply {
   uint64_t edges_total = 0;
   std::string incomplete;  ///< What ended the run early, "" when all was done.
   std::string error;  ///< Why not all could be run: the daemon was stopped. "" when it could.
+  /// "local": kernels ran in the daemon, which has no workers; "" where workers ran them.
+  std::string execution;
   bool operator==(const KernelCoverageReply&) const = default;
 };
 
@@ -322,6 +330,8 @@ struct CalibrationReply {
   std::vector<CalibratedDType> dtypes;
   std::string incomplete;  ///< What ended the run early, "" when all was done.
   std::string error;  ///< Why not all could be run: the daemon was stopped. "" when it could.
+  /// "local": kernels ran in the daemon, which has no workers; "" where workers ran them.
+  std::string execution;
   bool operator==(const CalibrationReply&) const = default;
 };
 
@@ -362,6 +372,8 @@ struct MutationReportReply {
   uint64_t duration_ms = 0;
   std::string incomplete;  ///< What ended the run early, "" when all was done.
   std::string error;  ///< Why not all could be run: the daemon was stopped. "" when it could.
+  /// "local": kernels ran in the daemon, which has no workers; "" where workers ran them.
+  std::string execution;
   bool operator==(const MutationReportReply&) const = default;
 };
 

@@ -1,7 +1,10 @@
 #include "common/tls/tls_context.h"
 
+#include <cstring>
+
 #include <openssl/err.h>
 #include <openssl/pem.h>
+#include <openssl/x509.h>
 
 #include "common/tls/openssl_pointers.h"
 #include "common/tls/secret_file.h"
@@ -9,10 +12,15 @@
 namespace gpuemu {
 namespace {
 
+/// What libssl or the system says of the file that was read last.
 std::string last_reason() {
-  const unsigned long code = ERR_peek_last_error();
-  const char* const reason = ERR_reason_error_string(code);
+  const unsigned long first = ERR_peek_error(), last = ERR_peek_last_error();
   ERR_clear_error();
+  if (ERR_SYSTEM_ERROR(first)) return std::strerror(ERR_GET_REASON(first));
+  if (ERR_GET_LIB(last) == ERR_LIB_X509 && ERR_GET_REASON(last) == X509_R_KEY_VALUES_MISMATCH) {
+    return "is not the key of the certificate";
+  }
+  const char* const reason = ERR_reason_error_string(last);
   return reason == nullptr ? "not a PEM file that can be read" : reason;
 }
 

@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include <rocksdb/filter_policy.h>
 #include <rocksdb/sst_file_reader.h>
+#include <rocksdb/table.h>
 
 #include "common/base/private_path.h"
 #include "daemon/database/salvage.h"
@@ -22,6 +24,8 @@ namespace fs = std::filesystem;
 // Together below kReserveBytes of database.cc, so that what was accepted can always be written out.
 constexpr size_t kBufferBytes = size_t{8} << 20;
 constexpr size_t kAllBuffersBytes = size_t{16} << 20;
+// Filters of keys: the part of a buffer, which has 20,000 results, and of a table.
+constexpr double kFilterShare = 0.01, kFilterBitsPerKey = 10;
 
 /// Takes the messages of a database that is only read: by default they go to a file beside it.
 class NoLog : public rocksdb::Logger {
@@ -47,7 +51,14 @@ rocksdb::Options options() {
 
 rocksdb::ColumnFamilyDescriptor family_of(const std::string& name) {
   rocksdb::ColumnFamilyOptions options;
-  if (name != rocksdb::kDefaultColumnFamilyName) options.write_buffer_size = kBufferBytes;
+  if (name == rocksdb::kDefaultColumnFamilyName) return {name, options};
+  options.write_buffer_size = kBufferBytes;
+  // Before a record is written its key is looked up, and most are new: filters say so at once.
+  options.memtable_whole_key_filtering = true;
+  options.memtable_prefix_bloom_size_ratio = kFilterShare;
+  rocksdb::BlockBasedTableOptions tables;
+  tables.filter_policy.reset(rocksdb::NewBloomFilterPolicy(kFilterBitsPerKey));
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(tables));
   return {name, options};
 }
 

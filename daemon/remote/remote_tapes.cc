@@ -5,12 +5,20 @@
 #include <utility>
 
 #include "daemon/remote/mailbox.h"
+#include "daemon/worker/plan_codec.h"
 
 namespace gpuemu {
 namespace {
 
 /// An answer takes at most this long: more than the remote worker waits for its own process.
-constexpr std::chrono::minutes kAnswerMax{11};
+constexpr std::chrono::milliseconds kAnswerMax{kTapeRequestMs + 60'000};
+
+/// Whether a worker refused because the request took too long for its own process.
+bool took_too_long(const RemoteMessage& refused) {
+  ByteReader in(refused.body);
+  const auto kind = decode_kind(in);
+  return kind && *kind == MessageKind::Failed && decode_failure(in).code == ErrorCode::Timeout;
+}
 
 class RemoteTapes final : public TapeChannel {
  public:
@@ -23,7 +31,7 @@ class RemoteTapes final : public TapeChannel {
   ~RemoteTapes() override { registry_->end_tape(member_); }
 
   std::string worker_id() const override { return member_->identity.worker_id; }
-  std::optional<std::vector<std::byte>> ask(std::vector<std::byte> request) override;
+  TapeReply ask(std::vector<std::byte> request) override;
   bool is_lost() override { return is_lost_ || member_->mailbox->is_closed(); }
 
  private:
@@ -46,11 +54,11 @@ std::optional<RemoteMessage> RemoteTapes::answer_to(uint64_t number) {
   return std::nullopt;
 }
 
-std::optional<std::vector<std::byte>> RemoteTapes::ask(std::vector<std::byte> request) {
+TapeReply RemoteTapes::ask(std::vector<std::byte> request) {
   const std::lock_guard lock(mutex_);
   if (is_lost_ || !registry_->occupy(member_)) {
     is_lost_ = true;
-    return std::nullopt;
+    return {TapeReply::End::LostBefore};
   }
   const uint64_t number = registry_->begin_attempt(member_);
   const uint64_t is_first = std::exchange(has_begun_, true) ? 0 : 1;
@@ -63,9 +71,12 @@ std::optional<std::vector<std::byte>> RemoteTapes::ask(std::vector<std::byte> re
     registry_->count_loss(member_);
   }
   registry_->give_back(member_);
-  if (answer && answer->kind == RemoteKind::TapeAnswer) return std::move(answer->body);
+  if (answer && answer->kind == RemoteKind::TapeAnswer) {
+    return {TapeReply::End::Answered, std::move(answer->body)};
+  }
   is_lost_ = true;
-  return std::nullopt;
+  if (answer && took_too_long(*answer)) return {TapeReply::End::TooLong};
+  return {sent ? TapeReply::End::LostWithIt : TapeReply::End::LostBefore};
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -85,6 +86,39 @@ TEST(ExtraSlots, ABackendThatIsNotThereIsNamedWithThoseThatAre) {
   EXPECT_EQ(none.error().code, ErrorCode::Unavailable);
   EXPECT_EQ(none.error().message,
             "no device of backend 'cuda' on this machine; there are: emulator");
+}
+
+LaneClaim claim_in(uint64_t session) {
+  return std::make_shared<LaneUse>(
+      std::make_shared<LaneSession>(session, fmt::format("s{}", session)), Urgency::Batch);
+}
+
+/// As a case has it that looks at its products without fusing them: it holds its own lane, and
+/// others hold all slots that fuse nothing.
+TEST(ExtraSlots, ACaseThatIsCancelledDoesNotWaitForASlotWithinIt) {
+  const auto own = SlotPool::create(own_slots());
+  ASSERT_TRUE(own);
+  ExtraSlots side(own_slots(), {"emulator"});
+  SlotPool* const pool = *side.get({"emulator", "never", 0, true});
+  std::vector<SlotLease> others;
+  for (uint64_t i = 0; i < pool->size(); ++i) {
+    auto lease = pool->acquire(claim_in(100 + i));
+    ASSERT_TRUE(lease);
+    others.push_back(*std::move(lease));
+  }
+  const LaneClaim claim = claim_in(1);
+  const auto held = (*own)->acquire(claim);
+  ASSERT_TRUE(held);
+  std::thread waiting([&] {
+    const auto lease = pool->acquire(claim);
+    ASSERT_FALSE(lease);
+    EXPECT_EQ(lease.error().code, ErrorCode::Cancelled);
+    EXPECT_EQ(lease.error().message, "the work was ended");
+  });
+  while (pool->waiting() == 0) std::this_thread::yield();
+  claim->stop({LaneStop::Why::WorkEnded, "the work was ended"});
+  waiting.join();
+  EXPECT_EQ(pool->waiting(), 0u);
 }
 
 TEST(ExtraSlots, NothingWaitsOrBeginsAfterTheShutdown) {

@@ -31,7 +31,7 @@ class InOrder {
   std::optional<uint64_t> begin(const std::atomic<bool>& cancel) {
     std::unique_lock lock(mutex_);
     while (!cancel && next_ < end_) {
-      if (taken_ >= needs_(next_) && held_bytes_ <= bytes_max_) return next_++;
+      if (may_begin_next()) return next_++;
       changed_.wait_for(lock, kCancelLook);
     }
     return std::nullopt;
@@ -74,8 +74,13 @@ class InOrder {
       over_ = true;
       end_ = 0;
     }
-    changed_.notify_all();
+    // Whoever waits for a later one sleeps on: waking all lanes for every outcome costs more than a
+    // small case.
+    if (next_ >= end_ || may_begin_next()) changed_.notify_all();
   }
+
+  /// REQUIRES: mutex_ is held.
+  bool may_begin_next() const { return taken_ >= needs_(next_) && held_bytes_ <= bytes_max_; }
 
   const size_t bytes_max_;
   const Needs needs_;

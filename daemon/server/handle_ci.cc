@@ -172,6 +172,7 @@ Reply run(const RunCiRequest& request, Call& call, JobControl& control) {
   note_warnings(*summary);
   summary->backend = context.backend;
   summary->device = device;
+  summary->execution = execution_now(context.slots);
   summary->notes.insert(summary->notes.end(), missing.begin(), missing.end());
   // Clients of the other form go by the count of failures alone, and expect snapshots.
   const bool by_count = !request.profile && !request.stream;

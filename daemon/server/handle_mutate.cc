@@ -40,7 +40,7 @@ Reply mutate(const MutateRequest& request, Call& call, JobControl& control) {
   MutationEvents events;
   events.on_total = [&control](uint64_t total) { control.total = total; };
   events.on_mutant = [&control](const MutantReport& mutant) {
-    ++control.done;
+    if (mutant.status != MutantStatus::NotRun) ++control.done;
     if (mutant.status == MutantStatus::Survived) control.failed(line_of(mutant));
   };
   auto report =

@@ -71,7 +71,9 @@ template <class R>
 JobOptions job_options(const R& request) {
   return {request.stream, request.lease_ms};
 }
-/// The reply of `work`, or the number of the job that runs it.
+/// Where kernels run now, as reports say it: "local" in the daemon; "" in workers.
+std::string execution_now(const SlotPool& slots);
+/// The reply of `work`, which says where its kernels ran, or the number of the job that runs it.
 Reply run_or_start_job(const JobOptions& options, Call& call, const JobTable::Work& work);
 /// Busy, with the time after which it may be sent again.
 ErrorReply busy(std::string message);

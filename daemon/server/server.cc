@@ -141,10 +141,29 @@ ErrorReply op_not_found(const Call& call, const Config& config, const std::strin
   return {WireErrorCode::OpNotFound, std::move(message)};
 }
 
+std::string execution_now(const SlotPool& slots) {
+  const WorkerPlaces& places = slots.places();
+  return !places.has_processes && places.runs_local && slots.remote_slots() == 0 ? "local" : "";
+}
+
 Reply run_or_start_job(const JobOptions& options, Call& call, const JobTable::Work& work) {
-  if (!options.as_job) return call.context.jobs.run(call.key, work, call.claim);
+  // As it was in the beginning or is in the end: workers come and go meanwhile.
+  const JobTable::Work told = [work, kept = call](JobControl& control) {
+    const SlotPool& slots = kept.context.slots;
+    const std::string before = execution_now(slots);
+    Reply reply = work(control);
+    const std::string where = before.empty() ? execution_now(slots) : before;
+    std::visit(
+        [&](auto& one) {
+          if constexpr (requires { one.execution; }) one.execution = where;
+          if constexpr (requires { one.summary.execution; }) one.summary.execution = where;
+        },
+        reply);
+    return reply;
+  };
+  if (!options.as_job) return call.context.jobs.run(call.key, told, call.claim);
   const auto job = call.context.jobs.start(
-      work, options.lease_ms,
+      told, options.lease_ms,
       {.claim = call.claim, .space = call.context.project, .request = std::string(call.request)});
   if (job) return JobStartedReply{*job};
   const bool too_many = job.error().code == ErrorCode::ResourceExhausted;

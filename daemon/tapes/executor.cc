@@ -414,6 +414,7 @@ TapeExecutor::Fetched TapeExecutor::wait_for(uint64_t number, const TapeOwner& o
 
 TapeExecutor::Fetched TapeExecutor::fetch(uint64_t number, const TapeOwner& owner) {
   const auto over = [&] { return is_stopping_ || owner.is_over; };
+  std::vector<std::string> lost;
   for (;;) {
     FetchSource from;
     Fetched found = wait_for(number, owner, from);
@@ -422,6 +423,8 @@ TapeExecutor::Fetched TapeExecutor::fetch(uint64_t number, const TapeOwner& owne
       found.tensor->data = *from.host;
       return found;
     }
+    TapeDevice& device = from.copy->device();
+    const bool was_there = !device.is_lost();
     auto read = from.copy->download();
     if (read) {
       found.tensor->data = *std::move(read);
@@ -429,6 +432,8 @@ TapeExecutor::Fetched TapeExecutor::fetch(uint64_t number, const TapeOwner& owne
     }
     const bool was_lost = read.error().code == ErrorCode::Unavailable && is_stale(from);
     if (!was_lost) return {Tensor{}, failure_of(read.error())};
+    if (was_there && device.was_lost_by_caller()) lost.push_back(device.worker_id());
+    if (auto failure = too_many_lost(lost, "to fetch it")) return {Tensor{}, std::move(failure)};
     const Status mended = mend(from.place, over);
     if (!mended && over()) return {mended.error(), nullptr};
     if (!mended) return {Tensor{}, failure_of(mended.error())};

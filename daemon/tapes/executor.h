@@ -164,6 +164,8 @@ class TapeExecutor {
 
   // executor_losses.cc
   Outcome execute_until_done(const TapeTask& task);
+  std::vector<std::shared_ptr<TapeDevice>> devices_of(const TapeTask& task) const;
+  static FailurePtr too_many_lost(const std::vector<std::string>& lost, const std::string& what);
   std::shared_ptr<TapeDevice> device_at(uint32_t place) const;
   bool is_current(uint32_t place, const DeviceBytes& copy) const;
   bool is_fit(uint32_t place) const;

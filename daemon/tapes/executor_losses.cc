@@ -11,7 +11,7 @@
 namespace gpuemu {
 namespace {
 
-/// An op with which so many workers were lost fails: it may be the cause.
+/// What so many workers were lost with fails: it may be the cause.
 constexpr size_t kLossesMax = 2;
 /// The highest attempt that a line is given.
 constexpr uint32_t kAttemptsMax = 2;
@@ -19,6 +19,14 @@ constexpr uint32_t kAttemptsMax = 2;
 constexpr size_t kMendsMax = 3;
 /// A thread that waits for another one's mending checks so often whether it still has to.
 constexpr std::chrono::milliseconds kMendingLook{5};
+
+/// "c = add", or what is done with the tensor: "c: move".
+std::string what_of(const TapeTask& task) {
+  if (task.entry && task.line.kind == tape::Kind::Run) {
+    return fmt::format("{} = {}", task.entry->id, task.entry->op);
+  }
+  return fmt::format("{}: {}", task.line.id, tape::name_of(task.line.kind));
+}
 
 }  // namespace
 
@@ -143,6 +151,27 @@ Status TapeExecutor::mend_of(const TapeTask& task) {
   return ok_status();
 }
 
+/// The devices that the line uses and that are there.
+std::vector<std::shared_ptr<TapeDevice>> TapeExecutor::devices_of(const TapeTask& task) const {
+  std::vector<std::shared_ptr<TapeDevice>> used;
+  for (const auto& place : {task.line.device, task.line.from}) {
+    auto device = place ? device_at(*place) : nullptr;
+    if (device != nullptr && !device->is_lost()) used.push_back(std::move(device));
+  }
+  return used;
+}
+
+/// Why what lost these workers fails; null while it may be tried again.
+FailurePtr TapeExecutor::too_many_lost(const std::vector<std::string>& lost,
+                                       const std::string& what) {
+  if (lost.size() < kLossesMax) return nullptr;
+  return failed(error(ErrorCode::Unavailable,
+                      "WorkerLost: the workers {} were lost with it; it is not tried again",
+                      fmt::join(lost, " and ")),
+                what)
+      .failure;
+}
+
 /// As execute(), again where a device was lost meanwhile.
 TapeExecutor::Outcome TapeExecutor::execute_until_done(const TapeTask& task) {
   std::vector<std::string> lost;
@@ -154,22 +183,18 @@ TapeExecutor::Outcome TapeExecutor::execute_until_done(const TapeTask& task) {
       if (!mended && task.owner->is_over) return {};
       if (!mended) return failed(mended.error(), task.line.id);
     }
-    const auto device = place ? device_at(*place) : nullptr;
+    const auto used = devices_of(task);
     Outcome outcome = execute(task);
     if (!outcome.is_unavailable || !was_lost(task)) return outcome;
-    const bool was_running = task.line.kind == tape::Kind::Run && device->is_lost();
-    if (was_running) lost.push_back(device->worker_id());
-    if (lost.size() == kLossesMax) {
-      return failed(error(ErrorCode::Unavailable,
-                          "WorkerLost: the workers {} were lost while they ran it; it is not "
-                          "tried again",
-                          fmt::join(lost, " and ")),
-                    fmt::format("{} = {}", task.entry->id, task.entry->op));
+    const size_t before = lost.size();
+    for (const auto& device : used) {
+      if (device->was_lost_by_caller()) lost.push_back(device->worker_id());
     }
+    if (auto failure = too_many_lost(lost, what_of(task))) return {.failure = std::move(failure)};
     const Status mended = mend_of(task);
     if (!mended && task.owner->is_over) return {};
     if (!mended) return failed(mended.error(), task.line.id);
-    if (!was_running) continue;
+    if (lost.size() == before || task.line.kind != tape::Kind::Run) continue;
     const std::lock_guard mending(mending_);
     note_attempt({.kind = task.line.kind, .device = place}, task.tensor);
   }

@@ -29,7 +29,8 @@ class DeviceBytes {
 };
 using DeviceCopy = std::shared_ptr<const DeviceBytes>;
 
-/// Any thread. Once it is lost, with all that it holds, its calls are Unavailable.
+/// Any thread. Once it is lost, with all that it holds, its calls are Unavailable. Timeout is a
+/// request that took longer than any may: the device is lost then, too.
 class TapeDevice {
  public:
   /// A tensor of a call.
@@ -49,6 +50,8 @@ class TapeDevice {
   /// Gives back at once what was freed.
   virtual void flush() {}
   virtual bool is_lost() { return false; }
+  /// Whether it was lost while it had a request of the calling thread: that may be why.
+  virtual bool was_lost_by_caller() const { return false; }
   /// Whether it is in this process.
   virtual bool is_here() const { return false; }
   /// As traces name it.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <thread>
 #include <utility>
 
 #include "daemon/tapes/tape_messages.h"
@@ -19,6 +20,10 @@ class WorkerTapeDevice final : public TapeDevice,
                          const std::vector<Operand>& inputs) override;
   void flush() override;
   bool is_lost() override { return channel_->is_lost(); }
+  bool was_lost_by_caller() const override {
+    const std::lock_guard lock(mutex_);
+    return lost_by_ == std::this_thread::get_id();
+  }
   std::string worker_id() const override { return channel_->worker_id(); }
 
   Result<std::vector<std::byte>> download(uint64_t number, uint64_t bytes);
@@ -31,9 +36,11 @@ class WorkerTapeDevice final : public TapeDevice,
   uint64_t next_number();
 
   const std::shared_ptr<TapeChannel> channel_;
-  std::mutex mutex_;
-  uint64_t last_ = 0;            // Guarded by mutex_.
-  std::vector<uint64_t> freed_;  // Guarded by mutex_.
+  mutable std::mutex mutex_;
+  // Guarded by mutex_:
+  uint64_t last_ = 0;
+  std::vector<uint64_t> freed_;
+  std::thread::id lost_by_;  ///< Whose request the worker had when it was lost.
   /// The pieces of one tensor follow each other.
   std::mutex pieces_;
 };
@@ -86,11 +93,21 @@ Result<std::vector<std::byte>> WorkerTapeDevice::ask(TapeAsk request) {
     const std::lock_guard lock(mutex_);
     request.freed = std::exchange(freed_, {});
   }
-  const auto bytes = channel_->ask(encode_ask(std::move(request)));
-  if (!bytes) {
+  const TapeReply reply = channel_->ask(encode_ask(std::move(request)));
+  if (reply.end == TapeReply::End::TooLong) {
+    return error(ErrorCode::Timeout,
+                 "it took longer than {} s, the limit for an op of a tape with the compilation of "
+                 "its kernel; the worker {} was ended for it, and it is not tried again",
+                 kTapeRequestMs / 1000, channel_->worker_id());
+  }
+  if (reply.end != TapeReply::End::Answered) {
+    if (reply.end == TapeReply::End::LostWithIt) {
+      const std::lock_guard lock(mutex_);
+      lost_by_ = std::this_thread::get_id();
+    }
     return error(ErrorCode::Unavailable, "the worker {} is lost", channel_->worker_id());
   }
-  TapeAnswer answer = GPUEMU_TRY(decode_answer(*bytes));
+  TapeAnswer answer = GPUEMU_TRY(decode_answer(reply.answer));
   if (answer.is_error) return answer.failure;
   return std::move(answer.data);
 }

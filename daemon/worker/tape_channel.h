@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,14 +10,26 @@
 
 namespace gpuemu {
 
+/// What became of a request to a worker.
+struct TapeReply {
+  enum class End {
+    Answered,
+    LostBefore,  ///< The worker was lost before it got the request.
+    LostWithIt,  ///< The worker was lost while it had the request: that may be why.
+    TooLong,     ///< The request took longer than any may, and the worker was ended for it.
+  };
+  End end = End::LostBefore;
+  std::vector<std::byte> answer = {};
+};
+
 /// Once it is lost, what it kept is gone: another channel begins with nothing. Any thread; one
 /// request at a time.
 class TapeChannel {
  public:
   virtual ~TapeChannel() = default;
   virtual std::string worker_id() const = 0;
-  /// The answer to a request of daemon/tapes; nothing once the worker is lost.
-  virtual std::optional<std::vector<std::byte>> ask(std::vector<std::byte> request) = 0;
+  /// Sends a request of daemon/tapes and waits.
+  virtual TapeReply ask(std::vector<std::byte> request) = 0;
   /// Does not wait for a request that is under way.
   virtual bool is_lost() = 0;
 };

@@ -20,7 +20,7 @@ class TapeProcess final : public TapeChannel {
     return properties ? ok_status() : Status(properties.error());
   }
   std::string worker_id() const override { return worker_id_; }
-  std::optional<std::vector<std::byte>> ask(std::vector<std::byte> request) override;
+  TapeReply ask(std::vector<std::byte> request) override;
   bool is_lost() override;
 
  private:
@@ -30,13 +30,17 @@ class TapeProcess final : public TapeChannel {
   std::atomic<bool> is_lost_{false};
 };
 
-std::optional<std::vector<std::byte>> TapeProcess::ask(std::vector<std::byte> request) {
+TapeReply TapeProcess::ask(std::vector<std::byte> request) {
   const std::lock_guard lock(mutex_);
-  if (is_lost_) return std::nullopt;
+  if (is_lost_ || !client_.runs()) {
+    is_lost_ = true;
+    return {TapeReply::End::LostBefore};
+  }
   auto answer = client_.ask(request);
-  if (answer) return *std::move(answer);
+  if (answer) return {TapeReply::End::Answered, *std::move(answer)};
   is_lost_ = true;
-  return std::nullopt;
+  return {answer.error().code == ErrorCode::Timeout ? TapeReply::End::TooLong
+                                                    : TapeReply::End::LostWithIt};
 }
 
 bool TapeProcess::is_lost() {

@@ -21,8 +21,6 @@ constexpr uint64_t kStartMilliseconds = 60'000;
 constexpr uint64_t kLoadMilliseconds = 300'000;
 /// A message is small or at once in the socket's buffer; more means that nobody reads.
 constexpr uint64_t kSendMilliseconds = 60'000;
-/// An op of a tape takes at most this long, with the compilation of its kernel.
-constexpr uint64_t kAskMilliseconds = 600'000;
 constexpr uint64_t kEndingMilliseconds = 1'000;
 /// A case that ends by itself so soon after it was cancelled is worth more than a new process.
 constexpr uint64_t kCancelledMilliseconds = 500;
@@ -282,10 +280,10 @@ bool WorkerClient::runs() { return state_->starts > 0 && state_->link->running()
 Result<std::vector<std::byte>> WorkerClient::ask(std::span<const std::byte> request) {
   GPUEMU_CHECK(!state_->in_flight);
   if (!runs()) return error(ErrorCode::Unavailable, "the worker has ended");
-  state_->timeout_ms = kAskMilliseconds;
+  state_->timeout_ms = state_->options.ask_ms;
   const Status sent = state_->send(encode_tape(request));
   if (!sent) return state_->judge(sent.error());
-  const auto message = state_->receive(deadline_after(kAskMilliseconds));
+  const auto message = state_->receive(deadline_after(state_->options.ask_ms));
   if (!message) return state_->judge(message.error());
   ByteReader in(*message);
   const Status answered = expect(in, MessageKind::Tape);

@@ -20,6 +20,8 @@ struct EntryInfo;
 struct ExecutionPlan;
 struct ExecutionReport;
 
+inline constexpr uint64_t kTapeRequestMs = 600'000;
+
 struct WorkerOptions {
   std::string program;  ///< Path of gpuemu-worker.
   std::string backend;  ///< "emulator", "cuda"
@@ -34,6 +36,8 @@ struct WorkerOptions {
   /// Folder for the kernels of tapes, which the worker compiles itself; "": they are not kept.
   std::string cache_folder = {};
   uint64_t grace_ms = 5'000;  ///< Beyond a plan's time-out before the worker is killed.
+  /// A request of a tape takes at most this long, with the compilation of its kernel.
+  uint64_t ask_ms = kTapeRequestMs;
 };
 
 /// How messages reach a worker and its answers come back: one worker at a time, which may be
@@ -90,7 +94,8 @@ class WorkerClient {
   /// answer soon after `*cancel` became true (it is killed, too).
   Result<ExecutionReport> finish(const std::atomic<bool>* cancel = nullptr);
   /// The answer to a request of daemon/tapes. Unavailable once the worker is gone: what it kept is
-  /// gone, too, and no other is started. REQUIRES: it was started, no plan in flight.
+  /// gone, too, and no other is started. Timeout where the request takes longer than
+  /// WorkerOptions::ask_ms; the worker is killed then. REQUIRES: it was started, no plan in flight.
   Result<std::vector<std::byte>> ask(std::span<const std::byte> request);
   /// Whether it was started and has not ended.
   bool runs();

@@ -96,6 +96,19 @@ TEST_F(Worker, AHangIsKilledAtTheTimeOut) {
   expect_alive();
 }
 
+TEST_F(Worker, ARequestOfATapeThatTakesTooLongEndsItsWorker) {
+  WorkerOptions impatient = options();
+  impatient.ask_ms = 20;
+  WorkerClient worker(impatient, {});
+  ASSERT_TRUE(worker.properties());
+  ASSERT_EQ(kill(worker.pid(), SIGSTOP), 0);
+  const auto answer = worker.ask({});
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, ErrorCode::Timeout) << answer.error().message;
+  EXPECT_FALSE(worker.runs());
+  EXPECT_EQ(worker.ask({}).error().code, ErrorCode::Unavailable) << "no other is started";
+}
+
 TEST_F(Worker, ADeviceLostByAFaultIsReplacedAfterItsReport) {
   auto report = run(add_plan("fault_and_lose"));
   ASSERT_TRUE(report) << report.error().message;

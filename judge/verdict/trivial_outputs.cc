@@ -66,6 +66,16 @@ class TrivialJudge {
 
  private:
   double reference(size_t index) const { return element(comparison_.reference, index); }
+  /// Visits elements of the reference in order, converted many at a time.
+  template <typename Visit>
+  void each_reference(size_t from, size_t until, const Visit& visit) const {
+    std::array<double, 256> block{};
+    for (size_t at = from; at < until; at += block.size()) {
+      const auto part = std::span(block).first(std::min(block.size(), until - at));
+      decode(comparison_.reference, at, part);
+      for (const double value : part) visit(value);
+    }
+  }
   bool faulty(size_t index, double value) const {
     return judge_.of(index, value, reference(index)) != Fault::None;
   }
@@ -96,12 +106,11 @@ class TrivialJudge {
     if (mean_row_ == row) return mean_;
     double sum = 0;
     size_t finite = 0;
-    for (size_t at = row * grid_.columns; at < (row + 1) * grid_.columns; ++at) {
-      const double value = reference(at);
-      if (!std::isfinite(value)) continue;
+    each_reference(row * grid_.columns, (row + 1) * grid_.columns, [&](double value) {
+      if (!std::isfinite(value)) return;
       sum += value;
       ++finite;
-    }
+    });
     mean_row_ = row;
     mean_ = as_output(dtype_, finite == 0 ? 0 : sum / static_cast<double>(finite));
     return mean_;
@@ -125,14 +134,9 @@ class TrivialJudge {
 
   double largest_magnitude() const {
     double largest = 0;
-    std::array<double, 256> block{};
-    for (size_t at = 0; at < count_; at += block.size()) {
-      const auto part = std::span(block).first(std::min(block.size(), count_ - at));
-      decode(comparison_.reference, at, part);
-      for (const double value : part) {
-        if (std::isfinite(value)) largest = std::max(largest, std::fabs(value));
-      }
-    }
+    each_reference(0, count_, [&](double value) {
+      if (std::isfinite(value)) largest = std::max(largest, std::fabs(value));
+    });
     return largest;
   }
 

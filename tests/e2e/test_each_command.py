@@ -38,6 +38,7 @@ RUNS = [
     ("lint", 0, "none"),
     ("artifacts", 0, "none"),
     ("artifacts --history --limit 1", 0, "none since 20"),
+    ("artifacts --history --kernel nobody", 0, "no metrics of kernel 'nobody' are stored"),
     ("baseline save main", 0, "baseline main"),
     ("diff --baseline main", 0, ""),
     ("ci --quick --archive failed.gpuemu", 1, "none"),

@@ -12,7 +12,7 @@ import time
 import pytest
 
 from conftest import BIN
-from projects import SCALE_PTX, TWO, kernel_op, process_script
+from projects import SCALE_PTX, THREE, TWO, kernel_op, process_script
 
 PR_SET_CHILD_SUBREAPER = 36
 RUNTIME = "[runtime]\nbackend = \"emulator\"\nworkers = {workers}\ncase_timeout_ms = {timeout}\n"
@@ -207,6 +207,19 @@ def test_a_suspended_daemon_is_not_called_stopped(new_home):
         os.kill(pid, signal.SIGCONT)
     home.wait_for_end(20)  # By the signal that waited for it.
     assert home.run("status").returncode == 0
+
+
+@pytest.mark.slow
+def test_a_suspended_daemon_is_killed_where_it_shall_stop_now(new_home):
+    home = new_home(project(factor=THREE))
+    home.start()
+    assert home.run("test", "--cases", "3", "--seed", "1").returncode == 1
+    failed = len(json.loads(home.run("failures", "--format", "json").stdout)["results"])
+    os.kill(home.daemon_pid(), signal.SIGSTOP)
+    stop = home.run("daemon", "stop", "--now")
+    assert stop.returncode == 0 and "daemon is stopped" in stop.stdout, stop.stderr
+    assert "stopped" in home.run("status").stdout
+    assert failed > 0 and len(json.loads(home.run("failures", "--format", "json").stdout)["results"]) == failed
 
 
 @pytest.fixture

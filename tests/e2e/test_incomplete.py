@@ -48,8 +48,14 @@ def stop(home):
     assert home.run("daemon", "stop").returncode == 0
 
 
-SOME = [("test", terminate), ("test", kill), ("fuzz", stop), ("ci", terminate)]
-OTHERS = [(command, how) for command in ("test", "fuzz", "ci") for how in (terminate, kill, stop) if (command, how) not in SOME]
+def stop_now(home):
+    stopping = home.run("daemon", "stop", "--now")
+    assert stopping.returncode == 0 and "daemon is stopped" in stopping.stdout, stopping.stderr
+
+
+WAYS = (terminate, kill, stop, stop_now)
+SOME = [("test", stop_now), ("test", kill), ("fuzz", stop), ("ci", terminate)]
+OTHERS = [(command, how) for command in ("test", "fuzz", "ci") for how in WAYS if (command, how) not in SOME]
 
 
 @pytest.mark.parametrize("command, how", [*SOME, *(pytest.param(*one, marks=pytest.mark.slow) for one in OTHERS)])
@@ -106,6 +112,9 @@ def test_other_commands_whose_daemon_ends_exit_with_3_too(new_home, words):
     home = new_home(project())
     code, out, err = stopped(home, words, terminate)
     assert code == 3 and err, out + err
+    # What was given up counts as work that was not done.
+    counts = re.search(r"the daemon was stopped; (\d+) of (\d+) cases had run", err)
+    assert counts is None or int(counts[1]) < int(counts[2]), err
 
 
 def test_a_minimization_whose_daemon_ends_exits_with_3(new_home):

@@ -194,15 +194,20 @@ def test_the_command_starts_one_and_runs_say_where_kernels_ran(home):
     started = home.run("daemon", "start", "--background", "--no-workers")
     assert started.returncode == 0, started.stderr
     assert (home.ask("DaemonStatus")["workers"], home.ask("DaemonStatus")["execution"]) == (0, "local")
-    for words in (["test", "twice", "--cases", "2"], ["fuzz", "twice", "-i", "4"], ["ci", "--quick", "--no-cache"]):
-        run = home.run(*words)
+    runs = (["test", "twice", "--cases", "2"], ["fuzz", "twice", "-i", "4"], ["ci", "--quick", "--no-cache"])
+    for words in runs:
+        run = home.run(*words, "--format", "json")
         assert run.stderr.count(NOTE) == 1, run.stderr
+        assert json.loads(run.stdout)["execution"] == "local", run.stdout
+    assert json.loads(home.run("report", "--format", "json").stdout)["execution"] == "local"
     assert NOTE not in home.run("failures").stderr
     again = home.run("daemon", "start", "--background", "--no-workers")
     assert again.returncode == 0, again.stderr
     home.stop()
     home.start()
-    assert NOTE not in home.run("test", "twice", "--cases", "2").stderr
+    for words in runs:
+        run = home.run(*words, "--format", "json")
+        assert NOTE not in run.stderr and "execution" not in json.loads(run.stdout)
     refused = home.run("daemon", "start", "--background", "--no-workers")
     assert refused.returncode == 3 and "a daemon with 2 workers is already running" in refused.stderr, refused.stderr
 

@@ -87,6 +87,16 @@ def test_what_an_op_refuses_names_the_op_and_its_line(daemon):
     assert (kept.numpy() == values(4, 10) + 1).all()
 
 
+def test_device_time_that_is_used_up_is_no_lack_of_memory(daemon):
+    x = program.tensor(values(4, 10))
+    assert (x + 1.0).numpy().shape == (4, 10)
+    limited = daemon.ask("SetSession", name=program.connection().session, time_limit_s=0.000001)
+    assert limited["type"] == "SessionInfo", limited
+    with pytest.raises(package.DeviceError, match=r"device time is used up \(time_limit_s\)") as caught:
+        (x * 2.0).numpy()
+    assert caught.value.code == "LimitExceeded" and not isinstance(caught.value, MemoryError)
+
+
 def test_kernels_of_this_process_run_in_a_worker(daemon, capfd):
     source = """extern "C" __global__ void f(const float* x, float* y, int n) { if (threadIdx.x < n) y[threadIdx.x] = 4 * x[threadIdx.x]; }"""
     program.set_verbosity(1)

@@ -161,10 +161,15 @@ def test_projects_are_listed_moved_and_forgotten(new_home):
     run = home.run("projects", "move", old / "gpuemu.toml", moved)
     assert run.returncode == 0, run.stderr
     assert len(failures(home)) == 2
+    # Named by the folder, which is gone.
+    home.project = moved.rename(moved.parent / "moved again")
+    run = home.run("projects", "move", moved, home.project)
+    assert run.returncode == 0, run.stderr
+    assert len(failures(home)) == 2
     assert home.run("reproduce", "last").returncode == 0
     assert home.run("projects", "forget", "theirs").returncode == 2
     assert home.run("projects", "forget", "nobody", "--yes").returncode == 2
-    assert home.run("projects", "forget", moved, "--yes").returncode == 0
+    assert home.run("projects", "forget", home.project, "--yes").returncode == 0
     assert failures(home) == []
     assert len(failures(home, home.project.parent / "project")) == 3
 

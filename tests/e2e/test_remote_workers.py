@@ -60,6 +60,14 @@ def test_an_incomplete_table_is_a_configuration_error(head, changes):
     assert ("tls+tcp://HOST:PORT" if key == "address" else key) in started.stderr
 
 
+@pytest.mark.parametrize("key, file, why", [("cert", "/nowhere/daemon.pem", "No such file or directory"), ("key", "worker.key", "is not the key of the certificate")])
+def test_files_that_do_not_serve_are_named_with_what_is_wrong(head, key, file, why):
+    config = head.home.project / "gpuemu.toml"
+    config.write_text(config.read_text() + head.settings(**{key: head.certs / file}))
+    started = head.home.run("daemon", "start", "--background")
+    assert started.returncode in (2, 3) and why in started.stderr + head.log(), started.stderr
+
+
 @pytest.mark.parametrize("name", ["daemon.key", "token"])
 def test_secrets_that_others_may_read_are_refused(head, name):
     (head.certs / name).chmod(0o640)

@@ -121,3 +121,4 @@ class CiSummary(extras.CiSummary):
     trends: list[KernelTrend] = field(default_factory=list)  # Kernels that were measured before.
     incomplete: str = ""  # What ended the run early, "" when all was done.
     error: str = ""  # Why not all could be run: the daemon was stopped. "" when it could.
+    execution: str = ""  # "local": kernels ran in the daemon, which has no workers; "" where workers ran them.

@@ -36,6 +36,8 @@ KINDS: dict[type[Exception], type[DeviceError]] = {
     gpuemu.errors.InvalidRequestError: errors.InvalidArgumentError, gpuemu.errors.LimitExceededError: errors.OutOfMemoryError,
     gpuemu.errors.NotFoundError: errors.NotFoundError,
 }  # fmt: skip
+# The settings by which the daemon names limits of device time: nothing lacks memory then.
+TIME_LIMITS = ("time_limit_s", "device_seconds_per_day")
 
 
 class Link:
@@ -391,6 +393,8 @@ def _why_no_tape(lowered: list[dict[str, Any]], plan: BindingPlan) -> str:
 
 def _as_device_error(problem: Exception, said: str, index: int | None, graph: GraphData, lowered: list[dict[str, Any]]) -> DeviceError:
     kind = next((made for of, made in KINDS.items() if isinstance(problem, of)), None)
+    if isinstance(problem, gpuemu.errors.LimitExceededError) and any(name in said for name in TIME_LIMITS):
+        kind = None
     raised = kind(said) if kind is not None else DeviceError(said, getattr(problem, "code", "") or "Internal")
     return raised if index is None else told(raised, lowered[index], index, graph.nodes[lowered[index]["node"]].where)
 
