@@ -279,3 +279,14 @@ def test_a_function_becomes_a_graph():
     assert [one.role for one in g.values if one.producer is None] == ["input", "parameter", "constant", "constant"]
     with pytest.raises(program.GraphError, match="reads the content"):
         program.trace(lambda x: x * x.sum().item(), {"x": ((4,), "float32")})
+
+
+def test_what_a_traced_function_makes_is_a_constant_of_the_graph():
+    def fn(x):
+        return x * program.full((2,), 3.0) + program.call("fill", [], {"value": 1.5}, outputs=[((2,), "float32")])
+
+    graph = program.trace(fn, {"x": ((2,), "float32")})
+    assert [one.role for one in graph.values] == ["input", "constant", "workspace", "workspace", "output"]
+    with pytest.raises(program.GraphError, match="reads the content"):
+        program.trace(lambda x: program.ones(2).data, {"x": ((2,), "float32")})
+    assert program.ones(2).device != "trace"

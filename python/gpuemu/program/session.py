@@ -34,6 +34,9 @@ class Session:
 
     def place(self) -> Place:
         """Where new tensors are computed."""
+        traced: Place | None = getattr(TAPE.tracing, "place", None)
+        if traced is not None:
+            return traced
         with self.lock:
             return backends.place_of(*self.backend)
 
