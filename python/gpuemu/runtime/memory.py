@@ -144,14 +144,19 @@ class Memory(library.Unique):
     def __bool__(self) -> bool:
         return True
 
+    def _bytes(self) -> memoryview:
+        """Raises TypeError for memory that the host does not reach by a buffer."""
+        seen: Any = self
+        return memoryview(seen)
+
     def __getitem__(self, index: Any) -> Any:
-        return memoryview(self)[index]
+        return self._bytes()[index]
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        memoryview(self)[index] = value
+        self._bytes()[index] = value
 
     def __iter__(self) -> Any:
-        return iter(memoryview(self))
+        return iter(self._bytes())
 
     def __repr__(self) -> str:
         state = "freed" if self.is_freed else f"{self.address:#x}"
