@@ -213,9 +213,8 @@ Status check_instructions(const OpKind& op, const KernelVariant& variant) {
   for (const ptx::Function& function : module->functions) {
     for (const ptx::Instruction& one : function.body) {
       if (one.opcode != ptx::Opcode::Unknown) continue;
-      return error(ErrorCode::Compile, "{}, {}: {}.ptx:{}:{}: PTX has no instruction '{}'",
-                   op.name, variant.name, variant.name, one.where.line, one.where.column,
-                   one.name());
+      return error(ErrorCode::Compile, "{}, {}: {}.ptx:{}:{}: PTX has no instruction '{}'", op.name,
+                   variant.name, variant.name, one.where.line, one.where.column, one.name());
     }
   }
   return ok_status();
