@@ -1,5 +1,8 @@
 #include "daemon/tapes/local_device.h"
 
+#include <utility>
+
+#include "daemon/tapes/sibling_outputs.h"
 #include "daemon/tapes/tape_form.h"
 #include "daemon/tapes/tape_ops.h"
 #include "runtime/device/device_traits.h"
@@ -24,14 +27,15 @@ class LocalTapeDevice final : public TapeDevice,
   bool is_here() const override { return true; }
   std::string worker_id() const override { return worker_id_; }
   Device& device() const { return *device_; }
+  SiblingOutputs& siblings() { return siblings_; }
 
  private:
   Result<DeviceCopy> allocate(uint64_t bytes, const std::string& name);
-  /// The inputs and all outputs as the op sees them; `output` is the memory of the entry's.
+  Result<DeviceCopy> run_op(const tape::Entry& entry, const std::vector<Operand>& inputs);
+  /// The inputs as the op sees them, and memory for all outputs; that of the entry has its name.
   Result<std::vector<Operand>> operands_of(const TapeForm& form, std::vector<Operand> inputs,
-                                           const DeviceCopy& output);
-  Status compute(const tape::Entry& entry, const std::vector<Operand>& inputs,
-                 const DeviceCopy& output);
+                                           const std::string& name);
+  Status compute(const OpKind& op, const TapeForm& form, const std::vector<Operand>& operands);
 
   const std::unique_ptr<Device> device_;
   Streams& streams_;
@@ -39,6 +43,7 @@ class LocalTapeDevice final : public TapeDevice,
   std::unique_ptr<Dispatcher> dispatcher_;
   const std::string worker_id_;
   const std::shared_ptr<std::mutex> turn_;
+  SiblingOutputs siblings_;
 };
 
 class LocalBytes final : public DeviceBytes {
@@ -46,6 +51,7 @@ class LocalBytes final : public DeviceBytes {
   LocalBytes(std::shared_ptr<LocalTapeDevice> device, uint64_t address, uint64_t bytes)
       : device_(std::move(device)), address_(address), bytes_(bytes) {}
   ~LocalBytes() override {
+    device_->siblings().forget_reader_of(this);
     // It was allocated by this device and is freed once: there is nothing to tell.
     (void)device_->device().free(address_).ok();
   }
@@ -74,7 +80,12 @@ Status LocalTapeDevice::begin(const std::string& cache_folder) {
 }
 
 Result<DeviceCopy> LocalTapeDevice::allocate(uint64_t bytes, const std::string& name) {
-  const uint64_t address = GPUEMU_TRY(device_->allocate(bytes, name));
+  auto made = device_->allocate(bytes, name);
+  if (!made && made.error().code == ErrorCode::ResourceExhausted) {
+    siblings_.clear();
+    made = device_->allocate(bytes, name);
+  }
+  const uint64_t address = GPUEMU_TRY(std::move(made));
   return DeviceCopy(std::make_shared<LocalBytes>(shared_from_this(), address, bytes));
 }
 
@@ -97,34 +108,43 @@ Result<DeviceCopy> LocalTapeDevice::run(const tape::Entry& entry, uint64_t seed,
     const auto values = GPUEMU_TRY(leaf_values(entry, seed));
     return upload(values, entry.id);
   }
-  DeviceCopy output = GPUEMU_TRY(allocate(
-      byte_size(entry.dtype) * static_cast<uint64_t>(element_count(entry.shape)), entry.id));
-  GPUEMU_TRY(compute(entry, inputs, output));
-  return output;
+  return run_op(entry, inputs);
 }
 
-Result<std::vector<TapeDevice::Operand>> LocalTapeDevice::operands_of(const TapeForm& form,
-                                                                      std::vector<Operand> inputs,
-                                                                      const DeviceCopy& output) {
-  for (size_t i = 0; i < inputs.size(); ++i) inputs[i].shape = form.inputs[i];
-  for (size_t i = 0; i < form.outputs.size(); ++i) {
-    const TapeForm::Output& one = form.outputs[i];
-    inputs.push_back({one.shape, one.dtype, output});
-    if (i == form.output) continue;  // The others are computed and thrown away.
-    const auto count = static_cast<uint64_t>(element_count(one.shape));
-    inputs.back().memory = GPUEMU_TRY(allocate(byte_size(one.dtype) * count, ""));
-  }
-  return inputs;
-}
-
-Status LocalTapeDevice::compute(const tape::Entry& entry, const std::vector<Operand>& inputs,
-                                const DeviceCopy& output) {
+Result<DeviceCopy> LocalTapeDevice::run_op(const tape::Entry& entry,
+                                           const std::vector<Operand>& inputs) {
   const OpKind* const op = GPUEMU_TRY(registry_.find(entry.op));
   std::vector<Shape> shapes;
   for (const Operand& one : inputs) shapes.push_back(one.shape);
   const TapeForm form = GPUEMU_TRY(tape_form(entry, *op, shapes));
-  const PackedAttributes attributes = GPUEMU_TRY(pack_attributes(op->schema, form.attrs));
-  const std::vector<Operand> operands = GPUEMU_TRY(operands_of(form, inputs, output));
+  if (DeviceCopy made = siblings_.take(form.call, inputs, form.output)) return made;
+  siblings_.clear();
+  const auto operands = GPUEMU_TRY(operands_of(form, inputs, entry.id));
+  GPUEMU_TRY(compute(*op, form, operands));
+  std::vector<DeviceCopy> outputs;
+  for (size_t i = inputs.size(); i < operands.size(); ++i) outputs.push_back(operands[i].memory);
+  DeviceCopy own = std::exchange(outputs[form.output], nullptr);
+  if (outputs.size() > 1) siblings_.keep(form.call, inputs, std::move(outputs));
+  return own;
+}
+
+Result<std::vector<TapeDevice::Operand>> LocalTapeDevice::operands_of(const TapeForm& form,
+                                                                      std::vector<Operand> inputs,
+                                                                      const std::string& name) {
+  for (size_t i = 0; i < inputs.size(); ++i) inputs[i].shape = form.inputs[i];
+  for (size_t i = 0; i < form.outputs.size(); ++i) {
+    const TapeForm::Output& one = form.outputs[i];
+    const auto count = static_cast<uint64_t>(element_count(one.shape));
+    inputs.push_back({one.shape, one.dtype, nullptr});
+    inputs.back().memory =
+        GPUEMU_TRY(allocate(byte_size(one.dtype) * count, i == form.output ? name : ""));
+  }
+  return inputs;
+}
+
+Status LocalTapeDevice::compute(const OpKind& op, const TapeForm& form,
+                                const std::vector<Operand>& operands) {
+  const PackedAttributes attributes = GPUEMU_TRY(pack_attributes(op.schema, form.attrs));
   std::vector<Strides> strides;
   for (const Operand& one : operands) strides.push_back(row_major_strides(one.shape));
   std::vector<DeviceTensor> views;
@@ -133,7 +153,8 @@ Status LocalTapeDevice::compute(const tape::Entry& entry, const std::vector<Oper
     views.push_back({address_of(one.memory), one.dtype, one.shape, strides[i]});
   }
   const std::span all(views);
-  OpCall call{.op = op, .inputs = all.first(inputs.size()), .outputs = all.subspan(inputs.size())};
+  const size_t inputs = form.inputs.size();
+  OpCall call{.op = &op, .inputs = all.first(inputs), .outputs = all.subspan(inputs)};
   call.schema_id = attributes.schema_id;
   call.attributes = attributes.bytes;
   GPUEMU_TRY(dispatcher_->call(call));

@@ -102,6 +102,9 @@ Result<TapeForm> tape_form(const tape::Entry& entry, const OpKind& op,
   Json attrs = Json::parse(entry.attrs);
   TapeForm form;
   form.inputs.assign(inputs.begin(), inputs.end());
+  Json shared = attrs;
+  shared.erase(kOutput);
+  form.call = fmt::format("{} {}", entry.op, shared.dump());
   GPUEMU_TRY(take_inputs(attrs, form));
   GPUEMU_TRY(take_outputs(attrs, entry, op, form));
   form.attrs = attrs.dump();

@@ -25,6 +25,7 @@ struct TapeForm {
   std::vector<Output> outputs;
   size_t output = 0;
   std::string attrs;  ///< The op's, a JSON object.
+  std::string call;   ///< Equal for the entries of the outputs of one call, of the same inputs.
 };
 
 /// InvalidArgument where they are not as above, or do not fit the tensors.

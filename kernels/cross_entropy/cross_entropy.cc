@@ -35,7 +35,7 @@ void plan_grad(const OpCase& c, Plan& plan) {
 
 std::vector<TypeRule> types() {
   std::vector<TypeRule> all = float_types();
-  all.push_back({'I', {DType::Int32}});
+  all.push_back({'I', {DType::Int32, DType::Int64}});
   return all;
 }
 
@@ -51,7 +51,7 @@ const OpKind& cross_entropy_op() {
       .check = check,
       .variants = {{.name = "block_per_row",
                     .module = "cross_entropy",
-                    .entries = {"cross_entropy_{T}"},
+                    .entries = {"cross_entropy_{I}_{T}"},
                     .types = types(),
                     .plan = plan}},
   };
@@ -69,7 +69,7 @@ const OpKind& cross_entropy_grad_op() {
       .check = check_grad,
       .variants = {{.name = "block_per_row",
                     .module = "cross_entropy",
-                    .entries = {"cross_entropy_grad_{T}"},
+                    .entries = {"cross_entropy_grad_{I}_{T}"},
                     .types = types(),
                     .plan = plan_grad}},
   };

@@ -22,11 +22,11 @@ __device__ RowSum<Compute<T>> row_sum(const T* x, int cols, Compute<T>* partial)
   return {most, reduce_block<Sum>(total, partial)};
 }
 
-template <typename T>
-__device__ void cross_entropy_body(const T* x, const int* target, T* loss, int rows, int cols) {
+template <typename T, typename I>
+__device__ void losses(const T* x, const I* target, T* loss, int rows, int cols) {
   __shared__ Compute<T> partial[32];
   for (long long row = blockIdx.x; row < rows; row += gridDim.x) {
-    const int wanted = target[row];
+    const I wanted = target[row];
     if (wanted < 0 || wanted >= cols) {
       if (threadIdx.x == 0) loss[row] = narrow<T>(Compute<T>(0));
       continue;
@@ -38,13 +38,12 @@ __device__ void cross_entropy_body(const T* x, const int* target, T* loss, int r
   }
 }
 
-template <typename T>
-__device__ void cross_entropy_grad_body(const T* x, const int* target, const T* dloss, T* dx,
-                                        int rows, int cols) {
+template <typename T, typename I>
+__device__ void gradients(const T* x, const I* target, const T* dloss, T* dx, int rows, int cols) {
   using C = Compute<T>;
   __shared__ C partial[32];
   for (long long row = blockIdx.x; row < rows; row += gridDim.x) {
-    const int wanted = target[row];
+    const I wanted = target[row];
     const bool counts = wanted >= 0 && wanted < cols;
     const RowSum<C> sum = row_sum(x + row * cols, cols, partial);
     const C scale = widen(dloss[row]);
@@ -55,10 +54,37 @@ __device__ void cross_entropy_grad_body(const T* x, const int* target, const T* 
   }
 }
 
-GPUEMU_ENTRIES(cross_entropy, (const T* x, const int* target, T* loss, int rows, int cols),
+template <typename T>
+__device__ void cross_entropy_int32_body(const T* x, const int* target, T* loss, int rows,
+                                         int cols) {
+  losses(x, target, loss, rows, cols);
+}
+template <typename T>
+__device__ void cross_entropy_int64_body(const T* x, const long long* target, T* loss, int rows,
+                                         int cols) {
+  losses(x, target, loss, rows, cols);
+}
+template <typename T>
+__device__ void cross_entropy_grad_int32_body(const T* x, const int* target, const T* dloss, T* dx,
+                                              int rows, int cols) {
+  gradients(x, target, dloss, dx, rows, cols);
+}
+template <typename T>
+__device__ void cross_entropy_grad_int64_body(const T* x, const long long* target, const T* dloss,
+                                              T* dx, int rows, int cols) {
+  gradients(x, target, dloss, dx, rows, cols);
+}
+
+GPUEMU_ENTRIES(cross_entropy_int32, (const T* x, const int* target, T* loss, int rows, int cols),
                (x, target, loss, rows, cols))
-GPUEMU_ENTRIES(cross_entropy_grad,
+GPUEMU_ENTRIES(cross_entropy_int64,
+               (const T* x, const long long* target, T* loss, int rows, int cols),
+               (x, target, loss, rows, cols))
+GPUEMU_ENTRIES(cross_entropy_grad_int32,
                (const T* x, const int* target, const T* dloss, T* dx, int rows, int cols),
+               (x, target, dloss, dx, rows, cols))
+GPUEMU_ENTRIES(cross_entropy_grad_int64,
+               (const T* x, const long long* target, const T* dloss, T* dx, int rows, int cols),
                (x, target, dloss, dx, rows, cols))
 
 }  // namespace gpuemu_kernels

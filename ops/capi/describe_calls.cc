@@ -25,7 +25,7 @@ Result<std::vector<DeviceProperties>> devices_of(const char* backend) {
     return error(ErrorCode::InvalidArgument,
                  "no backend '{}' has devices; expected \"cuda\", \"emulator\" or NULL", wanted);
   }
-  auto devices = list_devices();
+  auto devices = list_devices("", kNoMemoryLimit);  // As a context without a limit has it.
   if (devices && !wanted.empty()) {
     std::erase_if(*devices, [&](const DeviceProperties& one) { return one.backend != wanted; });
   }

@@ -244,6 +244,10 @@ TEST_F(OpCall, HasTheMemoryThatThereIs) {
   ASSERT_EQ(gpuemu_context_device(context_, &info), GPUEMU_OK);
   const auto pages = static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES));
   EXPECT_EQ(info.memory_bytes, pages * static_cast<uint64_t>(::sysconf(_SC_PAGE_SIZE)));
+  gpuemu_device_info listed{};
+  listed.struct_bytes = sizeof(listed);
+  ASSERT_EQ(gpuemu_device_at("emulator", 0, &listed), GPUEMU_OK);
+  EXPECT_EQ(listed.memory_bytes, info.memory_bytes) << "before it is opened and behind";
 }
 
 TEST_F(OpCall, KnowsMemoryThatOtherThreadsFreeAndGet) {

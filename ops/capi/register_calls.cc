@@ -4,6 +4,7 @@
 
 #include "ops/capi/context.h"
 #include "ops/registered/text_rules.h"
+#include "runtime/ptx/parse.h"
 
 using gpuemu::opcall::answer;
 using gpuemu::opcall::is_usable;
@@ -204,10 +205,28 @@ Result<uint32_t> register_op(gpuemu_context& context, const gpuemu_op_declaratio
   return context.registry.add_op(std::move(op));
 }
 
+/// The emulator loads modules with instructions that it does not know: a kernel may never come to
+/// them. In a source that is registered they are mistakes.
+Status check_instructions(const OpKind& op, const KernelVariant& variant) {
+  const auto module = ptx::parse(variant.source, variant.name + ".ptx");
+  if (!module) return module.error();
+  for (const ptx::Function& function : module->functions) {
+    for (const ptx::Instruction& one : function.body) {
+      if (one.opcode != ptx::Opcode::Unknown) continue;
+      return error(ErrorCode::Compile, "{}, {}: {}.ptx:{}:{}: PTX has no instruction '{}'", op.name,
+                   variant.name, variant.name, one.where.line, one.where.column, one.name());
+    }
+  }
+  return ok_status();
+}
+
 /// PTX is there already: whether it is PTX, and has the entries of some combination of dtypes.
 Status check_ptx(gpuemu_context& context, const OpKind& op, const KernelVariant& variant) {
   if (!variant.source_is_ptx) return ok_status();
-  return context.dispatcher->compile(op, variant);
+  GPUEMU_TRY(context.dispatcher->compile(op, variant));
+  // A GPU's driver has refused what is no PTX.
+  if (!context.device->properties().checks_bounds) return ok_status();
+  return check_instructions(op, variant);
 }
 
 Result<gpuemu_kernel> register_kernel(gpuemu_context& context,

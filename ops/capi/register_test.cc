@@ -290,6 +290,11 @@ TEST_F(Registering, RefusesWhatIsWrongAndSaysWhat) {
       << gpuemu_last_error();
   EXPECT_NE(std::string(gpuemu_last_error()).find("doubling.ptx:4:"), std::string::npos)
       << gpuemu_last_error();
+  kernel_.source =
+      ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry scale(.param .u64 x,\n"
+      ".param .u64 y, .param .u32 n, .param .f32 f) {\n.reg .b32 %r<2>;\n ad.s32 %r0, %r1, %r1;\n"
+      " ret;\n}\n";
+  EXPECT_EQ(refusal(), "relu, doubling: doubling.ptx:7:2: PTX has no instruction 'ad'");
   kernel_.source = nullptr;
   EXPECT_EQ(refusal(), "the source is empty");
   kernel_.op = 9999;

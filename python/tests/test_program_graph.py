@@ -180,6 +180,22 @@ def test_random_graphs_share_memory_without_a_trace(g):
     assert program.IRGraph.from_json(g.to_json()).digest() == g.digest()
 
 
+def test_without_reuse_a_plan_takes_what_the_other_one_says_of_it():
+    graph = mlp()
+    assert graph.bind(reuse=False).workspace_bytes == graph.bind().workspace_bytes_unshared == graph.bind(reuse=False).workspace_bytes_unshared
+
+
+def test_values_have_arithmetic():
+    g = program.IRGraph("operators")
+    x, w = g.input("x", (2, 3)), np.ones((2, 3), np.float32)
+    for number, made in enumerate((x * 2 + 1, 1 - x / 2, -x, w + x, w * x, x @ x.T)):
+        g.output(f"y{number}", made)
+    kinds = [one.kind for one in g.nodes]
+    assert kinds == ["mul", "add", "div", "sub", "neg", "add", "mul", "transpose", "matmul"]
+    with pytest.raises(program.ShapeError):
+        x + np.ones(4, np.float32)
+
+
 def test_a_parameter_cannot_be_read_after_its_update():
     g = program.IRGraph()
     p, v, rate = g.parameter("p", (2,)), g.parameter("v", (2,)), g.meta("rate", (1,))
@@ -263,3 +279,14 @@ def test_a_function_becomes_a_graph():
     assert [one.role for one in g.values if one.producer is None] == ["input", "parameter", "constant", "constant"]
     with pytest.raises(program.GraphError, match="reads the content"):
         program.trace(lambda x: x * x.sum().item(), {"x": ((4,), "float32")})
+
+
+def test_what_a_traced_function_makes_is_a_constant_of_the_graph():
+    def fn(x):
+        return x * program.full((2,), 3.0) + program.call("fill", [], {"value": 1.5}, outputs=[((2,), "float32")])
+
+    graph = program.trace(fn, {"x": ((2,), "float32")})
+    assert [one.role for one in graph.values] == ["input", "constant", "workspace", "workspace", "output"]
+    with pytest.raises(program.GraphError, match="reads the content"):
+        program.trace(lambda x: program.ones(2).data, {"x": ((2,), "float32")})
+    assert program.ones(2).device != "trace"

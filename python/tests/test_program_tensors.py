@@ -9,6 +9,7 @@ import threading
 import numpy as np
 import pytest
 
+import gpuemu
 from gpuemu import program, rng
 from gpuemu.program.tape import PENDING_MAX, TAPE
 
@@ -148,6 +149,32 @@ def test_only_leaves_are_assigned_to():
         w.assign(program.ones(2, dtype="float64"))
 
 
+def test_new_content_has_the_dtype_of_the_tensor():
+    x = program.zeros(2)
+    for wrong in (np.ones(2), program.zeros(2, dtype="float64"), np.ones(2, np.int32)):
+        with pytest.raises(program.DTypeError, match="expected float32"):
+            x.assign(wrong)
+    x.assign([1, 2])
+    assert x.data.tolist() == [1, 2]
+    half = program.full(2, 1.5, dtype="bfloat16")
+    half.assign(half.data)  # Patterns where ml_dtypes is missing.
+    assert half.data.view(np.uint16).tolist() == [0x3FC0, 0x3FC0]
+
+
+def test_one_number_is_a_shape_of_one_axis_and_one_element_a_number():
+    assert program.full(3, 2.0).shape == (3,)
+    assert (float(program.full((), 2.5)), int(program.full((1, 1), 3, dtype="int32"))) == (2.5, 3)
+    with pytest.raises(ValueError, match="expected one"):
+        float(program.zeros(2))
+
+
+def test_a_number_that_the_dtype_does_not_hold_is_refused():
+    for dtype, number in (("int32", 1 << 40), ("uint8", -1), ("int64", 0.5), ("int64", float("inf"))):
+        with pytest.raises(program.DTypeError, match=dtype):
+            program.zeros(2, dtype=dtype) + number
+    assert (program.zeros(1, dtype="int32") + (2**31 - 1)).data.tolist() == [2**31 - 1]
+
+
 def test_no_grad_is_of_its_thread():
     x = program.ones(2, requires_grad=True)
     seen = []
@@ -159,6 +186,17 @@ def test_no_grad_is_of_its_thread():
     assert seen == [True, False]
 
 
+def test_one_no_grad_may_be_entered_inside_of_itself():
+    x, off = program.ones(2, requires_grad=True), program.no_grad()
+    with off, off:
+        assert not (x * 2).requires_grad
+    assert (x * 2).requires_grad
+
+
+def test_an_op_without_inputs_is_called():
+    assert program.call("fill", [], {"value": 2.5}, outputs=[((3,), "float32")]).data.tolist() == [2.5, 2.5, 2.5]
+
+
 def test_two_places_do_not_meet():
     x = program.ones(2)
     program.set_backend("emulator", local=False)
@@ -167,7 +205,7 @@ def test_two_places_do_not_meet():
     assert (x + np.ones(2, np.float32)).device == "numpy"
     with pytest.raises(ValueError, match="there are auto, emulator, cuda, numpy"):
         program.set_backend("gpu")
-    with pytest.raises(program.BackendError, match="TCP"):
+    with pytest.raises(gpuemu.ConnectionError, match="localhost:1.*TCP"):
         program.connect(host="localhost", port=1)
 
 

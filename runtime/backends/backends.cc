@@ -85,13 +85,16 @@ Result<std::unique_ptr<Device>> open_device(const DeviceRequest& request) {
                names);
 }
 
-Result<std::vector<DeviceProperties>> list_devices(const std::string& emulated) {
+Result<std::vector<DeviceProperties>> list_devices(const std::string& emulated,
+                                                   uint64_t memory_limit_bytes) {
   std::vector<DeviceProperties> out = cuda_devices();
   const std::vector<EmulatedDevice> devices = GPUEMU_TRY(emulated_devices(emulated));
   for (size_t i = 0; i < devices.size(); ++i) {
     EmulatorOptions options;
     options.index = static_cast<int>(i);
     options.sm = devices[i].sm;
+    options.memory_limit_bytes =
+        memory_limit_bytes == kNoMemoryLimit ? host_memory_bytes() : memory_limit_bytes;
     if (devices[i].memory_bytes != 0) options.memory_limit_bytes = devices[i].memory_bytes;
     out.push_back(make_emulator(options)->properties());
   }

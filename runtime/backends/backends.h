@@ -40,7 +40,10 @@ Result<std::unique_ptr<Device>> open_device(const DeviceRequest& request);
 
 /// Every GPU that answers, then the emulated devices. Makes no context and takes no device memory.
 /// `emulated` is as DeviceRequest::emulated_devices. InvalidArgument when it or the environment
-/// lists devices that cannot be emulated.
-Result<std::vector<DeviceProperties>> list_devices(const std::string& emulated = "");
+/// lists devices that cannot be emulated. `memory_limit_bytes`: what emulated devices have that
+/// `emulated` gives none, as in a DeviceRequest.
+Result<std::vector<DeviceProperties>> list_devices(
+    const std::string& emulated = "",
+    uint64_t memory_limit_bytes = DeviceRequest().memory_limit_bytes);
 
 }  // namespace gpuemu

@@ -80,8 +80,8 @@ def test_training_frees_what_nobody_has(daemon):
 def test_what_an_op_refuses_names_the_op_and_its_line(daemon):
     x = program.tensor(values(4, 10))
     kept = x + 1.0
-    y = program.cross_entropy(x, program.tensor([1, 2, 3, 4], dtype="int64"))
-    with pytest.raises(runtime.InvalidArgumentError, match=r"op \d+, cross_entropy, written at .*test_program_daemon\.py:\d+: .*int64"):
+    y = program.call("embedding_bwd", [program.tensor([1, 2, 3, 4]), x], outputs=[((6, 5), "float32")])
+    with pytest.raises(runtime.InvalidArgumentError, match=r"op \d+, embedding_bwd, written at .*test_program_daemon\.py:\d+: .*expected \[4, 5\]"):
         y.numpy()
     del y
     assert (kept.numpy() == values(4, 10) + 1).all()
@@ -150,7 +150,7 @@ def test_what_a_daemon_cannot_do_is_said(daemon, tmp_path):
     program.set_backend("emulator")
     with pytest.raises(package.ConnectionError, match="nowhere"):
         program.connect(tmp_path / "nowhere.sock")
-    with pytest.raises(program.BackendError, match="TCP"):
+    with pytest.raises(package.ConnectionError, match="TCP"):
         program.connect(host="localhost", port=1)
     program.set_backend("numpy")
     with pytest.raises(program.BackendError, match="in this process"):

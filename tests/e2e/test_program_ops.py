@@ -164,3 +164,21 @@ def test_a_folder_runs_without_the_package_in_the_path_and_has_the_text_of_a_bui
     assert ".version" in text and f"{report.first.op}_float32" in text
     done = reproduce(tmp_path / "sum")
     assert done.returncode == 1 and "reduce_sum" in done.stdout and "FAILED" in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("index", ["int32", "int64"])
+def test_classes_of_both_integer_types_are_targets(index):
+    """int64 is what NumPy and lists give."""
+    draw = np.random.default_rng(5)
+    logits, target = draw.normal(size=(4, 3)), np.array([2, 0, -100, 1], index)
+    expected = {}
+    for backend in ("numpy", "emulator"):
+        program.reset()
+        program.set_backend(backend, local=True)
+        x = program.tensor(logits.astype(np.float32), requires_grad=True)
+        loss = program.cross_entropy(x, target)
+        loss.backward()
+        expected[backend] = loss.item(), x.grad.data
+    program.reset()
+    assert expected["emulator"][0] == pytest.approx(expected["numpy"][0], rel=1e-5)
+    assert np.allclose(expected["emulator"][1], expected["numpy"][1], atol=1e-6)

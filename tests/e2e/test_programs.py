@@ -357,6 +357,18 @@ def test_the_reproducer_is_the_op_alone(device, monkeypatch, tmp_path):
     assert subprocess.run([*command, folder, "--exit-code"], env=env, capture_output=True, timeout=120).returncode == 3
 
 
+def test_a_reproducer_names_memory_as_the_op_names_its_operands(device, tmp_path):
+    source = "extern \"C\" __global__ void k(const float* x, float* y) { y[threadIdx.x] = x[threadIdx.x]; }"
+    graph = program.IRGraph("past")
+    graph.output("out", graph.relu(graph.input("images", (2, 3))))
+    with runtime.register_kernel("relu", "past", source, [runtime.Launch("k", 1, 32, ["x", "y"])], types={"T": ["float32"]}, priority=10):
+        found = program.Executor(graph, device).check({"images": np.ones((2, 3), np.float32)}, save=tmp_path / "case")
+    assert found.first.kind == "OutOfBounds" and "'images'" in found.first.message
+    told = subprocess.run([sys.executable, "-m", "gpuemu.program.reproduce", tmp_path / "case", "--exit-code"],
+                          env={**os.environ, "PYTHONPATH": str(ROOT / "python")}, capture_output=True, text=True, timeout=120)
+    assert told.returncode == 1 and "of 'x', which has 24 bytes" in told.stdout and "of 'y', which has 24 bytes" in told.stdout, told.stdout
+
+
 def test_a_replay_that_differs_is_found(device):
     executor, data = started(device)
     executor.run({**data, "scalars": program.adam_scalars(1, 1e-2)})

@@ -354,3 +354,37 @@ def test_streams_and_events_order_work(device):
         runtime.op_call("relu", [x], [y], stream=one)
     with pytest.raises(runtime.InvalidArgumentError):
         device.default_stream.close()
+
+
+def test_pinned_memory_is_written_and_read_as_bytes(device):
+    memory = device.allocate(4, kind="pinned")
+    seen = memoryview(memory)
+    assert (seen.format, seen.itemsize, seen.readonly) == ("B", 1, False)
+    seen[:] = b"\x01\x02\x03\x04"
+    memory[0] = 9
+    assert (memory[0], list(memory), bytes(memory[1:3]), bytes(memory)) == (9, [9, 2, 3, 4], b"\x02\x03", b"\x09\x02\x03\x04")
+    assert np.frombuffer(memory, np.uint16).shape == (2,)
+    for refused in (memoryview, bytes, lambda one: one[0]):
+        with pytest.raises(TypeError):
+            refused(device.allocate(4))
+
+
+@pytest.mark.parametrize(("call", "error"), [
+    (lambda one: one.allocate(1 << 70), runtime.OutOfMemoryError), (lambda one: one.stream(priority="high"), TypeError),
+    (lambda one: one.stream(priority=1 << 40), runtime.InvalidArgumentError), (lambda _: runtime.Device("emulator", threads=1 << 32), runtime.InvalidArgumentError),
+    (lambda _: runtime.Device("emulator", schedule_seed=1 << 64), runtime.InvalidArgumentError),
+    (lambda one: one.zeros(3)[np.array([0, 1])], TypeError), (lambda one: one.trim(1 << 64), runtime.InvalidArgumentError),
+])  # fmt: skip
+def test_numbers_that_c_does_not_hold_are_refused(device, call, error):
+    with pytest.raises(error):
+        call(device)
+
+
+def test_findings_name_memory_without_a_name_by_what_is_in_it(device):
+    source = "extern \"C\" __global__ void k(const float* x, float* y) { y[threadIdx.x] = x[threadIdx.x]; }"
+    with runtime.register_kernel("relu", "past", source, [runtime.Launch("k", 1, 32, ["x", "y"])], types={"T": ["float32"]}):
+        runtime.op_call("relu", [device.zeros((2, 3))], [device.empty((2, 3), name="result")], variant="past")
+        with pytest.raises(gpuemu.KernelError, match=r"'float32\[2, 3\]', which has 24 bytes") as raised:
+            device.synchronize()
+    assert {one.tensor for one in raised.value.findings} == {"float32[2, 3]", "result"}
+    assert device.zeros((2, 3)).name == ""

@@ -107,9 +107,10 @@ def test_a_kernel_has_attributes_of_its_own(device):
         schema_id, data = runtime.pack("relu", {"k": 0.5}, variant="scaled")
         assert relu(attrs=data, schema_id=schema_id) == [-0.5, 1.5]
         assert runtime.unpack("relu", schema_id, data) == {"k": 0.5}
+        assert runtime.pack("relu", None, variant="scaled") == runtime.pack("relu", {"k": 4.0}, variant="scaled")
         with pytest.raises(runtime.InvalidArgumentError, match="no attribute 'q'"):
             relu(attrs={"q": 1})
-        with pytest.raises(runtime.InvalidArgumentError, match="no attribute 'k'"):
+        with pytest.raises(runtime.UnsupportedError, match="'packets' does not compute this call: it has no attribute k"):
             relu(attrs={"k": 1}, variant="packets")
     with pytest.raises(runtime.InvalidArgumentError, match="no attribute 'k'"):
         relu(attrs={"k": 1})
@@ -280,3 +281,19 @@ def test_check_names_the_planted_op_and_no_other_and_the_reproducer_passes_after
     assert reproduced(found, "--exit-code")[0] == 3
     with runtime.register_kernel(op, "planted", source.replace(mark, right), [launch], types={"T": ["float32"]}, priority=9):
         assert executor.check(content).passed
+
+
+@pytest.mark.parametrize(("default", "error"), [(1.5, runtime.InvalidArgumentError), (1 << 40, runtime.InvalidArgumentError), ("1", TypeError)])
+def test_a_default_that_its_field_does_not_hold_is_refused(default, error):
+    with pytest.raises(error, match="'tile'"):
+        runtime.register_kernel("relu", "scaled", SCALE, [LAUNCH], types=FLOAT32, schema=[("tile", "int32", default)])
+    with pytest.raises(error, match="'tile'"):
+        runtime.register_op("tiled", ["x: T"], ["y: T"], schema=[("tile", "int32", default)])
+
+
+def test_ptx_with_an_instruction_that_does_not_exist_is_no_kernel(device):
+    ptx = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 x) {\n  .reg .b32 %r<2>;\n  ad.s32 %r0, %r1, %r1;\n  ret;\n}\n"
+    with pytest.raises(runtime.CompileError, match=r"\.ptx:6:3: PTX has no instruction 'ad'"):
+        runtime.register_kernel("relu", "typing", ptx, [runtime.Launch("k", 1, 32, ["x"])], types=FLOAT32)
+    with pytest.raises(runtime.InvalidArgumentError, match="priority"):
+        runtime.register_kernel("relu", "eager", SCALE, [LAUNCH], priority=1 << 40)

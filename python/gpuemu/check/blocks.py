@@ -312,3 +312,9 @@ class SeededFuzzer:
         """The next `max_iterations` cases."""
         for _ in range(max_iterations):
             yield self.next()
+
+
+# `import gpuemu.validate as v` gives this function, for the package has it under the name of the module: v.fuzz_op is there, too.
+for _name in __all__:
+    if _name != "validate":
+        setattr(validate, _name, globals()[_name])

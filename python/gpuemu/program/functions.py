@@ -210,9 +210,13 @@ def is_number(value: Any) -> bool:
 
 
 def number_array(value: Any, dtype: str, op: str) -> np.ndarray[Any, Any]:
-    """A number of a tensor's dtype. Raises DTypeError for a fraction beside integers."""
-    if not is_float(dtype) and float(value) != int(value):
-        raise DTypeError(f"{op}: {value} is no whole number, the tensor is {dtype}")
+    """A number of a tensor's dtype. Raises DTypeError for a fraction beside integers, and for a number that they do not reach."""
+    if not is_float(dtype):
+        if isinstance(value, (float, np.floating)) and not float(value).is_integer():
+            raise DTypeError(f"{op}: {value} is no whole number, the tensor is {dtype}")
+        limits = (0, 1) if dtype == "bool" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+        if not limits[0] <= int(value) <= limits[1]:
+            raise DTypeError(f"{op}: {value} is beyond {dtype}, which reaches from {limits[0]} to {limits[1]}")
     return rounded(np.asarray(float(value) if is_float(dtype) else int(value)), dtype)
 
 

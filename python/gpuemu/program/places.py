@@ -60,6 +60,10 @@ class HostPlace(Place):
 def insist_one(kind: str, places: Sequence[Place]) -> Place:
     """The place of an op's operands. Raises BackendError where there are two."""
     for one in places[1:]:
-        if one is not places[0]:
-            raise BackendError(f"{kind}: the operands are on {places[0].name} and {one.name}; give both the same backend")
+        if one is places[0]:
+            continue
+        ended = next((each for each in (places[0], one) if each.is_closed), None)
+        if ended is not None:
+            raise BackendError(f"{kind}: an operand was made on {ended.name} before that was disconnected or closed, another one behind it; make it again")
+        raise BackendError(f"{kind}: the operands are on {places[0].name} and {one.name}; give both the same backend")
     return places[0]

@@ -89,11 +89,11 @@ def bind(graph: GraphData, lowered: list[dict[str, Any]], *, reuse: bool = True,
         del plan.roles[vid]  # A pass removed its last use.
     plan.lifetimes = _lifetimes(plan, lowered)
     sizes = {vid: plan.specs[vid].nbytes for vid in plan.lifetimes}
-    plan.workspace_bytes_unshared = sum(_aligned(size, alignment) for size in sizes.values())
     plan.peak_live_bytes = peak(sizes, plan.lifetimes)
-    offsets = pack(sizes, plan.lifetimes, alignment) if reuse else _apart(sizes, alignment)
+    apart = _apart(sizes, alignment)
+    offsets = pack(sizes, plan.lifetimes, alignment) if reuse else apart
     plan.slots = {vid: Slot(offsets[vid], sizes[vid]) for vid in sizes}
-    plan.workspace_bytes = max((one.offset + one.nbytes for one in plan.slots.values()), default=0)
+    plan.workspace_bytes, plan.workspace_bytes_unshared = _end(offsets, sizes), _end(apart, sizes)
     return plan
 
 
@@ -125,6 +125,10 @@ def peak(sizes: Mapping[int, int], lifetimes: Mapping[int, Lifetime]) -> int:
     return most
 
 
+def _end(offsets: Mapping[int, int], sizes: Mapping[int, int]) -> int:
+    return max((offsets[vid] + sizes[vid] for vid in offsets), default=0)
+
+
 def _apart(sizes: Mapping[int, int], alignment: int) -> dict[int, int]:
     offsets, end = {}, 0
     for vid, size in sizes.items():
@@ -142,7 +146,7 @@ def pack(sizes: Mapping[int, int], lifetimes: Mapping[int, Lifetime], alignment:
     least = -1
     for order in orders:
         offsets = _place(sorted(sizes, key=order), sizes, lifetimes, alignment)
-        end = max((offsets[vid] + sizes[vid] for vid in offsets), default=0)
+        end = _end(offsets, sizes)
         if least < 0 or end < least:
             best, least = offsets, end
         if least <= bound:

@@ -38,10 +38,11 @@ def reproduce(folder: Any) -> list[ProgramFinding]:
     inputs = [np.load(home / "inputs" / f"{one['name']}.npy") for one in case["inputs"]]
     known = {"index": 0, "node": 0, "op": case["op"], "variant": case["variant"], "where": str(home)}
     with _declared(case), runtime.Device(case["device"]["backend"], arch=case["device"]["arch"] if case["device"]["backend"] == "emulator" else None) as device:
-        given = [device.tensor(array, dtype=spec.dtype) for array, spec in zip(inputs, specs)]
+        row = primitives.row(case["op"])  # Findings name memory as the op names its operands.
+        given = [device.tensor(array, dtype=spec.dtype, name=name) for name, array, spec in zip(row.inputs, inputs, specs)]
         held = [one.numpy() for one in given]
         into = {output: given[at] for at, output in case["in_place"]}
-        made = [into[j] if j in into else device.empty(spec.shape, spec.dtype) for j, spec in enumerate(outputs)]
+        made = [into[j] if j in into else device.empty(spec.shape, spec.dtype, name=row.outputs[j]) for j, spec in enumerate(outputs)]
         schema, attrs = primitives.packed(case["op"], case["attrs"])
         variant = case["variant"] or None
         if "kernel" in case:

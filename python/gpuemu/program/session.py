@@ -7,6 +7,7 @@ import secrets
 import threading
 from typing import Any
 
+import gpuemu
 from gpuemu import arguments
 import gpuemu.program.backends as backends
 from gpuemu.program.backends import BACKENDS
@@ -33,6 +34,9 @@ class Session:
 
     def place(self) -> Place:
         """Where new tensors are computed."""
+        traced: Place | None = getattr(TAPE.tracing, "place", None)
+        if traced is not None:
+            return traced
         with self.lock:
             return backends.place_of(*self.backend)
 
@@ -95,10 +99,12 @@ def last_run() -> Run | None:
 def connect(address: Any = None, *, host: str | None = None, port: int | None = None, token_file: Any = None, start: bool | None = None) -> None:
     """Begins a session with the daemon now instead of at the first op that must run. address: the path of its socket, by default as
     gpuemu.Client has it; start: whether a daemon is started where none answers, by default only without an address. Raises
-    gpuemu.ConnectionError. Daemons listen on TCP for workers alone: host, port and token_file raise BackendError."""
+    gpuemu.ConnectionError, also for host, port and token_file: daemons listen on TCP for workers alone."""
     if any(one is not None for one in (host, port, token_file)):
-        raise BackendError("connect: a daemon listens on TCP for workers only (daemon.listen): give the path of its socket as address, "
-                           "on another machine that of a forwarded one (ssh -L)")  # fmt: skip
+        where = host or "localhost"
+        raise gpuemu.ConnectionError(f"Cannot connect to a daemon at {where}{'' if port is None else f':{port}'}: a daemon listens on TCP for workers "
+                                     "only (daemon.listen): give the path of its socket as address, on another machine that of a forwarded "
+                                     "one (ssh -L)")  # fmt: skip
     if not isinstance(SESSION.place(), WorkerPlace):
         raise BackendError(f"connect: the backend {SESSION.place().name} runs in this process: call set_backend(..., local=False) first")
     with LOCK:

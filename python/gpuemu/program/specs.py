@@ -51,7 +51,9 @@ def dtype_of(value: Any) -> str:
 
 
 def shape_of(value: Any, what: str = "shape") -> tuple[int, ...]:
-    """Sizes, checked. Raises TypeError for what is no shape, ShapeError for a size below 0."""
+    """Sizes, checked; a number is one of one axis. Raises TypeError for what is no shape, ShapeError for a size below 0."""
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        value = (value,)
     if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
         raise TypeError(f"{what} is {value!r}, expected sizes as in (2, 3)")
     sizes = []

@@ -73,10 +73,10 @@ class Tape:
             self.plans.clear()
             self.last = None
 
-    def write(self, kind: str, inputs: Sequence[Lazy], attrs: dict[str, Any], where: str = "") -> list[Lazy]:
-        """A pending call; its outputs."""
+    def write(self, kind: str, inputs: Sequence[Lazy], attrs: dict[str, Any], where: str = "", home: Callable[[], Place] | None = None) -> list[Lazy]:
+        """A pending call; its outputs. home: the place of an op without inputs."""
         specs = rules.rule(kind).infer(kind, [one.spec for one in inputs], attrs)
-        place = insist_one(kind, [one.place for one in inputs])
+        place = home() if home is not None and not inputs else insist_one(kind, [one.place for one in inputs])
         with LOCK:
             call = Call(next(self.numbers), kind, list(inputs), attrs, where or written_at())
             made = [Lazy(spec, place, call, index) for index, spec in enumerate(specs)]

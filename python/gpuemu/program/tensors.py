@@ -17,7 +17,7 @@ from gpuemu.program.ops.gradients import Backward
 from gpuemu.program.ir import IRGraph
 from gpuemu.program.places import Place
 from gpuemu.program.session import SESSION
-from gpuemu.program.specs import FLOATS, Spec, as_stored, is_float, text
+from gpuemu.program.specs import FLOATS, Spec, as_stored, is_float, storage_dtype, text
 from gpuemu.program.tape import LOCK, TAPE, Call, Lazy, graph_of, held_array, needed
 from gpuemu.tensors import Array
 
@@ -114,7 +114,9 @@ class Tensor:
         if self._edge is not None:
             raise GradError("assign: the tensor was computed from others; only leaves can be assigned to")
         with LOCK:
-            made = value._lazy if isinstance(value, Tensor) else leaf(value, self.dtype, self._lazy.place)
+            # Lists and numbers have no dtype. What holds a dtype has another name for bfloat16 without ml_dtypes.
+            is_other = hasattr(value, "dtype") and not is_number(value) and str(value.dtype) != storage_dtype(self.dtype).name
+            made = value._lazy if isinstance(value, Tensor) else leaf(value, None if is_other else self.dtype, self._lazy.place)
             if made.spec.shape != self.shape:
                 raise ShapeError(f"assign: the value is {text(made.spec.shape)}, expected {text(self.shape)}")
             if made.spec.dtype != self.dtype:
@@ -153,6 +155,12 @@ class Tensor:
 
     def __bool__(self) -> bool:
         raise TypeError("a tensor has no truth value: use .item() or .data")
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
         made = self.numpy()
@@ -250,7 +258,7 @@ def applied(kind: str, inputs: Sequence[Tensor], attrs: dict[str, Any], gradient
     """Writes an op and, where one of its operands wants a gradient, how to go back."""
     with LOCK:
         lazies = [one._lazy for one in inputs]
-        outputs = TAPE.write(kind, lazies, attrs)
+        outputs = TAPE.write(kind, lazies, attrs, home=LAZY.place)
         wants = recording() and any(one.requires_grad for one in inputs)
         if not wants:
             return [Tensor(one) for one in outputs]
@@ -348,12 +356,15 @@ class _Shape:
 class _without_grad:
     """no_grad()."""
 
+    def __init__(self) -> None:
+        self._before: list[bool] = []  # One may be entered again inside of itself.
+
     def __enter__(self) -> None:
-        self.before = getattr(_threads, "no_grad", False)
+        self._before.append(getattr(_threads, "no_grad", False))
         _threads.no_grad = True
 
     def __exit__(self, *_: object) -> None:
-        _threads.no_grad = self.before
+        _threads.no_grad = self._before.pop()
 
 
 def no_grad() -> _without_grad:

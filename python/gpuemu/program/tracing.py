@@ -9,7 +9,7 @@ from gpuemu.program.errors import GraphError
 from gpuemu.program.ir import IRGraph
 from gpuemu.program.places import Place
 from gpuemu.program.specs import Spec, dtype_of, shape_of
-from gpuemu.program.tape import Lazy, needed
+from gpuemu.program.tape import TAPE, Lazy, needed
 from gpuemu.program.tensors import Tensor
 
 
@@ -29,7 +29,8 @@ class TracePlace(Place):
 
 
 def trace(fn: Callable[..., Any], inputs: Mapping[str, Any], parameters: Mapping[str, Any] | None = None) -> IRGraph:
-    """Calls `fn(**tensors)` on tensors of these specs, {"x": ((32, 784), "float32")}; it returns a tensor or a dict of outputs."""
+    """Calls `fn(**tensors)` on tensors of these specs, {"x": ((32, 784), "float32")}; it returns a tensor or a dict of outputs. Tensors
+    that it makes are constants of the graph."""
     graph, place = IRGraph(getattr(fn, "__name__", "program")), TracePlace()
     tensors: dict[str, Tensor] = {}
     values: dict[int, Any] = {}
@@ -38,7 +39,12 @@ def trace(fn: Callable[..., Any], inputs: Mapping[str, Any], parameters: Mapping
             spec = Spec(shape_of(shape), dtype_of(dtype))
             tensors[name] = Tensor(Lazy(spec, place, None, 0), requires_grad=source == graph.parameter and spec.dtype.find("float") >= 0)
             values[id(tensors[name]._lazy)] = source(name, *spec)
-    made = fn(**tensors)
+    before = getattr(TAPE.tracing, "place", None)
+    TAPE.tracing.place = place
+    try:
+        made = fn(**tensors)
+    finally:
+        TAPE.tracing.place = before
     outputs = made if isinstance(made, Mapping) else {"output": made}
     for name, one in outputs.items():
         if not isinstance(one, Tensor):

@@ -30,10 +30,50 @@ class Value:
     producer: int | None = None
     users: list[int] = field(default_factory=list)
 
+    __array_ufunc__ = None  # Arithmetic with an array on the left comes here.
+
     @property
     def spec(self) -> Spec:
         """Shape and dtype."""
         return Spec(self.shape, self.dtype)
+
+    @property
+    def T(self) -> Value:
+        """The matrix with its axes exchanged."""
+        return self.graph.transpose(self)  # type: ignore[no-any-return]
+
+    def __add__(self, other: Any) -> Value:
+        return self.graph.add(self, other)  # type: ignore[no-any-return]
+
+    def __radd__(self, other: Any) -> Value:
+        return self.graph.add(other, self)  # type: ignore[no-any-return]
+
+    def __sub__(self, other: Any) -> Value:
+        return self.graph.sub(self, other)  # type: ignore[no-any-return]
+
+    def __rsub__(self, other: Any) -> Value:
+        return self.graph.sub(other, self)  # type: ignore[no-any-return]
+
+    def __mul__(self, other: Any) -> Value:
+        return self.graph.mul(self, other)  # type: ignore[no-any-return]
+
+    def __rmul__(self, other: Any) -> Value:
+        return self.graph.mul(other, self)  # type: ignore[no-any-return]
+
+    def __truediv__(self, other: Any) -> Value:
+        return self.graph.div(self, other)  # type: ignore[no-any-return]
+
+    def __rtruediv__(self, other: Any) -> Value:
+        return self.graph.div(other, self)  # type: ignore[no-any-return]
+
+    def __matmul__(self, other: Any) -> Value:
+        return self.graph.matmul(self, other)  # type: ignore[no-any-return]
+
+    def __rmatmul__(self, other: Any) -> Value:
+        return self.graph.matmul(other, self)  # type: ignore[no-any-return]
+
+    def __neg__(self) -> Value:
+        return self.graph.neg(self)  # type: ignore[no-any-return]
 
 
 @dataclass

@@ -26,7 +26,7 @@ OPERANDS_MAX = 16
 _ROWS = (list, tuple)
 _NONE = type(None)
 _REPEATABLE = set(itertools.product((str, int), (_NONE, bytes), (_NONE, int), (_NONE, str)))  # The types of kind, attrs, schema_id, variant.
-_FORMATS = {"int32": "i", "int64": "q", "uint64": "Q", "float32": "f", "float64": "d"}
+FORMATS = {"int32": "i", "int64": "q", "uint64": "Q", "float32": "f", "float64": "d"}
 _CALL_BYTES = ctypes.sizeof(structs.Call)
 _catalog_lock = threading.Lock()
 _names: list[str] = []  # By number - 1: numbers of op_number() are the process's.
@@ -140,8 +140,9 @@ def _fields_of(schema: Schema) -> str:
     return ", ".join(f"{one.name}: {one.type}" for one in schema.fields) or "none"
 
 
-def pack(op: str, attrs: Mapping[str, Any], *, variant: str | None = None) -> tuple[int, bytes]:
-    """Attributes as op_call takes them packed: the schema's id, and the bytes."""
+def pack(op: str, attrs: Mapping[str, Any] | None, *, variant: str | None = None) -> tuple[int, bytes]:
+    """Attributes as op_call takes them packed: the schema's id, and the bytes. None: defaults."""
+    attrs = {} if attrs is None else attrs
     if not isinstance(attrs, Mapping):
         raise TypeError(f"attrs is a {type(attrs).__name__}, expected a dict")
     return _packed_by(op, _schema_of(op, variant), attrs)
@@ -151,26 +152,26 @@ def _packed_by(op: str, schema: Schema, attrs: Mapping[str, Any]) -> tuple[int, 
     unknown = [key for key in attrs if key not in {one.name for one in schema.fields}]
     if unknown:
         raise errors.InvalidArgumentError(f"{op} has no attribute '{unknown[0]}'; its fields are: {_fields_of(schema)}")
-    packed = b""
+    data = b""
     for one in schema.fields:
         value = attrs.get(one.name, one.default)
         if value is None:
             raise errors.InvalidArgumentError(f"{op} needs the attribute '{one.name}'; its fields are: {_fields_of(schema)}")
-        packed += _packed(op, one, value)
-    return schema.id, packed
+        data += packed(f"{op}: attribute '{one.name}'", one.type, value)
+    return schema.id, data
 
 
-def _packed(op: str, field: Field, value: Any) -> bytes:
-    what = f"{op}: attribute '{field.name}'"
-    is_whole = "int" in field.type
+def packed(what: str, dtype: str, value: Any) -> bytes:
+    """One attribute. Raises TypeError or InvalidArgumentError, which begin with `what`."""
+    is_whole = "int" in dtype
     if not isinstance(value, (int, float)) and not hasattr(value, "__index__" if is_whole else "__float__"):
-        raise TypeError(f"{what} is a {type(value).__name__}, expected {field.type}")
+        raise TypeError(f"{what} is a {type(value).__name__}, expected {dtype}")
     if is_whole and int(value) != value:
-        raise errors.InvalidArgumentError(f"{what} is {value}, expected a whole number ({field.type})")
+        raise errors.InvalidArgumentError(f"{what} is {value}, expected a whole number ({dtype})")
     try:
-        return struct.pack("<" + _FORMATS[field.type], int(value) if is_whole else float(value))
+        return struct.pack("<" + FORMATS[dtype], int(value) if is_whole else float(value))
     except (struct.error, OverflowError):
-        raise errors.InvalidArgumentError(f"{what} is {value}, which {field.type} does not hold") from None
+        raise errors.InvalidArgumentError(f"{what} is {value}, which {dtype} does not hold") from None
 
 
 def unpack(op: str, schema_id: int, data: bytes) -> dict[str, Any]:
@@ -184,7 +185,7 @@ def unpack(op: str, schema_id: int, data: bytes) -> dict[str, Any]:
     if schema_id >> 8 != schema.id >> 8 or not 0 < schema_id & 255 <= schema.id & 255:
         raise errors.InvalidArgumentError(f"schema_id is {schema_id}, expected {schema.id} or one of an older version of {op}")
     there = [one for one in schema.fields if one.since <= schema_id & 255]
-    layout = "<" + "".join(_FORMATS[one.type] for one in there)
+    layout = "<" + "".join(FORMATS[one.type] for one in there)
     if len(data) != struct.calcsize(layout):
         raise errors.InvalidArgumentError(f"{op}: {len(data)} bytes of attributes, expected {struct.calcsize(layout)}: {_fields_of(schema)}")
     given = dict(zip([one.name for one in there], struct.unpack(layout, data)))
@@ -195,8 +196,8 @@ def read_fields(schema: Schema, data: bytes) -> dict[str, Any]:
     """As many fields as the bytes have; the others are defaults."""
     made, at = {}, 0
     for one in schema.fields:
-        size = struct.calcsize("<" + _FORMATS[one.type])
-        made[one.name] = struct.unpack_from("<" + _FORMATS[one.type], data, at)[0] if at + size <= len(data) else one.default
+        size = struct.calcsize("<" + FORMATS[one.type])
+        made[one.name] = struct.unpack_from("<" + FORMATS[one.type], data, at)[0] if at + size <= len(data) else one.default
         at += size
     return made
 
@@ -251,7 +252,11 @@ def _schema_for(device: Device, name: str, attrs: Mapping[str, Any], variant: st
     """The op's, or, for fields that only variants have, that of the first variant that has them all: preferred, then tried first."""
     info = _info_on(device, name)
     if variant is not None:
-        return _schema_of(name, variant, device)
+        schema = _schema_of(name, variant, device)
+        lacks = next((one for one in attrs if one not in {field.name for field in schema.fields}), None)
+        if lacks is not None and any(lacks == field.name for one in info.variants for field in one.schema.fields):
+            raise errors.UnsupportedError(f"{name}: the variant '{variant}' does not compute this call: it has no attribute {lacks}")
+        return schema
     if set(attrs) <= {one.name for one in info.schema.fields}:
         return info.schema
     wish = device.policy.prefer.get(name)

@@ -26,6 +26,8 @@ from gpuemu.runtime.tensors import Tensor
 from gpuemu.runtime.watching import DispatchLog, Policy, Profile, Range, policy_text
 
 FINDINGS_MAX = 64
+INT32_MAX = 2**31 - 1
+BYTES_MAX = 2**63 - 1
 _FOREIGN = -2  # In place of a stream: memory of somebody else.
 _BACKENDS = ("auto", "cuda", "emulator")
 
@@ -82,15 +84,6 @@ def _architecture(arch: Any) -> int:
     return int(number)
 
 
-def _count(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise TypeError(f"{name} is a {type(value).__name__}, expected an int")
-    number: int = value.__index__()
-    if number < 0:
-        raise errors.InvalidArgumentError(f"{name} is {number}, expected 0 or more")
-    return number
-
-
 class Device(library.Unique):
     """A device of this process, with memory, streams and ops of its own.
 
@@ -106,7 +99,7 @@ class Device(library.Unique):
             raise TypeError(f"backend is a {type(backend).__name__}, expected one of {', '.join(_BACKENDS)}")
         if backend not in _BACKENDS:
             raise errors.InvalidArgumentError(f"no backend '{backend}', expected one of {', '.join(_BACKENDS)}")
-        index = _count("index", index)
+        index = structs.whole("index", index, INT32_MAX)
         chosen = ("cuda" if devices("cuda") else "emulator") if backend == "auto" else backend
         for name, value in (("arch", arch), ("threads", threads or None), ("schedule_seed", schedule_seed or None), ("checks", checks)):
             if chosen == "cuda" and value is not None:
@@ -117,9 +110,9 @@ class Device(library.Unique):
             raise errors.NotFoundError(f"no device {chosen}:{index}; there are: {known}")
         options = structs.Options(
             struct_bytes=ctypes.sizeof(structs.Options), device=index, backend=chosen.encode(), sm=0 if arch is None else _architecture(arch),
-            threads=_count("threads", threads), schedule_seed=_count("schedule_seed", schedule_seed),
+            threads=structs.whole("threads", threads, 2**32 - 1), schedule_seed=structs.whole("schedule_seed", schedule_seed),
             folder=None if folder is None else os.fsencode(folder),
-            memory_limit_bytes=0 if memory_limit_bytes is None else max(_count("memory_limit_bytes", memory_limit_bytes), 1),
+            memory_limit_bytes=0 if memory_limit_bytes is None else max(structs.whole("memory_limit_bytes", memory_limit_bytes), 1),
         )  # fmt: skip
         self.backend, self.index, self.name = chosen, index, f"{chosen}:{index}"
         self.is_emulator = chosen == "emulator"
@@ -189,14 +182,20 @@ class Device(library.Unique):
 
     def allocate(self, nbytes: int, *, kind: str = "device", stream: Any = None, name: str = "") -> Memory:
         """Memory with undefined content. kind: "device", "pinned" (of the host, page-locked) or "managed"."""
-        count = _count("nbytes", nbytes)
+        count = structs.whole("nbytes", nbytes, 2**200)
+        return self._allocate(count, kind, stream, name, f"{count} bytes without a name")
+
+    def _allocate(self, count: int, kind: str, stream: Any, name: str, label: str) -> Memory:
+        """label: what findings call it where it has no name."""
         if kind not in memory.KINDS:
             raise errors.InvalidArgumentError(f"kind is '{kind}', expected one of {', '.join(memory.KINDS)}")
         if not isinstance(name, str):
             raise TypeError(f"name is a {type(name).__name__}, expected a str")
         chosen, made = self._stream(stream), ctypes.c_void_p()
         try:
-            self._check("gpuemu_memory_allocate_named", memory.KINDS.index(kind), count, chosen.handle, name.encode(), ctypes.byref(made))
+            if count > BYTES_MAX:
+                raise errors.OutOfMemoryError(f"{self.name}: {count} bytes are more than any device has")
+            self._check("gpuemu_memory_allocate_named", memory.KINDS.index(kind), count, chosen.handle, (name or label).encode(), ctypes.byref(made))
         except errors.OutOfMemoryError as problem:
             raise errors.OutOfMemoryError(self._out_of_memory(str(problem), count)) from None
         block = Block(self, made.value or 0, kind)
@@ -230,12 +229,12 @@ class Device(library.Unique):
 
     def largest(self, count: int = 10) -> list[tuple[str, int]]:
         """The largest allocations: name and bytes."""
-        return [(name, size) for name, size in self._json("gpuemu_memory_largest_json", _count("count", count))]
+        return [(name, size) for name, size in self._json("gpuemu_memory_largest_json", min(structs.whole("count", count), 2**32 - 1))]
 
     def trim(self, bytes: int = 0) -> int:
         """Gives unused cache back until at most so many bytes are reserved; returns the bytes given back."""
         before = self.memory_statistics().reserved_bytes
-        self._check("gpuemu_memory_trim", _count("bytes", bytes))
+        self._check("gpuemu_memory_trim", structs.whole("bytes", bytes))
         return max(0, before - self.memory_statistics().reserved_bytes)
 
     def empty(self, shape: Any, dtype: str = "float32", *, kind: str = "device", strides: Any = None, stream: Any = None, name: str = "") -> Tensor:
@@ -255,7 +254,7 @@ class Device(library.Unique):
     def stream(self, *, priority: int = 0, non_blocking: bool = False) -> Stream:
         """A new stream. Lower priorities are more urgent; a non-blocking one does not wait for the default stream."""
         made = ctypes.c_uint64()
-        self._check("gpuemu_stream_create", priority, 1 if non_blocking else 0, ctypes.byref(made))
+        self._check("gpuemu_stream_create", structs.whole("priority", priority, INT32_MAX, -INT32_MAX), 1 if non_blocking else 0, ctypes.byref(made))
         return Stream(self, made.value)
 
     def event(self) -> Event:
@@ -337,7 +336,7 @@ class Device(library.Unique):
 
     def dispatch_log(self, *, times: bool = False, records_max: int = 10_000) -> DispatchLog:
         """`with device.dispatch_log() as log:` has a record of each call in log.records. times: each call is waited for."""
-        return DispatchLog(self, times, _count("records_max", records_max))
+        return DispatchLog(self, times, structs.whole("records_max", records_max))
 
     def profile(self, *, counters: bool = False) -> Profile:
         """`with device.profile() as p:` times ops and ranges; counters: what kernels do on the emulator, too."""

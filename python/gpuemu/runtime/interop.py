@@ -46,7 +46,7 @@ def _adopted(device: Device, address: int, shape: tuple[int, ...], strides: tupl
     low, high = tensors._reach(shape, strides)
     item = tensors._SIZES[dtype]
     begin, count = address + low * item, (high - low + 1) * item
-    block = ForeignBlock(device, begin if count else 0, count, is_readonly, owner)
+    block = ForeignBlock(device, begin if count else 0, count, is_readonly, owner, f"adopted memory {dtype}{list(shape)}")
     return Tensor._made(device_memory(block, count, ""), address, shape, strides, dtype, is_readonly)
 
 

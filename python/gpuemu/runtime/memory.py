@@ -144,6 +144,20 @@ class Memory(library.Unique):
     def __bool__(self) -> bool:
         return True
 
+    def _bytes(self) -> memoryview:
+        """Raises TypeError for memory that the host does not reach by a buffer."""
+        seen: Any = self
+        return memoryview(seen)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._bytes()[index]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._bytes()[index] = value
+
+    def __iter__(self) -> Any:
+        return iter(self._bytes())
+
     def __repr__(self) -> str:
         state = "freed" if self.is_freed else f"{self.address:#x}"
         return f"<Memory {self.name or 'unnamed'}: {self.nbytes} bytes, {self.kind}, {self._device.name}, {state}>"
@@ -161,9 +175,19 @@ class Memory(library.Unique):
         return block
 
 
+class _Byte(ctypes.Union):
+    """One byte. The buffer of an array of it has the format "B", as bytes has it; that of c_ubyte has "<B", which memoryview shows
+    but neither reads nor writes."""
+
+    _fields_ = [("value", ctypes.c_ubyte)]
+
+
 class _DeviceMemory(Memory):
     def __init__(self, block: Block, nbytes: int, name: str) -> None:
         self._start(block, nbytes, name)
+
+
+_DeviceMemory.__name__ = _DeviceMemory.__qualname__ = Memory.__name__  # Messages of Python have it.
 
 
 def device_memory(block: Block, nbytes: int, name: str) -> Memory:
@@ -173,7 +197,7 @@ def device_memory(block: Block, nbytes: int, name: str) -> Memory:
 
 def host_memory(block: Block, nbytes: int, name: str) -> Memory:
     """Memory that is a buffer: only types of C have that protocol in every Python, so it is one, of a type for its size."""
-    kind: Any = types.new_class("Memory", (Memory, ctypes.c_ubyte * nbytes))
+    kind: Any = types.new_class("Memory", (Memory, _Byte * nbytes))
     kind.__module__ = __name__
     made: Memory = kind.from_address(block.address)
     made._start(block, nbytes, name)

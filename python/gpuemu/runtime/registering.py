@@ -16,7 +16,7 @@ import gpuemu.runtime.errors as errors
 import gpuemu.runtime.library as library
 import gpuemu.runtime.registrations as registrations
 import gpuemu.runtime.structs as structs
-from gpuemu.runtime.device import Device
+from gpuemu.runtime.device import INT32_MAX, Device
 from gpuemu.runtime.registrations import Entry, TensorSpec
 
 _reasons = threading.local()  # The text of the last refusal, which the library reads.
@@ -108,6 +108,8 @@ def _fields(schema: Any) -> Any:
     for place, one in enumerate(schema):
         if not isinstance(one, (list, tuple)) or len(one) != 3 or not isinstance(one[0], str) or not isinstance(one[1], str):
             raise TypeError(f"schema[{place}] is {one!r}, expected (field, dtype, default)")
+        if one[2] is not None and one[1] in calling.FORMATS:
+            calling.packed(f"schema[{place}], the default of '{one[0]}',", one[1], one[2])
         row[place] = structs.Field(one[0].encode(), one[1].encode(), 0.0 if one[2] is None else float(one[2]), 0 if one[2] is None else 1)
     return row
 
@@ -174,7 +176,8 @@ def register_kernel(op: str, name: str, source: Any, launches: Sequence[Launch],
     declared = structs.KernelDeclaration(
         struct_bytes=ctypes.sizeof(structs.KernelDeclaration), name=name.encode(), source=_source(source), launches=ctypes.addressof(rows),
         types=_types(types), workspace=_size("workspace", workspace).encode(), fields=ctypes.addressof(fields), launch_count=len(launches),
-        field_count=len(schema), priority=priority, sm_min=sm_min, strided=1 if strided else 0, wide=1 if wide else 0,
+        field_count=len(schema), priority=structs.whole("priority", priority, INT32_MAX, -INT32_MAX),
+        sm_min=structs.whole("sm_min", sm_min, INT32_MAX), strided=1 if strided else 0, wide=1 if wide else 0,
     )  # fmt: skip
     if isinstance(supports, str):
         declared.supports = supports.encode()

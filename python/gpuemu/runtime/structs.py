@@ -5,7 +5,20 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
+import gpuemu.runtime.errors as errors
+
 u32, u64, i32, size, text, pointer = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int32, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_void_p
+
+
+def whole(name: str, value: Any, most: int = 2**64 - 1, least: int = 0) -> int:
+    """The number. ctypes would cut off what its type does not hold."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name} is a {type(value).__name__}, expected an int")
+    number: int = value.__index__()
+    if not least <= number <= most:
+        expected = "0 or more" if number < 0 and least == 0 else f"{least} to {most}"
+        raise errors.InvalidArgumentError(f"{name} is {number}, expected {expected}")
+    return number
 
 
 class Options(ctypes.Structure):

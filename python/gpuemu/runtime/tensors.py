@@ -360,10 +360,11 @@ class Tensor(library.Unique):
     def __getitem__(self, index: Any) -> Tensor:
         self._memory._live("the tensor")
         parts = list(index) if isinstance(index, tuple) else [index]
-        if parts.count(Ellipsis) > 1:
+        dots = [place for place, part in enumerate(parts) if part is Ellipsis]
+        if len(dots) > 1:
             raise errors.InvalidArgumentError("an index has one '...' at most")
-        if Ellipsis in parts:
-            place = parts.index(Ellipsis)
+        if dots:
+            place = dots[0]
             parts[place : place + 1] = [slice(None)] * (self.rank - len(parts) + 1)
         if len(parts) > self.rank:
             raise errors.InvalidArgumentError(f"{len(parts)} indices for a tensor of rank {self.rank}")
@@ -396,7 +397,7 @@ def empty(device: Any, shape: Any, dtype: str = "float32", *, kind: str = "devic
     if len(steps) != len(sizes) or any(one < 0 for one in steps):
         raise errors.InvalidArgumentError(f"strides are {steps}, expected {len(sizes)} values from 0")
     count = (_reach(sizes, steps)[1] + 1) * _SIZES[kinds]
-    memory = device.allocate(count, kind=kind, stream=stream, name=name)
+    memory = device._allocate(count, kind, stream, name, f"{kinds}{list(sizes)}")
     return Tensor._made(memory, memory.address, sizes, steps, kinds)
 
 
