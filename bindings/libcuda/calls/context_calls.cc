@@ -3,6 +3,7 @@
 
 #include "bindings/libcuda/contexts.h"
 #include "bindings/libcuda/process.h"
+#include "bindings/libcuda/reach.h"
 
 namespace gpuemu::libcuda {
 namespace {
@@ -236,18 +237,22 @@ GPUEMU_DRIVER_API int cuCtxEnablePeerAccess(Context peer, unsigned flags) {
     const auto other = driver.contexts.find(peer);
     if (other == nullptr || peer == current_context()) return CUDA_ERROR_INVALID_CONTEXT;
     if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
-    if (other->device != state.device) return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
     const std::lock_guard lock(state.peers_mutex);
     const bool is_new = state.peers.insert(peer).second;
-    return is_new ? CUDA_SUCCESS : CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+    if (!is_new) return CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+    return other->device == state.device ? static_cast<int>(CUDA_SUCCESS)
+                                         : open_peer(driver, state.device, other->device);
   });
 }
 
 GPUEMU_DRIVER_API int cuCtxDisablePeerAccess(Context peer) {
   return with_context([&](Process& driver, ContextState& state) -> int {
-    if (driver.contexts.find(peer) == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+    const auto other = driver.contexts.find(peer);
+    if (other == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
     const std::lock_guard lock(state.peers_mutex);
-    return state.peers.erase(peer) != 0 ? CUDA_SUCCESS : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+    if (state.peers.erase(peer) == 0) return CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+    if (other->device != state.device) close_peer(driver, state.device, other->device);
+    return CUDA_SUCCESS;
   });
 }
 

@@ -39,6 +39,12 @@ GPUEMU_RUNTIME_FORWARD(cudaLaunchHostFunc, (Stream stream, void (*function)(void
                        cuLaunchHostFunc, (stream, function, data))
 GPUEMU_RUNTIME_PER_THREAD(cudaLaunchHostFunc, cudaLaunchHostFunc_ptsz)
 
+GPUEMU_RUNTIME_FORWARD(cudaStreamAttachMemAsync,
+                       (Stream stream, void* memory, size_t bytes, unsigned flags),
+                       cuStreamAttachMemAsync,
+                       (stream, reinterpret_cast<Address>(memory), bytes, flags))
+GPUEMU_RUNTIME_PER_THREAD(cudaStreamAttachMemAsync, cudaStreamAttachMemAsync_ptsz)
+
 GPUEMU_RUNTIME_FORWARD(cudaStreamBeginCapture, (Stream stream, int mode), cuStreamBeginCapture_v2,
                        (stream, mode))
 GPUEMU_RUNTIME_PER_THREAD(cudaStreamBeginCapture, cudaStreamBeginCapture_ptsz)
