@@ -18,6 +18,12 @@ bool is_mapped(uint64_t address) {
   return mincore(reinterpret_cast<void*>(address / page * page), 1, &resident) == 0;
 }
 
+std::string closed_memory(const Allocation& what) {
+  return fmt::format(
+      "memory of device {}: its kernels alone can use it, until peer access is enabled",
+      what.device);
+}
+
 }  // namespace
 
 std::string owner_of(uint64_t address, const Allocations& allocations, Allocations::Shared& what) {
@@ -25,10 +31,7 @@ std::string owner_of(uint64_t address, const Allocations& allocations, Allocatio
   if (address < kFirstAddress) return "which is an offset from a null pointer";
   what = allocations.holding(address);
   if (what != nullptr) {
-    return fmt::format(
-        "which is in '{}', memory of device {}: its kernels alone can use it, until peer access is "
-        "enabled",
-        what->name, what->device);
+    return fmt::format("which is in '{}', {}", what->name, closed_memory(*what));
   }
   return is_mapped(address)
              ? "which is memory of the host that is neither pinned, registered nor managed"
@@ -47,6 +50,14 @@ Allocations::Shared name_owner(std::string& message, const Allocations& allocati
   const std::string owner = owner_of(address, allocations, what);
   message.replace(end + 2, std::string_view(kBelongsToNone).size(), owner);
   return what;
+}
+
+void name_closed(std::string& message, const Allocation& what) {
+  constexpr std::string_view kFreed = "which was freed";
+  const size_t at = message.find(kFreed);
+  if (what.freed == nullptr && at != message.npos) {
+    message.replace(at, kFreed.size(), "which is " + closed_memory(what));
+  }
 }
 
 }  // namespace gpuemu::libcuda

@@ -19,4 +19,7 @@ std::string owner_of(uint64_t address, const Allocations& allocations, Allocatio
 Allocations::Shared name_owner(std::string& message, const Allocations& allocations,
                                uint64_t& address);
 
+/// For a device memory that a peer has given back is freed. Says whose it is where it still lives.
+void name_closed(std::string& message, const Allocation& what);
+
 }  // namespace gpuemu::libcuda

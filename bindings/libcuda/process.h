@@ -128,6 +128,7 @@ struct TextureState {
 struct PoolState {
   int device = 0;
   bool is_default = false;
+  std::atomic<uint32_t> peers = 0;  ///< A bit for each other device that may use its memory.
   std::array<std::atomic<int>, 4> flags{0, 1, 1, 1};  ///< By CUmemPool_attribute.
   std::atomic<uint64_t> release_threshold = 0;
   std::atomic<uint64_t> used = 0;  ///< Bytes; a pool reserves no others.

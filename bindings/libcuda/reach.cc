@@ -23,6 +23,15 @@ bool is_of_peer(const Allocation& one, int peer) {
 
 uint32_t bit_of(int device) { return uint32_t{1} << device; }
 
+/// Whether the kernels of a device may use the memory of another one.
+bool may_use(Process& driver, int device, const Allocation& one) {
+  if (device == one.device || !is_of_peer(one, one.device)) return false;
+  const DeviceSlot& slot = *driver.devices[static_cast<size_t>(device)];
+  if ((slot.peers & bit_of(one.device)) != 0) return true;
+  const auto pool = one.pool == nullptr ? nullptr : driver.pools.find(one.pool);
+  return pool != nullptr && (pool->peers & bit_of(device)) != 0;
+}
+
 /// Waits for the stream, and returns the fault of an earlier kernel.
 int wait_for_stream(Process& driver, const Place& place) {
   const Status waited = place.slot->streams->synchronize(place.stream);
@@ -105,39 +114,70 @@ Status adopt_everywhere(Process& driver, uint64_t address, uint64_t bytes,
 }
 
 void release_everywhere(Process& driver, const Allocation& one) {
-  const bool is_of_host = is_host(one.kind);
-  for (const auto& slot : driver.devices) {
-    const bool is_peer = (slot->peers & bit_of(one.device)) != 0 && is_of_peer(one, one.device);
-    if (is_of_host || is_peer) (void)code_of(slot->streams->release_memory(one.address, one.bytes));
+  for (size_t i = 0; i < driver.devices.size(); ++i) {
+    if (!is_host(one.kind) && !may_use(driver, static_cast<int>(i), one)) continue;
+    (void)code_of(driver.devices[i]->streams->release_memory(one.address, one.bytes));
   }
 }
 
-int open_peer(Process& driver, int device, int peer) {
-  DeviceSlot& slot = *driver.devices[static_cast<size_t>(device)];
-  if ((slot.peers.fetch_or(bit_of(peer)) & bit_of(peer)) != 0) return CUDA_SUCCESS;
+namespace {
+
+/// Opens or closes those allocations of which `concerns` is true and which the device does not
+/// reach otherwise.
+template <typename Concerns>
+int adopt_all(Process& driver, int device, const Concerns& concerns) {
   for (const Allocations::Shared& one : driver.allocations.all()) {
-    if (!is_of_peer(*one, peer)) continue;
-    const Status adopted = adopt_of_peer(driver, slot, *one);
+    if (!concerns(*one) || may_use(driver, device, *one)) continue;
+    const Status adopted =
+        adopt_of_peer(driver, *driver.devices[static_cast<size_t>(device)], *one);
     if (!adopted) return code_of(adopted);
   }
   return CUDA_SUCCESS;
 }
 
-void close_peer(Process& driver, int device, int peer) {
-  DeviceSlot& slot = *driver.devices[static_cast<size_t>(device)];
-  if ((slot.peers.fetch_and(~bit_of(peer)) & bit_of(peer)) == 0) return;
+template <typename Concerns>
+void release_all(Process& driver, int device, const Concerns& concerns) {
+  Streams& streams = *driver.devices[static_cast<size_t>(device)]->streams;
   for (const Allocations::Shared& one : driver.allocations.all()) {
-    if (is_of_peer(*one, peer)) {
-      (void)code_of(slot.streams->release_memory(one->address, one->bytes));
-    }
+    if (!concerns(*one) || may_use(driver, device, *one)) continue;
+    (void)code_of(streams.release_memory(one->address, one->bytes));
   }
 }
 
+}  // namespace
+
+int open_peer(Process& driver, int device, int peer) {
+  std::atomic<uint32_t>& peers = driver.devices[static_cast<size_t>(device)]->peers;
+  if ((peers & bit_of(peer)) != 0) return CUDA_SUCCESS;
+  const int code =
+      adopt_all(driver, device, [&](const Allocation& one) { return is_of_peer(one, peer); });
+  peers |= bit_of(peer);
+  return code;
+}
+
+void close_peer(Process& driver, int device, int peer) {
+  std::atomic<uint32_t>& peers = driver.devices[static_cast<size_t>(device)]->peers;
+  if ((peers.fetch_and(~bit_of(peer)) & bit_of(peer)) == 0) return;
+  release_all(driver, device, [&](const Allocation& one) { return is_of_peer(one, peer); });
+}
+
+int open_pool(Process& driver, Pool pool, PoolState& state, int device) {
+  if ((state.peers & bit_of(device)) != 0) return CUDA_SUCCESS;
+  const int code =
+      adopt_all(driver, device, [&](const Allocation& one) { return one.pool == pool; });
+  state.peers |= bit_of(device);
+  return code;
+}
+
+void close_pool(Process& driver, Pool pool, PoolState& state, int device) {
+  if ((state.peers.fetch_and(~bit_of(device)) & bit_of(device)) == 0) return;
+  release_all(driver, device, [&](const Allocation& one) { return one.pool == pool; });
+}
+
 void share_with_peers(Process& driver, const Allocation& made) {
-  if (!is_of_peer(made, made.device)) return;
-  for (const auto& slot : driver.devices) {
-    if ((slot->peers & bit_of(made.device)) == 0) continue;
-    (void)code_of(adopt_of_peer(driver, *slot, made));
+  for (size_t i = 0; i < driver.devices.size(); ++i) {
+    if (!may_use(driver, static_cast<int>(i), made)) continue;
+    (void)code_of(adopt_of_peer(driver, *driver.devices[i], made));
   }
 }
 

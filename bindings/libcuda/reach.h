@@ -27,6 +27,9 @@ void release_everywhere(Process& driver, const Allocation& one);
 /// Lets the kernels of a device use the memory of another one, now and in future.
 int open_peer(Process& driver, int device, int peer);
 void close_peer(Process& driver, int device, int peer);
+/// Lets the kernels of another device use the memory of a pool, or no longer.
+int open_pool(Process& driver, Pool pool, PoolState& state, int device);
+void close_pool(Process& driver, Pool pool, PoolState& state, int device);
 /// Lets the devices that may use the memory of its device as peers use a new allocation.
 void share_with_peers(Process& driver, const Allocation& made);
 

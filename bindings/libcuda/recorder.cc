@@ -171,6 +171,7 @@ void Recorder::describe_allocation(RunFinding& finding, const DeviceFinding& see
     return;
   }
   finding.allocation = allocation_of(*what, seen.byte_offset);
+  name_closed(finding.message, *what);
   name_argument(finding.message, *what, seen.byte_offset, pointers);
   // Memory that was freed while the report was on its way has been outside of the bounds before.
   const bool was_inside =

@@ -135,6 +135,56 @@ def test_a_kernel_uses_memory_of_a_peer_only_while_it_may(run):
     assert done.returncode == 1 and done.stderr.count("error[") == 1 and "error[OutOfBounds]" in done.stderr
 
 
+def test_memory_of_a_pool_is_open_to_the_devices_that_the_pool_names(run):
+    done = run("""
+        class Access(c.Structure):
+            _fields_ = [("type", c.c_int), ("id", c.c_int), ("flags", c.c_int)]
+
+        pool = made(cuda.cuDeviceGetDefaultMemPool, 0)
+        use(0)
+        early = made(cuda.cuMemAllocFromPoolAsync, S(128), pool, None)
+        access, told = Access(1, 1, 3), c.c_int()
+        check(cuda.cuMemPoolSetAccess(pool, c.byref(access), S(1)))
+        check(cuda.cuMemPoolGetAccess(c.byref(told), pool, c.byref(access)))
+        assert told.value == 3
+        late = made(cuda.cuMemAllocFromPoolAsync, S(128), pool, None)
+        for memory in (early, late):
+            check(cuda.cuMemsetD8_v2(memory, 0, S(128)))
+            assert (inc(1, memory), inc(0, memory)) == (0, 0)
+        check(cuda.cuMemFreeAsync(late, None))
+        access.flags = 0
+        check(cuda.cuMemPoolSetAccess(pool, c.byref(access), S(1)))
+        print(inc(1, early), inc(0, early))
+        for flags, device, code in ((2, 1, 1), (0, 0, 1), (3, 7, 101)):
+            assert cuda.cuMemPoolSetAccess(pool, c.byref(Access(1, device, flags)), S(1)) == code
+    """, "--devices", "2")
+    assert done.stdout == "700 0\n", done.stderr
+    assert "of 'allocation 1', which is memory of device 0: its kernels alone can use it, until peer access is enabled\n" in done.stderr
+
+
+def test_a_finding_says_whose_memory_an_address_is(run):
+    done = run("""
+        inc(0, P(0))
+        inc(0, P(64))
+        inc(0, P((c.addressof(values) + 63) // 64 * 64))
+        inc(0, P(0x10000000))
+    """)
+    other = run("""
+        use(1)
+        memory = made(cuda.cuMemAlloc_v2, S(128))
+        inc(0, memory)
+    """, "--devices", "2")
+    assert "which is in 'allocation 1', memory of device 1: its kernels alone can use it, until peer access is enabled\n" in other.stderr
+    found = [line for line in done.stderr.splitlines() if line.startswith("error[")]
+    owners = [", which is a null pointer", "at 0x40, which is an offset from a null pointer",
+              ", which is memory of the host that is neither pinned, registered nor managed", "at 0x10000000, which belongs to no allocation"]
+    # All are at one line of one kernel: one finding, by its first occurrence.
+    assert len(found) == 1 and found[0].endswith(owners[0]), done.stderr
+    for text, owner in zip(("P(64)", "P((c.addressof(values) + 63) // 64 * 64)", "P(0x10000000)"), owners[1:]):
+        stderr = run(f"inc(0, {text})").stderr
+        assert owner + "\n" in stderr, stderr
+
+
 def test_calls_that_may_wait_invalidate_a_capture_unless_its_mode_allows_them(run):
     done = run("""
         import threading
@@ -252,5 +302,35 @@ def test_an_update_with_another_number_of_nodes_changes_the_topology(run):
         assert update("fill") == (910, 2)
         assert update("fill", "empty") == (910, 3)
         assert update("empty", "fill") == (0, 0)
+    """)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_context_is_made_with_parameters_that_name_nothing(run):
+    done = run("""
+        class Parameters(c.Structure):
+            _fields_ = [("affinity", P), ("count", c.c_int), ("graphics", P)]
+
+        made(cuda.cuCtxCreate_v4, c.byref(Parameters()), 0, 0)
+        made(cuda.cuCtxCreate_v4, None, 0, 0)
+        assert cuda.cuCtxCreate_v4(c.byref(P()), c.byref(Parameters(None, 0, P(64))), 0, 0) == 801
+    """)
+    assert (done.returncode, done.stderr) == (0, "gpuemu: cuCtxCreate for graphics is not supported\n")
+
+
+def test_a_stream_keeps_its_hints_and_gives_them_to_another(run):
+    done = run("""
+        first, second = made(cuda.cuStreamCreate, 1), made(cuda.cuStreamCreate, 1)
+
+        def policy(stream, value=None):
+            bytes = (c.c_int * 16)(value or 0)
+            check((cuda.cuStreamGetAttribute if value is None else cuda.cuStreamSetAttribute)(stream, 3, bytes))
+            return bytes[0]
+
+        policy(first, 2)
+        assert (policy(first), policy(second), policy(None)) == (2, 0, 0)
+        check(cuda.cuStreamCopyAttributes(second, first))
+        assert policy(second) == 2
+        assert cuda.cuStreamSetAttribute(first, 3, None) == 1
     """)
     assert (done.returncode, done.stderr) == (0, "")

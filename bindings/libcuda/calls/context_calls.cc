@@ -1,6 +1,7 @@
 // Implements cuCtx*: contexts and the context stack of each thread.
 #include <algorithm>
 
+#include "bindings/libcuda/calls/call_names.h"
 #include "bindings/libcuda/contexts.h"
 #include "bindings/libcuda/process.h"
 #include "bindings/libcuda/reach.h"
@@ -78,10 +79,12 @@ GPUEMU_DRIVER_API int cuCtxCreate_v3(Context* context, const void* affinity, int
   return create(context, flags, device);
 }
 
-GPUEMU_DRIVER_API int cuCtxCreate_v4(Context* context, const void* parameters, unsigned flags,
-                                     int device) {
-  if (parameters != nullptr) return CUDA_ERROR_NOT_SUPPORTED;
-  return create(context, flags, device);
+/// Parameters that name nothing are as good as none: programs of CUDA 13 pass such ones.
+GPUEMU_DRIVER_API int cuCtxCreate_v4(Context* context, const ContextParameters* parameters,
+                                     unsigned flags, int device) {
+  if (parameters == nullptr) return create(context, flags, device);
+  if (parameters->graphics != nullptr) return unsupported_call("cuCtxCreate for graphics");
+  return cuCtxCreate_v3(context, parameters->affinity, parameters->affinity_count, flags, device);
 }
 
 GPUEMU_DRIVER_API int cuCtxDestroy_v2(Context context) {

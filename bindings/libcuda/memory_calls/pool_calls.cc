@@ -3,8 +3,7 @@
 // Memory is allocated at once; a free first waits for the stream. A pool only counts: it caches no
 // memory.
 #include "bindings/libcuda/calls/call_names.h"
-#include "bindings/libcuda/memory.h"
-#include "bindings/libcuda/transfer.h"
+#include "bindings/libcuda/reach.h"
 
 namespace gpuemu::libcuda {
 namespace {
@@ -19,6 +18,8 @@ enum PoolAttribute {
   kUsed,
   kUsedHigh,
 };
+
+constexpr int kPoolReadWrite = 3;  ///< CUmemAccess_flags
 
 /// Without a pool it is that of the device.
 int allocate_in_order(Stream stream, size_t bytes, Pool pool, const char* call, Address* address) {
@@ -78,7 +79,7 @@ GPUEMU_DRIVER_API int cuMemPoolCreate(Pool* pool, const PoolProperties* properti
     constexpr int kOfDevice = 1;
     if (pool == nullptr || properties == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (properties->handle_types != 0 || properties->location.type != kOfDevice) {
-      return CUDA_ERROR_NOT_SUPPORTED;
+      return unsupported_call("cuMemPoolCreate for other processes or for the host");
     }
     if (driver.device(properties->location.id) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
     auto made = std::make_shared<PoolState>();
@@ -144,23 +145,32 @@ GPUEMU_DRIVER_API int cuMemPoolTrimTo(Pool pool, size_t) {
   return with_pool(pool, [](Process&, PoolState&) -> int { return CUDA_SUCCESS; });
 }
 
+/// Access by the pool's own device cannot be taken away.
 GPUEMU_DRIVER_API int cuMemPoolSetAccess(Pool pool, const AccessDescription* all, size_t count) {
-  return with_pool(pool, [&](Process&, PoolState& state) -> int {
-    constexpr int kReadWrite = 3;
+  return with_pool(pool, [&](Process& driver, PoolState& state) -> int {
     for (size_t i = 0; i < count; ++i) {
       if (all == nullptr) return CUDA_ERROR_INVALID_VALUE;
-      if (all[i].location.id != state.device) return CUDA_ERROR_INVALID_DEVICE;
-      if (all[i].flags != kReadWrite) return CUDA_ERROR_INVALID_VALUE;
+      const int device = all[i].location.id, flags = all[i].flags;
+      if (driver.device(device) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+      const bool is_known = flags == kPoolReadWrite || (flags == 0 && device != state.device);
+      if (!is_known) return CUDA_ERROR_INVALID_VALUE;
+      if (device == state.device) continue;
+      if (flags == 0) close_pool(driver, pool, state, device);
+      if (flags == 0) continue;
+      const int code = open_pool(driver, pool, state, device);
+      if (code != CUDA_SUCCESS) return code;
     }
     return CUDA_SUCCESS;
   });
 }
 
 GPUEMU_DRIVER_API int cuMemPoolGetAccess(int* flags, Pool pool, const Location* location) {
-  return with_pool(pool, [&](Process&, PoolState& state) -> int {
-    constexpr int kReadWrite = 3;
+  return with_pool(pool, [&](Process& driver, PoolState& state) -> int {
     if (flags == nullptr || location == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *flags = location->id == state.device ? kReadWrite : 0;
+    if (driver.device(location->id) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+    const bool is_open =
+        location->id == state.device || (state.peers >> location->id & uint32_t{1}) != 0;
+    *flags = is_open ? kPoolReadWrite : 0;
     return CUDA_SUCCESS;
   });
 }
