@@ -29,7 +29,8 @@ struct Allocation {
   Context context = nullptr;
   int device = 0;
   unsigned flags = 0;
-  std::string name;  ///< "allocation 3", as findings of the device name it.
+  Pool pool = nullptr;  ///< Null unless it is from a pool.
+  std::string name;     ///< "allocation 3", as findings of the device name it.
   uint64_t number = 0;
   std::shared_ptr<const CallSite> made, freed;  ///< `freed` is null while the allocation lives.
 };

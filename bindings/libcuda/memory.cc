@@ -6,6 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "bindings/libcuda/reach.h"
+
 namespace gpuemu::libcuda {
 namespace {
 
@@ -47,13 +49,19 @@ Allocation describe(Process& driver, const Place& place, MemoryKind kind, const 
 void give_back(Process& driver, const Allocation& one) {
   DeviceSlot& slot = *driver.devices[static_cast<size_t>(one.device)];
   if (!is_host(one.kind) && one.kind != MemoryKind::Virtual) {
+    release_everywhere(driver, one);
     (void)code_of(slot.device->free(one.address));
+    if (const auto pool = driver.pools.find(one.pool)) pool->used -= one.bytes;
     // A free in the order of a stream lets the host wait for nothing, though the emulator does.
     if (one.kind != MemoryKind::FromPool) driver.races.host_waited_for_device(one.device);
     driver.races.forget_memory(one.address, one.bytes);
     return;
   }
-  (void)code_of(slot.streams->release_memory(one.address, one.bytes));
+  if (is_host(one.kind)) {
+    release_everywhere(driver, one);
+  } else {
+    (void)code_of(slot.streams->release_memory(one.address, one.bytes));
+  }
   driver.races.host_waited_for_device(one.device);
   driver.races.forget_memory(one.address, one.bytes);
   if (one.kind == MemoryKind::Registered || one.kind == MemoryKind::Virtual) return;
@@ -71,16 +79,22 @@ void give_back(Process& driver, const Allocation& one) {
 }  // namespace
 
 int allocate_memory(const Place& place, uint64_t bytes, MemoryKind kind, const char* call,
-                    Address* address) {
+                    Address* address, Pool pool) {
   if (place.code != CUDA_SUCCESS) return place.code;
   if (address == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   Process& driver = *process();
+  if (kind != MemoryKind::FromPool) {
+    if (const int code = refuse_unsafe(driver); code != CUDA_SUCCESS) return code;
+  }
   Allocation made = describe(driver, place, kind, call);
+  made.pool = pool;
   const auto at = place.slot->device->allocate(bytes, made.name);
   if (!at) return code_of(at.error());
   made.address = *at;
   made.bytes = bytes;
   *address = made.address;
+  if (const auto state = driver.pools.find(pool)) state->took(bytes);
+  share_with_peers(driver, made);
   driver.allocations.add(std::move(made));
   return CUDA_SUCCESS;
 }
@@ -90,6 +104,7 @@ int allocate_host(const Place& place, uint64_t bytes, MemoryKind kind, unsigned 
   if (place.code != CUDA_SUCCESS) return place.code;
   if (memory == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   Process& driver = *process();
+  if (const int code = refuse_unsafe(driver); code != CUDA_SUCCESS) return code;
   void* const at =
       mmap(nullptr, pages_of(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (at == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -97,7 +112,7 @@ int allocate_host(const Place& place, uint64_t bytes, MemoryKind kind, unsigned 
   made.address = reinterpret_cast<uint64_t>(at);
   made.bytes = bytes;
   made.flags = flags;
-  const Status adopted = place.slot->streams->adopt_memory(made.address, bytes, made.name);
+  const Status adopted = adopt_everywhere(driver, made.address, bytes, made.name);
   if (!adopted) {
     munmap(at, pages_of(bytes));
     return code_of(adopted);

@@ -8,10 +8,10 @@
 namespace gpuemu::libcuda {
 
 /// Allocates device memory in the context of `place` on behalf of the driver function `call`.
-/// Returns CUDA_SUCCESS, CUDA_ERROR_INVALID_VALUE for zero bytes, or CUDA_ERROR_OUT_OF_MEMORY. All
-/// functions here are thread-safe.
+/// Returns CUDA_SUCCESS, CUDA_ERROR_INVALID_VALUE for zero bytes, CUDA_ERROR_OUT_OF_MEMORY, or the
+/// error of refuse_unsafe(). All functions here are thread-safe.
 int allocate_memory(const Place& place, uint64_t bytes, MemoryKind kind, const char* call,
-                    Address* address);
+                    Address* address, Pool pool = nullptr);
 /// Allocates pinned or managed memory, which the host and kernels access at the same address.
 int allocate_host(const Place& place, uint64_t bytes, MemoryKind kind, unsigned flags,
                   const char* call, void** memory);

@@ -128,7 +128,20 @@ struct TextureState {
 struct PoolState {
   int device = 0;
   bool is_default = false;
-  std::array<std::atomic<uint64_t>, 9> attributes{};  ///< By CUmemPool_attribute.
+  std::atomic<uint32_t> peers = 0;  ///< A bit for each other device that may use its memory.
+  std::array<std::atomic<int>, 4> flags{0, 1, 1, 1};  ///< By CUmemPool_attribute.
+  std::atomic<uint64_t> release_threshold = 0;
+  std::atomic<uint64_t> used = 0;  ///< Bytes; a pool reserves no others.
+  std::atomic<uint64_t> reserved_high = 0, used_high = 0;
+
+  void took(uint64_t bytes) {
+    const uint64_t now = used += bytes;
+    for (auto* const high : {&reserved_high, &used_high}) {
+      uint64_t known = *high;
+      while (known < now && !high->compare_exchange_weak(known, now)) {
+      }
+    }
+  }
 };
 
 struct LinkerState {
@@ -147,7 +160,8 @@ struct DeviceSlot {
   std::unique_ptr<Device> device;
   Streams* streams = nullptr;
   std::atomic<unsigned> primary_flags = 0;
-  std::mutex mutex;  ///< Guards the members below.
+  std::atomic<uint32_t> peers = 0;  ///< A bit for each device whose memory kernels here may use.
+  std::mutex mutex;                 ///< Guards the members below.
   Context primary = nullptr;
   unsigned primary_users = 0;
   std::vector<PendingFault> faults;

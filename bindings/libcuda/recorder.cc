@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include "bindings/libcuda/address_owner.h"
 #include "bindings/libcuda/call_sites/symbols.h"
 #include "bindings/libcuda/process.h"
 #include "runtime/run_record/run_lines.h"
@@ -162,8 +163,15 @@ StreamId Recorder::launch_ended(int device, uint64_t tag, const LaunchReport& re
 void Recorder::describe_allocation(RunFinding& finding, const DeviceFinding& seen,
                                    const std::vector<PointerArgument>& pointers) const {
   const Allocations::Shared what = seen.tensor.empty() ? nullptr : allocations_->named(seen.tensor);
-  if (what == nullptr) return;
+  if (what == nullptr) {
+    uint64_t address = 0;
+    const Allocations::Shared owner = name_owner(finding.message, *allocations_, address);
+    if (owner == nullptr) return;
+    finding.allocation = allocation_of(*owner, static_cast<int64_t>(address - owner->address));
+    return;
+  }
   finding.allocation = allocation_of(*what, seen.byte_offset);
+  name_closed(finding.message, *what);
   name_argument(finding.message, *what, seen.byte_offset, pointers);
   // Memory that was freed while the report was on its way has been outside of the bounds before.
   const bool was_inside =

@@ -1,14 +1,14 @@
 #include "bindings/libcuda/transfer.h"
 
+#include <algorithm>
 #include <cstring>
 #include <span>
 
 #include "bindings/libcuda/memory.h"
+#include "bindings/libcuda/reach.h"
 
 namespace gpuemu::libcuda {
 namespace {
-
-std::byte* bytes_at(uint64_t address) { return reinterpret_cast<std::byte*>(address); }
 
 bool is_pinned(Process& driver, uint64_t address) {
   return driver.allocations.holding(address) != nullptr;
@@ -87,6 +87,22 @@ Copy3d row_copy(End to, End from, uint64_t bytes) {
   return what;
 }
 
+int issue_fill(Process& driver, const Place& place, uint64_t address, unsigned value,
+               unsigned bytes, uint64_t count) {
+  Streams& streams = *place.slot->streams;
+  if (bytes == 1) {
+    return code_in_stream(
+        driver, place, streams.fill(place.stream, address, static_cast<std::byte>(value), count));
+  }
+  auto pattern = std::make_shared<std::vector<std::byte>>(count * bytes);
+  for (uint64_t i = 0; i < count; ++i) {
+    std::memcpy(pattern->data() + i * bytes, &value, bytes);
+  }
+  const Status issued = streams.upload(place.stream, address, *pattern);
+  if (!issued) return code_in_stream(driver, place, issued);
+  return code_in_stream(driver, place, streams.host_call(place.stream, [pattern] {}));
+}
+
 int wait(const Place& place) {
   const Status waited = place.slot->streams->synchronize(place.stream);
   if (!waited && waited.error().code != ErrorCode::Launch) return code_of(waited);
@@ -119,14 +135,15 @@ void host_gets(Process& driver, const Place& place, uint64_t address, uint64_t b
   driver.recorder.undefined().host_gets(place.device, found, *call_site(call), driver.recorder);
 }
 
-End any_end(const Place& place, uint64_t address) {
+End any_end(uint64_t address) {
   Process& driver = *process();
   if (const auto known = driver.allocations.holding(address)) {
     return known->kind == MemoryKind::Registered ? host_end(bytes_at(address))
                                                  : device_end(address);
   }
   if (driver.allocations.freed_holding(address) != nullptr) return device_end(address);
-  const bool is_variable = place.slot->device->download({}, address).ok();
+  const bool is_variable = std::ranges::any_of(
+      driver.devices, [&](const auto& slot) { return slot->device->download({}, address).ok(); });
   return {!is_variable, address};
 }
 
@@ -195,6 +212,10 @@ int copy(const Place& place, End to, End from, uint64_t bytes, Transfer transfer
     add_ranges(driver, to, from, bytes, ranges);
     note_transfer(driver, place, transfer, ranges);
   }
+  if (device_of(driver, place, to) != place.device ||
+      device_of(driver, place, from) != place.device) {
+    return copy_across(driver, place, to, from, bytes, transfer);
+  }
   const bool crosses = to.of_host != from.of_host;
   if (transfer.waits && crosses && place.stream == kDefaultStream) {
     const Status done = copy_now(place, to, from, bytes);
@@ -207,7 +228,8 @@ int copy(const Place& place, End to, End from, uint64_t bytes, Transfer transfer
   if (!issued) return code_in_stream(driver, place, issued);
   // A copy within the device never waits; a copy to pageable memory always does.
   const bool pageable = to.of_host && !is_pinned(driver, to.address) && !place.is_of_graph;
-  const bool waits = (transfer.waits && (to.of_host || from.of_host)) || pageable;
+  const bool is_host_involved = is_of_host(driver, to) || is_of_host(driver, from);
+  const bool waits = (transfer.waits && is_host_involved) || pageable;
   return waits ? wait(place) : static_cast<int>(CUDA_SUCCESS);
 }
 
@@ -229,18 +251,13 @@ int fill(const Place& place, uint64_t address, unsigned value, unsigned bytes, u
   if (!transfer.is_part && driver.races.is_on()) {
     note_transfer(driver, place, transfer, {{address, count * bytes, Touch::Write}});
   }
-  if (bytes == 1) {
-    return code_in_stream(
-        driver, place,
-        place.slot->streams->fill(place.stream, address, static_cast<std::byte>(value), count));
+  if (const int device = device_of(driver, place, device_end(address)); device != place.device) {
+    return fill_across(driver, place, device, address, value, bytes, count);
   }
-  auto pattern = std::make_shared<std::vector<std::byte>>(count * bytes);
-  for (uint64_t i = 0; i < count; ++i) {
-    std::memcpy(pattern->data() + i * bytes, &value, bytes);
-  }
-  const Status issued = place.slot->streams->upload(place.stream, address, *pattern);
-  if (!issued) return code_in_stream(driver, place, issued);
-  return code_in_stream(driver, place, place.slot->streams->host_call(place.stream, [pattern] {}));
+  const int issued = issue_fill(driver, place, address, value, bytes, count);
+  // The host may look at its own memory behind the call.
+  const bool waits = transfer.waits && is_of_host(driver, device_end(address));
+  return issued == CUDA_SUCCESS && waits ? wait(place) : issued;
 }
 
 }  // namespace gpuemu::libcuda

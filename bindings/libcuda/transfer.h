@@ -1,11 +1,14 @@
 // Copies and fills memory in stream order, and keeps the rules of stream capture.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "bindings/libcuda/process.h"
 
 namespace gpuemu::libcuda {
+
+inline std::byte* bytes_at(uint64_t address) { return reinterpret_cast<std::byte*>(address); }
 
 /// One end of a copy.
 struct End {
@@ -15,7 +18,7 @@ struct End {
 inline End host_end(const void* memory) { return {true, reinterpret_cast<uint64_t>(memory)}; }
 inline End device_end(uint64_t address) { return {false, address}; }
 /// Returns the end at a unified address: device memory, or else memory of the host.
-End any_end(const Place& place, uint64_t address);
+End any_end(uint64_t address);
 
 /// The driver function that asks for a transfer; `waits` is true for the synchronous ones.
 struct Transfer {
@@ -55,7 +58,11 @@ void invalidate_capture(StreamState& stream);
 /// CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED or CUDA_ERROR_STREAM_CAPTURE_IMPLICIT; CUDA_SUCCESS when
 /// there is no such capture.
 int refuse_capture(Process& driver, const Place& place);
-/// The same for work that may be captured, but not in the default stream.
+/// For a call that may wait for the device, as those that allocate and free: it is not allowed
+/// while a stream captures, and makes that capture invalid, unless the modes of the capture and of
+/// this thread allow it. Returns CUDA_SUCCESS or CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED.
+int refuse_unsafe(Process& driver);
+/// As refuse_capture(), for work that may be captured, but not in the default stream.
 inline int refuse_implicit(Process& driver, const Place& place) {
   return place.stream == kDefaultStream ? refuse_capture(driver, place)
                                         : static_cast<int>(CUDA_SUCCESS);

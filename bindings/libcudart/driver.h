@@ -158,6 +158,10 @@ int cuStreamGetId(Stream stream, unsigned long long* id);
 int cuStreamGetDevice(Stream stream, int* device);
 int cuStreamAddCallback(Stream stream, void (*callback)(Stream, int, void*), void* data,
                         unsigned flags);
+int cuStreamSetAttribute(Stream stream, int attribute, const void* value);
+int cuStreamGetAttribute(Stream stream, int attribute, void* value);
+int cuStreamCopyAttributes(Stream to, Stream from);
+int cuStreamAttachMemAsync(Stream stream, Address address, size_t bytes, unsigned flags);
 int cuLaunchHostFunc(Stream stream, void (*function)(void*), void* data);
 int cuStreamIsCapturing(Stream stream, int* status);
 int cuStreamGetCaptureInfo_v3(Stream stream, int* status, uint64_t* id, Graph* graph,

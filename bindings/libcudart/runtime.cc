@@ -59,6 +59,11 @@ const libcuda::RuntimeHooks& hooks() {
   return *kDoor;
 }
 
+std::atomic<int>& first_device() {
+  static std::atomic<int> device = 0;
+  return device;
+}
+
 ThreadState& thread_state() {
   if (state_of_thread != nullptr) return *state_of_thread;
   static const pthread_key_t kEnd = [] {

@@ -1,6 +1,7 @@
 // Holds what the runtime API keeps for each host thread, and wraps the body of its functions.
 #pragma once
 
+#include <atomic>
 #include <new>
 #include <string>
 #include <vector>
@@ -22,10 +23,13 @@ struct Configuration {
   void* site;  ///< Made by note_site(); owned.
 };
 
+/// The device of threads that have chosen none.
+std::atomic<int>& first_device();
+
 /// Lives from the first call of a thread to its end.
 struct ThreadState {
   int last_error = cudaSuccess;
-  int device = 0;
+  int device = first_device();
   std::vector<Configuration> configurations;
   void* launch_site = nullptr;  ///< Belongs to the configuration that was taken last; owned.
   /// The launch statement that failed last and whose error nobody has read; owned. Null: none.

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <ostream>
 
 #include "cli/commands/commands.h"
@@ -65,6 +66,18 @@ int exit_code_of(const RunRecords& records, const Ended& ended, const RunOptions
   const bool failed = std::ranges::any_of(
       records.findings, [&](const RunFinding& one) { return counts(one, fail_on); });
   return failed ? static_cast<int>(options.error_exit_code) : 0;
+}
+
+/// Says why the program ended, unless it ended by itself; "" then.
+std::string end_text(const Ended& ended, const RunOptions& options) {
+  const std::string& program = options.command.front();
+  if (!ended.started) return fmt::format("gpuemu: {}\n", ended.problem);
+  if (ended.timed_out) {
+    return fmt::format("gpuemu: {} was ended after --timeout {}\n", program, options.timeout);
+  }
+  if (ended.signal == 0) return "";
+  return fmt::format("gpuemu: {} was killed by signal {} ({})\n", program, ended.signal,
+                     ::strsignal(ended.signal));
 }
 
 std::string report_text(const RunRecords& records, const std::vector<Suppression>& entries) {
@@ -132,7 +145,9 @@ Status check_files(const RunOptions& options) {
 Result<std::vector<Suppression>> all_suppressions(const RunOptions& options) {
   std::vector<Suppression> all;
   for (const std::string& file : options.suppress) {
-    for (Suppression& one : GPUEMU_TRY(read_suppressions(file))) all.push_back(std::move(one));
+    Result<std::vector<Suppression>> read = read_suppressions(file);
+    if (!read) return error(ErrorCode::InvalidArgument, "--suppress: {}", read.error().message);
+    for (Suppression& one : *read) all.push_back(std::move(one));
   }
   return all;
 }
@@ -200,7 +215,7 @@ Result<int> run(const RunOptions& options, Session& session) {
   GPUEMU_TRY(check_program(options.command.front(), environment));
   GPUEMU_TRY(write_run_settings(folder.path(), settings));
   const Ended ended = run_program(options.command, environment, timeout);
-  if (!ended.started) session.err << "gpuemu: " << ended.problem << '\n';
+  session.err << end_text(ended, options);
   RunRecords records = GPUEMU_TRY(read_run_records(folder.path()));
   GPUEMU_TRY(add_fidelity(records, folder.path(), options, fail_on, session));
   suppress(records.findings, entries);
@@ -340,6 +355,7 @@ void add_run(Command app, Session& session) {
           "--schedule-seed", options->schedule_seed,
           "Order the work of independent streams at random, by this seed;\n0: by their priorities")
       .type_name("N")
+      .check(whole_number(0, std::numeric_limits<uint64_t>::max()))
       .show_default();
   add_python_options(command, *options);
   command.flag("--dry-run", options->dry_run,

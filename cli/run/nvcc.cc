@@ -150,7 +150,9 @@ Result<NvccArguments> nvcc_arguments(const std::vector<std::string>& given,
   if (!translation.has_target() && choices.targets.empty()) translation.add(kUsualArchitecture);
   if (!choices.runtime) made.words.emplace_back("-cudart=shared");
   if (!choices.line_info) made.words.emplace_back("-lineinfo");
-  made.words.insert(made.words.end(), {"-Xlinker", "-rpath=" + library_folder});
+  // -lcuda has to be found where no driver is installed, too.
+  made.words.insert(made.words.end(),
+                    {"-L" + library_folder, "-Xlinker", "-rpath=" + library_folder});
   return made;
 }
 

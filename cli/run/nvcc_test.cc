@@ -20,7 +20,7 @@ NvccArguments translated(const Words& given) {
 
 /// What is added to every command line, behind what the user chose.
 Words added(Words words) {
-  for (const char* one : {"-cudart=shared", "-lineinfo", "-Xlinker", "-rpath=/lib"}) {
+  for (const char* one : {"-cudart=shared", "-lineinfo", "-L/lib", "-Xlinker", "-rpath=/lib"}) {
     words.emplace_back(one);
   }
   return words;

@@ -86,6 +86,13 @@ def test_other_architectures_run_what_triton_makes_for_them(run, arch):
     assert (done.returncode, done.stdout) == (0, "right\n"), done.stderr[-3000:]
 
 
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
+def test_descriptors_of_the_host_are_pointers_or_tensor_maps(run, arch):
+    done, report = run("descriptors.py", options=["--arch", arch])
+    assert done.stdout == "right\n", done.stderr
+    assert done.returncode == 0 and report["findings"] == []
+
+
 def test_gradients_streams_and_files_of_cuda_tensors(run):
     done, report = run("tensors.py")
     assert (done.returncode, done.stdout) == (0, "failed []\n"), done.stdout + done.stderr[-3000:]

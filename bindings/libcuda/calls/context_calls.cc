@@ -1,8 +1,10 @@
 // Implements cuCtx*: contexts and the context stack of each thread.
 #include <algorithm>
 
+#include "bindings/libcuda/calls/call_names.h"
 #include "bindings/libcuda/contexts.h"
 #include "bindings/libcuda/process.h"
+#include "bindings/libcuda/reach.h"
 
 namespace gpuemu::libcuda {
 namespace {
@@ -77,10 +79,12 @@ GPUEMU_DRIVER_API int cuCtxCreate_v3(Context* context, const void* affinity, int
   return create(context, flags, device);
 }
 
-GPUEMU_DRIVER_API int cuCtxCreate_v4(Context* context, const void* parameters, unsigned flags,
-                                     int device) {
-  if (parameters != nullptr) return CUDA_ERROR_NOT_SUPPORTED;
-  return create(context, flags, device);
+/// Parameters that name nothing are as good as none: programs of CUDA 13 pass such ones.
+GPUEMU_DRIVER_API int cuCtxCreate_v4(Context* context, const ContextParameters* parameters,
+                                     unsigned flags, int device) {
+  if (parameters == nullptr) return create(context, flags, device);
+  if (parameters->graphics != nullptr) return unsupported_call("cuCtxCreate for graphics");
+  return cuCtxCreate_v3(context, parameters->affinity, parameters->affinity_count, flags, device);
 }
 
 GPUEMU_DRIVER_API int cuCtxDestroy_v2(Context context) {
@@ -236,18 +240,22 @@ GPUEMU_DRIVER_API int cuCtxEnablePeerAccess(Context peer, unsigned flags) {
     const auto other = driver.contexts.find(peer);
     if (other == nullptr || peer == current_context()) return CUDA_ERROR_INVALID_CONTEXT;
     if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
-    if (other->device != state.device) return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
     const std::lock_guard lock(state.peers_mutex);
     const bool is_new = state.peers.insert(peer).second;
-    return is_new ? CUDA_SUCCESS : CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+    if (!is_new) return CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+    return other->device == state.device ? static_cast<int>(CUDA_SUCCESS)
+                                         : open_peer(driver, state.device, other->device);
   });
 }
 
 GPUEMU_DRIVER_API int cuCtxDisablePeerAccess(Context peer) {
   return with_context([&](Process& driver, ContextState& state) -> int {
-    if (driver.contexts.find(peer) == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+    const auto other = driver.contexts.find(peer);
+    if (other == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
     const std::lock_guard lock(state.peers_mutex);
-    return state.peers.erase(peer) != 0 ? CUDA_SUCCESS : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+    if (state.peers.erase(peer) == 0) return CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+    if (other->device != state.device) close_peer(driver, state.device, other->device);
+    return CUDA_SUCCESS;
   });
 }
 

@@ -142,23 +142,24 @@ GPUEMU_DRIVER_API int cuDeviceGetByPCIBusId(int* device, const char* id) {
   });
 }
 
+/// Every device can access the memory of every other one.
 GPUEMU_DRIVER_API int cuDeviceCanAccessPeer(int* can, int device, int peer) {
   return with_device(device, [&](Process& driver, DeviceSlot&) -> int {
     if (driver.device(peer) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
     if (can == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *can = 0;  // A kernel can only access memory of its own device.
+    *can = device == peer ? 0 : 1;
     return CUDA_SUCCESS;
   });
 }
 
 GPUEMU_DRIVER_API int cuDeviceGetP2PAttribute(int* value, int attribute, int from, int to) {
   return with_device(from, [&](Process& driver, DeviceSlot&) -> int {
-    constexpr int kFirst = 1, kLast = 5;
+    constexpr int kFirst = 1, kAccess = 2, kLast = 5;
     if (driver.device(to) == nullptr || from == to) return CUDA_ERROR_INVALID_DEVICE;
     if (value == nullptr || attribute < kFirst || attribute > kLast) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    *value = 0;
+    *value = attribute == kAccess ? 1 : 0;
     return CUDA_SUCCESS;
   });
 }

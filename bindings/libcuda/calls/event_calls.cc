@@ -1,4 +1,5 @@
 // Implements cuEvent*.
+#include "bindings/libcuda/calls/call_names.h"
 #include "bindings/libcuda/transfer.h"
 
 namespace gpuemu::libcuda {
@@ -29,7 +30,9 @@ GPUEMU_DRIVER_API int cuEventCreate(Event* event, unsigned flags) {
     const Place place = current_place();
     if (place.code != CUDA_SUCCESS) return place.code;
     if (event == nullptr || (flags & ~kAll) != 0) return CUDA_ERROR_INVALID_VALUE;
-    if ((flags & kInterprocess) != 0) return CUDA_ERROR_NOT_SUPPORTED;
+    if ((flags & kInterprocess) != 0) {
+      return unsupported_call("cuEventCreate for several processes");
+    }
     const auto made = place.slot->streams->make_event();
     if (!made) return code_of(made.error());
     auto state = std::make_shared<EventState>();

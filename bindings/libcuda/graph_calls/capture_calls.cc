@@ -10,6 +10,20 @@ namespace {
 
 constexpr int kNone = 0, kActive = 1, kInvalidated = 2;
 
+/// What this thread allows itself while streams capture.
+CaptureMode& mode_of_thread() {
+  thread_local CaptureMode mode = CaptureMode::Global;
+  return mode;
+}
+
+/// Whether a capture forbids this thread the calls that may wait for the device.
+bool forbids_unsafe(const Capture& capture) {
+  const CaptureMode own = mode_of_thread();
+  if (own == CaptureMode::Relaxed) return false;
+  if (capture.thread == std::this_thread::get_id()) return capture.mode != CaptureMode::Relaxed;
+  return capture.mode == CaptureMode::Global && own == CaptureMode::Global;
+}
+
 /// What cuStreamGetCaptureInfo is asked for beside the status; null: not asked for.
 struct CaptureInfo {
   uint64_t* id = nullptr;
@@ -109,6 +123,21 @@ int update_dependencies(const Place& place, const GraphNode* nodes, size_t count
 
 }  // namespace
 
+int refuse_unsafe(Process& driver) {
+  const auto captures = [](const StreamState& stream) { return stream.captures.load(); };
+  int code = CUDA_SUCCESS;
+  for (const Stream one : driver.streams.which(captures)) {
+    const auto state = driver.streams.find(one);
+    if (state == nullptr) continue;
+    const std::lock_guard lock(graphs_mutex());
+    const std::shared_ptr<Capture>& capture = state->captured.capture;
+    if (capture == nullptr || !forbids_unsafe(*capture)) continue;
+    capture->is_invalid = true;
+    code = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  }
+  return code;
+}
+
 GPUEMU_DRIVER_API int cuStreamIsCapturing(Stream stream, int* status) {
   return with_place(stream,
                     [&](Process&, const Place& place) { return capture_info(place, status, {}); });
@@ -198,9 +227,11 @@ GPUEMU_PER_THREAD(cuStreamUpdateCaptureDependencies_v2, cuStreamUpdateCaptureDep
 
 GPUEMU_DRIVER_API int cuThreadExchangeStreamCaptureMode(int* mode) {
   return driver_call([&](Process&) -> int {
-    thread_local int mode_of_thread = 0;
-    if (mode == nullptr || *mode < 0 || *mode > 2) return CUDA_ERROR_INVALID_VALUE;
-    std::swap(*mode, mode_of_thread);
+    if (mode == nullptr || *mode < 0 || *mode > static_cast<int>(CaptureMode::Relaxed)) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    const CaptureMode before = std::exchange(mode_of_thread(), static_cast<CaptureMode>(*mode));
+    *mode = static_cast<int>(before);
     return CUDA_SUCCESS;
   });
 }

@@ -52,7 +52,8 @@ int change(GraphExec exec, GraphNode node, NodeType type, const Make& make,
 UpdateCode compare(const GraphState& old_graph, const GraphState& graph, UpdateResult& result) {
   const auto& olds = old_graph.nodes();
   const auto& news = graph.nodes();
-  for (size_t i = 0; i < std::min(olds.size(), news.size()); ++i) {
+  if (olds.size() != news.size()) return kTopologyChanged;
+  for (size_t i = 0; i < olds.size(); ++i) {
     const Node &before = *olds[i], &now = *news[i];
     result.node = now.handle;
     if (before.type() != now.type()) return kTypeChanged;
@@ -68,7 +69,7 @@ UpdateCode compare(const GraphState& old_graph, const GraphState& graph, UpdateR
     }
   }
   result.node = nullptr;
-  return olds.size() == news.size() ? kUpdated : kTopologyChanged;
+  return kUpdated;
 }
 
 /// Takes over the work of the nodes.

@@ -62,7 +62,7 @@ int copy_work(Process& driver, const GraphState& graph, const Copy3d* given, Con
   const Place place = place_for(driver, graph, context);
   if (place.code != CUDA_SUCCESS) return place.code;
   if (given == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const int code = check_copy_3d(place, *given); code != CUDA_SUCCESS) return code;
+  if (const int code = check_copy_3d(*given); code != CUDA_SUCCESS) return code;
   made = CopyWork{*given, place.context};
   return CUDA_SUCCESS;
 }

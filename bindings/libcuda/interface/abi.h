@@ -96,6 +96,13 @@ struct DeviceProperty {
       pitch_bytes, registers_per_block, clock_khz, texture_alignment;
 };
 
+/// CUctxCreateParams
+struct ContextParameters {
+  const void* affinity;
+  int affinity_count;
+  const void* graphics;
+};
+
 /// CUmemLocation, CUmemAccessDesc, CUmemPoolProps.
 struct Location {
   int type, id;

@@ -9,7 +9,7 @@ namespace gpuemu::libcuda {
 /// that reaches beyond an array; else the errors of copy().
 int copy_3d(const Place& place, const Copy3d& what, Transfer transfer);
 /// Returns what copy_3d() would find wrong with the description.
-int check_copy_3d(const Place& place, const Copy3d& what);
+int check_copy_3d(const Copy3d& what);
 /// Fills a plane. Errors are those of fill().
 int fill_2d(const Place& place, const FillNode& what, Transfer transfer);
 

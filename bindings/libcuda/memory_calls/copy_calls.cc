@@ -15,7 +15,7 @@ int copy_unified(Stream stream, Address to, Address from, size_t bytes, Transfer
   return driver_call([&](Process&) -> int {
     const Place place = place_of(stream);
     if (place.code != CUDA_SUCCESS) return place.code;
-    return copy(place, any_end(place, to), any_end(place, from), bytes, transfer);
+    return copy(place, any_end(to), any_end(from), bytes, transfer);
   });
 }
 
@@ -54,7 +54,7 @@ int copy_box(const Place& place, const Rows& to, const Rows& from, const Box& bo
 }
 
 /// Finds the rows of one end of a copy.
-int rows_of(const Place& place, const Copy3d::End& end, const Box& box, Rows& rows) {
+int rows_of(const Copy3d::End& end, const Box& box, Rows& rows) {
   if (end.lod != 0) return CUDA_ERROR_INVALID_VALUE;
   rows.pitch = end.pitch == 0 ? box.width_bytes : end.pitch;
   rows.slice = rows.pitch * (end.height == 0 ? box.height : end.height);
@@ -66,11 +66,11 @@ int rows_of(const Place& place, const Copy3d::End& end, const Box& box, Rows& ro
       rows.begin = device_end(end.device);
       break;
     case MemoryType::Unified:
-      rows.begin = any_end(place, end.device);
+      rows.begin = any_end(end.device);
       break;
     case MemoryType::Array: {
       const auto array = process()->arrays.find(end.array);
-      if (array == nullptr || array->device != place.device) return CUDA_ERROR_INVALID_HANDLE;
+      if (array == nullptr) return CUDA_ERROR_INVALID_HANDLE;
       const auto inside = [](uint64_t at, uint64_t count, uint64_t size) {
         return at <= size && count <= size - at;
       };
@@ -125,7 +125,6 @@ int copy_2d(const Copy2d* given, Stream stream, Transfer transfer) {
   return call_copy_3d(given == nullptr ? nullptr : &what, stream, transfer);
 }
 
-/// Copies within one device; a 3D copy between two devices is not supported.
 int copy_3d_peer(const Copy3d* what, Stream stream, Transfer transfer) {
   const CallScope scope(transfer.call);
   return driver_call([&](Process& driver) -> int {
@@ -133,31 +132,19 @@ int copy_3d_peer(const Copy3d* what, Stream stream, Transfer transfer) {
     const auto to = driver.contexts.find(static_cast<Context>(what->to.context));
     const auto from = driver.contexts.find(static_cast<Context>(what->from.context));
     if (to == nullptr || from == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-    return to->device == from->device ? call_copy_3d(what, stream, transfer)
-                                      : unsupported_call("cuMemcpy3DPeer between two devices");
+    return call_copy_3d(what, stream, transfer);
   });
 }
 
-/// Copies between contexts. A copy between two devices goes through host memory.
+/// Copies between contexts; the addresses say of which devices.
 int copy_peer(Stream stream, Address to, Context to_context, Address from, Context from_context,
               size_t bytes, Transfer transfer) {
   const CallScope scope(transfer.call);
   return driver_call([&](Process& driver) -> int {
-    const auto target = driver.contexts.find(to_context);
-    const auto source = driver.contexts.find(from_context);
-    if (target == nullptr || source == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-    if (target->device == source->device) {
-      return copy(place_of(stream), device_end(to), device_end(from), bytes, transfer);
-    }
-    const Place place = place_of(stream);
-    if (is_captured(place)) return refuse_capture(driver, place);
-    std::vector<std::byte> between(bytes);
-    const auto device = [&](const ContextState& context) -> Device& {
-      return *driver.devices[static_cast<size_t>(context.device)]->device;
-    };
-    const Status down = device(*source).download(between, from);
-    if (!down) return code_of(down);
-    return code_of(device(*target).upload(to, between));
+    const bool exist = driver.contexts.find(to_context) != nullptr &&
+                       driver.contexts.find(from_context) != nullptr;
+    if (!exist) return CUDA_ERROR_INVALID_CONTEXT;
+    return copy(place_of(stream), device_end(to), device_end(from), bytes, transfer);
   });
 }
 
@@ -181,19 +168,19 @@ int call_fill_2d(Stream stream, const FillNode& what, Transfer transfer) {
 int copy_3d(const Place& place, const Copy3d& what, Transfer transfer) {
   const Box box{what.width_bytes, what.height, what.depth};
   Rows to, from;
-  if (const int code = rows_of(place, what.to, box, to); code != CUDA_SUCCESS) return code;
-  if (const int code = rows_of(place, what.from, box, from); code != CUDA_SUCCESS) return code;
+  if (const int code = rows_of(what.to, box, to); code != CUDA_SUCCESS) return code;
+  if (const int code = rows_of(what.from, box, from); code != CUDA_SUCCESS) return code;
   if (is_captured(place) && !transfer.waits) {
     return capture_work(place, CopyWork{what, place.context}, transfer.call);
   }
   return copy_box(place, to, from, box, transfer);
 }
 
-int check_copy_3d(const Place& place, const Copy3d& what) {
+int check_copy_3d(const Copy3d& what) {
   const Box box{what.width_bytes, what.height, what.depth};
   Rows rows;
-  const int code = rows_of(place, what.to, box, rows);
-  return code == CUDA_SUCCESS ? rows_of(place, what.from, box, rows) : code;
+  const int code = rows_of(what.to, box, rows);
+  return code == CUDA_SUCCESS ? rows_of(what.from, box, rows) : code;
 }
 
 int fill_2d(const Place& place, const FillNode& what, Transfer transfer) {

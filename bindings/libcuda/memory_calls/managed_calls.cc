@@ -198,6 +198,23 @@ int range_attribute(Process& driver, void* data, size_t bytes, int attribute, Sa
 
 }  // namespace
 
+/// Changes nothing: the host and all streams use managed memory here, whoever it is attached to.
+GPUEMU_DRIVER_API int cuStreamAttachMemAsync(Stream stream, Address address, size_t bytes,
+                                             unsigned flags) {
+  return with_place(stream, [&](Process& driver, const Place& place) -> int {
+    constexpr unsigned kGlobal = 1, kHost = 2, kSingle = 4;
+    const bool is_known = flags == kGlobal || flags == kHost || flags == kSingle;
+    const bool has_stream = place.state != nullptr || place.stream == kPerThreadStream;
+    if (!is_known || (flags == kSingle && !has_stream)) return CUDA_ERROR_INVALID_VALUE;
+    const auto what = driver.allocations.at(address);
+    const bool fits = what != nullptr && what->kind == MemoryKind::Managed &&
+                      (bytes == 0 || bytes == what->bytes);
+    if (!fits) return CUDA_ERROR_INVALID_VALUE;
+    return is_captured(place) ? refuse_capture(driver, place) : static_cast<int>(CUDA_SUCCESS);
+  });
+}
+GPUEMU_PER_THREAD(cuStreamAttachMemAsync, cuStreamAttachMemAsync_ptsz)
+
 GPUEMU_DRIVER_API int cuMemPrefetchAsync(Address address, size_t bytes, int device, Stream stream) {
   return prefetch(address, bytes, location_of(device), stream);
 }

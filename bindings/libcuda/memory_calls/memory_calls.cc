@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "bindings/libcuda/memory.h"
+#include "bindings/libcuda/reach.h"
 
 namespace gpuemu::libcuda {
 namespace {
@@ -22,6 +23,7 @@ int free_host(void* memory, FreedBy by, int otherwise, const char* call) {
   return driver_call([&](Process& driver) -> int {
     const Place place = current_place();
     if (place.code != CUDA_SUCCESS) return place.code;
+    if (const int refused = refuse_unsafe(driver); refused != CUDA_SUCCESS) return refused;
     const auto address = reinterpret_cast<uint64_t>(memory);
     const int code = free_memory(driver, address, by, call);
     return code == CUDA_ERROR_INVALID_VALUE ? otherwise : code;
@@ -59,13 +61,13 @@ bool pointer_attribute(int attribute, uint64_t address, const Allocation* what, 
       {kLong, bytes},                                                    // RANGE_SIZE
       {kInt, exists},                                                    // MAPPED
       {kLong, 0},                                                        // ALLOWED_HANDLE_TYPES
-      {kInt, 0},                        // IS_GPU_DIRECT_RDMA_CAPABLE
-      {kInt, exists ? kReadWrite : 0},  // ACCESS_FLAGS
-      {kLong, 0},                       // MEMPOOL_HANDLE
-      {kLong, bytes},                   // MAPPING_SIZE
-      {kLong, begin},                   // MAPPING_BASE_ADDR
-      {kLong, number},                  // MEMORY_BLOCK_ID
-      {kInt, 0}};                       // IS_HW_DECOMPRESS_CAPABLE
+      {kInt, 0},                                                     // IS_GPU_DIRECT_RDMA_CAPABLE
+      {kInt, exists ? kReadWrite : 0},                               // ACCESS_FLAGS
+      {kLong, exists ? reinterpret_cast<uint64_t>(what->pool) : 0},  // MEMPOOL_HANDLE
+      {kLong, bytes},                                                // MAPPING_SIZE
+      {kLong, begin},                                                // MAPPING_BASE_ADDR
+      {kLong, number},                                               // MEMORY_BLOCK_ID
+      {kInt, 0}};                                                    // IS_HW_DECOMPRESS_CAPABLE
   if (attribute < 0 || static_cast<size_t>(attribute) >= std::size(values)) return false;
   const Value& found = values[attribute];
   std::memcpy(data, &found.value, found.bytes);  // Little-endian: the low bytes come first.
@@ -112,6 +114,7 @@ GPUEMU_DRIVER_API int cuMemFree_v2(Address address) {
     const Place place = current_place();
     if (place.code != CUDA_SUCCESS) return place.code;
     if (address == 0) return CUDA_SUCCESS;
+    if (const int code = refuse_unsafe(driver); code != CUDA_SUCCESS) return code;
     return free_memory(driver, address, FreedBy::Free, "cuMemFree");
   });
 }
@@ -173,6 +176,7 @@ GPUEMU_DRIVER_API int cuMemHostRegister_v2(void* memory, size_t bytes, unsigned 
     if (memory == nullptr || bytes == 0 || (flags & ~kRegisterFlags) != 0) {
       return CUDA_ERROR_INVALID_VALUE;
     }
+    if (const int code = refuse_unsafe(driver); code != CUDA_SUCCESS) return code;
     const auto at = reinterpret_cast<uint64_t>(memory);
     if (driver.allocations.holding(at) != nullptr ||
         driver.allocations.holding(at + bytes - 1) != nullptr) {
@@ -188,7 +192,7 @@ GPUEMU_DRIVER_API int cuMemHostRegister_v2(void* memory, size_t bytes, unsigned 
     made.number = driver.allocations.next_number();
     made.name = "registered memory " + std::to_string(made.number);
     made.made = call_site("cuMemHostRegister");
-    const Status adopted = place.slot->streams->adopt_memory(at, bytes, made.name);
+    const Status adopted = adopt_everywhere(driver, at, bytes, made.name);
     if (!adopted) return code_of(adopted);
     driver.allocations.add(std::move(made));
     return CUDA_SUCCESS;

@@ -2,30 +2,39 @@
 //
 // Memory is allocated at once; a free first waits for the stream. A pool only counts: it caches no
 // memory.
-#include <cstring>
-
-#include "bindings/libcuda/memory.h"
-#include "bindings/libcuda/transfer.h"
+#include "bindings/libcuda/calls/call_names.h"
+#include "bindings/libcuda/reach.h"
 
 namespace gpuemu::libcuda {
 namespace {
 
-/// CU_MEMPOOL_ATTR_*: flags of 4 bytes up to kLastFlag, then numbers of 8 bytes.
-enum PoolAttribute { kFirstAttribute = 1, kLastFlag = 3, kThreshold = 4, kUsed = 7, kLast = 8 };
+/// CU_MEMPOOL_ATTR_*: flags of 4 bytes, then numbers of 8 bytes.
+enum PoolAttribute {
+  kFirstFlag = 1,
+  kLastFlag = 3,
+  kThreshold,
+  kReserved,
+  kReservedHigh,
+  kUsed,
+  kUsedHigh,
+};
 
-int allocate_in_order(Stream stream, size_t bytes, const char* call, Address* address) {
+constexpr int kPoolReadWrite = 3;  ///< CUmemAccess_flags
+
+/// Without a pool it is that of the device.
+int allocate_in_order(Stream stream, size_t bytes, Pool pool, const char* call, Address* address) {
   const CallScope scope(call);
-  return driver_call([&](Process&) {
-    return allocate_memory(place_of(stream), bytes, MemoryKind::FromPool, call, address);
+  return driver_call([&](Process&) -> int {
+    const Place place = place_of(stream);
+    if (place.code != CUDA_SUCCESS) return place.code;
+    if (is_captured(place)) return unsupported_call("cuMemAllocAsync in a stream that captures");
+    Pool from = pool;
+    if (from == nullptr) {
+      const std::lock_guard lock(place.slot->mutex);
+      from = place.slot->pool;
+    }
+    return allocate_memory(place, bytes, MemoryKind::FromPool, call, address, from);
   });
-}
-
-uint64_t used_bytes(Process& driver, int device) {
-  uint64_t used = 0;
-  for (const Allocations::Shared& one : driver.allocations.all()) {
-    if (one->kind == MemoryKind::FromPool && one->device == device) used += one->bytes;
-  }
-  return used;
 }
 
 template <typename Work>
@@ -40,14 +49,14 @@ int with_pool(Pool pool, const Work& work, const char* call = __builtin_FUNCTION
 }  // namespace
 
 GPUEMU_DRIVER_API int cuMemAllocAsync(Address* address, size_t bytes, Stream stream) {
-  return allocate_in_order(stream, bytes, "cuMemAllocAsync", address);
+  return allocate_in_order(stream, bytes, nullptr, "cuMemAllocAsync", address);
 }
 GPUEMU_PER_THREAD(cuMemAllocAsync, cuMemAllocAsync_ptsz)
 
 GPUEMU_DRIVER_API int cuMemAllocFromPoolAsync(Address* address, size_t bytes, Pool pool,
                                               Stream stream) {
   return with_pool(pool, [&](Process&, PoolState&) {
-    return allocate_in_order(stream, bytes, "cuMemAllocFromPoolAsync", address);
+    return allocate_in_order(stream, bytes, pool, "cuMemAllocFromPoolAsync", address);
   });
 }
 GPUEMU_PER_THREAD(cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync_ptsz)
@@ -70,7 +79,7 @@ GPUEMU_DRIVER_API int cuMemPoolCreate(Pool* pool, const PoolProperties* properti
     constexpr int kOfDevice = 1;
     if (pool == nullptr || properties == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (properties->handle_types != 0 || properties->location.type != kOfDevice) {
-      return CUDA_ERROR_NOT_SUPPORTED;
+      return unsupported_call("cuMemPoolCreate for other processes or for the host");
     }
     if (driver.device(properties->location.id) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
     auto made = std::make_shared<PoolState>();
@@ -91,27 +100,42 @@ GPUEMU_DRIVER_API int cuMemPoolDestroy(Pool pool) {
   });
 }
 
+/// What was reached at most can be set to 0 alone: it begins anew then.
 GPUEMU_DRIVER_API int cuMemPoolSetAttribute(Pool pool, int attribute, void* value) {
   return with_pool(pool, [&](Process&, PoolState& state) -> int {
-    if (value == nullptr || attribute < kFirstAttribute || attribute > kLast) {
+    if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (attribute >= kFirstFlag && attribute <= kLastFlag) {
+      state.flags[static_cast<size_t>(attribute)] = *static_cast<const int*>(value) != 0 ? 1 : 0;
+      return CUDA_SUCCESS;
+    }
+    const uint64_t set = *static_cast<const uint64_t*>(value);
+    if (attribute == kThreshold) {
+      state.release_threshold = set;
+    } else if (attribute == kReservedHigh && set == 0) {
+      state.reserved_high = state.used.load();
+    } else if (attribute == kUsedHigh && set == 0) {
+      state.used_high = state.used.load();
+    } else {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    uint64_t set = 0;
-    std::memcpy(&set, value, attribute <= kLastFlag ? sizeof(int) : sizeof set);
-    state.attributes[static_cast<size_t>(attribute)] = set;
     return CUDA_SUCCESS;
   });
 }
 
 GPUEMU_DRIVER_API int cuMemPoolGetAttribute(Pool pool, int attribute, void* value) {
-  return with_pool(pool, [&](Process& driver, PoolState& state) -> int {
-    if (value == nullptr || attribute < kFirstAttribute || attribute > kLast) {
+  return with_pool(pool, [&](Process&, PoolState& state) -> int {
+    if (value == nullptr || attribute < kFirstFlag || attribute > kUsedHigh) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    const uint64_t known = attribute > kThreshold
-                               ? used_bytes(driver, state.device)
-                               : state.attributes[static_cast<size_t>(attribute)].load();
-    std::memcpy(value, &known, attribute <= kLastFlag ? sizeof(int) : sizeof known);
+    if (attribute <= kLastFlag) {
+      *static_cast<int*>(value) = state.flags[static_cast<size_t>(attribute)];
+      return CUDA_SUCCESS;
+    }
+    const std::atomic<uint64_t>& known = attribute == kThreshold      ? state.release_threshold
+                                         : attribute == kReservedHigh ? state.reserved_high
+                                         : attribute == kUsedHigh     ? state.used_high
+                                                                      : state.used;
+    *static_cast<uint64_t*>(value) = known;
     return CUDA_SUCCESS;
   });
 }
@@ -121,23 +145,32 @@ GPUEMU_DRIVER_API int cuMemPoolTrimTo(Pool pool, size_t) {
   return with_pool(pool, [](Process&, PoolState&) -> int { return CUDA_SUCCESS; });
 }
 
+/// Access by the pool's own device cannot be taken away.
 GPUEMU_DRIVER_API int cuMemPoolSetAccess(Pool pool, const AccessDescription* all, size_t count) {
-  return with_pool(pool, [&](Process&, PoolState& state) -> int {
-    constexpr int kReadWrite = 3;
+  return with_pool(pool, [&](Process& driver, PoolState& state) -> int {
     for (size_t i = 0; i < count; ++i) {
       if (all == nullptr) return CUDA_ERROR_INVALID_VALUE;
-      if (all[i].location.id != state.device) return CUDA_ERROR_INVALID_DEVICE;
-      if (all[i].flags != kReadWrite) return CUDA_ERROR_INVALID_VALUE;
+      const int device = all[i].location.id, flags = all[i].flags;
+      if (driver.device(device) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+      const bool is_known = flags == kPoolReadWrite || (flags == 0 && device != state.device);
+      if (!is_known) return CUDA_ERROR_INVALID_VALUE;
+      if (device == state.device) continue;
+      if (flags == 0) close_pool(driver, pool, state, device);
+      if (flags == 0) continue;
+      const int code = open_pool(driver, pool, state, device);
+      if (code != CUDA_SUCCESS) return code;
     }
     return CUDA_SUCCESS;
   });
 }
 
 GPUEMU_DRIVER_API int cuMemPoolGetAccess(int* flags, Pool pool, const Location* location) {
-  return with_pool(pool, [&](Process&, PoolState& state) -> int {
-    constexpr int kReadWrite = 3;
+  return with_pool(pool, [&](Process& driver, PoolState& state) -> int {
     if (flags == nullptr || location == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *flags = location->id == state.device ? kReadWrite : 0;
+    if (driver.device(location->id) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+    const bool is_open =
+        location->id == state.device || (state.peers >> location->id & uint32_t{1}) != 0;
+    *flags = is_open ? kPoolReadWrite : 0;
     return CUDA_SUCCESS;
   });
 }

@@ -26,12 +26,15 @@ int make_current(int device) {
   return cuCtxSetCurrent(context);
 }
 
-/// Calls `work` with the primary context of the peer.
+/// Calls `work` with the primary context of the peer, which is another device than the current one.
 template <typename Work>
 int with_peer(int peer, const Work& work, const char* call = __builtin_FUNCTION()) {
   return runtime_call(
       [&]() -> int {
         Context context = nullptr;
+        int own = 0;
+        (void)cuCtxGetDevice(&own);
+        if (!has_device(peer) || peer == own) return cudaErrorInvalidDevice;
         const int retained = cuDevicePrimaryCtxRetain(&context, peer);
         return retained == cudaSuccess ? work(context) : retained;
       },
@@ -71,6 +74,20 @@ GPUEMU_RUNTIME_API int cudaGetDevice(int* device) {
 
 GPUEMU_RUNTIME_API int cudaSetDevice(int device) {
   return with_device(device, [&] { return make_current(device); });
+}
+
+/// Threads that choose no device use the first of the list.
+GPUEMU_RUNTIME_API int cudaSetValidDevices(const int* devices, int count) {
+  return runtime_call_without_context([&]() -> int {
+    if (count < 0 || (count != 0 && devices == nullptr)) return cudaErrorInvalidValue;
+    for (int i = 0; i < count; ++i) {
+      if (!has_device(devices[i])) return cudaErrorInvalidDevice;
+    }
+    first_device() = count == 0 ? 0 : devices[0];
+    int chosen = 0;
+    if (cuCtxGetDevice(&chosen) != cudaSuccess) thread_state().device = first_device();
+    return cudaSuccess;
+  });
 }
 
 GPUEMU_RUNTIME_API int cudaInitDevice(int device, unsigned flags, unsigned) {

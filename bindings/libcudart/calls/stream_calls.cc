@@ -39,6 +39,21 @@ GPUEMU_RUNTIME_FORWARD(cudaLaunchHostFunc, (Stream stream, void (*function)(void
                        cuLaunchHostFunc, (stream, function, data))
 GPUEMU_RUNTIME_PER_THREAD(cudaLaunchHostFunc, cudaLaunchHostFunc_ptsz)
 
+GPUEMU_RUNTIME_FORWARD(cudaStreamSetAttribute, (Stream stream, int attribute, const void* value),
+                       cuStreamSetAttribute, (stream, attribute, value))
+GPUEMU_RUNTIME_PER_THREAD(cudaStreamSetAttribute, cudaStreamSetAttribute_ptsz)
+GPUEMU_RUNTIME_FORWARD(cudaStreamGetAttribute, (Stream stream, int attribute, void* value),
+                       cuStreamGetAttribute, (stream, attribute, value))
+GPUEMU_RUNTIME_PER_THREAD(cudaStreamGetAttribute, cudaStreamGetAttribute_ptsz)
+GPUEMU_RUNTIME_FORWARD(cudaStreamCopyAttributes, (Stream to, Stream from), cuStreamCopyAttributes,
+                       (to, from))
+GPUEMU_RUNTIME_PER_THREAD(cudaStreamCopyAttributes, cudaStreamCopyAttributes_ptsz)
+GPUEMU_RUNTIME_FORWARD(cudaStreamAttachMemAsync,
+                       (Stream stream, void* memory, size_t bytes, unsigned flags),
+                       cuStreamAttachMemAsync,
+                       (stream, reinterpret_cast<Address>(memory), bytes, flags))
+GPUEMU_RUNTIME_PER_THREAD(cudaStreamAttachMemAsync, cudaStreamAttachMemAsync_ptsz)
+
 GPUEMU_RUNTIME_FORWARD(cudaStreamBeginCapture, (Stream stream, int mode), cuStreamBeginCapture_v2,
                        (stream, mode))
 GPUEMU_RUNTIME_PER_THREAD(cudaStreamBeginCapture, cudaStreamBeginCapture_ptsz)

@@ -1,0 +1,81 @@
+// Implements attributes of streams. They are hints about caches and about how the host waits, which
+// change nothing here; they are kept, because programs ask for them.
+#include <array>
+#include <cstring>
+#include <map>
+#include <utility>
+
+#include "bindings/libcuda/calls/call_names.h"
+#include "bindings/libcuda/process.h"
+
+namespace gpuemu::libcuda {
+namespace {
+
+/// CUstreamAttrID
+enum StreamAttribute { kAccessPolicyWindow = 1, kSynchronizationPolicy = 3, kPriority = 8 };
+using Value = std::array<std::byte, 64>;  ///< CUstreamAttrValue
+using Values = std::map<int, Value>;
+
+struct AllValues {
+  std::mutex mutex;
+  std::map<std::pair<Context, StreamId>, Values> of;  ///< Ids of streams are not used again.
+};
+AllValues& all_values() {
+  static auto* const kAll = new AllValues;
+  return *kAll;
+}
+
+bool is_hint(int attribute) {
+  return attribute == kAccessPolicyWindow || attribute == kSynchronizationPolicy;
+}
+
+}  // namespace
+
+GPUEMU_DRIVER_API int cuStreamSetAttribute(Stream stream, int attribute, const void* value) {
+  return with_place(stream, [&](Process&, const Place& place) -> int {
+    if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (!is_hint(attribute)) {
+      return unsupported_call(
+          "cuStreamSetAttribute of other than cache and synchronization policy");
+    }
+    const std::lock_guard lock(all_values().mutex);
+    std::memcpy(&all_values().of[{place.context, place.stream}][attribute], value, sizeof(Value));
+    return CUDA_SUCCESS;
+  });
+}
+GPUEMU_PER_THREAD(cuStreamSetAttribute, cuStreamSetAttribute_ptsz)
+
+/// What was never set is 0, which is the default of each.
+GPUEMU_DRIVER_API int cuStreamGetAttribute(Stream stream, int attribute, void* value) {
+  return with_place(stream, [&](Process&, const Place& place) -> int {
+    if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    Value told{};
+    if (attribute == kPriority) {
+      const int priority = place.state == nullptr ? 0 : place.state->priority;
+      std::memcpy(&told, &priority, sizeof priority);
+    } else if (is_hint(attribute)) {
+      const std::lock_guard lock(all_values().mutex);
+      told = all_values().of[{place.context, place.stream}][attribute];
+    } else {
+      return unsupported_call(
+          "cuStreamGetAttribute of other than cache and synchronization policy");
+    }
+    std::memcpy(value, &told, sizeof told);
+    return CUDA_SUCCESS;
+  });
+}
+GPUEMU_PER_THREAD(cuStreamGetAttribute, cuStreamGetAttribute_ptsz)
+
+GPUEMU_DRIVER_API int cuStreamCopyAttributes(Stream to, Stream from) {
+  return with_place(to, [&](Process&, const Place& target) -> int {
+    const Place source = place_of(from);
+    if (source.code != CUDA_SUCCESS) return source.code;
+    const std::lock_guard lock(all_values().mutex);
+    const Values copied = all_values().of[{source.context, source.stream}];
+    all_values().of[{target.context, target.stream}] = copied;
+    return CUDA_SUCCESS;
+  });
+}
+GPUEMU_PER_THREAD(cuStreamCopyAttributes, cuStreamCopyAttributes_ptsz)
+
+}  // namespace gpuemu::libcuda

@@ -1,0 +1,184 @@
+#include "bindings/libcuda/reach.h"
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "bindings/libcuda/calls/call_names.h"
+
+namespace gpuemu::libcuda {
+namespace {
+
+/// What goes between two devices at a time.
+constexpr uint64_t kPiece = uint64_t{16} << 20;
+
+Device& device_at(Process& driver, int number) {
+  return *driver.devices[static_cast<size_t>(number)]->device;
+}
+
+bool is_of_peer(const Allocation& one, int peer) {
+  return one.device == peer && (one.kind == MemoryKind::Device || one.kind == MemoryKind::FromPool);
+}
+
+uint32_t bit_of(int device) { return uint32_t{1} << device; }
+
+/// Whether the kernels of a device may use the memory of another one.
+bool may_use(Process& driver, int device, const Allocation& one) {
+  if (device == one.device || !is_of_peer(one, one.device)) return false;
+  const DeviceSlot& slot = *driver.devices[static_cast<size_t>(device)];
+  if ((slot.peers & bit_of(one.device)) != 0) return true;
+  const auto pool = one.pool == nullptr ? nullptr : driver.pools.find(one.pool);
+  return pool != nullptr && (pool->peers & bit_of(device)) != 0;
+}
+
+/// Waits for the stream, and returns the fault of an earlier kernel.
+int wait_for_stream(Process& driver, const Place& place) {
+  const Status waited = place.slot->streams->synchronize(place.stream);
+  if (!waited && waited.error().code != ErrorCode::Launch) return code_of(waited);
+  driver.races.host_waited_for(line_of(place));
+  return take_fault(*place.slot, place.stream);
+}
+
+/// The kernels of the slot can use the allocation from now on. They may write it, which its own
+/// device does not see: it has no undefined bytes from then on.
+Status adopt_of_peer(Process& driver, const DeviceSlot& slot, const Allocation& one) {
+  GPUEMU_TRY(slot.streams->adopt_memory(one.address, one.bytes, one.name));
+  const std::span<const std::byte> itself(bytes_at(one.address), one.bytes);
+  return device_at(driver, one.device).upload(one.address, itself);
+}
+
+}  // namespace
+
+int device_of(Process& driver, const Place& place, const End& end) {
+  if (end.of_host || driver.devices.size() == 1) return place.device;
+  if (const auto known = driver.allocations.holding(end.address)) {
+    return is_host(known->kind) ? place.device : known->device;
+  }
+  // A variable of a module.
+  if (place.slot->device->download({}, end.address)) return place.device;
+  for (size_t i = 0; i < driver.devices.size(); ++i) {
+    if (driver.devices[i]->device->download({}, end.address)) return static_cast<int>(i);
+  }
+  return place.device;
+}
+
+int copy_across(Process& driver, const Place& place, End to, End from, uint64_t bytes,
+                const Transfer& transfer) {
+  if (place.is_of_graph) return unsupported_call("a copy between devices in a graph");
+  if (const int code = wait_for_stream(driver, place); code != CUDA_SUCCESS) return code;
+  const int target = device_of(driver, place, to), source = device_of(driver, place, from);
+  if (from.of_host) {
+    return code_of(device_at(driver, target).upload(to.address, {bytes_at(from.address), bytes}));
+  }
+  if (to.of_host) {
+    const Status done =
+        device_at(driver, source).download({bytes_at(to.address), bytes}, from.address);
+    Place owner = place;
+    owner.device = source;
+    owner.slot = driver.devices[static_cast<size_t>(source)].get();
+    if (done) host_gets(driver, owner, from.address, bytes, transfer.call);
+    return code_of(done);
+  }
+  std::vector<std::byte> between(std::min(bytes, kPiece));
+  for (uint64_t at = 0; at < bytes; at += kPiece) {
+    const std::span piece(between.data(), std::min(bytes - at, kPiece));
+    Status done = device_at(driver, source).download(piece, from.address + at);
+    if (done) done = device_at(driver, target).upload(to.address + at, piece);
+    if (!done) return code_of(done);
+  }
+  return CUDA_SUCCESS;
+}
+
+int fill_across(Process& driver, const Place& place, int device, uint64_t address, unsigned value,
+                unsigned bytes, uint64_t count) {
+  if (place.is_of_graph) return unsupported_call("a memset of another device in a graph");
+  if (const int code = wait_for_stream(driver, place); code != CUDA_SUCCESS) return code;
+  if (bytes == 1) {
+    return code_of(device_at(driver, device).fill(address, static_cast<std::byte>(value), count));
+  }
+  std::vector<std::byte> pattern(count * bytes);
+  for (uint64_t i = 0; i < count; ++i) std::memcpy(&pattern[i * bytes], &value, bytes);
+  return code_of(device_at(driver, device).upload(address, pattern));
+}
+
+Status adopt_everywhere(Process& driver, uint64_t address, uint64_t bytes,
+                        const std::string& name) {
+  for (size_t i = 0; i < driver.devices.size(); ++i) {
+    const Status adopted = driver.devices[i]->streams->adopt_memory(address, bytes, name);
+    if (adopted) continue;
+    while (i-- > 0) (void)code_of(driver.devices[i]->streams->release_memory(address, bytes));
+    return adopted;
+  }
+  return ok_status();
+}
+
+void release_everywhere(Process& driver, const Allocation& one) {
+  for (size_t i = 0; i < driver.devices.size(); ++i) {
+    if (!is_host(one.kind) && !may_use(driver, static_cast<int>(i), one)) continue;
+    (void)code_of(driver.devices[i]->streams->release_memory(one.address, one.bytes));
+  }
+}
+
+namespace {
+
+/// Opens or closes those allocations of which `concerns` is true and which the device does not
+/// reach otherwise.
+template <typename Concerns>
+int adopt_all(Process& driver, int device, const Concerns& concerns) {
+  for (const Allocations::Shared& one : driver.allocations.all()) {
+    if (!concerns(*one) || may_use(driver, device, *one)) continue;
+    const Status adopted =
+        adopt_of_peer(driver, *driver.devices[static_cast<size_t>(device)], *one);
+    if (!adopted) return code_of(adopted);
+  }
+  return CUDA_SUCCESS;
+}
+
+template <typename Concerns>
+void release_all(Process& driver, int device, const Concerns& concerns) {
+  Streams& streams = *driver.devices[static_cast<size_t>(device)]->streams;
+  for (const Allocations::Shared& one : driver.allocations.all()) {
+    if (!concerns(*one) || may_use(driver, device, *one)) continue;
+    (void)code_of(streams.release_memory(one->address, one->bytes));
+  }
+}
+
+}  // namespace
+
+int open_peer(Process& driver, int device, int peer) {
+  std::atomic<uint32_t>& peers = driver.devices[static_cast<size_t>(device)]->peers;
+  if ((peers & bit_of(peer)) != 0) return CUDA_SUCCESS;
+  const int code =
+      adopt_all(driver, device, [&](const Allocation& one) { return is_of_peer(one, peer); });
+  peers |= bit_of(peer);
+  return code;
+}
+
+void close_peer(Process& driver, int device, int peer) {
+  std::atomic<uint32_t>& peers = driver.devices[static_cast<size_t>(device)]->peers;
+  if ((peers.fetch_and(~bit_of(peer)) & bit_of(peer)) == 0) return;
+  release_all(driver, device, [&](const Allocation& one) { return is_of_peer(one, peer); });
+}
+
+int open_pool(Process& driver, Pool pool, PoolState& state, int device) {
+  if ((state.peers & bit_of(device)) != 0) return CUDA_SUCCESS;
+  const int code =
+      adopt_all(driver, device, [&](const Allocation& one) { return one.pool == pool; });
+  state.peers |= bit_of(device);
+  return code;
+}
+
+void close_pool(Process& driver, Pool pool, PoolState& state, int device) {
+  if ((state.peers.fetch_and(~bit_of(device)) & bit_of(device)) == 0) return;
+  release_all(driver, device, [&](const Allocation& one) { return one.pool == pool; });
+}
+
+void share_with_peers(Process& driver, const Allocation& made) {
+  for (size_t i = 0; i < driver.devices.size(); ++i) {
+    if (!may_use(driver, static_cast<int>(i), made)) continue;
+    (void)code_of(adopt_of_peer(driver, *driver.devices[i], made));
+  }
+}
+
+}  // namespace gpuemu::libcuda
