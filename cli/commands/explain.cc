@@ -1,4 +1,5 @@
 // `gpuemu explain SEED`: where the wrong value of a stored failure comes from.
+#include <algorithm>
 #include <cctype>
 #include <ostream>
 #include <sstream>
@@ -31,8 +32,18 @@ void print_step(const ExplainedStep& step, std::ostream& out) {
                      step.result.exact);
 }
 
+/// The verdict is about values: a case that fails for something else has none.
+std::string verdict_text(const ExplainResultReply& reply) {
+  const bool any_wrong = std::ranges::any_of(
+      reply.outputs, [](const ExplainedOutput& output) { return output.wrong > 0; });
+  if (reply.verdict == ExplainVerdict::Unknown && !reply.outputs.empty() && !any_wrong) {
+    return "no float value is wrong";
+  }
+  return std::string(name_of(reply.verdict));
+}
+
 void print_explanation(const ExplainResultReply& reply, std::ostream& out) {
-  out << fmt::format("{} {}: {}\n", reply.seed, reply.op_name, name_of(reply.verdict));
+  out << fmt::format("{} {}: {}\n", reply.seed, reply.op_name, verdict_text(reply));
   for (const std::string& sentence : reply.sentences) out << "  " << one_line(sentence) << '\n';
   for (const ExplainedOutput& output : reply.outputs) {
     out << fmt::format("{}: {} of {} elements wrong", one_line(output.name), output.wrong,

@@ -32,6 +32,7 @@ struct DeviceVariable {
 struct DeviceFunction {
   std::string name;  ///< With its namespaces.
   size_t params = 0;
+  bool is_template = false;
 };
 
 struct Definitions {

@@ -25,6 +25,17 @@ size_t function_begin(std::string_view text, size_t at) {
   return begin;
 }
 
+/// "min(n, 65535)" in place of "n < 65535 ? n : 65535", as limits of a grid are written.
+std::string with_limits(const std::string& text) {
+  static const RE2 kChoice(R"((\w+)\s*<=?\s*(\w+)\s*\?\s*(\w+)\s*:\s*(\w+))");
+  re2::StringPiece all[5];
+  if (!kChoice.Match(text, 0, text.size(), RE2::UNANCHORED, all, 5)) return text;
+  if (all[1] != all[3] || all[2] != all[4]) return text;
+  const auto at = static_cast<size_t>(all[0].data() - text.data());
+  return text.substr(0, at) + "min(" + std::string(all[1]) + ", " + std::string(all[2]) + ")" +
+         text.substr(at + all[0].size());
+}
+
 /// Sizes of a dim3: "dim3(a, b)", "dim3{a}", a name of `locals`, or one number.
 std::vector<std::string> sizes_of(const std::string& text,
                                   const std::map<std::string, std::string>& locals, int depth = 0) {
@@ -178,7 +189,9 @@ std::vector<HostLaunch> scan_launches(std::string_view text) {
     launch.locals = locals_of(text.substr(begin, at - begin));
     const std::vector<std::string> config = split_list(text.substr(at + 3, close - at - 3));
     if (config.size() < 2) continue;
-    launch.grid = sizes_of(config[0], launch.locals);
+    std::map<std::string, std::string> limited = launch.locals;
+    for (auto& [name, value] : limited) value = with_limits(value);
+    launch.grid = sizes_of(with_limits(config[0]), limited);
     launch.block = sizes_of(config[1], launch.locals);
     if (config.size() > 2) launch.shared = config[2];
     const size_t open = text.find_first_not_of(" \t\r\n", close + 3);

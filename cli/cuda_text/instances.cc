@@ -47,15 +47,31 @@ TemplateParam template_param(const std::string& text, const Definitions& definit
   return param;
 }
 
+/// Template arguments with the dtype under test for a type of the caller's own template:
+/// "<scalar_t>" is "<{ctype}>".
+std::string with_dtype(std::string args, const Definitions& definitions) {
+  for (const std::string& word : qualified_names(args)) {
+    const bool is_type = !element_type(word, definitions).dtype.empty() ||
+                         definitions.structs.contains(word) || definitions.constants.contains(word);
+    if (!is_type) RE2::GlobalReplace(&args, R"(\b)" + RE2::QuoteMeta(word) + R"(\b)", "{ctype}");
+  }
+  return args;
+}
+
 /// The function of the device that `text` names in the namespaces `scope` or outside of them; ""
 /// where it names none.
 std::string function_named(std::string text, const std::string& scope,
                            const Definitions& definitions) {
   if (text.starts_with("&")) text = trimmed(text.substr(1));
+  std::string args;  // A function template has arguments.
+  if (const size_t open = text.find('<'); open != std::string::npos) {
+    args = text.substr(open);
+    text = trimmed(text.substr(0, open));
+  }
   for (const std::string& name : {scope + text, text}) {
     if (std::ranges::find(definitions.functions, name, &DeviceFunction::name) !=
         definitions.functions.end()) {
-      return name;
+      return name + with_dtype(args, definitions);
     }
   }
   return {};
@@ -63,7 +79,9 @@ std::string function_named(std::string text, const std::string& scope,
 
 /// The first one that takes as many parameters; "" where there is none.
 std::string usual_function(size_t params, const Definitions& definitions) {
-  const auto found = std::ranges::find(definitions.functions, params, &DeviceFunction::params);
+  const auto found = std::ranges::find_if(definitions.functions, [&](const DeviceFunction& one) {
+    return one.params == params && !one.is_template;
+  });
   return found == definitions.functions.end() ? "" : found->name;
 }
 
@@ -165,6 +183,13 @@ std::string whole_dtype(const std::string& type, const Definitions& definitions)
   return known.lanes == 1 && !is_struct ? known.dtype : "";
 }
 
+/// Whether the kernel takes numbers of this type of its template by value.
+bool is_number(const SourceKernel& kernel, const std::string& type) {
+  return std::ranges::any_of(kernel.params, [&](const SourceParam& param) {
+    return !param.pointer && param.type == type;
+  });
+}
+
 /// Makes one of launches that differ in types alone.
 Instance made_of(const std::vector<TemplateParam>& params, const SourceKernel& kernel,
                  const Definitions& definitions, const std::vector<Arguments>& group) {
@@ -182,6 +207,10 @@ Instance made_of(const std::vector<TemplateParam>& params, const SourceKernel& k
       const bool is_dtype = type.empty() || !whole_dtype(type, definitions).empty();
       const std::string usual = type.empty() ? usual_type(param.name) : "{dtype}";
       made.types[param.name] = follows && is_dtype ? usual : type.empty() ? usual : type;
+      if (made.types[param.name] == "{dtype}" && is_number(kernel, param.name)) {
+        made.types[param.name] =
+            type.empty() ? "float" : type;  // A launch names its numbers' types.
+      }
       written = made.types[param.name] == "{dtype}" ? "{ctype}" : made.types[param.name];
     } else {
       made.values[param.name] = written;
@@ -203,6 +232,12 @@ Instance made_of(const std::vector<TemplateParam>& params, const SourceKernel& k
     }
   }
   if (open) made.dtypes.clear();
+  // One dtype where the type is written out.
+  if (leading < params.size()) {
+    const std::string type = made.types[params[leading].name];
+    const std::string dtype = type == "{dtype}" ? "" : whole_dtype(type, definitions);
+    if (!dtype.empty()) made.dtypes = {dtype};
+  }
   return made;
 }
 

@@ -101,10 +101,11 @@ void scan_functions(std::string_view text, Definitions& found) {
     const size_t open = text.find('(', at);
     if (end == text.npos || text[end] != '{' || open > end) continue;
     const size_t behind = behind_bracket(text, open);
-    if (behind == text.npos || !template_before(text, at).empty()) continue;
+    if (behind == text.npos) continue;
     const std::vector<std::string> words = qualified_names(text.substr(at, open - at));
     const size_t params = split_list(text.substr(open + 1, behind - open - 2)).size();
-    found.functions.push_back({scopes.at(at) + words.back(), params});
+    found.functions.push_back(
+        {scopes.at(at) + words.back(), params, !template_before(text, at).empty()});
   }
 }
 

@@ -19,9 +19,10 @@ SourceParam param_of(const std::string& text) {
   param.pointer =
       declared.find('*') != std::string::npos || declared.find('[') != std::string::npos;
   if (const size_t dims = declared.find('['); dims != std::string::npos) declared.resize(dims);
+  // "float* const p" is a pointer that stays; what it points to is written.
+  param.is_const = find_word(declared.substr(0, declared.find('*')), "const") != std::string::npos;
   std::vector<std::string> words = qualified_names(declared);
-  std::erase_if(words, [&](const std::string& word) {
-    if (word == "const") param.is_const = true;
+  std::erase_if(words, [](const std::string& word) {
     return word == "const" || word == "__restrict__" || word == "__restrict" ||
            word == "volatile" || word == "struct" || word == "__grid_constant__";
   });

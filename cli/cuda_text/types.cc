@@ -46,6 +46,10 @@ constexpr auto kTypes = std::to_array<TypeRow>({
     {"unsigned short", "uint16", "u16"},
     {"uint16_t", "uint16", "u16"},
     {"bool", "bool", "bool"},
+    // Numbers of eight bits that gpuemu.toml has no dtype for: their bits.
+    {"__nv_fp8_e4m3", "uint8", ""},
+    {"__nv_fp8_e5m2", "uint8", ""},
+    {"__nv_fp8_storage_t", "uint8", "u8"},
     {"float2", "float32", "", 2},
     {"float3", "float32", "", 3},
     {"float4", "float32", "", 4},

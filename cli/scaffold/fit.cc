@@ -256,7 +256,8 @@ std::optional<std::vector<std::string>> fit_shape(const std::vector<Reach>& reac
   std::ranges::copy(derived, std::back_inserter(blocks));
   for (size_t i = 0; i < blocks.size(); ++i) {
     const Factor& one = blocks[i];
-    const bool is_checked = i >= derived_sizes.size() || !derived_sizes[i].only_grid;
+    const bool is_checked = i >= derived_sizes.size() ||
+                            (!derived_sizes[i].only_grid && !derived_sizes[i].is_per_block);
     if (std::ranges::count(one.values, one.values.front()) ==
         static_cast<std::ptrdiff_t>(one.values.size())) {
       continue;
@@ -267,6 +268,12 @@ std::optional<std::vector<std::string>> fit_shape(const std::vector<Reach>& reac
   // A tensor of a fixed size: it may be any product that happens to be the same.
   if (auto shape = fit_sets(reaches, plain, {}, true)) return shape;
   return nearest_product(reaches, plain);
+}
+
+bool is_per_block(const std::string& tensor, const std::string& body) {
+  const std::string text = index_texts(tensor, body);
+  return text.find("blockIdx.x") != std::string::npos &&
+         text.find("threadIdx") == std::string::npos;
 }
 
 std::vector<std::string> nested(const std::vector<std::string>& dims, const std::string& tensor,

@@ -23,6 +23,8 @@ struct DerivedSize {
   std::vector<int64_t> values;  ///< At each reach.
   /// It is of a size that only the grid tells the kernel, which cannot check it.
   bool only_grid = false;
+  /// Each block has elements of its own, as many as the text says: no size is rounded up.
+  bool is_per_block = false;
 };
 
 /// Factors whose product is `elements` at each of `reaches`, in the order of `dims`: names, "n +
@@ -31,6 +33,9 @@ struct DerivedSize {
 std::optional<std::vector<std::string>> fit_shape(const std::vector<Reach>& reaches,
                                                   const std::vector<std::string>& dims,
                                                   const std::vector<DerivedSize>& derived = {});
+
+/// Whether the text of a kernel finds the elements of `tensor` by the number of the block alone.
+bool is_per_block(const std::string& tensor, const std::string& body);
 
 /// `dims` as the index expressions of `tensor` in the text of a kernel nest them: what nothing is
 /// multiplied by comes first.

@@ -111,6 +111,43 @@ void limit_grid(const std::string& body, const ProposedKernel& kernel, ProposedL
       fmt::format("min({}, cdiv({}, {}))", kBlocksEnough, product(dims), product(launch.block))};
 }
 
+/// Threads that an array in shared memory has room for, of one that threadIdx.x indexes.
+std::optional<int64_t> threads_of_shared(const std::string& body, const Definitions& known) {
+  static const RE2 kArray(R"(__shared__\s+[\w:]+(?:\s+\w+)*?\s+(\w+)\s*\[([^\]]+)\])");
+  re2::StringPiece rest(body);
+  std::string name, count;
+  while (RE2::FindAndConsume(&rest, kArray, &name, &count)) {
+    const auto number = number_of(count, known);
+    if (!number || *number < 32 || *number > kThreadsMax) continue;
+    if (body.find(name + "[threadIdx.x]") != std::string::npos ||
+        body.find(name + "[tid]") != std::string::npos ||
+        body.find(name + "[t]") != std::string::npos) {
+      return number;
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> guessed_block(const SourceKernel& source, const Definitions& known,
+                                       bool plane) {
+  static const RE2 kBounds(R"(__launch_bounds__\s*\(\s*([^,)]+))");
+  if (plane) return {"16", "16"};
+  std::string bounds;
+  if (RE2::PartialMatch(source.attributes, kBounds, &bounds)) {
+    const auto number = number_of(bounds, known);
+    if (number && *number > 0 && *number <= kThreadsMax) return {std::to_string(*number)};
+  }
+  for (const char* name :
+       {"THREADS", "BLOCK_SIZE", "BLOCK", "blockSize", "BLOCKSIZE", "NUM_THREADS"}) {
+    if (const auto number = known.constants.contains(name) ? number_of(name, known) : std::nullopt;
+        number && *number >= 32 && *number <= kThreadsMax) {
+      return {std::to_string(*number)};
+    }
+  }
+  if (const auto number = threads_of_shared(source.body, known)) return {std::to_string(*number)};
+  return {"256"};
+}
+
 std::optional<ProposedLaunch> launch_from_host(const HostLaunch& host, const SourceKernel& source,
                                                const SourceContext& context,
                                                const ProposedKernel& kernel) {
@@ -124,15 +161,19 @@ std::optional<ProposedLaunch> launch_from_host(const HostLaunch& host, const Sou
   std::vector<std::string> unused;
   for (const std::string& size : host.block) {
     const auto text = names.text_of(size, unused);
-    if (!text) return std::nullopt;
-    made.block.push_back(*text);
+    if (text) made.block.push_back(*text);
+    if (text && unused.empty()) continue;
+    // A size that only the running program knows: that of a walk over a row may be any.
+    if (host.block.size() > 1 || source.body.find("blockDim.x") == std::string::npos)
+      return std::nullopt;
+    made.block = guessed_block(source, context.definitions, false);
+    unused.clear();
   }
   if (!host.shared.empty() && host.shared != "0") {
     const auto text = names.text_of(host.shared, unused);
     if (!text) return std::nullopt;
     made.shared = *text;
   }
-  // A block whose size only the running program knows.
   if (!unused.empty() || made.grid.empty() || made.block.empty()) return std::nullopt;
   for (std::vector<std::string>* sizes : {&made.grid, &made.block}) {
     while (sizes->size() > 1 && sizes->back() == "1") {
@@ -144,16 +185,16 @@ std::optional<ProposedLaunch> launch_from_host(const HostLaunch& host, const Sou
   return made;
 }
 
-/// Numbers that host code passes for attrs.
+/// Numbers that host code passes, for what is an attr or may turn out to be one.
 void take_values(const HostLaunch& host, const SourceKernel& source, ProposedKernel& kernel) {
   for (size_t i = 0; i < host.args.size() && i < source.params.size(); ++i) {
     const auto param =
         std::ranges::find(kernel.params, source.params[i].name, &ProposedParam::written);
-    if (param == kernel.params.end() || param->role != ParamRole::Attr || !param->values.empty()) {
-      continue;
-    }
+    if (param == kernel.params.end() || is_tensor(*param) || !param->values.empty()) continue;
     std::string number = host.args[i];
     if (!is_number(number)) continue;
+    const bool is_whole = number.find_first_not_of("-0123456789") == std::string::npos;
+    if (param->role == ParamRole::Dim && !is_whole) continue;
     if (number.back() == 'f' || number.back() == 'F') number.pop_back();
     if (number.starts_with(".")) number = "0" + number;
     if (number.ends_with(".")) number += "0";
@@ -227,23 +268,6 @@ std::optional<Coordinate> coordinate_of(
   return first;
 }
 
-/// Threads that an array in shared memory has room for, of one that threadIdx.x indexes.
-std::optional<int64_t> threads_of_shared(const std::string& body, const Definitions& known) {
-  static const RE2 kArray(R"(__shared__\s+[\w:]+(?:\s+\w+)*?\s+(\w+)\s*\[([^\]]+)\])");
-  re2::StringPiece rest(body);
-  std::string name, count;
-  while (RE2::FindAndConsume(&rest, kArray, &name, &count)) {
-    const auto number = number_of(count, known);
-    if (!number || *number < 32 || *number > kThreadsMax) continue;
-    if (body.find(name + "[threadIdx.x]") != std::string::npos ||
-        body.find(name + "[tid]") != std::string::npos ||
-        body.find(name + "[t]") != std::string::npos) {
-      return number;
-    }
-  }
-  return std::nullopt;
-}
-
 /// Bytes of an element; of a type that is not known by its name, the widest that is usual.
 uint32_t shared_bytes_of(const std::string& type, const Definitions& definitions) {
   constexpr uint32_t kUnknown = 8;
@@ -266,26 +290,6 @@ std::string dynamic_shared(const std::string& body, const std::vector<std::strin
   return fmt::format("{} * {}", product(block), shared_bytes_of(type, definitions));
 }
 
-std::vector<std::string> guessed_block(const SourceKernel& source, const Definitions& known,
-                                       bool plane) {
-  static const RE2 kBounds(R"(__launch_bounds__\s*\(\s*([^,)]+))");
-  if (plane) return {"16", "16"};
-  std::string bounds;
-  if (RE2::PartialMatch(source.attributes, kBounds, &bounds)) {
-    const auto number = number_of(bounds, known);
-    if (number && *number > 0 && *number <= kThreadsMax) return {std::to_string(*number)};
-  }
-  for (const char* name :
-       {"THREADS", "BLOCK_SIZE", "BLOCK", "blockSize", "BLOCKSIZE", "NUM_THREADS"}) {
-    if (const auto number = known.constants.contains(name) ? number_of(name, known) : std::nullopt;
-        number && *number >= 32 && *number <= kThreadsMax) {
-      return {std::to_string(*number)};
-    }
-  }
-  if (const auto number = threads_of_shared(source.body, known)) return {std::to_string(*number)};
-  return {"256"};
-}
-
 /// Whether each block works on a row of its own: its number stands alone or is multiplied by a
 /// size.
 bool is_row_per_block(const std::string& body, const std::vector<std::string>& dims) {
@@ -295,6 +299,18 @@ bool is_row_per_block(const std::string& body, const std::vector<std::string>& d
   return std::ranges::any_of(dims, [&](const std::string& dim) {
     return has("blockIdx.x*" + dim) || has("blockIdx.x)*" + dim) || has(dim + "*blockIdx.x");
   });
+}
+
+/// The size that numbers the rows: one that the body does not read, which only the launch needs;
+/// else the first.
+std::string rows_of(const std::string& body, const ProposedKernel& kernel) {
+  const std::vector<std::string> dims = kernel.dims();
+  for (const ProposedParam& param : kernel.params) {
+    if (param.role == ParamRole::Dim && find_word(body, param.written) == std::string::npos) {
+      return param.name;
+    }
+  }
+  return dims.front();
 }
 
 std::string unique_dim(const std::string& wanted, const ProposedKernel& kernel) {
@@ -364,7 +380,7 @@ ProposedLaunch launch_from_body(const SourceKernel& source, const Instance& inst
       made.grid_dims = {unique_dim("rows", kernel)};
       made.grid.push_back(made.grid_dims[0]);
     } else if (row_per_block && axis == 'x' && dims.size() > 1) {
-      made.grid.push_back(dims[0]);
+      made.grid.push_back(rows_of(source.body, kernel));
     } else if (axis != 'x' && place->bound.empty() && !place->uses_thread) {
       // As many as the program likes: nothing in the kernel ends it.
       made.grid_dims.push_back(unique_dim(fmt::format("blocks_{}", axis), kernel));
@@ -395,7 +411,7 @@ std::vector<ProposedLaunch> guess_launches(const SourceKernel& source, const Ins
   const std::vector<std::string> dims = kernel.dims();
   if (dims.size() > 1 && source.body.find("blockIdx.x") != std::string::npos) {
     ProposedLaunch rows = all.back();
-    rows.grid = {dims[0]};
+    rows.grid = {rows_of(source.body, kernel)};
     rows.grid_dims.clear();
     all.push_back(std::move(rows));
   }

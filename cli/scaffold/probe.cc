@@ -4,6 +4,8 @@
 #include <cstring>
 #include <ctime>
 
+#include <fmt/core.h>
+
 #include "common/numeric/element.h"
 #include "runtime/backends/backends.h"
 
@@ -52,6 +54,21 @@ class Allocations {
   std::vector<uint64_t> addresses_;
 };
 
+/// Adds the processor time of its life.
+class Spent {
+ public:
+  explicit Spent(std::chrono::nanoseconds& sum) : sum_(sum), begin_(std::clock()) {}
+  ~Spent() {
+    sum_ += std::chrono::nanoseconds((std::clock() - begin_) * (1'000'000'000 / CLOCKS_PER_SEC));
+  }
+  Spent(const Spent&) = delete;
+  Spent& operator=(const Spent&) = delete;
+
+ private:
+  std::chrono::nanoseconds& sum_;
+  std::clock_t begin_;
+};
+
 std::vector<bool> changes(const std::vector<std::byte>& before, const std::vector<std::byte>& after,
                           size_t element) {
   if (before == after) return {};
@@ -73,7 +90,13 @@ void add_finding(const DeviceFinding& finding, const ProbeCall& call, ProbeSeen&
       if (meant) of_tensor = seen.unknown[i] = true;
     }
   }
-  if (!of_tensor && seen.problem.empty()) seen.problem = finding.message;
+  if (of_tensor || !seen.problem.empty()) return;
+  const auto tensor = std::ranges::find(call.tensors, finding.tensor, &ProbeTensor::name);
+  const bool is_beyond = finding.kind == DeviceFindingKind::OutOfBounds &&
+                         tensor != call.tensors.end() && tensor->room == tensor->elements;
+  seen.problem = is_beyond ? fmt::format("it leaves the {} elements that '{}' has in a trial",
+                                         tensor->elements, tensor->name)
+                           : finding.message;
 }
 
 }  // namespace
@@ -118,6 +141,7 @@ Result<ProbeSeen> Probe::run(const ProbeCall& call) {
   if (is_out_of_time()) {
     return error(ErrorCode::Timeout, "its launches took more than {} s", kProbeTimeMax.count());
   }
+  const Spent spent(spent_);
   if (images_.size() > kImagesMax) images_.clear();
   Allocations memory(*device_);
   std::vector<const std::vector<std::byte>*> images;
@@ -157,16 +181,14 @@ Result<ProbeSeen> Probe::run(const ProbeCall& call) {
     config.args.back().resize(sizeof(address));
     std::memcpy(config.args.back().data(), &address, sizeof(address));
   }
-  const std::clock_t begin = std::clock();
   const LaunchReport report = GPUEMU_TRY(device_->launch(module_, config));
-  spent_ += std::chrono::nanoseconds((std::clock() - begin) * (1'000'000'000 / CLOCKS_PER_SEC));
   ProbeSeen seen;
   seen.unknown.resize(call.tensors.size());
   seen.changed.resize(call.tensors.size());
   for (const DeviceFinding& finding : report.findings) add_finding(finding, call, seen);
   for (size_t i = 0; i < call.tensors.size(); ++i) {
     const ProbeTensor& tensor = call.tensors[i];
-    if (images[i]->empty() || tensor.room < tensor.elements) continue;
+    if (!call.wants_changes || images[i]->empty() || tensor.room < tensor.elements) continue;
     std::vector<std::byte> after(images[i]->size());
     GPUEMU_TRY(device_->download(after, memory[i]));
     seen.changed[i] = changes(*images[i], after, byte_size(tensor.dtype));

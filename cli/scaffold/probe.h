@@ -53,7 +53,8 @@ struct ProbeCall {
   std::vector<ProbeTensor> tensors;
   std::vector<ProbeArg> args;
   std::vector<ProbeSymbol> symbols = {};
-  uint32_t salt = 0;  ///< Other values in tensors of floats, and in those that are varied.
+  bool wants_changes = true;  ///< Else ProbeSeen::changed stays empty, which takes less time.
+  uint32_t salt = 0;          ///< Other values in tensors of floats, and in those that are varied.
 };
 
 struct ProbeSeen {
@@ -63,8 +64,8 @@ struct ProbeSeen {
   std::vector<std::vector<bool>> changed;
 };
 
-/// The processor time that the launches of a module may take together: sizes that a kernel does not
-/// mean can make each of them run to its own time limit.
+/// The processor time that the launches of a module may take together, with the copies around them:
+/// sizes that a kernel does not mean can make each of them run to its own time limit.
 inline constexpr std::chrono::seconds kProbeTimeMax{10};
 
 /// Runs one module. One thread.

@@ -146,6 +146,7 @@ std::string kernel_text(const ProposedKernel& kernel) {
                       quoted(kernel.source), quoted(reference_path(kernel)));
   text += fmt::format("inputs = [{}]\noutputs = [{}]\n", joined(inputs), joined(outputs));
   if (!dims.empty()) text += fmt::format("dims = {{ {} }}\n", joined(dims));
+  if (!kernel.require.empty()) text += fmt::format("require = {}\n", quoted(kernel.require));
   if (!attrs.empty()) text += fmt::format("attrs = {{ {} }}\n", joined(attrs));
   if (!symbols.empty()) text += fmt::format("symbols = {{ {} }}\n", joined(symbols));
   if (!kernel.dtypes.empty()) text += fmt::format("dtypes = {}\n", list_of(kernel.dtypes));

@@ -32,7 +32,7 @@ std::string unique_name(const std::string& wanted, const std::vector<ProposedPar
   return name;
 }
 
-/// Where nothing is const, the last pointer is taken for what is written.
+/// Where nothing is const, or everything, the last pointer is taken for what is written.
 void settle_outputs(bool const_is_known, std::vector<ProposedParam>& params) {
   std::vector<ProposedParam*> tensors;
   for (ProposedParam& one : params) {
@@ -42,7 +42,9 @@ void settle_outputs(bool const_is_known, std::vector<ProposedParam>& params) {
   if (tensors.size() == 1 && tensors[0]->role == ParamRole::Output) {
     tensors[0]->role = ParamRole::InOut;
   }
-  if (const_is_known || tensors.size() == 1) return;
+  const bool writes = std::ranges::any_of(
+      tensors, [](const ProposedParam* one) { return one->role == ParamRole::Output; });
+  if ((const_is_known && writes) || tensors.size() == 1) return;
   for (ProposedParam* one : tensors) one->role = ParamRole::Input;
   tensors.back()->role = ParamRole::Output;
 }

@@ -64,6 +64,7 @@ struct ProposedKernel {
   std::map<std::string, std::string> sizes = {};  ///< Dim -> "[1, 300]", where it is known.
   /// Sizes that follow from dims: "row_stride" -> "heads * head_size".
   std::map<std::string, std::string> follows = {};
+  std::string require = {};             ///< What holds for its sizes together: "n % k == 0".
   std::string accumulate = {};          ///< Length of the longest sum, "" for none.
   bool deterministic = true;            ///< No atomics on floats.
   std::vector<std::string> notes = {};  ///< What is to be looked at, for the file.

@@ -8,6 +8,7 @@
 #include "cli/scaffold/fit.h"
 #include "cli/scaffold/project_text.h"
 #include "cli/scaffold/propose.h"
+#include "cli/scaffold/require.h"
 #include "cli/scaffold/sizes.h"
 #include "common/base/files.h"
 #include "common/config/config.h"
@@ -45,6 +46,96 @@ TEST(Propose, TakesConstPointersForInputsIntegersForDimsAndRealsForAttrs) {
   EXPECT_EQ(kernel.params[2].role, ParamRole::Dim);
   EXPECT_EQ(kernel.params[3].role, ParamRole::Attr);
   EXPECT_EQ(kernel.launch().grid, std::vector<std::string>{"cdiv(n, 256)"});
+}
+
+TEST(Propose, TakesAPointerThatIsConstItselfForWhatIsWritten) {
+  const auto kernel =
+      only("__global__ void grey(const uchar4* const in, unsigned char* const out, int n) {}");
+  EXPECT_EQ(kernel.params[0].role, ParamRole::Input);
+  EXPECT_EQ(kernel.params[1].role, ParamRole::Output);
+  // Where everything is const, something is written all the same.
+  const auto all_const = only("__global__ void k(const float* x, const float* y, int n) {}");
+  EXPECT_EQ(all_const.params[1].role, ParamRole::Output);
+}
+
+TEST(Propose, GivesNumbersOfTheTemplatesTypeTheTypeOfTheLaunch) {
+  const auto open =
+      only("template <typename T> __global__ void axpy(T a, const T* x, T* y, int n) {}");
+  EXPECT_EQ(open.entry, "axpy<float>");
+  EXPECT_EQ(open.params[0].tag, "f32");
+  EXPECT_EQ(open.dtypes, std::vector<std::string>{"float32"});
+  const auto wide = only(
+      "template <typename T> __global__ void axpy(T a, const T* x, T* y, int n) {}\n"
+      "void run(double a, double* x, double* y, int n) { axpy<double><<<1, 32>>>(a, x, y, n); }");
+  EXPECT_EQ(wide.entry, "axpy<double>");
+  EXPECT_EQ(wide.params[0].tag, "f64");
+}
+
+TEST(Propose, TakesFunctionTemplatesForArgumentsOfTemplates) {
+  const auto kernel = only(R"(
+template <typename T> __device__ T silu(const T& x) { return x; }
+template <typename T, T (*ACT)(const T&)> __global__ void act(T* out, const T* in, int d) {}
+void run(float* out, float* in, int d) { act<float, silu<float>><<<1, 32>>>(out, in, d); })");
+  EXPECT_EQ(kernel.entry, "act<{ctype}, silu<float>>");
+}
+
+TEST(Propose, KeepsTheGridOfALaunchWhoseBlockOnlyTheProgramKnows) {
+  const auto kernel = only(R"(
+__global__ void norm(float* out, const float* in, int tokens, int hidden) {
+  for (int i = threadIdx.x; i < hidden; i += blockDim.x) out[blockIdx.x * hidden + i] = in[i];
+}
+void run(float* out, const float* in, int tokens, int hidden) {
+  dim3 grid(tokens);
+  dim3 block(hidden < 1024 ? hidden : 1024);
+  norm<<<grid, block>>>(out, in, tokens, hidden);
+})");
+  EXPECT_EQ(kernel.launch().grid, std::vector<std::string>{"tokens"});
+  EXPECT_EQ(kernel.launch().block, std::vector<std::string>{"256"});
+  const auto limited = only(R"(
+__global__ void norm(float* out, const float* in, int n1, int n2) {}
+void run(float* out, const float* in, int n1, int n2) {
+  const dim3 threads(32, 1, 1);
+  const dim3 blocks(1, n1 < 65535 ? n1 : 65535, 1);
+  norm<<<blocks, threads>>>(out, in, n1, n2);
+})");
+  EXPECT_EQ(limited.launch().grid, (std::vector<std::string>{"1", "min(n1, 65535)"}));
+  EXPECT_EQ(limited.launch().block, std::vector<std::string>{"32"});
+  // Without a launch: the size that the body does not read numbers the rows.
+  EXPECT_EQ(kernel.launches.back().grid, std::vector<std::string>{"tokens"});
+}
+
+TEST(Requirements, AreThatSizesAreMultiplesOrNotLarger) {
+  ProposedKernel kernel;
+  for (const char* name : {"heads", "kv_heads", "classes", "pitch"}) {
+    kernel.params.push_back({name, ParamRole::Dim, "int32", "i32"});
+    kernel.params.back().written = name;
+  }
+  kernel.body =
+      "int group = heads / kv_heads; for (int i = 0; i < classes; ++i) x[row * pitch + i];";
+  const auto all = requirements_of(kernel);
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].text, "heads % kv_heads == 0");
+  EXPECT_EQ(all[0].met({{"heads", 3}, {"kv_heads", 2}}).at("heads"), 6);
+  EXPECT_EQ(all[1].text, "classes <= pitch");
+  EXPECT_EQ(all[1].met({{"classes", 7}, {"pitch", 4}}), (Sizes{{"classes", 4}, {"pitch", 7}}));
+  EXPECT_TRUE(all[1].holds({{"classes", 4}, {"pitch", 4}}));
+}
+
+TEST(SizesToTry, AreMultiplesOfLargeTiles) {
+  const auto tiled = tiles_to_try({"M", "N", "K"}, {{"M", 128}, {"N", 128}});
+  ASSERT_EQ(tiled.size(), 1u);
+  for (const Sizes& sizes : tiled[0]) {
+    EXPECT_EQ(sizes.at("M") % 128, 0);
+    EXPECT_EQ(sizes.at("N") % 128, 0);
+    EXPECT_EQ(sizes.at("K") % 16, 0);
+  }
+  EXPECT_TRUE(tiles_to_try({"M", "N"}, {{"M", 16}, {"N", 16}}).empty());
+}
+
+TEST(FitShape, KnowsElementsThatEachBlockHas) {
+  EXPECT_TRUE(is_per_block("out", "out[blockIdx.x * BINS + i] = bins[i];"));
+  EXPECT_FALSE(is_per_block("out", "out[blockIdx.x * blockDim.x + threadIdx.x] = 0;"));
+  EXPECT_FALSE(is_per_block("out", "out[i] = 0;"));
 }
 
 TEST(Propose, GivesAKernelWithABlockPerRowItsRows) {

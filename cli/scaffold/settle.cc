@@ -1,14 +1,17 @@
 #include "cli/scaffold/settle.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <set>
 
 #include <fmt/core.h>
 #include <re2/re2.h>
 
+#include "cli/scaffold/require.h"
 #include "cli/scaffold/sizes.h"
 #include "cli/scaffold/strides.h"
+#include "cli/scaffold/sums.h"
 #include "cli/scaffold/trial.h"
 
 namespace gpuemu::cli {
@@ -74,23 +77,50 @@ class Settlement {
       base = *other;
       for (const auto& [dim, values] : tables_) base[dim] = kTableRows;
     }
+    if (!keep_values(base)) return false;
     std::vector<std::string> open;
     for (const std::string& dim : dims) {
       if (!tables_.contains(dim)) {
         open.push_back(dim);
       }
     }
-    kernel_.sizes =
-        allowed_sizes(open, base, [&](const Sizes& sizes) { return trial_.fits(sizes); });
+    kernel_.sizes = allowed_sizes(
+        open, base, [&](const Sizes& sizes) { return trial_.fits(sizes); },
+        [&](const Sizes& sizes) { return is_meant(sizes); });
     for (const std::string& dim : open) keep_tails(dim);
     for (const auto& [dim, values] : tables_) kernel_.sizes[dim] = values;
-    find_sum();
+    kernel_.accumulate = sum_length(kernel_);
     return true;
   }
 
   ProposedKernel take() { return std::move(kernel_); }
 
+  /// How unlikely its shapes are: of a number alone, of what follows from a size in a way that the
+  /// grid does not have, of sizes that only ran with one value.
+  size_t doubts() const {
+    size_t sum = 0;
+    for (const ProposedParam& tensor : kernel_.params) {
+      if (!is_tensor(tensor)) continue;
+      for (const std::string& text : tensor.shape) {
+        const bool is_of_grid =
+            std::ranges::find(kernel_.launch().grid, text) != kernel_.launch().grid.end();
+        sum += text.find(' ') != std::string::npos && !is_of_grid ? 1 : 0;
+      }
+      const bool is_constant = tensor.shape.size() == 1 && !kernel_.dims().empty() &&
+                               tensor.shape[0].find_first_not_of("0123456789") == std::string::npos;
+      sum += is_constant ? 2 : 0;
+    }
+    for (const auto& [dim, values] : kernel_.sizes) {
+      sum += values.find_first_not_of("0123456789") == std::string::npos ? 2 : 0;
+    }
+    return sum;
+  }
+
  private:
+  bool is_meant(const Sizes& sizes) const {
+    return kernel_.require.empty() || Trial::value_of(kernel_.require, sizes).value_or(0) != 0;
+  }
+
   std::vector<std::string> all_dims() const {
     std::vector<std::string> dims = kernel_.dims();
     for (const auto& [dim, values] : tables_) {
@@ -105,6 +135,9 @@ class Settlement {
   /// works at multiples of the block alone, it lacks the check of its tail: all sizes stay, so that
   /// a test shows it.
   void keep_tails(const std::string& dim) {
+    // What only the grid tells the kernel it cannot check.
+    const std::vector<std::string>& of_grid = kernel_.launch().grid_dims;
+    if (std::ranges::find(of_grid, dim) != of_grid.end()) return;
     std::string& values = kernel_.sizes[dim];
     int64_t block = 0;
     const std::string name = R"(cdiv\()" + RE2::QuoteMeta(dim);
@@ -132,10 +165,11 @@ class Settlement {
     values = fmt::format("[1, {}]", largest);
   }
 
-  std::vector<DerivedSize> derived() const {
+  std::vector<DerivedSize> derived(const ProposedParam& tensor) const {
     std::vector<DerivedSize> all;
     for (const std::string& text : kernel_.launch().grid) {
       DerivedSize one{.text = text, .values = {}};
+      one.is_per_block = is_per_block(tensor.written, kernel_.body);
       for (const Sizes& sizes : sizes_) {
         one.values.push_back(Trial::value_of(text, sizes).value_or(0));
       }
@@ -158,7 +192,8 @@ class Settlement {
     if (std::ranges::any_of(reaches, [](const Reach& at) { return at.elements == 0; })) {
       return std::nullopt;
     }
-    return fit_shape(reaches, nested(kernel_.dims(), tensor.written, body_with_dims()), derived());
+    return fit_shape(reaches, nested(kernel_.dims(), tensor.written, body_with_dims()),
+                     derived(tensor));
   }
 
   /// The kernel's text with a dim in place of each size that is the same.
@@ -186,6 +221,7 @@ class Settlement {
     for (ProposedParam& index : kernel_.params) {
       if (!is_tensor(index) || !is_integer(index) || !index.is_const) continue;
       const auto moved = trial_.extents(sizes_[0], {{index.name, 3}});
+      if (!moved || moved->accessed == extents_[0].accessed) bound_index(index);
       if (!moved) continue;
       for (ProposedParam& table : kernel_.params) {
         if (!is_tensor(table) || &table == &index) continue;
@@ -193,6 +229,24 @@ class Settlement {
         if (at_three <= at_zero || (at_three - at_zero) % 3 != 0) continue;
         settle_table(index, table, (at_three - at_zero) / 3 == at_zero);
       }
+    }
+  }
+
+  /// An index into what the kernel reads anyway, such as the class that a row of logits has: below
+  /// a size nothing more is accessed, from it on there is.
+  void bound_index(ProposedParam& index) {
+    const auto goes_on = [&](const std::string& dim, int64_t away) {
+      for (size_t i = 0; i < sizes_.size(); ++i) {
+        const auto seen = trial_.extents(sizes_[i], {{index.name, sizes_[i].at(dim) + away}});
+        const bool same = seen && seen->accessed == extents_[i].accessed;
+        if (same != (away < 0)) return false;
+      }
+      return true;
+    };
+    for (const std::string& dim : kernel_.dims()) {
+      if (!goes_on(dim, -1) || !goes_on(dim, 0)) continue;
+      index.range = fmt::format("[0, \"{} - 1\"]", dim);
+      return;
     }
   }
 
@@ -257,37 +311,32 @@ class Settlement {
         all += text + " ; ";
       }
     }
-    all += launch.shared;
+    all += launch.shared + " ; " + kernel_.require;
     for (ProposedParam& param : kernel_.params) {
       if (param.role != ParamRole::Dim || kernel_.follows.contains(param.name)) continue;
       const std::string pattern = R"(\b)" + RE2::QuoteMeta(param.name) + R"(\b)";
       if (RE2::PartialMatch(all, pattern)) continue;
       param.role = ParamRole::Attr;
-      param.values = "[1, 7]";
+      if (param.values.empty()) param.values = "[1, 7]";
     }
   }
 
-  /// A dim that a loop runs over while it adds up, and that no output has.
-  void find_sum() {
-    std::string steps = kernel_.body;
-    RE2::GlobalReplace(&steps, R"(for\s*\([^;]*;[^;]*;[^)]*\))", "for");
-    if (steps.find("+=") == std::string::npos) return;
-    std::string product, any;
-    for (const ProposedParam& dim : kernel_.params) {
-      if (dim.role != ParamRole::Dim) continue;
-      const std::string pattern =
-          R"(for\s*\(([^;]*);[^;]*<\s*)" + RE2::QuoteMeta(dim.written) + R"(\b)";
-      std::string begin;
-      if (!RE2::PartialMatch(kernel_.body, pattern, &begin)) continue;
-      // A walk over the grid adds nothing up where the output has the dim.
-      if (any.empty() && begin.find("blockIdx") == std::string::npos) any = dim.name;
-      const bool in_output = std::ranges::any_of(kernel_.params, [&](const ProposedParam& out) {
-        return (out.role == ParamRole::Output || out.role == ParamRole::InOut) &&
-               std::ranges::find(out.shape, dim.name) != out.shape.end();
-      });
-      if (!in_output) product += (product.empty() ? "" : " * ") + dim.name;
+  /// Keeps of an integer's values those with which the kernel runs. False where none is left.
+  bool keep_values(const Sizes& base) {
+    for (ProposedParam& param : kernel_.params) {
+      if (param.role != ParamRole::Attr || !is_integer(param)) continue;
+      std::string kept;
+      re2::StringPiece rest(param.values);
+      int64_t value = 0;
+      while (RE2::FindAndConsume(&rest, R"((-?\d+))", &value)) {
+        Sizes sizes = base;
+        sizes[param.name] = value;
+        if (trial_.fits(sizes)) kept += (kept.empty() ? "" : ", ") + std::to_string(value);
+      }
+      if (kept.empty()) return false;
+      param.values = "[" + kept + "]";
     }
-    kernel_.accumulate = product.empty() ? any : product;
+    return true;
   }
 
   ProposedKernel kernel_;
@@ -298,58 +347,81 @@ class Settlement {
   std::set<std::string> chosen_;               ///< Tensors of which indices choose rows.
 };
 
-bool adds_floats(const ProposedKernel& kernel) {
-  if (kernel.body.find("atomicAdd") == std::string::npos) return false;
-  return std::ranges::any_of(kernel.params, [](const ProposedParam& param) {
-    const bool real = param.dtype == "{dtype}" || param.dtype.find("float") != std::string::npos;
-    return param.role == ParamRole::InOut && real;
-  });
-}
-
-}  // namespace
-
-namespace {
-
 /// Tries all launches of a kernel, and keeps the best that one of them told.
 class Search {
  public:
   Search(Probe& probe, std::string entry) : probe_(probe), entry_(std::move(entry)) {}
 
-  /// Whether one of the launches of `wanted` tells everything; found() is it then.
-  bool try_all(const ProposedKernel& wanted) {
+  /// Whether one of the launches of `wanted` tells everything; found() is it then. `required` is
+  /// what holds for all sizes that are tried.
+  bool try_all(const ProposedKernel& wanted, const Requirement* required = nullptr,
+               size_t families_max = SIZE_MAX) {
+    std::optional<ProposedKernel> best;
+    size_t least = SIZE_MAX;
     for (const ProposedLaunch& launch : wanted.launches) {
       ProposedKernel one = wanted;
       one.launches = {launch};
-      for (const std::vector<Sizes>& tries : sizes_to_try(one.dims())) {
-        if (try_one(one, tries)) return true;
-        if (probe_.is_out_of_time()) {
-          why_ = fmt::format("its launches took more than {} s", kProbeTimeMax.count());
-          return false;
+      std::vector<std::vector<Sizes>> all = all_tries(one);
+      all.resize(std::min(all.size(), families_max));
+      for (std::vector<Sizes>& tries : all) {
+        if (required != nullptr) {
+          for (Sizes& sizes : tries) sizes = required->met(sizes);
         }
+        const auto doubts = try_one(one, tries);
+        if (doubts && *doubts < least) {
+          least = *doubts;
+          best = found_;
+        }
+        if (least <= kDoubtsFew) return true;
+        if (!probe_.is_out_of_time()) continue;
+        why_ = fmt::format("its launches took more than {} s", kProbeTimeMax.count());
+        if (best) found_ = best;
+        return best.has_value();
       }
     }
-    return false;
+    if (best) found_ = best;
+    return best.has_value();
   }
 
   const std::optional<ProposedKernel>& found() const { return found_; }
   const std::string& why() const { return why_; }
 
  private:
-  bool try_one(const ProposedKernel& wanted, const std::vector<Sizes>& tries) {
+  // As of one size that is rounded down, in two tensors.
+  static constexpr size_t kDoubtsFew = 2;
+
+  static std::vector<std::vector<Sizes>> all_tries(const ProposedKernel& kernel) {
+    std::vector<std::vector<Sizes>> all = sizes_to_try(kernel.dims());
+    std::map<std::string, int64_t> tiles;
+    static const RE2 kTile(R"(cdiv\((\w+), (\d+)\))");
+    for (const std::string& text : kernel.launch().grid) {
+      std::string dim;
+      int64_t tile = 0;
+      if (RE2::FullMatch(text, kTile, &dim, &tile)) tiles[dim] = tile;
+    }
+    // Last: a kernel that takes other sizes is to be tested with them.
+    std::ranges::copy(tiles_to_try(kernel.dims(), tiles), std::back_inserter(all));
+    return all;
+  }
+
+  /// Nothing where not everything is known; else what doubts() says.
+  std::optional<size_t> try_one(const ProposedKernel& wanted, const std::vector<Sizes>& tries) {
     Settlement settlement(probe_, entry_, wanted);
     std::string problem;
     const size_t known = settlement.learn(tries, problem);
     if (!problem.empty()) why_ = problem;
     if (known == settlement.tensors() && known > 0 && settlement.finish()) {
+      const size_t doubts = settlement.doubts();
       found_ = settlement.take();
-      return true;
+      most_ = SIZE_MAX;
+      return doubts;
     }
-    if (known > most_ && !probe_.is_out_of_time()) {
+    if (known > most_ && most_ != SIZE_MAX && !probe_.is_out_of_time()) {
       most_ = known;
       found_ = settlement.take();
       why_ = "what it reads does not follow from its sizes alone";
     }
-    return false;
+    return std::nullopt;
   }
 
   Probe& probe_;
@@ -358,6 +430,24 @@ class Search {
   size_t most_ = 0;
   std::string why_ = "no launch of it runs with sizes of a few dozen";
 };
+
+/// Tries only sizes for which something holds, which the kernel may expect: that one is a multiple
+/// of another, or the larger one.
+bool try_requirements(const ProposedKernel& kernel, bool multiples, Search& search, Probe& probe) {
+  for (const Requirement& one : requirements_of(kernel)) {
+    if (one.is_multiple != multiples || probe.is_out_of_time()) continue;
+    ProposedKernel wanted = kernel;
+    wanted.require = one.text;
+    wanted.notes.push_back(fmt::format(
+        "It was tried where {} alone; take `require` away if other sizes are right, too.",
+        one.text));
+    if (!search.try_all(wanted, &one)) continue;
+    // Where odd sizes tell the same, nothing needs to hold.
+    if (multiples) search.try_all(kernel, nullptr, 1);
+    return true;
+  }
+  return false;
+}
 
 /// Tries launches in which two sizes are equal: the kernel may accept only such sizes.
 bool try_equal_sizes(const ProposedKernel& kernel, Search& search, Probe& probe) {
@@ -389,8 +479,12 @@ std::string settle(const std::string& ptx, const std::string& entry, ProposedKer
   Search search(*probe, entry);
   ProposedKernel tied = kernel;
   bool done = false;
-  if (find_strides(*probe, entry, tied)) done = search.try_all(tied);
-  done = done || search.try_all(kernel) || try_equal_sizes(tied, search, *probe);
+  if (find_strides(*probe, entry, tied)) {
+    done = try_requirements(tied, true, search, *probe) || search.try_all(tied);
+  }
+  // A kernel that divides one size by another and drops the rest expects multiples.
+  done = done || try_requirements(tied, true, search, *probe) || search.try_all(kernel) ||
+         try_requirements(tied, false, search, *probe) || try_equal_sizes(tied, search, *probe);
   if (search.found()) kernel = *search.found();
   if (!done) return search.why();
   kernel.deterministic = !adds_floats(kernel);

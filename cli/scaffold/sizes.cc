@@ -164,15 +164,15 @@ void shrink(const std::vector<std::string>& dims, const Sizes& base, const Works
 std::vector<std::vector<Sizes>> sizes_to_try(const std::vector<std::string>& dims) {
   if (dims.empty()) return {std::vector<Sizes>{Sizes{}}};
   using Family = std::vector<std::vector<int64_t>>;
-  static const std::vector<Family> kOne = {{{37}, {700}, {1500}},
-                                           {{64}, {256}, {1024}},
-                                           {{256}, {512}, {2048}},
-                                           {{2048}, {6144}, {4096}}};
+  static const std::vector<Family> kOne = {{{37}, {700}, {1500}},   {{3}, {11}, {40}},
+                                           {{700}, {5000}, {9000}}, {{64}, {256}, {1024}},
+                                           {{256}, {512}, {2048}},  {{2048}, {6144}, {4096}}};
   static const std::vector<Family> kTwo = {
-      {{5, 300}, {37, 11}, {130, 67}},   {{300, 5}, {130, 37}, {67, 11}},
-      {{5, 300}, {37, 130}, {11, 67}},   {{5, 288}, {37, 32}, {130, 96}},
-      {{288, 5}, {32, 37}, {96, 130}},   {{96, 160}, {224, 32}, {64, 288}},
-      {{64, 512}, {256, 32}, {128, 16}}, {{64, 256}, {192, 128}, {128, 384}}};
+      {{5, 300}, {37, 11}, {130, 67}},    {{300, 5}, {130, 37}, {67, 11}},
+      {{3, 40}, {20, 7}, {9, 35}},        {{5, 300}, {37, 130}, {11, 67}},
+      {{5, 288}, {37, 32}, {130, 96}},    {{288, 5}, {32, 37}, {96, 130}},
+      {{96, 160}, {224, 32}, {64, 288}},  {{64, 512}, {256, 32}, {128, 16}},
+      {{64, 256}, {192, 128}, {128, 384}}};
   if (dims.size() <= 2) {
     std::vector<std::vector<Sizes>> all;
     for (const Family& family : dims.size() == 1 ? kOne : kTwo) {
@@ -198,8 +198,31 @@ std::vector<std::vector<Sizes>> sizes_to_try(const std::vector<std::string>& dim
   return all;
 }
 
+std::vector<std::vector<Sizes>> tiles_to_try(const std::vector<std::string>& dims,
+                                             const std::map<std::string, int64_t>& tiles) {
+  constexpr int64_t kLargeTile = 64, kTileMax = 256;
+  const bool any = std::ranges::any_of(
+      tiles, [](const auto& tile) { return tile.second >= kLargeTile && tile.second <= kTileMax; });
+  if (!any || dims.size() < 2 || dims.size() > 4) return {};
+  // Tiles of each dim, and steps of 16 of the others; no two products are the same.
+  static constexpr int64_t kTiles[][2] = {{1, 2}, {2, 1}, {1, 3}};
+  static constexpr int64_t kSteps[][2] = {{2, 3}, {1, 4}, {1, 2}};
+  std::vector<Sizes> together;
+  for (size_t at = 0; at < std::size(kTiles); ++at) {
+    Sizes& sizes = together.emplace_back();
+    size_t tiled = 0, other = 0;
+    for (const std::string& dim : dims) {
+      const auto tile = tiles.find(dim);
+      sizes[dim] = tile != tiles.end() ? tile->second * kTiles[at][tiled++ % 2]
+                                       : 16 * kSteps[at][other++ % 2];
+    }
+  }
+  return {together};
+}
+
 std::map<std::string, std::string> allowed_sizes(const std::vector<std::string>& dims,
-                                                 const Sizes& base, const Works& works) {
+                                                 const Sizes& base, const Works& works,
+                                                 const Works& meant) {
   std::map<std::string, Allowed> allowed;
   for (const std::string& dim : dims) {
     std::vector<int64_t> good, bad;
@@ -211,7 +234,7 @@ std::map<std::string, std::string> allowed_sizes(const std::vector<std::string>&
     for (const int64_t value : values) {
       Sizes sizes = base;
       sizes[dim] = value;
-      (works(sizes) ? good : bad).push_back(value);
+      if (meant(sizes)) (works(sizes) ? good : bad).push_back(value);
     }
     allowed[dim] = summed_up(good, bad, base.at(dim));
   }
@@ -221,7 +244,8 @@ std::map<std::string, std::string> allowed_sizes(const std::vector<std::string>&
       ranged.push_back(dim);
     }
   }
-  if (ranged.size() > 1) shrink(ranged, base, works, allowed);
+  const auto is_fine = [&](const Sizes& sizes) { return !meant(sizes) || works(sizes); };
+  if (ranged.size() > 1) shrink(ranged, base, is_fine, allowed);
   std::map<std::string, std::string> texts;
   for (const std::string& dim : dims) texts[dim] = dim_text(allowed[dim]);
   return texts;

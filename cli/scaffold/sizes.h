@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -13,11 +14,17 @@ namespace gpuemu::cli {
 /// ones in many orders. Those that belong together stand together.
 std::vector<std::vector<Sizes>> sizes_to_try(const std::vector<std::string>& dims);
 
+/// The same for a kernel whose blocks work on large tiles: multiples of the tile for dims that
+/// `tiles` names, of 16 for the others. Empty where no tile is large.
+std::vector<std::vector<Sizes>> tiles_to_try(const std::vector<std::string>& dims,
+                                             const std::map<std::string, int64_t>& tiles);
+
 /// The value of each dim in gpuemu.toml: "[1, 300]", "{ range = [32, 1024], multiple_of = 32 }",
 /// "[48, 64, 100]" or "64". `works` says whether a kernel works with these sizes; it works with
-/// `base`. `fixed` are dims that have their value already.
+/// `base`. Sizes that are not `meant` are not tried.
 using Works = std::function<bool(const Sizes& sizes)>;
-std::map<std::string, std::string> allowed_sizes(const std::vector<std::string>& dims,
-                                                 const Sizes& base, const Works& works);
+std::map<std::string, std::string> allowed_sizes(
+    const std::vector<std::string>& dims, const Sizes& base, const Works& works,
+    const Works& meant = [](const Sizes&) { return true; });
 
 }  // namespace gpuemu::cli

@@ -1,6 +1,9 @@
 #include "cli/scaffold/trial.h"
 
 #include <algorithm>
+#include <set>
+
+#include <re2/re2.h>
 
 #include "common/config/expression.h"
 #include "common/numeric/element.h"
@@ -30,9 +33,40 @@ void add_member(const std::vector<std::byte>& member, std::vector<std::byte>& by
   bytes.insert(bytes.end(), member.begin(), member.end());
 }
 
+bool is_filled(const std::vector<bool>& changed) { return !changed.empty(); }
+
 uint64_t behind_last(const std::vector<bool>& changed) {
   const auto last = std::find(changed.rbegin(), changed.rend(), true);
   return static_cast<uint64_t>(changed.rend() - last);
+}
+
+/// Products of some of the sizes, in order: what tensors have most often.
+std::vector<uint64_t> products_of(const Sizes& sizes) {
+  std::set<uint64_t> products = {1};
+  for (const auto& [dim, size] : sizes) {
+    const std::set<uint64_t> before = products;
+    for (const uint64_t product : before) {
+      const uint64_t larger = product * static_cast<uint64_t>(std::max<int64_t>(size, 1));
+      if (larger < kRoomElements) products.insert(larger);
+    }
+  }
+  return {products.begin(), products.end()};
+}
+
+/// The least number of elements with which a kernel fits. `likely` is tried first.
+template <typename Fits>
+uint64_t least_room(const std::vector<uint64_t>& likely, const Fits& fits) {
+  const auto enough = std::partition_point(likely.begin(), likely.end(),
+                                           [&](uint64_t elements) { return !fits(elements); });
+  uint64_t most = enough == likely.end() ? kRoomElements : *enough;
+  uint64_t few = enough == likely.begin() ? 0 : *(enough - 1);
+  if (most - few > 1 && !fits(most - 1)) return most;
+  if (most - few > 1) --most;
+  while (most - few > 1) {
+    const uint64_t half = few + (most - few) / 2;
+    (fits(half) ? most : few) = half;
+  }
+  return most;
 }
 
 std::optional<Dim3> sizes_of(const std::vector<std::string>& texts, const Sizes& sizes) {
@@ -134,20 +168,22 @@ std::optional<ProbeSeen> Trial::run(const ProbeCall& call, std::string* problem)
 bool Trial::runs(const Sizes& sizes, std::string& problem) {
   auto made = call(sizes);
   if (!made) return false;
-  bool changes = false;
   // A sum of zeros may be what an output holds already.
-  for (made->salt = 0; made->salt < 2; ++made->salt) {
-    const auto seen = run(*made, &problem);
-    if (!seen) return false;
-    if (!seen->problem.empty()) {
-      problem = seen->problem;
-      return false;
+  for (const int64_t index : {0, 1}) {
+    for (ProbeTensor& tensor : made->tensors) tensor.index = index;
+    bool changes = false;
+    for (made->salt = 0; made->salt < 2; ++made->salt) {
+      const auto seen = run(*made, &problem);
+      if (!seen) return false;
+      if (!seen->problem.empty()) {
+        problem = seen->problem;
+        return false;
+      }
+      changes = changes || std::ranges::any_of(seen->changed, is_filled);
     }
-    changes = changes || std::ranges::any_of(seen->changed, [](const std::vector<bool>& elements) {
-                return !elements.empty();
-              });
+    if (changes) return true;
   }
-  return changes;
+  return false;
 }
 
 bool Trial::add_changes(ProbeCall& call, uint32_t salts, std::vector<std::vector<bool>>& changed) {
@@ -166,7 +202,14 @@ bool Trial::add_changes(ProbeCall& call, uint32_t salts, std::vector<std::vector
     }
   }
   call.salt = 0;
-  return true;
+  if (std::ranges::any_of(changed, is_filled)) return true;
+  // Integers of 0 may change nothing, as where they are added to what is there.
+  ProbeCall of_ones = call;
+  for (ProbeTensor& tensor : of_ones.tensors) {
+    const bool is_zero = !is_float(tensor.dtype) && !tensor.is_varied && tensor.spread == 0;
+    if (is_zero && tensor.index == 0) tensor.index = 1;
+  }
+  return of_ones.tensors == call.tensors || add_changes(of_ones, salts, changed);
 }
 
 std::optional<Extents> Trial::extents(const Sizes& sizes, const Indices& indices) {
@@ -185,18 +228,15 @@ std::optional<Extents> Trial::extents(const Sizes& sizes, const Indices& indices
     out.written[made->tensors[i].name] = behind_last(changed[i]);
   }
   // The least memory with which every access is inside of it, whatever becomes of the value.
+  const std::vector<uint64_t> likely = products_of(sizes);
+  made->wants_changes = false;
   for (ProbeTensor& tensor : made->tensors) {
-    uint64_t enough = kRoomElements, few = 0;
-    tensor.room = 0;
-    auto seen = run(*made);
-    if (!seen || !seen->problem.empty()) {
-      while (enough - few > 1) {
-        tensor.room = few + (enough - few) / 2;
-        seen = run(*made);
-        (seen && seen->problem.empty() ? enough : few) = tensor.room;
-      }
-      out.accessed[tensor.name] = enough;
-    }
+    const auto fits_in = [&](uint64_t elements) {
+      tensor.room = elements;
+      const auto seen = run(*made);
+      return seen && seen->problem.empty();
+    };
+    if (!fits_in(0)) out.accessed[tensor.name] = least_room(likely, fits_in);
     tensor.room = kRoomElements;
   }
   return out;
@@ -234,8 +274,10 @@ bool Trial::fits(const Sizes& sizes) {
     tensor.elements = tensor.known = tensor.room = elements;
     if (param->role == ParamRole::Output) tensor.known = 0;
     if (param->range.empty()) continue;
-    const auto highest = param->range.find(',');
-    tensor.spread = std::strtoll(param->range.c_str() + highest + 1, nullptr, 10) + 1;
+    static const RE2 kHighest(R"re(, "?([^"\]]+)"?\]$)re");
+    std::string highest;
+    if (!RE2::PartialMatch(param->range, kHighest, &highest)) continue;
+    tensor.spread = value_of(highest, sizes).value_or(0) + 1;
   }
   std::vector<std::vector<bool>> changed;
   if (!add_changes(*made, 2, changed)) return false;

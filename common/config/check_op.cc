@@ -19,6 +19,7 @@ std::string joined(const std::set<std::string>& names) {
 
 /// What an unknown name in an expression may have meant.
 std::string instead_of(const std::string& name, const std::set<std::string>& known) {
+  if (dtype_from_alias(name)) return fmt::format("; text needs single quotes: '{}'", name);
   const std::string near = did_you_mean(name, {known.begin(), known.end()});
   return (near.empty() ? ";" : near) +
          (known.empty() ? fmt::format(" none is defined; write dims = {{ {} = [1, 300] }}", name)
@@ -446,6 +447,8 @@ class OpChecker {
       message += "; a scalar needs its type, such as i32:" + arg.tensor;
     } else if (names_.reals.contains(arg.tensor)) {
       message += "; a scalar needs its type, such as f32:" + arg.tensor;
+    } else if (arg.tensor == "null" || arg.tensor == "nullptr" || arg.tensor == "NULL") {
+      message += "; a null pointer is ptr:null";
     } else {
       message += hint(arg.tensor, names_.tensors);
     }

@@ -53,6 +53,7 @@ class Parser {
         return fail("comparisons cannot be chained; write a < b && b < c");
       }
     }
+    if (peek() == ',') return fail("unexpected ','; several sizes are a list: [\"n\", \"m\"]");
     return fail(unexpected() + ", expected an operator or the end");
   }
 
@@ -294,7 +295,14 @@ class Parser {
     const char c = text_[at_];
     if (c == '=') return "unexpected '='; equality is '=='";
     if (c == '&' || c == '|') return std::string("unexpected '") + c + "'; logic is '&&' and '||'";
+    if (c == '.' && at_ > 0 && is_name(text_[at_ - 1])) {
+      return "unexpected '.'; names are those of dims and attrs, blockDim and the like are not "
+             "known";
+    }
     if (c == '.') return "unexpected '.'; a number starts with a digit";
+    if (c == '[') return "unexpected '['; a list stands outside of the quotes";
+    if (c == '/' && at_ > 0 && text_[at_ - 1] == '/')
+      return "unexpected '/'; a / b drops the fraction";
     if (c == '"') return "unexpected '\"'; text stands in single quotes";
     if (c < ' ' || c > '~') return fmt::format("unexpected byte 0x{:02x}", static_cast<uint8_t>(c));
     return std::string("unexpected '") + c + "'";

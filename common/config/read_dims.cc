@@ -63,6 +63,11 @@ std::optional<DimSpec> read_table(const ValueReader& value) {
   const size_t before = value.state().problems.size();
   table.read_integer("multiple_of", step);
   table.read("power_of_two", power);
+  for (const char* end : {"min", "max"}) {
+    if (!table.has(end)) continue;
+    (void)table.named(end);
+    table.problem_at_key(end, "unknown key; write both ends as range = [1, 300]");
+  }
   const auto listed = values ? read_sizes(*values) : std::nullopt;
   const auto ends = range ? read_sizes(*range) : std::nullopt;
   table.finish();
@@ -134,6 +139,9 @@ void read_dim(const std::string& name, const ValueReader& value, OpConfig& op) {
       value.problem(
           fmt::format("'{}' is not a size; a range is written {}", value.value().text, range));
       return;
+    }
+    if (value.value().text.starts_with("[")) {
+      return value.problem("expected a size, found a list in quotes; write " + value.value().text);
     }
     if (auto expression = value.expression()) op.derived_dims.push_back({name, *expression});
     return;

@@ -176,6 +176,9 @@ void read_invariants(TableReader& table, std::vector<InvariantSpec>& invariants,
                      std::vector<InvariantKind>& off) {
   const auto value = table.find("invariants");
   if (!value) return;
+  if (value->is(TomlValue::Kind::Array)) {
+    return value->wrong_kind("a table, such as { non_negative = true }");
+  }
   TableReader rows(*value);
   for (const auto& [name, parameters] : rows.all()) {
     if (const auto kind = invariant_from_name(name)) {

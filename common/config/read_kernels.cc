@@ -57,6 +57,16 @@ std::optional<LaunchSpec::Arg> read_struct(const ValueReader& item, int depth) {
   return arg;
 }
 
+/// What somebody who writes "int32:" or "ptr:0" means.
+std::string kind_meant(const std::string& kind) {
+  if (kind == "ptr") return "; did you mean 'ptr:null'?";
+  const auto dtype = kind == "int" ? DType::Int32 : dtype_from_alias(kind);
+  for (const ArgPrefix& row : kArgPrefixes) {
+    if (dtype == row.dtype) return fmt::format("; did you mean '{}'?", row.prefix);
+  }
+  return {};
+}
+
 std::optional<LaunchSpec::Arg> read_arg(const ValueReader& item, int depth) {
   if (item.is(TomlValue::Kind::Array)) return read_struct(item, depth);
   const auto text = item.text();
@@ -79,8 +89,8 @@ std::optional<LaunchSpec::Arg> read_arg(const ValueReader& item, int depth) {
   if (colon != std::string::npos) {
     item.problem(fmt::format(
         "unknown kind of argument '{}', expected i32:, u32:, i64:, u64:, f32:, f64:, bool:, i8:, "
-        "u8:, i16:, u16:, f16:, bf16:, ptr:null or the name of a tensor",
-        text->substr(0, colon + 1)));
+        "u8:, i16:, u16:, f16:, bf16:, ptr:null or the name of a tensor{}",
+        text->substr(0, colon + 1), kind_meant(text->substr(0, colon))));
     return std::nullopt;
   }
   const size_t plus = text->find('+');

@@ -20,6 +20,11 @@ std::string tensor_dtype(const ValueReader& value) {
   if (!text || *text == "{dtype}") return "{dtype}";
   const auto dtype = dtype_from_alias(*text);
   if (dtype) return std::string(name_of(*dtype));
+  if (*text == "T" || text->find('{') != std::string::npos || *text == "scalar_t") {
+    value.problem(
+        fmt::format("unknown dtype '{}'; write \"{{dtype}}\" for the one under test", *text));
+    return "{dtype}";
+  }
   (void)value.dtype();  // Words the problem.
   return "{dtype}";
 }
@@ -98,6 +103,12 @@ TensorSpec read_tensor(const ValueReader& item, bool outputs) {
   if (const auto dtype = table.find("dtype")) tensor.dtype = tensor_dtype(*dtype);
   read_range(table, tensor);
   read_align(table, tensor);
+  for (const char* end : {"min", "max"}) {
+    if (!table.has(end)) continue;
+    (void)table.named(end);
+    table.problem_at_key(end,
+                         "unknown key; the domain of the values is written range = [0.0, 1.0]");
+  }
   table.finish();
   return tensor;
 }
@@ -117,6 +128,9 @@ bool check_attr_value(const ValueReader& item, DType dtype, double number) {
 
 void read_attr(const std::string& name, const ValueReader& value, OpConfig& op) {
   if (!is_legal_name(value, name)) return;
+  if (!value.is(TomlValue::Kind::Table)) {
+    return value.wrong_kind("a table, such as { values = [1.0, 0.5] }");
+  }
   AttrSpec attr;
   attr.name = name;
   TableReader table(value, attr_keys());

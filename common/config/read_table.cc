@@ -52,6 +52,19 @@ bool turns_text(std::string_view text) {
   return false;
 }
 
+/// The items that a text in place of a list holds, quoted: "n, n" are two. Expressions stay whole.
+std::string items_meant(const std::string& text) {
+  const bool is_plain = text.find_first_of("()*/+%'\"") == std::string::npos;
+  std::string all;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = is_plain ? std::min(text.find_first_of(", ", at), text.size()) : text.size();
+    if (end > at)
+      all += fmt::format("{}\"{}\"", all.empty() ? "" : ", ", text.substr(at, end - at));
+    at = end + 1;
+  }
+  return all;
+}
+
 }  // namespace
 
 Place place_of(const Layer& layer, const TomlValue& value) {
@@ -127,6 +140,9 @@ std::string ValueReader::remedy(const std::string& expected) const {
   if (value_->kind == Kind::Table && expected == "a list") {
     return fmt::format("; a list of tables has two brackets: [[{}]]", path_);
   }
+  if (value_->kind == Kind::Text && expected == "a list" && !value_->text.empty()) {
+    return fmt::format("; write [{}]", items_meant(value_->text));
+  }
   constexpr std::string_view kText = "text";
   const bool is_number = value_->kind == Kind::Text && parse_text<double>(value_->text);
   if (is_number && !layer_->from_text && expected.find(kText) == std::string::npos) {
@@ -135,6 +151,9 @@ std::string ValueReader::remedy(const std::string& expected) const {
   const bool wants_text = expected.starts_with(kText);
   if (wants_text && (value_->kind == Kind::Integer || value_->kind == Kind::Boolean)) {
     return "; text needs quotes";
+  }
+  if (value_->kind == Kind::Text && expected == "true or false") {
+    return "; true and false have no quotes";
   }
   return "";
 }

@@ -61,7 +61,10 @@ void read_strategies(TableReader& validation, Config& config) {
 std::optional<Tolerance> read_tolerance(const ValueReader& value) {
   Tolerance tolerance;
   if (value.is(TomlValue::Kind::Text) && !value.layer().from_text) {
-    if (!value.one_of({"auto"})) return std::nullopt;
+    if (value.value().text != "auto") {
+      value.wrong_kind("a number, { atol = 1e-5, rtol = 1e-5 } or \"auto\"");
+      return std::nullopt;
+    }
     tolerance.automatic = true;
     return tolerance;
   }
@@ -76,10 +79,14 @@ std::optional<Tolerance> read_tolerance(const ValueReader& value) {
   TableReader table(value, tolerance_keys());
   table.read_number("atol", tolerance.atol);
   table.read_number("rtol", tolerance.rtol);
-  if (table.has("ulp")) {
-    uint64_t ulp = 0;
-    table.read_integer("ulp", ulp);
-    tolerance.ulp = ulp;
+  uint64_t ulp = 0;
+  table.read_integer("ulp", ulp);
+  if (table.has("ulp")) tolerance.ulp = ulp;
+  // Other tools have other names for the same.
+  for (const auto& [other, own] : {std::pair("abs", "atol"), std::pair("rel", "rtol")}) {
+    const auto value_there = table.has(other) ? table.named(other) : std::nullopt;
+    if (value_there)
+      table.problem_at_key(other, fmt::format("unknown key; did you mean '{}'?", own));
   }
   table.finish();
   if (value.value().entries.empty()) {
@@ -92,6 +99,9 @@ std::optional<Tolerance> read_tolerance(const ValueReader& value) {
 void read_tolerances(TableReader& table, ToleranceTable& tolerances) {
   const auto value = table.find("tolerances");
   if (!value) return;
+  if (!value->is(TomlValue::Kind::Table)) {
+    return value->wrong_kind("a table by dtype, such as { float32 = 1e-5 }");
+  }
   TableReader rows(*value);
   for (const auto& [key, tolerance] : rows.all()) {
     const auto dtype = dtype_from_alias(key);

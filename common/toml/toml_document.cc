@@ -90,6 +90,8 @@ std::string syntax_problem(const std::string& words) {
   const Remedy remedies[] = {
       {"is not representable in 64 bits", kLarge},
       {"parsing boolean", "text needs quotes: name = \"softmax\""},
+      {"expected 'inf', saw", "text needs quotes: name = \"softmax\""},
+      {"expected 'nan', saw", "text needs quotes: name = \"softmax\""},
       {"parsing string: unescaped control", "the closing quote of this line is missing"},
       {"cannot redefine existing", "this key appears twice; keep one of them"},
       {"parsing array", "is a ], a quote or a comma missing before it?"},

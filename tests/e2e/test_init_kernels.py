@@ -16,7 +16,7 @@ LEFT_OUT = {"llm/broken.cu": "does_not_exist.h", "extension/lltm.cu": "torch/ext
 SOME = {*LEFT_OUT, "samples/convolution.cu", "llm/adamw.cu", "llm/encoder.cu", "llm/layernorm.cu", "extension/elementwise.cu", "extension/quantize.cu",
         "samples/histogram.cu", "samples/matrix_mul.cu", "samples/partial_sums.cu", "samples/reduction.cu", "attention/softmax.cu", "signal/conv2d.cu",
         "signal/stencil.cu", "sparse/bitonic.cu", "sparse/csr.cu", "sparse/gather.cu", "serving/packed_residual.cu", "serving/rotary.cu",
-        "serving/unary_ops.cu", "serving/unsigned_index.cu", "serving/pitched.cu"}
+        "serving/unary_ops.cu", "serving/unsigned_index.cu", "serving/pitched.cu", "serving/strided_norm.cu", "signal/grey.cu", "llm/classes.cu"}
 # Proposed, but what they read follows from values: row pointers.
 GUESSED = {"spmv_csr"}
 

@@ -130,10 +130,7 @@ def scatter_add(from_, index, into):
 
 
 def bitonic_sort(keys):
-    out = keys.copy()
-    for begin in range(0, len(keys) // 256 * 256, 256):
-        out[begin:begin + 256].sort()
-    return out
+    return np.sort(keys.reshape(-1, 256), -1).reshape(keys.shape)
 
 
 def saxpy(a, x, y):
@@ -183,3 +180,41 @@ def take_rows(src, index):
 
 def count_up(x):
     return (x.astype(np.int64) + 1) % 2 ** 32
+
+
+def strided_norm(input, weight, epsilon):
+    return input / np.sqrt((input ** 2).mean(-1, keepdims=True) + epsilon) * weight
+
+
+def act_and_mul(input, d):
+    both = input.reshape(-1, 2, d)
+    return both[:, 0] / (1 + np.exp(-both[:, 0])) * both[:, 1]
+
+
+def to_grey(colours):
+    return (colours[..., 0] + 2 * colours[..., 1] + colours[..., 2]) // 4
+
+
+def filter_with_taps(in_, taps, width, height, radius):
+    y, x = np.arange(height)[:, None], np.arange(width)[None]
+    out = 0
+    for dy in range(-radius, radius + 1):
+        for dx in range(-radius, radius + 1):
+            tap = taps[(dy + radius) * (2 * radius + 1) + dx + radius]
+            out = out + tap * in_[np.clip(y + dy, 0, height - 1), np.clip(x + dx, 0, width - 1)]
+    return out
+
+
+def class_loss(logits, target):
+    most = logits.max(-1)
+    return np.log(np.exp(logits - most[:, None]).sum(-1)) + most - logits[np.arange(len(logits)), target]
+
+
+def scaled_add(scale, x, y):
+    return scale * x + y
+
+
+def block_counts(in_, n):
+    out = np.zeros(((n + 127) // 128, 64), np.int64)
+    np.add.at(out, (np.arange(n) // 128, in_ % 64), 1)
+    return out
