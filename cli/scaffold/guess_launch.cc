@@ -164,8 +164,9 @@ std::optional<ProposedLaunch> launch_from_host(const HostLaunch& host, const Sou
     if (text) made.block.push_back(*text);
     if (text && unused.empty()) continue;
     // A size that only the running program knows: that of a walk over a row may be any.
-    if (host.block.size() > 1 || source.body.find("blockDim.x") == std::string::npos)
+    if (host.block.size() > 1 || source.body.find("blockDim.x") == std::string::npos) {
       return std::nullopt;
+    }
     made.block = guessed_block(source, context.definitions, false);
     unused.clear();
   }

@@ -49,8 +49,9 @@ Sizes Requirement::met(const Sizes& sizes) const {
 std::vector<Requirement> requirements_of(const ProposedKernel& kernel) {
   std::vector<const ProposedParam*> dims;
   for (const ProposedParam& param : kernel.params) {
-    if (param.role == ParamRole::Dim && !kernel.follows.contains(param.name))
+    if (param.role == ParamRole::Dim && !kernel.follows.contains(param.name)) {
       dims.push_back(&param);
+    }
   }
   std::vector<Requirement> multiples, orders;
   for (const ProposedParam* a : dims) {

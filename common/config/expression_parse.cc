@@ -301,8 +301,9 @@ class Parser {
     }
     if (c == '.') return "unexpected '.'; a number starts with a digit";
     if (c == '[') return "unexpected '['; a list stands outside of the quotes";
-    if (c == '/' && at_ > 0 && text_[at_ - 1] == '/')
+    if (c == '/' && at_ > 0 && text_[at_ - 1] == '/') {
       return "unexpected '/'; a / b drops the fraction";
+    }
     if (c == '"') return "unexpected '\"'; text stands in single quotes";
     if (c < ' ' || c > '~') return fmt::format("unexpected byte 0x{:02x}", static_cast<uint8_t>(c));
     return std::string("unexpected '") + c + "'";

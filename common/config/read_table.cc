@@ -58,8 +58,9 @@ std::string items_meant(const std::string& text) {
   std::string all;
   for (size_t at = 0; at < text.size();) {
     const size_t end = is_plain ? std::min(text.find_first_of(", ", at), text.size()) : text.size();
-    if (end > at)
+    if (end > at) {
       all += fmt::format("{}\"{}\"", all.empty() ? "" : ", ", text.substr(at, end - at));
+    }
     at = end + 1;
   }
   return all;

@@ -183,6 +183,7 @@ class FuzzResults:
     notes: list[str] = field(default_factory=list)  # what the verdict does not rest on, such as sizes that no case had
     warned: int = 0  # Cases that passed with a warning.
     warnings: list[ValidationResult] = field(default_factory=list)  # The first of them.
+    execution: str = ""  # "local" where kernels ran in the daemon, which has no workers.
 
     def add(self, verdict: ValidationResult) -> None:
         """Counts one more case."""
@@ -250,6 +251,7 @@ class MinimizeResult:
     notes: list[str] = field(default_factory=list)  # As that not every run of it fails.
     incomplete: str = ""  # What ended the search early.
     error: str = ""  # Why not all could be run: the daemon was stopped.
+    execution: str = ""  # "local" where kernels ran in the daemon, which has no workers.
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> MinimizeResult:
@@ -304,6 +306,7 @@ class TestReport:
     ops: list[OpReport] = field(default_factory=list)
     incomplete: str = ""  # What ended the run early.
     error: str = ""  # Why not all could be run: the daemon was stopped.
+    execution: str = ""  # "local" where kernels ran in the daemon, which has no workers.
 
     @property
     def broken(self) -> list[str]:
