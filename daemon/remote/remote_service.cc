@@ -102,8 +102,9 @@ Result<std::vector<std::byte>> RemoteService::ask_tape(const RemoteMessage& mess
     tapes_[key] = std::move(started);
   }
   const auto found = tapes_.find(key);
-  if (found == tapes_.end()) {
-    return error(ErrorCode::Unavailable, "this worker has no tensors of that tape");
+  // The request is not why: it gets another code than one with which the process ends.
+  if (found == tapes_.end() || !found->second->runs()) {
+    return error(ErrorCode::NotFound, "this worker has no tensors of that tape");
   }
   return found->second->ask(asked.request);
 }

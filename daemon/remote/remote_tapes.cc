@@ -13,11 +13,20 @@ namespace {
 /// An answer takes at most this long: more than the remote worker waits for its own process.
 constexpr std::chrono::milliseconds kAnswerMax{kTapeRequestMs + 60'000};
 
-/// Whether a worker refused because the request took too long for its own process.
-bool took_too_long(const RemoteMessage& refused) {
+/// What a worker that was sent a request made of it without answering.
+TapeReply::End end_of(const RemoteMessage& refused) {
+  using enum TapeReply::End;
   ByteReader in(refused.body);
   const auto kind = decode_kind(in);
-  return kind && *kind == MessageKind::Failed && decode_failure(in).code == ErrorCode::Timeout;
+  if (!kind || *kind != MessageKind::Failed) return LostWithIt;
+  switch (decode_failure(in).code) {
+    case ErrorCode::Timeout:
+      return TooLong;
+    case ErrorCode::NotFound:  // Its own process was gone already.
+      return LostBefore;
+    default:
+      return LostWithIt;
+  }
 }
 
 class RemoteTapes final : public TapeChannel {
@@ -75,7 +84,7 @@ TapeReply RemoteTapes::ask(std::vector<std::byte> request) {
     return {TapeReply::End::Answered, std::move(answer->body)};
   }
   is_lost_ = true;
-  if (answer && took_too_long(*answer)) return {TapeReply::End::TooLong};
+  if (answer) return {end_of(*answer)};
   return {sent ? TapeReply::End::LostWithIt : TapeReply::End::LostBefore};
 }
 

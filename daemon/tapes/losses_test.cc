@@ -51,7 +51,10 @@ class FragileDevice final : public TapeDevice, public std::enable_shared_from_th
     return copy_of(std::vector<std::byte>(4 * static_cast<size_t>(element_count(entry.shape))));
   }
   bool is_lost() override { return is_lost_; }
-  bool was_lost_by_caller() const override { return lost_by_ == std::this_thread::get_id(); }
+  bool was_lost_by_caller() const override {
+    const std::lock_guard lock(mutex_);
+    return lost_by_ == std::this_thread::get_id();
+  }
   std::string worker_id() const override { return id_; }
 
   Status live_through(Deadly request) {
@@ -72,9 +75,9 @@ class FragileDevice final : public TapeDevice, public std::enable_shared_from_th
 
   Plan& plan_;
   const std::string id_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::atomic<bool> is_lost_{false};
-  std::thread::id lost_by_;
+  std::thread::id lost_by_;  // Guarded by mutex_.
 };
 
 TapeDevice& FragileBytes::device() const { return *device_; }

@@ -4,6 +4,7 @@
 
 #include "ops/capi/context.h"
 #include "ops/registered/text_rules.h"
+#include "runtime/ptx/limits.h"
 #include "runtime/ptx/parse.h"
 
 using gpuemu::opcall::answer;
@@ -205,16 +206,19 @@ Result<uint32_t> register_op(gpuemu_context& context, const gpuemu_op_declaratio
   return context.registry.add_op(std::move(op));
 }
 
-/// The emulator loads modules with instructions that it does not know: a kernel may never come to
-/// them. In a source that is registered they are mistakes.
+/// The emulator loads modules with instructions that it does not execute: a kernel may never come
+/// to them. Words that are no instruction are mistakes in a source that is registered.
 Status check_instructions(const OpKind& op, const KernelVariant& variant) {
   const auto module = ptx::parse(variant.source, variant.name + ".ptx");
   if (!module) return module.error();
+  if (module->is_newer) return ok_status();
   for (const ptx::Function& function : module->functions) {
     for (const ptx::Instruction& one : function.body) {
-      if (one.opcode != ptx::Opcode::Unknown) continue;
-      return error(ErrorCode::Compile, "{}, {}: {}.ptx:{}:{}: PTX has no instruction '{}'", op.name,
-                   variant.name, variant.name, one.where.line, one.where.column, one.name());
+      if (ptx::is_instruction(one.name())) continue;
+      return error(ErrorCode::Compile,
+                   "{}, {}: {}.ptx:{}:{}: PTX has no instruction '{}', up to .version {}.{}",
+                   op.name, variant.name, variant.name, one.where.line, one.where.column,
+                   one.name(), ptx::kNewestMajor, ptx::kNewestMinor);
     }
   }
   return ok_status();

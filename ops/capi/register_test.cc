@@ -274,6 +274,25 @@ TEST_F(Registering, CapturesSeeWhatWasThereAndKeepIt) {
   EXPECT_EQ(first(stream), -4) << "removed after it was captured";
 }
 
+/// PTX of the entry scale with this instruction, which no thread executes.
+std::string ptx_with(const std::string& version, const std::string& instruction) {
+  return ".version " + version +
+         "\n.target sm_80\n.address_size 64\n.visible .entry scale(.param .u64 x,\n"
+         ".param .u64 y, .param .u32 n, .param .f32 f) {\n.reg .b32 %r<2>; ret;\n " +
+         instruction + ";\n ret;\n}\n";
+}
+
+TEST_F(Registering, TakesInstructionsOfPtxThatTheEmulatorDoesNotExecute) {
+  for (const std::string& source :
+       {ptx_with("9.0", "vadd.s32.s32.s32 %r0, %r1, %r1"), ptx_with("9.9", "fabric.u32 %r0")}) {
+    kernel_.source = source.c_str();
+    gpuemu_kernel kernel = 0;
+    ASSERT_EQ(gpuemu_kernel_register(context_, &kernel_, &kernel), GPUEMU_OK)
+        << gpuemu_last_error();
+    EXPECT_EQ(gpuemu_kernel_remove(context_, kernel), GPUEMU_OK);
+  }
+}
+
 TEST_F(Registering, RefusesWhatIsWrongAndSaysWhat) {
   kernel_.name = "packets";
   EXPECT_EQ(refusal(), "op 'relu': there is a variant 'packets' already");
@@ -290,11 +309,10 @@ TEST_F(Registering, RefusesWhatIsWrongAndSaysWhat) {
       << gpuemu_last_error();
   EXPECT_NE(std::string(gpuemu_last_error()).find("doubling.ptx:4:"), std::string::npos)
       << gpuemu_last_error();
-  kernel_.source =
-      ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry scale(.param .u64 x,\n"
-      ".param .u64 y, .param .u32 n, .param .f32 f) {\n.reg .b32 %r<2>;\n ad.s32 %r0, %r1, %r1;\n"
-      " ret;\n}\n";
-  EXPECT_EQ(refusal(), "relu, doubling: doubling.ptx:7:2: PTX has no instruction 'ad'");
+  const std::string unheard = ptx_with("7.0", "ad.s32 %r0, %r1, %r1");
+  kernel_.source = unheard.c_str();
+  EXPECT_EQ(refusal(),
+            "relu, doubling: doubling.ptx:7:2: PTX has no instruction 'ad', up to .version 9.0");
   kernel_.source = nullptr;
   EXPECT_EQ(refusal(), "the source is empty");
   kernel_.op = 9999;

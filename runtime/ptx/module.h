@@ -178,8 +178,10 @@ struct Function {
 
 struct Module {
   std::string version;  ///< "9.0"
-  std::string target;   ///< "sm_80"
-  bool debug = false;   ///< Unoptimised code with full debug information.
+  /// Than the newest known: it may have instructions that this reader has never seen.
+  bool is_newer = false;
+  std::string target;  ///< "sm_80"
+  bool debug = false;  ///< Unoptimised code with full debug information.
   uint32_t address_size = 64;
   std::map<uint32_t, std::string> files;  ///< From .file
   std::vector<Variable> variables;        ///< .global, .const, .shared (extern), .tex ...

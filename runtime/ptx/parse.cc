@@ -73,6 +73,7 @@ class ModuleParser {
     in_.take();
     state_.module.version = text;
     if (major > kNewestMajor || (major == kNewestMajor && minor > kNewestMinor)) {
+      state_.module.is_newer = true;
       state_.module.warnings.push_back(
           fmt::format("line {}: .version {} is newer than the newest known, {}.{}",
                       token.where.line, text, kNewestMajor, kNewestMinor));

@@ -23,6 +23,15 @@ TEST(InstructionTable, GivesOtherTextsNoOpcode) {
   EXPECT_EQ(info(Opcode::Unknown).what, OpcodeClass::Unknown);
 }
 
+TEST(InstructionTable, TellsInstructionsWithoutARowFromMistakes) {
+  for (const std::string_view text : {"add", "tensormap", "vadd", "vset4"}) {
+    EXPECT_TRUE(is_instruction(text)) << text;
+  }
+  for (const std::string_view text : {"", "ad", "tensormaps", "vadd3"}) {
+    EXPECT_FALSE(is_instruction(text)) << text;
+  }
+}
+
 TEST(InstructionTable, AllowsAtLeastAsManyOperandsAsItRequires) {
   for (const InstructionInfo& row : kInstructions) {
     EXPECT_LE(row.operands_min, row.operands_max) << row.text;

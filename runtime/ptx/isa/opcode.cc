@@ -21,12 +21,25 @@ constexpr auto kTexts = std::to_array<std::string_view>({
 #undef INSTRUCTION
 });
 static_assert(std::ranges::is_sorted(kTexts));
+
+/// What PTX has beside the rows of instructions.def.
+constexpr auto kWithoutRow = std::to_array<std::string_view>(
+    {"clusterlaunchcontrol", "tensormap", "vabsdiff", "vadd", "vmad", "vmax", "vmin", "vset",
+     "vset2", "vset4", "vshl", "vshr", "vsub"});
+static_assert(std::ranges::none_of(kWithoutRow, [](auto text) {
+  return std::ranges::binary_search(kTexts, text);
+}));
 }  // namespace
 
 Opcode opcode_of(std::string_view text) {
   const auto found = std::ranges::lower_bound(kTexts, text);
   if (found == kTexts.end() || *found != text) return Opcode::Unknown;
   return static_cast<Opcode>(found - kTexts.begin());
+}
+
+bool is_instruction(std::string_view text) {
+  return opcode_of(text) != Opcode::Unknown ||
+         std::ranges::find(kWithoutRow, text) != kWithoutRow.end();
 }
 
 }  // namespace gpuemu::ptx

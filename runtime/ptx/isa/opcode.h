@@ -143,6 +143,9 @@ inline const InstructionInfo& info(Opcode opcode) {
 
 /// The instruction with this text before its modifiers; Unknown for a text that has no row.
 Opcode opcode_of(std::string_view text);
+/// Whether PTX has it up to the newest version that this reader knows (limits.h), with a row or
+/// without.
+bool is_instruction(std::string_view text);
 
 /// A row for some opcodes: constructed from pairs, of which two with the same opcode do not
 /// compile.
