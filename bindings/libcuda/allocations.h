@@ -23,6 +23,8 @@ inline bool is_host(MemoryKind kind) {
          kind == MemoryKind::Registered;
 }
 
+struct PoolState;
+
 struct Allocation {
   uint64_t address = 0, bytes = 0;
   MemoryKind kind = MemoryKind::Device;
@@ -30,7 +32,8 @@ struct Allocation {
   int device = 0;
   unsigned flags = 0;
   Pool pool = nullptr;  ///< Null unless it is from a pool.
-  std::string name;     ///< "allocation 3", as findings of the device name it.
+  std::shared_ptr<PoolState> pool_state;  ///< Of that pool, which may be destroyed before.
+  std::string name;  ///< "allocation 3", as findings of the device name it.
   uint64_t number = 0;
   std::shared_ptr<const CallSite> made, freed;  ///< `freed` is null while the allocation lives.
 };

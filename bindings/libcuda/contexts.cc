@@ -4,6 +4,7 @@
 
 #include "bindings/libcuda/memory.h"
 #include "bindings/libcuda/modules.h"
+#include "bindings/libcuda/reach.h"
 
 namespace gpuemu::libcuda {
 namespace {
@@ -11,6 +12,15 @@ namespace {
 /// The initial value of each CU_LIMIT_*.
 constexpr std::array<size_t, kLimits> kFirstLimits = {1024, 1 << 20, 8 << 20, 2, 2048,
                                                       64,   0,       0,       0, 0};
+
+/// Takes away what a context that is gone has enabled.
+void close_peers(Process& driver, ContextState& state) {
+  const std::lock_guard lock(state.peers_mutex);
+  for (const auto& [peer, device] : state.peers) {
+    if (device != state.device) close_peer(driver, state.device, device);
+  }
+  state.peers.clear();
+}
 
 }  // namespace
 
@@ -37,6 +47,7 @@ void destroy_context(Process& driver, Context context) {
   (void)code_of(slot.streams->synchronize_all());
   driver.races.host_waited_for_device(state->device);
   take_fault(slot, std::nullopt);
+  close_peers(driver, *state);
   const auto belongs = [&](const auto& one) { return one.context == context; };
   for (const Module one : driver.modules.which(belongs)) unload(driver, one);
   for (const Event one : driver.events.which(belongs)) {

@@ -1,6 +1,7 @@
 #include "bindings/libcuda/memory.h"
 
 #include <string_view>
+#include <utility>
 
 #include <fmt/core.h>
 #include <sys/mman.h>
@@ -49,9 +50,8 @@ Allocation describe(Process& driver, const Place& place, MemoryKind kind, const 
 void give_back(Process& driver, const Allocation& one) {
   DeviceSlot& slot = *driver.devices[static_cast<size_t>(one.device)];
   if (!is_host(one.kind) && one.kind != MemoryKind::Virtual) {
-    release_everywhere(driver, one);
     (void)code_of(slot.device->free(one.address));
-    if (const auto pool = driver.pools.find(one.pool)) pool->used -= one.bytes;
+    if (one.pool_state != nullptr) one.pool_state->used -= one.bytes;
     // A free in the order of a stream lets the host wait for nothing, though the emulator does.
     if (one.kind != MemoryKind::FromPool) driver.races.host_waited_for_device(one.device);
     driver.races.forget_memory(one.address, one.bytes);
@@ -76,6 +76,16 @@ void give_back(Process& driver, const Allocation& one) {
   }
 }
 
+/// Makes the allocation one that is freed, which no peer can use. Returns nullptr when none starts
+/// there.
+Allocations::Shared take_away(Process& driver, uint64_t address,
+                              std::shared_ptr<const CallSite> freed) {
+  const auto lock = lock_reach(driver);
+  const auto gone = driver.allocations.remove(address, std::move(freed));
+  if (gone != nullptr && !is_host(gone->kind)) release_everywhere(driver, *gone);
+  return gone;
+}
+
 }  // namespace
 
 int allocate_memory(const Place& place, uint64_t bytes, MemoryKind kind, const char* call,
@@ -88,12 +98,14 @@ int allocate_memory(const Place& place, uint64_t bytes, MemoryKind kind, const c
   }
   Allocation made = describe(driver, place, kind, call);
   made.pool = pool;
+  made.pool_state = driver.pools.find(pool);
   const auto at = place.slot->device->allocate(bytes, made.name);
   if (!at) return code_of(at.error());
   made.address = *at;
   made.bytes = bytes;
   *address = made.address;
-  if (const auto state = driver.pools.find(pool)) state->took(bytes);
+  if (made.pool_state != nullptr) made.pool_state->took(bytes);
+  const auto lock = lock_reach(driver);
   share_with_peers(driver, made);
   driver.allocations.add(std::move(made));
   return CUDA_SUCCESS;
@@ -172,7 +184,7 @@ int free_memory(Process& driver, uint64_t address, FreedBy by, const char* call)
   }
   const auto freed = driver.allocations.freed_holding(address);
   const auto site = call_site(call);
-  const auto gone = driver.allocations.remove(address, site);
+  const auto gone = take_away(driver, address, site);
   if (gone != nullptr) {
     give_back(driver, *gone);
     return take_fault(*driver.devices[static_cast<size_t>(gone->device)], std::nullopt);
@@ -193,7 +205,7 @@ int free_memory(Process& driver, uint64_t address, FreedBy by, const char* call)
 }
 
 void release_memory(Process& driver, uint64_t address, const char* call) {
-  const auto gone = driver.allocations.remove(address, call_site(call));
+  const auto gone = take_away(driver, address, call_site(call));
   if (gone != nullptr) give_back(driver, *gone);
 }
 

@@ -39,7 +39,7 @@ struct ContextState {
   std::atomic<int> cache_config = 0;
   std::array<std::atomic<size_t>, kLimits> limits{};
   std::mutex peers_mutex;
-  std::set<Context> peers;
+  std::map<Context, int> peers;  ///< With their devices.
 };
 
 struct ModuleState {
@@ -128,7 +128,8 @@ struct TextureState {
 struct PoolState {
   int device = 0;
   bool is_default = false;
-  std::atomic<uint32_t> peers = 0;  ///< A bit for each other device that may use its memory.
+  /// A bit for each other device that may use its memory. Process::reach guards changes.
+  std::atomic<uint32_t> peers = 0;
   std::array<std::atomic<int>, 4> flags{0, 1, 1, 1};  ///< By CUmemPool_attribute.
   std::atomic<uint64_t> release_threshold = 0;
   std::atomic<uint64_t> used = 0;  ///< Bytes; a pool reserves no others.
@@ -160,8 +161,10 @@ struct DeviceSlot {
   std::unique_ptr<Device> device;
   Streams* streams = nullptr;
   std::atomic<unsigned> primary_flags = 0;
-  std::atomic<uint32_t> peers = 0;  ///< A bit for each device whose memory kernels here may use.
-  std::mutex mutex;                 ///< Guards the members below.
+  /// The devices whose memory kernels here may use, once for each context that enabled them.
+  /// Process::reach guards it.
+  std::multiset<int> peers;
+  std::mutex mutex;  ///< Guards the members below.
   Context primary = nullptr;
   unsigned primary_users = 0;
   std::vector<PendingFault> faults;
@@ -187,6 +190,7 @@ struct Process {
   Table<Pool, PoolState> pools;
   Table<Linker, LinkerState> linkers;
   Allocations allocations;
+  std::mutex reach;  ///< See lock_reach().
   Recorder recorder;
   RaceWatch races;
   Tracer tracer;

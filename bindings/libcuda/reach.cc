@@ -27,9 +27,8 @@ uint32_t bit_of(int device) { return uint32_t{1} << device; }
 bool may_use(Process& driver, int device, const Allocation& one) {
   if (device == one.device || !is_of_peer(one, one.device)) return false;
   const DeviceSlot& slot = *driver.devices[static_cast<size_t>(device)];
-  if ((slot.peers & bit_of(one.device)) != 0) return true;
-  const auto pool = one.pool == nullptr ? nullptr : driver.pools.find(one.pool);
-  return pool != nullptr && (pool->peers & bit_of(device)) != 0;
+  if (slot.peers.contains(one.device)) return true;
+  return one.pool_state != nullptr && (one.pool_state->peers & bit_of(device)) != 0;
 }
 
 /// Waits for the stream, and returns the fault of an earlier kernel.
@@ -43,6 +42,11 @@ int wait_for_stream(Process& driver, const Place& place) {
 /// The kernels of the slot can use the allocation from now on. They may write it, which its own
 /// device does not see: it has no undefined bytes from then on.
 Status adopt_of_peer(Process& driver, const DeviceSlot& slot, const Allocation& one) {
+  if (driver.settings.checks.has(DeviceCheck::Init)) {
+    say_once("memory of peers",
+             "kernels of several devices may use the same memory (peer access): UninitializedRead "
+             "does not look at that memory");
+  }
   GPUEMU_TRY(slot.streams->adopt_memory(one.address, one.bytes, one.name));
   const std::span<const std::byte> itself(bytes_at(one.address), one.bytes);
   return device_at(driver, one.device).upload(one.address, itself);
@@ -102,6 +106,11 @@ int fill_across(Process& driver, const Place& place, int device, uint64_t addres
   return code_of(device_at(driver, device).upload(address, pattern));
 }
 
+std::unique_lock<std::mutex> lock_reach(Process& driver) {
+  if (driver.devices.size() == 1) return {};
+  return std::unique_lock(driver.reach);
+}
+
 Status adopt_everywhere(Process& driver, uint64_t address, uint64_t bytes,
                         const std::string& name) {
   for (size_t i = 0; i < driver.devices.size(); ++i) {
@@ -122,19 +131,8 @@ void release_everywhere(Process& driver, const Allocation& one) {
 
 namespace {
 
-/// Opens or closes those allocations of which `concerns` is true and which the device does not
-/// reach otherwise.
-template <typename Concerns>
-int adopt_all(Process& driver, int device, const Concerns& concerns) {
-  for (const Allocations::Shared& one : driver.allocations.all()) {
-    if (!concerns(*one) || may_use(driver, device, *one)) continue;
-    const Status adopted =
-        adopt_of_peer(driver, *driver.devices[static_cast<size_t>(device)], *one);
-    if (!adopted) return code_of(adopted);
-  }
-  return CUDA_SUCCESS;
-}
-
+/// Closes those allocations of which `concerns` is true and which the device does not reach
+/// otherwise.
 template <typename Concerns>
 void release_all(Process& driver, int device, const Concerns& concerns) {
   Streams& streams = *driver.devices[static_cast<size_t>(device)]->streams;
@@ -144,32 +142,55 @@ void release_all(Process& driver, int device, const Concerns& concerns) {
   }
 }
 
+/// Opens them: all, or none with an error.
+template <typename Concerns>
+int adopt_all(Process& driver, int device, const Concerns& concerns) {
+  for (const Allocations::Shared& one : driver.allocations.all()) {
+    if (!concerns(*one) || may_use(driver, device, *one)) continue;
+    const Status adopted =
+        adopt_of_peer(driver, *driver.devices[static_cast<size_t>(device)], *one);
+    if (adopted) continue;
+    release_all(driver, device, concerns);
+    return code_of(adopted);
+  }
+  return CUDA_SUCCESS;
+}
+
 }  // namespace
 
 int open_peer(Process& driver, int device, int peer) {
-  std::atomic<uint32_t>& peers = driver.devices[static_cast<size_t>(device)]->peers;
-  if ((peers & bit_of(peer)) != 0) return CUDA_SUCCESS;
-  const int code =
-      adopt_all(driver, device, [&](const Allocation& one) { return is_of_peer(one, peer); });
-  peers |= bit_of(peer);
-  return code;
+  const auto lock = lock_reach(driver);
+  std::multiset<int>& peers = driver.devices[static_cast<size_t>(device)]->peers;
+  if (!peers.contains(peer)) {
+    const int code =
+        adopt_all(driver, device, [&](const Allocation& one) { return is_of_peer(one, peer); });
+    if (code != CUDA_SUCCESS) return code;
+  }
+  peers.insert(peer);
+  return CUDA_SUCCESS;
 }
 
 void close_peer(Process& driver, int device, int peer) {
-  std::atomic<uint32_t>& peers = driver.devices[static_cast<size_t>(device)]->peers;
-  if ((peers.fetch_and(~bit_of(peer)) & bit_of(peer)) == 0) return;
+  const auto lock = lock_reach(driver);
+  std::multiset<int>& peers = driver.devices[static_cast<size_t>(device)]->peers;
+  const auto one_of_them = peers.find(peer);
+  if (one_of_them == peers.end()) return;
+  peers.erase(one_of_them);
+  if (peers.contains(peer)) return;  // Another context uses it.
   release_all(driver, device, [&](const Allocation& one) { return is_of_peer(one, peer); });
 }
 
 int open_pool(Process& driver, Pool pool, PoolState& state, int device) {
+  const auto lock = lock_reach(driver);
   if ((state.peers & bit_of(device)) != 0) return CUDA_SUCCESS;
   const int code =
       adopt_all(driver, device, [&](const Allocation& one) { return one.pool == pool; });
-  state.peers |= bit_of(device);
+  if (code == CUDA_SUCCESS) state.peers |= bit_of(device);
   return code;
 }
 
 void close_pool(Process& driver, Pool pool, PoolState& state, int device) {
+  const auto lock = lock_reach(driver);
   if ((state.peers.fetch_and(~bit_of(device)) & bit_of(device)) == 0) return;
   release_all(driver, device, [&](const Allocation& one) { return one.pool == pool; });
 }

@@ -241,10 +241,12 @@ GPUEMU_DRIVER_API int cuCtxEnablePeerAccess(Context peer, unsigned flags) {
     if (other == nullptr || peer == current_context()) return CUDA_ERROR_INVALID_CONTEXT;
     if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
     const std::lock_guard lock(state.peers_mutex);
-    const bool is_new = state.peers.insert(peer).second;
+    const bool is_new = state.peers.emplace(peer, other->device).second;
     if (!is_new) return CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
-    return other->device == state.device ? static_cast<int>(CUDA_SUCCESS)
-                                         : open_peer(driver, state.device, other->device);
+    if (other->device == state.device) return CUDA_SUCCESS;
+    const int code = open_peer(driver, state.device, other->device);
+    if (code != CUDA_SUCCESS) state.peers.erase(peer);
+    return code;
   });
 }
 

@@ -16,6 +16,8 @@ enum StreamAttribute { kAccessPolicyWindow = 1, kSynchronizationPolicy = 3, kPri
 using Value = std::array<std::byte, 64>;  ///< CUstreamAttrValue
 using Values = std::map<int, Value>;
 
+constexpr int kAuto = 1;  ///< CU_SYNC_POLICY_AUTO
+
 struct AllValues {
   std::mutex mutex;
   std::map<std::pair<Context, StreamId>, Values> of;  ///< Ids of streams are not used again.
@@ -29,6 +31,19 @@ bool is_hint(int attribute) {
   return attribute == kAccessPolicyWindow || attribute == kSynchronizationPolicy;
 }
 
+/// The bytes of an attribute in the union. What callers of CUDA 11 pass has no more than 32.
+size_t bytes_of(int attribute) {
+  constexpr size_t kWindow = 32;
+  return attribute == kAccessPolicyWindow ? kWindow : sizeof(int);
+}
+
+/// What an attribute is that was never set.
+Value first_value(int attribute) {
+  Value value{};
+  if (attribute == kSynchronizationPolicy) std::memcpy(&value, &kAuto, sizeof kAuto);
+  return value;
+}
+
 }  // namespace
 
 GPUEMU_DRIVER_API int cuStreamSetAttribute(Stream stream, int attribute, const void* value) {
@@ -39,13 +54,13 @@ GPUEMU_DRIVER_API int cuStreamSetAttribute(Stream stream, int attribute, const v
           "cuStreamSetAttribute of other than cache and synchronization policy");
     }
     const std::lock_guard lock(all_values().mutex);
-    std::memcpy(&all_values().of[{place.context, place.stream}][attribute], value, sizeof(Value));
+    Value& kept = all_values().of[{place.context, place.stream}][attribute];
+    std::memcpy(&kept, value, bytes_of(attribute));
     return CUDA_SUCCESS;
   });
 }
 GPUEMU_PER_THREAD(cuStreamSetAttribute, cuStreamSetAttribute_ptsz)
 
-/// What was never set is 0, which is the default of each.
 GPUEMU_DRIVER_API int cuStreamGetAttribute(Stream stream, int attribute, void* value) {
   return with_place(stream, [&](Process&, const Place& place) -> int {
     if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -55,12 +70,14 @@ GPUEMU_DRIVER_API int cuStreamGetAttribute(Stream stream, int attribute, void* v
       std::memcpy(&told, &priority, sizeof priority);
     } else if (is_hint(attribute)) {
       const std::lock_guard lock(all_values().mutex);
-      told = all_values().of[{place.context, place.stream}][attribute];
+      const Values& known = all_values().of[{place.context, place.stream}];
+      const auto set = known.find(attribute);
+      told = set == known.end() ? first_value(attribute) : set->second;
     } else {
       return unsupported_call(
           "cuStreamGetAttribute of other than cache and synchronization policy");
     }
-    std::memcpy(value, &told, sizeof told);
+    std::memcpy(value, &told, bytes_of(attribute));
     return CUDA_SUCCESS;
   });
 }

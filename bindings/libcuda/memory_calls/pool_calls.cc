@@ -2,6 +2,10 @@
 //
 // Memory is allocated at once; a free first waits for the stream. A pool only counts: it caches no
 // memory.
+#include <string>
+
+#include <fmt/core.h>
+
 #include "bindings/libcuda/calls/call_names.h"
 #include "bindings/libcuda/reach.h"
 
@@ -20,18 +24,31 @@ enum PoolAttribute {
 };
 
 constexpr int kPoolReadWrite = 3;  ///< CUmemAccess_flags
+constexpr int kOfDevice = 1;       ///< CUmemLocationType
 
-/// Without a pool it is that of the device.
+/// A graph has no nodes that allocate.
+int refuse_captured(const char* call) {
+  const std::string name = fmt::format("{} in a stream that captures", called(call));
+  say_once(name, name + " is not supported: allocate before the capture begins");
+  return unsupported_call(name.c_str());
+}
+
+/// Without a pool it is that of the device. The memory is of the pool's device, whichever the
+/// stream is of.
 int allocate_in_order(Stream stream, size_t bytes, Pool pool, const char* call, Address* address) {
   const CallScope scope(call);
-  return driver_call([&](Process&) -> int {
-    const Place place = place_of(stream);
+  return driver_call([&](Process& driver) -> int {
+    Place place = place_of(stream);
     if (place.code != CUDA_SUCCESS) return place.code;
-    if (is_captured(place)) return unsupported_call("cuMemAllocAsync in a stream that captures");
+    if (is_captured(place)) return refuse_captured(call);
     Pool from = pool;
     if (from == nullptr) {
       const std::lock_guard lock(place.slot->mutex);
       from = place.slot->pool;
+    }
+    if (const auto state = driver.pools.find(from)) {
+      place.device = state->device;
+      place.slot = driver.device(state->device);
     }
     return allocate_memory(place, bytes, MemoryKind::FromPool, call, address, from);
   });
@@ -76,7 +93,6 @@ GPUEMU_PER_THREAD(cuMemFreeAsync, cuMemFreeAsync_ptsz)
 
 GPUEMU_DRIVER_API int cuMemPoolCreate(Pool* pool, const PoolProperties* properties) {
   return driver_call([&](Process& driver) -> int {
-    constexpr int kOfDevice = 1;
     if (pool == nullptr || properties == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (properties->handle_types != 0 || properties->location.type != kOfDevice) {
       return unsupported_call("cuMemPoolCreate for other processes or for the host");
@@ -108,6 +124,7 @@ GPUEMU_DRIVER_API int cuMemPoolSetAttribute(Pool pool, int attribute, void* valu
       state.flags[static_cast<size_t>(attribute)] = *static_cast<const int*>(value) != 0 ? 1 : 0;
       return CUDA_SUCCESS;
     }
+    if (attribute < kThreshold || attribute > kUsedHigh) return CUDA_ERROR_INVALID_VALUE;
     const uint64_t set = *static_cast<const uint64_t*>(value);
     if (attribute == kThreshold) {
       state.release_threshold = set;
@@ -151,6 +168,7 @@ GPUEMU_DRIVER_API int cuMemPoolSetAccess(Pool pool, const AccessDescription* all
     for (size_t i = 0; i < count; ++i) {
       if (all == nullptr) return CUDA_ERROR_INVALID_VALUE;
       const int device = all[i].location.id, flags = all[i].flags;
+      if (all[i].location.type != kOfDevice) return CUDA_ERROR_INVALID_VALUE;
       if (driver.device(device) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
       const bool is_known = flags == kPoolReadWrite || (flags == 0 && device != state.device);
       if (!is_known) return CUDA_ERROR_INVALID_VALUE;
@@ -166,7 +184,9 @@ GPUEMU_DRIVER_API int cuMemPoolSetAccess(Pool pool, const AccessDescription* all
 
 GPUEMU_DRIVER_API int cuMemPoolGetAccess(int* flags, Pool pool, const Location* location) {
   return with_pool(pool, [&](Process& driver, PoolState& state) -> int {
-    if (flags == nullptr || location == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (flags == nullptr || location == nullptr || location->type != kOfDevice) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
     if (driver.device(location->id) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
     const bool is_open =
         location->id == state.device || (state.peers >> location->id & uint32_t{1}) != 0;
