@@ -228,8 +228,9 @@ Result<CasePlan> plan_case(const OpConfig& op, uint64_t base_seed, uint64_t iter
   const LargeTurn large = usual ? large_turn(number, options.large.targets.size()) : LargeTurn();
   if (large.is_large) {
     choose_large(op, options.large, large.before, choices.values, plan);
+    keep_together(op, plan);
     set_value_parameters(op, options.constants, number, plan);
-    GPUEMU_TRY(fit(op, plan, options.large.limits));
+    GPUEMU_TRY(fit_together(op, plan, options.large.limits));
     return plan;
   }
   // The others follow each other as if there were no large ones.
@@ -258,7 +259,7 @@ Result<CasePlan> plan_case(const OpConfig& op, uint64_t base_seed, uint64_t iter
   }
   make_go_together(op, plan);
   set_value_parameters(op, options.constants, row, plan);
-  GPUEMU_TRY(fit(op, plan, {.elements = options.elements_max}));
+  GPUEMU_TRY(fit_together(op, plan, {.elements = options.elements_max}));
   return plan;
 }
 
@@ -278,7 +279,7 @@ Result<CasePlan> mutated_case(const OpConfig& op, const CasePlan& from, uint64_t
   }
   make_go_together(op, plan);
   set_value_parameters(op, options.constants, iteration, plan);
-  GPUEMU_TRY(fit(op, plan, {.elements = options.elements_max}));
+  GPUEMU_TRY(fit_together(op, plan, {.elements = options.elements_max}));
   plan.case_seed = case_seed_of(base_seed, iteration, label_of(plan));
   return plan;
 }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "judge/cases/case.h"
+#include "judge/cases/large_sizes.h"
 
 namespace gpuemu {
 namespace {
@@ -99,6 +100,68 @@ TEST(DerivedSizes, BecomeOthersWhereTheyDoNotGoTogether) {
   EXPECT_NE(none.error().message.find("require = \"m > 1000\" does not hold with m = "),
             std::string::npos)
       << none.error().message;
+}
+
+/// y[m] = x[m], where m is a multiple of the attr k.
+OpConfig of_multiples(const std::vector<int64_t>& range, const std::vector<double>& values) {
+  OpConfig op = indexed();
+  op.inputs[0].range.reset();
+  op.inputs[0].range_high.reset();
+  op.dims = {{"m", false, range}};
+  op.attrs = {{"k", DType::Int32, values}};
+  op.derived_dims = {{"n", *Expression::parse("m")}};
+  op.require = *Expression::parse("m % k == 0");
+  return op;
+}
+
+int64_t rest_of(const CasePlan& plan) {
+  return plan.dims.at("m") % static_cast<int64_t>(plan.attrs.at("k"));
+}
+
+TEST(DerivedSizes, StillGoTogetherWhereTheyAreLowered) {
+  const OpConfig op = of_multiples({1, 40000}, {7, 67});
+  std::set<int64_t> sizes;
+  for (uint64_t i = 0; i < 300; ++i) {
+    const auto plan = plan_case(op, 7, i, {{}, {}, 500});
+    ASSERT_TRUE(plan) << i << ": " << plan.error().message;
+    EXPECT_EQ(rest_of(*plan), 0);
+    EXPECT_LE(plan->dims.at("m"), 500);
+    sizes.insert(plan->dims.at("m"));
+  }
+  EXPECT_GE(sizes.size(), 8U);
+}
+
+TEST(DerivedSizes, ThatAreLowestBeyondALimitAreDrawnAllTheSame) {
+  OpConfig op = of_multiples({1, 2000}, {1});
+  op.require = *Expression::parse("m >= 600");
+  for (uint64_t i = 0; i < 100; ++i) {
+    const auto plan = plan_case(op, 7, i, {{}, {}, 500});
+    ASSERT_TRUE(plan) << i << ": " << plan.error().message;
+    EXPECT_GE(plan->dims.at("m"), 600);
+  }
+}
+
+TEST(DerivedSizes, HaveOtherAttrsWhereNoneGoTogetherWithTheirs) {
+  OpConfig op = of_multiples({64, 64}, {7, 8});
+  for (uint64_t i = 0; i < 100; ++i) {
+    const auto plan = plan_case(op, 7, i, {});
+    ASSERT_TRUE(plan) << i << ": " << plan.error().message;
+    EXPECT_EQ(plan->attrs.at("k"), 8);
+  }
+}
+
+TEST(DerivedSizes, OfLargeCasesGoTogetherWithEachAttr) {
+  const OpConfig op = of_multiples({1, 3000000}, {4, 7, 67});
+  CaseOptions options;
+  options.large = large_sizes(op, DType::Float32, {.elements = 2000000});
+  ASSERT_FALSE(options.large.targets.empty());
+  for (const uint64_t row : large_rows(options.large.targets.size())) {
+    if (row > 100000) break;
+    const auto plan = plan_case(op, 7, row, options);
+    ASSERT_TRUE(plan) << row << ": " << plan.error().message;
+    EXPECT_EQ(rest_of(*plan), 0) << row;
+    EXPECT_GE(plan->dims.at("m"), 2000000 / 64) << row;
+  }
 }
 
 TEST(DerivedSizes, AreComputedAnewWithOtherDims) {

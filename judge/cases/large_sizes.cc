@@ -14,6 +14,7 @@
 #include "common/rng/rng.h"
 #include "judge/cases/case_tensors.h"
 #include "judge/cases/dims.h"
+#include "judge/cases/together.h"
 #include "runtime/device/device_traits.h"
 
 namespace gpuemu {
@@ -75,7 +76,12 @@ class Finder {
   /// Nothing where no shape follows from the dims.
   std::optional<Dims> fitted(const Dims& wanted, const SizeLimits& limits) const {
     CasePlan plan = with(wanted);
-    if (!fit(op_, plan, limits)) return std::nullopt;
+    if (!fit(op_, plan, limits)) {
+      plan = with(wanted);
+      const bool fits = draw_below(op_, wanted, limits, plan) &&
+                        exceeded_limit(op_, plan, limits) == SizeLimit::None;
+      if (!fits) return std::nullopt;
+    }
     for (const DerivedDim& dim : op_.derived_dims) plan.dims.erase(dim.name);
     return plan.dims;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -43,6 +44,37 @@ std::vector<Change> changes_of(const OpConfig& op, const CasePlan& plan, Stream&
   return all;
 }
 
+/// The dim without its sizes above `most`, which is one of them.
+DimSpec lowered(const DimSpec& dim, int64_t most) {
+  DimSpec low = dim;
+  if (dim.is_set) {
+    std::erase_if(low.values, [most](int64_t size) { return size > most; });
+    return low.values.empty() ? dim : low;
+  }
+  low.values.back() = std::clamp(most, dim.values.front(), dim.values.back());
+  return low;
+}
+
+/// Sizes a little below those of the plan, of one dim.
+bool step_down(const OpConfig& op, CasePlan& plan) {
+  constexpr int kStepsMax = 128;
+  const std::map<std::string, int64_t> drawn = plan.dims;
+  std::map<std::string, int64_t> lower = drawn;
+  for (int step = 0; step < kStepsMax; ++step) {
+    for (const DimSpec& dim : op.dims) {
+      int64_t& size = lower[dim.name];
+      const int64_t next = dim.is_set ? smaller_size(dim, size) : size - 1;
+      if (next == size || !may_be(dim, next)) continue;
+      size = next;
+      plan.dims = drawn;
+      plan.dims[dim.name] = size;
+      if (go_together(op, plan)) return true;
+    }
+  }
+  plan.dims = drawn;
+  return false;
+}
+
 bool change_one(const OpConfig& op, CasePlan& plan) {
   Stream stream(plan.base_seed, plan.iteration, "together");
   const std::map<std::string, int64_t> drawn = plan.dims;
@@ -68,11 +100,75 @@ bool draw_all(const OpConfig& op, CasePlan& plan) {
   return false;
 }
 
+/// Other values of the attrs, and sizes that go with them: some values may go with no size.
+bool draw_attrs(const OpConfig& op, const SizeLimits& limits, CasePlan& plan) {
+  constexpr int kAttrDrawsMax = 16;
+  const bool has_other = std::ranges::any_of(
+      op.attrs, [](const AttrSpec& attr) { return attr.values.size() > 1; });
+  for (int turn = 0; has_other && turn < kAttrDrawsMax; ++turn) {
+    CasePlan made = plan;
+    for (const AttrSpec& attr : op.attrs) {
+      if (attr.values.empty()) continue;
+      Stream stream(plan.base_seed, plan.iteration,
+                    fmt::format("together/attrs/{}/{}", turn, attr.name));
+      made.attrs[attr.name] = attr.values[stream.below(attr.values.size())];
+    }
+    make_go_together(op, made);
+    const std::map<std::string, int64_t> most = made.dims;
+    if (fit(op, made, limits) || draw_below(op, most, limits, made)) {
+      plan = std::move(made);
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 void make_go_together(const OpConfig& op, CasePlan& plan) {
   if (op.dims.empty() || go_together(op, plan)) return;
   if (!change_one(op, plan)) draw_all(op, plan);
+}
+
+void keep_together(const OpConfig& op, CasePlan& plan) {
+  if (op.dims.empty() || go_together(op, plan)) return;
+  if (!step_down(op, plan)) make_go_together(op, plan);
+}
+
+bool draw_below(const OpConfig& op, const std::map<std::string, int64_t>& most,
+                const SizeLimits& limits, CasePlan& plan) {
+  std::optional<CasePlan> best;
+  bool best_fits = false;
+  double best_product = 0;
+  for (int turn = 0; turn < kDrawsMax; ++turn) {
+    CasePlan made = plan;
+    for (const DimSpec& dim : op.dims) {
+      Stream stream(plan.base_seed, plan.iteration, fmt::format("below/{}/{}", turn, dim.name));
+      made.dims[dim.name] = drawn_size(lowered(dim, most.at(dim.name)), stream);
+    }
+    if (!add_tensors(op, made)) continue;
+    const bool fits = exceeded_limit(op, made, limits) == SizeLimit::None;
+    const double product = product_of_dims(made);
+    const bool is_better = !best || (fits && !best_fits) ||
+                           (fits == best_fits &&
+                            (fits ? product > best_product : product < best_product));
+    if (!is_better) continue;
+    best = std::move(made);
+    best_fits = fits;
+    best_product = product;
+  }
+  if (best) plan = *std::move(best);
+  return best.has_value();
+}
+
+Status fit_together(const OpConfig& op, CasePlan& plan, const SizeLimits& limits) {
+  CasePlan other = plan;
+  const Status fitted = fit(op, plan, limits);
+  if (fitted || op.dims.empty()) return fitted;
+  const std::map<std::string, int64_t> most = other.dims;
+  if (!draw_below(op, most, limits, other) && !draw_attrs(op, limits, other)) return fitted;
+  plan = std::move(other);
+  return ok_status();
 }
 
 }  // namespace gpuemu

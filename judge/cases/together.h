@@ -2,6 +2,9 @@
 // image.
 #pragma once
 
+#include <map>
+#include <string>
+
 #include "common/config/config.h"
 #include "judge/cases/case.h"
 
@@ -11,5 +14,17 @@ namespace gpuemu {
 /// enough, so that the others keep sizes that show mistakes, else all of them. Leaves the dims
 /// unchanged if it finds none that fit.
 void make_go_together(const OpConfig& op, CasePlan& plan);
+
+/// The same, but first tries sizes a little below: a large case stays large.
+void keep_together(const OpConfig& op, CasePlan& plan);
+
+/// Draws sizes of at most `most` that go together: of those within the limits the largest, else the
+/// smallest. False, and the plan unchanged, where it finds none.
+bool draw_below(const OpConfig& op, const std::map<std::string, int64_t>& most,
+                const SizeLimits& limits, CasePlan& plan);
+
+/// fit() where lowering one size may part what went together: other sizes are drawn then, and other
+/// values of the attrs where no sizes go with those of the plan.
+Status fit_together(const OpConfig& op, CasePlan& plan, const SizeLimits& limits);
 
 }  // namespace gpuemu
