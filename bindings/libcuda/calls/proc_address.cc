@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include <dlfcn.h>
+
 #include "bindings/libcuda/calls/call_names.h"
 
 extern "C" {
@@ -20,18 +22,23 @@ extern "C" {
 namespace gpuemu::libcuda {
 namespace {
 
+struct Entry {
+  const char* symbol;
+  int (*function)();
+};
+
 struct Row {
   const char* name;
   int version;
-  int (*symbol)();
-  int (*per_thread)();  ///< Null for functions that take no stream.
+  Entry legacy;
+  Entry per_thread;  ///< Null for functions that take no stream.
 };
 
 /// Sorted by name, then by version.
 const Row kRows[] = {
-#define GPUEMU_DRIVER_CALL(name, version, symbol) {#name, version, &symbol, nullptr},
+#define GPUEMU_DRIVER_CALL(name, version, symbol) {#name, version, {#symbol, &symbol}, {}},
 #define GPUEMU_DRIVER_STREAM_CALL(name, version, symbol, per_thread) \
-  {#name, version, &symbol, &per_thread},
+  {#name, version, {#symbol, &symbol}, {#per_thread, &per_thread}},
 #include "bindings/libcuda/calls/calls.def"
 #undef GPUEMU_DRIVER_CALL
 #undef GPUEMU_DRIVER_STREAM_CALL
@@ -52,6 +59,13 @@ const Row* first_row_of(const char* name) {
   return begin != end && std::strcmp(begin->name, name) == 0 ? begin : nullptr;
 }
 
+/// Returns the address that dlsym() finds in our libcuda.so.1: programs compare the two.
+void* address_of(const Entry& entry) {
+  static void* const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  void* const exported = library == nullptr ? nullptr : dlsym(library, entry.symbol);
+  return exported != nullptr ? exported : reinterpret_cast<void*>(entry.function);
+}
+
 }  // namespace
 
 CallFound find_call(const char* name, int version, bool per_thread) {
@@ -60,10 +74,11 @@ CallFound find_call(const char* name, int version, bool per_thread) {
   if (row == nullptr) return found;
   found.is_known = true;
   const Row* const end = kRows + sizeof kRows / sizeof kRows[0];
+  const Entry* newest = nullptr;
   for (; row != end && std::strcmp(row->name, name) == 0 && row->version <= version; ++row) {
-    auto* const function = per_thread && row->per_thread != nullptr ? row->per_thread : row->symbol;
-    found.function = reinterpret_cast<void*>(function);
+    newest = per_thread && row->per_thread.function != nullptr ? &row->per_thread : &row->legacy;
   }
+  if (newest != nullptr) found.function = address_of(*newest);
   return found;
 }
 

@@ -13,14 +13,15 @@ namespace {
 
 /// CUstreamAttrID
 enum StreamAttribute { kAccessPolicyWindow = 1, kSynchronizationPolicy = 3, kPriority = 8 };
-using Value = std::array<std::byte, 64>;  ///< CUstreamAttrValue
-using Values = std::map<int, Value>;
+using AttributeValue = std::array<std::byte, 64>;  ///< CUstreamAttrValue
+using AttributeValues = std::map<int, AttributeValue>;
 
 constexpr int kAuto = 1;  ///< CU_SYNC_POLICY_AUTO
 
 struct AllValues {
   std::mutex mutex;
-  std::map<std::pair<Context, StreamId>, Values> of;  ///< Ids of streams are not used again.
+  std::map<std::pair<Context, StreamId>, AttributeValues>
+      of;  ///< Ids of streams are not used again.
 };
 AllValues& all_values() {
   static auto* const kAll = new AllValues;
@@ -38,8 +39,8 @@ size_t bytes_of(int attribute) {
 }
 
 /// What an attribute is that was never set.
-Value first_value(int attribute) {
-  Value value{};
+AttributeValue first_value(int attribute) {
+  AttributeValue value{};
   if (attribute == kSynchronizationPolicy) std::memcpy(&value, &kAuto, sizeof kAuto);
   return value;
 }
@@ -54,7 +55,7 @@ GPUEMU_DRIVER_API int cuStreamSetAttribute(Stream stream, int attribute, const v
           "cuStreamSetAttribute of other than cache and synchronization policy");
     }
     const std::lock_guard lock(all_values().mutex);
-    Value& kept = all_values().of[{place.context, place.stream}][attribute];
+    AttributeValue& kept = all_values().of[{place.context, place.stream}][attribute];
     std::memcpy(&kept, value, bytes_of(attribute));
     return CUDA_SUCCESS;
   });
@@ -64,13 +65,13 @@ GPUEMU_PER_THREAD(cuStreamSetAttribute, cuStreamSetAttribute_ptsz)
 GPUEMU_DRIVER_API int cuStreamGetAttribute(Stream stream, int attribute, void* value) {
   return with_place(stream, [&](Process&, const Place& place) -> int {
     if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    Value told{};
+    AttributeValue told{};
     if (attribute == kPriority) {
       const int priority = place.state == nullptr ? 0 : place.state->priority;
       std::memcpy(&told, &priority, sizeof priority);
     } else if (is_hint(attribute)) {
       const std::lock_guard lock(all_values().mutex);
-      const Values& known = all_values().of[{place.context, place.stream}];
+      const AttributeValues& known = all_values().of[{place.context, place.stream}];
       const auto set = known.find(attribute);
       told = set == known.end() ? first_value(attribute) : set->second;
     } else {
@@ -88,7 +89,7 @@ GPUEMU_DRIVER_API int cuStreamCopyAttributes(Stream to, Stream from) {
     const Place source = place_of(from);
     if (source.code != CUDA_SUCCESS) return source.code;
     const std::lock_guard lock(all_values().mutex);
-    const Values copied = all_values().of[{source.context, source.stream}];
+    const AttributeValues copied = all_values().of[{source.context, source.stream}];
     all_values().of[{target.context, target.stream}] = copied;
     return CUDA_SUCCESS;
   });
