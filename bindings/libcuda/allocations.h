@@ -31,9 +31,9 @@ struct Allocation {
   Context context = nullptr;
   int device = 0;
   unsigned flags = 0;
-  Pool pool = nullptr;  ///< Null unless it is from a pool.
-  std::shared_ptr<PoolState> pool_state;  ///< Of that pool, which may be destroyed before.
-  std::string name;  ///< "allocation 3", as findings of the device name it.
+  Pool pool = nullptr;                    ///< Null unless it is from a pool.
+  std::shared_ptr<PoolState> pool_state;  ///< Lives on when the pool is destroyed.
+  std::string name;                       ///< "allocation 3", as findings of the device name it.
   uint64_t number = 0;
   std::shared_ptr<const CallSite> made, freed;  ///< `freed` is null while the allocation lives.
 };
