@@ -103,8 +103,8 @@ bool draw_all(const OpConfig& op, CasePlan& plan) {
 /// Other values of the attrs, and sizes that go with them: some values may go with no size.
 bool draw_attrs(const OpConfig& op, const SizeLimits& limits, CasePlan& plan) {
   constexpr int kAttrDrawsMax = 16;
-  const bool has_other = std::ranges::any_of(
-      op.attrs, [](const AttrSpec& attr) { return attr.values.size() > 1; });
+  const bool has_other =
+      std::ranges::any_of(op.attrs, [](const AttrSpec& attr) { return attr.values.size() > 1; });
   for (int turn = 0; has_other && turn < kAttrDrawsMax; ++turn) {
     CasePlan made = plan;
     for (const AttrSpec& attr : op.attrs) {
@@ -140,18 +140,25 @@ bool draw_below(const OpConfig& op, const std::map<std::string, int64_t>& most,
   std::optional<CasePlan> best;
   bool best_fits = false;
   double best_product = 0;
+  // A limit may be far below `most`: each power of two below it has its share of every second draw.
+  constexpr int kHalvings = 16;
   for (int turn = 0; turn < kDrawsMax; ++turn) {
     CasePlan made = plan;
     for (const DimSpec& dim : op.dims) {
+      made.dims[dim.name] = most.at(dim.name);
+      if (turn == 0) continue;  // Those themselves come first.
       Stream stream(plan.base_seed, plan.iteration, fmt::format("below/{}/{}", turn, dim.name));
-      made.dims[dim.name] = drawn_size(lowered(dim, most.at(dim.name)), stream);
+      const int halvings = turn % 2 == 0 ? 0 : turn / 2 % kHalvings;
+      const int64_t below = std::max<int64_t>(1, most.at(dim.name) >> halvings);
+      made.dims[dim.name] = drawn_size(lowered(dim, below), stream);
     }
+    if (!go_together(op, made) && !step_down(op, made)) continue;
     if (!add_tensors(op, made)) continue;
     const bool fits = exceeded_limit(op, made, limits) == SizeLimit::None;
     const double product = product_of_dims(made);
-    const bool is_better = !best || (fits && !best_fits) ||
-                           (fits == best_fits &&
-                            (fits ? product > best_product : product < best_product));
+    const bool is_better =
+        !best || (fits && !best_fits) ||
+        (fits == best_fits && (fits ? product > best_product : product < best_product));
     if (!is_better) continue;
     best = std::move(made);
     best_fits = fits;
