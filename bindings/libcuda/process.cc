@@ -241,4 +241,10 @@ void say_once(const std::string& key, const std::string& text) {
   if (said.insert(key).second) std::fprintf(stderr, "gpuemu: %s\n", text.c_str());
 }
 
+int unsupported_call(const char* name) {
+  say_once(name, std::string(name) + " is not supported");
+  if (Process* const driver = process()) driver->recorder.unsupported(name);
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+
 }  // namespace gpuemu::libcuda

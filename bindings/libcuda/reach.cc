@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "bindings/libcuda/calls/call_names.h"
+#include "bindings/libcuda/process.h"
 
 namespace gpuemu::libcuda {
 namespace {

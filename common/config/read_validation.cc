@@ -85,8 +85,9 @@ std::optional<Tolerance> read_tolerance(const ValueReader& value) {
   // Other tools have other names for the same.
   for (const auto& [other, own] : {std::pair("abs", "atol"), std::pair("rel", "rtol")}) {
     const auto value_there = table.has(other) ? table.named(other) : std::nullopt;
-    if (value_there)
+    if (value_there) {
       table.problem_at_key(other, fmt::format("unknown key; did you mean '{}'?", own));
+    }
   }
   table.finish();
   if (value.value().entries.empty()) {

@@ -1,7 +1,7 @@
 #include "daemon/worker/execute_sparse.h"
 
-#include "daemon/worker/fake_device.h"
-#include "daemon/worker/plan_fixture.h"
+#include "daemon/worker/fakes/fake_device.h"
+#include "daemon/worker/fakes/plan_fixture.h"
 
 namespace gpuemu {
 namespace {

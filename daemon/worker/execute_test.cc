@@ -1,8 +1,8 @@
 #include "daemon/worker/execute.h"
 
 #include "daemon/worker/execute_buffer.h"
-#include "daemon/worker/fake_device.h"
-#include "daemon/worker/plan_fixture.h"
+#include "daemon/worker/fakes/fake_device.h"
+#include "daemon/worker/fakes/plan_fixture.h"
 
 namespace gpuemu {
 namespace {

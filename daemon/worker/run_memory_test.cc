@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "daemon/worker/fake_device.h"
+#include "daemon/worker/fakes/fake_device.h"
 
 namespace gpuemu {
 namespace {

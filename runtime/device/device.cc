@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "common/numeric/dtype.h"
+#include "runtime/device/sparse.h"
 #include "runtime/device/stream.h"
 
 namespace gpuemu {
@@ -48,5 +49,7 @@ std::vector<std::string> dtypes_of(int sm) {
   }
   return out;
 }
+
+SparseMemory* sparse_memory_of(Device& device) { return dynamic_cast<SparseMemory*>(&device); }
 
 }  // namespace gpuemu

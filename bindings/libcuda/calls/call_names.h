@@ -1,5 +1,4 @@
-// Finds the functions of this library by name and version, and answers calls of those that are not
-// implemented.
+// Finds the functions of this library by name and version.
 #pragma once
 
 namespace gpuemu::libcuda {
@@ -11,9 +10,5 @@ struct CallFound {
 /// Finds the newest version of `name` that is not newer than `version`. With `per_thread` a
 /// function that takes a stream is the variant for the per-thread default stream. Thread-safe.
 CallFound find_call(const char* name, int version, bool per_thread);
-
-/// Answers a call of a function that is not implemented: reports it on stderr the first time,
-/// counts it for the report, and returns CUDA_ERROR_NOT_SUPPORTED. Thread-safe.
-int unsupported_call(const char* name);
 
 }  // namespace gpuemu::libcuda

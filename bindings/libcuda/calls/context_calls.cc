@@ -1,7 +1,6 @@
 // Implements cuCtx*: contexts and the context stack of each thread.
 #include <algorithm>
 
-#include "bindings/libcuda/calls/call_names.h"
 #include "bindings/libcuda/contexts.h"
 #include "bindings/libcuda/process.h"
 #include "bindings/libcuda/reach.h"

@@ -1,5 +1,4 @@
-// Implements cuGetProcAddress, answers functions that are not implemented, and ends the recording
-// when the process exits.
+// Implements cuGetProcAddress and cuGetExportTable, and ends the recording when the process exits.
 #include <algorithm>
 #include <string>
 
@@ -41,12 +40,6 @@ __attribute__((destructor)) void end_process() {
 }
 
 }  // namespace
-
-int unsupported_call(const char* name) {
-  say_once(name, std::string(name) + " is not supported");
-  if (Process* const driver = process()) driver->recorder.unsupported(name);
-  return CUDA_ERROR_NOT_SUPPORTED;
-}
 
 /// NVIDIA's runtime library asks for tables that no header describes, and fails without them.
 GPUEMU_DRIVER_API int cuGetExportTable(const void** table, const void* id) {

@@ -1,5 +1,5 @@
 // Implements cuEvent*.
-#include "bindings/libcuda/calls/call_names.h"
+#include "bindings/libcuda/process.h"
 #include "bindings/libcuda/transfer.h"
 
 namespace gpuemu::libcuda {

@@ -6,7 +6,6 @@
 #include <string_view>
 #include <utility>
 
-#include "bindings/libcuda/calls/call_names.h"
 #include "bindings/libcuda/calls/link.h"
 #include "bindings/libcuda/images/images.h"
 #include "bindings/libcuda/process.h"

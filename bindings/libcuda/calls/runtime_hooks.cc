@@ -3,7 +3,6 @@
 #include <optional>
 
 #include "bindings/libcuda/call_sites/call_site.h"
-#include "bindings/libcuda/calls/call_names.h"
 #include "bindings/libcuda/calls/link.h"
 #include "bindings/libcuda/process.h"
 

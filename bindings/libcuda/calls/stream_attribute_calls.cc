@@ -5,7 +5,6 @@
 #include <map>
 #include <utility>
 
-#include "bindings/libcuda/calls/call_names.h"
 #include "bindings/libcuda/process.h"
 
 namespace gpuemu::libcuda {

@@ -1,6 +1,6 @@
 // Defines every function of the driver API as a weak one that reports it as not supported. The
 // functions that this library implements override theirs.
-#include "bindings/libcuda/calls/call_names.h"
+#include "bindings/libcuda/process.h"
 
 extern "C" {
 #define GPUEMU_MISSING(name, symbol)                         \

@@ -1,8 +1,8 @@
 // Implements the calls of stream capture.
 #include <utility>
 
-#include "bindings/libcuda/calls/call_names.h"
 #include "bindings/libcuda/graph_calls/graph_access.h"
+#include "bindings/libcuda/process.h"
 #include "bindings/libcuda/transfer.h"
 
 namespace gpuemu::libcuda {

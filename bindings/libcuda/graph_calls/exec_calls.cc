@@ -1,8 +1,8 @@
 // Implements the calls that instantiate graphs, change what was instantiated, and launch it.
-#include "bindings/libcuda/calls/call_names.h"
 #include "bindings/libcuda/graph_calls/graph_access.h"
 #include "bindings/libcuda/graph_calls/instantiate.h"
 #include "bindings/libcuda/graph_calls/node_work.h"
+#include "bindings/libcuda/process.h"
 #include "bindings/libcuda/transfer.h"
 
 namespace gpuemu::libcuda {

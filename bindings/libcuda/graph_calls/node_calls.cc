@@ -1,9 +1,9 @@
 // Implements the calls that add nodes to graphs, and that tell and change their parameters.
 #include <cstring>
 
-#include "bindings/libcuda/calls/call_names.h"
 #include "bindings/libcuda/graph_calls/graph_access.h"
 #include "bindings/libcuda/graph_calls/node_work.h"
+#include "bindings/libcuda/process.h"
 
 namespace gpuemu::libcuda {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <string>
 
-#include "bindings/libcuda/calls/call_names.h"
 #include "bindings/libcuda/calls/launches.h"
 #include "bindings/libcuda/memory_calls/copies.h"
+#include "bindings/libcuda/process.h"
 
 namespace gpuemu::libcuda {
 namespace {

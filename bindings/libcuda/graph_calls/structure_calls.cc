@@ -1,6 +1,6 @@
 // Implements the calls that make graphs, and that tell and change which node comes after which.
-#include "bindings/libcuda/calls/call_names.h"
 #include "bindings/libcuda/graph_calls/graph_access.h"
+#include "bindings/libcuda/process.h"
 
 namespace gpuemu::libcuda {
 namespace {

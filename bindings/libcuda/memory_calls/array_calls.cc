@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "bindings/libcuda/calls/call_names.h"
 #include "bindings/libcuda/memory.h"
+#include "bindings/libcuda/process.h"
 #include "bindings/libcuda/transfer.h"
 
 namespace gpuemu::libcuda {

@@ -1,6 +1,6 @@
 // Implements cuMemcpy* and cuMemset*.
-#include "bindings/libcuda/calls/call_names.h"
 #include "bindings/libcuda/memory_calls/copies.h"
+#include "bindings/libcuda/process.h"
 
 namespace gpuemu::libcuda {
 namespace {

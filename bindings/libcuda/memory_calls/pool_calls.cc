@@ -6,7 +6,7 @@
 
 #include <fmt/core.h>
 
-#include "bindings/libcuda/calls/call_names.h"
+#include "bindings/libcuda/process.h"
 #include "bindings/libcuda/reach.h"
 
 namespace gpuemu::libcuda {

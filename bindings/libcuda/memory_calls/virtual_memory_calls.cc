@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "bindings/libcuda/calls/call_names.h"
 #include "bindings/libcuda/memory.h"
+#include "bindings/libcuda/process.h"
 #include "bindings/libcuda/transfer.h"
 
 namespace gpuemu::libcuda {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "runtime/emulator/code/step.h"
-#include "runtime/emulator/machine/tensor_box.h"
+#include "runtime/emulator/memory/tensor_box.h"
 
 namespace gpuemu::emulator {
 

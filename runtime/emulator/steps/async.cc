@@ -9,7 +9,6 @@
 #include "runtime/emulator/checks/shared_races.h"
 #include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/machine/mbarrier.h"
-#include "runtime/emulator/steps/async_arrivals.h"
 #include "runtime/emulator/steps/steps.h"
 
 namespace gpuemu::emulator::steps {

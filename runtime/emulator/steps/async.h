@@ -29,4 +29,10 @@ void report_mbarrier(Warp& warp, const Step& step, LaneAddress at, const std::st
 /// What `atom` and `red` do to one element.
 void update_atomically(const Reduction& reduction, std::byte* to, uint64_t operand, bool global);
 
+// async_arrivals.cc
+/// Waits until at most `left` of the last groups of each of `lanes` are in flight.
+void wait_for_copies(Warp& warp, uint32_t lanes, uint32_t left);
+/// Completes the copies that have started and will signal the mbarrier.
+void settle_barrier(Block& block, uint32_t barrier);
+
 }  // namespace gpuemu::emulator::steps

@@ -1,5 +1,3 @@
-#include "runtime/emulator/steps/async_arrivals.h"
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -8,6 +6,7 @@
 #include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/machine/mbarrier.h"
 #include "runtime/emulator/machine/program.h"
+#include "runtime/emulator/steps/async.h"
 
 namespace gpuemu::emulator::steps {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "runtime/emulator/checks/access.h"
 #include "runtime/emulator/machine/block.h"
-#include "runtime/emulator/machine/tensor_box.h"
+#include "runtime/emulator/memory/tensor_box.h"
 #include "runtime/emulator/steps/async.h"
 #include "runtime/emulator/steps/bulk.h"
 #include "runtime/emulator/steps/counting.h"

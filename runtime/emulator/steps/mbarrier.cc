@@ -5,7 +5,6 @@
 
 #include "runtime/emulator/checks/access.h"
 #include "runtime/emulator/steps/async.h"
-#include "runtime/emulator/steps/async_arrivals.h"
 #include "runtime/emulator/steps/steps.h"
 
 namespace gpuemu::emulator::steps {

@@ -1,4 +1,4 @@
-#include "daemon/worker/fake_device.h"
+#include "daemon/worker/fakes/fake_device.h"
 
 #include <algorithm>
 #include <chrono>

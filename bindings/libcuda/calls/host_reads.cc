@@ -1,5 +1,5 @@
 // What a library that works on device memory in place, such as gpuemu.torch, says of its reads.
-#include "bindings/libcuda/host_reads.h"
+#include "bindings/libcuda/calls/host_reads.h"
 
 #include <mutex>
 #include <set>

@@ -1,4 +1,4 @@
-#include "runtime/emulator/machine/tensor_box.h"
+#include "runtime/emulator/memory/tensor_box.h"
 
 #include <gtest/gtest.h>
 
