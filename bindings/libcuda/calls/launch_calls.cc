@@ -27,6 +27,7 @@ const std::byte* buffer_of(void** extra, size_t& bytes) {
 }
 
 int collect(const EntryInfo& info, LaunchArguments given, std::vector<KernelArg>& args) {
+  if (given.each != nullptr && given.extra != nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (info.params.empty()) return CUDA_SUCCESS;
   size_t bytes = 0;
   const std::byte* const buffer = given.each == nullptr ? buffer_of(given.extra, bytes) : nullptr;
