@@ -1,5 +1,7 @@
 // What a CUtensorMap says, as it lies in its 128 bytes. The form is our own: it is opaque to
-// programs, and NVIDIA's is not published. The driver's functions write it, the emulator reads it.
+// programs, and NVIDIA's is not published. The driver's functions write it, the emulator reads it,
+// and tensormap.replace stores the values that it is given where they lie: none is kept in another
+// form.
 #pragma once
 
 #include <cstddef>
@@ -51,14 +53,20 @@ struct TensorMap {
   uint64_t address;
   uint64_t
       strides[kTensorRankMax - 1];  ///< Bytes from one index of dimension 1, 2 ... to the next.
-  uint32_t sizes_less_1[kTensorRankMax];
+  uint32_t sizes[kTensorRankMax];   ///< 0: 2^32. See size().
   int16_t corners[2 * (kTensorRankMax - 2)];  ///< Im2col: the lower ones, then the upper ones.
   uint16_t channels, pixels;                  ///< Im2col.
-  uint8_t box_less_1[kTensorRankMax], steps[kTensorRankMax];
+  uint16_t box[kTensorRankMax];
+  uint8_t steps[kTensorRankMax];
   TensorMapKind kind;
-  uint8_t type, rank, interleave, swizzle, promotion, fill, mode;
-  uint8_t unused[30];
+  uint8_t type, rank_less_1, interleave, swizzle, promotion, fill, mode;
+  uint8_t unused[25];
   uint32_t signature;
+
+  uint32_t rank() const { return rank_less_1 + 1u; }
+  int64_t size(uint32_t dimension) const {
+    return sizes[dimension] == 0 ? int64_t{1} << 32 : int64_t{sizes[dimension]};
+  }
 };
 static_assert(sizeof(TensorMap) == 128);
 

@@ -62,13 +62,13 @@ TensorMap map_of(TensorMapKind kind, const Tensor& tensor, const Reading& how) {
   made.kind = kind;
   made.address = reinterpret_cast<uint64_t>(tensor.address);
   made.type = static_cast<uint8_t>(tensor.type);
-  made.rank = static_cast<uint8_t>(tensor.rank);
+  made.rank_less_1 = static_cast<uint8_t>(tensor.rank - 1);
   made.interleave = static_cast<uint8_t>(how.interleave);
   made.swizzle = static_cast<uint8_t>(how.swizzle);
   made.promotion = static_cast<uint8_t>(how.promotion);
   made.fill = static_cast<uint8_t>(how.fill);
   for (uint32_t i = 0; i < tensor.rank; ++i) {
-    made.sizes_less_1[i] = static_cast<uint32_t>(tensor.sizes[i] - 1);
+    made.sizes[i] = static_cast<uint32_t>(tensor.sizes[i]);  // 2^32 is 0.
     made.steps[i] = static_cast<uint8_t>(tensor.steps[i]);
     if (i + 1 < tensor.rank) made.strides[i] = tensor.strides[i];
   }
@@ -132,7 +132,7 @@ GPUEMU_DRIVER_API int cuTensorMapEncodeTiled(void* map, int type, uint32_t rank,
     TensorMap made = map_of(TensorMapKind::Tiled, tensor, how);
     for (uint32_t i = 0; i < rank; ++i) {
       if (box[i] == 0 || box[i] > kBoxMax) return CUDA_ERROR_INVALID_VALUE;
-      made.box_less_1[i] = static_cast<uint8_t>(box[i] - 1);
+      made.box[i] = static_cast<uint16_t>(box[i]);
     }
     return is_row(tensor, how, box[0]) ? write_map(map, made)
                                        : static_cast<int>(CUDA_ERROR_INVALID_VALUE);

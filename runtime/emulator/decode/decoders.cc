@@ -53,6 +53,7 @@ constexpr ptx::PerOpcode<DecodeFunction> kDecoders({
     {Opcode::Stmatrix, decode_store_matrix},
     {Opcode::Sub, decode_carry},
     {Opcode::Subc, decode_carry},
+    {Opcode::Tensormap, decode_tensor_map},
     {Opcode::Tex, decode_texture},
     {Opcode::Trap, decode_trap},
     {Opcode::Vote, decode_vote},

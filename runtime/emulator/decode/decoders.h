@@ -45,6 +45,7 @@ bool decode_store(Decoder& d, const ptx::Instruction& in, const Form& form);
 bool decode_store_matrix(Decoder& d, const ptx::Instruction& in, const Form& form);
 bool decode_texture(Decoder& d, const ptx::Instruction& in, const Form& form);
 bool decode_transpose(Decoder& d, const ptx::Instruction& in, const Form& form);
+bool decode_tensor_map(Decoder& d, const ptx::Instruction& in, const Form& form);
 bool decode_tensor_copy(Decoder& d, const ptx::Instruction& in, const Form& form);
 bool decode_trap(Decoder& d, const ptx::Instruction& in, const Form& form);
 bool decode_vote(Decoder& d, const ptx::Instruction& in, const Form& form);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <span>
 #include <utility>
 
 namespace gpuemu::emulator {
@@ -22,7 +21,7 @@ uint32_t swizzle_bytes(const TensorMap& map) {
 class Rows {
  public:
   Rows(TensorBox& box, const TensorMap& map, int64_t first, uint32_t count)
-      : box_(box), first_(first), count_(count), size_(int64_t{map.sizes_less_1[0]} + 1) {
+      : box_(box), first_(first), count_(count), size_(map.size(0)) {
     pitch_ = std::max(count * box.element_bytes, swizzle_bytes(map));
   }
 
@@ -61,13 +60,13 @@ class Rows {
 };
 
 bool is_inside(const TensorMap& map, uint32_t dimension, int64_t index) {
-  return index >= 0 && index <= int64_t{map.sizes_less_1[dimension]};
+  return index >= 0 && index < map.size(dimension);
 }
 
 /// The address of a row, whose indices from dimension 1 on are these; 0 where it lies outside.
 uint64_t row_address(const TensorMap& map, const std::array<int64_t, kTensorRankMax>& index) {
   uint64_t address = map.address;
-  for (uint32_t i = 1; i < map.rank; ++i) {
+  for (uint32_t i = 1; i < map.rank(); ++i) {
     if (!is_inside(map, i, index[i])) return 0;
     address += static_cast<uint64_t>(index[i]) * map.strides[i - 1];
   }
@@ -75,19 +74,19 @@ uint64_t row_address(const TensorMap& map, const std::array<int64_t, kTensorRank
 }
 
 void add_tile(TensorBox& box, const TensorMap& map, const TensorPlace& place) {
-  Rows rows(box, map, place.index[0], uint32_t{map.box_less_1[0]} + 1);
+  Rows rows(box, map, place.index[0], map.box[0]);
   std::array<uint32_t, kTensorRankMax> at{};  // How far each index is in the box.
   while (true) {
     std::array<int64_t, kTensorRankMax> index{};
-    for (uint32_t i = 1; i < map.rank; ++i) index[i] = int64_t{place.index[i]} + at[i];
+    for (uint32_t i = 1; i < map.rank(); ++i) index[i] = int64_t{place.index[i]} + at[i];
     rows.add(row_address(map, index));
     uint32_t next = 1;
-    for (; next < map.rank; ++next) {
+    for (; next < map.rank(); ++next) {
       at[next] += map.steps[next];
-      if (at[next] <= map.box_less_1[next]) break;
+      if (at[next] < map.box[next]) break;
       at[next] = 0;
     }
-    if (next >= map.rank || box.extent > kExtentMax) return;
+    if (next >= map.rank() || box.extent > kExtentMax) return;
   }
 }
 
@@ -95,16 +94,16 @@ void add_tile(TensorBox& box, const TensorMap& map, const TensorPlace& place) {
 /// dimension has none.
 void add_columns(TensorBox& box, const TensorMap& map, const TensorPlace& place) {
   Rows rows(box, map, place.index[0], map.channels);
-  const uint32_t last = map.rank - 1u;
+  const uint32_t last = uint32_t{map.rank_less_1};
   std::array<int64_t, kTensorRankMax> base{};
-  for (uint32_t i = 1; i < map.rank; ++i) base[i] = place.index[i];
+  for (uint32_t i = 1; i < map.rank(); ++i) base[i] = place.index[i];
   for (uint32_t pixel = 0; pixel < map.pixels && box.extent <= kExtentMax; ++pixel) {
     std::array<int64_t, kTensorRankMax> index = base;
     for (uint32_t i = 1; i < last; ++i) index[i] += place.added[i - 1];
     rows.add(row_address(map, index));
     for (uint32_t i = 1; i < last; ++i) {
       base[i] += map.steps[i];
-      const int64_t end = int64_t{map.sizes_less_1[i]} + map.corners[kTensorRankMax - 2 + i - 1];
+      const int64_t end = map.size(i) - 1 + map.corners[kTensorRankMax - 2 + i - 1];
       if (base[i] <= end) break;
       base[i] = map.corners[i - 1];
       if (i + 1 == last) base[last] += map.steps[last];
@@ -120,20 +119,32 @@ uint32_t swizzled(uint32_t offset, uint8_t swizzle) {
 }
 
 /// Checks again what the driver checked when it made the map: a program may have overwritten it
-/// since.
+/// since, or changed it by tensormap.replace.
 bool is_intact(const TensorMap& map) {
-  const uint32_t elements =
-      map.kind == TensorMapKind::Tiled ? uint32_t{map.box_less_1[0]} + 1 : map.channels;
+  constexpr uint32_t kBoxMax = 256, kStepMax = 8;
+  const bool is_tiled = map.kind == TensorMapKind::Tiled;
+  for (uint32_t i = 0; i < map.rank(); ++i) {
+    if (map.steps[i] == 0 || map.steps[i] > kStepMax) return false;
+    if (is_tiled && (map.box[i] == 0 || map.box[i] > kBoxMax)) return false;
+    if (i + 1 < map.rank() && map.strides[i] % kChunk != 0) return false;
+  }
+  const uint32_t elements = is_tiled ? map.box[0] : map.channels;
   const uint32_t row = elements * kTensorElements[map.type].bytes;
   const bool fits = map.swizzle == kNoSwizzle || row <= swizzle_bytes(map);
-  return row != 0 && row % kChunk == 0 && fits &&
-         std::ranges::count(std::span(map.steps).first(map.rank), 0) == 0;
+  return row != 0 && row % kChunk == 0 && fits && map.address != 0 && map.address % kChunk == 0;
 }
 
 }  // namespace
 
+bool is_map(const TensorMap& map) {
+  if (map.signature != TensorMap::kSignature || map.rank() > kTensorRankMax) return false;
+  const bool is_like_ours =
+      map.type < std::size(kTensorElements) && map.interleave == kNoInterleave;
+  return !is_like_ours || is_intact(map);
+}
+
 const char* reason_against(const TensorMap& map) {
-  if (map.signature != TensorMap::kSignature || map.rank == 0 || map.rank > kTensorRankMax) {
+  if (map.signature != TensorMap::kSignature || map.rank() > kTensorRankMax) {
     return "finds no tensor map at this address: one is made by cuTensorMapEncode* and passed as a "
            "__grid_constant__ parameter or copied to the device";
   }
@@ -144,7 +155,10 @@ const char* reason_against(const TensorMap& map) {
   if (map.interleave != kNoInterleave) return "its layout is interleaved";
   if (map.swizzle > kSwizzle128) return "its swizzle is one of sm_100";
   if (map.kind == TensorMapKind::Im2colWide) return "it is of the form im2col::w of sm_100";
-  if (!is_intact(map)) return "parts of it have been overwritten";
+  if (!is_intact(map)) {
+    return "its address, strides, box or steps are none that the driver would have accepted: parts "
+           "of it have been overwritten, or replaced by tensormap.replace";
+  }
   return nullptr;
 }
 

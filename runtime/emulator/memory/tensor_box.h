@@ -31,6 +31,8 @@ struct TensorPlace {
   std::array<uint16_t, kTensorRankMax - 2> added{};
 };
 
+/// False for other bytes, and for a map that a GPU would not take either.
+bool is_map(const TensorMap& map);
 /// Why the emulator cannot copy by this map; null where it can.
 const char* reason_against(const TensorMap& map);
 /// The map must be one that reason_against() allows.

@@ -63,19 +63,19 @@ std::optional<TensorMap> map_at(Warp& warp, const Step& step, const Registers& i
   TensorMap map;
   std::memcpy(&map, at, sizeof map);
   if (const char* const reason = reason_against(map)) {
-    const bool is_none = map.signature != TensorMap::kSignature;
-    refuse(
-        warp, step, in.lane,
-        is_none ? DeviceFindingKind::IllegalAddress : DeviceFindingKind::UnsupportedInstruction,
-        is_none ? reason : fmt::format("the emulator cannot copy by this tensor map: {}", reason));
+    const bool is_none = !is_map(map);
+    refuse(warp, step, in.lane,
+           is_none ? DeviceFindingKind::IllegalAddress : DeviceFindingKind::UnsupportedInstruction,
+           is_none ? fmt::format("cannot copy by what lies at this address: {}", reason)
+                   : fmt::format("the emulator cannot copy by this tensor map: {}", reason));
     return std::nullopt;
   }
   const bool has_columns = map.kind == TensorMapKind::Im2col;
-  if (map.rank != bulk.rank || has_columns != bulk.is_im2col) {
+  if (map.rank() != bulk.rank || has_columns != bulk.is_im2col) {
     refuse(warp, step, in.lane, DeviceFindingKind::IllegalAddress,
            fmt::format("needs {} map of {} dimensions; this one is {} and has {}",
                        bulk.is_im2col ? "an im2col" : "a tiled", bulk.rank,
-                       has_columns ? "im2col" : "tiled", map.rank));
+                       has_columns ? "im2col" : "tiled", map.rank()));
     return std::nullopt;
   }
   return map;
@@ -240,6 +240,28 @@ void each_lane(Warp& warp, const BulkOperands& bulk, const Work& work) {
 
 void copy_box(Warp& warp, const Step& step, const BulkOperands& bulk) {
   each_lane(warp, bulk, [&](const Registers& in) { start(warp, step, bulk, in); });
+}
+
+void copy_tensor_map(Warp& warp, const Step& step) {
+  check_aligned(warp, step);
+  const uint32_t lane = first_lane(warp.masks.running);
+  const uint64_t to = warp.u64(step.src[0])[lane], from = warp.u64(step.src[1])[lane];
+  for (const uint64_t address : {to, from}) {
+    if (address % sizeof(TensorMap) == 0) continue;
+    return refuse(warp, step, lane, DeviceFindingKind::Misaligned,
+                  fmt::format("copies a tensor map from or to {:#x}, which is not a multiple of {}",
+                              address, sizeof(TensorMap)));
+  }
+  const auto source = locate_shared(warp, step, from, lane, sizeof(TensorMap));
+  if (!source || !has_memory(warp, step, lane, to, sizeof(TensorMap))) return;
+  BulkCopy copy;
+  copy.source = &instruction_of(warp, step);
+  copy.lane = lane;
+  copy.bytes = sizeof(TensorMap);
+  copy.from = {source->block, source->offset};
+  copy.to = {nullptr, to};
+  note_end(warp, step, copy, copy.to, Access::Store, kChunk);
+  arrive(nullptr, copy);
 }
 
 void prefetch_box(Warp& warp, const Step& step, const BulkOperands& bulk) {

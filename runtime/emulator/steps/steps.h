@@ -56,6 +56,7 @@ void arrive_copies(Warp& warp, const Step& step, const ArrivalOperands& arrival)
 void copy_bulk(Warp& warp, const Step& step, const BulkOperands& bulk);
 void prefetch_bulk(Warp& warp, const Step& step);  ///< src: address, bytes.
 void copy_box(Warp& warp, const Step& step, const BulkOperands& bulk);
+void copy_tensor_map(Warp& warp, const Step& step);
 void prefetch_box(Warp& warp, const Step& step, const BulkOperands& bulk);
 void commit_bulk(Warp& warp, const Step& step);
 void wait_bulk(Warp& warp, const Step& step, const GroupsOperands& groups);

@@ -23,9 +23,9 @@ constexpr auto kTexts = std::to_array<std::string_view>({
 static_assert(std::ranges::is_sorted(kTexts));
 
 /// What PTX has beside the rows of instructions.def.
-constexpr auto kWithoutRow = std::to_array<std::string_view>(
-    {"clusterlaunchcontrol", "tensormap", "vabsdiff", "vadd", "vmad", "vmax", "vmin", "vset",
-     "vset2", "vset4", "vshl", "vshr", "vsub"});
+constexpr auto kWithoutRow =
+    std::to_array<std::string_view>({"clusterlaunchcontrol", "vabsdiff", "vadd", "vmad", "vmax",
+                                     "vmin", "vset", "vset2", "vset4", "vshl", "vshr", "vsub"});
 static_assert(std::ranges::none_of(kWithoutRow, [](auto text) {
   return std::ranges::binary_search(kTexts, text);
 }));
