@@ -42,9 +42,35 @@ Allocations::Shared Allocations::remove(uint64_t address, std::shared_ptr<const 
   auto gone = std::make_shared<Allocation>(*found->second);
   gone->freed = std::move(freed);
   live_.erase(found);
-  freed_.push_back(gone);
-  if (freed_.size() > kFreedKept) freed_.pop_front();
+  keep_freed(gone);
   return gone;
+}
+
+void Allocations::keep_freed(Shared gone) {
+  freed_.push_back(std::move(gone));
+  if (freed_.size() > kFreedKept) freed_.pop_front();
+}
+
+void Allocations::add_part(Allocation made) {
+  const std::lock_guard lock(mutex_);
+  const uint64_t address = made.address;
+  parts_[address] = std::make_shared<const Allocation>(std::move(made));
+}
+
+Allocations::Shared Allocations::part_at(uint64_t address) const {
+  const std::shared_lock lock(mutex_);
+  const auto found = parts_.find(address);
+  return found == parts_.end() ? nullptr : found->second;
+}
+
+void Allocations::remove_part(uint64_t address, std::shared_ptr<const CallSite> freed) {
+  const std::lock_guard lock(mutex_);
+  const auto found = parts_.find(address);
+  if (found == parts_.end()) return;
+  auto gone = std::make_shared<Allocation>(*found->second);
+  gone->freed = std::move(freed);
+  parts_.erase(found);
+  keep_freed(std::move(gone));
 }
 
 Allocations::Shared Allocations::freed_holding(uint64_t address) const {
@@ -75,8 +101,10 @@ bool Allocations::keeps_page(uint64_t address) const {
 
 Allocations::Shared Allocations::named(const std::string& name) const {
   const std::shared_lock lock(mutex_);
-  for (const auto& [address, one] : live_) {
-    if (one->name == name) return one;
+  for (const auto* all : {&parts_, &live_}) {
+    for (const auto& [address, one] : *all) {
+      if (one->name == name) return one;
+    }
   }
   const auto found = std::find_if(freed_.rbegin(), freed_.rend(),
                                   [&](const Shared& one) { return one->name == name; });

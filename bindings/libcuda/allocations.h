@@ -61,7 +61,11 @@ class Allocations {
   void keep_pages(uint64_t address, uint64_t bytes);
   bool keeps_pages() const { return keeps_pages_; }
   bool keeps_page(uint64_t address) const;
-  /// Finds a live or freed allocation by name; returns nullptr when there is none.
+  /// Parts of allocations, which findings name; they count nowhere else.
+  void add_part(Allocation made);
+  Shared part_at(uint64_t address) const;
+  void remove_part(uint64_t address, std::shared_ptr<const CallSite> freed);
+  /// Finds a live or freed allocation or part by name; returns nullptr when there is none.
   Shared named(const std::string& name) const;
   /// Returns the live allocations in the order in which they were made.
   std::vector<Shared> all() const;
@@ -71,9 +75,10 @@ class Allocations {
     uint64_t address = 0, bytes = 0;
   };
   static constexpr uint64_t kPagesKept = uint64_t{4} << 30;  ///< They take addresses only.
+  void keep_freed(Shared gone);
   static constexpr size_t kFreedKept = 4096;  ///< Older ones are forgotten, to bound the memory.
   mutable std::shared_mutex mutex_;
-  std::map<uint64_t, Shared> live_;
+  std::map<uint64_t, Shared> live_, parts_;
   std::deque<Shared> freed_;
   std::deque<Pages> pages_;
   uint64_t pages_bytes_ = 0;

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "bindings/libcuda/ranges.h"
 #include "bindings/libcuda/reach.h"
 
 namespace gpuemu::libcuda {
@@ -82,6 +83,7 @@ Allocations::Shared take_away(Process& driver, uint64_t address,
                               std::shared_ptr<const CallSite> freed) {
   const auto lock = lock_reach(driver);
   const auto gone = driver.allocations.remove(address, std::move(freed));
+  if (gone != nullptr) end_ranges_of(driver, *gone);
   if (gone != nullptr && !is_host(gone->kind)) release_everywhere(driver, *gone);
   return gone;
 }
@@ -172,6 +174,9 @@ const char* freeing_call(FreedBy by, const char* call) {
 }  // namespace
 
 int free_memory(Process& driver, uint64_t address, FreedBy by, const char* call) {
+  // To free nothing is no mistake, as with free().
+  if (address == 0 && by == FreedBy::Free) return CUDA_SUCCESS;
+  if (address == 0) return CUDA_ERROR_INVALID_VALUE;
   if (const auto wrong = driver.allocations.at(address);
       wrong != nullptr && freed_by(wrong->kind) != by) {
     const char* const name = called(call);

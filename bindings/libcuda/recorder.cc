@@ -100,6 +100,7 @@ void Recorder::start(const Settings& settings, const Allocations* allocations) {
     say_unrecorded(name);
     return;
   }
+  launches_.keep_in(launches_file_name(settings.folder, getpid()));
   const std::lock_guard lock(mutex_);
   write_process();
 }
@@ -107,7 +108,7 @@ void Recorder::start(const Settings& settings, const Allocations* allocations) {
 uint64_t Recorder::launch_begins(StreamId stream, std::shared_ptr<const CallSite> site, bool stays,
                                  std::vector<PointerArgument> pointers) {
   const uint64_t tag = next_tag_.fetch_add(1);
-  launches_.fetch_add(stays ? 0 : 1);
+  if (!stays) launches_.add(1);
   const std::lock_guard lock(mutex_);
   running_[tag] = {stream, std::move(site), stays, false, 0, std::move(pointers)};
   return tag;
@@ -130,7 +131,7 @@ void Recorder::launch_dropped(uint64_t tag) {
 }
 
 void Recorder::launch_refused(uint64_t tag) {
-  launches_.fetch_sub(1);
+  launches_.subtract_one();
   const std::lock_guard lock(mutex_);
   running_.erase(tag);
 }
@@ -147,17 +148,25 @@ StreamId Recorder::launch_ended(int device, uint64_t tag, const LaunchReport& re
       if (!may_repeat) running_.erase(found);
     }
   }
-  if (launch.stays) launches_.fetch_add(1);
+  if (launch.stays) launches_.add(1);
   const auto described = [&](const DeviceFinding& seen) {
     RunFinding made = finding_of(seen, launch.site.get());
     describe_allocation(made, seen, launch.pointers);
     return made;
   };
-  for (const DeviceFinding& seen : report.findings) add(described(seen));
+  for (const DeviceFinding& seen : report.findings) {
+    if (is_wanted(seen.kind)) add(described(seen));
+  }
   for (const UndefinedStore& one : report.undefined) {
     undefined_.keep(device, one.number, described(one.finding));
   }
   return launch.stream;
+}
+
+bool Recorder::is_wanted(DeviceFindingKind kind) const {
+  const bool of_memory =
+      kind == DeviceFindingKind::OutOfBounds || kind == DeviceFindingKind::Misaligned;
+  return !of_memory || settings_.checks.has(DeviceCheck::Memory);
 }
 
 void Recorder::describe_allocation(RunFinding& finding, const DeviceFinding& seen,
@@ -270,7 +279,7 @@ void Recorder::write(const std::string& line) {
 
 void Recorder::write_process() {
   if (file_ == nullptr) return;
-  write(encode_line(RunProcess{getpid(), command_line(), launches_, kernels_.size()}));
+  write(encode_line(RunProcess{getpid(), command_line(), launches_.count(), kernels_.size()}));
 }
 
 void Recorder::finish() {
@@ -305,7 +314,7 @@ void Recorder::finish() {
   for (const Known& known : findings_) all.push_back(known.finding);
   std::string text;
   for (const RunFinding& finding : all) text += text_of(finding);
-  text += summary_of(all, {RunProcess{getpid(), {}, launches_, kernels_.size()}}) + "\n";
+  text += summary_of(all, {RunProcess{getpid(), {}, launches_.count(), kernels_.size()}}) + "\n";
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 

@@ -14,6 +14,7 @@
 
 #include "bindings/libcuda/allocations.h"
 #include "bindings/libcuda/call_sites/call_site.h"
+#include "bindings/libcuda/launch_counter.h"
 #include "bindings/libcuda/settings.h"
 #include "bindings/libcuda/undefined_values.h"
 #include "runtime/device/stream.h"
@@ -77,6 +78,8 @@ class Recorder {
   };
   /// Adds a finding with the same key, and writes it when it is the first one of its test.
   void add_again(Known& known, const RunFinding& again);
+  /// Bounds and alignment are always checked, and told of only where they shall be.
+  bool is_wanted(DeviceFindingKind kind) const;
   void describe_allocation(RunFinding& finding, const DeviceFinding& seen,
                            const std::vector<PointerArgument>& pointers) const;
   void write(const std::string& line);
@@ -85,7 +88,8 @@ class Recorder {
   Settings settings_;
   const Allocations* allocations_ = nullptr;
   UndefinedValues undefined_;
-  std::atomic<uint64_t> next_tag_ = 1, launches_ = 0;
+  std::atomic<uint64_t> next_tag_ = 1;
+  LaunchCounter launches_;
   std::mutex mutex_;  ///< Guards the members below.
   std::FILE* file_ = nullptr;
   std::unordered_map<uint64_t, Launch> running_;

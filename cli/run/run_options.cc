@@ -6,6 +6,7 @@
 
 #include <fmt/ranges.h>
 
+#include "common/base/device_list.h"
 #include "runtime/run_record/run_record.h"
 
 namespace gpuemu::cli {
@@ -13,7 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kArchitectures[] = {75, 80, 86, 89, 90};
 constexpr const char* kLibrary = "libcuda.so.1";
 constexpr const char *kRuntimeFile13 = "libcudart.so.13", *kRuntimeFile12 = "libcudart.so.12";
 /// Checks of the driver; the others are checks of the device.
@@ -29,13 +29,9 @@ std::optional<uint64_t> number_of(std::string_view text) {
 }
 
 Result<int> architecture_of(const std::string& option, const std::string& text) {
-  const auto number = text.starts_with("sm_") ? number_of(std::string_view(text).substr(3))
-                                              : std::optional<uint64_t>();
-  if (number && std::ranges::find(kArchitectures, *number) != std::end(kArchitectures)) {
-    return static_cast<int>(*number);
-  }
-  return error(ErrorCode::InvalidArgument, "{} '{}': expected one of sm_{}", option, text,
-               fmt::join(kArchitectures, ", sm_"));
+  const Result<int> sm = parse_emulated_architecture(text);
+  if (sm) return *sm;
+  return error(ErrorCode::InvalidArgument, "{} '{}': {}", option, text, sm.error().message);
 }
 
 /// Reads --devices: a number, or a list of architectures with optional mebibytes of memory.

@@ -23,7 +23,14 @@ TEST(RunOptions, DevicesAreANumberOrAList) {
   EXPECT_EQ(settings->devices[1].memory_bytes, uint64_t{16} << 30);
   options.devices = "3";
   EXPECT_EQ(driver_settings(options)->devices.size(), 3u);
-  for (const char* wrong : {"sm_81", "sm_80:x", "17", "two"}) {
+  options.devices = "sm_90a,sm_100a,sm_120f:1024";
+  settings = driver_settings(options);
+  ASSERT_TRUE(settings) << "names of code for one architecture alone, or for its family";
+  EXPECT_EQ(settings->devices[0].sm, 90);
+  EXPECT_EQ(settings->devices[1].sm, 100);
+  EXPECT_EQ(settings->devices[2].sm, 120);
+  for (const char* wrong :
+       {"sm_81", "sm_80a", "sm_90f", "sm_90aa", "sm_103", "sm_", "a", "sm_80:x", "17", "two"}) {
     options.devices = wrong;
     EXPECT_FALSE(driver_settings(options)) << wrong;
   }

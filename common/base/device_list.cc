@@ -10,7 +10,7 @@ namespace {
 
 /// More than any GPU has.
 constexpr uint64_t kEmulatedMemoryBytesMax = uint64_t{1} << 40;
-constexpr int kArchitectures[] = {75, 80, 86, 89, 90};
+constexpr int kArchitectures[] = {75, 80, 86, 89, 90, 100, 120};
 constexpr uint64_t kArchitectureMax = std::ranges::max(kArchitectures);
 
 std::string_view trimmed(std::string_view text) {
@@ -30,12 +30,28 @@ bool is_emulated(int sm) {
 }
 
 Error no_architecture(std::string_view name) {
-  return error(ErrorCode::InvalidArgument,
-               "no architecture '{}' to emulate, expected sm_75, sm_80, sm_86, sm_89 or sm_90",
-               name);
+  return error(
+      ErrorCode::InvalidArgument,
+      "no architecture '{}' to emulate, expected sm_75, sm_80, sm_86, sm_89, sm_90, sm_100 "
+      "or sm_120",
+      name);
 }
 
 }  // namespace
+
+Result<int> parse_emulated_architecture(std::string_view name) {
+  // A device executes the code for its family and for itself alone, too: "sm_90a" is sm_90.
+  constexpr uint64_t kFirstWithOwnCode = 90, kFirstOfFamily = 100;
+  const bool of_family = name.ends_with('f'), of_itself = name.ends_with('a');
+  const std::string_view plain = name.substr(0, name.size() - (of_family || of_itself ? 1 : 0));
+  uint64_t sm = 0;
+  const bool is_known = plain.starts_with("sm_") && read_number(plain.substr(3), sm) &&
+                        sm <= kArchitectureMax && is_emulated(static_cast<int>(sm)) &&
+                        (!of_itself || sm >= kFirstWithOwnCode) &&
+                        (!of_family || sm >= kFirstOfFamily);
+  if (!is_known) return no_architecture(name);
+  return static_cast<int>(sm);
+}
 
 Status check_emulated_architecture(int sm) {
   if (is_emulated(sm)) return ok_status();
@@ -53,11 +69,8 @@ int nearest_emulated_architecture(int sm) {
 Result<EmulatedDevice> parse_emulated_device(std::string_view text) {
   const size_t colon = text.find(':');
   const std::string_view name = trimmed(text.substr(0, colon));
-  uint64_t sm = 0, mebibytes = 0;
-  const bool is_known = name.starts_with("sm_") && read_number(name.substr(3), sm) &&
-                        sm <= kArchitectureMax && is_emulated(static_cast<int>(sm));
-  if (!is_known) return no_architecture(name);
-  EmulatedDevice device{static_cast<int>(sm), 0};
+  uint64_t mebibytes = 0;
+  EmulatedDevice device{GPUEMU_TRY(parse_emulated_architecture(name)), 0};
   if (colon == std::string_view::npos) return device;
   const std::string_view memory = trimmed(text.substr(colon + 1));
   if (!read_number(memory, mebibytes) || mebibytes == 0 ||

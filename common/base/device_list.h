@@ -18,6 +18,9 @@ struct EmulatedDevice {
   uint64_t memory_bytes = 0;  ///< 0: as much as the request allows.
 };
 
+/// "sm_90", or the names of code for that device alone and for its family: "sm_90a", "sm_100f".
+/// InvalidArgument says what there is.
+Result<int> parse_emulated_architecture(std::string_view name);
 /// InvalidArgument unless the emulator can be this architecture, as in 80; it says what there is.
 Status check_emulated_architecture(int sm);
 /// The newest that is not newer than what code was compiled for; the oldest for still older code.

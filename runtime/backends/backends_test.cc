@@ -57,14 +57,14 @@ TEST(OpenDevice, PassesTheArchitectureToTheEmulator) {
 
 TEST(OpenDevice, RefusesWhatTheEmulatorCannotBe) {
   DeviceRequest request = request_for("emulator");
-  for (const int sm : {-1, 7, 76, 100, 12345}) {
+  for (const int sm : {-1, 7, 76, 103, 12345}) {
     request.sm = sm;
     const auto device = open_device(request);
     ASSERT_FALSE(device) << sm;
     EXPECT_EQ(device.error().code, ErrorCode::InvalidArgument);
     EXPECT_EQ(device.error().message,
-              fmt::format("no architecture 'sm_{}' to emulate, expected sm_75, sm_80, sm_86, sm_89 "
-                          "or sm_90",
+              fmt::format("no architecture 'sm_{}' to emulate, expected sm_75, sm_80, sm_86, "
+                          "sm_89, sm_90, sm_100 or sm_120",
                           sm));
   }
   request.sm = 0;
@@ -74,7 +74,8 @@ TEST(OpenDevice, RefusesWhatTheEmulatorCannotBe) {
 }
 
 TEST(EmulatedDevices, AreTheNearestThatCodeRunsOn) {
-  for (const auto& [wanted, is] : {std::pair(70, 75), {75, 75}, {87, 86}, {90, 90}, {120, 90}}) {
+  for (const auto& [wanted, is] :
+       {std::pair(70, 75), {75, 75}, {87, 86}, {90, 90}, {103, 100}, {121, 120}}) {
     EXPECT_EQ(nearest_emulated_architecture(wanted), is) << wanted;
   }
 }

@@ -29,6 +29,15 @@ Result<ModuleVariable> Device::variable(ModuleId /*module*/, const std::string& 
 
 Status Device::forget(uint64_t, uint64_t) { return ok_status(); }
 
+namespace {
+Error no_parts() {
+  return error(ErrorCode::Unsupported, "this device does not check what kernels access");
+}
+}  // namespace
+
+Status Device::divide(uint64_t, uint64_t, const std::string&) { return no_parts(); }
+Status Device::undivide(uint64_t) { return no_parts(); }
+
 std::vector<UndefinedBytes> Device::undefined_in(uint64_t, uint64_t) { return {}; }
 
 Result<Streams*> Device::streams() {

@@ -155,6 +155,12 @@ class Device {
   /// The bytes stay and count as never written: a kernel that reads them before it writes them is
   /// found, where the device checks that. Does nothing elsewhere.
   virtual Status forget(uint64_t address, uint64_t bytes);
+  /// Says that a client uses a part of an allocation as one of its own, with that name in findings,
+  /// until undivide(). Kernels may not leave it then; copies and fills may. InvalidArgument where
+  /// it is not inside one allocation or overlaps another part. Unsupported where kernels are not
+  /// checked.
+  virtual Status divide(uint64_t address, uint64_t bytes, const std::string& name);
+  virtual Status undivide(uint64_t address);
   /// Returns the bytes of the range that hold values which launches with `defers_undefined`
   /// computed from memory that nothing wrote, in the order of their addresses. That memory itself
   /// and copies of it are not among them. Does not wait.

@@ -187,6 +187,26 @@ Status Emulator::forget(uint64_t address, uint64_t bytes) {
   return memory_.forget(address, bytes);
 }
 
+Status Emulator::divide(uint64_t address, uint64_t bytes, const std::string& name) {
+  GPUEMU_TRY(ready());
+  GPUEMU_TRY(queues_.settle(true));
+  const std::lock_guard running(running_);
+  const std::lock_guard layout(layout_);
+  GPUEMU_TRY(memory_.divide(address, bytes, name));
+  addresses_.insert(address);
+  return ok_status();
+}
+
+Status Emulator::undivide(uint64_t address) {
+  GPUEMU_TRY(ready());
+  GPUEMU_TRY(queues_.settle(true));
+  const std::lock_guard running(running_);
+  const std::lock_guard layout(layout_);
+  GPUEMU_TRY(memory_.undivide(address));
+  if (memory_.find(address, 0) == nullptr) addresses_.erase(address);
+  return ok_status();
+}
+
 std::vector<UndefinedBytes> Emulator::undefined_in(uint64_t address, uint64_t bytes) {
   if (!memory_.has_sources() || bytes == 0) return {};
   const std::lock_guard running(running_);

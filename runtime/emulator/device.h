@@ -43,6 +43,8 @@ class Emulator final : public Device, public SparseMemory {
   Status download(std::span<std::byte> to, uint64_t address) override;
   Status fill(uint64_t address, std::byte value, uint64_t bytes) override;
   Status forget(uint64_t address, uint64_t bytes) override;
+  Status divide(uint64_t address, uint64_t bytes, const std::string& name) override;
+  Status undivide(uint64_t address) override;
   std::vector<UndefinedBytes> undefined_in(uint64_t address, uint64_t bytes) override;
   Result<uint64_t> make_texture(const TextureConfig& config) override;
   Status free_texture(uint64_t texture) override;

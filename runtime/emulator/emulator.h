@@ -19,7 +19,7 @@ inline constexpr uint32_t kEmulatorThreadsMax = 1024;
 
 struct EmulatorOptions {
   int index = 0;                                    ///< Among the emulated devices.
-  int sm = 80;                                      ///< 75 to 90: what the kernels may ask for.
+  int sm = 80;                                      ///< 75 to 120: what the kernels may ask for.
   uint32_t threads = 0;                             ///< Blocks run at once; 0: one per core.
   uint64_t memory_limit_bytes = uint64_t{8} << 30;  ///< For all allocations together.
   std::string name = "gpuemu emulator";

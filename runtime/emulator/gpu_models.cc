@@ -6,12 +6,12 @@
 namespace gpuemu::emulator {
 namespace {
 /// The table of technical specifications of the programming guide; multiprocessors of Quadro RTX
-/// 6000, A100, A40, L40 and H100.
-constexpr Part kParts[] = {{75, 72, 65536, 65536, 1024, 16},
-                           {80, 108, 166912, 167936, 2048, 32},
-                           {86, 84, 101376, 102400, 1536, 16},
-                           {89, 142, 101376, 102400, 1536, 24},
-                           {90, 132, 232448, 233472, 2048, 32}};
+/// 6000, A100, A40, L40, H100, B200 and RTX PRO 6000 Blackwell.
+constexpr Part kParts[] = {
+    {75, 72, 65536, 65536, 1024, 16},    {80, 108, 166912, 167936, 2048, 32},
+    {86, 84, 101376, 102400, 1536, 16},  {89, 142, 101376, 102400, 1536, 24},
+    {90, 132, 232448, 233472, 2048, 32}, {100, 148, 232448, 233472, 2048, 32},
+    {120, 188, 101376, 102400, 1536, 24}};
 }  // namespace
 
 const Part& part_of(int sm) {

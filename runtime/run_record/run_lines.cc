@@ -190,6 +190,12 @@ void read_line(const json& one, RunRecords& records, RunProcess& process) {
   }
 }
 
+uint64_t counted_launches(const std::string& folder, int pid) {
+  std::ifstream file(launches_file_name(folder, pid), std::ios::binary);
+  uint64_t launches = 0;
+  return file.read(reinterpret_cast<char*>(&launches), sizeof launches) ? launches : 0;
+}
+
 Status read_process(const fs::path& path, RunRecords& records) {
   std::ifstream file(path);
   if (!file || !fs::is_regular_file(path)) {
@@ -203,7 +209,10 @@ Status read_process(const fs::path& path, RunRecords& records) {
       continue;  // A process that was killed may leave half a line.
     }
   }
-  if (process.pid != 0) records.processes.push_back(std::move(process));
+  if (process.pid == 0) return ok_status();
+  process.launches =
+      std::max(process.launches, counted_launches(path.parent_path().string(), process.pid));
+  records.processes.push_back(std::move(process));
   return ok_status();
 }
 
@@ -233,6 +242,10 @@ std::string run_file_name(const std::string& folder, int pid) {
 
 std::string forms_file_name(const std::string& folder, int pid) {
   return (fs::path(folder) / (std::to_string(pid) + ".forms" + kExtension)).string();
+}
+
+std::string launches_file_name(const std::string& folder, int pid) {
+  return (fs::path(folder) / (std::to_string(pid) + ".launches")).string();
 }
 
 Result<RunRecords> read_run_records(const std::string& folder) {

@@ -23,6 +23,10 @@ std::string run_file_name(const std::string& folder, int pid);
 /// Returns "FOLDER/PID.forms.run", for the lines of forms and code.
 std::string forms_file_name(const std::string& folder, int pid);
 
+/// Returns "FOLDER/PID.launches": eight bytes with the launches so far, which stay behind when the
+/// process is killed.
+std::string launches_file_name(const std::string& folder, int pid);
+
 /// What the processes of a run left.
 struct RunRecords {
   std::vector<RunFinding> findings;  ///< Each once, as fold() returns them.

@@ -71,6 +71,12 @@ TEST(RunRecord, ReadsWhatProcessesLeftAndSkipsALineThatWasCut) {
   EXPECT_EQ(read->processes[0].launches, 5u);
   ASSERT_EQ(read->unsupported.size(), 1u);
   EXPECT_EQ(read->unsupported[0].count, 3u);
+  const uint64_t launches = 7;
+  ASSERT_TRUE(write_file(launches_file_name(folder.string(), 12),
+                         std::string(reinterpret_cast<const char*>(&launches), sizeof launches)));
+  read = read_run_records(folder.string());
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->processes[0].launches, 7u) << "it was killed after its last line";
   std::filesystem::remove_all(folder);
 }
 

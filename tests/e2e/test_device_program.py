@@ -51,7 +51,7 @@ def test_wrong_requests_are_answered_and_do_no_harm():
                               ({"request": "download", "address": 0, "bytes": 2**60}, "the limit is"),
                               ({"request": "load"}, ""), ({"request": "open", "sm": "x"}, "'sm' must be"),
                               ({"request": "open", "sm": 12345},
-                               "no architecture 'sm_12345' to emulate, expected sm_75, sm_80, sm_86, sm_89 or sm_90"),
+                               "no architecture 'sm_12345' to emulate, expected sm_75, sm_80, sm_86, sm_89, sm_90, sm_100 or sm_120"),
                               ({"request": "open", "backend": "emulator", "sm": -1}, "no architecture 'sm_-1'"),
                               ({"request": "open", "backend": "emulator", "index": 7}, "no emulated device 7: there are 1"),
                               ({"request": "open", "backend": "emulator", "threads": 2**32 - 1}, "expected at most 1024"),

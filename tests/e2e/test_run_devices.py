@@ -221,8 +221,7 @@ def test_calls_that_may_wait_invalidate_a_capture_unless_its_mode_allows_them(ru
         assert cuda.cuStreamEndCapture(stream, c.byref(graph)) == 901
         check(cuda.cuMemFree_v2(other))
     """)
-    assert (done.returncode, done.stderr) == (
-        0, "gpuemu: cuMemAllocAsync in a stream that captures is not supported: allocate before the capture begins\n")
+    assert (done.returncode, done.stderr) == (0, "gpuemu: cuMemAllocAsync in a stream that captures is not supported: allocate before the capture begins\n")
 
 
 def test_a_pool_tells_what_it_holds_and_held_at_most(run):
@@ -329,7 +328,7 @@ def test_a_stream_keeps_its_hints_and_gives_them_to_another(run):
             return bytes[0]
 
         policy(first, 2)
-        assert (policy(first), policy(second), policy(None)) == (2, 1, 1)
+        assert (policy(first), policy(second), policy(None)) == (2, 1, 1)  # 1 is CU_SYNC_POLICY_AUTO.
         check(cuda.cuStreamCopyAttributes(second, first))
         assert policy(second) == 2
         assert cuda.cuStreamSetAttribute(first, 3, None) == 1

@@ -6,9 +6,11 @@ namespace {
 struct Multiprocessors {
   int sm, multiprocessors;
 };
-/// Multiprocessors of Quadro RTX 6000, A100, A40, L40 and H100. The emulator's own count is that of
+/// Multiprocessors of Quadro RTX 6000, A100, A40, L40, H100, B200 and RTX PRO
+/// 6000 Blackwell. The emulator's own count is that of
 /// the host's processors, which no GPU program expects.
-constexpr Multiprocessors kParts[] = {{75, 72}, {80, 108}, {86, 84}, {89, 142}, {90, 132}};
+constexpr Multiprocessors kParts[] = {{75, 72},  {80, 108},  {86, 84},  {89, 142},
+                                      {90, 132}, {100, 148}, {120, 188}};
 
 Multiprocessors part_of(int sm) {
   Multiprocessors found = kParts[0];

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "bindings/libcuda/memory.h"
+#include "bindings/libcuda/ranges.h"
 #include "bindings/libcuda/reach.h"
 
 namespace gpuemu::libcuda {
@@ -194,6 +195,7 @@ GPUEMU_DRIVER_API int cuMemHostRegister_v2(void* memory, size_t bytes, unsigned 
     made.made = call_site("cuMemHostRegister");
     const Status adopted = adopt_everywhere(driver, at, bytes, made.name);
     if (!adopted) return code_of(adopted);
+    apply_ranges(driver, made);
     driver.allocations.add(std::move(made));
     return CUDA_SUCCESS;
   });

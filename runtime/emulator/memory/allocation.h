@@ -31,6 +31,7 @@ struct Allocation : AllocationBounds {
   bool constant = false;  ///< Lies in the .const space.
   bool foreign = false;   ///< Somebody else allocated it.
   bool freed = false;     ///< Kept to report who touches it.
+  bool part = false;      ///< A client declared it as part of another one.
   bool tracked = true;    ///< Undefined reads are checked (the host's memory is always defined).
   std::vector<uint8_t> defined;  ///< 1 per byte once written.
   ByteSources sources;           ///< Where undefined bytes were computed.

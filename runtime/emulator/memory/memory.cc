@@ -57,6 +57,7 @@ Result<uint64_t> Memory::allocate(uint64_t bytes, const std::string& name, Kind 
     for (const auto& [base, one] : by_base_) {
       if (one->counted != 0) owners.push_back({one->name, one->counted, base});
     }
+    for (const auto& [base, one] : divided_) owners.push_back({one->name, one->counted, base});
     return out_of_memory(name, bytes, {what, used_, limit_}, std::move(owners));
   };
   if (counted > limit_ || used_ > limit_ - counted) return out("the emulator's memory");
@@ -97,6 +98,9 @@ Result<uint64_t> Memory::allocate(uint64_t bytes, const std::string& name, Kind 
 }
 
 Status Memory::free(uint64_t address) {
+  if (const auto divided = divided_.find(address); divided != divided_.end()) {
+    join(*divided->second);
+  }
   const auto found = by_base_.find(address);
   if (found == by_base_.end()) {
     return error(ErrorCode::InvalidArgument, "free of {:#x}, which is not a live allocation",
@@ -169,21 +173,24 @@ Status Memory::release(uint64_t address, uint64_t bytes) {
 }
 
 void Memory::follow_foreign(const std::string& name) {
-  const std::map<uint64_t, uint64_t> pieces = foreign_.pieces();
+  const Pieces pieces = foreign_pieces();
   std::string known = name;
   std::erase_if(by_base_, [&](const auto& one) {
     if (!one.second->foreign) return false;
     const auto piece = pieces.find(one.first);
-    const bool stays = piece != pieces.end() && piece->second == one.first + one.second->bytes;
-    if (!stays && known.empty()) known = one.second->name;
+    const bool stays = piece != pieces.end() && piece->second == one.first + one.second->bytes &&
+                       one.second->part == parts_.contains(one.first);
+    if (!stays && known.empty() && !one.second->part) known = one.second->name;
     return !stays;
   });
   for (const auto& [begin, end] : pieces) {
     if (by_base_.contains(begin)) continue;
     auto made = std::make_unique<Allocation>();
+    const auto part = parts_.find(begin);
+    made->part = part != parts_.end();
     made->base = begin;
     made->bytes = end - begin;
-    made->name = known;
+    made->name = made->part ? part->second.name : known;
     made->foreign = true;
     made->tracked = false;
     made->all_defined = true;
@@ -192,12 +199,28 @@ void Memory::follow_foreign(const std::string& name) {
 }
 
 Result<Allocation*> Memory::checked(uint64_t address, uint64_t bytes, const char* what) {
-  Allocation* allocation = find(address, bytes);
-  if (allocation == nullptr) {
-    return error(ErrorCode::InvalidArgument, "{} of {} bytes at {:#x} is not inside one allocation",
-                 what, bytes, address);
+  if (Allocation* const allocation = find(address, bytes)) return allocation;
+  const auto after = divided_.upper_bound(address);
+  if (after != divided_.begin() && std::prev(after)->second->contains(address, bytes)) {
+    Allocation* const whole = std::prev(after)->second.get();
+    gather(*whole);
+    return whole;
   }
-  return allocation;
+  if (foreign_.contains(address, bytes)) {
+    // Parts of it only bound what kernels reach; its bytes are all defined.
+    const auto next = by_base_.upper_bound(address);
+    Allocation* const near = next == by_base_.begin() ? nullptr : std::prev(next)->second.get();
+    if (near != nullptr && near->foreign) return near;
+    if (next != by_base_.end() && next->second->foreign) return next->second.get();
+  }
+  return error(ErrorCode::InvalidArgument, "{} of {} bytes at {:#x} is not inside one allocation",
+               what, bytes, address);
+}
+
+void Memory::written(Allocation& allocation, uint64_t address, uint64_t bytes) {
+  if (!allocation.tracked) return;
+  std::memset(allocation.shadow(address), 1, bytes);
+  scatter(allocation);
 }
 
 Status Memory::upload(uint64_t address, std::span<const std::byte> from) {
@@ -206,7 +229,7 @@ Status Memory::upload(uint64_t address, std::span<const std::byte> from) {
   auto* const to = reinterpret_cast<std::byte*>(address);
   // What is uploaded onto itself counts as written from now on.
   if (to != from.data()) std::memcpy(to, from.data(), from.size());
-  if (allocation->tracked) std::memset(allocation->shadow(address), 1, from.size());
+  written(*allocation, address, from.size());
   return ok_status();
 }
 
@@ -220,7 +243,7 @@ Status Memory::fill(uint64_t address, std::byte value, uint64_t bytes) {
   Allocation* allocation = GPUEMU_TRY(checked(address, bytes, "fill"));
   if (bytes == 0) return ok_status();
   std::memset(reinterpret_cast<void*>(address), static_cast<int>(value), bytes);
-  if (allocation->tracked) std::memset(allocation->shadow(address), 1, bytes);
+  written(*allocation, address, bytes);
   return ok_status();
 }
 
@@ -232,6 +255,7 @@ Status Memory::forget(uint64_t address, uint64_t bytes) {
   std::memset(allocation->shadow(address), 0, bytes);
   allocation->sources.set(allocation->bytes, address - allocation->base, bytes, 0);
   allocation->all_defined = false;
+  scatter(*allocation);
   return ok_status();
 }
 
@@ -249,6 +273,7 @@ Status Memory::copy(uint64_t to, uint64_t from, uint64_t bytes) {
   } else {
     std::memset(target->shadow(to), 1, bytes);
   }
+  scatter(*target);
   return ok_status();
 }
 
@@ -290,7 +315,8 @@ void Memory::track_variables() {
 
 std::vector<UndefinedBytes> Memory::undefined_in(uint64_t address, uint64_t bytes) {
   std::vector<UndefinedBytes> found;
-  const Allocation* const in = find(address, bytes);
+  const Result<Allocation*> holding = checked(address, bytes, "look");
+  const Allocation* const in = holding ? *holding : nullptr;
   if (in == nullptr || !in->tracked || in->sources.empty()) return found;
   const uint64_t first = address - in->base;
   for (uint64_t at = first; at < first + bytes; ++at) {

@@ -47,6 +47,13 @@ class Memory {
   /// zones. InvalidArgument where it overlaps memory of this device.
   Status adopt(uint64_t address, uint64_t bytes, const std::string& name);
   Status release(uint64_t address, uint64_t bytes);
+  /// Makes a part of an allocation one of its own for kernels. From the first part on, bytes of a
+  /// buffer that are in no part are out of bounds; of memory of others only kBesidePart bytes
+  /// before and behind each part are. Copies and fills reach all of the allocation as before.
+  /// InvalidArgument where the bytes are not in one allocation, or in another part.
+  Status divide(uint64_t address, uint64_t bytes, const std::string& name);
+  /// Ends the part that begins there; it counts as freed. InvalidArgument where there is none.
+  Status undivide(uint64_t address);
   Status upload(uint64_t address, std::span<const std::byte> from);
   Status download(std::span<std::byte> to, uint64_t address);
   Status fill(uint64_t address, std::byte value, uint64_t bytes);
@@ -78,14 +85,32 @@ class Memory {
   uint64_t limit() const { return limit_; }
 
  private:
+  struct Part {
+    uint64_t bytes = 0;
+    std::string name;
+  };
+  /// Beside a part in memory of others: no more than an allocator keeps for itself there.
+  static constexpr uint64_t kBesidePart = 8;
+  using Pieces = std::map<uint64_t, uint64_t>;
+  bool is_divided(uint64_t address, uint64_t bytes) const;
+  /// What is left of the pieces of foreign_ beside the parts, begin to end.
+  Pieces foreign_pieces() const;
+  Result<Allocation*> buffer_around(uint64_t address, uint64_t bytes);
+  void join(Allocation& whole);
+  /// Carries what is known of the bytes from the parts of a divided buffer to it, or back.
+  void gather(Allocation& whole);
+  void scatter(Allocation& whole);
   /// Allocations for the pieces of foreign_.
   void follow_foreign(const std::string& name);
   void keep_freed(std::unique_ptr<Allocation> gone);
   void forget_freed(uint64_t bytes_max);
   Result<Allocation*> checked(uint64_t address, uint64_t bytes, const char* what);
+  void written(Allocation& allocation, uint64_t address, uint64_t bytes);
 
   std::map<uint64_t, std::unique_ptr<Allocation>> by_base_;
   ForeignMemory foreign_;
+  std::map<uint64_t, Part> parts_;
+  std::map<uint64_t, std::unique_ptr<Allocation>> divided_;  ///< Buffers with parts, by base.
   Heap heap_;
   uint64_t buffers_ = 0;  ///< Allocations of the host that are in use.
   uint64_t limit_;
