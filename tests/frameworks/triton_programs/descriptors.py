@@ -1,4 +1,4 @@
-"""Descriptors that the host makes: tensor maps on sm_90, pointers before. Tiles at ragged ends, several dtypes, and operands of tl.dot."""
+"""Descriptors that the host or the kernel makes: tensor maps on sm_90, pointers before. Tiles at ragged ends, several dtypes, and operands of tl.dot."""
 import torch
 import triton
 import triton.language as tl
@@ -21,10 +21,23 @@ def matmul_kernel(a, b, out, depth, ROWS: tl.constexpr, COLUMNS: tl.constexpr, S
     out.store([row, column], total.to(tl.float16))
 
 
+@triton.jit
+def made_here_kernel(x, out, rows, columns, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    described = tl.make_tensor_descriptor(x, [rows, columns], [columns, 1], [ROWS, COLUMNS])
+    into = tl.make_tensor_descriptor(out, [rows, columns], [columns, 1], [ROWS, COLUMNS])
+    row, column = tl.program_id(0) * ROWS, tl.program_id(1) * COLUMNS
+    tile = described.load([row, column])
+    into.store([row, column], tile + tile)
+
+
+triton.set_allocator(lambda size, alignment, stream: torch.empty(size, dtype=torch.int8, device="cuda"))
 for dtype in (torch.float32, torch.float16, torch.bfloat16, torch.int32, torch.int8):
     x = (torch.arange(50 * 64) % 60).to(dtype).reshape(50, 64).cuda()
     out = torch.empty_like(x)
     double_kernel[(4, 2)](TensorDescriptor.from_tensor(x, [16, 32]), TensorDescriptor.from_tensor(out, [16, 32]), 16, 32)
+    assert torch.equal(out, x + x), dtype
+    out = torch.zeros_like(x)
+    made_here_kernel[(4, 2)](x, out, 50, 64, 16, 32)
     assert torch.equal(out, x + x), dtype
 for step in (32, 64):
     a, b = (torch.randn(shape, dtype=torch.float16, device="cuda") for shape in ((128, 128), (128, 64)))
