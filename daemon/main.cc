@@ -225,10 +225,47 @@ Result<std::unique_ptr<Server>> listen(const std::string& socket, std::optional<
        .on_disconnected = [&sessions](const ClientPeer& peer) { sessions.disconnected(peer); }});
 }
 
+/// Serves clients that connect over TCP while it lives. They are the daemon's user, whose token
+/// they have.
+class NetworkPort {
+ public:
+  NetworkPort(WorkerListener* port, const std::string& token, OpenProjects& projects,
+              Sessions& sessions)
+      : port_(port),
+        clients_(
+            {.token = token,
+             .answer =
+                 [&projects](std::string_view message, uint64_t connection) {
+                   return handle_message(message, peer_of(connection), projects);
+                 },
+             .connected = [&sessions](uint64_t one) { sessions.connected(peer_of(one)); },
+             .disconnected = [&sessions](uint64_t one) { sessions.disconnected(peer_of(one)); },
+             .log = [](const std::string& line) { spdlog::info("{}", line); }}) {
+    if (port_ != nullptr) port_->serve_clients(&clients_);
+  }
+  ~NetworkPort() {
+    if (port_ != nullptr) port_->serve_clients(nullptr);
+  }
+  NetworkPort(const NetworkPort&) = delete;
+  NetworkPort& operator=(const NetworkPort&) = delete;
+
+ private:
+  static ClientPeer peer_of(uint64_t connection) {
+    return {.connection = connection,
+            .pid = 0,
+            .uid = ::geteuid(),
+            .gid = ::getegid(),
+            .has_shown_token = true};
+  }
+  WorkerListener* const port_;
+  NetworkClients clients_;
+};
+
 /// Both null where gpuemu.toml has no [daemon.listen].
 struct RemoteWorkers {
   std::shared_ptr<RemoteRegistry> registry;
   std::unique_ptr<WorkerListener> port;
+  std::string token = {};
 };
 
 /// Opens the port for remote workers. InvalidArgument where a file is of no use.
@@ -242,7 +279,8 @@ Result<RemoteWorkers> listen_for_workers(const Config& config) {
       GPUEMU_TRY(TlsContext::make(TlsSide::Daemon, {listen.ca, listen.cert, listen.key}, prefix));
   options.token = GPUEMU_TRY(read_secret(prefix + "token_file", listen.token_file));
   options.log = [](const std::string& line) { spdlog::info("{}", line); };
-  RemoteWorkers made{.registry = std::make_shared<RemoteRegistry>(), .port = nullptr};
+  RemoteWorkers made{
+      .registry = std::make_shared<RemoteRegistry>(), .port = nullptr, .token = options.token};
   made.port = GPUEMU_TRY(WorkerListener::listen(std::move(options), made.registry));
   return made;
 }
@@ -336,6 +374,8 @@ int serve(const ConfigSources& sources, const Config& config, bool has_processes
   if (!ends) return fail(ends.error(), kExitBroken);
   auto server = listen(config.socket_path, (*share)->group(), projects, sessions);
   if (!server) return fail(server.error(), kExitBroken);
+  std::optional<NetworkPort> network(std::in_place, remote->port.get(), remote->token, projects,
+                                     sessions);
   const Status told = lock->serves(config.socket_path);
   if (!told) return fail(told.error(), kExitBroken);
   spdlog::info("gpuemu-daemon {} serves {} at {}; {}", kVersion,
@@ -349,6 +389,7 @@ int serve(const ConfigSources& sources, const Config& config, bool has_processes
   jobs.stop();
   keep_budgets(**share, **stores);
   projects.shutdown();
+  network.reset();
   (*server)->stop();
   spdlog::info("stopped");
   return kExitOk;

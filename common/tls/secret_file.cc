@@ -5,6 +5,7 @@
 
 #include <sys/stat.h>
 
+#include "common/base/blake2.h"
 #include "common/base/files.h"
 
 namespace gpuemu {
@@ -38,6 +39,13 @@ Result<std::string> read_secret(const std::string& option, const std::string& fi
   std::string secret = trimmed(*text);
   if (!secret.empty()) return secret;
   return error(ErrorCode::InvalidArgument, "{}: {} is empty", option, file);
+}
+
+bool is_same_secret(const std::string& secret, const std::string& given) {
+  const std::string left = content_hash({secret}), right = content_hash({given});
+  unsigned differs = 0;
+  for (size_t i = 0; i < left.size(); ++i) differs |= static_cast<unsigned>(left[i] ^ right[i]);
+  return differs == 0;
 }
 
 }  // namespace gpuemu

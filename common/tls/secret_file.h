@@ -11,4 +11,7 @@ namespace gpuemu {
 /// group or others may use, that cannot be read or that is empty.
 Result<std::string> read_secret(const std::string& option, const std::string& file);
 
+/// Compares digests, all bytes of them: the time tells nothing about the secret.
+bool is_same_secret(const std::string& secret, const std::string& given);
+
 }  // namespace gpuemu

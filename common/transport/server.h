@@ -27,6 +27,7 @@ struct ClientPeer {
   pid_t pid = 0;            ///< The process that connected; 0 where this one cannot see it.
   uid_t uid = 0;
   gid_t gid = 0;
+  bool has_shown_token = false;  ///< To connect at all: its sessions need no other.
 };
 
 struct ServerOptions {

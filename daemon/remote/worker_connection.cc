@@ -9,9 +9,9 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include "common/base/blake2.h"
 #include "common/base/limits.h"
 #include "common/codec/json_codec.h"
+#include "common/tls/secret_file.h"
 
 namespace gpuemu {
 namespace {
@@ -28,14 +28,6 @@ bool is_name(const std::string& text) {
     return std::isalnum(letter) != 0 || std::strchr("._-:", letter) != nullptr;
   };
   return !text.empty() && text.size() <= kNameBytesMax && std::ranges::all_of(text, fits);
-}
-
-/// Compares digests, all bytes of them: the time tells nothing about the token.
-bool is_same(const std::string& token, const std::string& given) {
-  const std::string left = content_hash({token}), right = content_hash({given});
-  unsigned differs = 0;
-  for (size_t i = 0; i < left.size(); ++i) differs |= static_cast<unsigned>(left[i] ^ right[i]);
-  return differs == 0;
 }
 
 ErrorReply invalid(std::string message) {
@@ -119,11 +111,17 @@ void WorkerConnection::linger() {
 }
 
 void WorkerConnection::register_worker() {
-  const std::vector<TlsChannel::Message> messages = channel_->take_messages();
+  std::vector<TlsChannel::Message> messages = channel_->take_messages();
   if (messages.empty()) return;
   const TlsChannel::Message& first = messages.front();
   const auto request = decode_request({reinterpret_cast<const char*>(first.data()), first.size()});
   const auto* const asked = request ? std::get_if<WorkerRegisterRequest>(&*request) : nullptr;
+  const bool is_client = request && (std::holds_alternative<PingRequest>(*request) ||
+                                     std::holds_alternative<OpenSessionRequest>(*request));
+  if (is_client && messages.size() == 1) {
+    if (port_.take_client(channel_, std::move(messages.front()), peer_)) return drop();
+    return refuse_told({WireErrorCode::Busy, "the daemon is starting or ends; connect again"});
+  }
   if (asked == nullptr) {
     return refuse_first(request ? "expected WorkerRegister" : request.error().message);
   }
@@ -148,7 +146,7 @@ void WorkerConnection::register_worker() {
 }
 
 std::optional<ErrorReply> WorkerConnection::refusal(const WorkerRegisterRequest& request) {
-  if (!is_same(port_.token, request.token)) {
+  if (!is_same_secret(port_.token, request.token)) {
     return ErrorReply{WireErrorCode::Unauthorized, "wrong token"};
   }
   if (request.version != GPUEMU_VERSION || request.worker_protocol != kWorkerProtocol) {

@@ -25,6 +25,10 @@ struct WorkerPort {
   std::function<void(const std::string& line)> log;
   /// As log(), at most once a minute: anybody can cause it.
   std::function<void(const std::string& line)> log_seldom;
+  /// Takes over a connection whose first message is a client's; false: no clients are served now.
+  std::function<bool(std::unique_ptr<TlsChannel>& channel, TlsChannel::Message first,
+                     const std::string& peer)>
+      take_client;
 };
 
 /// Never blocks. For one thread.

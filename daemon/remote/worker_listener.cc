@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <list>
+#include <mutex>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -90,13 +91,24 @@ struct WorkerListener::State {
   Clock::time_point accept_after = {}, next_log = {};
   uint64_t unlogged = 0;
   std::atomic<bool> stops{false};
+  std::mutex clients_mutex;
+  NetworkClients* clients = nullptr;  ///< Guarded by clients_mutex.
   std::thread thread;
 
   void run();
   void wait();
   void accept_all();
   void log_seldom(const std::string& line);
+  bool take_client(std::unique_ptr<TlsChannel>& channel, TlsChannel::Message first,
+                   const std::string& peer);
 };
+
+bool WorkerListener::State::take_client(std::unique_ptr<TlsChannel>& channel,
+                                        TlsChannel::Message first, const std::string& peer) {
+  const std::lock_guard lock(clients_mutex);
+  if (clients != nullptr) clients->serve(std::move(channel), std::move(first), peer);
+  return clients != nullptr;
+}
 
 void WorkerListener::State::log_seldom(const std::string& line) {
   const auto now = Clock::now();
@@ -164,6 +176,11 @@ WorkerListener::~WorkerListener() {
   state_->thread.join();
 }
 
+void WorkerListener::serve_clients(NetworkClients* clients) {
+  const std::lock_guard lock(state_->clients_mutex);
+  state_->clients = clients;
+}
+
 Result<std::unique_ptr<WorkerListener>> WorkerListener::listen(
     WorkerListenerOptions options, std::shared_ptr<RemoteRegistry> registry) {
   auto state = std::make_unique<State>();
@@ -178,7 +195,12 @@ Result<std::unique_ptr<WorkerListener>> WorkerListener::listen(
                  .token = state->options.token,
                  .wake = [event = state->wake] { signal(event->get()); },
                  .log = state->options.log,
-                 .log_seldom = [own](const std::string& line) { own->log_seldom(line); }};
+                 .log_seldom = [own](const std::string& line) { own->log_seldom(line); },
+                 .take_client =
+                     [own](std::unique_ptr<TlsChannel>& channel, TlsChannel::Message first,
+                           const std::string& peer) {
+                       return own->take_client(channel, std::move(first), peer);
+                     }};
   try {
     state->thread = std::thread([own] { own->run(); });
   } catch (const std::system_error&) {

@@ -1,4 +1,5 @@
-// The port on which remote workers register: TLS alone, certificates on both sides, a token.
+// The port on which remote workers register, and clients connect over TCP: TLS alone, certificates
+// on both sides, a token.
 #pragma once
 
 #include <functional>
@@ -7,6 +8,7 @@
 
 #include "common/base/host_port.h"
 #include "common/tls/tls_context.h"
+#include "daemon/remote/network_clients.h"
 #include "daemon/remote/remote_registry.h"
 
 namespace gpuemu {
@@ -26,6 +28,8 @@ class WorkerListener {
                                                         std::shared_ptr<RemoteRegistry> registry);
   /// Hangs up on all workers.
   ~WorkerListener();
+  /// From now on gives it the connections of clients; null: no more, and none is on its way.
+  void serve_clients(NetworkClients* clients);
   WorkerListener(const WorkerListener&) = delete;
   WorkerListener& operator=(const WorkerListener&) = delete;
 

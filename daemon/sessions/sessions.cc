@@ -255,7 +255,7 @@ std::variant<SessionOpenedReply, ErrorReply> Sessions::open(const OpenSessionReq
   Status fits = check_name(request.name);
   if (fits) fits = check_limits(request);
   if (!fits) return error_reply(fits.error());
-  if (share_.asks_token() && !share_.is_token(request.token)) {
+  if (share_.asks_token() && !peer.has_shown_token && !share_.is_token(request.token)) {
     return ErrorReply{WireErrorCode::Unauthorized,
                       fmt::format("OpenSession has {}; this daemon asks for the one in its "
                                   "daemon.share.token_file (GPUEMU_TOKEN_FILE)",

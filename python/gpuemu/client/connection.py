@@ -63,7 +63,7 @@ def _pynng() -> Any:
 _nng_process: int | None = None  # Where NNG was used first: its threads are there and in no fork of it.
 
 
-def _encoded(request: dict[str, Any], loan: shared.Loan | None) -> bytes:
+def encoded(request: dict[str, Any], loan: shared.Loan | None) -> bytes:
     """The message. Raises InvalidRequestError for text that JSON cannot have: a name that was decoded from bytes that are no UTF-8."""
     text = json.dumps(request, default=shared.writer(loan))
     if "\\ud" in text:
@@ -178,7 +178,7 @@ class Connection:
         with socket.new_context() as context:
             context.send_timeout = context.recv_timeout = timeout_ms
             try:
-                context.send(_encoded(request, loan))
+                context.send(encoded(request, loan))
                 return self._decoded(context.recv())
             except pynng.exceptions.NNGException as problem:
                 raise self._lost(problem, request, timeout_ms) from problem
@@ -232,7 +232,7 @@ class Connection:
         with socket.new_context() as context:
             context.send_timeout = context.recv_timeout = timeout_ms
             try:
-                await context.asend(_encoded(request, loan))
+                await context.asend(encoded(request, loan))
                 return self._decoded(await context.arecv())
             except pynng.exceptions.NNGException as problem:
                 raise self._lost(problem, request, timeout_ms) from problem

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpuemu.program.places import HostPlace, Place
+
+if TYPE_CHECKING:
+    from gpuemu.client.network import NetworkAddress
 
 BACKENDS = ("auto", "emulator", "cuda", "numpy")
 
 
 _lock = threading.Lock()
 _places: dict[tuple[Any, ...], Place] = {}
-_daemon: tuple[str | None, bool | None] = (None, None)  # What connect() was given: the address, and whether to start a daemon.
+_daemon: tuple[str | NetworkAddress | None, bool | None] = (None, None)  # What connect() was given: the address, and whether to start a daemon.
 NUMPY = HostPlace()
 
 
@@ -38,7 +41,7 @@ def _made(backend: str, device: Any, local: bool, arch: str | None) -> Place:
     return DaemonPlace(backend, device, arch, *_daemon)
 
 
-def use_daemon(address: str | None, start: bool | None) -> None:
+def use_daemon(address: str | NetworkAddress | None, start: bool | None) -> None:
     """The daemon of places that are made from now on. Sessions of another one end."""
     global _daemon
     if _daemon[0] != address:

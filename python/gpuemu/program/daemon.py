@@ -19,6 +19,7 @@ import gpuemu.errors
 import gpuemu.runtime.errors as errors
 import gpuemu.runtime.registrations as registrations
 from gpuemu.client.connection import default_socket
+from gpuemu.client.network import NetworkAddress, NetworkConnection
 from gpuemu.errors import DeviceError
 from gpuemu.program.errors import BackendError
 from gpuemu.program.executor import told
@@ -29,6 +30,7 @@ from gpuemu.tensors import Array
 
 LEASE_MS = 24 * 60 * 60 * 1000  # A program may compute for itself in between.
 WAIT_MS = 10_000
+NETWORK_WAIT_MS = 1_000  # The daemon hears that such a client is gone once it has answered it.
 # A request takes 10,000 entries. An op's results are made and dropped, half is for leaves, copies and what was dropped before.
 RESULTS_MAX = 2_500
 # What the daemon says of an op, as the error that op_call raises.
@@ -43,8 +45,13 @@ TIME_LIMITS = ("time_limit_s", "device_seconds_per_day")
 class Link:
     """A session of a daemon. Raises gpuemu.ConnectionError, and ImportError without the package pynng."""
 
-    def __init__(self, address: str | None, start: bool | None) -> None:
+    def __init__(self, address: str | NetworkAddress | None, start: bool | None) -> None:
         self.is_over = False
+        if isinstance(address, NetworkAddress):
+            self.wait_ms = NETWORK_WAIT_MS
+            self._use(address.client(), False)
+            return
+        self.wait_ms = WAIT_MS
         starts = address is None if start is None else start
         probe = gpuemu.Client(address, start=False)
         try:
@@ -56,7 +63,10 @@ class Link:
             started = True
         finally:
             probe.close()
-        self.client = gpuemu.Client(address, start=starts)
+        self._use(gpuemu.Client(address, start=starts), started)
+
+    def _use(self, client: gpuemu.Client, started: bool) -> None:
+        self.client = client
         try:
             self._open(started)
         except BaseException:
@@ -65,7 +75,8 @@ class Link:
 
     def _open(self, started: bool) -> None:
         socket = self.client.connection.open()
-        socket.add_post_pipe_remove_cb(self._lost)
+        if not isinstance(self.client.connection, NetworkConnection):  # It notices by itself.
+            socket.add_post_pipe_remove_cb(self._lost)
         self.pong = self.client.ping()
         opened = self.client.open_session(f"program-{os.getpid()}", lease_ms=LEASE_MS)
         self.connection = Connection(self.client.socket_path, opened["name"], started)
@@ -102,9 +113,11 @@ class Link:
 
 
 class DaemonPlace(WorkerPlace):
-    """A daemon, connected to when the first op must run. address, start: as gpuemu.Client takes them."""
+    """A daemon, connected to when the first op must run. address, start: as gpuemu.Client takes them, or where
+    it listens on TCP."""
 
-    def __init__(self, backend: str, index: int, arch: str | None, address: str | None = None, start: bool | None = None) -> None:
+    def __init__(self, backend: str, index: int, arch: str | None, address: str | NetworkAddress | None = None,
+                 start: bool | None = None) -> None:  # fmt: skip
         super().__init__(backend, index, arch)
         self.name = f"daemon:{backend}:{index}"
         self._address, self._starts = address, start
@@ -274,8 +287,9 @@ class DaemonPlace(WorkerPlace):
 
     def _wait(self, writer: Writer, graph: GraphData, lowered: list[dict[str, Any]], made: list[Held]) -> None:
         """Until everything is computed. Raises the error of the op that failed first."""
+        link_wait = self._link.wait_ms if self._link is not None else WAIT_MS
         while True:
-            status = self._asked(lambda client: client.tape_status(WAIT_MS))
+            status = self._asked(lambda client: client.tape_status(link_wait))
             if status["done"] == status["total"]:
                 break
         failed, self._failed = status["failed"] - self._failed, status["failed"]

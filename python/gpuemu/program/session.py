@@ -10,6 +10,7 @@ from typing import Any
 import gpuemu
 from gpuemu import arguments
 import gpuemu.program.backends as backends
+from gpuemu.client import network
 from gpuemu.program.backends import BACKENDS
 from gpuemu.program.errors import BackendError
 from gpuemu.program.places import Place
@@ -98,17 +99,22 @@ def last_run() -> Run | None:
 
 def connect(address: Any = None, *, host: str | None = None, port: int | None = None, token_file: Any = None, start: bool | None = None) -> None:
     """Begins a session with the daemon now instead of at the first op that must run. address: the path of its socket, by default as
-    gpuemu.Client has it; start: whether a daemon is started where none answers, by default only without an address. Raises
-    gpuemu.ConnectionError, also for host, port and token_file: daemons listen on TCP for workers alone."""
-    if any(one is not None for one in (host, port, token_file)):
-        where = host or "localhost"
-        raise gpuemu.ConnectionError(f"Cannot connect to a daemon at {where}{'' if port is None else f':{port}'}: a daemon listens on TCP for workers "
-                                     "only (daemon.listen): give the path of its socket as address, on another machine that of a forwarded "
-                                     "one (ssh -L)")  # fmt: skip
+    gpuemu.Client has it; start: whether a daemon is started where none answers, by default only without an address.
+    host, port: where a daemon of another machine listens (daemon.listen), by TLS; token_file: its token (by default $GPUEMU_TOKEN_FILE),
+    beside which lie ca.pem, worker.pem and worker.key, as `gpuemu daemon certs` makes them. Raises gpuemu.ConnectionError."""
+    where = None if address is None else os.fspath(address)
+    if host is not None or port is not None:
+        if address is not None:
+            raise ValueError("connect: address is the path of a socket, host and port are of a daemon on TCP; give one of the two")
+        if start:
+            raise ValueError("connect: start=True starts a daemon of this machine; that at host and port is started there")
+        where = network.address(host, port, token_file)
+    elif token_file is not None:
+        raise ValueError("connect: token_file is for host and port; for a daemon's socket set GPUEMU_TOKEN_FILE")
     if not isinstance(SESSION.place(), WorkerPlace):
         raise BackendError(f"connect: the backend {SESSION.place().name} runs in this process: call set_backend(..., local=False) first")
     with LOCK:
-        backends.use_daemon(None if address is None else os.fspath(address), start)
+        backends.use_daemon(where, start)
         place = SESSION.place()
         assert isinstance(place, WorkerPlace)
         place.connect(start)

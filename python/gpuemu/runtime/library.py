@@ -49,7 +49,9 @@ class Library:
         try:
             self._loaded = ctypes.CDLL(path)
         except OSError as problem:
-            raise errors.UnsupportedError(f"{path} cannot be loaded: {problem}") from None
+            # The wheel has it, and an installation beside its command: this is neither.
+            how = "" if os.path.sep in path else "; set GPUEMU_LIBRARY to its path, or install the wheel of gpuemu, which has it"
+            raise errors.UnsupportedError(f"{path} cannot be loaded: {problem}{how}") from None
         for name, takes in structs.FUNCTIONS.items():
             setattr(self, name, self._bound(name, takes))
         for name, takes in structs.LATER.items():
