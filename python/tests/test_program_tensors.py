@@ -209,6 +209,16 @@ def test_two_places_do_not_meet():
         program.connect(host="localhost", port=1)
 
 
+def test_full_takes_the_numbers_that_its_dtype_has():
+    for value, dtype in ((300, "int8"), (-1, "uint8"), (1 << 63, "int64"), (2.5, "int32"), (float("nan"), "int32")):
+        with pytest.raises(program.DTypeError, match="full: "):
+            program.full((2,), value, dtype=dtype)
+    with pytest.raises(TypeError, match="full: value is 'x'"):
+        program.full((2,), "x")
+    assert program.full((2,), 255, dtype="uint8").numpy().tolist() == [255, 255]
+    assert program.full((1,), 5, dtype="bool").numpy().tolist() == [True]
+
+
 def test_verbosity_tells_what_runs(capsys):
     program.set_verbosity(3)
     (program.ones(2) * 2.0 + 1.0).numpy()

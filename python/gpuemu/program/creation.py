@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from gpuemu.dtypes_generated import TABLE
 from gpuemu.generate import rng
 from gpuemu.program.errors import DTypeError
+from gpuemu.program.functions import is_number, number_array
 from gpuemu.program.session import SESSION
 from gpuemu.program.specs import Spec, as_stored, dtype_of, rounded, shape_of, storage_dtype
 from gpuemu.program.tape import Lazy
@@ -60,9 +60,9 @@ def zeros(*shape: Any, dtype: str = "float32", requires_grad: bool = False, name
 def full(shape: Any, value: float, *, dtype: str = "float32", requires_grad: bool = False, name: str | None = None) -> Tensor:
     """One number everywhere."""
     sizes, kind = shape_of(shape), dtype_of(dtype)
-    if TABLE[kind].kind not in ("float", "bool") and float(value) != int(value):
-        raise DTypeError(f"full: {value} is no whole number, the tensor is {kind}")
-    number = rounded(np.asarray(value), kind)
+    if not is_number(value):
+        raise TypeError(f"full: value is {value!r}, expected a number")
+    number = rounded(np.asarray(bool(value)), kind) if kind == "bool" else number_array(value, kind, "full")
     return _made(np.full(sizes, number, dtype=storage_dtype(kind)), kind, requires_grad, name)
 
 
