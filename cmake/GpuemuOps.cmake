@@ -21,6 +21,28 @@ function(gpuemu_op name)
   set_property(TARGET kernels APPEND PROPERTY GPUEMU_MODULES ${ARG_MODULES} ${ARG_MODULES_SM80})
 endfunction()
 
+# gpuemu_op_source(NAME HEADERS a.cuh b.cuh): the text of kernels/NAME.cu, which is compiled for each
+# pair of types when that is first called, behind that of the headers. It is the string
+# kernels::kSource_STEM of the library.
+function(gpuemu_op_source name)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "HEADERS")
+  cmake_path(GET name STEM stem)
+  set(text "")
+  foreach(file IN LISTS ARG_HEADERS ITEMS ${name}.cu)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+    file(READ ${file} part)
+    string(REGEX REPLACE "#(pragma once|include \"kernels/[^\n]*)\n" "" part "${part}")
+    string(APPEND text "${part}")
+  endforeach()
+  set(made ${CMAKE_CURRENT_BINARY_DIR}/sources/${stem}.cc)
+  file(CONFIGURE OUTPUT ${made} @ONLY CONTENT "#include <string_view>
+namespace gpuemu::kernels {
+extern const std::string_view kSource_${stem} = R\"GPUEMU(${text})GPUEMU\";
+}  // namespace gpuemu::kernels
+")
+  target_sources(kernels PRIVATE ${made})
+endfunction()
+
 function(gpuemu_op_catalog)
   foreach(kind OP MODULE)
     get_target_property(names kernels GPUEMU_${kind}S)

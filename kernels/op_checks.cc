@@ -125,9 +125,16 @@ LaunchStep& launch_packets(Plan& plan, const DeviceTensor& tensor, uint32_t entr
 }
 
 void add_sizes(LaunchStep& step, const DeviceTensor& tensor) {
-  GPUEMU_CHECK(tensor.rank() <= 4);
-  for (size_t axis = 4; axis > 0; --axis) {
+  GPUEMU_CHECK(tensor.rank() <= kStridedAxes);
+  for (size_t axis = kStridedAxes; axis > 0; --axis) {
     step.arg(axis > tensor.rank() ? int64_t{1} : tensor.shape[tensor.rank() - axis]);
+  }
+}
+
+void add_strides(LaunchStep& step, const DeviceTensor& tensor) {
+  GPUEMU_CHECK(tensor.rank() <= kStridedAxes);
+  for (size_t axis = kStridedAxes; axis > 0; --axis) {
+    step.arg(axis > tensor.rank() ? int64_t{0} : tensor.strides[tensor.rank() - axis]);
   }
 }
 

@@ -30,7 +30,7 @@ std::string unsupported(const OpCase& c) {
 }
 
 /// Strides in the axes of y: 0 where the tensor repeats.
-void add_strides(LaunchStep& step, const DeviceTensor& x) {
+void add_broadcast_strides(LaunchStep& step, const DeviceTensor& x) {
   for (size_t axis = kAxes; axis > 0; --axis) {
     const bool repeats = axis > x.rank() || x.shape[x.rank() - axis] == 1;
     step.arg(repeats ? int64_t{0} : x.strides[x.rank() - axis]);
@@ -40,8 +40,8 @@ void add_strides(LaunchStep& step, const DeviceTensor& x) {
 void plan(const OpCase& c, Plan& plan) {
   LaunchStep& step = launch_packets(plan, c.out(0)).arg(c.in(0)).arg(c.in(1)).arg(c.out(0));
   add_sizes(step, c.out(0));
-  add_strides(step, c.in(0));
-  add_strides(step, c.in(1));
+  add_broadcast_strides(step, c.in(0));
+  add_broadcast_strides(step, c.in(1));
 }
 
 OpKind operation(const char* name, const char* summary, std::vector<TypeRule> types) {

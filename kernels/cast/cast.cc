@@ -2,10 +2,25 @@
 #include "kernels/op_checks.h"
 
 namespace gpuemu::kernels {
+// The text of cast_strided.cu.
+extern const std::string_view kSource_cast_strided;
+
 namespace {
 
 void plan(const OpCase& c, Plan& plan) {
   launch_packets(plan, c.in(0)).arg(c.in(0)).arg(c.out(0)).arg(c.in(0).count());
+}
+
+std::string too_many_axes(const OpCase& c) {
+  if (c.in(0).rank() <= kStridedAxes) return "";
+  return fmt::format("x has {} axes, expected up to {}", c.in(0).rank(), kStridedAxes);
+}
+
+void plan_strided(const OpCase& c, Plan& plan) {
+  LaunchStep& step = launch_packets(plan, c.out(0)).arg(c.in(0)).arg(c.out(0));
+  add_sizes(step, c.in(0));
+  add_strides(step, c.in(0));
+  add_strides(step, c.out(0));
 }
 
 std::vector<TypeRule> pairs() {
@@ -28,7 +43,17 @@ const OpKind& cast_op() {
                     .entries = {"cast_{T}_{U}"},
                     .types = pairs(),
                     .wide = true,
-                    .plan = plan}},
+                    .plan = plan},
+                   {.name = "strided",
+                    .module = "cast_strided.cu",
+                    .source = kSource_cast_strided,
+                    .entries = {"gpuemu_kernels::cast_strided<{T:c}, {U:c}>"},
+                    .types = pairs(),
+                    .priority = -1,
+                    .strided = true,
+                    .wide = true,
+                    .unsupported = too_many_axes,
+                    .plan = plan_strided}},
   };
   return kOp;
 }

@@ -5,14 +5,6 @@
 namespace gpuemu::kernels {
 namespace {
 
-constexpr size_t kAxes = 4;
-
-void add_strides(LaunchStep& step, const DeviceTensor& x) {
-  for (size_t axis = kAxes; axis > 0; --axis) {
-    step.arg(axis > x.rank() ? int64_t{0} : x.strides[x.rank() - axis]);
-  }
-}
-
 void plan_copy(const OpCase& c, Plan& plan) {
   LaunchStep& step = launch_packets(plan, c.out(0)).arg(c.in(0)).arg(c.out(0));
   add_sizes(step, c.out(0));
@@ -30,8 +22,8 @@ const OpKind& copy_op() {
   static const OpKind kOp = {
       .name = "copy",
       .summary = "y = x, whatever the strides of either",
-      .inputs = {{.name = "x", .rank_max = kAxes}},
-      .outputs = {{.name = "y", .rank_max = kAxes}},
+      .inputs = {{.name = "x", .rank_max = kStridedAxes}},
+      .outputs = {{.name = "y", .rank_max = kStridedAxes}},
       .check = check_same_shapes,
       .variants = {{.name = "strided",
                     .module = "copy",
