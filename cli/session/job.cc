@@ -56,6 +56,18 @@ std::string incomplete_text(const Reply& reply) {
       reply);
 }
 
+/// Takes note of where the daemon says that kernels ran.
+void note_execution(Session& session, const Reply& result) {
+  std::visit(
+      [&](const auto& reply) {
+        if constexpr (requires { reply.execution; }) session.note_execution(reply.execution);
+        if constexpr (requires { reply.summary.execution; }) {
+          session.note_execution(reply.summary.execution);
+        }
+      },
+      result);
+}
+
 }  // namespace
 
 Error lost_job(const std::string& what, const Error& why) {
@@ -113,6 +125,7 @@ Result<JobResult> run_job(Session& session, const Request& request, const std::s
       }
     }
     Reply result = GPUEMU_TRY(decode_reply(status->result_json));
+    note_execution(session, result);
     const bool ended_early = status->state == JobState::Cancelled ||
                              status->code == WireErrorCode::Stopped ||
                              !incomplete_text(result).empty();

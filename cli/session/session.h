@@ -80,6 +80,8 @@ class Session {
   /// Unavailable when such a daemon is busy. Prints the daemon's notes on the project. Opens the
   /// session that --session names.
   Status ensure_daemon();
+  /// Takes note of where a reply says that kernels ran.
+  void note_execution(const std::string& where) { runs_inside_ |= where == "local"; }
   /// After a run: notes that its kernels ran inside of the daemon, where they did.
   void tell_where_kernels_ran();
   /// Whether the daemon's default project is another one.

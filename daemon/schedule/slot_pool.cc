@@ -82,7 +82,9 @@ SlotLease::~SlotLease() {
   const auto used = std::chrono::duration_cast<std::chrono::microseconds>(
       std::chrono::steady_clock::now() - entered_);
   (*this)->reference.stop_when(nullptr);
+  const bool ran_inside = (*this)->worker.plans_inside() > inside_before_;
   pool_->give_back(index_);
+  if (claim_ != nullptr && ran_inside) claim_->ran_inside = true;
   if (claim_ != nullptr) claim_->release(used);
   pool_->state_->gate->leave(ticket_, used);
 }

@@ -78,12 +78,15 @@ class SlotLease {
  private:
   friend class SlotPool;
   SlotLease(SlotPool& pool, size_t index, LaneGate::Ticket ticket, LaneClaim claim)
-      : pool_(&pool), index_(index), ticket_(ticket), claim_(std::move(claim)) {}
+      : pool_(&pool), index_(index), ticket_(ticket), claim_(std::move(claim)) {
+    inside_before_ = (*this)->worker.plans_inside();
+  }
 
   SlotPool* pool_;  ///< Null after a move.
   size_t index_;
   LaneGate::Ticket ticket_;
   LaneClaim claim_;
+  uint64_t inside_before_ = 0;
   std::chrono::steady_clock::time_point entered_ = std::chrono::steady_clock::now();
 };
 

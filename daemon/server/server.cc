@@ -147,12 +147,13 @@ std::string execution_now(const SlotPool& slots) {
 }
 
 Reply run_or_start_job(const JobOptions& options, Call& call, const JobTable::Work& work) {
-  // As it was in the beginning or is in the end: workers come and go meanwhile.
+  // Workers come and go meanwhile: the claim knows where its plans ran.
   const JobTable::Work told = [work, kept = call](JobControl& control) {
     const SlotPool& slots = kept.context.slots;
     const std::string before = execution_now(slots);
     Reply reply = work(control);
-    const std::string where = before.empty() ? execution_now(slots) : before;
+    const bool ran_inside = kept.claim != nullptr && kept.claim->ran_inside;
+    const std::string where = ran_inside ? "local" : before.empty() ? "" : execution_now(slots);
     std::visit(
         [&](auto& one) {
           if constexpr (requires { one.execution; }) one.execution = where;

@@ -18,7 +18,8 @@ namespace {
 
 /// Who waits for a remote worker looks so often whether it still shall.
 constexpr std::chrono::milliseconds kRemoteLook{100};
-/// After so many refusals by remote workers in a row, kRemoteLook apart, others run the ops.
+/// After so many refusals by remote workers, kRemoteLook apart, others run the ops. A worker that
+/// is lost while it opens a device, and comes again, would otherwise be asked for ever.
 constexpr int kRefusalsMax = 50;
 constexpr int kStartsMax = 3;
 
@@ -90,14 +91,14 @@ Result<std::shared_ptr<TapeDevice>> DaemonHosts::open_own(size_t place) const {
 Result<std::shared_ptr<TapeDevice>> DaemonHosts::open(size_t place,
                                                       const std::function<bool()>& ended) {
   if (workers_.processes && place < own_) return open_own(place);
-  for (int refusals = 0; refusals < kRefusalsMax; ++refusals) {
+  for (int refusals = 0; refusals < kRefusalsMax;) {
     auto channel =
         workers_.remotes == nullptr ? nullptr : workers_.remotes->tape_channel(worker_, place);
-    if (channel == nullptr) refusals = 0;  // To wait for a worker to come is no refusal.
     if (channel != nullptr) {
       auto opened = open_worker_tape_device(channel);
-      // A worker that was lost meanwhile does not count.
+      // Where the worker was lost meanwhile, another one may be better.
       if (opened || !channel->is_lost()) return opened;
+      ++refusals;
     }
     if (ended()) return error(ErrorCode::Cancelled, "the daemon or the session has ended");
     if (channel == nullptr && workers_.processes) return open_own(place);
@@ -109,7 +110,9 @@ Result<std::shared_ptr<TapeDevice>> DaemonHosts::open(size_t place,
   }
   if (workers_.processes) return open_own(place);
   if (workers_.falls_back) return open_here(place);
-  return error(ErrorCode::Unavailable, "remote workers refused device {} of the tape {} times",
+  return error(ErrorCode::Unavailable,
+               "remote workers refused device {} of the tape {} times, or were lost while they "
+               "opened it; `gpuemu status` lists them, daemon.log says why each was lost",
                place, kRefusalsMax);
 }
 

@@ -166,6 +166,7 @@ class TapeExecutor {
   Outcome execute_until_done(const TapeTask& task);
   std::vector<std::shared_ptr<TapeDevice>> devices_of(const TapeTask& task) const;
   static FailurePtr too_many_lost(const std::vector<std::string>& lost, const std::string& what);
+  FailurePtr too_many_unreached(int unreached, const TapeTask& task);
   std::shared_ptr<TapeDevice> device_at(uint32_t place) const;
   bool is_current(uint32_t place, const DeviceBytes& copy) const;
   bool is_fit(uint32_t place) const;
@@ -211,6 +212,7 @@ class TapeExecutor {
   struct Attempts {
     uint32_t count = 0;
     uint64_t last_loss = 0;
+    std::vector<std::string> lost;  ///< Workers that were lost while it was made again.
   };
   std::map<uint64_t, Attempts> attempts_;  ///< By tensor.
   uint64_t losses_ = 0;

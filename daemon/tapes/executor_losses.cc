@@ -13,6 +13,9 @@ namespace {
 
 /// What so many workers were lost with fails: it may be the cause.
 constexpr size_t kLossesMax = 2;
+/// So many workers in a row that were lost before they got a line's request: the next one would be,
+/// too.
+constexpr int kUnreachedMax = 16;
 /// The highest attempt that a line is given.
 constexpr uint32_t kAttemptsMax = 2;
 /// Rounds of mending beyond one for each device: more may be lost meanwhile.
@@ -109,7 +112,7 @@ Result<std::unique_lock<std::mutex>> TapeExecutor::begin_mending(const Ended& en
 Status TapeExecutor::mend(uint32_t place, const Ended& ended) {
   const auto mending = GPUEMU_TRY(begin_mending(ended));
   ++losses_;
-  std::string why;
+  std::map<uint64_t, std::string> why;  // By tensor.
   for (size_t i = 0; i < queues_.size() + kMendsMax; ++i) {
     GPUEMU_TRY(reopen(place, ended));
     for (uint32_t other = 0; other + 1 < queues_.size(); ++other) {
@@ -120,11 +123,11 @@ Status TapeExecutor::mend(uint32_t place, const Ended& ended) {
     for (const auto& [number, at] : stale_copies()) {
       const Status restored = restore(number, at);
       // Another device may have gone meanwhile, which the next round finds.
-      if (!restored) why = restored.error().message;
+      if (!restored) why[number] = restored.error().message;
     }
     if (stale_copies().empty()) return ok_status();
   }
-  for (const auto& [number, at] : stale_copies()) lose(number, at, why);
+  for (const auto& [number, at] : stale_copies()) lose(number, at, why[number]);
   return ok_status();
 }
 
@@ -172,9 +175,24 @@ FailurePtr TapeExecutor::too_many_lost(const std::vector<std::string>& lost,
       .failure;
 }
 
+/// Why a line fails whose request no worker has got; null while it may be tried again.
+FailurePtr TapeExecutor::too_many_unreached(int unreached, const TapeTask& task) {
+  if (unreached < kUnreachedMax) return nullptr;
+  const std::string device = task.line.device ? fmt::format("{}", *task.line.device) : "host";
+  return failed(
+             error(ErrorCode::Unavailable,
+                   "WorkerLost: {} workers in a row were lost before they got it (device {}); it "
+                   "is not tried again. `gpuemu status` lists the workers, daemon.log says why "
+                   "each was lost",
+                   unreached, device),
+             what_of(task))
+      .failure;
+}
+
 /// As execute(), again where a device was lost meanwhile.
 TapeExecutor::Outcome TapeExecutor::execute_until_done(const TapeTask& task) {
   std::vector<std::string> lost;
+  int unreached = 0;
   const auto& place = task.line.device;
   const bool needs_device = place && task.line.kind != tape::Kind::Free;
   while (!task.owner->is_over) {
@@ -191,6 +209,8 @@ TapeExecutor::Outcome TapeExecutor::execute_until_done(const TapeTask& task) {
       if (device->was_lost_by_caller()) lost.push_back(device->worker_id());
     }
     if (auto failure = too_many_lost(lost, what_of(task))) return {.failure = std::move(failure)};
+    unreached = lost.size() == before ? unreached + 1 : 0;
+    if (auto failure = too_many_unreached(unreached, task)) return {.failure = std::move(failure)};
     const Status mended = mend_of(task);
     if (!mended && task.owner->is_over) return {};
     if (!mended) return failed(mended.error(), task.line.id);
@@ -318,8 +338,18 @@ Result<DeviceCopy> TapeExecutor::make_again(const TapeRecipe& recipe, uint64_t n
     inputs.push_back({is_remade ? from->second.entry.shape : held->shape,
                       is_remade ? from->second.entry.dtype : held->dtype, copy});
   }
-  DeviceCopy made = GPUEMU_TRY(device_at(place)->run(recipe.entry, seed_, inputs));
-  note_attempt({.kind = tape::Kind::Run, .device = place}, number);
+  std::vector<std::string>& lost = attempts_[number].lost;
+  if (lost.size() >= kLossesMax) {
+    return error(ErrorCode::NotFound,
+                 "WorkerLost: the workers {} were lost while {} = {} was computed again; it is not "
+                 "tried again",
+                 fmt::join(lost, " and "), recipe.entry.id, recipe.entry.op);
+  }
+  const auto device = device_at(place);
+  const bool was_lost = device->is_lost();
+  auto made = device->run(recipe.entry, seed_, inputs);
+  if (made) note_attempt({.kind = tape::Kind::Run, .device = place}, number);
+  if (!made && !was_lost && device->was_lost_by_caller()) lost.push_back(device->worker_id());
   return made;
 }
 

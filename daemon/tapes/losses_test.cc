@@ -12,13 +12,15 @@
 namespace gpuemu {
 namespace {
 
-enum class Deadly { Nothing, Upload, Run, Download };
+enum class Deadly { Nothing, Upload, Run, Download, Before };
 
 /// What devices have in common, and how many were opened.
 struct Plan {
   Deadly deadly = Deadly::Nothing;
   bool takes_too_long = false;  ///< Instead of the request that would be deadly.
   std::set<std::string> of;     ///< Ids of entries whose Run is deadly; empty: all.
+  /// Becomes `of` with the first loss.
+  std::set<std::string> then_of = {};
   std::atomic<int> opened{0};
 };
 
@@ -42,11 +44,14 @@ class FragileDevice final : public TapeDevice, public std::enable_shared_from_th
   FragileDevice(Plan& plan, std::string id) : plan_(plan), id_(std::move(id)) {}
 
   Result<DeviceCopy> upload(std::span<const std::byte> values, const std::string&) override {
+    if (plan_.deadly == Deadly::Before) is_lost_ = true;
     GPUEMU_TRY(live_through(Deadly::Upload));
     return copy_of({values.begin(), values.end()});
   }
   Result<DeviceCopy> run(const tape::Entry& entry, uint64_t, const std::vector<Operand>&) override {
-    if (plan_.of.empty() || plan_.of.contains(entry.id)) GPUEMU_TRY(live_through(Deadly::Run));
+    const auto& of = plan_.opened > 1 && !plan_.then_of.empty() ? plan_.then_of : plan_.of;
+    if (of.empty() || of.contains(entry.id)) GPUEMU_TRY(live_through(Deadly::Run));
+    if (plan_.deadly == Deadly::Before) is_lost_ = true;
     if (is_lost_) return error(ErrorCode::Unavailable, "the worker {} is lost", id_);
     return copy_of(std::vector<std::byte>(4 * static_cast<size_t>(element_count(entry.shape))));
   }
@@ -166,6 +171,37 @@ TEST(TapeLosses, AnOpThatTakesTwoWorkersAlongFailsAloneAndOthersGoOn) {
       << message;
   EXPECT_EQ(message_of(tapes, one, "a"), "");
   EXPECT_LE(plan.opened, 3);
+}
+
+TEST(TapeLosses, WorkersThatAreLostBeforeARequestAreNotOpenedForEver) {
+  Plan plan{.deadly = Deadly::Before, .of = {}};
+  Tapes tapes(settings(plan, 1));
+  const TapeClient one = client();
+  ASSERT_TRUE(std::holds_alternative<TapeAcceptedReply>(tapes.submit(one, kSum)));
+  const TapeStatusReply status = tapes.status(one, std::chrono::seconds(60));
+  EXPECT_EQ(status.done, status.total);
+  EXPECT_EQ(status.failed, 3u);
+  const std::string message = message_of(tapes, one, "a");
+  EXPECT_NE(message.find("a = ones: WorkerLost: 16 workers in a row were lost before they got it "
+                         "(device 0)"),
+            std::string::npos)
+      << message;
+  EXPECT_LE(plan.opened, 3 * 16 + 1);
+}
+
+TEST(TapeLosses, AnOpThatTakesTwoWorkersAlongWhenItIsComputedAgainIsGivenUp) {
+  // "a" is computed once; then its worker goes, and each one that makes it again.
+  Plan plan{.deadly = Deadly::Run, .of = {"c"}};
+  plan.then_of = {"a"};
+  Tapes tapes(settings(plan, 1));
+  const TapeClient one = client();
+  ASSERT_TRUE(std::holds_alternative<TapeAcceptedReply>(tapes.submit(one, kSum)));
+  const TapeStatusReply status = tapes.status(one, std::chrono::seconds(60));
+  EXPECT_EQ(status.done, status.total);
+  const std::string message = message_of(tapes, one, "a");
+  EXPECT_NE(message.find("were lost while a = ones was computed again"), std::string::npos)
+      << message;
+  EXPECT_LE(plan.opened, 4);
 }
 
 TEST(TapeLosses, AnOpThatTakesTooLongFailsAtOnceAndIsNoLostWorker) {

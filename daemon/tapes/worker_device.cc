@@ -65,6 +65,23 @@ TapeAsk::Operand told(uint64_t number, const Shape& shape, DType dtype) {
   return {number, {shape.begin(), shape.end()}, dtype};
 }
 
+/// For which a request of this kind has so long.
+std::string_view what_of(TapeAskKind kind) {
+  switch (kind) {
+    case TapeAskKind::Begin:
+      return "opening a device";
+    case TapeAskKind::Upload:
+      return "copying 4 MiB of a tensor to a device";
+    case TapeAskKind::Download:
+      return "copying 4 MiB of a tensor from a device";
+    case TapeAskKind::Free:
+      return "freeing tensors";
+    case TapeAskKind::Run:
+      break;
+  }
+  return "an op of a tape with the compilation of its kernel";
+}
+
 uint64_t WorkerTapeDevice::next_number() {
   const std::lock_guard lock(mutex_);
   return ++last_;
@@ -93,12 +110,14 @@ Result<std::vector<std::byte>> WorkerTapeDevice::ask(TapeAsk request) {
     const std::lock_guard lock(mutex_);
     request.freed = std::exchange(freed_, {});
   }
+  const TapeAskKind kind = request.kind;
   const TapeReply reply = channel_->ask(encode_ask(std::move(request)));
   if (reply.end == TapeReply::End::TooLong) {
-    return error(ErrorCode::Timeout,
-                 "it took longer than {} s, the limit for an op of a tape with the compilation of "
-                 "its kernel; the worker {} was ended for it, and it is not tried again",
-                 kTapeRequestMs / 1000, channel_->worker_id());
+    return error(
+        ErrorCode::Timeout,
+        "it took longer than {} s, the limit for {}; the worker {} was ended for it, and it "
+        "is not tried again",
+        kTapeRequestMs / 1000, what_of(kind), channel_->worker_id());
   }
   if (reply.end != TapeReply::End::Answered) {
     if (reply.end == TapeReply::End::LostWithIt) {

@@ -68,6 +68,7 @@ Status WorkerSeat::begin_here(const ModuleText& module, const ExecutionPlan& pla
   }
   const auto loaded = worker_->local.load(module.key, module.name, module.ptx);
   Status begun = loaded ? worker_->local.begin(plan) : Status(loaded.error());
+  if (!worker_->places.has_processes) ++plans_inside_;
   if (!begun) end_turn();
   return begun;
 }

@@ -77,6 +77,9 @@ class WorkerSeat {
   /// Whether one of them was, since stop_when().
   bool was_cancelled() const { return cancelled_; }
 
+  /// How many plans of this seat the local worker was given, where that is no process: they ran in
+  /// the daemon.
+  uint64_t plans_inside() const { return plans_inside_; }
   int pid() const { return worker_->pid; }
   uint64_t restarts() const { return worker_->restarts; }
 
@@ -99,6 +102,7 @@ class WorkerSeat {
   uint32_t arena_;
   const std::atomic<bool>* cancel_ = nullptr;
   bool cancelled_ = false;
+  uint64_t plans_inside_ = 0;
   // From begin() to finish(), one of the two:
   std::unique_lock<std::mutex> turn_;
   std::optional<Elsewhere> elsewhere_;

@@ -3,6 +3,7 @@ import json
 import pathlib
 import signal
 import subprocess
+import threading
 import time
 
 import pytest
@@ -216,6 +217,21 @@ def test_nothing_is_said_while_a_remote_worker_runs_them(home, daemons, head):
     daemons.start("--no-workers")
     head.worker("w1").wait_for("w1 serves")
     assert NOTE not in home.run("test", "twice", "--cases", "2").stderr
+
+
+def test_a_worker_that_leaves_in_the_middle_of_a_run_is_said(home, daemons, head):
+    daemons.start("--no-workers")
+    worker = head.worker("w1").wait_for("w1 serves")
+
+    def leave():
+        head.wait_for("w1", lambda one: one["attempts"] > 20)
+        worker.kill()
+
+    leaver = threading.Thread(target=leave)
+    leaver.start()
+    run = home.run("fuzz", "twice", "-i", "1000", "--format", "json")
+    leaver.join()
+    assert json.loads(run.stdout)["execution"] == "local" and run.stderr.count(NOTE) == 1, run.stderr
 
 
 @pytest.mark.parametrize("words", [["--check-database"], ["--answer"], ["--repair"], ["--restore", "somewhere"], ["--private", "folder"]])
