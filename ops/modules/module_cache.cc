@@ -62,14 +62,20 @@ Result<const LoadedEntry*> ModuleCache::instance(const ModuleSource& source,
     ++counts_.hits;
     return known->second;
   }
-  const CompiledModule compiled =
-      GPUEMU_TRY(compile_source({.path = source.name,
-                                 .source = source.text,
-                                 .arch = fmt::format("sm_{}", device_.properties().sm),
-                                 .include_dirs = source.include_dirs,
-                                 .flags = source.flags,
-                                 .name_expressions = {expression},
-                                 .cache_folder = folder_}));
+  const auto made = compile_source({.path = source.name,
+                                    .source = source.text,
+                                    .arch = fmt::format("sm_{}", device_.properties().sm),
+                                    .include_dirs = source.include_dirs,
+                                    .flags = source.flags,
+                                    .name_expressions = {expression},
+                                    .cache_folder = folder_});
+  if (!made) {
+    Error failure = made.error();
+    // Of a device Unavailable says that it is lost; here it is the compiler that is missing.
+    if (failure.code == ErrorCode::Unavailable) failure.code = ErrorCode::Unsupported;
+    return failure;
+  }
+  const CompiledModule& compiled = *made;
   ++counts_.compiled;
   Loaded* module = GPUEMU_TRY(load(compiled.ptx, source.name));
   const LoadedEntry* loaded = GPUEMU_TRY(find(*module, compiled.lowered.at(expression)));

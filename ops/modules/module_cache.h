@@ -46,6 +46,7 @@ class ModuleCache {
   Result<const LoadedEntry*> entry(const std::string& ptx, const std::string& name,
                                    const std::string& entry);
   /// `expression` as in "cast<float, __half>": the source is compiled for it, once.
+  /// Unsupported where the machine has no compiler.
   Result<const LoadedEntry*> instance(const ModuleSource& source, const std::string& expression);
 
   /// How many modules are loaded, and how many of the requests found theirs already there.
