@@ -71,7 +71,7 @@ Result<const LoadedEntry*> ModuleCache::instance(const ModuleSource& source,
                                     .cache_folder = folder_});
   if (!made) {
     Error failure = made.error();
-    // Of a device Unavailable says that it is lost; here it is the compiler that is missing.
+    // Unavailable says that a device is lost; here it is the compiler that is missing.
     if (failure.code == ErrorCode::Unavailable) failure.code = ErrorCode::Unsupported;
     return failure;
   }
