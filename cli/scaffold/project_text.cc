@@ -76,6 +76,8 @@ std::string tensor_text(const ProposedKernel& kernel, const ProposedParam& tenso
                   tensor.shape.empty() ? usual_shape(kernel, number) : list_of(tensor.shape),
                   quoted(tensor.dtype));
   if (!tensor.range.empty()) text += ", range = " + tensor.range;
+  if (tensor.distinct) text += ", distinct = true";
+  if (tensor.sorted) text += ", sorted = true";
   return text + " }";
 }
 

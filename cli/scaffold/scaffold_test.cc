@@ -9,6 +9,7 @@
 #include "cli/scaffold/project_text.h"
 #include "cli/scaffold/propose.h"
 #include "cli/scaffold/require.h"
+#include "cli/scaffold/row_pointers.h"
 #include "cli/scaffold/sizes.h"
 #include "common/base/files.h"
 #include "common/config/config.h"
@@ -119,6 +120,39 @@ TEST(Requirements, AreThatSizesAreMultiplesOrNotLarger) {
   EXPECT_EQ(all[1].text, "classes <= pitch");
   EXPECT_EQ(all[1].met({{"classes", 7}, {"pitch", 4}}), (Sizes{{"classes", 4}, {"pitch", 7}}));
   EXPECT_TRUE(all[1].holds({{"classes", 4}, {"pitch", 4}}));
+}
+
+ProposedParam pointer(const std::string& name, const std::string& dtype) {
+  ProposedParam param{.name = name, .dtype = dtype};
+  param.written = name;
+  param.is_const = true;
+  return param;
+}
+
+TEST(DescribeRowPointers, SaysWhatRowsAndColumnsChoose) {
+  ProposedKernel kernel;
+  kernel.params = {pointer("begin", "int32"), pointer("column", "int32"),
+                   pointer("value", "float32"), pointer("x", "float32")};
+  kernel.params[0].shape = {"rows + 1"};
+  kernel.body =
+      "const int first = begin[row]; const int end = begin[row + 1];"
+      "for (int e = first; e < end; ++e) { const int c = column[e]; sum += value[e] * x[c]; }";
+  describe_row_pointers(kernel);
+  EXPECT_TRUE(kernel.params[0].sorted);
+  EXPECT_EQ(kernel.params[0].range, "[0, \"nnz\"]");
+  EXPECT_EQ(kernel.params[1].range, "[0, \"column_count - 1\"]");
+  EXPECT_EQ(kernel.params[2].shape, (std::vector<std::string>{"nnz"}));
+  EXPECT_EQ(kernel.params[3].shape, (std::vector<std::string>{"column_count"}));
+  EXPECT_EQ(kernel.sizes.size(), 2u);
+}
+
+TEST(DescribeRowPointers, LeavesNeighboursInAnArrayAlone) {
+  ProposedKernel kernel;
+  kernel.params = {pointer("x", "int32")};
+  kernel.params[0].shape = {"n"};
+  kernel.body = "y[i] = x[i + 1] - x[i];";
+  describe_row_pointers(kernel);
+  EXPECT_FALSE(kernel.params[0].sorted);
 }
 
 TEST(SizesToTry, AreMultiplesOfLargeTiles) {

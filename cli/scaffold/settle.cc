@@ -9,6 +9,7 @@
 #include <re2/re2.h>
 
 #include "cli/scaffold/require.h"
+#include "cli/scaffold/row_pointers.h"
 #include "cli/scaffold/sizes.h"
 #include "cli/scaffold/strides.h"
 #include "cli/scaffold/sums.h"
@@ -66,16 +67,12 @@ class Settlement {
     find_roles();
     name_attrs();
     const std::vector<std::string> dims = all_dims();
-    Sizes base = sizes_.front();
-    for (const auto& [dim, values] : tables_) base[dim] = kTableRows;
+    Sizes base = with_tables(sizes_.front());
     if (!trial_.fits(base)) {
-      const auto other = std::ranges::find_if(sizes_, [&](Sizes sizes) {
-        for (const auto& [dim, values] : tables_) sizes[dim] = kTableRows;
-        return trial_.fits(sizes);
-      });
+      const auto other = std::ranges::find_if(
+          sizes_, [&](const Sizes& sizes) { return trial_.fits(with_tables(sizes)); });
       if (other == sizes_.end()) return false;
-      base = *other;
-      for (const auto& [dim, values] : tables_) base[dim] = kTableRows;
+      base = with_tables(*other);
     }
     if (!keep_values(base)) return false;
     std::vector<std::string> open;
@@ -88,12 +85,15 @@ class Settlement {
         open, base, [&](const Sizes& sizes) { return trial_.fits(sizes); },
         [&](const Sizes& sizes) { return is_meant(sizes); });
     for (const std::string& dim : open) keep_tails(dim);
-    for (const auto& [dim, values] : tables_) kernel_.sizes[dim] = values;
+    kernel_.sizes.insert(tables_.begin(), tables_.end());
     kernel_.accumulate = sum_length(kernel_);
     return true;
   }
 
-  ProposedKernel take() { return std::move(kernel_); }
+  ProposedKernel take() {
+    kernel_.sizes.insert(tables_.begin(), tables_.end());
+    return std::move(kernel_);
+  }
 
   /// How unlikely its shapes are: of a number alone, of what follows from a size in a way that the
   /// grid does not have, of sizes that only ran with one value.
@@ -252,6 +252,8 @@ class Settlement {
 
   /// `whole_rows`: index 0 reads one row from the table's beginning.
   void settle_table(ProposedParam& index, ProposedParam& table, bool whole_rows) {
+    // Two threads that store to one row race, unless they add to it.
+    index.distinct |= written_of(table) > 0 && kernel_.body.find("atomic") == std::string::npos;
     if (whole_rows) {
       auto row = fitted(table, extents_);
       if (!row) return;
@@ -283,18 +285,26 @@ class Settlement {
     }
   }
 
+  uint64_t written_of(const ProposedParam& tensor) const {
+    const auto found = extents_[0].written.find(tensor.name);
+    return found == extents_[0].written.end() ? 0 : found->second;
+  }
+
   void find_roles() {
     std::map<std::string, bool> read_first, partly;
     trial_.find_roles(sizes_[0], read_first, partly);
     for (ProposedParam& tensor : kernel_.params) {
       if (!is_tensor(tensor)) continue;
-      const auto written = extents_[0].written.find(tensor.name);
-      const bool writes = written != extents_[0].written.end() && written->second > 0;
+      const uint64_t written = written_of(tensor);
       const bool keeps = read_first[tensor.name] || partly[tensor.name] ||
-                         chosen_.contains(tensor.name) ||
-                         extents_[0].of(tensor.name) > (writes ? written->second : 0);
-      tensor.role = !writes ? ParamRole::Input : keeps ? ParamRole::InOut : ParamRole::Output;
+                         chosen_.contains(tensor.name) || extents_[0].of(tensor.name) > written;
+      tensor.role = written == 0 ? ParamRole::Input : keeps ? ParamRole::InOut : ParamRole::Output;
     }
+  }
+
+  Sizes with_tables(Sizes sizes) const {
+    for (const auto& [dim, values] : tables_) sizes[dim] = kTableRows;
+    return sizes;
   }
 
   /// Integers that no size depends on are numbers like any other.
@@ -392,15 +402,9 @@ class Search {
 
   static std::vector<std::vector<Sizes>> all_tries(const ProposedKernel& kernel) {
     std::vector<std::vector<Sizes>> all = sizes_to_try(kernel.dims());
-    std::map<std::string, int64_t> tiles;
-    static const RE2 kTile(R"(cdiv\((\w+), (\d+)\))");
-    for (const std::string& text : kernel.launch().grid) {
-      std::string dim;
-      int64_t tile = 0;
-      if (RE2::FullMatch(text, kTile, &dim, &tile)) tiles[dim] = tile;
-    }
     // Last: a kernel that takes other sizes is to be tested with them.
-    std::ranges::copy(tiles_to_try(kernel.dims(), tiles), std::back_inserter(all));
+    std::ranges::copy(tiles_to_try(kernel.dims(), tiles_of(kernel.launch().grid)),
+                      std::back_inserter(all));
     return all;
   }
 
@@ -486,6 +490,7 @@ std::string settle(const std::string& ptx, const std::string& entry, ProposedKer
   done = done || try_requirements(tied, true, search, *probe) || search.try_all(kernel) ||
          try_requirements(tied, false, search, *probe) || try_equal_sizes(tied, search, *probe);
   if (search.found()) kernel = *search.found();
+  if (!done) describe_row_pointers(kernel);
   if (!done) return search.why();
   kernel.deterministic = !adds_floats(kernel);
   return {};

@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+#include <re2/re2.h>
 
 namespace gpuemu::cli {
 namespace {
@@ -196,6 +197,17 @@ std::vector<std::vector<Sizes>> sizes_to_try(const std::vector<std::string>& dim
   if (dims.size() > 6) all.push_back(orders_of(dims, {2, 2, 2, 2, 3, 3, 3, 4, 5}, INT64_MAX));
   std::erase_if(all, [](const std::vector<Sizes>& together) { return together.empty(); });
   return all;
+}
+
+std::map<std::string, int64_t> tiles_of(const std::vector<std::string>& grid) {
+  static const RE2 kTile(R"(cdiv\((\w+), (\d+)\))");
+  std::map<std::string, int64_t> tiles;
+  for (const std::string& text : grid) {
+    std::string dim;
+    int64_t tile = 0;
+    if (RE2::FullMatch(text, kTile, &dim, &tile)) tiles[dim] = tile;
+  }
+  return tiles;
 }
 
 std::vector<std::vector<Sizes>> tiles_to_try(const std::vector<std::string>& dims,

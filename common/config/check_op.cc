@@ -107,6 +107,10 @@ class OpChecker {
               "tensors have their sizes from dims; write what '" + use.name + "' is made of");
     }
     if (state_.problems.size() == problems) check_integer(key, *op_.require, 0);
+    if (state_.problems.size() == problems && refused_.empty() && never_holds(op_)) {
+      report(key,
+             "no sizes that the dims may have satisfy it; write another condition or larger dims");
+    }
   }
 
   /// The ends of a range that follow from sizes.

@@ -29,6 +29,36 @@ launches = [{ entry = "k", grid = "n - skip", block = 32, args = ["y"] }]
   EXPECT_EQ(config.kernels.size(), 1u);
 }
 
+std::string told_of(const std::string& more) {
+  const std::string head = "[[ops]]\nname = \"a\"\nreference = \"a\"\n";
+  return parse_config(head + more + "\n", "gpuemu.toml").text();
+}
+
+TEST(Dims, ARequirementThatNoSizeMeetsIsAnError) {
+  const std::string never = "no sizes that the dims may have satisfy it";
+  EXPECT_NE(told_of("dims = { n = [1, 300] }\nrequire = \"n > 400\"").find(never),
+            std::string::npos);
+  EXPECT_NE(told_of("dims = { n = [1, 9], m = [20, 30], k = \"n + 1\" }\nrequire = \"k >= m\"")
+                .find(never),
+            std::string::npos);
+  EXPECT_EQ(told_of("dims = { n = [1, 300] }\nrequire = \"n > 299\""), "");
+  EXPECT_EQ(told_of("dims = { n = [2, 9], k = \"n - 8\" }\nrequire = \"k > 0\""), "");
+  EXPECT_EQ(told_of("dims = { n = [1, 1000000] }\nrequire = \"n == 777777\""), "")
+      << "too many to try";
+}
+
+TEST(Dims, DistinctValuesAreIntegersWithARange) {
+  const auto input = [](const std::string& more) {
+    return told_of("dims = { n = [1, 9] }\ninputs = [{ name = \"i\", shape = [\"n\"], " + more +
+                   " }]");
+  };
+  EXPECT_EQ(input(R"(dtype = "int32", range = [0, "n - 1"], distinct = true, sorted = true)"), "");
+  EXPECT_NE(input(R"(dtype = "int32", distinct = true)").find("needs a range"), std::string::npos);
+  EXPECT_NE(input(R"(dtype = "float32", range = [0, 9], distinct = true)").find("integers"),
+            std::string::npos);
+  EXPECT_EQ(input(R"(dtype = "float32", sorted = true)"), "");
+}
+
 TEST(Dims, OfTwoSizesMayBeASet) {
   const OpConfig op = with_dims("a = { values = [64, 128] }, b = { range = [1, 9] }");
   EXPECT_TRUE(dim(op, "a").is_set);

@@ -287,6 +287,8 @@ constexpr std::string_view kShapeHelp =
     "Sizes as expressions of dims, such as [\"rows\", \"cols\"]; [] is a scalar.";
 constexpr Key kInput[] = {
     {.name = "shape", .form = Expressions, .help = kShapeHelp, .required = true},
+    {"distinct", Boolean, "No value comes twice; of integers with a range (default false)."},
+    {"sorted", Boolean, "The values ascend along the last axis (default false)."},
 };
 constexpr KeySection kInputSection{"input", kInput, &kTensorSection};
 constexpr int64_t kAxisMax = 64;

@@ -12,6 +12,10 @@ namespace gpuemu {
 /// `other`, one of the op's dims, which has the opposite end.
 Scope scope_at_end(const OpConfig& op, bool high, const DimSpec* other = nullptr);
 
+/// Whether every choice of dims and integer attrs was tried and `require` holds for none. False
+/// where there are too many of them to try.
+bool never_holds(const OpConfig& op);
+
 /// Names of the tensors that the shape of tensor `name` uses, directly or indirectly.
 std::set<std::string> tensors_behind(const OpConfig& op, const std::string& name);
 

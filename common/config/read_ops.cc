@@ -69,6 +69,22 @@ std::optional<NanPolicy> read_policy(TableReader& table) {
   return nan_policy_from_name(policy);
 }
 
+/// What inputs keep to beside their range.
+void read_value_rules(TableReader& table, TensorSpec& tensor) {
+  table.read("distinct", tensor.distinct);
+  table.read("sorted", tensor.sorted);
+  if (!tensor.distinct) return;
+  const auto dtype = dtype_from_alias(tensor.dtype);
+  if (dtype && is_float(*dtype)) {
+    table.find("distinct")
+        ->problem(fmt::format("'{}' is of {}; write it for an input of integers, such as indices",
+                              tensor.name, tensor.dtype));
+  } else if (!table.has("range")) {
+    table.find("distinct")
+        ->problem("needs a range to draw from, such as range = [0, \"rows - 1\"]");
+  }
+}
+
 TensorSpec read_tensor(const ValueReader& item, bool outputs) {
   TensorSpec tensor;
   TableReader table(item, outputs ? output_keys() : input_keys());
@@ -102,6 +118,7 @@ TensorSpec read_tensor(const ValueReader& item, bool outputs) {
   tensor.dtype = "{dtype}";
   if (const auto dtype = table.find("dtype")) tensor.dtype = tensor_dtype(*dtype);
   read_range(table, tensor);
+  if (!outputs) read_value_rules(table, tensor);
   read_align(table, tensor);
   for (const char* end : {"min", "max"}) {
     if (!table.has(end)) continue;

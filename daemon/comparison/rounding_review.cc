@@ -43,6 +43,8 @@ constexpr double kSaturatedUlps = 128;
 constexpr double kFunctionUlps = 2;
 /// The emulator executes a hundred times as fast with rounding as without.
 constexpr uint64_t kInstructionsMax = 60'000'000;
+/// Elements of all tensors: each has its values without rounding for every draw.
+constexpr int64_t kElementsMax = 1 << 20;
 
 enum class Standing : uint8_t {
   Passes,
@@ -354,8 +356,9 @@ int64_t elements_of(const CasePlan& plan) {
 }
 
 bool is_too_large(const CaseWork& work) {
-  return elements_of(work.request.plan) > kDiagnosedElementsMax ||
-         work.instructions > kInstructionsMax;
+  const size_t listed = work.values.exceeding.elements.size();
+  return elements_of(work.request.plan) > kElementsMax || work.instructions > kInstructionsMax ||
+         listed >= static_cast<size_t>(kDiagnosedElementsMax);
 }
 
 /// Decides what no run without rounding can decide.

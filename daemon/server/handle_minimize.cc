@@ -161,7 +161,9 @@ CaseSearch search_of(const OpConfig& op) {
   for (const AttrSpec& attr : op.attrs) search.attrs[attr.name] = attr.values;
   for (const auto* specs : {&op.inputs, &op.outputs}) {
     for (const TensorSpec& spec : *specs) {
-      if (!spec.range) continue;
+      // Single ones of them cannot change: the others would be wrong beside them.
+      if (spec.distinct || spec.sorted) search.simplest[spec.name] = NAN;
+      if (!spec.range || spec.distinct || spec.sorted) continue;
       search.simplest[spec.name] = std::clamp(0.0, spec.range->first, spec.range->second);
     }
   }

@@ -2,6 +2,7 @@
 #include "judge/cases/case_tensors.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "common/rng/rng.h"
 #include "common/toml/nearest.h"
@@ -70,7 +71,8 @@ Layout layout_of(const OpConfig& op, const CasePlan& plan, const TensorSpec& spe
   // Not "layout/": its first output has chosen the layout of the case.
   Stream stream(plan.base_seed, plan.iteration, "strides/" + spec.name);
   if (plan.layout != MemoryLayout::Strided) {
-    if (!spec.all_strides_passed || shape.empty()) return contiguous_layout(shape);
+    const bool repeats = plan.layout == MemoryLayout::Broadcast && spec.distinct;
+    if (!spec.all_strides_passed || shape.empty() || repeats) return contiguous_layout(shape);
     const size_t axis = stream.below(shape.size());
     if (plan.layout == MemoryLayout::Reversed) return reversed_layout(shape, axis);
     const bool written =
@@ -115,6 +117,14 @@ Status check_range(const OpConfig& op, const TensorSpec& spec, const Shape& shap
                    const Scope& scope) {
   if (!spec.range || element_count(shape) == 0) return ok_status();
   const auto range = GPUEMU_TRY(settled_range(op, spec, scope));
+  const int64_t count = element_count(shape);
+  if (spec.distinct && range.first <= range.second &&
+      std::floor(range.second) - std::ceil(range.first) + 1 < static_cast<double>(count)) {
+    return error(ErrorCode::InvalidArgument,
+                 "op '{}', '{}' is distinct: its range [{}, {}] has fewer values than its {} "
+                 "elements; widen the range, or let the dims in its shape be smaller",
+                 op.name, spec.name, range.first, range.second, count);
+  }
   if (range.first <= range.second) return ok_status();
   return error(ErrorCode::InvalidArgument,
                "op '{}', range of '{}': [{}, {}] is empty in this case; let the dims in it begin "
@@ -131,6 +141,11 @@ Result<CaseTensor> tensor_of(const OpConfig& op, const CasePlan& plan, const Ten
   tensor.layout = layout_of(op, plan, spec, tensor.shape);
   tensor.inout = spec.inout;
   tensor.base_offset_bytes = base_offset_of(plan, spec, tensor.dtype);
+  if (spec.distinct && is_float(tensor.dtype)) {
+    return error(ErrorCode::InvalidArgument,
+                 "op '{}', '{}' is distinct, which only integers are, but has dtype {} here",
+                 op.name, spec.name, name_of(tensor.dtype));
+  }
   GPUEMU_TRY(check_range(op, spec, tensor.shape, scope));
   scope.shapes[spec.name] = tensor.shape;
   scope.strides[spec.name] = tensor.layout.strides;

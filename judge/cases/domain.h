@@ -22,6 +22,8 @@ struct ValueRecipe {
   std::optional<std::pair<double, double>> range;
   /// CasePlan::value_parameters.
   std::vector<double> parameters = {};
+  /// As TensorSpec has them.
+  bool distinct = false, sorted = false;
 };
 
 /// The closed interval that values must lie in, its ends representable.

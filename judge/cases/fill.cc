@@ -14,6 +14,7 @@
 #include "judge/cases/case_tensors.h"
 #include "judge/cases/rows.h"
 #include "judge/cases/thresholds.h"
+#include "judge/cases/value_rules.h"
 
 namespace gpuemu {
 namespace {
@@ -308,6 +309,7 @@ void fill_values(const ValueRecipe& recipe, std::span<std::byte> to) {
   for (double& value : values) value = clamped(value * recipe.scale, domain);
   plant(recipe, domain, values);
   narrow_from_double(recipe.dtype, values, to);
+  keep_value_rules(recipe, domain, to);
 }
 
 void fill_input(const OpConfig& op, const CasePlan& plan, size_t index, std::span<std::byte> to) {
@@ -323,6 +325,11 @@ void fill_input(const OpConfig& op, const CasePlan& plan, size_t index, std::spa
                      plan.value_strategy, plan.value_scale, input.dtype,
                      input.shape,         std::nullopt,     plan.value_parameters};
   recipe.range = declared_range(op, plan, input.name);
+  const auto spec = std::ranges::find(op.inputs, input.name, &TensorSpec::name);
+  if (spec != op.inputs.end()) {
+    recipe.distinct = spec->distinct;
+    recipe.sorted = spec->sorted;
+  }
   fill_values(recipe, to);
   share_elements(input, to);
 }

@@ -1,6 +1,7 @@
 #include "judge/minimize/elements.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "common/numeric/element.h"
@@ -56,7 +57,7 @@ std::vector<size_t> Elements::differing() const {
     const std::vector<double> values = numbers_of(tensor);
     const double simple = simplest_of(name);
     for (size_t i = 0; i < values.size(); ++i) {
-      if (!(values[i] == simple)) all.push_back(first + i);
+      if (!std::isnan(simple) && !(values[i] == simple)) all.push_back(first + i);
     }
     first += values.size();
   }
@@ -71,6 +72,7 @@ NamedTensors Elements::only(const std::vector<size_t>& kept) const {
     const std::vector<std::byte> simple = bytes_of(tensor.dtype, simplest_of(name));
     const size_t count = count_of(tensor);
     for (size_t i = 0; i < count; ++i) {
+      if (std::isnan(simplest_of(name))) continue;
       if (next != kept.end() && *next == first + i) {
         ++next;
       } else {

@@ -10,7 +10,8 @@
 
 namespace gpuemu {
 
-/// Elements are numbered through all inputs in order of name.
+/// Elements are numbered through all inputs in order of name. Those of an input whose simplest
+/// value is NaN stay.
 class Elements {
  public:
   Elements(const NamedTensors& inputs, const std::map<std::string, double>& simplest);

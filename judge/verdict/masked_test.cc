@@ -71,6 +71,8 @@ double told(double output, double reference, const std::vector<double>& answers,
 
 TEST(Masked, AnElementThatDoesNotDependOnThemIsTheSameForAll) {
   EXPECT_EQ(told(2, NAN, {2, 2, 2, 2}), 2);
+  EXPECT_EQ(told(7, NAN, {0, 0, 0, 0, 7, 7, 7, 7}), 7) << "large numbers have taken it up";
+  EXPECT_EQ(told(7, NAN, {7, 7, 7, 7, 0, 0, 0, 0}), 7);
   EXPECT_EQ(told(5, INFINITY, {2, 2, 2, 2}), 2) << "the bound judges it then";
   EXPECT_TRUE(std::isnan(told(0, NAN, {20, 0, 0, 0}))) << "relu that loses a NaN";
   EXPECT_EQ(told(2, NAN, {9, 8, 9, 9, 2, 2, 2, 2}), 2) << "one input alone is masked";

@@ -94,6 +94,18 @@ def ranges_of(settings: Settings, op: str) -> dict[str, tuple[float, float]]:
     return ranges
 
 
+def rules_of(settings: Settings, op: str) -> dict[str, dict[str, bool]]:
+    """`distinct` and `sorted` of each input of an op."""
+    rules: dict[str, dict[str, bool]] = {}
+    for section in _sections(settings, op):
+        i = 0
+        while (name := settings.get(f"{section}.inputs[{i}].name")) is not None:
+            found = {key: settings.get(f"{section}.inputs[{i}].{key}") == "true" for key in ("distinct", "sorted")}
+            rules.setdefault(name.strip('"'), found)
+            i += 1
+    return rules
+
+
 def case_of(answer: dict[str, Any], settings: Settings) -> dict[str, Any]:
     """What gpuemu.values.fill_input needs to make the inputs of the case."""
     result = answer["result"]
@@ -103,7 +115,7 @@ def case_of(answer: dict[str, Any], settings: Settings) -> dict[str, Any]:
             f"the failure {result['seed']} of '{result['op_name']}' was submitted by a client, not "
             "generated from a seed; its inputs are those that `gpuemu reproduce` prints"
         )
-    ranges = ranges_of(settings, result["op_name"])
+    ranges, rules = ranges_of(settings, result["op_name"]), rules_of(settings, result["op_name"])
     scale = info.get("value_scale")
     strides = info.get("input_strides") or {}
     return {
@@ -114,7 +126,7 @@ def case_of(answer: dict[str, Any], settings: Settings) -> dict[str, Any]:
         "value_parameters": info.get("value_parameters") or [],
         "inputs": [
             {"name": name, "dtype": tensor["dtype"], "shape": tensor["shape"], "range": ranges.get(name),
-             "strides": strides.get(name)}
+             "strides": strides.get(name), **rules.get(name, {})}
             for name, tensor in answer["inputs"].items()
         ],
     }

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuemu import arguments
-from gpuemu.generate import linear, native, rng, rows, words_generated
+from gpuemu.generate import linear, native, rng, rows, value_rules, words_generated
 from gpuemu.generate.linear import MASK
 from gpuemu.generate.recipes import FLOATS, Domain, Source, choice_of, clamp, domain_of, recipe_of, round_to, source_of, usual_range
 from gpuemu.tensors import Array
@@ -283,7 +283,7 @@ def _fill(case: dict[str, Any], tensor: dict[str, Any], count: int) -> Array:
 
 def fill_input(case: dict[str, Any], input_name: str) -> Array:
     """One input of a case with base_seed, iteration, value_strategy, value_scale, value_parameters and
-    inputs[{name, dtype, shape, range, strides}] (strides only where one is 0); bfloat16 comes as uint16 patterns."""
+    inputs[{name, dtype, shape, range, distinct, sorted, strides}] (strides only where one is 0); bfloat16 comes as uint16 patterns."""
     tensor = next((each for each in case["inputs"] if each["name"] == input_name), None)
     if tensor is None:
         names = ", ".join(each["name"] for each in case["inputs"])
@@ -299,6 +299,10 @@ def fill_input(case: dict[str, Any], input_name: str) -> Array:
     with np.errstate(over="ignore"):  # A scale may take a value beyond the domain, which clamps it.
         made = _fill(case, tensor, count)
     _plant_one(case, tensor, made)
+    if tensor.get("distinct") or tensor.get("sorted"):
+        domain = domain_of(tensor["dtype"], case["value_strategy"], tensor.get("range"))
+        made = value_rules.keep(made, tensor["dtype"], int(shape[-1]) if shape else 1, (domain.lo, domain.hi),
+                                bool(tensor.get("distinct")), bool(tensor.get("sorted")))  # fmt: skip
     made = made.reshape(shape)
     for axis, stride in enumerate(tensor.get("strides") or ()):
         if stride == 0 and shape[axis] > 1:  # One element stands for all along the axis.
