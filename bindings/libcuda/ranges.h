@@ -18,13 +18,14 @@ void end_ranges_of(Process& driver, const Allocation& gone);
 
 }  // namespace gpuemu::libcuda
 
+// libcuda.so.1 exports these as gpuemu_range_begin and gpuemu_range_end.
 extern "C" {
 /// Says that the client uses these bytes as an allocation of its own, named `name` in findings; a
 /// null name gives it a number. Memory of the host may be declared before it is registered. Returns
 /// 0, or CUDA_ERROR_INVALID_VALUE where the bytes are not in one allocation or overlap another
 /// range.
-int gpuemu_range_begin(const void* pointer, size_t bytes, const char* name);
+int gpuemu_driver_range_begin(const void* pointer, size_t bytes, const char* name);
 /// Ends the range that begins at `pointer`; from now on it counts as freed. Returns 0, or
 /// CUDA_ERROR_INVALID_VALUE where none begins there.
-int gpuemu_range_end(const void* pointer);
+int gpuemu_driver_range_end(const void* pointer);
 }

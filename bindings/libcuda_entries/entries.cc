@@ -5,15 +5,15 @@
 #endif
 
 // Register r11 carries neither an argument nor a result of any call.
-#define GPUEMU_DRIVER_ENTRY(symbol)                   \
-  ".globl " #symbol                                   \
+#define GPUEMU_DRIVER_ENTRY(name, symbol)             \
+  ".globl " #name                                     \
   "\n"                                                \
-  ".type " #symbol ", @function\n" #symbol            \
+  ".type " #name ", @function\n" #name                \
   ":\n"                                               \
   "  endbr64\n"                                       \
   "  movq gpuemu_driver_calls@GOTPCREL(%rip), %r11\n" \
   "  jmp *gpuemu_entry(%r11)\n"                       \
-  ".size " #symbol ", . - " #symbol                   \
+  ".size " #name ", . - " #name                       \
   "\n"                                                \
   ".set gpuemu_entry, gpuemu_entry + 8\n"
 // clang-format off

@@ -4,7 +4,7 @@
 // The functions are declared without parameters, so that a table can hold their addresses. No
 // header that declares them otherwise may be included here.
 extern "C" {
-#define GPUEMU_DRIVER_ENTRY(symbol) int symbol();
+#define GPUEMU_DRIVER_ENTRY(name, symbol) int symbol();
 #include "bindings/libcuda/calls/all_calls.def"
 #undef GPUEMU_DRIVER_ENTRY
 
@@ -14,7 +14,7 @@ using DriverCall = int (*)();
 // NOLINTNEXTLINE(readability-identifier-naming): a name of C that another library looks up.
 extern __attribute__((visibility("default"))) const DriverCall gpuemu_driver_calls[];
 const DriverCall gpuemu_driver_calls[] = {
-#define GPUEMU_DRIVER_ENTRY(symbol) &symbol,
+#define GPUEMU_DRIVER_ENTRY(name, symbol) &symbol,
 #include "bindings/libcuda/calls/all_calls.def"
 #undef GPUEMU_DRIVER_ENTRY
 };
