@@ -108,8 +108,7 @@ class OpChecker {
     }
     if (state_.problems.size() == problems) check_integer(key, *op_.require, 0);
     if (state_.problems.size() == problems && refused_.empty() && never_holds(op_)) {
-      report(key,
-             "no sizes that the dims may have satisfy it; write another condition or larger dims");
+      report(key, "no sizes in dims satisfy it; give dims other sizes, or write another condition");
     }
   }
 

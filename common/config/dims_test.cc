@@ -35,7 +35,7 @@ std::string told_of(const std::string& more) {
 }
 
 TEST(Dims, ARequirementThatNoSizeMeetsIsAnError) {
-  const std::string never = "no sizes that the dims may have satisfy it";
+  const std::string never = "no sizes in dims satisfy it";
   EXPECT_NE(told_of("dims = { n = [1, 300] }\nrequire = \"n > 400\"").find(never),
             std::string::npos);
   EXPECT_NE(told_of("dims = { n = [1, 9], m = [20, 30], k = \"n + 1\" }\nrequire = \"k >= m\"")

@@ -119,7 +119,7 @@ GROUPS = {
         "tolerance as elsewhere": config("gpuemu.toml:12", "\n[[kernels]]", "tolerances = { float32 = { abs = 1e-3, rel = 1e-3 } }\n[[kernels]]"),
         "invariants as a list": config("gpuemu.toml:12", "\n[[kernels]]", 'invariants = ["non_negative"]\n[[kernels]]'),
         "type of a template": config("gpuemu.toml:9", X, X.replace("float32", "T")),
-        "requirement that nothing meets": config("gpuemu.toml:11", "dims = { n = [1, 300] }", 'dims = { n = [1, 300] }\nrequire = "n > 400"'),
+        "requirement that nothing meets": config("gpuemu.toml:12", "dims = { n = [1, 300] }", 'dims = { n = [1, 300] }\nrequire = "n > 400"'),
         "distinct without a range": config("gpuemu.toml:9", X, X.replace(" }", ", distinct = true }")),
         "ends of a range": config("gpuemu.toml:9", X, X.replace(" }", ", min = 0, max = 1 }")),
         "shape without brackets": config("gpuemu.toml:9", X, X.replace('["n"]', '"n, n"')),
