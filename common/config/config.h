@@ -44,7 +44,7 @@ struct TensorSpec {
   /// own is what declared_range() says.
   std::optional<std::pair<double, double>> range;
   std::optional<Expression> range_low, range_high;  ///< Ends that follow from sizes.
-  bool distinct = false;                ///< No value of an input comes twice.
+  bool distinct = false;                            ///< No value of an input comes twice.
   bool sorted = false;                  ///< An input's values ascend along the last axis.
   bool inout = false;                   ///< The output updates the input of the same name.
   std::optional<Tolerance> tolerance;   ///< An output's tolerance, for every dtype.

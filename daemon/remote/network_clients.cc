@@ -161,7 +161,7 @@ std::optional<ErrorReply> NetworkClients::Line::refusal(const AddressedRequest& 
   if (!is_for_network(asked.request) || !asked.project.empty()) {
     return not_for_network(asked.request);
   }
-  if (has_token_ || std::holds_alternative<PingRequest>(asked.request)) return std::nullopt;
+  if (has_token_) return std::nullopt;
   const auto* const open = std::get_if<OpenSessionRequest>(&asked.request);
   if (open == nullptr || !is_same_secret(all_.options_.token, open->token)) {
     return ErrorReply{

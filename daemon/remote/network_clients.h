@@ -16,7 +16,7 @@
 namespace gpuemu {
 
 struct NetworkClientsOptions {
-  std::string token;  ///< daemon.listen has it; the first request but Ping shows it.
+  std::string token;  ///< daemon.listen has it; the first request shows it.
   std::function<std::string(std::string_view request, uint64_t connection)> answer;
   std::function<void(uint64_t connection)> connected, disconnected;
   std::function<void(const std::string& line)> log;

@@ -116,14 +116,14 @@ void WorkerConnection::register_worker() {
   const TlsChannel::Message& first = messages.front();
   const auto request = decode_request({reinterpret_cast<const char*>(first.data()), first.size()});
   const auto* const asked = request ? std::get_if<WorkerRegisterRequest>(&*request) : nullptr;
-  const bool is_client = request && (std::holds_alternative<PingRequest>(*request) ||
-                                     std::holds_alternative<OpenSessionRequest>(*request));
+  const bool is_client = request && std::holds_alternative<OpenSessionRequest>(*request);
   if (is_client && messages.size() == 1) {
     if (port_.take_client(channel_, std::move(messages.front()), peer_)) return drop();
     return refuse_told({WireErrorCode::Busy, "the daemon is starting or ends; connect again"});
   }
   if (asked == nullptr) {
-    return refuse_first(request ? "expected WorkerRegister" : request.error().message);
+    return refuse_first(request ? "expected WorkerRegister, or OpenSession of a client"
+                                : request.error().message);
   }
   if (auto refused = refusal(*asked)) return refuse_told(*std::move(refused));
   auto added = port_.registry->add({.worker_id = asked->worker_id,

@@ -128,8 +128,6 @@ def test_a_client_behind_tcp_gets_at_no_files_and_no_other_session(head):
     """Its token is that of workers: it must not run what the daemon's user may run."""
     client = network.address("127.0.0.1", head.port, head.certs / "token").client()
     assert client.ping()["protocol_version"] == 1
-    with pytest.raises(package.ClientError, match="begins with OpenSession"):
-        client.tape_status()
     client.open_session("alone")
     for refused in (client.status, client.sessions, client.top, client.trace, lambda: client.request("Shutdown"),
                     lambda: client.request("Ping", project="/etc/gpuemu.toml"), lambda: client.close_session("other"),
@@ -156,6 +154,10 @@ def test_a_client_without_a_token_is_hung_up_on(head):
         while length:
             length -= len(silent.recv(length))
         assert silent.recv(1) == b""  # Within the time-out of the socket.
+    with raw(head, b'{"type": "Ping"}') as early:
+        assert b"OpenSession of a client" in early.recv(4096)
+    with raw(head, b'{"type": "OpenSession", "name": "x"}') as early:
+        assert b"OpenSession has no token" in early.recv(4096)
     with raw(head, b'{"type": "Ping"') as broken:
         assert b"InvalidRequest" in broken.recv(4096)
 

@@ -185,7 +185,7 @@ def test_devices_are_as_asked_for(tmp_path):
 
 
 def test_wrong_use_says_what_is_expected(add):
-    for words, said in [(["--arch", "sm_81"], "expected one of sm_75"), (["--memory", "8X"], "expected a size"),
+    for words, said in [(["--arch", "sm_81"], "expected sm_75, sm_80"), (["--memory", "8X"], "expected a size"),
                         (["--checks", "+speed"], "unknown check 'speed'"), (["--timeout", "soon"], "expected a time"),
                         (["--devices", "17"], "--devices '17'"), (["--cuda-version", "9.0"], "expected 11.0 to 13.0"),
                         (["--fail-on", "DataRaces"], "unknown kind 'DataRaces'"), (["--max-findings", "0"], "--max-findings"),

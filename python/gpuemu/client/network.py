@@ -69,7 +69,7 @@ class NetworkConnection(Connection):
     def __init__(self, where: NetworkAddress, timeout_ms: int) -> None:
         super().__init__(str(where), timeout_ms, start=False, share=False)
         self.where = where
-        self.token, self._broken = "", ""
+        self.token, self._broken, self._is_admitted = "", "", False
 
     def _context(self) -> ssl.SSLContext:
         """Reads the token too. Raises ConnectionError where a file is of no use."""
@@ -119,14 +119,24 @@ class NetworkConnection(Connection):
         opened, timeout_ms = self.open(), self.timeout_ms if timeout_ms is None else timeout_ms
         request = self._addressed(request)
         if request["type"] == "OpenSession":
-            request["token"] = self.token
+            return self._open_session(opened, request, timeout_ms)
+        if not self._is_admitted:  # The daemon answers nothing before a session was opened with the token.
+            first = self._open_session(opened, {"type": "OpenSession", "name": f"client-{os.getpid()}"}, timeout_ms)
+            if first.get("type") != "SessionOpened":
+                return first
+            self._exchange(opened, {"type": "CloseSession", "session": first["session"]}, timeout_ms)
         reply = self._exchange(opened, request, timeout_ms)
-        if request["type"] == "OpenSession" and reply.get("code") == UnauthorizedError.code:
-            raise ConnectionError(f"{self.where.host}:{self.where.port} refused this client: wrong token (token_file {self.where.token_file})")
         if request["type"] == "Ping":
             if reply.get("type") != "Pong" or reply.get("protocol_version") != PROTOCOL_VERSION:
                 raise ProtocolError(f"Protocol version mismatch: client={PROTOCOL_VERSION}, daemon={reply.get('protocol_version', reply)}")
             self.capabilities = frozenset(reply.get("capabilities") or [])
+        return reply
+
+    def _open_session(self, opened: Any, request: dict[str, Any], timeout_ms: int) -> dict[str, Any]:
+        reply = self._exchange(opened, {**request, "token": self.token}, timeout_ms)
+        if reply.get("code") == UnauthorizedError.code:
+            raise ConnectionError(f"{self.where.host}:{self.where.port} refused this client: wrong token (token_file {self.where.token_file})")
+        self._is_admitted |= reply.get("type") == "SessionOpened"
         return reply
 
     def _exchange(self, socket: Any, request: dict[str, Any], timeout_ms: int, loan: shared.Loan | None = None) -> dict[str, Any]:
