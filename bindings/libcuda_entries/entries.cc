@@ -16,6 +16,8 @@
   ".size " #name ", . - " #name                       \
   "\n"                                                \
   ".set gpuemu_entry, gpuemu_entry + 8\n"
+// Only together do the parts keep their order.
+#pragma GCC diagnostic ignored "-Woverlength-strings"
 // clang-format off
 asm(
     ".text\n"

@@ -232,8 +232,8 @@ TEST_F(OpCall, RefusesAnArchitectureThatNoKernelIsFor) {
     EXPECT_EQ(gpuemu_context_create(&options, &none), GPUEMU_INVALID_ARGUMENT);
     EXPECT_EQ(none, nullptr);
     EXPECT_EQ(std::string(gpuemu_last_error()),
-              fmt::format("no architecture 'sm_{}' to emulate, expected sm_75, sm_80, sm_86, sm_89, "
-                          "sm_90, sm_100 or sm_120",
+              fmt::format("no architecture 'sm_{}' to emulate, expected sm_75, sm_80, sm_86, "
+                          "sm_89, sm_90, sm_100 or sm_120",
                           sm));
   }
 }
