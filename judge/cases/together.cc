@@ -164,8 +164,9 @@ bool draw_below(const OpConfig& op, const std::map<std::string, int64_t>& most,
     best_fits = fits;
     best_product = product;
   }
-  if (best) plan = *std::move(best);
-  return best.has_value();
+  if (!best) return false;
+  plan = *std::move(best);
+  return true;
 }
 
 Status fit_together(const OpConfig& op, CasePlan& plan, const SizeLimits& limits) {
