@@ -3,6 +3,7 @@
 
 namespace gpuemu::kernels {
 // The text of cast_strided.cu.
+// NOLINTNEXTLINE(readability-identifier-naming): the build names it after the file.
 extern const std::string_view kSource_cast_strided;
 
 namespace {
