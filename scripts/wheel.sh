@@ -25,7 +25,8 @@ tests=OFF
 grep -q '^GPUEMU_TESTS:BOOL=ON' "$build/CMakeCache.txt" 2>/dev/null && tests=ON
 raw=$(mktemp -d); trap 'rm -rf "$raw"' EXIT
 PATH=$PWD/$tools/bin:$PATH "$tools/bin/python" -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation \
-  --wheel-dir "$raw" -C build-dir="$build" -C cmake.define.GPUEMU_TESTS=$tests -C cmake.define.CMAKE_CXX_COMPILER_LAUNCHER="$(command -v ccache || true)" .
+  --wheel-dir "$raw" --config-settings=build-dir="$build" --config-settings=cmake.define.GPUEMU_TESTS=$tests \
+  --config-settings=cmake.define.CMAKE_CXX_COMPILER_LAUNCHER="$(command -v ccache || true)" .
 cmake -DGPUEMU_PYTHON_PACKAGE=ON -DGPUEMU_EMBED=ON -DGPUEMU_ONE_PROGRAM=ON "$build" >/dev/null
 mkdir -p "$out"
 rm -f "$out"/gpuemu-*.whl
