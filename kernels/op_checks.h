@@ -54,7 +54,7 @@ inline constexpr int64_t kPacketBlockBytes = kPacketThreads * 16;
 LaunchStep& launch_packets(Plan& plan, const DeviceTensor& tensor, uint32_t entry = 0);
 /// Its sizes as four arguments, axes that it lacks as 1 in front. REQUIRES: rank <= 4.
 void add_sizes(LaunchStep& step, const DeviceTensor& tensor);
-/// Its strides alike, those of axes that it lacks as 0.
+/// Its strides as four arguments, those of axes that it lacks as 0 in front. REQUIRES: rank <= 4.
 void add_strides(LaunchStep& step, const DeviceTensor& tensor);
 /// The axes that these have room for.
 inline constexpr size_t kStridedAxes = 4;

@@ -13,7 +13,7 @@ namespace {
 constexpr std::array<size_t, kLimits> kFirstLimits = {1024, 1 << 20, 8 << 20, 2, 2048,
                                                       64,   0,       0,       0, 0};
 
-/// Takes away what a context that is gone has enabled.
+/// Ends the peer access that a destroyed context had enabled.
 void close_peers(Process& driver, ContextState& state) {
   const std::lock_guard lock(state.peers_mutex);
   for (const auto& [peer, device] : state.peers) {

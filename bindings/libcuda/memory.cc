@@ -77,8 +77,8 @@ void give_back(Process& driver, const Allocation& one) {
   }
 }
 
-/// Makes the allocation one that is freed, which no peer can use. Returns nullptr when none starts
-/// there.
+/// Marks the allocation that starts there as freed and takes it from peers. Returns nullptr when
+/// none starts there.
 Allocations::Shared take_away(Process& driver, uint64_t address,
                               std::shared_ptr<const CallSite> freed) {
   const auto lock = lock_reach(driver);

@@ -300,8 +300,8 @@ int with_device(int device, const Work& work, const char* call = __builtin_FUNCT
 /// Writes "gpuemu: TEXT" to stderr, once per `key` and process. Thread-safe.
 void say_once(const std::string& key, const std::string& text);
 
-/// Answers a call of a function that is not implemented: reports it on stderr the first time,
-/// counts it for the report, and returns CUDA_ERROR_NOT_SUPPORTED. Thread-safe.
+/// Refuses a call that the emulator does not support: says so on stderr the first time, counts it
+/// for the report, and returns CUDA_ERROR_NOT_SUPPORTED. Thread-safe.
 int unsupported_call(const char* name);
 
 /// Exports the driver function `symbol` also under the name `per_thread`.

@@ -14,7 +14,7 @@
 namespace gpuemu::libcuda {
 namespace {
 
-constexpr const char* kEnd = "gpuemu_driver_range_end";
+constexpr const char* kEnd = "gpuemu_range_end";
 
 struct Range {
   uint64_t bytes = 0;
@@ -71,7 +71,7 @@ void take_back(Process& driver, const Allocation& in, uint64_t address) {
 }
 
 int begin_range(uint64_t address, uint64_t bytes, const char* name) {
-  constexpr const char* kCall = "gpuemu_driver_range_begin";
+  constexpr const char* kCall = "gpuemu_range_begin";
   const CallScope scope(kCall);
   if (address == 0 || bytes == 0 || address + bytes < address) return CUDA_ERROR_INVALID_VALUE;
   Ranges& known = ranges();

@@ -78,7 +78,7 @@ class Recorder {
   };
   /// Adds a finding with the same key, and writes it when it is the first one of its test.
   void add_again(Known& known, const RunFinding& again);
-  /// Bounds and alignment are always checked, and told of only where they shall be.
+  /// Bounds and alignment are always checked; their findings are reported with `memory` alone.
   bool is_wanted(DeviceFindingKind kind) const;
   void describe_allocation(RunFinding& finding, const DeviceFinding& seen,
                            const std::vector<PointerArgument>& pointers) const;

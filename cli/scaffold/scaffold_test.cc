@@ -6,10 +6,10 @@
 
 #include "cli/scaffold/file_plan.h"
 #include "cli/scaffold/fit.h"
+#include "cli/scaffold/index_rules.h"
 #include "cli/scaffold/project_text.h"
 #include "cli/scaffold/propose.h"
 #include "cli/scaffold/require.h"
-#include "cli/scaffold/row_pointers.h"
 #include "cli/scaffold/sizes.h"
 #include "common/base/files.h"
 #include "common/config/config.h"

@@ -8,8 +8,8 @@
 #include <fmt/core.h>
 #include <re2/re2.h>
 
+#include "cli/scaffold/index_rules.h"
 #include "cli/scaffold/require.h"
-#include "cli/scaffold/row_pointers.h"
 #include "cli/scaffold/sizes.h"
 #include "cli/scaffold/strides.h"
 #include "cli/scaffold/sums.h"
@@ -76,11 +76,8 @@ class Settlement {
     }
     if (!keep_values(base)) return false;
     std::vector<std::string> open;
-    for (const std::string& dim : dims) {
-      if (!tables_.contains(dim)) {
-        open.push_back(dim);
-      }
-    }
+    std::ranges::copy_if(dims, std::back_inserter(open),
+                         [&](const std::string& dim) { return !tables_.contains(dim); });
     kernel_.sizes = allowed_sizes(
         open, base, [&](const Sizes& sizes) { return trial_.fits(sizes); },
         [&](const Sizes& sizes) { return is_meant(sizes); });
@@ -252,8 +249,7 @@ class Settlement {
 
   /// `whole_rows`: index 0 reads one row from the table's beginning.
   void settle_table(ProposedParam& index, ProposedParam& table, bool whole_rows) {
-    // Two threads that store to one row race, unless they add to it.
-    index.distinct |= written_of(table) > 0 && kernel_.body.find("atomic") == std::string::npos;
+    tables_of_.emplace(index.name, table.name);
     if (whole_rows) {
       auto row = fitted(table, extents_);
       if (!row) return;
@@ -293,13 +289,16 @@ class Settlement {
   void find_roles() {
     std::map<std::string, bool> read_first, partly;
     trial_.find_roles(sizes_[0], read_first, partly);
+    std::set<std::string> overwritten;
     for (ProposedParam& tensor : kernel_.params) {
       if (!is_tensor(tensor)) continue;
       const uint64_t written = written_of(tensor);
+      if (written > 0 && !read_first[tensor.name]) overwritten.insert(tensor.name);
       const bool keeps = read_first[tensor.name] || partly[tensor.name] ||
                          chosen_.contains(tensor.name) || extents_[0].of(tensor.name) > written;
       tensor.role = written == 0 ? ParamRole::Input : keeps ? ParamRole::InOut : ParamRole::Output;
     }
+    mark_distinct(kernel_, tables_of_, overwritten);
   }
 
   Sizes with_tables(Sizes sizes) const {
@@ -354,7 +353,9 @@ class Settlement {
   std::vector<Sizes> sizes_;
   std::vector<Extents> extents_;
   std::map<std::string, std::string> tables_;  ///< Dims whose values indices are limited by.
-  std::set<std::string> chosen_;               ///< Tensors of which indices choose rows.
+  std::multimap<std::string, std::string>
+      tables_of_;                 ///< Tensors by the index that chooses their rows.
+  std::set<std::string> chosen_;  ///< Tensors of which indices choose rows.
 };
 
 /// Tries all launches of a kernel, and keeps the best that one of them told.

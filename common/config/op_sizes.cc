@@ -78,7 +78,7 @@ bool meets(const OpConfig& op, const std::set<std::string>& names, Scope& scope)
 
 bool never_holds(const OpConfig& op) {
   constexpr int64_t kChoicesMax = 100'000;  // A tenth of a second.
-  // Which dtypes there are may be settled later.
+  // The dtypes of the op may not be known yet.
   if (!op.require || op.require->text().find("dtype") != std::string::npos) return false;
   const std::set<std::string> names = names_behind(op, *op.require);
   const std::vector<Choices> choices = choices_of(op, names);

@@ -69,7 +69,7 @@ std::optional<NanPolicy> read_policy(TableReader& table) {
   return nan_policy_from_name(policy);
 }
 
-/// What inputs keep to beside their range.
+/// Reads `distinct` and `sorted` of an input.
 void read_value_rules(TableReader& table, TensorSpec& tensor) {
   table.read("distinct", tensor.distinct);
   table.read("sorted", tensor.sorted);
@@ -77,7 +77,7 @@ void read_value_rules(TableReader& table, TensorSpec& tensor) {
   const auto dtype = dtype_from_alias(tensor.dtype);
   if (dtype && is_float(*dtype)) {
     table.find("distinct")
-        ->problem(fmt::format("'{}' is of {}; write it for an input of integers, such as indices",
+        ->problem(fmt::format("'{}' is of {}; distinct needs integers, such as dtype = \"int32\"",
                               tensor.name, tensor.dtype));
   } else if (!table.has("range")) {
     table.find("distinct")

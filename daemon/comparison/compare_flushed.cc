@@ -169,7 +169,8 @@ Status compare_with_masked(ComparedCase& compared) {
     if (of_set.empty()) continue;
     const bool is_limit = first < of_limits;
     if (is_limit) limits = of_set;
-    // Beside large numbers small ones may be lost: what they tell is asked of smaller ones, too.
+    // Large numbers in place of infinities can absorb small ones: smaller numbers must confirm
+    // what they agree on.
     for (auto& [output, elements] : candidates) {
       const std::vector<TensorView> views = views_of(of_set, output);
       if (!is_limit && may_be_masked(views, elements)) drop_told(views, elements);

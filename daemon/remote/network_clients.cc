@@ -27,17 +27,17 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kClientsMax = 64;
-/// No connection of the socket has such a number.
+/// Above every number that a connection of the local socket gets.
 constexpr uint64_t kFirstNumber = uint64_t{1} << 63;
 /// From the first message to the token.
 constexpr std::chrono::seconds kPatience{5};
-/// A guess at the token is not answered at once.
+/// Slows down guessing of the token.
 constexpr std::chrono::seconds kUnauthorizedDelay{1};
 constexpr int kLookMs = 200;
-/// A machine that is gone without a word is noticed in about 20 s.
+/// A machine that disappears is noticed in about 20 s.
 constexpr int kProbeAfterS = 10, kProbeEveryS = 5, kProbes = 2;
 
-/// What needs no file of this machine, and concerns the client's own session alone.
+/// Whether the request needs no file of this machine and concerns the client's own session alone.
 bool is_for_network(const Request& request) {
   if (const auto* const close = std::get_if<CloseSessionRequest>(&request)) {
     return close->name.empty();

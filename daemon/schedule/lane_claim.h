@@ -91,7 +91,7 @@ class LaneUse {
   Urgency urgency() const { return urgency_; }
   /// Whether its work goes on without the client that asked for it.
   std::atomic<bool> is_job{false};
-  /// Whether a plan of it ran in the daemon, for want of a worker.
+  /// Whether a plan of it ran in the daemon, because there was no worker.
   std::atomic<bool> ran_inside{false};
 
   /// Ends its waiting, now and later. The first reason counts.

@@ -19,7 +19,7 @@ namespace {
 /// Who waits for a remote worker looks so often whether it still shall.
 constexpr std::chrono::milliseconds kRemoteLook{100};
 /// After so many refusals by remote workers, kRemoteLook apart, others run the ops. A worker that
-/// is lost while it opens a device, and comes again, would otherwise be asked for ever.
+/// is lost while it opens a device and then reconnects would otherwise be asked for ever.
 constexpr int kRefusalsMax = 50;
 constexpr int kStartsMax = 3;
 

@@ -13,8 +13,7 @@ namespace {
 
 /// What so many workers were lost with fails: it may be the cause.
 constexpr size_t kLossesMax = 2;
-/// So many workers in a row that were lost before they got a line's request: the next one would be,
-/// too.
+/// A line fails after so many workers in a row were lost before they got its request.
 constexpr int kUnreachedMax = 16;
 /// The highest attempt that a line is given.
 constexpr uint32_t kAttemptsMax = 2;

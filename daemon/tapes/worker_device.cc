@@ -65,7 +65,7 @@ TapeAsk::Operand told(uint64_t number, const Shape& shape, DType dtype) {
   return {number, {shape.begin(), shape.end()}, dtype};
 }
 
-/// For which a request of this kind has so long.
+/// Names what the time limit of a request covers.
 std::string_view what_of(TapeAskKind kind) {
   switch (kind) {
     case TapeAskKind::Begin:

@@ -143,8 +143,8 @@ Result<CaseTensor> tensor_of(const OpConfig& op, const CasePlan& plan, const Ten
   tensor.base_offset_bytes = base_offset_of(plan, spec, tensor.dtype);
   if (spec.distinct && is_float(tensor.dtype)) {
     return error(ErrorCode::InvalidArgument,
-                 "op '{}', '{}' is distinct, which only integers are, but has dtype {} here",
-                 op.name, spec.name, name_of(tensor.dtype));
+                 "op '{}', '{}' is distinct, which needs integers, but has dtype {} here", op.name,
+                 spec.name, name_of(tensor.dtype));
   }
   GPUEMU_TRY(check_range(op, spec, tensor.shape, scope));
   scope.shapes[spec.name] = tensor.shape;

@@ -44,7 +44,7 @@ std::vector<Change> changes_of(const OpConfig& op, const CasePlan& plan, Stream&
   return all;
 }
 
-/// The dim without its sizes above `most`, which is one of them.
+/// Returns the dim without its sizes above `most`.
 DimSpec lowered(const DimSpec& dim, int64_t most) {
   DimSpec low = dim;
   if (dim.is_set) {
@@ -55,7 +55,8 @@ DimSpec lowered(const DimSpec& dim, int64_t most) {
   return low;
 }
 
-/// Sizes a little below those of the plan, of one dim.
+/// Lowers one dim of the plan a little, until its sizes go together. Leaves the plan unchanged
+/// where none do.
 bool step_down(const OpConfig& op, CasePlan& plan) {
   constexpr int kStepsMax = 128;
   const std::map<std::string, int64_t> drawn = plan.dims;
@@ -100,7 +101,8 @@ bool draw_all(const OpConfig& op, CasePlan& plan) {
   return false;
 }
 
-/// Other values of the attrs, and sizes that go with them: some values may go with no size.
+/// Draws other values of the attrs and sizes that go with them, because some values may go with
+/// no size.
 bool draw_attrs(const OpConfig& op, const SizeLimits& limits, CasePlan& plan) {
   constexpr int kAttrDrawsMax = 16;
   const bool has_other =
@@ -140,13 +142,14 @@ bool draw_below(const OpConfig& op, const std::map<std::string, int64_t>& most,
   std::optional<CasePlan> best;
   bool best_fits = false;
   double best_product = 0;
-  // A limit may be far below `most`: each power of two below it has its share of every second draw.
+  // A limit may be far below `most`, so every second draw is from a range that is halved up to 15
+  // times.
   constexpr int kHalvings = 16;
   for (int turn = 0; turn < kDrawsMax; ++turn) {
     CasePlan made = plan;
     for (const DimSpec& dim : op.dims) {
       made.dims[dim.name] = most.at(dim.name);
-      if (turn == 0) continue;  // Those themselves come first.
+      if (turn == 0) continue;  // The first draw is `most` itself.
       Stream stream(plan.base_seed, plan.iteration, fmt::format("below/{}/{}", turn, dim.name));
       const int halvings = turn % 2 == 0 ? 0 : turn / 2 % kHalvings;
       const int64_t below = std::max<int64_t>(1, most.at(dim.name) >> halvings);

@@ -15,7 +15,7 @@ namespace gpuemu {
 /// unchanged if it finds none that fit.
 void make_go_together(const OpConfig& op, CasePlan& plan);
 
-/// The same, but first tries sizes a little below: a large case stays large.
+/// As make_go_together(), but tries slightly smaller sizes first, so that a large case stays large.
 void keep_together(const OpConfig& op, CasePlan& plan);
 
 /// Draws sizes of at most `most` that go together: of those within the limits the largest, else the
@@ -23,8 +23,8 @@ void keep_together(const OpConfig& op, CasePlan& plan);
 bool draw_below(const OpConfig& op, const std::map<std::string, int64_t>& most,
                 const SizeLimits& limits, CasePlan& plan);
 
-/// fit() where lowering one size may part what went together: other sizes are drawn then, and other
-/// values of the attrs where no sizes go with those of the plan.
+/// As fit(). Where lowering one size breaks `require`, it draws other sizes, and other values of
+/// the attrs where no sizes go with those of the plan.
 Status fit_together(const OpConfig& op, CasePlan& plan, const SizeLimits& limits);
 
 }  // namespace gpuemu

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <functional>
 #include <unordered_map>
 #include <vector>
 
@@ -45,6 +47,43 @@ class FreeNumbers {
 
 bool is_before(double a, double b) { return a < b || (std::isnan(b) && !std::isnan(a)); }
 
+template <typename T, typename Before>
+void sort_rows(std::span<T> values, const Shape& shape, Before before) {
+  const size_t row = shape.empty() ? 1 : static_cast<size_t>(shape.back());
+  for (size_t at = 0; at < values.size(); at += row) {
+    std::ranges::stable_sort(values.subspan(at, row), before);
+  }
+}
+
+/// In their own type: not every integer of 64 bits is a float64.
+template <typename T>
+void sort_integers(const Shape& shape, std::span<std::byte> bytes) {
+  std::vector<T> values(bytes.size() / sizeof(T));
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  sort_rows(std::span(values), shape, std::less<T>());
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+}
+
+void draw_distinct(DType dtype, const Domain& domain, std::span<std::byte> bytes) {
+  std::vector<double> values(bytes.size() / byte_size(dtype));
+  if (is_float(dtype) || static_cast<double>(values.size()) > whole_numbers_in(domain)) return;
+  widen_to_double(dtype, bytes, values);
+  const double lo = std::max(std::ceil(domain.lo), -kExact);
+  const double hi = std::min(std::floor(domain.hi), kExact);
+  FreeNumbers free(lo, hi);
+  for (double& value : values) value = free.take(std::clamp(value, lo, hi));
+  narrow_from_double(dtype, values, bytes);
+}
+
+void sort_values(DType dtype, const Shape& shape, std::span<std::byte> bytes) {
+  if (dtype == DType::Int64) return sort_integers<int64_t>(shape, bytes);
+  if (dtype == DType::UInt64) return sort_integers<uint64_t>(shape, bytes);
+  std::vector<double> values(bytes.size() / byte_size(dtype));
+  widen_to_double(dtype, bytes, values);
+  sort_rows(std::span(values), shape, is_before);
+  narrow_from_double(dtype, values, bytes);
+}
+
 }  // namespace
 
 double whole_numbers_in(const Domain& domain) {
@@ -52,22 +91,9 @@ double whole_numbers_in(const Domain& domain) {
 }
 
 void keep_value_rules(const ValueRecipe& recipe, const Domain& domain, std::span<std::byte> bytes) {
-  if (!recipe.distinct && !recipe.sorted) return;
-  std::vector<double> values(bytes.size() / byte_size(recipe.dtype));
-  widen_to_double(recipe.dtype, bytes, values);
-  if (recipe.distinct && !is_float(recipe.dtype) &&
-      static_cast<double>(values.size()) <= whole_numbers_in(domain)) {
-    const double lo = std::max(domain.lo, -kExact), hi = std::min(domain.hi, kExact);
-    FreeNumbers free(lo, hi);
-    for (double& value : values) value = free.take(std::clamp(value, lo, hi));
-  }
-  if (recipe.sorted) {
-    const size_t row = recipe.shape.empty() ? 1 : static_cast<size_t>(recipe.shape.back());
-    for (auto at = values.begin(); at != values.end(); at += static_cast<ptrdiff_t>(row)) {
-      std::stable_sort(at, at + static_cast<ptrdiff_t>(row), is_before);
-    }
-  }
-  narrow_from_double(recipe.dtype, values, bytes);
+  if (bytes.empty()) return;
+  if (recipe.distinct) draw_distinct(recipe.dtype, domain, bytes);
+  if (recipe.sorted) sort_values(recipe.dtype, recipe.shape, bytes);
 }
 
 }  // namespace gpuemu

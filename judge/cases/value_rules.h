@@ -12,10 +12,10 @@ namespace gpuemu {
 /// How many whole numbers the domain has.
 double whole_numbers_in(const Domain& domain);
 
-/// Changes what was drawn as the recipe's rules want it, once it is in its own type: a value that
-/// came before becomes the next larger one that has not, behind the last one the first; then each
-/// row of the last axis is sorted, NaN last. REQUIRES: of `distinct`, integers and a domain with as
-/// many of them as there are elements; with fewer, values stay as they are.
+/// Applies the rules of the recipe to the elements that were drawn. `distinct`: an integer that
+/// came before becomes the next larger one that is free, after the last of the domain the first;
+/// where the domain has fewer integers than there are elements, they stay as they are. Then
+/// `sorted`: each row of the last axis ascends, NaN last.
 void keep_value_rules(const ValueRecipe& recipe, const Domain& domain, std::span<std::byte> bytes);
 
 }  // namespace gpuemu

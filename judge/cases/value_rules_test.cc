@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <set>
 #include <span>
 #include <vector>
@@ -85,6 +86,19 @@ TEST(ValueRules, ValuesAreThoseOfPython) {
   recipe.sorted = false;
   EXPECT_EQ(integers(recipe),
             (std::vector<int32_t>{1, 0, 2, 3, 4, 5, 6, 7, 8, 17, 9, 10, 11, 12, 13, 14}));
+}
+
+TEST(ValueRules, SortedIntegersKeepAllOfTheirBits) {
+  ValueRecipe recipe = indices(Strategy::IntExtremes, {64}, 0);
+  recipe.dtype = DType::Int64;
+  recipe.range.reset();
+  std::vector<int64_t> drawn(64), sorted(64);
+  fill_values(recipe, std::as_writable_bytes(std::span(drawn)));
+  recipe.sorted = true;
+  fill_values(recipe, std::as_writable_bytes(std::span(sorted)));
+  std::ranges::sort(drawn);
+  EXPECT_EQ(sorted, drawn);
+  EXPECT_EQ(sorted.back(), std::numeric_limits<int64_t>::max());
 }
 
 TEST(ValueRules, NanStandsBehindSortedNumbers) {

@@ -131,9 +131,9 @@ bool grows_with_infinity(std::span<const TensorView> limits, size_t index, doubl
   return true;
 }
 
-/// Which of what two sets of inputs agree on is nearer to what was computed; NaN only where both
-/// are. A reference that subtracts what it has added, as `cumsum(x) - x` does, loses small numbers
-/// beside the large ones that stand for infinity, and then agrees on a wrong number.
+/// Returns the one of two answers that is nearer to what was computed. NaN stands for no answer. A
+/// reference that subtracts what it has added, such as `cumsum(x) - x`, loses small numbers beside
+/// the large ones that replace infinities, and then gives the same wrong number each time.
 double nearer(double computed, double told, double other) {
   if (std::isnan(told) || other == computed) return other;
   if (std::isnan(other) || told == computed) return told;

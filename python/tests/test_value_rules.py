@@ -28,6 +28,10 @@ def test_no_distinct_value_comes_twice(strategy):
     assert sorted(made(strategy, shape=(3, 7), last=20, distinct=True).reshape(-1)) == list(range(21))
 
 
+def test_no_elements_are_sorted_too():
+    assert made("uniform10", shape=(3, 0), sorted=True).shape == (3, 0)
+
+
 @pytest.mark.parametrize("dtype", ["int64", "uint8", "float32", "float16", "bfloat16"])
 def test_sorted_values_ascend_along_the_last_axis(dtype):
     found = made("uniform10", dtype, (3, 40), sorted=True)

@@ -178,7 +178,8 @@ struct Function {
 
 struct Module {
   std::string version;  ///< "9.0"
-  /// Than the newest known: it may have instructions that this reader has never seen.
+  /// The version is newer than the newest that this reader knows, so that there may be
+  /// instructions that it does not know.
   bool is_newer = false;
   std::string target;  ///< "sm_80"
   bool debug = false;  ///< Unoptimised code with full debug information.

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 
 import pytest
 
@@ -100,6 +101,28 @@ MEANS = """extern "C" __global__ void centre(float* y, float* mean, const float*
   for (int i = threadIdx.x; i < cols; i += blockDim.x) y[row * cols + i] = x[row * cols + i] - m;
 }
 """
+
+
+SCATTER = """__global__ void place_rows(const float* x, const int* slot, float* y, int rows, int cols) {
+  int row = blockIdx.x;
+  for (int i = threadIdx.x; i < cols; i += blockDim.x) y[slot[row] * cols + i] = x[row * cols + i];
+}
+__global__ void add_rows(const float* x, const int* slot, float* y, int rows, int cols) {
+  int row = blockIdx.x;
+  for (int i = threadIdx.x; i < cols; i += blockDim.x) y[slot[row] * cols + i] += x[row * cols + i];
+}
+"""
+
+
+def test_indices_of_rows_that_are_written_are_distinct_and_a_missing_atomic_is_found(new_home):
+    home = new_home({"k.cu": SCATTER})
+    assert home.run("init").returncode == 0
+    config = tomllib.loads((home.project / "gpuemu.toml").read_text())
+    slots = {one["name"]: next(each for each in one["inputs"] if each["name"] == "slot") for one in config["kernels"]}
+    assert slots["place_rows"].get("distinct") is True and "distinct" not in slots["add_rows"], slots
+    assert home.run("test", "place_rows", "--cases", 24).returncode == 0
+    added = home.run("test", "add_rows", "--cases", 24)
+    assert added.returncode == 1 and "DataRace" in added.stdout, added.stdout
 
 
 def test_a_right_kernel_keeps_all_sizes_though_its_results_look_like_what_was_there(new_home):

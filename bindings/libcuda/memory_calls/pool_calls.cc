@@ -29,6 +29,7 @@ constexpr int kOfDevice = 1;       ///< CUmemLocationType
 /// A graph has no nodes that allocate.
 int refuse_captured(const char* call) {
   const std::string name = fmt::format("{} in a stream that captures", called(call));
+  // The second call finds it said already, and only counts.
   say_once(name, name + " is not supported: allocate before the capture begins");
   return unsupported_call(name.c_str());
 }

@@ -18,7 +18,7 @@ from gpuemu.errors import ClientError, ConnectionError, ProtocolError, TimeoutEr
 PORT_MAX = 65535
 LENGTH_BYTES = 4
 MESSAGE_BYTES_MAX = 1 << 30
-# Beside the token, as `gpuemu daemon certs FOLDER` makes them.
+# Files next to the token; `gpuemu daemon certs FOLDER` writes them.
 AUTHORITY, CERTIFICATE, KEY = "ca.pem", "worker.pem", "worker.key"
 HOW = "make them with `gpuemu daemon certs FOLDER` on the daemon's machine and copy ca.pem, worker.pem, worker.key and token of that folder into one here"
 
@@ -41,7 +41,7 @@ class NetworkAddress(NamedTuple):
 
 
 def address(host: Any, port: Any, token_file: Any) -> NetworkAddress:
-    """Checks the arguments of connect(). ValueError for a port that is none, ConnectionError without a token."""
+    """Checks the arguments of connect(). Raises ValueError for a wrong port and ConnectionError without a token."""
     host = "localhost" if host is None else host
     if not isinstance(host, str):
         raise TypeError(f"host is {host!r}, expected the name or address of the daemon's machine as text")

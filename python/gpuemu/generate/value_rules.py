@@ -48,7 +48,7 @@ def keep(made: Array, dtype: str, row: int, domain: tuple[float, float], distinc
     """`made`: the elements in their own type, bfloat16 as uint16; `row`: how many the last axis has."""
     if distinct and made.dtype.kind in "iu" and dtype != "bfloat16":
         made = _distinct(made, *domain)
-    if is_sorted:
+    if is_sorted and made.size:
         rows = made.reshape(-1, row)
         wide = (rows.astype(np.uint32) << 16).view(np.float32) if dtype == "bfloat16" else rows
         made = np.take_along_axis(rows, np.argsort(wide, axis=-1, kind="stable"), -1).reshape(-1)

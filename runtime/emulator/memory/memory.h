@@ -89,7 +89,8 @@ class Memory {
     uint64_t bytes = 0;
     std::string name;
   };
-  /// Beside a part in memory of others: no more than an allocator keeps for itself there.
+  /// Bytes before and after a part of foreign memory that kernels may not access. An allocator
+  /// keeps at least as many for itself.
   static constexpr uint64_t kBesidePart = 8;
   using Pieces = std::map<uint64_t, uint64_t>;
   bool is_divided(uint64_t address, uint64_t bytes) const;

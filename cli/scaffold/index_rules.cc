@@ -1,4 +1,4 @@
-#include "cli/scaffold/row_pointers.h"
+#include "cli/scaffold/index_rules.h"
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@ constexpr const char* kStoredSizes = "[1, 300]";
 
 std::string escaped(const std::string& text) { return RE2::QuoteMeta(text); }
 
-/// What the row is called where `begin[row]` and `begin[row + 1]` both stand.
+/// Returns the index `row` of a text that has both `begin[row]` and `begin[row + 1]`; "" for none.
 std::string row_of(const std::string& body, const std::string& begin) {
   const RE2 next(R"(\b)" + escaped(begin) + R"(\s*\[\s*([^\[\]]+?)\s*\+\s*1\s*\])");
   re2::StringPiece rest(body);
@@ -26,7 +26,7 @@ std::string row_of(const std::string& body, const std::string& begin) {
   return {};
 }
 
-/// Variables that begin where the row does, directly or by way of another.
+/// Returns the variables that start at `begin[row]`, directly or through another variable.
 std::vector<std::string> entries_of(const std::string& body, const std::string& begin,
                                     const std::string& row) {
   std::vector<std::string> names;
@@ -43,7 +43,7 @@ std::vector<std::string> entries_of(const std::string& body, const std::string& 
   }
 }
 
-/// What the text has between the brackets, or a variable that is set to that.
+/// Whether the text indexes `table` with `place`, or with a variable that is set to it.
 bool is_chosen_by(const std::string& body, const std::string& table, const std::string& place) {
   const std::string index = R"(\b)" + escaped(table) + R"(\s*\[\s*)";
   if (RE2::PartialMatch(body, index + place + R"(\s*\])")) return true;
@@ -73,7 +73,7 @@ Stored stored_of(ProposedKernel& kernel, const ProposedParam& begin, const std::
   return stored;
 }
 
-/// What the stored columns choose has as many elements as there are columns.
+/// A tensor that the stored columns index has as many elements as there are columns.
 void bound_columns(ProposedKernel& kernel, const Stored& stored) {
   for (ProposedParam* columns : stored.tensors) {
     if (columns->dtype.find("int") == std::string::npos) continue;
@@ -105,6 +105,16 @@ void describe_row_pointers(ProposedKernel& kernel) {
     for (ProposedParam* tensor : stored.tensors) tensor->shape = {stored.dim};
     bound_columns(kernel, stored);
     return;
+  }
+}
+
+void mark_distinct(ProposedKernel& kernel, const std::multimap<std::string, std::string>& tables,
+                   const std::set<std::string>& overwritten) {
+  if (kernel.body.find("atomic") != std::string::npos) return;
+  for (ProposedParam& index : kernel.params) {
+    const auto [first, last] = tables.equal_range(index.name);
+    index.distinct |=
+        std::any_of(first, last, [&](const auto& one) { return overwritten.contains(one.second); });
   }
 }
 
