@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/scaffold/propose.h"
+#include "cli/proposals/propose.h"
 #include "cli/scaffold/read_sources.h"
 
 namespace gpuemu::cli {

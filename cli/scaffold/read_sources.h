@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/scaffold/propose.h"
+#include "cli/proposals/propose.h"
 
 namespace gpuemu::cli {
 

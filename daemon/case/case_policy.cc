@@ -1,5 +1,7 @@
 #include "daemon/case/case_policy.h"
 
+#include <algorithm>
+
 #include "daemon/case/case_request.h"
 #include "daemon/kernels/prepared_kernel.h"
 #include "daemon/plans/execution_plan.h"
@@ -15,6 +17,19 @@ bool integers_have_to_match(const CaseRequest& request, const std::string& outpu
   if (!request.op.is_nan_policy_given(output)) return false;
   const NanPolicy policy = request.op.nan_policy_of(output);
   return policy != NanPolicy::Any && policy != NanPolicy::Class;
+}
+
+bool may_wrap_integers(const CaseRequest& request) {
+  const Strategy drawn = request.plan.value_strategy;
+  const bool from_whole_type = drawn == Strategy::IntExtremes || drawn == Strategy::IntWide ||
+                               drawn == Strategy::IntThresholds;
+  if (!from_whole_type || is_strict(request)) return false;
+  return std::ranges::any_of(request.plan.inputs, [&](const CaseTensor& input) {
+    const auto spec = std::ranges::find(request.op.inputs, input.name, &TensorSpec::name);
+    const bool has_range =
+        spec != request.op.inputs.end() && (spec->range || spec->range_low || spec->range_high);
+    return !is_float(input.dtype) && input.dtype != DType::Bool && !has_range;
+  });
 }
 
 bool is_strict(const CaseRequest& request) {

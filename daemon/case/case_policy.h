@@ -15,6 +15,9 @@ bool has_policy_by_default(const CaseRequest& request, const std::string& output
 /// Whether integers that belong to a NaN or an infinity of another output are compared: where
 /// gpuemu.toml writes a nan_policy that accepts no other float there, and where the run is strict.
 bool integers_have_to_match(const CaseRequest& request, const std::string& output);
+/// Whether integers that the output's type cannot hold are the inputs' fault: where the case draws
+/// from the whole type and an input of integers has no range. A strict run compares them.
+bool may_wrap_integers(const CaseRequest& request);
 /// Whether nothing beyond the bound passes.
 bool is_strict(const CaseRequest& request);
 /// Whether subnormal numbers that came out as zero are a note and no finding. The kernel must have

@@ -20,6 +20,8 @@ std::string_view name_of(CaseNote note) {
       return "redundant_threads";
     case CaseNote::UndefinedIntegers:
       return "undefined_integers";
+    case CaseNote::WrappedIntegers:
+      return "wrapped_integers";
     case CaseNote::WrittenOnce:
       return "written_once";
   }

@@ -29,6 +29,7 @@ enum class CaseNote : uint8_t {
   NotLookedAt,        ///< Judged by the customary test alone: no run without rounding was possible.
   RedundantThreads,   ///< Threads that Triton has do the same work raced without a consequence.
   UndefinedIntegers,  ///< Integers made of a NaN or an infinity were not compared.
+  WrappedIntegers,    ///< Integers that do not fit were compared by the bits that are kept.
   WrittenOnce,        ///< No element was written twice.
 };
 /// The name under which reports count the note, "underflow" for example.

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "common/base/service_limits.h"
 #include "common/numeric/element.h"
 #include "daemon/case/arena_view.h"
 #include "daemon/case/case_policy.h"
@@ -12,6 +11,7 @@
 #include "daemon/comparison/compare_flushed.h"
 #include "daemon/comparison/expected_words.h"
 #include "daemon/comparison/review_findings.h"
+#include "daemon/comparison/validation_policy.h"
 #include "daemon/execution/execute_case.h"
 #include "daemon/execution/reference_again.h"
 #include "daemon/schedule/slot_pool.h"
@@ -20,6 +20,7 @@
 #include "judge/bounds/exact_sums.h"
 #include "judge/bounds/flushed.h"
 #include "judge/bounds/undefined_integers.h"
+#include "judge/bounds/wrapped_integers.h"
 #include "judge/relations/known_properties.h"
 #include "judge/verdict/invariants.h"
 #include "judge/verdict/masked.h"
@@ -28,44 +29,6 @@
 
 namespace gpuemu {
 namespace {
-
-double largest_magnitude(const std::map<std::string, TensorView>& inputs) {
-  double largest = 0;
-  std::vector<double> wide;
-  for (const auto& [name, view] : inputs) {
-    if (!is_float(view.dtype)) continue;
-    wide.resize(view.data.size() / byte_size(view.dtype));
-    widen_to_double(view.dtype, view.data, wide);
-    for (const double value : wide) {
-      if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
-    }
-  }
-  return largest;
-}
-
-Result<ValidationPolicy> policy_of(const CaseRequest& request, const Scope& scope,
-                                   double magnitude) {
-  ValidationPolicy policy;
-  policy.accumulate_dtype = request.op.accumulate_dtype;
-  policy.error_scale = request.op.error_scale;
-  policy.input_abs_max = magnitude;
-  policy.ftz_ok = request.op.subnormal == SubnormalPolicy::FtzOk;
-  policy.check_nan = request.config.check_nan;
-  policy.check_inf = request.config.check_inf;
-  policy.invariants = invariants_of(request.op, request.kernel);
-  if (request.op.accumulate) {
-    // Without it the bound would be another one than the project asks for.
-    const auto length = request.op.accumulate->evaluate(scope);
-    if (!length) return length.error().with_context(request.op.name + ": accumulate");
-    if (*length < 0 || *length > kAccumulateMax) {
-      return error(ErrorCode::InvalidArgument,
-                   "{}: accumulate is {} in this case, expected a length from 0 to {}",
-                   request.op.name, *length, kAccumulateMax);
-    }
-    policy.accumulate_length = *length;
-  }
-  return policy;
-}
 
 /// Compares every output with what the reference said.
 class OutputComparer {
@@ -77,7 +40,7 @@ class OutputComparer {
   Result<ComparedValues> compare(const ReferenceReply* reply) {
     GPUEMU_TRY(collect_inputs());
     const Scope scope = scope_of(request_.op, request_.plan);
-    ValidationPolicy policy = GPUEMU_TRY(policy_of(request_, scope, largest_magnitude(inputs_)));
+    ValidationPolicy policy = GPUEMU_TRY(validation_policy(request_, scope, inputs_));
     for (const CaseTensor& output : request_.plan.outputs) {
       policy.tolerance = request_.config.tolerance_for(request_.op, output.dtype, output.name);
       policy.error_scale = request_.op.error_scale_of(output.name);
@@ -125,6 +88,7 @@ class OutputComparer {
                              integers_have_to_match(request_, output.name));
       if (!undefined.mask.empty()) values_.notes.insert(CaseNote::UndefinedIntegers);
       compared.undefined = std::move(undefined.mask);
+      if (may_wrap_integers(request_)) leave_out_wrapped(compared);
       comparison.undefined = compared.undefined;
       comparison.undefined_hint = undefined.hint;
     }
@@ -150,6 +114,15 @@ class OutputComparer {
     }
     take(std::move(verdict), compared);
     return ok_status();
+  }
+
+  /// Takes integers that no output of this type can hold out of the comparison.
+  void leave_out_wrapped(ComparedOutput& compared) {
+    const std::vector<uint8_t> wrapped = wrapped_integers(compared.comparison);
+    if (wrapped.empty()) return;
+    values_.notes.insert(CaseNote::WrappedIntegers);
+    compared.undefined.resize(wrapped.size());
+    for (size_t i = 0; i < wrapped.size(); ++i) compared.undefined[i] |= wrapped[i];
   }
 
   /// Reports the elements that the reference's predicate rejects.

@@ -170,6 +170,12 @@ std::string command_text(uint64_t seed, const std::string& op) {
   return fmt::format("; run `gpuemu explain {} --op {}`", seed, shell_word(op));
 }
 
+std::string two_formulas(uint64_t seed, const std::string& op) {
+  return fmt::format(
+      "{}: kernel and reference are two formulas there, as near to each other as that allows{}",
+      name_of(ExplainVerdict::Logic), command_text(seed, op));
+}
+
 /// The diagnosis is of the worst element, a finding may speak of the first: "of element 17 [0, 17]
 /// of 'y': ", "" where both are the same.
 std::string element_text(const ExplainResultReply& explained, const CasePlan& plan,
@@ -240,6 +246,12 @@ void Diagnoser::look_at(const OpConfig& op, const CasePlan& plan, const Validati
   const bool is_numerical =
       failure.diagnosis && failure.diagnosis->verdict == ExplainVerdict::Numerical;
   if (is_numerical && is_overflow(failure)) failure.diagnosis->note += range_hint(op, plan);
+  // What passed with a warning is not to be called wrong.
+  const bool is_logic = failure.diagnosis && failure.diagnosis->verdict == ExplainVerdict::Logic;
+  if (result.passed && is_logic) {
+    failure.diagnosis->note = two_formulas(plan.case_seed, op.name);
+    failure.diagnosis->disagreement.reset();
+  }
 }
 
 void Diagnoser::close() {

@@ -25,6 +25,10 @@ constexpr NoteSentence kNoteSentences[] = {
     {CaseNote::UndefinedIntegers,
      "in {} some integers were not compared: they come from a NaN or an infinity, which no integer "
      "is"},
+    {CaseNote::WrappedIntegers,
+     "in {} some integers do not fit the output's type, with inputs drawn from all of theirs: they "
+     "were compared by the lowest bits, which the hardware keeps; a `range` of the inputs makes "
+     "what does not fit a failure"},
     {CaseNote::RedundantThreads,
      "in {} threads that Triton has do the same work raced: what they read reaches no result, and "
      "what they store differs by rounding only"},

@@ -8,6 +8,7 @@
 
 #include "common/numeric/element.h"
 #include "judge/bounds/float_format.h"
+#include "judge/bounds/wrapped_integers.h"
 
 namespace gpuemu {
 namespace {
@@ -44,16 +45,6 @@ std::string text_of(const TensorView& tensor, size_t index) {
   if (!is_integer(tensor)) return fmt::format("{:.9g}", value);
   return is_signed_integer(tensor.dtype) ? fmt::format("{}", read_as_int64(tensor.dtype, at))
                                          : fmt::format("{}", read_as_uint64(tensor.dtype, at));
-}
-
-/// Whether the output's type has no such integer. Of 64 bits a float64 cannot tell.
-bool is_beyond(const TensorView& output, double value) {
-  constexpr size_t kByteBits = 8;
-  const size_t bytes = byte_size(output.dtype);
-  if (!is_integer(output) || bytes == sizeof(double) || std::isnan(value)) return false;
-  const bool has_sign = is_signed_integer(output.dtype);
-  const double end = std::ldexp(1.0, static_cast<int>(bytes * kByteBits) - (has_sign ? 1 : 0));
-  return value >= end || value < (has_sign ? -end : 0.0);
 }
 
 std::string difference_of(const TensorView& a, const TensorView& b, size_t index) {
@@ -106,7 +97,7 @@ std::string describe_fault(const Judge& judge, Fault fault, const MismatchPatter
     text += fmt::format(", |diff| {} > bound {:.6g}",
                         difference_of(comparison.reference, comparison.output, index),
                         judge.bound().at(index, expected));
-    if (is_beyond(comparison.output, expected)) {
+    if (is_beyond(comparison.output.dtype, expected)) {
       text += fmt::format("; {} cannot hold what is expected", name_of(comparison.output.dtype));
     }
   }

@@ -192,3 +192,12 @@ __device__ void huber_of(const float* x, const float* target, float* loss, int n
 }
 extern "C" __global__ void huber(const float* x, const float* target, float* loss, int n) { huber_of<1>(x, target, loss, n); }
 extern "C" __global__ void huber_ends_late(const float* x, const float* target, float* loss, int n) { huber_of<2>(x, target, loss, n); }
+
+// Sums of integers by bin, which nobody expects to fit where the integers are the largest of their type.
+template <typename Weight>
+__device__ void sum_by_bin(const int* bin, const int* weight, int* sums, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) atomicAdd(&sums[bin[i]], static_cast<Weight>(weight[i]));
+}
+extern "C" __global__ void sums_by_bin(const int* bin, const int* weight, int* sums, int n) { sum_by_bin<int>(bin, weight, sums, n); }
+extern "C" __global__ void sums_by_bin_of_shorts(const int* bin, const int* weight, int* sums, int n) { sum_by_bin<short>(bin, weight, sums, n); }

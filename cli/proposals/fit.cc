@@ -1,4 +1,4 @@
-#include "cli/scaffold/fit.h"
+#include "cli/proposals/fit.h"
 
 #include <algorithm>
 #include <iterator>

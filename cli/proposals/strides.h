@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "cli/scaffold/probe.h"
-#include "cli/scaffold/propose.h"
+#include "cli/proposals/probe.h"
+#include "cli/proposals/propose.h"
 
 namespace gpuemu::cli {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/scaffold/fit.h"
-#include "cli/scaffold/propose.h"
+#include "cli/proposals/fit.h"
+#include "cli/proposals/propose.h"
 
 namespace gpuemu::cli {
 

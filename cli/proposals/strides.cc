@@ -1,11 +1,11 @@
-#include "cli/scaffold/strides.h"
+#include "cli/proposals/strides.h"
 
 #include <algorithm>
 
 #include <re2/re2.h>
 
-#include "cli/scaffold/sizes.h"
-#include "cli/scaffold/trial.h"
+#include "cli/proposals/sizes.h"
+#include "cli/proposals/trial.h"
 
 namespace gpuemu::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "cli/scaffold/propose.h"
+#include "cli/proposals/propose.h"
 
 namespace gpuemu::cli {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/scaffold/fit.h"
-#include "cli/scaffold/probe.h"
-#include "cli/scaffold/propose.h"
+#include "cli/proposals/fit.h"
+#include "cli/proposals/probe.h"
+#include "cli/proposals/propose.h"
 
 namespace gpuemu::cli {
 
@@ -44,7 +44,9 @@ class Trial {
  private:
   std::optional<ProbeCall> call(const Sizes& dims) const;
   /// Runs it with several values, and adds the elements that changed. False where it goes wrong.
-  bool add_changes(ProbeCall& call, uint32_t salts, std::vector<std::vector<bool>>& changed);
+  bool add_changes(const ProbeCall& call, uint32_t salts, std::vector<std::vector<bool>>& changed);
+  /// The same with these integers alone.
+  bool add_changes_with(ProbeCall call, uint32_t salts, std::vector<std::vector<bool>>& changed);
   std::optional<ProbeSeen> run(const ProbeCall& call, std::string* problem = nullptr);
 
   Probe& probe_;

@@ -1,4 +1,4 @@
-#include "cli/scaffold/probe.h"
+#include "cli/proposals/probe.h"
 
 #include <algorithm>
 #include <cstring>

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "cli/scaffold/propose.h"
+#include "cli/proposals/propose.h"
 
 namespace gpuemu::cli {
 

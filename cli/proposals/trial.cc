@@ -1,4 +1,4 @@
-#include "cli/scaffold/trial.h"
+#include "cli/proposals/trial.h"
 
 #include <algorithm>
 #include <set>
@@ -186,7 +186,30 @@ bool Trial::runs(const Sizes& sizes, std::string& problem) {
   return false;
 }
 
-bool Trial::add_changes(ProbeCall& call, uint32_t salts, std::vector<std::vector<bool>>& changed) {
+bool Trial::add_changes(const ProbeCall& call, uint32_t salts,
+                        std::vector<std::vector<bool>>& changed) {
+  if (!add_changes_with(call, salts, changed)) return false;
+  if (std::ranges::any_of(changed, is_filled)) return true;
+  // Integers of 0 may change nothing, as where they are added to what is there. Ones go into one
+  // tensor at first, since another one may hold indices, and then into all.
+  const auto is_zero = [](const ProbeTensor& tensor) {
+    return !is_float(tensor.dtype) && !tensor.is_varied && tensor.spread == 0 && tensor.index == 0;
+  };
+  ProbeCall all_ones = call;
+  for (size_t i = 0; i < call.tensors.size(); ++i) {
+    if (!is_zero(call.tensors[i])) continue;
+    all_ones.tensors[i].index = 1;
+    ProbeCall one = call;
+    one.tensors[i].index = 1;
+    const bool ran = add_changes_with(one, salts, changed);
+    if (ran && std::ranges::any_of(changed, is_filled)) return true;
+    changed.clear();
+  }
+  return add_changes_with(all_ones, salts, changed);
+}
+
+bool Trial::add_changes_with(ProbeCall call, uint32_t salts,
+                             std::vector<std::vector<bool>>& changed) {
   changed.resize(call.tensors.size());
   for (call.salt = 0; call.salt < salts; ++call.salt) {
     const auto seen = run(call);
@@ -195,21 +218,11 @@ bool Trial::add_changes(ProbeCall& call, uint32_t salts, std::vector<std::vector
       const std::vector<bool>& now = seen->changed[i];
       changed[i].resize(std::max(changed[i].size(), now.size()));
       for (size_t at = 0; at < now.size(); ++at) {
-        if (now[at]) {
-          changed[i][at] = true;
-        }
+        if (now[at]) changed[i][at] = true;
       }
     }
   }
-  call.salt = 0;
-  if (std::ranges::any_of(changed, is_filled)) return true;
-  // Integers of 0 may change nothing, as where they are added to what is there.
-  ProbeCall of_ones = call;
-  for (ProbeTensor& tensor : of_ones.tensors) {
-    const bool is_zero = !is_float(tensor.dtype) && !tensor.is_varied && tensor.spread == 0;
-    if (is_zero && tensor.index == 0) tensor.index = 1;
-  }
-  return of_ones.tensors == call.tensors || add_changes(of_ones, salts, changed);
+  return true;
 }
 
 std::optional<Extents> Trial::extents(const Sizes& sizes, const Indices& indices) {

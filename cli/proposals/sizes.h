@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/scaffold/fit.h"
+#include "cli/proposals/fit.h"
 
 namespace gpuemu::cli {
 

@@ -1,4 +1,4 @@
-#include "cli/scaffold/sums.h"
+#include "cli/proposals/sums.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "cli/scaffold/index_rules.h"
+#include "cli/proposals/index_rules.h"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/cuda_text/instances.h"
-#include "cli/scaffold/propose.h"
+#include "cli/proposals/propose.h"
 
 namespace gpuemu::cli {
 

@@ -1,4 +1,4 @@
-#include "cli/scaffold/require.h"
+#include "cli/proposals/require.h"
 
 #include <utility>
 

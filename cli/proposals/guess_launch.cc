@@ -1,4 +1,4 @@
-#include "cli/scaffold/guess_launch.h"
+#include "cli/proposals/guess_launch.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "cli/scaffold/settle.h"
+#include "cli/proposals/settle.h"
 
 #include <algorithm>
 #include <iterator>
@@ -8,25 +8,19 @@
 #include <fmt/core.h>
 #include <re2/re2.h>
 
-#include "cli/scaffold/index_rules.h"
-#include "cli/scaffold/require.h"
-#include "cli/scaffold/sizes.h"
-#include "cli/scaffold/strides.h"
-#include "cli/scaffold/sums.h"
-#include "cli/scaffold/trial.h"
+#include "cli/proposals/index_rules.h"
+#include "cli/proposals/index_search.h"
+#include "cli/proposals/require.h"
+#include "cli/proposals/sizes.h"
+#include "cli/proposals/strides.h"
+#include "cli/proposals/sums.h"
+#include "cli/proposals/trial.h"
 
 namespace gpuemu::cli {
 namespace {
 
 /// At as many sizes as tell the products of the dims apart.
 size_t reaches_of(size_t dims) { return dims > 3 ? 5 : 3; }
-// Rows of a table that an integer tensor indexes: as many values as the indices may have.
-constexpr int64_t kTableRows = 64, kTableRowsMax = 96;
-
-bool is_integer(const ProposedParam& param) {
-  return param.dtype.starts_with("int") || param.dtype.starts_with("uint");
-}
-
 /// What one launch says of the kernel's tensors.
 class Settlement {
  public:
@@ -35,21 +29,22 @@ class Settlement {
 
   /// How many tensors have a shape; `problem` is what goes wrong where the launch never runs.
   size_t learn(const std::vector<Sizes>& tries, std::string& problem) {
-    sizes_.clear();
+    observed_.sizes.clear();
     const size_t reaches = reaches_of(kernel_.dims().size());
     for (const Sizes& sizes : tries) {
-      if (sizes_.size() == reaches) break;
-      if (trial_.runs(sizes, problem)) sizes_.push_back(sizes);
+      if (observed_.sizes.size() == reaches) break;
+      if (trial_.runs(sizes, problem)) observed_.sizes.push_back(sizes);
     }
-    if (sizes_.empty() || sizes_.size() < std::min(reaches, tries.size())) return 0;
+    const size_t ran = observed_.sizes.size();
+    if (ran == 0 || ran < std::min(reaches, tries.size())) return 0;
     problem.clear();
-    extents_.clear();
-    for (const Sizes& sizes : sizes_) {
+    observed_.extents.clear();
+    for (const Sizes& sizes : observed_.sizes) {
       const auto seen = trial_.extents(sizes, {});
       if (!seen) return 0;
-      extents_.push_back(*seen);
+      observed_.extents.push_back(*seen);
     }
-    find_indices();
+    indices_ = find_indices(trial_, observed_, kernel_);
     find_shapes();
     size_t known = 0;
     for (const ProposedParam& param : kernel_.params) {
@@ -67,28 +62,28 @@ class Settlement {
     find_roles();
     name_attrs();
     const std::vector<std::string> dims = all_dims();
-    Sizes base = with_tables(sizes_.front());
+    Sizes base = with_tables(observed_.sizes.front());
     if (!trial_.fits(base)) {
       const auto other = std::ranges::find_if(
-          sizes_, [&](const Sizes& sizes) { return trial_.fits(with_tables(sizes)); });
-      if (other == sizes_.end()) return false;
+          observed_.sizes, [&](const Sizes& sizes) { return trial_.fits(with_tables(sizes)); });
+      if (other == observed_.sizes.end()) return false;
       base = with_tables(*other);
     }
     if (!keep_values(base)) return false;
     std::vector<std::string> open;
     std::ranges::copy_if(dims, std::back_inserter(open),
-                         [&](const std::string& dim) { return !tables_.contains(dim); });
+                         [&](const std::string& dim) { return !indices_.limits.contains(dim); });
     kernel_.sizes = allowed_sizes(
         open, base, [&](const Sizes& sizes) { return trial_.fits(sizes); },
         [&](const Sizes& sizes) { return is_meant(sizes); });
     for (const std::string& dim : open) keep_tails(dim);
-    kernel_.sizes.insert(tables_.begin(), tables_.end());
+    kernel_.sizes.insert(indices_.limits.begin(), indices_.limits.end());
     kernel_.accumulate = sum_length(kernel_);
     return true;
   }
 
   ProposedKernel take() {
-    kernel_.sizes.insert(tables_.begin(), tables_.end());
+    kernel_.sizes.insert(indices_.limits.begin(), indices_.limits.end());
     return std::move(kernel_);
   }
 
@@ -120,7 +115,7 @@ class Settlement {
 
   std::vector<std::string> all_dims() const {
     std::vector<std::string> dims = kernel_.dims();
-    for (const auto& [dim, values] : tables_) {
+    for (const auto& [dim, values] : indices_.limits) {
       if (std::ranges::find(dims, dim) == dims.end()) {
         dims.push_back(dim);
       }
@@ -162,147 +157,37 @@ class Settlement {
     values = fmt::format("[1, {}]", largest);
   }
 
-  std::vector<DerivedSize> derived(const ProposedParam& tensor) const {
-    std::vector<DerivedSize> all;
-    for (const std::string& text : kernel_.launch().grid) {
-      DerivedSize one{.text = text, .values = {}};
-      one.is_per_block = is_per_block(tensor.written, kernel_.body);
-      for (const Sizes& sizes : sizes_) {
-        one.values.push_back(Trial::value_of(text, sizes).value_or(0));
-      }
-      one.only_grid = std::ranges::any_of(kernel_.launch().grid_dims, [&](const std::string& dim) {
-        return RE2::PartialMatch(text, R"(\b)" + RE2::QuoteMeta(dim) + R"(\b)");
-      });
-      all.push_back(std::move(one));
-    }
-    return all;
-  }
-
-  std::optional<std::vector<std::string>> fitted(const ProposedParam& tensor,
-                                                 const std::vector<Extents>& seen) const {
-    std::vector<Reach> reaches;
-    for (size_t i = 0; i < seen.size(); ++i) {
-      // The last element of a float4 may be read and not used.
-      const uint64_t whole = (seen[i].of(tensor.name) + tensor.lanes - 1) / tensor.lanes;
-      reaches.push_back({sizes_[i], whole * tensor.lanes});
-    }
-    if (std::ranges::any_of(reaches, [](const Reach& at) { return at.elements == 0; })) {
-      return std::nullopt;
-    }
-    return fit_shape(reaches, nested(kernel_.dims(), tensor.written, body_with_dims()),
-                     derived(tensor));
-  }
-
-  /// The kernel's text with a dim in place of each size that is the same.
-  std::string body_with_dims() const {
-    std::string body = kernel_.body;
-    for (const auto& [name, value] : kernel_.follows) {
-      if (value.find(' ') != std::string::npos) continue;
-      RE2::GlobalReplace(&body, R"(\b)" + RE2::QuoteMeta(name) + R"(\b)", value);
-    }
-    return body;
-  }
-
-  std::vector<Extents> extents_with(const std::string& name, const std::vector<int64_t>& values) {
-    std::vector<Extents> all;
-    for (size_t i = 0; i < sizes_.size(); ++i) {
-      const auto seen = trial_.extents(sizes_[i], {{name, values[i]}});
-      if (!seen) return {};
-      all.push_back(*seen);
-    }
-    return all;
-  }
-
-  /// Integer tensors whose values move what is accessed of other tensors.
-  void find_indices() {
-    for (ProposedParam& index : kernel_.params) {
-      if (!is_tensor(index) || !is_integer(index) || !index.is_const) continue;
-      const auto moved = trial_.extents(sizes_[0], {{index.name, 3}});
-      if (!moved || moved->accessed == extents_[0].accessed) bound_index(index);
-      if (!moved) continue;
-      for (ProposedParam& table : kernel_.params) {
-        if (!is_tensor(table) || &table == &index) continue;
-        const uint64_t at_zero = extents_[0].of(table.name), at_three = moved->of(table.name);
-        if (at_three <= at_zero || (at_three - at_zero) % 3 != 0) continue;
-        settle_table(index, table, (at_three - at_zero) / 3 == at_zero);
-      }
-    }
-  }
-
-  /// An index into what the kernel reads anyway, such as the class that a row of logits has: below
-  /// a size nothing more is accessed, from it on there is.
-  void bound_index(ProposedParam& index) {
-    const auto goes_on = [&](const std::string& dim, int64_t away) {
-      for (size_t i = 0; i < sizes_.size(); ++i) {
-        const auto seen = trial_.extents(sizes_[i], {{index.name, sizes_[i].at(dim) + away}});
-        const bool same = seen && seen->accessed == extents_[i].accessed;
-        if (same != (away < 0)) return false;
-      }
-      return true;
-    };
-    for (const std::string& dim : kernel_.dims()) {
-      if (!goes_on(dim, -1) || !goes_on(dim, 0)) continue;
-      index.range = fmt::format("[0, \"{} - 1\"]", dim);
-      return;
-    }
-  }
-
-  /// `whole_rows`: index 0 reads one row from the table's beginning.
-  void settle_table(ProposedParam& index, ProposedParam& table, bool whole_rows) {
-    tables_of_.emplace(index.name, table.name);
-    if (whole_rows) {
-      auto row = fitted(table, extents_);
-      if (!row) return;
-      const std::string dim = legal_name(table.name + "_rows");
-      if (row->size() == 1 && row->front() == "1") row->clear();
-      chosen_.insert(table.name);
-      table.shape = {dim};
-      table.shape.insert(table.shape.end(), row->begin(), row->end());
-      index.range = fmt::format("[0, {}]", kTableRows - 1);
-      tables_[dim] = fmt::format("[{}, {}]", kTableRows, kTableRowsMax);
-      return;
-    }
-    for (const std::string& dim : kernel_.dims()) {
-      std::vector<int64_t> last;
-      for (const Sizes& sizes : sizes_) last.push_back(sizes.at(dim) - 1);
-      const auto shape = fitted(table, extents_with(index.name, last));
-      if (!shape || std::ranges::find(*shape, dim) == shape->end()) continue;
-      table.shape = *shape;
-      index.range = fmt::format("[0, {}]", kTableRows - 1);
-      tables_[dim] = fmt::format("[{}, {}]", kTableRows, kTableRowsMax);
-      return;
-    }
-  }
-
   void find_shapes() {
     for (ProposedParam& tensor : kernel_.params) {
       if (!is_tensor(tensor) || !tensor.shape.empty()) continue;
-      if (auto shape = fitted(tensor, extents_)) tensor.shape = *std::move(shape);
+      auto shape = observed_.shape_of(kernel_, tensor, observed_.extents);
+      if (shape) tensor.shape = *std::move(shape);
     }
   }
 
   uint64_t written_of(const ProposedParam& tensor) const {
-    const auto found = extents_[0].written.find(tensor.name);
-    return found == extents_[0].written.end() ? 0 : found->second;
+    const auto found = observed_.extents[0].written.find(tensor.name);
+    return found == observed_.extents[0].written.end() ? 0 : found->second;
   }
 
   void find_roles() {
     std::map<std::string, bool> read_first, partly;
-    trial_.find_roles(sizes_[0], read_first, partly);
+    trial_.find_roles(observed_.sizes[0], read_first, partly);
     std::set<std::string> overwritten;
     for (ProposedParam& tensor : kernel_.params) {
       if (!is_tensor(tensor)) continue;
       const uint64_t written = written_of(tensor);
       if (written > 0 && !read_first[tensor.name]) overwritten.insert(tensor.name);
       const bool keeps = read_first[tensor.name] || partly[tensor.name] ||
-                         chosen_.contains(tensor.name) || extents_[0].of(tensor.name) > written;
+                         indices_.chosen.contains(tensor.name) ||
+                         observed_.extents[0].of(tensor.name) > written;
       tensor.role = written == 0 ? ParamRole::Input : keeps ? ParamRole::InOut : ParamRole::Output;
     }
-    mark_distinct(kernel_, tables_of_, overwritten);
+    mark_distinct(kernel_, indices_.tables, overwritten);
   }
 
   Sizes with_tables(Sizes sizes) const {
-    for (const auto& [dim, values] : tables_) sizes[dim] = kTableRows;
+    for (const auto& [dim, values] : indices_.limits) sizes[dim] = kTableRows;
     return sizes;
   }
 
@@ -350,12 +235,8 @@ class Settlement {
 
   ProposedKernel kernel_;
   Trial trial_;
-  std::vector<Sizes> sizes_;
-  std::vector<Extents> extents_;
-  std::map<std::string, std::string> tables_;  ///< Dims whose values indices are limited by.
-  std::multimap<std::string, std::string>
-      tables_of_;                 ///< Tensors by the index that chooses their rows.
-  std::set<std::string> chosen_;  ///< Tensors of which indices choose rows.
+  Observations observed_;
+  FoundIndices indices_;
 };
 
 /// Tries all launches of a kernel, and keeps the best that one of them told.

@@ -1,4 +1,4 @@
-#include "cli/scaffold/propose.h"
+#include "cli/proposals/propose.h"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 #include "cli/cuda_text/cpp_text.h"
 #include "cli/cuda_text/instances.h"
 #include "cli/cuda_text/types.h"
-#include "cli/scaffold/guess_launch.h"
+#include "cli/proposals/guess_launch.h"
 
 namespace gpuemu::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "cli/scaffold/sizes.h"
+#include "cli/proposals/sizes.h"
 
 #include <algorithm>
 #include <bit>

@@ -40,6 +40,11 @@ inline bool is_tensor(const ProposedParam& param) {
          param.role == ParamRole::InOut;
 }
 
+/// Whether it is an integer, or a tensor of integers.
+inline bool is_integer(const ProposedParam& param) {
+  return param.dtype.starts_with("int") || param.dtype.starts_with("uint");
+}
+
 /// One way of launching it, the likeliest first.
 struct ProposedLaunch {
   std::vector<std::string> grid, block;

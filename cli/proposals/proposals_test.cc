@@ -1,0 +1,368 @@
+// What is proposed for the text of a kernel.
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include "cli/proposals/fit.h"
+#include "cli/proposals/index_rules.h"
+#include "cli/proposals/propose.h"
+#include "cli/proposals/require.h"
+#include "cli/proposals/sizes.h"
+
+namespace gpuemu::cli {
+namespace {
+
+std::vector<ProposedKernel> proposed(const std::string& source, std::string& why) {
+  SourceContext context{scan_definitions(source), scan_launches(source)};
+  for (HostLaunch& launch : context.launches) launch.file = "k.cu";
+  std::vector<ProposedKernel> all;
+  for (const SourceKernel& kernel : scan_kernels(source)) {
+    for (ProposedKernel& one : propose(kernel, context, "k.cu", why)) {
+      all.push_back(std::move(one));
+    }
+  }
+  return all;
+}
+
+ProposedKernel only(const std::string& source) {
+  std::string why;
+  const auto all = proposed(source, why);
+  EXPECT_EQ(all.size(), 1u) << why;
+  return all.empty() ? ProposedKernel() : all.front();
+}
+
+TEST(Propose, TakesConstPointersForInputsIntegersForDimsAndRealsForAttrs) {
+  const auto kernel = only(
+      "extern \"C\" __global__ void scale(const float* __restrict__ x, float *y, int n, float "
+      "factor = 2.0f) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = x[i]; }");
+  EXPECT_EQ(kernel.params[0].role, ParamRole::Input);
+  EXPECT_EQ(kernel.params[1].role, ParamRole::Output);
+  EXPECT_EQ(kernel.params[2].role, ParamRole::Dim);
+  EXPECT_EQ(kernel.params[3].role, ParamRole::Attr);
+  EXPECT_EQ(kernel.launch().grid, std::vector<std::string>{"cdiv(n, 256)"});
+}
+
+TEST(Propose, TakesAPointerThatIsConstItselfForWhatIsWritten) {
+  const auto kernel =
+      only("__global__ void grey(const uchar4* const in, unsigned char* const out, int n) {}");
+  EXPECT_EQ(kernel.params[0].role, ParamRole::Input);
+  EXPECT_EQ(kernel.params[1].role, ParamRole::Output);
+  // Where everything is const, something is written all the same.
+  const auto all_const = only("__global__ void k(const float* x, const float* y, int n) {}");
+  EXPECT_EQ(all_const.params[1].role, ParamRole::Output);
+}
+
+TEST(Propose, GivesNumbersOfTheTemplatesTypeTheTypeOfTheLaunch) {
+  const auto open =
+      only("template <typename T> __global__ void axpy(T a, const T* x, T* y, int n) {}");
+  EXPECT_EQ(open.entry, "axpy<float>");
+  EXPECT_EQ(open.params[0].tag, "f32");
+  EXPECT_EQ(open.dtypes, std::vector<std::string>{"float32"});
+  const auto wide = only(
+      "template <typename T> __global__ void axpy(T a, const T* x, T* y, int n) {}\n"
+      "void run(double a, double* x, double* y, int n) { axpy<double><<<1, 32>>>(a, x, y, n); }");
+  EXPECT_EQ(wide.entry, "axpy<double>");
+  EXPECT_EQ(wide.params[0].tag, "f64");
+}
+
+TEST(Propose, TakesFunctionTemplatesForArgumentsOfTemplates) {
+  const auto kernel = only(R"(
+template <typename T> __device__ T silu(const T& x) { return x; }
+template <typename T, T (*ACT)(const T&)> __global__ void act(T* out, const T* in, int d) {}
+void run(float* out, float* in, int d) { act<float, silu<float>><<<1, 32>>>(out, in, d); })");
+  EXPECT_EQ(kernel.entry, "act<{ctype}, silu<float>>");
+}
+
+TEST(Propose, KeepsTheGridOfALaunchWhoseBlockOnlyTheProgramKnows) {
+  const auto kernel = only(R"(
+__global__ void norm(float* out, const float* in, int tokens, int hidden) {
+  for (int i = threadIdx.x; i < hidden; i += blockDim.x) out[blockIdx.x * hidden + i] = in[i];
+}
+void run(float* out, const float* in, int tokens, int hidden) {
+  dim3 grid(tokens);
+  dim3 block(hidden < 1024 ? hidden : 1024);
+  norm<<<grid, block>>>(out, in, tokens, hidden);
+})");
+  EXPECT_EQ(kernel.launch().grid, std::vector<std::string>{"tokens"});
+  EXPECT_EQ(kernel.launch().block, std::vector<std::string>{"256"});
+  const auto limited = only(R"(
+__global__ void norm(float* out, const float* in, int n1, int n2) {}
+void run(float* out, const float* in, int n1, int n2) {
+  const dim3 threads(32, 1, 1);
+  const dim3 blocks(1, n1 < 65535 ? n1 : 65535, 1);
+  norm<<<blocks, threads>>>(out, in, n1, n2);
+})");
+  EXPECT_EQ(limited.launch().grid, (std::vector<std::string>{"1", "min(n1, 65535)"}));
+  EXPECT_EQ(limited.launch().block, std::vector<std::string>{"32"});
+  // Without a launch: the size that the body does not read numbers the rows.
+  EXPECT_EQ(kernel.launches.back().grid, std::vector<std::string>{"tokens"});
+}
+
+TEST(Requirements, AreThatSizesAreMultiplesOrNotLarger) {
+  ProposedKernel kernel;
+  for (const char* name : {"heads", "kv_heads", "classes", "pitch"}) {
+    kernel.params.push_back({name, ParamRole::Dim, "int32", "i32"});
+    kernel.params.back().written = name;
+  }
+  kernel.body =
+      "int group = heads / kv_heads; for (int i = 0; i < classes; ++i) x[row * pitch + i];";
+  const auto all = requirements_of(kernel);
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].text, "heads % kv_heads == 0");
+  EXPECT_EQ(all[0].met({{"heads", 3}, {"kv_heads", 2}}).at("heads"), 6);
+  EXPECT_EQ(all[1].text, "classes <= pitch");
+  EXPECT_EQ(all[1].met({{"classes", 7}, {"pitch", 4}}), (Sizes{{"classes", 4}, {"pitch", 7}}));
+  EXPECT_TRUE(all[1].holds({{"classes", 4}, {"pitch", 4}}));
+}
+
+ProposedParam pointer(const std::string& name, const std::string& dtype) {
+  ProposedParam param{.name = name, .dtype = dtype};
+  param.written = name;
+  param.is_const = true;
+  return param;
+}
+
+TEST(DescribeRowPointers, SaysWhatRowsAndColumnsChoose) {
+  ProposedKernel kernel;
+  kernel.params = {pointer("begin", "int32"), pointer("column", "int32"),
+                   pointer("value", "float32"), pointer("x", "float32")};
+  kernel.params[0].shape = {"rows + 1"};
+  kernel.body =
+      "const int first = begin[row]; const int end = begin[row + 1];"
+      "for (int e = first; e < end; ++e) { const int c = column[e]; sum += value[e] * x[c]; }";
+  describe_row_pointers(kernel);
+  EXPECT_TRUE(kernel.params[0].sorted);
+  EXPECT_EQ(kernel.params[0].range, "[0, \"nnz\"]");
+  EXPECT_EQ(kernel.params[1].range, "[0, \"column_count - 1\"]");
+  EXPECT_EQ(kernel.params[2].shape, (std::vector<std::string>{"nnz"}));
+  EXPECT_EQ(kernel.params[3].shape, (std::vector<std::string>{"column_count"}));
+  EXPECT_EQ(kernel.sizes.size(), 2u);
+}
+
+TEST(DescribeRowPointers, LeavesNeighboursInAnArrayAlone) {
+  ProposedKernel kernel;
+  kernel.params = {pointer("x", "int32")};
+  kernel.params[0].shape = {"n"};
+  kernel.body = "y[i] = x[i + 1] - x[i];";
+  describe_row_pointers(kernel);
+  EXPECT_FALSE(kernel.params[0].sorted);
+}
+
+TEST(SizesToTry, AreMultiplesOfLargeTiles) {
+  const auto tiled = tiles_to_try({"M", "N", "K"}, {{"M", 128}, {"N", 128}});
+  ASSERT_EQ(tiled.size(), 1u);
+  for (const Sizes& sizes : tiled[0]) {
+    EXPECT_EQ(sizes.at("M") % 128, 0);
+    EXPECT_EQ(sizes.at("N") % 128, 0);
+    EXPECT_EQ(sizes.at("K") % 16, 0);
+  }
+  EXPECT_TRUE(tiles_to_try({"M", "N"}, {{"M", 16}, {"N", 16}}).empty());
+}
+
+TEST(FitShape, KnowsElementsThatEachBlockHas) {
+  EXPECT_TRUE(is_per_block("out", "out[blockIdx.x * BINS + i] = bins[i];"));
+  EXPECT_FALSE(is_per_block("out", "out[blockIdx.x * blockDim.x + threadIdx.x] = 0;"));
+  EXPECT_FALSE(is_per_block("out", "out[i] = 0;"));
+}
+
+TEST(Propose, GivesAKernelWithABlockPerRowItsRows) {
+  for (const char* body : {"int row = blockIdx.x;", "x += blockIdx.x * cols;",
+                           "x += static_cast<size_t>(blockIdx.x) * cols;"}) {
+    const auto kernel = only(
+        fmt::format("__global__ void norm(const float* x, float* y, int cols) {{ {} }}", body));
+    EXPECT_EQ(kernel.launch().grid, std::vector<std::string>{"rows"}) << body;
+    EXPECT_EQ(kernel.dims(), (std::vector<std::string>{"rows", "cols"})) << body;
+  }
+}
+
+TEST(Propose, FindsTheBoundOfEachCoordinateOfTheGrid) {
+  const char* head = "__global__ void k(const float* x, float* y, int rows, int cols) { ";
+  const std::vector<std::pair<std::string, std::vector<std::string>>> cases = {
+      {"int c = blockIdx.x * blockDim.x + threadIdx.x, r = blockIdx.y * blockDim.y + threadIdx.y; "
+       "if (r >= rows || c >= cols) return; }",
+       {"cdiv(cols, 16)", "cdiv(rows, 16)"}},
+      {"int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < rows * cols) y[i] = x[i]; }",
+       {"cdiv(rows * cols, 256)"}},
+      {"int warp = (blockIdx.x * blockDim.x + threadIdx.x) / 32; if (warp >= rows) return; }",
+       {"cdiv(rows * 32, 256)"}},
+      {"int r = blockIdx.y, c = blockIdx.x * blockDim.x + threadIdx.x; if (r < rows && c < cols) "
+       "y[0] "
+       "= 0; }",
+       {"cdiv(cols, 256)", "rows"}}};
+  for (const auto& [body, grid] : cases) EXPECT_EQ(only(head + body).launch().grid, grid) << body;
+}
+
+TEST(Propose, TakesGridAndBlockFromTheLaunchInItsSource) {
+  const auto kernel = only(R"(
+#define TILE 16
+__global__ void k(float* out, const float* inp, int N, int C, float eps) {}
+void run(float* out, const float* inp, int B, int T, int C) {
+  dim3 block(TILE, 8), grid((C + TILE - 1) / TILE, B * T);
+  k<<<grid, block, C * sizeof(float)>>>(out, inp, B * T, C, 1e-5f);
+})");
+  EXPECT_EQ(kernel.launch().grid, (std::vector<std::string>{"cdiv(C, 16)", "N"}));
+  EXPECT_EQ(kernel.launch().block, (std::vector<std::string>{"16", "8"}));
+  EXPECT_EQ(kernel.launch().shared, "C * 4");
+  EXPECT_EQ(kernel.launch().origin, "k.cu:6");
+  EXPECT_EQ(kernel.params[4].values, "[1e-5]");
+}
+
+TEST(Propose, NamesASizeThatOnlyTheGridTells) {
+  const auto kernel = only(R"(
+__global__ void k(float* out, const float* inp, int cols) {}
+void run(float* out, const float* inp, int rows, int cols) { k<<<rows, 128>>>(out, inp, cols); })");
+  EXPECT_EQ(kernel.dims(), (std::vector<std::string>{"rows", "cols"}));
+}
+
+TEST(Propose, RenamesWhatPythonReserves) {
+  const auto kernel = only("__global__ void k(const float* lambda, float* in, int from) {}");
+  EXPECT_EQ(kernel.params[0].name, "lambda_");
+  EXPECT_EQ(kernel.params[1].name, "in_");
+  EXPECT_EQ(kernel.params[2].name, "from_");
+  EXPECT_NE(reference_text(kernel).find("def reference(lambda_, from_):"), std::string::npos)
+      << reference_text(kernel);
+}
+
+TEST(Propose, GivesDynamicSharedMemoryAnElementForEachThread) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"extern __shared__ float buf[];", "256 * 4"},
+      {"extern __shared__ __align__(16) unsigned long long buf[ ];", "256 * 8"},
+      {"extern __align__(16) __shared__ __half buf[];", "256 * 2"},
+      {"extern __shared__ unsigned char bytes[]; threadIdx.y", "16 * 16 * 8"},
+      {"extern __shared__ T buf[];", "256 * 8"},
+      {"__shared__ float tile[32];", ""}};
+  for (const auto& [body, bytes] : cases) {
+    const auto kernel = only(
+        fmt::format("__global__ void k(const float* x, float* y, int m, int n) {{ {} }}", body));
+    EXPECT_EQ(kernel.launch().shared, bytes) << body;
+    const std::string text = config_text({"n"}, {kernel});
+    EXPECT_EQ(text.find("shared = ") == std::string::npos, bytes.empty()) << text;
+    EXPECT_TRUE(parse_config(text, "gpuemu.toml").config) << text;
+  }
+}
+
+TEST(Propose, SaysWhatCannotBePassedAndWhatToDo) {
+  std::string why;
+  for (const char* source : {"struct Params { int* a; };\n__global__ void packed(Params p) {}",
+                             "__global__ void odd(Unknown<float>* p) {}"}) {
+    EXPECT_TRUE(proposed(source, why).empty());
+    EXPECT_NE(why.find("which gpuemu.toml cannot pass; write a __global__"), std::string::npos)
+        << why;
+  }
+}
+
+TEST(Propose, PassesStructuresShortVectorsAndSmallNumbersByValue) {
+  const auto kernel = only(
+      "struct Params { float dt; int count; };\n__global__ void k(float* x, Params p, float2 at, "
+      "bool "
+      "fast, __half scale) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < p.count) x[i] "
+      "= "
+      "p.dt; }");
+  EXPECT_EQ(kernel.launch().grid, std::vector<std::string>{"cdiv(count, 256)"});
+  const std::string text = config_text({"n"}, {kernel});
+  EXPECT_NE(text.find(R"(args = ["x", ["f32:dt", "i32:count"], ["f32:x_", "f32:y"], "bool:fast", )"
+                      R"("f16:scale"])"),
+            std::string::npos)
+      << text;
+  EXPECT_TRUE(parse_config(text, "gpuemu.toml").config)
+      << parse_config(text, "gpuemu.toml").text() << text;
+}
+
+TEST(Propose, TakesAVoidPointerWithoutACastForBytes) {
+  const auto kernel =
+      only("__global__ void k(const void* blocks, float* y) { decode(blocks, y); }");
+  EXPECT_EQ(kernel.params[0].dtype, "uint8");
+  EXPECT_EQ(kernel.params[0].role, ParamRole::Input);
+  ASSERT_EQ(kernel.notes.size(), 1u);
+  EXPECT_NE(kernel.notes[0].find("blocks"), std::string::npos);
+}
+
+TEST(Propose, GivesAnAxisWithoutABoundBlocksOfItsOwn) {
+  const auto kernel = only(
+      "__global__ void k(const float* x, float* y, int cols, int batch) {"
+      " int c = blockIdx.x * blockDim.x + threadIdx.x, r = blockIdx.y;"
+      " if (c < cols) y[r * cols + c] = x[c]; }");
+  EXPECT_EQ(kernel.launch().grid, (std::vector<std::string>{"cdiv(cols, 256)", "blocks_y"}));
+  EXPECT_EQ(kernel.dims(), (std::vector<std::string>{"blocks_y", "cols", "batch"}));
+}
+
+TEST(Propose, TakesTheLastPointerOfAPtxEntryForTheOutput) {
+  PtxMetrics entry;
+  entry.entry = "add.kernel";
+  entry.params = {{"a", "u64", 8}, {"b", "u64", 8}, {"n", "u32", 4}, {"s", "f32", 4}};
+  std::string why;
+  const auto kernel = propose(entry, "k.ptx", why);
+  ASSERT_TRUE(kernel) << why;
+  EXPECT_EQ(kernel->name, "add_kernel");
+  EXPECT_EQ(kernel->entry, "add.kernel");
+  EXPECT_EQ(kernel->params[0].role, ParamRole::Input);
+  EXPECT_EQ(kernel->params[1].role, ParamRole::Output);
+  entry.params.push_back({"big", "b8", 48});
+  EXPECT_FALSE(propose(entry, "k.ptx", why));
+  EXPECT_NE(why.find("48 bytes"), std::string::npos);
+}
+
+TEST(FitShape, FindsTheProductThatAllReachesHave) {
+  const auto reaches = [](const std::function<int64_t(int64_t, int64_t)>& elements) {
+    std::vector<Reach> all;
+    for (const auto& [a, b] : {std::pair(5, 300), std::pair(37, 11), std::pair(130, 67)}) {
+      all.push_back({{{"a", a}, {"b", b}}, static_cast<uint64_t>(elements(a, b))});
+    }
+    return all;
+  };
+  const std::vector<std::string> dims = {"a", "b"};
+  using Shape = std::vector<std::string>;
+  EXPECT_EQ(fit_shape(reaches([](auto a, auto b) { return a * b; }), dims), (Shape{"a", "b"}));
+  EXPECT_EQ(fit_shape(reaches([](auto, auto b) { return b; }), dims), Shape{"b"});
+  EXPECT_EQ(fit_shape(reaches([](auto a, auto) { return a + 1; }), dims), Shape{"a + 1"});
+  EXPECT_EQ(fit_shape(reaches([](auto a, auto b) { return a * b * 3; }), dims),
+            (Shape{"a", "b", "3"}));
+  EXPECT_EQ(fit_shape(reaches([](auto a, auto b) { return a * (b / 2); }), dims),
+            (Shape{"a", "b / 2"}));
+  EXPECT_EQ(fit_shape(reaches([](auto, auto) { return 256; }), dims), Shape{"256"});
+  EXPECT_EQ(fit_shape(reaches([](auto a, auto b) { return a * a * b; }), dims),
+            (Shape{"a", "a", "b"}));
+  EXPECT_EQ(fit_shape(reaches([](auto a, auto) { return (a + 31) / 32 * 18; }), dims),
+            (Shape{"cdiv(a, 32)", "18"}));
+  EXPECT_NE(fit_shape(reaches([](auto a, auto) { return (a + 31) / 32 * 32; }), dims),
+            (Shape{"cdiv(a, 32)", "32"}));
+  EXPECT_FALSE(fit_shape(reaches([](auto a, auto b) { return a * a + b; }), dims));
+  EXPECT_FALSE(fit_shape(reaches([](auto, auto) { return 0; }), dims));
+}
+
+TEST(FitShape, PutsTheDimThatOthersAreMultipliedByInside) {
+  const char* body = "sum += A[row * K + k] * B[k * N + col]; C[row * N + col] = sum;";
+  using Dims = std::vector<std::string>;
+  EXPECT_EQ(nested({"M", "N", "K"}, "A", body), (Dims{"M", "N", "K"}));
+  EXPECT_EQ(nested({"N", "K"}, "B", body), (Dims{"K", "N"}));
+}
+
+TEST(SizesToTry, AreSomeForAnyNumberOfDims) {
+  std::vector<std::string> dims;
+  for (int count = 0; count <= 16; ++count) {
+    const auto all = sizes_to_try(dims);
+    ASSERT_FALSE(all.empty()) << count;
+    for (const auto& together : all) EXPECT_FALSE(together.empty()) << count;
+    dims.push_back(fmt::format("d{}", count));
+  }
+}
+
+TEST(AllowedSizes, TellsRangesMultiplesAndPowersApart) {
+  const std::vector<std::string> dims = {"n"};
+  const auto text = [&](int64_t base, const std::function<bool(int64_t)>& works) {
+    return allowed_sizes(dims, {{"n", base}}, [&](const Sizes& at) { return works(at.at("n")); })
+        .at("n");
+  };
+  EXPECT_EQ(text(37, [](int64_t) { return true; }), "[1, 3000]");
+  EXPECT_EQ(text(37, [](int64_t n) { return n >= 3 && n <= 1000; }), "[3, 1000]");
+  EXPECT_EQ(text(64, [](int64_t n) { return n % 32 == 0 && n <= 128; }),
+            "{ range = [32, 128], multiple_of = 32 }");
+  EXPECT_EQ(text(64, [](int64_t n) { return n >= 16 && (n & (n - 1)) == 0; }),
+            "{ range = [16, 2048], power_of_two = true }");
+  EXPECT_EQ(text(64, [](int64_t n) { return n == 64 || n == 48 || n == 100; }), "[48, 64, 100]");
+  EXPECT_EQ(text(64, [](int64_t n) { return n == 64 || n == 256; }), "{ values = [64, 256] }");
+  EXPECT_EQ(text(64, [](int64_t n) { return n == 64; }), "64");
+}
+
+}  // namespace
+}  // namespace gpuemu::cli

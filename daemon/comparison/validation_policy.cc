@@ -1,0 +1,55 @@
+#include "daemon/comparison/validation_policy.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "common/base/service_limits.h"
+#include "common/numeric/element.h"
+#include "daemon/case/case_request.h"
+#include "judge/relations/known_properties.h"
+
+namespace gpuemu {
+namespace {
+
+double largest_magnitude(const std::map<std::string, TensorView>& inputs) {
+  double largest = 0;
+  std::vector<double> wide;
+  for (const auto& [name, view] : inputs) {
+    if (!is_float(view.dtype)) continue;
+    wide.resize(view.data.size() / byte_size(view.dtype));
+    widen_to_double(view.dtype, view.data, wide);
+    for (const double value : wide) {
+      if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+    }
+  }
+  return largest;
+}
+
+}  // namespace
+
+Result<ValidationPolicy> validation_policy(const CaseRequest& request, const Scope& scope,
+                                           const std::map<std::string, TensorView>& inputs) {
+  ValidationPolicy policy;
+  policy.accumulate_dtype = request.op.accumulate_dtype;
+  policy.error_scale = request.op.error_scale;
+  policy.input_abs_max = largest_magnitude(inputs);
+  policy.ftz_ok = request.op.subnormal == SubnormalPolicy::FtzOk;
+  policy.check_nan = request.config.check_nan;
+  policy.check_inf = request.config.check_inf;
+  policy.invariants = invariants_of(request.op, request.kernel);
+  if (request.op.accumulate) {
+    // Without it the bound would be another one than the project asks for.
+    const auto length = request.op.accumulate->evaluate(scope);
+    if (!length) return length.error().with_context(request.op.name + ": accumulate");
+    if (*length < 0 || *length > kAccumulateMax) {
+      return error(ErrorCode::InvalidArgument,
+                   "{}: accumulate is {} in this case, expected a length from 0 to {}",
+                   request.op.name, *length, kAccumulateMax);
+    }
+    policy.accumulate_length = *length;
+  }
+  return policy;
+}
+
+}  // namespace gpuemu
