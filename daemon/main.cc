@@ -369,7 +369,6 @@ int serve(const ConfigSources& sources, const Config& config, bool has_processes
                                    .environment = sources.environment});
   const Status started = projects.start(sources, config);
   if (!started) return fail(started.error(), kExitBroken);
-
   const Status ends = sessions.start();
   if (!ends) return fail(ends.error(), kExitBroken);
   auto server = listen(config.socket_path, (*share)->group(), projects, sessions);

@@ -57,13 +57,16 @@ status=$?
 result "build" $status
 [ $status = 0 ] || { echo "$passed passed, $failed failed"; exit 1; }
 
-# Most tests wait for processes of theirs: what only computes fills the gaps, at the lowest priority.
-behind() { # NAME COMMAND...: its output and its status, to be told by `tell`
+# Most tests wait for processes of theirs, so several things run at a time: what only computes at the lowest priority.
+beside() { # NAME COMMAND...: its output and its status, to be told by `tell`
   local name=$1; shift
-  nice -n 19 "$@" >"build/behind-$name.log" 2>&1; echo $? >"build/behind-$name.status"
+  "$@" >"build/behind-$name.log" 2>&1; echo $? >"build/behind-$name.status"
 }
-tell() { # NAME
-  say "$1"; cat "build/behind-$1.log"; result "$1" "$(cat "build/behind-$1.status" 2>/dev/null || echo 1)"
+behind() { beside "$1" nice -n 19 "${@:2}"; }
+tell() { # NAME: 77 means that this machine lacks what it needs
+  local status; status=$(cat "build/behind-$1.status" 2>/dev/null || echo 1)
+  say "$1"; cat "build/behind-$1.log"
+  [ "$status" = 77 ] || result "$1" "$status"
 }
 # clang-tidy reads what changed last, as much as two cores read in a few minutes; all of it is read by scripts/nightly.sh.
 lately=(); lately_most=24
@@ -77,8 +80,12 @@ if [ $quick = 0 ]; then
     behind address-sanitizer scripts/sanitize.sh address
   ) &
   behind_pid=$!
-  trap 'pkill -P $behind_pid 2>/dev/null; kill $behind_pid 2>/dev/null' EXIT
 fi
+end_others() {
+  local pid
+  for pid in ${behind_pid:-} ${extension_pid:-}; do pkill -P "$pid" 2>/dev/null; kill "$pid" 2>/dev/null; done
+}
+trap end_others EXIT
 
 say "structure and formatting"
 python3 tools/tidy.py; result "tools/tidy.py" $?
@@ -88,11 +95,10 @@ else
   echo "clang-format-19 is missing: formatting is not checked"
 fi
 
-say "extension for Visual Studio Code"
 extension_tests=()
 [ $quick = 0 ] || extension_tests=(--unit)
-scripts/vscode_test.sh "${extension_tests[@]}"; status=$?
-[ $status = 77 ] || result "vscode-extension" $status
+beside vscode-extension scripts/vscode_test.sh "${extension_tests[@]}" &
+extension_pid=$!
 
 say "C++ tests"
 chosen=(-LE 'gpu|slow')
@@ -106,13 +112,15 @@ python=/usr/bin/python3
 build/venv/bin/python -c 'import numpy, pytest' 2>/dev/null && python=build/venv/bin/python
 folders=(python/tests tests/e2e tests/faults tests/ptx tests/quality)
 [ $quick = 0 ] || folders=(python/tests tests/e2e/test_each_command.py)
-# Many of these tests wait for a daemon or a process of theirs: half as many files again at a time as there are processors, six at most.
-together=(); files=$(($(nproc) * 3 / 2))
-$python -c 'import xdist' 2>/dev/null && together=(-n $((files < 6 ? files : 6)) --dist loadfile --no-loadscope-reorder)
+# Many of these tests wait for a daemon or a process of theirs: twice as many files at a time as there are processors, eight at most.
+together=(); files=$(($(nproc) * 2))
+$python -c 'import xdist' 2>/dev/null && together=(-n $((files < 8 ? files : 8)) --dist loadfile --no-loadscope-reorder)
 PYTHONPATH=$root/python $python -m pytest "${together[@]}" -q -p no:cacheprovider "${folders[@]}" \
   --junitxml build/pytest.xml 2>&1 | tail -n 40
 count_junit build/pytest.xml "Python and end to end" "${PIPESTATUS[0]}"
 
+wait "$extension_pid"
+tell vscode-extension
 if [ $quick = 0 ]; then
   wait "$behind_pid"
   if [ ${#lately[@]} != 0 ]; then

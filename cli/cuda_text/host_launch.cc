@@ -48,45 +48,6 @@ std::vector<std::string> sizes_of(const std::string& text,
   return leads_on ? sizes_of(known->second, locals, depth + 1) : std::vector{text};
 }
 
-/// Variables that `text` declares with a value, in its order.
-std::map<std::string, std::string> locals_of(std::string_view text) {
-  static const RE2 kDeclared(
-      R"((?:^|[;{}(\n])\s*(?:static\s+|const\s+|constexpr\s+)*)"
-      R"((dim3|(?:unsigned|long|signed|int|size_t|auto|uint|[u]?int(?:32|64)_t))"
-      R"((?:\s+(?:int|long))*))"
-      R"(\s+(?:const\s+)?(\w+)\s*([=({]))");
-  std::map<std::string, std::string> found;
-  re2::StringPiece rest(text.data(), text.size());
-  std::string type, name, mark;
-  while (RE2::FindAndConsume(&rest, kDeclared, &type, &name, &mark)) {
-    // All declarators of the statement: "dim3 block(16, 16), grid(n / 16)".
-    const size_t begin = text.rfind(name, text.size() - rest.size() - 1);
-    const size_t end = std::min(text.find(';', begin), text.size());
-    for (const std::string& one : split_list(text.substr(begin, end - begin))) {
-      const size_t length =
-          static_cast<size_t>(std::ranges::find_if_not(one, is_word) - one.begin());
-      const std::string variable = one.substr(0, length);
-      std::string value = trimmed(std::string_view(one).substr(length));
-      if (value.starts_with("=")) value = trimmed(std::string_view(value).substr(1));
-      if (type == "dim3" && !value.starts_with("dim3")) {
-        const bool listed = value.starts_with("(") || value.starts_with("{");
-        value = listed ? "dim3" + value : "dim3(" + value + ")";
-      }
-      if (!variable.empty() && !value.empty()) found[variable] = value;
-    }
-  }
-  // "block.x" of a dim3.
-  const std::map<std::string, std::string> declared = found;
-  for (const auto& [variable, value] : declared) {
-    if (!value.starts_with("dim3")) continue;
-    const std::vector<std::string> sizes = sizes_of(value, {});
-    for (size_t axis = 0; axis < 3; ++axis) {
-      found[variable + "." + "xyz"[axis]] = axis < sizes.size() ? sizes[axis] : "1";
-    }
-  }
-  return found;
-}
-
 /// The name in front of `at`, with template arguments in `launch`.
 bool read_callee(std::string_view text, size_t at, HostLaunch& launch) {
   const auto skip_back = [&] {
@@ -178,6 +139,44 @@ std::vector<HostLaunch> launches_of(const HostLaunch& launch, std::string_view f
 
 }  // namespace
 
+std::map<std::string, std::string> declared_values(std::string_view text) {
+  static const RE2 kDeclared(
+      R"((?:^|[;{}(\n])\s*(?:static\s+|const\s+|constexpr\s+)*)"
+      R"((dim3|(?:unsigned|long|signed|int|size_t|auto|uint|[u]?int(?:32|64)_t))"
+      R"((?:\s+(?:int|long))*))"
+      R"(\s+(?:const\s+)?(\w+)\s*([=({]))");
+  std::map<std::string, std::string> found;
+  re2::StringPiece rest(text.data(), text.size());
+  std::string type, name, mark;
+  while (RE2::FindAndConsume(&rest, kDeclared, &type, &name, &mark)) {
+    // All declarators of the statement: "dim3 block(16, 16), grid(n / 16)".
+    const size_t begin = text.rfind(name, text.size() - rest.size() - 1);
+    const size_t end = std::min(text.find(';', begin), text.size());
+    for (const std::string& one : split_list(text.substr(begin, end - begin))) {
+      const size_t length =
+          static_cast<size_t>(std::ranges::find_if_not(one, is_word) - one.begin());
+      const std::string variable = one.substr(0, length);
+      std::string value = trimmed(std::string_view(one).substr(length));
+      if (value.starts_with("=")) value = trimmed(std::string_view(value).substr(1));
+      if (type == "dim3" && !value.starts_with("dim3")) {
+        const bool listed = value.starts_with("(") || value.starts_with("{");
+        value = listed ? "dim3" + value : "dim3(" + value + ")";
+      }
+      if (!variable.empty() && !value.empty()) found[variable] = value;
+    }
+  }
+  // "block.x" of a dim3.
+  const std::map<std::string, std::string> declared = found;
+  for (const auto& [variable, value] : declared) {
+    if (!value.starts_with("dim3")) continue;
+    const std::vector<std::string> sizes = sizes_of(value, {});
+    for (size_t axis = 0; axis < 3; ++axis) {
+      found[variable + "." + "xyz"[axis]] = axis < sizes.size() ? sizes[axis] : "1";
+    }
+  }
+  return found;
+}
+
 std::vector<HostLaunch> scan_launches(std::string_view text) {
   std::vector<HostLaunch> launches;
   for (size_t at = text.find("<<<"); at != text.npos; at = text.find("<<<", at + 3)) {
@@ -186,7 +185,7 @@ std::vector<HostLaunch> scan_launches(std::string_view text) {
     if (close == text.npos) break;
     if (!read_callee(text, at, launch)) continue;
     const size_t begin = function_begin(text, at);
-    launch.locals = locals_of(text.substr(begin, at - begin));
+    launch.locals = declared_values(text.substr(begin, at - begin));
     const std::vector<std::string> config = split_list(text.substr(at + 3, close - at - 3));
     if (config.size() < 2) continue;
     std::map<std::string, std::string> limited = launch.locals;

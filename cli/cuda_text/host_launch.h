@@ -21,6 +21,10 @@ struct HostLaunch {
   std::string file = {};                      ///< The file of the text, as whoever scans it says.
 };
 
+/// Integers and dim3 that the text, which has no comments, declares with a value: name -> value as
+/// written. Of a dim3 also "block.x" and so on. The last one of a name counts.
+std::map<std::string, std::string> declared_values(std::string_view text);
+
 /// Reads text without comments.
 std::vector<HostLaunch> scan_launches(std::string_view text);
 

@@ -227,10 +227,16 @@ bool rounds_up(const std::string& text, const std::vector<std::string>& shape) {
 
 std::optional<std::vector<std::string>> fit_shape(const std::vector<Reach>& reaches,
                                                   const std::vector<std::string>& dims,
-                                                  const std::vector<DerivedSize>& derived_sizes) {
+                                                  const std::vector<DerivedSize>& derived_sizes,
+                                                  const std::vector<std::string>& computed) {
   if (reaches.empty()) return std::nullopt;
   const std::vector<Factor> plain = plain_factors(reaches, dims);
   if (auto shape = fit_sets(reaches, plain, {}, false)) return shape;
+  if (!computed.empty()) {
+    std::vector<std::string> all = dims;
+    all.insert(all.end(), computed.begin(), computed.end());
+    if (auto shape = fit_sets(reaches, plain_factors(reaches, all), {}, false)) return shape;
+  }
   for (const DerivedSize& size : derived_sizes) {
     const Factor one{size.text, size.values, 0};
     if (auto shape = fit_sets(reaches, plain, {&one}, false)) return shape;

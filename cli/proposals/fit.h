@@ -29,10 +29,12 @@ struct DerivedSize {
 
 /// Factors whose product is `elements` at each of `reaches`, in the order of `dims`: names, "n +
 /// 1", "cdiv(n, 32)", "h - k + 1", numbers. Plain names go before others, few before many. Nothing
-/// where no such product is known.
+/// where no such product is known. Each reach has a value for each of `computed` too, texts of what
+/// the kernel computes from its sizes.
 std::optional<std::vector<std::string>> fit_shape(const std::vector<Reach>& reaches,
                                                   const std::vector<std::string>& dims,
-                                                  const std::vector<DerivedSize>& derived = {});
+                                                  const std::vector<DerivedSize>& derived = {},
+                                                  const std::vector<std::string>& computed = {});
 
 /// Whether the text of a kernel finds the elements of `tensor` by the number of the block alone.
 bool is_per_block(const std::string& tensor, const std::string& body);

@@ -8,88 +8,21 @@
 
 #include "cli/cuda_text/cpp_text.h"
 #include "cli/cuda_text/types.h"
+#include "cli/proposals/host_names.h"
 
 namespace gpuemu::cli {
 namespace {
 
-// Blocks of a kernel that walks through its data whatever their number.
-constexpr int64_t kBlocksEnough = 64;
+// Blocks of a kernel that walks through its data whatever their number: so few that with the sizes
+// that are tried it takes several steps.
+constexpr int64_t kBlocksEnough = 4;
 constexpr int64_t kThreadsMax = 1024;
-constexpr char kKept = '@';  // In front of names that are not to be replaced any more.
-
-const ProposedParam* param_written(const ProposedKernel& kernel, const std::string& name) {
-  const auto found = std::ranges::find(kernel.params, name, &ProposedParam::written);
-  return found == kernel.params.end() ? nullptr : &*found;
-}
+constexpr int64_t kWarp = 32;
 
 bool is_number(const std::string& text) {
   static const RE2 kNumber(R"(-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?[fF]?)");
   return RE2::FullMatch(text, kNumber);
 }
-
-/// What the names of a host function mean to a kernel that it launches.
-class HostNames {
- public:
-  HostNames(const HostLaunch& launch, const SourceKernel& source, const Definitions& definitions,
-            const ProposedKernel& kernel)
-      : launch_(launch), definitions_(definitions) {
-    for (size_t i = 0; i < launch.args.size() && i < source.params.size(); ++i) {
-      const ProposedParam* param = param_written(kernel, source.params[i].name);
-      if (param == nullptr || param->role != ParamRole::Dim) continue;
-      const auto term = parse_c(launch.args[i], definitions);
-      if (!term || term->kind == Term::Kind::Integer) continue;
-      if (term->kind == Term::Kind::Name) {
-        plain_.emplace(term->text, kKept + param->name);
-      } else {
-        whole_.emplace_back(*term, kKept + param->name);
-      }
-    }
-  }
-
-  /// In the kernel's names; other names of the host become sizes of the grid.
-  std::optional<std::string> text_of(const std::string& written,
-                                     std::vector<std::string>& grid_dims) const {
-    const auto term = parse_c(written, definitions_);
-    if (!term) return std::nullopt;
-    auto plain = resolved(*term, meaning());
-    if (!plain) return std::nullopt;
-    for (const auto& [what, name] : whole_) {
-      const auto known = resolved(what, meaning());
-      if (known) plain = with_name(*plain, *known, name);
-    }
-    Term out = simplified(*plain);
-    for (const std::string& name : names_in(out)) {
-      if (name.starts_with(kKept)) {
-        out = with_name(out, {Term::Kind::Name, name, 0, {}}, name.substr(1));
-        continue;
-      }
-      const std::string dim = legal_name(name);
-      out = with_name(out, {Term::Kind::Name, name, 0, {}}, dim);
-      if (std::ranges::find(grid_dims, dim) == grid_dims.end()) grid_dims.push_back(dim);
-    }
-    return to_text(out);
-  }
-
- private:
-  Meaning meaning() const {
-    return [this](const std::string& name) -> std::optional<Term> {
-      if (name.starts_with(kKept)) return std::nullopt;
-      if (const auto known = plain_.find(name); known != plain_.end()) {
-        return Term{Term::Kind::Name, known->second, 0, {}};
-      }
-      const auto local = launch_.locals.find(name);
-      if (local != launch_.locals.end()) return parse_c(local->second, definitions_);
-      const auto constant = definitions_.constants.find(name);
-      if (constant != definitions_.constants.end()) return parse_c(constant->second, definitions_);
-      return std::nullopt;
-    };
-  }
-
-  const HostLaunch& launch_;
-  const Definitions& definitions_;
-  std::map<std::string, std::string> plain_;
-  std::vector<std::pair<Term, std::string>> whole_;
-};
 
 /// "256 * 4": the number of threads as a product.
 std::string product(const std::vector<std::string>& factors) {
@@ -111,14 +44,33 @@ void limit_grid(const std::string& body, const ProposedKernel& kernel, ProposedL
       fmt::format("min({}, cdiv({}, {}))", kBlocksEnough, product(dims), product(launch.block))};
 }
 
+std::string without_space(const std::string& text) {
+  std::string out;
+  for (const char letter : text) {
+    if (std::string_view(" \t\n\r").find(letter) == std::string_view::npos) {
+      out += letter;
+    }
+  }
+  return out;
+}
+
+/// Whether the text, which has no space, divides something by the threads of a warp.
+bool has_warps(const std::string& text) {
+  return std::ranges::any_of(std::array{"/32", "/warpSize", ">>5", "/WARP_SIZE"},
+                             [&](const char* one) { return text.find(one) != std::string::npos; });
+}
+
 /// Threads that an array in shared memory has room for, of one that threadIdx.x indexes.
 std::optional<int64_t> threads_of_shared(const std::string& body, const Definitions& known) {
   static const RE2 kArray(R"(__shared__\s+[\w:]+(?:\s+\w+)*?\s+(\w+)\s*\[([^\]]+)\])");
+  const bool is_by_warp = has_warps(without_space(body));
   re2::StringPiece rest(body);
   std::string name, count;
   while (RE2::FindAndConsume(&rest, kArray, &name, &count)) {
     const auto number = number_of(count, known);
     if (!number || *number < 32 || *number > kThreadsMax) continue;
+    // An element for each warp of the block.
+    if (*number == kWarp && is_by_warp) continue;
     if (body.find(name + "[threadIdx.x]") != std::string::npos ||
         body.find(name + "[tid]") != std::string::npos ||
         body.find(name + "[t]") != std::string::npos) {
@@ -128,9 +80,56 @@ std::optional<int64_t> threads_of_shared(const std::string& body, const Definiti
   return std::nullopt;
 }
 
+/// Whether a loop steps by all threads of the grid.
+bool has_grid_stride(const std::string& body) {
+  static const RE2 kVariable(R"((\w+)=(?:blockDim\.x\*gridDim\.x|gridDim\.x\*blockDim\.x)[;,])");
+  const std::string tight = without_space(body);
+  if (RE2::PartialMatch(tight, R"(\+=\(?(?:blockDim\.x\*gridDim\.x|gridDim\.x\*blockDim\.x))")) {
+    return true;
+  }
+  std::string name;
+  return RE2::PartialMatch(tight, kVariable, &name) && tight.find("+=" + name) != std::string::npos;
+}
+
+/// A block whose threads and elements the text counts: "blockIdx.x * 32 + threadIdx.x".
+struct BlockTile {
+  std::vector<std::string> threads;  ///< Along each axis; empty where the text does not count.
+  std::vector<std::string> elements;
+};
+
+BlockTile tile_of(const std::string& body, const Definitions& known) {
+  constexpr std::array kAxes = {'x', 'y'};
+  static const RE2 kStep(R"(for\s*\([^;]*;\s*\w+\s*<\s*(\w+)\s*;\s*\w+\s*\+=\s*(\w+)\s*\))");
+  BlockTile tile;
+  int64_t all_threads = 1;
+  for (const char axis : kAxes) {
+    if (axis != 'x' && body.find(fmt::format("threadIdx.{}", axis)) == std::string::npos) break;
+    const std::string place =
+        fmt::format(R"(blockIdx\.{0}\s*\*\s*(\w+)\s*\+\s*threadIdx\.{0})", axis);
+    std::string count, limit, step;
+    if (!RE2::PartialMatch(body, place, &count)) return {};
+    const auto elements = number_of(count, known);
+    if (!elements || *elements < 1 || *elements > kThreadsMax) return {};
+    int64_t threads = *elements;
+    // A thread that takes several rows of the tile steps by as many as there are threads.
+    if (axis == 'y' && RE2::PartialMatch(body, kStep, &limit, &step) &&
+        number_of(limit, known) == elements) {
+      const auto rows = number_of(step, known);
+      if (rows && *rows > 0 && *elements % *rows == 0) threads = *rows;
+    }
+    all_threads *= threads;
+    tile.threads.push_back(std::to_string(threads));
+    tile.elements.push_back(std::to_string(*elements));
+  }
+  return all_threads <= kThreadsMax ? tile : BlockTile();
+}
+
 std::vector<std::string> guessed_block(const SourceKernel& source, const Definitions& known,
                                        bool plane) {
   static const RE2 kBounds(R"(__launch_bounds__\s*\(\s*([^,)]+))");
+  if (const BlockTile tile = tile_of(source.body, known); !tile.threads.empty()) {
+    return tile.threads;
+  }
   if (plane) return {"16", "16"};
   std::string bounds;
   if (RE2::PartialMatch(source.attributes, kBounds, &bounds)) {
@@ -182,6 +181,7 @@ std::optional<ProposedLaunch> launch_from_host(const HostLaunch& host, const Sou
     }
   }
   made.origin = fmt::format("{}:{}", host.file, host.line);
+  made.follows = names.computed(made.block);
   limit_grid(source.body, kernel, made);
   return made;
 }
@@ -203,16 +203,6 @@ void take_values(const HostLaunch& host, const SourceKernel& source, ProposedKer
   }
 }
 
-std::string without_space(const std::string& text) {
-  std::string out;
-  for (const char letter : text) {
-    if (std::string_view(" \t\n\r").find(letter) == std::string_view::npos) {
-      out += letter;
-    }
-  }
-  return out;
-}
-
 /// A variable of the body that a coordinate of the grid makes, and what it is compared with.
 struct Coordinate {
   std::string bound;         ///< In the kernel's names; "" where it is compared with nothing.
@@ -222,7 +212,8 @@ struct Coordinate {
 
 /// The text behind "name <" or "name >=" up to the end of the comparison.
 std::string bound_of(const std::string& body, const std::string& name) {
-  const std::string pattern = R"((?:^|[^\w.]))" + name + R"(\s*(?:<|>=)\s*([^;&|?{}<>=]+))";
+  const std::string pattern =
+      R"((?:^|[^\w.]))" + name + R"(\s*(?:\+\s*\w+\s*)?(?:<|>=)\s*([^;&|?{}<>=]+))";
   re2::StringPiece rest(body);
   std::string found;
   while (RE2::FindAndConsume(&rest, pattern, &found)) {
@@ -254,10 +245,7 @@ std::optional<Coordinate> coordinate_of(
     if (value.find(block) == std::string::npos) continue;
     Coordinate one;
     one.uses_thread = value.find(thread) != std::string::npos;
-    const std::string tight = without_space(value);
-    one.is_warp =
-        tight.find("/32") != std::string::npos || tight.find("/warpSize") != std::string::npos ||
-        tight.find(">>5") != std::string::npos || tight.find("/WARP_SIZE") != std::string::npos;
+    one.is_warp = has_warps(without_space(value));
     first.uses_thread = first.uses_thread || one.uses_thread;
     const std::string bound = bound_of(body, name);
     if (bound.empty()) continue;
@@ -314,6 +302,51 @@ std::string rows_of(const std::string& body, const ProposedKernel& kernel) {
   return dims.front();
 }
 
+/// What the kernel's text computes, in the names of its sizes. Nothing where something else is in
+/// it, or no size.
+std::optional<std::string> text_in_sizes(const std::string& written, const std::string& body,
+                                         const Definitions& known, const ProposedKernel& kernel) {
+  const auto term = parse_c(written, known);
+  if (!term) return std::nullopt;
+  const std::map<std::string, std::string> declared = declared_values(body);
+  const auto plain = resolved(*term, [&](const std::string& name) -> std::optional<Term> {
+    if (param_written(kernel, name) != nullptr) return std::nullopt;
+    const auto local = declared.find(name);
+    if (local != declared.end()) return parse_c(local->second, known);
+    const auto constant = known.constants.find(name);
+    return constant == known.constants.end() ? std::nullopt : parse_c(constant->second, known);
+  });
+  if (!plain) return std::nullopt;
+  Term out = simplified(*plain);
+  for (const std::string& name : names_in(out)) {
+    const ProposedParam* param = param_written(kernel, name);
+    if (param == nullptr || param->role != ParamRole::Dim) return std::nullopt;
+    out = with_name(out, {Term::Kind::Name, name, 0, {}}, param->name);
+  }
+  return names_in(out).empty() ? std::nullopt : std::optional(to_text(out));
+}
+
+/// Each size that the kernel's text computes from others, such as the height of a convolution's
+/// output.
+std::vector<std::string> computed_sizes(const std::string& body, const Definitions& known,
+                                        const ProposedKernel& kernel) {
+  std::vector<std::string> texts;
+  for (const auto& [name, value] : declared_values(body)) {
+    const auto text = text_in_sizes(value, body, known, kernel);
+    // A product of sizes is no size.
+    if (!text || text->find_first_of("+-/(") == std::string::npos) continue;
+    if (std::ranges::find(texts, *text) == texts.end()) texts.push_back(*text);
+  }
+  // As tensors nest them: in the order of the sizes that they begin with.
+  const std::vector<std::string> dims = kernel.dims();
+  std::ranges::stable_sort(texts, {}, [&](const std::string& text) {
+    const auto first = std::ranges::min_element(
+        dims, {}, [&](const std::string& dim) { return find_word(text, dim); });
+    return first - dims.begin();
+  });
+  return texts;
+}
+
 std::string unique_dim(const std::string& wanted, const ProposedKernel& kernel) {
   std::string name = wanted;
   while (std::ranges::find(kernel.params, name, &ProposedParam::name) != kernel.params.end()) {
@@ -338,31 +371,14 @@ ProposedLaunch launch_from_body(const SourceKernel& source, const Instance& inst
                                 const Definitions& definitions, const ProposedKernel& kernel) {
   Definitions known = definitions;
   for (const auto& [name, value] : instance.values) known.constants[name] = value;
-  const auto in_sizes = [&](const std::string& written) -> std::optional<std::string> {
-    const auto term = parse_c(written, known);
-    if (!term) return std::nullopt;
-    const auto plain = resolved(*term, [&](const std::string& name) -> std::optional<Term> {
-      if (param_written(kernel, name) != nullptr) return std::nullopt;
-      const std::string pattern =
-          R"((?:int|size_t|auto|unsigned|uint32_t|int64_t|long)\s+(?:[^;(]*,\s*)?)" +
-          RE2::QuoteMeta(name) + R"(\s*=\s*([^;,]+)[;,])";
-      std::string value;
-      if (RE2::PartialMatch(source.body, pattern, &value)) return parse_c(value, known);
-      const auto constant = known.constants.find(name);
-      return constant == known.constants.end() ? std::nullopt : parse_c(constant->second, known);
-    });
-    if (!plain) return std::nullopt;
-    Term out = simplified(*plain);
-    for (const std::string& name : names_in(out)) {
-      const ProposedParam* param = param_written(kernel, name);
-      if (param == nullptr || param->role != ParamRole::Dim) return std::nullopt;
-      out = with_name(out, {Term::Kind::Name, name, 0, {}}, param->name);
-    }
-    return names_in(out).empty() ? std::nullopt : std::optional(to_text(out));
+  const auto in_sizes = [&](const std::string& written) {
+    return text_in_sizes(written, source.body, known, kernel);
   };
   ProposedLaunch made;
   const bool plane = source.body.find("threadIdx.y") != std::string::npos;
   made.block = guessed_block(source, known, plane);
+  const BlockTile tile = tile_of(source.body, known);
+  const std::vector<std::string>& elements = tile.elements.empty() ? made.block : tile.elements;
   const std::vector<std::string> dims = kernel.dims();
   const bool row_per_block = is_row_per_block(source.body, dims);
   constexpr std::array kAxes = {'x', 'y', 'z'};
@@ -371,7 +387,7 @@ ProposedLaunch launch_from_body(const SourceKernel& source, const Instance& inst
     const auto place = coordinate_of(source.body, axis, in_sizes);
     if (!place) break;
     const size_t index = made.grid.size();
-    const std::string threads = index < made.block.size() ? made.block[index] : "1";
+    const std::string threads = index < elements.size() ? elements[index] : "1";
     if (!place->bound.empty() && (place->uses_thread || place->is_warp)) {
       made.grid.push_back(place->is_warp ? fmt::format("cdiv({} * 32, {})", place->bound, threads)
                                          : fmt::format("cdiv({}, {})", place->bound, threads));
@@ -396,6 +412,9 @@ ProposedLaunch launch_from_body(const SourceKernel& source, const Instance& inst
     made.grid_dims.clear();
     made.grid = usual_grid(dims, made.block, plane);
   }
+  if (made.grid.size() == 1 && !dims.empty() && has_grid_stride(source.body)) {
+    made.grid = {fmt::format("min({}, {})", kBlocksEnough, made.grid[0])};
+  }
   made.shared = dynamic_shared(source.body, made.block, known);
   return made;
 }
@@ -408,6 +427,7 @@ std::vector<ProposedLaunch> guess_launches(const SourceKernel& source, const Ins
     if (auto made = launch_from_host(*host, source, context, kernel)) all.push_back(*made);
   }
   all.push_back(launch_from_body(source, instance, context.definitions, kernel));
+  kernel.computed = computed_sizes(source.body, context.definitions, kernel);
   // A block for each row, where the text leaves it open.
   const std::vector<std::string> dims = kernel.dims();
   if (dims.size() > 1 && source.body.find("blockIdx.x") != std::string::npos) {

@@ -47,10 +47,14 @@ std::optional<std::vector<std::string>> Observations::shape_of(
     // The last element of a float4 may be read and not used.
     const uint64_t whole = (seen[i].of(tensor.name) + tensor.lanes - 1) / tensor.lanes;
     if (whole == 0) return std::nullopt;
-    reaches.push_back({sizes[i], whole * tensor.lanes});
+    Sizes known = sizes[i];
+    for (const std::string& text : kernel.computed) {
+      known[text] = Trial::value_of(text, sizes[i]).value_or(0);
+    }
+    reaches.push_back({std::move(known), whole * tensor.lanes});
   }
   return fit_shape(reaches, nested(kernel.dims(), tensor.written, body_with_dims(kernel)),
-                   sizes_of_grid(kernel, tensor, sizes));
+                   sizes_of_grid(kernel, tensor, sizes), kernel.computed);
 }
 
 }  // namespace gpuemu::cli

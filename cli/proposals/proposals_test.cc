@@ -98,6 +98,60 @@ void run(float* out, const float* in, int n1, int n2) {
   EXPECT_EQ(kernel.launches.back().grid, std::vector<std::string>{"tokens"});
 }
 
+TEST(Propose, TakesSizesThatHostCodeComputesFromOthers) {
+  const auto kernel = only(R"(
+__global__ void turn(float* q, int stride, int tiles, int tile, int heads, int size) {}
+void run(float* q, int rows, int heads, int size, int n) {
+  const int Bc = 32;
+  const int Tc = (heads + Bc - 1) / Bc;
+  turn<<<rows, Bc>>>(q, heads * size, Tc, Bc, heads, size);
+})");
+  const std::map<std::string, std::string> expected = {
+      {"stride_", "heads * size"}, {"tile", "32"}, {"tiles", "cdiv(heads, 32)"}};
+  EXPECT_EQ(kernel.launch().follows, expected);
+  // What an example chooses for its sizes says nothing of them.
+  const auto sample = only(R"(
+__global__ void add(float* x, int n, int m) {}
+int main() { int n = 50000; add<<<(n + 255) / 256, 256>>>(x, n, n); })");
+  EXPECT_TRUE(sample.launch().follows.empty());
+}
+
+TEST(Propose, CountsTheThreadsOfATileThatStepsThroughItsRows) {
+  const auto kernel = only(R"(
+#define TILE 32
+__global__ void transpose(const float* in, float* out, int rows, int cols) {
+  __shared__ float t[TILE][TILE + 1];
+  int x = blockIdx.x * TILE + threadIdx.x, y = blockIdx.y * TILE + threadIdx.y;
+  for (int j = 0; j < TILE; j += 8)
+    if (x < cols && y + j < rows) t[threadIdx.y + j][threadIdx.x] = in[(y + j) * cols + x];
+})");
+  EXPECT_EQ(kernel.launch().block, (std::vector<std::string>{"32", "8"}));
+  EXPECT_EQ(kernel.launch().grid, (std::vector<std::string>{"cdiv(cols, 32)", "cdiv(rows, 32)"}));
+}
+
+TEST(Propose, KnowsSizesThatTheTextComputes) {
+  const auto kernel = only(R"(
+__global__ void pool(const float* in, float* out, int C, int H, int W, int K, int S) {
+  int oh = (H - K) / S + 1, ow = (W - K) / S + 1;
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= C * oh * ow) return;
+  out[i] = in[i];
+})");
+  EXPECT_EQ(kernel.computed, (std::vector<std::string>{"(H - K) / S + 1", "(W - K) / S + 1"}));
+  EXPECT_EQ(kernel.launch().grid,
+            (std::vector<std::string>{"cdiv(C * ((H - K) / S + 1) * ((W - K) / S + 1), 256)"}));
+}
+
+TEST(Propose, GivesABlockWithASumForEachWarpSeveralWarps) {
+  const auto kernel = only(R"(
+__global__ void norm(const float* x, float* y, int n) {
+  __shared__ float part[32];
+  if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = x[blockIdx.x * n];
+  if (threadIdx.x < 32) y[blockIdx.x * n] = part[threadIdx.x];
+})");
+  EXPECT_EQ(kernel.launch().block, std::vector<std::string>{"256"});
+}
+
 TEST(Requirements, AreThatSizesAreMultiplesOrNotLarger) {
   ProposedKernel kernel;
   for (const char* name : {"heads", "kv_heads", "classes", "pitch"}) {
@@ -214,33 +268,6 @@ void run(float* out, const float* inp, int rows, int cols) { k<<<rows, 128>>>(ou
   EXPECT_EQ(kernel.dims(), (std::vector<std::string>{"rows", "cols"}));
 }
 
-TEST(Propose, RenamesWhatPythonReserves) {
-  const auto kernel = only("__global__ void k(const float* lambda, float* in, int from) {}");
-  EXPECT_EQ(kernel.params[0].name, "lambda_");
-  EXPECT_EQ(kernel.params[1].name, "in_");
-  EXPECT_EQ(kernel.params[2].name, "from_");
-  EXPECT_NE(reference_text(kernel).find("def reference(lambda_, from_):"), std::string::npos)
-      << reference_text(kernel);
-}
-
-TEST(Propose, GivesDynamicSharedMemoryAnElementForEachThread) {
-  const std::vector<std::pair<std::string, std::string>> cases = {
-      {"extern __shared__ float buf[];", "256 * 4"},
-      {"extern __shared__ __align__(16) unsigned long long buf[ ];", "256 * 8"},
-      {"extern __align__(16) __shared__ __half buf[];", "256 * 2"},
-      {"extern __shared__ unsigned char bytes[]; threadIdx.y", "16 * 16 * 8"},
-      {"extern __shared__ T buf[];", "256 * 8"},
-      {"__shared__ float tile[32];", ""}};
-  for (const auto& [body, bytes] : cases) {
-    const auto kernel = only(
-        fmt::format("__global__ void k(const float* x, float* y, int m, int n) {{ {} }}", body));
-    EXPECT_EQ(kernel.launch().shared, bytes) << body;
-    const std::string text = config_text({"n"}, {kernel});
-    EXPECT_EQ(text.find("shared = ") == std::string::npos, bytes.empty()) << text;
-    EXPECT_TRUE(parse_config(text, "gpuemu.toml").config) << text;
-  }
-}
-
 TEST(Propose, SaysWhatCannotBePassedAndWhatToDo) {
   std::string why;
   for (const char* source : {"struct Params { int* a; };\n__global__ void packed(Params p) {}",
@@ -249,23 +276,6 @@ TEST(Propose, SaysWhatCannotBePassedAndWhatToDo) {
     EXPECT_NE(why.find("which gpuemu.toml cannot pass; write a __global__"), std::string::npos)
         << why;
   }
-}
-
-TEST(Propose, PassesStructuresShortVectorsAndSmallNumbersByValue) {
-  const auto kernel = only(
-      "struct Params { float dt; int count; };\n__global__ void k(float* x, Params p, float2 at, "
-      "bool "
-      "fast, __half scale) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < p.count) x[i] "
-      "= "
-      "p.dt; }");
-  EXPECT_EQ(kernel.launch().grid, std::vector<std::string>{"cdiv(count, 256)"});
-  const std::string text = config_text({"n"}, {kernel});
-  EXPECT_NE(text.find(R"(args = ["x", ["f32:dt", "i32:count"], ["f32:x_", "f32:y"], "bool:fast", )"
-                      R"("f16:scale"])"),
-            std::string::npos)
-      << text;
-  EXPECT_TRUE(parse_config(text, "gpuemu.toml").config)
-      << parse_config(text, "gpuemu.toml").text() << text;
 }
 
 TEST(Propose, TakesAVoidPointerWithoutACastForBytes) {

@@ -164,6 +164,11 @@ std::vector<std::string> ProposedKernel::dims() const {
   return names;
 }
 
+const ProposedParam* param_written(const ProposedKernel& kernel, const std::string& name) {
+  const auto found = std::ranges::find(kernel.params, name, &ProposedParam::written);
+  return found == kernel.params.end() ? nullptr : &*found;
+}
+
 std::string legal_name(const std::string& text) {
   const bool digit_first = text.empty() || (text[0] >= '0' && text[0] <= '9');
   std::string name(digit_first ? 1 : 0, 'k');

@@ -50,7 +50,9 @@ struct ProposedLaunch {
   std::vector<std::string> grid, block;
   std::string shared = {};  ///< Bytes of dynamic shared memory; "" where the kernel names none.
   std::vector<std::string> grid_dims = {};  ///< Sizes that only the grid tells the kernel.
-  std::string origin = {};                  ///< Where it was read, "" where it was guessed.
+  /// Sizes that host code computes from others: "query_stride" -> "num_heads * head_size".
+  std::map<std::string, std::string> follows = {};
+  std::string origin = {};  ///< Where it was read, "" where it was guessed.
 };
 
 /// A __constant__ variable that host code sets: it gets the elements of an input of its own.
@@ -71,6 +73,8 @@ struct ProposedKernel {
   std::map<std::string, std::string> sizes = {};  ///< Dim -> "[1, 300]", where it is known.
   /// Sizes that follow from dims: "row_stride" -> "heads * head_size".
   std::map<std::string, std::string> follows = {};
+  /// What its text computes from sizes alone: "(h - k) / s + 1".
+  std::vector<std::string> computed = {};
   std::string require = {};             ///< What holds for its sizes together: "n % k == 0".
   std::string accumulate = {};          ///< Length of the longest sum, "" for none.
   bool deterministic = true;            ///< No atomics on floats.
@@ -82,6 +86,9 @@ struct ProposedKernel {
   /// Dims of the grid come first. Dims that follow from others are left out.
   std::vector<std::string> dims() const;
 };
+
+/// The parameter of this name in the source; null where there is none.
+const ProposedParam* param_written(const ProposedKernel& kernel, const std::string& name);
 
 /// What surrounds the kernels of a source.
 struct SourceContext {

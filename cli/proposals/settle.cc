@@ -1,6 +1,7 @@
 #include "cli/proposals/settle.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <numeric>
 #include <set>
@@ -96,7 +97,9 @@ class Settlement {
       for (const std::string& text : tensor.shape) {
         const bool is_of_grid =
             std::ranges::find(kernel_.launch().grid, text) != kernel_.launch().grid.end();
-        sum += text.find(' ') != std::string::npos && !is_of_grid ? 1 : 0;
+        const bool is_computed =
+            std::ranges::find(kernel_.computed, text) != kernel_.computed.end();
+        sum += text.find(' ') != std::string::npos && !is_of_grid && !is_computed ? 1 : 0;
       }
       const bool is_constant = tensor.shape.size() == 1 && !kernel_.dims().empty() &&
                                tensor.shape[0].find_first_not_of("0123456789") == std::string::npos;
@@ -244,9 +247,10 @@ class Search {
  public:
   Search(Probe& probe, std::string entry) : probe_(probe), entry_(std::move(entry)) {}
 
-  /// Whether one of the launches of `wanted` tells everything; found() is it then. `required` is
-  /// what holds for all sizes that are tried.
-  bool try_all(const ProposedKernel& wanted, const Requirement* required = nullptr,
+  /// Whether one of the launches of `wanted` tells everything; found() is it then. `adapt` makes
+  /// the sizes that are tried of usual ones.
+  using Adapt = std::function<Sizes(const Sizes&)>;
+  bool try_all(const ProposedKernel& wanted, const Adapt& adapt = {},
                size_t families_max = SIZE_MAX) {
     std::optional<ProposedKernel> best;
     size_t least = SIZE_MAX;
@@ -256,9 +260,9 @@ class Search {
       std::vector<std::vector<Sizes>> all = all_tries(one);
       all.resize(std::min(all.size(), families_max));
       for (std::vector<Sizes>& tries : all) {
-        if (required != nullptr) {
-          for (Sizes& sizes : tries) sizes = required->met(sizes);
-        }
+        if (adapt) std::ranges::transform(tries, tries.begin(), adapt);
+        // Whole tiles are large: small sizes take less time.
+        if (!one.follows.empty()) std::ranges::stable_sort(tries, {}, volume_of);
         const auto doubts = try_one(one, tries);
         if (doubts && *doubts < least) {
           least = *doubts;
@@ -281,6 +285,13 @@ class Search {
  private:
   // As of one size that is rounded down, in two tensors.
   static constexpr size_t kDoubtsFew = 2;
+  static constexpr int64_t kVolumeFactorMax = 64;  // Ten of them fit an integer.
+
+  static int64_t volume_of(const Sizes& sizes) {
+    int64_t volume = 1;
+    for (const auto& [dim, size] : sizes) volume *= std::clamp<int64_t>(size, 1, kVolumeFactorMax);
+    return volume;
+  }
 
   static std::vector<std::vector<Sizes>> all_tries(const ProposedKernel& kernel) {
     std::vector<std::vector<Sizes>> all = sizes_to_try(kernel.dims());
@@ -327,9 +338,9 @@ bool try_requirements(const ProposedKernel& kernel, bool multiples, Search& sear
     wanted.notes.push_back(fmt::format(
         "It was tried where {} alone; take `require` away if other sizes are right, too.",
         one.text));
-    if (!search.try_all(wanted, &one)) continue;
+    if (!search.try_all(wanted, [&](const Sizes& sizes) { return one.met(sizes); })) continue;
     // Where odd sizes tell the same, nothing needs to hold.
-    if (multiples) search.try_all(kernel, nullptr, 1);
+    if (multiples) search.try_all(kernel, {}, 1);
     return true;
   }
   return false;
@@ -357,23 +368,90 @@ bool try_equal_sizes(const ProposedKernel& kernel, Search& search, Probe& probe)
   return false;
 }
 
+/// Tries sizes of which one is at most another, where the rest follows as in host code.
+bool try_ordered_sizes(const ProposedKernel& kernel, const Search::Adapt& adapt, Search& search,
+                       Probe& probe) {
+  // Lengths and widths first: what counts rows or heads depends on no width.
+  static const RE2 kWidth(R"((?i).*(dim|size|width|height|length|len|channels|[hdk])\d?)");
+  std::vector<std::string> dims = kernel.dims();
+  std::ranges::stable_partition(dims,
+                                [](const std::string& dim) { return RE2::FullMatch(dim, kWidth); });
+  for (const std::string& less : dims) {
+    for (const std::string& more : dims) {
+      if (less == more || probe.is_out_of_time()) continue;
+      const Requirement one{fmt::format("{} <= {}", less, more), more, less};
+      ProposedKernel wanted = kernel;
+      wanted.require = one.text;
+      const auto ordered = [&](const Sizes& sizes) { return one.met(adapt(sizes)); };
+      if (search.try_all(wanted, ordered, 1)) return true;
+    }
+  }
+  return false;
+}
+
+/// Tries the sizes of each launch that computes some from others as host code does.
+bool try_host_sizes(const ProposedKernel& kernel, Search& search, Probe& probe) {
+  for (const ProposedLaunch& launch : kernel.launches) {
+    if (launch.follows.empty()) continue;
+    ProposedKernel wanted = kernel;
+    wanted.launches = {launch};
+    wanted.follows = launch.follows;
+    // Whole tiles: host code that divides a size by them may drop the rest.
+    const std::map<std::string, int64_t> divisors = divisors_of(launch.follows);
+    const auto whole = [&](const Sizes& sizes) {
+      Sizes out = sizes;
+      for (const auto& [dim, divisor] : divisors) out[dim] = divisor * (1 + out[dim] % 3);
+      return out;
+    };
+    if (search.try_all(wanted, whole) || try_ordered_sizes(wanted, whole, search, probe)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Tries sizes that are independent of each other, then sizes that are not.
+bool try_free_sizes(const std::string& entry, const ProposedKernel& kernel, Search& search,
+                    Probe& probe) {
+  ProposedKernel tied = kernel;
+  if (find_strides(probe, entry, tied)) {
+    if (try_requirements(tied, true, search, probe) || search.try_all(tied)) return true;
+  }
+  // A kernel that divides one size by another and drops the rest expects multiples.
+  return try_requirements(tied, true, search, probe) || search.try_all(kernel) ||
+         try_requirements(tied, false, search, probe) || try_equal_sizes(tied, search, probe);
+}
+
+/// Dims of which only a few small values ran: what else they depend on was not found.
+size_t narrow_dims(const ProposedKernel& kernel) {
+  constexpr int64_t kNarrow = 16;
+  return static_cast<size_t>(std::ranges::count_if(kernel.sizes, [](const auto& dim) {
+    int64_t value = 0, largest = 0;
+    re2::StringPiece rest(dim.second);
+    while (RE2::FindAndConsume(&rest, R"((\d+))", &value)) largest = std::max(largest, value);
+    return largest < kNarrow;
+  }));
+}
+
 }  // namespace
 
 std::string settle(const std::string& ptx, const std::string& entry, ProposedKernel& kernel) {
   auto probe = Probe::open(ptx);
   if (!probe) return probe.error().message;
-  Search search(*probe, entry);
-  ProposedKernel tied = kernel;
-  bool done = false;
-  if (find_strides(*probe, entry, tied)) {
-    done = try_requirements(tied, true, search, *probe) || search.try_all(tied);
+  Search as_host(*probe, entry), search(*probe, entry);
+  const bool runs_as_host = try_host_sizes(kernel, as_host, *probe);
+  const bool done = try_free_sizes(entry, kernel, search, *probe);
+  // Sizes that the kernel takes by themselves say more than those of one caller.
+  const bool is_free =
+      done && search.found()->require.empty() &&
+      (!runs_as_host || narrow_dims(*search.found()) <= narrow_dims(*as_host.found()));
+  if (runs_as_host && !is_free) {
+    kernel = *as_host.found();
+  } else {
+    if (search.found()) kernel = *search.found();
+    if (!done) describe_row_pointers(kernel);
+    if (!done) return search.why();
   }
-  // A kernel that divides one size by another and drops the rest expects multiples.
-  done = done || try_requirements(tied, true, search, *probe) || search.try_all(kernel) ||
-         try_requirements(tied, false, search, *probe) || try_equal_sizes(tied, search, *probe);
-  if (search.found()) kernel = *search.found();
-  if (!done) describe_row_pointers(kernel);
-  if (!done) return search.why();
   kernel.deterministic = !adds_floats(kernel);
   return {};
 }

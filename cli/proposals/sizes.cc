@@ -210,6 +210,20 @@ std::map<std::string, int64_t> tiles_of(const std::vector<std::string>& grid) {
   return tiles;
 }
 
+std::map<std::string, int64_t> divisors_of(const std::map<std::string, std::string>& follows) {
+  constexpr int64_t kDivisorMax = 256;
+  static const RE2 kQuotient(R"((?:cdiv\((\w+), (\d+)\)|(\w+) / (\d+)))");
+  std::map<std::string, int64_t> divisors;
+  for (const auto& [name, text] : follows) {
+    std::string rounded_up, rounded_down, by_up, by_down;
+    if (!RE2::FullMatch(text, kQuotient, &rounded_up, &by_up, &rounded_down, &by_down)) continue;
+    const int64_t divisor = std::strtoll((by_up.empty() ? by_down : by_up).c_str(), nullptr, 10);
+    const std::string& dim = rounded_up.empty() ? rounded_down : rounded_up;
+    if (divisor > 0 && divisor <= kDivisorMax) divisors[dim] = divisor;
+  }
+  return divisors;
+}
+
 std::vector<std::vector<Sizes>> tiles_to_try(const std::vector<std::string>& dims,
                                              const std::map<std::string, int64_t>& tiles) {
   constexpr int64_t kLargeTile = 64, kTileMax = 256;

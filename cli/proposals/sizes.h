@@ -22,6 +22,9 @@ std::vector<std::vector<Sizes>> tiles_to_try(const std::vector<std::string>& dim
 /// The tile of each dim that a grid rounds up: 16 of "cdiv(n, 16)".
 std::map<std::string, int64_t> tiles_of(const std::vector<std::string>& grid);
 
+/// What sizes divide others by: 32 for n of "tiles" -> "cdiv(n, 32)" and of "n / 32".
+std::map<std::string, int64_t> divisors_of(const std::map<std::string, std::string>& follows);
+
 /// The value of each dim in gpuemu.toml: "[1, 300]", "{ range = [32, 1024], multiple_of = 32 }",
 /// "[48, 64, 100]" or "64". `works` says whether a kernel works with these sizes; it works with
 /// `base`. Sizes that are not `meant` are not tried.

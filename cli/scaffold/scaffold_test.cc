@@ -42,6 +42,50 @@ TEST(ProjectText, IsAConfigurationWithoutAnyProblem) {
   EXPECT_TRUE(client.config) << client.text();
 }
 
+TEST(ProjectText, RenamesWhatPythonReserves) {
+  const auto kernel = only("__global__ void k(const float* lambda, float* in, int from) {}");
+  EXPECT_EQ(kernel.params[0].name, "lambda_");
+  EXPECT_EQ(kernel.params[1].name, "in_");
+  EXPECT_EQ(kernel.params[2].name, "from_");
+  EXPECT_NE(reference_text(kernel).find("def reference(lambda_, from_):"), std::string::npos)
+      << reference_text(kernel);
+}
+
+TEST(ProjectText, GivesDynamicSharedMemoryAnElementForEachThread) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"extern __shared__ float buf[];", "256 * 4"},
+      {"extern __shared__ __align__(16) unsigned long long buf[ ];", "256 * 8"},
+      {"extern __align__(16) __shared__ __half buf[];", "256 * 2"},
+      {"extern __shared__ unsigned char bytes[]; threadIdx.y", "16 * 16 * 8"},
+      {"extern __shared__ T buf[];", "256 * 8"},
+      {"__shared__ float tile[32];", ""}};
+  for (const auto& [body, bytes] : cases) {
+    const auto kernel = only(
+        fmt::format("__global__ void k(const float* x, float* y, int m, int n) {{ {} }}", body));
+    EXPECT_EQ(kernel.launch().shared, bytes) << body;
+    const std::string text = config_text({"n"}, {kernel});
+    EXPECT_EQ(text.find("shared = ") == std::string::npos, bytes.empty()) << text;
+    EXPECT_TRUE(parse_config(text, "gpuemu.toml").config) << text;
+  }
+}
+
+TEST(ProjectText, PassesStructuresShortVectorsAndSmallNumbersByValue) {
+  const auto kernel = only(
+      "struct Params { float dt; int count; };\n__global__ void k(float* x, Params p, float2 at, "
+      "bool "
+      "fast, __half scale) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < p.count) x[i] "
+      "= "
+      "p.dt; }");
+  EXPECT_EQ(kernel.launch().grid, std::vector<std::string>{"cdiv(count, 256)"});
+  const std::string text = config_text({"n"}, {kernel});
+  EXPECT_NE(text.find(R"(args = ["x", ["f32:dt", "i32:count"], ["f32:x_", "f32:y"], "bool:fast", )"
+                      R"("f16:scale"])"),
+            std::string::npos)
+      << text;
+  EXPECT_TRUE(parse_config(text, "gpuemu.toml").config)
+      << parse_config(text, "gpuemu.toml").text() << text;
+}
+
 class WriteFiles : public testing::Test {
  protected:
   void SetUp() override {

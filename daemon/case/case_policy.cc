@@ -5,6 +5,7 @@
 #include "daemon/case/case_request.h"
 #include "daemon/kernels/prepared_kernel.h"
 #include "daemon/plans/execution_plan.h"
+#include "judge/cases/case.h"
 
 namespace gpuemu {
 

@@ -1,5 +1,7 @@
 #include "judge/bounds/wrapped_integers.h"
 
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "judge/verdict/validate.h"

@@ -13,10 +13,11 @@ KERNELS = ROOT / "tests/init/kernels"
 # Left out, and why: nothing else may be.
 LEFT_OUT = {"llm/broken.cu": "does_not_exist.h", "extension/lltm.cu": "torch/extension.h", "extension/embedding_bag.cu": "ATen/ATen.h"}
 # Something of each style, and all that is left out or guessed; the others are compiled and run by scripts/nightly.sh.
-SOME = {*LEFT_OUT, "samples/convolution.cu", "llm/adamw.cu", "llm/encoder.cu", "llm/layernorm.cu", "extension/elementwise.cu", "extension/quantize.cu",
-        "samples/histogram.cu", "samples/matrix_mul.cu", "samples/partial_sums.cu", "samples/reduction.cu", "attention/softmax.cu", "signal/conv2d.cu",
-        "signal/stencil.cu", "sparse/bitonic.cu", "sparse/csr.cu", "sparse/gather.cu", "serving/packed_residual.cu", "serving/rotary.cu",
-        "serving/unary_ops.cu", "serving/unsigned_index.cu", "serving/pitched.cu", "serving/strided_norm.cu", "signal/grey.cu", "llm/classes.cu"}
+SOME = {*LEFT_OUT, "samples/convolution.cu", "llm/encoder.cu", "llm/layernorm.cu", "extension/elementwise.cu", "extension/quantize.cu",
+        "samples/histogram.cu", "samples/partial_sums.cu", "samples/transpose_steps.cu", "attention/softmax.cu", "attention/online.cu",
+        "signal/window_max.cu", "sparse/bins.cu", "sparse/csr.cu", "sparse/gather.cu", "serving/packed_residual.cu", "serving/rotary.cu",
+        "serving/rotary_pair.cu", "serving/unary_ops.cu", "serving/unsigned_index.cu", "serving/pitched.cu", "serving/strided_norm.cu",
+        "signal/grey.cu", "llm/classes.cu"}
 # Proposed, but what they read follows from values: row pointers.
 GUESSED = {"spmv_csr"}
 
@@ -48,6 +49,11 @@ def test_every_kernel_of_the_folder_is_proposed_or_named(folder):
     # A function of the device as an argument; a stride that follows; a constant of a packed type; rows that lie a pitch apart.
     assert 'entry = "unary_kernel<op_relu, {ctype}>"' in config
     assert 'query_stride = "num_heads * head_size"' in config
+    # What host code computes; a tile of 32 by 8 threads; what the kernel computes itself; a size that an index is compared with.
+    assert 'tile = "16", tiles = "length / 16"' in config and 'key_stride = "num_kv_heads * head_size", query_stride' in config
+    assert 'grid = ["cdiv(cols, 32)", "cdiv(rows, 32)"], block = ["32", "8"]' in config
+    assert 'shape = ["planes", "(height - size) / step + 1", "(width - size) / step + 1"]' in config
+    assert 'range = [0, "bins - 1"]' in config
     assert 'name = "a", shape = ["cdiv(N, 512)", "512"]' in config
     assert 'name = "src", shape = ["height", "width"]' in config and 'pitch = "width"' in config
 

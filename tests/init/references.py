@@ -218,3 +218,39 @@ def block_counts(in_, n):
     out = np.zeros(((n + 127) // 128, 64), np.int64)
     np.add.at(out, (np.arange(n) // 128, in_ % 64), 1)
     return out
+
+
+def online_attention(q, k, v, scale):
+    scores = q @ np.swapaxes(k, -1, -2) * scale
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    return weights / weights.sum(-1, keepdims=True) @ v
+
+
+def rotary_pair_kernel(positions, query, key, cache, rot_dim, num_heads, num_kv_heads, head_size):
+    turned = {}
+    for name, rows, heads in (("query", query, num_heads), ("key", key, num_kv_heads)):
+        out = rows.copy()
+        of_heads, half = out.reshape(len(positions), heads, head_size), rot_dim // 2
+        table = cache[positions]
+        cosines, sines = table[:, None, :half], table[:, None, half:2 * half]
+        x, y = of_heads[..., :half].copy(), of_heads[..., half:2 * half].copy()
+        of_heads[..., :half], of_heads[..., half:2 * half] = x * cosines - y * sines, y * cosines + x * sines
+        turned[name] = out
+    return turned
+
+
+def window_max(in_, size, step):
+    windows = np.lib.stride_tricks.sliding_window_view(in_, (size, size), axis=(-2, -1))
+    return windows[..., ::step, ::step, :, :].max((-2, -1))
+
+
+def transpose_steps(in_):
+    return in_.T
+
+
+def add_by_bin(bin, weight, sums):
+    return sums + np.bincount(bin, weights=weight, minlength=len(sums))
+
+
+def choose(mask, a, b):
+    return np.where(mask, a, b)

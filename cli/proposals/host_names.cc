@@ -1,0 +1,100 @@
+#include "cli/proposals/host_names.h"
+
+#include <algorithm>
+
+namespace gpuemu::cli {
+namespace {
+
+constexpr char kKept = '@';  // In front of names that are not to be replaced any more.
+
+Term name_term(const std::string& name) { return {Term::Kind::Name, name, 0, {}}; }
+
+}  // namespace
+
+HostNames::HostNames(const HostLaunch& launch, const SourceKernel& source,
+                     const Definitions& definitions, const ProposedKernel& kernel)
+    : launch_(launch), definitions_(definitions) {
+  for (size_t i = 0; i < launch.args.size() && i < source.params.size(); ++i) {
+    const ProposedParam* param = param_written(kernel, source.params[i].name);
+    if (param == nullptr || param->role != ParamRole::Dim) continue;
+    const auto term = parse_c(launch.args[i], definitions);
+    if (!term || term->kind == Term::Kind::Integer) continue;
+    passed_.emplace_back(param->name, *term);
+    if (term->kind == Term::Kind::Name) {
+      plain_.emplace(term->text, kKept + param->name);
+    } else {
+      whole_.emplace_back(*term, kKept + param->name);
+    }
+  }
+}
+
+std::map<std::string, Term> HostNames::computed_terms(const std::vector<std::string>& block) const {
+  std::map<std::string, Term> terms;
+  for (const auto& [param, term] : passed_) {
+    auto plain = resolved(term, meaning(param));
+    if (!plain || plain->kind == Term::Kind::Name) continue;
+    const std::vector<std::string> names = names_in(*plain);
+    const bool is_told = std::ranges::all_of(names, [&](const std::string& name) {
+      return name.starts_with(kKept) && name.substr(1) != param;
+    });
+    const bool is_of_block = std::ranges::find(block, param) != block.end();
+    if (is_told && (!names.empty() || is_of_block)) terms.emplace(param, *std::move(plain));
+  }
+  return terms;
+}
+
+std::map<std::string, std::string> HostNames::computed(
+    const std::vector<std::string>& block) const {
+  const std::map<std::string, Term> terms = computed_terms(block);
+  std::map<std::string, std::string> texts;
+  for (const auto& [param, term] : terms) {
+    auto plain = resolved(term, [&](const std::string& name) -> std::optional<Term> {
+      const auto other = terms.find(name.substr(1));
+      return other == terms.end() ? std::nullopt : std::optional(other->second);
+    });
+    if (!plain) continue;
+    for (const std::string& name : names_in(*plain)) {
+      plain = with_name(*plain, name_term(name), name.substr(1));
+    }
+    texts[param] = to_text(simplified(*plain));
+  }
+  return texts;
+}
+
+std::optional<std::string> HostNames::text_of(const std::string& written,
+                                              std::vector<std::string>& grid_dims) const {
+  const auto term = parse_c(written, definitions_);
+  if (!term) return std::nullopt;
+  auto plain = resolved(*term, meaning());
+  if (!plain) return std::nullopt;
+  for (const auto& [what, name] : whole_) {
+    const auto known = resolved(what, meaning());
+    if (known) plain = with_name(*plain, *known, name);
+  }
+  Term out = simplified(*plain);
+  for (const std::string& name : names_in(out)) {
+    if (name.starts_with(kKept)) {
+      out = with_name(out, name_term(name), name.substr(1));
+      continue;
+    }
+    const std::string dim = legal_name(name);
+    out = with_name(out, name_term(name), dim);
+    if (std::ranges::find(grid_dims, dim) == grid_dims.end()) grid_dims.push_back(dim);
+  }
+  return to_text(out);
+}
+
+Meaning HostNames::meaning(const std::string& param) const {
+  return [this, param](const std::string& name) -> std::optional<Term> {
+    if (name.starts_with(kKept)) return std::nullopt;
+    const auto known = plain_.find(name);
+    if (known != plain_.end() && known->second.substr(1) != param) return name_term(known->second);
+    const auto local = launch_.locals.find(name);
+    if (local != launch_.locals.end()) return parse_c(local->second, definitions_);
+    const auto constant = definitions_.constants.find(name);
+    if (constant != definitions_.constants.end()) return parse_c(constant->second, definitions_);
+    return std::nullopt;
+  };
+}
+
+}  // namespace gpuemu::cli
