@@ -330,11 +330,14 @@ std::optional<std::string> text_in_sizes(const std::string& written, const std::
 /// output.
 std::vector<std::string> computed_sizes(const std::string& body, const Definitions& known,
                                         const ProposedKernel& kernel) {
+  static const RE2 kQuotient(R"(\w+ / \d+|cdiv\(\w+, \d+\))");
   std::vector<std::string> texts;
   for (const auto& [name, value] : declared_values(body)) {
     const auto text = text_in_sizes(value, body, known, kernel);
-    // A product of sizes is no size.
+    // A product of sizes is no size. Quotients are tried anyway, after whole sizes: a kernel that
+    // loads four elements at once has no shape of four columns.
     if (!text || text->find_first_of("+-/(") == std::string::npos) continue;
+    if (RE2::FullMatch(*text, kQuotient)) continue;
     if (std::ranges::find(texts, *text) == texts.end()) texts.push_back(*text);
   }
   // As tensors nest them: in the order of the sizes that they begin with.

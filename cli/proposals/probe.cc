@@ -182,7 +182,7 @@ Result<ProbeSeen> Probe::run(const ProbeCall& call) {
     std::memcpy(config.args.back().data(), &address, sizeof(address));
   }
   const LaunchReport report = GPUEMU_TRY(device_->launch(module_, config));
-  ProbeSeen seen;
+  ProbeSeen seen{.thread_instructions = report.thread_instructions};
   seen.unknown.resize(call.tensors.size());
   seen.changed.resize(call.tensors.size());
   for (const DeviceFinding& finding : report.findings) add_finding(finding, call, seen);

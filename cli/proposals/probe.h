@@ -58,6 +58,7 @@ struct ProbeCall {
 };
 
 struct ProbeSeen {
+  uint64_t thread_instructions = 0;
   std::string problem;        ///< The first finding that is no read of the unknown; "" for none.
   std::vector<bool> unknown;  ///< By tensor: some of what nothing wrote was used.
   /// By tensor and element; empty where nothing changed, or the tensor has less room.

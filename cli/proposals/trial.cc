@@ -14,6 +14,8 @@ namespace {
 // Elements of each tensor while its shape is not known.
 constexpr uint64_t kRoomElements = uint64_t{1} << 16;
 constexpr int64_t kTrialThreadsMax = int64_t{1} << 20;
+// A test runs each case several times with all checks: it takes a second or so then.
+constexpr uint64_t kInstructionsMax = 50'000'000;
 
 DType dtype_of(const ProposedKernel& kernel, const std::string& name) {
   const std::string plain = name != "{dtype}"       ? name
@@ -308,7 +310,8 @@ bool Trial::fits(const Sizes& sizes) {
     }
   }
   const auto seen = run(*made);
-  return seen && std::ranges::find(seen->unknown, true) == seen->unknown.end();
+  return seen && seen->thread_instructions <= kInstructionsMax &&
+         std::ranges::find(seen->unknown, true) == seen->unknown.end();
 }
 
 }  // namespace gpuemu::cli

@@ -31,8 +31,8 @@ class Trial {
   bool runs(const Sizes& sizes, std::string& problem);
   /// Nothing where it does not run.
   std::optional<Extents> extents(const Sizes& sizes, const Indices& indices);
-  /// With tensors of exactly the kernel's shapes: nothing goes wrong, and each output is written to
-  /// its last element.
+  /// With tensors of exactly the kernel's shapes: nothing goes wrong, each output is written to its
+  /// last element, and it takes no longer than a case of a test should.
   bool fits(const Sizes& sizes);
   /// Tensors of which elements are used before anything is written there, and those written in
   /// part.

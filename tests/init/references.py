@@ -112,7 +112,7 @@ def heat_step(from_, alpha):
 
 def maxpool2x2(in_):
     c, h, w = in_.shape
-    return in_[:, :h // 2 * 2, :w // 2 * 2].reshape(c, h // 2, 2, w // 2, 2).max((2, 4))
+    return np.fmax.reduce(in_[:, :h // 2 * 2, :w // 2 * 2].reshape(c, h // 2, 2, w // 2, 2), (2, 4))
 
 
 def rgb_to_gray(rgb):
@@ -241,7 +241,7 @@ def rotary_pair_kernel(positions, query, key, cache, rot_dim, num_heads, num_kv_
 
 def window_max(in_, size, step):
     windows = np.lib.stride_tricks.sliding_window_view(in_, (size, size), axis=(-2, -1))
-    return windows[..., ::step, ::step, :, :].max((-2, -1))
+    return np.fmax.reduce(windows[..., ::step, ::step, :, :], (-2, -1))
 
 
 def transpose_steps(in_):
