@@ -160,6 +160,29 @@ void shrink(const std::vector<std::string>& dims, const Sizes& base, const Works
   }
 }
 
+/// Takes large sizes away until the kernel works with the largest of all dims at once.
+void lower_largest(const std::vector<std::string>& dims, const Sizes& base, const Works& works,
+                   std::map<std::string, Allowed>& allowed) {
+  constexpr size_t kRoundsMax = 8, kValuesMin = 3;
+  const auto largest = [&] {
+    Sizes sizes = base;
+    for (const std::string& dim : dims) sizes[dim] = allowed[dim].high;
+    return sizes;
+  };
+  for (size_t round = 0; round < kRoundsMax && !works(largest()); ++round) {
+    for (const std::string& dim : dims) {
+      Allowed& one = allowed[dim];
+      const int64_t known = base.at(dim);
+      if (one.set.empty()) {
+        one.high = std::max(known, (one.high + known) / 2);
+      } else if (one.set.size() > kValuesMin && one.set.back() > known) {
+        one.set.pop_back();
+        one.high = one.set.back();
+      }
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<std::vector<Sizes>> sizes_to_try(const std::vector<std::string>& dims) {
@@ -272,6 +295,7 @@ std::map<std::string, std::string> allowed_sizes(const std::vector<std::string>&
   }
   const auto is_fine = [&](const Sizes& sizes) { return !meant(sizes) || works(sizes); };
   if (ranged.size() > 1) shrink(ranged, base, is_fine, allowed);
+  lower_largest(dims, base, is_fine, allowed);
   std::map<std::string, std::string> texts;
   for (const std::string& dim : dims) texts[dim] = dim_text(allowed[dim]);
   return texts;

@@ -52,7 +52,7 @@ def test_every_kernel_of_the_folder_is_proposed_or_named(folder):
     # What host code computes; a tile of 32 by 8 threads; what the kernel computes itself; a size that an index is compared with.
     assert 'tile = "16", tiles = "length / 16"' in config and 'key_stride = "num_kv_heads * head_size", query_stride' in config
     assert 'grid = ["cdiv(cols, 32)", "cdiv(rows, 32)"], block = ["32", "8"]' in config
-    assert 'shape = ["planes", "(height - size) / step + 1", "(width - size) / step + 1"]' in config
+    assert 'shape = ["planes", "(height - 2) / step + 1", "(width - 2) / step + 1"]' in config
     assert 'range = [0, "bins - 1"]' in config
     assert 'name = "a", shape = ["cdiv(N, 512)", "512"]' in config
     assert 'name = "src", shape = ["height", "width"]' in config and 'pitch = "width"' in config

@@ -239,8 +239,8 @@ def rotary_pair_kernel(positions, query, key, cache, rot_dim, num_heads, num_kv_
     return turned
 
 
-def window_max(in_, size, step):
-    windows = np.lib.stride_tricks.sliding_window_view(in_, (size, size), axis=(-2, -1))
+def window_max(in_, step):
+    windows = np.lib.stride_tricks.sliding_window_view(in_, (2, 2), axis=(-2, -1))
     return np.fmax.reduce(windows[..., ::step, ::step, :, :], (-2, -1))
 
 
