@@ -189,6 +189,7 @@ class KernelError(RuntimeError):
     """A kernel went wrong while it ran. `findings` say what, where and in which thread."""
 
     code = "Launch"  # The name of the error in the C interface.
+    op_index: int | None = None  # The op of a program that went wrong, where a worker found out.
 
     def __init__(self, findings: list[Place]) -> None:
         from gpuemu.device.places import explain
@@ -197,7 +198,7 @@ class KernelError(RuntimeError):
         super().__init__(explain(findings))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.findings,), {"args": self.args}
+        return type(self), (self.findings,), {**vars(self), "args": self.args}
 
 
 _SAID_MAX = 4000  # Characters of an exception's text: one that has an array in it may have millions.

@@ -84,6 +84,14 @@ def test_another_text_is_no_graph(text):
         program.IRGraph.from_json(text)
 
 
+def test_a_graph_with_a_wrong_shape_dtype_or_depth_is_no_graph():
+    g = program.IRGraph()
+    g.output("y", g.relu(g.input("x", (3, 4))))
+    for one, other in (("[3,4]", "[3,-4]"), ('"float32"', '"float31"'), ("[3,4]", "[" * 50_000)):
+        with pytest.raises(program.GraphError):
+            program.IRGraph.from_json(g.to_json().replace(one, other))
+
+
 def test_a_plan_has_roles_aliases_and_little_more_than_the_bound():
     for sizes in ((784, 128, 10), (64,) * 13):
         g = mlp(sizes)

@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import math
 import subprocess
 import sys
 import threading
@@ -35,6 +36,13 @@ def test_random_tensors_have_the_bits_of_the_generator():
     assert np.array_equal(c.data, rng.generate(41, 2, "program/randn", "normal", [0.0, 1.0], (2,), "float64"))
     program.manual_seed(41)
     assert np.array_equal(program.randn((3, 5), mean=2.0, std=0.5).data, a.data)
+    for wrong in (lambda: program.randn(3, std=-1.0), lambda: program.randn(3, std=math.nan), lambda: program.randn(3, mean=math.inf),
+                  lambda: program.rand(3, lo=2.0, hi=1.0), lambda: program.rand(3, hi=math.inf)):  # fmt: skip
+        with pytest.raises(ValueError, match="std|mean|lo|hi"):
+            wrong()
+    with pytest.raises(TypeError, match="std is 'wide', expected a number"):
+        program.randn(3, std="wide")
+    assert program.randn(3, std=0.0).data.tolist() == [0, 0, 0] and program.rand(2, lo=1.0, hi=1.0).data.tolist() == [1, 1]
 
 
 def test_tensors_keep_what_they_are_given():

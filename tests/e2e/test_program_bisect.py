@@ -37,6 +37,28 @@ def test_bisecting_finds_the_first_op_that_differs(device, tmp_path, monkeypatch
         executor.bisect(variants=({}, {"gemm": "nothing"}), inputs=data)
 
 
+ONE_WRONG = """extern "C" __global__ void f(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = (x[i] > 0 ? x[i] : 0) * 1.0000001f + (i == 3 ? 0.5f : 0.f); }"""
+
+
+def test_bisecting_names_the_element_beyond_its_bound(device, tmp_path, monkeypatch):
+    monkeypatch.setenv("GPUEMU_DB", str(tmp_path))
+    graph = program.IRGraph()
+    graph.output("y", graph.relu(graph.input("x", (6,))))
+    executor, data = program.Executor(graph, device), {"x": np.arange(1, 7, dtype=np.float32)}
+    launch = runtime.Launch("f", 1, 32, ["x", "y", "i32:x.count"])
+    with runtime.register_kernel("relu", "one_wrong", ONE_WRONG, [launch], types={"T": ["float32"]}, priority=-9):
+        sides = ({}, {"relu": "one_wrong"})
+        found = executor.bisect(variants=sides, inputs=data)
+        assert (found.index, found.b, found.element, found.a_value) == (0, "one_wrong", 3, 4.0) and found.b_value == pytest.approx(4.5)
+        assert executor.bisect(variants=sides, inputs=data, exact=True).element == 0, "all elements differ in a bit"
+    with pytest.raises(runtime.NotFoundError, match="abacus"):
+        executor.bisect(variants=({}, {"abacus": "one_wrong"}), inputs=data)
+    with pytest.raises(TypeError, match="two dicts"):
+        executor.bisect(variants=({}, "one_wrong"), inputs=data)
+
+
 # Stands before the real library, and adds 1 to what mse computes.
 ANOTHER_LIBRARY = r"""
 #define _GNU_SOURCE

@@ -92,6 +92,25 @@ def test_a_fault_costs_its_op_and_not_the_program():
         y.numpy()
 
 
+def test_a_tensor_that_fails_stays_alive_without_costing_the_others():
+    x = program.tensor(values(10))
+    launch = runtime.Launch("relu", "cdiv(x.count, 64)", 64, ["x", "y", "i32:x.count"])
+    with runtime.register_kernel("relu", "no_guard", NO_GUARD, [launch], types={"T": ["float32"]}, priority=9):
+        failing = (x * 1.0).relu()
+        behind, other = failing + 1.0, x * 2.0
+        with pytest.raises(gpuemu.KernelError, match=r"op \d, relu, written at .*test_program_workers\.py:\d+: "):
+            failing.numpy()
+        assert ((x + 1.0).numpy() == values(10) + 1).all() and (other.numpy() == 2 * values(10)).all()
+        another = x * 3.0
+        for _ in range(2):
+            with pytest.raises(gpuemu.KernelError, match="relu"):
+                program.flush()
+            assert not another.is_pending and failing.is_pending and behind.is_pending
+        with pytest.raises(gpuemu.KernelError, match="relu"):
+            behind.numpy()
+    assert (failing.numpy() == np.maximum(values(10), 0)).all() and (behind.numpy() == np.maximum(values(10), 0) + 1).all()
+
+
 def test_registered_ops_run_in_workers_and_kernels_that_ask_a_function_do_not():
     source = """extern "C" __global__ void f(const float* x, float* y, int n, float k) { if (threadIdx.x < n) y[threadIdx.x] = k * x[threadIdx.x]; }"""
     launch = runtime.Launch("f", 1, 64, ["x", "y", "i32:x.count", "f32:k"])

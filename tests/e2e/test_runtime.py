@@ -380,6 +380,25 @@ def test_numbers_that_c_does_not_hold_are_refused(device, call, error):
         call(device)
 
 
+@pytest.mark.parametrize(("call", "raises", "says"), [
+    (lambda one: runtime.op_call("relu", [], [], device=3), TypeError, "device is a int"),
+    (lambda one: runtime.unpack("rmsnorm", 2 * 256 + 1, "1234"), TypeError, "data is a str"),
+    (lambda one: runtime.unpack("rmsnorm", "1", b"1234"), TypeError, "schema_id is a str"),
+    (lambda one: runtime.Graph(3), TypeError, "device is a int"),
+])  # fmt: skip
+def test_what_is_of_another_type_is_a_type_error(device, call, raises, says):
+    with pytest.raises(raises, match=says):
+        call(device)
+
+
+def test_a_policy_that_is_no_text_is_refused(tmp_path):
+    (tmp_path / "policy.json").write_bytes(b"\xff\xfe{}")
+    (tmp_path / "policy.toml").mkdir()
+    for name in ("policy.json", "policy.toml"):
+        with pytest.raises(runtime.InvalidArgumentError, match=name):
+            runtime.Policy.load(tmp_path / name)
+
+
 def test_findings_name_memory_without_a_name_by_what_is_in_it(device):
     source = "extern \"C\" __global__ void k(const float* x, float* y) { y[threadIdx.x] = x[threadIdx.x]; }"
     with runtime.register_kernel("relu", "past", source, [runtime.Launch("k", 1, 32, ["x", "y"])], types={"T": ["float32"]}):

@@ -391,6 +391,28 @@ def test_destroying_what_another_thread_uses_is_an_error_and_no_crash(target):
         owner.close()
 
 
+@pytest.mark.parametrize(("closes", "use"), [
+    ("event", lambda event, stream, x: event.record(stream)), ("stream", lambda event, stream, x: event.record(stream)),
+    ("event", lambda event, stream, x: event.query()), ("event", lambda event, stream, x: event.synchronize()),
+    ("event", lambda event, stream, x: event.elapsed_ms(event)), ("event", lambda event, stream, x: stream.wait(event)),
+    ("stream", lambda event, stream, x: x.copy_from(np.ones(8, np.float32), stream=stream)), ("stream", lambda event, stream, x: x.fill(0, stream=stream)),
+    ("stream", lambda event, stream, x: x.device.empty(3, stream=stream)),
+])  # fmt: skip
+def test_what_another_thread_closes_between_the_look_and_the_call_is_released(device, monkeypatch, closes, use):
+    event, stream, x, real = device.event(), device.stream(), device.zeros(8), device._check
+
+    def late(*call):
+        monkeypatch.setattr(device, "_check", real)
+        {"event": event, "stream": stream}[closes].close()
+        real(*call)
+
+    event.record()
+    monkeypatch.setattr(device, "_check", late)
+    with pytest.raises(runtime.ReleasedError, match="closed"):
+        use(event, stream, x)
+    assert x.numpy().tolist() == [0] * 8
+
+
 def test_a_child_of_fork_is_refused_and_ends_well():
     code = """
 import os
@@ -400,7 +422,8 @@ x, stream, graph = device.zeros(4), device.stream(), runtime.Graph(device)
 with graph: runtime.op_call("relu", [x], [device.empty(4)])
 if os.fork() == 0:
     for use in (runtime.ops, x.numpy, stream.synchronize, graph.launch, device.synchronize, lambda: device.empty(3), runtime.current_device,
-                lambda: runtime.Device("emulator"), lambda: runtime.op_call("relu", [x], [x])):
+                lambda: runtime.Device("emulator"), lambda: runtime.op_call("relu", [x], [x]), x.__dlpack__, lambda: x[0], lambda: x.view(2, 2),
+                lambda: runtime.Graph(device)):
         try: use()
         except runtime.ForkedError as problem: assert problem.code == "Unavailable" and isinstance(problem, RuntimeError)
         else: raise SystemExit(f"{use} works")

@@ -27,7 +27,7 @@ from gpuemu.tensors import Array
 @dataclass
 class BisectReport:
     """The first op that differs; index None where none does. a, b: the kernels that ran; element: flat, the first that differs
-    in a bit; max_diff: of that output; reproducer: a folder as that of a check, which runs the op as side b and judges it by side a."""
+    by more than its bound, with exact in a bit; max_diff: of that output; reproducer: a folder as that of a check, which runs the op as side b and judges it by side a."""
 
     index: int | None = None
     op: str = ""
@@ -101,6 +101,11 @@ def sides_of(variants: Any, libraries: Any, policies: Any) -> tuple[_Side, _Side
     if libraries is not None:
         return _Side(None, None, libraries[0]), _Side(None, None, libraries[1])
     if variants is not None:
+        for one in variants:
+            if not isinstance(one, Mapping):
+                raise TypeError(f"bisect: variants has a {type(one).__name__} in it, expected two dicts from op to variant")
+            for op in one:
+                runtime.op_info(op)  # Raises NotFoundError for what is no op.
         return _Side(variants[0], None), _Side(variants[1], None)
     return _Side(None, policies[0]), _Side(None, policies[1])
 
@@ -132,8 +137,9 @@ def _bisect(executor: Executor, sides: tuple[_Side, _Side], inputs: Mapping[str,
         results = [(checker.content(vid), tensor.numpy()) for vid, tensor in zip(one["outputs"], other)]
         differing = _differing(one, given, specs, results, outputs, exact)
         if differing is not None:
-            name = primitives.row(one["op"]).outputs[differing]
-            found = BisectReport(index, one["op"], name, a, b, *_values(*results[differing], outputs[differing].dtype))
+            at, element = differing
+            name = primitives.row(one["op"]).outputs[at]
+            found = BisectReport(index, one["op"], name, a, b, element, *_values(*results[at], outputs[at].dtype, element))
             found.reproducer = _reproducer(found, checker, one, given, [wide(x, spec.dtype) for (x, _), spec in zip(results, outputs)], sides[1], exact)
             return found
     return BisectReport()
@@ -155,21 +161,30 @@ def _reproducer(found: BisectReport, checker: checking.Checker, one: dict[str, A
         return None
 
 
-def _differing(one: Mapping[str, Any], given: Sequence[Array], specs: Any, results: Sequence[tuple[Array, Array]], outputs: Any, exact: bool) -> int | None:
-    """The first output of side b that is not that of side a."""
+def _differing(one: Mapping[str, Any], given: Sequence[Array], specs: Any, results: Sequence[tuple[Array, Array]], outputs: Any,
+               exact: bool) -> tuple[int, int] | None:  # fmt: skip
+    """The first output of side b that is not that of side a, and its first element that is not."""
     if exact:
-        return next((i for i, (x, y) in enumerate(results) if x.tobytes() != y.tobytes()), None)
+        return next(((i, _first_bit(x, y)) for i, (x, y) in enumerate(results) if x.tobytes() != y.tobytes()), None)
     expected = [wide(x, spec.dtype) for (x, _), spec in zip(results, outputs)]
     verdicts = judging.judged(one["op"], given, specs, [y for _, y in results], outputs, one["attrs"], expected=expected)
-    return next((i for i, verdict in enumerate(verdicts) if verdict.failures), None)
+    for i, verdict in enumerate(verdicts):
+        if verdict.failures:
+            named = verdict.failures[0].get("index")
+            return i, _first_bit(*results[i]) if named is None else int(named)
+    return None
 
 
-def _values(x: Array, y: Array, dtype: str) -> tuple[int, float, float, float]:
-    """The first element that differs in a bit, both values, and the largest difference."""
+def _first_bit(x: Array, y: Array) -> int:
+    """The first element that differs in a bit."""
     size = x.dtype.itemsize
     differs = (x.reshape(-1).view(np.uint8).reshape(-1, size) != y.reshape(-1).view(np.uint8).reshape(-1, size)).any(axis=1)
-    element = int(differs.argmax())
+    return int(differs.argmax())
+
+
+def _values(x: Array, y: Array, dtype: str, element: int) -> tuple[float, float, float]:
+    """Both values of an element, and the largest difference."""
     with np.errstate(all="ignore"):
         a, b = (np.asarray(wide(one, dtype), np.float64).reshape(-1) for one in (x, y))
         gaps = np.abs(a - b)
-    return element, float(a[element]), float(b[element]), float(gaps[np.isfinite(gaps)].max(initial=0.0))
+    return float(a[element]), float(b[element]), float(gaps[np.isfinite(gaps)].max(initial=0.0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -36,15 +37,30 @@ def _drawn(label: str, distribution: str, parameters: list[float], shape: Sequen
     return (made.view(storage_dtype(kind)) if kind == "bfloat16" else made), kind
 
 
+def _number(what: str, value: Any) -> float:
+    """A finite number. Raises TypeError or ValueError, which begin with `what`."""
+    if not is_number(value):
+        raise TypeError(f"{what} is {value!r}, expected a number")
+    if not math.isfinite(value):
+        raise ValueError(f"{what} is {value}, expected a finite number")
+    return float(value)
+
+
 def randn(*shape: Any, mean: float = 0.0, std: float = 1.0, dtype: str = "float32", requires_grad: bool = False, name: str | None = None) -> Tensor:
     """Normal random numbers. The n-th random tensor after manual_seed(s) has the bits of gpuemu.rng.generate(s, n,
     "program/randn", "normal", [mean, std], shape, dtype)."""
-    return _made(*_drawn("program/randn", "normal", [float(mean), float(std)], shape, dtype), requires_grad, name)
+    parameters = [_number("randn: mean", mean), _number("randn: std", std)]
+    if parameters[1] < 0:
+        raise ValueError(f"randn: std is {std}, expected 0 or more")
+    return _made(*_drawn("program/randn", "normal", parameters, shape, dtype), requires_grad, name)
 
 
 def rand(*shape: Any, lo: float = 0.0, hi: float = 1.0, dtype: str = "float32", requires_grad: bool = False, name: str | None = None) -> Tensor:
     """Random numbers from lo to hi, as randn under the label "program/rand" and "uniform"."""
-    return _made(*_drawn("program/rand", "uniform", [float(lo), float(hi)], shape, dtype), requires_grad, name)
+    parameters = [_number("rand: lo", lo), _number("rand: hi", hi)]
+    if parameters[0] > parameters[1]:
+        raise ValueError(f"rand: lo is {lo} and hi is {hi}, expected lo to be no more than hi")
+    return _made(*_drawn("program/rand", "uniform", parameters, shape, dtype), requires_grad, name)
 
 
 def ones(*shape: Any, dtype: str = "float32", requires_grad: bool = False, name: str | None = None) -> Tensor:

@@ -6,10 +6,10 @@ import contextlib
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from gpuemu import runtime
-from gpuemu.errors import DeviceError
+from gpuemu.errors import DeviceError, KernelError
 import gpuemu.program.ops.primitives as primitives
 from gpuemu.program.errors import BindError
 from gpuemu.program.ir import IRGraph
@@ -32,7 +32,10 @@ class PackedCall(NamedTuple):
     attrs: bytes
 
 
-def told(problem: DeviceError, one: Mapping[str, Any], index: int, where: str) -> DeviceError:
+E = TypeVar("E", DeviceError, KernelError)
+
+
+def told(problem: E, one: Mapping[str, Any], index: int, where: str) -> E:
     """The error with the op that raised it and the line that wrote the op."""
     said = f"op {index}, {one['op']}" + (f", written at {where}" if where else "")
     problem.args = (f"{said}: {problem.args[0] if problem.args else ''}", *problem.args[1:])
@@ -45,6 +48,10 @@ class Executor:
 
     def __init__(self, graph: IRGraph, device: runtime.Device | None = None, *, passes: Sequence[str] = (), plan: BindingPlan | None = None,
                  policy: Any = None) -> None:  # fmt: skip
+        if not isinstance(graph, IRGraph):
+            raise TypeError(f"graph is a {type(graph).__name__}, expected an IRGraph")
+        if device is not None and not isinstance(device, runtime.Device):
+            raise TypeError(f"device is a {type(device).__name__}, expected a runtime.Device or None")
         self._graph = graph
         self._lowered = graph.lower(passes=passes)
         self._plan = graph.bind(self._lowered) if plan is None else plan
@@ -98,6 +105,7 @@ class Executor:
             if role == "constant":
                 raise BindError(f"'{name}' is a constant, which has storage of its own")
             given = tensor if isinstance(tensor, Tensor) else runtime.as_tensor(tensor, device=self._device)
+            given._memory._live(f"'{name}': the tensor")
             self._insist_fits(name, vid, role, given)
             root = self._plan.storage(vid)
             self._storage.put(root, given if root == vid else given.view(self._plan.specs[root].shape))

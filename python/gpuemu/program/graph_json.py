@@ -19,9 +19,9 @@ def read(text: str, make: Callable[..., G]) -> G:
         graph = make(whole["name"], device=whole["device"])
         _fill(graph, whole)
         return graph
-    except ProgramError:
+    except GraphError:
         raise
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError) as problem:
+    except (ProgramError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as problem:
         raise GraphError(f"this is no graph of gpuemu.program: {type(problem).__name__}: {problem}") from problem
 
 

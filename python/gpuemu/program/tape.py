@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gpuemu.errors import DeviceError, DeviceLostError, KernelError
 import gpuemu.program.ops.rules as rules
 from gpuemu.program.ir import IRGraph, written_at
 from gpuemu.program.places import Place, insist_one
@@ -61,6 +62,7 @@ class Tape:
     def __init__(self) -> None:
         self.numbers = itertools.count()
         self.pending: weakref.WeakSet[Lazy] = weakref.WeakSet()
+        self.failed: weakref.WeakSet[Lazy] = weakref.WeakSet()  # Pending, and in an execution that raised: computed alone from then on.
         self.roots: Callable[[], Iterable[Lazy]] = lambda: ()  # What live tensors need.
         self.plans: OrderedDict[Any, tuple[Place, IRGraph, list[dict[str, Any]], BindingPlan, Any]] = OrderedDict()
         self.last: Run | None = None
@@ -98,7 +100,35 @@ class Tape:
             if wanted is not None:
                 by_place = {place: group for place, group in by_place.items() if place is wanted.place}
             for place, group in by_place.items():
-                self._execute(place, group)
+                self._compute(place, group, wanted)
+
+    def _compute(self, place: Place, targets: list[Lazy], wanted: Lazy | None) -> None:
+        """All targets as one graph. An op that raises an error costs those that need it: the others are computed alone, and of
+        those that failed nobody is tried again but the wanted one."""
+        together = [one for one in targets if one not in self.failed]
+        alone = [one for one in targets if one in self.failed and wanted in (None, one)]
+        if wanted in alone:
+            together = []
+        problem = None
+        try:
+            if together:
+                self._execute(place, together)
+        except DeviceLostError:
+            raise
+        except (DeviceError, KernelError) as raised:
+            self.failed.update(together)
+            if len(together) == 1:
+                problem = raised
+            else:
+                alone += together if wanted is None else [wanted]
+        for one in sorted_targets(alone):
+            try:
+                self._execute(place, [one])
+                self.failed.discard(one)
+            except (DeviceError, KernelError) as raised:
+                problem = problem or raised
+        if problem is not None:
+            raise problem
 
     def _execute(self, place: Place, targets: list[Lazy]) -> None:
         began = time.perf_counter()

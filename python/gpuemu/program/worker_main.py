@@ -11,7 +11,7 @@ from typing import Any
 
 import gpuemu.runtime.errors as errors
 import gpuemu.runtime.registering as registering
-from gpuemu.errors import DeviceError
+from gpuemu.errors import DeviceError, KernelError
 from gpuemu.program.local import LocalPlace
 
 
@@ -43,9 +43,32 @@ class Worker:
         if content is not None:
             self.programs[number] = (*content, self.place.prepare(*content))
         graph, lowered, plan, program = self.programs[number]
-        made = self.place.run(program, graph, lowered, plan, {vid: self.values[one] for vid, one in sources.items()}, None)
-        self.place.device.synchronize()
+        bound = (program, graph, lowered, plan, {vid: self.values[one] for vid, one in sources.items()})
+        try:
+            made = self.place.run(*bound, None)
+            self.place.device.synchronize()
+        except KernelError as problem:
+            problem.op_index = self._faulting(bound)
+            raise
         self.values.update({outputs[vid]: one for vid, one in made.items()})
+
+    def _faulting(self, bound: Any) -> int | None:
+        """The lowered op at which a program goes wrong, found by waiting for each; None if it does not go wrong again."""
+        at = 0
+
+        def each(index: int) -> None:
+            nonlocal at
+            self.place.device.synchronize()
+            at = index
+
+        try:
+            self.place.run(*bound, each)
+            self.place.device.synchronize()
+        except KernelError:
+            return at
+        except DeviceError:
+            pass  # Of a device that is lost by now.
+        return None
 
 
 def _sendable(problem: Exception) -> Exception:

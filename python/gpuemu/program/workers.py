@@ -18,6 +18,7 @@ import gpuemu
 import gpuemu.errors
 import gpuemu.runtime.errors as errors
 import gpuemu.runtime.registrations as registrations
+from gpuemu.program.executor import told
 from gpuemu.program.places import Place
 from gpuemu.program.plan import BindingPlan
 from gpuemu.program.tape import TAPE
@@ -131,8 +132,12 @@ class WorkerPlace(Place):
             for index in range(len(lowered) if each is not None else 0):
                 each(index)  # type: ignore[misc]
             session = self._session
-            self._ask("run", program.number, content, {vid: one.number for vid, one in sources.items()}, puts,
-                      {vid: one.number for vid, one in made.items()}, registrations.news(self._registered))  # fmt: skip
+            try:
+                self._ask("run", program.number, content, {vid: one.number for vid, one in sources.items()}, puts,
+                          {vid: one.number for vid, one in made.items()}, registrations.news(self._registered))  # fmt: skip
+            except gpuemu.KernelError as problem:
+                at = problem.op_index
+                raise problem if at is None else told(problem, lowered[at], at, graph.nodes[lowered[at]["node"]].where) from None
             program.sent = session
             for held in sources.values():
                 held.session = session

@@ -177,6 +177,10 @@ def packed(what: str, dtype: str, value: Any) -> bytes:
 def unpack(op: str, schema_id: int, data: bytes) -> dict[str, Any]:
     """The attributes in packed bytes; those that a shorter schema does not have are defaults."""
     info = op_info(op)
+    if not isinstance(data, (bytes, bytearray, memoryview)):
+        raise TypeError(f"data is a {type(data).__name__}, expected bytes")
+    if not isinstance(schema_id, int):
+        raise TypeError(f"schema_id is a {type(schema_id).__name__}, expected an int")
     schemas = [info.schema, *(one.schema for one in info.variants)]
     # A version of a variant's own fields, else one of the op's.
     schema = next((one for one in schemas if schema_id & 255 in {field.since for field in one.fields}), info.schema)
@@ -301,6 +305,8 @@ def _call(kind: str | int, inputs: Sequence[Any], outputs: Sequence[Any], attrs:
           device: Device | None, *function: Any) -> tuple[str, structs.Call, list[Tensor], list[Tensor], Any]:  # fmt: skip
     if device is None:
         device = _device_of(inputs if isinstance(inputs, Sequence) else (), outputs if isinstance(outputs, Sequence) else ())
+    elif not isinstance(device, Device):
+        raise TypeError(f"device is a {type(device).__name__}, expected a Device or None")
     name, call = _name_of(kind), structs.Call(struct_bytes=_CALL_BYTES)
     device._op_number(name)  # A name that is none is told before anything else.
     ins, outs = _taken(name, "inputs", inputs, device), _taken(name, "outputs", outputs, device)

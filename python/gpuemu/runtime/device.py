@@ -195,7 +195,8 @@ class Device(library.Unique):
         try:
             if count > BYTES_MAX:
                 raise errors.OutOfMemoryError(f"{self.name}: {count} bytes are more than any device has")
-            self._check("gpuemu_memory_allocate_named", memory.KINDS.index(kind), count, chosen.handle, (name or label).encode(), ctypes.byref(made))
+            self._check_using([chosen], self._check, "gpuemu_memory_allocate_named", memory.KINDS.index(kind), count, chosen.handle,
+                              (name or label).encode(), ctypes.byref(made))  # fmt: skip
         except errors.OutOfMemoryError as problem:
             raise errors.OutOfMemoryError(self._out_of_memory(str(problem), count)) from None
         block = Block(self, made.value or 0, kind)
@@ -365,6 +366,13 @@ class Device(library.Unique):
             if gone is None or isinstance(problem, errors.ReleasedError):
                 raise
             raise errors.ReleasedError(f"{gone!r} was closed by another thread: {problem}") from None
+
+    def _check_on(self, stream: Stream, function: str, *arguments: Any) -> None:
+        """A call whose last argument is the stream."""
+        self._check_using([stream], self._check, function, *arguments, stream.handle)
+
+    def _wait_for(self, stream: Stream) -> None:
+        self._check_using([stream], self._wait, "gpuemu_stream_synchronize", stream.handle)
 
     def _text(self, function: str, *arguments: Any) -> str:
         return self._context.text(getattr(self._library, function), *arguments)

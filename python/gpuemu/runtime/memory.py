@@ -168,8 +168,8 @@ class Memory(library.Unique):
     def _live(self, what: str = "the memory") -> Block:
         """Raises ReleasedError when it is freed."""
         block = self._block
+        library.refuse_forked()
         if block is None or self.is_freed:
-            library.refuse_forked()
             why = "the device is closed" if self._device.is_closed else "it was freed"
             raise errors.ReleasedError(f"{what} {self.name}".rstrip() + f" cannot be used: {why}")
         return block

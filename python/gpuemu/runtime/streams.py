@@ -91,7 +91,7 @@ class Stream(_Owned):
         """Waits for what was issued. Raises KernelError when a kernel went wrong."""
         self._live()
         self._refuse_capture("synchronize()")
-        self._device._check_using([self], self._device._wait, "gpuemu_stream_synchronize", self._handle)
+        self._device._wait_for(self)
 
     def query(self) -> bool:
         """Whether everything that was issued is done."""
@@ -112,7 +112,7 @@ class Stream(_Owned):
         if not isinstance(event, Event):
             raise TypeError(f"event is a {type(event).__name__}, expected an Event")
         self._live()
-        self._device._check("gpuemu_event_wait", event._live_of(self._device), self._handle)
+        self._device._check_using([self, event], self._device._check, "gpuemu_event_wait", event._live_of(self._device), self._handle)
         if event._graph is not None and self._graph is None:
             event._graph._join(self)
 
@@ -166,21 +166,21 @@ class Event(_Owned):
         """Is reached when everything issued to the stream so far is done."""
         self._live()
         chosen = self._device._stream(stream)
-        self._device._check("gpuemu_event_record", self._handle, chosen._live())
+        self._device._check_using([self, chosen], self._device._check, "gpuemu_event_record", self._handle, chosen._live())
         self._graph = chosen._graph
 
     def synchronize(self) -> None:
         """Waits until it is reached. Raises KernelError when a kernel went wrong."""
         self._live()
         self._refuse_capture("synchronize()")
-        self._device._wait("gpuemu_event_synchronize", self._handle)
+        self._device._check_using([self], self._device._wait, "gpuemu_event_synchronize", self._handle)
 
     def query(self) -> bool:
         """Whether the latest record is reached; True when there was none."""
         self._live()
         self._refuse_capture("query()")
         done = ctypes.c_uint32()
-        self._device._check("gpuemu_event_query", self._handle, ctypes.byref(done))
+        self._device._check_using([self], self._device._check, "gpuemu_event_query", self._handle, ctypes.byref(done))
         return bool(done.value)
 
     def elapsed_ms(self, later: Event) -> float:
@@ -189,7 +189,8 @@ class Event(_Owned):
             raise TypeError(f"later is a {type(later).__name__}, expected an Event")
         self._live()
         milliseconds = ctypes.c_float()
-        self._device._check("gpuemu_event_elapsed_ms", self._handle, later._live_of(self._device), ctypes.byref(milliseconds))
+        self._device._check_using([self, later], self._device._check, "gpuemu_event_elapsed_ms", self._handle, later._live_of(self._device),
+                                  ctypes.byref(milliseconds))
         return milliseconds.value
 
     def _live_of(self, device: Any) -> int:

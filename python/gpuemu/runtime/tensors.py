@@ -183,8 +183,8 @@ class Tensor(library.Unique):
         low, high = _reach(self._shape, self._strides)
         buffer: Array = np.empty((high - low + 1) * item, np.uint8)
         if buffer.size:
-            self._device._check("gpuemu_memory_download", buffer.ctypes.data, self._address + low * item, buffer.size, stream.handle)
-        self._device._wait("gpuemu_stream_synchronize", stream.handle)
+            self._device._check_on(stream, "gpuemu_memory_download", buffer.ctypes.data, self._address + low * item, buffer.size)
+        self._device._wait_for(stream)
         steps = tuple(one * item for one in self._strides)
         kind = numpy_type(self._dtype)
         return np.array(np.ndarray(self._shape, kind, buffer, -low * item, steps) if buffer.size else np.empty(self._shape, kind), order="C")
@@ -198,7 +198,7 @@ class Tensor(library.Unique):
             raise TypeError("the tensor is in memory of a GPU, which the host does not reach: numpy() copies it")
         stream = block.last_stream()
         stream._refuse_capture("__array__()")
-        self._device._wait("gpuemu_stream_synchronize", stream.handle)
+        self._device._wait_for(stream)
         found = np.asarray(_Seen(self, block)).view(numpy_type(self._dtype))
         if dtype is not None and np.dtype(dtype) != found.dtype:
             if copy is False:
@@ -239,11 +239,11 @@ class Tensor(library.Unique):
                 raise BufferError(f"stream is {stream}, and memory of the host has none")
             if block.kind == "device" and not block.was_exported and block.address and self._memory.nbytes and not self._readonly:
                 # Every byte counts as written from now on.
-                device._check("gpuemu_memory_upload", block.address, block.address, self._memory.nbytes, last.handle)
+                device._check_on(last, "gpuemu_memory_upload", block.address, block.address, self._memory.nbytes)
                 block.was_exported = True
             if block.mark is None or block.mark is not block.awaited:
                 block.mark = mark = object()
-                device._wait("gpuemu_stream_synchronize", last.handle)
+                device._wait_for(last)
                 block.awaited = mark
         elif stream != -1:
             consumer = device.adopt_stream(1 if stream is None else stream)
@@ -293,7 +293,7 @@ class Tensor(library.Unique):
         if 0 in self._shape:
             return
         if self.is_contiguous and source.is_contiguous:
-            self._device._check("gpuemu_memory_copy", self._address, source._address, self.nbytes, stream.handle)
+            self._device._check_on(stream, "gpuemu_memory_copy", self._address, source._address, self.nbytes)
             for one in (self, source):
                 one._note_use(stream)
         else:
@@ -318,7 +318,7 @@ class Tensor(library.Unique):
         if 0 in self._shape:
             return
         if self.is_contiguous:
-            self._device._check("gpuemu_memory_fill", self._address, value, self.nbytes, chosen.handle)
+            self._device._check_on(chosen, "gpuemu_memory_fill", self._address, value, self.nbytes)
             self._note_use(chosen)
             return
         packed = empty(self._device, self._shape, self._dtype, stream=chosen)
@@ -407,7 +407,7 @@ def zeros(device: Any, shape: Any, dtype: str = "float32", *, kind: str = "devic
     chosen = made._device._stream(stream)
     if made._memory.nbytes:
         # Gaps between the elements are zeros too.
-        made._device._check("gpuemu_memory_fill", made._memory.address, 0, made._memory.nbytes, chosen.handle)
+        made._device._check_on(chosen, "gpuemu_memory_fill", made._memory.address, 0, made._memory.nbytes)
         made._note_use(chosen)
     return made
 
@@ -443,7 +443,7 @@ def _upload(tensor: Tensor, array: Array, stream: Any) -> None:
         tensor._copy_on_device(packed, stream)
         return
     data = array if is_pinned else array.copy()
-    device._check("gpuemu_memory_upload", tensor._address, data.ctypes.data, data.nbytes, stream.handle)
+    device._check_on(stream, "gpuemu_memory_upload", tensor._address, data.ctypes.data, data.nbytes)
     tensor._note_use(stream)
     if graph is not None:
         graph._hold(data)

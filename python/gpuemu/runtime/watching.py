@@ -55,6 +55,8 @@ class Policy:
             text = place.read_text(encoding="utf-8")
         except FileNotFoundError:
             raise errors.NotFoundError(f"no file {place}") from None
+        except (OSError, UnicodeDecodeError) as problem:
+            raise errors.InvalidArgumentError(f"{place} cannot be read as text: {problem}") from None
         if place.suffix == ".json":
             return cls.from_json(text)
         import tomllib
