@@ -14,6 +14,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "python"))
+import driver_mlp  # noqa: E402
 import numpy as np  # noqa: E402
 
 from gpuemu import program, runtime  # noqa: E402
@@ -82,6 +83,7 @@ def c_calls(executor):
             struct_bytes=ctypes.sizeof(structs.Call), op=device._op_number(one.op), inputs=ctypes.addressof(sides[0]), outputs=ctypes.addressof(sides[1]),
             input_count=len(one.inputs), output_count=len(one.outputs), schema_id=one.schema_id, attribute_bytes=len(one.attrs), attributes=one.attrs))
     handle = device._context.enter()
+    device._context.leave()  # It is valid as long as the device is open.
     pointers = [ctypes.byref(one) for one in calls]
 
     def run():
@@ -92,7 +94,7 @@ def c_calls(executor):
     return run
 
 
-def figures(device, rounds):
+def figures(device, rounds, driver_ptx):
     small = ready(step((8, 8, 8, 8, 8, 8, 8), 4), device)
     replay = small.capture()
 
@@ -123,7 +125,10 @@ def figures(device, rounds):
         print(f"{name:<58} {plan.workspace_bytes:>12} {plan.peak_live_bytes:>12} {plan.workspace_bytes / plan.peak_live_bytes:>7.2f}  at most 1.25")
     dlpack(device, rounds)
     if not device.is_emulator:
-        beside_torch(mnist, rounds)
+        replay = mnist.capture()
+        beside_torch(mnist, replay, rounds)
+        if driver_ptx:
+            beside_driver(mnist, replay, rounds, driver_ptx)
 
 
 def waiting(device, first, second, rounds):
@@ -175,7 +180,7 @@ def loop_of(device):
 STEPS = 50  # Steps of a round: training does not wait after each one.
 
 
-def beside_torch(mnist, rounds):
+def beside_torch(mnist, replay, rounds):
     """The step as a CUDA graph of PyTorch, and replayed; the share is that of steps per second."""
     try:
         import torch
@@ -200,19 +205,34 @@ def beside_torch(mnist, rounds):
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         run()
-    replay = mnist.capture()
 
     def theirs():
         for _ in range(STEPS):
             graph.replay()
         torch.cuda.synchronize()
 
+    told(f"{STEPS} steps of 784-128-10: PyTorch's graph, replay", beside(theirs, steps_of(mnist, replay), rounds), "at least 0.8: steps per second of PyTorch's")
+
+
+def steps_of(mnist, replay):
     def ours():
         for _ in range(STEPS):
             replay.launch()
         mnist.device.synchronize()
 
-    told(f"{STEPS} steps of 784-128-10: PyTorch's graph, replay", beside(theirs, ours, rounds), "at least 0.8: steps per second of PyTorch's")
+    return ours
+
+
+def beside_driver(mnist, replay, rounds, ptx):
+    """The same beside kernels of a program that calls the driver by hand."""
+    by_hand = driver_mlp.DriverMlp(pathlib.Path(ptx).read_bytes())
+
+    def theirs():
+        for _ in range(STEPS):
+            by_hand.launch()
+        by_hand.synchronize()
+
+    told(f"{STEPS} steps of 784-128-10: a graph of the driver by hand, replay", beside(theirs, steps_of(mnist, replay), rounds), "no goal: where there is no PyTorch")
 
 
 def dlpack(device, rounds):
@@ -233,10 +253,11 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--backend", choices=("emulator", "cuda"), default="emulator")
     parser.add_argument("--rounds", type=int, default=31)
+    parser.add_argument("--driver-ptx", help="what driver_mlp.py compile made: also beside a graph of the driver, on a GPU")
     chosen = parser.parse_args()
     with runtime.Device(chosen.backend) as device:
         print(device)
-        figures(device, max(9, chosen.rounds))
+        figures(device, max(9, chosen.rounds), chosen.driver_ptx)
 
 
 if __name__ == "__main__":

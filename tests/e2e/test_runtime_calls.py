@@ -413,6 +413,11 @@ def test_what_another_thread_closes_between_the_look_and_the_call_is_released(de
     assert x.numpy().tolist() == [0] * 8
 
 
+def test_a_process_ends_while_a_daemon_thread_is_in_a_call():
+    code = "from gpuemu import runtime; device = runtime.Device('emulator'); device.zeros(4); device._context.enter(); print('ends')"
+    assert child(code) == "ends"
+
+
 def test_a_child_of_fork_is_refused_and_ends_well():
     code = """
 import os

@@ -7,6 +7,7 @@ import functools
 import json
 import os
 import pathlib
+import sys
 import threading
 from typing import Any
 
@@ -245,8 +246,9 @@ class Context:
             self._is_destroyed = True
         self.library.gpuemu_context_destroy(self._handle)
 
-    def __del__(self) -> None:
-        if hasattr(self, "is_closed"):
+    def __del__(self, is_finalizing: Any = sys.is_finalizing) -> None:
+        # A daemon thread that is in a call when the interpreter ends never comes back from it.
+        if hasattr(self, "is_closed") and not (is_finalizing() and self._calls > 0):
             self.close()
 
 

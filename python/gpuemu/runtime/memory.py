@@ -46,6 +46,7 @@ class Block:
     def __init__(self, device: Any, address: int, kind: str) -> None:
         self.device, self.address, self.kind = device, address, kind
         self.streams: dict[int, Any] = {}  # By handle; the last one used it last.
+        self.latest: Any = None  # The stream that used it last.
         self.free_stream: Any = None
         self.was_exported = False
         self.mark: Any = None  # What an export left behind; gone with the next use.
@@ -56,7 +57,7 @@ class Block:
     def used_by(self, stream: Any) -> None:
         """Notes that work of the stream uses it."""
         self.streams.pop(stream.handle, None)
-        self.streams[stream.handle] = stream
+        self.streams[stream.handle] = self.latest = stream
         self.mark = None
 
     def last_stream(self) -> Any:

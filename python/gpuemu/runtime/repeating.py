@@ -43,7 +43,14 @@ def repeated(asked: tuple[Any, ...], inputs: Sequence[Any], outputs: Sequence[An
         if known() is not one or memory._block is None or memory._was_freed:
             return False
         blocks.append(memory._block)
-    own._check_using((chosen,), own._context.check, before.function, before.pointer)
+    context = own._context
+    handle = context.enter()
+    try:
+        if code := before.function(handle, before.pointer):
+            own._check_using((chosen,), context.library.check, code)
+    finally:
+        context.leave()
     for block in blocks:
-        block.used_by(chosen)
+        if block.latest is not chosen or block.mark is not None:
+            block.used_by(chosen)
     return True

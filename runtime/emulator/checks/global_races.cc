@@ -243,6 +243,8 @@ void GlobalRaces::note(Warp& warp, const Step& step, const uint64_t* address, ui
                                                                            : Reach::All;
   const uint32_t event = warp.ordering.clock.now() - warp.ordering.segment_event;
   Suspicion* const suspicion = suspicion_of(*warp.launch);
+  const bool reads_words = access == Access::Load && !is_volatile && bytes % 4 == 0;
+  const uint64_t read = cell_of({.segment = own, .who = 0, .event = event, .site = step.cache()});
   const Allocation* in = nullptr;
   Tally bad;
   Seen seen;
@@ -260,6 +262,13 @@ void GlobalRaces::note(Warp& warp, const Step& step, const uint64_t* address, ui
     const uint64_t end = address[lane] + bytes;
     for (uint64_t at = address[lane] & ~uint64_t{3}; at < end; at += 4) {
       const uint64_t word = (at - in->base) / 4;
+      // Most words that are read have not been written in this launch: they race with nothing.
+      if (reads_words && address[lane] % 4 == 0 &&
+          segment_in(load(in->last_writes.get()[word])) < first_) {
+        uint64_t& before = in->last_reads.get()[word];
+        store(before, merged_reads(load(before), read | uint64_t{lane} << kCellWhoShift));
+        continue;
+      }
       const RaceCells cells{in->last_writes.get()[word], in->last_reads.get()[word], at,
                             touched_bits(at, address, bytes, touch.lanes)};
       const uint64_t written = suspicion != nullptr ? load(cells.last_write) : 0;
