@@ -1,21 +1,22 @@
 #!/usr/bin/env bash
 # The figures of programs from Python on a machine with a GPU and nothing else: no compiler, no network, perhaps no PyTorch.
-#   bench/gpu_programs.sh pack BUILD FOLDER   copies what it needs; BUILD needs libgpuemu, gpuemu and gpuemu_bench_opcall
+#   bench/gpu_programs.sh pack BUILD FOLDER   copies what it needs; BUILD needs libgpuemu, gpuemu, gpuemu-fidelity and gpuemu_bench_opcall
 #   FOLDER/gpu_programs.sh run [ROUNDS=31]    there: prints them, in about two minutes; $PYTHON (python3) needs numpy
+#   FOLDER/gpu_programs.sh bits OUT           there: never.json and always.json in OUT, for tools/same_bits.py
 set -uo pipefail
 
 pack() { # BUILD FOLDER
   local build=$1 folder=$2 root nvrtc program
   root=$(cd "$(dirname "$0")/.." && pwd)
   mkdir -p "$folder/bin" "$folder/lib/gpuemu" "$folder/bench" "$folder/examples" || return 3
-  for program in bin/gpuemu-check bench/gpuemu_bench_opcall lib/gpuemu/libgpuemu.so.1; do
-    [ -e "$build/$program" ] || { echo "gpu_programs: $build/$program is missing; ninja -C $build gpuemu libgpuemu gpuemu_bench_opcall" >&2; return 3; }
+  for program in bin/gpuemu-check bin/gpuemu-fidelity bench/gpuemu_bench_opcall lib/gpuemu/libgpuemu.so.1; do
+    [ -e "$build/$program" ] || { echo "gpu_programs: $build/$program is missing; ninja -C $build gpuemu libgpuemu gpuemu-fidelity gpuemu_bench_opcall" >&2; return 3; }
     cp -L "$build/$program" "$folder/$( [ "${program%%/*}" = bench ] && echo bin/gpuemu_bench_opcall || echo "$program" )" || return 3
     # What a bare machine lacks; the C library is its own.
     ldd "$build/$program" | awk '$3 ~ /^\// {print $3}' | grep -vE '/(libc|libm|libdl|librt|libpthread)\.so' | xargs -r -I{} cp -L {} "$folder/lib/"
   done
   cp "$root"/bench/{program_bench,driver_mlp}.py "$folder/bench/" && cp "$root/examples/train_mlp.py" "$folder/examples/" || return 3
-  cp -r "$root/python" "$folder/" && cp "$0" "$folder/gpu_programs.sh" || return 3
+  cp -r "$root/python" "$folder/" && cp -rL "$build/kernels/builtin" "$folder/" && cp "$0" "$folder/gpu_programs.sh" || return 3
   find "$folder/python" -name __pycache__ -prune -exec rm -rf {} +
   rm -rf "$folder/python/tests"
   # PyTorch keeps the libraries of its machine: only these programs get those of this one.
@@ -47,8 +48,20 @@ run() { # ROUNDS
   echo "exit code ${PIPESTATUS[0]}"
 }
 
+bits() { # OUT
+  local here how
+  here=$(cd "$(dirname "$0")" && pwd)
+  mkdir -p "$1" || return 3
+  for how in never always; do
+    LD_LIBRARY_PATH=$here/lib "$here/bin/gpuemu-fidelity" "$here/builtin" --contraction $how --cases 64 --json "$1/$how.json" >"$1/$how.md" 2>"$1/$how.log"
+    echo "contraction $how: exit code $? (0: all bits agree); what differs:"
+    grep '^| builtin' "$1/$how.md" | grep -v '| 100 % |\|| - |'
+  done
+}
+
 case ${1:-} in
-  pack) [ $# = 3 ] || { sed -n '2,4s/^# *//p' "$0" >&2; exit 2; }; pack "$2" "$3" ;;
+  pack) [ $# = 3 ] || { sed -n '2,5s/^# *//p' "$0" >&2; exit 2; }; pack "$2" "$3" ;;
   run) run "${2:-31}" ;;
-  *) sed -n '2,4s/^# *//p' "$0" >&2; exit 2 ;;
+  bits) [ $# = 2 ] || { sed -n '2,5s/^# *//p' "$0" >&2; exit 2; }; bits "$2" ;;
+  *) sed -n '2,5s/^# *//p' "$0" >&2; exit 2 ;;
 esac
