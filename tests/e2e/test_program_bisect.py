@@ -117,3 +117,10 @@ def test_bisecting_names_a_wrong_side(device, tmp_path, monkeypatch):
     assert [(one.op, one.output, one.element) for one in reproduce.reproduce(found.reproducer)] == [("mse", "loss", 0)]
     monkeypatch.undo()
     assert reproduce.reproduce(found.reproducer) == [], "side b is as side a then"
+
+
+@pytest.mark.parametrize(("text", "says"), [("{", "case.json is no JSON"), ("[]", "case.json has no 'op'"), ("3", "has no 'op'"), ('{"op": "relu"}', "has no 'variant'")])
+def test_a_folder_without_a_case_says_what_is_missing(tmp_path, capsys, text, says):
+    (tmp_path / "case.json").write_text(text)
+    assert reproduce.main([str(tmp_path), "--exit-code"]) == reproduce.CANNOT_RUN
+    assert says in capsys.readouterr().err

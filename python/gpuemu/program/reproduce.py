@@ -33,7 +33,7 @@ PASSES, FAILS, CANNOT_RUN = 0, 1, 3
 def reproduce(folder: Any) -> list[ProgramFinding]:
     """Runs the op of a reproducer on the emulator; what is wrong now. Raises what op_call raises where it cannot run."""
     home = pathlib.Path(folder)
-    case = json.loads((home / CASE).read_text())
+    case = _case_of(home)
     specs, outputs = ([Spec(tuple(one["shape"]), one["dtype"]) for one in case[side]] for side in ("inputs", "outputs"))
     inputs = [np.load(home / "inputs" / f"{one['name']}.npy") for one in case["inputs"]]
     known = {"index": 0, "node": 0, "op": case["op"], "variant": case["variant"], "where": str(home)}
@@ -63,6 +63,18 @@ def reproduce(folder: Any) -> list[ProgramFinding]:
     return found + [ProgramFinding(**known, output=one.name, vid=None, kind=failure["kind"], message=failure["message"], element=failure.get("index"),
                                    expected=failure.get("expected"), actual=failure.get("actual"))
                     for one in verdicts for failure in one.failures]  # fmt: skip
+
+
+def _case_of(home: pathlib.Path) -> dict[str, Any]:
+    try:
+        case = json.loads((home / CASE).read_text(encoding="utf-8"))
+    except ValueError as problem:
+        raise ValueError(f"{home / CASE} is no JSON: {problem}") from None
+    keys = ("op", "variant", "attrs", "inputs", "outputs", "in_place", "device")
+    missing = [key for key in keys if not isinstance(case, dict) or key not in case]
+    if missing:
+        raise ValueError(f"{home / CASE} has no '{missing[0]}': expected what check() of a program wrote")
+    return dict(case)
 
 
 def _declared(case: Mapping[str, Any]) -> contextlib.AbstractContextManager[Any]:
