@@ -52,7 +52,7 @@ class Worker:
             raise
         self.values.update({outputs[vid]: one for vid, one in made.items()})
 
-    def _faulting(self, bound: Any) -> int | None:
+    def _faulting(self, bound: tuple[Any, Any, Any, Any, Any]) -> int | None:
         """The lowered op at which a program goes wrong, found by waiting for each; None if it does not go wrong again."""
         at = 0
 
