@@ -454,3 +454,12 @@ def test_two_thousand_steps_leave_nothing(device):
             counts.append((told.live, told.requested_bytes, len(device._staging._waiting) < 1000))
     assert len(set(counts)) == 1 and counts[0][2], counts
     assert os.getpid()
+
+
+def test_a_repeated_call_is_noted_as_the_last_use(device):
+    x, y, first = floats(-1, 2), runtime.empty(2), device.stream()
+    for stream in (first, first, device.default_stream, first, first):
+        runtime.op_call("relu", [x], [y], stream=stream)
+        assert y._memory._block.last_stream() is stream and x._memory._block.last_stream() is stream
+    first.close()
+    assert y._memory._block.last_stream() is device.default_stream and y.numpy().tolist() == [0, 2]

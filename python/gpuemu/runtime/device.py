@@ -465,7 +465,7 @@ class Device(library.Unique):
                 self._release_foreign(block)
                 return
             if not is_pinned and not self.is_emulator:
-                for stream in block.streams.values():
+                for stream in list(block.streams.values()):
                     if stream is not after and not stream.is_closed and not stream.is_capturing:
                         after.wait(stream.record())
             with self._lock:
@@ -485,7 +485,7 @@ class Device(library.Unique):
                 self._after_capture.append((block.address, _FOREIGN, block.owner))
                 return
         if not self.is_emulator:
-            for stream in block.streams.values():
+            for stream in list(block.streams.values()):
                 if not stream.is_closed:
                     self._context.call(self._library.gpuemu_stream_synchronize, stream.handle)
         self._free(block.address, _FOREIGN)

@@ -46,7 +46,6 @@ class Block:
     def __init__(self, device: Any, address: int, kind: str) -> None:
         self.device, self.address, self.kind = device, address, kind
         self.streams: dict[int, Any] = {}  # By handle; the last one used it last.
-        self.latest: Any = None  # The stream that used it last.
         self.free_stream: Any = None
         self.was_exported = False
         self.mark: Any = None  # What an export left behind; gone with the next use.
@@ -57,13 +56,13 @@ class Block:
     def used_by(self, stream: Any) -> None:
         """Notes that work of the stream uses it."""
         self.streams.pop(stream.handle, None)
-        self.streams[stream.handle] = self.latest = stream
+        self.streams[stream.handle] = stream
         self.mark = None
 
     def last_stream(self) -> Any:
         """The stream that used it last."""
-        used = next(reversed(self.streams.values()), None)
-        return used if used is not None and not used.is_closed else self.device.default_stream
+        used = list(self.streams.values())  # In one step: other threads use it, too.
+        return used[-1] if used and not used[-1].is_closed else self.device.default_stream
 
     def __del__(self, is_finalizing: Any = sys.is_finalizing) -> None:
         if not is_finalizing() and not library.is_forked():

@@ -51,6 +51,6 @@ def repeated(asked: tuple[Any, ...], inputs: Sequence[Any], outputs: Sequence[An
     finally:
         context.leave()
     for block in blocks:
-        if block.latest is not chosen or block.mark is not None:
+        if block.mark is not None or len(block.streams) != 1 or block.streams.get(chosen.handle) is not chosen:
             block.used_by(chosen)
     return True
