@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <rocksdb/write_batch.h>
 
@@ -15,14 +16,13 @@ namespace gpuemu::storage {
 
 class BatchEffect : public rocksdb::WriteBatch::Handler {
  public:
-  /// `rocks` outlives it.
-  explicit BatchEffect(const OpenedRocks& rocks) : rocks_(rocks) {}
+  /// Both outlive it, and the batch stays as it is.
+  BatchEffect(const OpenedRocks& rocks, const rocksdb::WriteBatch& batch);
 
   /// The keys of the counted families that the batch writes.
-  WriteGate::Claim claim(const rocksdb::WriteBatch& batch);
+  WriteGate::Claim claim() const;
   /// How the database as it is now is changed. REQUIRES: the caller holds a pass for the claim.
-  Result<RecordChanges> changes(const rocksdb::WriteBatch& batch,
-                                const std::filesystem::path& folder);
+  Result<RecordChanges> changes(const std::filesystem::path& folder);
 
   rocksdb::Status PutCF(uint32_t family, const rocksdb::Slice& key,
                         const rocksdb::Slice& value) override;
@@ -31,15 +31,23 @@ class BatchEffect : public rocksdb::WriteBatch::Handler {
                                 const rocksdb::Slice& end) override;
 
  private:
-  using Key = std::pair<size_t, std::string>;  ///< Family and key.
-  std::optional<size_t> counted(uint32_t family) const;
-  rocksdb::Status set(size_t family, const std::string& key, bool exists);
+  /// One change of the batch, in its order: a key, or all of `key` up to `end`.
+  struct Change {
+    rocksdb::Slice key, end;
+    bool exists = false, is_range = false;
+  };
+  using Existing = std::map<std::string, bool>;  ///< By key, after what was seen of the batch.
+  void add(uint32_t family, const Change& change);
+  Result<int64_t> change_by_keys(size_t family, const std::filesystem::path& folder);
+  Result<int64_t> change_with_ranges(size_t family, const std::filesystem::path& folder) const;
+  rocksdb::Status set(size_t family, const std::string& key, bool exists, Existing& seen,
+                      int64_t& change) const;
+  rocksdb::Status erase_range(size_t family, const Change& range, Existing& seen,
+                              int64_t& change) const;
 
   const OpenedRocks& rocks_;
-  bool claims_ = true;  ///< Else it counts.
-  WriteGate::Claim claim_;
-  std::map<Key, bool> exists_;  ///< After what was seen of the batch.
-  RecordChanges changes_{};
+  std::array<std::vector<Change>, kCountedFamilies> all_;  ///< Keys point into the batch.
+  bool has_ranges_ = false;
 };
 
 }  // namespace gpuemu::storage

@@ -121,10 +121,10 @@ Result<bool> Database::write_if(rocksdb::WriteBatch& batch,
 Result<Database::Tried> Database::try_write(rocksdb::WriteBatch& batch,
                                             const std::function<Result<bool>()>& holds,
                                             bool may_shrink) {
-  BatchEffect effect(rocks_);
-  const WriteGate::Pass pass(gate_, effect.claim(batch));
+  BatchEffect effect(rocks_, batch);
+  const WriteGate::Pass pass(gate_, effect.claim());
   if (holds && !GPUEMU_TRY(holds())) return Tried::DoesNotHold;
-  const RecordChanges changes = GPUEMU_TRY(effect.changes(batch, folder_));
+  const RecordChanges changes = GPUEMU_TRY(effect.changes(folder_));
   const bool shrinks = std::ranges::any_of(changes, [](int64_t change) { return change < 0; });
   if (shrinks && !may_shrink) return Tried::WouldShrink;
   rocksdb::WriteOptions options;

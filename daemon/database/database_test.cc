@@ -92,6 +92,38 @@ TEST_F(DatabaseTest, CountsWhatIsErasedUnderACondition) {
   EXPECT_EQ(counted(), 1u);
 }
 
+TEST_F(DatabaseTest, TheLastChangeOfAKeyInABatchCounts) {
+  ASSERT_TRUE(put("a", "1"));
+  ASSERT_TRUE(put("b", "1"));
+  rocksdb::WriteBatch batch;
+  // Keys that are not in order, changed several times, some of which are there already.
+  for (int i = 60; i-- > 0;) database_->put(batch, Family::Corpus, "k" + std::to_string(i), "1");
+  database_->erase(batch, Family::Corpus, "k7");
+  database_->put(batch, Family::Corpus, "a", "2");
+  database_->erase(batch, Family::Corpus, "b");
+  database_->put(batch, Family::Corpus, "b", "3");
+  database_->erase(batch, Family::Corpus, "never");
+  database_->put(batch, Family::Corpus, "k9", "2");
+  ASSERT_TRUE(database_->write(batch));
+  EXPECT_EQ(value_of("b"), "3");
+  EXPECT_EQ(value_of("k7"), "");
+  EXPECT_EQ(counted(), 61u);
+}
+
+TEST_F(DatabaseTest, ARangeCountsBesideSingleKeysOfItsBatch) {
+  for (const char* key : {"a1", "a2", "b1"}) ASSERT_TRUE(put(key, "1"));
+  rocksdb::WriteBatch batch;
+  database_->put(batch, Family::Corpus, "a3", "2");
+  database_->erase_all(batch, Family::Corpus, "a");
+  database_->put(batch, Family::Corpus, "a2", "2");
+  database_->put(batch, Family::Corpus, "b1", "2");
+  ASSERT_TRUE(database_->write(batch));
+  EXPECT_EQ(value_of("a1"), "");
+  EXPECT_EQ(value_of("a2"), "2");
+  EXPECT_EQ(value_of("a3"), "");
+  EXPECT_EQ(counted(), 2u);
+}
+
 TEST_F(DatabaseTest, NobodyWritesBetweenTheConditionAndTheBatch) {
   constexpr int kThreads = 4, kRounds = 50;
   ASSERT_TRUE(put("sum", "0"));

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
-#include <string>
 #include <unordered_set>
 #include <vector>
 
@@ -15,7 +15,8 @@ class WriteGate {
  public:
   /// What one batch writes.
   struct Claim {
-    std::vector<std::string> keys;
+    /// Hashes of them: two that are equal by chance only wait for each other.
+    std::vector<uint64_t> keys;
     bool everything = false;  ///< Ranges: no other batch may be under way.
   };
 
@@ -43,9 +44,8 @@ class WriteGate {
       changed_.wait(lock, [&] { return under_way_ == 0; });
     } else {
       changed_.wait(lock, [&] {
-        return !closed_ && std::ranges::none_of(claim.keys, [&](const std::string& key) {
-          return keys_.contains(key);
-        });
+        return !closed_ &&
+               std::ranges::none_of(claim.keys, [&](uint64_t key) { return keys_.contains(key); });
       });
       keys_.insert(claim.keys.begin(), claim.keys.end());
     }
@@ -54,14 +54,14 @@ class WriteGate {
   void leave(const Claim& claim) {
     const std::lock_guard lock(mutex_);
     if (claim.everything) closed_ = false;
-    for (const std::string& key : claim.keys) keys_.erase(key);
+    for (uint64_t key : claim.keys) keys_.erase(key);
     --under_way_;
     changed_.notify_all();
   }
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::unordered_set<std::string> keys_;
+  std::unordered_set<uint64_t> keys_;
   size_t under_way_ = 0;
   bool closed_ = false;
 };
