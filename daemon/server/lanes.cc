@@ -17,13 +17,20 @@ namespace gpuemu {
 namespace {
 
 /// One slot waits for the worker while others draw, compute references and compare. A case on a GPU
-/// needs the worker for a fifth of its time, on the emulator for about half.
-constexpr size_t kSlotsPerGpu = 4;
+/// needs the worker for a tenth of its time, on the emulator for about half. Where a project asks
+/// for fewer workers than there are processors it leaves those to others: each worker has one slot,
+/// which keeps about one processor busy.
+constexpr size_t kSlotsPerGpu = 8;
 constexpr uint32_t kSlotsPerEmulator = 2;
 /// Slots for remote workers: each has a reference process of its own here once it is used.
 constexpr uint32_t kRemoteSlotsMax = 64;
 
 size_t processors() { return std::max(1U, std::thread::hardware_concurrency()); }
+
+uint32_t slots_per_emulator(const Config& config) {
+  const bool leaves_processors = config.workers != 0 && config.workers < processors();
+  return leaves_processors ? 1 : kSlotsPerEmulator;
+}
 
 /// An equal share of three quarters of the machine for the reference process of each slot.
 uint64_t reference_share(uint64_t slots) {
@@ -58,7 +65,7 @@ SlotPoolOptions slot_options(const Config& config, const std::vector<DevicePrope
   options.count = static_cast<uint32_t>(on_gpu                ? devices.size()
                                         : config.workers != 0 ? config.workers
                                                               : processors());
-  options.slots_per_worker = kSlotsPerEmulator;
+  options.slots_per_worker = slots_per_emulator(config);
   if (on_gpu) {
     options.devices = static_cast<uint32_t>(devices.size());
     options.slots_per_worker = static_cast<uint32_t>(std::min(processors(), kSlotsPerGpu));

@@ -116,7 +116,7 @@ Result<std::shared_ptr<TapeDevice>> DaemonHosts::open(size_t place,
                place, kRefusalsMax);
 }
 
-DeviceRequest device_request(const Config& config, const Lanes& lanes, size_t count) {
+DeviceRequest device_request(const Config& config, const Lanes& lanes, bool has_processes) {
   DeviceRequest device;
   device.backend = lanes.backend;
   device.emulated_devices = emulated_devices_of(config);
@@ -125,8 +125,9 @@ DeviceRequest device_request(const Config& config, const Lanes& lanes, size_t co
   }
   device.contraction = contraction_from_name(config.contraction).value_or(Contraction::Auto);
   device.memory_limit_bytes = kNoMemoryLimit;  // What may be where is the scheduler's to say.
-  const size_t processors = std::max(1U, std::thread::hardware_concurrency());
-  device.threads = static_cast<uint32_t>(std::max<size_t>(1, processors / count));
+  // Workers have one processor each: what a project leaves is for others. Without workers one op
+  // runs at a time and has all.
+  device.threads = has_processes ? 1 : std::max(1U, std::thread::hardware_concurrency());
   return device;
 }
 
@@ -151,7 +152,7 @@ TapeSettings tape_settings(const Config& config, const Lanes& lanes, const Daemo
   const bool has_processes = facts.workers.processes;
   const size_t own =
       has_processes ? std::min<size_t>(lanes.slots->workers(), tape::kDevicesMax) : 1;
-  LocalTapeOptions local{.device = device_request(config, lanes, own),
+  LocalTapeOptions local{.device = device_request(config, lanes, has_processes),
                          .cache_folder = facts.cache_folder,
                          .worker_id = {},
                          .turn = facts.workers.turn};
