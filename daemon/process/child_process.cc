@@ -189,7 +189,9 @@ Status ChildProcess::send(std::span<const std::byte> bytes, Deadline deadline) {
   return ok_status();
 }
 
-Status ChildProcess::receive(std::vector<std::byte>& to, size_t bytes_max, Deadline deadline) {
+Status ChildProcess::receive(std::vector<std::byte>& to, size_t bytes_max, Deadline deadline,
+                             std::chrono::microseconds busy) {
+  const auto busy_until = steady_clock::now() + busy;
   // Not in `to`: enlarging it for the largest message would clear that much memory for each small
   // one.
   std::array<std::byte, kReceivedAtOnce> piece;
@@ -205,6 +207,7 @@ Status ChildProcess::receive(std::vector<std::byte>& to, size_t bytes_max, Deadl
     if (number != EAGAIN && number != EWOULDBLOCK) {
       return error(ErrorCode::Unavailable, "the process is gone: {}", std::strerror(number));
     }
+    if (busy.count() > 0 && steady_clock::now() < busy_until) continue;
     GPUEMU_TRY(wait_for(POLLIN, deadline));
   }
 }

@@ -50,7 +50,8 @@ class ChildProcess {
   /// standard output and error is taken meanwhile, so that it never blocks on them.
   Status send(std::span<const std::byte> bytes, Deadline deadline);
   /// Appends what has arrived, at least one byte, at most `bytes_max`.
-  Status receive(std::vector<std::byte>& to, size_t bytes_max, Deadline deadline);
+  Status receive(std::vector<std::byte>& to, size_t bytes_max, Deadline deadline,
+                 std::chrono::microseconds busy = {});
 
   /// Takes what it writes until it ends by itself: its exit code. Nothing when a signal ended it or
   /// the deadline came first; it is killed then.

@@ -67,6 +67,18 @@ TEST(ChildProcess, ReceivingHasADeadline) {
   EXPECT_EQ(got.error().code, ErrorCode::Timeout);
 }
 
+TEST(ChildProcess, ReceivingLooksForAWhileBeforeItSleeps) {
+  constexpr std::chrono::microseconds kBusy{500};
+  ChildProcess child = shell("read line <&3; sleep 0.05; echo $line >&3; exec sleep 60");
+  ASSERT_TRUE(child.send(std::as_bytes(std::span("late\n", 5)), deadline_after(2'000)));
+  std::vector<std::byte> bytes;
+  ASSERT_TRUE(child.receive(bytes, 100, deadline_after(20'000), kBusy));
+  EXPECT_EQ(bytes.size(), 5u);
+  const Status late = child.receive(bytes, 1, deadline_after(20), kBusy);
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, ErrorCode::Timeout);
+}
+
 TEST(ChildProcess, TellsHowTheChildEnded) {
   ChildProcess child = shell("echo why >&2; exit 3");
   std::vector<std::byte> bytes;

@@ -240,11 +240,12 @@ Result<std::vector<EntryInfo>> WorkerClient::load(const std::string& key, const 
   return entries;
 }
 
-Status WorkerClient::begin(const ExecutionPlan& plan) {
+Status WorkerClient::begin(const ExecutionPlan& plan) { return begin(plan, encode_plan(plan)); }
+
+Status WorkerClient::begin(const ExecutionPlan& plan, const std::vector<std::byte>& message) {
   GPUEMU_CHECK(!state_->in_flight);
   GPUEMU_TRY(state_->ensure());
   GPUEMU_TRY(state_->have(plan.module_key));
-  const std::vector<std::byte> message = encode_plan(plan);
   Status sent = state_->send(message);
   if (!sent && sent.error().code == ErrorCode::Unavailable) {
     // It has died since its last answer; the plan has not reached it.

@@ -88,6 +88,8 @@ class WorkerClient {
                                       const std::string& ptx);
   /// Sends the plan and returns at once; REQUIRES: no plan in flight, module loaded with load().
   Status begin(const ExecutionPlan& plan);
+  /// The same with what encode_plan() makes of it, for callers that do it before their turn.
+  Status begin(const ExecutionPlan& plan, const std::vector<std::byte>& message);
   /// Waits for the answer of begin(). Unavailable when the worker died (the next call starts a
   /// fresh one and loads its plan's module again by itself), Timeout when it did not
   /// answer within the plan's time-out plus a grace (it is killed). Cancelled when it does not

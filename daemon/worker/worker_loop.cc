@@ -1,12 +1,14 @@
 #include "daemon/worker/worker_loop.h"
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <map>
 
 #include <sys/socket.h>
 
 #include "common/base/limits.h"
+#include "daemon/worker/busy_wait.h"
 #include "daemon/worker/execute.h"
 #include "daemon/worker/execute_sparse.h"
 #include "daemon/worker/plan_codec.h"
@@ -41,6 +43,15 @@ Result<bool> receive_exactly(int socket, std::span<std::byte> to) {
     to = to.subspan(static_cast<size_t>(got));
   }
   return true;
+}
+
+/// Looks for the first byte before receive_exactly() sleeps.
+void look_for_message(int socket, std::chrono::microseconds busy) {
+  std::byte first{};
+  const auto until = std::chrono::steady_clock::now() + busy;
+  while (::recv(socket, &first, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&
+         std::chrono::steady_clock::now() < until) {
+  }
 }
 
 class WorkerLoop {
@@ -153,9 +164,11 @@ Status WorkerLoop::check_device() {
 }
 
 Status WorkerLoop::run() {
+  const auto busy = busy_wait_of(device_.properties().backend);
   GPUEMU_TRY(send_message(socket_, encode_hello(device_.properties())));
   for (;;) {
     uint32_t length = 0;
+    if (busy.count() > 0) look_for_message(socket_, busy);
     const bool more =
         GPUEMU_TRY(receive_exactly(socket_, std::as_writable_bytes(std::span(&length, 1))));
     if (!more) return ok_status();

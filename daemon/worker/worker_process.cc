@@ -1,4 +1,5 @@
 // A worker that is a process of its own: a kernel that crashes it crashes nothing else.
+#include "daemon/worker/busy_wait.h"
 #include "daemon/worker/worker_client.h"
 
 namespace gpuemu {
@@ -12,7 +13,7 @@ class WorkerProcess final : public WorkerLink {
     return child_.send(bytes, deadline);
   }
   Status receive(std::vector<std::byte>& to, size_t bytes_max, Deadline deadline) override {
-    return child_.receive(to, bytes_max, deadline);
+    return child_.receive(to, bytes_max, deadline, busy_wait_);
   }
   void kill() override { child_.kill(); }
   void stop(Deadline deadline) override { child_.stop(deadline); }
@@ -22,6 +23,7 @@ class WorkerProcess final : public WorkerLink {
 
  private:
   ChildProcess child_;
+  std::chrono::microseconds busy_wait_{0};
 };
 
 Status WorkerProcess::start(const WorkerOptions& options, std::span<const Arena* const> arenas) {
@@ -54,6 +56,7 @@ Status WorkerProcess::start(const WorkerOptions& options, std::span<const Arena*
     child.command.insert(child.command.end(), {"--cache", options.cache_folder});
   }
   for (const Arena* arena : arenas) child.inherit.push_back(arena->fd());
+  busy_wait_ = busy_wait_of(options.backend);
   child_ = GPUEMU_TRY(ChildProcess::spawn(child));
   return ok_status();
 }

@@ -1,11 +1,13 @@
 #include "daemon/worker/worker_seat.h"
 
 #include <chrono>
+#include <thread>
 #include <utility>
 
 #include <fmt/ranges.h>
 
 #include "daemon/worker/plan.h"
+#include "daemon/worker/plan_codec.h"
 #include "runtime/device/device.h"
 
 namespace gpuemu {
@@ -18,6 +20,19 @@ constexpr std::chrono::milliseconds kCancelLook{100};
 
 }  // namespace
 
+void WorkerSeat::take_turn() {
+  turn_ = std::unique_lock(*worker_->turn, std::defer_lock);
+  const auto until = std::chrono::steady_clock::now() + worker_->busy_wait;
+  while (!turn_.try_lock()) {
+    if (std::chrono::steady_clock::now() < until) {
+      std::this_thread::yield();
+      continue;
+    }
+    turn_.lock();
+    return;
+  }
+}
+
 void WorkerSeat::end_turn() {
   worker_->pid = worker_->local.pid();
   worker_->restarts = worker_->local.restarts();
@@ -25,7 +40,7 @@ void WorkerSeat::end_turn() {
 }
 
 Result<DeviceProperties> WorkerSeat::properties() {
-  turn_ = std::unique_lock(*worker_->turn);
+  take_turn();
   Result<DeviceProperties> properties = worker_->local.properties();
   end_turn();
   return properties;
@@ -61,13 +76,14 @@ Result<std::unique_ptr<RemoteWorker>> WorkerSeat::find_place() {
 }
 
 Status WorkerSeat::begin_here(const ModuleText& module, const ExecutionPlan& plan) {
-  turn_ = std::unique_lock(*worker_->turn);
+  const std::vector<std::byte> message = encode_plan(plan);  // Others have the worker meanwhile.
+  take_turn();
   if (cancel_ != nullptr && *cancel_) {
     end_turn();
     return cancelled();
   }
   const auto loaded = worker_->local.load(module.key, module.name, module.ptx);
-  Status begun = loaded ? worker_->local.begin(plan) : Status(loaded.error());
+  Status begun = loaded ? worker_->local.begin(plan, message) : Status(loaded.error());
   if (!worker_->places.has_processes) ++plans_inside_;
   if (!begun) end_turn();
   return begun;

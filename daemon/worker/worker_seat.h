@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/worker/busy_wait.h"
 #include "daemon/worker/remote_pool.h"
 #include "daemon/worker/worker_client.h"
 
@@ -47,6 +48,7 @@ struct SharedWorker {
   const std::vector<Arena*> arenas;
   const WorkerPlaces places;
   const std::shared_ptr<std::mutex> turn;  ///< Guards `local`.
+  const std::chrono::microseconds busy_wait = busy_wait_of(options.backend);
   WorkerClient local;
   /// The process of `local` at the end of the last turn; does not wait for one.
   std::atomic<int> pid = -1;
@@ -90,6 +92,7 @@ class WorkerSeat {
     ModuleText module;
     ExecutionPlan plan;
   };
+  void take_turn();
   void end_turn();
   /// Null: the local worker's. Waits for a remote one where it shall.
   Result<std::unique_ptr<RemoteWorker>> find_place();
