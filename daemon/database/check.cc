@@ -35,17 +35,35 @@ std::string kinds_of(const RecordCounts& counts) {
 /// Whether RocksDB knows which files belong to the database.
 enum class Manifest { Whole, Damaged };
 
+/// What repairing finds where RocksDB does not open the folder: all that is in its files.
+RecordCounts count_in_tables(const fs::path& folder) {
+  const fs::path scratch = folder.native() + kTablesSuffix;
+  std::error_code ignored;
+  fs::remove_all(scratch, ignored);
+  RecordCounts found{};
+  if (gather_tables(folder, scratch)) {
+    if (const auto rocks = open_to_read(scratch, Reading::Whatever)) {
+      found = count_records(*rocks, nullptr);
+    }
+  }
+  fs::remove_all(scratch, ignored);
+  return found;
+}
+
+/// How many records of a damaged database can be read: none before it is repaired where nobody
+/// knows which files are its own.
+RecordCounts count_readable(const fs::path& folder, Manifest manifest) {
+  if (manifest == Manifest::Damaged) return {};
+  const auto rocks = open_to_read(folder, Reading::Whatever);
+  return rocks ? count_records(*rocks, nullptr) : count_in_tables(folder);
+}
+
 /// `problem` may be what error_of made.
 Error damaged(const fs::path& folder, const Ledger& ledger, std::string problem,
               Manifest manifest = Manifest::Whole) {
   const std::string said = fmt::format("database {} is damaged: ", folder.native());
   if (problem.starts_with(said)) problem.erase(0, said.size());
-  RecordCounts found{};
-  if (manifest == Manifest::Whole) {
-    if (const auto rocks = open_to_read(folder, Reading::Whatever)) {
-      found = count_records(*rocks, nullptr);
-    }
-  }
+  const RecordCounts found = count_readable(folder, manifest);
   return damage_error(folder, problem, ledger.records, missing(ledger.records, found));
 }
 
@@ -223,6 +241,12 @@ std::vector<FileProblem> check_files(const fs::path& folder) {
   return problems;
 }
 
+bool knows_tables(const std::vector<FileProblem>& problems) {
+  return std::ranges::none_of(problems, [](const FileProblem& one) {
+    return one.name == "CURRENT" || one.name.starts_with("MANIFEST-");
+  });
+}
+
 Result<Checked> check_database(const fs::path& folder) {
   if (!has_database(folder)) {
     return Checked{.is_new = true, .counts = RecordCounts{}, .ledger = {}, .note = {}};
@@ -258,7 +282,7 @@ FileProblem first_problem(std::string message) {
 StorageReportReply verify_folder(const fs::path& folder) {
   std::vector<FileProblem> problems = check_files(folder);
   const auto checked = check_database(folder);
-  if (checked && checked->is_new) return unread_report({}, std::move(problems));
+  if (checked && checked->is_new) return unopened_report({}, {}, std::move(problems));
   std::optional<RecordCounts> expected;
   const auto ledger = read_ledger(folder);
   if (checked) {
@@ -267,10 +291,13 @@ StorageReportReply verify_folder(const fs::path& folder) {
     expected = (*ledger)->records;
   }
   // A table that is damaged is met when it is read.
-  const auto rocks = open_to_read(folder, checked ? Reading::Strict : Reading::Whatever);
+  const bool is_known = knows_tables(problems);
+  const auto rocks = is_known ? open_to_read(folder, checked ? Reading::Strict : Reading::Whatever)
+                              : Result<OpenedRocks>(Error{});
+  const RecordCounts found = rocks || !is_known ? RecordCounts{} : count_in_tables(folder);
   StorageReportReply report =
       rocks ? verify_records(*rocks, folder, nullptr, expected, std::move(problems))
-            : unread_report(expected.value_or(RecordCounts{}), std::move(problems));
+            : unopened_report(expected, found, std::move(problems));
   if (!checked && report.files.empty()) {
     report.state = StorageState::Damaged;
     report.files.push_back(first_problem(checked.error().message));

@@ -41,6 +41,9 @@ bool has_database(const std::filesystem::path& folder);
 /// Reads everything, whole or damaged, and changes nothing. No process may have it open to write.
 StorageReportReply verify_folder(const std::filesystem::path& folder);
 
+/// Whether RocksDB's list of the tables is as it was written, by what check_files() says.
+bool knows_tables(const std::vector<FileProblem>& problems);
+
 /// The files that the ledger vouches for and that are not as they were written, the ledger among
 /// them.
 std::vector<FileProblem> check_files(const std::filesystem::path& folder);

@@ -11,6 +11,7 @@
 
 #include <rocksdb/write_batch.h>
 
+#include "daemon/database/check.h"
 #include "daemon/database/database.h"
 #include "daemon/database/replace.h"
 #include "daemon/database/rocks.h"
@@ -147,7 +148,7 @@ class Salvage {
       }
     }
     if (std::ranges::all_of(complete_, [](bool one) { return one; })) return ok_status();
-    const fs::path tables = folder_.native() + ".tables";
+    const fs::path tables = folder_.native() + kTablesSuffix;
     std::error_code ignored;
     fs::remove_all(tables, ignored);
     const Status taken = take_from_tables(tables);
@@ -205,19 +206,13 @@ class Salvage {
   bool index_is_whole_ = false;  ///< No entry is missing, as far as RocksDB knows its tables.
 };
 
-bool knows_tables(const StorageReportReply& found) {
-  return std::ranges::none_of(found.files, [](const FileProblem& one) {
-    return one.name == "CURRENT" || one.name.starts_with("MANIFEST-");
-  });
-}
-
 Result<RecordCounts> rebuild(const fs::path& folder, const fs::path& fresh,
                              const StorageReportReply& found) {
   RecordCounts kept{};
   {
     OpenedRocks rocks = GPUEMU_TRY(open_to_write(fresh));
     Copy copy(rocks, fresh);
-    GPUEMU_TRY(Salvage(folder, copy).run(knows_tables(found)));
+    GPUEMU_TRY(Salvage(folder, copy).run(knows_tables(found.files)));
     GPUEMU_TRY(copy.end());
     kept = copy.counts();
   }

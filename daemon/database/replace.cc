@@ -9,6 +9,7 @@
 
 #include "common/base/files.h"
 #include "daemon/database/folders.h"
+#include "daemon/database/rocks.h"
 
 namespace gpuemu::storage {
 namespace {
@@ -82,6 +83,7 @@ Status replace_folder(const fs::path& named, const fs::path& kept) {
 Status finish_replacing(const fs::path& named) {
   const fs::path folder = real_folder(named), left = replacement_of(named);
   std::error_code failed;
+  fs::remove_all(folder.native() + kTablesSuffix, failed);
   const auto kept = read_file(folder / kMarkerName, kPathBytesMax);
   if (kept) {  // It is in place.
     if (fs::exists(left, failed)) GPUEMU_TRY(move_folder(left, *kept));

@@ -253,8 +253,10 @@ RecordCounts count_records(const OpenedRocks& rocks, rocksdb::Status* first_prob
   RecordCounts counts{};
   for (size_t i = 0; i < kCountedFamilies; ++i) {
     if (rocks.handles[i] == nullptr) continue;
-    const Salvaged found = read_all(*rocks.db, options, rocks.handles[i],
-                                    [&](std::string_view, std::string_view) { ++counts[i]; });
+    const Salvaged found =
+        read_all(*rocks.db, options, rocks.handles[i], [&](std::string_view key, std::string_view) {
+          if (!key.empty()) ++counts[i];  // See gather_tables().
+        });
     if (first_problem != nullptr && first_problem->ok()) *first_problem = found.problem;
   }
   return counts;

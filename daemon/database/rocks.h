@@ -43,6 +43,9 @@ enum class Reading {
 /// Changes no file and makes none.
 Result<OpenedRocks> open_to_read(const std::filesystem::path& folder, Reading reading);
 
+/// At the end of a `scratch` that lies beside the folder; one that a killed process left is
+/// removed.
+inline constexpr char kTablesSuffix[] = ".tables";
 /// Makes `scratch` a database of all tables and logs of `folder` that can be read as a whole,
 /// without asking which of them belong to it. Families may have a record without a key that was
 /// none of theirs.

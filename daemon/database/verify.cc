@@ -175,10 +175,12 @@ StorageReportReply verify_records(const OpenedRocks& rocks, const std::filesyste
   return report;
 }
 
-StorageReportReply unread_report(const RecordCounts& expected, std::vector<FileProblem> problems) {
+StorageReportReply unopened_report(const std::optional<RecordCounts>& expected,
+                                   const RecordCounts& readable,
+                                   std::vector<FileProblem> problems) {
   StorageReportReply report;
-  report.expected = by_kind(expected);
-  report.readable = by_kind(RecordCounts{});
+  report.expected = by_kind(expected.value_or(readable));
+  report.readable = by_kind(readable);
   report.files = std::move(problems);
   judge(report);
   return report;

@@ -29,7 +29,9 @@ std::map<std::string, uint64_t> by_kind(const RecordCounts& counts);
 /// What the report says cannot be read, by kind.
 RecordCounts lacking(const StorageReportReply& report);
 
-/// What is known without reading any record.
-StorageReportReply unread_report(const RecordCounts& expected, std::vector<FileProblem> problems);
+/// For a database that RocksDB does not open: what is known of its records. Nothing `expected`: as
+/// many as there are.
+StorageReportReply unopened_report(const std::optional<RecordCounts>& expected,
+                                   const RecordCounts& readable, std::vector<FileProblem> problems);
 
 }  // namespace gpuemu::storage

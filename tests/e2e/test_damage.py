@@ -1,5 +1,6 @@
 """Damage to the database, and a database that goes away under a running daemon: it is said, counted, and nothing is
 thrown away."""
+import json
 import os
 import re
 import shutil
@@ -99,6 +100,11 @@ def test_damage_is_said_and_counted_and_the_files_stay(own, damage):
         lost, total = map(int, re.search(r"(\d+) of (\d+) records cannot be read", result.stderr).groups())
         assert total >= CASES, result.stderr
         assert 0 < lost <= total or "end of the log" in damage or "cut by 20" in damage, result.stderr
+    verified = json.loads(own.run("storage", "verify", "--format", "json").stdout)
+    assert verified["lost"] == lost and sum(verified["expected"].values()) == total, (verified, result.stderr)
+    kept = json.loads(own.run("storage", "repair", "--dry-run", "--format", "json").stdout)
+    # Tables that no manifest lists are found when it is repaired.
+    assert kept["lost"] == (lost if "log" in damage else 0), (kept, result.stderr)
     assert contents(folder) == before, "a damaged database is left as it is"
     assert "is damaged: " in (own.socket.parent / "daemon.log").read_text()
 
