@@ -5,8 +5,9 @@
 
 The sizes are fixed, so that guided and unguided cases have the same elements: a search follows small cases more often, and
 without that a comparison would be one of sizes. Both run in turn in one daemon. Goals: guided at least half of unguided for
-each number of lanes, and 16 lanes at least nine times as fast as one, guided as well as unguided. What other programs do
-changes rates on the clock, and ratios less: `rounds` are medians. Everything runs in a private folder that is removed.
+each number of lanes, and 16 lanes at least nine times as fast as one, guided as well as unguided. Runs have `cases` for each
+lane, so that they take about as long. What other programs do changes rates on the clock, and ratios less: `rounds` are
+medians. Everything runs in a private folder that is removed.
 """
 import argparse
 import json
@@ -49,7 +50,7 @@ def measure(options, lanes, folder):
         tool.run("fuzz", "-i", "200")  # Compiles the kernel and starts everything.
         for number in range(options.rounds):
             for way, words in WAYS.items():
-                rates[way].append(rate(tool, options.op, options.cases, number, words))
+                rates[way].append(rate(tool, options.op, lanes * options.cases, number, words))
     finally:
         tool.stop()
     return {way: statistics.median(several) for way, several in rates.items()}
@@ -61,7 +62,7 @@ def main():
     parser.add_argument("--op", default="vector_add", choices=DIMS)
     parser.add_argument("--backend", default="emulator", choices=["emulator", "cuda"], help="cuda does not say what a case reaches")
     parser.add_argument("--lanes", default="1,2", help="numbers, each of its own daemon")
-    parser.add_argument("--cases", type=int, default=2000, help="of each run")
+    parser.add_argument("--cases", type=int, default=2000, help="for each lane of a run")
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     lanes = [int(one) for one in options.lanes.split(",")]
