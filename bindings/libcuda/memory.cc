@@ -133,6 +133,7 @@ int allocate_host(const Place& place, uint64_t bytes, MemoryKind kind, unsigned 
   }
   *memory = at;
   driver.allocations.add(std::move(made));
+  driver.races.follow_host();
   return CUDA_SUCCESS;
 }
 

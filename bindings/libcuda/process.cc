@@ -20,6 +20,10 @@ thread_local bool per_thread = false;
 
 /// A child of fork cannot use the devices: their worker threads exist in the parent only.
 void leave_child() { is_forked_child = true; }
+/// Nor can it tell what it may not touch.
+void before_fork() {
+  if (Process* const driver = process()) driver->host_pages.give_back();
+}
 
 int code_of_kind(DeviceFindingKind kind) {
   switch (kind) {
@@ -49,6 +53,10 @@ void launch_ended(DeviceSlot& slot, Process& driver, uint64_t tag, const std::st
   const int device = slot.device->properties().index;
   const StreamId stream = driver.recorder.launch_ended(device, tag, report);
   driver.tracer.kernel(entry, device, stream, report);
+  {
+    const std::lock_guard lock(driver.listening_mutex);
+    driver.listening.erase(tag);
+  }
   driver.times.add(entry, report.elapsed_ns);
   driver.forms.ended(entry, slot.device->properties().sm, report);
   const std::lock_guard lock(slot.mutex);
@@ -59,6 +67,19 @@ void launch_ended(DeviceSlot& slot, Process& driver, uint64_t tag, const std::st
     slot.faults.push_back({stream, code});
     break;
   }
+}
+
+void follow_host_in(Process& driver) {
+  driver.host_pages.start(
+      [&driver](uint64_t address, bool writes) {
+        if (process() != nullptr) {
+          driver.races.host_accesses(address, writes, running_host_function());
+        }
+      },
+      [&driver](uint64_t address) {
+        const auto in = driver.allocations.holding(address);
+        return in != nullptr && is_host(in->kind);
+      });
 }
 
 Result<std::unique_ptr<DeviceSlot>> open(Process& driver, size_t index) {
@@ -85,6 +106,7 @@ Result<std::unique_ptr<DeviceSlot>> open(Process& driver, size_t index) {
   checks.touched = [&driver](uint64_t tag, TouchedMemory memory) {
     driver.races.launch_touched(tag, std::move(memory));
   };
+  checks.wants_touched = [&driver](uint64_t tag) { return driver.races.wants(tag); };
   slot->streams->set_checks(std::move(checks));
   auto pool = std::make_shared<PoolState>();
   pool->device = static_cast<int>(index);
@@ -116,6 +138,7 @@ int start_process() {
   made->tracer.start(made->settings);
   made->forms.start(made->settings);
   made->races.start(made->settings.streams, &made->recorder, &made->allocations);
+  follow_host_in(*made);
   for (size_t i = 0; i < made->settings.devices.size(); ++i) {
     auto slot = open(*made, i);
     if (!slot) {
@@ -124,7 +147,7 @@ int start_process() {
     }
     made->devices.push_back(std::move(*slot));
   }
-  pthread_atfork(nullptr, nullptr, leave_child);
+  pthread_atfork(before_fork, nullptr, leave_child);
   the_process = made.release();
   return CUDA_SUCCESS;
 }

@@ -15,6 +15,7 @@
 #include "bindings/libcuda/allocations.h"
 #include "bindings/libcuda/form_recorder.h"
 #include "bindings/libcuda/graphs/capture.h"
+#include "bindings/libcuda/host_pages.h"
 #include "bindings/libcuda/interface/abi.h"
 #include "bindings/libcuda/interface/array_abi.h"
 #include "bindings/libcuda/interface/per_thread.h"
@@ -193,6 +194,10 @@ struct Process {
   std::mutex reach;  ///< See lock_reach().
   Recorder recorder;
   RaceWatch races;
+  HostPages host_pages;
+  std::mutex listening_mutex;
+  /// Launches that may wait for the host, by tag. Guarded by listening_mutex.
+  std::set<uint64_t> listening;
   Tracer tracer;
   KernelTimes times;
   FormRecorder forms;
@@ -261,6 +266,24 @@ class PerThreadScope {
 };
 bool is_per_thread();
 
+/// A call of the driver while it lives. Behind the program's own calls, and not behind those that
+/// they make, the host loses the pages of work that it has not waited for.
+class DriverCall {
+ public:
+  explicit DriverCall(Process& driver) : driver_(driver), in_driver_(driver.host_pages) {}
+  ~DriverCall() {
+    if (driver_.races.follows_host() && InDriver::is_outermost()) {
+      driver_.host_pages.take(driver_.races.pages_in_use());
+    }
+  }
+  DriverCall(const DriverCall&) = delete;
+  DriverCall& operator=(const DriverCall&) = delete;
+
+ private:
+  Process& driver_;
+  InDriver in_driver_;
+};
+
 /// Runs the body of a driver function and returns its code; CUDA_ERROR_NOT_INITIALIZED before
 /// cuInit, CUDA_ERROR_OUT_OF_MEMORY when the host has no memory left. The name of the function is
 /// that of the caller; helpers between pass it on in a CallScope.
@@ -269,6 +292,7 @@ int driver_call(const Work& work, const char* call = __builtin_FUNCTION()) {
   const CallScope scope(call);
   Process* const driver = process();
   if (driver == nullptr) return CUDA_ERROR_NOT_INITIALIZED;
+  const DriverCall running(*driver);
   try {
     return work(*driver);
   } catch (const std::bad_alloc&) {

@@ -15,6 +15,8 @@ namespace {
 /// Work is compared with so much earlier work that nothing has waited for.
 constexpr size_t kWorkMax = 1024, kRangesMax = size_t{1} << 22;
 constexpr size_t kUndecidedMax = 256;
+/// Lines of graphs have numbers from here on, those of the threads' default streams from there on.
+constexpr uint64_t kBranches = uint64_t{1} << 62, kThreads = uint64_t{1} << 63;
 
 size_t ranges_in(const TouchedMemory& memory) {
   return memory.reads.size() + memory.writes.size() + memory.updates.size();
@@ -40,8 +42,12 @@ RaceEnd end_of(const std::string& entry, const CallSite& site, const TouchedMemo
     made.ptx_kernel = entry;
     made.place = memory.places.at(place);
   } else if (!made.host.stack.empty()) {
-    made.place.file = made.host.stack.front().file;
-    made.place.line = made.host.stack.front().line;
+    // The C library copies and fills without lines.
+    const auto known =
+        std::ranges::find_if(made.host.stack, [](const auto& one) { return one.line != 0; });
+    const auto& at = known == made.host.stack.end() ? made.host.stack.front() : *known;
+    made.place.file = at.file;
+    made.place.line = at.line;
   }
   return made;
 }
@@ -59,11 +65,50 @@ void sort_ranges(std::vector<TouchedBytes>& ranges) {
   ranges = std::move(joined);
 }
 
+void note_ranges(TouchedMemory& memory, const std::vector<TouchedRange>& ranges) {
+  for (const TouchedRange& one : ranges) {
+    auto& list = one.touch == Touch::Read ? memory.reads : memory.writes;
+    list.push_back({one.address, one.address + one.bytes, 0});
+  }
+  sort_ranges(memory.reads);
+  sort_ranges(memory.writes);
+}
+
 /// The call that makes a stream wait, in the interface that the program uses.
 const char* waiting_call_of(const CallSite& site) {
   const std::string_view call = site.call;
   const bool is_runtime = call == kStatementLaunch || call.starts_with("cuda");
   return is_runtime ? "cudaStreamWaitEvent" : "cuStreamWaitEvent";
+}
+
+bool is_host_access(const CallSite& site) { return site.call == kHostAccess; }
+
+bool are_in_graph(const WorkStamp& one, const WorkStamp& other) {
+  const auto is_branch = [](const WorkStamp& of) {
+    return of.line.stream >= kBranches && of.line.stream < kThreads;
+  };
+  return is_branch(one) && is_branch(other);
+}
+
+/// Where the first of two pieces of work was done, as the second sees it.
+const char* place_of(const WorkStamp& first, const WorkStamp& second) {
+  return are_in_graph(first, second) ? " in another branch of the graph" : " in another stream";
+}
+
+/// What ends the message about two pieces of work that meet.
+std::string advice_of(const CallSite& first, const CallSite& second, bool host_waits,
+                      bool in_graph) {
+  if (in_graph) return "nothing orders the two: let one of the nodes depend on the other";
+  if (!host_waits) {
+    return fmt::format(
+        "nothing orders the two: let one stream wait for an event that the other records behind "
+        "its work ({}), or synchronize",
+        waiting_call_of(is_host_access(second) ? first : second));
+  }
+  const bool is_runtime = std::string_view(waiting_call_of(first)).starts_with("cuda");
+  return fmt::format("the host has not waited for that: synchronize first ({})",
+                     is_runtime ? "cudaDeviceSynchronize, or cudaStreamSynchronize of its stream"
+                                : "cuCtxSynchronize, or cuStreamSynchronize of its stream");
 }
 
 }  // namespace
@@ -75,19 +120,29 @@ void RaceWatch::start(bool enabled, Recorder* recorder, const Allocations* alloc
 }
 
 /// One blocking stream beside the legacy one is always in order with it.
-void RaceWatch::turn_on_if_needed() { is_on_ = enabled_ && (non_blocking_ != 0 || blocking_ > 1); }
+void RaceWatch::turn_on_if_needed() {
+  compares_streams_ = enabled_ && (non_blocking_ != 0 || blocking_ > 1 || has_branches_);
+  is_on_ = compares_streams_ || follows_host_;
+}
+
+void RaceWatch::follow_host() {
+  if (!enabled_ || follows_host_) return;
+  const std::lock_guard lock(mutex_);
+  follows_host_ = true;
+  turn_on_if_needed();
+}
 
 void RaceWatch::stream_made(Line line, bool is_non_blocking) {
   const std::lock_guard lock(mutex_);
   if (is_non_blocking) order_.make_non_blocking(line);
   ++(is_non_blocking ? non_blocking_ : blocking_);
-  if (!is_on_) turn_on_if_needed();
+  turn_on_if_needed();
 }
 
 void RaceWatch::thread_stream_made() {
   const std::lock_guard lock(mutex_);
   ++blocking_;
-  if (!is_on_) turn_on_if_needed();
+  turn_on_if_needed();
 }
 
 void RaceWatch::stream_ended(Line line) {
@@ -96,10 +151,10 @@ void RaceWatch::stream_ended(Line line) {
 }
 
 bool RaceWatch::launch_begins(uint64_t tag, Line line, const std::string& entry,
-                              std::shared_ptr<const CallSite> site) {
-  if (!is_on_) return false;
+                              std::shared_ptr<const CallSite> site, bool may_use_host) {
+  if (!compares_streams_ && !(follows_host_ && may_use_host)) return false;
   const std::lock_guard lock(mutex_);
-  running_[tag] = {order_.issue(line), entry, std::move(site), {}};
+  running_.emplace(tag, Work{order_.issue(line), entry, std::move(site), {}, {}});
   return true;
 }
 
@@ -109,10 +164,55 @@ void RaceWatch::launch_refused(uint64_t tag) {
   running_.erase(tag);
 }
 
+bool RaceWatch::wants(uint64_t tag) {
+  if (!is_on_) return false;
+  const std::lock_guard lock(mutex_);
+  return running_.contains(tag);
+}
+
+void RaceWatch::graph_branches() {
+  const std::lock_guard lock(mutex_);
+  has_branches_ = true;
+  turn_on_if_needed();
+}
+
+void RaceWatch::graph_launched(Line line, const std::vector<GraphPiece>& pieces) {
+  const std::lock_guard lock(mutex_);
+  const WorkStamp begin = order_.issue(line);
+  std::vector<WorkStamp> stamps;
+  std::map<Line, size_t> last;  // The last piece of each line of the graph.
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    const GraphPiece& piece = pieces[i];
+    std::vector<WorkStamp> before = {begin};
+    std::optional<Line> own;
+    for (const size_t one : piece.after) {
+      before.push_back(stamps[one]);
+      if (!own && last.at(stamps[one].line) == one) own = stamps[one].line;
+    }
+    if (!own) {
+      own = Line{line.device, kBranches + branches_++};
+      order_.make_non_blocking(*own);
+    }
+    stamps.push_back(order_.issue_after(*own, before));
+    last[*own] = i;
+    Work work{stamps.back(), piece.entry, piece.site, {}, {}};
+    if (piece.is_followed) running_.emplace(piece.tag, std::move(work));
+    if (piece.ranges.empty()) continue;
+    note_ranges(work.memory, piece.ranges);
+    add(std::move(work));
+  }
+  order_.issue_after(line, stamps);
+  for (const auto& [branch, piece] : last) order_.end(branch);
+}
+
 void RaceWatch::launch_touched(uint64_t tag, TouchedMemory memory) {
   const std::lock_guard lock(mutex_);
-  const auto found = running_.find(tag);
-  if (found == running_.end()) return;
+  const auto [begin, end] = running_.equal_range(tag);
+  // A graph's launches come one after the other.
+  const auto found = std::min_element(begin, end, [](const auto& one, const auto& other) {
+    return one.second.stamp.issued < other.second.stamp.issued;
+  });
+  if (found == end) return;
   Work work = std::move(found->second);
   running_.erase(found);
   if (!memory.is_complete) {
@@ -129,12 +229,7 @@ void RaceWatch::transfer(Line line, const char* call, const std::vector<TouchedR
   if (!is_on_) return;
   Work work;
   work.site = call_site(call);  // Before the lock: it may wait for Python's.
-  for (const TouchedRange& one : ranges) {
-    auto& list = one.touch == Touch::Read ? work.memory.reads : work.memory.writes;
-    list.push_back({one.address, one.address + one.bytes, 0});
-  }
-  sort_ranges(work.memory.reads);
-  sort_ranges(work.memory.writes);
+  note_ranges(work.memory, ranges);
   const std::lock_guard lock(mutex_);
   work.stamp = order_.issue(line);
   add(std::move(work));
@@ -159,6 +254,7 @@ bool RaceWatch::replaces_earlier(Work& work) {
     return !are_ordered(other, again->stamp) && are_ordered(other, work.stamp);
   });
   if (is_awaited) return false;
+  if (again->pages.empty() != work.pages.empty()) work.pages.empty() ? --uses_host_ : ++uses_host_;
   *again = std::move(work);
   return true;
 }
@@ -168,12 +264,15 @@ void RaceWatch::drop_oldest() {
            "too much work runs without an order between streams: StreamRace compares new work "
            "with the latest of it only, and may miss races with older work");
   ranges_ -= ranges_in(done_.front().memory);
+  uses_host_ -= done_.front().pages.empty() ? 0 : 1;
   done_.pop_front();
 }
 
 void RaceWatch::add(Work work) {
   const size_t count = ranges_in(work.memory);
   if (count == 0) return;
+  find_pages(work);
+  if (work.pages.empty() && !compares_streams_) return;
   for (const Work& other : done_) {
     if (are_ordered(other.stamp, work.stamp)) continue;
     const bool is_first = other.stamp.issued < work.stamp.issued;
@@ -181,6 +280,7 @@ void RaceWatch::add(Work work) {
   }
   if (replaces_earlier(work)) return;
   ranges_ += count;
+  uses_host_ += work.pages.empty() ? 0 : 1;
   done_.push_back(std::move(work));
   while (done_.size() > kWorkMax || (ranges_ > kRangesMax && done_.size() > 1)) drop_oldest();
 }
@@ -196,11 +296,14 @@ void RaceWatch::compare(const Work& first, const Work& second) {
   const std::string where = what == nullptr ? fmt::format("the byte at {:#x}", met->address)
                                             : fmt::format("byte offset {} of '{}'",
                                                           met->address - what->address, what->name);
-  made.message = fmt::format(
-      "{}{} {}, which {} in another stream {}, and nothing orders the two: let one stream wait for "
-      "an event that the other records behind its work ({}), or synchronize",
-      second.entry.empty() ? std::string(second.site->call) + " " : "", verb_of(met->other), where,
-      who(first.entry, *first.site), verb_of(met->one), waiting_call_of(*second.site));
+  const bool by_host = is_host_access(*second.site), has_stream = second.stamp.before != nullptr;
+  const std::string by = by_host ? has_stream ? "a host function" : "the host" : second.site->call;
+  made.message =
+      fmt::format("{}{} {}, which {}{} {}, and {}", second.entry.empty() ? by + " " : "",
+                  verb_of(met->other), where, who(first.entry, *first.site),
+                  has_stream ? place_of(first.stamp, second.stamp) : "", verb_of(met->one),
+                  advice_of(*first.site, *second.site, by_host && !has_stream,
+                            are_in_graph(first.stamp, second.stamp)));
   made.kernel = std::move(two.kernel);
   made.ptx_kernel = std::move(two.ptx_kernel);
   made.file = std::move(two.place.file);
@@ -218,7 +321,7 @@ void RaceWatch::compare(const Work& first, const Work& second) {
   }
   if (!second.site->test.empty()) made.tests = {second.site->test};
   made.process = getpid();
-  if (!may_become_ordered(first.stamp, second.stamp)) {
+  if (!has_stream || !may_become_ordered(first.stamp, second.stamp)) {
     recorder_->add(std::move(made));
     return;
   }
@@ -233,6 +336,7 @@ void RaceWatch::drop_ordered() {
           return are_ordered(launch.second.stamp, one.stamp);
         });
     if (is_over) ranges_ -= ranges_in(one.memory);
+    if (is_over && !one.pages.empty()) --uses_host_;
     return is_over;
   });
   if (done_.empty() && running_.empty()) order_.forget_ended();
@@ -306,6 +410,11 @@ void RaceWatch::forget_memory(uint64_t address, uint64_t bytes) {
     ranges_ -= ranges_in(one.memory);
     forget_bytes(one.memory, address, address + bytes);
     ranges_ += ranges_in(one.memory);
+    const bool had_pages = !one.pages.empty();
+    std::erase_if(one.pages, [&](const UsedPages& pages) {
+      return pages.begin < address + bytes && address < pages.end;
+    });
+    if (had_pages && one.pages.empty()) --uses_host_;
   }
 }
 

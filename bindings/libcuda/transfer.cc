@@ -1,7 +1,12 @@
 #include "bindings/libcuda/transfer.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstring>
+#include <memory>
+#include <mutex>
 #include <span>
 
 #include "bindings/libcuda/memory.h"
@@ -128,6 +133,46 @@ void note_transfer(Process& driver, const Place& place, const Transfer& transfer
   driver.races.transfer(line_of(place), transfer.call, ranges);
 }
 
+void let_finish(Process& driver, const Place& place) {
+  struct Done {
+    std::mutex mutex;
+    std::condition_variable told;
+    bool is_told = false;
+  };
+  constexpr auto kPatience = std::chrono::seconds(2);
+  constexpr int kTriesMax = 3;
+  static std::atomic<int> vain = 0;  // In a row; later waits would only delay the program.
+  if (vain >= kTriesMax || is_captured(place)) return;
+  {
+    const std::lock_guard lock(driver.listening_mutex);
+    if (!driver.listening.empty()) return;
+  }
+  Streams& streams = *place.slot->streams;
+  if (driver.settings.schedule_seed != 0) {
+    (void)code_of(streams.synchronize(place.stream));  // Work is done when somebody waits for it.
+    return;
+  }
+  const auto done = std::make_shared<Done>();
+  const Status issued = streams.host_call(place.stream, [done] {
+    const std::lock_guard lock(done->mutex);
+    done->is_told = true;
+    done->told.notify_one();
+  });
+  if (!issued) return;
+  std::unique_lock lock(done->mutex);
+  vain = done->told.wait_for(lock, kPatience, [&] { return done->is_told; }) ? 0 : vain + 1;
+}
+
+void finish_if_shared(Process& driver, const Place& place,
+                      const std::vector<TouchedRange>& ranges) {
+  if (place.is_of_graph || !driver.races.follows_host()) return;
+  const bool is_shared = std::ranges::any_of(ranges, [&](const TouchedRange& one) {
+    const auto in = driver.allocations.holding(one.address);
+    return in != nullptr && is_host(in->kind);
+  });
+  if (is_shared) let_finish(driver, place);
+}
+
 void host_gets(Process& driver, const Place& place, uint64_t address, uint64_t bytes,
                const char* call) {
   const std::vector<UndefinedBytes> found = place.slot->device->undefined_in(address, bytes);
@@ -207,8 +252,9 @@ int copy(const Place& place, End to, End from, uint64_t bytes, Transfer transfer
   if (is_captured(place)) {
     return capture_work(place, CopyWork{row_copy(to, from, bytes), place.context}, transfer.call);
   }
-  if (!transfer.is_part && driver.races.is_on()) {
-    std::vector<TouchedRange> ranges;
+  const bool is_noted = !transfer.is_part && driver.races.is_on();
+  std::vector<TouchedRange> ranges;
+  if (is_noted) {
     add_ranges(driver, to, from, bytes, ranges);
     note_transfer(driver, place, transfer, ranges);
   }
@@ -230,7 +276,9 @@ int copy(const Place& place, End to, End from, uint64_t bytes, Transfer transfer
   const bool pageable = to.of_host && !is_pinned(driver, to.address) && !place.is_of_graph;
   const bool is_host_involved = is_of_host(driver, to) || is_of_host(driver, from);
   const bool waits = (transfer.waits && is_host_involved) || pageable;
-  return waits ? wait(place) : static_cast<int>(CUDA_SUCCESS);
+  if (waits) return wait(place);
+  finish_if_shared(driver, place, ranges);
+  return CUDA_SUCCESS;
 }
 
 int fill(const Place& place, uint64_t address, unsigned value, unsigned bytes, uint64_t count,
@@ -248,16 +296,17 @@ int fill(const Place& place, uint64_t address, unsigned value, unsigned bytes, u
     const FillNode what{address, 0, value, bytes, count, 1};
     return capture_work(place, FillWork{what, place.context}, transfer.call);
   }
-  if (!transfer.is_part && driver.races.is_on()) {
-    note_transfer(driver, place, transfer, {{address, count * bytes, Touch::Write}});
-  }
+  const std::vector<TouchedRange> ranges = {{address, count * bytes, Touch::Write}};
+  if (!transfer.is_part && driver.races.is_on()) note_transfer(driver, place, transfer, ranges);
   if (const int device = device_of(driver, place, device_end(address)); device != place.device) {
     return fill_across(driver, place, device, address, value, bytes, count);
   }
   const int issued = issue_fill(driver, place, address, value, bytes, count);
   // The host may look at its own memory behind the call.
   const bool waits = transfer.waits && is_of_host(driver, device_end(address));
-  return issued == CUDA_SUCCESS && waits ? wait(place) : issued;
+  if (issued == CUDA_SUCCESS && waits) return wait(place);
+  finish_if_shared(driver, place, ranges);
+  return issued;
 }
 
 }  // namespace gpuemu::libcuda

@@ -25,6 +25,8 @@ struct Transfer {
   const char* call = "";
   bool waits = false;
   bool is_part = false;  ///< The caller has told note_transfer() of the whole.
+  /// Not null: only what the transfer touches is wanted, there.
+  std::vector<TouchedRange>* told = nullptr;
 };
 
 /// One copy of `bytes` bytes as the watch for races sees it; memory that only the host uses is left
@@ -48,6 +50,12 @@ int fill(const Place& place, uint64_t address, unsigned value, unsigned bytes, u
 /// `call`.
 void host_gets(Process& driver, const Place& place, uint64_t address, uint64_t bytes,
                const char* call);
+
+/// Waits until the stream has done its work, so that its accesses of memory that the host uses are
+/// known before the host goes on. Not for ever: the work may wait for the host.
+void let_finish(Process& driver, const Place& place);
+/// Does that where one of the ranges lies in such memory and the work is in a stream.
+void finish_if_shared(Process& driver, const Place& place, const std::vector<TouchedRange>& ranges);
 
 /// Makes the work a node of the graph that the stream of `place` captures. Returns CUDA_SUCCESS, or
 /// CUDA_ERROR_STREAM_CAPTURE_INVALIDATED when the capture is invalid. `call` made the work.

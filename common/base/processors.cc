@@ -5,6 +5,8 @@
 
 namespace gpuemu {
 
+void name_device_thread() { ::pthread_setname_np(::pthread_self(), kDeviceThread); }
+
 void keep_off_my_processor(std::thread::native_handle_type helper) {
   cpu_set_t others;
   const int here = ::sched_getcpu();

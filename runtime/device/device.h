@@ -75,6 +75,7 @@ struct EntryInfo {
   std::array<uint32_t, 3> cluster = {0, 0, 0};         ///< .reqnctapercluster; zeros when absent.
   bool needs_cluster = false;                          ///< .explicitcluster
   bool cooperative = false;  ///< Asks where the barrier of the grid is: all blocks run together.
+  bool may_wait_for_host = false;  ///< Reads memory that the host may change meanwhile. Emulator.
   /// What the compiled code uses, where the driver tells; -1 where nothing does.
   int registers = -1, local_bytes = -1;
 };

@@ -98,6 +98,8 @@ struct StreamChecks {
   bool defers_undefined = false;  ///< As in LaunchConfig.
   /// Called with every finished launch, on the thread that ran it. It must not call the device.
   std::function<void(uint64_t tag, const std::string& entry, const LaunchReport& report)> observer;
+  /// Whether to call `touched` for a launch that asks for it and begins to run. Empty: always.
+  std::function<bool(uint64_t tag)> wants_touched;
   /// Called before `observer` for the launches that ask for it.
   std::function<void(uint64_t tag, TouchedMemory memory)> touched;
 };

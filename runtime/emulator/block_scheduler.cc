@@ -4,6 +4,7 @@
 #include <chrono>
 #include <thread>
 
+#include "runtime/emulator/machine/budget.h"
 #include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/machine/thread_scheduler.h"
 
@@ -154,10 +155,7 @@ bool Schedule::pass_time() {
 }
 
 size_t Schedule::look(uint32_t thread, const Clusters& resident) {
-  const auto over = [&] {
-    return launch_.clock.stop.load() ||
-           std::chrono::steady_clock::now() > launch_.clock.deadline.load();
-  };
+  const auto over = [&] { return launch_.clock.stop.load() || is_over(launch_); };
   while (!over()) {
     const uint64_t time = deadlock_.begin(thread);
     if (!std::ranges::all_of(resident,

@@ -37,6 +37,7 @@ EntryInfo entry_of(const Program& program, const Code& code) {
   std::copy_n(code.source->reqnctapercluster, 3, info.cluster.begin());
   info.needs_cluster = code.source->explicit_cluster;
   info.cooperative = program.grid_barrier && ptx::waits_for_grid(program.module, *code.source);
+  info.may_wait_for_host = ptx::may_wait_for_host(program.module, *code.source);
   return info;
 }
 

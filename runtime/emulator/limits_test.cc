@@ -14,6 +14,7 @@
 #include "runtime/device/sparse.h"
 #include "runtime/device/stream.h"
 #include "runtime/emulator/emulator.h"
+#include "runtime/emulator/machine/budget.h"
 #include "runtime/emulator/test_kernel.h"
 
 namespace gpuemu::emulator {
@@ -48,6 +49,18 @@ std::string kind_of(const std::string& ptx, uint64_t instructions = 1'000'000) {
   kernel.config().warp_instructions_max = instructions;
   const LaunchReport report = kernel.run(false);
   return report.findings.empty() ? "" : std::string(name_of(report.findings[0].kind));
+}
+
+TEST(Limits, ATimeoutCountsLessWhereOthersHaveTheProcessors) {
+  using std::chrono::seconds;
+  EXPECT_FALSE(is_starved(seconds(30), seconds(30), seconds(30)));
+  EXPECT_FALSE(is_starved(seconds(30), seconds(15), seconds(30)));
+  EXPECT_TRUE(is_starved(seconds(30), seconds(10), seconds(30)));
+  EXPECT_TRUE(is_starved(seconds(100), seconds(10), seconds(30)));
+  EXPECT_FALSE(is_starved(seconds(120), seconds(10), seconds(30)));
+  const auto before = processor_time();
+  while (processor_time() - before < std::chrono::milliseconds(1)) continue;
+  EXPECT_GT(processor_time(), before);
 }
 
 TEST(Limits, ParametersOfAnEntryEndWherePtxasEndsThem) {

@@ -140,9 +140,10 @@ Status EmulatorStreams::run(const Order& order) {
   config.timeout_ms = checks->timeout_ms;
   config.profile = checks->profile;
   config.defers_undefined = checks->defers_undefined;
-  const LaunchReport report =
-      GPUEMU_TRY(order.tells_touched && checks->touched ? launch_and_tell(order, *checks, config)
-                                                        : device_.launch_now(order.module, config));
+  const bool tells = order.tells_touched && checks->touched &&
+                     (!checks->wants_touched || checks->wants_touched(order.tag));
+  const LaunchReport report = GPUEMU_TRY(tells ? launch_and_tell(order, *checks, config)
+                                               : device_.launch_now(order.module, config));
   if (checks->observer) checks->observer(order.tag, config.entry, report);
   const auto fault = std::ranges::find_if(report.findings, is_fault);
   {

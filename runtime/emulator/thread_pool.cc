@@ -34,6 +34,7 @@ void ThreadPool::run(uint32_t count, const std::function<void()>& work) {
 }
 
 void ThreadPool::serve(const std::stop_token& stop) {
+  name_device_thread();
   std::unique_lock lock(mutex_);
   while (wake_.wait(lock, stop, [this] { return wanted_ != 0; })) {
     --wanted_;

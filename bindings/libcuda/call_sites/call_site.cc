@@ -32,8 +32,9 @@ bool is_ours(uintptr_t address) {
 _Unwind_Reason_Code note_frame(_Unwind_Context* frame, void* into) {
   auto& site = *static_cast<CallSite*>(into);
   if (site.count == CallSite::kFramesMax) return _URC_END_OF_STACK;
-  const uintptr_t address = _Unwind_GetIP(frame);
-  if (address != 0) site.addresses[site.count++] = address;
+  int is_next = 0;  // Frames that a signal interrupted tell the instruction, not the one behind it.
+  const uintptr_t address = _Unwind_GetIPInfo(frame, &is_next);
+  if (address != 0) site.addresses[site.count++] = is_next != 0 ? address + 1 : address;
   return _URC_NO_REASON;
 }
 

@@ -29,6 +29,8 @@ inline constexpr const char* kTritonLaunch = "kernel[grid](...)";
 inline constexpr const char* kNumbaLaunch = "kernel[grid, block](...)";
 /// The `call` of launches by the <<<>>> statement of CUDA C++.
 inline constexpr const char* kStatementLaunch = "<<<>>>";
+/// The `call` of a read or write of memory by the program itself.
+inline constexpr const char* kHostAccess = "access of the host";
 
 /// Captures the stack of this thread. `call` must live as long as the process. Never null. While a
 /// function of the runtime library runs in this thread, its name takes the place of `call`.

@@ -100,6 +100,19 @@ int issue(Process& driver, const Place& place, const StreamLaunch& what) {
              : code_in_stream(driver, place, issued);
 }
 
+/// Whether a value in the arguments is an address in memory that the host uses, too.
+bool may_use_host(const Process& driver, const std::vector<KernelArg>& args) {
+  for (const KernelArg& one : args) {
+    for (size_t at = 0; at + sizeof(uint64_t) <= one.bytes; at += sizeof(uint64_t)) {
+      uint64_t value = 0;
+      std::memcpy(&value, static_cast<const std::byte*>(one.data) + at, sizeof value);
+      const auto in = value == 0 ? nullptr : driver.allocations.holding(value);
+      if (in != nullptr && is_host(in->kind)) return true;
+    }
+  }
+  return false;
+}
+
 std::vector<std::vector<std::byte>> copies_of(const std::vector<KernelArg>& args) {
   std::vector<std::vector<std::byte>> made;
   for (const KernelArg& one : args) {
@@ -145,10 +158,21 @@ int launch(Function function, const Order& order, LaunchArguments given) {
     note_code(driver, *place.slot, state);
     what.tag = driver.recorder.launch_begins(place.stream, site, false,
                                              pointers_of(state.info, args, *site));
+    const bool uses_host = driver.races.follows_host() && may_use_host(driver, args);
     what.tells_touched =
-        driver.races.launch_begins(what.tag, line_of(place), state.info.name, site);
+        driver.races.launch_begins(what.tag, line_of(place), state.info.name, site, uses_host);
+    const bool listens = uses_host && state.info.may_wait_for_host;
+    if (listens) {
+      const std::lock_guard lock(driver.listening_mutex);
+      driver.listening.insert(what.tag);
+    }
     const int code = issue(driver, place, what);
+    if (code == CUDA_SUCCESS && uses_host) let_finish(driver, place);
     if (code == CUDA_SUCCESS) return code;
+    if (listens) {
+      const std::lock_guard lock(driver.listening_mutex);
+      driver.listening.erase(what.tag);
+    }
     driver.races.launch_refused(what.tag);
     driver.recorder.launch_refused(what.tag);
     return code;
@@ -174,6 +198,12 @@ int make_kernel_work(Process& driver, const Place& place, KernelWork& work, Laun
   return CUDA_SUCCESS;
 }
 
+bool may_use_host(const Process& driver, const KernelWork& work) {
+  std::vector<KernelArg> args;
+  for (const auto& one : work.arguments) args.push_back({one.data(), one.size()});
+  return may_use_host(driver, args);
+}
+
 int launch_in_graph(Process& driver, const Place& place, const Node& node, uint64_t& tag) {
   const auto& work = std::get<KernelWork>(node.work);
   const Resolved found = resolve(driver, work.function);
@@ -197,6 +227,7 @@ int launch_in_graph(Process& driver, const Place& place, const Node& node, uint6
                                         pointers_of(state.info, args, *node.site));
   }
   what.tag = tag;
+  what.tells_touched = true;
   return issue(driver, place, what);
 }
 

@@ -61,10 +61,16 @@ int host_call(Process& driver, const Place& place, std::function<void()> work) {
   if (const int code = refuse_implicit(driver, place); code != CUDA_SUCCESS) return code;
   const auto stamp = driver.races.other_work(line_of(place));
   const auto run = [&driver, stamp, work = std::move(work)] {
-    if (stamp) driver.races.host_function_runs(*stamp);
+    if (!stamp) return work();
+    driver.races.host_function_runs(*stamp);
+    const HostFunction function(*stamp);
+    driver.host_pages.take(driver.races.pages_in_use());
     work();
+    driver.host_pages.give_back();
   };
-  return code_in_stream(driver, place, place.slot->streams->host_call(place.stream, run));
+  const Status issued = place.slot->streams->host_call(place.stream, run);
+  if (issued && driver.races.follows_host()) let_finish(driver, place);
+  return code_in_stream(driver, place, issued);
 }
 
 }  // namespace

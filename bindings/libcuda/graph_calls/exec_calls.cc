@@ -1,5 +1,6 @@
 // Implements the calls that instantiate graphs, change what was instantiated, and launch it.
 #include "bindings/libcuda/graph_calls/graph_access.h"
+#include "bindings/libcuda/graph_calls/graph_races.h"
 #include "bindings/libcuda/graph_calls/instantiate.h"
 #include "bindings/libcuda/graph_calls/node_work.h"
 #include "bindings/libcuda/process.h"
@@ -110,12 +111,13 @@ int launch_now(Process& driver, const Place& place, GraphExecState& exec) {
     return code_of(streams.wait_event(place.stream, event.id));
   });
   if (waits != CUDA_SUCCESS) return waits;
-  driver.races.other_work(line_of(place));
+  const bool uses_host = tell_races(driver, place, exec);
   for (const auto& [node, tag] : exec.tags) {
     if (!exec.disabled.contains(node)) driver.recorder.launch_repeats(tag, place.stream);
   }
   const int code = code_of(streams.launch_graph(exec.id, place.stream));
   if (code != CUDA_SUCCESS) return code;
+  if (uses_host) let_finish(driver, place);
   return each_event<RecordWork>(driver, *exec.graph, [&](EventState& event) {
     event.is_recorded = true;
     event.is_captured = false;

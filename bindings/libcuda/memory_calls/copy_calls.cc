@@ -35,12 +35,16 @@ int copy_box(const Place& place, const Rows& to, const Rows& from, const Box& bo
              Transfer transfer) {
   Process& driver = *process();
   transfer.is_part = true;
-  if (driver.races.is_on() && box.width_bytes != 0) {
-    std::vector<TouchedRange> ranges;
+  std::vector<TouchedRange> ranges;
+  if ((driver.races.is_on() || transfer.told != nullptr) && box.width_bytes != 0) {
     for (uint64_t z = 0; z < box.depth; ++z) {
       for (uint64_t y = 0; y < box.height; ++y) {
         add_ranges(driver, to.row(y, z), from.row(y, z), box.width_bytes, ranges);
       }
+    }
+    if (transfer.told != nullptr) {
+      *transfer.told = std::move(ranges);
+      return CUDA_SUCCESS;
     }
     note_transfer(driver, place, transfer, ranges);
   }
@@ -50,6 +54,7 @@ int copy_box(const Place& place, const Rows& to, const Rows& from, const Box& bo
       if (code != CUDA_SUCCESS) return code;
     }
   }
+  finish_if_shared(driver, place, ranges);
   return CUDA_SUCCESS;
 }
 
@@ -191,10 +196,14 @@ int fill_2d(const Place& place, const FillNode& what, Transfer transfer) {
   }
   Process& driver = *process();
   transfer.is_part = true;
-  if (driver.races.is_on()) {
-    std::vector<TouchedRange> ranges;
+  std::vector<TouchedRange> ranges;
+  if (driver.races.is_on() || transfer.told != nullptr) {
     for (size_t y = 0; y < what.height; ++y) {
       ranges.push_back({what.address + y * what.pitch, row_bytes, Touch::Write});
+    }
+    if (transfer.told != nullptr) {
+      *transfer.told = std::move(ranges);
+      return CUDA_SUCCESS;
     }
     note_transfer(driver, place, transfer, ranges);
   }
@@ -203,6 +212,7 @@ int fill_2d(const Place& place, const FillNode& what, Transfer transfer) {
                           what.width, transfer);
     if (code != CUDA_SUCCESS) return code;
   }
+  finish_if_shared(driver, place, ranges);
   return CUDA_SUCCESS;
 }
 

@@ -97,6 +97,11 @@ WorkStamp WorkOrder::issue(Line line) {
   return {line, own.issued, ++issued_, std::make_shared<const WorkClock>(own.before)};
 }
 
+WorkStamp WorkOrder::issue_after(Line line, const std::vector<WorkStamp>& before) {
+  for (const WorkStamp& one : before) join(lines_[line].before, *one.before);
+  return issue(line);
+}
+
 void WorkOrder::record(uint64_t event, Line line) { events_[event] = issue(line).before; }
 
 void WorkOrder::wait(Line line, uint64_t event) {

@@ -63,6 +63,8 @@ class WorkOrder {
   void end(Line line);
 
   WorkStamp issue(Line line);
+  /// Issues work to a line that waits for all of `before` first.
+  WorkStamp issue_after(Line line, const std::vector<WorkStamp>& before);
   void record(uint64_t event, Line line);
   void wait(Line line, uint64_t event);
   void forget_event(uint64_t event) { events_.erase(event); }

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "common/base/limits.h"
+#include "runtime/emulator/machine/budget.h"
 #include "runtime/emulator/machine/cluster.h"
 #include "runtime/emulator/machine/livelock.h"
 #include "runtime/emulator/machine/program.h"
@@ -305,7 +306,7 @@ void Block::next_epoch() {
 }
 
 bool Block::over_budget() {
-  if (std::chrono::steady_clock::now() > launch->clock.deadline.load()) {
+  if (is_over(*launch)) {
     report_unfinished(DeviceFindingKind::Timeout,
                       launch->clock.cut_short
                           ? "the launch was stopped early: memory that nothing was written to had "

@@ -1,6 +1,7 @@
 #include "runtime/emulator/machine/budget.h"
 
 #include <algorithm>
+#include <ctime>
 
 #include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/memory/race_history.h"
@@ -9,6 +10,7 @@ namespace gpuemu::emulator {
 namespace {
 constexpr auto kGrace = std::chrono::milliseconds(500);
 constexpr int kGraceShare = 4;
+constexpr int kStarvedMax = 4;  ///< So many times its timeout at most.
 }  // namespace
 
 uint64_t block_bytes(const LaunchInputs& inputs) {
@@ -45,6 +47,28 @@ void end_soon(Launch& launch) {
       kGrace, kGraceShare * (now - launch.clock.began));
   if (now + grace >= launch.clock.deadline.load() || launch.clock.cut_short.exchange(true)) return;
   launch.clock.deadline = now + grace;
+}
+
+std::chrono::nanoseconds processor_time() {
+  timespec used{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
+}
+
+bool is_starved(std::chrono::nanoseconds elapsed, std::chrono::nanoseconds processor,
+                std::chrono::nanoseconds timeout) {
+  return 2 * processor < elapsed && elapsed < kStarvedMax * timeout;
+}
+
+bool is_over(Launch& launch) {
+  const auto now = std::chrono::steady_clock::now();
+  if (now <= launch.clock.deadline.load()) return false;
+  const auto timeout = std::chrono::milliseconds(launch.inputs.config->timeout_ms);
+  const bool goes_on = !launch.clock.cut_short &&
+                       is_starved(now - launch.clock.began,
+                                  processor_time() - launch.clock.processor_began, timeout);
+  if (goes_on) launch.clock.deadline = now + timeout / 2;
+  return !goes_on;
 }
 
 }  // namespace gpuemu::emulator

@@ -20,4 +20,13 @@ Result<Residency> fit_blocks(const LaunchInputs& inputs, Residency wanted, uint6
 /// few times as long as it took to come there is enough to see what else is wrong.
 void end_soon(Launch& launch);
 
+/// The time that all threads of this process have been executed.
+std::chrono::nanoseconds processor_time();
+/// Whether a launch that is at its deadline has got so little of the processors, because others use
+/// them, that this says nothing about the kernel. It gets longer then, though not for ever.
+bool is_starved(std::chrono::nanoseconds elapsed, std::chrono::nanoseconds processor,
+                std::chrono::nanoseconds timeout);
+/// Whether the launch is at its end; moves the deadline of one that is starved.
+bool is_over(Launch& launch);
+
 }  // namespace gpuemu::emulator

@@ -60,8 +60,9 @@ struct LaunchInputs {
 struct LaunchClock {
   std::chrono::steady_clock::time_point began;
   std::atomic<std::chrono::steady_clock::time_point> deadline;
-  std::atomic<bool> cut_short = false;  ///< end_soon() moved the deadline forward.
-  std::atomic<bool> stop = false;       ///< All blocks stop at the next time slice.
+  std::chrono::nanoseconds processor_began{};  ///< What the process had used when it began.
+  std::atomic<bool> cut_short = false;         ///< end_soon() moved the deadline forward.
+  std::atomic<bool> stop = false;              ///< All blocks stop at the next time slice.
   /// Added to each block's own clock, in its units, when all blocks only wait for time to pass.
   std::atomic<uint64_t> ahead = 0;
 };

@@ -1,6 +1,7 @@
 // The thread that does the work, and how it chooses.
 #include <algorithm>
 
+#include "common/base/processors.h"
 #include "runtime/emulator/queues/queues.h"
 
 namespace gpuemu::emulator {
@@ -103,6 +104,7 @@ void Queues::finish_first(Stream& stream) {
 
 void Queues::execute() {
   executor_id_ = std::this_thread::get_id();
+  name_device_thread();
   Lock lock(mutex_);
   while (!ending_) {
     if (may_go_on()) {
