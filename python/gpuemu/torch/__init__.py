@@ -17,10 +17,18 @@ _installed: list[Any] = []
 
 
 def sees_a_gpu() -> bool:
-    """Whether torch has a device of its own here."""
+    """Whether torch has a device of its own here. The emulated one, whose driver a build of torch for CUDA finds below `gpuemu run`, is none:
+    torch's own kernels are machine code."""
     import torch
 
-    return bool(torch.version.cuda) and torch.cuda.is_available()
+    return bool(torch.version.cuda) and not _driver_is_ours() and torch.cuda.is_available()
+
+
+def _driver_is_ours() -> bool:
+    try:
+        return hasattr(ctypes.CDLL("libcuda.so.1"), "gpuemu_range_begin")
+    except OSError:  # No driver at all.
+        return False
 
 
 def install(arch: str | None = None, *, force: bool = False) -> None:

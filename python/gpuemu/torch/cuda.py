@@ -136,6 +136,9 @@ def _refused(what: str, why: str) -> Any:
 
 
 _GRAPHS = "CUDA graphs of torch operators cannot be captured, because the operators run on the CPU; run the code without the graph"
+_ALLOCATOR = "each tensor is an allocation of the emulated device of its own, so that its bounds are known"
+_SHARING = "each process has an emulated device of its own; send tensor.cpu() instead"
+_NCCL = "each process has an emulated device of its own, which no other one reaches; use the backend gloo for tensors on the CPU"
 _NAMES: dict[str, Any] = {
     "_lazy_init": _nothing, "init": _nothing, "is_available": lambda: driver().count > 0, "is_initialized": lambda: True,
     "device_count": lambda: driver().count, "current_device": lambda: driver().device, "set_device": set_device, "device": on_device,
@@ -156,16 +159,26 @@ _NAMES: dict[str, Any] = {
     "can_device_access_peer": lambda device, peer: device != peer, "is_current_stream_capturing": lambda: False, "_is_in_bad_fork": lambda: False,
     "_is_compiled": lambda: True, "CUDAGraph": _refused("torch.cuda.CUDAGraph", _GRAPHS), "graph": _refused("torch.cuda.graph", _GRAPHS),
     "make_graphed_callables": _refused("torch.cuda.make_graphed_callables", _GRAPHS),
+    "CUDAPluggableAllocator": _refused("torch.cuda.CUDAPluggableAllocator", _ALLOCATOR),
 }  # fmt: skip
 # What Triton and torch itself ask of the compiled module.
 _COMPILED: dict[str, Any] = {
     "_cuda_getCurrentRawStream": streams.raw_stream, "_cuda_getDeviceCount": lambda: driver().count, "_cuda_getDevice": lambda: driver().device,
     "_cuda_setDevice": set_device, "_cuda_isInBadFork": False, "_cuda_exchangeDevice": lambda index: _exchange(index),
     "_cuda_maybeExchangeDevice": lambda index: _exchange(index), "_cuda_synchronize": lambda: driver().wait(),
+    "_get_accelerator": lambda check=None: torch.device("cuda"), "_accelerator_getAccelerator": lambda: torch.device("cuda") if driver().count else None,
+    "_accelerator_getDeviceIndex": lambda: driver().device, "_accelerator_setDeviceIndex": lambda index: set_device(index),
+    "_accelerator_exchangeDevice": lambda index: _exchange(index), "_accelerator_maybeExchangeDevice": lambda index: _exchange(index),
+    "_accelerator_synchronizeDevice": lambda index: driver().wait(), "_accelerator_getStream": lambda index: streams.current_stream(index),
+    "_accelerator_setStream": lambda stream: streams.set_stream(stream), "_accelerator_emptyCache": _nothing, "_accelerator_emptyHostCache": _nothing,
+    "_accelerator_getMemoryInfo": lambda index: mem_get_info(index), "_accelerator_getDeviceStats": lambda index: memory_stats(index),
+    "_accelerator_resetPeakStats": lambda index: reset_peak_memory_stats(index), "_accelerator_resetAccumulatedStats": _nothing,
+    "_set_cudnn_enabled": _nothing,  # There is no cuDNN: what asks for it has no effect.
 }  # fmt: skip
 
 
 _TORCH: dict[str, Any] = {"Generator": generators.Generator}
+_STORAGES: dict[str, Any] = {"_share_cuda_": _refused("sharing a tensor of `cuda` with another process", _SHARING)}
 _METHODS: dict[str, Any] = {"pin_memory": pinned.pin_memory, "is_pinned": pinned.is_pinned}
 
 
@@ -181,6 +194,15 @@ def _restored(storage: Any, location: str) -> Any:
     return memory.moved(storage, index_of(location)) if location.startswith("cuda") else None
 
 
+def _init_process_group(backend: Any = None, *args: Any, **kwargs: Any) -> Any:
+    """torch.distributed.init_process_group"""
+    if "nccl" in str(backend).lower():
+        raise NotImplementedError(f"gpuemu: NCCL is not there: {_NCCL}")
+    from torch.distributed.distributed_c10d import init_process_group
+
+    return init_process_group(backend, *args, **kwargs)
+
+
 def _own(value: Any) -> Any:
     """A function of its own for each name: torch keeps rules by function."""
     if not isinstance(value, types.FunctionType):
@@ -190,11 +212,25 @@ def _own(value: Any) -> Any:
     return made
 
 
+def _set_attention(enabled: bool) -> None:
+    """A build of torch for CUDA chooses its own kernels for attention by the device, without asking for an operator."""
+    if not torch.version.cuda:
+        return
+    for name in ("_set_sdp_use_flash", "_set_sdp_use_mem_efficient", "_set_sdp_use_cudnn"):
+        if hasattr(torch._C, name):
+            getattr(torch._C, name)(enabled)
+
+
 def replace() -> list[tuple[Any, str, Any]]:
     """Puts the functions in place. Returns what they replaced: module, name, and the value or None."""
     replaced = []
+    torch._C._set_cudnn_enabled(False)
+    _set_attention(False)
     torch.serialization.register_package(_BEFORE_OWN, lambda storage: None, _restored)
-    for module, names in ((torch.cuda, _NAMES), (torch._C, _COMPILED), (torch, _TORCH), (torch.Tensor, _METHODS)):
+    places = [(torch.cuda, _NAMES), (torch._C, _COMPILED), (torch, _TORCH), (torch.Tensor, _METHODS), (torch.UntypedStorage, _STORAGES)]
+    if torch.distributed.is_available():
+        places.append((torch.distributed, {"init_process_group": _init_process_group}))
+    for module, names in places:
         for name, value in names.items():
             replaced.append((module, name, getattr(module, name, None)))
             setattr(module, name, _own(value))
@@ -208,5 +244,7 @@ def restore(replaced: list[tuple[Any, str, Any]]) -> None:
             delattr(module, name)
         else:
             setattr(module, name, value)
+    torch._C._set_cudnn_enabled(True)
+    _set_attention(True)
     registry = torch.serialization._package_registry
     registry[:] = [one for one in registry if one[2] is not _restored]

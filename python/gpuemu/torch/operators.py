@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 import gpuemu.torch.autograd as autograd
+import gpuemu.torch.fused as fused
 import gpuemu.torch.generators as generators
 import gpuemu.torch.memory as memory
 import gpuemu.torch.notes as notes
@@ -69,8 +70,9 @@ def plan_of(op: Any) -> Plan:
 class Call:
     """One call of an operator, from `cuda` to the CPU and back."""
 
-    def __init__(self, op: Any) -> None:
-        self.op, self.plan = op, plan_of(op)
+    def __init__(self, op: Any, kernel: Callable[..., Any] | None = None) -> None:
+        """kernel: what runs on the CPU in place of the operator."""
+        self.op, self.plan, self.kernel = op, plan_of(op), op if kernel is None else kernel
         self.pairs: list[tuple[torch.Tensor, torch.Tensor]] = []  # On the CPU and on `cuda`.
         self.written: list[torch.Tensor] = []
         self.read: list[torch.Tensor] = []
@@ -91,7 +93,7 @@ class Call:
         if self.plan.generator and named.get("generator") is None and not any(isinstance(one, torch.Generator) for one in given):
             named["generator"] = generators.default(self.target)
         with torch.no_grad(), generators.borrowed(self.target) if self.plan.seeded else contextlib.nullcontext():
-            made = self.op(*given, **named)
+            made = self.kernel(*given, **named)
         for cpu, cuda in self.resized:
             if cpu.numel():
                 cuda.data = self.fresh(cpu)
@@ -193,6 +195,10 @@ def run(op: Any, *args: Any, **kwargs: Any) -> Any:
     return Call(op).run(args, kwargs)
 
 
+def _run_fused(op: Any, kernel: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    return Call(op, kernel).run(args, kwargs)
+
+
 def set_storage(tensor: torch.Tensor, storage: Any, offset: int = 0, size: Any = None, stride: Any = None) -> torch.Tensor:
     """aten::set_ with a storage."""
     storage = getattr(storage, "_untyped_storage", storage)
@@ -247,6 +253,11 @@ def register() -> list[torch.library.Library]:
             base, _, overload = short.partition(".")
             op = getattr(getattr(torch.ops.aten, base), overload or "default")
             aten.impl(short, _kernel(op), KEY)
+        for short, kernel in fused.KERNELS.items():
+            base, _, overload = short.partition(".")
+            op = getattr(getattr(torch.ops.aten, base, None), overload or "default", None)
+            if op is not None:  # Not in every version of torch.
+                aten.impl(short, functools.partial(_run_fused, op, kernel), KEY)
         for short, own in _LAYOUTS.items():
             aten.impl(short, own, KEY)
     return [everything, aten]

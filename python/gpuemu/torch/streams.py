@@ -40,6 +40,10 @@ class Stream:
     def _as_parameter_(self) -> ctypes.c_void_p:
         return ctypes.c_void_p(self.cuda_stream)
 
+    @staticmethod
+    def is_capturing() -> bool:
+        return False  # CUDA graphs of torch are refused.
+
     def query(self) -> bool:
         return _is_ready("cuStreamQuery", self.cuda_stream)
 

@@ -3,6 +3,7 @@ import copy
 import io
 
 import torch
+import torch.multiprocessing.reductions
 
 failed = []
 
@@ -130,9 +131,62 @@ def seeds():
     assert torch.equal(first, torch.randn(4, device="cuda"))
 
 
+def as_on_the_cpu(module, value):
+    """Compares what the module makes, and its gradients, on both devices."""
+    found = []
+    for device in ("cpu", "cuda"):
+        module.zero_grad()
+        own, there = module.to(device), value.detach().to(device).requires_grad_()
+        made = own(there)
+        made = made[0] if isinstance(made, tuple) else made
+        made.square().sum().backward()
+        found.append([made, there.grad, *(one.grad.clone() for one in own.parameters())])
+    for cpu, cuda in zip(*found):
+        assert cuda.is_cuda
+        torch.testing.assert_close(cuda.cpu(), cpu.cpu(), rtol=1e-4, atol=1e-4)
+
+
+@case
+def recurrent_modules():
+    torch.manual_seed(1)
+    for kind in (torch.nn.LSTM, torch.nn.GRU, torch.nn.RNN):
+        as_on_the_cpu(kind(4, 5, num_layers=2, bidirectional=True), torch.rand(3, 2, 4))
+    as_on_the_cpu(torch.nn.LSTMCell(4, 5, bias=False), torch.rand(2, 4))
+    as_on_the_cpu(torch.nn.GRUCell(4, 5, bias=False), torch.rand(2, 4))
+
+
+@case
+def depthwise_convolutions():
+    as_on_the_cpu(torch.nn.Conv2d(4, 8, 3, padding=1, groups=4), torch.rand(2, 4, 6, 6))
+    as_on_the_cpu(torch.nn.Conv3d(4, 4, 3, groups=4, bias=False), torch.rand(1, 4, 4, 4, 4))
+
+
+@case
+def accelerator():
+    assert torch.accelerator.is_available() and torch.accelerator.current_accelerator() == torch.device("cuda")
+    assert torch.accelerator.device_count() == 1 and torch.accelerator.current_device_index() == 0
+    torch.accelerator.synchronize()
+    loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.arange(6.0)), batch_size=3, pin_memory=True)
+    assert [(batch.is_pinned(), batch.cuda(non_blocking=True).sum().item()) for (batch,) in loader] == [(True, 3.0), (True, 12.0)]
+
+
+@case
+def optimizers_and_attention():
+    module = torch.nn.Linear(4, 4).cuda()
+    for kind in (torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW):
+        optimizer = kind(module.parameters(), lr=0.1)
+        module(torch.ones(2, 4, device="cuda")).sum().backward()
+        optimizer.step()
+    query = torch.rand(1, 2, 4, 8, device="cuda", dtype=torch.float16)
+    assert torch.nn.functional.scaled_dot_product_attention(query, query, query).is_cuda
+
+
 @case
 def refused():
     refusal(NotImplementedError, "CUDA graphs", lambda: torch.cuda.CUDAGraph())
+    refusal(NotImplementedError, "is an allocation", lambda: torch.cuda.CUDAPluggableAllocator("a.so", "malloc", "free"))
+    refusal(NotImplementedError, "NCCL", lambda: torch.distributed.init_process_group("nccl"))
+    refusal(NotImplementedError, "another process", lambda: torch.multiprocessing.reductions.reduce_tensor(x))
 
 
 print("failed", failed)

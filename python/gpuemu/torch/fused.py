@@ -1,0 +1,75 @@
+"""Kernels that torch has for a GPU alone, and that its own functions choose there, as CPU kernels: cells of LSTM and GRU, depthwise convolutions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+_Tensors = tuple[Any, ...]
+
+
+def _with_bias(gates: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+    return gates if bias is None else gates + bias
+
+
+def lstm_cell(by_input: Any, by_hidden: Any, cell: Any, input_bias: Any = None, hidden_bias: Any = None) -> _Tensors:
+    """aten::_thnn_fused_lstm_cell: the new hidden state and cell, and the gates, which the gradient needs."""
+    gates = _with_bias(by_input, input_bias) + _with_bias(by_hidden, hidden_bias)
+    entry, forget, update, output = gates.chunk(4, 1)
+    entry, forget, update, output = entry.sigmoid(), forget.sigmoid(), update.tanh(), output.sigmoid()
+    following = forget * cell + entry * update
+    return output * following.tanh(), following, torch.cat((entry, forget, update, output), 1)
+
+
+def lstm_cell_gradient(of_hidden: Any, of_cell: Any, cell: Any, following: Any, gates: Any, has_bias: bool) -> _Tensors:
+    """aten::_thnn_fused_lstm_cell_backward_impl: gradients of the gates, of the cell before, and of the bias."""
+    entry, forget, update, output = gates.chunk(4, 1)
+    bent = following.tanh()
+    of_output = torch.zeros_like(output) if of_hidden is None else of_hidden * bent
+    total = torch.zeros_like(following) if of_hidden is None else of_hidden * output * (1 - bent * bent)
+    total = total if of_cell is None else total + of_cell
+    of_gates = torch.cat((total * update * entry * (1 - entry), total * cell * forget * (1 - forget), total * entry * (1 - update * update),
+                          of_output * output * (1 - output)), 1)  # fmt: skip
+    return of_gates, total * forget, of_gates.sum(0) if has_bias else None
+
+
+def gru_cell(by_input: Any, by_hidden: Any, hidden: Any, input_bias: Any = None, hidden_bias: Any = None) -> _Tensors:
+    """aten::_thnn_fused_gru_cell: the new hidden state, and what the gradient needs."""
+    reset, entry, new = _with_bias(by_input, input_bias).chunk(3, 1)
+    reset_hidden, entry_hidden, new_hidden = _with_bias(by_hidden, hidden_bias).chunk(3, 1)
+    reset, entry = (reset + reset_hidden).sigmoid(), (entry + entry_hidden).sigmoid()
+    new = (new + reset * new_hidden).tanh()
+    return new + entry * (hidden - new), torch.cat((reset, entry, new, hidden, new_hidden), 1)
+
+
+def gru_cell_gradient(of_hidden: Any, workspace: Any, has_bias: bool) -> _Tensors:
+    """aten::_thnn_fused_gru_cell_backward: gradients of the two gates, of the hidden state before, and of the two biases."""
+    reset, entry, new, hidden, new_hidden = workspace.chunk(5, 1)
+    of_new = of_hidden * (1 - entry) * (1 - new * new)
+    of_entry = of_hidden * (hidden - new) * entry * (1 - entry)
+    of_reset = of_new * new_hidden * reset * (1 - reset)
+    by_input, by_hidden = torch.cat((of_reset, of_entry, of_new), 1), torch.cat((of_reset, of_entry, of_new * reset), 1)
+    return by_input, by_hidden, of_hidden * entry, by_input.sum(0) if has_bias else None, by_hidden.sum(0) if has_bias else None
+
+
+def depthwise(x: Any, weight: Any, kernel_size: Any, bias: Any, stride: Any, padding: Any, dilation: Any) -> Any:
+    """aten::_conv_depthwise2d and conv_depthwise3d"""
+    convolution = torch.nn.functional.conv2d if x.dim() == 4 else torch.nn.functional.conv3d
+    return convolution(x, weight, bias, stride, padding, dilation, x.size(1))
+
+
+def depthwise_gradient(of_result: Any, x: Any, weight: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, mask: Any) -> _Tensors:
+    """aten::_conv_depthwise2d_backward and conv_depthwise3d_backward: gradients of those that the mask names."""
+    wanted = [*mask, False][:3]
+    bias = [weight.size(0)] if wanted[2] else None
+    made: _Tensors = torch.ops.aten.convolution_backward(of_result, x, weight, bias, stride, padding, dilation, False, [0] * len(stride), x.size(1), wanted)
+    return made[: len(mask)]
+
+
+KERNELS: dict[str, Callable[..., Any]] = {
+    "_thnn_fused_lstm_cell": lstm_cell, "_thnn_fused_lstm_cell_backward_impl": lstm_cell_gradient, "_thnn_fused_gru_cell": gru_cell,
+    "_thnn_fused_gru_cell_backward": gru_cell_gradient, "_conv_depthwise2d": depthwise, "conv_depthwise3d": depthwise,
+    "_conv_depthwise2d_backward.output_mask": depthwise_gradient, "conv_depthwise3d_backward.output_mask": depthwise_gradient,
+}  # fmt: skip
