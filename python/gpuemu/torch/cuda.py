@@ -135,6 +135,11 @@ def _refused(what: str, why: str) -> Any:
     return refuse
 
 
+def _refused_class(what: str, why: str) -> Any:
+    """A class, since annotations of other packages name it."""
+    return type(what.rpartition(".")[2], (), {"__init__": _refused(what, why), "__module__": "torch.cuda"})
+
+
 _GRAPHS = "CUDA graphs of torch operators cannot be captured, because the operators run on the CPU; run the code without the graph"
 _ALLOCATOR = "each tensor is an allocation of the emulated device of its own, so that its bounds are known"
 _SHARING = "each process has an emulated device of its own; send tensor.cpu() instead"
@@ -157,9 +162,9 @@ _NAMES: dict[str, Any] = {
     "is_bf16_supported": lambda including_emulation=True: get_device_capability()[0] >= 8, "is_tf32_supported": lambda: get_device_capability()[0] >= 8,
     "nvtx": _Nvtx, "get_arch_list": lambda: ["sm_{}{}".format(*get_device_capability(index)) for index in range(driver().count)],
     "can_device_access_peer": lambda device, peer: device != peer, "is_current_stream_capturing": lambda: False, "_is_in_bad_fork": lambda: False,
-    "_is_compiled": lambda: True, "CUDAGraph": _refused("torch.cuda.CUDAGraph", _GRAPHS), "graph": _refused("torch.cuda.graph", _GRAPHS),
+    "_is_compiled": lambda: True, "CUDAGraph": _refused_class("torch.cuda.CUDAGraph", _GRAPHS), "graph": _refused_class("torch.cuda.graph", _GRAPHS),
     "make_graphed_callables": _refused("torch.cuda.make_graphed_callables", _GRAPHS),
-    "CUDAPluggableAllocator": _refused("torch.cuda.CUDAPluggableAllocator", _ALLOCATOR),
+    "CUDAPluggableAllocator": _refused_class("torch.cuda.CUDAPluggableAllocator", _ALLOCATOR),
 }  # fmt: skip
 # What Triton and torch itself ask of the compiled module.
 _COMPILED: dict[str, Any] = {

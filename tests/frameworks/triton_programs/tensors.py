@@ -184,6 +184,7 @@ def optimizers_and_attention():
 @case
 def refused():
     refusal(NotImplementedError, "CUDA graphs", lambda: torch.cuda.CUDAGraph())
+    assert torch.cuda.CUDAGraph | None and not isinstance(x, torch.cuda.CUDAGraph)  # As in annotations.
     refusal(NotImplementedError, "is an allocation", lambda: torch.cuda.CUDAPluggableAllocator("a.so", "malloc", "free"))
     refusal(NotImplementedError, "NCCL", lambda: torch.distributed.init_process_group("nccl"))
     refusal(NotImplementedError, "another process", lambda: torch.multiprocessing.reductions.reduce_tensor(x))
