@@ -33,10 +33,11 @@ std::string without_place(const DeviceFinding& seen) {
   return seen.message.substr(0, at);
 }
 
-RunFinding finding_of(const DeviceFinding& seen, const CallSite* site) {
+RunFinding finding_of(const DeviceFinding& seen, const CallSite* site, bool replicas_are_errors) {
   RunFinding made;
   made.kind = run_kind_of(seen.kind);
-  made.severity = is_note(seen) ? RunSeverity::Note : RunSeverity::Error;
+  const bool is_error = !is_note(seen) || (replicas_are_errors && is_redundancy(seen));
+  made.severity = is_error ? RunSeverity::Error : RunSeverity::Note;
   made.message = without_place(seen);
   made.ptx_kernel = seen.entry;
   made.kernel = demangled(seen.entry);
@@ -150,7 +151,7 @@ StreamId Recorder::launch_ended(int device, uint64_t tag, const LaunchReport& re
   }
   if (launch.stays) launches_.add(1);
   const auto described = [&](const DeviceFinding& seen) {
-    RunFinding made = finding_of(seen, launch.site.get());
+    RunFinding made = finding_of(seen, launch.site.get(), settings_.replicas);
     describe_allocation(made, seen, launch.pointers);
     return made;
   };

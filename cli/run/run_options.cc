@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 constexpr const char* kLibrary = "libcuda.so.1";
 constexpr const char *kRuntimeFile13 = "libcudart.so.13", *kRuntimeFile12 = "libcudart.so.12";
 /// Checks of the driver; the others are checks of the device.
-constexpr std::string_view kApi = "api", kLeak = "leak", kStream = "stream";
+constexpr std::string_view kApi = "api", kLeak = "leak", kStream = "stream", kReplicas = "replicas";
 /// The word of --fail-on for modelled instructions, which are no findings without it.
 constexpr std::string_view kUnmeasured = "unmeasured";
 
@@ -68,6 +68,7 @@ std::vector<std::string> known_checks() {
   names.emplace_back(kApi);
   names.emplace_back(kLeak);
   names.emplace_back(kStream);
+  names.emplace_back(kReplicas);
   return names;
 }
 
@@ -94,6 +95,7 @@ Status set_checks(const std::string& list, DriverSettings& settings) {
   settings.host_calls = std::erase(wanted, kApi) != 0;
   settings.streams = std::erase(wanted, kStream) != 0;
   settings.leaks = std::erase(wanted, kLeak) != 0;
+  settings.replicas = std::erase(wanted, kReplicas) != 0;
   settings.checks = GPUEMU_TRY(device_checks_from_names(wanted));
   return ok_status();
 }

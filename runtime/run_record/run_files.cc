@@ -40,6 +40,7 @@ Status write_run_settings(const std::string& folder, const DriverSettings& setti
                       {"leaks", settings.leaks},
                       {"host_calls", settings.host_calls},
                       {"streams", settings.streams},
+                      {"replicas", settings.replicas},
                       {"trace", settings.trace},
                       {"count_forms", settings.count_forms},
                       {"launch_timeout_ms", settings.launch_timeout_ms},
@@ -63,6 +64,7 @@ Result<DriverSettings> read_run_settings(const std::string& folder) {
     made.leaks = document.at("leaks");
     made.host_calls = document.at("host_calls");
     made.streams = document.at("streams");
+    made.replicas = document.at("replicas");
     made.trace = document.at("trace");
     made.count_forms = document.at("count_forms");
     made.launch_timeout_ms = document.at("launch_timeout_ms");

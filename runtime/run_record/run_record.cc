@@ -94,6 +94,9 @@ std::string_view name_of(RunSeverity severity) {
 }
 
 std::string run_kind_of(DeviceFindingKind kind) {
+  // Reports of runs call these by what threads do, and not by what the emulator sees.
+  if (kind == DeviceFindingKind::RedundantStores) return "ReplicaStore";
+  if (kind == DeviceFindingKind::RedundantReads) return "DeadReplicaRead";
   switch (kind) {
 #define GPUEMU_DEVICE_FINDING(device_kind, name, effect, finding) \
   case DeviceFindingKind::device_kind:                            \

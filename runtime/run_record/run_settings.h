@@ -33,6 +33,7 @@ struct DriverSettings {
   bool leaks = false;        ///< Report what is still allocated at the end.
   bool host_calls = true;    ///< Report wrong driver calls.
   bool streams = true;       ///< Report work of two streams that meets without an order.
+  bool replicas = false;     ///< What threads of Triton do twice is an error and no note.
   bool trace = false;        ///< Write when calls and kernels ran.
   bool count_forms = false;  ///< Count the executed forms of instructions; kernels are slower.
   uint64_t launch_timeout_ms = 30'000;

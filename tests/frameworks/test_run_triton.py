@@ -63,6 +63,13 @@ def test_programs_in_the_style_of_the_tutorials_run_without_a_finding(run, progr
     assert report["processes"][0]["launches"] >= 2
 
 
+def test_work_that_several_threads_of_triton_do_is_a_note_and_on_demand_an_error(run):
+    done, report = run("layer_norm.py")
+    assert (done.returncode, {(one["kind"], one["severity"]) for one in report["findings"]}) == (0, {("ReplicaStore", "note")})
+    done, report = run("layer_norm.py", options=["--checks", "+replicas"])
+    assert (done.returncode, {(one["kind"], one["severity"]) for one in report["findings"]}) == (1, {("ReplicaStore", "error")})
+
+
 def test_the_autotuner_takes_the_first_configuration_that_fits_and_restores_what_it_wrote(run):
     done, report = run("tuned.py")
     assert (done.returncode, done.stdout) == (0, "256 [1.0, inf] 1.0\n"), done.stderr[-3000:]
