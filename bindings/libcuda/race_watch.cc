@@ -196,7 +196,7 @@ void RaceWatch::graph_launched(Line line, const std::vector<GraphPiece>& pieces)
     stamps.push_back(order_.issue_after(*own, before));
     last[*own] = i;
     Work work{stamps.back(), piece.entry, piece.site, {}, {}};
-    if (piece.is_followed) running_.emplace(piece.tag, std::move(work));
+    if (piece.is_followed) running_.emplace(piece.tag, work);
     if (piece.ranges.empty()) continue;
     note_ranges(work.memory, piece.ranges);
     add(std::move(work));

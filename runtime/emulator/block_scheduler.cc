@@ -179,8 +179,9 @@ size_t Schedule::look(uint32_t thread, const Clusters& resident) {
       deadlock_.goes_on(thread);
       continue;
     }
-    do std::this_thread::sleep_for(kBetweenLooks);
-    while (!over() && !deadlock_.may_have_changed(thread));
+    do {
+      std::this_thread::sleep_for(kBetweenLooks);
+    } while (!over() && !deadlock_.may_have_changed(thread));
   }
   deadlock_.goes_on(thread);
   return 0;

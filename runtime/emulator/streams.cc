@@ -138,6 +138,7 @@ Status EmulatorStreams::run(const Order& order) {
   LaunchConfig config = order.config;
   config.sanitize = checks->sanitize;
   config.timeout_ms = checks->timeout_ms;
+  config.timeout_stretches = true;
   config.profile = checks->profile;
   config.defers_undefined = checks->defers_undefined;
   const bool tells = order.tells_touched && checks->touched &&

@@ -64,7 +64,7 @@ bool is_over(Launch& launch) {
   const auto now = std::chrono::steady_clock::now();
   if (now <= launch.clock.deadline.load()) return false;
   const auto timeout = std::chrono::milliseconds(launch.inputs.config->timeout_ms);
-  const bool goes_on = !launch.clock.cut_short &&
+  const bool goes_on = launch.inputs.config->timeout_stretches && !launch.clock.cut_short &&
                        is_starved(now - launch.clock.began,
                                   processor_time() - launch.clock.processor_began, timeout);
   if (goes_on) launch.clock.deadline = now + timeout / 2;
