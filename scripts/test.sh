@@ -112,9 +112,10 @@ python=/usr/bin/python3
 build/venv/bin/python -c 'import numpy, pytest' 2>/dev/null && python=build/venv/bin/python
 folders=(python/tests tests/e2e tests/faults tests/ptx tests/quality)
 [ $quick = 0 ] || folders=(python/tests tests/e2e/test_each_command.py)
-# Many of these tests wait for a daemon or a process of theirs: twice as many files at a time as there are processors, eight at most.
-together=(); files=$(($(nproc) * 2))
-$python -c 'import xdist' 2>/dev/null && together=(-n $((files < 8 ? files : 8)) --dist loadfile --no-loadscope-reorder)
+# Many of these tests wait for a daemon or a process of theirs: half as many files again at a time as there are processors, six at most.
+# With more, those that compare times fail now and then.
+together=(); files=$(($(nproc) * 3 / 2))
+$python -c 'import xdist' 2>/dev/null && together=(-n $((files < 6 ? files : 6)) --dist loadfile --no-loadscope-reorder)
 PYTHONPATH=$root/python $python -m pytest "${together[@]}" -q -p no:cacheprovider "${folders[@]}" \
   --junitxml build/pytest.xml 2>&1 | tail -n 40
 count_junit build/pytest.xml "Python and end to end" "${PIPESTATUS[0]}"
