@@ -24,10 +24,7 @@ tests=("${targets[@]/%/_test}")
 mkdir -p build
 level=0  # These tests compile longer than they run.
 [ "${2:-}" = --all ] && level=1
-# A new build folder compiles files together and reads common headers precompiled.
-fast=()
-[ -f build/$preset/CMakeCache.txt ] || fast=(-DGPUEMU_UNITY=ON -DGPUEMU_PRECOMPILE=ON)
-cmake --preset $preset "${fast[@]}" -DGPUEMU_TESTS=ON -DGPUEMU_SANITIZE_LEVEL=$level >build/$preset-configure.log 2>&1 || { cat build/$preset-configure.log; exit 3; }
+cmake --preset $preset -DGPUEMU_TESTS=ON -DGPUEMU_SANITIZE_LEVEL=$level >build/$preset-configure.log 2>&1 || { cat build/$preset-configure.log; exit 3; }
 programs=("${tests[@]}")
 [ "${2:-}" = --all ] && { tests=(); programs=(all tests); }
 ninja -C build/$preset "${programs[@]}" >build/$preset-build.log 2>&1 || { grep -A 30 -m 1 FAILED build/$preset-build.log; exit 3; }
