@@ -77,7 +77,8 @@ std::vector<UsedPages> RaceWatch::pages_in_use() {
       all.insert(all.end(), one.pages.begin(), one.pages.end());
     }
   }
-  // Those that were written come last, since they are taken away for reads, too.
+  // Written pages go last: they are protected against reads as well, and the last protection
+  // counts.
   std::ranges::stable_sort(all, {}, &UsedPages::were_written);
   return all;
 }

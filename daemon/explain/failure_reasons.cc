@@ -172,7 +172,7 @@ std::string command_text(uint64_t seed, const std::string& op) {
 
 std::string two_formulas(uint64_t seed, const std::string& op) {
   return fmt::format(
-      "{}: kernel and reference are two formulas there, as near to each other as that allows{}",
+      "{}: the kernel's formula is not the reference's there, by no more than that test accepts{}",
       name_of(ExplainVerdict::Logic), command_text(seed, op));
 }
 

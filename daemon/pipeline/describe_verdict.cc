@@ -26,9 +26,11 @@ constexpr NoteSentence kNoteSentences[] = {
      "in {} some integers were not compared: they come from a NaN or an infinity, which no integer "
      "is"},
     {CaseNote::WrappedIntegers,
-     "in {} some integers do not fit the output's type, with inputs drawn from all of theirs: they "
-     "were compared by the lowest bits, which the hardware keeps; a `range` of the inputs makes "
-     "what does not fit a failure"},
+     "in {} some expected integers do not fit the output's type, because inputs without a `range` "
+     "are drawn from their whole type: only the lowest bits were compared, which the hardware "
+     "keeps "
+     "(none where the reference gives a float of 2^53 or more); give the inputs a `range` to make "
+     "such results a failure"},
     {CaseNote::RedundantThreads,
      "in {} threads that Triton has do the same work raced: what they read reaches no result, and "
      "what they store differs by rounding only"},

@@ -88,8 +88,8 @@ struct LaunchConfig : LaunchShape {
   std::string entry;
   std::vector<std::vector<std::byte>> args;  ///< One per parameter, exactly its size.
   uint64_t timeout_ms = 30'000;
-  /// It gets several times as long where other programs have the processors. Others count on its
-  /// end by then where this is false. Of the emulator.
+  /// Extends the timeout, at most four times, while other programs use the processors. Leave it
+  /// false where somebody kills the process after the timeout. Emulator.
   bool timeout_stretches = false;
   /// Per block; beyond it the kernel counts as a runaway. The emulator counts.
   uint64_t warp_instructions_max = kWarpInstructionsMax;

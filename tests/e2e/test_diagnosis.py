@@ -282,3 +282,32 @@ def test_every_backend_of_the_machine_votes(project, new_home, backend):
     # The driver's compiler makes one instruction of a product and a difference, which the emulator does not.
     vote = diagnoses(report["fragile"])[0]["vote"]
     assert [side["name"] for side in vote["sides"]] == sides and vote["alone"] == "cuda", vote
+
+
+GELU = """
+extern "C" __global__ void gelu(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) { float v = x[i]; y[i] = 0.5f * v * (1.0f + tanhf(0.79788456f * (v + 0.044715f * v * v * v))); }
+}
+"""
+GELU_CONFIG = """
+[[kernels]]
+name = "gelu"
+source = "gelu.cu"
+reference = "gelu.py"
+inputs = [{ name = "x", shape = ["n"] }]
+outputs = [{ name = "y", shape = ["n"] }]
+dims = { n = [1, 5000] }
+launches = [{ entry = "gelu", grid = "cdiv(n, 256)", block = 256, args = ["x", "y", "i32:n"] }]
+"""
+
+
+def test_a_warning_of_a_case_that_passes_calls_no_formula_wrong(new_home):
+    """tanhf is cut off at 9, where 1 + tanh is not 0 yet."""
+    formula = "0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x ** 3)))"
+    home = new_home({"gpuemu.toml": GELU_CONFIG, "gelu.cu": GELU, "gelu.py": f"import numpy as np\n\n\ndef reference(x):\n    return {formula}\n"})
+    tested = home.run("test", "--seed", 13268153873097533176)
+    assert tested.returncode == 0, tested.stdout
+    (warning,) = [line for line in tested.stdout.splitlines() if "warning: " in line]
+    assert "'y' loses accuracy" in warning and "the kernel's formula is not the reference's there, by no more than that test accepts; run `gpuemu explain" in warning
+    assert "higher precision would not help" not in warning and "is wrong" not in warning

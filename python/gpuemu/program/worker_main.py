@@ -67,7 +67,7 @@ class Worker:
         except KernelError:
             return at
         except DeviceError:
-            pass  # Of a device that is lost by now.
+            pass  # The device is lost.
         return None
 
 

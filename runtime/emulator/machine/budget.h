@@ -22,8 +22,8 @@ void end_soon(Launch& launch);
 
 /// The time that all threads of this process have been executed.
 std::chrono::nanoseconds processor_time();
-/// Whether a launch that is at its deadline has got so little of the processors, because others use
-/// them, that this says nothing about the kernel. It gets longer then, though not for ever.
+/// Whether a launch at its deadline had too little processor time, because other programs used the
+/// processors, for this to say anything about the kernel. False from four times the timeout on.
 bool is_starved(std::chrono::nanoseconds elapsed, std::chrono::nanoseconds processor,
                 std::chrono::nanoseconds timeout);
 /// Whether the launch is at its end; moves the deadline of one that is starved.
