@@ -31,7 +31,7 @@ more=(); [ $tools = OFF ] || more=(tools)
 say "building (release, ccache)"
 # A build folder that has tests keeps them: only what is installed is built here.
 cmake --preset release "${options[@]}" -DGPUEMU_TOOLS=$tools -DGPUEMU_ONE_PROGRAM=ON >/dev/null
-ninja -C build/release installed-programs libgpuemu gpuemu-cudart gpuemu-nvjitlink gpuemu-ptx "${more[@]}" | tail -n 1
+ninja -C build/release installed-programs libgpuemu gpuemu-cudart gpuemu-nvjitlink gpuemu-nvrtc gpuemu-ptx "${more[@]}" | tail -n 1
 remove_bundle "$out"
 cmake --install build/release --strip --prefix "$out" >/dev/null
 mark_bundle "$out" build/release/install_manifest.txt

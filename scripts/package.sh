@@ -18,7 +18,7 @@ for arg in "$@"; do
 done
 [ "$build" != build/release ] || scripts/setup.sh
 cmake --preset release -B "$build" "${nvrtc_options[@]}" -DGPUEMU_TOOLS=OFF >/dev/null
-ninja -C "$build" -j "${GPUEMU_JOBS:-$(nproc)}" installed-programs libgpuemu gpuemu-cudart gpuemu-nvjitlink gpuemu-ptx | tail -n 1
+ninja -C "$build" -j "${GPUEMU_JOBS:-$(nproc)}" installed-programs libgpuemu gpuemu-cudart gpuemu-nvjitlink gpuemu-nvrtc gpuemu-ptx | tail -n 1
 cd "$build"
 rm -f gpuemu_*_amd64.deb gpuemu-*-Linux.tar.gz SHA256SUMS
 cpack --config CPackConfig.cmake >cpack.log 2>&1 || { tail -n 20 cpack.log >&2; echo "package: cpack failed, see $PWD/cpack.log" >&2; exit 3; }

@@ -15,7 +15,7 @@ echo "run: building (release, ccache)"
 cold_build=(); [ -f build/release/CMakeCache.txt ] || cold_build=(-DGPUEMU_UNITY=ON -DGPUEMU_PRECOMPILE=ON)
 cmake --preset release "${cold_build[@]}" -DGPUEMU_TESTS=${GPUEMU_TESTS:-OFF} >build-configure.log 2>&1 || { cat build-configure.log; rm -f build-configure.log; exit 3; }
 mv build-configure.log build/release/configure.log
-ninja -C build/release gpuemu gpuemu-daemon gpuemu-check gpuemu-device gpuemu-worker gpuemu-cudart gpuemu-nvjitlink gpuemu-ptx gpuemu-nvcc | tail -n 1
+ninja -C build/release gpuemu gpuemu-daemon gpuemu-check gpuemu-device gpuemu-worker gpuemu-cudart gpuemu-nvjitlink gpuemu-nvrtc gpuemu-ptx gpuemu-nvcc | tail -n 1
 
 home=$(mktemp -d /tmp/gpuemu-run.XXXXXX)
 export GPUEMU_SOCKET=$home/gpuemu.sock GPUEMU_DB=$home/db HOME=$home

@@ -82,5 +82,13 @@ int cuGraphExecChildGraphNodeSetParams(GraphExec exec, GraphNode node, Graph chi
 int cuGraphExecEventRecordNodeSetEvent(GraphExec exec, GraphNode node, Event event);
 int cuGraphExecEventWaitNodeSetEvent(GraphExec exec, GraphNode node, Event event);
 int cuGraphExecNodeSetParams(GraphExec exec, GraphNode node, gpuemu::libcuda::NodeParameters* what);
+
+int cuUserObjectCreate(gpuemu::libcuda::UserObject* made, void* data, void (*end)(void*),
+                       unsigned count, unsigned flags);
+int cuUserObjectRetain(gpuemu::libcuda::UserObject object, unsigned count);
+int cuUserObjectRelease(gpuemu::libcuda::UserObject object, unsigned count);
+int cuGraphRetainUserObject(Graph graph, gpuemu::libcuda::UserObject object, unsigned count,
+                            unsigned flags);
+int cuGraphReleaseUserObject(Graph graph, gpuemu::libcuda::UserObject object, unsigned count);
 // NOLINTEND(google-runtime-int)
 }

@@ -42,7 +42,7 @@ enum Code : int {
 };
 
 /// nvJitLinkInputType
-enum Input : int { kPtx = 2, kFatBinary = 4, kLibrary = 6, kAny = 10 };
+enum Input : int { kPtx = 2, kLinkTime = 3, kFatBinary = 4, kLibrary = 6, kAny = 10 };
 /// CUjitInputType
 constexpr int kDriverMachineCode = 0, kDriverPtx = 1, kDriverFatBinary = 2, kDriverLibrary = 4,
               kNone = -1;
@@ -106,7 +106,8 @@ int driver_kind(int type, std::string_view bytes) {
   if (type == kFatBinary || (type == kAny && is_fat)) return kDriverFatBinary;
   if (type == kLibrary || (type == kAny && is_archive)) return kDriverLibrary;
   const bool is_text = bytes.find(".version") != bytes.npos;
-  return type == kAny && is_text ? kDriverPtx : kNone;
+  // Our libnvrtc gives text where a program asks for the link-time optimizer's code.
+  return (type == kAny || type == kLinkTime) && is_text ? kDriverPtx : kNone;
 }
 
 /// Refuses an input; the driver's linker puts it into the report.

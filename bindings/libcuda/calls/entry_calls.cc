@@ -46,6 +46,11 @@ GPUEMU_DRIVER_API int cuGetExportTable(const void** table, const void* id) {
   if (table == nullptr || id == nullptr) return CUDA_ERROR_INVALID_VALUE;
   Dl_info caller{};
   const bool is_known = dladdr(__builtin_return_address(0), &caller) != 0;
+  // NVRTC looks for a table when it compiles, and does without.
+  if (is_known &&
+      std::string_view(caller.dli_fname).find("/libnvrtc.so") != std::string_view::npos) {
+    return CUDA_ERROR_NOT_SUPPORTED;
+  }
   say_once("cuGetExportTable",
            fmt::format("cuGetExportTable is not supported: {} asks for it, which contains NVIDIA's "
                        "runtime library (cudart) and cannot run here; gpuemu's runtime library "

@@ -190,11 +190,13 @@ GPUEMU_DRIVER_API int cuGraphUpload(GraphExec exec, Stream stream) {
 GPUEMU_PER_THREAD(cuGraphUpload, cuGraphUpload_ptsz)
 
 GPUEMU_DRIVER_API int cuGraphExecDestroy(GraphExec exec) {
-  return with_exec(exec, [&](Process& driver, const GraphExecState& state) {
+  const int code = with_exec(exec, [&](Process& driver, const GraphExecState& state) {
     const auto kept = driver.graph_execs.remove(exec);
     for (const auto& [node, tag] : state.tags) driver.recorder.launch_dropped(tag);
     return code_of(slot_of(driver, *state.graph).streams->free_graph_exec(state.id));
   });
+  end_unused_objects();
+  return code;
 }
 
 GPUEMU_DRIVER_API int cuGraphExecGetFlags(GraphExec exec, uint64_t* flags) {

@@ -80,10 +80,12 @@ GPUEMU_DRIVER_API int cuGraphCreate(Graph* graph, unsigned flags) {
 }
 
 GPUEMU_DRIVER_API int cuGraphDestroy(Graph graph) {
-  return with_graph(graph, [](Process& driver, const GraphState& state) -> int {
+  const int code = with_graph(graph, [](Process& driver, const GraphState& state) -> int {
     forget_graph(driver, state);
     return CUDA_SUCCESS;
   });
+  end_unused_objects();
+  return code;
 }
 
 GPUEMU_DRIVER_API int cuGraphClone(Graph* clone, Graph graph) {

@@ -86,7 +86,7 @@ std::optional<std::vector<Node*>> GraphState::in_order() const {
 }
 
 std::shared_ptr<GraphState> GraphState::clone() const {
-  auto made = std::make_shared<GraphState>(device_);
+  const std::shared_ptr<GraphState> made(new GraphState(device_, held_));
   std::unordered_map<const Node*, Node*> copies;
   for (const auto& node : nodes_) {
     NodeWork work = node->work;

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "bindings/libcuda/graphs/user_objects.h"
 #include "bindings/libcuda/interface/graph_abi.h"
 #include "runtime/device/launch_shape.h"
 
@@ -75,6 +76,8 @@ class GraphState {
   GraphState& operator=(const GraphState&) = delete;
 
   int device() const { return device_; }
+  /// The program's objects that live as long as this graph and its copies.
+  HeldObjects& held_objects() { return held_; }
   const std::vector<std::unique_ptr<Node>>& nodes() const { return nodes_; }
   Node& add(NodeWork work, std::vector<Node*> after, std::shared_ptr<const CallSite> site);
   void remove(Node& node);
@@ -90,7 +93,10 @@ class GraphState {
   Node* copy_of(GraphNode origin) const;
 
  private:
+  GraphState(int device, const HeldObjects& held) : device_(device), held_(held) {}
+
   int device_;
+  HeldObjects held_;
   std::vector<std::unique_ptr<Node>> nodes_;
 };
 

@@ -13,6 +13,7 @@
 #include <fmt/core.h>
 
 #include "bindings/libcuda/images/unpack.h"
+#include "runtime/ptx/limits.h"
 
 namespace gpuemu::libcuda {
 namespace {
@@ -191,16 +192,14 @@ Image read_image_file(const char* path, int sm) {
 }
 
 int check_target(const std::string& ptx, int sm, std::string& problem) {
-  constexpr int kNewestVersion = 90;  // PTX ISA 9.0, of CUDA 13.0.
   const std::string_view version = word_after(ptx, ".version"), target = word_after(ptx, ".target");
-  int major = 0, minor = 0;
-  const auto [dot, wrong] = std::from_chars(version.data(), version.data() + version.size(), major);
-  if (wrong == std::errc() && dot < version.data() + version.size()) {
-    std::from_chars(dot + 1, version.data() + version.size(), minor);
-  }
-  if (10 * major + minor > kNewestVersion) {
-    problem =
-        fmt::format("cannot load PTX of .version {}: gpuemu knows versions up to 9.0", version);
+  uint32_t major = 0;
+  (void)std::from_chars(version.data(), version.data() + version.size(), major);
+  // A newer version of the same major adds instructions and changes none: the parser refuses those
+  // that it does not know.
+  if (major > ptx::kNewestMajor) {
+    problem = fmt::format("cannot load PTX of .version {}: gpuemu knows versions up to {}.x",
+                          version, ptx::kNewestMajor);
     return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
   }
   if (!target.starts_with("sm_")) return CUDA_SUCCESS;  // The parser reports it.

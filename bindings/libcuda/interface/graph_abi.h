@@ -5,6 +5,9 @@
 
 namespace gpuemu::libcuda {
 
+/// CUuserObject
+using UserObject = struct OpaqueUserObject*;
+
 /// CUgraphNodeType, as far as nodes of that type are supported.
 enum class NodeType : int { Launch, Copy, Fill, Host, Child, Empty, WaitEvent, RecordEvent };
 

@@ -25,6 +25,7 @@ enum PoolAttribute {
 
 constexpr int kPoolReadWrite = 3;  ///< CUmemAccess_flags
 constexpr int kOfDevice = 1;       ///< CUmemLocationType
+constexpr int kPinnedOnPlace = 1;  ///< CUmemAllocationType, CU_MEM_ALLOCATION_TYPE_PINNED
 
 /// A graph has no nodes that allocate.
 int refuse_captured(const char* call) {
@@ -221,6 +222,31 @@ GPUEMU_DRIVER_API int cuDeviceSetMemPool(int device, Pool pool) {
     slot.pool = pool;
     return CUDA_SUCCESS;
   });
+}
+
+// The same of a location: only devices have pools.
+GPUEMU_DRIVER_API int cuMemGetDefaultMemPool(Pool* pool, const Location* location, int type) {
+  if (location == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (location->type != kOfDevice || type != kPinnedOnPlace) {
+    return unsupported_call("cuMemGetDefaultMemPool of the host or of managed memory");
+  }
+  return cuDeviceGetDefaultMemPool(pool, location->id);
+}
+
+GPUEMU_DRIVER_API int cuMemGetMemPool(Pool* pool, const Location* location, int type) {
+  if (location == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (location->type != kOfDevice || type != kPinnedOnPlace) {
+    return unsupported_call("cuMemGetMemPool of the host or of managed memory");
+  }
+  return cuDeviceGetMemPool(pool, location->id);
+}
+
+GPUEMU_DRIVER_API int cuMemSetMemPool(const Location* location, int type, Pool pool) {
+  if (location == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (location->type != kOfDevice || type != kPinnedOnPlace) {
+    return unsupported_call("cuMemSetMemPool of the host or of managed memory");
+  }
+  return cuDeviceSetMemPool(location->id, pool);
 }
 
 }  // namespace gpuemu::libcuda

@@ -92,10 +92,11 @@ std::vector<std::pair<const uint64_t, Mapping>*> mappings_of(Reservation& reserv
 }
 
 int check_properties(Process& driver, const AllocationProperties* properties) {
-  constexpr int kPinned = 1;
+  constexpr int kPinned = 1, kFileDescriptor = 1;
   if (properties == nullptr || properties->type != kPinned) return CUDA_ERROR_INVALID_VALUE;
-  if (properties->handle_types != 0) {
-    return unsupported_call("cuMemCreate of memory whose handle can be exported");
+  // Memory whose handle can be exported is memory as any other: it is the export that is refused.
+  if ((properties->handle_types & ~kFileDescriptor) != 0) {
+    return unsupported_call("cuMemCreate with handles other than file descriptors");
   }
   if (properties->location.type != kDeviceLocation) {
     return unsupported_call("cuMemCreate of memory of the host");

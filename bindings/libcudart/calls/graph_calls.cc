@@ -14,6 +14,7 @@ using libcuda::FillNode;
 using libcuda::HostNode;
 using libcuda::KernelNodeFirst;
 using libcuda::NodeType;
+using libcuda::UserObject;
 
 /// Calls `work` with the parameters for the driver, where the kernel stands for its host function.
 template <typename Work>
@@ -374,6 +375,20 @@ GPUEMU_RUNTIME_FORWARD(cudaGraphNodeSetEnabled, (GraphExec exec, GraphNode node,
                        cuGraphNodeSetEnabled, (exec, node, enabled))
 GPUEMU_RUNTIME_FORWARD(cudaGraphNodeGetEnabled, (GraphExec exec, GraphNode node, unsigned* enabled),
                        cuGraphNodeGetEnabled, (exec, node, enabled))
+
+GPUEMU_RUNTIME_FORWARD(cudaUserObjectCreate,
+                       (UserObject * made, void* data, void (*end)(void*), unsigned count,
+                        unsigned flags),
+                       cuUserObjectCreate, (made, data, end, count, flags))
+GPUEMU_RUNTIME_FORWARD(cudaUserObjectRetain, (UserObject object, unsigned count),
+                       cuUserObjectRetain, (object, count))
+GPUEMU_RUNTIME_FORWARD(cudaUserObjectRelease, (UserObject object, unsigned count),
+                       cuUserObjectRelease, (object, count))
+GPUEMU_RUNTIME_FORWARD(cudaGraphRetainUserObject,
+                       (Graph graph, UserObject object, unsigned count, unsigned flags),
+                       cuGraphRetainUserObject, (graph, object, count, flags))
+GPUEMU_RUNTIME_FORWARD(cudaGraphReleaseUserObject, (Graph graph, UserObject object, unsigned count),
+                       cuGraphReleaseUserObject, (graph, object, count))
 // NOLINTEND(google-runtime-int)
 
 }  // namespace gpuemu::libcudart

@@ -1,4 +1,4 @@
-"""Acts when a program imports torch, triton or numba.cuda; a program that imports none of them notices nothing."""
+"""Acts when a program imports torch, triton, numba.cuda or cuda.pathfinder; a program that imports none of them notices nothing."""
 
 from __future__ import annotations
 
@@ -30,7 +30,14 @@ def _numba_cuda(module: ModuleType) -> None:
     numba_cuda.prepare(module)
 
 
+def _cuda_pathfinder(module: ModuleType) -> None:
+    from gpuemu.drop_in import cuda_libraries
+
+    cuda_libraries.prepare(module)
+
+
 _PREPARATIONS: dict[str, imports.Preparation] = {"torch": _torch, "triton": _triton, "numba.cuda": _numba_cuda}
+_ALWAYS: dict[str, imports.Preparation] = {"cuda.pathfinder": _cuda_pathfinder}  # Without it a kernel becomes machine code, which cannot run.
 
 
 def start() -> None:
@@ -38,4 +45,4 @@ def start() -> None:
     Python (-I, -E) reads too, and by sitecustomize.py of PYTHONPATH; the second call does nothing."""
     if "GPUEMU_RUN" in os.environ:
         names = os.environ.get(PREPARED, "torch,triton,numba.cuda").split(",")
-        imports.prepare({name: _PREPARATIONS[name] for name in names if name in _PREPARATIONS})
+        imports.prepare({name: _PREPARATIONS[name] for name in names if name in _PREPARATIONS} | _ALWAYS)

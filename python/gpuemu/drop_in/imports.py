@@ -65,7 +65,7 @@ class _Finder(importlib.abc.MetaPathFinder):
             spec = importlib.util.find_spec(fullname)
         finally:
             self.asking.name = ""
-        if spec is None and _is_import():
+        if spec is None and fullname in TO_INSTALL and _is_import():
             raise ModuleNotFoundError(f"No module named '{fullname}' in {sys.executable}, which needs no build for a GPU here: {TO_INSTALL[fullname]}",
                                       name=fullname)  # fmt: skip
         if spec is not None and spec.loader is not None and hasattr(spec.loader, "exec_module"):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import functools
 from types import ModuleType
 from typing import Any
@@ -11,9 +9,6 @@ from typing import Any
 
 def prepare(module: ModuleType) -> None:
     """Makes `lineinfo=True, lto=False` the default of `cuda.jit`; kernels with debug information have lines anyway."""
-    with contextlib.suppress(OSError):
-        # Once it is loaded, cuda.bindings takes it in place of the one in site-packages, which makes machine code.
-        ctypes.CDLL("libnvJitLink.so.13", mode=ctypes.RTLD_GLOBAL)
     from numba.cuda import decorators
     from numba.core import config
 
