@@ -137,6 +137,18 @@ const gpuemu_context::Adopted* gpuemu_context::adopted_at(uint64_t address, uint
   return nullptr;
 }
 
+bool gpuemu_context::holds(std::span<const Use> uses) {
+  const std::shared_lock lock(mutex);
+  return std::ranges::all_of(uses, [this](const Use& use) {
+    if (use.writes && !adopted.empty()) return false;
+    const auto after = allocations.upper_bound(use.address);
+    if (after == allocations.begin()) return false;
+    const auto& [begin, allocation] = *std::prev(after);
+    const uint64_t offset = use.address - begin;
+    return offset < allocation.bytes && use.bytes <= allocation.bytes - offset;
+  });
+}
+
 gpuemu::Status gpuemu_context::check_writable(const char* what, uint64_t address, uint64_t bytes) {
   const std::shared_lock lock(mutex);
   const Adopted* const found = adopted_at(address, bytes);

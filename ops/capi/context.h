@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -78,6 +79,13 @@ struct gpuemu_context {
   /// InvalidArgument when the bytes leave the allocation that they begin in, or, on a device that
   /// has no other memory, begin in none.
   gpuemu::Status check_range(const char* what, uint64_t address, uint64_t bytes);
+  struct Use {
+    uint64_t address = 0, bytes = 0;
+    bool writes = false;
+  };
+  /// Whether all of it lies in allocations of this context and none of it in adopted memory. What
+  /// is not may be legal, too.
+  bool holds(std::span<const Use> uses);
   /// InvalidArgument for what lies in memory that was adopted for reading alone.
   gpuemu::Status check_writable(const char* what, uint64_t address, uint64_t bytes);
   /// Memory of others that holds all of it; null where there is none. REQUIRES: `mutex` is held.

@@ -96,6 +96,36 @@ Status check_memory(gpuemu_context& context, const std::vector<OperandSpec>& ope
   return ok_status();
 }
 
+/// Without saying what is wrong, which only the long way knows.
+bool is_in_memory(gpuemu_context& context, const OpCall& call) {
+  std::array<gpuemu_context::Use, 2 * kOperandsMax> uses;
+  size_t count = 0;
+  for (const DeviceTensor& one : call.inputs) {
+    if (one.address != 0) uses[count++] = {one.address, extent(one), false};
+  }
+  for (const DeviceTensor& one : call.outputs) {
+    if (one.address != 0) uses[count++] = {one.address, extent(one), true};
+  }
+  return context.holds(std::span(uses).first(count));
+}
+
+Status check_memory(gpuemu_context& context, const OpCall& call) {
+  if (is_in_memory(context, call)) return ok_status();
+  const OpKind& op = *call.op;
+  for (const auto& [operands, tensors] :
+       {std::pair(&op.inputs, call.inputs), std::pair(&op.outputs, call.outputs)}) {
+    const Status inside = check_memory(context, *operands, tensors);
+    if (!inside) return inside.error().with_context(op.name);
+  }
+  for (size_t i = 0; i < call.outputs.size() && i < op.outputs.size(); ++i) {
+    const DeviceTensor& written = call.outputs[i];
+    const Status writable =
+        context.check_writable(op.outputs[i].name.c_str(), written.address, extent(written));
+    if (!writable) return writable.error().with_context(op.name);
+  }
+  return ok_status();
+}
+
 /// What is done with a call that was taken apart.
 using Doing = Status (Dispatcher::*)(const OpCall& call);
 
@@ -124,17 +154,7 @@ Status do_with(gpuemu_context& context, const gpuemu_call& call, Doing doing,
   if (call.variant != nullptr) described.variant = call.variant;
   described.exact = exact;
   described.generation_max = context.generation_of(described.stream);
-  for (const auto& [operands, tensors] :
-       {std::pair(&op.inputs, described.inputs), std::pair(&op.outputs, described.outputs)}) {
-    const Status inside = check_memory(context, *operands, tensors);
-    if (!inside) return inside.error().with_context(op.name);
-  }
-  for (size_t i = 0; i < described.outputs.size() && i < op.outputs.size(); ++i) {
-    const DeviceTensor& written = described.outputs[i];
-    const Status writable =
-        context.check_writable(op.outputs[i].name.c_str(), written.address, extent(written));
-    if (!writable) return writable.error().with_context(op.name);
-  }
+  GPUEMU_TRY(check_memory(context, described));
   return (context.dispatcher.get()->*doing)(described);
 }
 

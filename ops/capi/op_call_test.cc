@@ -121,6 +121,20 @@ TEST_F(OpCall, RefusesTensorsThatLeaveTheirMemory) {
   EXPECT_NE(problem().find("a needs 28 bytes"), std::string::npos);
 }
 
+TEST_F(OpCall, LooksAtTheMemoryOfTheSameCallAgain) {
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(problem(GPUEMU_OK), "");
+  ASSERT_EQ(gpuemu_stream_synchronize(context_, stream_), GPUEMU_OK);
+  ASSERT_EQ(gpuemu_memory_free(context_, memory_[2]), GPUEMU_OK);
+  EXPECT_NE(problem().find("y lies at"), std::string::npos) << gpuemu_last_error();
+  ASSERT_EQ(gpuemu_memory_allocate(context_, 24, &memory_[2]), GPUEMU_OK);
+  output_ = tensor(memory_[2]);
+  EXPECT_EQ(problem(GPUEMU_OK), "");
+  ASSERT_EQ(gpuemu_stream_synchronize(context_, stream_), GPUEMU_OK);
+  ASSERT_EQ(gpuemu_memory_adopt(context_, memory_[2], 24, 1, "lent"), GPUEMU_OK)
+      << gpuemu_last_error();
+  EXPECT_NE(problem().find("adopted for reading alone"), std::string::npos);
+}
+
 TEST_F(OpCall, GivesMemoryInTheOrderOfAStream) {
   for (const bool has_pool : {false, true}) {
     // As on a GPU, whose memory has no bounds to check.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "kernels/catalog.h"
 #include "ops/dispatch/accesses.h"
@@ -55,10 +56,43 @@ std::string attribute_refusal(const OpRegistry& registry, const OpCall& call,
   return "its attributes have another order than those of the call";
 }
 
+uint64_t next_serial() {
+  static std::atomic<uint64_t> last = 0;
+  return ++last;
+}
+
+/// The arguments of a step as a launch takes them, for as long as the step stays.
+class StepLaunch {
+ public:
+  StepLaunch(const LaunchStep& step, FunctionId function, std::span<const MemoryAccess> accesses) {
+    for (size_t i = 0; i < step.arg_count(); ++i) {
+      const std::span<const std::byte> bytes = step.argument(i);
+      args_[i] = {bytes.data(), bytes.size()};
+    }
+    launch_.function = function;
+    launch_.grid = step.grid;
+    launch_.block = step.block;
+    launch_.dynamic_shared_bytes = step.shared_bytes;
+    launch_.args = std::span(args_).first(step.arg_count());
+    launch_.accesses = accesses;
+  }
+  StepLaunch(const StepLaunch&) = delete;
+  StepLaunch& operator=(const StepLaunch&) = delete;
+  const StreamLaunch& operator*() const { return launch_; }
+
+ private:
+  StreamLaunch launch_;
+  std::array<KernelArg, kPlanArgumentsMax> args_;
+};
+
 }  // namespace
 
 Dispatcher::Dispatcher(Device& device, Streams& streams, const OpRegistry& registry)
-    : device_(device), streams_(streams), registry_(registry), workspaces_(device) {}
+    : device_(device),
+      streams_(streams),
+      registry_(registry),
+      serial_(next_serial()),
+      workspaces_(device) {}
 
 Result<std::unique_ptr<Dispatcher>> Dispatcher::create(Device& device, const OpRegistry& registry,
                                                        DispatchOptions options) {
@@ -68,13 +102,15 @@ Result<std::unique_ptr<Dispatcher>> Dispatcher::create(Device& device, const OpR
   made->timings_ = std::make_unique<Timings>(options.folder);
   made->warn_ = std::move(options.warn);
   made->set_log(std::move(options.log));
-  made->policy_ = std::move(options.policy);
+  made->set_policy(std::move(options.policy));
   return made;
 }
 
 void Dispatcher::set_policy(DispatchPolicy policy) {
   const std::lock_guard lock(mutex_);
+  is_timed_ = policy.strategy != SelectionRule::FirstSupported;
   policy_ = std::move(policy);
+  ++policy_number_;
 }
 
 std::string Dispatcher::policy_json() {
@@ -92,6 +128,7 @@ std::vector<uint64_t> Dispatcher::take_captured_workspaces() {
 void Dispatcher::set_log(Log log, bool times) {
   auto made = log ? std::make_shared<const Telling>(std::move(log), times) : nullptr;
   const std::lock_guard lock(mutex_);
+  is_told_ = made != nullptr;
   log_ = std::move(made);
 }
 
@@ -112,11 +149,41 @@ Result<Dispatcher::Checked> Dispatcher::checked(const OpCall& call) {
   return Checked{c, *types};
 }
 
+bool Dispatcher::find_key(const OpCall& call, CallKey& key) const {
+  if (is_told_ || is_timed_ || profiler_ != nullptr) return false;
+  if (!call.variant.empty() || call.generation_max != UINT64_MAX) return false;
+  return key.add(serial_) && key.add(registry_.generation()) && key.add(policy_number_) &&
+         key.add(reinterpret_cast<uintptr_t>(call.op)) && key.add(call.schema_id) &&
+         key.add(call.attributes) && key.add(call.inputs) && key.add(call.outputs);
+}
+
+Status Dispatcher::launch_decided(const DecidedCall& decided, const OpCall& call) {
+  for (const DecidedCall::Step& step : decided.steps) {
+    const Status started =
+        streams_.launch(call.stream, *StepLaunch(step.launch, step.function, step.accesses));
+    if (!started) {
+      return started.error().with_context(call.op->name + ", " + decided.variant->name);
+    }
+  }
+  return ok_status();
+}
+
 Status Dispatcher::call(const OpCall& call) {
+  // Of what may change while this runs, the key has what was before.
+  CallKey key;
+  const bool is_keyed = find_key(call, key);
+  if (is_keyed) {
+    const DecidedCall* const known = RecentCalls::of_this_thread().find(key);
+    if (known != nullptr) return launch_decided(*known, call);
+  }
   const Checked checked = GPUEMU_TRY(this->checked(call));
   if (!has_work(checked.c)) return ok_status();
   const Choice choice = GPUEMU_TRY(choose(checked.c, checked.types, call));
-  return launch_profiled(checked.c, choice, checked.types, call);
+  DecidedCall decided{.variant = choice.variant};
+  GPUEMU_TRY(
+      launch_profiled(checked.c, choice, checked.types, call, is_keyed ? &decided : nullptr));
+  if (!decided.steps.empty()) RecentCalls::of_this_thread().keep(key, std::move(decided));
+  return ok_status();
 }
 
 Status Dispatcher::prepare(const OpCall& call) {
@@ -133,7 +200,7 @@ Status Dispatcher::prepare(const OpCall& call) {
 }
 
 Status Dispatcher::launch_profiled(const OpCase& c, const Choice& choice, const TypeBinding& types,
-                                   const OpCall& call) {
+                                   const OpCall& call, DecidedCall* decided) {
   std::shared_ptr<const Telling> log;
   {
     const std::lock_guard lock(mutex_);
@@ -143,7 +210,7 @@ Status Dispatcher::launch_profiled(const OpCase& c, const Choice& choice, const 
   if (profiler != nullptr) GPUEMU_TRY(profiler->begin_op(c.op.name, call.stream));
   Status launched;
   if (log == nullptr) {
-    launched = launch(c, *choice.variant, types, call.stream);
+    launched = launch(c, *choice.variant, types, call.stream, decided);
   } else {
     const auto record = launch_told(c, choice, types, call.stream, log->times);
     if (record) log->tell(*record);  // It may call the dispatcher: no lock is held.
@@ -358,7 +425,7 @@ Status Dispatcher::compile(const OpKind& op, const KernelVariant& variant) {
 }
 
 Status Dispatcher::launch(const OpCase& c, const KernelVariant& variant, const TypeBinding& types,
-                          StreamId stream) {
+                          StreamId stream, DecidedCall* decided) {
   OpCase planned = case_for(c, variant);
   const uint64_t bytes = GPUEMU_TRY(workspace_of(planned, variant));
   Workspaces::Turn turn;  // Until every launch that uses the workspace is issued.
@@ -367,33 +434,29 @@ Status Dispatcher::launch(const OpCase& c, const KernelVariant& variant, const T
                                                      : GPUEMU_TRY(workspaces_.take(bytes, stream));
     planned.workspace = turn.address;
   }
-  if (variant.library.empty()) return launch_steps(planned, bytes, variant, types, stream);
+  if (variant.library.empty()) {
+    // Workspaces grow, and what a program adds may decide otherwise the next time.
+    const bool is_fixed = bytes == 0 && variant.rules == nullptr;
+    return launch_steps(planned, bytes, variant, types, stream, is_fixed ? decided : nullptr);
+  }
   const Status issued = libraries_.issue(planned, variant, stream);
   return issued ? issued : Status(issued.error().with_context(c.op.name + ", " + variant.name));
 }
 
 Status Dispatcher::launch_steps(const OpCase& c, uint64_t workspace_bytes,
                                 const KernelVariant& variant, const TypeBinding& types,
-                                StreamId stream) {
+                                StreamId stream, DecidedCall* decided) {
   Plan plan;
   GPUEMU_TRY(plan_of(c, variant, plan));
   for (const LaunchStep& step : plan.steps()) {
     const LoadedEntry* entry = GPUEMU_TRY(entry_of(c.op, variant, step.entry, types));
-    std::array<KernelArg, kPlanArgumentsMax> args;
-    for (size_t i = 0; i < step.arg_count(); ++i) {
-      const std::span<const std::byte> bytes_of_arg = step.argument(i);
-      args[i] = {bytes_of_arg.data(), bytes_of_arg.size()};
-    }
-    StreamLaunch launch;
-    launch.function = entry->function;
-    launch.grid = step.grid;
-    launch.block = step.block;
-    launch.dynamic_shared_bytes = step.shared_bytes;
-    launch.args = std::span(args).first(step.arg_count());
     const Accesses accesses(c, workspace_bytes, step);
-    launch.accesses = accesses.list();
-    const Status started = streams_.launch(stream, launch);
+    const std::span<const MemoryAccess> list = accesses.list();
+    const Status started = streams_.launch(stream, *StepLaunch(step, entry->function, list));
     if (!started) return started.error().with_context(c.op.name + ", " + variant.name);
+    if (decided != nullptr) {
+      decided->steps.push_back({step, entry->function, {list.begin(), list.end()}});
+    }
   }
   return ok_status();
 }

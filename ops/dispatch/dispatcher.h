@@ -14,6 +14,7 @@
 #include "ops/dispatch/check_case.h"
 #include "ops/dispatch/libraries.h"
 #include "ops/dispatch/policy.h"
+#include "ops/dispatch/recent_calls.h"
 #include "ops/dispatch/timings.h"
 #include "ops/dispatch/workspaces.h"
 #include "ops/modules/module_cache.h"
@@ -138,14 +139,18 @@ class Dispatcher {
                          const std::vector<const KernelVariant*>& able, StreamId stream);
   Result<double> time_variant(const TuningCopy& scratch, const KernelVariant& variant,
                               const TypeBinding& types);
+  /// `decided` receives the steps of a call that needs no workspace and no library.
   Status launch(const OpCase& c, const KernelVariant& variant, const TypeBinding& types,
-                StreamId stream);
+                StreamId stream, DecidedCall* decided = nullptr);
   Status launch_steps(const OpCase& c, uint64_t workspace_bytes, const KernelVariant& variant,
-                      const TypeBinding& types, StreamId stream);
+                      const TypeBinding& types, StreamId stream, DecidedCall* decided);
   Status launch_profiled(const OpCase& c, const Choice& choice, const TypeBinding& types,
-                         const OpCall& call);
+                         const OpCall& call, DecidedCall* decided);
   Result<DispatchRecord> launch_told(const OpCase& c, const Choice& choice,
                                      const TypeBinding& types, StreamId stream, bool times);
+  /// False for a call whose decision does not follow from what a key holds.
+  bool find_key(const OpCall& call, CallKey& key) const;
+  Status launch_decided(const DecidedCall& decided, const OpCall& call);
   Status launch_exact(const OpCase& c, const KernelVariant& variant, const TypeBinding& types,
                       std::vector<std::vector<ShadowElement>>& exact);
   void warn_once(const std::string& warning);
@@ -157,6 +162,10 @@ class Dispatcher {
   std::unique_ptr<Timings> timings_;
   std::function<void(const std::string&)> warn_;
   std::atomic<Profiler*> profiler_ = nullptr;
+  const uint64_t serial_;                    ///< No other dispatcher of the process has it.
+  std::atomic<uint64_t> policy_number_ = 0;  ///< Changes with policy_.
+  std::atomic<bool> is_told_ = false;        ///< Whether there is a log_; spares calls the lock.
+  std::atomic<bool> is_timed_ = false;       ///< The strategy is to choose by time.
   Workspaces workspaces_;
   Libraries libraries_;
   std::mutex mutex_;  ///< Guards everything below.

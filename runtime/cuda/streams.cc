@@ -48,6 +48,10 @@ Status CudaStreams::forget_handle(Handles& handles, uint64_t handle, const char*
   return {};
 }
 
+bool CudaStreams::is_stream(StreamId stream) const {
+  return stream == kDefaultStream || stream == kPerThreadStream || streams_.contains(stream);
+}
+
 Result<Stream> CudaStreams::use(StreamId stream) {
   if (stream == kDefaultStream || stream == kPerThreadStream) {
     GPUEMU_TRY(device_.ready());
@@ -264,16 +268,20 @@ void CudaStreams::forget(ModuleId module) {
 }
 
 Status CudaStreams::launch(StreamId stream, const StreamLaunch& launch) {
-  const Stream handle = GPUEMU_TRY(use(stream));
   std::shared_ptr<const Known> known;
+  bool is_known = false;
   {
     const std::shared_lock lock(mutex_);
+    is_known = is_stream(stream);
     const auto found = functions_.find(launch.function);
-    if (found == functions_.end()) {
-      return error(ErrorCode::NotFound, "no function {}: its module is unloaded, or it never was",
-                   launch.function);
-    }
-    known = found->second;
+    if (found != functions_.end()) known = found->second;
+  }
+  if (!is_known) return use(stream).error();
+  GPUEMU_TRY(device_.ready());
+  const auto handle = reinterpret_cast<Stream>(stream);
+  if (known == nullptr) {
+    return error(ErrorCode::NotFound, "no function {}: its module is unloaded, or it never was",
+                 launch.function);
   }
   const EntryInfo& entry = known->entry.info;
   GPUEMU_TRY(check_argument_count(entry, launch.args.size()));
@@ -295,7 +303,9 @@ Status CudaStreams::launch(StreamId stream, const StreamLaunch& launch) {
   GPUEMU_TRY(CudaDevice::refusal(code, entry.name, launch));
   GPUEMU_TRY(device_.check(code, "launching"));
   const std::lock_guard lock(last_mutex_);
-  last_[stream] = {std::move(known), launch};
+  Last& last = last_[stream];
+  if (last.function != known) last.function = std::move(known);
+  last.shape = launch;
   return {};
 }
 

@@ -79,6 +79,7 @@ class CudaStreams final : public Streams {
 
   /// InvalidArgument for a stream that is none; makes the context current otherwise.
   Result<Stream> use(StreamId stream);
+  bool is_stream(StreamId stream) const;  ///< REQUIRES: `mutex_` is held.
   Result<Event> use_event(EventId event);
   Status use_handle(const Handles& handles, uint64_t handle, const char* what);
   Status forget_handle(Handles& handles, uint64_t handle, const char* what);

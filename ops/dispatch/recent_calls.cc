@@ -1,0 +1,44 @@
+#include "ops/dispatch/recent_calls.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gpuemu {
+
+bool CallKey::add(std::span<const DeviceTensor> tensors) {
+  bool fits = add(tensors.size());
+  for (const DeviceTensor& one : tensors) {
+    fits = fits && add(one.address) && add(static_cast<uint64_t>(one.dtype) << 32 | one.rank());
+    for (const int64_t size : one.shape) fits = fits && add(static_cast<uint64_t>(size));
+    for (const int64_t stride : one.strides) fits = fits && add(static_cast<uint64_t>(stride));
+  }
+  return fits;
+}
+
+bool CallKey::add(std::span<const std::byte> bytes) {
+  bool fits = add(bytes.size());
+  for (size_t at = 0; at < bytes.size() && fits; at += sizeof(uint64_t)) {
+    uint64_t word = 0;
+    std::memcpy(&word, bytes.data() + at, std::min(sizeof(word), bytes.size() - at));
+    fits = add(word);
+  }
+  return fits;
+}
+
+RecentCalls& RecentCalls::of_this_thread() {
+  thread_local RecentCalls calls;
+  return calls;
+}
+
+const DecidedCall* RecentCalls::find(const CallKey& key) const {
+  if (places_.empty()) return nullptr;
+  const std::optional<Place>& place = places_[key.hash() % kPlaces];
+  return place && place->key == key ? &place->call : nullptr;
+}
+
+void RecentCalls::keep(const CallKey& key, DecidedCall call) {
+  if (places_.empty()) places_.resize(kPlaces);
+  places_[key.hash() % kPlaces] = Place{key, std::move(call)};
+}
+
+}  // namespace gpuemu

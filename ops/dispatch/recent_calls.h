@@ -1,0 +1,77 @@
+// Calls that went through lately, so that the same call again is neither checked nor planned anew.
+// A call is the same when its op, its attributes and its operands' addresses, shapes, strides and
+// dtypes are, under the same registry and policy: then everything that follows from them is.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "kernels/device_tensor.h"
+#include "kernels/plan.h"
+#include "runtime/device/stream.h"
+
+namespace gpuemu {
+
+/// All that a call is decided from. Calls of many operands and axes have none.
+class CallKey {
+ public:
+  CallKey() {}  // NOLINT: words are written before they are read.
+  /// False when there is no room left.
+  bool add(uint64_t word) {
+    if (count_ == kWordsMax) return false;
+    words_[count_++] = word;
+    hash_ = (hash_ ^ word) * kFactor;
+    hash_ ^= hash_ >> 32;
+    return true;
+  }
+  bool add(std::span<const DeviceTensor> tensors);
+  bool add(std::span<const std::byte> bytes);
+  uint64_t hash() const { return hash_; }
+  bool operator==(const CallKey& other) const {
+    return hash_ == other.hash_ && count_ == other.count_ &&
+           std::memcmp(words_.data(), other.words_.data(), count_ * sizeof(uint64_t)) == 0;
+  }
+
+ private:
+  static constexpr size_t kWordsMax = 56;
+  static constexpr uint64_t kFactor = 0x9e3779b97f4a7c15;
+  size_t count_ = 0;
+  uint64_t hash_ = 0;
+  std::array<uint64_t, kWordsMax> words_;
+};
+
+struct KernelVariant;
+
+/// What a call launches.
+struct DecidedCall {
+  struct Step {
+    LaunchStep launch;
+    FunctionId function = 0;
+    std::vector<MemoryAccess> accesses;
+  };
+  const KernelVariant* variant = nullptr;
+  std::vector<Step> steps;
+};
+
+/// Those of one thread; a new one takes the place of an old one.
+class RecentCalls {
+ public:
+  static RecentCalls& of_this_thread();
+  /// Null when it is not known. Valid until the next keep().
+  const DecidedCall* find(const CallKey& key) const;
+  void keep(const CallKey& key, DecidedCall call);
+
+ private:
+  static constexpr size_t kPlaces = 256;  ///< More than a training step has different calls.
+  struct Place {
+    CallKey key;
+    DecidedCall call;
+  };
+  std::vector<std::optional<Place>> places_;  ///< By hash; empty until the first keep().
+};
+
+}  // namespace gpuemu
