@@ -1,12 +1,11 @@
 // add, sub, mul and div: of tensors that broadcast to the shape of the result.
 #include <algorithm>
 
+#include "kernels/elementwise/elementwise.h"
 #include "kernels/op_checks.h"
 
 namespace gpuemu::kernels {
 namespace {
-
-constexpr size_t kAxes = 4;
 
 /// Sizes are those of y or 1, aligned at the last axis.
 Status check(const OpCase& c) {
@@ -29,14 +28,6 @@ std::string unsupported(const OpCase& c) {
   return c.out(0).contiguous() ? "" : "y is not contiguous";
 }
 
-/// Strides in the axes of y: 0 where the tensor repeats.
-void add_broadcast_strides(LaunchStep& step, const DeviceTensor& x) {
-  for (size_t axis = kAxes; axis > 0; --axis) {
-    const bool repeats = axis > x.rank() || x.shape[x.rank() - axis] == 1;
-    step.arg(repeats ? int64_t{0} : x.strides[x.rank() - axis]);
-  }
-}
-
 void plan(const OpCase& c, Plan& plan) {
   LaunchStep& step = launch_packets(plan, c.out(0)).arg(c.in(0)).arg(c.in(1)).arg(c.out(0));
   add_sizes(step, c.out(0));
@@ -44,20 +35,24 @@ void plan(const OpCase& c, Plan& plan) {
   add_broadcast_strides(step, c.in(1));
 }
 
-OpKind operation(const char* name, const char* summary, std::vector<TypeRule> types) {
-  return {.name = name,
-          .summary = summary,
-          .inputs = {{.name = "a", .rank_max = kAxes}, {.name = "b", .rank_max = kAxes}},
-          .outputs = {{.name = "y", .rank_max = kAxes}},
-          .check = check,
-          .variants = {{.name = "strided",
-                        .module = "arithmetic",
-                        .entries = {std::string(name) + "_{T}"},
-                        .types = std::move(types),
-                        .strided = true,
-                        .wide = true,
-                        .unsupported = unsupported,
-                        .plan = plan}}};
+/// `types`: of the entries; `generic`: of what is compiled when it is first called.
+OpKind operation(const char* name, const char* function, const char* summary,
+                 std::vector<TypeRule> types, std::vector<TypeRule> generic) {
+  return {
+      .name = name,
+      .summary = summary,
+      .inputs = {{.name = "a", .rank_max = kStridedAxes}, {.name = "b", .rank_max = kStridedAxes}},
+      .outputs = {{.name = "y", .rank_max = kStridedAxes}},
+      .check = check,
+      .variants = {{.name = "strided",
+                    .module = "arithmetic",
+                    .entries = {std::string(name) + "_{T}"},
+                    .types = std::move(types),
+                    .strided = true,
+                    .wide = true,
+                    .unsupported = unsupported,
+                    .plan = plan},
+                   generic_combine(function, std::move(generic))}};
 }
 
 std::vector<TypeRule> with_integers() {
@@ -70,19 +65,23 @@ std::vector<TypeRule> with_integers() {
 }  // namespace
 
 const OpKind& add_op() {
-  static const OpKind kOp = operation("add", "y = a + b, with broadcasting", with_integers());
+  static const OpKind kOp =
+      operation("add", "Add", "y = a + b, with broadcasting", with_integers(), number_types());
   return kOp;
 }
 const OpKind& div_op() {
-  static const OpKind kOp = operation("div", "y = a / b, with broadcasting", float_types());
+  static const OpKind kOp =
+      operation("div", "Div", "y = a / b, with broadcasting", float_types(), float_types());
   return kOp;
 }
 const OpKind& mul_op() {
-  static const OpKind kOp = operation("mul", "y = a * b, with broadcasting", with_integers());
+  static const OpKind kOp =
+      operation("mul", "Mul", "y = a * b, with broadcasting", with_integers(), number_types());
   return kOp;
 }
 const OpKind& sub_op() {
-  static const OpKind kOp = operation("sub", "y = a - b, with broadcasting", with_integers());
+  static const OpKind kOp =
+      operation("sub", "Sub", "y = a - b, with broadcasting", with_integers(), number_types());
   return kOp;
 }
 

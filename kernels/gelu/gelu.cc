@@ -1,4 +1,5 @@
 // gelu: elementwise, any shape.
+#include "kernels/elementwise/elementwise.h"
 #include "kernels/op_checks.h"
 
 namespace gpuemu::kernels {
@@ -25,7 +26,8 @@ const OpKind& gelu_op() {
                     .module = "gelu",
                     .entries = {"gelu_{T}"},
                     .types = float_types(),
-                    .plan = plan}},
+                    .plan = plan},
+                   generic_map("Gelu", float_types())},
   };
   return kOp;
 }

@@ -1,4 +1,5 @@
 // relu and its gradient: elementwise, any shape.
+#include "kernels/elementwise/elementwise.h"
 #include "kernels/op_checks.h"
 
 namespace gpuemu::kernels {
@@ -27,7 +28,8 @@ const OpKind& relu_op() {
                     .entries = {"relu_{T}"},
                     .types = float_types(),
                     .wide = true,
-                    .plan = plan}},
+                    .plan = plan},
+                   generic_map("Relu", number_types())},
   };
   return kOp;
 }
@@ -45,7 +47,8 @@ const OpKind& relu_bwd_op() {
                     .entries = {"relu_bwd_{T}"},
                     .types = float_types(),
                     .wide = true,
-                    .plan = plan_bwd}},
+                    .plan = plan_bwd},
+                   generic_combine("ReluBackward", float_types())},
   };
   return kOp;
 }

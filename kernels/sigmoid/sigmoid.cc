@@ -1,4 +1,5 @@
 // sigmoid: elementwise, any shape.
+#include "kernels/elementwise/elementwise.h"
 #include "kernels/op_checks.h"
 
 namespace gpuemu::kernels {
@@ -23,7 +24,8 @@ const OpKind& sigmoid_op() {
                     .entries = {"sigmoid_{T}"},
                     .types = float_types(),
                     .wide = true,
-                    .plan = plan}},
+                    .plan = plan},
+                   generic_map("Sigmoid", float_types())},
   };
   return kOp;
 }

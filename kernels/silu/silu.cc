@@ -1,4 +1,5 @@
 // silu: elementwise, any shape.
+#include "kernels/elementwise/elementwise.h"
 #include "kernels/op_checks.h"
 
 namespace gpuemu::kernels {
@@ -23,7 +24,8 @@ const OpKind& silu_op() {
                     .entries = {"silu_{T}"},
                     .types = float_types(),
                     .wide = true,
-                    .plan = plan}},
+                    .plan = plan},
+                   generic_map("Silu", float_types())},
   };
   return kOp;
 }

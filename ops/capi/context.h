@@ -79,9 +79,9 @@ struct gpuemu_context {
   /// InvalidArgument when the bytes leave the allocation that they begin in, or, on a device that
   /// has no other memory, begin in none.
   gpuemu::Status check_range(const char* what, uint64_t address, uint64_t bytes);
-  struct Use {
-    uint64_t address = 0, bytes = 0;
-    bool writes = false;
+  struct Use {  // Without values at first: a call has room for many and uses a few.
+    uint64_t address, bytes;
+    bool writes;
   };
   /// Whether all of it lies in allocations of this context and none of it in adopted memory. What
   /// is not may be legal, too.

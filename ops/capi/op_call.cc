@@ -3,6 +3,8 @@
 
 #include <array>
 #include <cstring>
+#include <memory>
+#include <type_traits>
 
 #include "ops/capi/context.h"
 #include "runtime/shadow/shadow.h"
@@ -18,10 +20,25 @@ static_assert(GPUEMU_FLOAT16 == static_cast<int>(DType::Float16) &&
 /// Most ops have a few operands; a call must not take memory for them.
 constexpr size_t kOperandsMax = 16;
 
-/// The views of one list, and room for the strides that callers left out.
-struct Views {
-  std::array<DeviceTensor, kOperandsMax> tensors;
-  std::array<std::array<int64_t, kRankMax>, kOperandsMax> strides;
+/// The views of one list, and room for the strides that callers left out. Only what a call has is
+/// written: clearing all of it would take as long as everything else that a call does.
+class Views {
+ public:
+  Views() {}  // NOLINT: members are written before they are read.
+  DeviceTensor& add() { return *std::construct_at(tensors() + count_++); }
+  std::span<int64_t> strides_of_last() { return strides_[count_ - 1]; }
+  std::span<const DeviceTensor> all() const { return {tensors(), count_}; }
+
+ private:
+  DeviceTensor* tensors() { return reinterpret_cast<DeviceTensor*>(room_.data()); }
+  const DeviceTensor* tensors() const {
+    return reinterpret_cast<const DeviceTensor*>(room_.data());
+  }
+
+  static_assert(std::is_trivially_destructible_v<DeviceTensor>);
+  size_t count_ = 0;
+  alignas(DeviceTensor) std::array<std::byte, kOperandsMax * sizeof(DeviceTensor)> room_;
+  std::array<std::array<int64_t, kRankMax>, kOperandsMax> strides_;
 };
 
 Error wrong(const char* list, size_t index, const std::string& what) {
@@ -38,7 +55,7 @@ Status view_of(const char* list, size_t index, const gpuemu_tensor& from, Views&
   }
   if (from.rank > 0 && from.shape == nullptr) return wrong(list, index, "shape is NULL");
   const auto rank = static_cast<size_t>(from.rank);
-  DeviceTensor& view = views.tensors[index];
+  DeviceTensor& view = views.add();
   view.address = reinterpret_cast<uint64_t>(from.data);
   view.dtype = static_cast<DType>(from.dtype);
   view.shape = {from.shape, rank};
@@ -46,13 +63,14 @@ Status view_of(const char* list, size_t index, const gpuemu_tensor& from, Views&
     view.strides = {from.strides, rank};
     return ok_status();
   }
+  const std::span<int64_t> strides = views.strides_of_last();
   int64_t stride = 1;
   for (size_t axis = rank; axis-- > 0;) {
-    views.strides[index][axis] = stride;
+    strides[axis] = stride;
     // A product that does not fit is refused with the shape, by check_case.
     if (__builtin_mul_overflow(stride, from.shape[axis], &stride)) stride = 0;
   }
-  view.strides = std::span(views.strides[index]).first(rank);
+  view.strides = strides.first(rank);
   return ok_status();
 }
 
@@ -66,7 +84,7 @@ Result<std::span<const DeviceTensor>> views_of(const char* list, const gpuemu_te
     return error(ErrorCode::InvalidArgument, "{} is NULL and its count is {}", list, count);
   }
   for (uint32_t i = 0; i < count; ++i) GPUEMU_TRY(view_of(list, i, tensors[i], views));
-  return std::span<const DeviceTensor>(views.tensors).first(count);
+  return views.all();
 }
 
 /// The bytes that a tensor reaches over. What does not fit 64 bits is refused by check_case.

@@ -1,4 +1,4 @@
-"""Built-in kernels that are compiled from one source for a pair of dtypes when they are first called: cast of any strides."""
+"""Built-in kernels that are compiled from one source when they are first called: cast and elementwise ops of any strides and dtypes."""
 import os
 import shutil
 import subprocess
@@ -92,3 +92,69 @@ def test_without_a_compiler_the_error_says_how_to_get_one(tmp_path):
         pytest.skip(done.stderr)
     assert "cast, strided" in done.stdout and "no CUDA compiler" in done.stdout and "pip install 'gpuemu[cuda]'" in done.stdout, done
     assert "[[0, 0, 0], [0, 0, 0]]" in done.stdout, done
+
+
+# --- elementwise ops
+
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+UNARY = ("relu", "gelu", "silu", "sigmoid", "tanh")
+GRADIENTS = ("relu_bwd", "gelu_bwd", "silu_bwd", "sigmoid_bwd", "tanh_bwd")
+
+
+def spread(device, values, dtype):
+    """The values in every second column of a transposed matrix."""
+    whole = np.zeros((values.shape[1], 2 * values.shape[0]), values.dtype)
+    whole[:, ::2] = values.T
+    return device.tensor(whole, dtype=dtype)[:, ::2].transpose()
+
+
+def chosen(device, op, inputs, output):
+    with device.dispatch_log() as log:
+        needs_a_compiler(lambda: runtime.op_call(op, inputs, [output]))
+    return log.records[0].variant
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_unary_ops_of_any_strides_have_the_bits_of_their_entries(device, dtype):
+    values = np.array([[0.0, -1.5, 2.5, 88.0], [np.nan, np.inf, -np.inf, 0.1], [-0.0, -128.6, 1e-8, 3e9]], np.float32)
+    packed, apart = device.tensor(values, dtype=dtype), spread(device, values, dtype)
+    for op in UNARY:
+        expected, got = device.empty((3, 4), dtype), device.empty((4, 6), dtype)[:, ::2].transpose()
+        runtime.op_call(op, [packed], [expected])
+        assert chosen(device, op, [apart], got) == "generic"
+        assert bits(got).tobytes() == bits(expected).tobytes(), op
+
+
+def test_gradients_and_arithmetic_of_any_strides_have_the_bits_of_their_entries(device):
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, 3, 4)).astype(np.float32)
+    packed, apart = [device.tensor(one) for one in (a, b)], [spread(device, one, "float32") for one in (a, b)]
+    for op in (*GRADIENTS, "add", "sub", "mul", "div"):
+        expected, got = device.empty((3, 4)), device.empty((4, 6))[:, ::2].transpose()
+        runtime.op_call(op, packed, [expected])
+        assert chosen(device, op, apart, got) == "generic"
+        assert bits(got).tobytes() == bits(expected).tobytes(), op
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_integers_of_every_width_wrap_and_keep_their_sign(device, dtype):
+    most, least = np.iinfo(dtype).max, np.iinfo(dtype).min
+    a, b = np.array([[most, least, 7], [3, 1, 0]], dtype), np.array([5, most, 2], dtype)
+    x, y, made = device.tensor(a), device.tensor(b), device.empty((2, 3), dtype)
+    for op, reference in (("add", np.add), ("sub", np.subtract), ("mul", np.multiply)):
+        needs_a_compiler(lambda op=op: runtime.op_call(op, [x, y], [made]))
+        assert made.numpy().tolist() == reference(a, b).tolist(), op
+    needs_a_compiler(lambda: runtime.op_call("relu", [x], [made]))
+    assert made.numpy().tolist() == np.maximum(a, 0).tolist()
+
+
+def test_what_has_an_entry_is_not_compiled_whatever_the_policy(device, tmp_path):
+    x, y = device.tensor(np.arange(6, dtype=np.float32)), device.empty(6)
+    device.set_policy({"strategy": "best_performance"})
+    for op, inputs in (("relu", [x]), ("add", [x, x])):
+        runtime.op_call(op, inputs, [y])
+    assert not [one for one in (tmp_path / "kept").rglob("*") if "ptx" in one.name or "instance" in one.name]
+    with pytest.raises(runtime.UnsupportedError, match="packets computes it, which comes compiled"):
+        runtime.op_call("relu", [x], [y], variant="generic")
+    with pytest.raises(runtime.UnsupportedError, match="generic: T is int32, it computes float32"):
+        runtime.op_call("gelu", [device.tensor([1, 2], dtype="int32")], [device.empty(2, "int32")])
