@@ -2,6 +2,7 @@
 # The figures of programs from Python on a machine with a GPU and nothing else: no compiler, no network, perhaps no PyTorch.
 #   bench/gpu_programs.sh pack BUILD FOLDER   copies what it needs; BUILD needs libgpuemu, gpuemu, gpuemu-fidelity and gpuemu_bench_opcall
 #   FOLDER/gpu_programs.sh run [ROUNDS=31]    there: prints them, in about two minutes; $PYTHON (python3) needs numpy
+#   FOLDER/gpu_programs.sh nan                there: which NaN is passed on, beside the emulator
 #   FOLDER/gpu_programs.sh bits OUT           there: never.json and always.json in OUT, for tools/same_bits.py
 set -uo pipefail
 
@@ -16,6 +17,7 @@ pack() { # BUILD FOLDER
     ldd "$build/$program" | awk '$3 ~ /^\// {print $3}' | grep -vE '/(libc|libm|libdl|librt|libpthread)\.so' | xargs -r -I{} cp -L {} "$folder/lib/"
   done
   cp "$root"/bench/{program_bench,driver_mlp}.py "$folder/bench/" && cp "$root/examples/train_mlp.py" "$folder/examples/" || return 3
+  mkdir -p "$folder/tools" && cp "$root/tools/nan_order.py" "$folder/tools/" || return 3
   cp -r "$root/python" "$folder/" && cp -rL "$build/kernels/builtin" "$folder/" && cp "$0" "$folder/gpu_programs.sh" || return 3
   find "$folder/python" -name __pycache__ -prune -exec rm -rf {} +
   rm -rf "$folder/python/tests"
@@ -48,6 +50,12 @@ run() { # ROUNDS
   echo "exit code ${PIPESTATUS[0]}"
 }
 
+nan() {
+  local here
+  here=$(cd "$(dirname "$0")" && pwd)
+  GPUEMU_LIBRARY=$here/lib/gpuemu/libgpuemu.so.1 GPUEMU_CHECK=$here/bin/check "${PYTHON:-python3}" "$here/tools/nan_order.py"
+}
+
 bits() { # OUT
   local here how
   here=$(cd "$(dirname "$0")" && pwd)
@@ -60,8 +68,9 @@ bits() { # OUT
 }
 
 case ${1:-} in
-  pack) [ $# = 3 ] || { sed -n '2,5s/^# *//p' "$0" >&2; exit 2; }; pack "$2" "$3" ;;
+  pack) [ $# = 3 ] || { sed -n '2,6s/^# *//p' "$0" >&2; exit 2; }; pack "$2" "$3" ;;
   run) run "${2:-31}" ;;
-  bits) [ $# = 2 ] || { sed -n '2,5s/^# *//p' "$0" >&2; exit 2; }; bits "$2" ;;
-  *) sed -n '2,5s/^# *//p' "$0" >&2; exit 2 ;;
+  nan) nan ;;
+  bits) [ $# = 2 ] || { sed -n '2,6s/^# *//p' "$0" >&2; exit 2; }; bits "$2" ;;
+  *) sed -n '2,6s/^# *//p' "$0" >&2; exit 2 ;;
 esac

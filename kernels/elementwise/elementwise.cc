@@ -1,7 +1,5 @@
 #include "kernels/elementwise/elementwise.h"
 
-#include <algorithm>
-
 #include "kernels/op_checks.h"
 
 namespace gpuemu::kernels {
@@ -11,27 +9,10 @@ extern const std::string_view kSource_elementwise;
 
 namespace {
 
-/// A variant that is not wide takes fewer.
-constexpr int64_t kNarrowElementsMax = (int64_t{1} << 31) - 1024;
-
-/// Whether the op's own entries compute the case. Who chooses by time must not compile for it.
-bool has_entry(const OpCase& c) {
-  const KernelVariant& own = c.op.variants[0];
-  const std::vector<DType>& dtypes = own.types[0].dtypes;
-  if (std::ranges::find(dtypes, c.out(0).dtype) == dtypes.end()) return false;
-  const auto fits = [&](const DeviceTensor& one) {
-    return (own.strided || one.contiguous()) && (own.wide || one.count() < kNarrowElementsMax);
-  };
-  if (!std::ranges::all_of(c.inputs, fits) || !std::ranges::all_of(c.outputs, fits)) return false;
-  return own.unsupported == nullptr || own.unsupported(c).empty();
-}
-
-std::string unsupported(const OpCase& c) {
-  if (c.out(0).rank() > kStridedAxes) {
-    return fmt::format("{} has {} axes, expected up to {}", c.op.outputs[0].name, c.out(0).rank(),
-                       kStridedAxes);
-  }
-  return has_entry(c) ? c.op.variants[0].name + " computes it, which comes compiled" : "";
+std::string too_many_axes(const OpCase& c) {
+  if (c.out(0).rank() <= kStridedAxes) return "";
+  return fmt::format("{} has {} axes, expected up to {}", c.op.outputs[0].name, c.out(0).rank(),
+                     kStridedAxes);
 }
 
 void plan_map(const OpCase& c, Plan& plan) {
@@ -61,7 +42,7 @@ KernelVariant generic(const std::string& kernel, const std::string& function,
       .priority = -1,
       .strided = true,
       .wide = true,
-      .unsupported = unsupported,
+      .unsupported = too_many_axes,
       .plan = plan};
 }
 

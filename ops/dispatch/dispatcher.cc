@@ -290,6 +290,11 @@ Result<Dispatcher::Choice> Dispatcher::choose(const OpCase& c, const TypeBinding
     return error(ErrorCode::Unsupported, "{}: no variant computes this call: {}", c.op.name,
                  reasons.empty() ? "it has none" : reasons);
   }
+  // What would have to be compiled first is not timed beside what comes compiled.
+  const auto comes_as_source = [](const KernelVariant* one) {
+    return one->generation == 0 && !one->source.empty() && !one->source_is_ptx;
+  };
+  if (!std::ranges::all_of(able, comes_as_source)) std::erase_if(able, comes_as_source);
   if (able.size() == 1) return Choice{able[0], "the only one that supports it"};
   if (GPUEMU_TRY(streams_.is_capturing(call.stream))) {
     return Choice{able[0], "first supported: nothing is timed while a graph is captured"};

@@ -154,7 +154,8 @@ def test_what_has_an_entry_is_not_compiled_whatever_the_policy(device, tmp_path)
     for op, inputs in (("relu", [x]), ("add", [x, x])):
         runtime.op_call(op, inputs, [y])
     assert not [one for one in (tmp_path / "kept").rglob("*") if "ptx" in one.name or "instance" in one.name]
-    with pytest.raises(runtime.UnsupportedError, match="packets computes it, which comes compiled"):
-        runtime.op_call("relu", [x], [y], variant="generic")
+    device.set_policy({"prefer": {"relu": "generic"}})
+    assert chosen(device, "relu", [x], y) == "generic"
+    assert y.numpy().tolist() == [0, 1, 2, 3, 4, 5]
     with pytest.raises(runtime.UnsupportedError, match="generic: T is int32, it computes float32"):
         runtime.op_call("gelu", [device.tensor([1, 2], dtype="int32")], [device.empty(2, "int32")])

@@ -26,12 +26,25 @@ _PACKAGE = os.path.dirname(__file__) + os.sep
 UPDATES = {"adam_step": (0, 2, 3), "sgd_step": (0, 2)}
 
 
-def written_at() -> str:
-    """File and line of the caller outside of this package."""
-    frame: Any = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+def place_of_caller(depth: int = 1) -> tuple[str, int]:
+    """File and line of the caller outside of this package; "" and 0 without one. depth: so many callers are known to be inside."""
+    frame: Any = sys._getframe(depth)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not file.startswith(_PACKAGE):
+            return file, frame.f_lineno
         frame = frame.f_back
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else ""
+    return "", 0
+
+
+def text_of(place: tuple[str, int]) -> str:
+    """As messages show a file and a line."""
+    return f"{place[0]}:{place[1]}" if place[0] else ""
+
+
+def written_at() -> str:
+    """File and line of the caller outside of this package, as text."""
+    return text_of(place_of_caller())
 
 
 class IRGraph(GraphData, Functions):

@@ -3,17 +3,65 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpuemu import runtime
 from gpuemu.errors import DeviceError
 import gpuemu.program.ops.primitives as primitives
+import gpuemu.runtime.registrations as registrations
 from gpuemu.program.executor import told
 from gpuemu.program.places import Place
 from gpuemu.program.plan import BindingPlan
 from gpuemu.program.storage import Storage
 from gpuemu.program.values import GraphData
+from gpuemu.runtime.memory import Block, device_memory
+from gpuemu.runtime.repeating import PreparedCalls
+from gpuemu.runtime.tensors import Layout
 from gpuemu.tensors import Array
+
+if TYPE_CHECKING:
+    from gpuemu.program.tape import Lazy
+
+
+class Result:
+    """What a run gave: memory, and all else of a tensor. Most results are only ever read by the next run."""
+
+    __slots__ = ("block", "layout")
+
+    def __init__(self, block: Block, layout: Layout) -> None:
+        self.block, self.layout = block, layout
+
+    @property
+    def tensor(self) -> runtime.Tensor:
+        """It as a tensor, which keeps its memory."""
+        return self.layout.over(device_memory(self.block, self.layout.nbytes, ""))
+
+
+def tensor_of(held: runtime.Tensor | Result) -> runtime.Tensor:
+    """A value of this place as a tensor."""
+    return held.tensor if isinstance(held, Result) else held
+
+
+class LocalProgram:
+    """A bound program. prepared: its calls, once a run has gone through. An op that this process registered is called anew each time."""
+
+    def __init__(self, device: runtime.Device, graph: GraphData, lowered: list[dict[str, Any]], plan: BindingPlan) -> None:
+        self.storage = Storage(plan, device, {**graph.constants, **graph.lowered_constants})
+        self.packed = [primitives.packed(one["op"], one["attrs"]) for one in lowered]
+        self.outputs = list(dict.fromkeys(plan.storage(vid) for vid in graph.outputs.values()))
+        self.prepared: PreparedCalls | None = None
+        self.layouts: list[Layout] = []  # Of outputs.
+        self.fixed = list({id(one._memory): one._memory._block for one in self.storage.roots.values()}.values())
+
+    def prepare(self, lowered: list[dict[str, Any]], device: runtime.Device, plan: BindingPlan) -> None:
+        """REQUIRES: that all values have storage, as at the end of a run."""
+        if any(registrations.op_named(one["op"]) is not None for one in lowered):
+            return
+        calls = PreparedCalls(device)
+        for one, (schema, attrs) in zip(lowered, self.packed):
+            calls.add(one["op"], *([(plan.storage(vid), self.storage.tensor(vid)) for vid in one[side]] for side in ("inputs", "outputs")), schema, attrs)
+        self.prepared = calls
+        self.layouts = [Layout(self.storage.tensor(vid)) for vid in self.outputs]
 
 
 class LocalPlace(Place):
@@ -22,6 +70,7 @@ class LocalPlace(Place):
     def __init__(self, backend: str, device: Any, arch: str | None) -> None:
         self.device = device if isinstance(device, runtime.Device) else runtime.Device(backend, device, arch=arch)
         self.name = self.device.name
+        self._numbers: tuple[dict[Any, Lazy], dict[Any, Lazy]] = {}, {}  # Those of now, and of before the last run.
 
     @property
     def is_closed(self) -> bool:  # type: ignore[override]
@@ -32,29 +81,63 @@ class LocalPlace(Place):
         return self.device.tensor(array, dtype=dtype)
 
     def get(self, held: Any) -> Array:
-        made: Array = held.numpy()
+        made: Array = tensor_of(held).numpy()
         return made
 
-    def prepare(self, graph: GraphData, lowered: list[dict[str, Any]], plan: BindingPlan) -> Any:
-        packed = [primitives.packed(one["op"], one["attrs"]) for one in lowered]
-        return Storage(plan, self.device, {**graph.constants, **graph.lowered_constants}), packed
+    def number(self, value: Any, dtype: str, make: Callable[[], Lazy]) -> Lazy:
+        """Numbers stay on the device until a run has not used them: a loop has the same ones in each step."""
+        now, before = self._numbers
+        key = (dtype, value if value and value == value else repr(value))  # Not equal: the two zeros, and NaN.
+        found = now.get(key)
+        if found is None:
+            found = now[key] = before.get(key) or make()
+        return found
 
-    def run(self, program: Any, graph: GraphData, lowered: list[dict[str, Any]], plan: BindingPlan, sources: Mapping[int, Any],
+    def prepare(self, graph: GraphData, lowered: list[dict[str, Any]], plan: BindingPlan) -> LocalProgram:
+        return LocalProgram(self.device, graph, lowered, plan)
+
+    def run(self, program: LocalProgram, graph: GraphData, lowered: list[dict[str, Any]], plan: BindingPlan, sources: Mapping[int, Any],
             each: Callable[[int], None] | None) -> Mapping[int, Any]:  # fmt: skip
-        storage, packed = program
-        outputs = {plan.storage(vid) for vid in graph.outputs.values()}
+        self._numbers = {}, self._numbers[0]
+        stream = self.device.current_stream()
+        if program.prepared is not None and each is None and stream._graph is None:
+            return self._repeat(program, graph, lowered, plan, sources, stream)
+        storage = program.storage
         for vid, tensor in sources.items():
-            storage.put(vid, tensor)
-        for vid in outputs:
+            storage.put(vid, tensor_of(tensor))
+        for vid in program.outputs:
             storage.allocate(vid)
         try:
             for index, one in enumerate(lowered):
                 if each is not None:
                     each(index)
-                self._call(one, index, storage, packed[index], graph)
+                self._call(one, index, storage, program.packed[index], graph)
+            if stream._graph is None:
+                program.prepare(lowered, self.device, plan)
             return {vid: storage.tensor(vid) for vid in graph.outputs.values()}
         finally:
-            storage.drop([*sources, *outputs])
+            storage.drop([*sources, *program.outputs])
+
+    def _repeat(self, program: LocalProgram, graph: GraphData, lowered: list[dict[str, Any]], plan: BindingPlan, sources: Mapping[int, Any],
+                stream: Any) -> Mapping[int, Any]:  # fmt: skip
+        """A run with other sources and outputs than the one before it, and everything else the same."""
+        assert program.prepared is not None
+        addresses, blocks = {}, [*program.fixed]
+        for vid, held in sources.items():
+            block = held.block if type(held) is Result else held._memory._live("the tensor")
+            addresses[vid] = block.address if type(held) is Result else held._address
+            blocks.append(block)
+        fresh = self.device._blocks(program.layouts, stream)
+        for vid, block in zip(program.outputs, fresh):
+            addresses[vid] = block.address
+        failed, problem = program.prepared.issue(addresses, blocks, stream)
+        if problem is not None:
+            one = lowered[failed]
+            raise told(problem, one, failed, graph.nodes[one["node"]].where) if isinstance(problem, DeviceError) else problem
+        made = dict(zip(program.outputs, map(Result, fresh, program.layouts)))
+        if len(made) < len(graph.outputs) or any(vid not in made for vid in graph.outputs.values()):
+            return {vid: made[vid] if vid in made else made[plan.storage(vid)].tensor.view(plan.specs[vid].shape) for vid in graph.outputs.values()}
+        return made
 
     def _call(self, one: dict[str, Any], index: int, storage: Storage, packed: tuple[int, bytes], graph: GraphData) -> None:
         schema, attrs = packed

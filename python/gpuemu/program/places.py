@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gpuemu.program.host as host
 from gpuemu.program.errors import BackendError
 from gpuemu.program.plan import BindingPlan
 from gpuemu.program.values import GraphData
 from gpuemu.tensors import Array
+
+if TYPE_CHECKING:
+    from gpuemu.program.tape import Lazy
 
 
 class Place:
@@ -25,6 +28,10 @@ class Place:
     def get(self, held: Any) -> Array:
         """A copy of what `put` or `run` gave."""
         raise NotImplementedError
+
+    def number(self, value: Any, dtype: str, make: Callable[[], Lazy]) -> Lazy:
+        """A number of a tensor's dtype as a value: what make() makes, or one that it made before."""
+        return make()
 
     def prepare(self, graph: GraphData, lowered: list[dict[str, Any]], plan: BindingPlan) -> Any:
         """What is kept beside a plan for its runs."""

@@ -13,10 +13,10 @@ from gpuemu.program.errors import BackendError, ProgramError
 from gpuemu.program.executor import Executor as PlainExecutor
 from gpuemu.program.executor import Replay as PlainReplay
 from gpuemu.program.ir import IRGraph
-from gpuemu.program.local import LocalPlace
+from gpuemu.program.local import LocalPlace, tensor_of
 from gpuemu.program.places import Place, insist_one
 from gpuemu.program.report import ProgramReport
-from gpuemu.program.tape import LOCK, graph_of, needed
+from gpuemu.program.tape import LOCK, graph_of, leaves_of, needed
 from gpuemu.program.tensors import Tensor
 from gpuemu.program.workers import WorkerPlace
 
@@ -75,11 +75,11 @@ def check(*what: Any, inputs: Mapping[str, Any] | None = None, reference: str = 
         place = insist_one("check", [one.place for one in lazies])
         if not calls:
             raise ProgramError("check: the tensors are computed already; check them before they are read")
-        leaves = list({id(one): one for call in calls for one in call.inputs if one.call is None}.values())
+        leaves = leaves_of(calls)
         executor = Executor(graph_of(calls, leaves, [one for one in lazies if one.call is not None]), _device_of(place))
         for number, one in enumerate(leaves):
             if isinstance(place, LocalPlace):
-                executor.bind(f"x{number}", one.held)
+                executor.bind(f"x{number}", tensor_of(one.held))
             else:
                 executor.set(f"x{number}", place.get(one.held))
         return executor.check(**options)

@@ -27,6 +27,11 @@ class Spec(NamedTuple):
         return f"{self.dtype}[{','.join(str(size) for size in self.shape)}]"
 
     @property
+    def spec(self) -> Spec:
+        """Itself: where the shape alone counts it stands for a value."""
+        return self
+
+    @property
     def elements(self) -> int:
         """Elements."""
         return math.prod(self.shape)

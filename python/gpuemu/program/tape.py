@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
+import operator
 import sys
 import threading
 import time
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, Union
+from weakref import ref
 
 from gpuemu.errors import DeviceError, DeviceLostError, KernelError
 import gpuemu.program.ops.rules as rules
-from gpuemu.program.ir import IRGraph, written_at
+from gpuemu.program.ir import IRGraph, place_of_caller, text_of
 from gpuemu.program.places import Place, insist_one
 from gpuemu.program.plan import BindingPlan
 from gpuemu.program.specs import Spec
@@ -23,27 +24,57 @@ from gpuemu.tensors import Array
 
 PLANS_MAX = 64
 PENDING_MAX = 4096  # Calls that wait; a loop that reads nothing would grow without an end.
+WRITTEN_MAX = 4096  # Calls with other operands or attributes that are known; a loop whose shapes change would grow without an end.
+OUTPUTS_MAX = 16  # Of one op.
+
+_TOKENS = itertools.count(1)
 
 LOCK = threading.RLock()
 
+_FORMS: dict[Spec, int] = {}
+
+
+def form_of(spec: Spec) -> int:
+    """A number of the shape and dtype, which keys have in their place. It is never that of another one; a spec may get a new one."""
+    if len(_FORMS) >= WRITTEN_MAX:
+        _FORMS.clear()
+    return _FORMS.setdefault(spec, next(_TOKENS))
+
 
 class Lazy:
-    """One value: computed (`held`), or the output of a pending call."""
+    """One value: computed (`held`), or the output of a pending call. It is alive as long as a tensor is, or a gradient that needs it."""
 
-    __slots__ = ("__weakref__", "call", "held", "index", "place", "spec")
+    __slots__ = ("__weakref__", "call", "form", "held", "index", "place", "spec")
 
-    def __init__(self, spec: Spec, place: Place, call: Call | None, index: int, held: Any = None) -> None:
+    def __init__(self, spec: Spec, place: Place, call: Call | None, index: int, held: Any = None, form: int = 0) -> None:
         self.spec, self.place, self.call, self.index, self.held = spec, place, call, index, held
+        self.form = form or form_of(spec)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes of the axes."""
+        return self.spec.shape
+
+    @property
+    def dtype(self) -> str:
+        """The dtype's name."""
+        return self.spec.dtype
+
+
+Source = Union[Lazy, "tuple[Call, int]"]  # A computed value, or the output of a pending call by its index.
+Where = tuple[str, int]  # File and line.
+Written = tuple[list[tuple[int, Spec, int]], int]  # Index, spec and form of each output; the token.
 
 
 class Call:
-    """A pending op. outputs: weak, as nobody may want them any more."""
+    """A pending op. Outputs are weak, as nobody may want them any more; a call that needs one needs the call alone."""
 
-    __slots__ = ("__weakref__", "attrs", "inputs", "kind", "number", "outputs", "where")
+    __slots__ = ("__weakref__", "attrs", "inputs", "is_done", "kind", "number", "outputs", "token", "where")
 
-    def __init__(self, number: int, kind: str, inputs: list[Lazy], attrs: dict[str, Any], where: str) -> None:
-        self.number, self.kind, self.inputs, self.attrs, self.where = number, kind, inputs, attrs, where
-        self.outputs: list[weakref.ref[Lazy]] = []
+    def __init__(self, number: int, kind: str, inputs: list[Source], attrs: dict[str, Any], where: Where, token: int) -> None:
+        self.number, self.kind, self.inputs, self.attrs, self.where, self.token = number, kind, inputs, attrs, where, token
+        self.is_done = False
+        self.outputs: list[ref[Lazy]] = []
 
 
 @dataclass
@@ -56,15 +87,42 @@ class Run:
     milliseconds: float
 
 
+class Bound(NamedTuple):
+    """A graph that was bound for a place. outputs: vids in the order of its targets; wheres: those that its nodes have."""
+
+    place: Place
+    graph: IRGraph
+    lowered: list[dict[str, Any]]
+    plan: BindingPlan
+    program: Any
+    outputs: list[int]
+    wheres: list[Where]
+
+
+class _At:
+    """Tape.at()."""
+
+    def __init__(self, local: threading.local, where: Where | None) -> None:
+        self._local, self._where = local, where
+
+    def __enter__(self) -> None:
+        self._before = getattr(self._local, "where", None)
+        self._local.where = self._where
+
+    def __exit__(self, *_: object) -> None:
+        self._local.where = self._before
+
+
 class Tape:
-    """The pending calls of the process, the tensors that are alive, and the plans of earlier executions."""
+    """The pending calls of the process, and the plans of earlier executions."""
 
     def __init__(self) -> None:
         self.numbers = itertools.count()
-        self.pending: weakref.WeakSet[Lazy] = weakref.WeakSet()
+        self.pending: list[ref[Call]] = []  # In the order of writing.
         self.failed: weakref.WeakSet[Lazy] = weakref.WeakSet()  # Pending, and in an execution that raised: computed alone from then on.
-        self.roots: Callable[[], Iterable[Lazy]] = lambda: ()  # What live tensors need.
-        self.plans: OrderedDict[Any, tuple[Place, IRGraph, list[dict[str, Any]], BindingPlan, Any]] = OrderedDict()
+        self.plans: OrderedDict[Any, Bound] = OrderedDict()
+        self.written: dict[Any, Written] = {}  # Calls of built-in ops that were written before.
+        self.tokens: dict[Any, int] = {}
         self.last: Run | None = None
         self.verbosity = 0
         self.tracing = threading.local()
@@ -75,38 +133,84 @@ class Tape:
             self.plans.clear()
             self.last = None
 
-    def write(self, kind: str, inputs: Sequence[Lazy], attrs: dict[str, Any], where: str = "", home: Callable[[], Place] | None = None) -> list[Lazy]:
-        """A pending call; its outputs. home: the place of an op without inputs."""
+    def write(self, kind: str, inputs: Sequence[Lazy], attrs: dict[str, Any], home: Callable[[], Place] | None = None, key: Any = None) -> tuple[
+            Call, list[Lazy]]:  # fmt: skip
+        """A pending call and its outputs. home: the place of an op without inputs; key: that of call_key(). REQUIRES: LOCK is held."""
+        key = key or call_key(kind, inputs, attrs)
+        outputs, token = self.written.get(key) or self._inferred(key, kind, inputs, attrs)
+        place = inputs[0].place if inputs else home() if home is not None else insist_one(kind, [])
+        sources: list[Source] = []
+        for one in inputs:
+            sources.append(one if one.call is None else (one.call, one.index))
+            if one.place is not place:
+                insist_one(kind, [each.place for each in inputs])
+        call = Call(next(self.numbers), kind, sources, attrs, getattr(self.tracing, "where", None) or place_of_caller(3), token)
+        made = [Lazy(spec, place, call, index, None, form) for index, spec, form in outputs]
+        call.outputs = [ref(one) for one in made]
+        self.pending.append(ref(call))
+        if len(self.pending) > PENDING_MAX:
+            self.execute()
+        return call, made
+
+    def _inferred(self, key: Any, kind: str, inputs: Sequence[Lazy], attrs: dict[str, Any]) -> Written:
         specs = rules.rule(kind).infer(kind, [one.spec for one in inputs], attrs)
-        place = home() if home is not None and not inputs else insist_one(kind, [one.place for one in inputs])
-        with LOCK:
-            call = Call(next(self.numbers), kind, list(inputs), attrs, where or written_at())
-            made = [Lazy(spec, place, call, index) for index, spec in enumerate(specs)]
-            call.outputs = [weakref.ref(one) for one in made]
-            self.pending.update(made)
-            if len(self.pending) > PENDING_MAX:
-                self.execute()
+        made = [(index, one, form_of(one)) for index, one in enumerate(specs)], self._token(kind, len(inputs), key[1])
+        if kind in rules.RULES:
+            if len(self.written) >= WRITTEN_MAX:
+                self.written.clear()
+            self.written[key] = made
         return made
+
+    def _token(self, kind: str, inputs: int, attrs: str) -> int:
+        """A number of the op with its attributes. Ops that are registered again get another one."""
+        if len(self.tokens) >= WRITTEN_MAX:
+            with LOCK:  # Numbers are never given twice.
+                self.tokens, self.plans, self.written = {}, OrderedDict(), {}
+        return self.tokens.setdefault((rules.identity(kind), inputs, attrs), next(_TOKENS))
+
+    def at(self, where: Where | None) -> _At:
+        """A context in which this thread writes there; None: where its callers are."""
+        return _At(self.tracing, where)
+
+    def written_at(self) -> Where:
+        """The line of the program that writes now."""
+        return getattr(self.tracing, "where", None) or place_of_caller()
 
     def execute(self, wanted: Lazy | None = None) -> None:
         """Computes everything that is pending and that a live tensor needs."""
         with LOCK:
-            targets = {one for one in self.roots() if one.call is not None and not one.place.is_closed}
-            if wanted is not None and wanted.call is not None:
-                targets.add(wanted)
+            if not self.pending:
+                return
             by_place: dict[Place, list[Lazy]] = {}
-            for one in targets:
-                by_place.setdefault(one.place, []).append(one)
-            if wanted is not None:
-                by_place = {place: group for place, group in by_place.items() if place is wanted.place}
+            for one in self._alive():
+                if wanted is None or one.place is wanted.place:
+                    by_place.setdefault(one.place, []).append(one)
             for place, group in by_place.items():
-                self._compute(place, group, wanted)
+                if not place.is_closed or (wanted is not None and wanted.call is not None):
+                    self._compute(place, group, wanted)
+
+    def _alive(self) -> list[Lazy]:
+        """The pending values that somebody has, in the order of writing."""
+        found: list[Lazy] = []
+        pending = []
+        for each in self.pending:
+            call = each()
+            if call is None:
+                continue
+            before = len(found)
+            found += [one for one in [output() for output in call.outputs] if one is not None and one.call is not None]
+            if len(found) > before:
+                pending.append(each)
+        self.pending = pending
+        return found
 
     def _compute(self, place: Place, targets: list[Lazy], wanted: Lazy | None) -> None:
         """All targets as one graph. An op that raises an error costs those that need it: the others are computed alone, and of
         those that failed nobody is tried again but the wanted one."""
-        together = [one for one in targets if one not in self.failed]
-        alone = [one for one in targets if one in self.failed and wanted in (None, one)]
+        together, alone = targets, []
+        if self.failed:
+            together = [one for one in targets if one not in self.failed]
+            alone = [one for one in targets if one in self.failed and wanted in (None, one)]
         if wanted in alone:
             together = []
         problem = None
@@ -134,50 +238,78 @@ class Tape:
         began = time.perf_counter()
         calls = needed(targets)
         key, leaves = _key(calls, targets)
-        kept = self.plans.pop((id(place), key), None)
-        if kept is None:
-            graph = graph_of(calls, leaves, targets)
-            lowered = graph.lower()
-            plan = graph.bind(lowered)
-            kept = (place, graph, lowered, plan, place.prepare(graph, lowered, plan))
-        _, graph, lowered, plan, program = kept
-        self.plans[(id(place), key)] = kept
+        wheres = [call.where for call in calls]
+        bound = self.plans.pop((id(place), key), None)
+        if bound is None:
+            bound = _bound(place, calls, leaves, targets, wheres)
+        elif bound.wheres != wheres:
+            bound.wheres[:] = wheres
+            for node, where in zip(bound.graph.nodes, wheres):
+                node.where = text_of(where)
+        self.plans[(id(place), key)] = bound
         while len(self.plans) > PLANS_MAX:
             self.plans.popitem(last=False)
-        for node, call in zip(graph.nodes, calls):
-            node.where = call.where
-        with self._telling(graph, lowered, place, began):
-            made = place.run(program, graph, lowered, plan, {vid: one.held for vid, one in enumerate(leaves)}, self._line_per_op(lowered))
-        for one, name in zip(sorted_targets(targets), graph.outputs):
-            one.held, one.call = made[graph.outputs[name]], None
-            self.pending.discard(one)
-        self.last = Run(graph, lowered, plan, (time.perf_counter() - began) * 1e3)
+        lowered = bound.lowered
+        made = place.run(bound.program, bound.graph, lowered, bound.plan, {vid: one.held for vid, one in enumerate(leaves)}, self._line_per_op(lowered))
+        for one, vid in zip(targets, bound.outputs):
+            one.held, one.call = made[vid], None
+        for call in calls:
+            call.is_done = True
+        milliseconds = (time.perf_counter() - began) * 1e3
+        self.last = Run(bound.graph, lowered, bound.plan, milliseconds)
+        if self.verbosity >= 2:
+            print(f"gpuemu.program: {len(lowered)} ops on {place.name}, {milliseconds:.2f} ms", file=sys.stderr)
 
     def _line_per_op(self, lowered: list[dict[str, Any]]) -> Callable[[int], None] | None:
         if self.verbosity < 3:
             return None
         return lambda index: print(f"gpuemu.program: {index} {lowered[index]['op']}", file=sys.stderr)
 
-    @contextlib.contextmanager
-    def _telling(self, graph: IRGraph, lowered: list[dict[str, Any]], place: Place, began: float) -> Iterator[None]:
-        yield
-        if self.verbosity >= 2:
-            print(f"gpuemu.program: {len(lowered)} ops on {place.name}, {(time.perf_counter() - began) * 1e3:.2f} ms", file=sys.stderr)
-
 
 TAPE = Tape()
+_number = operator.attrgetter("number")
+
+
+def call_key(kind: str, inputs: Sequence[Lazy], attrs: dict[str, Any]) -> Any:
+    """What the outputs of a call follow from."""
+    return (kind, repr(attrs) if attrs else "", *[one.form for one in inputs])
+
+
+def source(one: Source) -> Source:
+    """What an input of a call is now: an output may have been computed since it was written."""
+    if isinstance(one, Lazy) or not one[0].is_done:
+        return one
+    lazy = one[0].outputs[one[1]]()
+    return one if lazy is None or lazy.call is not None else lazy  # One that is gone is computed again.
 
 
 def needed(targets: Iterable[Lazy]) -> list[Call]:
     """The pending calls behind values, in the order of writing."""
-    found: dict[int, Call] = {}
+    found: set[Call] = set()
     rest = [one.call for one in targets if one.call is not None]
     while rest:
         call = rest.pop()
-        if call.number not in found:
-            found[call.number] = call
-            rest += [one.call for one in call.inputs if one.call is not None]
-    return [found[number] for number in sorted(found)]
+        if call in found:
+            continue
+        found.add(call)
+        for one in call.inputs:
+            if type(one) is Lazy:
+                continue
+            now = source(one) if one[0].is_done else one  # type: ignore[index]
+            if type(now) is tuple and now[0] not in found:
+                rest.append(now[0])
+    return sorted(found, key=_number)
+
+
+def leaves_of(calls: Iterable[Call]) -> list[Lazy]:
+    """The computed values that calls begin with, in the order of their first use."""
+    found: dict[int, Lazy] = {}
+    for call in calls:
+        for one in call.inputs:
+            now = source(one)
+            if isinstance(now, Lazy):
+                found.setdefault(id(now), now)
+    return list(found.values())
 
 
 def sorted_targets(targets: Iterable[Lazy]) -> list[Lazy]:
@@ -186,36 +318,59 @@ def sorted_targets(targets: Iterable[Lazy]) -> list[Lazy]:
 
 
 def _key(calls: Sequence[Call], targets: Sequence[Lazy]) -> tuple[Any, list[Lazy]]:
-    """What equal tapes have in common, and the computed values that they begin with, in order."""
+    """What equal tapes have in common, and leaves_of(calls). Each call is its token, which knows how many inputs follow: of calls
+    with numbers from 0, of leaves below."""
     leaves: list[Lazy] = []
     leaf_at: dict[int, int] = {}
-    call_at = {call.number: at for at, call in enumerate(calls)}
-    parts = []
+    call_at: dict[Call, int] = {}
+    parts: list[int] = []
+    add = parts.append
+    for at, call in enumerate(calls):
+        call_at[call] = at * OUTPUTS_MAX
+        add(call.token)
+        for one in call.inputs:
+            now = one if type(one) is Lazy else source(one) if one[0].is_done else one  # type: ignore[index]
+            if type(now) is tuple:
+                add(call_at[now[0]] + now[1])
+                continue
+            leaf = leaf_at.get(id(now))
+            if leaf is None:
+                leaf = leaf_at[id(now)] = -1 - len(leaves)
+                leaves.append(now)  # type: ignore[arg-type]
+            add(leaf)
+    for target in targets:
+        add(call_at[target.call] + target.index)  # type: ignore[index]
+    for one in leaves:
+        add(one.form)
+    return (len(calls), *parts), leaves
+
+
+def _bound(place: Place, calls: Sequence[Call], leaves: Sequence[Lazy], targets: Sequence[Lazy], wheres: list[Where]) -> Bound:
+    graph = graph_of(calls, leaves, targets)
+    lowered = graph.lower()
+    plan = graph.bind(lowered)
+    return Bound(place, graph, lowered, plan, place.prepare(graph, lowered, plan), list(graph.outputs.values()), wheres)
+
+
+def write_calls(graph: IRGraph, calls: Iterable[Call], value_of: Callable[[Lazy, str], Any]) -> dict[tuple[int, int], Any]:
+    """Writes calls into a graph; their outputs by call number and index. value_of(leaf, kind): the value of a leaf for an op."""
+    values: dict[tuple[int, int], Any] = {}
     for call in calls:
         inputs = []
         for one in call.inputs:
-            if one.call is not None:
-                inputs.append((call_at[one.call.number], one.index))
-                continue
-            if id(one) not in leaf_at:
-                leaf_at[id(one)] = len(leaves)
-                leaves.append(one)
-            inputs.append((-1, leaf_at[id(one)]))
-        parts.append((rules.identity(call.kind), tuple(inputs), repr(sorted(call.attrs.items()))))
-    ends = tuple((call_at[one.call.number], one.index) for one in sorted_targets(targets) if one.call is not None)
-    return (tuple(parts), tuple(one.spec for one in leaves), ends), leaves
+            now = source(one)
+            inputs.append(value_of(now, call.kind) if isinstance(now, Lazy) else values[now[0].number, now[1]])
+        for index, value in enumerate(graph.apply(call.kind, inputs, call.attrs)):
+            values[call.number, index] = value
+        graph.nodes[-1].where = text_of(call.where)
+    return values
 
 
 def graph_of(calls: Sequence[Call], leaves: Sequence[Lazy], targets: Iterable[Lazy]) -> IRGraph:
     """The calls as a graph: computed values are its inputs x0, x1, ..., the targets its outputs y0, y1, ..."""
     graph = IRGraph("tape")
-    values: dict[tuple[int, int], Any] = {}
     at = {id(one): graph.input(f"x{i}", one.spec.shape, one.spec.dtype) for i, one in enumerate(leaves)}
-    for call in calls:
-        inputs = [at[id(one)] if one.call is None else values[one.call.number, one.index] for one in call.inputs]
-        for index, value in enumerate(graph.apply(call.kind, inputs, call.attrs)):
-            values[call.number, index] = value
-        graph.nodes[-1].where = call.where
+    values = write_calls(graph, calls, lambda leaf, _: at[id(leaf)])
     for i, one in enumerate(sorted_targets(targets)):
         graph.output(f"y{i}", at[id(one)] if one.call is None else values[one.call.number, one.index])
     return graph
@@ -227,4 +382,4 @@ def held_array(lazy: Lazy) -> Array:
     return lazy.place.get(lazy.held)
 
 
-__all__ = ["LOCK", "TAPE", "Call", "Lazy", "Run", "Tape", "graph_of", "held_array", "needed"]
+__all__ = ["LOCK", "TAPE", "Call", "Lazy", "Run", "Tape", "graph_of", "held_array", "leaves_of", "needed", "write_calls"]

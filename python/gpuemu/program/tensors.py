@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import inspect
 import threading
-import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,11 +17,10 @@ from gpuemu.program.ir import IRGraph
 from gpuemu.program.places import Place
 from gpuemu.program.session import SESSION
 from gpuemu.program.specs import FLOATS, Spec, as_stored, is_float, storage_dtype, text
-from gpuemu.program.tape import LOCK, TAPE, Call, Lazy, graph_of, held_array, needed
+from gpuemu.program.tape import LOCK, TAPE, Call, Lazy, call_key, graph_of, held_array, leaves_of, needed
 from gpuemu.tensors import Array
 
 _threads = threading.local()
-_alive: weakref.WeakSet[Tensor] = weakref.WeakSet()
 
 
 class Edge:
@@ -31,12 +29,14 @@ class Edge:
 
     __slots__ = ("__weakref__", "attrs", "gradient", "inputs", "kind", "number", "outputs", "parents", "specs")
 
-    def __init__(self, number: int, kind: str, attrs: dict[str, Any], gradient: Callable[..., Any] | None) -> None:
-        self.number, self.kind, self.attrs, self.gradient = number, kind, attrs, gradient
-        self.inputs: list[Lazy | Spec] = []
-        self.outputs: list[Lazy | Spec] = []
-        self.parents: list[Tensor | tuple[Edge, int] | None] = []
-        self.specs: list[Spec] = []
+    def __init__(self, call: Call, gradient: Callable[..., Any] | None, inputs: Sequence[Tensor], outputs: Sequence[Lazy]) -> None:
+        needs = rules.rule(call.kind).needs if gradient is None else "io"
+        self.number, self.kind, self.attrs, self.gradient = call.number, call.kind, call.attrs, gradient
+        lazies = [one._lazy for one in inputs]
+        self.inputs: list[Lazy | Spec] = [*lazies] if "i" in needs else [one.spec if one.spec.dtype in FLOATS else one for one in lazies]
+        self.specs = [one.spec for one in outputs]
+        self.outputs: list[Lazy | Spec] = [*outputs] if "o" in needs else [*self.specs]
+        self.parents = [None if not one.requires_grad else one if one._edge is None else (one._edge, one._index) for one in inputs]
 
 
 class Tensor:
@@ -44,6 +44,12 @@ class Tensor:
     each of which is a method too."""
 
     __array_priority__ = 1000  # Arithmetic with an array on the left comes here.
+    requires_grad = False
+    name: str | None = None
+    grad: Tensor | None = None
+    _lazy: Lazy
+    _edge: Edge | None = None  # How it was made, where a gradient is wanted; it is output `_index` of it.
+    _index = 0
     __hash__ = object.__hash__
 
     if TYPE_CHECKING:
@@ -55,8 +61,6 @@ class Tensor:
             raise DTypeError(f"requires_grad: the tensor is {lazy.spec.dtype}, gradients are of {', '.join(FLOATS)}")
         self._lazy, self._edge, self._index = lazy, edge, index
         self.requires_grad, self.name = requires_grad, name
-        self.grad: Tensor | None = None
-        _alive.add(self)
 
     @property
     def spec(self) -> Spec:
@@ -114,9 +118,12 @@ class Tensor:
         if self._edge is not None:
             raise GradError("assign: the tensor was computed from others; only leaves can be assigned to")
         with LOCK:
-            # Lists and numbers have no dtype. What holds a dtype has another name for bfloat16 without ml_dtypes.
-            is_other = hasattr(value, "dtype") and not is_number(value) and str(value.dtype) != storage_dtype(self.dtype).name
-            made = value._lazy if isinstance(value, Tensor) else leaf(value, None if is_other else self.dtype, self._lazy.place)
+            if isinstance(value, Tensor):
+                made = value._lazy
+            else:
+                # Lists and numbers have no dtype. What holds a dtype has another name for bfloat16 without ml_dtypes.
+                is_other = hasattr(value, "dtype") and not is_number(value) and str(value.dtype) != storage_dtype(self.dtype).name
+                made = leaf(value, None if is_other else self.dtype, self._lazy.place)
             if made.spec.shape != self.shape:
                 raise ShapeError(f"assign: the value is {text(made.spec.shape)}, expected {text(self.shape)}")
             if made.spec.dtype != self.dtype:
@@ -135,9 +142,7 @@ class Tensor:
         """What is pending behind this tensor, as a graph."""
         with LOCK:
             calls = needed([self._lazy])
-            leaves = list({id(one): one for call in calls for one in call.inputs if one.call is None}.values()) or (
-                [self._lazy] if self._lazy.call is None else [])
-            return graph_of(calls, leaves, [self._lazy])
+            return graph_of(calls, leaves_of(calls) if calls else [self._lazy], [self._lazy])
 
     @property
     def T(self) -> Tensor:
@@ -173,28 +178,28 @@ class Tensor:
         raise TypeError("a tensor cannot be copied or pickled; use .data")
 
     def __add__(self, other: Any) -> Tensor:
-        return LAZY.add(self, other)  # type: ignore[no-any-return]
+        return combined("add", self, other)
 
     def __radd__(self, other: Any) -> Tensor:
-        return LAZY.add(other, self)  # type: ignore[no-any-return]
+        return combined("add", other, self)
 
     def __sub__(self, other: Any) -> Tensor:
-        return LAZY.sub(self, other)  # type: ignore[no-any-return]
+        return combined("sub", self, other)
 
     def __rsub__(self, other: Any) -> Tensor:
-        return LAZY.sub(other, self)  # type: ignore[no-any-return]
+        return combined("sub", other, self)
 
     def __mul__(self, other: Any) -> Tensor:
-        return LAZY.mul(self, other)  # type: ignore[no-any-return]
+        return combined("mul", self, other)
 
     def __rmul__(self, other: Any) -> Tensor:
-        return LAZY.mul(other, self)  # type: ignore[no-any-return]
+        return combined("mul", other, self)
 
     def __truediv__(self, other: Any) -> Tensor:
-        return LAZY.div(self, other)  # type: ignore[no-any-return]
+        return combined("div", self, other)
 
     def __rtruediv__(self, other: Any) -> Tensor:
-        return LAZY.div(other, self)  # type: ignore[no-any-return]
+        return combined("div", other, self)
 
     def __matmul__(self, other: Any) -> Tensor:
         return LAZY.matmul(self, other)  # type: ignore[no-any-return]
@@ -206,10 +211,23 @@ class Tensor:
         return LAZY.neg(self)  # type: ignore[no-any-return]
 
 
+def plain(lazy: Lazy) -> Tensor:
+    """A tensor without a gradient or a name."""
+    made: Tensor = Tensor.__new__(Tensor)
+    made._lazy = lazy
+    return made
+
+
 def leaf(value: Any, dtype: str | None, place: Place, what: str = "operand") -> Lazy:
     """Content from the host."""
     array, kind = as_stored(value, dtype, what)
     return Lazy(Spec(array.shape, kind), place, None, 0, place.put(array, kind))
+
+
+def number_of(value: Any, like: Lazy, op: str) -> Lazy:
+    """A number as a value of the dtype and at the place of another one."""
+    dtype, place = like.spec.dtype, like.place
+    return place.number(value, dtype, lambda: leaf(number_array(value, dtype, op), dtype, place))
 
 
 class LazyFunctions(Functions):
@@ -226,12 +244,18 @@ class LazyFunctions(Functions):
             return value
         place = like._lazy.place if like is not None else getattr(_threads, "beside", None) or self.place()
         if is_number(value) and like is not None:
-            return Tensor(leaf(number_array(value, like.dtype, op), like.dtype, place))
+            return self.number(value, like, op)
         if is_number(value) or value is None or isinstance(value, (str, bytes)):
             raise TypeError(f"{op}: an operand is {value!r}, expected a tensor or an array")
         return Tensor(leaf(value, dtype, place, f"operand of {op}"))
 
+    def number(self, value: Any, like: Tensor, op: str) -> Tensor:
+        """A number as a tensor of the dtype and at the place of another one."""
+        return plain(number_of(value, like._lazy, op))
+
     def one(self, kind: str, *inputs: Any, **attrs: Any) -> Any:
+        if all([type(x) is Tensor for x in inputs]):
+            return applied(kind, inputs, attrs)[0]
         beside = next((x._lazy.place for x in inputs if isinstance(x, Tensor)), None)
         before = getattr(_threads, "beside", None)
         _threads.beside = beside
@@ -239,6 +263,22 @@ class LazyFunctions(Functions):
             return super().one(kind, *inputs, **attrs)
         finally:
             _threads.beside = before
+
+    def binary(self, kind: str, a: Any, b: Any) -> Any:
+        return combined(kind, a, b)
+
+
+def combined(kind: str, a: Any, b: Any) -> Tensor:
+    """Arithmetic. What was written before with operands like these is written without a look at them."""
+    if type(a) is not Tensor and type(a) is float and type(b) is Tensor:
+        a = LAZY.number(a, b, kind)
+    elif type(b) is not Tensor and type(b) is float and type(a) is Tensor:
+        b = LAZY.number(b, a, kind)
+    if type(a) is Tensor and type(b) is Tensor:
+        key = (kind, "", a._lazy.form, b._lazy.form)
+        if key in TAPE.written:
+            return applied(kind, (a, b), {}, None, key)[0]
+    return Functions.binary(LAZY, kind, a, b)  # type: ignore[no-any-return]
 
 
 def TAPE_PLACE() -> Place:
@@ -254,22 +294,19 @@ def recording() -> bool:
     return not getattr(_threads, "no_grad", False)
 
 
-def applied(kind: str, inputs: Sequence[Tensor], attrs: dict[str, Any], gradient: Callable[..., Any] | None = None) -> list[Tensor]:
-    """Writes an op and, where one of its operands wants a gradient, how to go back."""
+def applied(kind: str, inputs: Sequence[Tensor], attrs: dict[str, Any], gradient: Callable[..., Any] | None = None, key: Any = None) -> list[Tensor]:
+    """Writes an op and, where one of its operands wants a gradient, how to go back. key: tape.call_key() of it."""
     with LOCK:
-        lazies = [one._lazy for one in inputs]
-        outputs = TAPE.write(kind, lazies, attrs, home=LAZY.place)
-        wants = recording() and any(one.requires_grad for one in inputs)
-        if not wants:
-            return [Tensor(one) for one in outputs]
-        call = outputs[0].call
-        edge = Edge(call.number if call is not None else next(TAPE.numbers), kind, attrs, gradient)
-        needs = rules.rule(kind).needs if gradient is None else "io"
-        edge.inputs = [one if "i" in needs or not is_float(one.spec.dtype) else one.spec for one in lazies]
-        edge.outputs = [one if "o" in needs else one.spec for one in outputs]
-        edge.specs = [one.spec for one in outputs]
-        edge.parents = [_parent(one) for one in inputs]
-        return [Tensor(one, requires_grad=is_float(one.spec.dtype), edge=edge, index=index) for index, one in enumerate(outputs)]
+        call, outputs = TAPE.write(kind, [one._lazy for one in inputs], attrs, LAZY.place, key)
+        wants = False
+        for each in inputs:
+            wants = wants or each.requires_grad
+        made = [plain(one) for one in outputs]
+        if wants and recording():
+            edge = Edge(call, gradient, inputs, outputs)
+            for index, each in enumerate(made):
+                each.requires_grad, each._edge, each._index = outputs[index].spec.dtype in FLOATS, edge, index
+        return made
 
 
 def _parent(one: Tensor) -> Tensor | tuple[Edge, int] | None:
@@ -282,36 +319,52 @@ def backward(root: Tensor, grad: Any) -> None:
     """See Tensor.backward."""
     if not root.requires_grad:
         raise GradError("backward: the tensor requires no gradient; make a leaf with requires_grad=True, outside of no_grad()")
-    with LOCK, _without_grad():
+    with LOCK, _without_grad(), TAPE.at(TAPE.written_at()):
         place = root._lazy.place
-        first = grad if isinstance(grad, Tensor) else Tensor(leaf(np.ones(root.shape) if grad is None else grad, root.dtype, place))
+        if grad is None and not root.shape:
+            first = LAZY.number(1.0, root, "backward")
+        else:
+            first = grad if isinstance(grad, Tensor) else plain(leaf(np.ones(root.shape) if grad is None else grad, root.dtype, place))
         if first.shape != root.shape:
             raise ShapeError(f"backward: grad is {text(first.shape)}, expected {text(root.shape)}, the shape of the tensor")
         if first.dtype != root.dtype:
             raise DTypeError(f"backward: grad is {first.dtype}, expected {root.dtype}")
-        found = _leaf_gradients(root, first)
+        found = _leaf_gradients(root, first._lazy)
         for one, made in found.values():
-            one.grad = made.detach() if one.grad is None else one.grad + made
+            one.grad = plain(made if one.grad is None else _sum(one.grad._lazy, made))
 
 
-def _leaf_gradients(root: Tensor, first: Tensor) -> dict[int, tuple[Tensor, Tensor]]:
+def _written(kind: str, inputs: Sequence[Lazy], attrs: dict[str, Any]) -> list[Lazy]:
+    """What an op makes, without a gradient of it. REQUIRES: LOCK is held."""
+    return TAPE.write(kind, inputs, attrs)[1]
+
+
+def _sum(a: Lazy, b: Lazy) -> Lazy:
+    return _written("add", (a, b), {})[0]
+
+
+def _leaf_gradients(root: Tensor, first: Lazy) -> dict[int, tuple[Tensor, Lazy]]:
     """The gradient of each leaf. Nothing outside has changed when this fails."""
-    leaves: dict[int, tuple[Tensor, Tensor]] = {}
-    arrived: dict[Edge, list[Tensor | None]] = {}
+    leaves: dict[int, tuple[Tensor, Lazy]] = {}
+    arrived: dict[int, tuple[Edge, list[Lazy | None]]] = {}  # By number: what was written last has all its gradients.
 
-    def add(parent: Tensor | tuple[Edge, int] | None, made: Tensor) -> None:
+    def add(parent: Tensor | tuple[Edge, int], made: Lazy) -> None:
         if isinstance(parent, Tensor):
             so_far = leaves.get(id(parent))
-            leaves[id(parent)] = (parent, made if so_far is None else so_far[1] + made)
-        elif parent is not None:
-            slots = arrived.setdefault(parent[0], [None] * len(parent[0].specs))
-            before = slots[parent[1]]
-            slots[parent[1]] = made if before is None else before + made
+            leaves[id(parent)] = (parent, made if so_far is None else _sum(so_far[1], made))
+            return
+        edge, index = parent
+        if edge.number not in arrived:
+            arrived[edge.number] = edge, [None] * len(edge.specs)
+        slots = arrived[edge.number][1]
+        before = slots[index]
+        slots[index] = made if before is None else _sum(before, made)
 
-    add(_parent(root), first)
+    start = _parent(root)
+    assert start is not None
+    add(start, first)
     while arrived:
-        edge = max(arrived, key=lambda one: one.number)  # What was written last has all its gradients.
-        dys = arrived.pop(edge)
+        edge, dys = arrived.pop(max(arrived))
         for parent, made in zip(edge.parents, _of_edge(edge, dys, root._lazy.place)):
             if parent is not None and made is not None:
                 add(parent, made)
@@ -320,20 +373,24 @@ def _leaf_gradients(root: Tensor, first: Tensor) -> dict[int, tuple[Tensor, Tens
     return leaves
 
 
-def _of_edge(edge: Edge, dys: Sequence[Tensor | None], place: Place) -> list[Any]:
+def _of_edge(edge: Edge, dys: Sequence[Lazy | None], place: Place) -> list[Lazy | None]:
     """The gradients of the inputs of one op."""
-    def value(one: Lazy | Spec) -> Any:
-        return Tensor(one) if isinstance(one, Lazy) else _Shape(one)
-
-    whole = [dy if dy is not None else Tensor(leaf(np.zeros(spec.shape), spec.dtype, place)) for dy, spec in zip(dys, edge.specs)]
-    inputs, outputs = [value(one) for one in edge.inputs], [value(one) for one in edge.outputs]
+    whole = [dy if dy is not None else leaf(np.zeros(spec.shape), spec.dtype, place) for dy, spec in zip(dys, edge.specs)]
     if edge.gradient is not None:
-        made = edge.gradient(tuple(whole), tuple(inputs), tuple(outputs))
-        return _checked(edge, list(made))
+        return _of_callers(edge, whole)
     gradient = rules.rule(edge.kind).gradient
     if gradient is None:
         raise GradError(f"backward: {edge.kind} has no gradient; give call() one with gradient=")
-    return gradient(Backward(applied, inputs, outputs, edge.attrs, whole, lambda value, like: LAZY.written(value, edge.kind, like)))
+    wanted = [one is not None for one in edge.parents]
+    return gradient(Backward(_written, edge.inputs, edge.outputs, edge.attrs, whole, lambda value, like: number_of(value, like, edge.kind), wanted))
+
+
+def _of_callers(edge: Edge, dys: Sequence[Lazy]) -> list[Lazy | None]:
+    """As the function that call() was given makes them, of tensors."""
+    assert edge.gradient is not None
+    with TAPE.at(None):
+        made = list(edge.gradient(*[tuple(plain(one) for one in row if isinstance(one, Lazy)) for row in (dys, edge.inputs, edge.outputs)]))
+    return [None if one is None else one._lazy for one in _checked(edge, made)]
 
 
 def _checked(edge: Edge, made: list[Any]) -> list[Any]:
@@ -344,13 +401,6 @@ def _checked(edge: Edge, made: list[Any]) -> list[Any]:
         if one is not None and (not isinstance(one, Tensor) or one.spec != spec):
             raise GradError(f"backward: the gradient of {edge.kind} returns {one!r} for input {index}, expected a tensor {spec}")
     return made
-
-
-class _Shape:
-    """An operand of which a gradient knows the shape alone."""
-
-    def __init__(self, spec: Spec) -> None:
-        self.spec, self.shape, self.dtype = spec, spec.shape, spec.dtype
 
 
 class _without_grad:
@@ -370,26 +420,6 @@ class _without_grad:
 def no_grad() -> _without_grad:
     """A context in which ops keep no gradients, in this thread."""
     return _without_grad()
-
-
-def live_values() -> Iterable[Lazy]:
-    """What live tensors are, and what their gradients need."""
-    seen: set[int] = set()
-    rest: list[Edge] = []
-    for one in list(_alive):
-        yield one._lazy
-        if one._edge is not None:
-            rest.append(one._edge)
-    while rest:
-        edge = rest.pop()
-        if id(edge) in seen:
-            continue
-        seen.add(id(edge))
-        yield from (one for one in (*edge.inputs, *edge.outputs) if isinstance(one, Lazy))
-        rest += [parent[0] for parent in edge.parents if isinstance(parent, tuple)]
-
-
-TAPE.roots = live_values
 
 
 def call(kind: str, inputs: Sequence[Any], attrs: dict[str, Any] | None = None, *, outputs: Sequence[Any] | None = None,
@@ -419,4 +449,4 @@ def _method(name: str) -> Any:
 
 for _name in NAMES:
     setattr(Tensor, _name, _method(_name))
-__all__ = ["LAZY", "Call", "GraphError", "Tensor", "applied", "call", "leaf", "live_values", "no_grad"]
+__all__ = ["LAZY", "Call", "GraphError", "Tensor", "applied", "call", "leaf", "no_grad"]

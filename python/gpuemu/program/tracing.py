@@ -9,7 +9,7 @@ from gpuemu.program.errors import GraphError
 from gpuemu.program.ir import IRGraph
 from gpuemu.program.places import Place
 from gpuemu.program.specs import Spec, dtype_of, shape_of
-from gpuemu.program.tape import TAPE, Lazy, needed
+from gpuemu.program.tape import TAPE, Lazy, needed, write_calls
 from gpuemu.program.tensors import Tensor
 
 
@@ -49,23 +49,17 @@ def trace(fn: Callable[..., Any], inputs: Mapping[str, Any], parameters: Mapping
     for name, one in outputs.items():
         if not isinstance(one, Tensor):
             raise GraphError(f"trace: the function returns {one!r:.60} as '{name}', expected tensors")
-    _write(graph, [one._lazy for one in outputs.values()], values)
-    for name, one in outputs.items():
-        graph.output(name, values[id(one._lazy)])
+    _write(graph, {name: one._lazy for name, one in outputs.items()}, values)
     return graph
 
 
-def _write(graph: IRGraph, wanted: list[Lazy], values: dict[int, Any]) -> None:
-    for call in needed(wanted):
-        for one in call.inputs:
-            if one.call is None and id(one) not in values:
-                values[id(one)] = graph.written(one.held, call.kind)
-        made = graph.apply(call.kind, [values[id(one)] for one in call.inputs], call.attrs)
-        graph.nodes[-1].where = call.where
-        for reference, value in zip(call.outputs, made):
-            lazy = reference()
-            if lazy is not None:
-                values[id(lazy)] = value
-    for one in wanted:
-        if one.call is None and id(one) not in values:
-            values[id(one)] = graph.written(one.held, "output")
+def _write(graph: IRGraph, outputs: Mapping[str, Lazy], leaves: dict[int, Any]) -> None:
+    """leaves: values of the graph by the id of what they stand for. Others are constants."""
+    def value_of(leaf: Lazy, op: str) -> Any:
+        if id(leaf) not in leaves:
+            leaves[id(leaf)] = graph.written(leaf.held, op)
+        return leaves[id(leaf)]
+
+    made = write_calls(graph, needed(outputs.values()), value_of)
+    for name, one in outputs.items():
+        graph.output(name, value_of(one, "output") if one.call is None else made[one.call.number, one.index])

@@ -206,6 +206,23 @@ class Device(library.Unique):
         self._pinned[block.address] = count
         return memory.host_memory(block, count, name)
 
+    def _blocks(self, layouts: Sequence[tensors.Layout], stream: Stream) -> list[Block]:
+        """Memory with undefined content for each."""
+        made, address = [], ctypes.c_void_p()
+        function, where, handle = self._library.gpuemu_memory_allocate_named, ctypes.byref(address), stream.handle
+        context = self._context.enter()
+        try:
+            for one in layouts:
+                if function(context, 0, one.nbytes, handle, one.label, where):
+                    block = self._allocate(one.nbytes, "device", stream, "", one.label.decode())._live()  # It raises the error.
+                else:
+                    block = Block(self, address.value or 0, "device")
+                    block.streams[handle] = stream
+                made.append(block)
+        finally:
+            self._context.leave()
+        return made
+
     def _out_of_memory(self, said: str, count: int) -> str:
         info, told = self.memory(), self.memory_statistics()
         holders = ", ".join(f"'{name}' {size}" for name, size in self.largest(3))
@@ -456,7 +473,12 @@ class Device(library.Unique):
 
     def _release(self, block: Block) -> None:
         """Nothing refers to the block any more."""
-        if self.is_closed:
+        if self._context.is_closed:
+            return
+        streams = block.streams
+        is_plain = block.kind == "device" and block.free_stream is None and type(block) is Block
+        if is_plain and not self._captures and (self.is_emulator or (len(streams) == 1 and 0 in streams)):
+            self._context.call(self._library.gpuemu_memory_free_async, block.address, 0)
             return
         after = self.default_stream if block.free_stream is None or block.free_stream.is_closed else block.free_stream
         is_pinned = self._pinned.pop(block.address, None) is not None

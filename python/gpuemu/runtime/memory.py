@@ -43,13 +43,14 @@ class MemoryStatistics:
 class Block:
     """The bytes at an address. They are freed when nothing refers to them, behind the work of every stream that used them."""
 
+    free_stream: Any = None
+    was_exported = False
+    mark: Any = None  # What an export left behind; gone with the next use.
+    awaited: Any = None  # The mark of an export that has waited for all uses before it.
+
     def __init__(self, device: Any, address: int, kind: str) -> None:
         self.device, self.address, self.kind = device, address, kind
         self.streams: dict[int, Any] = {}  # By handle; the last one used it last.
-        self.free_stream: Any = None
-        self.was_exported = False
-        self.mark: Any = None  # What an export left behind; gone with the next use.
-        self.awaited: Any = None  # The mark of an export that has waited for all uses before it.
         if kind != "device":
             device._context.hold()  # It is a buffer, and nobody says when the last view of it is gone.
 
@@ -88,7 +89,9 @@ class Memory(library.Unique):
     """
 
     _block: Block | None
-    _was_freed: bool
+    _was_freed = False
+    _graphs: Any = ()  # A WeakSet from the first graph on: most memory is in none.
+    _is_readonly = False
     nbytes: int
     name: str
 
@@ -97,11 +100,8 @@ class Memory(library.Unique):
 
     def _start(self, block: Block, nbytes: int, name: str) -> None:
         self._block = block
-        self._was_freed = False
         self._device = block.device
         self._address, self.nbytes, self.kind, self.name = block.address, nbytes, block.kind, name
-        self._graphs: Any = ()  # A WeakSet from the first graph on: most memory is in none.
-        self._is_readonly = False
 
     def _join_graph(self, graph: Any) -> None:
         """The graph uses it."""

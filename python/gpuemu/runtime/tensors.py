@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import math
 import sys
 from collections.abc import Sequence
@@ -122,8 +123,7 @@ class Tensor(library.Unique):
     _shape: tuple[int, ...]
     _strides: tuple[int, ...]
     _dtype: str
-    _readonly: bool
-    _operand: structs.Operand
+    _readonly = False
     _repeatable: Any = None  # The call that wrote it last, in calling.py.
     _sizes: Any
     _steps: Any
@@ -138,8 +138,13 @@ class Tensor(library.Unique):
         self._address, self._shape, self._strides, self._dtype, self._readonly = address, shape, strides, dtype, is_readonly
         row = ctypes.c_int64 * max(len(shape), 1)
         self._sizes, self._steps = row(*shape), row(*strides)
-        self._operand = structs.Operand(address, _NUMBERS[dtype], len(shape), ctypes.addressof(self._sizes), ctypes.addressof(self._steps))
         return self
+
+    @functools.cached_property
+    def _operand(self) -> structs.Operand:
+        """As the C interface takes it."""
+        shape, strides = ctypes.addressof(self._sizes), ctypes.addressof(self._steps)
+        return structs.Operand(self._address, _NUMBERS[self._dtype], len(self._shape), shape, strides)
 
     shape = property(lambda self: self._shape, doc="A tuple.")
     strides = property(lambda self: self._strides, doc="In elements.")
@@ -158,7 +163,7 @@ class Tensor(library.Unique):
     def is_contiguous(self) -> bool:
         """Whether the elements are contiguous in row-major order."""
         expected = packed_strides(self._shape)
-        return 0 in self._shape or all(one == 1 or a == b for one, a, b in zip(self._shape, self._strides, expected))
+        return self._strides == expected or 0 in self._shape or all(one == 1 or a == b for one, a, b in zip(self._shape, self._strides, expected))
 
     def __len__(self) -> int:
         if not self._shape:
@@ -179,6 +184,12 @@ class Tensor(library.Unique):
         block = self._memory._live("the tensor")
         stream = block.last_stream()
         stream._refuse_capture("numpy()")
+        if self.is_contiguous:
+            whole: Array = np.empty(self._shape, numpy_type(self._dtype))
+            if 0 not in self._shape:
+                self._device._check_on(stream, "gpuemu_memory_download", whole.__array_interface__["data"][0], self._address, whole.nbytes)
+            self._device._wait_for(stream)
+            return whole
         item = _SIZES[self._dtype]
         low, high = _reach(self._shape, self._strides)
         buffer: Array = np.empty((high - low + 1) * item, np.uint8)
@@ -388,6 +399,24 @@ class Tensor(library.Unique):
 
     def __iter__(self) -> Any:
         return (self[place] for place in range(len(self)))
+
+
+class Layout:
+    """All of a tensor but its memory."""
+
+    __slots__ = ("_dtype", "_shape", "_sizes", "_steps", "_strides", "label", "nbytes")
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.label, self.nbytes = f"{tensor._dtype}{list(tensor._shape)}".encode(), tensor._memory.nbytes
+        self._shape, self._strides, self._dtype = tensor._shape, tensor._strides, tensor._dtype
+        self._sizes, self._steps = tensor._sizes, tensor._steps
+
+    def over(self, memory: Memory) -> Tensor:
+        """A tensor that is all of the memory."""
+        made: Tensor = Tensor.__new__(Tensor)
+        made._memory, made._device, made._address = memory, memory._device, memory._address
+        made._shape, made._strides, made._dtype, made._sizes, made._steps = self._shape, self._strides, self._dtype, self._sizes, self._steps
+        return made
 
 
 def empty(device: Any, shape: Any, dtype: str = "float32", *, kind: str = "device", strides: Any = None, stream: Any = None, name: str = "") -> Tensor:

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from gpuemu.program.specs import is_float
 
 
-@dataclass
 class Backward:
     """One op on the way back. apply(kind, inputs, attrs): writes an op and returns its outputs; dys: gradients of the outputs.
-    inputs that no gradient needs the values of may be used for their shape alone."""
+    inputs that no gradient needs the values of may be used for their shape alone. number(value, like): a number as a value of the
+    dtype of another one. wanted: of which inputs a gradient is wanted; that of another one may be None."""
 
-    apply: Callable[[str, Sequence[Any], dict[str, Any]], list[Any]]
-    inputs: Sequence[Any]
-    outputs: Sequence[Any]
-    attrs: dict[str, Any]
-    dys: Sequence[Any]
-    number: Callable[[float, Any], Any]  # A number as a value of the dtype of another one.
+    __slots__ = ("apply", "attrs", "dys", "inputs", "number", "outputs", "wanted")
+
+    def __init__(self, apply: Callable[[str, Sequence[Any], dict[str, Any]], list[Any]], inputs: Sequence[Any], outputs: Sequence[Any],
+                 attrs: dict[str, Any], dys: Sequence[Any], number: Callable[[float, Any], Any], wanted: Sequence[bool]) -> None:  # fmt: skip
+        self.apply, self.inputs, self.outputs, self.attrs, self.dys, self.number, self.wanted = apply, inputs, outputs, attrs, dys, number, wanted
 
     @property
     def dy(self) -> Any:
@@ -57,23 +55,24 @@ Gradients = list[Any]
 
 
 def add(b: Backward) -> Gradients:
-    return [b.sum_to(b.dy, one.shape) for one in b.inputs]
+    return [b.sum_to(b.dy, one.shape) if wanted else None for one, wanted in zip(b.inputs, b.wanted)]
 
 
 def sub(b: Backward) -> Gradients:
-    return [b.sum_to(b.dy, b.inputs[0].shape), b.f("neg", b.sum_to(b.dy, b.inputs[1].shape))]
+    x, y = b.inputs
+    return [b.sum_to(b.dy, x.shape) if b.wanted[0] else None, b.f("neg", b.sum_to(b.dy, y.shape)) if b.wanted[1] else None]
 
 
 def mul(b: Backward) -> Gradients:
     x, y = b.inputs
-    return [b.sum_to(b.f("mul", b.dy, y), x.shape), b.sum_to(b.f("mul", b.dy, x), y.shape)]
+    return [b.sum_to(b.f("mul", b.dy, y), x.shape) if b.wanted[0] else None, b.sum_to(b.f("mul", b.dy, x), y.shape) if b.wanted[1] else None]
 
 
 def div(b: Backward) -> Gradients:
     x, y = b.inputs
     share = b.f("div", b.dy, y)
-    down = b.f("mul", share, b.f("div", x, y))
-    return [b.sum_to(share, x.shape), b.f("neg", b.sum_to(down, y.shape))]
+    return [b.sum_to(share, x.shape) if b.wanted[0] else None,
+            b.f("neg", b.sum_to(b.f("mul", share, b.f("div", x, y)), y.shape)) if b.wanted[1] else None]  # fmt: skip
 
 
 def neg(b: Backward) -> Gradients:
@@ -133,7 +132,7 @@ def max(b: Backward) -> Gradients:
 
 def mse(b: Backward) -> Gradients:
     dx = b.f("mul", b.f("mse_grad", *b.inputs), b.dy)
-    return [dx, b.f("neg", dx)]
+    return [dx, b.f("neg", dx) if b.wanted[1] else None]
 
 
 def cross_entropy(b: Backward) -> Gradients:
