@@ -29,7 +29,7 @@ const OpKind& relu_op() {
                     .types = float_types(),
                     .wide = true,
                     .plan = plan},
-                   generic_map("Relu", number_types())},
+                   generic_map("Relu", float_types())},
   };
   return kOp;
 }

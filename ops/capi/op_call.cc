@@ -224,6 +224,19 @@ gpuemu_code gpuemu_op_call(gpuemu_context* context, const gpuemu_call* call) {
   return gpuemu::opcall::take_call(context, call, &gpuemu::Dispatcher::call);
 }
 
+gpuemu_code gpuemu_op_calls(gpuemu_context* context, const gpuemu_call* const* calls,
+                            uint32_t count, uint32_t* done) {
+  if (done != nullptr) *done = 0;
+  if (!is_usable(context)) return refuse(context);
+  if (calls == nullptr && count > 0) return missing("calls");
+  for (uint32_t i = 0; i < count; ++i) {
+    const gpuemu_code code = gpuemu_op_call(context, calls[i]);
+    if (code != GPUEMU_OK) return code;
+    if (done != nullptr) *done = i + 1;
+  }
+  return GPUEMU_OK;
+}
+
 gpuemu_code gpuemu_op_call_exact(gpuemu_context* context, const gpuemu_call* call,
                                  gpuemu_exact* const* exact) {
   if (exact == nullptr) return missing("exact");

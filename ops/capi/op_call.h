@@ -353,6 +353,10 @@ gpuemu_code gpuemu_kernel_remove(gpuemu_context* context, gpuemu_kernel kernel);
 gpuemu_code gpuemu_op_prepare(gpuemu_context* context, const gpuemu_call* call);
 /* Checks everything, chooses a kernel, launches it and returns. */
 gpuemu_code gpuemu_op_call(gpuemu_context* context, const gpuemu_call* call);
+/* The same for each of them, in order, up to the first that is refused, whose code it returns.
+ * `done`, if not NULL: how many were issued. */
+gpuemu_code gpuemu_op_calls(gpuemu_context* context, const gpuemu_call* const* calls,
+                            uint32_t count, uint32_t* done);
 /* As gpuemu_op_call, and waits: beside each output, what its elements would be without any
  * rounding. exact: for each output NULL, or room for as many as it has elements; nothing is written
  * for one that is not of floats. Outputs are contiguous. GPUEMU_UNSUPPORTED on a GPU, and where a

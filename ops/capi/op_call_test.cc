@@ -121,6 +121,26 @@ TEST_F(OpCall, RefusesTensorsThatLeaveTheirMemory) {
   EXPECT_NE(problem().find("a needs 28 bytes"), std::string::npos);
 }
 
+TEST_F(OpCall, MakesCallsUpToTheFirstThatIsRefused) {
+  upload(0, {1, 1, 1, 1, 1, 1});
+  upload(1, {2, 2, 2, 2, 2, 5});
+  gpuemu_call wrong = call_;
+  wrong.input_count = 1;
+  const std::array<const gpuemu_call*, 3> calls = {&call_, &wrong, &call_};
+  uint32_t done = 7;
+  EXPECT_EQ(gpuemu_op_calls(context_, calls.data(), 3, &done), GPUEMU_INVALID_ARGUMENT);
+  EXPECT_EQ(done, 1U);
+  EXPECT_NE(std::string(gpuemu_last_error()).find("1 inputs, expected 2"), std::string::npos);
+  EXPECT_EQ(result(), 6.0F);
+  EXPECT_EQ(gpuemu_op_calls(context_, calls.data(), 1, nullptr), GPUEMU_OK);
+  EXPECT_EQ(gpuemu_op_calls(context_, nullptr, 0, &done), GPUEMU_OK);
+  EXPECT_EQ(done, 0U);
+  EXPECT_EQ(gpuemu_op_calls(context_, nullptr, 1, &done), GPUEMU_INVALID_ARGUMENT);
+  const std::array<const gpuemu_call*, 1> none = {nullptr};
+  EXPECT_EQ(gpuemu_op_calls(context_, none.data(), 1, &done), GPUEMU_INVALID_ARGUMENT);
+  EXPECT_EQ(gpuemu_op_calls(nullptr, calls.data(), 1, &done), GPUEMU_INVALID_ARGUMENT);
+}
+
 TEST_F(OpCall, LooksAtTheMemoryOfTheSameCallAgain) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(problem(GPUEMU_OK), "");
   ASSERT_EQ(gpuemu_stream_synchronize(context_, stream_), GPUEMU_OK);

@@ -113,7 +113,8 @@ class Registering : public testing::Test {
 
   /// What op_json() tells of a variant of relu.
   nlohmann::json variant_of_relu(const std::string& name) {
-    for (const auto& one : op_json(relu_)["variants"]) {
+    const nlohmann::json told = op_json(relu_);
+    for (const auto& one : told["variants"]) {
       if (one["name"] == name) return one;
     }
     ADD_FAILURE() << "relu has no variant '" << name << "'";

@@ -32,13 +32,13 @@ RecentCalls& RecentCalls::of_this_thread() {
 
 const DecidedCall* RecentCalls::find(const CallKey& key) const {
   if (places_.empty()) return nullptr;
-  const std::optional<Place>& place = places_[key.hash() % kPlaces];
-  return place && place->key == key ? &place->call : nullptr;
+  const std::unique_ptr<Place>& place = places_[key.hash() % kPlaces];
+  return place != nullptr && place->key == key ? &place->call : nullptr;
 }
 
 void RecentCalls::keep(const CallKey& key, DecidedCall call) {
   if (places_.empty()) places_.resize(kPlaces);
-  places_[key.hash() % kPlaces] = Place{key, std::move(call)};
+  places_[key.hash() % kPlaces] = std::make_unique<Place>(Place{key, std::move(call)});
 }
 
 }  // namespace gpuemu

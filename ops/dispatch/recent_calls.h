@@ -6,7 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
-#include <optional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -66,12 +66,13 @@ class RecentCalls {
   void keep(const CallKey& key, DecidedCall call);
 
  private:
-  static constexpr size_t kPlaces = 256;  ///< More than a training step has different calls.
+  /// A training step has tens of calls, each of them with several addresses by turns.
+  static constexpr size_t kPlaces = 1024;
   struct Place {
     CallKey key;
     DecidedCall call;
   };
-  std::vector<std::optional<Place>> places_;  ///< By hash; empty until the first keep().
+  std::vector<std::unique_ptr<Place>> places_;  ///< By hash; empty until the first keep().
 };
 
 }  // namespace gpuemu

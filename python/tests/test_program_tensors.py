@@ -288,3 +288,37 @@ def test_narrow_floats_are_rounded_once_per_op():
     x = program.tensor([1.0, 3.0], dtype="bfloat16")
     assert (x / 3.0).cast("float32").data.tolist() == [0.333984375, 1.0]
     assert (program.tensor([2048.0], dtype="float16") + 1.0).data.tolist() == [2048.0]
+
+
+def test_numbers_that_look_alike_stay_apart():
+    x = program.tensor([1.0, -1.0])
+    made = [(x * factor).data.tobytes() for factor in (0.0, -0.0, 0.5, 0.5, float("nan"), 0.0)]
+    assert made[0] == made[5] != made[1] and made[2] == made[3]
+    assert np.isnan(np.frombuffer(made[4], np.float32)).all()
+    assert (program.tensor([1], dtype="int64") + 2**53 + 1).item() == 2**53 + 2
+
+
+def test_a_value_that_was_dropped_and_computed_meanwhile_is_computed_again():
+    x = program.ones(3)
+    a = x * 2.0
+    b = a + 1.0
+    assert a.data.tolist() == [2.0] * 3  # b is computed with it.
+    c = a * a
+    del a
+    assert c.data.tolist() == [4.0] * 3 and b.data.tolist() == [3.0] * 3
+
+
+def test_what_nobody_has_any_more_keeps_nothing_pending():
+    x = program.ones(3)
+    for _ in range(50):
+        x + 1.0
+    y = x + 2.0
+    assert len([one for one in TAPE.pending if one() is not None]) == 1
+    assert y.data.tolist() == [3.0] * 3 and not [one for one in TAPE.pending if one() is not None]
+
+
+def test_ops_of_a_gradient_are_written_where_backward_is_called():
+    x = program.ones(2, requires_grad=True)
+    (x * x).backward()
+    line = int(x.grad.graph().nodes[-1].where.rsplit(":", 1)[1])
+    assert x.grad.graph().nodes[-1].where.startswith(__file__) and open(__file__).read().splitlines()[line - 1].strip() == "(x * x).backward()"

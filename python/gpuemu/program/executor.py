@@ -191,12 +191,13 @@ class Executor:
 
     def _issue(self, stream: Any) -> None:
         with self._with_policy():
-            for index, one in enumerate(self.calls()):
-                try:
-                    runtime.op_call(one.op, one.inputs, one.outputs, one.attrs if one.schema_id else None, schema_id=one.schema_id or None,
-                                    stream=stream, device=self._device)  # fmt: skip
-                except DeviceError as problem:
-                    raise told(problem, self._lowered[index], index, self._where[index])
+            index, device, op_call = 0, self._device, runtime.op_call
+            try:
+                for op, inputs, outputs, schema, attrs in self._calls or self.calls():
+                    op_call(op, inputs, outputs, attrs if schema else None, schema_id=schema or None, stream=stream, device=device)
+                    index += 1
+            except DeviceError as problem:
+                raise told(problem, self._lowered[index], index, self._where[index])
 
     @contextlib.contextmanager
     def _with_policy(self) -> Iterator[None]:

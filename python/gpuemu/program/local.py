@@ -15,7 +15,7 @@ from gpuemu.program.plan import BindingPlan
 from gpuemu.program.storage import Storage
 from gpuemu.program.values import GraphData
 from gpuemu.runtime.memory import Block, device_memory
-from gpuemu.runtime.repeating import PreparedCalls
+from gpuemu.runtime.prepared import PreparedCalls
 from gpuemu.runtime.tensors import Layout
 from gpuemu.tensors import Array
 
@@ -49,6 +49,7 @@ class LocalProgram:
         self.storage = Storage(plan, device, {**graph.constants, **graph.lowered_constants})
         self.packed = [primitives.packed(one["op"], one["attrs"]) for one in lowered]
         self.outputs = list(dict.fromkeys(plan.storage(vid) for vid in graph.outputs.values()))
+        self.views = [vid for vid in graph.outputs.values() if vid not in self.outputs]
         self.prepared: PreparedCalls | None = None
         self.layouts: list[Layout] = []  # Of outputs.
         self.fixed = list({id(one._memory): one._memory._block for one in self.storage.roots.values()}.values())
@@ -132,11 +133,12 @@ class LocalPlace(Place):
             addresses[vid] = block.address
         failed, problem = program.prepared.issue(addresses, blocks, stream)
         if problem is not None:
-            one = lowered[failed]
-            raise told(problem, one, failed, graph.nodes[one["node"]].where) if isinstance(problem, DeviceError) else problem
-        made = dict(zip(program.outputs, map(Result, fresh, program.layouts)))
-        if len(made) < len(graph.outputs) or any(vid not in made for vid in graph.outputs.values()):
-            return {vid: made[vid] if vid in made else made[plan.storage(vid)].tensor.view(plan.specs[vid].shape) for vid in graph.outputs.values()}
+            if failed < 0 or not isinstance(problem, DeviceError):
+                raise problem
+            raise told(problem, lowered[failed], failed, graph.nodes[lowered[failed]["node"]].where)
+        made: dict[int, Any] = dict(zip(program.outputs, map(Result, fresh, program.layouts)))
+        for vid in program.views:
+            made[vid] = made[plan.storage(vid)].tensor.view(plan.specs[vid].shape)
         return made
 
     def _call(self, one: dict[str, Any], index: int, storage: Storage, packed: tuple[int, bytes], graph: GraphData) -> None:

@@ -35,7 +35,7 @@ class Session:
 
     def place(self) -> Place:
         """Where new tensors are computed."""
-        traced: Place | None = getattr(TAPE.tracing, "place", None)
+        traced = TAPE.tracing.place
         if traced is not None:
             return traced
         with self.lock:

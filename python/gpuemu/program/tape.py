@@ -69,11 +69,12 @@ Written = tuple[list[tuple[int, Spec, int]], int]  # Index, spec and form of eac
 class Call:
     """A pending op. Outputs are weak, as nobody may want them any more; a call that needs one needs the call alone."""
 
-    __slots__ = ("__weakref__", "attrs", "inputs", "is_done", "kind", "number", "outputs", "token", "where")
+    __slots__ = ("__weakref__", "attrs", "inputs", "is_done", "kind", "number", "outputs", "seen", "token", "where")
 
     def __init__(self, number: int, kind: str, inputs: list[Source], attrs: dict[str, Any], where: Where, token: int) -> None:
         self.number, self.kind, self.inputs, self.attrs, self.where, self.token = number, kind, inputs, attrs, where, token
         self.is_done = False
+        self.seen: object = None  # By needed().
         self.outputs: list[ref[Lazy]] = []
 
 
@@ -99,14 +100,21 @@ class Bound(NamedTuple):
     wheres: list[Where]
 
 
+class _Tracing(threading.local):
+    """Of a thread: where new tensors are while a function is traced, and where ops are written, if not where their callers are."""
+
+    place: Place | None = None
+    where: Where | None = None
+
+
 class _At:
     """Tape.at()."""
 
-    def __init__(self, local: threading.local, where: Where | None) -> None:
+    def __init__(self, local: _Tracing, where: Where | None) -> None:
         self._local, self._where = local, where
 
     def __enter__(self) -> None:
-        self._before = getattr(self._local, "where", None)
+        self._before = self._local.where
         self._local.where = self._where
 
     def __exit__(self, *_: object) -> None:
@@ -125,7 +133,7 @@ class Tape:
         self.tokens: dict[Any, int] = {}
         self.last: Run | None = None
         self.verbosity = 0
-        self.tracing = threading.local()
+        self.tracing = _Tracing()
 
     def clear(self) -> None:
         """Forgets plans and what ran; pending calls go with their tensors."""
@@ -144,9 +152,12 @@ class Tape:
             sources.append(one if one.call is None else (one.call, one.index))
             if one.place is not place:
                 insist_one(kind, [each.place for each in inputs])
-        call = Call(next(self.numbers), kind, sources, attrs, getattr(self.tracing, "where", None) or place_of_caller(3), token)
-        made = [Lazy(spec, place, call, index, None, form) for index, spec, form in outputs]
-        call.outputs = [ref(one) for one in made]
+        call = Call(next(self.numbers), kind, sources, attrs, self.tracing.where or place_of_caller(3), token)
+        made = []
+        for index, spec, form in outputs:
+            one = Lazy(spec, place, call, index, None, form)
+            made.append(one)
+            call.outputs.append(ref(one))
         self.pending.append(ref(call))
         if len(self.pending) > PENDING_MAX:
             self.execute()
@@ -174,7 +185,7 @@ class Tape:
 
     def written_at(self) -> Where:
         """The line of the program that writes now."""
-        return getattr(self.tracing, "where", None) or place_of_caller()
+        return self.tracing.where or place_of_caller()
 
     def execute(self, wanted: Lazy | None = None) -> None:
         """Computes everything that is pending and that a live tensor needs."""
@@ -198,7 +209,10 @@ class Tape:
             if call is None:
                 continue
             before = len(found)
-            found += [one for one in [output() for output in call.outputs] if one is not None and one.call is not None]
+            for output in call.outputs:
+                one = output()
+                if one is not None and one.call is not None:
+                    found.append(one)
             if len(found) > before:
                 pending.append(each)
         self.pending = pending
@@ -238,7 +252,7 @@ class Tape:
         began = time.perf_counter()
         calls = needed(targets)
         key, leaves = _key(calls, targets)
-        wheres = [call.where for call in calls]
+        wheres = list(map(_where, calls))
         bound = self.plans.pop((id(place), key), None)
         if bound is None:
             bound = _bound(place, calls, leaves, targets, wheres)
@@ -267,12 +281,12 @@ class Tape:
 
 
 TAPE = Tape()
-_number = operator.attrgetter("number")
+_number, _form, _where = map(operator.attrgetter, ("number", "form", "where"))
 
 
 def call_key(kind: str, inputs: Sequence[Lazy], attrs: dict[str, Any]) -> Any:
     """What the outputs of a call follow from."""
-    return (kind, repr(attrs) if attrs else "", *[one.form for one in inputs])
+    return (kind, repr(attrs) if attrs else "", *map(_form, inputs))
 
 
 def source(one: Source) -> Source:
@@ -285,20 +299,23 @@ def source(one: Source) -> Source:
 
 def needed(targets: Iterable[Lazy]) -> list[Call]:
     """The pending calls behind values, in the order of writing."""
-    found: set[Call] = set()
+    found: list[Call] = []
     rest = [one.call for one in targets if one.call is not None]
+    seen = object()
     while rest:
         call = rest.pop()
-        if call in found:
+        if call.seen is seen:
             continue
-        found.add(call)
+        call.seen = seen
+        found.append(call)
         for one in call.inputs:
             if type(one) is Lazy:
                 continue
             now = source(one) if one[0].is_done else one  # type: ignore[index]
-            if type(now) is tuple and now[0] not in found:
+            if type(now) is tuple and now[0].seen is not seen:
                 rest.append(now[0])
-    return sorted(found, key=_number)
+    found.sort(key=_number)
+    return found
 
 
 def leaves_of(calls: Iterable[Call]) -> list[Lazy]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import operator
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,17 @@ from gpuemu.program.specs import FLOATS, Spec, as_stored, is_float, storage_dtyp
 from gpuemu.program.tape import LOCK, TAPE, Call, Lazy, call_key, graph_of, held_array, leaves_of, needed
 from gpuemu.tensors import Array
 
-_threads = threading.local()
+_lazy_of, _spec_of = operator.attrgetter("_lazy"), operator.attrgetter("spec")
+
+
+class _Threads(threading.local):
+    """Of a thread: whether gradients are kept, and the place of arrays beside a tensor."""
+
+    no_grad = False
+    beside: Place | None = None
+
+
+_threads = _Threads()
 
 
 class Edge:
@@ -29,14 +40,13 @@ class Edge:
 
     __slots__ = ("__weakref__", "attrs", "gradient", "inputs", "kind", "number", "outputs", "parents", "specs")
 
-    def __init__(self, call: Call, gradient: Callable[..., Any] | None, inputs: Sequence[Tensor], outputs: Sequence[Lazy]) -> None:
+    def __init__(self, call: Call, gradient: Callable[..., Any] | None, inputs: Sequence[Tensor], lazies: list[Lazy], outputs: list[Lazy]) -> None:
         needs = rules.rule(call.kind).needs if gradient is None else "io"
         self.number, self.kind, self.attrs, self.gradient = call.number, call.kind, call.attrs, gradient
-        lazies = [one._lazy for one in inputs]
-        self.inputs: list[Lazy | Spec] = [*lazies] if "i" in needs else [one.spec if one.spec.dtype in FLOATS else one for one in lazies]
-        self.specs = [one.spec for one in outputs]
-        self.outputs: list[Lazy | Spec] = [*outputs] if "o" in needs else [*self.specs]
-        self.parents = [None if not one.requires_grad else one if one._edge is None else (one._edge, one._index) for one in inputs]
+        self.inputs: list[Lazy | Spec] = lazies if "i" in needs else [one.spec if one.spec.dtype in FLOATS else one for one in lazies]  # type: ignore[assignment]
+        self.specs = list(map(_spec_of, outputs))
+        self.outputs: list[Lazy | Spec] = outputs if "o" in needs else self.specs  # type: ignore[assignment]
+        self.parents = list(map(_parent, inputs))
 
 
 class Tensor:
@@ -242,7 +252,7 @@ class LazyFunctions(Functions):
     def written(self, value: Any, op: str, like: Any = None, dtype: str | None = None) -> Tensor:
         if isinstance(value, Tensor):
             return value
-        place = like._lazy.place if like is not None else getattr(_threads, "beside", None) or self.place()
+        place = like._lazy.place if like is not None else _threads.beside or self.place()
         if is_number(value) and like is not None:
             return self.number(value, like, op)
         if is_number(value) or value is None or isinstance(value, (str, bytes)):
@@ -254,10 +264,10 @@ class LazyFunctions(Functions):
         return plain(number_of(value, like._lazy, op))
 
     def one(self, kind: str, *inputs: Any, **attrs: Any) -> Any:
-        if all([type(x) is Tensor for x in inputs]):
+        if {*map(type, inputs)} == {Tensor}:
             return applied(kind, inputs, attrs)[0]
         beside = next((x._lazy.place for x in inputs if isinstance(x, Tensor)), None)
-        before = getattr(_threads, "beside", None)
+        before = _threads.beside
         _threads.beside = beside
         try:
             return super().one(kind, *inputs, **attrs)
@@ -289,21 +299,17 @@ def TAPE_PLACE() -> Place:
 LAZY = LazyFunctions()
 
 
-def recording() -> bool:
-    """Whether gradients are kept in this thread."""
-    return not getattr(_threads, "no_grad", False)
-
-
 def applied(kind: str, inputs: Sequence[Tensor], attrs: dict[str, Any], gradient: Callable[..., Any] | None = None, key: Any = None) -> list[Tensor]:
     """Writes an op and, where one of its operands wants a gradient, how to go back. key: tape.call_key() of it."""
     with LOCK:
-        call, outputs = TAPE.write(kind, [one._lazy for one in inputs], attrs, LAZY.place, key)
+        lazies = list(map(_lazy_of, inputs))
+        call, outputs = TAPE.write(kind, lazies, attrs, LAZY.place, key)
         wants = False
         for each in inputs:
             wants = wants or each.requires_grad
-        made = [plain(one) for one in outputs]
-        if wants and recording():
-            edge = Edge(call, gradient, inputs, outputs)
+        made = list(map(plain, outputs))
+        if wants and not _threads.no_grad:
+            edge = Edge(call, gradient, inputs, lazies, outputs)
             for index, each in enumerate(made):
                 each.requires_grad, each._edge, each._index = outputs[index].spec.dtype in FLOATS, edge, index
         return made
@@ -410,7 +416,7 @@ class _without_grad:
         self._before: list[bool] = []  # One may be entered again inside of itself.
 
     def __enter__(self) -> None:
-        self._before.append(getattr(_threads, "no_grad", False))
+        self._before.append(_threads.no_grad)
         _threads.no_grad = True
 
     def __exit__(self, *_: object) -> None:

@@ -39,7 +39,7 @@ def trace(fn: Callable[..., Any], inputs: Mapping[str, Any], parameters: Mapping
             spec = Spec(shape_of(shape), dtype_of(dtype))
             tensors[name] = Tensor(Lazy(spec, place, None, 0), requires_grad=source == graph.parameter and spec.dtype.find("float") >= 0)
             values[id(tensors[name]._lazy)] = source(name, *spec)
-    before = getattr(TAPE.tracing, "place", None)
+    before = TAPE.tracing.place
     TAPE.tracing.place = place
     try:
         made = fn(**tensors)

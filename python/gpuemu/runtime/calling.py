@@ -277,12 +277,13 @@ def op_call(kind: str | int, inputs: Sequence[Any], outputs: Sequence[Any], attr
     Everything is checked before anything is launched; then it returns when the work is issued. variant: this kernel and no
     other. Raises NotFoundError, InvalidArgumentError, which names the operand, or UnsupportedError with each variant's reason.
     """
-    asked = (kind, attrs, schema_id, variant)
-    may_repeat = tuple(map(type, asked)) in _REPEATABLE and type(inputs) in _ROWS and type(outputs) in _ROWS and outputs and type(outputs[0]) is Tensor
-    if may_repeat and repeating.repeated(asked, inputs, outputs, stream, device):
+    may_repeat = type(inputs) in _ROWS and type(outputs) in _ROWS and outputs and type(outputs[0]) is Tensor
+    before = outputs[0]._repeatable if may_repeat else None
+    if before is not None and before.asks(kind, attrs, schema_id, variant) and repeating.repeated(before, inputs, outputs, stream, device):
         return
     made = _call(kind, inputs, outputs, attrs, schema_id, stream, variant, device)
-    if may_repeat:
+    asked = (kind, attrs, schema_id, variant)
+    if may_repeat and tuple(map(type, asked)) in _REPEATABLE:
         outputs[0]._repeatable = repeating.Repeatable(asked, *made)
 
 

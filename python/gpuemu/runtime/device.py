@@ -84,6 +84,12 @@ def _architecture(arch: Any) -> int:
     return int(number)
 
 
+class _OfThread(threading.local):
+    """What each thread has of a device."""
+
+    streams: list[Stream] | None = None  # The last one is current.
+
+
 class Device(library.Unique):
     """A device of this process, with memory, streams and ops of its own.
 
@@ -121,8 +127,10 @@ class Device(library.Unique):
         self._lock = threading.RLock()
         self._told: list[Place] = []
         self._captures = 0
+        self._watchers = 0  # Logs and profiles that want to see each call.
+        self._choices = 0  # Changes with everything that may lead a call to another kernel.
         self._after_capture: list[tuple[int, int, Any]] = []  # Address, stream, and whom it keeps alive until then.
-        self._local = threading.local()
+        self._local = _OfThread()
         self._ops: dict[str, int] = {}
         self._infos: dict[str, Any] = {}
         self._pinned: dict[int, int] = {}  # Bytes by address.
@@ -283,7 +291,7 @@ class Device(library.Unique):
 
     def current_stream(self) -> Stream:
         """The thread's: that of the innermost `with stream:`, else the default stream."""
-        stack = getattr(self._local, "streams", None)
+        stack = self._local.streams
         return stack[-1] if stack else self.default_stream
 
     def adopt_stream(self, handle: Any) -> Stream:
@@ -317,16 +325,17 @@ class Device(library.Unique):
         return stream
 
     def _push_stream(self, stream: Stream) -> None:
-        if not hasattr(self._local, "streams"):
+        if self._local.streams is None:
             self._local.streams = []
         self._local.streams.append(stream)
 
     def _pop_stream(self) -> None:
-        self._local.streams.pop()
+        if self._local.streams:
+            self._local.streams.pop()
 
     def _drop_stream(self, stream: Stream) -> None:
         """Takes the innermost entry of the stream away, where this thread has one."""
-        stack = getattr(self._local, "streams", [])
+        stack = self._local.streams or []
         for place in range(len(stack) - 1, -1, -1):
             if stack[place] is stream:
                 del stack[place]
@@ -351,6 +360,7 @@ class Device(library.Unique):
             self._check("gpuemu_context_set_policy", os.fsencode(pathlib.Path(policy)))
         else:
             self._check("gpuemu_policy_set", policy_text(policy).encode())
+        self._choices += 1
 
     def dispatch_log(self, *, times: bool = False, records_max: int = 10_000) -> DispatchLog:
         """`with device.dispatch_log() as log:` has a record of each call in log.records. times: each call is waited for."""
@@ -460,6 +470,10 @@ class Device(library.Unique):
                 graph._keep(owner, block)
 
     # --- freeing
+
+    def _watchers_change(self, by: int) -> None:
+        with self._lock:
+            self._watchers += by
 
     def _captures_change(self, by: int) -> None:
         """Nothing is freed while something is captured: a capture has no place for it."""

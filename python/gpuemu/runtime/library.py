@@ -55,10 +55,12 @@ class Library:
             raise errors.UnsupportedError(f"{path} cannot be loaded: {problem}{how}") from None
         for name, takes in structs.FUNCTIONS.items():
             setattr(self, name, self._bound(name, takes))
+        self._lacks: set[str] = set()
         for name, takes in structs.LATER.items():
             try:
                 setattr(self, name, self._bound(name, takes))
             except errors.UnsupportedError as problem:
+                self._lacks.add(name)
                 setattr(self, name, functools.partial(_refuse, str(problem)))
 
     def _bound(self, name: str, takes: list[Any]) -> Any:
@@ -71,6 +73,10 @@ class Library:
         function.argtypes = takes
         function.restype = structs.RESULTS.get(name, ctypes.c_int)
         return function
+
+    def has(self, name: str) -> bool:
+        """Whether it has a function of structs.LATER."""
+        return name not in self._lacks
 
     def _version(self) -> str:
         try:

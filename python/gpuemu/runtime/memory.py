@@ -66,10 +66,11 @@ class Block:
         return used[-1] if used and not used[-1].is_closed else self.device.default_stream
 
     def __del__(self, is_finalizing: Any = sys.is_finalizing) -> None:
-        if not is_finalizing() and not library.is_forked():
-            self.device._release(self)
-            if self.kind != "device":
-                self.device._context.let_go()
+        if is_finalizing() or library.is_forked():
+            return
+        self.device._release(self)
+        if self.kind != "device":
+            self.device._context.let_go()
 
 
 class ForeignBlock(Block):

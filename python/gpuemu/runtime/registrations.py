@@ -90,6 +90,7 @@ class _State:
 
 def forget(device: Any, op: str) -> None:
     """What the device has remembered of an op is old."""
+    device._choices += 1
     device._infos.pop(op, None)
     device._ops.pop(op, None)
 

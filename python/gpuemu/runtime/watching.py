@@ -154,11 +154,13 @@ class DispatchLog(library.Unique):
         if self._handle is not None:
             raise errors.InvalidArgumentError("the log is running already; make another one")
         self._handle = self._start()
+        self._device._watchers_change(1)
         return self
 
     def __exit__(self, *raised: Any) -> None:
         if self._handle is None or self._device.is_closed or library.is_forked():
             return
+        self._device._watchers_change(-1)
         self._read()
         handle, self._handle = self._handle, None
         self._device._check("gpuemu_log_stop", handle)
@@ -222,12 +224,14 @@ class Profile(library.Unique):
 
     def __enter__(self) -> Profile:
         self._device._check("gpuemu_profile_start", 1 if self._counters else 0)
+        self._device._watchers_change(1)
         self._begin = self._device.memory_statistics()
         return self
 
     def __exit__(self, *raised: Any) -> None:
         if self._device.is_closed or library.is_forked():
             return
+        self._device._watchers_change(-1)
         with tempfile.TemporaryDirectory() as folder:
             trace = pathlib.Path(folder, "trace.json")
             self._device._check("gpuemu_profile_stop", os.fsencode(trace), None)

@@ -1,0 +1,171 @@
+"""Calls of ops that are made again and again in one order, with tensors at other addresses: prepared once, and captured where addresses recur."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import gpuemu.runtime.errors as errors
+import gpuemu.runtime.structs as structs
+from gpuemu.runtime.tensors import Tensor
+
+GRAPHS_MAX = 16  # Of one PreparedCalls. A loop has several addresses by turns.
+SEEN_MAX = 64  # Addresses that are remembered until they recur.
+RECURRENCES = 2  # So often the same addresses have to be there before they are worth a graph.
+
+
+def order_behind(stream: Any, blocks: Sequence[Any]) -> None:
+    """Work of the stream from now on begins after what other streams have issued with the memory."""
+    others = {id(one): one for block in blocks for one in list(block.streams.values()) if one is not stream}
+    for one in others.values():
+        if not one.is_closed and one._graph is None:
+            stream.wait(one.record())
+
+
+class PreparedCalls:
+    """Calls of ops that come with gpuemu, made again and again with other tensors in some places. What does not change was looked at when
+    they were made for the first time. On a GPU, where memory that is freed and taken again comes back at the same addresses, calls with the
+    addresses of before are launched as a captured graph. A graph keeps no memory: it is launched only when its addresses are those of
+    tensors that live now."""
+
+    captures: bool | None = None  # Whether graphs are made; None: on a GPU. What the emulator would save is little beside its work.
+
+    def __init__(self, device: Any) -> None:
+        self._device = device
+        self._calls: list[structs.Call] = []
+        self._row: Any = None  # The addresses of the calls.
+        self._stream = 0  # The handle that the calls have.
+        self._places: dict[Any, list[structs.Operand]] = {}
+        self._kept: list[Any] = []
+        self._seen: OrderedDict[tuple[int, ...], int] = OrderedDict()
+        self._graphs: dict[tuple[int, ...], int] = {}
+        self._choices = -1  # The state of the device's choices that the graphs are of.
+        self._own_stream: Any = None  # On which graphs are captured.
+
+    def add(self, op: str, inputs: Sequence[tuple[Any, Tensor]], outputs: Sequence[tuple[Any, Tensor]], schema_id: int, attributes: bytes) -> None:
+        """A call of tensors, each with a name of its memory. Their memory is the caller's to keep, or to replace by issue()."""
+        rows = [structs.operands([tensor for _, tensor in side]) for side in (inputs, outputs)]
+        self._calls.append(structs.Call(
+            struct_bytes=ctypes.sizeof(structs.Call), op=self._device._op_number(op), inputs=ctypes.addressof(rows[0]), outputs=ctypes.addressof(rows[1]),
+            input_count=len(inputs), output_count=len(outputs), schema_id=schema_id, attribute_bytes=len(attributes), attributes=attributes))
+        for side, row in zip((inputs, outputs), rows):
+            for (name, tensor), operand in zip(side, row):
+                self._places.setdefault(name, []).append(operand)
+                self._kept.append((tensor._sizes, tensor._steps))
+        self._kept.append(rows)
+        self._row = (ctypes.c_void_p * len(self._calls))(*map(ctypes.addressof, self._calls))
+
+    def issue(self, addresses: Mapping[Any, int], blocks: Sequence[Any], stream: Any) -> tuple[int, Exception | None]:
+        """Makes the calls with these addresses in their places, behind what other streams do with `blocks`: all memory that they use
+        but what was allocated just now for the stream. Returns how many went through, and the error of the one behind them; -1 for an
+        error that is of all of them."""
+        handle, context = stream._live(), self._device._context
+        foreign = []
+        for block in blocks:
+            if len(block.streams) != 1 or handle not in block.streams or block.mark is not None:
+                foreign.append(block)
+        if foreign:
+            order_behind(stream, foreign)
+        graph = self._graph_of(addresses)
+        entered = context.enter()
+        try:
+            if graph:
+                done, code = -1, self._device._library.gpuemu_graph_launch(entered, graph, handle)
+            else:
+                self._put(addresses, handle)
+                done, code = self._issue(entered)
+            if code:
+                self._device._check_using((stream,), context.library.check, code)
+        except (errors.DeviceError, errors.KernelError) as problem:
+            return done, problem
+        finally:
+            context.leave()
+            for block in foreign:
+                block.used_by(stream)
+        return done, None
+
+    def _put(self, addresses: Mapping[Any, int], stream: int) -> None:
+        places = self._places
+        for name, address in addresses.items():
+            for operand in places.get(name, ()):
+                operand.data = address
+        if stream != self._stream:
+            self._stream = stream
+            for call in self._calls:
+                call.stream = stream
+
+    def _issue(self, context: Any) -> tuple[int, int]:
+        """How many went through, and the code of the one behind them."""
+        library = self._device._library
+        if not library.has("gpuemu_op_calls"):
+            for done, call in enumerate(self._calls):
+                if code := library.gpuemu_op_call(context, ctypes.byref(call)):
+                    return done, code
+            return len(self._calls), 0
+        issued = ctypes.c_uint32()
+        code = library.gpuemu_op_calls(context, self._row, len(self._calls), ctypes.byref(issued))
+        return issued.value, code
+
+    def _graph_of(self, addresses: Mapping[Any, int]) -> int:
+        """The graph of the calls at these addresses, made now if they have recurred often enough; 0: there is none. Where somebody
+        watches calls, they are made one by one."""
+        device = self._device
+        if not (not device.is_emulator if self.captures is None else self.captures) or device._watchers:
+            return 0
+        if self._choices != device._choices:
+            self._forget_graphs()
+            self._choices = device._choices
+        key = tuple(addresses.values())
+        found = self._graphs.get(key)
+        if found is None:
+            times = self._seen.pop(key, 0) + 1
+            self._seen[key] = times
+            if len(self._seen) > SEEN_MAX:
+                self._seen.popitem(last=False)
+            found = 0
+            if times > RECURRENCES and len(self._graphs) < GRAPHS_MAX:
+                # One that cannot be captured is not tried again.
+                found = self._graphs[key] = self._captured(addresses)
+        return found
+
+    def _captured(self, addresses: Mapping[Any, int]) -> int:
+        device = self._device
+        try:
+            if self._own_stream is None or self._own_stream.is_closed:
+                self._own_stream = device.stream(non_blocking=True)
+            stream, graph = self._own_stream, ctypes.c_uint64()
+            device._check("gpuemu_capture_begin", stream.handle)
+        except errors.DeviceError:
+            return 0
+        device._captures_change(1)
+        try:
+            self._put(addresses, stream.handle)
+            context = device._context.enter()
+            try:
+                _, code = self._issue(context)
+            finally:
+                device._context.leave()
+            device._check("gpuemu_capture_end", stream.handle, ctypes.byref(graph))
+            if code:
+                device._check("gpuemu_graph_destroy", graph.value)
+            return 0 if code else graph.value
+        except errors.DeviceError:
+            return 0
+        finally:
+            device._captures_change(-1)
+
+    def _forget_graphs(self) -> None:
+        graphs = [one for one in self._graphs.values() if one]
+        self._graphs, self._seen = {}, OrderedDict()
+        for one in graphs:
+            try:
+                self._device._check("gpuemu_graph_destroy", one)
+            except errors.DeviceError:
+                return  # They are gone with their device.
+
+    def __del__(self, is_finalizing: Any = sys.is_finalizing) -> None:
+        if not is_finalizing() and getattr(self, "_graphs", None):
+            self._forget_graphs()

@@ -1,0 +1,93 @@
+"""Steps of lazy tensors that are like those before them: prepared calls, and graphs where addresses recur."""
+import numpy as np
+import pytest
+
+from test_programs import device, on_the_emulator, program, runtime  # noqa: F401
+from gpuemu.program.tape import TAPE
+from gpuemu.runtime.prepared import PreparedCalls
+
+SHAPES = [(8, 6), (8,), (4, 8), (4,)]
+
+
+def train(steps, around=None, kept=None):
+    """Losses and the bits of the weights of a training loop with new data in each step."""
+    rng = np.random.default_rng(0)
+    weights = [program.tensor((rng.normal(size=shape) * 0.3).astype(np.float32), requires_grad=True) for shape in SHAPES]
+    losses = []
+    for step in range(steps):
+        x, target = (program.tensor(rng.normal(size=(5, size)).astype(np.float32)) for size in (6, 4))
+        loss = program.mse_loss(program.linear(program.linear(x, *weights[:2]).relu(), *weights[2:]), target)
+        for one in weights:
+            one.zero_grad()
+        loss.backward()
+        for one in weights:
+            one.assign(one - 0.05 * one.grad)
+        if around is None:
+            program.flush()
+        else:
+            with around(step):
+                program.flush()
+        losses.append(loss.item())
+        if kept is not None:
+            kept.append(loss)
+    return losses, [one.numpy().tobytes() for one in weights]
+
+
+def graphs():
+    return sum(len([one for one in bound.program.prepared._graphs.values() if one]) for bound in TAPE.plans.values() if bound.program.prepared)
+
+
+def test_steps_that_are_launched_as_graphs_have_the_bits_of_single_calls(on_the_emulator, monkeypatch):
+    plain = train(30)
+    assert graphs() == 0
+    monkeypatch.setattr(PreparedCalls, "captures", True)
+    program.reset()
+    program.set_backend("emulator", local=True, device=on_the_emulator)
+    assert train(30) == plain
+    assert graphs() > 0
+    kept = []
+    assert train(30, kept=kept) == plain
+    assert [one.item() for one in kept] == plain[0]
+
+
+def test_graphs_keep_no_memory_of_tensors(on_the_emulator, monkeypatch):
+    monkeypatch.setattr(PreparedCalls, "captures", True)
+    train(30)
+    before = on_the_emulator.memory_statistics()
+    train(30)
+    after = on_the_emulator.memory_statistics()
+    assert (after.live, after.requested_bytes) == (before.live, before.requested_bytes)
+
+
+def test_a_policy_and_a_log_see_the_calls_of_a_loop_that_was_captured(on_the_emulator, monkeypatch):
+    monkeypatch.setattr(PreparedCalls, "captures", True)
+    x = program.ones(3, 4)
+    with runtime.register_kernel(
+            "relu", "doubling", 'extern "C" __global__ void k(const float* x, float* y, int n) { int i = threadIdx.x; if (i < n) y[i] = x[i] * 2; }',
+            [runtime.Launch("k", 1, "x.count", ["x", "y", "i32:x.count"])], types={"T": ["float32"]}):  # fmt: skip
+        for wish, value in (({}, 1.0), ({"relu": "doubling"}, 2.0), ({}, 1.0)):
+            on_the_emulator.set_policy({"prefer": wish})
+            for _ in range(8):
+                assert program.relu(x).data.ravel().tolist() == [value] * 12
+            with on_the_emulator.dispatch_log() as log:
+                assert program.relu(x).data.ravel().tolist() == [value] * 12
+            assert [one.variant for one in log.records] == ["doubling" if wish else "packets"]
+
+
+def test_steps_on_streams_by_turns_wait_for_each_other(on_the_emulator):
+    streams = [on_the_emulator.stream(non_blocking=True) for _ in range(3)]
+    assert train(20, around=lambda step: streams[step % 3]) == train(20)
+
+
+def test_a_call_of_a_prepared_step_that_is_refused_is_named(on_the_emulator):
+    def step(x):
+        return (program.relu(x) * 2.0).data
+
+    x = program.ones(4)
+    for _ in range(3):
+        assert step(x).tolist() == [2.0] * 4
+    on_the_emulator.set_policy({"prefer": {"mul": "strided"}})
+    assert step(x).tolist() == [2.0] * 4
+    x._lazy.held.free()
+    with pytest.raises(runtime.ReleasedError, match="was freed"):
+        step(x)
