@@ -312,6 +312,9 @@ Result<ModuleId> Emulator::load_module(const std::string& ptx, const std::string
   if (options_.debugger != nullptr) options_.debugger->loaded(listing_of(*made));
   for (const auto& [variable, address] : made->addresses) addresses_.insert(address);
   if (ptx::is_made_by_triton(made->module, ptx)) by_triton_.insert(next_module_);
+  for (const Code& code : made->functions) {
+    if (code.source->is_entry) entries_[next_module_].emplace(code.name, entry_of(*made, code));
+  }
   modules_[next_module_] = std::move(made);
   registers_.add(next_module_, ptx);
   return next_module_++;
@@ -326,6 +329,7 @@ Status Emulator::unload_module(ModuleId module) {
   by_triton_.erase(module);
   release_variables(*found, memory_);
   modules_.erase(module);
+  entries_.erase(module);
   registers_.forget(module);
   streams_->forget(module);
   return ok_status();
@@ -348,7 +352,7 @@ Result<ModuleVariable> Emulator::variable(ModuleId module, const std::string& na
 
 Result<EntryInfo> Emulator::entry_of_module(ModuleId module, const std::string& name) {
   const std::shared_lock layout(layout_);
-  return entry(module, name);
+  return *GPUEMU_TRY(entry(module, name));
 }
 
 Result<std::vector<EntryInfo>> Emulator::entries_of(ModuleId module) {
@@ -360,14 +364,14 @@ Result<std::vector<EntryInfo>> Emulator::entries_of(ModuleId module) {
   return all;
 }
 
-Result<EntryInfo> Emulator::entry(ModuleId module, const std::string& name) {
-  const Program* found = GPUEMU_TRY(program(module));
-  const auto code = found->by_name.find(name);
-  if (code != found->by_name.end() && code->second->source->is_entry) {
-    return entry_of(*found, *code->second);
+Result<const EntryInfo*> Emulator::entry(ModuleId module, const std::string& name) {
+  const auto known = entries_.find(module);
+  if (known != entries_.end()) {
+    const auto found = known->second.find(name);
+    if (found != known->second.end()) return &found->second;
   }
   const std::vector<EntryInfo> all = GPUEMU_TRY(entries_of(module));  // For the message.
-  return find_entry(all, name);
+  return find_entry(all, name).error();
 }
 
 }  // namespace emulator

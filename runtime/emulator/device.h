@@ -80,7 +80,7 @@ class Emulator final : public Device, public SparseMemory {
   void lose(const LaunchConfig& config, const LaunchReport& report);
   Result<Program*> program(ModuleId module);
   Result<std::vector<EntryInfo>> entries_of(ModuleId module);
-  Result<EntryInfo> entry(ModuleId module, const std::string& name);
+  Result<const EntryInfo*> entry(ModuleId module, const std::string& name);
   /// What a run is for, beside its results.
   struct Purpose {
     Suspicion* suspicion = nullptr;    ///< Gathers what a second look needs.
@@ -104,6 +104,8 @@ class Emulator final : public Device, public SparseMemory {
   ThreadPool thread_pool_;
   Registers registers_;
   std::map<ModuleId, std::unique_ptr<Program>> modules_;
+  /// By name; every launch asks for its entry.
+  std::map<ModuleId, std::map<std::string, EntryInfo, std::less<>>> entries_;
   ModuleId next_module_ = 1;
   std::set<ModuleId> by_triton_;  ///< Modules that Triton made.
   /// Every live allocation, in the order of their addresses.

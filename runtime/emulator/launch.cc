@@ -142,7 +142,7 @@ Result<LaunchReport> Emulator::launch_now(ModuleId module, const LaunchConfig& c
   const std::lock_guard running(running_);
   GPUEMU_TRY(ready());
   Program* loaded = GPUEMU_TRY(program(module));
-  const EntryInfo entry = GPUEMU_TRY(this->entry(module, config.entry));
+  const EntryInfo& entry = *GPUEMU_TRY(this->entry(module, config.entry));
   GPUEMU_TRY(check_launch(entry, config, properties_));
   GPUEMU_TRY(check_registers(module, entry, config));
   if (config.profile && config.shadow != nullptr) {

@@ -73,6 +73,7 @@ class Executor:
         for vid in {self._plan.storage(vid) for vid in graph.outputs.values()}:
             self._storage.allocate(vid)
         self._calls: list[PackedCall] | None = None
+        self._arguments: list[tuple[Any, ...]] = []
 
     graph = property(lambda self: self._graph, doc="What runs.")
     lowered = property(lambda self: self._lowered, doc="The calls of built-in ops.")
@@ -110,7 +111,7 @@ class Executor:
             root = self._plan.storage(vid)
             self._storage.put(root, given if root == vid else given.view(self._plan.specs[root].shape))
             self._missing.discard(vid)
-            self._calls = None
+            self._calls, self._arguments = None, []
 
     def _insist_fits(self, name: str, vid: int, role: str, given: Tensor) -> None:
         spec = self._plan.specs[vid]
@@ -166,6 +167,11 @@ class Executor:
             self._calls = made
         return list(self._calls)
 
+    def _prepared(self) -> list[tuple[Any, ...]]:
+        """The calls as op_call() takes them."""
+        self._arguments = [(op, inputs, outputs, schema or None, attrs if schema else None) for op, inputs, outputs, schema, attrs in self.calls()]
+        return self._arguments
+
     def text(self) -> str:
         """One line for each call, with the kernel that it takes: found by a capture that is thrown away."""
         with self._lock, self._device.dispatch_log(records_max=len(self._lowered) + 1) as log:
@@ -193,8 +199,8 @@ class Executor:
         with self._with_policy():
             index, device, op_call = 0, self._device, runtime.op_call
             try:
-                for op, inputs, outputs, schema, attrs in self._calls or self.calls():
-                    op_call(op, inputs, outputs, attrs if schema else None, schema_id=schema or None, stream=stream, device=device)
+                for op, inputs, outputs, schema, attrs in self._arguments or self._prepared():
+                    op_call(op, inputs, outputs, attrs, schema_id=schema, stream=stream, device=device)
                     index += 1
             except DeviceError as problem:
                 raise told(problem, self._lowered[index], index, self._where[index])

@@ -279,8 +279,11 @@ def op_call(kind: str | int, inputs: Sequence[Any], outputs: Sequence[Any], attr
     """
     may_repeat = type(inputs) in _ROWS and type(outputs) in _ROWS and outputs and type(outputs[0]) is Tensor
     before = outputs[0]._repeatable if may_repeat else None
-    if before is not None and before.asks(kind, attrs, schema_id, variant) and repeating.repeated(before, inputs, outputs, stream, device):
-        return
+    if before is not None:
+        known = before.asked
+        is_same = known[0] is kind and known[1] is attrs and known[2] is schema_id and known[3] is variant
+        if (is_same or before.asks(kind, attrs, schema_id, variant)) and repeating.repeated(before, inputs, outputs, stream, device):
+            return
     made = _call(kind, inputs, outputs, attrs, schema_id, stream, variant, device)
     asked = (kind, attrs, schema_id, variant)
     if may_repeat and tuple(map(type, asked)) in _REPEATABLE:

@@ -127,6 +127,7 @@ class Device(library.Unique):
         self._lock = threading.RLock()
         self._told: list[Place] = []
         self._captures = 0
+        self._uses = 0  # Changes when memory is freed, exported, or used by a stream that did not use it last.
         self._watchers = 0  # Logs and profiles that want to see each call.
         self._choices = 0  # Changes with everything that may lead a call to another kernel.
         self._after_capture: list[tuple[int, int, Any]] = []  # Address, stream, and whom it keeps alive until then.

@@ -59,6 +59,7 @@ class Block:
         self.streams.pop(stream.handle, None)
         self.streams[stream.handle] = stream
         self.mark = None
+        self.device._uses += 1
 
     def last_stream(self) -> Any:
         """The stream that used it last."""
@@ -136,6 +137,7 @@ class Memory(library.Unique):
         if stream is not None and self._block is not None:
             self._block.free_stream = self._device._stream(stream)
         self._was_freed = True
+        self._device._uses += 1
         if self.kind == "device":
             self._block = None  # Whoever exported it may have it still.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 import weakref
 from collections.abc import Sequence
 from typing import Any
@@ -11,27 +12,28 @@ import gpuemu.runtime.registrations as registrations
 import gpuemu.runtime.structs as structs
 from gpuemu.runtime.tensors import Tensor
 
+# What a weak reference is of.
+_now: Any = getattr(operator, "call", lambda one: one())
+
 
 class Repeatable:
-    """A call of an op that went through, kept by its first output. It keeps no tensor alive, and nobody changes it: threads may share it."""
+    """A call of an op that went through, kept by its first output. It keeps no tensor alive; threads may share it."""
 
-    __slots__ = ("asked", "call", "device", "function", "input_count", "name", "pointer", "rows", "stream", "tensors")
+    __slots__ = ("asked", "call", "device", "function", "input_count", "name", "pointer", "rows", "stream", "tensors", "uses")
 
     def __init__(self, asked: tuple[Any, ...], name: str, call: structs.Call, inputs: Sequence[Tensor], outputs: Sequence[Tensor], stream: Any) -> None:
         self.asked, self.name, self.stream, self.input_count, self.device = asked, name, stream, len(inputs), outputs[0]._device
         self.tensors = [weakref.ref(one) for one in (*inputs, *outputs)]
         self.rows, self.call = (structs.operands(inputs), structs.operands(outputs)), call
         call.inputs, call.outputs = ctypes.addressof(self.rows[0]), ctypes.addressof(self.rows[1])
+        self.uses = -1  # Device._uses, when its memory was looked at and needed nothing.
         self.function, self.pointer = self.device._library.gpuemu_op_call, ctypes.byref(call)
 
     def asks(self, kind: Any, attrs: Any, schema_id: Any, variant: Any) -> bool:
         """Whether it was the same op, attributes and variant."""
-        known = self.asked
-        if known[0] is kind and known[1] is attrs and known[2] is schema_id and known[3] is variant:
-            return True
-        # Equal is not enough: True is equal to 1, and is no number of an op.
         asked = (kind, attrs, schema_id, variant)
-        return known == asked and list(map(type, known)) == list(map(type, asked))
+        # Equal is not enough: True is equal to 1, and is no number of an op.
+        return self.asked == asked and list(map(type, self.asked)) == list(map(type, asked))
 
 
 def repeated(before: Repeatable, inputs: Sequence[Any], outputs: Sequence[Any], stream: Any, device: Any) -> bool:
@@ -39,22 +41,27 @@ def repeated(before: Repeatable, inputs: Sequence[Any], outputs: Sequence[Any], 
     own, chosen = before.device, before.stream
     if before.input_count != len(inputs) or (device is not None and device is not own):
         return False
-    if (own.current_stream() if stream is None else own._stream(stream)) is not chosen or chosen._graph is not None:
+    if stream is None:
+        streams = own._local.streams
+        current = streams[-1] if streams else own.default_stream
+    else:
+        current = own._stream(stream)
+    if current is not chosen or chosen._graph is not None:
         return False
     operands: tuple[Any, ...] = (*inputs, *outputs)
-    if len(operands) != len(before.tensors) or registrations.op_named(before.name) is not None:
+    if len(operands) != len(before.tensors) or not all(map(operator.is_, map(_now, before.tensors), operands)):
         return False
-    handle, changed = chosen.handle, []
-    for known, one in zip(before.tensors, operands):
-        if known() is not one:
+    if registrations.op_named(before.name) is not None:
+        return False
+    changed: Sequence[Any] = ()
+    uses = own._uses
+    if before.uses != uses:
+        blocks = [one._memory._block for one in operands]
+        if None in blocks or any([one._memory._was_freed for one in operands]):
             return False
-        memory = one._memory
-        block = memory._block
-        if block is None or memory._was_freed:
-            return False
-        streams = block.streams
-        if block.mark is not None or len(streams) != 1 or streams.get(handle) is not chosen:
-            changed.append(block)
+        handle = chosen.handle
+        changed = [one for one in blocks if one.mark is not None or len(one.streams) != 1 or one.streams.get(handle) is not chosen]
+        before.uses = -1 if changed else uses
     context = own._context
     entered = context.enter()
     try:

@@ -254,6 +254,7 @@ class Tensor(library.Unique):
                 block.was_exported = True
             if block.mark is None or block.mark is not block.awaited:
                 block.mark = mark = object()
+                device._uses += 1
                 device._wait_for(last)
                 block.awaited = mark
         elif stream != -1:
