@@ -28,8 +28,7 @@ const OpKind& relu_op() {
                     .entries = {"relu_{T}"},
                     .types = float_types(),
                     .wide = true,
-                    .plan = plan},
-                   generic_map("Relu", float_types())},
+                    .plan = plan}},
   };
   return kOp;
 }

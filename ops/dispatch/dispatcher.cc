@@ -169,7 +169,7 @@ Status Dispatcher::launch_decided(const DecidedCall& decided, const OpCall& call
 }
 
 Status Dispatcher::call(const OpCall& call) {
-  // Of what may change while this runs, the key has what was before.
+  // The key has what there was before, whatever changes while this runs.
   CallKey key;
   const bool is_keyed = find_key(call, key);
   if (is_keyed) {
