@@ -149,14 +149,17 @@ class Campaign::Progress {
 
 Result<const KernelConfig*> Campaign::choose_kernel(const OpConfig& op,
                                                     const CasePlan& plan) const {
-  const Scope scope = scope_of(op, plan);
+  std::optional<Scope> scope;  // Made for the first variant that asks for it.
   const auto preferred = config_.kernel_policy.find(op.name);
   const KernelConfig* best = nullptr;
   for (const std::string& name : op.kernels) {
     if (!plan.kernel.empty() && name != plan.kernel) continue;
     const KernelConfig* kernel = config_.find_kernel(name);
     if (kernel == nullptr) continue;
-    if (!GPUEMU_TRY(supports_case(*kernel, scope))) continue;
+    if (kernel->supports) {
+      if (!scope) scope = scope_of(op, plan);
+      if (!GPUEMU_TRY(supports_case(*kernel, *scope))) continue;
+    }
     if (preferred != config_.kernel_policy.end() && preferred->second == name) return kernel;
     if (best == nullptr || kernel->priority > best->priority) best = kernel;
   }

@@ -1,12 +1,13 @@
 #include "daemon/comparison/validation_policy.h"
 
 #include <algorithm>
-#include <cmath>
-#include <vector>
+#include <array>
+#include <span>
 
 #include "common/base/service_limits.h"
-#include "common/numeric/element.h"
 #include "daemon/case/case_request.h"
+#include "judge/bounds/blocks.h"
+#include "judge/bounds/float_format.h"
 #include "judge/relations/known_properties.h"
 
 namespace gpuemu {
@@ -14,13 +15,14 @@ namespace {
 
 double largest_magnitude(const std::map<std::string, TensorView>& inputs) {
   double largest = 0;
-  std::vector<double> wide;
+  std::array<double, kBlockElements> buffer;
   for (const auto& [name, view] : inputs) {
     if (!is_float(view.dtype)) continue;
-    wide.resize(view.data.size() / byte_size(view.dtype));
-    widen_to_double(view.dtype, view.data, wide);
-    for (const double value : wide) {
-      if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+    const size_t count = view.data.size() / byte_size(view.dtype);
+    for (size_t at = 0; at < count; at += kBlockElements) {
+      const size_t part = std::min(kBlockElements, count - at);
+      const std::span<const double> values = as_doubles(view, at, {buffer.data(), part});
+      largest = std::max(largest, largest_finite(values));
     }
   }
   return largest;

@@ -192,6 +192,24 @@ Result<std::optional<std::string>> Database::get(Family family, std::string_view
   return std::optional(std::move(value));
 }
 
+Result<std::vector<std::optional<std::string>>> Database::get_all(
+    Family family, const std::vector<std::string>& keys) {
+  const ActingOwner owner;
+  if (!is_same_folder()) return gone();
+  const std::vector<rocksdb::Slice> wanted(keys.begin(), keys.end());
+  std::vector<rocksdb::PinnableSlice> found(keys.size());
+  std::vector<rocksdb::Status> statuses(keys.size());
+  rocks_.db->MultiGet(rocksdb::ReadOptions(), handle(family), keys.size(), wanted.data(),
+                      found.data(), statuses.data());
+  std::vector<std::optional<std::string>> values(keys.size());
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (statuses[i].IsNotFound()) continue;
+    if (!statuses[i].ok()) return met(statuses[i]);
+    values[i] = found[i].ToString();
+  }
+  return values;
+}
+
 Status Database::scan(
     Family family, std::string_view prefix,
     const std::function<Result<bool>(std::string_view key, std::string_view value)>& visit) {

@@ -117,7 +117,7 @@ Status ask_predicates(CaseWork& work) {
     if (std::ranges::find(first.predicates, tensor.name) == first.predicates.end()) continue;
     request.judged.push_back({tensor.name, tensor.dtype, tensor.shape, tensor.output_offset});
   }
-  GPUEMU_TRY(work.slot.reference.begin(request));
+  GPUEMU_TRY(work.slot.reference.begin(std::move(request)));
   const ReferenceReply said = GPUEMU_TRY(work.slot.reference.finish());
   GPUEMU_TRY(work.slot.arena.refresh());
   for (const ReferenceTensor& tensor : said.outputs) {

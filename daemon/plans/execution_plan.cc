@@ -394,7 +394,9 @@ Result<uint64_t> device_bytes_of(const KernelConfig& kernel, const OpConfig& op,
   OffsetPlanner offsets;
   ExecutionPlan needed;
   add_case_tensors(plan, offsets, needed);
-  GPUEMU_TRY(add_scratch(kernel, scope_of(op, plan), plan.dtype, needed));
+  if (!kernel.scratch.empty()) {
+    GPUEMU_TRY(add_scratch(kernel, scope_of(op, plan), plan.dtype, needed));
+  }
   uint64_t bytes = 0;
   for (const PlanTensor& tensor : needed.tensors) {
     bytes += GPUEMU_TRY(ExecuteBuffer::bytes_for(tensor, true));

@@ -15,6 +15,7 @@ from reference_common import (OWN_FOLDER, OWN_PID, ITEM_BYTES, RESULT_BYTES_MAX,
                          script_error, with_output)
 from reference_reads import PROJECT, is_installed, keep_loaded, reads_of, stamp_or_none
 
+FLOAT64, INT64 = numpy.dtype("float64"), numpy.dtype("int64")
 DTYPES = {name: numpy.dtype(name) for name in ITEM_BYTES if name != "bfloat16"}
 NAMES = {dtype: name for name, dtype in DTYPES.items()}  # Asking a dtype for its name takes microseconds.
 WIDE_BYTES = 8  # float64 and int64, what results become.
@@ -156,10 +157,10 @@ scripts = Scripts()
 
 def array_of(tensor, raw):
     """A read-only copy: what a script keeps or changes is never the arena."""
-    dtype, count = tensor["dtype"], count_of(tensor["shape"])
-    stored = DTYPES["uint16" if dtype == "bfloat16" else dtype]
+    dtype, shape = tensor["dtype"], tensor["shape"]
+    stored, count = DTYPES["uint16" if dtype == "bfloat16" else dtype], count_of(shape)
     arena.check(tensor["offset"], count * stored.itemsize)
-    array = numpy.frombuffer(arena.map, stored, count, tensor["offset"]) if count else numpy.empty(0, stored)
+    array = numpy.ndarray(shape, stored, arena.map, tensor["offset"]) if count else numpy.empty(shape, stored)
     if dtype == "bfloat16":
         array = (array.astype(numpy.uint32) << 16).view(numpy.float32)
         if not raw:
@@ -167,41 +168,41 @@ def array_of(tensor, raw):
     elif raw or dtype in ("bool", "uint64"):
         array = array.copy()
     else:
-        array = array.astype(numpy.float64 if stored.kind == "f" else numpy.int64)
-    array = array.reshape(tensor["shape"])
-    array.flags.writeable = False
+        array = array.astype(FLOAT64 if stored.kind == "f" else INT64)
+    array.setflags(write=False)
     return array
 
 
+class Signature:
+    """What a function wants to be called with."""
+
+    def __init__(self, function):
+        parameters = inspect.signature(function).parameters.values()
+        asked = [one for one in parameters if one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL)]
+        self.names = [one.name for one in asked]
+        self.required = {one.name for one in asked if one.default is one.empty}
+        self.positional = [one.name for one in asked if one.kind == one.POSITIONAL_ONLY]
+        self.takes_all = any(one.kind == one.VAR_KEYWORD for one in parameters)
+
+
 @functools.lru_cache(maxsize=64)
-def parameters_of(function):
+def signature_of(function):
     """Of a function that scripts keep: reading a signature takes longer than most cases."""
-    return tuple(inspect.signature(function).parameters.values())
+    return Signature(function)
 
 
 def call_with(function, values, what):
     """Calls with those of `values` that the signature names."""
     try:
-        parameters = parameters_of(function)
+        wanted = signature_of(function)
     except TypeError:  # Something callable that has no hash.
-        parameters = inspect.signature(function).parameters.values()
-    positional, named = [], {}
-    for parameter in parameters:
-        if parameter.kind == parameter.VAR_KEYWORD:
-            named.update(values)
-        elif parameter.kind == parameter.VAR_POSITIONAL:
-            continue
-        elif parameter.name in values:
-            if parameter.kind == parameter.POSITIONAL_ONLY:
-                positional.append(values[parameter.name])
-            else:
-                named[parameter.name] = values[parameter.name]
-        elif parameter.default is parameter.empty:
-            raise script_error(f"{what} has the parameter `{parameter.name}`, which the case does "
-                               f"not have; it has: {', '.join(sorted(values))}")
-    for parameter in parameters:
-        if parameter.kind == parameter.POSITIONAL_ONLY:
-            named.pop(parameter.name, None)
+        wanted = Signature(function)
+    if not values.keys() >= wanted.required:
+        missing = next(name for name in wanted.names if name in wanted.required and name not in values)
+        raise script_error(f"{what} has the parameter `{missing}`, which the case does "
+                           f"not have; it has: {', '.join(sorted(values))}")
+    named = dict(values) if wanted.takes_all else {name: values[name] for name in wanted.names if name in values}
+    positional = [named.pop(name) for name in wanted.positional if name in named]
     return function(*positional, **named)
 
 
@@ -225,6 +226,8 @@ def by_name(answer, names, what):
 
 def normal(value, what):
     """As float64, int64 (uint64 where the values need it) or bool."""
+    if type(value) is numpy.ndarray and value.dtype is FLOAT64 and value.nbytes <= RESULT_BYTES_MAX:
+        return value  # What most references return.
     if value is None:
         raise script_error(f"{what} returned None; expected an array: is a `return` missing?")
     if isinstance(value, numpy.ma.MaskedArray):
@@ -265,7 +268,7 @@ def stored(output):
     return numpy.ndarray(output["shape"], DTYPES[output["dtype"]], arena.map, output["offset"])
 
 
-def check_scale(name, scale, reference, values):
+def check_scale(name, scale, output, values):
     """Infinity, and NaN beside infinities, mean that nothing bounds the element. NaN everywhere would let everything pass."""
     if not scale.size or scale.min() >= 0:
         return  # A NaN anywhere would be the least: there is none.
@@ -274,7 +277,7 @@ def check_scale(name, scale, reference, values):
         place = [int(i) for i in numpy.argwhere(below)[0]]
         raise script_error(f"error_scale() for {name}: element {place} is {scale[tuple(place)]}; expected magnitudes, "
                            f"numbers from 0 on")
-    judged = numpy.isfinite(reference)
+    judged = numpy.isfinite(stored(output))
     if judged.any() and numpy.isnan(scale[judged]).all() and all(numpy.isfinite(value).all() for value in values.values()):
         raise script_error(f"error_scale() for {name} is NaN in every element though all inputs are finite, so that "
                            f"no error would count; expected numbers, or infinity where nothing bounds the error")
@@ -304,7 +307,7 @@ def scales_of(error_scale, values, outputs, writer):
             array = numpy.asarray(value, numpy.float64)
             if array.shape != output["shape"]:
                 array = numpy.broadcast_to(array, output["shape"])
-            check_scale(name, array, stored(output), values)
+            check_scale(name, array, output, values)
             spread.append((name, array))
         except (TypeError, ValueError) as failure:
             raise script_error(f"error_scale() for {name}: {failure}; the output's shape is "
@@ -378,12 +381,25 @@ def raised(path, failure, printed, note):
     return with_output(f"{path} raised {told}{place}{note}", printed, trace)
 
 
+folder_of = functools.lru_cache(maxsize=64)(os.path.dirname)
+tail = Tail()
+
+
+def fresh_tail():
+    """Where the next call prints: the stream of the one before, which modules may have kept."""
+    global tail
+    if tail.closed:
+        tail = Tail()
+    tail.clear()
+    return tail
+
+
 def try_function(request):
     """The reply, or None when the script must run as a process."""
-    path, printed = request["script"], Tail()
+    path, printed = request["script"], fresh_tail()
     before = sys.stdout, sys.stderr, list(sys.path)
     sys.stdout = sys.stderr = printed
-    sys.path.insert(0, os.path.dirname(path))
+    sys.path.insert(0, folder_of(path))
     try:
         with numpy.errstate(all="ignore"):
             script = scripts.current(path)

@@ -27,6 +27,9 @@ class Tail(io.TextIOBase):
     """A text stream that keeps only its last characters."""
 
     def __init__(self):
+        self.clear()
+
+    def clear(self):
         self.parts, self.length = collections.deque(), 0
 
     def writable(self):

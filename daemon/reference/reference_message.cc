@@ -2,7 +2,10 @@
 #include "daemon/reference/reference_message.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "common/base/limits.h"
@@ -16,11 +19,45 @@ Error corrupt(std::string_view what) {
   return error(ErrorCode::Corruption, "reference process: {}", what);
 }
 
-json encode_tensor(const ReferenceTensor& tensor) {
-  return {{"name", tensor.name},
-          {"dtype", std::string(name_of(tensor.dtype))},
-          {"shape", tensor.shape},
-          {"offset", tensor.arena_offset}};
+/// Most requests are shorter.
+constexpr size_t kUsualLineBytes = 1024;
+
+/// As JSON. Nearly all names are plain, and a whole case takes little longer than json::dump().
+std::string quoted(const std::string& text) {
+  const bool plain = std::ranges::all_of(
+      text, [](char one) { return one >= ' ' && one <= '~' && one != '"' && one != '\\'; });
+  if (plain) return '"' + text + '"';
+  return json(text).dump(-1, ' ', true, json::error_handler_t::replace);
+}
+
+/// `add` appends one of them to `line`.
+template <typename Items, typename Add>
+void add_list(const Items& items, const Add& add, std::string& line) {
+  line += '[';
+  for (bool first = true; const auto& item : items) {
+    if (!std::exchange(first, false)) line += ',';
+    add(item);
+  }
+  line += ']';
+}
+
+template <typename Map, typename Text>
+void add_object(const Map& members, const Text& text_of, std::string& line) {
+  line += '{';
+  for (bool first = true; const auto& [name, value] : members) {
+    if (!std::exchange(first, false)) line += ',';
+    line += quoted(name) + ':' + text_of(value);
+  }
+  line += '}';
+}
+
+void add_tensors(const std::vector<ReferenceTensor>& tensors, std::string& line) {
+  const auto add = [&](const ReferenceTensor& tensor) {
+    fmt::format_to(std::back_inserter(line),
+                   R"({{"name":{},"dtype":"{}","shape":[{}],"offset":{}}})", quoted(tensor.name),
+                   name_of(tensor.dtype), fmt::join(tensor.shape, ","), tensor.arena_offset);
+  };
+  add_list(tensors, add, line);
 }
 
 Result<ReferenceTensor> decode_tensor(const json& record, uint64_t arena_bytes) {
@@ -91,31 +128,28 @@ ErrorCode code_of(std::string_view name) {
 }  // namespace
 
 std::string encode_request(const ReferenceRequest& request) {
-  json message = {{"script", request.script},
-                  {"function", request.function.empty() ? "reference" : request.function},
-                  {"process_only", request.process_only},
-                  {"inputs", json::array()},
-                  {"kwargs", request.kwargs},
-                  {"numbers", json::object()},
-                  {"integers", request.integers},
-                  {"output_names", request.output_names},
-                  {"want_scale", request.want_scale},
-                  {"may_judge", request.may_judge},
-                  {"judged", json::array()},
-                  {"result_offset", request.result_offset},
-                  {"timeout_ms", request.timeout_ms},
-                  {"memory_bytes", request.memory_bytes}};
-  for (const ReferenceTensor& input : request.inputs) {
-    message["inputs"].push_back(encode_tensor(input));
-  }
-  for (const ReferenceTensor& output : request.judged) {
-    message["judged"].push_back(encode_tensor(output));
-  }
+  std::string line;
+  line.reserve(kUsualLineBytes);
+  const auto out = std::back_inserter(line);
+  fmt::format_to(
+      out, R"({{"script":{},"function":{},"process_only":{},"inputs":)", quoted(request.script),
+      quoted(request.function.empty() ? "reference" : request.function), request.process_only);
+  add_tensors(request.inputs, line);
+  line += R"(,"kwargs":)";
+  add_object(request.kwargs, quoted, line);
   // As text: JSON has no infinities and no NaN, Python's float() reads both.
-  for (const auto& [name, number] : request.numbers) {
-    message["numbers"][name] = fmt::format("{}", number);
-  }
-  return message.dump(-1, ' ', true, json::error_handler_t::replace) + "\n";
+  line += R"(,"numbers":)";
+  add_object(request.numbers, [](double number) { return fmt::format("\"{}\"", number); }, line);
+  line += R"(,"integers":)";
+  add_object(request.integers, [](int64_t number) { return fmt::format("{}", number); }, line);
+  line += R"(,"output_names":)";
+  add_list(request.output_names, [&](const std::string& name) { line += quoted(name); }, line);
+  fmt::format_to(out, R"(,"want_scale":{},"may_judge":{},"judged":)", request.want_scale,
+                 request.may_judge);
+  add_tensors(request.judged, line);
+  fmt::format_to(out, R"(,"result_offset":{},"timeout_ms":{},"memory_bytes":{}}})",
+                 request.result_offset, request.timeout_ms, request.memory_bytes);
+  return line += '\n';
 }
 
 Result<std::optional<ReferenceReply>> decode_line(std::string_view line, uint64_t arena_bytes) {

@@ -210,14 +210,14 @@ ReferenceProcess::ReferenceProcess(ReferenceOptions options, Arena& arena)
 
 ReferenceProcess::~ReferenceProcess() = default;
 
-Status ReferenceProcess::begin(const ReferenceRequest& request) {
+Status ReferenceProcess::begin(ReferenceRequest request) {
   GPUEMU_CHECK(!state_->in_flight);
   GPUEMU_TRY(state_->start());
   // What the scripts before it wrote says nothing about this one.
   if (state_->ready) state_->child.forget_errors();
-  state_->in_flight = request;
-  if (request.memory_bytes == 0) state_->in_flight->memory_bytes = state_->options.memory_bytes;
+  if (request.memory_bytes == 0) request.memory_bytes = state_->options.memory_bytes;
   state_->deadline = deadline_after(request.timeout_ms + kGraceMilliseconds);
+  state_->in_flight = std::move(request);
   Status sent = state_->send_request();
   if (!sent && sent.error().code == ErrorCode::Unavailable && state_->ready) {
     // It has died since its last answer, which is nobody's fault now.

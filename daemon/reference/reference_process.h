@@ -72,7 +72,7 @@ class ReferenceProcess {
   ReferenceProcess& operator=(const ReferenceProcess&) = delete;
 
   /// Sends and returns at once. REQUIRES: nothing in flight.
-  Status begin(const ReferenceRequest& request);
+  Status begin(ReferenceRequest request);
   /// Compile: the script failed (exit code, exception, garbage); the message has script and stderr.
   /// Timeout: it ran too long and its whole process group was killed. Unavailable: no such Python,
   /// or it cannot import numpy; the message says what to do. Any of them leaves it usable.

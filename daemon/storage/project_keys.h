@@ -24,6 +24,11 @@ class ProjectKeys {
   Result<std::optional<std::string>> get(Family family, std::string_view key) {
     return database_->get(family, full(key));
   }
+  Result<std::vector<std::optional<std::string>>> get_all(Family family,
+                                                          std::vector<std::string> keys) {
+    for (std::string& key : keys) key.insert(0, prefix_);
+    return database_->get_all(family, keys);
+  }
   Status scan(
       Family family, std::string_view prefix,
       const std::function<Result<bool>(std::string_view key, std::string_view value)>& visit) {

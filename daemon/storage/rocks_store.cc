@@ -105,7 +105,8 @@ class RocksStore : public Store {
   };
 
   uint64_t next_stamp() { return stamps_->next(); }
-  Status add_result(rocksdb::WriteBatch& batch, const ResultToKeep& kept);
+  Status add_result(rocksdb::WriteBatch& batch, const ResultToKeep& kept,
+                    const std::optional<std::string>& replaced);
   Status erase_same_case(rocksdb::WriteBatch& batch, const ValidationResult& result);
   Status walk(const Kind& kind, const std::string& index_prefix,
               const std::function<bool(storage::StoredResult)>& visit);
@@ -137,18 +138,26 @@ Status RocksStore::start() {
 }
 
 Status RocksStore::put_results(std::span<const ResultToKeep> results) {
+  std::vector<std::string> keys;
+  for (const ResultToKeep& kept : results) {
+    keys.push_back(storage::result_key(kept.result.op_name, kept.result.seed));
+  }
+  const auto replaced = GPUEMU_TRY(database_->get_all(Family::Results, std::move(keys)));
   rocksdb::WriteBatch batch;
-  for (const ResultToKeep& kept : results) GPUEMU_TRY(add_result(batch, kept));
+  for (size_t i = 0; i < results.size(); ++i) {
+    GPUEMU_TRY(add_result(batch, results[i], replaced[i]));
+  }
   return database_->write(batch);
 }
 
-Status RocksStore::add_result(rocksdb::WriteBatch& batch, const ResultToKeep& kept) {
+/// `replaced` is what the database has under the result's key.
+Status RocksStore::add_result(rocksdb::WriteBatch& batch, const ResultToKeep& kept,
+                              const std::optional<std::string>& replaced) {
   const ValidationResult& result = kept.result;
   const uint64_t stamp = next_stamp();
   const std::string value = storage::encode_result(result, stamp, kept.inputs);
   const std::string key = storage::result_key(result.op_name, result.seed);
   // One that the same batch replaces leaves void index entries, which readers pass over.
-  const auto replaced = GPUEMU_TRY(database_->get(Family::Results, key));
   if (replaced) {
     // A damaged old record leaves its index entries void; the new one is kept all the same.
     if (const auto old = storage::stamp_of(*replaced)) {

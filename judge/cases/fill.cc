@@ -108,10 +108,13 @@ void draw_values(const ValueRecipe& recipe, const Domain& domain, std::span<doub
   const Recipe drawn = recipe_of(recipe, domain);
   fill_doubles(derive_state(recipe.base_seed, recipe.iteration, "input/" + recipe.input),
                drawn.distribution, values);
-  for (double& value : values) {
-    value *= drawn.factor;
-    if (drawn.symmetric && domain.lo >= 0) value = std::abs(value);
-    if (drawn.symmetric && domain.hi <= 0) value = -std::abs(value);
+  if (drawn.factor != 1) {
+    for (double& value : values) value *= drawn.factor;
+  }
+  if (drawn.symmetric && domain.hi <= 0) {
+    for (double& value : values) value = -std::abs(value);
+  } else if (drawn.symmetric && domain.lo >= 0) {
+    for (double& value : values) value = std::abs(value);
   }
 }
 

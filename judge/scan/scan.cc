@@ -12,6 +12,7 @@
 #include "common/base/processors.h"
 #include "judge/bounds/float_format.h"
 #include "judge/scan/scan_block.h"
+#include "judge/scan/ulps_avx2.h"
 
 namespace gpuemu {
 namespace {
@@ -111,11 +112,16 @@ double mean_signed_ulp(const Comparison& comparison, size_t count) {
     add(element(comparison.output, index), element(comparison.reference, index));
   }
   // All of them: converted many at a time, which takes a fraction of one by one.
-  std::array<double, kBlockElements> output, reference;
+  std::array<double, kBlockElements> outputs, references;
   for (size_t at = 0; places.empty() && at < count; at += kBlockElements) {
     const size_t part = std::min(kBlockElements, count - at);
-    decode(comparison.output, at, {output.data(), part});
-    decode(comparison.reference, at, {reference.data(), part});
+    const auto reference = as_doubles(comparison.reference, at, {references.data(), part});
+    if (const auto whole = signed_ulps_of(comparison.output, at, reference)) {
+      finite += part;
+      sum += *whole;
+      continue;
+    }
+    const auto output = as_doubles(comparison.output, at, {outputs.data(), part});
     for (size_t i = 0; i < part; ++i) add(output[i], reference[i]);
   }
   return finite == 0 ? 0 : sum / static_cast<double>(finite);

@@ -3,6 +3,7 @@
 #include "judge/scan/ulps_avx2.h"
 
 #include <bit>
+#include <limits>
 
 #include "judge/bounds/avx2.h"
 #include "judge/bounds/float_format.h"
@@ -123,7 +124,51 @@ GPUEMU_AVX2 Ulps ulps_float64(const WideBlock& block) {
   return ulps;
 }
 
+GPUEMU_AVX2_INLINE __m256i low_half_64(__m256i numbers) {
+  return _mm256_cvtepi32_epi64(_mm256_castsi256_si128(numbers));
+}
+GPUEMU_AVX2_INLINE __m256i high_half_64(__m256i numbers) {
+  return _mm256_cvtepi32_epi64(_mm256_extracti128_si256(numbers, 1));
+}
+
+/// Of pairs of finite numbers; nothing once there is another.
+GPUEMU_AVX2 std::optional<double> signed_ulps_float32(const float* output,
+                                                      std::span<const double> references) {
+  const __m256d infinity = _mm256_set1_pd(std::numeric_limits<double>::infinity());
+  const __m256i exponent = _mm256_set1_epi32(0x7F800000);
+  __m256i sums = _mm256_setzero_si256();
+  for (size_t i = 0; i < references.size(); i += 8) {
+    const __m256d low = _mm256_loadu_pd(references.data() + i);
+    const __m256d high = _mm256_loadu_pd(references.data() + i + 4);
+    const __m256i bits = load_bits(output + i);
+    const __m256i other = _mm256_cmpeq_epi32(_mm256_and_si256(bits, exponent), exponent);
+    const __m256d finite = _mm256_and_pd(_mm256_cmp_pd(magnitude(low), infinity, _CMP_LT_OQ),
+                                         _mm256_cmp_pd(magnitude(high), infinity, _CMP_LT_OQ));
+    if (_mm256_movemask_pd(finite) != 0xF || _mm256_testz_si256(other, other) == 0) {
+      return std::nullopt;
+    }
+    const __m256i right = in_order_32(
+        _mm256_castps_si256(_mm256_set_m128(_mm256_cvtpd_ps(high), _mm256_cvtpd_ps(low))));
+    const __m256i left = in_order_32(bits);
+    sums = _mm256_add_epi64(sums, _mm256_sub_epi64(low_half_64(left), low_half_64(right)));
+    sums = _mm256_add_epi64(sums, _mm256_sub_epi64(high_half_64(left), high_half_64(right)));
+  }
+  double sum = 0;
+  for (const uint64_t lane : numbers_of(sums))
+    sum += static_cast<double>(static_cast<int64_t>(lane));
+  return sum;
+}
+
 }  // namespace
+
+std::optional<double> signed_ulps_of(const TensorView& output, size_t first,
+                                     std::span<const double> references) {
+  if (output.dtype != DType::Float32 || references.size() % 8 != 0 || !has_vector_blocks()) {
+    return std::nullopt;
+  }
+  const std::byte* data = output.data.data() + first * sizeof(float);
+  return signed_ulps_float32(reinterpret_cast<const float*>(data), references);
+}
 
 Ulps ulps_of(const TensorView& output, const WideBlock& block) {
   const std::byte* data = output.data.data() + block.first * byte_size(output.dtype);
@@ -135,6 +180,16 @@ Ulps ulps_of(const TensorView& output, const WideBlock& block) {
     default:
       return ulps_16(data, format_of(output.dtype), block);
   }
+}
+
+}  // namespace gpuemu
+
+#else
+
+namespace gpuemu {
+
+std::optional<double> signed_ulps_of(const TensorView&, size_t, std::span<const double>) {
+  return std::nullopt;
 }
 
 }  // namespace gpuemu

@@ -5,9 +5,11 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "common/numeric/element.h"
+#include "judge/bounds/blocks.h"
 #include "judge/bounds/float_format.h"
 #include "judge/scan/scan.h"
 #include "judge/verdict/invariants.h"
@@ -66,14 +68,13 @@ class TrivialJudge {
 
  private:
   double reference(size_t index) const { return element(comparison_.reference, index); }
-  /// Visits elements of the reference in order, converted many at a time.
+  /// Visits elements of the reference in order, many at a time.
   template <typename Visit>
-  void each_reference(size_t from, size_t until, const Visit& visit) const {
-    std::array<double, 256> block{};
-    for (size_t at = from; at < until; at += block.size()) {
-      const auto part = std::span(block).first(std::min(block.size(), until - at));
-      decode(comparison_.reference, at, part);
-      for (const double value : part) visit(value);
+  void each_block(size_t from, size_t until, const Visit& visit) const {
+    std::array<double, kBlockElements> buffer;
+    for (size_t at = from; at < until; at += kBlockElements) {
+      const size_t part = std::min(kBlockElements, until - at);
+      visit(as_doubles(comparison_.reference, at, {buffer.data(), part}));
     }
   }
   bool faulty(size_t index, double value) const {
@@ -104,15 +105,14 @@ class TrivialJudge {
   /// The mean of the finite elements; computed when the row begins.
   double row_mean(size_t row) {
     if (mean_row_ == row) return mean_;
-    double sum = 0;
-    size_t finite = 0;
-    each_reference(row * grid_.columns, (row + 1) * grid_.columns, [&](double value) {
-      if (!std::isfinite(value)) return;
-      sum += value;
-      ++finite;
+    FiniteSum all;
+    each_block(row * grid_.columns, (row + 1) * grid_.columns, [&](std::span<const double> values) {
+      const FiniteSum part = sum_of_finite(values);
+      all.sum += part.sum;
+      all.count += part.count;
     });
     mean_row_ = row;
-    mean_ = as_output(dtype_, finite == 0 ? 0 : sum / static_cast<double>(finite));
+    mean_ = as_output(dtype_, all.count == 0 ? 0 : all.sum / static_cast<double>(all.count));
     return mean_;
   }
 
@@ -134,8 +134,8 @@ class TrivialJudge {
 
   double largest_magnitude() const {
     double largest = 0;
-    each_reference(0, count_, [&](double value) {
-      if (std::isfinite(value)) largest = std::max(largest, std::fabs(value));
+    each_block(0, count_, [&](std::span<const double> values) {
+      largest = std::max(largest, largest_finite(values));
     });
     return largest;
   }
