@@ -20,7 +20,7 @@ using Kind = Distribution::Kind;
 constexpr size_t kLanes = 8;
 constexpr size_t kTile = 32;  ///< Elements per lane and round: the tiles stay in the first cache.
 /// Below it the jumps cost more than they save.
-constexpr size_t kElementsForLanes = 8192;
+constexpr size_t kElementsForLanes = 2048;
 
 /// Exact, in operations that every vector unit has (conversion from 64-bit integers is not one).
 GPUEMU_INLINE double double_below_2_53(uint64_t x) {

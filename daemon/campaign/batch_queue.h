@@ -19,13 +19,17 @@ class BatchQueue {
   /// Waits for room. `bytes` is what the item holds beside itself. REQUIRES: not closed.
   void push(T item, size_t bytes) {
     std::unique_lock lock(mutex_);
-    room_.wait(lock, [&] {
-      return items_.empty() || (items_.size() < items_max_ && bytes_ + bytes <= bytes_max_);
-    });
+    room_.wait(lock, [&] { return holds(bytes); });
     items_.push_back(std::move(item));
     bytes_ += bytes;
     // Between the first item and half of the limits the taker has no reason to wake.
     if (items_.size() == 1 || is_half_full()) filled_.notify_one();
+  }
+
+  /// Whether a push now would not wait.
+  bool has_room(size_t bytes) const {
+    const std::lock_guard lock(mutex_);
+    return holds(bytes);
   }
 
   /// Everything, in the order of pushing; waits for the first, then at most `linger` for more to
@@ -47,10 +51,13 @@ class BatchQueue {
   }
 
  private:
+  bool holds(size_t bytes) const {
+    return items_.empty() || (items_.size() < items_max_ && bytes_ + bytes <= bytes_max_);
+  }
   bool is_half_full() const { return 2 * items_.size() >= items_max_ || 2 * bytes_ >= bytes_max_; }
 
   const size_t items_max_, bytes_max_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable filled_, room_;
   std::vector<T> items_;  // All below: guarded by mutex_.
   size_t bytes_ = 0;

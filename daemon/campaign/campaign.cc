@@ -52,10 +52,9 @@ std::vector<DType> selected_dtypes(const OpConfig& op, const CampaignOptions& op
 constexpr uint64_t kCasesPerStart = 64;
 
 /// How many threads a run of `cases` gets. A short run uses the slots that have started, and one
-/// for each worker at least; a long one all, and one thread more, which waits for the next free
-/// slot.
+/// for each worker at least; a long one all.
 size_t slots_worth_starting(const SlotPool& slots, uint64_t cases) {
-  if (cases >= kCasesPerStart * slots.size()) return slots.size() + 1;
+  if (cases >= kCasesPerStart * slots.size()) return slots.size();
   const auto started = static_cast<size_t>(std::ranges::count_if(
       slots.statistics(), [](const SlotStatistics& one) { return one.reference_pid > 0; }));
   const size_t wanted =
@@ -97,8 +96,10 @@ class Campaign::Progress {
   }
   /// Before the first finished().
   Status start_keeping() { return writer_.start(); }
-  void finished(Finished one) {
+  /// `lane` is given up where it has to wait for the disk.
+  void finished(Finished one, HeldLane& lane) {
     const size_t bytes = snapshot_bytes(one.outcome.result);
+    if (!writer_.has_room(bytes)) lane.give_up();
     writer_.push(std::move(one), bytes);
   }
   /// Returns when every case is kept.
@@ -216,22 +217,32 @@ uint64_t Campaign::device_bytes(const OpConfig& op, const CasePlan& plan) const 
 }
 
 Result<CaseReport> Campaign::run_one(const OpConfig& op, const CasePlan& plan,
-                                     const CaseSettings& settings, const LaneClaim& claim) {
+                                     const CaseSettings& settings, const LaneClaim& claim,
+                                     HeldLane* lane) {
+  HeldLane none;
+  HeldLane& held = lane == nullptr ? none : *lane;
   const uint64_t bytes = device_bytes(op, plan);
+  // What waits for memory, or for all other cases, holds no lane meanwhile.
+  const bool may_wait = claim != nullptr && claim->session().memory_limit() != 0;
+  if (may_wait || is_large(plan)) held.give_up();
   const auto memory = GPUEMU_TRY(MemoryHold::take(claim, bytes));
   if (is_large(plan)) return run_large(op, plan, settings, claim);
-  auto lease = slots_.acquire(claim);
+  auto lease = slots_.acquire(claim, nullptr, std::move(held));
   if (!lease) return lease.error();
   lease->count_memory(bytes);
   large_.begin(plan);
   auto outcome = run_on_slot(op, plan, **lease, settings, claim);
   large_.end(plan, outcome ? std::optional(outcome->result.duration_ms) : std::nullopt);
+  if (lane != nullptr) *lane = lease->end_case();
   return outcome;
 }
 
 void Campaign::run_cases(const OpConfig& op, CaseSource& source, uint64_t cases,
                          const LaneClaim& claim) {
-  run_on_threads(std::min<uint64_t>(slots_worth_starting(slots_, cases), cases), [&] {
+  // One more than there are slots: it waits for the next free one, so that the session keeps its
+  // turn. None holds a lane for its next case, which may have to wait until others have ended.
+  const size_t slots = slots_worth_starting(slots_, cases);
+  run_on_threads(std::min<uint64_t>(slots + (slots == slots_.size() ? 1 : 0), cases), [&] {
     while (auto one = source.next()) {
       auto outcome = run_one(op, one->plan, one->settings, claim);
       source.ended(*std::move(one), std::move(outcome));
@@ -318,6 +329,7 @@ void Campaign::compile(const std::vector<Selected>& all, const CampaignEvents& e
 }
 
 void Campaign::run_items(Progress& progress, const CampaignOptions& options) {
+  HeldLane lane;
   while (const auto item = progress.next()) {
     Finished one{
         .group = item->group, .plan = {}, .outcome = {}, .started = Clock::now(), .ended = {}};
@@ -330,7 +342,7 @@ void Campaign::run_items(Progress& progress, const CampaignOptions& options) {
       group.fail(plan.error());
       continue;
     }
-    auto outcome = run_one(*group.op, *plan, options.settings, options.claim);
+    auto outcome = run_one(*group.op, *plan, options.settings, options.claim, &lane);
     if (!outcome) {
       const ErrorCode code = outcome.error().code;
       if (code == ErrorCode::Cancelled) return;
@@ -349,7 +361,7 @@ void Campaign::run_items(Progress& progress, const CampaignOptions& options) {
     one.outcome = *std::move(outcome);
     one.outcome.extras.tensors.reset();  // The snapshot has them.
     one.ended = Clock::now();
-    progress.finished(std::move(one));
+    progress.finished(std::move(one), lane);
   }
 }
 

@@ -24,6 +24,7 @@ namespace gpuemu {
 class ExtraSlots;
 class KernelStore;
 class ReferenceFiles;
+class HeldLane;
 class SlotLease;
 class SlotPool;
 struct CaseReport;
@@ -153,9 +154,10 @@ class Campaign {
   /// The latter alone: of these no plan tells.
   std::vector<std::string> sizes_left_out(const OpConfig& op, DType dtype) const;
 
-  /// One case of one op, with its variant chosen by policy and priority.
+  /// One case of one op, with its variant chosen by policy and priority. `lane`: that of the last
+  /// case of the claim on this thread, and then that of this one.
   Result<CaseReport> run_one(const OpConfig& op, const CasePlan& plan, const CaseSettings& settings,
-                             const LaneClaim& claim);
+                             const LaneClaim& claim, HeldLane* lane = nullptr);
 
  private:
   struct Group;

@@ -48,6 +48,9 @@ class ResultWriter {
   /// Waits while too much is unkept. `bytes` is what the item holds beside itself.
   void push(T item, size_t bytes) { queue_.push(std::move(item), bytes); }
 
+  /// Whether it would not wait now.
+  bool has_room(size_t bytes) const { return queue_.has_room(bytes); }
+
   /// The first error; after it nothing more is kept.
   std::optional<Error> broken() const {
     const std::lock_guard lock(mutex_);

@@ -15,6 +15,7 @@ from reference_common import (OWN_FOLDER, OWN_PID, ITEM_BYTES, RESULT_BYTES_MAX,
                          script_error, with_output)
 from reference_reads import PROJECT, is_installed, keep_loaded, reads_of, stamp_or_none
 
+LEAST = numpy.minimum.reduce
 FLOAT64, INT64 = numpy.dtype("float64"), numpy.dtype("int64")
 DTYPES = {name: numpy.dtype(name) for name in ITEM_BYTES if name != "bfloat16"}
 NAMES = {dtype: name for name, dtype in DTYPES.items()}  # Asking a dtype for its name takes microseconds.
@@ -270,7 +271,7 @@ def stored(output):
 
 def check_scale(name, scale, output, values):
     """Infinity, and NaN beside infinities, mean that nothing bounds the element. NaN everywhere would let everything pass."""
-    if not scale.size or scale.min() >= 0:
+    if not scale.size or LEAST(scale, None) >= 0:
         return  # A NaN anywhere would be the least: there is none.
     below = scale < 0
     if below.any():
@@ -299,9 +300,14 @@ def named_scales(answer, outputs):
 
 
 def scales_of(error_scale, values, outputs, writer):
+    answer = call_with(error_scale, values, "error_scale()")
+    if len(outputs) == 1 and type(answer) is numpy.ndarray:  # As most give them.
+        pairs = [(outputs[0]["name"], answer)]
+    else:
+        pairs = named_scales(answer, outputs)
     by_output = {output["name"]: output for output in outputs}
     spread = []
-    for name, value in named_scales(call_with(error_scale, values, "error_scale()"), outputs):
+    for name, value in pairs:
         output = by_output[name]
         try:
             array = numpy.asarray(value, numpy.float64)

@@ -19,10 +19,11 @@ double least_of_others(const Shares& shares, const void* own, double otherwise) 
 }  // namespace
 
 /// A session saves up no time while it has nothing to run.
-FairQueue::Session& FairQueue::begin_waiting(const Place& place, Time now) {
+FairQueue::Session& FairQueue::begin_waiting(const Place& place, Time now, bool goes_on) {
   if (!sessions_.contains(place.session)) forget_idle(now);
   Session& session = sessions_[place.session];
   session.weight = place.weight;
+  if (goes_on) return session;
   if (session.waiting == 0 && (session.running == 0 || now - session.emptied > kNoPause)) {
     session.used = std::max(session.used, least_of_others(sessions_, &session, clock_));
   }
@@ -33,8 +34,8 @@ FairQueue::Session& FairQueue::begin_waiting(const Place& place, Time now) {
   return session;
 }
 
-FairQueue::Ticket FairQueue::enter(const Place& place, Time now) {
-  Session& session = begin_waiting(place, now);
+FairQueue::Ticket FairQueue::enter(const Place& place, Time now, bool goes_on) {
+  Session& session = begin_waiting(place, now, goes_on);
   Group& group = session.groups[place.group];
   const Ticket ticket = ++last_;
   const auto [job, is_new] = group.jobs.try_emplace(place.job);

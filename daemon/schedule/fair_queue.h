@@ -37,7 +37,8 @@ class FairQueue {
     Urgency urgency = Urgency::Batch;
   };
 
-  Ticket enter(const Place& place, Time now);
+  /// `goes_on`: in the place of a case that has just ended, so that it has not paused.
+  Ticket enter(const Place& place, Time now, bool goes_on = false);
   /// What is served next of the groups that have room.
   std::optional<Ticket> next(Time now, const std::function<bool(uint64_t group)>& has_room) const;
   /// Gives the lane to what next() named.
@@ -85,7 +86,7 @@ class FairQueue {
   std::optional<Ticket> next_of(const Session& session, const HasRoom& has_room,
                                 bool only_interactive) const;
   std::optional<Ticket> next_among(Time now, const HasRoom& has_room, bool only_interactive) const;
-  Session& begin_waiting(const Place& place, Time now);
+  Session& begin_waiting(const Place& place, Time now, bool goes_on);
   void drop(const Place& place, Ticket ticket, Time now);
   void forget_idle(Time now);
 

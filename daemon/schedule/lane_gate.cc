@@ -50,7 +50,8 @@ void LaneGate::serve_waiting() {
 }
 
 std::optional<LaneGate::Ticket> LaneGate::enter(uint64_t pool, const LaneClaim& claim,
-                                                const std::function<bool()>& ended) {
+                                                const std::function<bool()>& ended,
+                                                const std::optional<Held>& before) {
   FairQueue::Place place{.group = pool};
   if (claim != nullptr) {
     place.session = claim->session().number();
@@ -60,7 +61,8 @@ std::optional<LaneGate::Ticket> LaneGate::enter(uint64_t pool, const LaneClaim& 
   }
   Waiter waiter;
   std::unique_lock lock(mutex_);
-  const Ticket ticket = queue_.enter(place, now());
+  const Ticket ticket = queue_.enter(place, now(), before.has_value());
+  if (before) end(before->ticket, before->used);
   waiters_[ticket] = &waiter;
   ++pools_.at(pool).waiting;
   serve_waiting();
@@ -72,12 +74,17 @@ std::optional<LaneGate::Ticket> LaneGate::enter(uint64_t pool, const LaneClaim& 
   return std::nullopt;
 }
 
-void LaneGate::leave(Ticket ticket, std::chrono::microseconds used) {
-  const std::lock_guard lock(mutex_);
+/// REQUIRES: mutex_ is held.
+void LaneGate::end(Ticket ticket, std::chrono::microseconds used) {
   const auto found = running_.find(ticket);
   --pools_.at(found->second).running;
   running_.erase(found);
   queue_.end(ticket, used, now());
+}
+
+void LaneGate::leave(Ticket ticket, std::chrono::microseconds used) {
+  const std::lock_guard lock(mutex_);
+  end(ticket, used);
   serve_waiting();
 }
 

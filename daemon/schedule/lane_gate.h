@@ -32,10 +32,17 @@ class LaneGate : public Waker {
   /// REQUIRES: nobody waits for it, and no lane is out.
   void remove_pool(uint64_t pool);
 
+  /// A lane whose case has ended after `used`.
+  struct Held {
+    Ticket ticket = 0;
+    std::chrono::microseconds used{0};
+  };
   /// Waits for a lane, for a case of this pool. Nothing when `ended()` is true, which it checks
-  /// again after wake().
+  /// again after wake(). `before` is given back in the same step: who is the next to be served goes
+  /// on without a pause.
   std::optional<Ticket> enter(uint64_t pool, const LaneClaim& claim,
-                              const std::function<bool()>& ended);
+                              const std::function<bool()>& ended,
+                              const std::optional<Held>& before = std::nullopt);
   /// Gives the lane back that was held for `used`.
   void leave(Ticket ticket, std::chrono::microseconds used);
   /// Makes all waiting threads check ended() again.
@@ -55,6 +62,7 @@ class LaneGate : public Waker {
   };
   FairQueue::Time now() const;
   void serve_waiting();
+  void end(Ticket ticket, std::chrono::microseconds used);
   bool has_free_lane() const;
 
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();

@@ -77,8 +77,11 @@ SlotLease& SlotLease::operator=(SlotLease&& other) noexcept {
   return *this;
 }
 
-SlotLease::~SlotLease() {
-  if (pool_ == nullptr) return;
+void HeldLane::give_up() {
+  if (gate_ != nullptr) std::exchange(gate_, nullptr)->leave(held_.ticket, held_.used);
+}
+
+HeldLane SlotLease::end_case() {
   const auto used = std::chrono::duration_cast<std::chrono::microseconds>(
       std::chrono::steady_clock::now() - entered_);
   (*this)->reference.stop_when(nullptr);
@@ -86,7 +89,14 @@ SlotLease::~SlotLease() {
   pool_->give_back(index_);
   if (claim_ != nullptr && ran_inside) claim_->ran_inside = true;
   if (claim_ != nullptr) claim_->release(used);
-  pool_->state_->gate->leave(ticket_, used);
+  HeldLane lane;
+  lane.gate_ = std::exchange(pool_, nullptr)->state_->gate;
+  lane.held_ = {ticket_, used};
+  return lane;
+}
+
+SlotLease::~SlotLease() {
+  if (pool_ != nullptr) end_case();
 }
 
 Slot& SlotLease::operator*() const {
@@ -163,7 +173,8 @@ size_t SlotPool::take_free(const LaneClaim& claim) {
   return index;
 }
 
-Result<SlotLease> SlotPool::acquire(const LaneClaim& claim, const std::atomic<bool>* cancel) {
+Result<SlotLease> SlotPool::acquire(const LaneClaim& claim, const std::atomic<bool>* cancel,
+                                    HeldLane held) {
   const auto cancelled = [&] { return cancel != nullptr && cancel->load(); };
   const auto stopped = [&] { return claim == nullptr ? std::nullopt : claim->stopped(); };
   const auto ended = [&] {
@@ -174,7 +185,11 @@ Result<SlotLease> SlotPool::acquire(const LaneClaim& claim, const std::atomic<bo
   {
     std::optional<LaneUse::Wait> wait;
     if (claim != nullptr) wait.emplace(*claim, *state_->gate);
-    if (!stopped() && !ended()) ticket = state_->gate->enter(state_->gate_number, claim, ended);
+    if (!stopped() && !ended()) {
+      const bool goes_on = std::exchange(held.gate_, nullptr) != nullptr;
+      ticket = state_->gate->enter(state_->gate_number, claim, ended,
+                                   goes_on ? std::optional(held.held_) : std::nullopt);
+    }
   }
   if (ticket && stopped()) {
     state_->gate->leave(*ticket, std::chrono::microseconds(0));

@@ -61,6 +61,27 @@ struct WorkerActivity {
 
 class SlotPool;
 
+/// The lane of a case that has ended, for the next one of whoever holds it. Must not outlive the
+/// pool, and what may wait for something else gives it up first.
+class HeldLane {
+ public:
+  HeldLane() = default;
+  HeldLane(HeldLane&& other) noexcept { *this = std::move(other); }
+  HeldLane& operator=(HeldLane&& other) noexcept {
+    std::swap(gate_, other.gate_);
+    std::swap(held_, other.held_);
+    return *this;
+  }
+  ~HeldLane() { give_up(); }
+  void give_up();
+
+ private:
+  friend class SlotPool;
+  friend class SlotLease;
+  std::shared_ptr<LaneGate> gate_;  ///< Null: it holds none.
+  LaneGate::Held held_;
+};
+
 /// The slot is its holder's alone until the lease goes. Must not outlive the pool.
 class SlotLease {
  public:
@@ -72,6 +93,8 @@ class SlotLease {
   Slot* operator->() const { return &**this; }
   /// Tells activity() how much device memory its case has.
   void count_memory(uint64_t bytes);
+  /// Gives the slot back and keeps the lane.
+  HeldLane end_case();
   /// Its place among the pool's slots.
   size_t index() const { return index_; }
 
@@ -101,8 +124,10 @@ class SlotPool {
   /// What the scripts of all slots read.
   const ReferenceFiles& reference_files() const;
   /// Waits for a lane and a slot. Cancelled when `*cancel` becomes true (then call wake()) or the
-  /// claim is stopped, Unavailable after shutdown().
-  Result<SlotLease> acquire(const LaneClaim& claim, const std::atomic<bool>* cancel = nullptr);
+  /// claim is stopped, Unavailable after shutdown(). `held` is that of an earlier case of the claim
+  /// in this pool, which it gives up.
+  Result<SlotLease> acquire(const LaneClaim& claim, const std::atomic<bool>* cancel = nullptr,
+                            HeldLane held = {});
   /// Lets those who wait look at their cancel tokens.
   void wake();
   /// Ends all waiting, now and later. Leases that are out stay valid.

@@ -56,6 +56,45 @@ TEST(SlotPool, SharesSlotsEquallyBetweenABusyAndABusierSession) {
   }
 }
 
+TEST(SlotPool, WhoKeepsItsLaneForItsNextCaseSharesByWeight) {
+  // One thread of each session: none of its cases waits while one runs.
+  auto pool = pool_of(1);
+  const auto heavy = claim_of("heavy"), light = claim_of("light");
+  heavy->session().weight = 3;
+  std::atomic<bool> heavy_waits = false, light_waits = false, done = false;
+  const auto work = [&](const LaneClaim& claim, std::atomic<bool>& waits) {
+    HeldLane lane;
+    while (!done) {
+      waits = true;
+      auto lease = pool->acquire(claim, nullptr, std::move(lane));
+      ASSERT_TRUE(lease);
+      while (!heavy_waits || !light_waits) std::this_thread::yield();
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      lane = lease->end_case();
+      if (heavy->session().used_us + light->session().used_us > 400'000) done = true;
+    }
+  };
+  std::thread first(work, heavy, std::ref(heavy_waits)), second(work, light, std::ref(light_waits));
+  first.join();
+  second.join();
+  const double ratio =
+      static_cast<double>(heavy->session().used_us) / static_cast<double>(light->session().used_us);
+  EXPECT_NEAR(ratio, 3, 1);
+}
+
+TEST(SlotPool, AHeldLaneThatGoesIsFreeForOthers) {
+  auto pool = pool_of(1);
+  HeldLane lane = (*pool->acquire(claim_of("a"))).end_case();
+  auto other = std::async(std::launch::async, [&] {
+    const auto lease = pool->acquire(claim_of("b"));
+    return static_cast<bool>(lease);
+  });
+  while (pool->waiting() < 1) std::this_thread::yield();
+  lane.give_up();
+  EXPECT_TRUE(other.get());
+  EXPECT_FALSE(pool->statistics().front().busy);
+}
+
 TEST(SlotPool, NeverLeasesASlotTwice) {
   auto pool = pool_of(3);
   std::vector<std::atomic<int>> users(3);

@@ -3,6 +3,9 @@ import html.parser
 import json
 import pathlib
 import random
+import subprocess
+import sys
+from xml.etree import ElementTree
 
 import pytest
 
@@ -94,3 +97,13 @@ def test_a_tape_that_cannot_be_is_wrong_use(gpuemu):
     assert "session default has not defined the input 'b' before" in plan(gpuemu, tape, status=2)
     assert "'fast'" in plan(gpuemu, tape, "--policy", "fast", status=2)
     assert gpuemu.run("trace").returncode == 2
+
+
+def test_what_a_command_printed_is_drawn(tmp_path):
+    tool, picture = [sys.executable, str(ROOT / "tools/terminal_picture.py")], tmp_path / "top.svg"
+    drawn = subprocess.run([*tool, str(picture), "--command", "gpuemu top"], input="A  <B>\n\nC & D\n", capture_output=True, text=True)
+    assert drawn.returncode == 0, drawn.stderr
+    lines = [line.text for line in ElementTree.parse(picture).iter("{http://www.w3.org/2000/svg}text")]
+    assert lines == ["$ gpuemu top", "A  <B>", "C & D"]
+    refused = subprocess.run([*tool, str(picture)], input="\n", capture_output=True, text=True)
+    assert refused.returncode == 1 and "nothing on standard input" in refused.stderr

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# The figures of one daemon that shares, on a machine with 16 processors and perhaps a GPU that does nothing else: cases per second by lanes, what the ledger costs, cases on the GPU.
+#   bench/gpu_sharing.sh BUNDLE [STORAGE]     in about three minutes; BUNDLE is the folder of scripts/bundle.sh --with-nvrtc, STORAGE is gpuemu_bench_storage
+# Needs this folder, examples/ and python3 with numpy beside it, nothing else. What a figure is compared with is in bench/README.md.
+set -uo pipefail
+[ $# -ge 1 ] && [ -x "$1/bin/gpuemu" ] || { sed -n '2,4s/^# *//p' "$0" >&2; exit 2; }
+bundle=$(realpath "$1")
+storage=${2:+$(realpath "$2")}
+cd "$(dirname "$0")" || exit 3
+show() { # COMMAND...: its last lines, and no more than a minute of it
+  echo "== $* [$SECONDS s]"
+  timeout 60 "$@" 2>&1 | tail -n 20
+}
+show python3 guided_per_second.py --bin "$bundle/bin" --lanes 1,16 --cases 2500 --rounds 3
+show python3 guided_per_second.py --bin "$bundle/bin" --op softmax --lanes 1,16 --cases 700 --rounds 2
+if [ -n "$storage" ]; then
+  export LD_LIBRARY_PATH=$bundle/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+  for _ in 1 2; do show "$storage" 2000; done
+  TMPDIR=/dev/shm show "$storage" 2000
+fi
+if nvidia-smi >/dev/null 2>&1; then
+  nvidia-smi --query-gpu=name,driver_version --format=csv,noheader
+  show python3 fuzz_per_second.py --bin "$bundle/bin" --cases 8000 --rounds 1 --baseline-cases 1
+  show python3 guided_per_second.py --bin "$bundle/bin" --backend cuda --lanes 1 --cases 15000 --rounds 2
+fi
