@@ -243,6 +243,53 @@ void run(const float* x, float* y, int rows, int cols) {
   EXPECT_EQ(launches[1].line, 7u);
 }
 
+TEST(HostFills, AreFoundInFrontOfALaunch) {
+  const auto launches = scan_launches(R"(
+void other() { cudaMemset(bins, 1, 4); }
+void run(unsigned* bins, int n) {
+  cudaMemset((void*)bins, 0xff, n * sizeof(unsigned));
+  cudaMemsetAsync(ctx->best, 0, n, stream);
+  auto out = torch::zeros({n, 4}, options);
+  torch::Tensor top = torch::full({n}, -INFINITY, options);
+  sum.zero_();
+  thrust::device_vector<int> seen(n, -1);
+  k<<<n, 32>>>(bins, ctx->best, out.data_ptr<float>(), top.data_ptr<float>(),
+               sum.data_ptr<float>(), thrust::raw_pointer_cast(seen.data()));
+}
+)");
+  ASSERT_EQ(launches.size(), 1u);
+  const std::vector<std::string> dtypes = {"uint32",  "int32",   "{dtype}",
+                                           "float32", "float32", "int32"};
+  const std::vector<std::string> values = {"-1", "0", "0", "-inf", "0", "-1"};
+  for (size_t i = 0; i < values.size(); ++i) {
+    const std::string variable = base_variable(launches[0].args.at(i));
+    ASSERT_TRUE(launches[0].fills.contains(variable)) << variable;
+    EXPECT_EQ(filled_with(launches[0].fills.at(variable), dtypes[i], {}), values[i]) << variable;
+  }
+}
+
+TEST(HostFills, BytesAreThoseOfAnElement) {
+  EXPECT_EQ(filled_with({"0x80", true}, "int32", {}), "-2139062144");
+  EXPECT_EQ(filled_with({"0xff", true}, "int8", {}), "-1");
+  EXPECT_EQ(filled_with({"0xff", true}, "float32", {}), "nan");
+  EXPECT_EQ(filled_with({"1", true}, "{dtype}", {}), std::nullopt);
+  EXPECT_EQ(filled_with({"value", false}, "float32", {}), std::nullopt);
+}
+
+TEST(HostFills, AKernelThatOnlyAddsAtomicallyBeginsAtZero) {
+  const auto begins = [](const std::string& body, const std::string& dtype = "float32") {
+    return begins_with(body, "y", dtype, {});
+  };
+  EXPECT_EQ(begins("{ atomicAdd(&y[i], x[i]); atomicAdd(y + 1, 2.f); atomicAdd(&(y[0]), 1); }"),
+            "0");
+  EXPECT_EQ(begins("{ atomicCAS(&y[h], 0xffffffffu, key); }", "uint32"), "-1");
+  EXPECT_EQ(begins("{ if (atomicAdd(y, 1) == last) *y = 0; }", "uint32"), "0");
+  EXPECT_EQ(begins("{ atomicMax(&y[i], v); }", "uint32"), "0");
+  EXPECT_EQ(begins("{ atomicMax(&y[i], v); }", "int32"), std::nullopt);
+  EXPECT_EQ(begins("{ atomicAdd(&y[i], y[j]); }"), std::nullopt);
+  EXPECT_EQ(begins("{ y[i] = 1; }"), std::nullopt) << "no atomic";
+}
+
 std::vector<Instance> instances(const std::string& source) {
   const auto kernels = scan_kernels(source);
   static std::vector<HostLaunch> launches;

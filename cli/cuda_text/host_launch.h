@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/cuda_text/c_expression.h"
+#include "cli/cuda_text/host_fills.h"
 
 namespace gpuemu::cli {
 
@@ -17,8 +18,10 @@ struct HostLaunch {
   std::string shared;                    ///< "" where it is not given.
   std::vector<std::string> args;
   std::map<std::string, std::string> locals;  ///< Variables in front of it: name -> value.
-  uint32_t line = 0;                          ///< Line of the text.
-  std::string file = {};                      ///< The file of the text, as whoever scans it says.
+  std::map<std::string, HostFill> fills =
+      {};                 ///< Memory that is filled in front of it, by variable.
+  uint32_t line = 0;      ///< Line of the text.
+  std::string file = {};  ///< The file of the text, as whoever scans it says.
 };
 
 /// Integers and dim3 that the text, which has no comments, declares with a value: name -> value as

@@ -97,8 +97,7 @@ Status CaseRun::fill() {
     for (size_t i = 0; i < buffer.body; ++i) image[buffer.front + i] = kPoison[i % 2];
     const ExportedTensor& tensor = *buffer.tensor;
     const auto input = exported_.inputs.find(tensor.name);
-    const bool read = tensor.role == TensorRole::Input || tensor.role == TensorRole::InOut;
-    if (read && input != exported_.inputs.end()) {
+    if (input != exported_.inputs.end()) {
       if (input->second.shape != tensor.shape || input->second.dtype != tensor.dtype) {
         return error(ErrorCode::Corruption, "tensor '{}': its values are of shape {}, not {}",
                      tensor.name, to_string(input->second.shape), to_string(tensor.shape));

@@ -127,7 +127,7 @@ std::string block_of(const FindingGroup& group, const OpFailures& op, const Bloc
   const std::string drawn = case_text(*group.smallest);
   note("case", fmt::format("{}{}seed {}{}", drawn, drawn.empty() ? "" : ", ", group.smallest->seed,
                            counts_of(group, op)));
-  note("help", std::string(finding_info(finding.kind).help));
+  note("help", help_of(finding));
   if (op.is_stored) note("next", next_command(group, op.cases == 0));
   return all;
 }
@@ -163,6 +163,14 @@ MessageParts parts_of(const ValidationFailure& finding) {
   const size_t end = block == rest.npos ? rest.npos : rest.find("),", block);
   if (end == rest.npos) return {message, ""};
   return {message.substr(0, at), rest.substr(0, end + 1)};
+}
+
+std::string help_of(const ValidationFailure& finding) {
+  std::string help(finding_info(finding.kind).help);
+  const bool of_kernel = finding.kind == FindingKind::UninitializedRead &&
+                         !finding.message.starts_with("reads byte offset");
+  if (of_kernel) help.resize(std::min(help.find(';'), help.size()));
+  return help;
 }
 
 std::string next_command(const FindingGroup& group, bool single_case) {

@@ -46,6 +46,9 @@ MessageParts parts_of(const ValidationFailure& finding);
 /// The title without the place of the other access of a race, where the finding has a line itself.
 std::string short_title(const ValidationFailure& finding);
 
+/// What usually fixes it. Of memory of the kernel's own nothing is said that only tensors have.
+std::string help_of(const ValidationFailure& finding);
+
 /// What to run next on the smallest case: a wrong value is explained, a fault of the kernel is made
 /// smaller, or debugged where the op has one case alone.
 std::string next_command(const FindingGroup& group, bool single_case);

@@ -99,9 +99,11 @@ class IndexSearch {
     const std::string dim = legal_name(table.name + "_rows");
     if (row->size() == 1 && row->front() == "1") row->clear();
     found_.chosen.insert(table.name);
-    table.shape = {dim};
+    // A byte has its rows by itself.
+    const bool is_byte = index.dtype == "uint8";
+    table.shape = {is_byte ? "256" : dim};
     table.shape.insert(table.shape.end(), row->begin(), row->end());
-    limit(index, dim);
+    if (!is_byte) limit(index, dim);
   }
 
   /// Each index chooses an element in every row: one of the dims says how many there are.

@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "common/numeric/element.h"
+#include "common/tensor/fill_elements.h"
 #include "runtime/backends/backends.h"
 
 namespace gpuemu::cli {
@@ -119,6 +120,8 @@ const std::vector<std::byte>& Probe::image_of(const ProbeTensor& tensor, size_t 
   if (!image.empty()) return image;
   const size_t bytes = byte_size(tensor.dtype);
   image.resize(tensor.elements * bytes);
+  fill_elements(tensor.fill, image);
+  if (!tensor.fill.empty()) return image;
   for (uint64_t at = 0; at < tensor.elements; ++at) {
     write_from_double(tensor.dtype, value_of(tensor, at, number, salt), image.data() + at * bytes);
   }

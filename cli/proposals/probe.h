@@ -30,6 +30,7 @@ struct ProbeTensor {
   /// out of order where `is_varied`.
   int64_t index = 0, spread = 0;
   bool is_varied = false;
+  std::vector<std::byte> fill = {};  ///< Not empty: all elements are this one.
 
   auto operator<=>(const ProbeTensor&) const = default;
 };

@@ -153,6 +153,24 @@ bool add_param(const SourceParam& param, const Instance& instance, const Definit
   return false;
 }
 
+/// What tensors hold before the launch, as host code or the kernel's own text tells.
+void find_initial_values(const SourceKernel& source, const Instance& instance,
+                         const Definitions& definitions, ProposedKernel& made) {
+  for (ProposedParam& param : made.params) {
+    if (!is_tensor(param) || param.is_const) continue;
+    const auto written = std::ranges::find(source.params, param.written, &SourceParam::name);
+    const auto index = static_cast<size_t>(written - source.params.begin());
+    for (const HostLaunch* host : instance.launches) {
+      if (index >= host->args.size() || !param.init.empty()) continue;
+      const auto fill = host->fills.find(base_variable(host->args[index]));
+      if (fill == host->fills.end()) continue;
+      param.init = filled_with(fill->second, param.dtype, definitions).value_or("");
+    }
+    if (!param.init.empty()) continue;
+    param.init = begins_with(made.body, param.written, param.dtype, definitions).value_or("");
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> ProposedKernel::dims() const {
@@ -198,6 +216,7 @@ std::vector<ProposedKernel> propose(const SourceKernel& kernel, const SourceCont
       any_const = any_const || (param.pointer && param.is_const);
     }
     settle_outputs(any_const, made.params);
+    find_initial_values(kernel, instance, context.definitions, made);
     if (!add_symbols(context.definitions, made, why)) return {};
     made.launches = guess_launches(kernel, instance, context, made);
     for (const std::string& name : instance.guessed) {

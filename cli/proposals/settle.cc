@@ -22,6 +22,30 @@ namespace {
 
 /// At as many sizes as tell the products of the dims apart.
 size_t reaches_of(size_t dims) { return dims > 3 ? 5 : 3; }
+/// Whether the text writes to the tensor: what is written may be what was there.
+bool is_written_in(const std::string& body, const std::string& tensor) {
+  const std::string name = RE2::QuoteMeta(tensor);
+  return RE2::PartialMatch(body, R"(atomic\w*\s*\(\s*&?\s*)" + name + R"(\b)") ||
+         RE2::PartialMatch(body, R"(\b)" + name + R"(\b\s*(?:\[[^\[\]]*\])?\s*[-+*/|&^]?=[^=])");
+}
+
+/// Outputs whose names say that blocks leave something there for other blocks, beside an output
+/// that is the result.
+void mark_scratch(ProposedKernel& kernel) {
+  static const RE2 kMemory(
+      R"((?i)(?:\w*_)?)"
+      R"((?:scratch|scratchpad|workspace|tickets?|semaphores?|locks?|mutex|retired|)"
+      R"(counters?|partials?|tmp)(?:_\w*|\d*))");
+  const auto is_memory = [](const ProposedParam& param) {
+    return param.role == ParamRole::Output && RE2::FullMatch(param.name, kMemory);
+  };
+  const bool has_result = std::ranges::any_of(kernel.params, [&](const ProposedParam& param) {
+    return param.role == ParamRole::InOut || (param.role == ParamRole::Output && !is_memory(param));
+  });
+  if (!has_result) return;
+  for (ProposedParam& param : kernel.params) param.scratch = is_memory(param);
+}
+
 /// What one launch says of the kernel's tensors.
 class Settlement {
  public:
@@ -185,7 +209,14 @@ class Settlement {
                          indices_.chosen.contains(tensor.name) ||
                          observed_.extents[0].of(tensor.name) > written;
       tensor.role = written == 0 ? ParamRole::Input : keeps ? ParamRole::InOut : ParamRole::Output;
+      const bool is_used = keeps || (written == 0 && is_written_in(kernel_.body, tensor.written));
+      if (tensor.init.empty() || !is_used) {
+        tensor.init.clear();
+        continue;
+      }
+      tensor.role = ParamRole::Output;
     }
+    mark_scratch(kernel_);
     mark_distinct(kernel_, indices_.tables, overwritten);
   }
 

@@ -14,7 +14,7 @@ std::string sum_length(const ProposedKernel& kernel) {
   for (const ProposedParam& dim : kernel.params) {
     if (dim.role != ParamRole::Dim) continue;
     const std::string pattern =
-        R"(for\s*\(([^;]*);[^;]*<\s*)" + RE2::QuoteMeta(dim.written) + R"(\b)";
+        R"(for\s*\(([^;]*);[^;]*<\s*(?:min\s*\(\s*)?)" + RE2::QuoteMeta(dim.written) + R"(\b)";
     std::string begin;
     if (!RE2::PartialMatch(kernel.body, pattern, &begin)) continue;
     // A walk over the grid adds nothing up where the output has the dim.
@@ -32,7 +32,7 @@ bool adds_floats(const ProposedKernel& kernel) {
   if (kernel.body.find("atomicAdd") == std::string::npos) return false;
   return std::ranges::any_of(kernel.params, [](const ProposedParam& param) {
     const bool real = param.dtype == "{dtype}" || param.dtype.find("float") != std::string::npos;
-    return param.role == ParamRole::InOut && real;
+    return (param.role == ParamRole::InOut || !param.init.empty()) && real;
   });
 }
 

@@ -1,11 +1,14 @@
 #include "cli/proposals/trial.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdlib>
 #include <set>
 
 #include <re2/re2.h>
 
 #include "common/config/expression.h"
+#include "common/config/initial_value.h"
 #include "common/numeric/element.h"
 
 namespace gpuemu::cli {
@@ -33,6 +36,22 @@ double first_value(const std::string& values) {
 void add_member(const std::vector<std::byte>& member, std::vector<std::byte>& bytes) {
   bytes.resize((bytes.size() + member.size() - 1) / member.size() * member.size());
   bytes.insert(bytes.end(), member.begin(), member.end());
+}
+
+/// One element of what the tensor holds before the launch; empty where that is not known.
+std::vector<std::byte> fill_of(const ProposedParam& param, DType dtype) {
+  if (param.init.empty()) return {};
+  TensorSpec spec{.name = param.name, .shape = {}, .dtype = param.dtype};
+  InitialValue& init = spec.init.emplace();
+  int64_t whole = 0;
+  const char* end = param.init.data() + param.init.size();
+  if (std::from_chars(param.init.data(), end, whole).ptr == end) {
+    init.value = Expression::constant(whole);
+  } else {
+    init.real = std::strtod(param.init.c_str(), nullptr);
+  }
+  auto element = initial_element(spec, dtype, {});
+  return element ? *std::move(element) : std::vector<std::byte>();
 }
 
 bool is_filled(const std::vector<bool>& changed) { return !changed.empty(); }
@@ -130,6 +149,7 @@ std::optional<ProbeCall> Trial::call(const Sizes& dims) const {
       made.tensors.push_back({param.name, dtype_of(kernel_, param.dtype), kRoomElements,
                               kRoomElements, kRoomElements});
       made.tensors.back().is_varied = !param.is_const;
+      made.tensors.back().fill = fill_of(param, made.tensors.back().dtype);
     } else {
       const auto dtype = dtype_from_alias(param.dtype);
       if (!dtype) return std::nullopt;
@@ -293,7 +313,7 @@ bool Trial::fits(const Sizes& sizes) {
     }
     if (elements == 0) return false;
     tensor.elements = tensor.known = tensor.room = elements;
-    if (param->role == ParamRole::Output) tensor.known = 0;
+    if (param->role == ParamRole::Output && param->init.empty()) tensor.known = 0;
     if (param->range.empty()) continue;
     static const RE2 kHighest(R"re(, "?([^"\]]+)"?\]$)re");
     std::string highest;
@@ -305,7 +325,8 @@ bool Trial::fits(const Sizes& sizes) {
   for (size_t i = 0; i < changed.size(); ++i) {
     const auto param =
         std::ranges::find(kernel_.params, made->tensors[i].name, &ProposedParam::name);
-    if (param->role == ParamRole::Output && behind_last(changed[i]) < made->tensors[i].elements) {
+    const bool is_overwritten = param->role == ParamRole::Output && param->init.empty();
+    if (is_overwritten && behind_last(changed[i]) < made->tensors[i].elements) {
       return false;
     }
   }

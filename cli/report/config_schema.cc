@@ -246,6 +246,8 @@ Json plain_form(KeyForm form) {
       return one_or_list(text());
     case KeyForm::Expression:
       return expression();
+    case KeyForm::Value:
+      return any_of(type("number"), text());
     case KeyForm::Expressions:
       return list_of(expression());
     case KeyForm::Extent:

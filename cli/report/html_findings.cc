@@ -164,7 +164,7 @@ std::string facts(const CiFinding& finding, const MessageParts& parts) {
          fact("why", group.diagnosis == nullptr ? "" : text(one_line(group.diagnosis->note))) +
          fact("smallest case", text(fmt::format("{}{}seed {}", drawn, drawn.empty() ? "" : ", ",
                                                 group.smallest->seed))) +
-         fact("help", text(std::string(finding_info(group.finding->kind).help))) +
+         fact("help", text(help_of(*group.finding))) +
          fact("also", also.empty() ? "" : text(also + ", which this can cause; fix it first")) +
          fact("next",
               command(next_command(group, false)) + " " + command(replay_command(*group.smallest)) +

@@ -13,6 +13,7 @@ namespace gpuemu::cli {
 namespace {
 
 constexpr int64_t kListedMax = 32;   ///< Elements of a tensor that is written in full.
+constexpr int64_t kFewElements = 8;  ///< In full also where all are the same.
 constexpr size_t kAssignedMax = 16;  ///< Elements that differ from the others.
 
 std::string value_text(const Tensor& tensor, int64_t index) {
@@ -62,18 +63,26 @@ std::string usual_value(const Tensor& tensor) {
   return usual;
 }
 
+bool is_all(const Tensor& tensor, const std::string& value) {
+  for (int64_t i = 0; i < tensor.count(); ++i) {
+    if (value_text(tensor, i) != value) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string python_line(const std::string& name, const Tensor& tensor) {
   const std::string dtype =
       tensor.dtype == DType::BFloat16 ? "float32" : std::string(name_of(tensor.dtype));
-  if (tensor.count() <= kListedMax && tensor.count() > 0) {
+  const std::string usual = tensor.count() == 0 ? "0.0" : usual_value(tensor);
+  const bool is_one_value = tensor.count() > kFewElements && is_all(tensor, usual);
+  if (tensor.count() <= kListedMax && tensor.count() > 0 && !is_one_value) {
     int64_t first = 0;
     return fmt::format("{} = numpy.array({}, '{}')", name, nested_text(tensor, 0, first), dtype);
   }
   const std::string shape =
       fmt::format("({}{})", fmt::join(tensor.shape, ", "), tensor.shape.size() == 1 ? "," : "");
-  const std::string usual = tensor.count() == 0 ? "0.0" : usual_value(tensor);
   const bool zero = usual == "0.0" || usual == "0" || usual == "False";
   std::string text = zero ? fmt::format("{} = numpy.zeros({}, '{}')", name, shape, dtype)
                           : fmt::format("{} = numpy.full({}, {}, '{}')", name, shape, usual, dtype);
@@ -91,11 +100,11 @@ std::string inputs_for_python(const ValidationResult& result) {
   if (!result.repro_info || !result.repro_info->input_snapshot) return "";
   const auto inputs = decode_legacy_snapshot(*result.repro_info->input_snapshot);
   if (!inputs || inputs->empty()) return "";
-  std::string text = "  inputs, for Python:\n";
+  // Without an indentation, which Python takes for a block.
+  std::string text = "  inputs, for Python:\nimport numpy\n";
   for (const auto& [name, tensor] : *inputs) {
     const std::string line = python_line(name, tensor);
-    text +=
-        fmt::format("    {}\n", !line.empty() ? line
+    text += fmt::format("{}\n", !line.empty() ? line
                                               : fmt::format("# {}: {} elements; `gpuemu export {}` "
                                                             "writes them",
                                                             name, tensor.count(), result.seed));

@@ -125,6 +125,7 @@ void print_op(const OpTestReport& op, const ReportStyle& style, std::ostream& ou
   }
   print_failed(op, style, out, err);
   out << warnings_text(op.warned, op.cases, op.warnings);
+  if (style.blocks && !op.warnings.empty()) out << '\n';
   if (!style.compact) print_basis(op, out);
   if (op.evidence && !style.compact) out << evidence_line(*op.evidence);
   print_fragile(op, out);

@@ -78,6 +78,7 @@ std::string tensor_text(const ProposedKernel& kernel, const ProposedParam& tenso
   if (!tensor.range.empty()) text += ", range = " + tensor.range;
   if (tensor.distinct) text += ", distinct = true";
   if (tensor.sorted) text += ", sorted = true";
+  if (!tensor.init.empty()) text += ", init = " + tensor.init;
   return text + " }";
 }
 
@@ -97,7 +98,7 @@ std::string launch_text(const ProposedKernel& kernel, const std::vector<std::str
 }
 
 std::string kernel_text(const ProposedKernel& kernel) {
-  std::vector<std::string> inputs, outputs, dims, attrs, args;
+  std::vector<std::string> inputs, outputs, scratch, dims, attrs, args;
   size_t tensors = 0;
   std::string group;  // The structure that the last argument is.
   for (const ProposedParam& param : kernel.params) {
@@ -105,7 +106,7 @@ std::string kernel_text(const ProposedKernel& kernel) {
                         param.role == ParamRole::InOut;
     const std::string spec = tensor ? tensor_text(kernel, param, tensors++) : "";
     if (param.role == ParamRole::Input || param.role == ParamRole::InOut) inputs.push_back(spec);
-    if (param.role == ParamRole::Output) outputs.push_back(spec);
+    if (param.role == ParamRole::Output) (param.scratch ? scratch : outputs).push_back(spec);
     if (param.role == ParamRole::InOut) {
       outputs.push_back(fmt::format("{{ name = {}, inout = true }}", quoted(param.name)));
     }
@@ -147,6 +148,9 @@ std::string kernel_text(const ProposedKernel& kernel) {
   text += fmt::format("[[kernels]]\nname = {}\nsource = {}\nreference = {}\n", quoted(kernel.name),
                       quoted(kernel.source), quoted(reference_path(kernel)));
   text += fmt::format("inputs = [{}]\noutputs = [{}]\n", joined(inputs), joined(outputs));
+  if (!scratch.empty()) {
+    text += fmt::format("scratch = [{}]  # Nobody compares it.\n", joined(scratch));
+  }
   if (!dims.empty()) text += fmt::format("dims = {{ {} }}\n", joined(dims));
   if (!kernel.require.empty()) text += fmt::format("require = {}\n", quoted(kernel.require));
   if (!attrs.empty()) text += fmt::format("attrs = {{ {} }}\n", joined(attrs));
@@ -195,7 +199,8 @@ std::string reference_text(const ProposedKernel& kernel) {
     if (param.role != ParamRole::Output && param.role != ParamRole::Null) {
       names.push_back(param.name);
     }
-    if (param.role == ParamRole::Output || param.role == ParamRole::InOut) {
+    const bool is_output = param.role == ParamRole::Output && !param.scratch;
+    if (is_output || param.role == ParamRole::InOut) {
       results.push_back(param.name);
     }
   }

@@ -6,6 +6,7 @@
 
 #include "common/base/service_limits.h"
 #include "common/config/expression_node.h"
+#include "common/config/initial_value.h"
 #include "common/config/op_sizes.h"
 #include "common/config/readers.h"
 #include "common/toml/nearest.h"
@@ -67,6 +68,7 @@ class OpChecker {
     for (size_t i = 0; i < op_.outputs.size(); ++i) {
       check_shape({"outputs", i, op_.outputs[i]}, before);
       check_range({"outputs", i, op_.outputs[i]}, before);
+      check_init(data_key(fmt::format(".outputs[{}].init", i)), op_.outputs[i]);
       before.insert(op_.outputs[i].name);
     }
     check_scales();
@@ -129,6 +131,19 @@ class OpChecker {
     }
   }
 
+  /// A number that a dtype under test cannot hold, and names that nothing has.
+  void check_init(const std::string& key, const TensorSpec& tensor) {
+    if (!tensor.init) return;
+    if (!tensor.init->real) {
+      const Expression& value = tensor.init->value;
+      check_integer(key, value, 0);
+      if (!value.names().empty() || !value.tensor_uses().empty() || value.fraction_column()) return;
+    }
+    if (const Status held = check_initial_number(tensor, op_.dtypes); !held) {
+      report(key, held.error().message);
+    }
+  }
+
   void check_scales() {
     std::vector<std::string> outputs;
     for (const TensorSpec& output : op_.outputs) outputs.push_back(output.name);
@@ -151,6 +166,7 @@ class OpChecker {
       for (size_t d = 0; d < tensor.shape.size(); ++d) {
         check_integer(fmt::format("{}.shape[{}]", key, d), tensor.shape[d], 0);
       }
+      check_init(key + ".init", tensor);
     }
     if (kernel.supports) check_integer(path + ".supports", *kernel.supports, 0);
     for (const SymbolSpec& symbol : kernel.symbols) {

@@ -36,6 +36,12 @@ enum class SubnormalPolicy {
   FtzOk,  ///< The bound allows for it, sum by sum.
 };
 
+/// What each element of an output, or of scratch memory, holds before the launch.
+struct InitialValue {
+  std::optional<double> real;  ///< Written with a fraction, as infinity or as NaN.
+  Expression value;            ///< Else.
+};
+
 struct TensorSpec {
   std::string name;
   std::vector<Expression> shape;
@@ -47,6 +53,7 @@ struct TensorSpec {
   bool distinct = false;                            ///< No value of an input comes twice.
   bool sorted = false;                  ///< An input's values ascend along the last axis.
   bool inout = false;                   ///< The output updates the input of the same name.
+  std::optional<InitialValue> init;     ///< Absent: nothing that a kernel may read.
   std::optional<Tolerance> tolerance;   ///< An output's tolerance, for every dtype.
   std::optional<NanPolicy> nan_policy;  ///< An output's policy; absent: the op's.
   /// Several right answers of an output: its elements index this input along the axis, or have no

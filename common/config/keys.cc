@@ -285,15 +285,19 @@ constexpr KeySection kTensorSection{"tensor", kTensor};
 
 constexpr std::string_view kShapeHelp =
     "Sizes as expressions of dims, such as [\"rows\", \"cols\"]; [] is a scalar.";
+constexpr Key kShape = {.name = "shape", .form = Expressions, .help = kShapeHelp, .required = true};
 constexpr Key kInput[] = {
-    {.name = "shape", .form = Expressions, .help = kShapeHelp, .required = true},
+    kShape,
     {"distinct", Boolean, "No value comes twice; of integers with a range (default false)."},
     {"sorted", Boolean, "The values ascend along the last axis (default false)."},
 };
 constexpr KeySection kInputSection{"input", kInput, &kTensorSection};
-constexpr int64_t kAxisMax = 64;
+constexpr Key kInit = {"init", Value, "What each element holds before the launch, such as 0."};
+constexpr Key kScratch[] = {kShape, kInit};
+constexpr KeySection kScratchSection{"scratch", kScratch, &kTensorSection};
 constexpr Key kOutput[] = {
     {"shape", Expressions, kShapeHelp},
+    kInit,
     {"inout", Boolean, "It updates the input of the same name, whose shape and dtype it takes."},
     {"tolerance", Tolerance, "How far an element of this output may be off, in every dtype."},
     {.name = "nan_policy",
@@ -303,7 +307,7 @@ constexpr Key kOutput[] = {
     {"indices_of", Text,
      "Its elements are indices along an axis of this input; those of equal elements are as right."},
     {"any_order", Boolean, "Its elements have no order along the axis (default false)."},
-    {"axis", Integer, "Of indices_of and any_order (default -1, the last).", -kAxisMax, kAxisMax},
+    {"axis", Integer, "Of indices_of and any_order (default -1, the last).", -64, 64},
 };
 constexpr KeySection kOutputSection{"output", kOutput, &kTensorSection};
 
@@ -417,7 +421,7 @@ constexpr Key kKernel[] = {
     {.name = "scratch",
      .form = Tables,
      .help = "Device memory that the kernel needs besides.",
-     .section = &kInputSection},
+     .section = &kScratchSection},
     {.name = "launches",
      .form = Tables,
      .help = "One or several, in order.",
@@ -447,10 +451,7 @@ constexpr Key kFile[] = {
      .form = Table,
      .help = "What is tested, and how, of all ops.",
      .section = &kValidationSection},
-    {.name = "policies",
-     .form = Table,
-     .help = "Limits of all kernels.",
-     .section = &kPoliciesSection},
+    {.name = "policies", .form = Table, .help = "Kernels' limits.", .section = &kPoliciesSection},
     {.name = "ci", .form = Table, .help = "What gpuemu ci goes by.", .section = &kCiSection},
     {.name = "storage",
      .form = Table,
@@ -486,6 +487,7 @@ const KeySection& scheduler_keys() { return kSchedulerSection; }
 const KeySection& op_keys() { return kOpSection; }
 const KeySection& kernel_keys() { return kKernelSection; }
 const KeySection& input_keys() { return kInputSection; }
+const KeySection& scratch_keys() { return kScratchSection; }
 const KeySection& output_keys() { return kOutputSection; }
 const KeySection& attr_keys() { return kAttrSection; }
 const KeySection& dim_keys() { return kDimSection; }

@@ -41,6 +41,7 @@ enum class KeyForm {
   Source,
   TensorDType,  ///< A dtype or "{dtype}".
   Range,        ///< [lowest, highest], each a number or an expression.
+  Value,        ///< A number, infinity and NaN among them, or an expression.
   SizeRange,    ///< [lowest, highest] of a size.
   Sizes,        ///< A list of sizes.
   Dims,
@@ -95,6 +96,7 @@ const KeySection& scheduler_keys();
 const KeySection& op_keys();
 const KeySection& kernel_keys();
 const KeySection& input_keys();
+const KeySection& scratch_keys();
 const KeySection& output_keys();
 const KeySection& attr_keys();
 /// What a table among `dims` may hold.

@@ -40,7 +40,7 @@ std::vector<Site> sites() {
       {kernel_keys(), "[[kernels]]\n", "", "kernels[0]."},
       {input_keys(), op + "inputs = [{ ", " }]", "ops[0].inputs[0]."},
       {output_keys(), op + "outputs = [{ ", " }]", "ops[0].outputs[0]."},
-      {input_keys(), kernel + "scratch = [{ ", " }]", "kernels[0].scratch[0]."},
+      {scratch_keys(), kernel + "scratch = [{ ", " }]", "kernels[0].scratch[0]."},
       {dim_keys(), op + "dims = { n = { ", " } }", "ops[0].dims.n."},
       {attr_keys(), op + "attrs = { a = { ", " } }", "ops[0].attrs.a."},
       {launch_keys(), kernel + "launches = [{ ", " }]", "kernels[0].launches[0]."},

@@ -211,7 +211,7 @@ void read_kernel(const ValueReader& item, Config& config, Drafts& drafts) {
   read_reference(table, kernel.reference, kernel.reference_function);
   table.read_integer("priority", kernel.priority);
   table.read("supports", kernel.supports);
-  kernel.scratch = read_tensors(table, "scratch", false);
+  kernel.scratch = read_tensors(table, "scratch", TensorList::Scratch);
   read_launches(table, kernel);
   read_symbols(table, kernel);
   read_test_data(table, draft.data);

@@ -85,9 +85,42 @@ void read_value_rules(TableReader& table, TensorSpec& tensor) {
   }
 }
 
-TensorSpec read_tensor(const ValueReader& item, bool outputs) {
+const KeySection& keys_of(TensorList list) {
+  switch (list) {
+    case TensorList::Inputs:
+      return input_keys();
+    case TensorList::Outputs:
+      return output_keys();
+    case TensorList::Scratch:
+      return scratch_keys();
+  }
+  GPUEMU_UNREACHABLE();
+}
+
+void read_init(TableReader& table, TensorSpec& tensor) {
+  const auto value = table.find("init");
+  if (!value) return;
+  InitialValue init;
+  if (value->is(TomlValue::Kind::Real)) {
+    init.real = value->value().real;
+  } else if (value->is(TomlValue::Kind::Integer) || value->is(TomlValue::Kind::Text)) {
+    const auto expression = value->expression();
+    if (!expression) return;
+    init.value = *expression;
+  } else {
+    return value->wrong_kind("a number such as 0, or an expression in quotes");
+  }
+  if (tensor.inout) {
+    return value->problem(
+        "an inout output begins with the values of its input; leave out one of the two");
+  }
+  tensor.init = std::move(init);
+}
+
+TensorSpec read_tensor(const ValueReader& item, TensorList list) {
+  const bool outputs = list == TensorList::Outputs;
   TensorSpec tensor;
-  TableReader table(item, outputs ? output_keys() : input_keys());
+  TableReader table(item, keys_of(list));
   table.read("name", tensor.name);
   if (const auto name = table.find("name")) {
     if (name->is(TomlValue::Kind::Text)) is_legal_name(*name, tensor.name);
@@ -118,7 +151,8 @@ TensorSpec read_tensor(const ValueReader& item, bool outputs) {
   tensor.dtype = "{dtype}";
   if (const auto dtype = table.find("dtype")) tensor.dtype = tensor_dtype(*dtype);
   read_range(table, tensor);
-  if (!outputs) read_value_rules(table, tensor);
+  if (list == TensorList::Inputs) read_value_rules(table, tensor);
+  if (list != TensorList::Inputs) read_init(table, tensor);
   read_align(table, tensor);
   for (const char* end : {"min", "max"}) {
     if (!table.has(end)) continue;
@@ -278,7 +312,7 @@ void read_reference(TableReader& table, std::string& path, std::string& function
   if (function == "reference") function.clear();
 }
 
-std::vector<TensorSpec> read_tensors(TableReader& table, std::string_view key, bool outputs) {
+std::vector<TensorSpec> read_tensors(TableReader& table, std::string_view key, TensorList list) {
   std::vector<TensorSpec> tensors;
   const auto value = table.find(key);
   if (!value) return tensors;
@@ -287,14 +321,14 @@ std::vector<TensorSpec> read_tensors(TableReader& table, std::string_view key, b
     value->problem(fmt::format("{} tensors, the limit is {}", items.size(), kTensorsMax));
     return tensors;
   }
-  for (const ValueReader& item : items) tensors.push_back(read_tensor(item, outputs));
+  for (const ValueReader& item : items) tensors.push_back(read_tensor(item, list));
   return tensors;
 }
 
 void read_test_data(TableReader& table, OpConfig& op) {
   table.read("input_names", op.input_names);
-  op.inputs = read_tensors(table, "inputs", false);
-  op.outputs = read_tensors(table, "outputs", true);
+  op.inputs = read_tensors(table, "inputs", TensorList::Inputs);
+  op.outputs = read_tensors(table, "outputs", TensorList::Outputs);
   read_dims(table, op);
   table.read("require", op.require);
   if (const auto attrs = table.find("attrs")) {

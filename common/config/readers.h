@@ -48,7 +48,8 @@ void read_invariants(TableReader& table, std::vector<InvariantSpec>& invariants,
 void read_test_data(TableReader& table, OpConfig& op);
 /// The dims that are chosen, and those that follow from them.
 void read_dims(TableReader& table, OpConfig& op);
-std::vector<TensorSpec> read_tensors(TableReader& table, std::string_view key, bool outputs);
+enum class TensorList { Inputs, Outputs, Scratch };
+std::vector<TensorSpec> read_tensors(TableReader& table, std::string_view key, TensorList list);
 
 /// Reads one layer on top of `config`.
 void read_layer(ReadState& state, const Layer& layer, const TomlValue& document, Config& config,

@@ -179,12 +179,29 @@ void Explainer::vote_of_devices() {
   reply_.sentences.push_back("Vote: " + reply_.disagreement->sentence + ".");
 }
 
+/// Whether the finding is a value of an output of integers.
+bool is_wrong_integer(const CasePlan& plan, const ValidationFailure& finding) {
+  if (finding.kind != FindingKind::ToleranceExceeded) return false;
+  const auto output = std::ranges::find(plan.outputs, finding.output, &CaseTensor::name);
+  return output != plan.outputs.end() && !is_float(output->dtype);
+}
+
 /// Why no element can be explained: what went wrong was no value, or nothing went wrong.
 Result<ExplainResultReply> Explainer::without_element(const CaseReport& outcome) {
   reply_.verdict = outcome.result.passed ? ExplainVerdict::Passes : ExplainVerdict::Unknown;
   if (outcome.result.passed) {
     reply_.sentences = {"The case passes now: no output differs from its reference."};
     vote_of_devices();
+  } else if (is_wrong_integer(task_.plan, outcome.result.failures.front())) {
+    reply_.verdict = ExplainVerdict::Logic;
+    reply_.output = outcome.result.failures.front().output;
+    reply_.sentences = {
+        fmt::format("'{}' is of integers, which nothing rounds: the kernel computes something else "
+                    "than the reference. The finding is {}: {}",
+                    reply_.output, name_of(outcome.result.failures.front().kind),
+                    outcome.result.failures.front().message),
+        "What to do: compare indices, masks and constants with the reference, and look for "
+        "elements that several threads update: without an atomic all but one update are lost."};
   } else {
     reply_.sentences = {fmt::format("No value of a float output is wrong; the finding is {}: {}",
                                     name_of(outcome.result.failures.front().kind),

@@ -8,6 +8,7 @@
 
 #include "common/base/files.h"
 #include "common/config/nan_policy.h"
+#include "common/tensor/fill_elements.h"
 #include "daemon/case/case_request.h"
 #include "daemon/kernels/prepared_kernel.h"
 #include "daemon/plans/execution_plan.h"
@@ -138,6 +139,10 @@ ExportedCaseReply describe_case(const CaseRequest& request, const BuiltPlan& bui
   if (fs::path(request.kernel.source).is_absolute()) add_sources(request.kernel.source, out);
   for (const PlanTensor& tensor : built.plan.tensors) {
     ExportedTensor& one = out.tensors.emplace_back(describe(tensor));
+    if (!tensor.initial.empty()) {
+      Tensor& values = out.inputs[tensor.name] = make_tensor(tensor.dtype, tensor.shape);
+      fill_elements(tensor.initial, values.data);
+    }
     const NanPolicy own = request.op.nan_policy_of(tensor.name);
     if (own != request.op.nan_policy) one.nan_policy = name_of(own);
   }

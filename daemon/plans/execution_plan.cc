@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "common/base/limits.h"
+#include "common/config/initial_value.h"
 #include "common/numeric/element.h"
 #include "daemon/kernels/prepared_kernel.h"
 #include "daemon/worker/execute_buffer.h"
@@ -61,7 +62,8 @@ void add_case_tensors(const CasePlan& plan, OffsetPlanner& offsets, ExecutionPla
                       .dtype = output.dtype,
                       .shape = output.shape,
                       .layout = output.layout,
-                      .base_offset_bytes = output.base_offset_bytes};
+                      .base_offset_bytes = output.base_offset_bytes,
+                      .initial = output.initial};
     tensor.output_offset = offsets.take(packed_bytes(output.dtype, output.shape));
     out.tensors.push_back(std::move(tensor));
   }
@@ -87,6 +89,10 @@ Status add_scratch(const KernelConfig& kernel, const Scope& scope, DType dtype,
     auto count = checked_element_count(tensor.shape);
     if (!count) return count.error().with_context("scratch '" + spec.name + "' of " + kernel.name);
     tensor.layout = contiguous_layout(tensor.shape);
+    auto initial = initial_element(spec, tensor.dtype, scope);
+    if (!initial)
+      return initial.error().with_context("scratch '" + spec.name + "' of " + kernel.name);
+    tensor.initial = *std::move(initial);
     out.tensors.push_back(std::move(tensor));
   }
   return ok_status();

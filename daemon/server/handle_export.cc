@@ -37,7 +37,7 @@ Reply handle(const ExportCaseRequest& request, Call& call) {
   reply.result = *std::move(failure);
   reply.version = GPUEMU_VERSION;
   reply.arch = call.context.arch;
-  reply.inputs = std::move(outcome->extras.tensors->inputs);
+  reply.inputs.merge(outcome->extras.tensors->inputs);  // Beside what outputs begin with.
   return reply;
 }
 

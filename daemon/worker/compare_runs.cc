@@ -45,8 +45,8 @@ void compare_tensor(const ExecutionPlan& plan, size_t index, const std::vector<R
     if (finding.count++ == 0) finding.first_index = static_cast<int64_t>(byte / element);
   };
   const std::vector<std::byte>& first = runs[0][index];
-  const bool poisoned =
-      tensor.role == PlanTensor::Role::Output && (runs.size() > 1 || element >= kTellingBytes);
+  const bool poisoned = tensor.role == PlanTensor::Role::Output && tensor.initial.empty() &&
+                        (runs.size() > 1 || element >= kTellingBytes);
   for (size_t byte = 0; byte < first.size(); byte += element) {
     bool untouched = poisoned;
     bool differs = false;

@@ -41,7 +41,7 @@ constexpr auto kWarmupFirst = std::chrono::milliseconds(250);
 /// kernel as a notebook, may be written as often as it likes.
 bool is_plain_output(const ExecutionPlan& plan, const std::string& name) {
   const auto found = std::ranges::find(plan.tensors, name, &PlanTensor::name);
-  return found != plan.tensors.end() && found->role == Role::Output;
+  return found != plan.tensors.end() && found->role == Role::Output && found->initial.empty();
 }
 
 bool is_output(Role role) { return role == Role::Output || role == Role::InOut; }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/base/limits.h"
+#include "common/tensor/fill_elements.h"
 
 namespace gpuemu {
 namespace {
@@ -27,6 +28,10 @@ Result<Sizes> sizes_of(const PlanTensor& tensor, bool checks_bounds) {
       layout.buffer_elements < 0) {
     return error(ErrorCode::InvalidArgument, "tensor '{}': its layout does not fit its shape {}",
                  tensor.name, to_string(tensor.shape));
+  }
+  if (!tensor.initial.empty() && tensor.initial.size() != byte_size(tensor.dtype)) {
+    return error(ErrorCode::InvalidArgument, "tensor '{}': an element of {} bytes, expected {}",
+                 tensor.name, tensor.initial.size(), byte_size(tensor.dtype));
   }
   // The places of the first and the last element, bounded so that nothing wraps around.
   int64_t first = layout.offset_elements;
@@ -145,18 +150,22 @@ Status ExecuteBuffer::upload(Arena& arena, uint32_t run, bool warmup) {
   std::ranges::fill(uploaded_.subspan(front_bytes_ + body_bytes_), guard_byte(run));
   // What a dense input overwrites needs no poison.
   if (!reads_arena(tensor_->role) || !is_dense(*tensor_)) fill_with_poison(within, run);
+  const uint64_t bytes =
+      static_cast<uint64_t>(element_count(tensor_->shape)) * byte_size(tensor_->dtype);
   if (reads_arena(tensor_->role)) {
-    const uint64_t bytes =
-        static_cast<uint64_t>(element_count(tensor_->shape)) * byte_size(tensor_->dtype);
     const uint64_t offset = warmup ? tensor_->warmup_offset : tensor_->arena_offset;
     const std::span<const std::byte> packed = GPUEMU_TRY(arena.range(offset, bytes));
+    scatter(tensor_->dtype, tensor_->shape, tensor_->layout, packed, within);
+  } else if (!tensor_->initial.empty()) {
+    std::vector<std::byte> packed(bytes);
+    fill_elements(tensor_->initial, packed);
     scatter(tensor_->dtype, tensor_->shape, tensor_->layout, packed, within);
   }
   if (total_bytes_ == 0) return ok_status();
   GPUEMU_TRY(memory_->upload(allocation_, uploaded_));
   // Poison is nothing that a kernel may read.
-  return reads_arena(tensor_->role) ? ok_status()
-                                    : memory_->device().forget(address(), body_bytes_);
+  const bool is_known = reads_arena(tensor_->role) || !tensor_->initial.empty();
+  return is_known ? ok_status() : memory_->device().forget(address(), body_bytes_);
 }
 
 Status ExecuteBuffer::download() {

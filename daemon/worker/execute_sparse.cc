@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/limits.h"
+#include "common/tensor/fill_elements.h"
 #include "daemon/worker/execute_buffer.h"
 #include "daemon/worker/launch_config.h"
 #include "daemon/worker/module_variables.h"
@@ -74,8 +75,10 @@ std::vector<std::byte> poison(uint64_t bytes) {
 Result<SparseBuffer> SparseExecution::create(SparseMemory& memory, const PlanTensor& tensor) {
   const uint64_t part = packed_bytes(tensor);
   const bool reads = tensor.role == Role::Input;
+  std::vector<std::byte> initial(tensor.initial.empty() ? 0 : part);
+  fill_elements(tensor.initial, initial);
   const auto pattern =
-      reads ? GPUEMU_TRY(arena_.range(tensor.arena_offset, part)) : std::span<std::byte>();
+      reads ? GPUEMU_TRY(arena_.range(tensor.arena_offset, part)) : std::span<std::byte>(initial);
   const uint64_t bytes = part * tensor.repeats;
   SparseBuffer buffer(device_, GPUEMU_TRY(memory.allocate_sparse(bytes, tensor.name, pattern)));
   if (tensor.role != Role::Output || bytes == 0) return buffer;
@@ -157,7 +160,9 @@ Result<ExecutionReport> SparseExecution::run() {
 Result<ExecutionReport> execute_sparse(Device& device, ModuleId module, Arena& arena,
                                        const ExecutionPlan& plan) {
   for (const PlanTensor& tensor : plan.tensors) {
-    if (tensor.repeats == 0 || tensor.role == Role::InOut || tensor.base_offset_bytes != 0) {
+    const bool starts_known = tensor.role == Role::Output && !tensor.initial.empty();
+    if (tensor.repeats == 0 || tensor.role == Role::InOut || starts_known ||
+        tensor.base_offset_bytes != 0) {
       return error(ErrorCode::InvalidArgument, "tensor '{}' cannot be repeated {} times",
                    tensor.name, tensor.repeats);
     }

@@ -45,6 +45,16 @@ TEST_F(Execute, TellsWhichElementsWereNotWritten) {
   EXPECT_EQ(finding.count, 2u);
 }
 
+TEST_F(Execute, AnOutputThatBeginsWithValuesKeepsThemWhereTheKernelWritesNone) {
+  ExecutionPlan plan = add_plan("add_tail_missing");
+  const float half = 0.5;
+  const auto* bytes = reinterpret_cast<const std::byte*>(&half);
+  plan.tensors[2].initial = {bytes, bytes + sizeof half};
+  EXPECT_TRUE(run(plan).harness.empty());
+  EXPECT_EQ(floats_at(arena_, 128), (Floats{11, 22, 0.5, 0.5}));
+  EXPECT_TRUE(device_.forgotten().empty()) << "it may be read";
+}
+
 TEST_F(Execute, OneRunShowsUnwrittenFloatsToo) {
   ExecutionPlan plan = add_plan("add_tail_missing");
   plan.runs = 1;

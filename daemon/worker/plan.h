@@ -31,6 +31,9 @@ struct PlanTensor {
       0;  ///< Added to the (256-aligned) buffer's start; layouts with less alignment.
   /// For execute_sparse(): the buffer holds the packed elements so often, one copy after the other.
   uint64_t repeats = 1;
+  /// What each element of an output, or of scratch memory, holds before the first launch; empty:
+  /// nothing that may be read.
+  std::vector<std::byte> initial = {};
 };
 
 /// Whether the kernel and the reference read the tensor's values.

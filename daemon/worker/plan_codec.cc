@@ -34,7 +34,7 @@ template <typename Wire>
 void fields(Wire& wire, PlanTensor& it) {
   members(wire, it.name, it.role, it.dtype, it.shape, it.layout.strides, it.layout.offset_elements,
           it.layout.buffer_elements, it.arena_offset, it.output_offset, it.warmup_offset,
-          it.base_offset_bytes, it.repeats);
+          it.base_offset_bytes, it.repeats, it.initial);
 }
 
 template <typename Wire>

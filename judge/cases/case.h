@@ -22,6 +22,7 @@ struct CaseTensor {
   Layout layout;
   bool inout = false;
   uint32_t base_offset_bytes = 0;
+  std::vector<std::byte> initial = {};  ///< One element of an output that begins with values.
 };
 
 /// The plan of a case: no values yet. Values follow from it with fill_input.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/config/initial_value.h"
 #include "common/rng/rng.h"
 #include "common/toml/nearest.h"
 
@@ -147,6 +148,10 @@ Result<CaseTensor> tensor_of(const OpConfig& op, const CasePlan& plan, const Ten
                  spec.name, name_of(tensor.dtype));
   }
   GPUEMU_TRY(check_range(op, spec, tensor.shape, scope));
+  auto initial = initial_element(spec, tensor.dtype, scope);
+  if (!initial)
+    return initial.error().with_context("op '" + op.name + "', init of '" + spec.name + "'");
+  tensor.initial = *std::move(initial);
   scope.shapes[spec.name] = tensor.shape;
   scope.strides[spec.name] = tensor.layout.strides;
   return tensor;

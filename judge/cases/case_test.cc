@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <set>
 
@@ -269,6 +270,20 @@ TEST(PlanCase, AnInoutTensorStandsInBoth) {
   const auto plan = plan_case(op, 1, 0, {});
   EXPECT_TRUE(plan->inputs[0].inout && plan->outputs[0].inout);
   EXPECT_EQ(plan->inputs[0].shape, plan->outputs[0].shape);
+}
+
+TEST(PlanCase, AnOutputBeginsWithWhatItsExpressionSays) {
+  OpConfig op = softmax();
+  op.outputs = {tensor("y", {"rows"})};
+  op.outputs[0].dtype = "int32";
+  op.outputs[0].init = InitialValue{{}, *Expression::parse("rows + 1")};
+  const auto plan = plan_case(op, 1, 0, {});
+  ASSERT_TRUE(plan) << plan.error().message;
+  int32_t begin = 0;
+  ASSERT_EQ(plan->outputs[0].initial.size(), sizeof begin);
+  std::memcpy(&begin, plan->outputs[0].initial.data(), sizeof begin);
+  EXPECT_EQ(begin, plan->dims.at("rows") + 1);
+  EXPECT_TRUE(plan->inputs[0].initial.empty());
 }
 
 TEST(PlanCase, NamesOpTensorAndExpressionOfASchemaThatFails) {

@@ -59,7 +59,7 @@ bool grows_alone(const RelationCheck& relation, const SharedAxes& axes) {
 }
 
 bool is_plain(const CaseTensor& tensor) {
-  return !tensor.inout && tensor.base_offset_bytes == 0 &&
+  return !tensor.inout && tensor.initial.empty() && tensor.base_offset_bytes == 0 &&
          tensor.layout == contiguous_layout(tensor.shape);
 }
 

@@ -66,6 +66,7 @@ RelationResult relate_in_place(const RelationCheck& relation) {
   if (output == nullptr) return not_checked();
   const CaseTensor* input = choose(plan.inputs, relation.text("input"), *output);
   if (input == nullptr || input->inout || input->layout != output->layout) return not_checked();
+  if (!output->initial.empty()) return not_checked();  // Its memory cannot hold the input, too.
   const bool exact = relation.exact(true);
   const DerivedRun base = GPUEMU_TRY(relation.base(exact));
   const DerivedCase derived{.plan = plan,

@@ -429,10 +429,11 @@ std::optional<GlobalRaces::Seen> GlobalRaces::note_reading(const Touch& touch,
 }
 
 namespace {
-GlobalRace kind_of(bool narrow, bool read_only, bool same_block) {
+GlobalRace kind_of(bool narrow, bool read_only, bool same_block, bool same_line) {
   if (read_only) return GlobalRace::ReadOnly;
   if (narrow) return GlobalRace::NarrowAtomic;
-  return same_block ? GlobalRace::InBlock : GlobalRace::BetweenBlocks;
+  if (!same_block) return GlobalRace::BetweenBlocks;
+  return same_line ? GlobalRace::InOneLine : GlobalRace::InBlock;
 }
 }  // namespace
 
@@ -484,7 +485,8 @@ void GlobalRaces::report_race(Warp& warp, const Step& step, Access access, const
                             : "writes",
            seen.read_only ? " in the same launch" : " without an order between them",
            instruction != nullptr ? describe(program.module, *instruction) : "",
-           advice_on(kind_of(seen.narrow, seen.read_only, same_block),
+           advice_on(kind_of(seen.narrow, seen.read_only, same_block,
+                             in_one_line(instruction_of(warp, step), instruction)),
                      ptx::language_of(program.module))),
        .lane = bad.first,
        .tensor = in->name,

@@ -3,18 +3,21 @@
 #include <array>
 #include <cstddef>
 
+#include "runtime/ptx/module.h"
+
 namespace gpuemu::emulator {
 namespace {
 
 struct Words {
   std::string_view block_barrier, warp_barrier;
-  std::array<std::string_view, 4> global;  ///< By GlobalRace.
+  std::array<std::string_view, 5> global;  ///< By GlobalRace.
 };
 /// By ptx::Language.
 constexpr std::array<Words, 3> kWords = {{
     {"__syncthreads()",
      "__syncwarp()",
      {"put __syncthreads() between",
+      "use an atomic such as atomicAdd(), or let one thread write it",
       "use an atomic, another launch, or __threadfence() and an atomic flag",
       "scope .cta is atomic between threads of one block: use atomicAdd() instead of "
       "atomicAdd_block(), thread_scope_device instead of thread_scope_block",
@@ -23,6 +26,7 @@ constexpr std::array<Words, 3> kWords = {{
     {"tl.debug_barrier()",
      "tl.debug_barrier()",
      {"put tl.debug_barrier() between",
+      "use an atomic such as tl.atomic_add(), or let one program write it",
       "use an atomic, another launch, or tl.debug_barrier() and an atomic flag "
       "(sem=\"release\" where it is set, \"acquire\" where it is read)",
       "scope=\"cta\" is atomic between threads of one program: leave it out, or take "
@@ -32,6 +36,7 @@ constexpr std::array<Words, 3> kWords = {{
     {"cuda.syncthreads()",
      "cuda.syncwarp()",
      {"put cuda.syncthreads() between",
+      "use an atomic such as cuda.atomic.add(), or let one thread write it",
       "use an atomic, another launch, or cuda.threadfence() and an atomic flag",
       "scope .cta is atomic between threads of one block: take cuda.atomic.add()",
       "ld.global.nc is for what no thread writes while the kernel runs: write it in another "
@@ -50,6 +55,12 @@ std::string_view block_barrier(ptx::Language language) {
 std::string_view warp_barrier(ptx::Language language) {
   return language_words(language).warp_barrier;
 }
+bool in_one_line(const ptx::Instruction& one, const ptx::Instruction* other) {
+  if (other == nullptr) return false;
+  if (one.source.line == 0) return &one == other;
+  return one.source.file == other->source.file && one.source.line == other->source.line;
+}
+
 std::string_view advice_on(GlobalRace race, ptx::Language language) {
   return language_words(language).global[static_cast<size_t>(race)];
 }

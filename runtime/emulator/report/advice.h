@@ -5,6 +5,10 @@
 
 #include "runtime/ptx/language.h"
 
+namespace gpuemu::ptx {
+struct Instruction;
+}  // namespace gpuemu::ptx
+
 namespace gpuemu::emulator {
 
 /// The barrier of a block: "__syncthreads()".
@@ -14,10 +18,14 @@ std::string_view warp_barrier(ptx::Language language);
 
 enum class GlobalRace : uint8_t {
   InBlock,
+  InOneLine,  ///< Threads of one block run the same line: no barrier fits between.
   BetweenBlocks,
   NarrowAtomic,  ///< An atomic of block scope meets another block.
   ReadOnly,      ///< ld.global.nc reads what the launch writes.
 };
 std::string_view advice_on(GlobalRace race, ptx::Language language);
+
+/// Whether both are of one line of the source, or one instruction where no line is known.
+bool in_one_line(const ptx::Instruction& one, const ptx::Instruction* other);
 
 }  // namespace gpuemu::emulator
