@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/base/processors.h"
+#include "runtime/emulator/memory/fence.h"
 
 namespace gpuemu::libcuda {
 namespace {
@@ -29,6 +30,9 @@ bool is_device_thread() {
   char name[16] = "";  // As long as names of threads are.
   return ::prctl(PR_GET_NAME, name) == 0 && std::strcmp(name, kDeviceThread) == 0;
 }
+
+/// Whether this thread executes code of the program.
+bool is_of_program() { return calls == 0 && (is_program || !is_device_thread()); }
 
 /// Does what the signal did before.
 void pass_on(int signal, siginfo_t* info, void* context) {
@@ -50,10 +54,15 @@ bool is_write(const void* context) {
 
 }  // namespace
 
-void HostPages::start(Accessed accessed, std::function<bool(uint64_t)> is_usable) {
+void HostPages::start(Accessed accessed, std::function<bool(uint64_t)> is_usable,
+                      Accessed refused) {
   accessed_ = std::move(accessed);
   is_usable_ = std::move(is_usable);
+  refused_ = std::move(refused);
   the_pages = this;
+  emulator::Fence& fence = emulator::Fence::instance();
+  fence.on_close([] { install(); });
+  fence.start();
 }
 
 void HostPages::on_fault(int signal, void* info, void* context) {
@@ -61,9 +70,10 @@ void HostPages::on_fault(int signal, void* info, void* context) {
   auto* const what = static_cast<siginfo_t*>(info);
   // SEGV_ACCERR: the page is there and protected.
   const bool may_be_ours = what->si_code == SEGV_ACCERR && the_pages != nullptr;
-  const bool is_done =
-      may_be_ours &&
-      the_pages->give_back_for(reinterpret_cast<uint64_t>(what->si_addr), is_write(context));
+  const auto address = reinterpret_cast<uint64_t>(what->si_addr);
+  const bool is_done = may_be_ours && (emulator::Fence::instance().holds(address)
+                                           ? the_pages->open_for(address, is_write(context))
+                                           : the_pages->give_back_for(address, is_write(context)));
   errno = error;
   if (!is_done) pass_on(signal, what, context);
 }
@@ -125,7 +135,14 @@ bool HostPages::give_back_for(uint64_t address, bool writes) {
     protect({page, page + size}, PROT_READ | PROT_WRITE);
     if (!is_taken) return true;
   }
-  if (calls == 0 && (is_program || !is_device_thread())) accessed_(address, writes);
+  if (is_of_program()) accessed_(address, writes);
+  return true;
+}
+
+/// What of the driver's own touches memory of a device outside of the device's work may.
+bool HostPages::open_for(uint64_t address, bool writes) {
+  if (is_of_program()) return refused_(address, writes), false;
+  emulator::Fence::instance().open();
   return true;
 }
 

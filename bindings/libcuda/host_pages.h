@@ -25,8 +25,9 @@ class HostPages {
   using Accessed = std::function<void(uint64_t address, bool writes)>;
 
   /// Must be called once, before anything else. `is_usable` tells whether an address is in memory
-  /// that the host may use.
-  void start(Accessed accessed, std::function<bool(uint64_t)> is_usable);
+  /// that the host may use. `refused` is called before an access of the program's own of memory
+  /// behind the devices' fence ends it.
+  void start(Accessed accessed, std::function<bool(uint64_t)> is_usable, Accessed refused);
   /// Takes these pages away from the host, beside those that it has taken.
   void take(const std::vector<UsedPages>& pages);
   /// Gives all pages back.
@@ -35,12 +36,14 @@ class HostPages {
 
  private:
   static void on_fault(int signal, void* info, void* context);
-  void install();
+  static void install();
   /// Returns whether the access can be made again.
   bool give_back_for(uint64_t address, bool writes);
+  bool open_for(uint64_t address, bool writes);
 
   Accessed accessed_;
   std::function<bool(uint64_t)> is_usable_;
+  Accessed refused_;
   std::atomic<bool> has_any_ = false;
   std::mutex mutex_;  ///< Guards the members below.
   std::vector<UsedPages> taken_;

@@ -69,6 +69,22 @@ void launch_ended(DeviceSlot& slot, Process& driver, uint64_t tag, const std::st
   }
 }
 
+/// The program itself touches memory of a device, which ends it.
+void note_host_access(Process& driver, uint64_t address, bool writes) {
+  auto of = driver.allocations.holding(address);
+  if (of == nullptr) of = driver.allocations.freed_holding(address);
+  const std::string what =
+      of == nullptr ? "no allocation holds"
+                    : fmt::format("{} '{}'", of->freed == nullptr ? "is in" : "was in", of->name);
+  driver.recorder.host_finding(
+      of != nullptr && of->freed != nullptr ? kRunUseAfterFree : "OutOfBounds",
+      fmt::format(
+          "the host {} memory of the device at address {:#x}, which {}: copy it (cuMemcpy), "
+          "or allocate pinned or managed memory",
+          writes ? "writes" : "reads", address, what),
+      kHostAccess, of.get(), of == nullptr ? 0 : static_cast<int64_t>(address - of->address));
+}
+
 void follow_host_in(Process& driver) {
   driver.host_pages.start(
       [&driver](uint64_t address, bool writes) {
@@ -79,6 +95,9 @@ void follow_host_in(Process& driver) {
       [&driver](uint64_t address) {
         const auto in = driver.allocations.holding(address);
         return in != nullptr && is_host(in->kind);
+      },
+      [&driver](uint64_t address, bool writes) {
+        if (process() != nullptr) note_host_access(driver, address, writes);
       });
 }
 

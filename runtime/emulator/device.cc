@@ -252,10 +252,14 @@ Status Emulator::check_range(uint64_t address, uint64_t bytes, const char* what)
 std::optional<uint64_t> Emulator::number_at(uint64_t address, uint64_t bytes) {
   const std::shared_lock layout(layout_, std::try_to_lock);
   if (!layout || memory_.find(address, bytes) == nullptr) return std::nullopt;
+  Fence::instance().enter();
   // Another thread may write it at this moment.
-  return bytes == sizeof(uint64_t)
-             ? __atomic_load_n(reinterpret_cast<const uint64_t*>(address), __ATOMIC_ACQUIRE)
-             : __atomic_load_n(reinterpret_cast<const uint32_t*>(address), __ATOMIC_ACQUIRE);
+  const uint64_t number =
+      bytes == sizeof(uint64_t)
+          ? __atomic_load_n(reinterpret_cast<const uint64_t*>(address), __ATOMIC_ACQUIRE)
+          : __atomic_load_n(reinterpret_cast<const uint32_t*>(address), __ATOMIC_ACQUIRE);
+  Fence::instance().leave();
+  return number;
 }
 
 Result<Program*> Emulator::program(ModuleId module) {

@@ -15,6 +15,7 @@
 #include "runtime/device/sparse.h"
 #include "runtime/emulator/emulator.h"
 #include "runtime/emulator/machine/program.h"
+#include "runtime/emulator/memory/fence.h"
 #include "runtime/emulator/memory/memory.h"
 #include "runtime/emulator/memory/texture.h"
 #include "runtime/emulator/ptxas_registers.h"
@@ -96,7 +97,7 @@ class Emulator final : public Device, public SparseMemory {
 
   EmulatorOptions options_;
   DeviceProperties properties_;
-  std::mutex running_;  ///< Before layout_ where both are taken.
+  FencedMutex running_;  ///< Before layout_ where both are taken.
   std::shared_mutex layout_;
   Memory memory_;
   Textures textures_;

@@ -75,6 +75,25 @@ def test_faults_of_the_program_itself_remain_its_own(program):
     assert run("--", program, "crash").returncode == 128 + 11
 
 
+@pytest.mark.parametrize("mode, kind, begins, of, text", [
+    ("device read", "OutOfBounds", "the host reads memory of the device at address 0x", "is in 'allocation 1'", "sum = ((float*)a)"),
+    ("device write", "OutOfBounds", "the host writes memory of the device at address 0x", "is in 'allocation 2'", "((float*)b)[1]"),
+    ("device after free", "UseAfterFree", "the host writes memory of the device at address 0x", "was in 'allocation 2'", "((float*)b)[1]")])
+def test_the_host_cannot_touch_memory_of_the_device_as_on_a_gpu(program, mode, kind, begins, of, text):
+    done, report = document("--", program, mode)
+    assert (done.returncode, done.stdout, report["program"]["signal"]) == (128 + 11, "", 11), done.stderr
+    (found,) = report["findings"]
+    assert (found["kind"], found["line"]) == (kind, line_of(mode, text))
+    assert found["message"].startswith(begins) and f", which {of}: copy it" in found["message"]
+    assert found["allocation"]["offset"] == (12 if mode == "device read" else 4)
+
+
+def test_a_handler_of_the_program_gets_the_signal_and_a_system_call_fails(program):
+    done, report = document("--", program, "device handler")
+    assert (done.returncode, done.stdout) == (1, "done\n") and [one["kind"] for one in report["findings"]] == ["OutOfBounds"]
+    assert found_in(program, "device system call") == []
+
+
 def test_the_check_can_be_left_out(program):
     assert found_in(program, "managed read", "--checks", "-stream") == []
 

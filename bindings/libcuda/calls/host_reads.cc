@@ -9,6 +9,7 @@
 #include "bindings/libcuda/interface/abi.h"
 #include "bindings/libcuda/process.h"
 #include "bindings/libcuda/tracer.h"
+#include "runtime/emulator/memory/fence.h"
 
 namespace gpuemu::libcuda {
 namespace {
@@ -53,6 +54,10 @@ void find(Device& device, const Elements& of, int dim, uint64_t address,
 
 }  // namespace
 }  // namespace gpuemu::libcuda
+
+GPUEMU_DRIVER_API void gpuemu_host_uses_device_memory() {
+  gpuemu::emulator::Fence::instance().remove();
+}
 
 GPUEMU_DRIVER_API int gpuemu_keeps_undefined() {
   gpuemu::libcuda::Process* const driver = gpuemu::libcuda::process();

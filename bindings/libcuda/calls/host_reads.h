@@ -4,6 +4,9 @@
 #include <cstdint>
 
 extern "C" {
+/// Says that the client touches device memory without a call of the driver; without that it gets
+/// SIGSEGV, as on a GPU. Before the memory is allocated, or at any time later.
+void gpuemu_host_uses_device_memory();
 /// Returns 1 once a kernel has stored a value that it computed from memory that nothing wrote, else
 /// 0: then gpuemu_reads() has nothing to find.
 int gpuemu_keeps_undefined();

@@ -210,7 +210,7 @@ def _init_process_group(backend: Any = None, *args: Any, **kwargs: Any) -> Any:
 
 def _own(value: Any) -> Any:
     """A function of its own for each name: torch keeps rules by function."""
-    if not isinstance(value, types.FunctionType):
+    if not isinstance(value, types.FunctionType) or hasattr(value, "__wrapped__"):
         return value
     made = types.FunctionType(value.__code__, value.__globals__, value.__name__, value.__defaults__, value.__closure__)
     made.__kwdefaults__, made.__doc__ = value.__kwdefaults__, value.__doc__
@@ -233,6 +233,7 @@ def replace() -> list[tuple[Any, str, Any]]:
     _set_attention(False)
     torch.serialization.register_package(_BEFORE_OWN, lambda storage: None, _restored)
     places = [(torch.cuda, _NAMES), (torch._C, _COMPILED), (torch, _TORCH), (torch.Tensor, _METHODS), (torch.UntypedStorage, _STORAGES)]
+    places += pinned.factories()
     if torch.distributed.is_available():
         places.append((torch.distributed, {"init_process_group": _init_process_group}))
     for module, names in places:

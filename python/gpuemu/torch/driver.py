@@ -30,6 +30,7 @@ class Driver:
         self._thread = threading.local()
         self._late = 0  # The error of a kernel that cuMemFree returned.
         self.count = 0
+        self._library.gpuemu_host_uses_device_memory()
         code = self.code("cuInit", 0)
         if code == _NO_DEVICE:  # CUDA_VISIBLE_DEVICES hides them.
             return

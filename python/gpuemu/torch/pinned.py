@@ -1,8 +1,10 @@
-"""pin_memory() and is_pinned() of tensors on the CPU: pinned memory of the emulated driver."""
+"""pin_memory(), is_pinned() and the argument pin_memory of tensors on the CPU: pinned memory of the emulated driver."""
 
 from __future__ import annotations
 
 import ctypes
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -31,6 +33,38 @@ def pin_memory(self: torch.Tensor, device: Any = None) -> torch.Tensor:
 def is_pinned(self: torch.Tensor, device: Any = None) -> bool:
     """torch.Tensor.is_pinned"""
     return not self.is_cuda and self.layout == torch.strided and self.untyped_storage().data_ptr() in _addresses
+
+
+def _pinning(make: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """The factory with an argument pin_memory that works: torch's own kernels look for an allocator of a real device."""
+
+    @functools.wraps(make)
+    def made(*args: Any, **kwargs: Any) -> torch.Tensor:
+        if not kwargs.pop("pin_memory", False):
+            return make(*args, **kwargs)
+        wants_gradient = kwargs.pop("requires_grad", False)
+        tensor = make(*args, **kwargs)
+        if tensor.is_cuda:
+            raise RuntimeError("Only dense CPU tensors can be pinned")
+        return pin_memory(tensor).requires_grad_(wants_gradient)
+
+    return made
+
+
+_LIKE = ("empty_like", "full_like", "ones_like", "rand_like", "randint_like", "randn_like", "zeros_like")
+_FACTORIES = (*_LIKE, "arange", "empty", "empty_strided", "eye", "full", "linspace", "logspace", "ones", "rand", "randint", "randn", "randperm",
+              "tensor", "zeros")  # fmt: skip
+_METHODS = ("new_empty", "new_empty_strided", "new_full", "new_ones", "new_zeros")
+
+
+def factories() -> list[tuple[Any, dict[str, Any]]]:
+    """What takes the place of the factories: module or class with values by name."""
+    from torch.utils import _device
+
+    # The device of `with torch.device(...)` goes to the functions of this set, which torch makes once: it has to know its own.
+    _device._device_constructors()
+    return [(torch, {name: _pinning(getattr(torch, name)) for name in _FACTORIES}),
+            (torch.Tensor, {name: _pinning(getattr(torch.Tensor, name)) for name in _METHODS})]  # fmt: skip
 
 
 def _free(address: int) -> None:

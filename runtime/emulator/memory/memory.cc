@@ -11,6 +11,7 @@
 #include "common/base/limits.h"
 #include "runtime/device/allocation_owners.h"
 #include "runtime/device/texture.h"
+#include "runtime/emulator/memory/fence.h"
 #include "runtime/emulator/memory/race_cell.h"
 #include "runtime/emulator/memory/sparse.h"
 
@@ -67,7 +68,12 @@ Result<uint64_t> Memory::allocate(uint64_t bytes, const std::string& name, Kind 
   const uint64_t total = bytes + 2 * red_zone_ + kAlign;
   // Pages that nobody touches cost nothing: a module may declare gigabytes, and wide red zones
   // would cost more than small allocations.
-  if ((kind == Kind::Host && is_sparse(bytes)) || red_zone_ > kRedZone) {
+  // What has wide red zones has pages of its own, which a fence protects.
+  std::byte* const fenced =
+      tracked && red_zone_ > kRedZone ? Fence::instance().take(total) : nullptr;
+  if (fenced != nullptr) {
+    allocation->storage = {fenced, Fence::give_back};
+  } else if ((kind == Kind::Host && is_sparse(bytes)) || red_zone_ > kRedZone) {
     allocation->storage = {map_sparse(total), unmap_sparse};
   } else {
     allocation->storage.reset(static_cast<std::byte*>(std::calloc(total, 1)));

@@ -199,6 +199,26 @@ int main(int words_count, char** words) {
     volatile int* nowhere = (volatile int*)16;
     return *nowhere;
   }
+  MODE("device read") {
+    launch(c, N, one);
+    CHECK(cuCtxSynchronize());
+    sum = ((float*)a)[3];
+  }
+  MODE("device write") { ((float*)b)[1] = 1; }
+  MODE("device after free") {
+    CHECK(cuMemFree_v2(b));
+    ((float*)b)[1] = 1;
+  }
+  MODE("device handler") { /* The program's own, which it sets after memory was allocated. */
+    signal(SIGSEGV, leave);
+    launch(c, N, one);
+    CHECK(cuCtxSynchronize());
+    sum = ((float*)a)[3];
+  }
+  MODE("device system call") {
+    int ends[2];
+    if (pipe(ends) != 0 || write(ends[1], (void*)a, 4) != -1) return 5;
+  }
   else return 3;
   CHECK(cuCtxSynchronize());
   puts("done");

@@ -86,6 +86,11 @@ def pinned():
     assert held.is_pinned() and not plain.is_pinned() and torch.equal(held, plain) and held.pin_memory() is held and held.device.type == "cpu"
     assert torch.equal(held.to("cuda", non_blocking=True).cpu(), plain)
     refusal(RuntimeError, "only dense CPU tensors can be pinned", lambda: x.pin_memory())
+    assert all(made.is_pinned() for made in (torch.zeros(3, pin_memory=True), torch.empty_like(plain, pin_memory=True), plain.new_full((2,), 1.0, pin_memory=True)))
+    assert torch.ones(2, pin_memory=True, requires_grad=True).requires_grad and not torch.zeros(3, pin_memory=False).is_pinned()
+    refusal(RuntimeError, "nly dense CPU tensors can be pinned", lambda: torch.zeros(3, device="cuda", pin_memory=True))
+    with torch.device("cuda"):
+        assert torch.zeros(3).is_cuda and torch.zeros(3, device="cpu", pin_memory=True).is_pinned()
     data = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(plain), batch_size=1, pin_memory=True)
     assert all(row.is_pinned() for (row,) in data)
 
