@@ -1,10 +1,16 @@
 #include "bindings/libcuda/address_owner.h"
 
+#include <array>
 #include <charconv>
+#include <cstdio>
+#include <fstream>
+#include <string_view>
 
 #include <fmt/core.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "runtime/emulator/memory/fence.h"
 
 namespace gpuemu::libcuda {
 namespace {
@@ -13,6 +19,7 @@ namespace {
 constexpr uint64_t kFirstAddress = uint64_t{64} << 10;
 
 bool is_mapped(uint64_t address) {
+  if (emulator::Fence::instance().holds(address)) return false;  // Addresses of devices.
   const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   unsigned char resident = 0;
   return mincore(reinterpret_cast<void*>(address / page * page), 1, &resident) == 0;
@@ -50,6 +57,25 @@ Allocations::Shared name_owner(std::string& message, const Allocations& allocati
   const std::string owner = owner_of(address, allocations, what);
   message.replace(end + 2, std::string_view(kBelongsToNone).size(), owner);
   return what;
+}
+
+bool is_private_memory(uint64_t address, uint64_t bytes) {
+  // "7f0012340000-7f0012350000 rw-p 00000000 00:00 0", in the order of the addresses.
+  std::ifstream maps("/proc/self/maps");
+  const uint64_t end = address + bytes;
+  for (std::string line; address < end && std::getline(maps, line);) {
+    uint64_t first = 0, behind = 0;
+    std::array<char, 5> access{};
+    unsigned long inode = 1;
+    if (std::sscanf(line.c_str(), "%lx-%lx %4s %*x %*s %lu", &first, &behind, access.data(),
+                    &inode) != 4) {
+      return false;
+    }
+    if (behind <= address) continue;
+    if (first > address || inode != 0 || std::string_view(access.data()) != "rw-p") return false;
+    address = behind;
+  }
+  return address >= end;
 }
 
 void name_closed(std::string& message, const Allocation& what) {

@@ -19,6 +19,9 @@ std::string owner_of(uint64_t address, const Allocations& allocations, Allocatio
 Allocations::Shared name_owner(std::string& message, const Allocations& allocations,
                                uint64_t& address);
 
+/// Whether all of the bytes are memory that this process alone reads and writes, no file's.
+bool is_private_memory(uint64_t address, uint64_t bytes);
+
 /// For a device memory that a peer has given back is freed. Says whose it is where it still lives.
 void name_closed(std::string& message, const Allocation& what);
 

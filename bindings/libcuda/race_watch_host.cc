@@ -28,6 +28,8 @@ UsedPages pages_of(const Allocation& in, const TouchedBytes& bytes, bool were_wr
   const auto size = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
   const auto up = [&](uint64_t address) { return (address + size - 1) / size * size; };
   const auto down = [&](uint64_t address) { return address / size * size; };
+  // Beside registered memory the program has other things.
+  if (in.kind == MemoryKind::Registered) return {up(bytes.begin), down(bytes.end), were_written};
   if (in.bytes <= size) return {down(bytes.begin), up(bytes.end), were_written};
   const bool is_to_the_end = bytes.end >= in.address + in.bytes;
   return {up(bytes.begin), is_to_the_end ? up(bytes.end) : down(bytes.end), were_written};
@@ -50,7 +52,8 @@ void RaceWatch::find_pages(Work& work) const {
           in != nullptr && all.begin >= in->address && all.begin - in->address < in->bytes;
       if (!is_same) in = allocations_->holding(all.begin);
       const bool is_watched =
-          in != nullptr && (in->kind == MemoryKind::Pinned || in->kind == MemoryKind::Managed);
+          in != nullptr && (in->kind == MemoryKind::Pinned || in->kind == MemoryKind::Managed ||
+                            (in->kind == MemoryKind::Registered && in->is_private));
       const UsedPages pages = is_watched ? pages_of(*in, all, were_written) : UsedPages{};
       if (pages.begin >= pages.end) continue;
       UsedPages* const last = work.pages.empty() ? nullptr : &work.pages.back();

@@ -9,6 +9,7 @@ int cuGraphCreate(Graph* graph, unsigned flags);
 int cuGraphDestroy(Graph graph);
 int cuGraphClone(Graph* clone, Graph graph);
 int cuGraphNodeFindInClone(GraphNode* found, GraphNode origin, Graph clone);
+int cuGraphDebugDotPrint(Graph graph, const char* path, unsigned flags);
 int cuGraphGetNodes(Graph graph, GraphNode* nodes, size_t* count);
 int cuGraphGetRootNodes(Graph graph, GraphNode* nodes, size_t* count);
 int cuGraphGetEdges_v2(Graph graph, GraphNode* from, GraphNode* to,

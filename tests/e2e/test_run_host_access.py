@@ -44,6 +44,7 @@ def test_the_host_may_touch_what_it_has_waited_for_and_what_no_work_meets(progra
     ("default stream", "the host reads byte offset 12 of 'managed memory 3', which kernel add writes", "sum = managed"),
     ("wrong stream", "the host reads byte offset 12 of 'managed memory 3', which kernel add writes", "sum = managed"),
     ("graph", "the host reads byte offset 12 of 'managed memory 3', which kernel add writes", "sum = managed"),
+    ("registered read", "the host reads byte offset 12 of 'registered memory 5', which cuMemsetD32Async writes", "sum = own"),
     ("pinned read", "the host reads byte offset 12 of 'pinned memory 4', which cuMemcpyDtoHAsync writes", "sum = pinned"),
     ("pinned write", "the host writes byte offset 0 of 'pinned memory 4', which cuMemcpyHtoDAsync reads", "memset(pinned")])
 def test_the_host_must_wait_before_it_touches_what_work_uses(program, mode, begins, text):
@@ -52,7 +53,7 @@ def test_the_host_must_wait_before_it_touches_what_work_uses(program, mode, begi
     assert (found["file"].rpartition("/")[2], found["line"], found["kernel"]) == ("host_access.c", line_of(mode, text), "")
     assert found["host"]["call"] == "access of the host" and found["host"]["stack"]
     other = found["other"]
-    assert (other["kernel"], other["line"]) == (("add", 7) if "kernel add" in begins else ("", line_of(mode, "cuMemcpy")))
+    assert (other["kernel"], other["line"]) == (("add", 7) if "kernel add" in begins else ("", line_of(mode, "cuMemset" if mode.startswith("registered") else "cuMemcpy")))
 
 
 @pytest.mark.parametrize("seed", [1, 2])

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "bindings/libcuda/address_owner.h"
 #include "bindings/libcuda/memory.h"
 #include "bindings/libcuda/ranges.h"
 #include "bindings/libcuda/reach.h"
@@ -192,11 +193,14 @@ GPUEMU_DRIVER_API int cuMemHostRegister_v2(void* memory, size_t bytes, unsigned 
     made.flags = flags;
     made.number = driver.allocations.next_number();
     made.name = "registered memory " + std::to_string(made.number);
+    made.is_private = is_private_memory(at, bytes);
     made.made = call_site("cuMemHostRegister");
     const Status adopted = adopt_everywhere(driver, at, bytes, made.name);
     if (!adopted) return code_of(adopted);
     apply_ranges(driver, made);
+    const bool is_watched = made.is_private;
     driver.allocations.add(std::move(made));
+    if (is_watched) driver.races.follow_host();
     return CUDA_SUCCESS;
   });
 }

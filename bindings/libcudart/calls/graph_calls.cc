@@ -138,6 +138,8 @@ GPUEMU_RUNTIME_FORWARD(cudaGraphDestroy, (Graph graph), cuGraphDestroy, (graph))
 GPUEMU_RUNTIME_FORWARD(cudaGraphClone, (Graph * clone, Graph graph), cuGraphClone, (clone, graph))
 GPUEMU_RUNTIME_FORWARD(cudaGraphNodeFindInClone, (GraphNode * found, GraphNode origin, Graph clone),
                        cuGraphNodeFindInClone, (found, origin, clone))
+GPUEMU_RUNTIME_FORWARD(cudaGraphDebugDotPrint, (Graph graph, const char* path, unsigned flags),
+                       cuGraphDebugDotPrint, (graph, path, flags))
 GPUEMU_RUNTIME_FORWARD(cudaGraphGetNodes, (Graph graph, GraphNode* nodes, size_t* count),
                        cuGraphGetNodes, (graph, nodes, count))
 GPUEMU_RUNTIME_FORWARD(cudaGraphGetRootNodes, (Graph graph, GraphNode* nodes, size_t* count),

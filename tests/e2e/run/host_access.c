@@ -1,6 +1,7 @@
 /* The program itself reads and writes memory that work of streams uses: behind that work, or beside
  * it. */
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,6 +12,9 @@ CUresult cuMemAllocHost_v2(void** memory, size_t bytes);
 CUresult cuMemAllocManaged(CUdeviceptr* address, size_t bytes, unsigned flags);
 CUresult cuMemFreeHost(void* memory);
 CUresult cuEventQuery(CUevent event);
+CUresult cuMemHostRegister_v2(void* memory, size_t bytes, unsigned flags);
+CUresult cuMemHostUnregister(void* memory);
+CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count, CUstream stream);
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags);
 
 enum { N = 1000, BYTES = N * sizeof(float), GLOBAL = 1, NON_BLOCKING = 1 };
@@ -198,6 +202,20 @@ int main(int words_count, char** words) {
     launch(c, N, one);
     volatile int* nowhere = (volatile int*)16;
     return *nowhere;
+  }
+  MODE("registered read") { /* Memory of the C library; the last page is not the kernel's alone. */
+    enum { MANY = 4 * 4096 / sizeof(float) };
+    float* own = NULL;
+    if (posix_memalign((void**)&own, 4096, MANY * sizeof(float)) != 0) return 5;
+    memset(own, 0, MANY * sizeof(float));
+    CHECK(cuMemHostRegister_v2(own, MANY * sizeof(float), 0));
+    CHECK(cuMemsetD32Async((CUdeviceptr)own, 7, MANY - 8, one));
+    own[MANY - 1] = 2;
+    sum = own[3];
+    CHECK(cuCtxSynchronize());
+    CHECK(cuMemHostUnregister(own));
+    if (own[3] == 0) return 6;
+    free(own);
   }
   MODE("device read") {
     launch(c, N, one);

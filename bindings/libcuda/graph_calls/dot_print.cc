@@ -1,0 +1,112 @@
+// Implements cuGraphDebugDotPrint: a graph as text in the language of Graphviz.
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include <fmt/core.h>
+
+#include "bindings/libcuda/call_sites/symbols.h"
+#include "bindings/libcuda/graph_calls/graph_access.h"
+#include "bindings/libcuda/modules.h"
+
+namespace gpuemu::libcuda {
+namespace {
+
+/// CUgraphDebugDot_flags, as far as the text depends on them.
+constexpr unsigned kVerbose = 1, kKernels = 4, kCopies = 8, kFills = 16, kHosts = 32,
+                   kHandles = 1024, kFlagsAll = (1U << 16) - 1;
+
+std::string text_of(const Dim3& size) { return fmt::format("({},{},{})", size.x, size.y, size.z); }
+
+struct Label {
+  Process& driver;
+  unsigned flags;
+
+  bool tells(unsigned flag) const { return (flags & (flag | kVerbose)) != 0; }
+
+  std::string operator()(const KernelWork& work) const {
+    const Resolved found = resolve(driver, work.function);
+    std::string text = found.function == nullptr ? "kernel" : demangled(found.function->info.name);
+    if (tells(kKernels)) {
+      text += fmt::format("\\ngrid {}, block {}, {} bytes of dynamic shared memory",
+                          text_of(work.shape.grid), text_of(work.shape.block),
+                          work.shape.dynamic_shared_bytes);
+    }
+    return text;
+  }
+  std::string operator()(const CopyWork& work) const {
+    if (!tells(kCopies)) return "MEMCPY";
+    return fmt::format("MEMCPY\\n{} x {} x {}", work.what.width_bytes, work.what.height,
+                       work.what.depth);
+  }
+  std::string operator()(const FillWork& work) const {
+    if (!tells(kFills)) return "MEMSET";
+    return fmt::format("MEMSET\\n{} x {} of {} bytes, value {:#x}, at {:#x}", work.what.width,
+                       work.what.height, work.what.element_bytes, work.what.value,
+                       work.what.address);
+  }
+  std::string operator()(const HostWork& work) const {
+    if (!tells(kHosts)) return "HOST";
+    return fmt::format("HOST\\n{:#x}", reinterpret_cast<uintptr_t>(work.what.function));
+  }
+  std::string operator()(const ChildWork& work) const {
+    return fmt::format("GRAPH\\n{} nodes", work.graph->nodes().size());
+  }
+  std::string operator()(const EmptyWork&) const { return "EMPTY"; }
+  std::string operator()(const WaitWork&) const { return "EVENT_WAIT"; }
+  std::string operator()(const RecordWork&) const { return "EVENT_RECORD"; }
+};
+
+std::string in_quotes(const std::string& text) {
+  std::string made = "\"";
+  for (const char one : text) {
+    if (one == '"') made += '\\';
+    made += one;
+  }
+  return made + '"';
+}
+
+/// Writes the nodes and edges; the graphs of child nodes are clusters of their own. `prefix` makes
+/// the names of nodes unique.
+void write(std::FILE* file, const Label& label, const GraphState& graph,
+           const std::string& prefix) {
+  const auto name = [&](const Node& node) {
+    return in_quotes(fmt::format("{}_node_{}", prefix, graph.index_of(node)));
+  };
+  for (const auto& node : graph.nodes()) {
+    std::string text = fmt::format("{}\\n{}", graph.index_of(*node), std::visit(label, node->work));
+    if (label.tells(kHandles)) {
+      text += fmt::format("\\nnode handle {:#x}", reinterpret_cast<uintptr_t>(node->handle));
+    }
+    fmt::print(file, "{}[shape=\"rectangle\" label={}];\n", name(*node), in_quotes(text));
+    for (const Node* const before : node->after) {
+      fmt::print(file, "{} -> {};\n", name(*before), name(*node));
+    }
+    const auto* const child = std::get_if<ChildWork>(&node->work);
+    if (child == nullptr) continue;
+    const std::string inside = fmt::format("{}_{}", prefix, graph.index_of(*node));
+    fmt::print(file, "subgraph \"cluster_{}\" {{\nlabel=\"{}\";\n", inside, inside);
+    write(file, label, *child->graph, inside);
+    fmt::print(file, "}}\n");
+  }
+}
+
+}  // namespace
+
+GPUEMU_DRIVER_API int cuGraphDebugDotPrint(Graph graph, const char* path, unsigned flags) {
+  return with_graph(graph, [&](Process& driver, const GraphState& state) -> int {
+    if (path == nullptr || (flags & ~kFlagsAll) != 0) return CUDA_ERROR_INVALID_VALUE;
+    std::FILE* const file = std::fopen(path, "we");
+    if (file == nullptr) return CUDA_ERROR_OPERATING_SYSTEM;
+    fmt::print(file,
+               "digraph dot {{\nsubgraph \"cluster_graph\" {{\nlabel=\"graph\" "
+               "graph[style=\"dashed\"];\n");
+    write(file, {driver, flags}, state, "graph");
+    fmt::print(file, "}}\n}}\n");
+    const bool is_written = std::ferror(file) == 0;
+    if (std::fclose(file) != 0 || !is_written) return CUDA_ERROR_OPERATING_SYSTEM;
+    return CUDA_SUCCESS;
+  });
+}
+
+}  // namespace gpuemu::libcuda
