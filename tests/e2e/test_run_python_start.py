@@ -31,10 +31,18 @@ def test_every_python_of_an_environment_with_the_package_is_prepared_once(venv, 
     assert run("--", venv, *words, "-c", child).stdout == "1\n"
 
 
-def test_nothing_is_prepared_without_gpuemu_run_or_where_it_is_told_not_to(venv):
+def test_nothing_is_prepared_without_gpuemu_run_and_no_framework_where_it_is_told_not_to(venv):
     plain = {key: value for key, value in os.environ.items() if key != "GPUEMU_RUN"}
     assert subprocess.run([venv, "-c", SHOW], capture_output=True, text=True, timeout=60, env=plain).stdout == "0\n"
-    assert run("--no-torch", "--no-triton", "--no-numba", "--", venv, "-I", "-c", SHOW).stdout == "0\n"
+    names = "import sys; print(*sorted(name for one in sys.meta_path for name in getattr(one, 'prepared', ())))"
+    assert run("--", venv, "-I", "-c", names).stdout == "cuda.pathfinder numba.cuda torch triton\n"
+    # Compilers that make machine code are no use to anybody here.
+    assert run("--no-torch", "--no-triton", "--no-numba", "--", venv, "-I", "-c", names).stdout == "cuda.pathfinder\n"
+
+
+def test_a_package_that_is_not_installed_is_missing_as_without_gpuemu(venv):
+    done = run("--", venv, "-c", "import cuda.pathfinder")
+    assert done.returncode == 1 and "ModuleNotFoundError: No module named 'cuda'" in done.stderr and "gpuemu" not in done.stderr.splitlines()[-2]
 
 
 def test_an_environment_without_the_package_is_prepared_by_its_path(tmp_path):

@@ -1,5 +1,5 @@
 // Changes what an instantiated graph does: parameters of nodes, nodes that are switched off, and
-// the update from a second capture.
+// the update from a second capture. An object of the program lives as long as a graph holds it.
 #include "program.h"
 
 __global__ void multiply(float* x, float by) { x[threadIdx.x] *= by; }  // fault
@@ -29,12 +29,35 @@ float value(cudaGraphExec_t exec, cudaStream_t stream, float* x) {
   return host[63];
 }
 
+void end_object(void* ended) { ++*static_cast<int*>(ended); }
+
+void hold_object(cudaGraph_t graph) {
+  int ended = 0;
+  cudaUserObject_t object;
+  cudaGraph_t copy;
+  cudaGraphExec_t exec;
+  CHECK(cudaUserObjectCreate(&object, &ended, end_object, 2, cudaUserObjectNoDestructorSync));
+  CHECK(cudaGraphClone(&copy, graph));
+  CHECK(cudaGraphRetainUserObject(copy, object, 1, cudaGraphUserObjectMove));
+  CHECK(cudaGraphRetainUserObject(copy, object, 1));
+  CHECK(cudaGraphReleaseUserObject(copy, object, 1));
+  EXPECT(cudaGraphReleaseUserObject(copy, object, 2) == cudaErrorInvalidValue);
+  CHECK(cudaGraphInstantiate(&exec, copy, 0));
+  CHECK(cudaUserObjectRelease(object, 1));
+  CHECK(cudaGraphDestroy(copy));
+  EXPECT(ended == 0);
+  CHECK(cudaGraphExecDestroy(exec));
+  EXPECT(ended == 1 && cudaUserObjectRelease(object, 1) == cudaErrorInvalidValue);
+  (void)cudaGetLastError();
+}
+
 int main() {
   float* x;
   CHECK(cudaMalloc(&x, 64 * sizeof(float)));
   cudaStream_t stream;
   CHECK(cudaStreamCreate(&stream));
   cudaGraph_t graph = captured(stream, x, 2, 3), other = captured(stream, x, 5, 7), copy;
+  hold_object(graph);
   cudaGraphExec_t exec;
   CHECK(cudaGraphInstantiate(&exec, graph, 0));
   EXPECT(value(exec, stream, x) == 6);
