@@ -60,7 +60,8 @@ class LocalProgram:
             return
         calls = PreparedCalls(device)
         for one, (schema, attrs) in zip(lowered, self.packed):
-            calls.add(one["op"], *([(plan.storage(vid), self.storage.tensor(vid)) for vid in one[side]] for side in ("inputs", "outputs")), schema, attrs)
+            inputs, outputs = ([(plan.storage(vid), self.storage.tensor(vid)) for vid in one[side]] for side in ("inputs", "outputs"))
+            calls.add(one["op"], inputs, outputs, schema, attrs)
         self.prepared = calls
         self.layouts = [Layout(self.storage.tensor(vid)) for vid in self.outputs]
 

@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gpuemu.errors import KernelError
 import gpuemu.runtime.errors as errors
 import gpuemu.runtime.structs as structs
 from gpuemu.runtime.tensors import Tensor
@@ -79,7 +80,7 @@ class PreparedCalls:
                 done, code = self._issue(entered)
             if code:
                 self._device._check_using((stream,), context.library.check, code)
-        except (errors.DeviceError, errors.KernelError) as problem:
+        except (errors.DeviceError, KernelError) as problem:
             return done, problem
         finally:
             context.leave()
