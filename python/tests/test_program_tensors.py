@@ -322,3 +322,14 @@ def test_ops_of_a_gradient_are_written_where_backward_is_called():
     (x * x).backward()
     line = int(x.grad.graph().nodes[-1].where.rsplit(":", 1)[1])
     assert x.grad.graph().nodes[-1].where.startswith(__file__) and open(__file__).read().splitlines()[line - 1].strip() == "(x * x).backward()"
+
+
+def test_many_shapes_and_attributes_are_forgotten_without_a_trace(monkeypatch):
+    from gpuemu.program import tape
+
+    monkeypatch.setattr(tape, "WRITTEN_MAX", 8)
+    kept = program.ones(3)
+    for size in range(1, 30):
+        x = program.ones(size) * 2.0 + float(size)
+        assert (x.reshape(1, size).sum().item(), (kept + 1.0).data.tolist()) == (size * (2.0 + size), [2.0] * 3)
+    assert len(TAPE.written) <= 8 and len(TAPE.tokens) <= 8

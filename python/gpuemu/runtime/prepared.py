@@ -15,7 +15,7 @@ from gpuemu.runtime.tensors import Tensor
 
 GRAPHS_MAX = 16  # Of one PreparedCalls. A loop has several addresses by turns.
 SEEN_MAX = 64  # Addresses that are remembered until they recur.
-RECURRENCES = 2  # So often the same addresses have to be there before they are worth a graph.
+RECURRENCES = 1  # So often the same addresses have to come back before they are worth a graph.
 
 
 def order_behind(stream: Any, blocks: Sequence[Any]) -> None:
