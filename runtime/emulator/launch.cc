@@ -286,7 +286,7 @@ Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
   run.memory = &memory_;
   run.textures = &textures_;
   run.clock.began = begin;
-  run.clock.processor_began = processor_time();
+  run.clock.processor_began = processor_time_lately(begin);
   run.clock.deadline =
       begin + std::chrono::milliseconds(std::min(config.timeout_ms, kTimeoutMsMax));
   run.progress.call_bytes_max = memory_.limit();

@@ -226,7 +226,7 @@ class Device(library.Unique):
                     block = self._allocate(one.nbytes, "device", stream, "", one.label.decode())._live()  # It raises the error.
                 else:
                     block = Block(self, address.value or 0, "device")
-                    block.streams[handle] = stream
+                    block.streams[handle] = block.last = stream
                 made.append(block)
         finally:
             self._context.leave()

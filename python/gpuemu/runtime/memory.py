@@ -43,6 +43,7 @@ class MemoryStatistics:
 class Block:
     """The bytes at an address. They are freed when nothing refers to them, behind the work of every stream that used them."""
 
+    last: Any = None  # The stream that used it last.
     free_stream: Any = None
     was_exported = False
     mark: Any = None  # What an export left behind; gone with the next use.
@@ -57,7 +58,7 @@ class Block:
     def used_by(self, stream: Any) -> None:
         """Notes that work of the stream uses it."""
         self.streams.pop(stream.handle, None)
-        self.streams[stream.handle] = stream
+        self.streams[stream.handle] = self.last = stream
         self.mark = None
         self.device._uses += 1
 

@@ -59,8 +59,7 @@ def repeated(before: Repeatable, inputs: Sequence[Any], outputs: Sequence[Any], 
         blocks = [one._memory._block for one in operands]
         if None in blocks or any([one._memory._was_freed for one in operands]):
             return False
-        handle = chosen.handle
-        changed = [one for one in blocks if one.mark is not None or len(one.streams) != 1 or one.streams.get(handle) is not chosen]
+        changed = [one for one in blocks if one.last is not chosen or one.mark is not None]
         before.uses = -1 if changed else uses
     context = own._context
     entered = context.enter()

@@ -55,6 +55,16 @@ std::chrono::nanoseconds processor_time() {
   return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
 }
 
+std::chrono::nanoseconds processor_time_lately(std::chrono::steady_clock::time_point now) {
+  thread_local std::chrono::steady_clock::time_point asked;
+  thread_local std::chrono::nanoseconds told;
+  if (now - asked > std::chrono::milliseconds(1)) {
+    asked = now;
+    told = processor_time();
+  }
+  return told;
+}
+
 bool is_starved(std::chrono::nanoseconds elapsed, std::chrono::nanoseconds processor,
                 std::chrono::nanoseconds timeout) {
   return 2 * processor < elapsed && elapsed < kStarvedMax * timeout;

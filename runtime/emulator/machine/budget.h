@@ -22,6 +22,8 @@ void end_soon(Launch& launch);
 
 /// The time that all threads of this process have been executed.
 std::chrono::nanoseconds processor_time();
+/// The same up to a millisecond ago: it takes a system call, and small launches not much longer.
+std::chrono::nanoseconds processor_time_lately(std::chrono::steady_clock::time_point now);
 /// Whether a launch at its deadline had too little processor time, because other programs used the
 /// processors, for this to say anything about the kernel. False from four times the timeout on.
 bool is_starved(std::chrono::nanoseconds elapsed, std::chrono::nanoseconds processor,
