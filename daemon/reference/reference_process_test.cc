@@ -259,6 +259,9 @@ TEST_F(ReferenceTest, AHelperKeepsItsStateBetweenCases) {
 }
 
 TEST_F(ReferenceTest, TheInterpreterStaysWarm) {
+  // A new one: helpers that scripts of other tests have loaded are deleted, which ends it at its
+  // next look.
+  process_ = std::make_unique<ReferenceProcess>(ReferenceOptions{"/usr/bin/python3", "/"}, arena_);
   expect_alive();
   const int pid = process_->pid();
   failure_of("def reference(x):\n  return 1 / 0\n");
