@@ -8,16 +8,15 @@ namespace gpuemu::storage {
 
 BatchEffect::BatchEffect(const OpenedRocks& rocks, const rocksdb::WriteBatch& batch)
     : rocks_(rocks) {
+  for (size_t i = 0; i < kCountedFamilies; ++i) numbers_[i] = rocks.handles[i]->GetID();
   batch.Iterate(this).PermitUncheckedError();  // It is our own; writing it would say so.
 }
 
 void BatchEffect::add(uint32_t family, const Change& change) {
-  for (size_t i = 0; i < kCountedFamilies; ++i) {
-    if (rocks_.handles[i]->GetID() != family) continue;
-    all_[i].push_back(change);
-    has_ranges_ |= change.is_range;
-    return;
-  }
+  const auto found = std::ranges::find(numbers_, family);
+  if (found == numbers_.end()) return;
+  all_[static_cast<size_t>(found - numbers_.begin())].push_back(change);
+  has_ranges_ |= change.is_range;
 }
 
 rocksdb::Status BatchEffect::PutCF(uint32_t family, const rocksdb::Slice& key,
@@ -62,8 +61,10 @@ Result<RecordChanges> BatchEffect::changes(const std::filesystem::path& folder) 
 /// change of a key counts.
 Result<int64_t> BatchEffect::change_by_keys(size_t family, const std::filesystem::path& folder) {
   std::vector<Change>& all = all_[family];
-  std::ranges::stable_sort(
-      all, [](const Change& one, const Change& other) { return one.key.compare(other.key) < 0; });
+  const auto comes_before = [](const Change& one, const Change& other) {
+    return one.key.compare(other.key) < 0;
+  };
+  if (!std::ranges::is_sorted(all, comes_before)) std::ranges::stable_sort(all, comes_before);
   std::vector<rocksdb::Slice> keys;
   std::vector<bool> exist;
   for (const Change& one : all) {

@@ -46,6 +46,7 @@ class BatchEffect : public rocksdb::WriteBatch::Handler {
                               int64_t& change) const;
 
   const OpenedRocks& rocks_;
+  std::array<uint32_t, kCountedFamilies> numbers_{};       ///< RocksDB's, of the counted families.
   std::array<std::vector<Change>, kCountedFamilies> all_;  ///< Keys point into the batch.
   bool has_ranges_ = false;
 };

@@ -144,8 +144,18 @@ bool Database::is_same_folder() const {
          folder.st_ino == inode_;
 }
 
-/// Whether the log in use still lies where it was made.
+/// Whether the log in use still lies where it was made. Asking RocksDB which one that is takes as
+/// long as a look at the file, and it says when it takes another one.
 bool Database::is_same_log() {
+  const uint64_t logs_begun = *rocks_.logs_begun;
+  {
+    const std::lock_guard lock(place_mutex_);
+    struct stat known{};
+    if (!log_path_.empty() && logs_begun == logs_begun_ && ::stat(log_path_.c_str(), &known) == 0 &&
+        known.st_ino == log_inode_) {
+      return true;
+    }
+  }
   std::unique_ptr<rocksdb::LogFile> current;
   if (!rocks_.db->GetCurrentWalFile(&current).ok()) return false;
   const std::string path = folder_.native() + current->PathName();
@@ -154,6 +164,7 @@ bool Database::is_same_log() {
   const std::lock_guard lock(place_mutex_);
   if (log_path_ != path) log_inode_ = log.st_ino;
   log_path_ = path;
+  logs_begun_ = logs_begun;
   return log_inode_ == log.st_ino;
 }
 

@@ -93,8 +93,10 @@ class Database {
   dev_t device_ = 0;  ///< The device of the folder when it was opened.
   ino_t inode_ = 0;
   std::mutex place_mutex_;
-  std::string log_path_;  ///< The log in use. Guarded by place_mutex_, with its inode.
+  // The log in use, its inode, and OpenedRocks::logs_begun when it was. Guarded by place_mutex_.
+  std::string log_path_;
   ino_t log_inode_ = 0;
+  uint64_t logs_begun_ = 0;
   mutable std::mutex damage_mutex_;
   std::string damage_;  ///< Guarded by damage_mutex_.
 };

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <rocksdb/filter_policy.h>
+#include <rocksdb/listener.h>
 #include <rocksdb/sst_file_reader.h>
 #include <rocksdb/table.h>
 
@@ -32,6 +33,16 @@ class NoLog : public rocksdb::Logger {
  public:
   using rocksdb::Logger::Logv;
   void Logv(const char*, va_list) override {}
+};
+
+/// Counts what ends the use of a log.
+class LogCounter : public rocksdb::EventListener {
+ public:
+  explicit LogCounter(std::shared_ptr<std::atomic<uint64_t>> begun) : begun_(std::move(begun)) {}
+  void OnMemTableSealed(const rocksdb::MemTableInfo&) override { ++*begun_; }
+
+ private:
+  const std::shared_ptr<std::atomic<uint64_t>> begun_;
 };
 
 rocksdb::Options options() {
@@ -150,11 +161,15 @@ Result<OpenedRocks> open_to_write(const std::filesystem::path& folder) {
   rocksdb::Options wanted = options();
   wanted.create_if_missing = true;
   wanted.create_missing_column_families = true;
+  const auto logs_begun = std::make_shared<std::atomic<uint64_t>>(0);
+  wanted.listeners.push_back(std::make_shared<LogCounter>(logs_begun));
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::DB* db = nullptr;
   const auto status = rocksdb::DB::Open(wanted, folder.native(), all_families(), &handles, &db);
   if (!status.ok()) return error_of(status, folder);
-  return opened(db, handles);
+  OpenedRocks rocks = opened(db, handles);
+  rocks.logs_begun = logs_begun;
+  return rocks;
 }
 
 Result<OpenedRocks> open_to_read(const std::filesystem::path& folder, Reading reading) {

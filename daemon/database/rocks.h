@@ -2,6 +2,8 @@
 #pragma once
 
 #include <array>
+#include <atomic>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 
@@ -26,6 +28,9 @@ bool is_damage(const rocksdb::Status& status);
 struct OpenedRocks {
   std::unique_ptr<rocksdb::DB> db;
   std::array<rocksdb::ColumnFamilyHandle*, kFamilyCount> handles{};  ///< Null: it has none.
+  /// How often RocksDB has begun another buffer, and with it another log. Null where nothing is
+  /// written.
+  std::shared_ptr<const std::atomic<uint64_t>> logs_begun;
 
   OpenedRocks() = default;
   OpenedRocks(OpenedRocks&&) noexcept = default;

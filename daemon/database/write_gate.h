@@ -6,7 +6,6 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
-#include <unordered_set>
 #include <vector>
 
 namespace gpuemu::storage {
@@ -41,28 +40,28 @@ class WriteGate {
     if (claim.everything) {
       changed_.wait(lock, [&] { return !closed_; });
       closed_ = true;  // Later ones wait, so that this one's turn comes.
-      changed_.wait(lock, [&] { return under_way_ == 0; });
+      changed_.wait(lock, [&] { return under_way_.empty(); });
     } else {
-      changed_.wait(lock, [&] {
-        return !closed_ &&
-               std::ranges::none_of(claim.keys, [&](uint64_t key) { return keys_.contains(key); });
-      });
-      keys_.insert(claim.keys.begin(), claim.keys.end());
+      changed_.wait(lock, [&] { return !closed_ && !meets_another(claim); });
     }
-    ++under_way_;
+    under_way_.push_back(&claim);
   }
   void leave(const Claim& claim) {
     const std::lock_guard lock(mutex_);
     if (claim.everything) closed_ = false;
-    for (uint64_t key : claim.keys) keys_.erase(key);
-    --under_way_;
+    std::erase(under_way_, &claim);
     changed_.notify_all();
+  }
+  /// REQUIRES: mutex_ is held. Few batches are under way at once, most often none.
+  bool meets_another(const Claim& claim) const {
+    return std::ranges::any_of(under_way_, [&](const Claim* other) {
+      return std::ranges::find_first_of(claim.keys, other->keys) != claim.keys.end();
+    });
   }
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::unordered_set<uint64_t> keys_;
-  size_t under_way_ = 0;
+  std::vector<const Claim*> under_way_;
   bool closed_ = false;
 };
 
