@@ -14,7 +14,7 @@ PROGRAMS = pathlib.Path(__file__).parent / "run/cuda"
 GPUEMU = BIN / "gpuemu"
 DRIVER = [f"-L{BIN.parent / 'lib/gpuemu/drop-in'}", "-lcuda"]
 OPTIONS = {"threads": ["-default-stream", "per-thread"], "functions": ["--extended-lambda"], "linked": ["-rdc=true"],
-           "virtual_memory": DRIVER, "stream_values": DRIVER, "tensor_map": ["--arch", "sm_90", "-std=c++17", *DRIVER]}
+           "pipelines": ["-std=c++17"], "virtual_memory": DRIVER, "stream_values": DRIVER, "tensor_map": ["--arch", "sm_90", "-std=c++17", *DRIVER]}
 # What a program needs of `gpuemu run`.
 DEVICES = {"tensor_map": ["--arch", "sm_90"]}
 RIGHT = sorted(path.stem for path in PROGRAMS.glob("*.cu"))
@@ -28,7 +28,7 @@ FAULTY = {"vector_add": "OutOfBounds", "streams": "StreamRace", "symbols": "Inva
           "lookup": "UninitializedRead", "advice": "OutOfBounds", "convolution": "OutOfBounds", "nbody": "DataRace", "options": "OutOfBounds",
           "walsh": "DataRace", "mandelbrot": "StreamRace", "monte_carlo": "UninitializedRead", "life": "UseAfterFree",
           "distance": "BarrierDivergence", "linked": "OutOfBounds", "virtual_memory": "OutOfBounds", "stream_values": "StreamRace",
-          "tensor_map": "OutOfBounds"}
+          "tensor_map": "OutOfBounds", "registered": "StreamRace", "pipelines": "DataRace"}
 # One program of each kind of call; nvcc takes seconds for each of the others, which run at night.
 QUICK = {"async_copy", "cooperative", "errors", "graph_update", "linked", "managed", "pools", "stream_values", "streams", "symbols",
          "tensor_cores", "tensor_map", "texture", "threads", "vector_add", "virtual_memory"}

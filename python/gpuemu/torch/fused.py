@@ -1,4 +1,5 @@
-"""Kernels that torch has for a GPU alone, and that its own functions choose there, as CPU kernels: cells of LSTM and GRU, depthwise convolutions."""
+"""Kernels that torch has for a GPU alone, and that its own functions choose there, as CPU kernels: cells of LSTM and GRU, depthwise convolutions,
+softmax with a result of more digits than its input."""
 
 from __future__ import annotations
 
@@ -68,8 +69,21 @@ def depthwise_gradient(of_result: Any, x: Any, weight: Any, kernel_size: Any, st
     return made[: len(mask)]
 
 
+def _widened(operator: Any) -> Callable[..., Any]:
+    """aten::_softmax or _log_softmax; with half_to_float the result of 16-bit floats is float32."""
+    return lambda x, dim, half_to_float: operator(x.float() if half_to_float else x, dim, False)
+
+
+def _narrowed(operator: Any) -> Callable[..., Any]:
+    """The gradient of such an operator, in the type of its input."""
+    return lambda of_result, result, dim, input_type: operator(of_result, result, dim, result.dtype).to(input_type)
+
+
 KERNELS: dict[str, Callable[..., Any]] = {
     "_thnn_fused_lstm_cell": lstm_cell, "_thnn_fused_lstm_cell_backward_impl": lstm_cell_gradient, "_thnn_fused_gru_cell": gru_cell,
     "_thnn_fused_gru_cell_backward": gru_cell_gradient, "_conv_depthwise2d": depthwise, "conv_depthwise3d": depthwise,
+    "_softmax": _widened(torch.ops.aten._softmax), "_log_softmax": _widened(torch.ops.aten._log_softmax),
+    "_softmax_backward_data": _narrowed(torch.ops.aten._softmax_backward_data),
+    "_log_softmax_backward_data": _narrowed(torch.ops.aten._log_softmax_backward_data),
     "_conv_depthwise2d_backward.output_mask": depthwise_gradient, "conv_depthwise3d_backward.output_mask": depthwise_gradient,
 }  # fmt: skip

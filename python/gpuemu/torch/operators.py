@@ -239,7 +239,7 @@ def _names() -> Iterator[str]:
     names = itertools.chain.from_iterable(torch._C._dispatch_get_registrations_for_dispatch_key(key) for key in keys)
     for name in dict.fromkeys(names):
         space, _, short = name.partition("::")
-        if space == "aten" and short not in _OWN and short not in _LAYOUTS:
+        if space == "aten" and short not in _OWN and short not in _LAYOUTS and short not in fused.KERNELS:
             yield short
 
 

@@ -96,6 +96,20 @@ def pinned():
 
 
 @case
+def softmax_of_halves_in_float32():
+    for kind, function in ((torch.float16, torch.softmax), (torch.bfloat16, torch.log_softmax)):
+        half, weight = torch.randn(4, 5, device="cuda", dtype=kind, requires_grad=True), torch.randn(4, 5, device="cuda")
+        wide = half.detach().cpu().float().requires_grad_()
+        made = function(half, -1, dtype=torch.float32)
+        assert made.is_cuda and made.dtype == torch.float32
+        torch.testing.assert_close(made.cpu(), function(wide, -1))
+        (made * weight).sum().backward()
+        (function(wide, -1) * weight.cpu()).sum().backward()
+        assert half.grad.dtype == kind
+        torch.testing.assert_close(half.grad.cpu().float(), wide.grad, rtol=1e-2, atol=1e-2)
+
+
+@case
 def files():
     file = io.BytesIO()
     torch.save({"x": x, "row": x[1]}, file)
