@@ -20,11 +20,9 @@ __global__ void with_barrier(const int* in, int* out, int n) {
   for (int at = 0; at < n; at += kBlock) {
     cuda::memcpy_async(block, tile, in + at, sizeof tile, full);
     full.arrive_and_wait();
-    sum += tile[kBlock - 1 - threadIdx.x];
-#ifdef FAULTY
-    // fault: the next copy begins before all have read
-#else
-    block.sync();
+    sum += tile[kBlock - 1 - threadIdx.x];  // fault
+#ifndef FAULTY
+    block.sync();  // Before the next copy, which writes what others still read.
 #endif
   }
   out[threadIdx.x] = sum;
