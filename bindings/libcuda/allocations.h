@@ -31,7 +31,7 @@ struct Allocation {
   Context context = nullptr;
   int device = 0;
   unsigned flags = 0;
-  /// Of registered memory: the pages are the program's alone, so that they can be taken from it.
+  /// The pages of registered memory are the program's alone, so that they can be taken from it.
   bool is_private = false;
   Pool pool = nullptr;                    ///< Null unless it is from a pool.
   std::shared_ptr<PoolState> pool_state;  ///< Lives on when the pool is destroyed.
