@@ -139,6 +139,9 @@ Result<Output> run_compiler(const Toolkit& toolkit, const Job& job, Compiler& co
   if (!compiler.use_nvrtc) return compile::run_nvcc(toolkit, job);
   auto output = compile::run_nvrtc(toolkit, job);
   if (output || output.error().code != ErrorCode::Unsupported) return output;
+  // Code of the host beside the kernels, as of a PyTorch extension, need not compile.
+  auto without_host = compile::run_nvrtc_without_host(toolkit, job);
+  if (without_host) return without_host;
   if (wanted == CompilerChoice::Nvrtc || toolkit.nvcc.empty()) {
     return error(ErrorCode::Compile, "{}", output.error().message);
   }

@@ -38,6 +38,14 @@ TEST_P(Compile, InstantiatesTemplatesFindsPlainNamesAndKeepsTheResult) {
       << missing.error().message;
 }
 
+TEST_P(Compile, ATypeWithoutItsHeaderIsToldOfATemplateToo) {
+  write("half.cu", "template <int N> __global__ void k(half* x) { x[N] = x[0]; }\n");
+  const auto module = compile_source(request({"k<4>"}, "half.cu"));
+  ASSERT_FALSE(module);
+  EXPECT_NE(module.error().message.find("add #include <cuda_fp16.h>"), std::string::npos)
+      << module.error().message;
+}
+
 TEST_P(Compile, ThoseWhoAskAtTheSameTimeGetTheSameText) {
   CompileRequest wanted = request({"scale<float>"});
   wanted.cache_folder = folder_ / "shared";

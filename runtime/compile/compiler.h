@@ -19,6 +19,8 @@ struct Job {
   std::vector<std::string> flags;
   std::vector<std::string> templates;         ///< Name expressions that must be instantiated.
   const std::atomic<bool>* cancel = nullptr;  ///< See CompileRequest.
+  /// Headers that stand for those on disk, by the name in the #include; NVRTC alone takes them.
+  std::map<std::string, std::string> headers = {};
 };
 
 struct Output {
@@ -30,6 +32,10 @@ struct Output {
 /// option or a host header that it does not know) and nvcc may.
 Result<Output> run_nvrtc(const Toolkit& toolkit, const Job& job);
 Result<Output> run_nvcc(const Toolkit& toolkit, const Job& job);
+
+/// What NVRTC makes of the source without code and headers of the host (host_code.h); run_nvrtc()'s
+/// error where that cannot be compiled either.
+Result<Output> run_nvrtc_without_host(const Toolkit& toolkit, const Job& job);
 
 /// "13.0"; Unavailable when the library cannot be loaded.
 Result<std::string> nvrtc_version(const Toolkit& toolkit);

@@ -1,7 +1,9 @@
 // Picks the error lines out of a log.
 #include "runtime/compile/diagnostics.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <sstream>
 
 #include <fmt/core.h>
@@ -25,6 +27,18 @@ std::string error_lines(std::string_view log) {
   const bool lacks_header = out.find("No such file or directory") != std::string::npos ||
                             out.find("cannot open source file") != std::string::npos;
   if (lacks_header) out += "; add the folder of that header to include_dirs";
+  struct Declared {
+    std::string_view type, header;
+  };
+  constexpr Declared kTypes[] = {{"\"half\" is undefined", "cuda_fp16.h"},
+                                 {"\"__half\" is undefined", "cuda_fp16.h"},
+                                 {"\"half2\" is undefined", "cuda_fp16.h"},
+                                 {"\"__half2\" is undefined", "cuda_fp16.h"},
+                                 {"\"__nv_bfloat16\" is undefined", "cuda_bf16.h"},
+                                 {"\"__nv_bfloat162\" is undefined", "cuda_bf16.h"}};
+  const auto known = std::ranges::find_if(
+      kTypes, [&](const Declared& one) { return out.find(one.type) != std::string::npos; });
+  if (known != std::end(kTypes)) out += fmt::format("; add #include <{}>", known->header);
   return kept > 0 ? out : std::string(log.substr(0, kMessageCharsMax));
 }
 

@@ -19,20 +19,8 @@ namespace fs = std::filesystem;
 struct Pending {  // A source whose #include lines are to be followed.
   fs::path path;
   std::string source;
+  std::string name = {};  ///< As the #include spells it.
 };
-
-/// "name" of a line such as `  # include "name"` or <name>; both forms may name a user's file.
-std::optional<std::string> included_name(const std::string& line) {
-  size_t at = line.find_first_not_of(" \t");
-  if (at == std::string::npos || line[at] != '#') return {};
-  at = line.find_first_not_of(" \t", at + 1);
-  if (at == std::string::npos || line.compare(at, 7, "include") != 0) return {};
-  at = line.find_first_of("\"<", at + 7);
-  if (at == std::string::npos) return {};
-  const size_t end = line.find(line[at] == '<' ? '>' : '"', at + 1);
-  if (end == std::string::npos) return {};
-  return line.substr(at + 1, end - at - 1);
-}
 
 std::optional<fs::path> locate(const std::string& name, const fs::path& beside,
                                const std::vector<std::string>& include_dirs) {
@@ -80,7 +68,7 @@ std::vector<Pending> all_included(const Pending& first,
       if (!found || !seen.insert(*found).second) continue;
       auto text = read_file(*found, kSourceBytesMax);
       if (!text) continue;  // The compiler will say what is wrong with it.
-      all.push_back({*found, *std::move(text)});
+      all.push_back({*found, *std::move(text), *name});
       pending.push_back(all.back());
     }
   }
@@ -88,6 +76,27 @@ std::vector<Pending> all_included(const Pending& first,
 }
 
 }  // namespace
+
+std::optional<std::string> included_name(const std::string& line) {
+  size_t at = line.find_first_not_of(" \t");
+  if (at == std::string::npos || line[at] != '#') return {};
+  at = line.find_first_not_of(" \t", at + 1);
+  if (at == std::string::npos || line.compare(at, 7, "include") != 0) return {};
+  at = line.find_first_of("\"<", at + 7);
+  if (at == std::string::npos) return {};
+  const size_t end = line.find(line[at] == '<' ? '>' : '"', at + 1);
+  if (end == std::string::npos) return {};
+  return line.substr(at + 1, end - at - 1);
+}
+
+std::vector<IncludedText> included_texts(const std::string& path, const std::string& source,
+                                         const std::vector<std::string>& include_dirs) {
+  std::vector<IncludedText> texts;
+  for (Pending& file : all_included({path, source}, include_dirs)) {
+    texts.push_back({std::move(file.name), std::move(file.source)});
+  }
+  return texts;
+}
 
 std::vector<std::string> include_dirs_of(const std::vector<std::string>& flags) {
   return values_of(flags, {"-I", "--include-path", "-isystem", "--system-include"});

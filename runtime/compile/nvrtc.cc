@@ -1,6 +1,8 @@
 // NVRTC, loaded when first needed. Only the ten functions below are used; their signatures are
 // NVRTC's ABI, so that no header of the toolkit is needed to build.
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 
 #include <dlfcn.h>
@@ -9,6 +11,8 @@
 #include "runtime/compile/compiler.h"
 #include "runtime/compile/diagnostics.h"
 #include "runtime/compile/entry_names.h"
+#include "runtime/compile/host_code.h"
+#include "runtime/compile/includes.h"
 #include "runtime/compile/nvrtc_headers.h"
 
 namespace gpuemu::compile {
@@ -121,10 +125,19 @@ Result<std::string> nvrtc_version(const Toolkit& toolkit) {
   return fmt::format("{}.{}", major, minor);
 }
 
-Result<Output> run_nvrtc(const Toolkit& toolkit, const Job& job) {
-  const Library library = GPUEMU_TRY(load(toolkit));
+namespace {
+
+/// Whether errors alone are wanted, or PTX.
+enum class Wanted { Errors, Ptx };
+
+Result<Output> run_program(const Library& library, const Toolkit& toolkit, const Job& job,
+                           Wanted wanted) {
   Program program = nullptr;
   std::vector<const char*> texts, names;
+  for (const auto& [name, text] : job.headers) {
+    texts.push_back(text.c_str());
+    names.push_back(name.c_str());
+  }
   for (const VirtualHeader& header : virtual_headers()) {
     texts.push_back(header.text);
     names.push_back(header.name);
@@ -141,12 +154,14 @@ Result<Output> run_nvrtc(const Toolkit& toolkit, const Job& job) {
       return error(ErrorCode::InvalidArgument, "entry '{}': {}", name, library.message(code));
     }
   }
-  const std::vector<std::string> options = options_of(toolkit, job);
+  std::vector<std::string> options = options_of(toolkit, job);
+  if (wanted == Wanted::Errors) options.emplace_back("-fdevice-syntax-only");
   std::vector<const char*> words;
   for (const std::string& option : options) words.push_back(option.c_str());
   code = library.compile(program, static_cast<int>(words.size()), words.data());
   if (code != kSuccess) return failure(library, program, code);
   Output out;
+  if (wanted == Wanted::Errors) return out;
   size_t bytes = 0;
   if (library.ptx_size(program, &bytes) != kSuccess || bytes == 0 || bytes > kSourceBytesMax) {
     return error(ErrorCode::Internal, "NVRTC gave {} bytes of PTX, at most {} are taken", bytes,
@@ -164,6 +179,34 @@ Result<Output> run_nvrtc(const Toolkit& toolkit, const Job& job) {
     }
   }
   return out;
+}
+
+}  // namespace
+
+Result<Output> run_nvrtc(const Toolkit& toolkit, const Job& job) {
+  const Library library = GPUEMU_TRY(load(toolkit));
+  if (!job.templates.empty()) {
+    // NVRTC 13.0 crashes where names of templates are wanted of a text with some errors, such as a
+    // `half` without its header.
+    Job plain = job;
+    plain.templates.clear();
+    GPUEMU_TRY(run_program(library, toolkit, plain, Wanted::Errors));
+  }
+  return run_program(library, toolkit, job, Wanted::Ptx);
+}
+
+Result<Output> run_nvrtc_without_host(const Toolkit& toolkit, const Job& job) {
+  Job left = job;
+  left.source = without_host_code(job.source);
+  for (const std::string& name : host_headers(job.source)) left.headers[name];
+  std::vector<std::string> folders = job.include_dirs;
+  std::ranges::copy(include_dirs_of(job.flags), std::back_inserter(folders));
+  for (const IncludedText& own : included_texts(job.path, job.source, folders)) {
+    left.headers[own.name] = without_host_code(own.text);
+    for (const std::string& name : host_headers(own.text)) left.headers[name];
+  }
+  left.flags.emplace_back("-default-device");  // What is `constexpr`, and members of types.
+  return run_nvrtc(toolkit, left);
 }
 
 }  // namespace gpuemu::compile

@@ -132,7 +132,7 @@ def test_a_right_kernel_keeps_all_sizes_though_its_results_look_like_what_was_th
 
 
 def test_a_kernel_that_is_left_out_is_named_with_a_reason_and_no_example_takes_its_place(new_home):
-    home = new_home({"k.cu": STRUCT, "torch.cu": "#include <torch/extension.h>\n__global__ void t(float* x, int n) { x[0] = n; }\n",
+    home = new_home({"k.cu": STRUCT, "torch.cu": "#include <torch/extension.h>\n__global__ void t(at::Half* x, int n) { x[0] = n; }\n",
                      "header.cu": "#include \"gone.h\"\n__global__ void h(float* x, int n) { x[0] = n; }\n",
                      "broken.cu": "__global__ void b(float* x, int n) { x[0] = ; }\n",
                      "constant.cu": "struct P { float* a; };\n__constant__ P w[4];\n__global__ void c(float* x, int n) { x[0] = w[n % 4].a[0]; }\n"})
