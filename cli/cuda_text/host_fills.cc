@@ -60,7 +60,7 @@ void find_memsets(std::string_view text, std::vector<Found>& found) {
 
 /// auto out = torch::zeros({n}), out.zero_(), out.fill_(x), thrust::fill(a.begin(), a.end(), x).
 void find_tensors(std::string_view text, std::vector<Found>& found) {
-  static const RE2 kMade(R"(\b(\w+)\s*=\s*(?:\w+\s*\.\s*new_|(?:torch|at)::)"
+  static const RE2 kMade(R"(\b(\w+)\s*=\s*(?:\w+\s*\.\s*new_|(?:torch|at)::))"
                          R"((zeros|zeros_like|ones|ones_like|full|full_like)\s*\()");
   static const RE2 kChanged(R"(\b(\w+)\s*\.\s*(zero_|fill_)\s*\()");
   static const RE2 kThrust(R"(\bthrust::(device_vector\s*<[^;>]*>\s*(\w+)\s*\(|fill(?:_n)?\s*\())");

@@ -175,6 +175,11 @@ std::optional<std::vector<std::string>> nearest_product(const std::vector<Reach>
       return false;  // Goes on to the next.
     });
   }
+  // A square with a border.
+  for (size_t i = 0; i < plain.size() && !best; ++i) {
+    const std::vector<const Factor*> square = {&plain[i], &plain[i]};
+    if (near_products(reaches, square)) best = texts_of(square, 1);
+  }
   return best;
 }
 
@@ -247,6 +252,9 @@ std::optional<std::vector<std::string>> fit_shape(const std::vector<Reach>& reac
     if (auto shape = fit_sets(reaches, plain, {&one}, false)) {
       return shape;
     }
+  }
+  for (const Factor& one : derived) {
+    if (auto shape = fit_sets(reaches, plain, {&one, &one}, false)) return shape;
   }
   // Pairs of what follows from many dims would take minutes.
   const size_t firsts = dims.size() <= kPairDimsMax ? derived.size() : 0;

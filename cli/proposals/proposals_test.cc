@@ -5,6 +5,7 @@
 
 #include "cli/proposals/fit.h"
 #include "cli/proposals/index_rules.h"
+#include "cli/proposals/memory_rules.h"
 #include "cli/proposals/propose.h"
 #include "cli/proposals/require.h"
 #include "cli/proposals/sizes.h"
@@ -40,6 +41,22 @@ TEST(Propose, TakesConstPointersForInputsIntegersForDimsAndRealsForAttrs) {
   EXPECT_EQ(kernel.params[2].role, ParamRole::Dim);
   EXPECT_EQ(kernel.params[3].role, ParamRole::Attr);
   EXPECT_EQ(kernel.launch().grid, std::vector<std::string>{"cdiv(n, 256)"});
+}
+
+TEST(Propose, GivesAHashTableItsSizeAndAnEmptyKey) {
+  ProposedKernel kernel = only(R"(
+__global__ void insert(const unsigned* keys, unsigned* table, int n, int capacity) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  unsigned slot = (keys[i] * 2654435761u) % capacity;
+  while (i < n && atomicCAS(&table[slot], 0xffffffffu, keys[i]) != 0xffffffffu) {
+    slot = (slot + 1) % capacity;
+  }
+})");
+  EXPECT_EQ(kernel.params[1].init, "-1");
+  describe_hash_table(kernel);
+  EXPECT_EQ(kernel.params[1].shape, std::vector<std::string>{"capacity"});
+  EXPECT_EQ(kernel.require, "capacity >= n");
+  EXPECT_TRUE(kernel.params[1].any_order);
 }
 
 TEST(Propose, TakesAPointerThatIsConstItselfForWhatIsWritten) {
@@ -336,6 +353,10 @@ TEST(FitShape, FindsTheProductThatAllReachesHave) {
             (Shape{"cdiv(a, 32)", "18"}));
   EXPECT_NE(fit_shape(reaches([](auto a, auto) { return (a + 31) / 32 * 32; }), dims),
             (Shape{"cdiv(a, 32)", "32"}));
+  EXPECT_EQ(fit_shape(reaches([](auto a, auto) { return a * a - 1; }), dims), (Shape{"a", "a"}))
+      << "all but the last corner";
+  EXPECT_EQ(fit_shape(reaches([](auto a, auto) { return (a / 2) * (a / 2); }), dims),
+            (Shape{"a / 2", "a / 2"}));
   EXPECT_FALSE(fit_shape(reaches([](auto a, auto b) { return a * a + b; }), dims));
   EXPECT_FALSE(fit_shape(reaches([](auto, auto) { return 0; }), dims));
 }

@@ -30,10 +30,11 @@ struct ProposedParam {
   std::vector<std::string> shape = {};  ///< Expressions; empty where nothing is known.
   std::string range = {};               ///< Range of a tensor that holds indices: "[0, 63]".
   std::string values = {};              ///< Values of an attr: "[0.5, 0.25]".
-  std::string init = {};  ///< What each element holds before the launch: "0"; "": nothing known.
-  bool scratch = false;   ///< Memory between blocks, which nobody compares.
-  bool distinct = false;  ///< No index comes twice: what it chooses is written.
-  bool sorted = false;    ///< It ascends: where each row begins.
+  std::string init = {};   ///< What each element holds before the launch: "0"; "": nothing known.
+  bool any_order = false;  ///< Its elements have no order.
+  bool scratch = false;    ///< Memory between blocks, which nobody compares.
+  bool distinct = false;   ///< No index comes twice: what it chooses is written.
+  bool sorted = false;     ///< It ascends: where each row begins.
 };
 
 /// Whether the kernel gets a tensor through it; the others are sizes, numbers and attributes.

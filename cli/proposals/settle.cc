@@ -11,6 +11,7 @@
 
 #include "cli/proposals/index_rules.h"
 #include "cli/proposals/index_search.h"
+#include "cli/proposals/memory_rules.h"
 #include "cli/proposals/require.h"
 #include "cli/proposals/sizes.h"
 #include "cli/proposals/strides.h"
@@ -22,29 +23,6 @@ namespace {
 
 /// At as many sizes as tell the products of the dims apart.
 size_t reaches_of(size_t dims) { return dims > 3 ? 5 : 3; }
-/// Whether the text writes to the tensor: what is written may be what was there.
-bool is_written_in(const std::string& body, const std::string& tensor) {
-  const std::string name = RE2::QuoteMeta(tensor);
-  return RE2::PartialMatch(body, R"(atomic\w*\s*\(\s*&?\s*)" + name + R"(\b)") ||
-         RE2::PartialMatch(body, R"(\b)" + name + R"(\b\s*(?:\[[^\[\]]*\])?\s*[-+*/|&^]?=[^=])");
-}
-
-/// Outputs whose names say that blocks leave something there for other blocks, beside an output
-/// that is the result.
-void mark_scratch(ProposedKernel& kernel) {
-  static const RE2 kMemory(
-      R"((?i)(?:\w*_)?)"
-      R"((?:scratch|scratchpad|workspace|tickets?|semaphores?|locks?|mutex|retired|)"
-      R"(counters?|partials?|tmp)(?:_\w*|\d*))");
-  const auto is_memory = [](const ProposedParam& param) {
-    return param.role == ParamRole::Output && RE2::FullMatch(param.name, kMemory);
-  };
-  const bool has_result = std::ranges::any_of(kernel.params, [&](const ProposedParam& param) {
-    return param.role == ParamRole::InOut || (param.role == ParamRole::Output && !is_memory(param));
-  });
-  if (!has_result) return;
-  for (ProposedParam& param : kernel.params) param.scratch = is_memory(param);
-}
 
 /// What one launch says of the kernel's tensors.
 class Settlement {
@@ -63,12 +41,7 @@ class Settlement {
     const size_t ran = observed_.sizes.size();
     if (ran == 0 || ran < std::min(reaches, tries.size())) return 0;
     problem.clear();
-    observed_.extents.clear();
-    for (const Sizes& sizes : observed_.sizes) {
-      const auto seen = trial_.extents(sizes, {});
-      if (!seen) return 0;
-      observed_.extents.push_back(*seen);
-    }
+    if (!observe() || (take_indices_for_const() && !observe())) return 0;
     indices_ = find_indices(trial_, observed_, kernel_);
     find_shapes();
     size_t known = 0;
@@ -136,6 +109,27 @@ class Settlement {
   }
 
  private:
+  bool observe() {
+    observed_.extents.clear();
+    for (const Sizes& sizes : observed_.sizes) {
+      const auto seen = trial_.extents(sizes, {});
+      if (!seen) return false;
+      observed_.extents.push_back(*seen);
+    }
+    return true;
+  }
+
+  /// Integers that no launch writes are const, whatever their parameter says: they may be indices.
+  bool take_indices_for_const() {
+    bool found = false;
+    for (ProposedParam& param : kernel_.params) {
+      if (!is_tensor(param) || !is_integer(param) || param.is_const) continue;
+      if (written_of(param) > 0 || is_written_in(kernel_.body, param.written)) continue;
+      found = param.is_const = true;
+    }
+    return found;
+  }
+
   bool is_meant(const Sizes& sizes) const {
     return kernel_.require.empty() || Trial::value_of(kernel_.require, sizes).value_or(0) != 0;
   }
@@ -470,6 +464,7 @@ std::string settle(const std::string& ptx, const std::string& entry, ProposedKer
   auto probe = Probe::open(ptx);
   if (!probe) return probe.error().message;
   Search as_host(*probe, entry), search(*probe, entry);
+  describe_hash_table(kernel);
   const bool runs_as_host = try_host_sizes(kernel, as_host, *probe);
   const bool done = try_free_sizes(entry, kernel, search, *probe);
   // Sizes that the kernel takes by themselves say more than those of one caller.

@@ -79,6 +79,7 @@ std::string tensor_text(const ProposedKernel& kernel, const ProposedParam& tenso
   if (tensor.distinct) text += ", distinct = true";
   if (tensor.sorted) text += ", sorted = true";
   if (!tensor.init.empty()) text += ", init = " + tensor.init;
+  if (tensor.any_order) text += ", any_order = true";
   return text + " }";
 }
 
@@ -159,7 +160,9 @@ std::string kernel_text(const ProposedKernel& kernel) {
   if (!kernel.accumulate.empty()) {
     text += fmt::format("accumulate = {}\n", quoted(kernel.accumulate));
   }
-  if (!kernel.deterministic) {
+  if (std::ranges::any_of(kernel.params, &ProposedParam::any_order)) {
+    text += "deterministic = false  # Keys take places in no fixed order.\n";
+  } else if (!kernel.deterministic) {
     text +=
         "deterministic = false  # Atomics add floats in no fixed order,\n"
         "subnormal = \"ftz_ok\"     # and take subnormal ones for zero.\n";

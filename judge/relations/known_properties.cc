@@ -48,6 +48,20 @@ std::string_view kind_of(const OpConfig& op, const KernelConfig& kernel) {
   return "";
 }
 
+/// Whether two axes of a tensor have one size, as of square matrices: what is exchanged along it is
+/// rows and columns then.
+bool has_square(const OpConfig& op) {
+  const auto is_square = [](const TensorSpec& tensor) {
+    for (size_t i = 0; i < tensor.shape.size(); ++i) {
+      for (size_t j = i + 1; j < tensor.shape.size(); ++j) {
+        if (tensor.shape[i].text() == tensor.shape[j].text()) return true;
+      }
+    }
+    return false;
+  };
+  return std::ranges::any_of(op.inputs, is_square) || std::ranges::any_of(op.outputs, is_square);
+}
+
 std::vector<InvariantSpec> implied_by_kind(const OpConfig& op, const KernelConfig& kernel) {
   std::vector<InvariantSpec> implied;
   for (const KindRow& row : kKinds) {
@@ -56,6 +70,8 @@ std::vector<InvariantSpec> implied_by_kind(const OpConfig& op, const KernelConfi
       // Along rows of one axis there is nothing but the row.
       const bool needs_rows = implied_one == InvariantKind::RowIndependent;
       if (!implied_one || (needs_rows && op.outputs.front().shape.size() < 2)) continue;
+      const bool along_axis = needs_rows || implied_one == InvariantKind::Additive;
+      if (along_axis && has_square(op)) continue;
       implied.push_back({.kind = *implied_one, .numbers = {}, .strings = {}});
     }
   }

@@ -417,6 +417,17 @@ TEST_F(Relate, NothingIsAskedOfEmptyTensors) {
       check(spec_of(InvariantKind::Odd), elementwise([](float x) { return x + 1; })).checked);
 }
 
+TEST(Infer, ASquareProductHasNoRowsOfItsOwn) {
+  const Expression n = *Expression::parse("n"), k = *Expression::parse("k");
+  OpConfig op;
+  op.name = "matmul";
+  op.inputs = {{.name = "a", .shape = {n, k}}, {.name = "b", .shape = {k, n}}};
+  op.outputs = {{.name = "c", .shape = {n, n}}};
+  const auto relations = relations_of(op, KernelConfig());
+  ASSERT_EQ(relations.size(), 1u) << "row i of the output reads column j, of the same size";
+  EXPECT_EQ(relations.front().kind, InvariantKind::ReadsInputs);
+}
+
 TEST(Infer, AKnownKindBringsItsRelationsUnlessAReferenceDecides) {
   OpConfig op;
   op.name = "softmax";
