@@ -26,9 +26,23 @@ std::string did_you_mean_command(const std::string& word, const std::vector<std:
 std::string did_you_mean_option(const std::string& word, const std::vector<std::string>& names) {
   static const std::map<std::string, std::string> kOtherWords = {
       {"--iterations", "--cases"}, {"--cases", "--iterations"}, {"--out", "--output"}};
+  const auto has = [&](const std::string& name) { return std::ranges::count(names, name) > 0; };
   const auto other = kOtherWords.find(word);
-  const bool known = other != kOtherWords.end() && std::ranges::count(names, other->second) > 0;
-  return known ? fmt::format("; did you mean '{}'?", other->second) : did_you_mean(word, names);
+  if (other != kOtherWords.end() && has(other->second)) {
+    return fmt::format("; did you mean '{}'?", other->second);
+  }
+  // A report is named by its format.
+  static const std::map<std::string, std::string> kFormats = {
+      {"--json", "json"}, {"--html", "html"}, {"--junit", "junit"}, {"--sarif", "sarif"}};
+  const auto format = kFormats.find(word);
+  if (format != kFormats.end() && has("--report")) {
+    return fmt::format("; did you mean '--report {}=FILE'?", format->second);
+  }
+  if (format != kFormats.end() && has("--format")) {
+    return fmt::format("; did you mean '--format {}'?", format->second);
+  }
+  if (word == "--op" || word == "--kernel") return "; ops and kernels are named without an option";
+  return did_you_mean(word, names);
 }
 
 /// Rewrites the parser's "--seed: 1 required N missing"; returns other text unchanged.

@@ -65,10 +65,13 @@ TEST(InitialValue, WhatTheTypeCannotHoldIsAnErrorOfTheFile) {
     EXPECT_NE(text.find(part), std::string::npos) << text;
   };
   has(errors_of("dtype = \"int8\", init = 200"),
-      "kernels[0].outputs[0].init: 'y' begins with 200, but int8 holds -128 to 127");
+      "kernels[0].outputs[0].init: 'y' begins with 200, expected a whole number from -128 to 127 "
+      "for int8");
   has(errors_of("dtype = \"uint8\", init = -200"), "-1 has all bits set");
-  has(errors_of("dtype = \"int32\", init = 0.5"), "'y' begins with 0.5, but int32 holds");
-  has(errors_of("dtype = \"float16\", init = 1e6"), "'y' begins with 1000000, but float16 holds");
+  has(errors_of("dtype = \"int32\", init = 0.5"),
+      "'y' begins with 0.5, expected a whole number from -2147483648 to");
+  has(errors_of("dtype = \"float16\", init = 1e6"),
+      "'y' begins with 1000000, expected a number from -65504 to 65504");
   has(errors_of("init = \"rows\""), "unknown name 'rows'");
   has(errors_of("init = [0]"), "expected a number such as 0");
   has(errors_of("inout = true, init = 0"), "an inout output begins with the values of its input");

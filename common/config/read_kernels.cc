@@ -57,8 +57,12 @@ std::optional<LaunchSpec::Arg> read_struct(const ValueReader& item, int depth) {
   return arg;
 }
 
-/// What somebody who writes "int32:" or "ptr:0" means.
-std::string kind_meant(const std::string& kind) {
+/// What somebody who writes "int32:n", "n:i32" or "ptr:0" means.
+std::string kind_meant(const std::string& kind, const std::string& rest) {
+  const auto is_kind = [&](const ArgPrefix& row) { return row.prefix == rest + ":"; };
+  if (std::ranges::any_of(kArgPrefixes, is_kind)) {
+    return fmt::format("; did you mean '{}:{}'?", rest, kind);
+  }
   if (kind == "ptr") return "; did you mean 'ptr:null'?";
   const auto dtype = kind == "int" ? DType::Int32 : dtype_from_alias(kind);
   for (const ArgPrefix& row : kArgPrefixes) {
@@ -69,6 +73,10 @@ std::string kind_meant(const std::string& kind) {
 
 std::optional<LaunchSpec::Arg> read_arg(const ValueReader& item, int depth) {
   if (item.is(TomlValue::Kind::Array)) return read_struct(item, depth);
+  if (item.is(TomlValue::Kind::Integer)) {
+    item.problem(fmt::format("a number needs its type: write \"i32:{}\"", item.value().integer));
+    return std::nullopt;
+  }
   const auto text = item.text();
   if (!text) return std::nullopt;
   LaunchSpec::Arg arg;
@@ -90,7 +98,7 @@ std::optional<LaunchSpec::Arg> read_arg(const ValueReader& item, int depth) {
     item.problem(fmt::format(
         "unknown kind of argument '{}', expected i32:, u32:, i64:, u64:, f32:, f64:, bool:, i8:, "
         "u8:, i16:, u16:, f16:, bf16:, ptr:null or the name of a tensor{}",
-        text->substr(0, colon + 1), kind_meant(text->substr(0, colon))));
+        text->substr(0, colon + 1), kind_meant(text->substr(0, colon), text->substr(colon + 1))));
     return std::nullopt;
   }
   const size_t plus = text->find('+');

@@ -60,7 +60,9 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
 std::string unknown_dtype(std::string_view name) {
   std::vector<std::string> known;
   for (size_t i = 0; i < kDTypeCount; ++i) known.emplace_back(name_of(static_cast<DType>(i)));
-  std::string hint = did_you_mean(name, known);
+  // Without a module, as of torch.float32.
+  const size_t dot = name.find_last_of(".:");
+  std::string hint = did_you_mean(dot == name.npos ? name : name.substr(dot + 1), known);
   if (hint.empty()) hint = fmt::format(", expected one of {}", fmt::join(known, ", "));
   return fmt::format("unknown dtype '{}'{}", name, hint);
 }

@@ -93,6 +93,8 @@ std::string syntax_problem(const std::string& words) {
       {"expected 'inf', saw", "text needs quotes: name = \"softmax\""},
       {"expected 'nan', saw", "text needs quotes: name = \"softmax\""},
       {"parsing string: unescaped control", "the closing quote of this line is missing"},
+      {"expected '=', saw ','", "{ } has keys with values; a list is written [1, 2]"},
+      {"expected '=', saw", "a line is written key = value"},
       {"cannot redefine existing", "this key appears twice; keep one of them"},
       {"parsing array", "is a ], a quote or a comma missing before it?"},
       {"parsing inline table", "is a }, a quote or a comma missing before it?"},

@@ -383,6 +383,8 @@ def raised(path, failure, printed, note):
     told = "".join(traceback.format_exception_only(type(failure), failure)).strip()
     own = [frame.lineno for frame in frames if frame.filename == path]
     place = f" (line {own[-1]})" if own else ""
+    if isinstance(failure, ValueError) and "read-only" in told:
+        note = f"; inputs are read-only: write x = x.copy() and change that{note}"
     trace = "".join(traceback.format_list(frames[-8:])) if len(frames) > 1 else ""
     return with_output(f"{path} raised {told}{place}{note}", printed, trace)
 
