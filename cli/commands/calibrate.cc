@@ -32,6 +32,13 @@ Result<CalibrateRequest> request_of(const CalibrateOptions& options, const Confi
   return request;
 }
 
+CalibrationPlace place_in(const Config& config, const std::string& name) {
+  const OpConfig* op = config.find_op(name);
+  const KernelConfig* kernel = config.find_kernel(name);
+  const bool is_kernel = kernel != nullptr && kernel->line == op->line && kernel->file == op->file;
+  return {is_kernel, op->end_line};
+}
+
 ExitCode exit_code_of(const CalibrationReply& reply) {
   const auto broken = [](const CalibratedDType& one) { return one.state == OpState::Broken; };
   if (std::ranges::any_of(reply.dtypes, broken)) return ExitCode::Broken;
@@ -52,7 +59,7 @@ void run(const CalibrateOptions& options, Session& session) {
   if (session.json()) {
     session.print_json(result->json);
   } else {
-    print_calibration(result->reply, session.out);
+    print_calibration(result->reply, place_in(*config, options.op), session.out);
   }
   session.exit_code = result->ended_with(exit_code_of(result->reply));
 }

@@ -237,10 +237,11 @@ void show_replay(const ReplayOutcome& outcome, Session& session) {
   session.out << fmt::format("replayed: {} of {} failing cases have the same verdict here\n",
                              outcome.same, outcome.cases);
   if (outcome.not_replayed > 0) {
-    session.out << fmt::format(
-        "note: {} failing cases were not replayed: scripts ran them, or `gpuemu minimize` made "
-        "them\n",
-        outcome.not_replayed);
+    session.out << fmt::format("note: {} not replayed: {} made by a script or `gpuemu minimize`\n",
+                               outcome.not_replayed == 1
+                                   ? "1 failing case was"
+                                   : fmt::format("{} failing cases were", outcome.not_replayed),
+                               outcome.not_replayed == 1 ? "it was" : "they were");
   }
   if (outcome.differing.empty()) return;
   session.out << "note: the replay takes the project's settings; with --strict or --max-elements "

@@ -46,7 +46,7 @@ bool is_mostly_right(const CalibratedDType& one) { return one.left_out <= one.ca
 
 }  // namespace
 
-std::string calibration_toml(const CalibrationReply& reply) {
+std::string calibration_toml(const CalibrationReply& reply, const CalibrationPlace& place) {
   std::string lines;
   for (const CalibratedDType& one : reply.dtypes) {
     if (!is_measured(one) || !is_mostly_right(one)) continue;
@@ -57,13 +57,17 @@ std::string calibration_toml(const CalibrationReply& reply) {
         worst.max_ulp, worst.bound_use);
   }
   if (lines.empty()) return "";
+  const std::string where =
+      place.end_line == 0 ? "" : fmt::format(": below line {} of gpuemu.toml", place.end_line);
   return fmt::format(
       "# gpuemu calibrate {} --seed {} on {}: twice the largest error of correct runs\n"
-      "[ops.tolerances]   # of op {}\n{}",
-      reply.op_name, reply.seed, one_line(reply.device), reply.op_name, lines);
+      "[{}.tolerances]   # of {}{}\n{}",
+      reply.op_name, reply.seed, one_line(reply.device), place.is_kernel ? "kernels" : "ops",
+      reply.op_name, where, lines);
 }
 
-void print_calibration(const CalibrationReply& reply, std::ostream& out) {
+void print_calibration(const CalibrationReply& reply, const CalibrationPlace& place,
+                       std::ostream& out) {
   for (const CalibratedDType& one : reply.dtypes) {
     if (!is_measured(one)) {
       out << fmt::format("{} {}: nothing measured{}{}\n", reply.op_name, name_of(one.dtype),
@@ -81,7 +85,7 @@ void print_calibration(const CalibrationReply& reply, std::ostream& out) {
       out << "  no tolerance is proposed: most cases fail, and no tolerance mends a wrong kernel\n";
     }
   }
-  const std::string toml = calibration_toml(reply);
+  const std::string toml = calibration_toml(reply, place);
   if (!toml.empty()) out << '\n' << toml;
 }
 

@@ -1,15 +1,24 @@
 // Measured errors as tables and as the lines of gpuemu.toml that they suggest.
 #pragma once
 
+#include <cstdint>
 #include <ostream>
+#include <string>
 
 #include "common/protocol/replies.h"
 
 namespace gpuemu::cli {
 
-void print_calibration(const CalibrationReply& reply, std::ostream& out);
+/// Where gpuemu.toml declares the op.
+struct CalibrationPlace {
+  bool is_kernel = false;  ///< By its kernel's entry, not by one in [[ops]].
+  uint32_t end_line = 0;   ///< The entry's last line; 0: not known.
+};
+
+void print_calibration(const CalibrationReply& reply, const CalibrationPlace& place,
+                       std::ostream& out);
 
 /// The table for gpuemu.toml with its evidence as comments; "" where nothing was measured.
-std::string calibration_toml(const CalibrationReply& reply);
+std::string calibration_toml(const CalibrationReply& reply, const CalibrationPlace& place);
 
 }  // namespace gpuemu::cli

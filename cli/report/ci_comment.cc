@@ -51,19 +51,30 @@ std::string cell(const std::string& text) { return markdown_cell(text, kCellMax)
 std::string number(uint64_t value) { return std::to_string(value); }
 std::string change(int64_t delta) { return fmt::format("{:+}", delta); }
 
+/// "scale.cu:3", without its folders; "" where the finding has no line.
+std::string place_of(const ValidationFailure& finding) {
+  if (finding.source_line == 0) return "";
+  const std::string& file = finding.source_file;
+  const size_t slash = file.rfind('/');
+  return fmt::format("{}:{}", slash == file.npos ? file : file.substr(slash + 1),
+                     finding.source_line);
+}
+
 /// One row per fault with its smallest case, whatever number of cases it fails.
 Table failures_of(const CiRunSummary& summary) {
-  Table table("Failed cases", "| op | kind | max diff | seed | replay | fails in |",
-              "| --- | --- | --- | --- | --- | --- |");
-  const auto add = [&](const ValidationResult& result, const char* kind, const std::string& cases) {
+  Table table("Failed cases", "| op | kind | max diff | seed | replay | where | fails in |",
+              "| --- | --- | --- | --- | --- | --- | --- |");
+  const auto add = [&](const ValidationResult& result, const char* kind, const std::string& cases,
+                       const std::string& where) {
     table.row({cell(result.op_name), kind, fmt::format("{:.3e}", result.max_diff),
-               number(result.seed), cell(replay_command(result)), cell(cases)});
+               number(result.seed), cell(replay_command(result)), cell(where), cell(cases)});
   };
   for (const CiFinding& one : ci_findings(summary)) {
-    add(*one.group.smallest, name_of(one.group.finding->kind), cases_text(one));
+    add(*one.group.smallest, name_of(one.group.finding->kind), cases_text(one),
+        place_of(*one.group.finding));
   }
   for (const ValidationResult& one : summary.validation_results) {
-    if (!one.passed && one.failures.empty()) add(one, "Unknown", "1 case");
+    if (!one.passed && one.failures.empty()) add(one, "Unknown", "1 case", "");
   }
   return table;
 }

@@ -133,6 +133,7 @@ def test_results_show_themselves_in_a_notebook():
     pytest.importorskip("matplotlib")
     figure = found.failures[0].plot()
     assert [axes.get_xlabel() for axes in figure.axes][:2] == ["last axis", "log10 |output - reference|"]
+    assert [line.get_label().split()[0] for line in figure.axes[1].lines] == ["bound"], "what the finding says it may be off"
     with pytest.raises(ValueError, match="without the arrays"):
         gpuemu.ValidationResult(op_name="x").plot()
 

@@ -1,5 +1,6 @@
 """What runs of many cases say beside pass and fail: proof, coverage, calibration, the corpus."""
 import json
+import re
 import shutil
 
 import pytest
@@ -185,6 +186,28 @@ def test_a_calibrated_tolerance_fits_into_the_configuration_and_holds(project):
     assert rows["cases"] == 60 and rows["left_out"] == 0 and not rows.get("is_exact")
     small = next(row for row in rows["rows"] if row["value_strategy"] == "small_int")
     assert small["max_abs"] == 0
+
+
+def test_the_table_of_a_kernels_entry_fits_below_the_line_that_it_names(new_home):
+    entry = """[[kernels]]
+name = "third"
+source = "third.cu"
+reference = "third.py"
+inputs = [{ name = "x", shape = ["n"] }]
+outputs = [{ name = "y", shape = ["n"] }]
+dims = { n = [1, 60] }
+launches = [{ entry = "third", grid = "cdiv(n, 32)", block = 32, args = ["x", "y", "i32:n"] }]
+"""
+    source = 'extern "C" __global__ void third(const float* x, float* y, int n) { int i = blockIdx.x * 32 + threadIdx.x; if (i < n) y[i] = x[i] / 3; }\n'
+    home = new_home({"gpuemu.toml": entry + "[policies]\nwarn_threshold = 0.2\n", "third.cu": source, "third.py": "def reference(x):\n    return x / 3\n"})
+    shown = home.run("calibrate", "third", "--cases", "30").stdout
+    table = shown[shown.index("# gpuemu calibrate"):]
+    line = int(re.search(r"below line (\d+) of gpuemu.toml", table)[1])
+    config = home.project / "gpuemu.toml"
+    lines = config.read_text().splitlines(keepends=True)
+    config.write_text("".join(lines[:line]) + table + "".join(lines[line:]))
+    assert home.run("config", "check").stdout.endswith("nothing wrong\n"), table
+    assert home.run("test", "--cases", "30").returncode == 0
 
 
 def test_a_kernel_without_error_needs_no_tolerance(project):

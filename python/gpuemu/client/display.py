@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import html
 import math
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -88,6 +89,15 @@ def bisect_html(found: Any) -> str:
             + _table(["kernel", f"element {found.element}"], values))  # fmt: skip
 
 
+def _bound_of(result: Any) -> float | None:
+    """What the worst element may be off, as the finding says."""
+    for failure in result.failures:
+        said = re.search(r"> bound ([0-9.e+-]+)", failure.message)
+        if said and float(said[1]) > 0:
+            return float(said[1])
+    return None
+
+
 def plot(result: Any, actual: Any = None, expected: Any = None, bound: float | None = None) -> Any:
     """A figure of matplotlib: the error of every element, and how often each size of error occurs. The arrays are those that
     were compared in this process, or given. bound: what errors may be, drawn among them. Raises ValueError where there are
@@ -100,6 +110,8 @@ def plot(result: Any, actual: Any = None, expected: Any = None, bound: float | N
     got, want = (np.asarray(tensors.as_array(one), dtype=np.float64) for one in (actual, expected))
     if got.shape != want.shape:
         raise ValueError(f"the output is {list(got.shape)}, the reference {list(want.shape)}: there is no error to plot")
+    if bound is None:
+        bound = _bound_of(result)
     if bound is not None and not (math.isfinite(bound) and bound > 0):
         raise ValueError(f"the bound is {bound}, expected a finite number above 0")
     with np.errstate(all="ignore"):
@@ -114,7 +126,7 @@ def plot(result: Any, actual: Any = None, expected: Any = None, bound: float | N
     if finite.size:
         histogram.hist(np.log10(finite), bins=50)
     left_out = error.size - finite.size
-    histogram.set(title=f"{finite.size} errors, {left_out} zero or not finite", xlabel="log10 |output - reference|", ylabel="elements")
+    histogram.set(title=f"{finite.size} {'error' if finite.size == 1 else 'errors'}, {left_out} zero or not finite", xlabel="log10 |output - reference|", ylabel="elements")
     if bound is not None:
         plots.draw_bound(histogram, math.log10(bound), label=f"bound {bound:.3g}")
     return figure
