@@ -53,11 +53,13 @@ def repeated(before: Repeatable, inputs: Sequence[Any], outputs: Sequence[Any], 
         return False
     if registrations.op_named(before.name) is not None:
         return False
+    blocks = [one._memory._block for one in operands]  # They stay until the call is made, whoever frees them meanwhile.
+    if None in blocks:
+        return False
     changed: Sequence[Any] = ()
     uses = own._uses
     if before.uses != uses:
-        blocks = [one._memory._block for one in operands]
-        if None in blocks or any([one._memory._was_freed for one in operands]):
+        if any([one._memory._was_freed for one in operands]):
             return False
         changed = [one for one in blocks if one.last is not chosen or one.mark is not None]
         before.uses = -1 if changed else uses
