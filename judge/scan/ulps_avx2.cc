@@ -131,7 +131,7 @@ GPUEMU_AVX2_INLINE __m256i high_half_64(__m256i numbers) {
   return _mm256_cvtepi32_epi64(_mm256_extracti128_si256(numbers, 1));
 }
 
-/// Of pairs of finite numbers; nothing once there is another.
+/// Pairs of finite numbers alone: nothing once there is another.
 GPUEMU_AVX2 std::optional<double> signed_ulps_float32(const float* output,
                                                       std::span<const double> references) {
   const __m256d infinity = _mm256_set1_pd(std::numeric_limits<double>::infinity());
