@@ -1,7 +1,9 @@
 #include "daemon/reference/reference_process.h"
 
 #include <cmath>
+#include <limits>
 
+#include <nlohmann/json.hpp>
 #include <sys/wait.h>
 
 #include "daemon/reference/reference_fixture.h"
@@ -374,6 +376,35 @@ TEST_F(ReferenceTest, AProcessKilledBetweenCasesIsReplaced) {
   siginfo_t info{};
   ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(process_->pid()), &info, WEXITED | WNOWAIT), 0);
   expect_alive();
+}
+
+TEST(ReferenceMessage, ARequestIsJsonWhateverTheNamesAre) {
+  ReferenceRequest request;
+  request.script = "/a \"b\"/\xc3\xa9\\n\n.py";
+  request.kwargs = {{"n", "3"}, {"a\tb", "\xff\""}};
+  request.numbers = {{"eps", 0.1}, {"most", std::numeric_limits<double>::infinity()}};
+  request.integers = {{"n", -3}};
+  request.inputs = {{"x\"", DType::BFloat16, {2, 0, 3}, 64}, {"s", DType::Bool, {}, 128}};
+  request.output_names = {"y", "z\\"};
+  request.judged = {{"y", DType::Int8, {5}, 7}};
+  request.want_scale = true;
+  const std::string line = encode_request(request);
+  ASSERT_EQ(line.find('\n'), line.size() - 1);
+  const auto read = nlohmann::json::parse(line, nullptr, false);
+  ASSERT_FALSE(read.is_discarded()) << line;
+  EXPECT_EQ(read["script"], request.script);
+  EXPECT_EQ(read["function"], "reference");
+  EXPECT_EQ(read["kwargs"], (nlohmann::json{{"n", "3"}, {"a\tb", "\xef\xbf\xbd\""}}));
+  EXPECT_EQ(read["numbers"], (nlohmann::json{{"eps", "0.1"}, {"most", "inf"}}));
+  EXPECT_EQ(read["integers"], (nlohmann::json{{"n", -3}}));
+  EXPECT_EQ(read["inputs"][0],
+            (nlohmann::json{
+                {"name", "x\""}, {"dtype", "bfloat16"}, {"shape", {2, 0, 3}}, {"offset", 64}}));
+  EXPECT_EQ(read["inputs"][1]["shape"], nlohmann::json::array());
+  EXPECT_EQ(read["output_names"], (nlohmann::json{"y", "z\\"}));
+  EXPECT_EQ(read["judged"].size(), 1u);
+  EXPECT_TRUE(read["want_scale"] == true && read["process_only"] == false);
+  EXPECT_EQ(read["timeout_ms"], request.timeout_ms);
 }
 
 TEST(ReferenceMessage, RefusesWhatTheProcessCannotHaveWritten) {

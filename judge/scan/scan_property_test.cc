@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "common/numeric/element.h"
+#include "judge/bounds/float_format.h"
 #include "judge/bounds/test_values.h"
 #include "judge/scan/scan.h"
 #include "judge/scan/scan_block.h"
@@ -176,6 +177,38 @@ void expect_same(const Comparison& comparison, const ScanOptions& options) {
   // float_block rounds quotients and sums of two to float32, each by at most 2^-24.
   expect_near(stats.mean_rel, expected.mean_rel, 0x1p-23, "mean_rel");
   expect_near(stats.mean_ulp, expected.mean_ulp, 1e-12, "mean_ulp");
+}
+
+/// The mean of what order_number() says, element by element; of all where there are few.
+double mean_of_order_numbers(const Comparison& comparison, size_t count) {
+  const FloatFormat& format = format_of(comparison.output.dtype);
+  double sum = 0;
+  size_t finite = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const double output = element(comparison.output, i),
+                 reference = element(comparison.reference, i);
+    if (!std::isfinite(output) || !std::isfinite(reference)) continue;
+    ++finite;
+    sum += static_cast<double>(order_number(format, output)) -
+           static_cast<double>(order_number(format, reference));
+  }
+  return finite == 0 ? 0 : sum / static_cast<double>(finite);
+}
+
+TEST(ScanProperty, TheMeanOfSignedUnitsIsThatOfTheOrderOfTheFormat) {
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    for (const DType reference : {DType::Float32, DType::Float64}) {
+      for (const size_t size : {size_t{7}, size_t{8}, size_t{1029}, size_t{4096}}) {
+        Source source{std::mt19937_64(seed)};
+        const Sample sample = random_sample(source, DType::Float32, reference, size);
+        const Comparison comparison = random_comparison(source, sample);
+        ErrorStats stats;
+        const Scan scan = scan_floats(Judge(comparison), fastest_scan(), stats);
+        const double expected = scan.max_ulp > 0 ? mean_of_order_numbers(comparison, size) : 0;
+        ASSERT_EQ(stats.mean_signed_ulp, expected) << "seed " << seed << ", " << size;
+      }
+    }
+  }
 }
 
 TEST(ScanProperty, FindsTheSameWithVectorsAndThreadsAsElementByElement) {
