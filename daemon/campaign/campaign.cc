@@ -99,7 +99,7 @@ class Campaign::Progress {
   /// `lane` is given up where it has to wait for the disk.
   void finished(Finished one, HeldLane& lane) {
     const size_t bytes = snapshot_bytes(one.outcome.result);
-    if (!writer_.has_room(bytes)) lane.give_up();
+    if (!writer_.has_room(bytes)) lane.release();
     writer_.push(std::move(one), bytes);
   }
   /// Returns when every case is kept.
@@ -224,7 +224,7 @@ Result<CaseReport> Campaign::run_one(const OpConfig& op, const CasePlan& plan,
   const uint64_t bytes = device_bytes(op, plan);
   // What waits for memory, or for all other cases, holds no lane meanwhile.
   const bool may_wait = claim != nullptr && claim->session().memory_limit() != 0;
-  if (may_wait || is_large(plan)) held.give_up();
+  if (may_wait || is_large(plan)) held.release();
   const auto memory = GPUEMU_TRY(MemoryHold::take(claim, bytes));
   if (is_large(plan)) return run_large(op, plan, settings, claim);
   auto lease = slots_.acquire(claim, nullptr, std::move(held));

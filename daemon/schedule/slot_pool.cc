@@ -77,7 +77,7 @@ SlotLease& SlotLease::operator=(SlotLease&& other) noexcept {
   return *this;
 }
 
-void HeldLane::give_up() {
+void HeldLane::release() {
   if (gate_ != nullptr) std::exchange(gate_, nullptr)->leave(held_.ticket, held_.used);
 }
 

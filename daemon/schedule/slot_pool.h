@@ -72,8 +72,8 @@ class HeldLane {
     std::swap(held_, other.held_);
     return *this;
   }
-  ~HeldLane() { give_up(); }
-  void give_up();
+  ~HeldLane() { release(); }
+  void release();
 
  private:
   friend class SlotPool;

@@ -90,7 +90,7 @@ TEST(SlotPool, AHeldLaneThatGoesIsFreeForOthers) {
     return static_cast<bool>(lease);
   });
   while (pool->waiting() < 1) std::this_thread::yield();
-  lane.give_up();
+  lane.release();
   EXPECT_TRUE(other.get());
   EXPECT_FALSE(pool->statistics().front().busy);
 }

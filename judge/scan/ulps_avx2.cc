@@ -154,8 +154,9 @@ GPUEMU_AVX2 std::optional<double> signed_ulps_float32(const float* output,
     sums = _mm256_add_epi64(sums, _mm256_sub_epi64(high_half_64(left), high_half_64(right)));
   }
   double sum = 0;
-  for (const uint64_t lane : numbers_of(sums))
+  for (const uint64_t lane : numbers_of(sums)) {
     sum += static_cast<double>(static_cast<int64_t>(lane));
+  }
   return sum;
 }
 
