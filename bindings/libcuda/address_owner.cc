@@ -63,6 +63,7 @@ bool is_private_memory(uint64_t address, uint64_t bytes) {
   // "7f0012340000-7f0012350000 rw-p 00000000 00:00 0", in the order of the addresses.
   std::ifstream maps("/proc/self/maps");
   const uint64_t end = address + bytes;
+  if (end < address) return false;
   for (std::string line; address < end && std::getline(maps, line);) {
     uint64_t first = 0, behind = 0;
     std::array<char, 5> access{};

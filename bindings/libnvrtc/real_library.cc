@@ -19,6 +19,8 @@ namespace fs = std::filesystem;
 #define GPUEMU_TEXT_OF(number) #number
 #define GPUEMU_FILE_OF(major) "libnvrtc.so." GPUEMU_TEXT_OF(major)
 constexpr const char* kFile = GPUEMU_FILE_OF(GPUEMU_NVRTC_MAJOR);
+constexpr const char* kPackage =
+    GPUEMU_NVRTC_MAJOR == 12 ? "nvidia-cuda-nvrtc-cu12" : "nvidia-cuda-nvrtc";
 
 using Folders = std::vector<std::string>;
 
@@ -117,9 +119,9 @@ void* load_library() {
   for (const std::string& folder : folders_of_process()) places += "\n  " + folder;
   (void)std::fprintf(stderr,
                      "gpuemu: cannot find NVIDIA's %s, which compiles this program's kernels: add "
-                     "its folder to LD_LIBRARY_PATH, or install it (pip install "
-                     "nvidia-cuda-nvrtc). It is in none of these folders:%s\n",
-                     kFile, places.c_str());
+                     "its folder to LD_LIBRARY_PATH, or for a Python program install it (pip "
+                     "install %s). It is in none of these folders:%s\n",
+                     kFile, kPackage, places.c_str());
   return nullptr;
 }
 

@@ -35,6 +35,7 @@ Result<CalibrateRequest> request_of(const CalibrateOptions& options, const Confi
 CalibrationPlace place_in(const Config& config, const std::string& name) {
   const OpConfig* op = config.find_op(name);
   const KernelConfig* kernel = config.find_kernel(name);
+  if (op == nullptr) return {};
   const bool is_kernel = kernel != nullptr && kernel->line == op->line && kernel->file == op->file;
   return {is_kernel, op->end_line};
 }

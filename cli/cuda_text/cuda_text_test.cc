@@ -276,6 +276,14 @@ TEST(HostFills, BytesAreThoseOfAnElement) {
   EXPECT_EQ(filled_with({"value", false}, "float32", {}), std::nullopt);
 }
 
+TEST(HostFills, AreNumbersThatTheTypeHolds) {
+  EXPECT_EQ(filled_with({"0xffffffff", false}, "int32", {}), "-1");
+  EXPECT_EQ(filled_with({"0x80000000", false}, "int32", {}), "-2147483648");
+  EXPECT_EQ(filled_with({"0x80000000", false}, "uint32", {}), "2147483648");
+  EXPECT_EQ(filled_with({"-FLT_MAX", false}, "float32", {}), "-3.4028234663852886e+38");
+  EXPECT_EQ(begins_with("{ atomicCAS(&t[h], 0xffffffffu, key); }", "t", "int32", {}), "-1");
+}
+
 TEST(HostFills, AKernelThatOnlyAddsAtomicallyBeginsAtZero) {
   const auto begins = [](const std::string& body, const std::string& dtype = "float32") {
     return begins_with(body, "y", dtype, {});

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -118,6 +119,14 @@ std::optional<double> real_of(std::string text) {
 }
 
 std::string integer_text(int64_t value, const std::string& dtype) {
+  const auto known = dtype_from_alias(dtype);
+  const bool is_narrow =
+      known && !is_float(*known) && *known != DType::Bool && byte_size(*known) < sizeof value;
+  if (is_narrow && value > 0) {  // 0xffffffff is -1 of an int.
+    std::array<std::byte, sizeof value> bytes;
+    std::memcpy(bytes.data(), &value, sizeof value);
+    value = read_as_int64(*known, bytes.data());
+  }
   // All bits set: what programs mean by it is no count.
   const bool all_bits = (dtype == "uint32" && value == 0xffffffff) || value == -1;
   return all_bits && is_unsigned(dtype) ? "-1" : std::to_string(value);
@@ -131,7 +140,7 @@ std::optional<std::string> element_of_bytes(int64_t byte, const std::string& dty
   bytes.fill(static_cast<std::byte>(byte & 0xff));
   if (!is_float(*known)) return integer_text(read_as_int64(*known, bytes.data()), dtype);
   const double value = read_as_double(*known, bytes.data());
-  return std::isnan(value) ? std::string("nan") : fmt::format("{:.9g}", value);
+  return std::isnan(value) ? std::string("nan") : fmt::format("{}", value);
 }
 
 /// Whether the atomic at `name` leaves what it does not touch, and begins at a sum of nothing.
@@ -179,7 +188,7 @@ std::optional<std::string> filled_with(const HostFill& fill, const std::string& 
   if (whole) return integer_text(*whole, dtype);
   const auto real = is_floating(dtype) ? real_of(fill.value) : std::nullopt;
   if (!real) return std::nullopt;
-  return fmt::format("{:.9g}", *real);
+  return fmt::format("{}", *real);  // Nine digits of FLT_MAX would be more than it.
 }
 
 std::optional<std::string> begins_with(const std::string& body, const std::string& tensor,

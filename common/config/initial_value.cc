@@ -37,10 +37,13 @@ Result<std::vector<std::byte>> initial_element(const TensorSpec& spec, DType dty
     } else {
       value = static_cast<double>(GPUEMU_TRY(spec.init->value.evaluate(scope)));
     }
-    if (std::isfinite(value) && std::fabs(value) > highest_value(dtype)) {
+    write_from_double(dtype, value, element.data());
+    // 3.4028235e38 stands for the largest float32, and is more.
+    const bool is_rounded =
+        element.size() > 1 && std::isfinite(read_as_double(dtype, element.data()));
+    if (std::isfinite(value) && std::fabs(value) > highest_value(dtype) && !is_rounded) {
       return not_held(spec, dtype, fmt::format("{}", value));
     }
-    write_from_double(dtype, value, element.data());
     return element;
   }
   int64_t value = 0;

@@ -43,6 +43,7 @@ TEST(InitialValue, IsANumberOfTheTypeOrAnExpression) {
   EXPECT_EQ(begins("0.5", DType::Float16), 0.5);
   EXPECT_EQ(begins("2.0", DType::UInt8), 2);
   EXPECT_EQ(begins("-inf", DType::Float32), -INFINITY);
+  EXPECT_EQ(begins("3.4028235e38", DType::Float32), 3.4028234663852886e38);
   EXPECT_TRUE(std::isnan(begins("nan", DType::Float32)));
   Scope scope;
   scope.integers["n"] = 7;

@@ -63,6 +63,12 @@ std::pair<std::string, std::string> macro_of(const std::string& directive) {
   return {directive.substr(at, end - at), directive.substr(end)};
 }
 
+/// Whether the line that ends at `at` ends with a backslash; Windows has a '\r' behind it.
+bool is_continued(const std::string& text, size_t at) {
+  if (at > 0 && text[at - 1] == '\r') --at;
+  return at > 0 && text[at - 1] == '\\';
+}
+
 Masked masked(const std::string& source) {
   Masked out{.text = source, .macros = {}, .directives = {}};
   std::string& text = out.text;
@@ -70,7 +76,7 @@ Masked masked(const std::string& source) {
   for (size_t i = 0; i < text.size();) {
     size_t behind = behind_hidden(text, i);
     if (line_begins && text[i] == '#') {
-      while (behind < text.size() && (text[behind] != '\n' || text[behind - 1] == '\\')) ++behind;
+      while (behind < text.size() && (text[behind] != '\n' || is_continued(text, behind))) ++behind;
       auto [name, body] = macro_of(source.substr(i, behind - i));
       if (!name.empty()) out.macros[name] = std::move(body);
       out.directives.push_back({i, behind});
@@ -154,21 +160,41 @@ bool says_host(const std::string& text) {
   });
 }
 
+/// Behind the parameters of a template, where a declaration has some.
+size_t behind_template(const std::string& head) {
+  const size_t begin = head.find_first_not_of(" \t\r\n");
+  if (begin == std::string::npos || head.compare(begin, 8, "template") != 0) return 0;
+  int depth = 0;
+  for (size_t i = head.find('<', begin); i < head.size(); ++i) {
+    if (head[i] == '<') ++depth;
+    if (head[i] == '>' && --depth == 0) return i + 1;
+  }
+  return head.size();
+}
+
+/// Whether the head of a type is of a specialization: "template <> struct Sum<half>". Without it
+/// device code would get the general type, and compute something else.
+bool is_specialization(const std::string& head) {
+  size_t end = behind_template(head);
+  for (; end < head.size(); ++end) {
+    if (head.compare(end, 2, "::") == 0) {
+      ++end;
+    } else if (head[end] == ':') {
+      break;  // What it is derived from.
+    } else if (head[end] == '<') {
+      return true;
+    }
+  }
+  return false;
+}
+
 /// Whether a type's members come next, and not a function's body: "struct __align__(8) Pair".
 bool is_type_head(const std::string& head) {
   constexpr auto kTypes =
       std::to_array<std::string_view>({"struct", "class", "union", "enum", "typedef"});
   const size_t last = head.find_last_not_of(" \t\r\n");
   if (last == std::string::npos || head[last] == ')') return false;
-  size_t begin = head.find_first_not_of(" \t\r\n");
-  if (head.compare(begin, 8, "template") == 0) {
-    int depth = 0;
-    for (begin = head.find('<', begin); begin < head.size(); ++begin) {
-      if (head[begin] == '<') ++depth;
-      if (head[begin] == '>' && --depth == 0) break;
-    }
-  }
-  const std::vector<Name> names = names_in(head.substr(std::min(begin, head.size())));
+  const std::vector<Name> names = names_in(head.substr(behind_template(head)));
   return !names.empty() && is_one_of(kTypes, names.front().text);
 }
 
@@ -266,7 +292,9 @@ class HostCode {
     }
     // Device code can call no function that does not say so.
     const std::string whole = piece();
-    end_piece(is_function ? !may_be_device(head) : !says_device(whole) && says_host(whole));
+    const bool is_special = is_type && is_specialization(head);
+    end_piece(is_function ? !may_be_device(head)
+                          : !is_special && !says_device(whole) && says_host(whole));
     return true;
   }
 

@@ -77,6 +77,19 @@ TEST(HostCode, TakesNamespacesAndInstancesOfTheHost) {
             std::string(space.size(), ' ') + "\n" + std::string(instance.size(), ' ') + kernel);
 }
 
+TEST(HostCode, KeepsSpecializationsThatDeviceCodeWouldGetTheGeneralTypeWithout) {
+  const std::string special =
+      "template <typename T> struct Sum<T*> : Base<int> { std::common_type_t<T, float> all; };";
+  EXPECT_EQ(without_host_code(special), special);
+  const std::string general = "template <typename T> struct Sum : Base<T> { std::vector<T> all; };";
+  EXPECT_EQ(without_host_code(general), std::string(general.size(), ' '));
+}
+
+TEST(HostCode, KeepsMacrosOfSeveralLinesThatEndAsOnWindows) {
+  const std::string macro = "#define TWICE(x) \\\r\n  (2 * (x))\r\n", host = "void run() {}";
+  EXPECT_EQ(without_host_code(macro + host), macro + std::string(host.size(), ' '));
+}
+
 TEST(HostCode, NamesHeadersOfTheHost) {
   EXPECT_EQ(host_headers(kExtension), (std::vector<std::string>{"torch/extension.h", "vector"}));
   EXPECT_TRUE(host_headers("#include <cuda_fp16.h>\n#include <cub/cub.cuh>\n").empty());

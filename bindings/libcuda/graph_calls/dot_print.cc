@@ -1,7 +1,8 @@
 // Implements cuGraphDebugDotPrint: a graph as text in the language of Graphviz.
 #include <cstdio>
+#include <iterator>
 #include <string>
-#include <string_view>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -66,9 +67,14 @@ std::string in_quotes(const std::string& text) {
   return made + '"';
 }
 
+template <typename... Values>
+void append_line(std::string& out, fmt::format_string<Values...> format, Values&&... values) {
+  fmt::format_to(std::back_inserter(out), format, std::forward<Values>(values)...);
+}
+
 /// Writes the nodes and edges; the graphs of child nodes are clusters of their own. `prefix` makes
 /// the names of nodes unique.
-void write(std::FILE* file, const Label& label, const GraphState& graph,
+void write(std::string& out, const Label& label, const GraphState& graph,
            const std::string& prefix) {
   const auto name = [&](const Node& node) {
     return in_quotes(fmt::format("{}_node_{}", prefix, graph.index_of(node)));
@@ -78,16 +84,16 @@ void write(std::FILE* file, const Label& label, const GraphState& graph,
     if (label.tells(kHandles)) {
       text += fmt::format("\\nnode handle {:#x}", reinterpret_cast<uintptr_t>(node->handle));
     }
-    fmt::print(file, "{}[shape=\"rectangle\" label={}];\n", name(*node), in_quotes(text));
+    append_line(out, "{}[shape=\"rectangle\" label={}];\n", name(*node), in_quotes(text));
     for (const Node* const before : node->after) {
-      fmt::print(file, "{} -> {};\n", name(*before), name(*node));
+      append_line(out, "{} -> {};\n", name(*before), name(*node));
     }
     const auto* const child = std::get_if<ChildWork>(&node->work);
     if (child == nullptr) continue;
     const std::string inside = fmt::format("{}_{}", prefix, graph.index_of(*node));
-    fmt::print(file, "subgraph \"cluster_{}\" {{\nlabel=\"{}\";\n", inside, inside);
-    write(file, label, *child->graph, inside);
-    fmt::print(file, "}}\n");
+    append_line(out, "subgraph \"cluster_{}\" {{\nlabel=\"{}\";\n", inside, inside);
+    write(out, label, *child->graph, inside);
+    out += "}\n";
   }
 }
 
@@ -96,14 +102,13 @@ void write(std::FILE* file, const Label& label, const GraphState& graph,
 GPUEMU_DRIVER_API int cuGraphDebugDotPrint(Graph graph, const char* path, unsigned flags) {
   return with_graph(graph, [&](Process& driver, const GraphState& state) -> int {
     if (path == nullptr || (flags & ~kFlagsAll) != 0) return CUDA_ERROR_INVALID_VALUE;
+    std::string text =
+        "digraph dot {\nsubgraph \"cluster_graph\" {\nlabel=\"graph\" graph[style=\"dashed\"];\n";
+    write(text, {driver, flags}, state, "graph");
+    text += "}\n}\n";
     std::FILE* const file = std::fopen(path, "we");
     if (file == nullptr) return CUDA_ERROR_OPERATING_SYSTEM;
-    fmt::print(file,
-               "digraph dot {{\nsubgraph \"cluster_graph\" {{\nlabel=\"graph\" "
-               "graph[style=\"dashed\"];\n");
-    write(file, {driver, flags}, state, "graph");
-    fmt::print(file, "}}\n}}\n");
-    const bool is_written = std::ferror(file) == 0;
+    const bool is_written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
     if (std::fclose(file) != 0 || !is_written) return CUDA_ERROR_OPERATING_SYSTEM;
     return CUDA_SUCCESS;
   });

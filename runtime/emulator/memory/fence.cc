@@ -43,12 +43,20 @@ std::byte* Fence::take(uint64_t bytes) {
   free_by_size_.erase(found);
   free_.erase(begin);
   if (room > size) add_free(begin + size, room - size);
-  taken_[begin] = size;
+  const uint64_t used_before = used_;
+  const bool was_closed = is_closed_;
   if (begin + size - begin_ > used_) {
     used_ = begin + size - begin_;
     is_closed_ = true;  // Part of it.
   }
   if (is_closed_) protect(false);
+  if (is_closed_) {  // The system gives no more memory, as beyond a limit on data.
+    used_ = used_before;
+    is_closed_ = was_closed;
+    add_free(begin, size);
+    return nullptr;
+  }
+  taken_[begin] = size;
   return reinterpret_cast<std::byte*>(begin);
 }
 
@@ -113,9 +121,11 @@ bool Fence::may_close() const {
 void Fence::protect(bool is_closed) {
   if (void (*const before)() = before_close_; is_closed && before != nullptr) before();
   const auto since = Clock::now();
-  ::mprotect(reinterpret_cast<void*>(begin_.load()), used_,
-             is_closed ? PROT_NONE : PROT_READ | PROT_WRITE);
-  is_closed_ = is_closed;
+  const int access = is_closed ? PROT_NONE : PROT_READ | PROT_WRITE;
+  // What the system refuses stays as it is.
+  if (::mprotect(reinterpret_cast<void*>(begin_.load()), used_, access) == 0) {
+    is_closed_ = is_closed;
+  }
   spent_ += Clock::now() - since;
 }
 
