@@ -61,6 +61,7 @@ Forms& forms() {
 
 constexpr std::string_view kArchitecture[] = {"--gpu-architecture", "-arch"};
 constexpr std::string_view kLinkTime[] = {"-dlto", "--dlink-time-opt", "--dlink-time-opt=true"};
+constexpr std::string_view kOfLinkTime[] = {"-gen-opt-lto", "--gen-opt-lto"};  // Go with -dlto.
 constexpr std::string_view kOptix[] = {"-optix-ir", "--optix-ir", "--optix-ir=true"};
 constexpr std::string_view kLineTables[] = {
     "-lineinfo", "--generate-line-info", "--generate-line-info=true",
@@ -85,6 +86,7 @@ Options translate(int count, const char* const* given) {
   bool architecture_follows = false;
   for (int i = 0; i < count; ++i) {
     std::string text = given[i] == nullptr ? "" : given[i];
+    if (is_among(text, kOfLinkTime)) continue;
     if (is_among(text, kLinkTime)) {
       is_link_time = true;
       text = "--relocatable-device-code=true";

@@ -46,7 +46,7 @@ GPUEMU_DRIVER_API int cuGraphRetainUserObject(Graph graph, UserObject object, un
     if (!is_count(count) || (flags & ~kMove) != 0) return CUDA_ERROR_INVALID_VALUE;
     // References that move are the caller's already.
     if (flags != kMove && !retain_user_object(object, count)) return CUDA_ERROR_INVALID_VALUE;
-    if (flags == kMove && !retain_user_object(object, 0)) return CUDA_ERROR_INVALID_VALUE;
+    if (flags == kMove && !has_references(object, count)) return CUDA_ERROR_INVALID_VALUE;
     state.held_objects().take(object, count);
     return CUDA_SUCCESS;
   });

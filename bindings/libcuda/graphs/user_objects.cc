@@ -29,14 +29,14 @@ Objects& objects() {
 
 }  // namespace
 
-UserObject make_user_object(void* data, EndObject end, unsigned count) {
+UserObject make_user_object(void* data, EndObject end, uint64_t count) {
   const auto handle = reinterpret_cast<UserObject>(next_handle());
   const std::lock_guard lock(objects().mutex);
   objects().known[handle] = {data, end, count};
   return handle;
 }
 
-bool retain_user_object(UserObject object, unsigned count) {
+bool retain_user_object(UserObject object, uint64_t count) {
   const std::lock_guard lock(objects().mutex);
   const auto found = objects().known.find(object);
   if (found == objects().known.end()) return false;
@@ -44,7 +44,13 @@ bool retain_user_object(UserObject object, unsigned count) {
   return true;
 }
 
-bool release_user_object(UserObject object, unsigned count) {
+bool has_references(UserObject object, uint64_t count) {
+  const std::lock_guard lock(objects().mutex);
+  const auto found = objects().known.find(object);
+  return found != objects().known.end() && found->second.references >= count;
+}
+
+bool release_user_object(UserObject object, uint64_t count) {
   const std::lock_guard lock(objects().mutex);
   const auto found = objects().known.find(object);
   if (found == objects().known.end() || found->second.references < count) return false;
@@ -73,7 +79,7 @@ HeldObjects::HeldObjects(const HeldObjects& other) : counts_(other.counts_) {
   for (const auto& [object, count] : counts_) (void)retain_user_object(object, count);
 }
 
-bool HeldObjects::drop(UserObject object, unsigned count) {
+bool HeldObjects::drop(UserObject object, uint64_t count) {
   const auto found = counts_.find(object);
   if (found == counts_.end() || found->second < count) return false;
   found->second -= count;
