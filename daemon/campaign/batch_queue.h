@@ -20,16 +20,15 @@ class BatchQueue {
   void push(T item, size_t bytes) {
     std::unique_lock lock(mutex_);
     room_.wait(lock, [&] { return holds(bytes); });
-    items_.push_back(std::move(item));
-    bytes_ += bytes;
-    // Between the first item and half of the limits the taker has no reason to wake.
-    if (items_.size() == 1 || is_half_full()) filled_.notify_one();
+    add(std::move(item), bytes);
   }
 
-  /// Whether a push now would not wait.
-  bool has_room(size_t bytes) const {
+  /// A push that does not wait. False, with the item untouched, where it would have to.
+  bool try_push(T& item, size_t bytes) {
     const std::lock_guard lock(mutex_);
-    return holds(bytes);
+    if (!holds(bytes)) return false;
+    add(std::move(item), bytes);
+    return true;
   }
 
   /// Everything, in the order of pushing; waits for the first, then at most `linger` for more to
@@ -51,13 +50,20 @@ class BatchQueue {
   }
 
  private:
+  /// REQUIRES: mutex_ is held.
+  void add(T item, size_t bytes) {
+    items_.push_back(std::move(item));
+    bytes_ += bytes;
+    // Between the first item and half of the limits the taker has no reason to wake.
+    if (items_.size() == 1 || is_half_full()) filled_.notify_one();
+  }
   bool holds(size_t bytes) const {
     return items_.empty() || (items_.size() < items_max_ && bytes_ + bytes <= bytes_max_);
   }
   bool is_half_full() const { return 2 * items_.size() >= items_max_ || 2 * bytes_ >= bytes_max_; }
 
   const size_t items_max_, bytes_max_;
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::condition_variable filled_, room_;
   std::vector<T> items_;  // All below: guarded by mutex_.
   size_t bytes_ = 0;

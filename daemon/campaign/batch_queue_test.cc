@@ -41,6 +41,18 @@ TEST(BatchQueue, OneItemFitsHoweverLargeItIs) {
   EXPECT_EQ(queue.take_all().size(), 1u);
 }
 
+TEST(BatchQueue, LeavesAnItemThatWouldHaveToWait) {
+  BatchQueue<std::vector<int>> queue(2, 100);
+  std::vector<int> first{1}, second{2}, third{3};
+  EXPECT_TRUE(queue.try_push(first, 60));
+  EXPECT_FALSE(queue.try_push(second, 60)) << "too many bytes";
+  EXPECT_TRUE(queue.try_push(second, 1));
+  EXPECT_FALSE(queue.try_push(third, 1)) << "too many items";
+  EXPECT_EQ(third, std::vector<int>{3});
+  EXPECT_EQ(queue.take_all(), (std::vector<std::vector<int>>{{1}, {2}}));
+  EXPECT_TRUE(queue.try_push(third, 1'000));
+}
+
 TEST(BatchQueue, NeverHoldsMoreThanItsLimitsAndLosesNothing) {
   constexpr int kPushers = 4, kEach = 200;
   BatchQueue<int> queue(3, 10);

@@ -99,7 +99,8 @@ class Campaign::Progress {
   /// `lane` is given up where it has to wait for the disk.
   void finished(Finished one, HeldLane& lane) {
     const size_t bytes = snapshot_bytes(one.outcome.result);
-    if (!writer_.has_room(bytes)) lane.release();
+    if (writer_.try_push(one, bytes)) return;
+    lane.release();
     writer_.push(std::move(one), bytes);
   }
   /// Returns when every case is kept.
@@ -368,10 +369,14 @@ void Campaign::run_items(Progress& progress, const CampaignOptions& options) {
 /// Returns when every case has run and is kept.
 Status Campaign::run_and_keep(Progress& progress, const CampaignOptions& options) {
   GPUEMU_TRY(progress.start_keeping());
-  const size_t slots = options.threads_max == 0
-                           ? slots_worth_starting(slots_, progress.size())
-                           : std::min<size_t>(options.threads_max, slots_.size());
-  run_on_threads(std::min<uint64_t>(slots, progress.size()), [&] { run_items(progress, options); });
+  size_t threads = options.threads_max == 0 ? slots_worth_starting(slots_, progress.size())
+                                            : std::min<size_t>(options.threads_max, slots_.size());
+  // Whose memory is limited gives its lane up between cases: one more waits for the next free slot,
+  // so that the session keeps its turn.
+  const bool gives_up = options.claim != nullptr && options.claim->session().memory_limit() != 0;
+  if (options.threads_max == 0 && threads == slots_.size() && gives_up) ++threads;
+  run_on_threads(std::min<uint64_t>(threads, progress.size()),
+                 [&] { run_items(progress, options); });
   return progress.finish_keeping();
 }
 

@@ -48,8 +48,8 @@ class ResultWriter {
   /// Waits while too much is unkept. `bytes` is what the item holds beside itself.
   void push(T item, size_t bytes) { queue_.push(std::move(item), bytes); }
 
-  /// Whether it would not wait now.
-  bool has_room(size_t bytes) const { return queue_.has_room(bytes); }
+  /// push() where that does not wait. False, with the item untouched, where it would.
+  bool try_push(T& item, size_t bytes) { return queue_.try_push(item, bytes); }
 
   /// The first error; after it nothing more is kept.
   std::optional<Error> broken() const {

@@ -179,11 +179,14 @@ void Explainer::vote_of_devices() {
   reply_.sentences.push_back("Vote: " + reply_.disagreement->sentence + ".");
 }
 
-/// Whether the finding is a value of an output of integers.
+/// Whether the finding is a value of an output of integers that follow from no floats: those that
+/// do, as quantized values, may be another one's neighbours by rounding.
 bool is_wrong_integer(const CasePlan& plan, const ValidationFailure& finding) {
   if (finding.kind != FindingKind::ToleranceExceeded) return false;
   const auto output = std::ranges::find(plan.outputs, finding.output, &CaseTensor::name);
-  return output != plan.outputs.end() && !is_float(output->dtype);
+  const auto has_floats = [](const CaseTensor& one) { return is_float(one.dtype); };
+  return output != plan.outputs.end() && !is_float(output->dtype) &&
+         std::ranges::none_of(plan.inputs, has_floats);
 }
 
 /// Why no element can be explained: what went wrong was no value, or nothing went wrong.

@@ -298,3 +298,6 @@ def test_what_a_traced_function_makes_is_a_constant_of_the_graph():
     with pytest.raises(program.GraphError, match="reads the content"):
         program.trace(lambda x: program.ones(2).data, {"x": ((2,), "float32")})
     assert program.ones(2).device != "trace"
+    outside = program.tensor(np.array([5, 7], "float32"))
+    given = program.trace(lambda x: {"y": x + 1.0, "kept": outside}, {"x": ((2,), "float32")})
+    assert any(np.array_equal(one, [5, 7]) for one in given.constants.values())

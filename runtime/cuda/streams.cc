@@ -276,7 +276,7 @@ Status CudaStreams::launch(StreamId stream, const StreamLaunch& launch) {
     const auto found = functions_.find(launch.function);
     if (found != functions_.end()) known = found->second;
   }
-  if (!is_known) return use(stream).error();
+  if (!is_known) GPUEMU_TRY(use(stream));
   GPUEMU_TRY(device_.ready());
   const auto handle = reinterpret_cast<Stream>(stream);
   if (known == nullptr) {

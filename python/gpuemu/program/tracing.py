@@ -57,7 +57,8 @@ def _write(graph: IRGraph, outputs: Mapping[str, Lazy], leaves: dict[int, Any]) 
     """leaves: values of the graph by the id of what they stand for. Others are constants."""
     def value_of(leaf: Lazy, op: str) -> Any:
         if id(leaf) not in leaves:
-            leaves[id(leaf)] = graph.written(leaf.held, op)
+            held = leaf.held if isinstance(leaf.place, TracePlace) else leaf.place.get(leaf.held)  # One of outside that is returned.
+            leaves[id(leaf)] = graph.written(held, op)
         return leaves[id(leaf)]
 
     made = write_calls(graph, needed(outputs.values()), value_of)

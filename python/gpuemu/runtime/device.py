@@ -493,7 +493,10 @@ class Device(library.Unique):
         streams = block.streams
         is_plain = block.kind == "device" and block.free_stream is None and type(block) is Block
         if is_plain and not self._captures and (self.is_emulator or (len(streams) == 1 and 0 in streams)):
-            self._context.call(self._library.gpuemu_memory_free_async, block.address, 0)
+            try:
+                self._free(block.address, 0)
+            except errors.DeviceError:
+                pass  # Another thread closed the device just now.
             return
         after = self.default_stream if block.free_stream is None or block.free_stream.is_closed else block.free_stream
         is_pinned = self._pinned.pop(block.address, None) is not None

@@ -10,6 +10,7 @@ from typing import Any
 
 from gpuemu.errors import KernelError
 import gpuemu.runtime.errors as errors
+import gpuemu.runtime.library as library
 import gpuemu.runtime.structs as structs
 from gpuemu.runtime.tensors import Tensor
 
@@ -100,14 +101,14 @@ class PreparedCalls:
 
     def _issue(self, context: Any) -> tuple[int, int]:
         """How many went through, and the code of the one behind them."""
-        library = self._device._library
-        if not library.has("gpuemu_op_calls"):
+        functions = self._device._library
+        if not functions.has("gpuemu_op_calls"):
             for done, call in enumerate(self._calls):
-                if code := library.gpuemu_op_call(context, ctypes.byref(call)):
+                if code := functions.gpuemu_op_call(context, ctypes.byref(call)):
                     return done, code
             return len(self._calls), 0
         issued = ctypes.c_uint32()
-        code = library.gpuemu_op_calls(context, self._row, len(self._calls), ctypes.byref(issued))
+        code = functions.gpuemu_op_calls(context, self._row, len(self._calls), ctypes.byref(issued))
         return issued.value, code
 
     def _graph_of(self, addresses: Mapping[Any, int]) -> int:
@@ -168,5 +169,5 @@ class PreparedCalls:
                 return  # They are gone with their device.
 
     def __del__(self, is_finalizing: Any = sys.is_finalizing) -> None:
-        if not is_finalizing() and getattr(self, "_graphs", None):
+        if not is_finalizing() and not library.is_forked() and getattr(self, "_graphs", None):
             self._forget_graphs()

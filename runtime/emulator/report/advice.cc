@@ -17,7 +17,8 @@ constexpr std::array<Words, 3> kWords = {{
     {"__syncthreads()",
      "__syncwarp()",
      {"put __syncthreads() between",
-      "use an atomic such as atomicAdd(), or let one thread write it",
+      "use an atomic such as atomicAdd(), let one thread write it, or read it into a variable and "
+      "put __syncthreads() before the write",
       "use an atomic, another launch, or __threadfence() and an atomic flag",
       "scope .cta is atomic between threads of one block: use atomicAdd() instead of "
       "atomicAdd_block(), thread_scope_device instead of thread_scope_block",
@@ -26,7 +27,8 @@ constexpr std::array<Words, 3> kWords = {{
     {"tl.debug_barrier()",
      "tl.debug_barrier()",
      {"put tl.debug_barrier() between",
-      "use an atomic such as tl.atomic_add(), or let one program write it",
+      "use an atomic such as tl.atomic_add(), let one element of the block write it, or load it "
+      "first and put tl.debug_barrier() before the store",
       "use an atomic, another launch, or tl.debug_barrier() and an atomic flag "
       "(sem=\"release\" where it is set, \"acquire\" where it is read)",
       "scope=\"cta\" is atomic between threads of one program: leave it out, or take "
@@ -36,7 +38,9 @@ constexpr std::array<Words, 3> kWords = {{
     {"cuda.syncthreads()",
      "cuda.syncwarp()",
      {"put cuda.syncthreads() between",
-      "use an atomic such as cuda.atomic.add(), or let one thread write it",
+      "use an atomic such as cuda.atomic.add(), let one thread write it, or read it into a "
+      "variable "
+      "and put cuda.syncthreads() before the write",
       "use an atomic, another launch, or cuda.threadfence() and an atomic flag",
       "scope .cta is atomic between threads of one block: take cuda.atomic.add()",
       "ld.global.nc is for what no thread writes while the kernel runs: write it in another "
