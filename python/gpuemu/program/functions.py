@@ -75,9 +75,12 @@ class Functions:
     def linear(self, x: Any, w: Any, b: Any = None) -> Any:
         """x @ w.T + b; w is out x in. Axes of x before the last one are rows."""
         x = self.written(x, "linear")
-        rows = x if len(x.shape) == 2 or not x.shape else self.reshape(x, (-1, x.shape[-1]))
+        shape = x.shape
+        if len(shape) == 2 or not shape:
+            return self.one("linear", x, w) if b is None else self.one("linear", x, w, b)
+        rows = self.reshape(x, (-1, shape[-1]))
         y = self.one("linear", rows, w) if b is None else self.one("linear", rows, w, b)
-        return y if rows is x else self.reshape(y, (*x.shape[:-1], y.shape[-1]))
+        return self.reshape(y, (*shape[:-1], y.shape[-1]))
 
     def relu(self, x: Any) -> Any:
         """x above 0, else 0; NaN stays."""

@@ -23,23 +23,12 @@ if TYPE_CHECKING:
     from gpuemu.program.tape import Lazy
 
 
-class Result:
-    """What a run gave: memory, and all else of a tensor. Most results are only ever read by the next run."""
-
-    __slots__ = ("block", "layout")
-
-    def __init__(self, block: Block, layout: Layout) -> None:
-        self.block, self.layout = block, layout
-
-    @property
-    def tensor(self) -> runtime.Tensor:
-        """It as a tensor, which keeps its memory."""
-        return self.layout.over(device_memory(self.block, self.layout.nbytes, ""))
-
-
-def tensor_of(held: runtime.Tensor | Result) -> runtime.Tensor:
-    """A value of this place as a tensor."""
-    return held.tensor if isinstance(held, Result) else held
+def tensor_of(held: runtime.Tensor | Block) -> runtime.Tensor:
+    """A value of this place as a tensor. Most results of a run are only ever read by the next one: they are memory with a layout until then."""
+    if not isinstance(held, Block):
+        return held
+    made: runtime.Tensor = held.layout.over(device_memory(held, held.layout.nbytes, ""))
+    return made
 
 
 class LocalProgram:
@@ -83,7 +72,7 @@ class LocalPlace(Place):
         return self.device.tensor(array, dtype=dtype)
 
     def get(self, held: Any) -> Array:
-        made: Array = tensor_of(held).numpy()
+        made: Array = held.layout.numpy(held) if type(held) is Block else held.numpy()
         return made
 
     def number(self, value: Any, dtype: str, make: Callable[[], Lazy]) -> Lazy:
@@ -126,9 +115,12 @@ class LocalPlace(Place):
         assert program.prepared is not None
         addresses, blocks = {}, [*program.fixed]
         for vid, held in sources.items():
-            block = held.block if type(held) is Result else held._memory._live("the tensor")
-            addresses[vid] = block.address if type(held) is Result else held._address
-            blocks.append(block)
+            if type(held) is Block:
+                addresses[vid] = held.address
+                blocks.append(held)
+            else:
+                blocks.append(held._memory._live("the tensor"))
+                addresses[vid] = held._address
         fresh = self.device._blocks(program.layouts, stream)
         for vid, block in zip(program.outputs, fresh):
             addresses[vid] = block.address
@@ -137,9 +129,9 @@ class LocalPlace(Place):
             if failed < 0 or not isinstance(problem, DeviceError):
                 raise problem
             raise told(problem, lowered[failed], failed, graph.nodes[lowered[failed]["node"]].where)
-        made: dict[int, Any] = dict(zip(program.outputs, map(Result, fresh, program.layouts)))
+        made: dict[int, Any] = dict(zip(program.outputs, fresh))
         for vid in program.views:
-            made[vid] = made[plan.storage(vid)].tensor.view(plan.specs[vid].shape)
+            made[vid] = tensor_of(made[plan.storage(vid)]).view(plan.specs[vid].shape)
         return made
 
     def _call(self, one: dict[str, Any], index: int, storage: Storage, packed: tuple[int, bytes], graph: GraphData) -> None:

@@ -69,7 +69,9 @@ Written = tuple[list[tuple[int, Spec, int]], int]  # Index, spec and form of eac
 class Call:
     """A pending op. Outputs are weak, as nobody may want them any more; a call that needs one needs the call alone."""
 
-    __slots__ = ("__weakref__", "attrs", "inputs", "is_done", "kind", "number", "outputs", "seen", "token", "where")
+    __slots__ = ("__weakref__", "at", "attrs", "inputs", "is_done", "kind", "number", "outputs", "seen", "token", "where")
+
+    at: int  # Its place in the key that _key() makes.
 
     def __init__(self, number: int, kind: str, inputs: list[Source], attrs: dict[str, Any], where: Where, token: int) -> None:
         self.number, self.kind, self.inputs, self.attrs, self.where, self.token = number, kind, inputs, attrs, where, token
@@ -309,11 +311,10 @@ def needed(targets: Iterable[Lazy]) -> list[Call]:
         call.seen = seen
         found.append(call)
         for one in call.inputs:
-            if type(one) is Lazy:
-                continue
-            now = source(one) if one[0].is_done else one  # type: ignore[index]
-            if type(now) is tuple and now[0].seen is not seen:
-                rest.append(now[0])
+            if type(one) is tuple:
+                behind = one[0]
+                if behind.seen is not seen and not (behind.is_done and type(source(one)) is Lazy):
+                    rest.append(behind)
     found.sort(key=_number)
     return found
 
@@ -338,28 +339,31 @@ def _key(calls: Sequence[Call], targets: Sequence[Lazy]) -> tuple[Any, list[Lazy
     """What equal tapes have in common, and leaves_of(calls). Each call is its token, which knows how many inputs follow: of calls
     with numbers from 0, of leaves below."""
     leaves: list[Lazy] = []
-    leaf_at: dict[int, int] = {}
-    call_at: dict[Call, int] = {}
-    parts: list[int] = []
-    add = parts.append
-    for at, call in enumerate(calls):
-        call_at[call] = at * OUTPUTS_MAX
+    leaf_at: dict[Lazy, int] = {}
+    parts = [len(calls)]
+    add, at = parts.append, 0
+    for call in calls:
+        call.at = at
+        at += OUTPUTS_MAX
         add(call.token)
         for one in call.inputs:
-            now = one if type(one) is Lazy else source(one) if one[0].is_done else one  # type: ignore[index]
-            if type(now) is tuple:
-                add(call_at[now[0]] + now[1])
-                continue
-            leaf = leaf_at.get(id(now))
+            if type(one) is tuple:
+                behind, index = one
+                if not behind.is_done:
+                    add(behind.at + index)
+                    continue
+                one = source(one)
+                if type(one) is tuple:
+                    add(one[0].at + one[1])
+                    continue
+            leaf = leaf_at.get(one)  # type: ignore[arg-type]
             if leaf is None:
-                leaf = leaf_at[id(now)] = -1 - len(leaves)
-                leaves.append(now)  # type: ignore[arg-type]
+                leaf = leaf_at[one] = -1 - len(leaves)  # type: ignore[index]
+                leaves.append(one)  # type: ignore[arg-type]
             add(leaf)
-    for target in targets:
-        add(call_at[target.call] + target.index)  # type: ignore[index]
-    for one in leaves:
-        add(one.form)
-    return (len(calls), *parts), leaves
+    parts += [target.call.at + target.index for target in targets]  # type: ignore[union-attr]
+    parts += map(_form, leaves)
+    return tuple(parts), leaves
 
 
 def _bound(place: Place, calls: Sequence[Call], leaves: Sequence[Lazy], targets: Sequence[Lazy], wheres: list[Where]) -> Bound:

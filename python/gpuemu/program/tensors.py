@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import operator
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -20,8 +19,6 @@ from gpuemu.program.session import SESSION
 from gpuemu.program.specs import FLOATS, Spec, as_stored, is_float, storage_dtype, text
 from gpuemu.program.tape import LOCK, TAPE, Call, Lazy, call_key, graph_of, held_array, leaves_of, needed
 from gpuemu.tensors import Array
-
-_lazy_of, _spec_of = operator.attrgetter("_lazy"), operator.attrgetter("spec")
 
 
 class _Threads(threading.local):
@@ -44,9 +41,9 @@ class Edge:
         needs = rules.rule(call.kind).needs if gradient is None else "io"
         self.number, self.kind, self.attrs, self.gradient = call.number, call.kind, call.attrs, gradient
         self.inputs: list[Lazy | Spec] = lazies if "i" in needs else [one.spec if one.spec.dtype in FLOATS else one for one in lazies]  # type: ignore[assignment]
-        self.specs = list(map(_spec_of, outputs))
+        self.specs = [one.spec for one in outputs]
         self.outputs: list[Lazy | Spec] = outputs if "o" in needs else self.specs  # type: ignore[assignment]
-        self.parents = list(map(_parent, inputs))
+        self.parents = [None if not one.requires_grad else one if one._edge is None else (one._edge, one._index) for one in inputs]
 
 
 class Tensor:
@@ -264,7 +261,10 @@ class LazyFunctions(Functions):
         return plain(number_of(value, like._lazy, op))
 
     def one(self, kind: str, *inputs: Any, **attrs: Any) -> Any:
-        if {*map(type, inputs)} == {Tensor}:
+        for one in inputs:
+            if type(one) is not Tensor:
+                break
+        else:
             return applied(kind, inputs, attrs)[0]
         beside = next((x._lazy.place for x in inputs if isinstance(x, Tensor)), None)
         before = _threads.beside
@@ -280,10 +280,10 @@ class LazyFunctions(Functions):
 
 def combined(kind: str, a: Any, b: Any) -> Tensor:
     """Arithmetic. What was written before with operands like these is written without a look at them."""
-    if type(a) is not Tensor and type(a) is float and type(b) is Tensor:
-        a = LAZY.number(a, b, kind)
-    elif type(b) is not Tensor and type(b) is float and type(a) is Tensor:
-        b = LAZY.number(b, a, kind)
+    if type(a) is float and type(b) is Tensor:
+        a = plain(number_of(a, b._lazy, kind))
+    elif type(b) is float and type(a) is Tensor:
+        b = plain(number_of(b, a._lazy, kind))
     if type(a) is Tensor and type(b) is Tensor:
         key = (kind, "", a._lazy.form, b._lazy.form)
         if key in TAPE.written:
@@ -302,16 +302,20 @@ LAZY = LazyFunctions()
 def applied(kind: str, inputs: Sequence[Tensor], attrs: dict[str, Any], gradient: Callable[..., Any] | None = None, key: Any = None) -> list[Tensor]:
     """Writes an op and, where one of its operands wants a gradient, how to go back. key: tape.call_key() of it."""
     with LOCK:
-        lazies = list(map(_lazy_of, inputs))
-        call, outputs = TAPE.write(kind, lazies, attrs, LAZY.place, key)
-        wants = False
+        lazies, wants = [], False
         for each in inputs:
-            wants = wants or each.requires_grad
-        made = list(map(plain, outputs))
+            lazies.append(each._lazy)
+            if each.requires_grad:
+                wants = True
+        call, outputs = TAPE.write(kind, lazies, attrs, LAZY.place, key)
+        made = [plain(outputs[0])] if len(outputs) == 1 else list(map(plain, outputs))
         if wants and not _threads.no_grad:
-            edge = Edge(call, gradient, inputs, lazies, outputs)
-            for index, each in enumerate(made):
-                each.requires_grad, each._edge, each._index = outputs[index].spec.dtype in FLOATS, edge, index
+            edge, index = Edge(call, gradient, inputs, lazies, outputs), 0
+            for each in made:
+                each.requires_grad, each._edge = outputs[index].spec.dtype in FLOATS, edge
+                if index:
+                    each._index = index
+                index += 1
         return made
 
 
@@ -355,14 +359,15 @@ def _leaf_gradients(root: Tensor, first: Lazy) -> dict[int, tuple[Tensor, Lazy]]
     arrived: dict[int, tuple[Edge, list[Lazy | None]]] = {}  # By number: what was written last has all its gradients.
 
     def add(parent: Tensor | tuple[Edge, int], made: Lazy) -> None:
-        if isinstance(parent, Tensor):
+        if type(parent) is not tuple:
             so_far = leaves.get(id(parent))
-            leaves[id(parent)] = (parent, made if so_far is None else _sum(so_far[1], made))
+            leaves[id(parent)] = (parent, made if so_far is None else _sum(so_far[1], made))  # type: ignore[assignment]
             return
         edge, index = parent
-        if edge.number not in arrived:
-            arrived[edge.number] = edge, [None] * len(edge.specs)
-        slots = arrived[edge.number][1]
+        found = arrived.get(edge.number)
+        if found is None:
+            found = arrived[edge.number] = edge, [None] * len(edge.specs)
+        slots = found[1]
         before = slots[index]
         slots[index] = made if before is None else _sum(before, made)
 
@@ -381,7 +386,9 @@ def _leaf_gradients(root: Tensor, first: Lazy) -> dict[int, tuple[Tensor, Lazy]]
 
 def _of_edge(edge: Edge, dys: Sequence[Lazy | None], place: Place) -> list[Lazy | None]:
     """The gradients of the inputs of one op."""
-    whole = [dy if dy is not None else leaf(np.zeros(spec.shape), spec.dtype, place) for dy, spec in zip(dys, edge.specs)]
+    whole: Any = dys
+    if None in dys:
+        whole = [dy if dy is not None else leaf(np.zeros(spec.shape), spec.dtype, place) for dy, spec in zip(dys, edge.specs)]
     if edge.gradient is not None:
         return _of_callers(edge, whole)
     gradient = rules.rule(edge.kind).gradient

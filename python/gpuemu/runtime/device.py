@@ -217,7 +217,7 @@ class Device(library.Unique):
 
     def _blocks(self, layouts: Sequence[tensors.Layout], stream: Stream) -> list[Block]:
         """Memory with undefined content for each."""
-        made, address = [], ctypes.c_void_p()
+        made, address, new = [], ctypes.c_void_p(), Block.__new__
         function, where, handle = self._library.gpuemu_memory_allocate_named, ctypes.byref(address), stream.handle
         context = self._context.enter()
         try:
@@ -225,8 +225,9 @@ class Device(library.Unique):
                 if function(context, 0, one.nbytes, handle, one.label, where):
                     block = self._allocate(one.nbytes, "device", stream, "", one.label.decode())._live()  # It raises the error.
                 else:
-                    block = Block(self, address.value or 0, "device")
-                    block.streams[handle] = block.last = stream
+                    block = new(Block)  # Without __init__(), which costs as much as all of it.
+                    block.device, block.address, block.kind, block.streams, block.last = self, address.value or 0, "device", {handle: stream}, stream
+                block.layout = one
                 made.append(block)
         finally:
             self._context.leave()
@@ -488,13 +489,13 @@ class Device(library.Unique):
 
     def _release(self, block: Block) -> None:
         """Nothing refers to the block any more."""
-        if self._context.is_closed:
+        context, streams = self._context, block.streams
+        if context.is_closed:
             return
-        streams = block.streams
         is_plain = block.kind == "device" and block.free_stream is None and type(block) is Block
         if is_plain and not self._captures and (self.is_emulator or (len(streams) == 1 and 0 in streams)):
             try:
-                self._free(block.address, 0)
+                context.call(self._library.gpuemu_memory_free_async, block.address, 0)
             except errors.DeviceError:
                 pass  # Another thread closed the device just now.
             return

@@ -192,13 +192,22 @@ class Context:
                 self._changed.notify_all()
 
     def call(self, function: Any, *arguments: Any) -> int:
-        """The code of a function that takes the context first."""
-        handle = self.enter()
+        """The code of a function that takes the context first. enter() and leave() are written out: every memory that is freed comes by."""
+        if _State.forked:
+            refuse_forked()
+        lock = self._lock
+        with lock:
+            if self.is_closed:
+                raise errors.ReleasedError(f"the device {self.name} is closed")
+            self._calls += 1
         try:
-            code: int = function(handle, *arguments)
+            code: int = function(self._handle, *arguments)
             return code
         finally:
-            self.leave()
+            with lock:
+                self._calls -= 1
+                if self.is_closed:
+                    self._changed.notify_all()
 
     def check(self, function: Any, *arguments: Any) -> None:
         """The same; raises the error of the code."""

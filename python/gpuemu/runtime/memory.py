@@ -48,6 +48,7 @@ class Block:
     was_exported = False
     mark: Any = None  # What an export left behind; gone with the next use.
     awaited: Any = None  # The mark of an export that has waited for all uses before it.
+    layout: Any = None  # What a run of lazy tensors has in it, as Device._blocks() got it.
 
     def __init__(self, device: Any, address: int, kind: str) -> None:
         self.device, self.address, self.kind = device, address, kind
@@ -68,7 +69,7 @@ class Block:
         return used[-1] if used and not used[-1].is_closed else self.device.default_stream
 
     def __del__(self, is_finalizing: Any = sys.is_finalizing) -> None:
-        if is_finalizing() or library.is_forked():
+        if is_finalizing() or library._State.forked:
             return
         self.device._release(self)
         if self.kind != "device":

@@ -17,7 +17,7 @@ import gpuemu.runtime.errors as errors
 import gpuemu.runtime.library as library
 import gpuemu.runtime.structs as structs
 import gpuemu.runtime.uploading as uploading
-from gpuemu.runtime.memory import Memory
+from gpuemu.runtime.memory import Memory, device_memory
 from gpuemu.tensors import Array
 
 RANK_MAX = 16  # As common/base/limits.h has it.
@@ -185,11 +185,7 @@ class Tensor(library.Unique):
         stream = block.last_stream()
         stream._refuse_capture("numpy()")
         if self.is_contiguous:
-            whole: Array = np.empty(self._shape, numpy_type(self._dtype))
-            if 0 not in self._shape:
-                self._device._check_on(stream, "gpuemu_memory_download", whole.__array_interface__["data"][0], self._address, whole.nbytes)
-            self._device._wait_for(stream)
-            return whole
+            return _downloaded(stream, self._address, self._shape, self._dtype)
         item = _SIZES[self._dtype]
         low, high = _reach(self._shape, self._strides)
         buffer: Array = np.empty((high - low + 1) * item, np.uint8)
@@ -402,6 +398,19 @@ class Tensor(library.Unique):
         return (self[place] for place in range(len(self)))
 
 
+def _downloaded(stream: Any, address: int, shape: tuple[int, ...], dtype: str) -> Array:
+    """Row-major elements, behind the work of the stream."""
+    device = stream._device
+    whole: Array = np.empty(shape, numpy_type(dtype))
+    if 0 not in shape:
+        # The shorter way to the address is closed to types that are not NumPy's own.
+        seen: Any = whole
+        to = whole.__array_interface__["data"][0] if dtype == "bfloat16" else ctypes.addressof(ctypes.c_byte.from_buffer(seen))
+        device._check_on(stream, "gpuemu_memory_download", to, address, whole.nbytes)
+    device._wait_for(stream)
+    return whole
+
+
 class Layout:
     """All of a tensor but its memory."""
 
@@ -411,6 +420,14 @@ class Layout:
         self.label, self.nbytes = f"{tensor._dtype}{list(tensor._shape)}".encode(), tensor._memory.nbytes
         self._shape, self._strides, self._dtype = tensor._shape, tensor._strides, tensor._dtype
         self._sizes, self._steps = tensor._sizes, tensor._steps
+
+    def numpy(self, block: Any) -> Array:
+        """What numpy() of over() gives. REQUIRES: the layout is contiguous."""
+        if block.device.is_closed or library.is_forked():
+            return self.over(device_memory(block, self.nbytes, "")).numpy()  # It raises the error.
+        stream = block.last_stream()
+        stream._refuse_capture("numpy()")
+        return _downloaded(stream, block.address, self._shape, self._dtype)
 
     def over(self, memory: Memory) -> Tensor:
         """A tensor that is all of the memory."""
