@@ -75,7 +75,7 @@ class LocalPlace(Place):
         made: Array = held.layout.numpy(held) if type(held) is Block else held.numpy()
         return made
 
-    def number(self, value: Any, dtype: str, make: Callable[[], Lazy]) -> Lazy:
+    def number(self, value: Any, dtype: str, make: Callable[[], Any]) -> Any:
         """Numbers stay on the device until a run has not used them: a loop has the same ones in each step."""
         now, before = self._numbers
         key = (dtype, value if value and value == value else repr(value))  # Not equal: the two zeros, and NaN.

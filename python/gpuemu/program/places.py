@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gpuemu.program.host as host
 from gpuemu.program.errors import BackendError
 from gpuemu.program.plan import BindingPlan
 from gpuemu.program.values import GraphData
 from gpuemu.tensors import Array
-
-if TYPE_CHECKING:
-    from gpuemu.program.tape import Lazy
 
 
 class Place:
@@ -29,7 +26,7 @@ class Place:
         """A copy of what `put` or `run` gave."""
         raise NotImplementedError
 
-    def number(self, value: Any, dtype: str, make: Callable[[], Lazy]) -> Lazy:
+    def number(self, value: Any, dtype: str, make: Callable[[], Any]) -> Any:
         """A number of a tensor's dtype as a value: what make() makes, or one that it made before."""
         return make()
 
