@@ -98,6 +98,16 @@ std::string launch_text(const ProposedKernel& kernel, const std::vector<std::str
                      joined(args));
 }
 
+/// What the kernel need not give twice.
+std::string determinism_text(const ProposedKernel& kernel) {
+  if (std::ranges::any_of(kernel.params, &ProposedParam::any_order)) {
+    return "deterministic = false  # Keys take places in no fixed order.\n";
+  }
+  if (kernel.deterministic) return "";
+  return "deterministic = false  # Atomics add floats in no fixed order,\n"
+         "subnormal = \"ftz_ok\"     # and take subnormal ones for zero.\n";
+}
+
 std::string kernel_text(const ProposedKernel& kernel) {
   std::vector<std::string> inputs, outputs, scratch, dims, attrs, args;
   size_t tensors = 0;
@@ -160,14 +170,7 @@ std::string kernel_text(const ProposedKernel& kernel) {
   if (!kernel.accumulate.empty()) {
     text += fmt::format("accumulate = {}\n", quoted(kernel.accumulate));
   }
-  if (std::ranges::any_of(kernel.params, &ProposedParam::any_order)) {
-    text += "deterministic = false  # Keys take places in no fixed order.\n";
-  } else if (!kernel.deterministic) {
-    text +=
-        "deterministic = false  # Atomics add floats in no fixed order,\n"
-        "subnormal = \"ftz_ok\"     # and take subnormal ones for zero.\n";
-  }
-  return text + launch_text(kernel, args);
+  return text + determinism_text(kernel) + launch_text(kernel, args);
 }
 
 }  // namespace

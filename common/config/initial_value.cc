@@ -9,11 +9,11 @@ namespace gpuemu {
 namespace {
 
 Error not_held(const TensorSpec& spec, DType dtype, const std::string& value) {
-  const bool wraps = !is_float(dtype) && !is_signed_integer(dtype) && dtype != DType::Bool;
+  const bool is_unsigned = !is_float(dtype) && !is_signed_integer(dtype) && dtype != DType::Bool;
   return error(ErrorCode::InvalidArgument,
                "'{}' begins with {}, expected {} from {} to {} for {}{}", spec.name, value,
                is_float(dtype) ? "a number" : "a whole number", lowest_value(dtype),
-               highest_value(dtype), name_of(dtype), wraps ? "; -1 has all bits set" : "");
+               highest_value(dtype), name_of(dtype), is_unsigned ? "; -1 has all bits set" : "");
 }
 
 /// Whether an integer type of so many bits has a pattern for the value.

@@ -140,8 +140,9 @@ void ValueReader::warn(const std::string& message) const {
 std::string ValueReader::remedy(const std::string& expected) const {
   if (value_->kind == Kind::Table && expected == "a list") {
     const size_t dot = path_.rfind('.');
-    if (dot != std::string::npos)
+    if (dot != std::string::npos) {
       return fmt::format("; write {} = [{{ ... }}]", path_.substr(dot + 1));
+    }
     return fmt::format("; a list of tables has two brackets: [[{}]]", path_);
   }
   if (value_->kind == Kind::Text && expected == "a list" && !value_->text.empty()) {

@@ -90,8 +90,9 @@ Status add_scratch(const KernelConfig& kernel, const Scope& scope, DType dtype,
     if (!count) return count.error().with_context("scratch '" + spec.name + "' of " + kernel.name);
     tensor.layout = contiguous_layout(tensor.shape);
     auto initial = initial_element(spec, tensor.dtype, scope);
-    if (!initial)
+    if (!initial) {
       return initial.error().with_context("scratch '" + spec.name + "' of " + kernel.name);
+    }
     tensor.initial = *std::move(initial);
     out.tensors.push_back(std::move(tensor));
   }

@@ -149,8 +149,9 @@ Result<CaseTensor> tensor_of(const OpConfig& op, const CasePlan& plan, const Ten
   }
   GPUEMU_TRY(check_range(op, spec, tensor.shape, scope));
   auto initial = initial_element(spec, tensor.dtype, scope);
-  if (!initial)
+  if (!initial) {
     return initial.error().with_context("op '" + op.name + "', init of '" + spec.name + "'");
+  }
   tensor.initial = *std::move(initial);
   scope.shapes[spec.name] = tensor.shape;
   scope.strides[spec.name] = tensor.layout.strides;

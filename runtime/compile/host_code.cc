@@ -43,10 +43,11 @@ size_t behind_hidden(const std::string& text, size_t at) {
   const bool opens = quote == '"' || (quote == '\'' && (at == 0 || !is_name_char(text[at - 1])));
   if (!opens) return at;
   for (size_t i = at + 1; i < text.size() && text[i] != '\n'; ++i) {
-    if (text[i] == '\\')
+    if (text[i] == '\\') {
       ++i;
-    else if (text[i] == quote)
+    } else if (text[i] == quote) {
       return i + 1;
+    }
   }
   return at + 1;
 }
@@ -340,6 +341,70 @@ class HostCode {
   int depth_ = 0;
 };
 
+/// The C++ library has them, CUDA for the host, or the samples of its toolkit.
+constexpr std::string_view kHostHeaders[] = {"Python.h",
+                                             "algorithm",
+                                             "array",
+                                             "atomic",
+                                             "chrono",
+                                             "condition_variable",
+                                             "csignal",
+                                             "ctime",
+                                             "deque",
+                                             "exception",
+                                             "filesystem",
+                                             "fstream",
+                                             "functional",
+                                             "future",
+                                             "iomanip",
+                                             "ios",
+                                             "iostream",
+                                             "istream",
+                                             "iterator",
+                                             "list",
+                                             "map",
+                                             "memory",
+                                             "mutex",
+                                             "numeric",
+                                             "optional",
+                                             "ostream",
+                                             "queue",
+                                             "random",
+                                             "ratio",
+                                             "regex",
+                                             "signal.h",
+                                             "span",
+                                             "sstream",
+                                             "stack",
+                                             "stdexcept",
+                                             "string",
+                                             "string_view",
+                                             "thread",
+                                             "time.h",
+                                             "tuple",
+                                             "unistd.h",
+                                             "unordered_map",
+                                             "utility",
+                                             "variant",
+                                             "vector",
+                                             "getopt.h",
+                                             "omp.h",
+                                             "mpi.h",
+                                             "nccl.h",
+                                             "cuda.h",
+                                             "cudnn.h",
+                                             "cublas.h",
+                                             "cublas_v2.h",
+                                             "cublasLt.h",
+                                             "cufft.h",
+                                             "cusparse.h",
+                                             "curand.h",
+                                             "cuda_profiler_api.h",
+                                             "helper_cuda.h",
+                                             "helper_functions.h",
+                                             "helper_string.h",
+                                             "helper_timer.h"};
+
 }  // namespace
 
 std::string without_host_code(const std::string& source) {
@@ -351,69 +416,6 @@ std::vector<std::string> host_headers(const std::string& source) {
   constexpr auto kFolders =
       std::to_array<std::string_view>({"torch/", "ATen/", "c10/", "pybind11/", "nvtx3/", "sys/",
                                        "gtest/", "benchmark/", "nlohmann/", "opencv2/", "Eigen/"});
-  // The C++ library has them, CUDA for the host, or the samples of its toolkit.
-  static const std::vector<std::string_view> kOthers = {"Python.h",
-                                                        "algorithm",
-                                                        "array",
-                                                        "atomic",
-                                                        "chrono",
-                                                        "condition_variable",
-                                                        "csignal",
-                                                        "ctime",
-                                                        "deque",
-                                                        "exception",
-                                                        "filesystem",
-                                                        "fstream",
-                                                        "functional",
-                                                        "future",
-                                                        "iomanip",
-                                                        "ios",
-                                                        "iostream",
-                                                        "istream",
-                                                        "iterator",
-                                                        "list",
-                                                        "map",
-                                                        "memory",
-                                                        "mutex",
-                                                        "numeric",
-                                                        "optional",
-                                                        "ostream",
-                                                        "queue",
-                                                        "random",
-                                                        "ratio",
-                                                        "regex",
-                                                        "signal.h",
-                                                        "span",
-                                                        "sstream",
-                                                        "stack",
-                                                        "stdexcept",
-                                                        "string",
-                                                        "string_view",
-                                                        "thread",
-                                                        "time.h",
-                                                        "tuple",
-                                                        "unistd.h",
-                                                        "unordered_map",
-                                                        "utility",
-                                                        "variant",
-                                                        "vector",
-                                                        "getopt.h",
-                                                        "omp.h",
-                                                        "mpi.h",
-                                                        "nccl.h",
-                                                        "cuda.h",
-                                                        "cudnn.h",
-                                                        "cublas.h",
-                                                        "cublas_v2.h",
-                                                        "cublasLt.h",
-                                                        "cufft.h",
-                                                        "cusparse.h",
-                                                        "curand.h",
-                                                        "cuda_profiler_api.h",
-                                                        "helper_cuda.h",
-                                                        "helper_functions.h",
-                                                        "helper_string.h",
-                                                        "helper_timer.h"};
   std::vector<std::string> names;
   std::istringstream lines(source);
   for (std::string line; std::getline(lines, line);) {
@@ -421,7 +423,7 @@ std::vector<std::string> host_headers(const std::string& source) {
     if (!name) continue;
     const bool is_framework =
         std::ranges::any_of(kFolders, [&](auto folder) { return name->starts_with(folder); });
-    const bool is_other = std::ranges::find(kOthers, *name) != kOthers.end();
+    const bool is_other = std::ranges::find(kHostHeaders, *name) != std::end(kHostHeaders);
     if (is_framework || is_other) names.push_back(*name);
   }
   return names;
