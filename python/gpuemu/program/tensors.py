@@ -234,7 +234,8 @@ def leaf(value: Any, dtype: str | None, place: Place, what: str = "operand") -> 
 def number_of(value: Any, like: Lazy, op: str) -> Lazy:
     """A number as a value of the dtype and at the place of another one."""
     dtype, place = like.spec.dtype, like.place
-    return place.number(value, dtype, lambda: leaf(number_array(value, dtype, op), dtype, place))
+    number: Lazy = place.number(value, dtype, lambda: leaf(number_array(value, dtype, op), dtype, place))
+    return number
 
 
 class LazyFunctions(Functions):
