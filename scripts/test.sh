@@ -101,10 +101,9 @@ beside vscode-extension scripts/vscode_test.sh "${extension_tests[@]}" &
 extension_pid=$!
 
 say "C++ tests"
-chosen=(-LE 'gpu|slow')
-[ $quick = 0 ] || chosen+=(-L unit)
-ctest --test-dir build/release --output-on-failure --no-tests=error "${chosen[@]}" -j 2 \
-  --output-junit "$root/build/ctest.xml" >build/ctest.log 2>&1
+chosen=(--without gpu --without slow)
+[ $quick = 0 ] || chosen+=(--label unit)
+python3 tools/cpp_tests.py build/release --junit build/ctest.xml "${chosen[@]}"
 count_junit build/ctest.xml "C++" $?
 
 say "Python tests"
