@@ -1,4 +1,4 @@
-// The table of backends.
+// The table of backends, one row each, and the functions that open and list devices.
 #include "runtime/backends/backends.h"
 
 #include <algorithm>
@@ -68,7 +68,7 @@ struct Backend {
   std::string_view name;
   Result<std::unique_ptr<Device>> (*open)(const DeviceRequest&);
 };
-/// A new backend is a folder and a row.
+/// Adding a backend takes a folder under runtime/ and a row here.
 constexpr Backend kBackends[] = {
     {"auto", open_auto}, {"cuda", open_cuda}, {"emulator", open_emulator}, {"null", open_null}};
 

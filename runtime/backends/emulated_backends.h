@@ -1,4 +1,5 @@
-// The devices that the emulator presents: one of sm_80, or what GPUEMU_EMULATED_DEVICES lists.
+// Lists the devices that the emulator presents: those of GPUEMU_EMULATED_DEVICES, by default one
+// sm_80.
 #pragma once
 
 #include <string>
@@ -8,12 +9,12 @@
 
 namespace gpuemu {
 
-/// What `listed` says; where that is "", what the environment says; one of sm_80 when it says
-/// nothing. InvalidArgument names the part that is wrong.
+/// Parses `listed`; if it is empty, GPUEMU_EMULATED_DEVICES; if that is unset, returns one sm_80.
+/// InvalidArgument names the entry that is wrong.
 Result<std::vector<EmulatedDevice>> emulated_devices(const std::string& listed);
 
-/// Whether the environment wants a kernel's fault to lose the emulated device, as it loses a GPU.
-/// InvalidArgument for what GPUEMU_EMULATOR_FAULTS may not be.
+/// Returns whether GPUEMU_EMULATOR_FAULTS asks that a fault makes the emulated device unusable, as
+/// it does on a GPU. InvalidArgument for a value that the variable does not have.
 Result<bool> sticky_faults();
 
 }  // namespace gpuemu

@@ -7,7 +7,7 @@
 namespace gpuemu {
 namespace {
 
-/// What fits a line.
+/// As many names as fit on one line of a message.
 constexpr size_t kHoldersListed = 5;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Who has the memory, for the sentence that says it is out.
+// Lists the largest allocations, for out-of-memory messages.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +16,17 @@ struct AllocationOwner {
   uint64_t address = 0;
 };
 
-/// "'weights' 4096, 'bias' 64": the largest first, as many as fit a line; "" of none. Those of one
-/// name are told apart by their addresses.
+/// Returns for example "'weights' 4096, 'bias' 64": the largest first, as many as fit on a line; ""
+/// if `owners` is empty. Allocations with the same name are shown with their addresses.
 std::string largest_owners(std::vector<AllocationOwner> owners);
 
-/// What an allocation may take from, and how much of it is taken.
+/// A memory pool: its size, and how much of it is in use.
 struct MemoryUse {
   std::string_view where;  ///< "the emulator's memory"
   uint64_t used_bytes = 0, total_bytes = 0;
 };
-/// ResourceExhausted: what was asked for, what there is, and who holds most of it.
+/// Builds a ResourceExhausted error with the requested size, the memory in use and the largest
+/// owners.
 Error out_of_memory(std::string_view name, uint64_t bytes, const MemoryUse& use,
                     std::vector<AllocationOwner> owners);
 

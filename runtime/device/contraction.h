@@ -1,4 +1,4 @@
-// Whether a multiplication and an addition without a rounding modifier may become one fma.
+// Selects whether a multiplication and an addition without a rounding modifier may become one fma.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@ namespace gpuemu {
 
 enum class Contraction : uint8_t {
   Auto,    ///< Emulator: never. CUDA: as the driver's compiler decides, which is what users ship.
-  Never,   ///< Product and sum are rounded each for itself.
-  Always,  ///< Fused wherever the rules of the driver's compiler allow it.
-  Random,  ///< Emulator: as Always, at instructions drawn from a seed. CUDA: as Auto.
+  Never,   ///< Product and sum are each rounded.
+  Always,  ///< Fused wherever the driver's compiler would be allowed to.
+  Random,  ///< Emulator: as Always, but only at instructions drawn from a seed. CUDA: as Auto.
 };
 
 std::string_view name_of(Contraction contraction);  ///< "auto"

@@ -6,8 +6,8 @@
 namespace gpuemu {
 namespace {
 
-/// Few devices: a search through a handful of pairs beats any map. A serial number is never given
-/// twice, so what a dead device left here meets no other.
+/// A process has few devices, so a linear search through pairs is faster than a map. Serial numbers
+/// are never reused, so an entry of a destroyed device matches no later one.
 using ChosenStreams = std::vector<std::pair<uint64_t, StreamId>>;
 
 ChosenStreams& mine() {

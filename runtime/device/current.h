@@ -1,15 +1,16 @@
-// The stream of a device that a host thread uses where it names none. Each thread has its own.
+// The current stream of a host thread: the one used for a device when a call names no stream.
 #pragma once
 
 #include "runtime/device/stream.h"
 
 namespace gpuemu {
 
-/// kDefaultStream until the thread has chosen another for this device.
+/// Returns the thread's current stream for this device; kDefaultStream unless the thread set
+/// another.
 StreamId current_stream(const Device& device);
 void set_current_stream(const Device& device, StreamId stream);
 
-/// The stream is the thread's until the end of the scope.
+/// Makes a stream the calling thread's current one until the end of the scope.
 class StreamScope {
  public:
   StreamScope(const Device& device, StreamId stream);

@@ -1,4 +1,4 @@
-// What a device answers unless its backend knows better.
+// Default implementations of the optional methods of Device.
 #include "runtime/device/device.h"
 
 #include <atomic>

@@ -1,13 +1,15 @@
-// The narrow interface between gpuemu and whatever executes kernels. Everything above sees only
-// this; `runtime/backends` makes one by name.
+// The interface between gpuemu and whatever executes kernels. Code above this layer sees only this
+// interface; `runtime/backends` creates a device by name.
 //
-// Addresses are 64-bit device addresses. Data moves with upload, download and the copies of
-// stream.h only.
+// Addresses are 64-bit device addresses. Data moves only through upload, download and the copies of
+// stream.h.
 //
-// Every method may be called from any thread at any time. Calls that change what others use (free
-// and launch of one allocation, unload_module and launch of one module) need the caller's order.
-// What is declared here is synchronous and belongs to the default stream (stream.h): it waits for
-// the work issued before in all streams that are not non-blocking. Without such work it costs
+// Thread safety: every method may be called from any thread at any time. The caller must order
+// calls that destroy something with calls that use it: free against a launch that uses the
+// allocation, unload_module against a launch of the module.
+//
+// The methods here are synchronous and use the default stream (stream.h): they wait for earlier
+// work in every blocking stream. They cost nothing extra if there is none.
 // nothing.
 #pragma once
 
@@ -33,24 +35,26 @@ struct DeviceProperties {
   std::string backend;  ///< "emulator", "cuda" or "null".
   std::string name;     ///< "NVIDIA H200", "gpuemu emulator (AVX2)".
   int sm = 80;          ///< 10 * major + minor compute capability.
-  int index = 0;        ///< Among the devices of its backend.
+  int index = 0;        ///< Index among the devices of its backend.
   uint64_t memory_bytes = 0;
-  uint64_t memory_free_bytes = 0;  ///< When it was opened; Device::memory() says what is free now.
+  uint64_t memory_free_bytes = 0;  ///< When it was opened; Device::memory() gives the current
+                                   ///< value.
   uint32_t multiprocessors = 0;
-  uint64_t shared_bytes_per_block_max = 49152;  ///< With opt-in.
+  uint64_t shared_bytes_per_block_max = 49152;  ///< With opt-in to large shared memory.
   uint64_t shared_bytes_per_multiprocessor = 0;
   uint32_t registers_per_block = 65536;
   uint32_t registers_per_multiprocessor = 65536;
   uint32_t threads_per_multiprocessor = 0;
   uint32_t blocks_per_multiprocessor = 0;
-  std::string driver_version;   ///< Empty when there is no driver.
-  std::string runtime_version;  ///< Version of the CUDA runtime library found; empty without one.
-  std::vector<std::string> dtypes;  ///< What its instructions compute or convert; dtypes_of().
-  bool checks_bounds = false;       ///< Every access is checked against its allocation.
+  std::string driver_version;   ///< Empty if there is no driver.
+  std::string runtime_version;  ///< Version of the CUDA runtime library; empty if none was found.
+  std::vector<std::string> dtypes;  ///< Types that its instructions compute or convert; see
+                                    ///< dtypes_of().
+  bool checks_bounds = false;  ///< Every access is checked against the bounds of its allocation.
 };
 
-/// What a device of this architecture computes or converts in hardware: "float64" ... "float16",
-/// "bfloat16" from sm_80, "float8_e4m3" and "float8_e5m2" from sm_89, the integers.
+/// Returns the types that hardware of this architecture computes or converts: "float64", "float32",
+/// "float16", "bfloat16" from sm_80, "float8_e4m3" and "float8_e5m2" from sm_89, and the integers.
 std::vector<std::string> dtypes_of(int sm);
 
 struct MemoryInfo {
@@ -58,12 +62,13 @@ struct MemoryInfo {
   uint64_t free_bytes = 0;
 };
 
-/// One .param of an entry, as the PTX declares it.
+/// One .param of an entry, as declared in the PTX.
 struct KernelParam {
   std::string name;
   uint32_t bytes = 0;
   uint32_t offset = 0;
-  bool is_pointer = false;  ///< A 64-bit parameter (PTX does not say more in general).
+  bool is_pointer = false;  ///< A 64-bit parameter, which may be a pointer: PTX usually does not
+                            ///< say.
 };
 
 struct EntryInfo {
@@ -74,9 +79,11 @@ struct EntryInfo {
   std::array<uint32_t, 3> max_block = {0, 0, 0};       ///< .maxntid; zeros when absent.
   std::array<uint32_t, 3> cluster = {0, 0, 0};         ///< .reqnctapercluster; zeros when absent.
   bool needs_cluster = false;                          ///< .explicitcluster
-  bool cooperative = false;  ///< Asks where the barrier of the grid is: all blocks run together.
-  bool may_wait_for_host = false;  ///< Reads memory that the host may change meanwhile. Emulator.
-  /// What the compiled code uses, where the driver tells; -1 where nothing does.
+  bool cooperative = false;  ///< Reads the address of the grid barrier, so all blocks must run
+                             ///< together.
+  bool may_wait_for_host = false;  ///< Reads memory that the host may change during the launch. Set
+                                   ///< by the emulator only.
+  /// Resource use of the compiled code as the driver reports it; -1 if unknown.
   int registers = -1, local_bytes = -1;
 };
 
@@ -86,47 +93,50 @@ struct ShadowReport;
 
 struct LaunchConfig : LaunchShape {
   std::string entry;
-  std::vector<std::vector<std::byte>> args;  ///< One per parameter, exactly its size.
+  std::vector<std::vector<std::byte>> args;  ///< One per parameter, each of exactly the parameter's
+                                             ///< size.
   uint64_t timeout_ms = 30'000;
-  /// Extends the timeout, at most four times, while other programs use the processors. Leave it
-  /// false where somebody kills the process after the timeout. Emulator.
+  /// Extends the timeout up to four times while other programs use the processors. Leave it false
+  /// where a supervisor kills the process after the timeout. Emulator only.
   bool timeout_stretches = false;
-  /// Per block; beyond it the kernel counts as a runaway. The emulator counts.
+  /// Limit per block. A block that executes more counts as an endless loop. Emulator only.
   uint64_t warp_instructions_max = kWarpInstructionsMax;
-  bool profile = false;  ///< Count what it does (LaunchReport::profile); slower.
-  /// Follow the values without rounding (LaunchReport::shadow), on one thread; not with a profile.
+  bool profile = false;  ///< Collect counters (LaunchReport::profile); slower.
+  /// Also compute the values without rounding (LaunchReport::shadow). Runs on one thread, and
+  /// cannot be combined with `profile`.
   std::shared_ptr<const ShadowConfig> shadow;
-  ThreadOrder thread_order = ThreadOrder::InOrder;  ///< Followed by the emulator alone.
-  uint64_t thread_order_seed = 0;                   ///< What the order draws follows from it.
-  /// Blocks begin in the order of their numbers, and another one only when those in progress have
-  /// ended or wait for it; more than a real part holds are never in progress. Of the emulator.
+  ThreadOrder thread_order = ThreadOrder::InOrder;  ///< Order in which threads run. Emulator only.
+  uint64_t thread_order_seed = 0;                   ///< Seed of the random choices of that order.
+  /// Starts blocks in the order of their indices, and the next one only when those in progress have
+  /// ended or wait for it. Never runs more blocks at once than a real GPU holds. Emulator only.
   bool in_issue_order = false;
-  uint64_t grown_blocks = 0;  ///< Blocks of the same launch for much larger sizes, where known.
-  DeviceChecks sanitize = kUsualChecks;  ///< Made by the emulator alone.
-  /// A value that the kernel computes from memory that nothing wrote and stores is no finding but
-  /// part of LaunchReport::undefined: it matters where the host gets it. Of the emulator.
+  uint64_t grown_blocks = 0;  ///< Blocks of this launch at a much larger problem size, if known.
+  DeviceChecks sanitize = kUsualChecks;  ///< Checks to make. Emulator only.
+  /// Does not report it as a finding when a kernel stores a value computed from uninitialised
+  /// memory; adds it to LaunchReport::undefined instead, because it matters only if the host reads
+  /// the value. Emulator only.
   bool defers_undefined = false;
 };
 
 struct LaunchReport {
-  std::vector<DeviceFinding> findings;  ///< Empty when nothing went wrong. At most kFindingsMax.
-  /// With LaunchConfig::defers_undefined; at most kFindingsMax.
+  std::vector<DeviceFinding> findings;  ///< Empty if nothing went wrong; at most kFindingsMax.
+  /// Filled with LaunchConfig::defers_undefined; at most kFindingsMax.
   std::vector<UndefinedStore> undefined;
-  uint64_t thread_instructions = 0;  ///< 0 where the device does not count.
+  uint64_t thread_instructions = 0;  ///< 0 if the device does not count instructions.
   uint64_t elapsed_ns = 0;
-  std::vector<std::string> printed;  ///< Lines of device printf.
-  /// So many blocks were in progress together that some may wait for later ones: a launch
-  /// in_issue_order tells. Of the emulator.
+  std::vector<std::string> printed;  ///< Lines that the kernel printed with printf.
+  /// So many blocks were in progress at once that some may have waited for later ones. A launch
+  /// with `in_issue_order` shows whether they did. Emulator only.
   bool blocks_met = false;
-  /// Counts, if the launch asked for them and the device counts; else nullptr.
+  /// Counters, if the launch requested them and the device supports them; else null.
   std::shared_ptr<const Profile> profile;
-  /// Exact values beside rounded ones, if the launch asked and the emulator ran it; else nullptr.
+  /// Exact values beside the rounded ones, if the launch requested them on the emulator; else null.
   std::shared_ptr<const ShadowReport> shadow;
 };
 
 using ModuleId = uint64_t;
 
-/// Where a .global or .const variable of a loaded module lies.
+/// Address and size of a .global or .const variable of a loaded module.
 struct ModuleVariable {
   uint64_t address = 0;
   uint64_t bytes = 0;
@@ -139,57 +149,61 @@ class Device {
   Device();
   virtual ~Device() = default;
 
-  /// Unique in this process, also after the device is gone.
+  /// Returns a number that is unique in this process and never reused.
   uint64_t serial() const { return serial_; }
-  /// Does not change.
+  /// Returns properties that stay constant for the life of the device.
   virtual const DeviceProperties& properties() const = 0;
   virtual Result<MemoryInfo> memory();
-  /// Streams, events, graphs and pinned memory. Unsupported where the backend has none.
+  /// Returns the interface to streams, events, graphs and pinned memory. Unsupported if the backend
+  /// has none.
   virtual Result<Streams*> streams();
 
-  /// `name` appears in findings. Zero bytes give a unique address that must not be accessed.
-  /// ResourceExhausted when memory or the limit is out. The content is undefined.
+  /// Allocates memory with undefined content; `name` appears in findings. Zero bytes give a unique
+  /// address that must not be accessed. ResourceExhausted if memory or the limit is exhausted.
   virtual Result<uint64_t> allocate(uint64_t bytes, const std::string& name) = 0;
-  /// InvalidArgument for an address that allocate did not return or that is already free.
+  /// InvalidArgument for an address that allocate() did not return or that was freed.
   virtual Status free(uint64_t address) = 0;
-  /// InvalidArgument when [address, address + size) is not inside one allocation.
+  /// Copies host memory to the device. InvalidArgument unless [address, address + size) is inside
+  /// one allocation.
   virtual Status upload(uint64_t address, std::span<const std::byte> from) = 0;
   virtual Status download(std::span<std::byte> to, uint64_t address) = 0;
   virtual Status fill(uint64_t address, std::byte value, uint64_t bytes) = 0;
-  /// The bytes stay and count as never written: a kernel that reads them before it writes them is
-  /// found, where the device checks that. Does nothing elsewhere.
+  /// Marks the bytes as uninitialised without changing them: on a device that checks it, a kernel
+  /// that reads them before writing them is reported. Has no effect on other devices.
   virtual Status forget(uint64_t address, uint64_t bytes);
-  /// Says that a client uses a part of an allocation as one of its own, with that name in findings,
-  /// until undivide(). Kernels may not leave it then; copies and fills may. InvalidArgument where
-  /// it is not inside one allocation or overlaps another part. Unsupported where kernels are not
-  /// checked.
+  /// Marks part of an allocation as an allocation of its own with its own name in findings, until
+  /// undivide(). Kernels may then not cross its bounds; copies and fills may. Serves clients that
+  /// sub-allocate. InvalidArgument if the range is not inside one allocation or overlaps another
+  /// part. Unsupported if the device does not check kernels.
   virtual Status divide(uint64_t address, uint64_t bytes, const std::string& name);
   virtual Status undivide(uint64_t address);
-  /// Returns the bytes of the range that hold values which launches with `defers_undefined`
-  /// computed from memory that nothing wrote, in the order of their addresses. That memory itself
-  /// and copies of it are not among them. Does not wait.
+  /// Returns the bytes of the range whose values were computed from uninitialised memory by
+  /// launches with `defers_undefined`, in ascending order of address. Uninitialised memory itself
+  /// and copies of it are not included. Does not wait.
   virtual std::vector<UndefinedBytes> undefined_in(uint64_t address, uint64_t bytes);
 
-  /// The handle that kernels take as a .u64 (cudaTextureObject_t). InvalidArgument for a texture
-  /// that check_texture refuses or whose texels are not inside one allocation, which has to live as
-  /// long as the texture.
+  /// Creates a texture and returns the handle that kernels take as a .u64 (cudaTextureObject_t).
+  /// InvalidArgument if check_texture refuses it or its texels are not inside one allocation. The
+  /// allocation must outlive the texture.
   virtual Result<uint64_t> make_texture(const TextureConfig& config) = 0;
-  /// InvalidArgument for what make_texture did not return or what is already free.
+  /// InvalidArgument for a handle that make_texture did not return or that was freed.
   virtual Status free_texture(uint64_t texture) = 0;
 
-  /// PTX text. Compile error with line and column for text that is not PTX. `name` is used in
-  /// messages.
+  /// Loads PTX text; `name` is used in messages. Fails with Compile, giving line and column, for
+  /// text that is not valid PTX.
   virtual Result<ModuleId> load_module(const std::string& ptx, const std::string& name) = 0;
   virtual Status unload_module(ModuleId module) = 0;
-  /// All entries in order of their appearance.
+  /// Returns all entries in the order of their definition.
   virtual Result<std::vector<EntryInfo>> entries(ModuleId module) = 0;
-  /// By its PTX name; upload() writes it, forget() makes it undefined. NotFound where the module
-  /// has none of that name, Unsupported where the backend has no variables.
+  /// Finds a variable by its PTX name. upload() sets its value and forget() makes it undefined.
+  /// NotFound if the module has no such variable, Unsupported if the backend does not support
+  /// variables.
   virtual Result<ModuleVariable> variable(ModuleId module, const std::string& name);
 
-  /// Runs to its end. A faulting kernel is a report with findings, not an error. Errors: NotFound
-  /// (no such entry; the message lists those there are), InvalidArgument (argument count or size,
-  /// block or grid beyond the limits), Unavailable (the device is lost: a sticky error).
+  /// Runs a kernel to its end. A fault in the kernel is a finding in the report, not an error.
+  /// Errors: NotFound (no such entry; the message lists those that exist), InvalidArgument (wrong
+  /// number or size of arguments, block or grid beyond the limits), Unavailable (the device was
+  /// lost to a sticky error).
   virtual Result<LaunchReport> launch(ModuleId module, const LaunchConfig& config) = 0;
 
  private:

@@ -1,4 +1,4 @@
-// The table of device_findings.def and the questions that it answers.
+// The table of device_findings.def, and the functions that read it.
 #include "runtime/device/device_finding.h"
 
 #include <array>

@@ -1,4 +1,4 @@
-// What a device saw go wrong inside a kernel, and what each kind of it means.
+// A fault that a device saw inside a kernel, and what each kind of fault means for the launch.
 #pragma once
 
 #include <cstdint>
@@ -18,51 +18,53 @@ enum class DeviceFindingKind : uint8_t {
 };
 
 enum class DeviceFindingEffect : uint8_t {
-  StopsLaunch,  ///< The launch ends where it happens.
-  Faults,       ///< A GPU stops here; the emulator leaves the access out and continues.
-  Continues,    ///< The launch runs to its end and its results stand.
-  Explains,     ///< A note: no fault by itself.
+  StopsLaunch,  ///< The launch stops here.
+  Faults,       ///< A GPU stops here; the emulator skips the access and continues.
+  Continues,    ///< The launch runs to its end and its results are valid.
+  Explains,     ///< A note that explains another finding; not a fault itself.
 };
 
-/// "out_of_bounds": the spelling in messages and between processes.
+/// Returns for example "out_of_bounds": the spelling used in messages and between processes.
 std::string_view name_of(DeviceFindingKind kind);
 DeviceFindingEffect effect_of(DeviceFindingKind kind);
 
-/// The emulator gives all members, hardware few.
+/// One fault. The emulator fills in all members, hardware only a few.
 struct DeviceFinding {
   DeviceFindingKind kind = DeviceFindingKind::IllegalAddress;
   std::string message;  ///< One sentence with address, tensor, thread and source line.
   std::string entry;
-  std::string file;  ///< From .loc, "" without -lineinfo: the innermost line outside the toolkit.
+  std::string file;  ///< From .loc; "" without -lineinfo. The innermost line outside the CUDA
+                     ///< toolkit.
   uint32_t line = 0;
-  std::string other_file;  ///< Source of the second instruction, where a finding concerns a pair.
+  std::string other_file;  ///< Source of the second instruction, for findings about a pair of them.
   uint32_t other_line = 0;
   uint32_t other_ptx_line = 0;
   uint32_t ptx_line = 0;
   std::string instruction;
   Dim3 block{0, 0, 0}, thread{0, 0, 0};
-  std::string tensor;       ///< Name of the allocation concerned, "" when none.
-  int64_t byte_offset = 0;  ///< Within that allocation; negative or past its end possible.
-  uint64_t count = 1;       ///< Occurrences folded into this one (same pair of instructions).
+  std::string tensor;       ///< Name of the allocation; "" if there is none.
+  int64_t byte_offset = 0;  ///< Offset in that allocation; can be negative or past its end.
+  uint64_t count = 1;       ///< Occurrences merged into this finding (same pair of instructions).
 };
 
-/// A store of a value that was computed from memory that nothing wrote.
+/// A store of a value that was computed from uninitialised memory.
 struct UndefinedStore {
-  uint32_t number = 0;    ///< Unique on the device, from 1.
-  DeviceFinding finding;  ///< The load of that memory, and the store.
+  uint32_t number = 0;    ///< Unique on the device, starting at 1.
+  DeviceFinding finding;  ///< Names the load of the uninitialised memory and the store.
 };
-/// Bytes that hold such a value.
+/// A range of bytes that holds such a value.
 struct UndefinedBytes {
   uint64_t address = 0, bytes = 0;
   uint32_t number = 0;  ///< UndefinedStore::number.
 };
 
-/// Is a race of threads that the compiler has do the same work, which changes no result.
+/// Returns whether the finding is a race between threads that the compiler made repeat the same
+/// work, which changes no result.
 bool is_redundancy(const DeviceFinding& finding);
-/// Explains a finding or a value and is no fault by itself.
+/// Returns whether the finding only explains another finding or a value.
 bool is_note(const DeviceFinding& finding);
-/// Stops the launch on a GPU: no later launch may build on its results. After a note, a race, an
-/// uninitialised read, a division by zero or a second write they stand.
+/// Returns whether the fault would stop the launch on a GPU, so that later launches must not use
+/// its results. Notes, races, uninitialised reads, divisions by zero and second writes do not.
 bool is_fault(const DeviceFinding& finding);
 
 }  // namespace gpuemu

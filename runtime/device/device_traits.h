@@ -1,5 +1,5 @@
-// What sets the backends apart, by name. Code that differs from one backend to another asks for the
-// trait that makes the difference, never for the name.
+// The properties in which backends differ. Code that depends on such a difference queries the trait
+// and never compares the backend's name.
 #pragma once
 
 #include <span>
@@ -11,23 +11,22 @@ inline constexpr std::string_view kEmulatorBackend = "emulator";
 
 struct DeviceTraits {
   std::string_view backend;
-  /// A chip of its own: it is one worker's, cuBLAS and CUPTI can be called for it, and large
-  /// launches are quick. Other backends run kernels on the cores of this machine.
+  /// Has a chip of its own: one worker owns it, cuBLAS and CUPTI work on it, and large launches are
+  /// fast. Other backends run kernels on the host's cores.
   bool is_gpu = false;
-  bool orders_threads = false;  ///< Obeys LaunchConfig::thread_order and in_issue_order.
-  /// Gives exact values beside rounded ones (LaunchConfig::shadow), by which failures are
-  /// explained.
+  bool orders_threads = false;  ///< Supports LaunchConfig::thread_order and in_issue_order.
+  /// Supports LaunchConfig::shadow, which explains failures by exact values beside rounded ones.
   bool follows_rounding = false;
-  bool survives_faults = false;     ///< A kernel that faults leaves the device usable.
-  bool shares_host_memory = false;  ///< Kernels reach all memory of this process.
+  bool survives_faults = false;     ///< The device stays usable after a kernel faults.
+  bool shares_host_memory = false;  ///< Kernels can access all memory of this process.
 };
 
-/// The backends whose kernels compute something, the preferred one first.
+/// Returns the backends that execute kernels, the preferred one first.
 std::span<const DeviceTraits> computing_backends();
 
 bool is_computing_backend(std::string_view backend);
 
-/// A backend of another name has no trait.
+/// Returns the traits of a backend; for an unknown name, one without any trait.
 DeviceTraits device_traits(std::string_view backend);
 
 }  // namespace gpuemu

@@ -1,4 +1,4 @@
-// What an error of a device means for who called it: one taxonomy over the error codes.
+// Classifies the errors of a device by what the caller can do about them.
 #pragma once
 
 #include <string_view>
@@ -8,18 +8,18 @@
 namespace gpuemu {
 
 enum class ErrorKind {
-  Argument,     ///< The call is wrong: repair it.
-  Device,       ///< The device is lost: replace the process that owns it.
-  OutOfMemory,  ///< Free something, or ask for less.
-  Unsupported,  ///< This device or build cannot: choose another.
-  Launch,       ///< A kernel faulted, or did not end in time.
+  Argument,     ///< The call is wrong; correct it.
+  Device,       ///< The device is lost; replace the process that owns it.
+  OutOfMemory,  ///< Free memory, or request less.
+  Unsupported,  ///< This device or build cannot do it; choose another.
+  Launch,       ///< A kernel faulted or ran into its timeout.
   Compile,      ///< The source or PTX does not compile.
-  Module,       ///< No such module, or no such entry in it.
-  Other,        ///< Not of a device.
+  Module,       ///< The module, or an entry in it, does not exist.
+  Other,        ///< Not an error of a device.
 };
 
 ErrorKind kind_of(const Error& failure);
-/// "out-of-memory"
+/// Returns for example "out-of-memory".
 std::string_view name_of(ErrorKind kind);
 
 }  // namespace gpuemu

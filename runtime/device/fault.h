@@ -1,4 +1,4 @@
-// The error of a faulting kernel, for callers that did not ask for findings.
+// Builds the error of a faulting kernel, for callers that take an error instead of findings.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace gpuemu {
 
-/// "grid 2x1x1, block 32x1x1", and what else the launch has.
+/// Returns for example "grid 2x1x1, block 32x1x1", with cluster and shared memory if there are any.
 std::string geometry_of(const LaunchShape& shape);
-/// Launch: kernel, geometry and the finding's sentence, which names thread and source line where
-/// they are known.
+/// Builds a Launch error from the kernel, its geometry and the finding's message, which names the
+/// thread and source line if they are known.
 Error launch_error(const LaunchShape& shape, const DeviceFinding& finding);
 
 }  // namespace gpuemu

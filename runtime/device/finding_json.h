@@ -1,4 +1,4 @@
-// A finding of a device as JSON, for those who keep it or send it to another process.
+// Converts a device's finding to and from JSON, for storage and for other processes.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-// Memory that somebody else has allocated and that kernels may use all the same.
+// Memory that was allocated outside gpuemu and that kernels may access.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,11 @@
 
 namespace gpuemu {
 
-/// Extents by address. Those that overlap are one piece. One thread at a time.
+/// A set of address ranges; overlapping ranges are merged. Not thread-safe.
 class ForeignMemory {
  public:
   void add(uint64_t address, uint64_t bytes) { extents_.emplace(address, address + bytes); }
-  /// False when add() was not called with both.
+  /// Returns false unless add() was called with the same arguments.
   bool remove(uint64_t address, uint64_t bytes) {
     const auto [begin, end] = extents_.equal_range(address);
     for (auto one = begin; one != end; ++one) {
@@ -21,7 +21,7 @@ class ForeignMemory {
     }
     return false;
   }
-  /// Begin to end.
+  /// Returns the merged ranges, as begin and end.
   std::map<uint64_t, uint64_t> pieces() const {
     std::map<uint64_t, uint64_t> made;
     for (const auto& [begin, end] : extents_) {

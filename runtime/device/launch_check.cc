@@ -1,4 +1,4 @@
-// Launch checks that every backend makes, so that a message is the same wherever a kernel runs.
+// Launch checks shared by every backend, so that messages are the same wherever a kernel runs.
 #include "runtime/device/launch_check.h"
 
 #include <algorithm>
@@ -9,9 +9,9 @@
 namespace gpuemu {
 namespace {
 
-/// Entries listed in a NotFound message: more do not fit a screen line.
+/// Entries that a NotFound message lists; more would not fit on a line.
 constexpr size_t kEntriesListedMax = 16;
-/// Equal for every architecture since Kepler.
+/// The same for every architecture since Kepler.
 constexpr uint32_t kWarpLanes = 32, kRegisterUnit = 8, kRegistersPerThreadMax = 255;
 
 std::string text_of(const Dim3& dim) { return fmt::format("{}x{}x{}", dim.x, dim.y, dim.z); }
@@ -31,7 +31,7 @@ size_t edit_distance(const std::string& a, const std::string& b) {
   return row.back();
 }
 
-/// Smaller is nearer. A name that contains the wanted one (a mangled or suffixed form) comes first.
+/// Smaller is nearer. Names that contain the requested one (mangled or suffixed forms) come first.
 size_t distance(const std::string& have, const std::string& wanted) {
   if (!wanted.empty() && have.find(wanted) != std::string::npos) return 0;
   return 1 + edit_distance(have, wanted);
@@ -39,7 +39,7 @@ size_t distance(const std::string& have, const std::string& wanted) {
 
 uint64_t threads_of(const Dim3& block) { return uint64_t{block.x} * block.y * block.z; }
 
-/// A warp is given registers whole, eight for all its lanes at a time.
+/// Registers are allocated per warp, in units of eight for all its lanes.
 uint64_t registers_of_block(uint32_t registers, const LaunchShape& shape) {
   const uint64_t warps = (threads_of(shape.block) + kWarpLanes - 1) / kWarpLanes;
   const uint64_t rounded =
@@ -68,7 +68,7 @@ Status check_block(const EntryInfo& entry, const Dim3& block) {
   }
   const auto& most = entry.max_block;
   if (most[0] != 0) {
-    // PTX bounds the number of threads, the product; the shape is free.
+    // .maxntid limits the number of threads (the product), not the shape.
     const uint64_t threads_max = uint64_t{most[0]} * std::max(most[1], 1U) * std::max(most[2], 1U);
     if (threads > threads_max) {
       return error(ErrorCode::InvalidArgument,
@@ -91,7 +91,7 @@ Status check_grid(const EntryInfo& entry, const Dim3& grid) {
   return {};
 }
 
-/// Which arguments fit the parameter, for the message about a wrong size.
+/// Returns which host types fit the parameter, for the message about a wrong size.
 const char* passed_by(const KernelParam& param) {
   if (param.is_pointer) return " (a pointer or a 64-bit integer)";
   switch (param.bytes) {
@@ -196,7 +196,8 @@ Status check_shape(const EntryInfo& entry, const LaunchShape& config,
 
 bool may_lack_registers(const EntryInfo& entry, const LaunchShape& shape,
                         const DeviceProperties& properties) {
-  // With .reqntid or .maxntid the compiler sees to it, and larger blocks are refused.
+  // With .reqntid or .maxntid the compiler keeps register use low enough, and larger blocks are
+  // refused.
   if (entry.required_block[0] != 0 || entry.max_block[0] != 0) return false;
   return registers_of_block(kRegistersPerThreadMax, shape) > properties.registers_per_block;
 }

@@ -1,4 +1,4 @@
-// What every backend checks in the same words before a launch.
+// Checks that every backend makes before a launch, with the same messages.
 #pragma once
 
 #include <functional>
@@ -10,32 +10,33 @@
 
 namespace gpuemu {
 
-/// InvalidArgument naming what is wrong: argument count or sizes, grid, block or shared memory
-/// beyond the limits of `properties`, .reqntid or .maxntid violated.
+/// InvalidArgument names what is wrong: the number or size of arguments; a grid, block or shared
+/// memory beyond the limits of `properties`; a violation of .reqntid or .maxntid.
 Status check_launch(const EntryInfo& entry, const LaunchConfig& config,
                     const DeviceProperties& properties);
-/// Its two halves, for who has no LaunchConfig.
+/// The two halves of check_launch, for callers without a LaunchConfig.
 Status check_shape(const EntryInfo& entry, const LaunchShape& shape,
                    const DeviceProperties& properties);
 Status check_argument_count(const EntryInfo& entry, size_t given);
 Status check_argument(const EntryInfo& entry, size_t index, size_t bytes);
 
-/// Registers of each entry of a PTX text on a GPU of compute capability `sm`; without an entry that
-/// nothing is known of.
+/// Returns the registers that each entry of a PTX text uses on compute capability `sm`. Entries for
+/// which the count is unknown are absent.
 using RegisterCounter = std::function<std::map<std::string, int>(const std::string& ptx, int sm)>;
-/// Whether a block of this shape has more threads than would fit with the most registers that a
-/// thread can have, and the entry does not promise the compiler a smaller one.
+/// Returns whether the block could exceed the registers of a multiprocessor: it has too many
+/// threads for the largest register count, and the entry declares no smaller block (.reqntid,
+/// .maxntid).
 bool may_lack_registers(const EntryInfo& entry, const LaunchShape& shape,
                         const DeviceProperties& properties);
-/// InvalidArgument when a block of threads with so many registers has more than there are.
+/// InvalidArgument if a block of this shape needs more registers than the device has.
 Status check_registers(const std::string& entry, int registers, const LaunchShape& shape,
                        const DeviceProperties& properties);
 
-/// The blocks of one cluster: what the entry declares or else the launch gives. InvalidArgument
-/// when they disagree, are too many or do not divide the grid.
+/// Returns the cluster size that the entry declares, else the one that the launch gives.
+/// InvalidArgument if they disagree, the size is too large, or it does not divide the grid.
 Result<Dim3> cluster_of(const EntryInfo& entry, const LaunchShape& config);
 
-/// The entry named `name`. NotFound lists the names there are, nearest first.
+/// Finds the entry named `name`. NotFound lists the existing names, the nearest first.
 Result<EntryInfo> find_entry(const std::vector<EntryInfo>& entries, const std::string& name);
 
 }  // namespace gpuemu

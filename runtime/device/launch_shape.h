@@ -1,4 +1,4 @@
-// The sizes of a launch.
+// The geometry of a launch: grid, block, cluster and shared memory.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@ struct Dim3 {
 
 struct LaunchShape {
   Dim3 grid, block;
-  Dim3 cluster{0, 0, 0};  ///< In blocks; zeros: what the entry declares, else one block.
+  Dim3 cluster{0, 0, 0};  ///< In blocks; zeros: the cluster that the entry declares, else one
+                          ///< block.
   uint32_t dynamic_shared_bytes = 0;
 };
 

@@ -1,5 +1,5 @@
-// Memory of which only the pages exist that somebody touches: a device that has it holds tensors
-// larger than its machine, for kernels of which only a few blocks run.
+// Sparse memory: only the pages that are touched exist. A device that supports it can hold tensors
+// larger than the machine's memory, for kernels of which only a few blocks run.
 #pragma once
 
 #include <span>
@@ -9,18 +9,18 @@
 
 namespace gpuemu {
 
-/// What a device may offer beside the interface of all.
+/// An optional interface of a device.
 class SparseMemory {
  public:
   virtual ~SparseMemory() = default;
-  /// Does not count against the device's limit; ends with Device::free. Holds `pattern` again and
-  /// again, zeros when that is empty, and everything counts as written. Unsupported for a pattern
-  /// that cannot be repeated, ResourceExhausted without room for the addresses.
+  /// Allocates memory filled with repetitions of `pattern` (zeros if empty); all of it counts as
+  /// initialised. Does not count against the device's limit; freed with Device::free. Unsupported
+  /// for a pattern that cannot be repeated, ResourceExhausted if the address space is exhausted.
   virtual Result<uint64_t> allocate_sparse(uint64_t bytes, const std::string& name,
                                            std::span<const std::byte> pattern) = 0;
 };
 
-/// Null where the device has none.
+/// Returns null if the device does not support sparse memory.
 SparseMemory* sparse_memory_of(Device& device);
 
 }  // namespace gpuemu

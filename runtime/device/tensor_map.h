@@ -1,7 +1,6 @@
-// What a CUtensorMap says, as it lies in its 128 bytes. The form is our own: it is opaque to
-// programs, and NVIDIA's is not published. The driver's functions write it, the emulator reads it,
-// and tensormap.replace stores the values that it is given where they lie: none is kept in another
-// form.
+// The content of a CUtensorMap, laid out in its 128 bytes. The layout is our own: CUtensorMap is
+// opaque to programs and NVIDIA does not publish its layout. The driver API writes it and the
+// emulator reads it. tensormap.replace stores its values unconverted in these fields.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +10,14 @@ namespace gpuemu {
 
 inline constexpr uint32_t kTensorRankMax = 5;
 enum class TensorMapKind : uint8_t { Tiled, Im2col, Im2colWide };
-/// CUtensorMapInterleave and CUtensorMapSwizzle; what follows in the latter is for sm_100.
+/// The values of CUtensorMapInterleave and CUtensorMapSwizzle. Swizzles beyond kSwizzle128 are for
+/// sm_100.
 enum TensorInterleave : uint8_t { kNoInterleave, k16Bytes, k32Bytes };
 enum TensorSwizzle : uint8_t { kNoSwizzle, kSwizzle32, kSwizzle64, kSwizzle128 };
-/// CUtensorMapFloatOOBfill: other values than zeros outside of a tensor.
+/// CUtensorMapFloatOOBfill: elements outside the tensor read as NaN instead of zero.
 inline constexpr uint8_t kFillNan = 1;
 
-/// The CUtensorMapDataType values.
+/// The values of CUtensorMapDataType.
 enum class TensorType : uint8_t {
   U8,
   U16,
@@ -36,7 +36,7 @@ enum class TensorType : uint8_t {
   Packed4Align16,
   Packed6
 };
-/// Bytes of an element, and whether it is a float. Those that are packed take 16 elements of 4 or 6
+/// An element's size in bytes, and whether it is a float. Packed types hold 16 elements of 4 or 6
 /// bits.
 struct TensorElement {
   uint8_t bytes;
@@ -47,15 +47,16 @@ inline constexpr TensorElement kTensorElements[] = {
     {4, true},  {8, true},  {2, true},  {4, true},  {4, true},  {4, true}};
 
 struct TensorMap {
-  /// Tells a map from other bytes.
+  /// Distinguishes a map from other bytes.
   static constexpr uint32_t kSignature = 0x50414d54;
 
   uint64_t address;
-  uint64_t
-      strides[kTensorRankMax - 1];  ///< Bytes from one index of dimension 1, 2 ... to the next.
-  uint32_t sizes[kTensorRankMax];   ///< 0: 2^32. See size().
-  int16_t corners[2 * (kTensorRankMax - 2)];  ///< Im2col: the lower ones, then the upper ones.
-  uint16_t channels, pixels;                  ///< Im2col.
+  uint64_t strides[kTensorRankMax - 1];  ///< Bytes between consecutive indices of dimension 1, 2
+                                         ///< and so on.
+  uint32_t sizes[kTensorRankMax];        ///< 0 means 2^32; see size().
+  int16_t corners[2 * (kTensorRankMax - 2)];  ///< Im2col: first the lower corner, then the upper
+                                              ///< one.
+  uint16_t channels, pixels;                  ///< Im2col only.
   uint16_t box[kTensorRankMax];
   uint8_t steps[kTensorRankMax];
   TensorMapKind kind;

@@ -2,7 +2,7 @@
 
 namespace gpuemu {
 namespace {
-/// Largest sizes over plain memory (programming guide, technical specifications).
+/// Largest sizes of textures over linear memory (CUDA programming guide, technical specifications).
 constexpr uint32_t kRowWidthMax = 1 << 28, kLineWidthMax = 131072;
 constexpr uint32_t kPlaneWidthMax = 131072, kPlaneHeightMax = 65000;
 constexpr uint64_t kPitchMax = 2097120;

@@ -1,5 +1,5 @@
-// The order in which a device without hardware lets the threads of a launch proceed. CUDA promises
-// none, so a kernel whose result follows from it is wrong, on some device or on some day.
+// The order in which the emulator runs the threads of a launch. CUDA guarantees no order, so a
+// kernel whose result depends on it is wrong, even if it passes on today's hardware.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,19 @@
 namespace gpuemu {
 
 enum class ThreadOrder : uint8_t {
-  InOrder,     ///< Blocks and warps in order, each as far as it can.
-  Reverse,     ///< The last block and the last warp first.
-  Random,      ///< Who goes next is drawn, for a drawn number of instructions.
-  Priorities,  ///< The warp of highest priority; at a few drawn points it becomes the lowest (PCT).
+  InOrder,     ///< Blocks and warps in index order, each as far as it can run.
+  Reverse,     ///< Last block and last warp first.
+  Random,      ///< Draws the next warp, and the number of instructions that it runs.
+  Priorities,  ///< Runs the warp of highest priority, which drops to the lowest at a few drawn
+               ///< points (PCT).
   FarAhead,    ///< One drawn warp of every block runs as far as it can before the others.
-  OneBlock,    ///< Blocks in a drawn order, one at a time, each to its end.
-  SplitWarps,  ///< Lanes that part run in the other order, and meet only where they have to.
+  OneBlock,    ///< One block at a time to its end, in a drawn order.
+  SplitWarps,  ///< Lanes that diverge run in the other order, and reconverge as late as allowed.
 };
 inline constexpr int kThreadOrders = 7;
 
-/// "in_order", "reverse", "random", "priorities", "far_ahead", "one_block", "split_warps".
+/// Returns "in_order", "reverse", "random", "priorities", "far_ahead", "one_block" or
+/// "split_warps".
 std::string_view name_of(ThreadOrder thread_order);
 std::optional<ThreadOrder> thread_order_from_name(std::string_view name);
 

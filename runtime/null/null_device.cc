@@ -1,4 +1,4 @@
-// Each call refused in one sentence.
+// Refuses each call with a message of one sentence.
 #include "runtime/null/null_device.h"
 
 namespace gpuemu {

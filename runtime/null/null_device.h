@@ -1,4 +1,5 @@
-// A device that can do nothing: the skeleton of a backend, and what a build without any would use.
+// A device that executes nothing: the skeleton for a new backend, and the only backend of a build
+// without others.
 #pragma once
 
 #include <memory>
@@ -7,7 +8,7 @@
 
 namespace gpuemu {
 
-/// Every call answers Unsupported.
+/// Creates a device whose every call fails with Unsupported.
 std::unique_ptr<Device> make_null_device();
 
 }  // namespace gpuemu
