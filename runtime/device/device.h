@@ -10,7 +10,6 @@
 //
 // The methods here are synchronous and use the default stream (stream.h): they wait for earlier
 // work in every blocking stream. They cost nothing extra if there is none.
-// nothing.
 #pragma once
 
 #include <array>

@@ -17,7 +17,7 @@ std::byte* host(const BulkEnd& end) {
                               : reinterpret_cast<std::byte*>(end.at);
 }
 
-/// Shadow bytes of an end; none where everything counts as defined.
+/// Returns the definedness bytes at one end of a copy; null if undefined values are not checked.
 uint8_t* defined(Launch& launch, const BulkEnd& end, uint64_t bytes) {
   if (!launch.inputs.checks.init) return nullptr;
   if (end.block != nullptr) return end.block->shared.defined.data() + end.at;
@@ -25,7 +25,7 @@ uint8_t* defined(Launch& launch, const BulkEnd& end, uint64_t bytes) {
   return allocation != nullptr && allocation->tracked ? allocation->shadow(end.at) : nullptr;
 }
 
-/// Copies what is defined of the bytes, too.
+/// Copies the bytes and their definedness.
 void move_bytes(Launch& launch, const BulkCopy& copy, const BulkEnd& to, const BulkEnd& from) {
   if (copy.combine != nullptr) {
     copy.combine(copy, host(to), host(from));
@@ -40,7 +40,7 @@ void move_bytes(Launch& launch, const BulkCopy& copy, const BulkEnd& to, const B
   }
 }
 
-/// The NaN of a map that fills with one is made of these 16 bits (measured on an H200).
+/// If the tensor map fills with NaN, each 16 bits are this NaN (measured on an H200).
 void fill_outside(const TensorBox& box, const TensorPiece& piece, std::byte* to) {
   std::memset(to, 0, piece.bytes);
   for (uint32_t at = 0; box.fills_with_nan && at + 1 < piece.bytes; at += 2) {

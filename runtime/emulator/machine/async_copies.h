@@ -1,5 +1,5 @@
-// Copies in flight between global and shared memory. Their bytes arrive when the kernel waits for
-// them and not before, so that a missing wait shows.
+// Asynchronous copies between global and shared memory. Their bytes are moved only when the kernel
+// waits for them, so that a missing wait is detected.
 #pragma once
 
 #include <array>
@@ -16,10 +16,10 @@ namespace gpuemu::emulator {
 class Warp;
 struct Block;
 
-/// In SharedMemory::defined: a copy to this byte has not arrived.
+/// Value in SharedMemory::defined: a copy to this byte is in flight.
 inline constexpr uint8_t kInFlight = 2;
 
-/// One cp.async of a warp. Lanes leave it as their bytes arrive.
+/// A cp.async of a warp. A lane is removed once its bytes have arrived.
 struct AsyncCopy {
   const ptx::Instruction* source = nullptr;
   const Step* step = nullptr;
@@ -31,41 +31,41 @@ struct AsyncCopy {
   std::array<uint64_t, kLanes> from{};
 };
 
-/// cp.async.mbarrier.arrive: lanes arrive once their copies of a lower serial have.
+/// A cp.async.mbarrier.arrive: each lane arrives when its copies with a lower serial number have.
 struct AsyncArrival {
   uint64_t serial = 0;
   uint32_t lanes = 0;
   std::array<uint32_t, kLanes> barrier{};
 };
 
-/// A piece of memory that a bulk copy reads or writes.
+/// The source or destination of a bulk copy.
 struct BulkEnd {
   Block* block = nullptr;  ///< Block of the shared memory; null: global memory.
-  uint64_t at = 0;         ///< Offset or address.
+  uint64_t at = 0;         ///< Offset in shared memory, or address in global memory.
 };
 
 struct BulkCopy;
-/// Combines what a copy brings with what is there.
+/// Combines the copied bytes with those at the destination.
 using BulkCombine = void (*)(const BulkCopy& copy, std::byte* to, const std::byte* from);
 
-/// One cp.async.bulk or cp.reduce.async.bulk, also of a tensor.
+/// A cp.async.bulk or cp.reduce.async.bulk, of plain bytes or of a tensor.
 struct BulkCopy {
   const ptx::Instruction* source = nullptr;
   uint32_t lane = 0, group = 0;
   BulkEnd to, from;
   uint64_t bytes = 0;
-  /// Set for a box of a tensor: its pieces name the addresses of the end in global memory.
+  /// Set for a box of a tensor: its pieces hold the addresses in global memory.
   std::shared_ptr<const TensorBox> box;
-  /// Bytes from the first to the last one that it touches in shared memory.
+  /// Returns the size of the range in shared memory from the first to the last byte accessed.
   uint64_t extent() const { return box != nullptr ? box->extent : bytes; }
   uint32_t barrier =
       0;  ///< Offset of the mbarrier that it signals, in the block that keeps the copy.
   BulkCombine combine = nullptr;
-  Reduction reduction;          ///< What `combine` does.
-  std::vector<std::byte> seen;  ///< The source in shared memory when the copy started.
+  Reduction reduction;          ///< The operation of `combine`.
+  std::vector<std::byte> seen;  ///< Copy of the shared source at the start of the copy.
 };
 
-/// The copies that the lanes of one warp have started.
+/// The copies started by the lanes of one warp.
 struct WarpCopies {
   uint64_t serial = 0;
   std::vector<AsyncCopy> copies;
@@ -75,12 +75,12 @@ struct WarpCopies {
   std::array<uint32_t, kLanes> bulk_commits{};
 };
 
-/// Moves the bytes of a bulk copy.
+/// Completes a bulk copy by moving its bytes.
 void arrive(Warp* reporter, BulkCopy& copy);
 
-/// The instruction that started the copy that has not arrived at `offset`, if it is known.
+/// Returns the instruction that started the copy in flight to `offset`; null if unknown.
 const ptx::Instruction* copy_in_flight(const Block& block, uint32_t offset);
-/// A bulk copy that still accesses the block's shared memory; null if there is none.
+/// Returns a bulk copy that still accesses the block's shared memory; null if there is none.
 const BulkCopy* unfinished_bulk(const Block& block);
 
 }  // namespace gpuemu::emulator

@@ -18,16 +18,17 @@ namespace {
 constexpr uint64_t kSlice = 1 << 16;
 /// If warps may wait for each other in loops, their time slices are short.
 constexpr uint64_t kShortSlice = 1 << 9;
-/// Time slices of a warp before the first test for an endless loop, in programs without waits.
+/// Time slices of a warp before the first test for an endless loop, in programs that cannot spin.
 constexpr uint64_t kLongRun = 1 << 6;
-/// Short slices without an end before lanes count as waiting for others of their warp.
+/// Consecutive short slices of a warp before its lanes count as waiting for each other.
 constexpr uint64_t kPatience = 8;
-/// Steps in which a path that only waits is recognised, and the most time slices between two such
-/// tests of a warp that works.
+/// Steps examined to recognise a path that only waits, and the longest interval, in time slices,
+/// between two such tests of a warp that makes progress.
 constexpr uint32_t kGlance = 64, kSpinCheckIntervalMax = 64;
-/// Rounds in which every warp only waited.
+/// Consecutive rounds in which every warp only waited before the host thread yields.
 constexpr uint32_t kRoundsBeforeYield = 64;
-/// Time slices that ended early (barrier, exit) between two checks of the deadline, across blocks.
+/// Time slices that ended early (at a barrier or exit) between two checks of the deadline, counted
+/// across blocks.
 constexpr uint32_t kClockSlices = 512;
 }  // namespace
 
@@ -106,7 +107,7 @@ bool Block::run_warp(Warp& warp, uint64_t slice) {
 bool Block::advance_scheduled(uint32_t rounds) {
   const bool may_spin = launch->inputs.program->may_spin;
   const bool in_parts = may_spin || scheduler->mixes_blocks();
-  // A warp that waits in a loop must not keep the one that it waits for from running.
+  // A spinning warp must not keep the warp that it waits for from running.
   const bool one_warp_per_round = scheduler->one_warp_per_round() && !may_spin;
   bool progress = true;
   while (progress && !launch->clock.stop.load(std::memory_order_relaxed)) {
@@ -125,7 +126,7 @@ bool Block::advance_scheduled(uint32_t rounds) {
   return end_unless_waiting();
 }
 
-/// False when the block goes on once the other blocks of its cluster have come to a barrier.
+/// Returns false if the block can continue once the other blocks of its cluster reach a barrier.
 bool Block::end_unless_waiting() {
   const bool waits = std::ranges::any_of(
       warps, [](const Warp& w) { return w.control.state == WarpState::AtCluster; });
@@ -149,8 +150,8 @@ bool Block::advance(uint32_t rounds) {
       if (!run_warp(warp, slice)) break;
       all_spin = all_spin && warp.spin.waits;
     }
-    // What they wait for may be up to a thread of the host that has no processor. On a busy machine
-    // a yield costs milliseconds.
+    // The thread that would end the wait may be on a host thread that has no core. On a busy
+    // machine a yield costs milliseconds, so it is rare.
     idle_rounds_ = all_spin && progress ? idle_rounds_ + 1 : 0;
     if (idle_rounds_ % kRoundsBeforeYield == kRoundsBeforeYield - 1) std::this_thread::yield();
   }
@@ -176,7 +177,7 @@ bool Block::is_livelocked() {
 
 std::shared_ptr<Frame> Block::take_frame(uint32_t warp_index) {
   if (frames.empty()) return std::make_shared<Frame>();
-  // Where no warp waits for another there is one frame, which is the last one given back.
+  // If no warp waits for another, there is a single frame: the last one given back.
   size_t best = frames.size() - 1;
   for (size_t i = 0; i < best; ++i) {
     if (frames[i]->warp == warp_index) best = i;
@@ -215,7 +216,7 @@ void Block::finish() {
   counters->counts.clear();
 }
 
-/// Shared memory is gone when the block ends, whatever still reads or writes it.
+/// Reports a copy in flight at the end of the block, when its shared memory becomes invalid.
 void Block::report_unfinished_copy() {
   const BulkCopy* copy = launch->clock.stop.load() ? nullptr : unfinished_bulk(*this);
   if (copy == nullptr) return;
@@ -244,8 +245,8 @@ void Block::alternate_paths(Warp& warp) {
   warp.yield();
 }
 
-/// Whether its loop depends on nothing that could change. Every test doubles the time to the next
-/// one.
+/// Returns whether the warp's loop depends on nothing that could change. Each test doubles the
+/// interval to the next.
 bool Block::is_endless(Warp& warp) {
   if (launch->inputs.program->may_spin || launch->observer != nullptr) return false;
   if (warp.control.state != WarpState::Running || ++warp.spin.slices < kLongRun ||
@@ -256,10 +257,11 @@ bool Block::is_endless(Warp& warp) {
   return spin.repeats && spin.read == nullptr;
 }
 
-/// Whether the path goes round in a loop and changes nothing. A warp that is found at work is left
-/// alone for longer and longer.
+/// Returns whether the current path loops without changing anything. For a warp that makes progress
+/// the interval between tests grows.
 bool Block::only_waits(Warp& warp) {
-  // An observer would miss the steps of the test, and a chosen order would be disturbed by them.
+  // With an observer or a chosen thread order this test is skipped: the observer would miss its
+  // steps, and they would disturb the order.
   if (launch->observer != nullptr || scheduler != nullptr) return false;
   if (!warp.spin.waits && warp.spin.slices_to_check != 0) {
     --warp.spin.slices_to_check;
@@ -297,7 +299,7 @@ void Block::release_if_complete(uint32_t id) {
 }
 
 void Block::next_epoch() {
-  if (++shared.epoch == kEpochsMax) {  // Tags are about to repeat.
+  if (++shared.epoch == kEpochsMax) {  // Epoch tags would repeat.
     shared.races.forget();
     shared.volatile_races.forget();
     shared.epoch = shared.proxy_epoch = 1;
@@ -323,11 +325,11 @@ bool Block::over_budget() {
 }
 
 namespace {
-/// Warps that stand at one instruction with the same lanes.
+/// A run of warps that stand at one instruction with the same lanes.
 struct Standing {
   uint32_t first = 0, last = 0, lanes = 0;
   const ptx::Instruction* at = nullptr;
-  std::string reads;  ///< The memory that they read again and again, if they do.
+  std::string reads;  ///< The memory that they read repeatedly; empty if none.
 };
 
 void note_standing(std::vector<Standing>& all, const Standing& one) {
@@ -339,7 +341,7 @@ void note_standing(std::vector<Standing>& all, const Standing& one) {
   }
 }
 
-/// Where the threads of the block that have not ended are, warp by warp.
+/// Describes, warp by warp, where the block's unfinished threads are.
 std::string standing_threads(Block& block) {
   constexpr size_t kListed = 8;
   std::vector<Standing> all;
@@ -385,7 +387,7 @@ void Block::report_unfinished(DeviceFindingKind kind, const std::string& message
     const Step& at = begun ? warp.next_instruction() : launch->inputs.entry->steps.front();
     const Code& code = begun ? warp.code() : *launch->inputs.entry;
     const auto lane = static_cast<uint32_t>(std::countr_zero(warp.masks.alive | 0x80000000u));
-    // Describing the warps runs them further: afterwards this one may be elsewhere, or at its end.
+    // Describing the warps may run them further, so save what this warp's report needs first.
     const std::string standing = standing_threads(*this);
     return report_check(warp, at,
                         {.kind = kind, .message = message + standing, .lane = lane, .code = &code});

@@ -10,15 +10,15 @@ namespace gpuemu::emulator {
 namespace {
 constexpr auto kGrace = std::chrono::milliseconds(500);
 constexpr int kGraceShare = 4;
-constexpr int kStarvedMax = 4;  ///< So many times its timeout at most.
+constexpr int kStarvedMax = 4;  ///< The timeout is extended to at most this multiple.
 }  // namespace
 
 uint64_t block_bytes(const LaunchInputs& inputs) {
   const Dim3& block = inputs.config->block;
   const uint64_t warps = (uint64_t{block.x} * block.y * block.z + kLanes - 1) / kLanes;
   const Code& entry = *inputs.entry;
-  // Local memory is doubled when it grows and has a shadow; shared memory has two, and two
-  // histories where the races of volatile accesses are watched.
+  // Local memory doubles when it grows, and has definedness bytes. Shared memory has two shadows,
+  // and two histories if volatile accesses are checked for races.
   const uint64_t per_lane = entry.param_bytes + uint64_t{4} * entry.local_bytes;
   const uint64_t per_warp = entry.frame_bytes + per_lane * kLanes;
   return warps * per_warp + uint64_t{inputs.shared_bytes} * (2 + 2 * kRaceBytesPerWord / 4) +

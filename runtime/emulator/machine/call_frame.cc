@@ -1,5 +1,5 @@
-// Lanes that called a function by themselves meet others in it: what they have in a frame of their
-// own moves to that of the others.
+// Merges frames: when lanes that called a function separately reconverge inside it, their registers
+// and parameters move into one frame.
 #include <array>
 #include <bit>
 #include <cstring>

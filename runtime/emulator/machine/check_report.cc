@@ -1,5 +1,5 @@
-// Findings: where in the source an instruction comes from, what lies at an address, and the folding
-// of what repeats.
+// Builds findings: finds the source line of an instruction, describes what is at an address, and
+// merges repeated findings.
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -19,20 +19,20 @@ std::string file_of(const ptx::Module& module, const ptx::SourceLine& line) {
   return file == module.files.end() ? "" : file->second;
 }
 
-/// Whether a header came with a compiler: messages name the line that uses it instead. A toolkit
-/// may lie anywhere, in a virtual environment inside the project too, so the folder that holds it
-/// says nothing; its own folders and names do.
+/// Returns whether a file is a compiler's header; messages then name the line that uses it. A
+/// toolkit may be installed anywhere, even in a virtual environment inside the project, so these
+/// patterns match its own folder and file names, not its location.
 bool is_toolkit(std::string_view file) {
   static constexpr std::array kParts = {
       // An installed toolkit.
       "/usr/local/cuda", "/usr/include/", "/targets/x86_64-linux/", "/targets/sbsa-linux/",
-      // NVIDIA's wheels, wherever they are installed.
+      // NVIDIA's Python wheels.
       "/site-packages/nvidia/", "nvidia/cu12/include/", "nvidia/cu13/include/",
       "nvidia/cuda_runtime/include/", "nvidia/cuda_cccl/include/", "nvidia/cuda_nvcc/include/",
-      // Libraries of headers.
+      // Header-only libraries.
       "/include/cub/", "/include/cccl", "/include/cooperative_groups/", "/include/crt/",
       "/triton/language/"};
-  // Where a toolkit's folder has a name of its own: headers that only a toolkit has.
+  // Headers that only a toolkit has, for toolkits in folders of other names.
   static constexpr std::array kPrefixes = {"cuda_fp4",
                                            "cuda_fp6",
                                            "cuda_fp8",
@@ -75,7 +75,7 @@ std::string text_of(const SourcePlace& place, const ptx::Instruction& instructio
 
 }  // namespace
 
-/// A whole demangler may take exponential time for names that no compiler made.
+/// Not a full demangler, which can take exponential time for names that no compiler produced.
 std::string short_name(const std::string& mangled) {
   if (!mangled.starts_with("_Z")) return mangled;
   std::string_view rest = mangled;
@@ -96,7 +96,7 @@ std::string short_name(const std::string& mangled) {
 }
 
 namespace {
-/// The folding key: kind, tensor and the pair of instructions.
+/// Sets the key by which findings are merged: kind, tensor and the pair of instructions.
 void identify(DeviceFinding& finding, const Code& code, const Step& step,
               const CheckReport& check) {
   const auto& body = code.source->body;
@@ -151,7 +151,7 @@ const ptx::Instruction& instruction_of(Warp& warp, const Step& step) {
   return step.origin < body.size() ? body[step.origin] : kNothing;
 }
 
-/// Copies name no type: 0.
+/// Returns 0 for copies, which name no type.
 uint32_t element_bytes(const ptx::Instruction& instruction) {
   for (const std::string& modifier : instruction.modifiers) {
     if (const auto type = ptx::type_from_name(modifier)) return std::max(1u, ptx::byte_size(*type));
@@ -184,7 +184,7 @@ std::string shared_place(const Warp& warp, uint64_t offset, uint32_t element) {
 }
 
 namespace {
-/// The function of the step. A warp that has ended is in none.
+/// Returns the function that contains the step. A warp that has ended has no current function.
 const Code& code_of(Warp& warp, const CheckReport& check) {
   if (check.code != nullptr) return *check.code;
   return warp.control.depth == 0 ? *warp.launch->inputs.entry : warp.code();

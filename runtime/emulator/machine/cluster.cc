@@ -8,7 +8,7 @@
 namespace gpuemu::emulator {
 
 namespace {
-/// The `at`th of `extent` places, x first.
+/// Returns the `at`th position in `extent`, with x varying fastest.
 Dim3 place_in(uint64_t at, const Dim3& extent) {
   return {static_cast<uint32_t>(at % extent.x), static_cast<uint32_t>(at / extent.x % extent.y),
           static_cast<uint32_t>(at / (uint64_t{extent.x} * extent.y))};

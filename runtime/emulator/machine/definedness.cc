@@ -21,30 +21,31 @@ constexpr size_t kOriginsMax = 256;
 bool accesses_memory(const Instruction& in) {
   return in.has(Trait::Reads) || in.has(Trait::Writes);
 }
-/// Operations in which one operand may decide alone, or that put parts of words together.
+/// Returns whether one operand can determine the result alone, or the operation joins parts of
+/// words.
 bool may_ignore_operands(const Instruction& in) {
   const bool joins = in.opcode == Opcode::Mov && in.operands.size() == 2 &&
                      in.operands[1].kind == Operand::Kind::Vector;
   const bool converts_two = in.opcode == Opcode::Cvt && in.operands.size() > 2;
   return in.has(Trait::MixesBits) || joins || converts_two;
 }
-/// The result has the bits of its only operand, and zeros.
+/// Returns whether the result consists of the bits of its only operand, and zeros.
 bool keeps_bits(const Instruction& in) {
   if (in.operands.size() != 2 || in.operands[1].kind != Operand::Kind::Register) return false;
   return in.has(Trait::KeepsBits) ||
          (in.opcode == Opcode::Cvt && in.has(ptx::Modifier::U64) && in.has(ptx::Modifier::U32));
 }
-/// The result has the bytes of its operands, in another order at most.
+/// Returns whether the result consists of the operands' bytes, possibly reordered.
 bool only_moves(const Instruction& in) {
   return in.opcode == Opcode::Mov || in.opcode == Opcode::Prmt;
 }
-/// By a number, filled with zeros.
+/// Returns whether it is a logical shift by a constant.
 bool is_shift(const Instruction& in) {
   return in.operands.size() == 3 && in.operands[2].kind == Operand::Kind::Integer &&
          (in.opcode == Opcode::Shl || (in.opcode == Opcode::Shr && !in.has(ptx::Modifier::S16) &&
                                        !in.has(ptx::Modifier::S32) && !in.has(ptx::Modifier::S64)));
 }
-/// The bits that the result's register has.
+/// Returns the mask of the bits in the result's register.
 uint64_t word_of(Warp& warp, const Instruction& in) {
   constexpr uint64_t kNarrow = 0xffffffff;
   const Operand& to = in.operands[0];
@@ -146,7 +147,8 @@ LogicOperand Definedness::operand_of(Warp& warp, const UndefinedRegisters& set,
   return made;
 }
 
-/// and, or: one operand may decide alone, or they are parts of one word.
+/// Handles `and` and `or`: one operand may determine the result alone, or both hold parts of one
+/// word.
 Definedness::Value Definedness::combined(Warp& warp, const UndefinedRegisters& set,
                                          const Instruction& in) const {
   if (in.operands.size() != 3 || any_of(set, in).lanes == 0) return {};
@@ -155,7 +157,7 @@ Definedness::Value Definedness::combined(Warp& warp, const UndefinedRegisters& s
                  word_of(warp, in));
 }
 
-/// vote.sync and redux.sync.
+/// Handles vote.sync and redux.sync.
 Definedness::Value Definedness::of_lanes(Warp& warp, const UndefinedRegisters& set,
                                          const Instruction& in) const {
   if (in.operands.size() != 3) return {};
@@ -187,7 +189,7 @@ Definedness::Value Definedness::all_of(const UndefinedRegisters& set, const Inst
   return registers ? all : Value{};
 }
 
-/// selp and slct: what the condition picks.
+/// Handles selp and slct: the value that the condition selects.
 Definedness::Value Definedness::selected(Warp& warp, const UndefinedRegisters& set,
                                          const Instruction& in) const {
   if (in.operands.size() != 4) return any_of(set, in);
@@ -220,7 +222,7 @@ void Definedness::transfer(Warp& warp, UndefinedRegisters& set, const Instructio
                           in.operands.size() >= kProductOperands;
   if (by_element && warp.launch->inputs.checks.defers) return;  // The step follows each element.
   if (!strictly && in.has(Trait::MatrixProduct)) {
-    // An accumulator that nobody has set; operands may have unused rows.
+    // Only the accumulator is checked: operands may have unused rows.
     const Operand& from = in.operands.back();
     for (size_t i = 0; i < to.elements.size(); ++i) {
       assign(set, to.elements[i],
@@ -322,7 +324,7 @@ void Definedness::before(Warp& warp, const Step& step) {
   }
   check_guard(warp, step, set);
   check_address(warp, step, set);
-  // A shuffle notes its result itself; what an mbarrier returns is not followed.
+  // Shuffles note their result themselves; results of mbarrier instructions are not tracked.
   const bool assigns =
       !in.has(Trait::NoResult) && in.opcode != Opcode::Shfl && in.opcode != Opcode::Mbarrier;
   if (assigns && !in.operands.empty()) transfer(warp, set, in);

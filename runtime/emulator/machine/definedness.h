@@ -1,12 +1,12 @@
-// Tracks undefined values from where they arise to where they matter. Reading such a value is not a
-// fault: compiled code reads ahead, copies padding and keeps values that it discards later. Using
-// it as an address, to decide a branch or as an output is a fault.
+// Tracks undefined values from where they arise to where they matter. Copying such a value is no
+// fault: compiled code reads ahead, copies padding and computes values that it discards. Using it
+// as an address, as a branch condition or as an output is a fault.
 //
-// Nothing is tracked until a load finds memory that nothing wrote, or a function begins whose
-// registers may be used before they are written. From then on the warp runs one instruction at a
-// time (Warp::run_observed) until no register is undefined. A register is undefined in a lane as a
-// whole or not at all, and in doubt it is defined; for values that an undefined condition selected,
-// the undefined bits are known (undefined_bits.h).
+// Nothing is tracked until a load reads uninitialised memory, or a function begins whose registers
+// may be used before they are written. From then on the warp runs one instruction at a time
+// (Warp::run_observed) until no register is undefined. A register is undefined in a lane as a whole
+// or not at all, and in doubt counts as defined. For values selected by an undefined condition, the
+// undefined bits are known (undefined_bits.h).
 #pragma once
 
 #include <array>
@@ -23,17 +23,18 @@ namespace gpuemu::emulator {
 class Warp;
 struct Frame;
 
-/// The registers of one frame: the lanes in which they are undefined, and why.
+/// For the registers of one frame: the lanes in which each is undefined, and why.
 struct UndefinedRegisters {
   std::vector<uint32_t> lanes;     ///< Per register; empty if none is undefined.
   std::vector<uint32_t> origin;    ///< Index into Definedness::origins.
-  std::vector<uint64_t> bits;      ///< Only these bits are undefined in any lane; 0: not known.
-  std::vector<uint32_t> computed;  ///< Lanes whose value is not just what undefined memory held.
+  std::vector<uint64_t> bits;      ///< Mask of the undefined bits in any lane; 0: unknown.
+  std::vector<uint32_t> computed;  ///< Lanes whose value was computed, not just loaded from
+                                   ///< undefined memory.
 
   /// Makes all `count` registers defined.
   void assign(size_t count);
 
-  /// Takes over `taken` lanes from another frame of the same function.
+  /// Copies the state of lanes `taken` from another frame of the same function.
   void take_lanes(const UndefinedRegisters& from, uint32_t taken);
 };
 
@@ -43,45 +44,46 @@ struct Cause {
   std::string what;
   std::string tensor = {};
   int64_t byte_offset = 0;
-  uint32_t source = 0;    ///< The UndefinedStore that computed it; 0: none did.
-  bool is_moved = false;  ///< The value is what memory had that nothing wrote.
+  uint32_t source = 0;    ///< The UndefinedStore that computed it; 0: none.
+  bool is_moved = false;  ///< The value was loaded unchanged from uninitialised memory.
 };
 
-/// What an atomic operation does to undefined memory, where that matters when the host gets it.
+/// The effect of an atomic operation on undefined memory, if that is tracked until the host reads
+/// it.
 struct UndefinedUpdate {
   uint32_t lanes = 0;                  ///< Lanes whose memory stays undefined.
-  std::array<uint32_t, 32> sources{};  ///< Per lane, its UndefinedStore.
+  std::array<uint32_t, 32> sources{};  ///< The UndefinedStore of each lane.
 };
 
 class Definedness {
  public:
-  /// Marks registers that may be used before they are written as undefined in a new frame.
+  /// Marks the registers of a new frame that may be used before they are written as undefined.
   static void enter(Warp& warp, Frame& frame);
-  /// Notes that the instruction gives register `reg` an undefined value in `lanes`.
+  /// Records that the instruction gives register `reg` an undefined value in `lanes`.
   void note(Warp& warp, const Step& step, uint32_t reg, uint32_t lanes, const Cause& cause);
-  /// Notes the same for element `element` of a load.
+  /// Records the same for element `element` of a load.
   void note_element(Warp& warp, const Step& step, uint32_t element, uint32_t lanes,
                     const Cause& cause);
   /// Called before the first step of a PTX instruction, which masks.running of the masks.active
   /// lanes execute.
   void before(Warp& warp, const Step& step);
-  /// After a step.
+  /// Called after a step.
   void after(Warp& warp, const Step& step);
-  /// Handles instructions that ran since the first note, the last of them warp.step. Call it before
-  /// the lanes or the place of the warp change.
+  /// Handles the instructions that ran since the first note, up to warp.step. Call it before the
+  /// lanes or the position of the warp change.
   void catch_up(Warp& warp);
-  /// Handles a shuffle in which each lane gets its value from lane `from`.
+  /// Handles a shuffle; lane i gets its value from lane from[i].
   void shuffled(Warp& warp, const Step& step, const std::array<uint32_t, kLanes>& from);
   void clear();
-  /// Handles an atomic operation of `lanes` on memory that `cause` says is undefined; what it makes
-  /// is computed from that.
+  /// Handles an atomic operation of `lanes` on undefined memory described by `cause`, whose result
+  /// is computed from it.
   void updated(Warp& warp, const Step& step, uint32_t lanes, const Cause& cause);
-  /// Marks what `update` says of the operation that has just been executed at these addresses.
+  /// Applies `update` to the memory of the atomic operation that has just been executed.
   void keep_update(Warp& warp, ptx::Space space, const uint64_t* address, uint32_t bytes);
-  /// Whether a register of the current function may be undefined and stores of matrices have to
-  /// tell which of their cells are: then keep_cell().
+  /// Returns whether a register of the current function may be undefined, so that stores of
+  /// matrices must call keep_cell() for each cell.
   static bool follows_cells(Warp& warp);
-  /// A store has written a cell of `bytes` bytes from the register `from` of `from_lane`.
+  /// A cell of `bytes` bytes that a matrix store wrote from register `from` of lane `from_lane`.
   struct Cell {
     const ptx::Operand& from;
     uint32_t from_lane = 0;
@@ -90,8 +92,8 @@ class Definedness {
     uint32_t bytes = 0;
   };
   void keep_cell(Warp& warp, const Step& step, const Cell& cell);
-  UndefinedUpdate update;         ///< What the atomic operation in progress does.
-  uint32_t fragment_element = 0;  ///< Which one a wmma.load is loading.
+  UndefinedUpdate update;         ///< Effect of the atomic operation in progress.
+  uint32_t fragment_element = 0;  ///< The element that a wmma.load is loading.
 
  private:
   struct Origin {

@@ -1,5 +1,5 @@
-// Independent thread scheduling: how lanes of one warp that wait for each other both get on, and
-// how they meet again at the instructions that need them together.
+// Independent thread scheduling: lets lanes of one warp that wait for each other both make
+// progress, and reconverges them at instructions that need them together.
 #include <algorithm>
 #include <utility>
 
@@ -16,7 +16,7 @@ uint32_t lanes_of(const std::vector<ReconvergenceEntry>& stack) {
 }
 }  // namespace
 
-/// Parts the lanes that wait lowest on the stack for others, as a new current path.
+/// Splits off the lowest waiting lanes on the stack as a new current path.
 bool Warp::split_waiting() {
   uint32_t above = 0, ready = 0;
   size_t from = 0;
@@ -72,7 +72,7 @@ void Warp::yield() {
                                   control.suspended.begin()));
 }
 
-/// A path whose lanes are all together needs no memory of where they would meet.
+/// Clears the reconvergence stack of a path, and returns true, if all its lanes are together.
 bool Warp::flatten(Path& path) {
   const uint32_t lanes = path.stack.back().mask;
   if (std::ranges::any_of(path.stack,
@@ -90,7 +90,7 @@ bool Warp::flatten(Path& path) {
   return true;
 }
 
-/// Joins the current path with those that wait at the same instruction of the same calls.
+/// Merges the current path with those that wait at the same instruction of the same calls.
 bool Warp::absorb_arrived() {
   const auto same_place = [](const Path& a, const Path& b) {
     if (a.stack.size() != b.stack.size() || a.frames.size() != b.frames.size()) return false;
@@ -150,8 +150,8 @@ bool Warp::await_lanes(const Step& next, uint32_t wanted) {
   return true;
 }
 
-/// The suspended path that goes on: one that waits for nobody, or not any more. Where all wait for
-/// each other it is the first that came: it names lanes that are not there.
+/// Returns the suspended path to run next: one that waits for no other. If all wait for each other,
+/// the first one, whose .sync instruction names lanes that are not there.
 size_t Warp::next_path() const {
   const auto ready = [this](const Path& path) {
     return !path.arrived || (path.waits_for & masks.alive & ~lanes_of(path.stack)) == 0;
@@ -161,8 +161,8 @@ size_t Warp::next_path() const {
                                          : static_cast<size_t>(next - control.suspended.begin());
 }
 
-/// Whether lanes that go on at the stack's `entry` do nothing but exit: they have in effect done so
-/// before, as after an early return.
+/// Returns whether lanes that continue at the stack's `entry` only exit, so that they count as
+/// having exited already, as after an early return.
 bool Warp::ends_at(size_t entry) const {
   size_t level = control.depth;
   while (level > 1 && control.frames[level - 1].stack_base > entry) --level;
@@ -187,7 +187,8 @@ uint32_t Warp::gone_past(uint32_t wanted) const {
   uint32_t gone = 0;
   for (size_t i = 0; exited != 0 && i + 1 < control.stack.size(); ++i) {
     const bool meets =
-        (control.stack[i].mask & masks.running) != 0;  // Else the other side of a branch.
+        // Otherwise it is the other side of a branch.
+        (control.stack[i].mask & masks.running) != 0;
     if (meets && (control.stack[i].due & exited) != 0 && !ends_at(i)) {
       gone |= control.stack[i].due & exited;
     }
@@ -195,7 +196,7 @@ uint32_t Warp::gone_past(uint32_t wanted) const {
   return gone;
 }
 
-/// `lanes` exit on the current path. They come to none of the places where it was to meet others.
+/// Removes `lanes`, which exit on the current path, from the reconvergence points that expect them.
 void Warp::forget_due(uint32_t lanes) {
   for (size_t i = 0; i + 1 < control.stack.size(); ++i) {
     control.stack[i].due &= ~lanes;

@@ -1,4 +1,4 @@
-// The state that all blocks of one launch share.
+// The state shared by all blocks of one launch.
 #pragma once
 
 #include <atomic>
@@ -22,24 +22,24 @@ class Memory;
 class StepObserver;
 class Textures;
 
-/// The checks that a launch asked for.
+/// The checks that a launch makes.
 struct Checks {
   bool init = false, race = false, sync = false, division = false, nonfinite = false;
   bool global_race = false;
-  bool writes = false;   ///< Report bytes that two stores write.
-  bool defines = false;  ///< Stores mark the bytes they write: needed by `init` and `writes`.
-  bool defers = false;   ///< LaunchConfig::defers_undefined, with `init`.
+  bool writes = false;   ///< Report bytes that are written by two stores.
+  bool defines = false;  ///< Stores mark the bytes that they write; needed by `init` and `writes`.
+  bool defers = false;   ///< LaunchConfig::defers_undefined; only with `init`.
 };
 
-/// Shared memory that the system reserves in every block from sm_80 on. Groups of several warps
-/// keep their barriers in its second half, which starts as zeros
+/// Shared memory that the system reserves in every block from sm_80 on. Cooperative groups of
+/// several warps keep their barriers in its second half, which starts as zeros
 /// (cooperative_groups/details/memory.h of CUDA).
 inline constexpr uint32_t kReservedSharedBytes = 1024, kReservedSharedAlign = 16;
 
-/// The granularity in bytes at which a block is given shared memory (measured on sm_90).
+/// Allocation granularity of a block's shared memory, in bytes (measured on sm_90).
 inline constexpr uint32_t kSharedGranule = 128;
 
-/// What a launch runs, with which arguments and checks.
+/// What a launch executes: program, entry, arguments, sizes and checks.
 struct LaunchInputs {
   const Program* program = nullptr;
   const Code* entry = nullptr;
@@ -53,22 +53,24 @@ struct LaunchInputs {
   uint32_t shared_bytes = 0;  ///< own_shared_bytes and the reserved part, if the program has it.
   int sm = 80;                ///< Compute capability: 80 for 8.0.
   Checks checks;
-  Accesses accesses = 0;  ///< The same checks as compiled code distinguishes them.
+  Accesses accesses = 0;  ///< The same checks, in the form that compiled code distinguishes.
 };
 
-/// When a launch has to end.
+/// Decides when a launch must end.
 struct LaunchClock {
   std::chrono::steady_clock::time_point began;
   std::atomic<std::chrono::steady_clock::time_point> deadline;
-  std::chrono::nanoseconds processor_began{};  ///< What the process had used when it began.
-  std::atomic<bool> cut_short = false;         ///< end_soon() moved the deadline forward.
-  std::atomic<bool> stop = false;              ///< All blocks stop at the next time slice.
-  /// Added to each block's own clock, in its units, when all blocks only wait for time to pass.
+  /// Processor time used by the process when the launch began.
+  std::chrono::nanoseconds processor_began{};
+  std::atomic<bool> cut_short = false;  ///< end_soon() moved the deadline forward.
+  std::atomic<bool> stop = false;       ///< Makes all blocks stop at their next time slice.
+  /// Added to each block's clock, in its units, to skip time when all blocks only wait for it to
+  /// pass.
   std::atomic<uint64_t> ahead = 0;
 };
 
-/// How far a launch has come. Cache lines of its own: every block writes it, while every step reads
-/// the other parts of a launch.
+/// Progress counters of a launch. On cache lines of their own, because every block writes them
+/// while every step reads the rest of the launch.
 struct LaunchProgress {
   alignas(64) std::atomic<uint64_t> next_block = 0;
   std::atomic<uint64_t> executed = 0;  ///< Thread instructions of the blocks that have ended.
@@ -87,14 +89,14 @@ struct Launch {
   const Textures* textures = nullptr;
   GlobalRaces* races = nullptr;      ///< Null unless races of global memory are checked.
   StepObserver* observer = nullptr;  ///< Called before each step; null if nothing observes it.
-  /// Held during a 16-byte atomic: hosts have no such instruction that can be relied on.
+  /// Held during a 16-byte atomic, because not every host has such an instruction.
   std::mutex wide_atomics;
 
   Launch(LaunchInputs of, std::shared_ptr<Counters> counters)
       : inputs(std::move(of)), report(std::move(counters)) {}
 };
 
-/// Offset in a block's shared memory at which the reserved part begins.
+/// Returns the offset in a block's shared memory at which the reserved part begins.
 inline uint32_t reserved_shared_offset(const LaunchInputs& inputs) {
   return (inputs.own_shared_bytes + kReservedSharedAlign - 1) / kReservedSharedAlign *
          kReservedSharedAlign;

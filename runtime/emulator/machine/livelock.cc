@@ -1,5 +1,5 @@
-// A loop is at its end when registers, private memory and flow are what they were before: the same
-// instructions will find the same values again, unless somebody else changes what they read.
+// Detects livelocks. A loop that returns to the same registers, private memory and control flow
+// repeats forever, unless another thread changes the memory that it reads.
 #include "runtime/emulator/machine/livelock.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ class Hash {
   uint64_t value_ = 0x243f6a8885a308d3u;
 };
 
-/// Hashes the state that decides what the path does next, except memory that others see.
+/// Hashes the state that decides what the path does next, except memory shared with other threads.
 uint64_t state_of(const Warp& warp) {
   Hash hash;
   for (const uint64_t word :
@@ -44,7 +44,7 @@ uint64_t state_of(const Warp& warp) {
         uint64_t{warp.control.suspended.size()}, uint64_t{warp.control.stack.size()}}) {
     hash.add(word);
   }
-  // The place of the current entry is in the warp; the entry's own is old.
+  // The position of the top entry is kept in the warp; the copy in the entry is out of date.
   for (size_t i = 0; i + 1 < warp.control.stack.size(); ++i) {
     hash.add(uint64_t{warp.control.stack[i].pc} << 32 | warp.control.stack[i].mask);
   }
@@ -59,7 +59,7 @@ uint64_t state_of(const Warp& warp) {
   return hash.value();
 }
 
-/// An access of the first lane.
+/// A memory access by the first lane.
 struct Look {
   const Instruction* at = nullptr;
   uint64_t address = 0, value = 0;
@@ -67,7 +67,7 @@ struct Look {
   bool shared = false;
 };
 
-/// An access, or an instruction on an mbarrier.
+/// The operand of an access or of an mbarrier instruction.
 struct Target {
   int64_t offset = 0;
   bool is_wide = true;
@@ -88,7 +88,7 @@ uint64_t address_in(Warp& warp, const Step& step, uint32_t lane) {
   return base + static_cast<uint64_t>(target.offset);
 }
 
-/// Only private memory, or that of parameters.
+/// Returns whether the access is to private or parameter memory.
 bool is_private(const Step& step, uint64_t address) {
   const Space space = target_of(step).space;
   const uint64_t window = address & kWindowMask;
@@ -102,7 +102,7 @@ bool is_shared(const Step& step, uint64_t address) {
          (space == Space::Generic && (address & kWindowMask) == kSharedWindow);
 }
 
-/// Host address of an atomic's operand; null if it need not be checked.
+/// Returns the host address of an atomic's operand; null if it need not be checked.
 const std::byte* host_of(Warp& warp, const Step& step, uint64_t address, uint32_t bytes) {
   if (is_shared(step, address)) {
     const uint64_t offset = address & ~kWindowMask;
@@ -116,7 +116,7 @@ const std::byte* host_of(Warp& warp, const Step& step, uint64_t address, uint32_
   return reinterpret_cast<const std::byte*>(address);
 }
 
-/// Whether the atomic left what it found, which is in its destination.
+/// Returns whether the atomic left memory unchanged, by its old value in the destination register.
 bool left_alone(Warp& warp, const Step& step) {
   if (step.dst == kTrueOffset) return false;
   const uint32_t bytes = step.memory()->bytes;
@@ -129,7 +129,7 @@ bool left_alone(Warp& warp, const Step& step) {
   return true;
 }
 
-/// Whether a later step of the straight-line run has overwritten the register at `offset`.
+/// Returns whether a later step of the straight line has overwritten the register at `offset`.
 bool overwritten(Warp& warp, const Step* from, const Step* end, uint32_t offset) {
   for (const Step* step = from; step != end; ++step) {
     if (step->dst == offset) return true;
@@ -141,7 +141,7 @@ bool overwritten(Warp& warp, const Step* from, const Step* end, uint32_t offset)
   return false;
 }
 
-/// Instructions that change neither memory nor what others wait for.
+/// Returns whether the instruction changes neither memory nor what other threads wait for.
 bool only_computes(const Instruction& in) {
   using Class = ptx::OpcodeClass;
   switch (ptx::info(in.opcode).what) {
@@ -178,7 +178,8 @@ class Watch {
 
  private:
   SpinWait step(uint32_t steps_max);
-  /// After the steps [first, end): whether memory is as before. Notes what they read.
+  /// Called after the steps [first, end). Returns whether memory is unchanged, and records their
+  /// reads.
   bool changed_nothing(const Step* first, const Step* end);
   void note_read(const Step& step, const Instruction& in);
   std::string text() const;
@@ -192,7 +193,7 @@ bool Watch::changed_nothing(const Step* first, const Step* end) {
   const auto lead = static_cast<uint32_t>(std::countr_zero(warp_.masks.running));
   for (const Step* step = first; step != end; ++step) {
     const Instruction& in = instruction_of(warp_, *step);
-    const bool accesses = step->memory() != nullptr;  // Else a step that prepares operands.
+    const bool accesses = step->memory() != nullptr;  // Otherwise the step only prepares operands.
     if (in.opcode == Opcode::Atom && accesses) {
       if (overwritten(warp_, step + 1, end, step->dst) ||
           overwritten(warp_, step + 1, end, step->src[0]) || !left_alone(warp_, *step)) {
@@ -257,7 +258,7 @@ std::string Watch::text() const {
 SpinWait Watch::run(uint32_t steps_max) {
   if (warp_.control.depth == 0) return {};
   const SpinWait seen = step(steps_max);
-  if (warp_.control.depth != 0) warp_.load_function();  // With its machine code.
+  if (warp_.control.depth != 0) warp_.load_function();  // With its compiled code.
   return seen;
 }
 

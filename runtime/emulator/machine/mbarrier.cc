@@ -49,7 +49,7 @@ bool write_mbarrier(Block& block, uint32_t offset, Mbarrier barrier) {
   if (complete) {
     barrier.odd = !barrier.odd;
     barrier.pending = barrier.expected;
-    block.next_epoch();  // Who waits for the phase comes after those that arrived.
+    block.next_epoch();  // Waiters on the phase are ordered after its arrivals.
   }
   const uint64_t word = pack(barrier);
   std::memcpy(block.shared.bytes.data() + offset, &word, sizeof word);

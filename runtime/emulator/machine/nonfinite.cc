@@ -13,7 +13,7 @@ using ptx::Instruction;
 using ptx::Operand;
 using ptx::Type;
 
-/// Type of the result (0) or of the operands (1): they differ in conversions alone.
+/// Returns the type of the result (0) or of the operands (1), which differ only in conversions.
 Type type_of(const Instruction& in, uint32_t which) {
   Type found = Type::None;
   uint32_t seen = 0;

@@ -13,8 +13,8 @@ class Warp;
 
 class Nonfinite {
  public:
-  /// Before the first step of a PTX instruction: checks the result of the one before and the
-  /// operands of this one.
+  /// Called before the first step of a PTX instruction. Checks the result of the previous
+  /// instruction and the operands of this one.
   void before(Warp& warp, const Step& step);
   void clear() { step_ = nullptr; }
 

@@ -1,4 +1,4 @@
-// A module in executable form.
+// A PTX module in executable form.
 #pragma once
 
 #include <deque>
@@ -27,20 +27,20 @@ struct Program {
   std::map<std::string, uint32_t, std::less<>>
       shared;                 ///< Offsets of .shared variables, the same in every function.
   uint32_t shared_bytes = 0;  ///< Size of all .shared variables.
-  /// The form of the program that counts, and the places it counts; null until a profile is
+  /// The instrumented form of the program, and its counting points; null until a profile is
   /// requested.
   std::unique_ptr<Program> counting_form;
   std::shared_ptr<ProfilePlaces> places;
-  bool counting = false;  ///< decode() inserts the counters.
-  /// The form in which every instruction stays in its place; null until shadows are requested.
+  bool counting = false;  ///< decode() inserts counters.
+  /// The form that keeps every instruction in place; null until shadow execution is requested.
   std::unique_ptr<Program> plain_form;
-  bool plain = false;                 ///< decode() moves and joins no instructions.
-  bool grid_barrier = false;          ///< Reads the address of the grid barrier.
-  bool reserved_shared = false;       ///< Uses the part of shared memory that the system reserves.
-  bool reads_clock = false;           ///< Its threads may wait for time to pass.
-  bool may_spin = false;              ///< Has instructions with which threads wait for each other.
-  uint32_t cached = 1;                ///< The next Step::cache; 0 means no access.
-  std::vector<const Code*> callable;  ///< Function addresses are indices + 1.
+  bool plain = false;            ///< decode() neither moves nor merges instructions.
+  bool grid_barrier = false;     ///< Uses the grid barrier.
+  bool reserved_shared = false;  ///< Uses the reserved part of shared memory.
+  bool reads_clock = false;      ///< Reads a clock, so threads may wait for time to pass.
+  bool may_spin = false;         ///< Has instructions by which threads can wait for each other.
+  uint32_t cached = 1;           ///< The next free Step::cache; 0 stands for "no access".
+  std::vector<const Code*> callable;  ///< A function's address is its index + 1.
 };
 
 }  // namespace gpuemu::emulator

@@ -1,6 +1,6 @@
 // Strict tracking of undefined values, for the redundancy review
 // (runtime/emulator/redundancy_review.h): a result with any undefined operand is undefined, and a
-// value that cannot be tracked further counts as used.
+// use that cannot be tracked counts as a use of the value.
 #pragma once
 
 #include <algorithm>
@@ -11,13 +11,13 @@
 
 namespace gpuemu::emulator {
 
-/// Whether the launch is a redundancy review (runtime/emulator/redundancy_review.h). Every other
-/// launch that checks undefined values checks divisions as well.
+/// Returns whether the launch is a redundancy review (runtime/emulator/redundancy_review.h). All
+/// other launches that check undefined values also check divisions.
 inline bool follows_strictly(const Launch& launch) {
   return launch.observer != nullptr && launch.inputs.checks.init && !launch.inputs.checks.division;
 }
 
-/// What takes part in the result of `selp`, where the launch follows strictly.
+/// Returns the undefined operands that a `selp` depends on, under strict tracking.
 template <typename ValueOf>
 UndefinedValue picked(Warp& warp, const ptx::Instruction& in, const ValueOf& value_of) {
   const UndefinedValue yes = value_of(in.operands[1]), no = value_of(in.operands[2]);
@@ -33,7 +33,7 @@ UndefinedValue picked(Warp& warp, const ptx::Instruction& in, const ValueOf& val
                                                                      : no.origin};
 }
 
-/// Values that enter an instruction behind which they are not followed strictly.
+/// Returns the undefined operands of an instruction whose result strict tracking does not follow.
 template <typename ValueOf>
 UndefinedValue lost_in(const ptx::Instruction& in, const ValueOf& value_of) {
   const bool shuffles = in.opcode == ptx::Opcode::Shfl;
@@ -44,17 +44,17 @@ UndefinedValue lost_in(const ptx::Instruction& in, const ValueOf& value_of) {
     if (one.lanes != 0) all.origin = one.origin;
     all.lanes |= one.lanes;
   };
-  // A shuffle's value goes on in the lane that gets it; from which one it comes must be known.
+  // A shuffled value is tracked on in the lane that receives it; the lane index must be defined.
   for (size_t i = shuffles ? 2 : 0; i < in.operands.size(); ++i) take(in.operands[i]);
   for (const ptx::Operand& argument : in.call_arguments) take(argument);
   return all;
 }
 
-/// Marks a register in UndefinedRegisters::bits if the launch follows strictly: an undefined value
-/// decides whether it is assigned, so that it stays undefined.
+/// Set in UndefinedRegisters::bits under strict tracking: an undefined condition decides whether
+/// the register is assigned, so it stays undefined.
 inline constexpr uint64_t kStays = 1;
 
-/// What the branch may jump over, where that assigns registers and does nothing else.
+/// Returns the instructions that the branch may skip, if they only assign registers.
 inline std::span<const ptx::Instruction> skipped_assignments(const ptx::Function& function,
                                                              const ptx::Instruction& branch) {
   if (branch.operands.size() != 1 || branch.operands[0].kind != ptx::Operand::Kind::Label) {

@@ -5,11 +5,11 @@
 
 namespace gpuemu::emulator {
 namespace {
-/// Instructions of a warp between two others, where the order is to be fine.
+/// Longest time slice where the order is to be fine-grained, in warp instructions.
 constexpr uint64_t kFineSlice = 48;
-/// Random time slices have up to so many bits: short ones are as likely as long ones.
+/// Random time slices have up to this many bits, so short and long ones are equally likely.
 constexpr uint64_t kRandomBits = 7;
-/// How often the first of ThreadOrder::Priorities changes, and in how many passes.
+/// Number of priority changes of ThreadOrder::Priorities, and the rounds within which they happen.
 constexpr size_t kChanges = 3;
 constexpr uint64_t kChangesWithin = 256;
 }  // namespace
@@ -51,7 +51,7 @@ uint64_t ThreadScheduler::slice(uint32_t warp, uint64_t longest) {
 uint64_t scheduled_block(ThreadOrder how, uint64_t seed, uint64_t at, uint64_t count) {
   if (how == ThreadOrder::Reverse) return count - 1 - at;
   if (how != ThreadOrder::Random && how != ThreadOrder::OneBlock) return at;
-  // A walk with a step that has no factor in common with the count comes to every block once.
+  // Stepping by a number coprime to the count visits every block once.
   Stream random(seed, count, "blocks");
   const uint64_t first = random.below(count);
   uint64_t step = 1 + random.below(count);

@@ -1,4 +1,4 @@
-// Undefined values that go to memory: marks the bytes they are stored to, and says which are
+// Handles stores of undefined values: marks the bytes that they write, and reports those that are
 // outputs.
 #include <algorithm>
 #include <array>
@@ -14,12 +14,12 @@ namespace {
 using ptx::Instruction;
 using ptx::Operand;
 
-/// What is known of the bytes that a lane accesses.
+/// What the checks record for the bytes that a lane accesses.
 struct KnownBytes {
-  uint8_t* defined = nullptr;  ///< Null where nothing is kept, as outside of all bounds.
+  uint8_t* defined = nullptr;  ///< Null if nothing is recorded, as out of bounds.
   ByteSources* sources = nullptr;
-  uint64_t at = 0, total = 0;  ///< Where they lie in `sources`, of how many bytes.
-  bool of_host = false;        ///< Memory that the host reads without a call.
+  uint64_t at = 0, total = 0;  ///< Offset in `sources`, and the bytes that it covers.
+  bool of_host = false;        ///< Memory that the host can read without a call.
 
   void set(uint64_t offset, uint32_t bytes, uint32_t number) const {
     if (defined == nullptr || at + offset + bytes > total) return;
@@ -37,7 +37,7 @@ KnownBytes global_bytes(Warp& warp, uint64_t address, uint32_t bytes) {
   Allocation* const in = warp.launch->memory->find(address, bytes);
   if (in == nullptr) return {};
   if (!in->tracked) return {.of_host = in->foreign};
-  // Loads of this launch that begin from here on look at each byte.
+  // Loads of this launch that begin after this check each byte.
   std::atomic_ref(in->all_defined).store(false, std::memory_order_relaxed);
   return {in->shadow(address), &in->sources, address - in->base, in->bytes, false};
 }
@@ -93,8 +93,8 @@ void Definedness::stored(Warp& warp, const Step& step, const UndefinedRegisters&
   if (!warp.launch->inputs.checks.defers) report_stored(warp, step, parts);
 }
 
-/// Every store to global memory is an output: those of values all of whose elements are undefined
-/// are reported, as others have padding.
+/// Treats every store to global memory as an output. Reports it only if all elements of the value
+/// are undefined, because others may contain padding.
 void Definedness::report_stored(Warp& warp, const Step& step, const std::vector<Value>& parts) {
   Value written{warp.masks.running, 0};
   for (const Value& part : parts) {
@@ -104,13 +104,14 @@ void Definedness::report_stored(Warp& warp, const Step& step, const std::vector<
   for_each_address(warp, step, *step.memory(), written.lanes, [&](uint32_t lane, uint64_t address) {
     if (!is_global(step.memory()->space, address)) written.lanes &= ~(uint32_t{1} << lane);
   });
-  // Copies of structures go byte by byte where nothing is known of their alignment.
+  // Structures of unknown alignment are copied byte by byte.
   const bool is_byte = element_bytes(instruction_of(warp, step)) == 1;
   if (written.lanes != 0 && !is_byte) use(warp, step, written, "is an output");
 }
 
-/// What was stored is as undefined as it was in the registers. Without
-/// LaunchConfig::defers_undefined global memory counts as defined: its value is reported already.
+/// Marks the stored bytes as undefined as the registers were. Without
+/// LaunchConfig::defers_undefined global memory counts as defined, because the store itself was
+/// reported.
 void Definedness::keep_stored(Warp& warp, const Step& step, const std::vector<Value>& parts) {
   const bool defers = warp.launch->inputs.checks.defers;
   const uint32_t size = element_bytes(instruction_of(warp, step));
@@ -152,7 +153,7 @@ uint32_t Definedness::number_of(Warp& warp, const Step& step, uint32_t origin, u
   return note_undefined_store(warp, *from.step, std::move(made));
 }
 
-/// atom and red with an undefined operand: the memory has what was computed from it.
+/// Handles atom and red with an undefined operand: the memory then holds a value computed from it.
 void Definedness::combined_in_memory(Warp& warp, const Step& step, const UndefinedRegisters& set) {
   const auto* const atomic = step.operands.find<AtomicOperands>();
   if (atomic == nullptr) return;

@@ -75,7 +75,7 @@ void Warp::enter(const Code& code, const CallSite* site) {
   load_top();
 }
 
-/// Whether one more call fits the limits; reports otherwise.
+/// Returns whether one more call fits the limits; reports a finding otherwise.
 bool Warp::may_enter(const Code& code, uint32_t local_base) {
   std::string what;
   if (control.depth >= kCallDepthMax) {
@@ -116,8 +116,8 @@ bool Warp::charge(Frame& frame, const Code& code) {
   return true;
 }
 
-/// Constants and what the prologue computes stay valid as long as the frame serves the same
-/// function, warp and block. The prologue runs for all lanes: nobody reads those without a thread.
+/// Constants and the prologue's results stay valid while the frame serves the same function, warp
+/// and block. The prologue runs for all 32 lanes; values of lanes without a thread are never read.
 void Warp::fill_frame(Frame& frame, const Code& code) {
   const bool fresh = frame.code != &code;
   registers.data = frame.registers;
@@ -185,7 +185,7 @@ void Warp::load_function() {
   function.compiled = straight_lines.empty() ? nullptr : straight_lines.data();
 }
 
-/// Drops stack entries without lanes; ends functions whose lanes all left.
+/// Drops stack entries without lanes, and returns from functions that all lanes have left.
 void Warp::settle_top() {
   while (control.depth > 0) {
     const uint32_t base = control.frames[control.depth - 1].stack_base;
@@ -228,7 +228,7 @@ void Warp::diverge(uint32_t taken, uint32_t target, uint32_t meet) {
 }
 
 void Warp::split_for_call(uint32_t lanes) {
-  // All lanes meet at the next instruction; the call's entry lies above and returns to it.
+  // All lanes rejoin at the next instruction. The call's entry is above it and returns to it.
   save_top();
   if (lanes != masks.active) control.stack.push_back({pc, lanes, pc, lanes});
 }
@@ -278,8 +278,8 @@ void Warp::wait_at_barrier(uint32_t id) {
   stop_slice();
 }
 
-/// Bookkeeping once for the whole straight-line run: its instructions change neither lanes nor
-/// flow.
+/// Updates the counters once for the whole straight line, because its instructions change neither
+/// lanes nor control flow.
 inline void Warp::run_straight_line(const Step* next) {
   const Step* const end = next + next->straight_line.steps;
   pc += next->straight_line.steps;
@@ -289,8 +289,8 @@ inline void Warp::run_straight_line(const Step* next) {
   run_steps(next, end);
 }
 
-/// Executes the rest of a run that is counted already. It ends early where undefined values arise:
-/// from there on each instruction is followed.
+/// Executes the rest of a straight line that is already counted. Ends early where an undefined
+/// value arises, because from there on each instruction is tracked.
 inline void Warp::run_steps(const Step* next, const Step* end) {
   run_end_ = end;
   do {
@@ -327,13 +327,13 @@ bool Warp::has_undefined() const {
       });
 }
 
-/// Does what run() does, one instruction at a time.
+/// Does the same as run(), one instruction at a time.
 void Warp::run_observed() {
   constexpr uint64_t kLookEvery = 64;
   StepObserver* const observer = launch->observer;
   const bool always = launch->inputs.checks.nonfinite || observer != nullptr;
   while (remaining != 0) {
-    // Before the instruction counts: run() goes on with it.
+    // Checked before the instruction is counted, because run() continues with it.
     if (remaining % kLookEvery == 1 && !always && !has_undefined()) {
       tracking.active = false;
       return;
@@ -364,12 +364,12 @@ void Warp::run(uint64_t slice) {
   remaining = slice;
   if (tracking.active) run_observed();
   while (remaining != 0) {
-    // All lanes are together and rejoin no others, so that compiled code need not check where it
-    // branches to.
+    // All lanes are together and no other lanes wait to rejoin, so compiled code need not check its
+    // branch targets.
     if (function.compiled != nullptr && masks.active == kNone && control.reconverge == kNone &&
         function.compiled[pc] != nullptr) {
       run_compiled(function.compiled[pc]);
-      if (remaining == 0) break;  // Else the next step is for handlers.
+      if (remaining == 0) break;  // Otherwise the next step is executed by its handler.
     }
     --remaining;
     if (pc == control.reconverge) {

@@ -1,4 +1,4 @@
-// The state of one warp. Handlers see only this.
+// The state of one warp. Instruction handlers see nothing else.
 #pragma once
 
 #include <cstddef>
@@ -23,74 +23,74 @@ struct Block;
 
 enum class WarpState : uint8_t { Running, AtBarrier, AtCluster, Done };
 
-/// Sets of lanes, one bit each.
+/// Lane masks, one bit per lane.
 struct LaneMasks {
-  uint32_t running = 0;  ///< Lanes of the current step: active, and its guard is true.
+  uint32_t running = 0;  ///< Lanes that execute the current step: active, and the guard is true.
   uint32_t active = 0;   ///< Lanes of the current entry of the reconvergence stack.
   uint32_t exists = 0;   ///< Lanes that have a thread.
   uint32_t alive = 0;    ///< Lanes that have not exited.
 };
 
-/// What every handler reads and writes.
+/// The registers and related state that every handler accesses.
 struct WarpRegisters {
   std::byte* data = nullptr;           ///< Registers of the current frame.
-  Allocation** allocations = nullptr;  ///< Block::allocations, by Step::cache.
-  uint32_t carry = 0;                  ///< CC.CF, one bit per lane.
+  Allocation** allocations = nullptr;  ///< Block::allocations, indexed by Step::cache.
+  uint32_t carry = 0;                  ///< The carry flag CC.CF, one bit per lane.
 };
 
-/// Parts of the current function's Code, close to the other hot state.
+/// Parts of the current function's Code, kept near the other hot state.
 struct CurrentFunction {
   const Step* steps = nullptr;
   const uint32_t* lists = nullptr;
-  const JitFunction* compiled = nullptr;  ///< One per step; null if nothing is compiled.
+  const JitFunction* compiled = nullptr;  ///< One per step; null if nothing was compiled.
 };
 
-/// Local memory of the 32 lanes, lane after lane.
+/// Local memory of the 32 lanes, stored lane after lane.
 struct WarpLocal {
   std::byte* data = nullptr;
   uint32_t stride = 0;  ///< Bytes per lane.
   std::vector<std::byte> storage;
-  std::vector<uint8_t> defined;  ///< 1 for bytes that were written.
-  ByteSources sources;           ///< Where undefined bytes were computed.
+  std::vector<uint8_t> defined;  ///< 1 for each byte that was written.
+  ByteSources sources;           ///< The stores that computed undefined bytes.
 };
 
-/// Where the warp is: calls in progress, diverged lanes, paths.
+/// The control-flow state: active calls, diverged lanes, paths.
 struct WarpControl {
   uint32_t reconverge = kNone;  ///< Step at which the active lanes rejoin others.
-  uint32_t depth = 0;           ///< Items of `frames` that are in use.
+  uint32_t depth = 0;           ///< Number of items of `frames` in use.
   WarpState state = WarpState::Done;
-  uint32_t barrier = 0;  ///< The named barrier that it waits at.
+  uint32_t barrier = 0;  ///< The named barrier at which the warp waits.
   std::vector<ReconvergenceEntry> stack;
   std::vector<CallFrame> frames;
-  std::vector<Path> suspended;  ///< The paths other than the current one.
+  std::vector<Path> suspended;  ///< All paths except the current one.
 };
 
-/// How the warp's accesses are ordered, for the race detectors.
+/// The order of the warp's accesses, for the race detectors.
 struct WarpOrdering {
   LaneClock clock;
-  /// The segment of the detector for global memory, and LaneClock::now() when it began.
+  /// The current segment for the global race detector, and LaneClock::now() when it began.
   uint32_t segment = 0, segment_epoch = 0, segment_event = 0;
-  uint32_t segment_ordered = 0;  ///< Accesses to global memory before this event are ordered.
-  bool fenced = false;           ///< A fence was executed, and no atomic or volatile access since.
+  uint32_t segment_ordered = 0;  ///< Global accesses before this event are ordered.
+  bool fenced = false;  ///< A fence was executed, with no atomic or volatile access after it.
 };
 
-/// When to test whether the warp only waits in a loop.
+/// Schedules the tests for whether the warp only waits in a loop.
 struct SpinWatch {
-  uint64_t slices = 0;           ///< Time slices used up since the warp last waited or diverged.
+  uint64_t slices = 0;           ///< Time slices since the warp last waited or diverged.
   uint32_t slices_to_check = 0;  ///< Time slices until the next test.
-  uint32_t check_interval = 0;   ///< Grows with every test that finds the warp at work.
+  uint32_t check_interval = 0;   ///< Grows with every test that finds progress.
   bool waits = false;            ///< Result of the last test.
 };
 
-/// The warp's last arrival at the barrier of its cluster.
+/// The warp's last arrival at its cluster's barrier.
 struct ClusterArrival {
-  uint32_t phase = 0;    ///< Phase of the barrier at that time.
+  uint32_t phase = 0;    ///< Phase of the barrier at the arrival.
   bool pending = false;  ///< The warp has arrived and has not waited yet.
 };
 
-/// Follows undefined and non-finite values through registers.
+/// State of the tracking of undefined and non-finite values.
 struct ValueTracking {
-  bool active = false;  ///< Steps run one by one, in run_observed().
+  bool active = false;  ///< The warp runs step by step, in run_observed().
   Definedness definedness;
   Nonfinite nonfinite;
 };
@@ -115,7 +115,7 @@ class Warp : public WarpProgress {
   uint64_t* u64(uint32_t offset) { return reinterpret_cast<uint64_t*>(registers.data + offset); }
   uint32_t& pred(uint32_t offset) { return *reinterpret_cast<uint32_t*>(registers.data + offset); }
   Frame& frame() { return *control.frames[control.depth - 1].frame; }
-  /// The last step, or the next one if the last belongs to another function.
+  /// Returns the last step, or the next one if the last belongs to another function.
   const Step& next_instruction() {
     const std::vector<Step>& all = code().steps;
     const bool own = step >= all.data() && step < all.data() + all.size();
@@ -125,36 +125,38 @@ class Warp : public WarpProgress {
 
   /// Prepares to run the launch's entry with `lanes` threads. run() takes a frame for it.
   void start(uint32_t warp_index, uint32_t lanes);
-  /// After the warp's end: the next warp can use its frame, which is still in the cache.
+  /// Called when the warp has ended, so that the next warp can use its frame while it is cached.
   void give_back_frame();
-  /// Runs until it waits, ends or has executed `slice` warp instructions.
+  /// Runs until the warp waits, ends or has executed `slice` warp instructions.
   void run(uint64_t slice);
-  /// Whether a register of any frame is undefined.
+  /// Returns whether a register of any frame is undefined.
   bool has_undefined() const;
   void enter(const Code& code, const CallSite* site);
   void jump(uint32_t target) { pc = target; }
-  /// Lanes `taken` continue at `target`, the other active ones at the next step; all rejoin at
-  /// `meet`.
+  /// Splits the active lanes: `taken` continue at `target`, the others at the next step. All rejoin
+  /// at `meet`.
   void diverge(uint32_t taken, uint32_t target, uint32_t meet);
-  /// Lanes leave the function, or the kernel if it is the entry.
+  /// Makes lanes return from the function, or exit the kernel if it is the entry.
   void leave(uint32_t lanes);
-  /// Before a call by `lanes` only: the other active lanes wait behind it.
+  /// Called before a call by `lanes` only: the other active lanes wait until it returns.
   void split_for_call(uint32_t lanes);
-  /// Before an indirect call by `lanes`. The lanes `later` have other callees: they execute the
-  /// call afterwards.
+  /// Called before an indirect call by `lanes`. The lanes `later` call other functions, and execute
+  /// the call instruction afterwards.
   void split_for_calls(uint32_t lanes, uint32_t later);
   void exit_lanes(uint32_t lanes);
-  /// After a time slice that did not end the warp: runs lanes that wait for the current ones.
+  /// Called after a time slice that did not end the warp: lets lanes run that wait for the current
+  /// ones.
   void yield();
-  /// Whether a .sync instruction has to wait for lanes of `wanted` that have not exited. If so, it
-  /// will be executed again. Lanes that wait for this path to rejoin them run first: they may exit.
+  /// Returns whether a .sync instruction must wait for lanes of `wanted` that have not exited. If
+  /// so, it is executed again later. Lanes waiting to rejoin this path run first, because they may
+  /// exit.
   bool await_lanes(const Step& at, uint32_t wanted);
-  /// The lanes of `wanted` that passed the current instruction without executing it and exited
-  /// behind it.
+  /// Returns the lanes of `wanted` that passed the current instruction without executing it and
+  /// then exited.
   uint32_t gone_past(uint32_t wanted) const;
   void wait_at_barrier(uint32_t id);
   void stop_slice() { remaining = 0; }
-  /// Lets a straight-line run in progress end behind this step of it.
+  /// Makes the straight line in progress end after this step.
   void end_run_behind(const Step& last) { run_end_ = &last + 1; }
   /// For __syncwarp() and barriers: orders all accesses of `lanes` before it with those after it.
   /// Lanes without a thread count as present.
@@ -169,14 +171,14 @@ class Warp : public WarpProgress {
       ordering.clock.order_all(lanes & masks.exists);
     }
   }
-  /// For an atomic or volatile access to global memory, which lanes may use as a lock or a flag.
+  /// Called for an atomic or volatile access to global memory, which may serve as a lock or a flag.
   void pass_global() {
     if (ordering.clock.full()) {
       forget_order();
     }
     ordering.segment_ordered = ordering.clock.advance();
   }
-  /// For shuffles and their like, at which `lanes` have waited for each other.
+  /// Called for shuffles and similar instructions, at which `lanes` wait for each other.
   void meet_lanes(uint32_t lanes) {
     if (ordering.clock.full()) {
       forget_order();
@@ -188,10 +190,10 @@ class Warp : public WarpProgress {
       ordering.clock.order_reads(lanes & masks.exists);
     }
   }
-  /// Updates `function` and `registers` after a change of the current frame or its code.
+  /// Updates `function` and `registers` after the current frame or its code changed.
   void load_function();
   void ensure_local(uint32_t bytes);
-  /// Offset behind the current function's local memory, alloca included.
+  /// Returns the end of the current function's local memory, alloca included.
   uint32_t local_end();
 
  private:
@@ -219,11 +221,11 @@ class Warp : public WarpProgress {
   bool charge(Frame& frame, const Code& code);
   void forget_order();
 
-  const Step* run_end_ = nullptr;  ///< Where the straight-line run in progress ends.
+  const Step* run_end_ = nullptr;  ///< End of the straight line in progress.
   bool alone_ = false;             ///< The next .sync instruction waits for no other path.
 };
 
-/// Thread index of `lane` in its block.
+/// Returns the thread index of `lane` in its block.
 Dim3 thread_of(const Warp& warp, uint32_t lane);
 
 }  // namespace gpuemu::emulator

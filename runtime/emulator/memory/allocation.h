@@ -1,4 +1,4 @@
-// One allocation of global memory, and what the checks know of its bytes.
+// An allocation of global memory, and what the checks record for its bytes.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ struct Freed {
   void operator()(void* memory) const { std::free(memory); }
 };
 
-/// The first words of an allocation, which compiled code reads.
+/// The first words of an allocation. Compiled code reads them.
 struct AllocationBounds {
   uint64_t base = 0;
   uint64_t bytes = 0;
@@ -25,18 +25,19 @@ struct AllocationBounds {
 };
 
 struct Allocation : AllocationBounds {
-  uint64_t counted = 0;  ///< Bytes that count against the memory limit.
+  uint64_t counted = 0;  ///< Bytes charged against the memory limit.
   std::string name;
-  bool variable = false;  ///< A module's variable; tracked once part of it was forgotten.
+  bool variable = false;  ///< A module's variable; tracked once part of it was marked undefined.
   bool constant = false;  ///< Lies in the .const space.
-  bool foreign = false;   ///< Somebody else allocated it.
-  bool freed = false;     ///< Kept to report who touches it.
-  bool part = false;      ///< A client declared it as part of another one.
-  bool tracked = true;    ///< Undefined reads are checked (the host's memory is always defined).
-  std::vector<uint8_t> defined;  ///< 1 per byte once written.
-  ByteSources sources;           ///< Where undefined bytes were computed.
+  bool foreign = false;   ///< Allocated outside the emulator.
+  bool freed = false;     ///< Kept after it was freed, to report accesses to it.
+  bool part = false;      ///< A part of another allocation, declared by a client.
+  bool tracked = true;    ///< Undefined reads are checked. False for host memory, which counts as
+                          ///< written.
+  std::vector<uint8_t> defined;  ///< 1 for each byte that was written.
+  ByteSources sources;           ///< The stores that computed undefined bytes.
   std::unique_ptr<std::byte[], void (*)(void*)> storage{nullptr, std::free};
-  /// The last write and read of every four bytes, for the race detector; null until it runs.
+  /// The last write and read of each 4-byte word, for the race detector; null until it runs.
   std::unique_ptr<uint64_t[], Freed> last_writes, last_reads;
 
   bool contains(uint64_t address, uint64_t size) const {

@@ -1,5 +1,5 @@
-// Says for bytes that are undefined whether a kernel computed them from undefined ones, and which
-// of its stores did. Memory that only holds what nothing wrote, or copies of it, costs nothing.
+// Records for undefined bytes which kernel store computed them from other undefined bytes. Takes no
+// memory while bytes are only uninitialised or copies of uninitialised ones.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace gpuemu::emulator {
 
-/// A number per byte: that of an UndefinedStore, or 0. It counts for undefined bytes only. Threads
-/// may use different bytes at once.
+/// Holds a number per byte: that of an UndefinedStore, or 0. Meaningful only for undefined bytes.
+/// Thread-safe for threads that use different bytes.
 class ByteSources {
  public:
   ByteSources() = default;
@@ -24,7 +24,8 @@ class ByteSources {
     const uint32_t* const numbers = numbers_;
     return numbers == nullptr ? 0 : numbers[place];
   }
-  /// Sets `count` bytes of `total`. Without memory for the numbers they stay 0.
+  /// Sets the number of `count` bytes, of `total` in all. If memory for the numbers runs out, they
+  /// stay 0.
   void set(uint64_t total, uint64_t place, uint64_t count, uint32_t number) {
     uint32_t* numbers = numbers_;
     if (numbers == nullptr) {
@@ -34,7 +35,7 @@ class ByteSources {
     }
     std::fill_n(numbers + place, count, number);
   }
-  /// Takes over the numbers of `count` bytes of `from`. The ranges may overlap.
+  /// Copies the numbers of `count` bytes of `from`. The ranges may overlap.
   void copy(uint64_t total, uint64_t place, const ByteSources& from, uint64_t from_place,
             uint64_t count) {
     const uint32_t* const theirs = from.numbers_;
@@ -44,11 +45,11 @@ class ByteSources {
     std::memmove(numbers + place, theirs + from_place, count * sizeof *numbers);
   }
   bool empty() const { return numbers_ == nullptr; }
-  /// Nobody may use it meanwhile.
+  /// Not thread-safe.
   void clear() { std::free(numbers_.exchange(nullptr)); }
 
  private:
-  /// Pages that nobody touches cost nothing.
+  /// Untouched pages take no memory.
   uint32_t* make(uint64_t total) {
     auto* made = static_cast<uint32_t*>(std::calloc(total, sizeof(uint32_t)));
     uint32_t* known = nullptr;

@@ -8,11 +8,11 @@
 namespace gpuemu::emulator {
 namespace {
 constexpr uint64_t kPage = 4096;
-/// Protecting may take one part in this many of the time, and this much in any case.
+/// The fence may use one part in this many of the run time, and this much in any case.
 constexpr int kShareOfTime = 50;
 constexpr auto kAlways = std::chrono::milliseconds(50);
 
-/// The processor time of this thread: on a busy machine the time on the clock is others' as well.
+/// Returns this thread's processor time. On a busy machine wall-clock time includes other programs.
 std::chrono::nanoseconds processor_time() {
   timespec now{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -55,10 +55,10 @@ std::byte* Fence::take(uint64_t bytes) {
   const bool was_closed = is_closed_;
   if (begin + size - begin_ > used_) {
     used_ = begin + size - begin_;
-    is_closed_ = true;  // Part of it.
+    is_closed_ = true;  // Only part of the memory was mapped.
   }
   if (is_closed_) protect(false);
-  if (is_closed_) {  // The system gives no more memory, as beyond a limit on data.
+  if (is_closed_) {  // The system grants no more memory, for example because of a limit on data.
     used_ = used_before;
     is_closed_ = was_closed;
     add_free(begin, size);
@@ -78,7 +78,7 @@ void Fence::give_back(void* begin) {
   fence.taken_.erase(found);
 }
 
-/// Joins it with what is free before and behind it.
+/// Adds a free range, merged with the free ranges before and after it.
 void Fence::add_free(uint64_t begin, uint64_t bytes) {
   auto after = free_.lower_bound(begin);
   if (after != free_.end() && after->first == begin + bytes) {
@@ -130,7 +130,7 @@ void Fence::protect(bool is_closed) {
   if (void (*const before)() = before_close_; is_closed && before != nullptr) before();
   const auto since = processor_time();
   const int access = is_closed ? PROT_NONE : PROT_READ | PROT_WRITE;
-  // What the system refuses stays as it is.
+  // If the system refuses, the state stays as it is.
   if (::mprotect(reinterpret_cast<void*>(begin_.load()), used_, access) == 0) {
     is_closed_ = is_closed;
   }

@@ -1,8 +1,8 @@
-// Memory of emulated devices that the host cannot touch, as on a GPU: a program that does so itself
-// ends with SIGSEGV. The emulator passes the fence while it works.
+// Memory of emulated devices that the host cannot access, as on a GPU: a program that accesses it
+// directly ends with SIGSEGV. The emulator opens the fence while it works.
 //
-// A device address is a host address, so the fence is page protection, and holds between pieces of
-// work: while a kernel runs the host could touch the memory. Where changing the protection takes
+// A device address is a host address, so the fence is page protection and holds only between pieces
+// of work: while a kernel runs, the host could access the memory. If changing the protection takes
 // more than a small share of the time, the fence stays open.
 #pragma once
 
@@ -17,30 +17,31 @@
 
 namespace gpuemu::emulator {
 
-/// One for all devices of the process, which may use each other's memory. Thread-safe.
+/// The fence of the process, shared by all devices because they may access each other's memory.
+/// Thread-safe.
 class Fence {
  public:
-  /// Never destroyed: memory is given back late.
+  /// Never destroyed, because memory may be given back during exit.
   static Fence& instance();
 
-  /// From now on buffers with wide red zones lie behind the fence.
+  /// From now on, buffers with wide red zones are allocated behind the fence.
   void start();
-  /// Pages behind the fence; null where there is no room, or no fence. Their content is not
-  /// defined. The caller has passed the fence.
+  /// Allocates pages behind the fence, with undefined content; null if there is no room or no
+  /// fence. The caller must hold the fence open.
   std::byte* take(uint64_t bytes);
-  /// Has the signature of a deleter of Allocation::storage.
+  /// Frees such pages. Has the signature of a deleter of Allocation::storage.
   static void give_back(void* begin);
 
-  /// Whether memory behind the fence has, had or may get this address.
+  /// Returns whether the address belongs to the range reserved for the fence.
   bool holds(uint64_t address) const {
     const uint64_t begin = begin_;
     return begin != 0 && address >= begin && address - begin < kRoom;
   }
-  /// From now on the host may touch the memory, too.
+  /// Gives the host access to the memory permanently.
   void remove();
   /// Opens the fence until the next piece of work ends.
   void open();
-  /// `before` is called each time before the host is shut out.
+  /// Registers a function that is called each time before the fence closes.
   void on_close(void (*before)()) { before_close_ = before; }
 
   void enter();
@@ -48,7 +49,7 @@ class Fence {
 
  private:
   using Clock = std::chrono::steady_clock;
-  /// Addresses only. An allocation that does not fit lies in front of the fence.
+  /// Reserved address space. Allocations that do not fit are made outside the fence.
   static constexpr uint64_t kRoom = uint64_t{1} << 40;
 
   bool reserve();
@@ -59,7 +60,7 @@ class Fence {
   std::atomic<uint64_t> begin_ = 0;
   std::atomic<void (*)()> before_close_ = nullptr;
   std::mutex mutex_;   ///< Guards the members below.
-  uint64_t used_ = 0;  ///< Bytes from begin_ on of which some were taken.
+  uint64_t used_ = 0;  ///< Bytes from begin_ up to the end of the highest allocation.
   uint64_t inside_ = 0;
   bool is_started_ = false, is_removed_ = false, is_closed_ = false;
   Clock::time_point started_;
@@ -68,7 +69,7 @@ class Fence {
   std::set<std::pair<uint64_t, uint64_t>> free_by_size_;  ///< Bytes and address.
 };
 
-/// A mutex whose owner has passed the fence.
+/// A mutex whose owner may access memory behind the fence.
 class FencedMutex {
  public:
   void lock() {

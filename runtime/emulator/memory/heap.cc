@@ -7,7 +7,7 @@
 
 namespace gpuemu::emulator {
 namespace {
-/// What the driver's malloc aligns to, and the room behind a piece that belongs to nobody.
+/// Alignment of the driver's malloc, and the unused bytes after each piece.
 constexpr uint64_t kAlign = 16, kGap = 32;
 constexpr int kPoison = 0xfb;
 }  // namespace
@@ -46,7 +46,7 @@ uint64_t Heap::take(uint64_t bytes) {
   return made.base;
 }
 
-/// Memory is used again as late as possible: until then an access to what was freed is found.
+/// Reuses memory as late as possible, so that an access after free is detected.
 Heap::Pieces::iterator Heap::reused(uint64_t room) {
   if (room >= hopeless_) return pieces_.end();
   join_free();

@@ -1,10 +1,11 @@
 // A logical clock that orders the accesses of the lanes of one warp.
 //
 // An event is a warp-level instruction at which lanes wait for each other. __syncwarp() and
-// barriers order all accesses of their lanes before it with those after it. Shuffles, votes,
-// matches and reductions order none by the memory model; a lane that has passed one has what it
-// read, however, and only reads count as done before it. An access that carries the count of events
-// at its time is ordered before lane A's next one when an event above that count joined both.
+// barriers order all accesses of their lanes before the event with those after it. By the memory
+// model, shuffles, votes, matches and reductions order no accesses. A lane that has passed one
+// holds the values that it read, however, so reads (and only reads) count as done before it. An
+// access is stamped with the event count at its time; it is ordered before lane A's next access if
+// a later event joined both lanes.
 #pragma once
 
 #include <array>
@@ -15,14 +16,14 @@ namespace gpuemu::emulator {
 
 class LaneClock {
  public:
-  /// Counts are kept in 16 bits. When the clock is full, the caller begins a new epoch of the
-  /// block, in which earlier accesses do not count, and calls restart().
+  /// Counts are stored in 16 bits. When the clock is full, the caller starts a new epoch of the
+  /// block, in which earlier accesses are ignored, and calls restart().
   static constexpr uint32_t kEventsMax = 0x7fff;
 
   uint32_t now() const { return now_; }
   const uint32_t* now_place() const { return &now_; }
   bool full() const { return now_ == kEventsMax; }
-  /// Writes (reads) with a lower count are ordered for every lane.
+  /// Writes (reads) with a lower count are ordered before every lane.
   uint32_t ordered() const { return ordered_; }
   uint32_t read_ordered() const { return read_ordered_; }
 
@@ -30,17 +31,17 @@ class LaneClock {
     now_ = ordered_ = read_ordered_ = 0;
     some_.reset();
   }
-  /// An event that orders nothing by itself; accesses with a lower count came before it.
+  /// Counts an event that orders nothing by itself; earlier accesses have a lower count.
   uint32_t advance() { return ++now_; }
-  /// An event of all lanes of the warp.
+  /// Counts an event of all lanes of the warp.
   void order_all() { ordered_ = read_ordered_ = ++now_; }
   void order_reads() { read_ordered_ = ++now_; }
-  /// An event of `lanes` only.
+  /// Counts an event of `lanes` only.
   void order_all(uint32_t lanes);
   void order_reads(uint32_t lanes);
 
   /// Returns the lanes of `others` whose writes (reads) at the time `event` are not ordered before
-  /// what `lane` does now.
+  /// the next access of `lane`.
   uint32_t unordered_writes(uint32_t lane, uint32_t others, uint32_t event) const {
     return event < ordered_ ? 0 : some_ == nullptr ? others : unknown(lane, others, event);
   }

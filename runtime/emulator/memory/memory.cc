@@ -17,19 +17,20 @@
 
 namespace gpuemu::emulator {
 namespace {
-/// Where the numbers of segments, of 26 bits, begin anew: a launch needs at most 2^22 of them.
+/// Segment numbers have 26 bits and restart here. A launch needs at most 2^22 of them.
 constexpr uint32_t kSegmentsEnd = uint32_t{15} << 22;
 static_assert(kSegmentsEnd + kRaceSegmentsMax <= uint32_t{1} << (64 - kCellSegmentShift));
-/// What drivers give, so that every tensor can be a texture.
+/// Alignment of allocations: what drivers give, and enough for any tensor to serve as a texture.
 constexpr uint64_t kAlign = std::max<uint64_t>(kDeviceAlignment, kTextureAlignment);
 constexpr std::byte kPoison{0xfb};
-/// Pieces that undefined_in() tells of: a column of a matrix has one per row.
+/// Limit of ranges that undefined_in() returns: a column of a matrix has one per row.
 constexpr size_t kUndefinedMax = 4096;
 constexpr std::string_view kHost = "what the host has left";
-/// From here on it is worth asking whether the host has as much: beyond that it ends processes.
+/// For allocations from this size on, check that the host has as much memory left: if it runs out,
+/// the kernel's out-of-memory killer ends processes.
 constexpr uint64_t kLookBytes = uint64_t{256} << 20;
 
-/// What the host can give without taking from others; all there is where nobody says.
+/// Returns the memory that the host can give without swapping; unlimited if that is unknown.
 uint64_t host_bytes_left() {
   std::ifstream text("/proc/meminfo");
   std::string key, unit;
@@ -41,7 +42,7 @@ uint64_t host_bytes_left() {
   return ~uint64_t{0};
 }
 
-/// Every byte of a variable is defined at first.
+/// Starts tracking a variable; at first every byte of it is defined.
 void track(Allocation& variable) {
   if (variable.tracked) return;
   variable.defined.assign(variable.bytes, 1);
@@ -62,13 +63,13 @@ Result<uint64_t> Memory::allocate(uint64_t bytes, const std::string& name, Kind 
     return out_of_memory(name, bytes, {what, used_, limit_}, std::move(owners));
   };
   if (counted > limit_ || used_ > limit_ - counted) return out("the emulator's memory");
-  // Every byte of a buffer is written, and has another that says whether it was.
+  // A buffer takes twice its size: each byte has another that records whether it was written.
   if (tracked && bytes >= kLookBytes && bytes > host_bytes_left() / 2) return out(kHost);
   auto allocation = std::make_unique<Allocation>();
   const uint64_t total = bytes + 2 * red_zone_ + kAlign;
-  // Pages that nobody touches cost nothing: a module may declare gigabytes, and wide red zones
-  // would cost more than small allocations.
-  // What has wide red zones has pages of its own, which a fence protects.
+  // Untouched pages take no memory, which matters because a module may declare gigabytes and wide
+  // red zones are larger than small allocations. Allocations with wide red zones have pages of
+  // their own, which the fence can protect.
   std::byte* const fenced =
       tracked && red_zone_ > kRedZone ? Fence::instance().take(total) : nullptr;
   if (fenced != nullptr) {
@@ -134,7 +135,7 @@ void Memory::keep_freed(std::unique_ptr<Allocation> gone) {
 }
 
 void Memory::forget_freed(uint64_t bytes_max) {
-  constexpr size_t kFreedMax = 4096;  // Small ones take address space for their red zones too.
+  constexpr size_t kFreedMax = 4096;  // Limits small ones, whose red zones also take address space.
   while (!freed_.empty() && (freed_bytes_ > bytes_max || freed_.size() > kFreedMax)) {
     freed_bytes_ -= freed_.front()->bytes;
     freed_.pop_front();
@@ -213,7 +214,7 @@ Result<Allocation*> Memory::checked(uint64_t address, uint64_t bytes, const char
     return whole;
   }
   if (foreign_.contains(address, bytes)) {
-    // Parts of it only bound what kernels reach; its bytes are all defined.
+    // Parts only limit what kernels may access; all bytes of the memory are defined.
     const auto next = by_base_.upper_bound(address);
     Allocation* const near = next == by_base_.begin() ? nullptr : std::prev(next)->second.get();
     if (near != nullptr && near->foreign) return near;
@@ -233,7 +234,7 @@ Status Memory::upload(uint64_t address, std::span<const std::byte> from) {
   Allocation* allocation = GPUEMU_TRY(checked(address, from.size(), "upload"));
   if (from.empty()) return ok_status();
   auto* const to = reinterpret_cast<std::byte*>(address);
-  // What is uploaded onto itself counts as written from now on.
+  // An upload from the same address only marks the bytes as written.
   if (to != from.data()) std::memcpy(to, from.data(), from.size());
   written(*allocation, address, from.size());
   return ok_status();
@@ -362,7 +363,7 @@ void Memory::keep_histories() {
     used += words * 2 * sizeof(uint64_t);
     if (used > kRaceHistoryBytesMax) return;
     if (allocation->last_writes != nullptr) continue;
-    // Pages that nobody touches cost nothing.
+    // Untouched pages take no memory.
     allocation->last_writes.reset(static_cast<uint64_t*>(std::calloc(words, sizeof(uint64_t))));
     allocation->last_reads.reset(static_cast<uint64_t*>(std::calloc(words, sizeof(uint64_t))));
     if (allocation->last_reads == nullptr) allocation->last_writes.reset();

@@ -1,4 +1,4 @@
-// Parts of allocations, which clients with an allocator of their own declare.
+// Parts of allocations, declared by clients with an allocator of their own.
 #include <algorithm>
 #include <cstring>
 #include <iterator>
@@ -76,7 +76,7 @@ Status Memory::divide(uint64_t address, uint64_t bytes, const std::string& name)
   made->defined.resize(bytes);
   made->marks = made->defined.data();
   by_base_[address] = std::move(made);
-  // The others have not changed: what kernels wrote to them is kept.
+  // The other parts are unchanged: kernels' writes to them are kept.
   Allocation& part = *by_base_[address];
   const uint64_t offset = address - whole->base;
   std::memcpy(part.defined.data(), whole->defined.data() + offset, bytes);
@@ -141,7 +141,7 @@ void Memory::scatter(Allocation& whole) {
     const uint64_t offset = part.base - whole.base;
     std::memcpy(part.defined.data(), whole.defined.data() + offset, part.bytes);
     part.sources.copy(part.bytes, 0, whole.sources, offset, part.bytes);
-    part.all_defined = false;  // The next launch finds out.
+    part.all_defined = false;  // Recomputed by the next launch.
   }
 }
 

@@ -1,24 +1,24 @@
-// The record that the race detector of global memory keeps for the last write and the last read of
-// a word.
+// The record that the global race detector keeps for the last write and the last read of a word.
 //
-//   cell := segment:26  who:6  atomic:1  bytes:4  narrow:1  event:8  site:18        from the top
+// cell := segment:26  who:6  atomic:1  bytes:4  narrow:1  event:8  site:18        from the top bit
 //
-// narrow: atomic between threads of one block only. event: LaneClock::now() since the segment
-// began. who: which lanes of the segment's warp touched the bytes.
+// narrow: atomic only among threads of one block. event: LaneClock::now() since the segment began.
+// who: which lanes of the segment's warp accessed the bytes.
 #pragma once
 
 #include <cstdint>
 
 namespace gpuemu::emulator {
 
-/// The threads among which an access is atomic.
+/// The set of threads for which an access is atomic.
 enum class Reach : uint8_t { Plain, Block, All };
 
-/// Values of `who`. Below kSeveralLanes: the lane, of all of the bytes.
-inline constexpr uint32_t kSeveralLanes = 32;  ///< By several instructions: no lane is alone.
-inline constexpr uint32_t kUnknownLanes = 33;  ///< Says nothing.
-inline constexpr uint32_t kPairs = 34;  ///< + n: two bytes each by lane 2n and the one behind it.
-inline constexpr uint32_t kFours = 50;  ///< + n: one byte each by lane 4n and those behind it.
+/// Values of `who`. Below kSeveralLanes: the lane that accessed all of the bytes.
+/// Several instructions accessed them; no single lane did.
+inline constexpr uint32_t kSeveralLanes = 32;
+inline constexpr uint32_t kUnknownLanes = 33;  ///< The lanes are not known.
+inline constexpr uint32_t kPairs = 34;         ///< + n: two bytes each by lanes 2n and 2n + 1.
+inline constexpr uint32_t kFours = 50;         ///< + n: one byte each by lanes 4n to 4n + 3.
 inline constexpr uint32_t kNobody = 63;
 inline constexpr uint32_t kLanesOfPairs = 2, kLanesOfFours = 4;
 
@@ -26,7 +26,7 @@ inline constexpr uint32_t kCellSiteBits = 18, kCellEventBits = 8;
 inline constexpr uint32_t kCellBytesShift = 27, kCellWhoShift = 32, kCellSegmentShift = 38;
 inline constexpr uint32_t kCellWhoBits = kCellSegmentShift - kCellWhoShift;
 inline constexpr uint32_t kCellEventsMax = 1 << kCellEventBits;
-/// Segments of one launch; accesses beyond them are not checked for races.
+/// Segments per launch; accesses in later ones are not checked for races.
 inline constexpr uint32_t kRaceSegmentsMax = uint32_t{1} << 22;
 inline constexpr uint64_t kCellAtomic = uint64_t{1} << 31, kCellNarrow = uint64_t{1} << 26;
 
@@ -35,7 +35,7 @@ struct Touched {
   Reach reach = Reach::Plain;
 };
 
-/// The site number that fits a cell; 0 for larger ones.
+/// Returns the site number if it fits a cell, else 0.
 constexpr uint32_t cell_site(uint32_t site) { return site >> kCellSiteBits == 0 ? site : 0; }
 constexpr uint64_t cell_of(const Touched& by) {
   return uint64_t{by.segment} << kCellSegmentShift | uint64_t{by.who} << kCellWhoShift |
@@ -59,16 +59,16 @@ constexpr uint32_t site_in(uint64_t cell) {
   return static_cast<uint32_t>(cell) & ((uint32_t{1} << kCellSiteBits) - 1);
 }
 
-/// The lane that touched byte `byte` of the word; kSeveralLanes and kUnknownLanes as they are.
+/// Returns the lane that accessed byte `byte` of the word; kSeveralLanes and kUnknownLanes
+/// unchanged.
 constexpr uint32_t lane_of_byte(uint32_t who, uint32_t byte) {
   if (who >= kFours) return (who - kFours) * kLanesOfFours + byte;
   if (who >= kPairs) return (who - kPairs) * kLanesOfPairs + byte / 2;
   return who;
 }
 
-/// Merges `before` and `now`, two reads of one word by one warp without an event in between. If
-/// lanes of one instruction read one place, not all of them may use it: the result then names no
-/// lanes.
+/// Merges `before` and `now`, two reads of one word by one warp without an event in between. Lanes
+/// of one instruction that read the same place may not all use it, so the result names no lanes.
 constexpr uint64_t merged_reads(uint64_t before, uint64_t now) {
   constexpr uint64_t kSame = ~uint64_t{0} << kCellSegmentShift | uint64_t{kCellEventsMax - 1}
                                                                      << kCellSiteBits;

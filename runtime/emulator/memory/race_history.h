@@ -1,5 +1,5 @@
-// The histories of all words of shared memory, stored field by field, so that accesses of a warp to
-// consecutive words are checked and recorded with a few vector instructions.
+// The race histories of all words of shared memory, stored field by field, so that a warp's
+// accesses to consecutive words are checked and recorded with a few vector instructions.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace gpuemu::emulator {
 
-/// The fields of RaceWord: four for the last write, the same for the last read. A note is the site,
-/// and above it the bytes and the parts.
+/// The fields of RaceWord: four for the last write, four for the last read. A note holds the site
+/// in its low bits, and above it the bytes and the parts.
 enum class RaceField : uint8_t {
   Write,
   WriteLanes,
@@ -31,12 +31,13 @@ inline constexpr uint32_t kNoteBytesShift = kSiteBits, kNotePartsShift = kSiteBi
 constexpr uint32_t race_note(uint32_t site, uint32_t bytes, uint32_t parts) {
   return (site_number(site) & kSiteMask) | bytes << kNoteBytesShift | parts << kNotePartsShift;
 }
-/// The least note of lanes that touched the whole word.
+/// The smallest note for lanes that accessed the whole word.
 inline constexpr uint32_t kWholeNote = kWholeWord << kNotePartsShift;
 
-/// The part of a history that compiled code reads.
+/// The part of a history that compiled code accesses.
 struct RaceTags {
-  uint32_t epoch = 0;  ///< The least tag of the current epoch; the next one's is 2^kWarpBits above.
+  uint32_t epoch = 0;  ///< Smallest tag of the current epoch; the next epoch's is 2^kWarpBits
+                       ///< higher.
   uint32_t many = 0;   ///< Tag of words that several warps read in this epoch.
   /// Distance in bytes from a word of shared memory to each of its fields.
   std::array<uint64_t, kRaceFields> beyond{};
@@ -44,7 +45,7 @@ struct RaceTags {
 
 class RaceHistory {
  public:
-  /// Prepares for `words` words at `shared`, which must not move.
+  /// Prepares for `words` words at `shared`, which must not move afterwards.
   void resize(uint64_t words, const std::byte* shared) {
     words_ = words;
     stride_ = (words / kLine + 1) * kLine;
@@ -70,9 +71,8 @@ class RaceHistory {
   uint32_t& at(RaceField which, uint64_t word) { return field(which)[word]; }
 
   bool is_current(uint32_t tag) const { return tag - tags_.epoch < (1u << kWarpBits); }
-  /// Whether a load of the whole word by `lanes`, of the warp whose tag is `self`, may conflict
-  /// with a write: by another warp, or by other lanes with nothing that orders them (since
-  /// `ordered`).
+  /// Returns whether a load of the whole word by `lanes`, of the warp with tag `self`, may conflict
+  /// with a write: by another warp, or by other lanes that no event since `ordered` orders.
   bool is_written(uint64_t word, uint32_t self, uint32_t lanes, uint32_t ordered) {
     const uint32_t write = at(RaceField::Write, word);
     if (!is_current(write)) return false;
@@ -128,7 +128,7 @@ class RaceHistory {
   }
 
  private:
-  /// Fields begin in different lines of the cache, whatever the size of shared memory is.
+  /// Fields begin on different cache lines, whatever the size of shared memory.
   static constexpr uint64_t kLine = 64 / sizeof(uint32_t);
 
   RaceTags tags_;

@@ -1,4 +1,4 @@
-// The record that the race detector of shared memory keeps for each word of four bytes.
+// The record that the shared race detector keeps for each 4-byte word.
 #pragma once
 
 #include <bit>
@@ -6,18 +6,18 @@
 
 namespace gpuemu::emulator {
 
-/// Lanes of one warp, and the bytes of a word that they accessed; usually all accessed the same
+/// Lanes of one warp, and the bytes of a word that they accessed. Usually all accessed the same
 /// bytes.
 struct LanesOfWord {
-  /// The lanes, where `bytes` says which bytes each of them touched. Where they differ `bytes` is 0
-  /// and this is a number per byte: 0 for nobody, the lane + 1, or kSeveral.
+  /// The lanes, if `bytes` is the bytes that each of them accessed. If they differ, `bytes` is 0
+  /// and this holds a number per byte: 0 for no lane, the lane + 1, or kSeveral.
   uint32_t lanes = 0;
   uint32_t bytes = 0;
 
   static constexpr uint32_t kBytes = 4, kByteBits = 8, kSeveral = 0xff, kAnyOther = ~uint32_t{0};
 
   void set(uint32_t mask, uint32_t touched) { lanes = mask, bytes = touched; }
-  /// Adds a lane; if it `replaces` others, it becomes the only one on these bytes.
+  /// Adds a lane. With `replaces` it becomes the only lane on these bytes.
   void add(uint32_t lane, uint32_t touched, bool replaces) {
     const uint32_t bit = uint32_t{1} << lane;
     if (bytes == touched || lanes == 0) {
@@ -32,8 +32,8 @@ struct LanesOfWord {
       put(i, now == 0 || replaces ? lane + 1 : kSeveral);
     }
   }
-  /// Lanes other than `lane` that accessed these bytes. If several accessed one byte, they are not
-  /// known: with `unknown_too` all lanes are returned.
+  /// Returns the lanes other than `lane` that accessed these bytes. If several lanes accessed one
+  /// byte they are unknown; with `unknown_too` all lanes are returned then.
   uint32_t others(uint32_t lane, uint32_t touched, bool unknown_too) const {
     const uint32_t own = uint32_t{1} << lane;
     if (bytes != 0) return (bytes & touched) != 0 ? lanes & ~own : 0;
@@ -45,7 +45,7 @@ struct LanesOfWord {
     }
     return out & ~own;
   }
-  /// Whether `lane` itself accessed all of these bytes that any lane accessed.
+  /// Returns whether `lane` accessed all of these bytes that any lane accessed.
   bool includes(uint32_t lane, uint32_t touched) const {
     if (bytes != 0) return (lanes >> lane & 1) != 0 || (bytes & touched) == 0;
     return others(lane, touched, false) == 0;
@@ -69,9 +69,9 @@ struct LanesOfWord {
 
 inline constexpr uint32_t kSiteBits = 24;
 inline constexpr uint32_t kSiteMask = (uint32_t{1} << kSiteBits) - 1;
-/// The site number that fits a note; 0 for larger ones.
+/// Returns the site number if it fits a note, else 0.
 constexpr uint32_t site_number(uint32_t site) { return site <= kSiteMask ? site : 0; }
-/// Layout of a tag: warp index + 1, or kMany; then the flag.
+/// Layout of a tag: warp index + 1, or kMany; above it the flag.
 inline constexpr uint32_t kWarpBits = 7;
 inline constexpr uint32_t kMany = 63;
 inline constexpr uint32_t kAtomicTag = 64;
@@ -79,13 +79,13 @@ inline constexpr uint32_t kEpochsMax = (uint32_t{1} << (32 - kWarpBits)) - 1;
 inline constexpr uint32_t kWholeWord = 0xf;
 
 /// The history of a word in shared memory. A tag holds the barrier epoch above the warp: accesses
-/// with equal tags are ordered unless lanes of one warp race. Lanes belong to the last warp that
-/// wrote (read), at one event of its clock.
+/// with equal tags are ordered, unless lanes of one warp race. The lanes are those of the last warp
+/// that wrote (read), at one event of its clock.
 struct RaceWord {
   uint32_t write = 0, read = 0;
-  uint32_t writers = 0;  ///< Warps that wrote the same value.
+  uint32_t writers = 0;  ///< Number of warps that wrote the same value.
   uint32_t write_lanes = 0, read_lanes = 0;
-  uint32_t write_event = 0, read_event = 0;  ///< LaneClock::now() then.
+  uint32_t write_event = 0, read_event = 0;  ///< LaneClock::now() at the access.
   uint32_t write_site = 0;                   ///< Step::cache of the instruction.
   uint32_t written_bytes = 0;                ///< One bit per byte of the word.
   uint32_t write_parts = 0;                  ///< LanesOfWord::bytes.

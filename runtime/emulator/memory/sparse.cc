@@ -11,16 +11,16 @@
 namespace gpuemu::emulator {
 namespace {
 
-/// Holds the length of the mapping, for unmap_sparse.
+/// The first page of a mapping holds its length, for unmap_sparse.
 constexpr uint64_t kPage = 4096;
-/// What is mapped at a time: the kernel allows 65,530 mappings of one process.
+/// Smallest size mapped at once: Linux allows 65,530 mappings per process.
 constexpr uint64_t kPieceMin = uint64_t{8} << 20;
-/// Limit for the memory that the pattern itself takes.
+/// Largest memory that the repeated pattern itself may take.
 constexpr uint64_t kPieceMax = uint64_t{64} << 20;
 
 constexpr int kReadWrite = PROT_READ | PROT_WRITE;
 
-/// A file in memory that ends with this object; what is mapped of it stays.
+/// A memory file that is closed with this object; its mappings remain.
 class MemoryFile {
  public:
   MemoryFile() : file_(::memfd_create("gpuemu-pattern", MFD_CLOEXEC)) {}

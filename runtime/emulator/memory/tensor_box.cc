@@ -7,17 +7,17 @@
 namespace gpuemu::emulator {
 namespace {
 
-constexpr uint32_t kChunk = 16;  ///< Bytes that a swizzle leaves together.
-/// No block has so many bytes of shared memory: of a larger box only the beginning is laid out.
+constexpr uint32_t kChunk = 16;  ///< Bytes that a swizzle keeps together.
+/// More than the shared memory of any block; a larger box is laid out only up to here.
 constexpr uint32_t kExtentMax = 1u << 20;
 
-/// Bytes of a row that the swizzle moves about; 0 where nothing is swizzled.
+/// Returns the bytes of a row that the swizzle permutes; 0 without a swizzle.
 uint32_t swizzle_bytes(const TensorMap& map) {
   return map.swizzle == kNoSwizzle ? 0 : kChunk << map.swizzle;
 }
 
-/// Adds rows of elements of dimension 0. In shared memory one that is swizzled takes as many bytes
-/// as the swizzle has (measured on an H200).
+/// Adds rows of elements of dimension 0. In shared memory a swizzled row takes as many bytes as the
+/// swizzle's width (measured on an H200).
 class Rows {
  public:
   Rows(TensorBox& box, const TensorMap& map, int64_t first, uint32_t count)
@@ -25,7 +25,7 @@ class Rows {
     pitch_ = std::max(count * box.element_bytes, swizzle_bytes(map));
   }
 
-  /// `address` is that of index 0; 0: the whole row lies outside.
+  /// `address` is that of index 0; 0: the whole row is outside the tensor.
   void add(uint64_t address) {
     at_ = box_.extent;
     box_.extent += pitch_;
@@ -63,7 +63,8 @@ bool is_inside(const TensorMap& map, uint32_t dimension, int64_t index) {
   return index >= 0 && index < map.size(dimension);
 }
 
-/// The address of a row, whose indices from dimension 1 on are these; 0 where it lies outside.
+/// Returns the address of the row with these indices from dimension 1 on; 0 if it is outside the
+/// tensor.
 uint64_t row_address(const TensorMap& map, const std::array<int64_t, kTensorRankMax>& index) {
   uint64_t address = map.address;
   for (uint32_t i = 1; i < map.rank(); ++i) {
@@ -90,8 +91,8 @@ void add_tile(TensorBox& box, const TensorMap& map, const TensorPlace& place) {
   }
 }
 
-/// Walks over pixels: dimension 1 first, each from its lower to its upper corner; the last
-/// dimension has none.
+/// Walks over the pixels, dimension 1 fastest, each from its lower to its upper corner. The last
+/// dimension has no corners.
 void add_columns(TensorBox& box, const TensorMap& map, const TensorPlace& place) {
   Rows rows(box, map, place.index[0], map.channels);
   const uint32_t last = uint32_t{map.rank_less_1};
@@ -111,15 +112,15 @@ void add_columns(TensorBox& box, const TensorMap& map, const TensorPlace& place)
   }
 }
 
-/// The chunk's number in a row of 32, 64 or 128 bytes, in bits 4 to 6 of the address, is combined
-/// with that of the row of 128 bytes.
+/// Combines the chunk's number in a row of 32, 64 or 128 bytes (address bits 4 to 6) with the
+/// number of the 128-byte row.
 uint32_t swizzled(uint32_t offset, uint8_t swizzle) {
   const uint32_t mask = (1u << swizzle) - 1;
   return offset ^ (((offset >> 7) & mask) << 4);
 }
 
-/// Checks again what the driver checked when it made the map: a program may have overwritten it
-/// since, or changed it by tensormap.replace.
+/// Repeats the checks that the driver made when it created the map, because a program may have
+/// overwritten it since or changed it with tensormap.replace.
 bool is_intact(const TensorMap& map) {
   constexpr uint32_t kBoxMax = 256, kStepMax = 8;
   const bool is_tiled = map.kind == TensorMapKind::Tiled;

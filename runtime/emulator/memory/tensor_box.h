@@ -1,4 +1,4 @@
-// The part of a tensor that a copy by a tensor map moves, and where it lies in shared memory.
+// The part of a tensor that a copy with a tensor map moves, and its layout in shared memory.
 #pragma once
 
 #include <array>
@@ -9,36 +9,36 @@
 
 namespace gpuemu::emulator {
 
-/// Bytes that lie together at both ends.
+/// A range of bytes that is contiguous in both global and shared memory.
 struct TensorPiece {
-  uint64_t address = 0;  ///< Global; 0: outside of the tensor.
+  uint64_t address = 0;  ///< In global memory; 0: outside the tensor.
   uint32_t offset = 0;   ///< In shared memory, from the beginning of the box.
   uint32_t bytes = 0;
 };
 
 struct TensorBox {
   std::vector<TensorPiece> pieces;
-  uint32_t bytes = 0;   ///< The elements' bytes: what an mbarrier counts.
-  uint32_t extent = 0;  ///< What the box takes in shared memory.
+  uint32_t bytes = 0;   ///< Size of the elements, which an mbarrier counts.
+  uint32_t extent = 0;  ///< Bytes that the box takes in shared memory.
   uint8_t element_bytes = 1;
   bool fills_with_nan = false;
 };
 
-/// Where a box begins: indices of dimension 0, 1 ..., and for im2col what is added to those from
-/// dimension 1 on.
+/// Where a box begins: indices of dimension 0, 1 and so on, and for im2col the offsets added to
+/// those from dimension 1 on.
 struct TensorPlace {
   std::array<int32_t, kTensorRankMax> index{};
   std::array<uint16_t, kTensorRankMax - 2> added{};
 };
 
-/// False for other bytes, and for a map that a GPU would not take either.
+/// Returns false for bytes that are not a tensor map, and for a map that a GPU would reject.
 bool is_map(const TensorMap& map);
-/// Why the emulator cannot copy by this map; null where it can.
+/// Returns why the emulator cannot copy with this map; null if it can.
 const char* reason_against(const TensorMap& map);
-/// The map must be one that reason_against() allows.
+/// Computes the box. The map must be one that reason_against() accepts.
 TensorBox box_at(const TensorMap& map, const TensorPlace& place);
-/// Splits the pieces as the map's swizzle moves them. `begin` is the box's offset in the block's
-/// shared memory.
+/// Splits and moves the pieces as the map's swizzle requires. `begin` is the box's offset in the
+/// block's shared memory.
 void swizzle(TensorBox& box, const TensorMap& map, uint32_t begin);
 
 }  // namespace gpuemu::emulator

@@ -1,4 +1,4 @@
-// Texture objects of the device, by handle.
+// The texture objects of a device, by handle.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@ namespace gpuemu::emulator {
 
 class Textures {
  public:
-  /// A handle that no other object of this device ever had.
+  /// Adds a texture and returns a handle that this device never used before.
   uint64_t add(const TextureConfig& config) {
     all_[++last_] = config;
     return last_;
   }
   bool remove(uint64_t handle) { return all_.erase(handle) != 0; }
-  /// Null if `handle` is not a handle.
+  /// Returns null for an unknown handle.
   const TextureConfig* find(uint64_t handle) const {
     const auto found = all_.find(handle);
     return found == all_.end() ? nullptr : &found->second;

@@ -7,7 +7,7 @@ namespace {
 
 constexpr uint64_t kWordBits = 64;
 
-/// Collects what single lanes have.
+/// Collects the results of single lanes.
 class Collected {
  public:
   void add(uint32_t lane, uint32_t origin, uint64_t bits) {
@@ -25,7 +25,7 @@ class Collected {
 
 bool has(const UndefinedValue& value, uint32_t lane) { return (value.lanes >> lane & 1) != 0; }
 
-/// Bits that have their value whatever the undefined ones are.
+/// Returns the bits whose value does not depend on the undefined ones.
 uint64_t decided_by(Logic logic, const LogicOperand& operand, uint32_t lane, uint64_t undefined) {
   const uint64_t value = operand.values[lane];
   return (logic == Logic::Or ? value : ~value) & ~undefined;
