@@ -15,7 +15,7 @@ namespace gpuemu::emulator {
 namespace {
 constexpr std::string_view kShared = "shared";
 
-/// Alignment of every lane; the misaligned are reported and taken out.
+/// Returns the lanes whose address is aligned; reports the others.
 uint32_t aligned_lanes(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes,
                        Access access) {
   Tally bad;
@@ -62,13 +62,13 @@ void report_outside(Warp& warp, const Step& step, const Tally& bad, uint64_t add
   report_check(warp, step, std::move(incident));
 }
 
-/// Whether nothing was ever written to any byte of it.
+/// Returns whether no byte of the access was ever written.
 bool unwritten(const uint8_t* shadow, uint32_t bytes) {
   return std::all_of(shadow, shadow + bytes, [](uint8_t byte) { return byte == 0; });
 }
 
-/// Whether an element was never written at all. One written in part is what copies of structures
-/// with padding read.
+/// Returns whether some element was never written at all. A partly written one is not reported:
+/// copies of structures with padding read such elements.
 bool undefined(const Step& step, const uint8_t* shadow, uint32_t bytes, Access access) {
   const uint32_t element =
       access == Access::Load ? bytes / std::max(step.elements().count, 1u) : bytes;
@@ -78,16 +78,17 @@ bool undefined(const Step& step, const uint8_t* shadow, uint32_t bytes, Access a
   return false;
 }
 
-/// Lanes that read what nothing wrote. What a plain load reads matters only where it is used.
+/// Lanes that read uninitialised memory. For a plain load this matters only when the value is used.
 struct UndefinedRead {
   Tally lanes;
-  std::string where;  ///< Where the first lane's access lies.
+  std::string where;  ///< Describes the place of the first lane's access.
   std::string why = " before anything was written there";
   std::string tensor;
   int64_t offset = 0;
   std::array<const uint8_t*, kLanes> shadows{};
-  std::array<const ByteSources*, kLanes> sources{};  ///< Null where no kernel computes.
-  std::array<uint64_t, kLanes> places{};             ///< Where the first byte lies in `sources`.
+  /// Null for memory that kernels do not compute into.
+  std::array<const ByteSources*, kLanes> sources{};
+  std::array<uint64_t, kLanes> places{};  ///< Offset of the first byte in `sources`.
 
   void note(uint32_t lane, const uint8_t* shadow, const ByteSources* from, uint64_t place) {
     lanes.note(lane);
@@ -110,7 +111,7 @@ struct UndefinedRead {
   }
 };
 
-/// Calls `take` with those of `lanes` that have the same source, and with it.
+/// Calls `take` once per source, with those of `lanes` that have this source.
 template <typename Take>
 void for_each_source(const UndefinedRead& read, uint32_t lanes, uint32_t byte, const Take& take) {
   while (lanes != 0) {
@@ -128,7 +129,7 @@ void for_each_source(const UndefinedRead& read, uint32_t lanes, uint32_t byte, c
 void note_undefined(Warp& warp, const Step& step, uint32_t bytes, const UndefinedRead& read) {
   if (read.lanes.lanes == 0) return;
   const ptx::Opcode opcode = instruction_of(warp, step).opcode;
-  if (opcode == ptx::Opcode::Cp) return;  // What arrives is as undefined as this is.
+  if (opcode == ptx::Opcode::Cp) return;  // The copied bytes stay as undefined as they are here.
   const bool defers = warp.launch->inputs.checks.defers;
   const bool updates = opcode == ptx::Opcode::Atom || opcode == ptx::Opcode::Red;
   if (updates && defers) {
@@ -136,7 +137,7 @@ void note_undefined(Warp& warp, const Step& step, uint32_t bytes, const Undefine
       warp.tracking.definedness.updated(warp, step, lanes, read.cause(source));
     });
   }
-  if (defers && opcode == ptx::Opcode::Ldmatrix) return;  // It tells of each element itself.
+  if (defers && opcode == ptx::Opcode::Ldmatrix) return;  // It handles each element itself.
   if (defers && opcode == ptx::Opcode::Wmma) {
     return for_each_source(read, read.lanes.lanes, 0, [&](uint32_t lanes, uint32_t source) {
       Definedness& tracked = warp.tracking.definedness;
@@ -165,7 +166,7 @@ void note_undefined(Warp& warp, const Step& step, uint32_t bytes, const Undefine
   }
 }
 
-/// What `lanes` read at these offsets of shared memory.
+/// Finds what `lanes` read at these offsets of shared memory.
 UndefinedRead read_of_shared(Warp& warp, const Step& step, uint32_t lanes, const uint64_t* offset) {
   const SharedMemory& shared = warp.block->shared;
   UndefinedRead read;
@@ -198,7 +199,7 @@ void note_undefined_global(Warp& warp, const Step& step, const uint64_t* address
   note_undefined(warp, step, bytes, read);
 }
 
-/// Lanes whose bytes a copy has not brought yet.
+/// Reports lanes that read bytes of an asynchronous copy that is still in flight.
 void report_in_flight(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes,
                       uint32_t lanes) {
   const uint8_t* shadow = warp.block->shared.defined.data();
@@ -227,7 +228,7 @@ void report_in_flight(Warp& warp, const Step& step, const uint64_t* address, uin
        .other = copy});
 }
 
-/// What to do where a kernel has dynamic shared memory of no size.
+/// Returns a hint for a kernel whose dynamic shared memory has no size.
 std::string about_dynamic(Warp& warp) {
   const bool none =
       warp.code().names_dynamic && warp.launch->inputs.config->dynamic_shared_bytes == 0;
@@ -237,7 +238,7 @@ std::string about_dynamic(Warp& warp) {
                      cpp ? " (extern __shared__)" : "");
 }
 
-/// Lanes inside a window of `size` bytes.
+/// Returns the lanes whose access is inside a window of `size` bytes; reports the others.
 uint32_t window_lanes(Warp& warp, const Step& step, const uint64_t* address, uint64_t size,
                       uint32_t bytes, std::pair<std::string_view, Access> what) {
   uint32_t lanes = aligned_lanes(warp, step, address, bytes, what.second);

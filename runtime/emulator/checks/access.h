@@ -1,5 +1,5 @@
-// Slow paths of memory accesses, which handlers call if the fast checks fail, and the updates of
-// the sanitizers' state.
+// The slow paths of memory accesses, which handlers take if the fast checks fail, and the updates
+// of the sanitizers' state.
 #pragma once
 
 #include "runtime/emulator/machine/warp.h"
@@ -7,10 +7,10 @@
 namespace gpuemu::emulator {
 
 enum class Access : uint8_t { Load, Store, Atomic };
-/// "reads", "writes" or "updates".
+/// Returns "reads", "writes" or "updates".
 const char* verb(Access access);
 
-/// Lanes that fail a check at one instruction: one finding for all of them.
+/// The lanes that fail a check at one instruction, for a single finding.
 struct Tally {
   uint32_t lanes = 0;
   uint32_t first = 0;
@@ -31,23 +31,22 @@ uint32_t resolve_local(Warp& warp, const Step& step, const uint64_t* address, ui
                        Access access);
 /// Resolves offsets into the entry's parameters, for code that takes their address.
 uint32_t resolve_param(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes);
-/// Checks reads of the parameters' bytes by `lanes`: elements where no parameter lies are
-/// undefined.
+/// Checks that `lanes` read only bytes of parameters: elements between parameters are undefined.
 void note_param_gaps(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes,
                      uint32_t lanes);
-/// Notes that element `element` of what the instruction loads is undefined in `lanes`, which get it
-/// from these offsets of shared memory.
+/// Records that element `element` of a load is undefined in `lanes`, which read it from these
+/// offsets of shared memory.
 void note_undefined_shared(Warp& warp, const Step& step, uint32_t element, uint32_t lanes,
                            const uint64_t* offset);
-/// Reports accesses that parameters do not allow.
+/// Reports accesses that parameter space does not allow.
 void refuse_param(Warp& warp, const Step& step, const uint64_t* address);
 
-/// Marks stored bytes as defined. With the check `writes`, reports bytes that already were.
+/// Marks stored bytes as defined. With the check `writes`, reports bytes that are already marked.
 void define_global(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes,
                    uint32_t lanes);
 
-/// Sets masks.running to the lanes of each memory space in turn and calls `run` with addresses of
-/// that space.
+/// Groups the lanes by the memory space of their address. For each space, sets masks.running to its
+/// lanes and calls `run` with addresses of that space.
 using SpaceHandler = void (*)(Warp&, const Step&, const uint64_t* address);
 struct SpaceHandlers {
   SpaceHandler global, shared, local, param;

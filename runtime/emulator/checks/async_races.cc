@@ -30,7 +30,7 @@ void note_source(Warp& warp, const AsyncCopy& copy, uint32_t lanes) {
 void note_arrival(Warp& warp, const AsyncCopy& copy, uint32_t lanes) {
   Block& block = *warp.block;
   if (block.shared.races.empty()) return;
-  // In another function than the copy's the write is only kept, for accesses that follow.
+  // In another function than the copy's, the write is only recorded, for later accesses.
   if (warp.control.depth != 0 && &warp.code() == copy.code) {
     std::array<uint64_t, kLanes> to{};
     std::ranges::copy(copy.to, to.begin());

@@ -1,13 +1,13 @@
-// Tells the race detectors what asynchronous copies read and write, and when.
+// Reports the accesses of asynchronous copies to the race detectors.
 #pragma once
 
 #include "runtime/emulator/machine/warp.h"
 
 namespace gpuemu::emulator {
 
-/// `lanes` of the copy read their source in global memory.
+/// Records that `lanes` of the copy read their source in global memory.
 void note_source(Warp& warp, const AsyncCopy& copy, uint32_t lanes);
-/// `lanes` of the copy write their bytes to shared memory now, when these arrive.
+/// Records that the bytes of `lanes` arrive in shared memory now.
 void note_arrival(Warp& warp, const AsyncCopy& copy, uint32_t lanes);
 
 }  // namespace gpuemu::emulator

@@ -23,14 +23,14 @@ void store(uint64_t& cell, uint64_t value) {
   std::atomic_ref(cell).store(value, std::memory_order_release);
 }
 
-/// The word's bits of the bytes from `address` to `end`.
+/// Returns a mask of the word's bytes in [address, end).
 uint32_t bits_of(uint64_t word_address, uint64_t address, uint64_t end) {
   const uint64_t from = std::max(address, word_address) - word_address;
   const uint64_t to = std::min(end, word_address + 4) - word_address;
   return ((1u << to) - 1) & ~((1u << from) - 1);
 }
 
-/// The bytes of the word at `word_address` that accesses of `bytes` bytes touch.
+/// Returns a mask of the bytes of the word at `word_address` that accesses of `bytes` bytes touch.
 uint32_t touched_bits(uint64_t word_address, const uint64_t* address, uint32_t bytes,
                       uint32_t lanes) {
   uint32_t bits = 0;
@@ -53,7 +53,7 @@ uint32_t lanes_of_word(const uint64_t* address, uint32_t bytes, uint32_t lanes) 
   return found;
 }
 
-/// ld or st, not an atomic or a copy.
+/// Returns whether the step is a plain ld or st, not an atomic or a copy.
 bool loads_or_stores(Warp& warp, const Step& step) {
   const ptx::Opcode opcode = instruction_of(warp, step).opcode;
   return opcode == ptx::Opcode::Ld || opcode == ptx::Opcode::St;
@@ -90,7 +90,7 @@ bool GlobalRaces::same_soon(Warp& warp, const Touch& touch, uint32_t other) cons
       return slot.segment.load(std::memory_order_acquire) == other;
     });
   };
-  // Its thread may have lost the processor, or wait here for a store of this one.
+  // That host thread may be preempted, or wait here for a store of this thread: limit the wait.
   const auto patience = std::chrono::steady_clock::now() + kStorePatience;
   while (on_its_way() && std::chrono::steady_clock::now() < patience) std::this_thread::yield();
   return writes_same(warp, touch);
@@ -127,7 +127,7 @@ uint32_t GlobalRaces::new_segment(Warp& warp) {
                                                      .fences = block.grid_order.fences,
                                                      .sync_ops = block.grid_order.sync_ops,
                                                      .event = now};
-  // Behind a fence its lanes are in no other order than before.
+  // The fence changes nothing in the order of the warp's own lanes.
   const bool is_behind_fence =
       warp.ordering.segment == 0 && warp.ordering.segment_epoch == block.shared.epoch;
   if (!is_behind_fence) warp.ordering.segment_ordered = now;
@@ -149,7 +149,7 @@ void GlobalRaces::fence(Warp& warp) {
         {.warp = warp.index, .epoch = block.shared.epoch, .sync_ops = block.grid_order.sync_ops});
   }
   block.grid_order.fences = static_cast<uint32_t>(fences.size());
-  warp.ordering.segment = 0;  // What it does from now on is not behind the fence.
+  warp.ordering.segment = 0;  // The fence does not cover later accesses.
 }
 
 void GlobalRaces::publish(Block& block) {
@@ -196,7 +196,7 @@ bool GlobalRaces::is_of(const Warp& warp, uint32_t number) const {
          other.epoch == warp.block->shared.epoch;
 }
 
-/// Whether the cell names another segment of this launch that touched the same bytes.
+/// Returns whether the cell names another segment of this launch that accessed the same bytes.
 bool GlobalRaces::conflicts(Warp&, uint64_t cell, uint32_t bits, uint32_t own) const {
   const uint32_t other = segment_in(cell);
   return other >= first_ && other != own && (bytes_in(cell) & bits) != 0;
@@ -232,7 +232,7 @@ void GlobalRaces::note(Warp& warp, const Step& step, const uint64_t* address, ui
                        Access access, uint32_t lanes) {
   const MemoryOperands* const operands = step.memory();
   const bool is_volatile = access == Access::Load && operands != nullptr && operands->is_ordered;
-  const uint32_t own = is_volatile ? 0 : segment_of(warp);  // Polling takes no segments.
+  const uint32_t own = is_volatile ? 0 : segment_of(warp);  // Polling does not start a segment.
   if (own == 0 && !is_volatile) return;
   if (access == Access::Store) {
     if (instruction_of(warp, step).opcode == ptx::Opcode::St) begin_store(own);
@@ -262,7 +262,7 @@ void GlobalRaces::note(Warp& warp, const Step& step, const uint64_t* address, ui
     const uint64_t end = address[lane] + bytes;
     for (uint64_t at = address[lane] & ~uint64_t{3}; at < end; at += 4) {
       const uint64_t word = (at - in->base) / 4;
-      // Most words that are read have not been written in this launch: they race with nothing.
+      // Most words that are read were not written in this launch, so they cannot race.
       if (reads_words && address[lane] % 4 == 0 &&
           segment_in(load(in->last_writes.get()[word])) < first_) {
         uint64_t& before = in->last_reads.get()[word];
@@ -292,7 +292,7 @@ void GlobalRaces::note(Warp& warp, const Step& step, const uint64_t* address, ui
                   warp.launch->memory->nearest(address[bad.first])->name, needed);
 }
 
-/// Returns how a cell of the word at `at` names the lanes: which of them touches which byte.
+/// Returns how a cell of the word at `at` encodes which lane accesses which byte.
 uint32_t GlobalRaces::who_touches(const Touch& touch, uint64_t at) {
   const auto first = static_cast<uint32_t>(std::countr_zero(touch.lanes));
   if ((touch.lanes & (touch.lanes - 1)) == 0) return first;
@@ -308,7 +308,8 @@ uint32_t GlobalRaces::who_touches(const Touch& touch, uint64_t at) {
   return form;
 }
 
-/// Lanes that touched bytes of this warp's cell which other lanes touch now, without an order.
+/// Returns the lanes that earlier accessed bytes of this warp's cell which other lanes access now
+/// without an order between them.
 uint32_t GlobalRaces::unordered_lanes(const Warp& warp, const Touch& touch, uint64_t at,
                                       uint64_t cell, bool reads) const {
   const uint32_t event = segment(segment_in(cell)).event + event_in(cell), who = who_in(cell);
@@ -327,7 +328,7 @@ uint32_t GlobalRaces::unordered_lanes(const Warp& warp, const Touch& touch, uint
     others &= ~(uint32_t{1} << lane);
     const uint32_t found = reads ? warp.ordering.clock.unordered_reads(lane, others, event)
                                  : warp.ordering.clock.unordered_writes(lane, others, event);
-    // Some of who knows which lanes may be the ones that read.
+    // If only some of the candidate lanes are unordered, the one that read may be an ordered one.
     if (who != kSeveralLanes || found == others) out |= found;
   }
   return out;
@@ -340,7 +341,7 @@ std::optional<GlobalRaces::Seen> GlobalRaces::note_in_warp(Warp& warp, const Tou
            is_of(warp, segment_in(cell));
   };
   const uint64_t written = load(cells.last_write), read = load(cells.last_read);
-  // check_clashes() handles what one instruction writes in several lanes.
+  // check_clashes() handles several lanes that write in one instruction.
   const bool writes_again =
       touch.access != Access::Load && site_in(written) == cell_site(touch.step.cache());
   uint32_t others = 0;
@@ -364,7 +365,7 @@ std::optional<GlobalRaces::Seen> GlobalRaces::note_word(Warp& warp, const Touch&
   bool harmless = false;
   if (conflicts(warp, written, cells.bits, touch.own)) {
     const bool by_atomic = (written & kCellAtomic) != 0;
-    // Loops that compare and swap begin with a plain read; counters are polled.
+    // Compare-and-swap loops begin with a plain read, and counters are polled.
     const bool narrow = by_atomic && too_narrow(touch, written, warp);
     const bool demoted = by_atomic && !narrow &&
                          (touch.access != Access::Store || warp.block->grid_order.acquired != 0);
@@ -385,7 +386,7 @@ std::optional<GlobalRaces::Seen> GlobalRaces::note_word(Warp& warp, const Touch&
       !ordered(segment(segment_in(read)), warp) && !same()) {
     seen = Seen{.segment = segment_in(read), .site = site_in(read), .read_before = true};
   }
-  // What several blocks write alike may be read by each of them, what several lanes do too.
+  // If several blocks or lanes wrote the same value, each of them may read it.
   Touched by{.segment = touch.own,
              .who = who_touches(touch, cells.at),
              .event = touch.event,
@@ -401,16 +402,16 @@ std::optional<GlobalRaces::Seen> GlobalRaces::note_word(Warp& warp, const Touch&
   return seen;
 }
 
-/// Whether two atomic accesses are none to each other: one is of a block alone, and the other is in
-/// another block.
+/// Returns whether two atomic accesses are not atomic to each other: one has the scope of a block,
+/// and the other is in another block.
 bool GlobalRaces::too_narrow(const Touch& touch, uint64_t written, const Warp& now) const {
   if (touch.access != Access::Atomic) return false;
   if (touch.reach != Reach::Block && (written & kCellNarrow) == 0) return false;
   return segment(segment_in(written)).block != now.block->position.linear;
 }
 
-/// The texture cache, through which `nc` reads, sees no store of the launch for sure, not even one
-/// of the same thread.
+/// Checks reads through the texture cache (`nc`), which may miss every store of the launch, even
+/// one by the same thread.
 std::optional<GlobalRaces::Seen> GlobalRaces::note_reading(const Touch& touch,
                                                            const RaceCells& cells,
                                                            std::optional<Seen> before) const {

@@ -1,14 +1,15 @@
-// Races in global memory: between blocks, between warps of one block without a barrier, and between
-// the lanes of one warp.
+// Detects races in global memory: between blocks, between warps of one block without a barrier, and
+// between the lanes of one warp.
 //
-// Every word has the last write and the last read. Each names a segment: what one warp does between
-// two barriers or fences. Segments of one block are ordered by its barriers. Segments of different
-// blocks are ordered when the first block has executed a fence and then an atomic or volatile
-// access, and the second one an atomic or volatile access after that, whatever the addresses: too
-// many pairs count as ordered, never too few. The fence is one of the segment's own warp, or of
-// another one after a barrier. Accesses with scope .cta order nothing between blocks and are not
-// atomic there. No thread of a launch may write what ld.global.nc reads in it, in any order. Lanes
-// of one segment are ordered by their warp's events (lane_clock.h). All methods are thread-safe.
+// Every word has a record of its last write and its last read. Each record names a segment: what
+// one warp does between two barriers or fences. Barriers order the segments of one block. Segments
+// of different blocks are ordered if the first block executes a fence and then an atomic or
+// volatile access, and the second block an atomic or volatile access after that, at whatever
+// addresses. So too many pairs may count as ordered, never too few. The fence may be in the
+// segment's own warp, or in another one after a barrier. Accesses with scope .cta order nothing
+// between blocks and are not atomic there. Memory that ld.global.nc reads must not be written by
+// any thread of the launch, in any order. Lanes of one segment are ordered by their warp's events
+// (lane_clock.h). All methods are thread-safe.
 #pragma once
 
 #include <array>
@@ -28,34 +29,35 @@ namespace gpuemu::emulator {
 
 /// Evidence that a race changes no result, one bit each.
 using Evidence = uint32_t;
-inline constexpr Evidence kUnusedReads = 1;  ///< The values that were read affect no result.
-inline constexpr Evidence kEqualStores = 2;  ///< The stored values are equal without rounding.
-inline constexpr Evidence kNoEvidence = 4;   ///< None is possible.
+inline constexpr Evidence kUnusedReads = 1;  ///< The values read affect no result.
+inline constexpr Evidence kEqualStores = 2;  ///< The stored values are equal apart from rounding.
+inline constexpr Evidence kNoEvidence = 4;   ///< No evidence could excuse the race.
 
 class GlobalRaces {
  public:
-  /// Segments are numbered from `first` on: cells with lower numbers come from earlier launches.
+  /// Numbers segments from `first` on; cells with lower numbers come from earlier launches.
   explicit GlobalRaces(uint32_t first) : first_(first), next_(first) {}
   ~GlobalRaces();
   GlobalRaces(const GlobalRaces&) = delete;
   GlobalRaces& operator=(const GlobalRaces&) = delete;
 
-  /// Call it before the access: stores are compared with the values they replace.
+  /// Call it before the access, because stores are compared with the values that they replace.
   void note(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes, Access access,
             uint32_t lanes);
-  /// From before a store is noted until it has been made: what another host thread compares with
-  /// it waits for that. note() begins it for the st instructions of `segment`.
+  /// Marks a store as pending, from when it is recorded until it is made. Another host thread that
+  /// compares values with it waits until then. note() begins it for the st instructions of
+  /// `segment`.
   void begin_store(uint32_t segment) {
     slots_[host_thread()].segment.store(segment, std::memory_order_relaxed);
   }
   void end_store() { slots_[host_thread()].segment.store(0, std::memory_order_release); }
-  /// At a fence that other blocks can see.
+  /// Call it at a fence with a scope wider than a block.
   void fence(Warp& warp);
-  /// Before and after an atomic or volatile access.
+  /// Call it before and after an atomic or volatile access.
   void publish(Block& block);
   void acquire(Block& block);
 
-  /// The segment that the warp is in; 0 when there are too many.
+  /// Returns the warp's current segment; 0 if there are too many segments.
   uint32_t segment_of(Warp& warp) {
     const bool known = warp.ordering.segment != 0 &&
                        warp.ordering.segment_epoch == warp.block->shared.epoch &&
@@ -75,15 +77,15 @@ class GlobalRaces {
   struct Seen {
     uint32_t segment = 0, site = 0;
     bool read_before = false, atomic = false;
-    bool narrow = false;     ///< Atomic, but not between these two blocks.
-    bool read_only = false;  ///< Read by ld.global.nc.
-    uint32_t others = 0;     ///< Lanes of this warp; 0: another warp.
+    bool narrow = false;     ///< Atomic, but with a scope too narrow for these two blocks.
+    bool read_only = false;  ///< Was read by ld.global.nc.
+    uint32_t others = 0;     ///< Lanes of this warp; 0: the access was by another warp.
   };
   /// The access of one lane, or of several lanes to one word.
   struct Touch {
     const Step& step;
     Access access;
-    uint32_t own;  ///< The segment that the warp is in.
+    uint32_t own;  ///< The warp's current segment.
     uint32_t lanes;
     const uint64_t* address;
     uint32_t bytes;  ///< Per lane.
@@ -91,17 +93,17 @@ class GlobalRaces {
     Reach reach = Reach::Plain;
     bool is_volatile = false;  ///< A volatile load.
   };
-  /// The cells of one word of four bytes, and the bytes of it that are accessed now.
+  /// The cells of one 4-byte word, and the bytes of it that are accessed.
   struct RaceCells {
     uint64_t& last_write;
     uint64_t& last_read;
     uint64_t at;  ///< Its address.
     uint32_t bits;
   };
-  /// Segments of the first chunk; each further one has twice as many. Most launches fill one.
+  /// Segments in the first chunk; each further chunk has twice as many. Most launches need one.
   static constexpr uint32_t kFirstChunk = 64;
   static constexpr uint32_t kChunks = std::bit_width(kRaceSegmentsMax / kFirstChunk);
-  static constexpr uint32_t kSlots = 64;  ///< Further host threads share slots.
+  static constexpr uint32_t kSlots = 64;  ///< More host threads than this share slots.
   struct alignas(64) Slot {
     std::atomic<uint32_t> segment = 0;
   };
@@ -121,17 +123,17 @@ class GlobalRaces {
                                    std::optional<Seen> before) const;
   bool too_narrow(const Touch& touch, uint64_t written, const Warp& now) const;
   static bool writes_same(Warp& warp, const Touch& touch);
-  /// Waits until another host thread has stored what it has noted for segment `other`, then
+  /// Waits until another host thread has made the stores it recorded for segment `other`, then
   /// compares again.
   bool same_soon(Warp& warp, const Touch& touch, uint32_t other) const;
-  /// For a volatile load, which waits for nobody: the ordinary store of another block that it may
-  /// not see, because no fence follows the store.
+  /// For a volatile load, which does not wait: returns an ordinary store of another block that the
+  /// load may miss, because no fence follows the store.
   std::optional<Seen> unfenced_store(Warp& warp, const Touch& touch, const RaceCells& cells);
-  /// The evidence that would show that the access changes no result although it races. `written`
-  /// was the cell of the word's last write before it.
+  /// Returns the evidence that would show that this race changes no result. `written` is the cell
+  /// of the word's last write before the access.
   Evidence evidence_for(Warp& warp, const Touch& touch, const RaceCells& cells, const Seen& race,
                         uint64_t written);
-  /// Returns the access that races with it, if one does.
+  /// Returns the access that races with this one, if there is one.
   std::optional<Seen> note_word(Warp& warp, const Touch& touch, const RaceCells& cells);
   static uint32_t who_touches(const Touch& touch, uint64_t at);
   uint32_t unordered_lanes(const Warp& warp, const Touch& touch, uint64_t at, uint64_t cell,
@@ -139,7 +141,7 @@ class GlobalRaces {
   std::optional<Seen> note_in_warp(Warp& warp, const Touch& touch, const RaceCells& cells) const;
   const Segment& segment(uint32_t number) const;
   bool ordered(const Segment& before, const Warp& now);
-  /// Whether the segment is of this warp and nothing but fences came since.
+  /// Returns whether the segment is of this warp and only fences came after it.
   bool is_of(const Warp& warp, uint32_t number) const;
   bool conflicts(Warp& warp, uint64_t cell, uint32_t bytes_bits, uint32_t own) const;
   void report_in_warp(Warp& warp, const Step& step, Access access, const Tally& bad,
@@ -155,9 +157,9 @@ class GlobalRaces {
   mutable std::mutex mutex_;  ///< Guards the members below, and the creation of chunks.
   struct Fence {
     uint32_t warp = 0, epoch = 0, sync_ops = 0;
-    uint64_t published = 0;  ///< Time from which earlier accesses are visible; 0: not yet.
+    uint64_t published = 0;  ///< Time from which its earlier accesses are visible; 0: not yet.
   };
-  std::map<uint64_t, std::vector<Fence>> fences_;  ///< Per block.
+  std::map<uint64_t, std::vector<Fence>> fences_;  ///< By block.
 };
 
 }  // namespace gpuemu::emulator

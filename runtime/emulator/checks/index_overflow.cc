@@ -14,7 +14,7 @@ using ptx::Operand;
 constexpr uint32_t kDepthMax = 24;
 __extension__ using Wide = __int128;
 
-/// How a 32-bit value becomes part of a 64-bit address.
+/// How a 32-bit value is extended when it becomes part of a 64-bit address.
 enum class Extension : uint8_t { Signed, Unsigned };
 
 class WrapSearch {
@@ -33,7 +33,7 @@ class WrapSearch {
   uint32_t lane_;
 };
 
-/// The only instruction that writes the register; nullptr when there are none or several.
+/// Returns the only instruction that writes the register; null if none or several do.
 const Instruction* WrapSearch::definition(uint32_t reg) const {
   const Instruction* found = nullptr;
   for (const Instruction& in : warp_.code().source->body) {
@@ -71,7 +71,7 @@ std::string WrapSearch::sources(const Instruction& of, Extension extension, uint
   return "";
 }
 
-/// Compares the register with what the operation gives without a limit of bits.
+/// Compares the register with the exact result of the operation.
 std::string WrapSearch::arithmetic(const Instruction& in, Extension extension, uint32_t depth) {
   const bool signed_result = extension == Extension::Signed;
   const size_t count = in.opcode == Opcode::Mad ? 3 : 2;
@@ -96,7 +96,7 @@ std::string WrapSearch::arithmetic(const Instruction& in, Extension extension, u
     return Wide{v[0]} * v[1] + (in.opcode == Opcode::Mad ? v[2] : 0);
   };
   const auto low = static_cast<uint32_t>(*result);
-  // The operands must still be those of the time.
+  // Skip if the operands have changed since.
   if (static_cast<uint32_t>(exact(s)) != low) return "";
   const bool fits = signed_result ? exact(s) == static_cast<int32_t>(low)
                                   : exact(s) == low || (!subtracts && exact(u) == low);

@@ -1,4 +1,4 @@
-// Explains a wrong address: finds 32-bit arithmetic that overflowed on the way to it.
+// Explains a wrong address: finds the 32-bit arithmetic that overflowed in its computation.
 #pragma once
 
 #include <string>
@@ -7,9 +7,10 @@
 
 namespace gpuemu::emulator {
 
-/// "; the index wrapped around: 65536 * 65536 does not fit 32 bits in mul.lo.s32 ... at k.cu:12"
-/// for the address of an access, "" when no such arithmetic is found. Looks only at registers with
-/// a single definition, which still hold what the address was made from.
+/// Returns for the address of an access for example "; the index wrapped around: 65536 * 65536 does
+/// not fit 32 bits in mul.lo.s32 ... at k.cu:12"; "" if no overflow is found. Examines only
+/// registers with a single definition, which still hold the value that the address was computed
+/// from.
 std::string explain_wrap(Warp& warp, const Step& step, uint32_t lane);
 
 }  // namespace gpuemu::emulator

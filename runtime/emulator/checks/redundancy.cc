@@ -24,7 +24,7 @@ bool DoubtfulReads::covers(const ByteAccess& load) const {
     if (store.epoch != load.epoch) return false;
     if (store.warp != load.warp) return true;
     if (store.lane == load.lane) return false;
-    // Lanes of one warp: either may have been the first.
+    // Lanes of one warp: either access may have been the first.
     if (load.event > store.event) return store.event >= load.ordered;
     return load.event == store.event || load.event >= store.ordered;
   });

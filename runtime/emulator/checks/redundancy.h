@@ -1,10 +1,11 @@
-// Triton spreads a small tile over all threads of a block: several threads then do the work of one,
-// load what it loads and compute what it computes. They may read in place what it has overwritten,
-// and store what differs from its values by rounding. Neither changes a result, and the language
-// knows no threads that its programmer could order.
+// Triton replicates a small tile over all threads of a block: several threads then load and compute
+// the same. They may read a place that another has already overwritten in place, and store values
+// that differ from each other's by rounding. Neither changes a result, and Triton programs have no
+// threads that their author could order.
 //
-// A launch of such a module records what would have to be proved for each race. If all of it can be
-// proved, further executions check it (runtime/emulator/redundancy_review.h).
+// For each race, a launch of such a module records what would have to hold for the race to be
+// harmless. If all of it could hold, further executions check it
+// (runtime/emulator/redundancy_review.h).
 #pragma once
 
 #include <cstdint>
@@ -26,23 +27,23 @@ struct ByteAccess {
   uint64_t block = 0, address = 0;
   uint32_t epoch = 0, warp = 0, lane = 0;
   uint32_t event = 0;  ///< LaneClock::now()
-  /// What of the warp's accesses was ordered before it: of a store LaneClock::read_ordered(), of a
-  /// load LaneClock::ordered().
+  /// How far the warp's accesses are ordered before this one: for a store
+  /// LaneClock::read_ordered(), for a load LaneClock::ordered().
   uint32_t ordered = 0;
 };
 
-/// The words of global memory of which other threads of a block may have read either the old value
-/// or the new one, and who wrote them.
+/// The words of global memory of which other threads of a block may have read either the old or the
+/// new value, and the stores to them.
 class DoubtfulReads {
  public:
   void add(uint64_t block, uint64_t word);
   bool has(uint64_t block, uint64_t word) const { return words_.contains({block, word}); }
   bool empty() const { return words_.empty(); }
-  /// A store to such a word.
+  /// Records a store to such a word.
   void add_store(const ByteAccess& store);
-  /// Whether the load of a byte is not ordered with a store by another thread of the block.
+  /// Returns whether the load of a byte is unordered with a store by another thread of the block.
   bool covers(const ByteAccess& load) const;
-  /// False if there were too many to keep.
+  /// Returns false if there were too many stores to keep.
   bool complete() const { return complete_; }
 
  private:
@@ -65,37 +66,38 @@ class DoubtfulReads {
   bool complete_ = true;
 };
 
-/// What a launch gathers for the review of its races.
+/// Collects what the review of a launch's races needs.
 class Suspicion {
  public:
   DoubtfulReads reads;
 
-  /// Records one occurrence of a race that `at` reports, and the evidence that it needs.
+  /// Records one occurrence of a race reported at `at`, and the evidence that would excuse it.
   void note(DeviceFindingKind kind, const ptx::Instruction& at, const ptx::Instruction* other,
             const std::string& tensor, Evidence needed);
-  /// The evidence that all occurrences of a finding need; kNoEvidence if it is not a race.
+  /// Returns the evidence that all occurrences of a finding need; kNoEvidence if it is not a race.
   Evidence needed_by(const DeviceFinding& finding) const;
-  /// Whether a review may explain one of these.
+  /// Returns whether a review with this evidence may excuse any of the findings.
   bool may_explain(const std::vector<DeviceFinding>& findings, Evidence evidence) const;
-  /// PTX lines whose stores have to be equal.
+  /// Returns the PTX lines whose stores must be equal.
   std::set<uint32_t> stores(const std::vector<DeviceFinding>& findings) const;
 
  private:
-  /// Kind, PTX line, that of the other instruction, tensor: findings with the same are one.
+  /// Kind, PTX line, PTX line of the other instruction, tensor. Findings equal in all of these are
+  /// one race.
   using Race = std::tuple<DeviceFindingKind, uint32_t, uint32_t, std::string>;
 
   std::mutex mutex_;
   std::map<Race, Evidence> needed_;
 };
 
-/// The races of every launch, and what their review needs if there may be one.
+/// The race detector of a launch, with the data for a review if one is possible.
 class LaunchRaces final : public GlobalRaces {
  public:
   LaunchRaces(uint32_t first, Suspicion* gathered) : GlobalRaces(first), suspicion(gathered) {}
   Suspicion* const suspicion;
 };
 
-/// Null if races are always findings.
+/// Returns null if races are always findings.
 inline Suspicion* suspicion_of(const Launch& launch) {
   return launch.races == nullptr ? nullptr : static_cast<LaunchRaces*>(launch.races)->suspicion;
 }

@@ -33,29 +33,29 @@ uint64_t stored_value(Warp& warp, const Step& step, uint32_t element, uint32_t l
 
 namespace {
 
-/// The bytes of word `word` that an access to [address, address + bytes) touches, as bits.
+/// Returns a mask of the bytes of word `word` that an access to [address, address + bytes) touches.
 uint32_t bytes_of_word(uint64_t word, uint64_t address, uint32_t bytes) {
   const uint64_t from = std::max(address, word * 4) - word * 4;
   const uint64_t to = std::min(address + bytes, word * 4 + 4) - word * 4;
   return ((1u << to) - 1) & ~((1u << from) - 1);
 }
 
-/// What an access conflicts with.
+/// The conflicts that one access found.
 struct Conflicts {
   Tally between_warps, within_warp;
   uint32_t site = 0;           ///< Step::cache of the other warp's access.
   Evidence evidence = 0;       ///< Evidence that would excuse the races between warps.
   bool read_before = false;    ///< The other warp only read.
   uint32_t others = 0;         ///< Lanes of this warp that accessed the place before.
-  uint32_t within_site = 0;    ///< With which instruction.
+  uint32_t within_site = 0;    ///< Step::cache of their access.
   bool read_in_warp = false;   ///< These lanes only read.
-  uint64_t first_word = 0;     ///< Where lanes of this warp met.
-  bool several_words = false;  ///< Not only there.
+  uint64_t first_word = 0;     ///< The first word on which lanes of this warp conflict.
+  bool several_words = false;  ///< They conflict on more than that word.
 };
 
 class SharedRace {
  public:
-  /// Where `in_warp_only` nothing is said about other warps.
+  /// With `in_warp_only`, conflicts with other warps are not reported.
   SharedRace(Warp& warp, const Step& step, Access access, bool in_warp_only = false)
       : warp_(warp),
         step_(step),
@@ -111,9 +111,9 @@ void SharedRace::check(uint32_t lane, const RaceWord& seen, uint32_t bytes, bool
   if (current(seen.write) && (seen.written_bytes & bytes) != 0 && !same_value) {
     const bool atomic = (seen.write & kAtomicTag) != 0;
     const uint32_t own_bit = uint32_t{1} << warp_.index;
-    // Each atomic is a write of its own, also beside one of this warp.
+    // Each atomic counts as a separate write, even after one by this warp.
     const bool own = (seen.writers & own_bit) != 0 && (!atomic || (seen.writers & ~own_bit) == 0);
-    // Loops that compare and swap begin with a plain read.
+    // Compare-and-swap loops begin with a plain read.
     const bool demoted = atomic && (access_ == Access::Atomic ||
                                     (access_ == Access::Load && compares(seen.write_site)));
     if (!own && !demoted) {
@@ -155,7 +155,7 @@ uint32_t SharedRace::unordered_readers(uint32_t lane, const RaceWord& seen, uint
   const LanesOfWord by{seen.read_lanes, seen.read_parts};
   const uint32_t others = by.others(lane, bytes, true);
   const uint32_t left = warp_.ordering.clock.unordered_reads(lane, others, seen.read_event);
-  // Some of who knows which lanes may be the ones that read.
+  // If only some of the candidate lanes are unordered, the one that read may be an ordered one.
   return (others | uint32_t{1} << lane) == LanesOfWord::kAnyOther && left != others ? 0 : left;
 }
 
@@ -177,11 +177,12 @@ void SharedRace::check_within(uint32_t lane, const RaceWord& seen, uint64_t word
 }
 
 void SharedRace::read(uint32_t lane, RaceWord& seen, uint32_t bytes) {
-  // If several warps have read it, knowing one of them is enough.
+  // If several warps have read the word, recording one of them is enough.
   const uint32_t many = epoch_ << kWarpBits | kMany;
   if (seen.read == many && (bytes & ~seen.read_bytes) == 0) return;
   const bool now = current(seen.read), others = now && seen.read != self_;
-  // If warps read different bytes, only the last one is kept: each may write its own later.
+  // If warps read different bytes, only the last one is recorded: each may write its own bytes
+  // later.
   const bool several = others && (seen.read_bytes & bytes) != 0;
   LanesOfWord by;
   if (seen.read == self_ && seen.read_event == warp_.ordering.clock.now()) {
@@ -209,7 +210,7 @@ void SharedRace::write(uint32_t lane, RaceWord& seen, uint32_t bytes, bool same_
   seen.write_parts = by.bytes & kWholeWord;
   if (!now) seen.writers = 0, seen.written_bytes = 0;
   const bool joins = flag != 0 && now && (seen.write & kAtomicTag) != 0;
-  // Where warps have written different bytes each of them may go on with its own.
+  // If warps wrote different bytes, each of them may continue with its own.
   const bool covers = (seen.written_bytes & ~bytes) == 0;
   if (!same_value && !joins && covers) seen.writers = 0;
   seen.writers |= uint32_t{1} << warp_.index;
@@ -259,7 +260,7 @@ void SharedRace::report_all(const uint64_t* address) {
                     name_of(found_.site), block_barrier(language())),
         found_.evidence);
   }
-  // One volatile word that lanes write and read is a flag; several are data.
+  // A single volatile word that lanes write and read is a flag; several words are data.
   if (found_.within_warp.lanes != 0 && (!in_warp_only_ || found_.several_words)) {
     report_within(address);
   }
@@ -270,7 +271,7 @@ struct Clash {
   uint64_t value = 0, others = 0;
 };
 
-/// The first lane that stores something else than an earlier one to the same address.
+/// Returns the first lane that stores a different value than an earlier lane at the same address.
 std::optional<Clash> first_clash(Warp& warp, const Step& step, const uint64_t* address,
                                  uint32_t lanes) {
   constexpr uint32_t kSlots = 2 * kLanes;
@@ -339,9 +340,9 @@ bool is_ordered(const Step& step, Access access) {
   return access == Access::Atomic || (step.memory() != nullptr && step.memory()->is_ordered);
 }
 
-/// Threads that order their accesses tell each other through flags, which the detectors do not
-/// follow: what a release, or a fence with an atomic or volatile access behind it, finds done
-/// counts as ordered for the whole block.
+/// Threads may order their accesses through flags, which the detectors do not model. So everything
+/// done before a release, or before a fence followed by an atomic or volatile access, counts as
+/// ordered for the whole block.
 void order_before(Warp& warp, const ptx::Instruction& instruction) {
   const bool releases =
       instruction.has(ptx::Modifier::Release) || instruction.has(ptx::Modifier::AcqRel);
@@ -364,7 +365,8 @@ void note_shared(Warp& warp, const Step& step, const uint64_t* address, uint32_t
   RaceHistory& history = plain ? block.shared.races : block.shared.volatile_races;
   SharedRace race(warp, step, access, !plain);
   using Phase = void (SharedRace::*)(uint32_t, RaceHistory&, uint64_t, uint32_t, bool);
-  // What other lanes do in the same instruction is not yet in the history.
+  // All lanes are checked before any is recorded, so that the history does not contain accesses of
+  // the same instruction.
   for (const Phase phase : {&SharedRace::look, &SharedRace::note}) {
     for (uint32_t left = lanes; left != 0; left &= left - 1) {
       const auto lane = static_cast<uint32_t>(std::countr_zero(left));

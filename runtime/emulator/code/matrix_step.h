@@ -1,4 +1,4 @@
-// What the matrix instructions know about their operands.
+// The operands of matrix instructions.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@ namespace gpuemu::emulator {
 
 enum class TensorRole : uint8_t { A, B, C };
 
-/// One matrix in the registers of a warp.
+/// One matrix, held in the registers of a warp.
 struct TensorOperand {
   TensorRole role = TensorRole::C;
   ptx::Type type = ptx::Type::None;  ///< Element type.
   uint32_t rows = 0, columns = 0;
-  bool opaque = false;      ///< A fragment of wmma: PTX does not say where its elements are.
-  bool of_quads = false;    ///< mma.m8n8k4 with f16: four products, each by eight lanes.
-  bool transposed = false;  ///< In shared memory: M or N runs along the bytes, not K.
-  std::vector<uint32_t> registers;  ///< Their offsets in the frame.
+  bool opaque = false;      ///< A wmma fragment, whose element layout PTX does not define.
+  bool of_quads = false;    ///< mma.m8n8k4 with f16: four products, each computed by eight lanes.
+  bool transposed = false;  ///< In shared memory: M or N, not K, is contiguous.
+  std::vector<uint32_t> registers;  ///< Offsets of the registers in the frame.
 };
 
-/// The instruction: it decides which unit of the chip computes.
+/// The kind of instruction, which decides the chip unit that computes it.
 enum class TensorKind : uint8_t { Mma, Wmma, Wgmma };
 
 /// D = A * B + C, or the fragment `d` of a wmma load or store.
@@ -30,7 +30,7 @@ struct TensorStep {
   TensorKind kind = TensorKind::Mma;
   bool saturate = false;
   bool negate = false;    ///< Negates A * B.
-  bool bits_and = false;  ///< One-bit elements: count a & b; otherwise a ^ b.
+  bool bits_and = false;  ///< One-bit elements: counts a & b, otherwise a ^ b.
   bool by_column = false, store = false;
 };
 

@@ -1,7 +1,7 @@
-// What the steps of decoded code take besides registers: one struct for each kind of step. A step
-// holds exactly one of them (Operands), and steps::NAME takes the struct that it is emitted with.
+// The operands of decoded steps other than registers: one struct for each kind of step. A step
+// holds exactly one of them (Operands), and steps::NAME takes the struct that it was emitted with.
 //
-// A list is an index into Code::lists, at which the step's registers follow one another.
+// A `list` is an index into Code::lists, where the step's registers are stored consecutively.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ enum class MbarrierKind : uint8_t { Init, Inval, Arrive, ExpectTx, CompleteTx };
 
 enum class OperandsKind : uint8_t {
   None,
-  Access,  ///< Access to Bulk: these begin with MemoryOperands.
+  Access,  ///< Kinds from Access to Bulk begin with MemoryOperands.
   Atomic,
   Fragment,
   Copy,
@@ -61,29 +61,30 @@ enum class OperandsKind : uint8_t {
   Stack,
 };
 
-/// An access to memory: the address is register src[0] plus `offset`.
+/// A memory access at the address in register src[0] plus `offset`.
 struct MemoryOperands {
   int64_t offset = 0;
-  uint32_t cache = 0;   ///< Numbers the access in its program, from 1; its cached allocation.
-  uint8_t bytes = 0;    ///< Per lane, all elements together.
+  uint32_t cache = 0;   ///< Number of the access in its program, from 1; index of its cached
+                        ///< allocation.
+  uint8_t bytes = 0;    ///< Per lane, for all elements together.
   bool is_wide = true;  ///< The address register has 64 bits.
   ptx::Space space = ptx::Space::Generic;
-  bool is_ordered : 1 = false;  ///< volatile and its like: threads may synchronise here.
-  /// A vector of plain words, as used to copy structures: some of them may be padding.
+  bool is_ordered : 1 = false;  ///< volatile and similar: threads may synchronise here.
+  /// A vector of plain words, as used to copy structures, so some of them may be padding.
   bool copies_structure : 1 = false;
-  /// ld.global.nc, which may only read memory that the launch does not write.
+  /// ld.global.nc, which may only read memory that no thread of the launch writes.
   bool is_read_only : 1 = false;
 };
 
 /// ld, st, ldmatrix and stmatrix.
 struct AccessOperands : MemoryOperands {
   static constexpr OperandsKind kKind = OperandsKind::Access;
-  uint32_t list = 0;           ///< Registers of the elements; kNone: not kept.
-  uint8_t count = 1;           ///< Elements of the vector, or matrices.
+  uint32_t list = 0;           ///< Registers of the elements; kNone: the result is discarded.
+  uint8_t count = 1;           ///< Elements of the vector, or number of matrices.
   bool is_transposed = false;  ///< ldmatrix, stmatrix
 };
 
-/// What an atomic does to an element.
+/// The operation that an atomic applies to an element.
 struct Reduction {
   AtomicKind kind = AtomicKind::Add;
   ptx::Type type = ptx::Type::None;
@@ -92,7 +93,7 @@ struct Reduction {
 /// atom and red. src: address, operand, new value of cas.
 struct AtomicOperands : MemoryOperands {
   static constexpr OperandsKind kKind = OperandsKind::Atomic;
-  /// 16 bytes: the operand, the new value of cas and the result, two registers each.
+  /// For 16 bytes: the operand, the new value of cas and the result, two registers each.
   uint32_t list = 0;
   Reduction reduction;
 };
@@ -103,22 +104,23 @@ struct FragmentOperands : MemoryOperands {
   uint32_t matrices = 0;  ///< Index into Code::tensors.
 };
 
-/// cp.async. src: shared address, global address, bytes to read; the rest of `bytes` becomes zero.
+/// cp.async. src: shared address, global address, bytes to read; the rest of `bytes` is
+/// zero-filled.
 struct CopyOperands : MemoryOperands {
   static constexpr OperandsKind kKind = OperandsKind::Copy;
 };
 
-/// cp.async.bulk and cp.reduce.async.bulk. src: destination, source, bytes, mbarrier; with a tensor
-/// map: the address in shared memory, mbarrier.
+/// cp.async.bulk and cp.reduce.async.bulk. src: destination, source, bytes, mbarrier. With a tensor
+/// map: address in shared memory, mbarrier.
 struct BulkOperands : MemoryOperands {
   static constexpr OperandsKind kKind = OperandsKind::Bulk;
-  /// The register with the blocks of a multicast. With a tensor map: its address, as many indices
-  /// as dimensions, what is added to all but two of them, the blocks.
+  /// The register with the CTA mask of a multicast. With a tensor map: its address, one index per
+  /// dimension, the im2col offsets for all but two dimensions, and the CTA mask.
   uint32_t list = 0;
   bool to_shared : 1 = false, from_shared : 1 = false, is_multicast : 1 = false;
   bool reduces : 1 = false;
   bool is_im2col : 1 = false, has_added : 1 = false;
-  uint8_t rank = 0;  ///< Dimensions of the tensor map; 0: there is none.
+  uint8_t rank = 0;  ///< Dimensions of the tensor map; 0: no tensor map.
   Reduction reduction;
 
   uint32_t registers_of_map() const {
@@ -126,33 +128,33 @@ struct BulkOperands : MemoryOperands {
   }
 };
 
-/// Parameters of an entry, a function or a call. src[0]: what to add to the offset; kNone: nothing.
+/// Parameters of an entry, a function or a call. src[0] is added to the offset; kNone: nothing.
 struct ParamOperands {
   static constexpr OperandsKind kKind = OperandsKind::Param;
   int64_t offset = 0;
-  uint32_t list = 0;  ///< Registers of the elements; kNone: not kept.
+  uint32_t list = 0;  ///< Registers of the elements; kNone: the result is discarded.
   uint8_t count = 1, element_bytes = 0;
   bool is_wide = false;  ///< Registers have 64 bits.
   bool is_signed = false;
 };
 
-/// Arithmetic that does not round to nearest.
+/// Arithmetic with a rounding other than to nearest.
 struct RoundingOperands {
   static constexpr OperandsKind kKind = OperandsKind::Rounding;
-  uint32_t mode = 0;  ///< As the processor's control register has it (_MM_ROUND_* >> 13).
+  uint32_t mode = 0;  ///< In the encoding of the x86 control register (_MM_ROUND_* >> 13).
 };
 
-/// Targets and reconvergence points are indices into Code::steps.
+/// A branch. Targets and reconvergence points are indices into Code::steps.
 struct BranchOperands {
   static constexpr OperandsKind kKind = OperandsKind::Branch;
   uint32_t target = 0;
-  uint32_t reconverge = kNone;     ///< kNone: at the end of the function.
-  bool skips_barrier : 1 = false;  ///< It skips aligned barriers and nothing else.
-  /// Nothing counts it: where all lanes take it, the loop jumps without its handler.
+  uint32_t reconverge = kNone;     ///< kNone: the end of the function.
+  bool skips_barrier : 1 = false;  ///< Skips aligned barriers and nothing else.
+  /// Has no counter: if all lanes take it, the loop jumps without calling its handler.
   bool is_direct : 1 = false;
 };
 
-/// src[0]: index of the target.
+/// brx. src[0]: index of the target.
 struct IndexedBranchOperands {
   static constexpr OperandsKind kKind = OperandsKind::IndexedBranch;
   uint32_t list = 0, count = 0;  ///< Targets.
@@ -166,7 +168,7 @@ struct CallOperands {
 
 struct RefusalOperands {
   static constexpr OperandsKind kKind = OperandsKind::Refusal;
-  uint32_t reason = kNone;  ///< Index into Code::refusals; kNone: there is none in particular.
+  uint32_t reason = kNone;  ///< Index into Code::refusals; kNone: no particular reason.
 };
 
 struct FenceOperands {
@@ -174,10 +176,10 @@ struct FenceOperands {
   bool of_block = false, of_proxies = false;
 };
 
-/// src[0]: the divisor.
+/// A division. src[0]: the divisor.
 struct DivisorOperands {
   static constexpr OperandsKind kKind = OperandsKind::Divisor;
-  uint32_t quotient = 0;  ///< PTX register that the quotient goes to.
+  uint32_t quotient = 0;  ///< PTX register that receives the quotient.
   uint8_t bytes = 4;
 };
 
@@ -189,21 +191,22 @@ struct SpecialOperands {
 
 struct LocalAddressOperands {
   static constexpr OperandsKind kKind = OperandsKind::LocalAddress;
-  uint64_t offset = 0;  ///< In the frame's local variables.
+  uint64_t offset = 0;  ///< In the local variables of the frame.
   bool is_wide = false;
 };
 
 /// isspacep
 struct SpaceTestOperands {
   static constexpr OperandsKind kKind = OperandsKind::SpaceTest;
-  /// Global memory has no window: what is constant there, or is not, is known by its allocation.
+  /// Global memory has no window of its own: whether an address is constant follows from its
+  /// allocation.
   enum class By : uint8_t { Window, IsConstant, IsNotConstant };
   uint64_t window = 0;
   By by = By::Window;
-  bool of_block = false;  ///< Shared memory of this block alone, not of the cluster.
+  bool of_block = false;  ///< Only this block's shared memory, not the cluster's.
 };
 
-/// bar and barrier. src: barrier, threads, predicate to reduce.
+/// bar and barrier. src: barrier, number of threads, predicate to reduce.
 struct BarrierOperands {
   static constexpr OperandsKind kKind = OperandsKind::Barrier;
   BarrierKind kind = BarrierKind::Sync;
@@ -226,7 +229,7 @@ struct MapSharedOperands {
 struct ShuffleOperands {
   static constexpr OperandsKind kKind = OperandsKind::Shuffle;
   ShuffleKind kind = ShuffleKind::Idx;
-  uint32_t predicate = kNone;  ///< Register that says whether the lane read from is there.
+  uint32_t predicate = kNone;  ///< Register that receives whether the source lane exists.
 };
 
 /// src: predicate, member mask.
@@ -238,7 +241,7 @@ struct VoteOperands {
 /// src: value, member mask.
 struct MatchOperands {
   static constexpr OperandsKind kKind = OperandsKind::Match;
-  uint32_t predicate = kNone;  ///< Register of match.all's second result.
+  uint32_t predicate = kNone;  ///< Register of match.all's predicate result.
   bool of_all = false, is_wide = false;
 };
 
@@ -266,7 +269,7 @@ struct ProductOperands {
   uint32_t matrices = 0;  ///< Index into Code::tensors.
 };
 
-/// Where an mbarrier is: register src[0] plus `offset`.
+/// The address of an mbarrier: register src[0] plus `offset`.
 struct MbarrierAddress {
   int64_t offset = 0;
   bool is_wide = true;  ///< The address register has 64 bits.
@@ -275,7 +278,7 @@ struct MbarrierAddress {
 /// cp.async.mbarrier.arrive
 struct ArrivalOperands : MbarrierAddress {
   static constexpr OperandsKind kKind = OperandsKind::Arrival;
-  bool is_expected = false;  ///< .noinc: the mbarrier counts it already.
+  bool is_expected = false;  ///< .noinc: the mbarrier's count already includes this arrival.
 };
 
 /// mbarrier.init, inval, arrive, expect_tx, complete_tx. src[1]: count or bytes.
@@ -291,11 +294,11 @@ struct MbarrierWaitOperands : MbarrierAddress {
   bool by_parity = false;
 };
 
-/// Waits for groups of asynchronous copies.
+/// A wait for groups of asynchronous copies.
 struct GroupsOperands {
   static constexpr OperandsKind kKind = OperandsKind::Groups;
-  uint64_t in_flight = 0;      ///< So many of the last groups may stay under way.
-  bool waits_for_all = false;  ///< Also for copies of no group.
+  uint64_t in_flight = 0;      ///< Number of most recent groups that may still be in flight.
+  bool waits_for_all = false;  ///< Also waits for copies that belong to no group.
 };
 
 /// st.async and red.async. src: destination, mbarrier.
@@ -310,7 +313,7 @@ struct AsyncStoreOperands {
 /// src: object, x, y.
 struct TextureOperands {
   static constexpr OperandsKind kKind = OperandsKind::Texture;
-  uint32_t list = 0;            ///< Registers of the four channels; kNone: not kept.
+  uint32_t list = 0;            ///< Registers of the four channels; kNone: the result is discarded.
   bool has_rows = false;        ///< Two-dimensional.
   bool takes_integers = false;  ///< Coordinates are integers.
 };
@@ -334,7 +337,8 @@ class Operands {
   }
 
   OperandsKind kind() const { return kind_; }
-  /// REQUIRES: they are a T. Decoder::emit<RUN>() and kRunOf<RUN> agree on it by their types.
+  /// Requires the operands to be a T. Decoder::emit<RUN>() and kRunOf<RUN> derive T from RUN's
+  /// type.
   template <typename T>
   const T& get() const {
     return *static_cast<const T*>(static_cast<const void*>(bytes_));
@@ -343,7 +347,7 @@ class Operands {
   T& get() {
     return *static_cast<T*>(static_cast<void*>(bytes_));
   }
-  /// Null where the operands are another struct.
+  /// Returns null if the operands are another struct.
   template <typename T>
   const T* find() const {
     return holds<T>() ? &get<T>() : nullptr;

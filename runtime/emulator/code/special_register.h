@@ -1,4 +1,4 @@
-// The special registers of PTX, and those that take a part of one.
+// The special registers of PTX, including parts of registers such as %tid.x.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Decoded code: flat instructions whose operands are byte offsets into the warp's frame of
-// registers.
+// Decoded code: a flat array of steps whose operands are byte offsets into the warp's register
+// frame.
 #pragma once
 
 #include <array>
@@ -16,8 +16,8 @@
 namespace gpuemu::emulator {
 
 inline constexpr uint32_t kLanes = 32;
-/// Counts the lanes of a mask. std::popcount would be a call in a portable build, which may not use
-/// the processor's instruction.
+/// Returns the number of lanes in a mask. In a portable build, which may not use the processor's
+/// popcount instruction, std::popcount would be a function call.
 constexpr uint32_t lanes_in(uint32_t mask) {
   if (mask == kNone) return kLanes;
   mask -= mask >> 1 & 0x55555555u;
@@ -33,7 +33,7 @@ struct RaceTags;
 struct Step;
 using Handler = void (*)(Warp&, const Step&);
 
-/// The lanes of a warp that run a step.
+/// The predicate that selects the lanes which run a step.
 struct Guard {
   uint32_t predicate = kTrueOffset;
   uint32_t flip = 0;  ///< All ones for @!p.
@@ -41,14 +41,14 @@ struct Guard {
   bool is_always() const { return predicate == kTrueOffset && flip == 0; }
 };
 
-/// Steps from one on that run one after the other with the same lanes: none has a guard, branches
-/// or is the target of a branch.
+/// A straight line: steps that always run one after the other with the same lanes, because none has
+/// a guard, branches or is a branch target.
 struct StraightLine {
-  uint32_t steps = 0;         ///< 0: the step runs on its own.
-  uint32_t instructions = 0;  ///< How many of them count as PTX instructions.
+  uint32_t steps = 0;         ///< Steps from this one on; 0: the step runs on its own.
+  uint32_t instructions = 0;  ///< PTX instructions among them.
 };
 
-/// Registers that follow one another in Code::lists.
+/// Consecutive registers in Code::lists.
 struct RegisterList {
   uint32_t first = 0, count = 0;
 };
@@ -56,36 +56,36 @@ struct RegisterList {
 struct Step {
   Handler run = nullptr;
   Guard guard;
-  uint32_t counted = 1;  ///< PTX instructions it stands for; 0: a helper step of one.
+  uint32_t counted = 1;  ///< PTX instructions that it stands for; 0: a helper step.
   uint32_t dst = kTrueOffset;
   std::array<uint32_t, 4> src = {kTrueOffset, kTrueOffset, kTrueOffset, kTrueOffset};
-  [[no_unique_address]] Operands operands;  ///< What follows may lie in its last bytes.
+  [[no_unique_address]] Operands operands;  ///< The next member may use its last bytes.
   uint32_t origin = 0;                      ///< Index into Function::body.
   StraightLine straight_line;
 
-  /// What ld, st, ldmatrix and stmatrix take.
+  /// Returns the operands of ld, st, ldmatrix and stmatrix.
   const AccessOperands& access() const { return operands.get<AccessOperands>(); }
-  /// What an access to memory takes; null for other steps.
+  /// Returns the operands of a memory access; null for other steps.
   const MemoryOperands* memory() const { return operands.find<MemoryOperands>(); }
-  /// A branch that needs no handler where all lanes take it; null for other steps.
+  /// Returns a branch that needs no handler if all lanes take it; null for other steps.
   const BranchOperands* direct_branch() const {
     const BranchOperands* const to = operands.find<BranchOperands>();
     return to != nullptr && to->is_direct ? to : nullptr;
   }
-  /// The registers of the elements that it loads or stores; none for other steps.
+  /// Returns the registers of the elements that it loads or stores; none for other steps.
   RegisterList elements() const {
     if (const auto* const of = operands.find<AccessOperands>()) return {of->list, of->count};
     const auto* const of = operands.find<ParamOperands>();
     return of == nullptr ? RegisterList() : RegisterList{of->list, of->count};
   }
-  /// Its number among the accesses of the program; 0: it is none.
+  /// Returns its number among the accesses of the program; 0 if it is not an access.
   uint32_t cache() const {
     const MemoryOperands* const accessed = memory();
     return accessed == nullptr ? 0 : accessed->cache;
   }
 };
 
-/// One .param variable of a function or a call: a place in each lane's parameter area.
+/// One .param variable of a function or a call: a range in each lane's parameter area.
 struct ParamSlot {
   std::string name;
   uint32_t offset = 0;
@@ -98,10 +98,10 @@ struct Constant {
   bool wide = false;
 };
 
-/// Place of a PTX register in the frame.
+/// The location of a PTX register in the frame.
 struct RegisterPlace {
   uint32_t offset = 0;
-  uint32_t bytes = 0;  ///< Per lane; 0: a predicate.
+  uint32_t bytes = 0;  ///< Per lane; 0 for a predicate.
 };
 
 /// A variable of shared memory, for messages.
@@ -110,17 +110,17 @@ struct SharedVariable {
   uint64_t offset = 0, bytes = 0;
 };
 
-/// A memory access of an instruction, for the counters.
+/// A memory access of an instruction, for the profile counters.
 struct MemoryUse {
   uint32_t step = 0;  ///< Index into Code::steps.
   ptx::Space space = ptx::Space::Generic;
-  uint32_t base = 0;  ///< Address register, src[0] of most.
+  uint32_t base = 0;  ///< Address register, usually src[0].
   int64_t offset = 0;
   bool wide = true;
   uint32_t bytes = 0;  ///< Per lane.
 };
 
-/// A step that the counting handler (steps/counting.cc) runs and counts.
+/// A step that the counting handler (steps/counting.cc) executes and counts.
 struct CountingStep {
   Handler run = nullptr;
   Guard guard;
@@ -128,25 +128,25 @@ struct CountingStep {
   uint32_t instruction = kNone;  ///< Index into ProfileCounts::instructions; kNone: a helper step.
   uint32_t block =
       kNone;  ///< Index into ProfileCounts::blocks, at the first step of a basic block.
-  uint32_t taken = kNone;    ///< Edge of a branch.
-  uint32_t next = kNone;     ///< Edge to the block behind, at the last step of a block.
-  uint32_t targets = kNone;  ///< brx: first of its edges in Code::lists.
+  uint32_t taken = kNone;    ///< Edge that a branch takes.
+  uint32_t next = kNone;     ///< Edge to the next block in text order, at the last step of a block.
+  uint32_t targets = kNone;  ///< brx: its first edge in Code::lists.
   uint32_t uses_begin = 0, uses_end = 0;  ///< Range of Code::memory_uses.
 };
 
-/// The checks of loads and stores that compiled code distinguishes, one bit each; bounds are always
+/// The checks of loads and stores that compiled code supports, one bit each. Bounds are always
 /// checked.
 using Accesses = uint8_t;
-inline constexpr Accesses kInit = 1;  ///< Reads of memory that nothing wrote.
+inline constexpr Accesses kInit = 1;  ///< Reads of uninitialised memory.
 inline constexpr Accesses kSharedRaces = 2;
-inline constexpr Accesses kGlobalChecks = 4;  ///< Races of global memory, bytes written twice.
+inline constexpr Accesses kGlobalChecks = 4;  ///< Races in global memory, bytes written twice.
 inline constexpr size_t kAccesses = 8;
 
 /// The part of a warp's state that compiled code changes.
 struct WarpProgress {
   uint32_t pc = 0;             ///< Index of the next step.
-  const Step* step = nullptr;  ///< The last one.
-  uint64_t remaining = 0;      ///< Warp instructions left in this time slice; 0 leaves the loop.
+  const Step* step = nullptr;  ///< The last step that ran.
+  uint64_t remaining = 0;      ///< Warp instructions left in this time slice; 0 ends the loop.
   uint64_t executed = 0;       ///< Thread instructions.
 };
 /// The arguments of compiled code, which reads nothing else of a warp.
@@ -158,16 +158,17 @@ struct JitFrame {
   uint64_t shared_bytes = 0;
   const uint8_t* shared_defined = nullptr;
   const RaceTags* races = nullptr;       ///< SharedMemory::races.
-  const uint32_t* lane_event = nullptr;  ///< LaneClock::now(), whenever it is read.
-  uint32_t warp_tag = 0;                 ///< The warp's tag in the history of shared memory.
+  const uint32_t* lane_event = nullptr;  ///< LaneClock::now(); read at every use.
+  uint32_t warp_tag = 0;                 ///< The warp's tag in the race history of shared memory.
 };
-/// Runs from the step that it was made for, for all 32 lanes, until the slice ends or a step comes
-/// that is for handlers: `pc` is there then, and it returns nullptr. Where a straight-line run ends
-/// early, it returns the step that handlers go on with until they come to `pc`.
+/// Compiled code. Runs all 32 lanes from its first step until the slice ends or a step needs its
+/// handler; then sets `pc` to that step and returns null. If a straight line ends early, returns
+/// the step from which handlers continue until they reach `pc`.
 using JitFunction = const Step* (*)(Warp&, const JitFrame&);
 struct CompiledCode {
-  std::vector<JitFunction> at;   ///< Per step; nullptr: not to begin there. Empty: there are none.
-  std::shared_ptr<void> memory;  ///< Owns the memory that the functions lie in.
+  std::vector<JitFunction> at;   ///< Per step; null: no code starts there. Empty: nothing is
+                                 ///< compiled.
+  std::shared_ptr<void> memory;  ///< Owns the memory of the functions.
   bool tried = false;
 };
 
@@ -175,13 +176,13 @@ struct Code;
 /// A call: its callee, and the parameters to copy.
 struct CallSite {
   const Code* callee = nullptr;
-  std::string external;  ///< vprintf, malloc ...: built in.
+  std::string external;  ///< A built-in function such as vprintf or malloc.
   std::vector<ParamSlot> arguments, results;
 };
 
-/// Steps whose results depend on no path of the program. They run for all lanes when a frame is
-/// made; those that depend on the warp or the block run again when another one gets the frame. The
-/// results stay in their registers, as constants do.
+/// Steps whose results do not depend on the path through the program. They run for all lanes when a
+/// frame is made; those that depend on the warp or the block run again when another one takes over
+/// the frame. The results stay in their registers, as constants do.
 struct Prologue {
   std::vector<Step> once, per_warp, per_block;
 };
@@ -195,25 +196,25 @@ struct Code {
   std::vector<uint32_t> lists;
   std::vector<Constant> constants;
   std::vector<CallSite> calls;
-  std::vector<std::string> refusals;  ///< Why instructions are not executed.
+  std::vector<std::string> refusals;  ///< Why instructions cannot be executed.
   std::vector<TensorStep> tensors;
   std::vector<MemoryUse> memory_uses;
   std::vector<CountingStep>
-      counting_steps;  ///< One per instruction of code that counts; else empty.
+      counting_steps;  ///< One per instruction of instrumented code; else empty.
   std::vector<ParamSlot> params,
-      results;  ///< In the frame's parameter area; an entry's: in its buffer.
+      results;  ///< In the frame's parameter area; for an entry, in its parameter buffer.
   std::vector<SharedVariable> shared;
   std::vector<RegisterPlace> registers;  ///< As Function::registers.
-  std::vector<RegisterPlace> slots;      ///< All of a frame: those and what helper steps need.
-  std::vector<uint32_t> used_early;      ///< Registers that may be used before they are written.
+  std::vector<RegisterPlace> slots;  ///< All registers of a frame, including those of helper steps.
+  std::vector<uint32_t> used_early;  ///< Registers that may be used before they are written.
   uint32_t frame_bytes = 256;
   uint32_t param_bytes = 0;  ///< Size of one lane's parameter area (functions and call sites).
   uint32_t local_bytes = 0;  ///< Local memory of one thread.
   uint32_t static_shared = 0;
   uint32_t dynamic_offset = 0;  ///< Offset at which dynamic shared memory begins.
-  bool names_dynamic = false;   ///< The code names dynamic shared memory (extern __shared__).
-  std::array<CompiledCode, kAccesses> compiled;  ///< By Accesses.
-  uint64_t warps = 0;  ///< Warps that launches have run, until it is compiled.
+  bool names_dynamic = false;   ///< The code uses dynamic shared memory (extern __shared__).
+  std::array<CompiledCode, kAccesses> compiled;  ///< Indexed by Accesses.
+  uint64_t warps = 0;  ///< Warps run so far; at a threshold the function is compiled.
 };
 
 }  // namespace gpuemu::emulator

@@ -14,7 +14,7 @@ bool is_untyped(Type type) {
          type == Type::B64 || type == Type::B128;
 }
 
-/// The type of twice the width, as mul.wide.u32 has it.
+/// Returns the type of twice the width, as mul.wide.u32 has it.
 Type doubled(Type type) {
   switch (type) {
     case Type::U16:

@@ -1,4 +1,4 @@
-// What a module looks like to somebody who steps through it.
+// Describes a module to a debugger: its instructions, registers and variables.
 #pragma once
 
 #include <string>
@@ -9,18 +9,18 @@
 
 namespace gpuemu::emulator {
 
-/// Functions in the order of Program::functions.
+/// Lists the functions in the order of Program::functions.
 DebugProgram listing_of(const Program& program);
 
-/// Per register what the instructions that write it take it for, else those that read it: "f32",
-/// or as declared where all are untyped.
+/// Returns the type of each register, such as "f32": the one used by instructions that write it,
+/// else by those that read it, else the declared one.
 std::vector<std::string> register_types(const ptx::Function& function);
 
-/// The registers that each instruction writes.
+/// Returns the registers that each instruction writes.
 std::vector<std::vector<uint32_t>> results_of(const ptx::Function& function);
 
-/// What all loads and stores of shared memory in the function take its elements for: "f32". ""
-/// where they differ or say nothing: compilers declare arrays as bytes.
+/// Returns the element type, such as "f32", that all loads and stores of shared memory in the
+/// function use. Returns "" if they differ or are untyped, since compilers declare arrays as bytes.
 std::string shared_type(const ptx::Function& function);
 
 }  // namespace gpuemu::emulator

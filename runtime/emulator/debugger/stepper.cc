@@ -47,7 +47,7 @@ DebugPlace Stepper::place_of(const Code& code, const Step& step) {
   return {function_of(code).index, step.origin};
 }
 
-/// Bytes outside of any allocation are not watched: nothing can be stored there.
+/// Bytes outside every allocation are not watched, because nothing can be stored there.
 void Stepper::renew_watches() {
   const std::vector<DebugWatch>& wanted = debugger_.watches();
   const auto same = [](const Watched& one, const DebugWatch& other) {
@@ -93,7 +93,7 @@ void Stepper::note_stores(const Warp& warp, const Step& step, const Function& in
   }
 }
 
-/// After an instruction: which watched bytes it stored to.
+/// Called after an instruction: finds the watched bytes that it stored to.
 void Stepper::compare_watched() {
   stores_.clear();
   for (Watched& one : watched_) {
@@ -121,8 +121,8 @@ void Stepper::Written::take_lanes(const ObservedRegisters& from, uint32_t taken)
   }
 }
 
-/// The instruction is about to write: what is looked at before it does is the state of now, so this
-/// comes last.
+/// Records the registers that the instruction is about to write. Comes last, so that a debugger
+/// sees the state before it.
 void Stepper::note_written(Warp& warp, const Step& step, const Function& in) {
   Frame& frame = warp.frame();
   if (frame.observed == nullptr) frame.observed = std::make_unique<Written>();
@@ -133,7 +133,7 @@ void Stepper::note_written(Warp& warp, const Step& step, const Function& in) {
   written.code = frame.code;
   written.block = warp.block->position.linear;
   written.warp = warp.index;
-  // A call begins: the frame may be that of the call before.
+  // A call begins, and the frame may have served an earlier call.
   if (step.origin == 0) {
     for (uint32_t& lanes : written.lanes) lanes &= ~warp.masks.running;
   }

@@ -1,4 +1,5 @@
-// Asks a Debugger before every PTX instruction of a launch, and lets it look at the machine.
+// Calls a Debugger before every PTX instruction of a launch, and gives it access to the machine's
+// state.
 #pragma once
 
 #include <map>
@@ -20,22 +21,22 @@ class Stepper final : public StepObserver, private DebugView {
   void before(Warp& warp, const Step& step) override;
 
  private:
-  /// What an instruction does with memory, found once for each function.
+  /// The memory accesses and results of a function's instructions, computed once per function.
   struct Function {
     uint32_t index = 0;
     std::vector<std::vector<MemoryUse>> uses;    ///< Per step.
     std::vector<std::vector<uint32_t>> results;  ///< Registers, per PTX instruction.
     std::vector<std::string> register_types;
   };
-  /// Bytes that are watched, as they were before the last instruction.
+  /// A watched range, with its bytes as they were before the last instruction.
   struct Watched {
     DebugWatch watch;
     std::vector<std::byte> bytes;
-    bool stored = false;  ///< An instruction stores to them, whatever it stores.
+    bool stored = false;  ///< An instruction stored to the range, whatever the value.
     DebugStore by;
   };
 
-  /// The lanes in which something was written to each register of a frame.
+  /// For each register of a frame, the lanes in which it was written.
   struct Written final : ObservedRegisters {
     const Code* code = nullptr;
     uint64_t block = 0;
@@ -81,8 +82,8 @@ class Stepper final : public StepObserver, private DebugView {
   Launch& launch_;
   Debugger& debugger_;
   std::map<const Code*, Function> functions_;
-  std::unordered_map<uint64_t, Block*> blocks_;  ///< Blocks that have begun, by linear index.
-  Warp* warp_ = nullptr;                         ///< The warp that executes next.
+  std::unordered_map<uint64_t, Block*> blocks_;  ///< Blocks that have started, by linear index.
+  Warp* warp_ = nullptr;                         ///< The warp that executes the next instruction.
   DebugPlace place_, last_place_;
   Dim3 last_block_{0, 0, 0};
   std::vector<Watched> watched_;

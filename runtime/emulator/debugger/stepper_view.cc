@@ -1,4 +1,4 @@
-// What a stopped launch shows of itself.
+// Implements DebugView: the state of a stopped launch.
 #include <algorithm>
 #include <cstring>
 
@@ -24,7 +24,7 @@ std::string state_of(const Warp& warp) {
   GPUEMU_UNREACHABLE();
 }
 
-/// The element type of a variable; "" for what is only bytes.
+/// Returns the element type of a variable; "" if it is declared as bytes.
 std::string element_type(const std::vector<ptx::Variable>& among, const std::string& name) {
   const auto found = std::ranges::find(among, name, &ptx::Variable::name);
   if (found == among.end() || found->type == ptx::Type::B8) return "";
@@ -37,7 +37,7 @@ bool Stepper::has_ended(uint64_t block, uint32_t warp, uint32_t lane) const {
   const auto found = blocks_.find(block);
   if (found == blocks_.end()) return false;
   const Block& of = *found->second;
-  // A block that has ended leaves its place to another one.
+  // The object of a block that has ended may serve another block.
   if (of.position.linear != block || of.shared.released || warp >= of.warps.size()) return true;
   return (of.warps[warp].masks.alive >> lane & 1) == 0;
 }
@@ -50,7 +50,7 @@ Dim3 Stepper::thread_index(uint32_t warp, uint32_t lane) const {
   return thread_of(warp_->block->warps[warp], lane);
 }
 
-/// The function that an entry of the warp's stack belongs to.
+/// Returns the function that an entry of the warp's stack belongs to.
 const Code& Stepper::code_at_entry(const Warp& warp, size_t stack_index) const {
   size_t level = warp.control.depth - 1;
   while (level > 0 && warp.control.frames[level].stack_base > stack_index) --level;
@@ -74,7 +74,7 @@ std::vector<DebugGroup> Stepper::groups_of(Warp& warp) const {
     left &= ~lanes;
     if (lanes != 0) groups.push_back({lanes, {index_of(code), instruction}});
   };
-  // A warp that waits is at the instruction that made it wait; another is before its next one.
+  // A waiting warp is at the instruction that made it wait; any other is before its next one.
   const bool executes = &warp == warp_;
   const bool waits = warp.control.state != WarpState::Running;
   const uint32_t now = executes                        ? place_.instruction
@@ -105,7 +105,7 @@ std::vector<DebugWarp> Stepper::warps() const {
 std::vector<DebugRegister> Stepper::registers(uint32_t index) const {
   std::vector<DebugRegister> all;
   Warp& warp = warp_->block->warps[index];
-  // A function that no instruction of the launch ran in has no types yet, and no values.
+  // A function in which no instruction of the launch ran has no types and no values yet.
   if (warp.control.depth == 0 || !functions_.contains(warp.frame().code)) return all;
   const Frame& frame = warp.frame();
   const Code& code = *frame.code;
@@ -149,7 +149,7 @@ std::vector<DebugVariable> Stepper::shared_variables() const {
     all.push_back(
         {short_name(variable.name), type.empty() ? used : type, variable.offset, variable.bytes});
   }
-  // Arrays of one name in several functions are told apart by their whole names.
+  // Arrays of the same name in several functions are shown by their full names.
   for (size_t i = 0; i < all.size(); ++i) {
     const auto same = [&](const DebugVariable& one) {
       return &one != &all[i] && one.name == short_name(entry.shared[i].name);

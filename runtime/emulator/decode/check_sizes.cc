@@ -7,7 +7,8 @@
 namespace gpuemu::emulator {
 namespace {
 
-/// Bytes of variables behind each other, at most: each begins at a multiple of its alignment.
+/// An upper limit of the bytes of consecutive variables, each aligned to a multiple of its
+/// alignment.
 class Sum {
  public:
   Sum(const std::string& module, uint64_t most, std::string what)

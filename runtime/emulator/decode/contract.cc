@@ -1,6 +1,6 @@
-// Fuses products and sums as ptxas does. The rules were read from its machine code, case by case:
-// all uses must be sums, .ftz must agree, a saturated product is never fused, and of two products
-// the first operand wins.
+// Fuses products and sums as ptxas does. The rules were derived from its machine code, case by
+// case: all uses must be sums, .ftz must agree, a saturated product is never fused, and of two
+// products the first operand is fused.
 #include "runtime/emulator/decode/contract.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using ptx::Instruction;
 using ptx::Opcode;
 using ptx::Operand;
 
-/// What decides whether two instructions may become one.
+/// The properties that decide whether two instructions may be fused.
 struct Shape {
   ptx::Type type = ptx::Type::None;
   bool ftz = false, sat = false;
@@ -32,8 +32,8 @@ bool is_sum(const Instruction& from) {
 bool is_quotient(const Instruction& from) { return from.opcode == Opcode::Div; }
 bool is_product(const Instruction& from) { return from.opcode == Opcode::Mul || is_quotient(from); }
 
-/// Parses "mul.ftz.f32" and the like; nothing for other roundings and integers. A quotient counts
-/// if it is made of a product: div.full or div.approx.
+/// Parses "mul.ftz.f32" and similar; returns nothing for other roundings and for integers. A
+/// quotient counts if it is computed by a product: div.full or div.approx.
 std::optional<Shape> shape_of(const Instruction& from) {
   static constexpr std::array kTypes = {ptx::Type::F16,  ptx::Type::F16x2,  ptx::Type::F32,
                                         ptx::Type::BF16, ptx::Type::BF16x2, ptx::Type::F64};
@@ -59,8 +59,8 @@ std::optional<Shape> shape_of(const Instruction& from) {
   return shape;
 }
 
-/// Every mention of a register in an instruction, as `visit(register, operand index)`; -1 for
-/// guards and the lists of a call.
+/// Calls `visit(register, operand index)` for every mention of a register in an instruction. The
+/// index is -1 for guards and the lists of a call.
 template <typename Visit>
 void each_mention(const Instruction& from, const Visit& visit) {
   for (size_t i = 0; i < from.operands.size(); ++i) {
@@ -90,7 +90,8 @@ class Contractor {
  private:
   static constexpr uint32_t kNowhere = ~0U;
   struct Uses {
-    uint32_t product = kNowhere;  ///< The only instruction that writes it, when that is a product.
+    uint32_t product = kNowhere;  ///< The only instruction that writes the register, if it is a
+                                  ///< product.
     uint32_t mentions = 0, sums = 0;
     std::vector<uint32_t> users;
   };
@@ -113,7 +114,7 @@ class Contractor {
     }
   }
 
-  /// True when nothing between the two writes what the product reads.
+  /// Returns whether nothing between the two writes the product's inputs.
   bool inputs_last(uint32_t product, uint32_t sum) const {
     const Instruction& from = function_.body[product];
     for (uint32_t at = product; at < sum; ++at) {
@@ -129,10 +130,10 @@ class Contractor {
     return true;
   }
 
-  /// Whether the product in `reg` goes into all sums that use it, `sum` being one.
+  /// Returns whether the product in `reg` is fused into all sums that use it, `sum` being one.
   bool may_fuse(uint32_t reg, uint32_t sum) const {
     const Uses& uses = uses_[reg];
-    // The one mention that is no use is its definition.
+    // Its definition is the one mention that is not a use.
     if (uses.product == kNowhere || uses.mentions != uses.sums + 1) return false;
     const Shape product = *shape_of(function_.body[uses.product]);
     if (product.sat || is_spared(uses.product)) return false;
@@ -149,7 +150,7 @@ class Contractor {
     });
   }
 
-  /// Drawn for the place of the product, so that all sums that use it agree.
+  /// Drawn from the product's position, so that all sums that use it agree.
   bool is_spared(uint32_t product) const {
     if (!seed_) return false;
     return Stream(*seed_, product, "contraction/" + function_.name).negative();
@@ -183,7 +184,7 @@ class Contractor {
     return made;
   }
 
-  /// `operand` with its sign turned: an immediate at once, a register by an instruction of its own.
+  /// Negates `operand`: an immediate directly, a register by an additional instruction.
   Operand negative(const Operand& operand, const Instruction& sum, std::vector<Instruction>& out) {
     if (operand.kind == Operand::Kind::Float) {
       Operand turned = operand;
@@ -201,7 +202,7 @@ class Contractor {
     return ptx::byte_size(type) == 8 ? ptx::Type::B64 : ptx::Type::B32;
   }
 
-  /// Another instruction in the place of `origin`, under its guard.
+  /// Creates an instruction that replaces `origin`, with the same guard.
   static Instruction like(const Instruction& origin, Opcode opcode, ptx::Modifiers modifiers,
                           std::vector<Operand> operands) {
     Instruction made;
@@ -214,8 +215,9 @@ class Contractor {
     return made;
   }
 
-  /// The two factors of a quotient: dividend and divisor are scaled by the same power of two where
-  /// the reciprocal of the divisor would not be a normal number, and that reciprocal is taken.
+  /// Returns the two factors of a quotient. Dividend and divisor are scaled by the same power of
+  /// two if the divisor's reciprocal would not be a normal number; the second factor is that
+  /// reciprocal.
   std::pair<Operand, Operand> factors_of(const Instruction& quotient,
                                          std::vector<Instruction>& out) {
     const bool ftz = quotient.has(ptx::Modifier::Ftz);
@@ -270,7 +272,7 @@ class Contractor {
     out.push_back(std::move(fma));
   }
 
-  /// Writes the body anew: a fused sum is an fma, a product that nobody needs is gone.
+  /// Rewrites the body: a fused sum becomes an fma, and products without other uses are removed.
   void rebuild() {
     if (fused_.empty()) return;
     std::vector<uint32_t> left(function_.body.size(), 0);
@@ -312,7 +314,7 @@ class Contractor {
   std::vector<Uses> uses_;
   std::vector<Fused> fused_;
   std::map<uint32_t, std::pair<Operand, Operand>>
-      factors_;  ///< Operands of quotients that are fused.
+      factors_;  ///< Factors of the quotients that are fused.
 };
 
 }  // namespace

@@ -8,11 +8,11 @@
 
 namespace gpuemu::emulator {
 
-/// A multiplication without a rounding modifier whose every use is an addition or subtraction
-/// without one, of the same type and .ftz and in the same basic block, becomes part of each of them
-/// as fma.rn. Results are as if ptxas had done it; what it does beyond this is in
-/// docs/internals/fidelity.md. With a seed about half of those products, drawn one by one, stay as
-/// they are: a compiler may fuse any of them, so every choice is a legal one.
+/// Replaces a multiplication without a rounding modifier by fma.rn in each of its uses, if every
+/// use is an addition or subtraction without such a modifier, of the same type and .ftz and in the
+/// same basic block. The results match those of ptxas; docs/internals/fidelity.md lists what ptxas
+/// does beyond this. With a seed, about half of those products, drawn one by one, are not fused: a
+/// compiler may fuse any of them, so every choice is legal.
 void contract(ptx::Module& module, std::optional<uint64_t> seed = std::nullopt);
 
 }  // namespace gpuemu::emulator

@@ -47,7 +47,7 @@ std::string_view group_of(ptx::Opcode opcode) {
   return "other";
 }
 
-/// FNV-1a: the same for the same text everywhere.
+/// FNV-1a, which gives the same hash on every platform.
 uint64_t id_of(const std::string& text) {
   uint64_t hash = 0xcbf29ce484222325;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
@@ -109,15 +109,15 @@ class Instrumenter {
     }
   }
 
-  /// A step that leaves lanes and flow alone and counts nothing but that it ran.
+  /// Returns whether the step changes neither lanes nor control flow and has no other counter.
   bool is_plain(size_t step) const {
     const CountingStep& counter = code_.counting_steps[step];
     return straight_[step] && counter.uses_begin == counter.uses_end && counter.taken == kNone &&
            counter.next == kNone && counter.targets == kNone;
   }
 
-  /// Consecutive plain steps all run as often as the first, which counts for them: the others run
-  /// without a counter, and spread_counts() gives them their counts.
+  /// Consecutive plain steps all run as often as the first, so only the first has a counter.
+  /// spread_counts() copies its count to the others.
   void unwrap_followers() {
     bool led = false;
     for (size_t i = 0; i < code_.steps.size(); ++i) {
@@ -133,7 +133,7 @@ class Instrumenter {
     }
   }
 
-  /// One for several ways between the same blocks.
+  /// Returns the edge between two blocks, shared by all ways between them.
   uint32_t edge(uint32_t from, uint32_t to) {
     for (size_t i = places_.edges.size();
          i-- > 0 && places_.edges[i].from == first_block_ + from;) {
@@ -144,9 +144,9 @@ class Instrumenter {
     return static_cast<uint32_t>(places_.edges.size() - 1);
   }
 
-  /// The block that begins at step `place`; kNone behind the last.
+  /// Returns the block that begins at step `place`; kNone at the end of the code.
   uint32_t block_at(uint32_t place) const {
-    // The step that ends the function belongs to the last instruction and begins nothing.
+    // The step that ends the function belongs to the last instruction and starts no block.
     if (place + size_t{1} >= code_.steps.size()) return kNone;
     const uint32_t origin = code_.steps[place].origin;
     const uint32_t block = flow_.block_of[origin];
@@ -188,7 +188,7 @@ class Instrumenter {
   const ptx::ControlFlow& flow_;
   uint32_t first_instruction_ = 0, first_block_ = 0;
   std::vector<bool>
-      straight_;  ///< Per step: whether it has no guard and leaves lanes and flow alone.
+      straight_;  ///< Per step: whether it has no guard and changes neither lanes nor control flow.
 };
 
 }  // namespace
@@ -214,7 +214,7 @@ void spread_counts(const Program& program, ProfileCounts& counts) {
 }
 
 namespace {
-/// Another form of the same module, with its variables, yet to be decoded.
+/// Creates an undecoded copy of the module that shares its variables.
 std::unique_ptr<Program> form_of(const Program& program) {
   auto made = std::make_unique<Program>();
   made->module = program.module;

@@ -1,5 +1,5 @@
-// Makes code that counts: the same instructions, each run by the counting handler
-// (steps/counting.h).
+// Builds instrumented code for profiles: the same instructions, each executed by the counting
+// handler (steps/counting.h).
 #pragma once
 
 #include "runtime/emulator/machine/program.h"
@@ -8,18 +8,18 @@
 
 namespace gpuemu::emulator {
 
-/// The form of `program` that counts, made at the first call. It shares the variables of `program`,
-/// which owns it.
+/// Returns the instrumented form of `program`, built at the first call. It is owned by `program`
+/// and shares its variables.
 const Program& counting_program(Program& program);
 
-/// The form of `program` in which every instruction stays in its place, for step observers.
+/// Returns the form of `program` that keeps every instruction in place, for step observers.
 const Program& plain_program(Program& program);
 
-/// Puts counters around what decides how often the steps of `code` run; its targets are final. Adds
-/// its places to those of the program.
+/// Inserts the counters that determine how often each step of `code` runs, and adds its counting
+/// points to the program's. Requires final branch targets.
 void insert_counters(Program& program, Code& code, const ptx::ControlFlow& flow);
 
-/// Gives instructions without a counter of their own the counts of the one that counts for them.
+/// Copies counts to the instructions that have no counter of their own.
 void spread_counts(const Program& program, ProfileCounts& counts);
 
 }  // namespace gpuemu::emulator

@@ -208,7 +208,7 @@ uint64_t Decoder::variable_address(const ptx::Operand& operand, bool& local) con
 
 uint32_t Decoder::register_source(const ptx::Operand& operand, RegisterClass slot) {
   uint32_t at = offsets_[operand.reg];
-  // A part of a register, as in %r1.b0: only the scalar video instructions have it.
+  // A part of a register, such as %r1.b0, which only the scalar video instructions use.
   if (operand.name != function().registers[operand.reg].name) {
     refuse("the emulator knows no parts of registers such as " + operand.name);
   }

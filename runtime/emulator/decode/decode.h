@@ -1,4 +1,4 @@
-// From a parsed module to flat code: operands become offsets, instructions become handlers.
+// Decodes a parsed module to flat code: operands become offsets, instructions become handlers.
 #pragma once
 
 #include <deque>
@@ -19,22 +19,22 @@
 
 namespace gpuemu::emulator {
 
-/// A Code for every function of the module that has a body.
+/// Creates a Code for every function of the module that has a body.
 void list_functions(Program& program);
 /// Allocates the module's variables and sets their initial values.
 Status place_variables(Program& program, Memory& memory);
 void release_variables(Program& program, Memory& memory);
-/// Fills `functions`; the variables must have their places. Unknown instructions become steps that
-/// report them.
+/// Fills `functions`; the variables must have addresses. Unsupported instructions become steps that
+/// report them when executed.
 void decode(Program& program);
 
-/// The modifiers of an instruction, sorted by what they are.
+/// The modifiers of an instruction, sorted by kind.
 struct Form {
-  ptx::Modifiers rest;  ///< All but types, roundings, .ftz and .sat.
+  ptx::Modifiers rest;  ///< All except types, roundings, .ftz and .sat.
   std::vector<ptx::Type> types;
   std::optional<Rounding> rounding;
   bool ftz = false, sat = false;
-  bool pairs = false;  ///< .b128: types and vector describe its two registers.
+  bool pairs = false;  ///< .b128: types and vector describe its register pair.
   ptx::Space space = ptx::Space::Generic;
   uint32_t vector = 1;
   std::string key;  ///< name.rest.ftz.sat.types
@@ -44,7 +44,7 @@ struct Form {
   ptx::Type type() const { return types.empty() ? ptx::Type::None : types.front(); }
 };
 
-/// Registers that may be used before they are written, ascending.
+/// Returns the registers that may be used before they are written, ascending.
 std::vector<uint32_t> used_early(const ptx::Function& function, const ptx::ControlFlow& flow);
 
 /// Decodes one function.
@@ -53,24 +53,25 @@ class Decoder {
   Decoder(Program& program, Code& code);
   void run();
 
-  // --- For the decoders of their own files ---
-  /// A step that takes registers alone, or what the caller then says in Step::operands.
+  // --- Used by the decode_*.cc files ---
+  /// Emits a step. It takes registers only, unless the caller sets Step::operands.
   Step& emit(Handler handler);
-  /// A step of steps.h, with what it takes besides registers.
+  /// Emits a step of steps.h with its operand struct.
   template <auto Run>
   Step& emit(const OperandsOf<Run>& operands) {
     Step& step = emit(kRunOf<Run>);
     step.operands = operands;
     return step;
   }
-  /// Offset at which `operand` can be read as `slot`; emits conversions if needed.
+  /// Returns the offset at which `operand` can be read as `slot`; emits conversions if needed.
   uint32_t source(const ptx::Operand& operand, RegisterClass slot, ptx::Type type);
-  /// Offset for the result. A conversion to the register's own width follows after the step.
+  /// Returns the offset for the result. If the register is wider, a conversion follows after the
+  /// step.
   uint32_t destination(const ptx::Operand& operand, RegisterClass slot, bool is_signed = false);
   uint32_t temp(RegisterClass slot);
   uint32_t constant(uint64_t bits, bool wide);
-  /// Base and offset of an address operand into `step` (src[0], imm, wide).
-  /// Writes the offset of the address and the width of its register, which it returns.
+  /// Sets the offset and the address width of `where` from an address operand, and returns its
+  /// base register.
   template <typename T>
   uint32_t address(T& where, const ptx::Operand& operand) {
     const auto [base, offset, is_wide] = address_of(operand);
@@ -79,11 +80,12 @@ class Decoder {
     return base;
   }
   uint32_t list(const std::vector<uint32_t>& items);
-  /// Tells the counters that the instruction emitted last accesses `bytes` per lane at its src[0].
+  /// Records for the counters that the last emitted instruction accesses `bytes` per lane at
+  /// src[0].
   void uses_memory(ptx::Space space, uint32_t bytes);
   RegisterClass register_class(const ptx::Operand& operand) const;
   const ParamSlot* param(const std::string& name) const;
-  /// Makes the step report `why` it is not supported when it is executed.
+  /// Makes the step report, when executed, that it is not supported, with the reason `why`.
   bool refuse(const std::string& why);
   Program& program() { return program_; }
   Code& code() { return code_; }
@@ -102,7 +104,7 @@ class Decoder {
   bool comparison(const ptx::Instruction& instruction, const Form& form);
   bool set_values(const ptx::Instruction& instruction, ptx::Type type, uint32_t low, uint32_t high);
   bool move_pair(const ptx::Operand& to, const ptx::Operand& from);
-  /// mov between one register and a vector of parts of `bits` bits each.
+  /// Decodes a mov between one register and a vector of parts of `bits` bits each.
   void unpack_parts(const ptx::Operand& to, uint32_t value, RegisterClass slot, uint32_t bits);
   void pack_parts(const ptx::Operand& to, const ptx::Operand& from, RegisterClass slot,
                   uint32_t bits);
@@ -140,17 +142,16 @@ class Decoder {
   std::map<std::string, uint32_t> locals_, shared_;
   std::vector<ParamSlot> param_slots_;
   std::vector<Pending> pending_;
-  std::vector<uint32_t> first_;  ///< Per PTX instruction, its first Step.
-  std::string refusal_;          ///< Why the current instruction is not executed.
+  std::vector<uint32_t> first_;  ///< The first step of each PTX instruction.
+  std::string refusal_;          ///< Why the current instruction cannot be executed.
   uint32_t current_ = 0;
   Guard guard_;
   bool main_done_ = false;
 };
 
-/// Marks steps that may run without a check of lanes and flow in between (Step::straight_line).
-/// Targets are final.
+/// Finds the straight lines (Step::straight_line). Requires final branch targets.
 void mark_straight_lines(Code& code);
-/// Whether it has no guard and leaves lanes and flow alone.
+/// Returns whether the step has no guard and changes neither lanes nor control flow.
 bool runs_straight(const Step& step);
 
 RegisterClass register_class(ptx::Type type);

@@ -1,4 +1,4 @@
-// Asynchronous copies and the mbarriers that they signal.
+// Decodes asynchronous copies and the mbarriers that they signal.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -42,13 +42,13 @@ bool is_predicate(const Decoder& d, const Operand& operand) {
          d.register_class(operand) == RegisterClass::Pred;
 }
 
-/// Modifiers of cp.async that only say where data may be cached.
+/// Returns whether a modifier of cp.async only says where data may be cached.
 bool cache_modifier(const std::string& name) {
   static constexpr std::array kKnown = {"async", "ca", "cg", "shared", "shared::cta", "global"};
   return std::ranges::find(kKnown, name) != kKnown.end() || name.starts_with("L2::");
 }
 
-/// [to], [from], bytes {, bytes to read or predicate to read none} {, cache policy}
+/// Operands: [to], [from], bytes {, bytes to read or predicate to read none} {, cache policy}
 bool decode_copy(Decoder& d, const Instruction& in, const Form& form) {
   if (!std::ranges::all_of(form.rest, cache_modifier)) return false;
   const size_t hints = form.has(ptx::Modifier::L2CacheHint) ? 1 : 0;
@@ -83,7 +83,7 @@ bool decode_copy(Decoder& d, const Instruction& in, const Form& form) {
   return true;
 }
 
-/// wait_group N, wait_group.read N, wait_all
+/// Decodes wait_group N, wait_group.read N and wait_all.
 bool decode_wait(Decoder& d, const Instruction& in, const Form& form) {
   const bool all = form.has(ptx::Modifier::WaitAll), bulk = form.has(ptx::Modifier::Bulk);
   if (!all && (in.operands.size() != 1 || in.operands[0].kind != Operand::Kind::Integer)) {
@@ -107,7 +107,7 @@ bool decode_arrival_of_copies(Decoder& d, const Instruction& in, const Form& for
   return true;
 }
 
-/// Spaces in the order of their operands.
+/// Returns the spaces in the order of their operands.
 std::vector<std::string> spaces_of(const Form& form) {
   std::vector<std::string> out;
   for (const std::string& modifier : form.rest) {
@@ -157,7 +157,7 @@ bool decode_bulk(Decoder& d, const Instruction& in, const Form& form) {
 
 }  // namespace
 
-/// st.async [to], values, [mbarrier] and red.async [to], value, [mbarrier].
+/// Decodes st.async [to], values, [mbarrier] and red.async [to], value, [mbarrier].
 bool decode_async_store(Decoder& d, const Instruction& in, const Form& form) {
   const bool reduces = in.opcode == Opcode::Red;
   const auto kind = reduction_in(form);
@@ -184,7 +184,7 @@ bool decode_async_store(Decoder& d, const Instruction& in, const Form& form) {
   return true;
 }
 
-/// Modifiers of mbarrier that order accesses or name the space of the address.
+/// Returns whether a modifier of mbarrier orders accesses or names the space of the address.
 bool order_modifier(const std::string& name) {
   static constexpr std::array kKnown = {"relaxed", "acquire",     "release", "cta",
                                         "cluster", "shared::cta", "shared",  "shared::cluster"};
@@ -193,7 +193,7 @@ bool order_modifier(const std::string& name) {
 
 namespace {
 bool decode_arrive(Decoder& d, const Instruction& in, const Form& form) {
-  // The state may be left away where the mbarrier can be another block's.
+  // The state may be omitted if the mbarrier can belong to another block.
   const bool state = in.operands[0].kind != Operand::Kind::Address;
   const size_t at = state ? 1 : 0;
   const bool expects = form.has(ptx::Modifier::ExpectTx);
@@ -268,7 +268,7 @@ bool decode_mbarrier(Decoder& d, const Instruction& in, const Form& form) {
   return true;
 }
 
-/// cp.async, cp.async.bulk and what waits for them.
+/// Decodes cp.async, cp.async.bulk and the waits for them.
 bool decode_copies(Decoder& d, const Instruction& in, const Form& form) {
   if (!form.has(ptx::Modifier::Async)) return false;
   if (form.has(ptx::Modifier::CommitGroup)) {

@@ -1,4 +1,4 @@
-// cp.async.bulk.tensor, cp.reduce.async.bulk.tensor and cp.async.bulk.prefetch.tensor.
+// Decodes cp.async.bulk.tensor, cp.reduce.async.bulk.tensor and cp.async.bulk.prefetch.tensor.
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -13,7 +13,7 @@ using ptx::Operand;
 using ptx::Type;
 namespace {
 
-/// The number of dimensions in ".2d"; 0 where there is none.
+/// Returns the number of dimensions in ".2d"; 0 if there is none.
 uint8_t rank_in(const Form& form) {
   constexpr std::array kRanks = {"1d", "2d", "3d", "4d", "5d"};
   for (size_t i = 0; i < kRanks.size(); ++i) {
@@ -28,7 +28,7 @@ bool has_word(const Form& form, std::string_view word) {
   return std::ranges::find(form.rest, word) != form.rest.end();
 }
 
-/// Adds the registers of `{a, b, ...}`; false unless there are as many.
+/// Adds the registers of `{a, b, ...}`; returns false unless there are exactly `count`.
 bool add_vector(Decoder& d, const Operand& operand, size_t count, Type type,
                 std::vector<uint32_t>& registers) {
   if (operand.kind != Operand::Kind::Vector || operand.elements.size() != count) return false;
@@ -40,9 +40,10 @@ bool add_vector(Decoder& d, const Operand& operand, size_t count, Type type,
 
 }  // namespace
 
-/// [to], [map, {indices}], [mbarrier] {, {added}} {, blocks} {, policy}
+/// Operands, with the im2col offsets in {offsets}:
+/// [to], [map, {indices}], [mbarrier] {, {offsets}} {, CTA mask} {, policy}
 /// [map, {indices}], [from] {, policy}
-/// [map, {indices}] {, {added}} {, policy}
+/// [map, {indices}] {, {offsets}} {, policy}
 bool decode_tensor_copy(Decoder& d, const Instruction& in, const Form& form) {
   BulkOperands bulk;
   bulk.rank = rank_in(form);
@@ -56,7 +57,7 @@ bool decode_tensor_copy(Decoder& d, const Instruction& in, const Form& form) {
   if (bulk.rank == 0 || (bulk.is_im2col && bulk.rank < 3)) return false;
   if (int{bulk.to_shared} + int{bulk.from_shared} + int{prefetches} != 1) return false;
   const size_t hints = form.has(ptx::Modifier::L2CacheHint) ? 1 : 0;
-  size_t at = bulk.to_shared ? 1 : 0;  // The map's place.
+  size_t at = bulk.to_shared ? 1 : 0;  // Position of the map operand.
   const size_t behind = prefetches ? 1 : at + 2;
   if (in.operands.size() !=
       behind + (bulk.has_added ? 1 : 0) + (bulk.is_multicast ? 1 : 0) + hints) {

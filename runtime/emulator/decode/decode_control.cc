@@ -1,4 +1,4 @@
-// Branches, calls, barriers and the ends of threads.
+// Decodes branches, calls, barriers and exits.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -16,7 +16,7 @@ using ptx::Operand;
 using ptx::Type;
 namespace {
 
-/// Why a function without a body cannot be called.
+/// Explains why a function without a body cannot be called.
 std::string missing_function(const std::string& name) {
   constexpr std::array kLaunches = {"cudaLaunchDevice", "cudaGetParameterBuffer",
                                     "__cudaCDP2LaunchDevice", "__cudaCDP2GetParameterBuffer"};
@@ -129,14 +129,14 @@ bool decode_barrier(Decoder& d, const Instruction& in, const Form& form) {
 }
 
 namespace {
-/// Whether all threads of a warp must execute it together.
+/// Returns whether all threads of a warp must execute the barrier together.
 bool is_aligned_barrier(const Instruction& in) {
   if (in.guard || in.has(ptx::Modifier::Warp)) return false;
   return in.opcode == Opcode::Bar ||
          (in.opcode == Opcode::Barrier && in.has(ptx::Modifier::Aligned));
 }
 
-/// Whether the jump at `from` leads over aligned barriers and nothing else.
+/// Returns whether the jump at `from` skips aligned barriers and nothing else.
 bool skips_only_barriers(const ptx::Function& function, uint32_t from, uint32_t target) {
   if (target < from + 2 || target > function.body.size()) return false;
   return std::all_of(function.body.begin() + from + 1, function.body.begin() + target,
@@ -169,7 +169,7 @@ bool decode_branch(Decoder& d, const Instruction& in, const Form& /*form*/) {
 }
 
 bool decode_fence(Decoder& d, const Instruction& /*in*/, const Form& form) {
-  // Without a space it is of all spaces.
+  // Without a space the fence covers all spaces.
   const bool proxies = form.has(ptx::Modifier::Proxy) && form.has(ptx::Modifier::Async) &&
                        !form.has(ptx::Modifier::Global);
   d.emit<steps::fence>({.of_block = form.has(ptx::Modifier::Cta), .of_proxies = proxies});
@@ -191,7 +191,7 @@ bool decode_trap(Decoder& d, const Instruction& /*in*/, const Form& /*form*/) {
   return true;
 }
 
-/// createpolicy: a policy for caches, which the emulator does not have.
+/// Decodes createpolicy to a constant: the emulator has no caches.
 bool decode_cache_policy(Decoder& d, const Instruction& in, const Form& /*form*/) {
   const uint32_t none = d.constant(0, true),
                  to = d.destination(in.operands[0], RegisterClass::Wide);

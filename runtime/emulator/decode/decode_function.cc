@@ -1,4 +1,4 @@
-// The walk over one function's body and the instructions that are tables of pure meanings.
+// Decodes one function's body, and the instructions that table rows describe completely.
 #include <algorithm>
 #include <array>
 
@@ -26,10 +26,10 @@ void Decoder::run() {
   first_[body.size()] = static_cast<uint32_t>(code_.steps.size());
   guard_ = {};
   emit(steps::ret);
-  // Passes that move or join instructions would hide them from the counters.
+  // Passes that move or merge instructions would hide them from counters and observers.
   if (!program_.counting && !program_.plain) hoist_invariants();
   code_.used_early = used_early(function(), flow_);
-  // What the prologue computes is there before anything runs.
+  // The prologue's results are defined before any step runs.
   const Prologue& prologue = code_.prologue;
   for (const auto* part : {&prologue.once, &prologue.per_warp, &prologue.per_block}) {
     for (const Step& step : *part) {
@@ -69,7 +69,8 @@ void Decoder::one(const Instruction& instruction) {
   if (code_.steps.size() > begin) code_.steps[begin].counted = 1;
 }
 
-/// Before a division by a register: hardware gives a value for zero, the language none.
+/// Emits a check before an integer division by a register. Division by zero gives a value on
+/// hardware but is undefined in the language.
 void Decoder::watch_division(const Instruction& in, const Form& form) {
   if ((in.opcode != Opcode::Div && in.opcode != Opcode::Rem) || in.operands.size() != 3) return;
   const std::string_view type = ptx::name_of(form.type());
@@ -92,7 +93,7 @@ bool Decoder::try_decoders(const Instruction& instruction, const Form& form) {
 }
 
 namespace {
-/// A result that is rounded to the nearest by default: only floats are rounded at all.
+/// Returns whether results of the type are rounded to nearest by default, as all floats are.
 bool rounds_to_nearest(Type type) {
   const std::string_view name = ptx::name_of(type);
   return name[0] == 'f' || name.starts_with("bf") || name[0] == 'e' || type == Type::TF32;
@@ -103,7 +104,7 @@ bool is_combination(const std::string& name) {
 }
 }  // namespace
 
-/// The row for the instruction's rounding; null when there is none.
+/// Returns the row for the instruction's rounding; null if there is none.
 const Row* Decoder::row_of(const Instruction& instruction, const Form& form) const {
   const auto row = [](const std::string& key) {
     const auto found = handlers().find(key);
@@ -139,7 +140,7 @@ bool Decoder::pure(const Instruction& instruction, const Form& form) {
   step.src = sources;
   if (directed) step.operands = RoundingOperands{.mode = static_cast<uint32_t>(rounding)};
   step.dst = to;
-  // The register holds small signed results extended, as the wider register the value went into.
+  // The register holds small signed results sign-extended, as the wider register does.
   if ((form.type() == Type::S8 || form.type() == Type::S16) && instruction.opcode == Opcode::Cvt) {
     Step& widen = emit(handlers().at(form.type() == Type::S8 ? "cvt.s32.s8" : "cvt.s32.s16").run);
     widen.dst = to;
@@ -148,7 +149,7 @@ bool Decoder::pure(const Instruction& instruction, const Form& form) {
   return true;
 }
 
-/// What `set` writes for true, in one half of a word when the operands are packed.
+/// Returns what `set` writes for true; for packed operands, in one half of a word.
 uint32_t true_of(Type type, bool packed) {
   switch (type) {
     case Type::F32:
@@ -167,7 +168,7 @@ uint32_t true_of(Type type, bool packed) {
   }
 }
 
-/// The value of `set` from its predicates; `high` is kNone unless the operands are packed.
+/// Emits the result of `set` from its predicates. `high` is kNone unless the operands are packed.
 bool Decoder::set_values(const Instruction& instruction, Type type, uint32_t low, uint32_t high) {
   static constexpr std::array kResults = {Type::U32,   Type::S32,  Type::F32,
                                           Type::U16,   Type::S16,  Type::F16,
@@ -280,7 +281,7 @@ bool Decoder::move_special(const Operand& to, const std::string& name, RegisterC
   return true;
 }
 
-/// mov.b128: from a pair of registers to a pair of others, or the same crosswise.
+/// Decodes mov.b128 between two register pairs, which may be the same pair swapped.
 bool Decoder::move_pair(const Operand& to, const Operand& from) {
   if (to.elements.size() != 2 || from.elements.size() != 2) return false;
   std::array<uint32_t, 2> values = {};
@@ -300,7 +301,7 @@ bool Decoder::move_pair(const Operand& to, const Operand& from) {
   return true;
 }
 
-/// min and max of three floats.
+/// Decodes min and max of three floats.
 bool Decoder::extreme_of_three(const Instruction& instruction, const Form& form) {
   const bool nan = form.has(ptx::Modifier::NaN), absolute = form.has(ptx::Modifier::Abs);
   std::string key(instruction.name());
@@ -328,7 +329,7 @@ bool Decoder::extreme_of_three(const Instruction& instruction, const Form& form)
   return true;
 }
 
-/// mov copies, packs {a, b} into a wider register, or takes one apart.
+/// Decodes mov, which copies, packs {a, b} into a wider register, or unpacks one.
 bool Decoder::move(const Instruction& instruction, const Form& form) {
   if (instruction.operands.size() != 2 || form.types.empty()) return false;
   const Operand &to = instruction.operands[0], &from = instruction.operands[1];
@@ -369,7 +370,7 @@ bool Decoder::move(const Instruction& instruction, const Form& form) {
 
 void Decoder::unpack_parts(const Operand& to, uint32_t value, RegisterClass slot, uint32_t bits) {
   const bool wide = slot == RegisterClass::Wide;
-  // Every part is read before any register is written: the source may be among them.
+  // Every part is read before any register is written, because the source may be among them.
   std::vector<uint32_t> shifted;
   for (uint32_t i = 0; i < to.elements.size(); ++i) {
     const uint32_t amount = constant(i * bits, false), part = temp(slot);
@@ -421,7 +422,7 @@ uint32_t Decoder::label_target(const std::string& name) const {
   return kNone;
 }
 
-/// Branches were emitted with PTX indices; now every instruction has its place.
+/// Replaces PTX indices in branches by step indices, now that every instruction has its place.
 void Decoder::resolve_targets() {
   const auto place = [&](uint32_t index) {
     return index == kNone ? kNone : first_[std::min<size_t>(index, first_.size() - 1)];
@@ -430,8 +431,8 @@ void Decoder::resolve_targets() {
     const bool direct = step.run == kRunOf<steps::branch>;
     if (!direct && step.run != kRunOf<steps::branch_indexed>) continue;
     uint32_t meet = flow_.reconvergence(step.origin);
-    // Lanes that leave a loop wait behind it for those that go round, though it is the thread's
-    // end: what the loop asks of all lanes of the warp it asks of them too.
+    // Lanes that leave a loop wait for those that continue it, even if only the function's end
+    // follows: the loop may need all lanes of the warp.
     const bool goes_back = direct && step.operands.get<BranchOperands>().target <= step.origin;
     if (goes_back && meet >= function().body.size()) meet = step.origin + 1;
     const uint32_t reconverge = meet >= function().body.size() ? kNone : place(meet);

@@ -1,4 +1,4 @@
-// ld, st, cvta, isspacep and what concerns addresses.
+// Decodes ld, st, cvta, isspacep and other address instructions.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -47,7 +47,7 @@ std::vector<Operand> elements_of(const Operand& operand) {
   return operand.kind == Operand::Kind::Vector ? operand.elements : std::vector<Operand>{operand};
 }
 
-/// Whether one of the elements in [first, first + bytes) lies where the entry has no parameter.
+/// Returns whether an element in [first, first + bytes) lies where the entry has no parameter.
 bool reads_gap(const Code& code, uint64_t first, uint64_t element, uint64_t bytes) {
   for (uint64_t at = first; at < first + bytes; at += element) {
     if (std::ranges::none_of(code.params, [&](const ParamSlot& slot) {
@@ -78,7 +78,7 @@ bool decode_param(Decoder& d, const Instruction& in, const Form& form, bool load
   uint32_t dynamic = kNone;
   if (slot == nullptr) dynamic = d.source(base, RegisterClass::Wide, Type::U64);
   const bool of_entry = slot == nullptr || (own && d.function().is_entry);
-  // Wraps as addresses do; what is far outside is reported when it runs.
+  // Wraps as addresses do; an offset far outside is reported when the step runs.
   const auto within = slot != nullptr ? slot->offset + static_cast<uint64_t>(base.offset) : 0;
   const auto first = static_cast<int64_t>(static_cast<uint64_t>(where.offset) + within);
   const uint64_t bytes = uint64_t{ptx::byte_size(form.type())} * registers.size();
@@ -103,7 +103,7 @@ bool decode_param(Decoder& d, const Instruction& in, const Form& form, bool load
   return true;
 }
 
-/// Addresses of a cluster's shared memory are accessed as generic ones, which may name any block.
+/// Converts an address of a cluster's shared memory to a generic one, which can name any block.
 uint32_t generic_of_cluster(Decoder& d, uint32_t base, bool wide) {
   uint32_t whole = base;
   if (!wide) {
@@ -179,9 +179,9 @@ uint64_t window_of(Space space) {
       return 0;
   }
 }
-/// mapa, getctarank
 }  // namespace
 
+/// Decodes mapa and getctarank.
 bool decode_rank(Decoder& d, const Instruction& in, const Form& form) {
   const bool maps = in.opcode == Opcode::Mapa;
   const RegisterClass slot = register_class(form.type());
@@ -222,7 +222,7 @@ bool decode_matrix_load(Decoder& d, const Instruction& in, const Form& form) {
   return true;
 }
 
-/// alloca, stacksave, stackrestore
+/// Decodes alloca, stacksave and stackrestore.
 bool decode_stack(Decoder& d, const Instruction& in, const Form& form) {
   constexpr uint64_t kAlignDefault = 8, kAlignMax = uint64_t{1} << 23;
   const RegisterClass slot = register_class(form.type());
@@ -254,7 +254,7 @@ bool decode_store(Decoder& d, const Instruction& in, const Form& form) {
   return decode_access(d, in, form, false);
 }
 
-/// cvta, isspacep
+/// Decodes cvta and isspacep.
 bool decode_address_space(Decoder& d, const Instruction& in, const Form& form) {
   if (in.operands.size() < 2) return false;
   const bool to_generic = in.opcode == Opcode::Cvta && !in.has(ptx::Modifier::To);

@@ -1,4 +1,4 @@
-// mma, wmma, stmatrix and movmatrix: which registers hold which matrix.
+// Decodes mma, wmma, stmatrix and movmatrix: maps registers to matrices.
 #include <charconv>
 
 #include "runtime/emulator/decode/decoders.h"
@@ -59,7 +59,7 @@ bool is_integer(Type type) {
 }
 bool is_fp8(Type type) { return type == Type::E4M3 || type == Type::E5M2; }
 
-/// In the order D, A, B, C.
+/// Returns whether the types, in the order D, A, B, C, are supported.
 bool known_types(const std::vector<Type>& types) {
   const Type d = types[0], a = types[1], b = types[2], c = types[3];
   if (d == Type::S32) {
@@ -74,7 +74,7 @@ bool known_types(const std::vector<Type>& types) {
   return (a == Type::BF16 || a == Type::TF32) && d == Type::F32 && c == Type::F32;
 }
 
-/// Types in the order D, A, B, C.
+/// Emits a product; types in the order D, A, B, C.
 bool emit_product(Decoder& d, const Instruction& in, const std::vector<Type>& types,
                   const TensorStep& like) {
   TensorStep matrices = like;
@@ -104,8 +104,8 @@ TensorStep product_of(const Shape& shape, bool opaque) {
   return matrices;
 }
 
-/// mma.m8n8k4 with f16: lanes i, i + 1, i + 2, i + 3 and those 16 further make one of four
-/// products. A and B lie by rows or by columns, as the modifiers say in this order.
+/// Decodes mma.m8n8k4 with f16: lanes i to i + 3 and the lanes 16 above them compute one of four
+/// products. A and B are stored by rows or by columns, given by modifiers in this order.
 bool decode_quads(Decoder& d, const Instruction& in, const Form& form) {
   std::vector<std::string> orders;
   for (const std::string& modifier : form.rest) {
@@ -142,7 +142,7 @@ bool decode_mma(Decoder& d, const Instruction& in, const Form& form) {
 }
 
 namespace {
-/// wmma.mma with f16 factors names the types of D and C only.
+/// Decodes wmma.mma. With f16 factors only the types of D and C are given.
 bool decode_wmma_product(Decoder& d, const Instruction& in, const Form& form, const Shape& shape) {
   if (in.operands.size() != 4) return false;
   std::vector<Type> types = form.types;
@@ -212,7 +212,7 @@ bool decode_store_matrix(Decoder& d, const Instruction& in, const Form& form) {
   return true;
 }
 
-/// movmatrix
+/// Decodes movmatrix.
 bool decode_transpose(Decoder& d, const Instruction& in, const Form& form) {
   if (in.operands.size() != 2 || !form.has(ptx::Modifier::M8n8)) return false;
   const uint32_t from = d.source(in.operands[1], RegisterClass::Narrow, Type::B32);

@@ -1,4 +1,4 @@
-// tensormap.replace and tensormap.cp_fenceproxy.
+// Decodes tensormap.replace and tensormap.cp_fenceproxy.
 #include <algorithm>
 #include <cstddef>
 #include <optional>
@@ -12,11 +12,11 @@ using ptx::Instruction;
 using ptx::Operand;
 namespace {
 
-/// A field that tensormap.replace names, and how a map holds it.
+/// A field that tensormap.replace names, and its place in a map.
 struct Field {
   std::string_view name, type;
   size_t offset;
-  uint32_t count = 0;  ///< Elements, of which an operand gives the number; 0: it is one value.
+  uint32_t count = 0;  ///< Number of elements, one of which an operand selects; 0: a single value.
 };
 constexpr Field kFields[] = {
     {"global_address", "u64", offsetof(TensorMap, address)},
@@ -37,7 +37,7 @@ const Field* field_in(const Form& form) {
   return nullptr;
 }
 
-/// The numbers of PTX's table of .elemtype in the order of TensorType's.
+/// Converts a number of PTX's .elemtype table to a TensorType.
 std::optional<uint64_t> element_type(uint64_t number) {
   using enum TensorType;
   constexpr TensorType kTypes[] = {U8,     U16,  U32,     S32,     U64,
@@ -75,7 +75,7 @@ uint64_t element_bytes(const Field& field) {
   return field.type == "u64" ? 8 : field.type == "u32" ? 4 : field.type == "u16" ? 2 : 1;
 }
 
-/// [map] {, dimension}, value
+/// Operands: [map] {, dimension}, value
 bool decode_replace(Decoder& d, const Instruction& in, const Form& form) {
   const Field* const field = field_in(form);
   if (field == nullptr || in.operands.size() != (field->count != 0 ? 3u : 2u)) return false;

@@ -1,4 +1,4 @@
-// tex: texture objects, one- and two-dimensional.
+// Decodes tex for one- and two-dimensional texture objects.
 #include "runtime/emulator/decode/decoders.h"
 #include "runtime/emulator/steps/steps.h"
 
@@ -7,7 +7,8 @@ using ptx::Instruction;
 using ptx::Operand;
 using ptx::Type;
 
-/// tex.2d.v4.f32.f32 {r, g, b, a}, [object, {x, y}]; a level behind it is the only one there is.
+/// Decodes for example tex.2d.v4.f32.f32 {r, g, b, a}, [object, {x, y}]. A level of detail is
+/// ignored, because a texture has only one level.
 bool decode_texture(Decoder& d, const Instruction& in, const Form& form) {
   const bool rows = form.has(ptx::Modifier::Dim2), level = form.has(ptx::Modifier::Level);
   if (in.operands.size() != (level ? 3u : 2u) || form.types.size() != 2) return false;

@@ -1,4 +1,4 @@
-// Instructions between lanes, carry chains and atomics.
+// Decodes warp-level instructions, carry chains and atomics.
 #include <map>
 
 #include "runtime/emulator/decode/decoders.h"
@@ -86,7 +86,8 @@ bool decode_reduce(Decoder& d, const Instruction& in, const Form& form) {
   return true;
 }
 
-/// add.cc, addc, sub.cc, subc, mad.lo.cc, madc: the product is made first, then the chain goes on.
+/// Decodes add.cc, addc, sub.cc, subc, mad.lo.cc and madc. A product is computed first, then added
+/// with carry.
 bool decode_carry(Decoder& d, const Instruction& in, const Form& form) {
   const bool multiply = in.opcode == Opcode::Mad || in.opcode == Opcode::Madc;
   const bool subtracts = in.opcode == Opcode::Sub || in.opcode == Opcode::Subc;
@@ -138,8 +139,8 @@ bool decode_elect(Decoder& d, const Instruction& in, const Form& /*form*/) {
 }
 
 namespace {
-/// Decodes an atomic of .b128; list: the operand, the new value of cas, the result, two registers
-/// each.
+/// Decodes an atomic of .b128. The list holds the operand, the new value of cas and the result, two
+/// registers each.
 bool decode_atomic_pair(Decoder& d, const Instruction& in, const Form& form, AtomicKind kind) {
   constexpr uint32_t kBytes = 16;
   const bool cas = kind == AtomicKind::Cas;

@@ -1,4 +1,4 @@
-// wgmma: the asynchronous product of a warp group, executed where it stands.
+// Decodes wgmma, the asynchronous product of a warp group. It is executed immediately.
 #include "runtime/emulator/decode/decoders.h"
 #include "runtime/emulator/decode/matrices.h"
 #include "runtime/emulator/steps/steps.h"
@@ -23,8 +23,8 @@ bool known_types(Type d, Type a, Type b, uint32_t depth) {
   return d == Type::F32 && ((a == Type::BF16 && depth == 16) || (a == Type::TF32 && depth == 8));
 }
 
-/// The immediates behind the operands: signs of A and B, then which of the matrices in shared
-/// memory are transposed. False where they are not of that form.
+/// Reads the immediates after the operands: the signs of A and B, then which of the matrices in
+/// shared memory are transposed. Returns false if they do not have this form.
 bool take_immediates(const Instruction& in, TensorStep& matrices) {
   constexpr size_t kFirst = 4;
   const bool a_in_registers = !matrices.a.registers.empty();
@@ -85,7 +85,7 @@ bool decode_product(Decoder& d, const Instruction& in, const Form& form) {
 
 bool decode_wgmma(Decoder& d, const Instruction& in, const Form& form) {
   if (form.has(ptx::Modifier::MmaAsync)) return decode_product(d, in, form);
-  // The product is there when mma_async has run: nothing is left to wait for.
+  // The product is complete once mma_async has run, so there is nothing to wait for.
   if (!form.has(ptx::Modifier::Fence) && !form.has(ptx::Modifier::CommitGroup) &&
       !form.has(ptx::Modifier::WaitGroup)) {
     return false;

@@ -1,20 +1,20 @@
-// The functions that decode instructions without a row in the handlers' table: one per opcode.
+// Decoders of the instructions without a row in the handlers' table, one function per opcode.
 #pragma once
 
 #include "runtime/emulator/decode/decode.h"
 
 namespace gpuemu::emulator {
 
-/// Emits the steps of the instruction; false for a form that the emulator does not know.
+/// Emits the steps of the instruction. Returns false for an unsupported form.
 using DecodeFunction = bool (*)(Decoder&, const ptx::Instruction&, const Form&);
 
-/// The whole address in one 64-bit register.
+/// Returns the whole address in one 64-bit register.
 uint32_t whole_address(Decoder& d, const ptx::Operand& operand);
-/// What the reduction among the modifiers does.
+/// Returns the reduction that the modifiers name; nothing if there is none.
 std::optional<AtomicKind> reduction_in(const Form& form);
 
-/// Null for an instruction that the handlers or Decoder itself know in every form, or that is
-/// refused.
+/// Returns null for an instruction that the handlers or Decoder itself support in every form, or
+/// that is refused.
 const DecodeFunction* decoder_of(ptx::Opcode opcode);
 
 bool decode_active_mask(Decoder& d, const ptx::Instruction& in, const Form& form);

@@ -1,5 +1,5 @@
-// Registers that may be used before anything wrote them: what compilers leave of variables without
-// a value, and of those that get one on some paths only.
+// Finds registers that may be used before they are written. Compilers emit them for variables
+// without a value and for those assigned on some paths only.
 #include <algorithm>
 
 #include "runtime/emulator/decode/decode.h"
@@ -11,7 +11,7 @@ using ptx::each_register;
 using ptx::Instruction;
 using ptx::Operand;
 
-/// Bits of all blocks together beyond which a function is not analysed.
+/// Total bits over all blocks beyond which a function is not analysed.
 constexpr uint64_t kBitsMax = uint64_t{1} << 28;
 
 class Bits {
@@ -36,7 +36,7 @@ void each_use(const Instruction& in, const Visit& visit) {
   }
 }
 
-/// What a guarded instruction writes may stay as it was.
+/// A guarded instruction may leave its result unwritten, so it defines nothing.
 void define(const Instruction& in, Bits& defined) {
   if (!in.guard && in.has_result() && !in.operands.empty()) {
     each_register(in.operands[0], [&](uint32_t reg) { defined.add(reg); });

@@ -1,7 +1,8 @@
-// What follows from constants, parameters, sizes and either the thread's or the block's index is
-// computed when a frame of registers is made or goes on to another warp or block (Prologue), not
-// where it stands. The frame of a block without barriers goes from warp to warp: what depends on
-// the block alone is computed once for all of its warps.
+// Hoists computations that depend only on constants, parameters, sizes and either the thread's or
+// the block's index. They run when a register frame is made, or is reused for another warp or block
+// (Prologue), instead of at their place in the code. The frame of a block without barriers serves
+// one warp after another, so values that depend on the block alone are computed once for all of its
+// warps.
 #include <algorithm>
 #include <array>
 #include <span>
@@ -19,7 +20,7 @@ using ptx::Opcode;
 using ptx::Operand;
 namespace {
 
-/// Rows whose result follows from their operands, and which no check of a launch reads.
+/// Returns the handlers whose result follows from their operands alone and that no check uses.
 const std::unordered_set<Handler>& repeatable_handlers() {
   static const std::unordered_set<Handler> kAll = [] {
     static constexpr std::array kOthers = {"ld.", "st.", "div.", "rem."};
@@ -51,7 +52,7 @@ Dependence dependence_of(SpecialRegister which) {
   return which >= R::CtaidX && which <= R::CtaidZ ? kOnBlock : 0;
 }
 
-/// Per register how often an instruction names it as its destination.
+/// Returns how often each register is the destination of an instruction.
 std::vector<uint32_t> definitions(const ptx::Function& function) {
   std::vector<uint32_t> count(function.registers.size());
   for (const Instruction& instruction : function.body) {
@@ -63,7 +64,8 @@ std::vector<uint32_t> definitions(const ptx::Function& function) {
 }
 }  // namespace
 
-/// Whether all that PTX instruction `index` does is to compute the same values whenever it runs.
+/// Returns whether PTX instruction `index` only computes a value, and the same one at every
+/// execution.
 bool Decoder::repeatable(uint32_t index, const std::vector<bool>& invariant,
                          const std::vector<uint32_t>& defined) const {
   const Instruction& in = function().body[index];
@@ -87,7 +89,7 @@ bool Decoder::repeatable(uint32_t index, const std::vector<bool>& invariant,
 }
 
 namespace {
-/// What the result depends on, given that of the registers.
+/// Returns what the result depends on, given the same for the registers.
 Dependence dependence(const Instruction& in, std::span<const Step> steps,
                       const std::vector<Dependence>& of) {
   Dependence all = 0;
@@ -108,13 +110,14 @@ std::vector<bool> Decoder::find_invariants() {
   std::vector<Dependence> on(function().registers.size());
   const std::vector<uint32_t> defined = definitions(function());
   std::vector<bool> invariant(function().registers.size()), moved(body.size());
-  // Text order is nearly always the order of dependence; a second pass takes what a jump reversed.
+  // Text order is nearly always dependence order; a second pass handles the exceptions that jumps
+  // make.
   for (int pass = 0; pass < 2; ++pass) {
     for (uint32_t i = 0; i < body.size(); ++i) {
       if (moved[i] || !repeatable(i, invariant, defined)) continue;
       const std::span<const Step> own(&code_.steps[first_[i]], first_[i + 1] - first_[i]);
       const Dependence depends = dependence(body[i], own, on);
-      if (depends == (kOnWarp | kOnBlock)) continue;  // Another one for every warp there is.
+      if (depends == (kOnWarp | kOnBlock)) continue;  // Different for every warp of every block.
       moved[i] = true;
       each_register(body[i].operands[0], [&](uint32_t reg) {
         invariant[reg] = true;
@@ -129,8 +132,8 @@ std::vector<bool> Decoder::find_invariants() {
   return moved;
 }
 
-/// Moves them to Code::prologue. They still count where they stood: the next instruction of the
-/// block stands for them, or a step that does nothing else.
+/// Moves the steps to Code::prologue. They still count at their original place: through the next
+/// instruction of the block, or a step that only counts.
 void Decoder::hoist_invariants() {
   const std::vector<bool> moved = find_invariants();
   if (std::ranges::find(moved, true) == moved.end()) return;

@@ -1,4 +1,4 @@
-// Helpers of the decoders of matrix instructions.
+// Helpers for the decoders of matrix instructions.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@ namespace gpuemu::emulator {
 struct Shape {
   uint32_t m = 0, n = 0, k = 0;
 };
-/// Parses the modifier "m16n8k16".
+/// Parses a modifier such as "m16n8k16".
 std::optional<Shape> shape_of(const Form& form);
 
-/// Fills in the registers; false unless they hold every element a whole number of times.
+/// Fills in the registers. Returns false unless they hold every element equally often.
 bool take_registers(Decoder& d, TensorOperand& operand, const ptx::Operand& from, bool written);
 
 }  // namespace gpuemu::emulator

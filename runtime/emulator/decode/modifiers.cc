@@ -27,7 +27,7 @@ FormVariant variant_of(const ptx::Instruction& in) {
   return is_of_three(in) ? FormVariant::OfThree : FormVariant::Plain;
 }
 
-/// The text up to the next separator, which is taken off `rest` too.
+/// Removes the text up to the next separator from `rest` and returns it.
 std::string_view take_until(std::string_view& rest, char separator) {
   const size_t end = rest.find(separator);
   const std::string_view part = rest.substr(0, end);
@@ -48,7 +48,7 @@ bool is_alternative(std::string_view group, std::string_view modifier) {
   return false;
 }
 
-/// Every group takes the first modifier that is left and fits; none may be left over.
+/// Each group takes the first remaining modifier that fits; none may be left over.
 bool fits(std::string_view form, std::vector<std::string_view> left) {
   while (!form.empty()) {
     std::string_view group = take_until(form, ' ');

@@ -1,5 +1,5 @@
-// The modifiers that instructions take which are decoded by hand: a table, so that no decoder can
-// overlook one that changes the meaning.
+// A table of the modifiers of hand-decoded instructions. It ensures that no decoder overlooks a
+// modifier that changes the meaning.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace gpuemu::emulator {
 
-/// Instructions whose forms depend on more than their modifiers.
+/// Variants of instructions whose allowed modifiers depend on more than the opcode.
 enum class FormVariant : uint8_t {
   Plain,
   Carry,    ///< add, sub and mad with the modifier .cc.
@@ -26,11 +26,11 @@ struct FormRow {
 /// In the order of modifiers.def.
 std::span<const FormRow> form_rows();
 
-/// min or max with three operands.
+/// Returns whether the instruction is min or max with three operands.
 bool is_of_three(const ptx::Instruction& instruction);
 
-/// False for a form of one of these instructions that is not in the table. Those that are not named
-/// there are true: their decoders check every modifier themselves.
+/// Returns false for a form of a listed instruction that is not in the table. Instructions that are
+/// not listed give true: their decoders check every modifier themselves.
 bool is_known_form(const ptx::Instruction& instruction);
 
 }  // namespace gpuemu::emulator

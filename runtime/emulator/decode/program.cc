@@ -21,7 +21,7 @@ void each_variable(const ptx::Module& module, const Visit& visit) {
   }
 }
 
-/// What the loop of a lock, a flag or a barrier of blocks contains.
+/// Returns whether loops of locks, flags and inter-block barriers use this instruction.
 bool waits_for_threads(const ptx::Instruction& instruction) {
   static constexpr std::array kOrdered = {"volatile", "acquire", "relaxed", "mmio"};
   if (instruction.opcode == ptx::Opcode::Atom || instruction.opcode == ptx::Opcode::Nanosleep) {

@@ -1,5 +1,5 @@
-// Finds straight-line runs: steps that always run one after the other, so that the interpreter loop
-// checks lanes, flow and budget once for all of them.
+// Finds straight lines: steps that always run one after the other, so that the interpreter checks
+// lanes, control flow and budget once for all of them.
 #include <array>
 #include <unordered_set>
 
@@ -9,7 +9,8 @@
 namespace gpuemu::emulator {
 namespace {
 
-/// Handlers that treat each lane alike neither part lanes nor jump; of the steps only some.
+/// Returns the handlers that treat all lanes alike and neither diverge nor jump; of those in
+/// steps/, only some.
 const std::unordered_set<Handler>& straight_handlers() {
   static const std::unordered_set<Handler> kAll = [] {
     std::unordered_set<Handler> all = {steps::nothing,
@@ -31,7 +32,7 @@ const std::unordered_set<Handler>& straight_handlers() {
   return kAll;
 }
 
-/// Per instruction whether the flow can come to it from elsewhere than the one before.
+/// For each step, whether control flow can reach it other than from the step before.
 std::vector<bool> entrances(const Code& code) {
   std::vector<bool> entered(code.steps.size() + 1, false);
   const auto mark = [&](uint64_t at) {

@@ -1,4 +1,4 @@
-// Lists the instructions of a module that the emulator executes, by decoding them.
+// Lists the instructions of a module that the emulator supports, by decoding them.
 #pragma once
 
 #include <vector>
@@ -12,8 +12,8 @@ struct FunctionSupport {
   std::vector<bool> executed;  ///< Per instruction of the body.
 };
 
-/// One item per function with a body. The answer is the decoder's own, so it is what a launch
-/// would meet. `module` must outlive the result.
+/// Returns one item per function with a body. Uses the decoder itself, so the result is what a
+/// launch would do. `module` must outlive the result.
 std::vector<FunctionSupport> supported_forms(const ptx::Module& module);
 
 }  // namespace gpuemu::emulator

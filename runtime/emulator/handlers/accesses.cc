@@ -1,4 +1,4 @@
-// Loads and stores.
+// Handlers of loads and stores.
 #include "runtime/emulator/handlers/unit.h"
 
 namespace gpuemu::emulator::GPUEMU_ISA {

@@ -1,4 +1,4 @@
-// Conversions.
+// Handlers of conversions.
 #include "runtime/emulator/handlers/unit.h"
 
 namespace gpuemu::emulator::GPUEMU_ISA {

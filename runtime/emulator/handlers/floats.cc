@@ -1,4 +1,4 @@
-// f32 and f64.
+// Handlers of f32 and f64.
 #include "runtime/emulator/handlers/unit.h"
 
 namespace gpuemu::emulator::GPUEMU_ISA {

@@ -1,4 +1,4 @@
-// f16, bf16 and their pairs.
+// Handlers of f16, bf16 and their pairs.
 #include "runtime/emulator/handlers/unit.h"
 
 namespace gpuemu::emulator::GPUEMU_ISA {

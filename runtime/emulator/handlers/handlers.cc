@@ -22,7 +22,7 @@ Table table_of(std::initializer_list<AddRows> units) {
 
 }  // namespace
 
-// The units as each instruction set has them (unit.h).
+// Declares the units of one instruction set (unit.h).
 #define GPUEMU_UNITS(isa)                                                             \
   namespace isa {                                                                     \
   void add_integers(Table& table);                                                    \
@@ -77,7 +77,8 @@ const InstructionSet& best() {
   return *std::find_if(sets.rbegin(), sets.rend(), [](const auto& set) { return set.available(); });
 }
 
-/// Internal where the environment asks for none: no kernel is to blame.
+/// Chooses the instruction set. The error is Internal if the environment names an unusable one,
+/// because no kernel is at fault.
 Result<const InstructionSet*> choose() {
   const char* wanted = std::getenv(kInstructionSetVariable);
   if (wanted == nullptr || *wanted == 0) return &best();

@@ -1,4 +1,4 @@
-// Integers, bits and moves.
+// Handlers of integers, bits and moves.
 #include "runtime/emulator/handlers/unit.h"
 
 namespace gpuemu::emulator::GPUEMU_ISA {

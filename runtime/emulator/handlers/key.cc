@@ -6,7 +6,8 @@
 namespace gpuemu::emulator {
 namespace {
 
-/// A letter of a kind of number, its bits, and perhaps how many: "s32", "bf16x2", "e4m3x2".
+/// Returns whether the word is a type: a letter for the kind, the bits, and optionally a count,
+/// such as "s32", "bf16x2" or "e4m3x2".
 bool is_type(std::string_view word) {
   if (word == "pred" || word == "tf32") return true;
   if (word.starts_with("bf")) word.remove_prefix(1);

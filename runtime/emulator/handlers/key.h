@@ -1,4 +1,4 @@
-// The key of an instruction in the table, independent of the order of its modifiers.
+// The key of an instruction in the handlers' table, independent of the order of its modifiers.
 #pragma once
 
 #include <string>
@@ -6,8 +6,9 @@
 
 namespace gpuemu::emulator {
 
-/// `key` with the modifiers behind the family in alphabetical order and the types, in their order,
-/// behind them: PTX texts have modifiers in any order. Each row stands under this spelling too.
+/// Returns `key` with the modifiers after the opcode sorted alphabetically, followed by the types
+/// in their order, because PTX allows modifiers in any order. Each row is also stored under this
+/// spelling.
 std::string canonical_key(std::string_view key);
 
 }  // namespace gpuemu::emulator

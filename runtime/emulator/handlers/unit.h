@@ -1,5 +1,5 @@
-// Includes for every unit of handlers, before it opens the namespace of its instruction set. A unit
-// is compiled once per set: GPUEMU_ISA names it (CMakeLists.txt).
+// Includes for every unit of handlers, placed before the unit opens the namespace of its
+// instruction set. Each unit is compiled once per set, which GPUEMU_ISA names (CMakeLists.txt).
 #pragma once
 
 #include <bit>
