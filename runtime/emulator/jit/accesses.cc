@@ -1,4 +1,4 @@
-// Loads and stores of global and shared memory, of one element per lane.
+// Compiles loads and stores of global and shared memory with one element per lane.
 #include "runtime/emulator/jit/race_notes.h"
 
 namespace gpuemu::emulator {
@@ -6,7 +6,7 @@ namespace {
 using Xbyak::Zmm;
 using CheckedBounds = Emitter::CheckedBounds;
 
-/// Moves one element of every lane between `values` and memory whose lanes were looked at.
+/// Moves one element of every lane between `values` and memory, after the bounds check.
 class Mover {
  public:
   Mover(Emitter& e, const Step& step, const Access& access, const CheckedBounds& bounds)
@@ -16,7 +16,7 @@ class Mover {
         looked_(bounds),
         offset_(static_cast<int>(step.access().offset)) {}
 
-  /// Lanes side by side; on to `others` where they are not.
+  /// Handles consecutive lanes; jumps to `others` if they are not consecutive.
   void row(const Vectors& values, const Xbyak::Label& others, Xbyak::Label* out) {
     e_.cmp(slot(kShapeAt), static_cast<int>(kRow));
     e_.jnz(others, Xbyak::CodeGenerator::T_NEAR);
@@ -39,7 +39,8 @@ class Mover {
     if (access_.is_store) mark_row(e_, access_, looked_, offset_);
   }
 
-  /// All at one place, or anywhere. What is to be marked or checked lane by lane goes `out`.
+  /// Handles lanes that all access one place, and scattered lanes. Jumps to `out` if bytes must be
+  /// marked or checked lane by lane.
   void others(const Vectors& values, const Vectors& base, Xbyak::Label* out) {
     Xbyak::Label anywhere, done;
     if (!access_.is_store) {
@@ -83,7 +84,7 @@ class Mover {
     }
   }
 
-  /// On to `done` where each half of the warp is a row of global memory.
+  /// Handles global memory accessed as one row per half of the warp, and then jumps to `done`.
   void halves(const Vectors& values, const Xbyak::Label& done) {
     Xbyak::Label others;
     e_.cmp(slot(kShapeAt), static_cast<int>(kHalves));
@@ -156,8 +157,8 @@ class Mover {
   const int offset_;
 };
 
-/// Moves elements of 8 and 16 bits, which registers hold in words. Scattered ones are left to the
-/// handlers.
+/// Moves elements of 8 and 16 bits, which registers hold in words. Scattered accesses are left to
+/// the handlers.
 class SmallMover {
  public:
   SmallMover(Emitter& e, const Access& access, const CheckedBounds& bounds, int offset)
@@ -191,7 +192,7 @@ class SmallMover {
   }
 
  private:
-  /// Both halves of a row in global memory begin at the first place.
+  /// In global memory both halves of a row are addressed from the first one.
   void load_place(uint32_t half) {
     const bool second = half != 0 && access_.is_shared;
     e_.mov(e_.rax, on_stack(e_, looked_, second ? kSecondAt : kFirstAt));
@@ -214,7 +215,7 @@ class SmallMover {
 Emit of_one(const Access& how) {
   return [how](Emitter& e, const Step& step) {
     const uint32_t at = e.code().lists[step.access().list];
-    // A handler that runs after all finds the address in its register.
+    // If the handler runs instead, it needs the address register unchanged.
     const bool own_address = how.is_shared && at == step.src[0];
     if (!is_usual(step, how) || at == kNone || own_address) return e.call(step, true);
     const RegisterClass slot =
@@ -250,7 +251,7 @@ Emit of_one(const Access& how) {
   };
 }
 
-/// Vectors of several elements have a code of their own.
+/// Vectors of several elements are compiled separately (vectors.cc).
 Emit access(const Access& how) {
   return [one = of_one(how), several = of_several(how)](Emitter& e, const Step& step) {
     return step.access().count == 1 ? one(e, step) : several(e, step);

@@ -9,12 +9,12 @@ namespace {
 using Xbyak::Zmm;
 using CheckedBounds = Emitter::CheckedBounds;
 
-constexpr uint8_t kGreater = 6, kNotEqual = 4;  ///< Predicates of vpcmpd and its like.
+constexpr uint8_t kGreater = 6, kNotEqual = 4;  ///< Predicates of vpcmpd and similar instructions.
 constexpr uint8_t kFirstOrDifferent = 0xf6;     ///< Truth table for vpternlogd: a | (b ^ c).
 constexpr uint32_t kWords = 16;
-/// Displacements that instructions can have, with room for what is added.
+/// Limit for displacements in instructions, with room for additions.
 constexpr int64_t kReach = int64_t{1} << 30;
-/// The largest distance of offsets that share a check.
+/// Largest distance between offsets that share a check.
 constexpr int64_t kSpanMax = int64_t{1} << 28;
 
 std::array<uint32_t, kWords> counted(uint32_t stride) {
@@ -22,7 +22,7 @@ std::array<uint32_t, kWords> counted(uint32_t stride) {
   for (uint32_t i = 0; i < kWords; ++i) words[i] = i * stride;
   return words;
 }
-/// Returns first, first + stride ... as 64-bit values.
+/// Returns first, first + stride and so on, as 64-bit values.
 std::array<uint32_t, kWords> counted64(uint32_t first, uint32_t stride) {
   std::array<uint32_t, kWords> words{};
   for (uint32_t i = 0; i < kWords; i += 2) words[i] = (first + i / 2) * stride;
@@ -31,7 +31,7 @@ std::array<uint32_t, kWords> counted64(uint32_t first, uint32_t stride) {
 
 bool writes(const Code& code, const Step& step, uint32_t offset) {
   if (step.dst == offset) return true;
-  // Those of a store are read: to count them as written costs one more check of bounds.
+  // Registers that a store reads count as written too: that only costs one more bounds check.
   const RegisterList listed = step.elements();
   for (uint32_t i = 0; i < listed.count; ++i) {
     if (code.lists[listed.first + i] == offset) return true;
@@ -44,7 +44,8 @@ class Looks {
   Looks(Emitter& e, const Step& step, const Access& access)
       : e_(e), step_(step), access_(access), bytes_(access.element * step.access().count) {}
 
-  /// The check that covers this step, emitted before or now; nullptr: no more room.
+  /// Returns the check that covers this step, emitted earlier or now; null if there is no more
+  /// room.
   const CheckedBounds* find(const Vectors& base) {
     for (const CheckedBounds& each : e_.bounds) {
       if (each.base == step_.src[0] && each.bytes == bytes_ && each.is_store == access_.is_store &&
@@ -76,7 +77,8 @@ class Looks {
   }
 
  private:
-  /// Further accesses of the straight-line run by the same register, before anything writes it.
+  /// Extends the check to later accesses of the straight line through the same register, up to the
+  /// next write to it.
   void gather_others(CheckedBounds& made) {
     const Code& code = e_.code();
     for (uint32_t index = e_.step(); index < e_.straight_line().end; ++index) {
@@ -103,8 +105,8 @@ class Looks {
     std::shared_ptr<Label> here = std::make_shared<Label>(), back = std::make_shared<Label>();
   };
 
-  // A row's last lane follows from its first, so that bounds and alignment are those of one number.
-  // Rows go straight on; what else there is stands aside.
+  // The last lane of a row follows from its first, so bounds and alignment are checked with one
+  // number. The code for rows is on the main path; other shapes are handled out of line.
 
   void look_at_shared(const CheckedBounds& made, const Vectors& base) {
     const std::array halves{e_.scratch(2), e_.scratch(3)};
@@ -152,7 +154,7 @@ class Looks {
     e_.mov(on_stack(e_, made, kShapeAt), static_cast<int>(kAnywhere));
     e_.jmp(*aside.back, kNear);
   }
-  /// Looks at the first of so many lanes in a row of each half, and leaves its host address.
+  /// Checks the first of `lanes` consecutive lanes in each half, and stores its host address.
   void place_halves(const CheckedBounds& made, const Vectors& base, uint32_t lanes) const {
     e_.mov(e_.ecx, e_.shared_bytes.cvt32());
     e_.sub(e_.ecx, span(made) + (lanes - 1) * bytes_);
@@ -232,7 +234,7 @@ class Looks {
     e_.mov(on_stack(e_, made, kShapeAt), static_cast<int>(kAnywhere));
     e_.jmp(*aside.back, kNear);
   }
-  /// Two rows, one of each half of the warp, as blocks of 16 x 16 threads have them.
+  /// Handles two rows, one for each half of the warp, as in blocks of 16 x 16 threads.
   void look_at_halves(const CheckedBounds& made, const Vectors& base, const Aside& aside) const {
     Label others;
     const Zmm first = e_.scratch(0), apart = e_.scratch(1), here = e_.scratch(2),
@@ -253,7 +255,7 @@ class Looks {
     e_.jmp(*aside.back, kNear);
     e_.L(others);
   }
-  /// In rax the allocation that the instruction met last, in rdx its bytes.
+  /// Loads the allocation that the instruction used last into rax, and its size into rdx.
   void find_allocation(const CheckedBounds& made) {
     e_.mov(e_.rax, e_.ptr[e_.cache + static_cast<int>(step_.access().cache * sizeof(Allocation*))]);
     e_.test(e_.rax, e_.rax);
@@ -270,7 +272,7 @@ class Looks {
     }
     e_.mov(e_.rdx, e_.ptr[e_.rax + static_cast<int>(offsetof(AllocationBounds, bytes))]);
   }
-  /// Looks at the first of so many lanes in a row, and leaves its address.
+  /// Checks the first of `lanes` consecutive lanes, and stores its address.
   void place_first(const CheckedBounds& made, const Vectors& base, uint32_t lanes) const {
     e_.sub(e_.rdx, span(made) + (lanes - 1) * bytes_);
     e_.jb(*out_, kNear);
@@ -358,7 +360,7 @@ void mark_row(Emitter& e, const Access& access, const CheckedBounds& bounds, int
 }
 
 bool is_usual(const Step& step, const Access& access) {
-  // Who orders accesses has a history of its own.
+  // Ordered accesses (volatile and similar) have a race history of their own.
   const bool has_history = access.race && step.access().is_ordered;
   return !has_history && step.access().is_wide != access.is_shared &&
          std::abs(step.access().offset) < kReach;

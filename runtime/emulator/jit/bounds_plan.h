@@ -1,7 +1,7 @@
-// Plans the bounds checks of compiled code: all accesses of a straight-line run through one address
-// register share a check. It tests that every lane is inside and aligned, and finds the shape of
-// the access: consecutive, one place, or scattered. Accesses that fail are left to the handlers,
-// before any of them was done.
+// Plans the bounds checks of compiled code. All accesses of a straight line through one address
+// register share a check, which tests that every lane is in bounds and aligned, and finds the shape
+// of the access: consecutive, one place, or scattered. Failing accesses are left to the handlers
+// before any of them is done.
 #pragma once
 
 #include "runtime/emulator/jit/operations.h"
@@ -12,25 +12,25 @@ struct Access {
   bool is_store = false, is_shared = false;
   uint32_t element = 4;  ///< Bytes.
   bool is_signed = false;
-  bool init = false, race = false;  ///< The checks that the launch asks for (Accesses).
+  bool init = false, race = false;  ///< Checks of the launch (Accesses).
 };
 
-/// What a check leaves on the stack: the shape of the access, and the host addresses of the first
-/// lanes of both halves of the warp, less the instruction's own offset. Of global memory there is
-/// the first half's alone, which the other half continues, unless the shape is kHalves; of a store
-/// the second place is how far from the memory its marks lie (AllocationBounds::marks), where it
-/// needs them.
+/// What a check stores on the stack: the shape of the access, and the host addresses of the first
+/// lane of each half of the warp, without the instruction's own offset. For global memory only the
+/// first half's address is stored, because the second half continues it, unless the shape is
+/// kHalves. For a store to global memory, the second slot instead holds the distance from the
+/// memory to its definedness marks (AllocationBounds::marks), if they are needed.
 inline constexpr uint32_t kShapeAt = 0, kFirstAt = 8, kSecondAt = 16, kCheckedBoundsBytes = 24;
-/// The shapes. In shared memory the halves of a row may lie apart; in global memory that is a shape
-/// of its own, of loads alone.
+/// The shapes. In shared memory the two halves of a row may be apart; in global memory that is the
+/// separate shape kHalves, for loads only.
 inline constexpr uint32_t kRow = 0, kSame = 1, kAnywhere = 2, kHalves = 3;
 
-/// Whether compiled code supports this form: 64-bit addresses of global memory, 32-bit ones of
-/// shared memory, offsets that instructions can have.
+/// Returns whether compiled code supports this form: 64-bit addresses for global memory, 32-bit
+/// ones for shared memory, and offsets that fit an instruction.
 bool is_usual(const Step& step, const Access& access);
 
-/// The check that covers this step, emitted before or now; nullptr: no more room. The code leaves
-/// the straight-line run if a lane is not inside.
+/// Returns the check that covers this step, emitted earlier or now; null if there is no more room.
+/// The code leaves the straight line if a lane is out of bounds.
 const Emitter::CheckedBounds* check_bounds(Emitter& e, const Step& step, const Access& access,
                                            const Vectors& base);
 
@@ -38,13 +38,13 @@ inline Xbyak::Address on_stack(Emitter& e, const Emitter::CheckedBounds& bounds,
   return e.qword[e.rsp + static_cast<int>(bounds.at + what)];
 }
 
-/// Jumps to `out` if consecutive lanes read shared words that are not defined.
+/// Jumps to `out` if consecutive lanes read undefined words of shared memory.
 void check_row(Emitter& e, const Access& access, const Emitter::CheckedBounds& bounds, int offset,
                Xbyak::Label& out);
-/// Jumps to `out` if all lanes of a half read one place that is not defined.
+/// Jumps to `out` if all lanes of a half read one undefined place.
 void check_same(Emitter& e, const Access& access, const Emitter::CheckedBounds& bounds, int offset,
                 Xbyak::Label& out);
-/// Marks what consecutive lanes stored as defined, if the launch checks for undefined reads.
+/// Marks the bytes that consecutive lanes stored as defined, if the launch checks undefined reads.
 void mark_row(Emitter& e, const Access& access, const Emitter::CheckedBounds& bounds, int offset);
 
 /// Emits an access to vectors of two or four elements per lane.

@@ -1,11 +1,11 @@
-// What makes and uses predicates.
+// Compiles instructions that produce or use predicates.
 #include "runtime/emulator/jit/operations.h"
 
 namespace gpuemu::emulator {
 namespace {
 using Xbyak::CodeGenerator;
 
-/// vpcmpd and its like.
+/// vpcmpd and similar instructions.
 using Compare = void (CodeGenerator::*)(const Xbyak::Opmask&, const Xbyak::Xmm&,
                                         const Xbyak::Operand&, uint8_t);
 
@@ -74,9 +74,9 @@ struct Relation {
   const char* name;
   uint8_t code;
 };
-/// As vpcmpd has them.
+/// Predicates of vpcmpd.
 constexpr Relation kIntegers[] = {{"eq", 0}, {"ne", 4}, {"lt", 1}, {"le", 2}, {"gt", 6}, {"ge", 5}};
-/// As vcmpps has them; none signals. "u": true also where one side is no number.
+/// Predicates of vcmpps, in their non-signalling forms. "u": also true if an operand is NaN.
 constexpr Relation kFloats[] = {{"eq", 0x00},  {"ne", 0x0c},  {"lt", 0x11},  {"le", 0x12},
                                 {"gt", 0x1e},  {"ge", 0x1d},  {"equ", 0x08}, {"neu", 0x04},
                                 {"ltu", 0x19}, {"leu", 0x1a}, {"gtu", 0x16}, {"geu", 0x15},

@@ -10,24 +10,25 @@
 
 namespace gpuemu::emulator {
 namespace {
-/// Beyond them a function is not worth the time and memory of compiling it.
+/// A longer function is not worth the time and memory of compiling it.
 constexpr size_t kStepsMax = 40'000;
-/// More than any step takes, and what else stands in a function's code. Pages that are not written
-/// take no memory.
+/// Upper limits for the code of one step and for the rest of a function's code. Pages that are not
+/// written take no memory.
 constexpr size_t kBytesPerStep = 2048, kBytesBeside = 1 << 16;
-/// Entering machine code costs about as much as so many steps by handlers.
+/// Entering compiled code costs about as much as this many steps by handlers.
 constexpr uint32_t kStepsWorthEntering = 2;
 
-/// Steps that run one after the other, with the branch behind them if there is one.
+/// Consecutive steps, followed by a branch if there is one.
 struct Piece {
   StepRange steps;
-  bool guarded = false;   ///< One step, for all lanes or none.
-  uint32_t jump = kNone;  ///< A direct branch.
-  uint32_t counted = 0;   ///< The steps that count as PTX instructions.
+  bool guarded = false;   ///< A single step, executed by all lanes or none.
+  uint32_t jump = kNone;  ///< Target of a direct branch.
+  uint32_t counted = 0;   ///< Steps that count as PTX instructions.
 };
 
 struct KnownHandler {
-  bool accesses = false;  ///< Memory: it may find something after which only handlers go on.
+  bool accesses = false;  ///< Accesses memory, so it may find something that only handlers can
+                          ///< continue.
 };
 const std::unordered_map<Handler, KnownHandler>& table_handlers() {
   static const std::unordered_map<Handler, KnownHandler> kAll = [] {
@@ -46,7 +47,7 @@ bool may_end(const Step& step) {
   return found == table_handlers().end() || found->second.accesses;
 }
 
-/// Where branches lead to.
+/// Returns which steps are branch targets.
 std::vector<bool> targets_of(const Code& code) {
   std::vector<bool> targets(code.steps.size() + 1, false);
   for (const Step& step : code.steps) {
@@ -55,8 +56,8 @@ std::vector<bool> targets_of(const Code& code) {
   return targets;
 }
 
-/// A piece goes on behind its first straight-line run, or shuffle, as long as there are shuffles of
-/// the whole warp.
+/// Extends a piece beyond its first straight line or shuffle, while shuffles of the whole warp
+/// follow.
 void extend(Piece& piece, const Code& code, const std::vector<bool>& targets) {
   const auto goes_on = [&](uint32_t index) { return index < code.steps.size() && !targets[index]; };
   while (goes_on(piece.steps.end) && is_whole_shuffle(code, code.steps[piece.steps.end])) {
@@ -68,7 +69,8 @@ void extend(Piece& piece, const Code& code, const std::vector<bool>& targets) {
   }
 }
 
-/// Branches lead to beginnings of pieces only: straight-line runs end where others jump to.
+/// Splits the code into pieces. Branches only lead to the beginning of a piece, because straight
+/// lines end at branch targets.
 std::vector<Piece> pieces_of(const Code& code, Accesses accesses) {
   const std::vector<bool> targets = targets_of(code);
   std::vector<Piece> all;
@@ -80,8 +82,8 @@ std::vector<Piece> pieces_of(const Code& code, Accesses accesses) {
       piece.counted = step.counted;
       piece.steps.end = index + 1;
     }
-    // Where values that nothing wrote are followed, shuffles are followed as they run: nothing that
-    // finds such a value may stand before them in a piece.
+    // If undefined values are tracked, a shuffle must see those found before it, so it begins a
+    // piece of its own.
     const bool joins = (accesses & kInit) == 0 && piece.steps.end != index;
     if (joins) extend(piece, code, targets);
     if (piece.steps.begin == piece.steps.end && step.direct_branch() == nullptr) {
@@ -134,7 +136,7 @@ class PieceWriter {
     if (instructions != 0) e_.add(of_progress(kExecuted), kLanes * instructions);
   }
 
-  /// Behind it all lanes obey the guard. Where none does the code goes on at `otherwise`.
+  /// Emits code that continues if all lanes pass the guard, and jumps to `otherwise` if none does.
   void split_by_guard(uint32_t index, uint32_t otherwise) {
     const Step& step = e_.code().steps[index];
     if (step.guard.is_always()) return;
@@ -224,7 +226,7 @@ void compile_code(Code& code, Accesses accesses) {
     }
     compiled.memory = std::move(emitter);
   } catch (const Xbyak::Error&) {
-    // No memory that may be executed, or none at all: the handlers do the same.
+    // No memory, or none that may be executed: the handlers run instead.
     compiled = {.tried = true};
   }
 }

@@ -1,4 +1,5 @@
-// f64. A NaN keeps the payload of one operand, quieted; the chip has its own order of operands.
+// Compiles f64 arithmetic. A NaN result keeps the payload of one operand, made quiet; GPU and x86
+// differ in which operand that is.
 #include "runtime/emulator/jit/operations.h"
 
 namespace gpuemu::emulator {
@@ -11,13 +12,13 @@ constexpr uint64_t kQuiet = uint64_t{1} << 51, kSign = uint64_t{1} << 63;
 using Arithmetic = void (CodeGenerator::*)(const Xbyak::Xmm&, const Xbyak::Operand&,
                                            const Xbyak::Operand&);
 
-/// Where `operand` is no number, `out` becomes it.
+/// Replaces `out` by `operand` where that is NaN.
 void prefer_nan(Emitter& e, const Zmm& out, const Zmm& operand) {
   e.vcmppd(e.k7, operand, operand, kUnordered);
   e.vporq(out | e.k7, operand, e.splat64(kQuiet));
 }
 
-/// Swaps the operands: the GPU keeps the second of two NaNs, the processor the first.
+/// Swaps the operands: of two NaNs the GPU keeps the second, x86 the first.
 Emit swapped(Arithmetic instruction) {
   return [=](Emitter& e, const Step& step) {
     const Vectors a = e.read(step.src[0], RegisterClass::Wide),
@@ -44,7 +45,7 @@ void divide(Emitter& e, const Step& step) {
   for (uint32_t i = 0; i < out.count; ++i) e.vdivpd(out.at[i], a.at[i], b.at[i]);
 }
 
-/// The second operand's NaN goes first, then the third's.
+/// A NaN in the second operand takes precedence, then one in the third.
 void fused(Emitter& e, const Step& step) {
   const Vectors a = e.read(step.src[0], RegisterClass::Wide),
                 b = e.read(step.src[1], RegisterClass::Wide),
@@ -70,7 +71,7 @@ Emit with_bits(Ternary instruction, uint64_t bits) {
   };
 }
 
-/// From the half of a vector of 32-bit values.
+/// Conversions from the lower or upper half of a vector of 32-bit values.
 using Widening = void (CodeGenerator::*)(const Xbyak::Xmm&, const Xbyak::Operand&);
 Emit widened(Widening instruction) {
   return [=](Emitter& e, const Step& step) {

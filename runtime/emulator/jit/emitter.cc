@@ -8,11 +8,11 @@
 namespace gpuemu::emulator {
 namespace {
 constexpr uint32_t kCanonicalNan = 0x7fffffff;
-/// Calls keep the stack aligned to 16 bytes: with the return address these are seven words.
+/// Calls keep the stack aligned to 16 bytes; with the return address these are seven words.
 constexpr uint32_t kSavedWords = 6;
 static_assert((kSavedWords + 1) * sizeof(uint64_t) % 16 == 8 && Emitter::kStackBytes % 16 == 8);
 
-/// Runs a handler; returns true if the warp has to stop so that its caller can check it.
+/// Runs a handler. Returns true if the warp must return to its caller for a check.
 bool run_handler(Warp& warp, const Step& step) {
   step.run(warp, step);
   return warp.remaining == 0;
@@ -71,7 +71,7 @@ void Emitter::leave(uint32_t next, uint32_t last, const Step* by_handlers) {
 }
 
 void Emitter::end() {
-  // They ask for exits, but for no further ones of their kind.
+  // Asides may add exits, but neither adds more of its own kind.
   for (const auto& write : asides_) write();
   for (const auto& exit : exits_) {
     L(exit->label);
@@ -159,7 +159,7 @@ void Emitter::store(Held& held, uint32_t index) {
 }
 
 void Emitter::store(HeldMasks& held, uint32_t index) {
-  // In one piece: branches read all 32 bits soon after.
+  // Stored as one word, because branches read all 32 bits soon after.
   const Masks masks = masks_of(index);
   kunpckwd(k7, masks.at[1], masks.at[0]);
   kmovd(dword[registers + static_cast<int>(held.home)], k7);

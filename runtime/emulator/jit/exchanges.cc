@@ -1,4 +1,4 @@
-// What whole warps exchange: shuffles within one segment, as reductions and scans have them.
+// Compiles shuffles of whole warps in one segment, as reductions and scans use them.
 #include <algorithm>
 
 #include "runtime/emulator/jit/operations.h"
@@ -17,8 +17,8 @@ std::array<uint32_t, kHalf> lanes_of(uint32_t half) {
   return lanes;
 }
 
-/// Into `from` the lanes that half a warp reads; k7: of those, the ones that read themselves since
-/// what they name is out of range.
+/// Computes into `from` the source lanes for half a warp. k7: the lanes that read from themselves
+/// because their source is out of range.
 void find_sources(Emitter& e, ShuffleKind kind, const Zmm& from, const Zmm& named, uint32_t half) {
   const Xbyak::Address lanes = e.constant(lanes_of(half));
   const Zmm distance = e.scratch(0);
@@ -42,7 +42,7 @@ void find_sources(Emitter& e, ShuffleKind kind, const Zmm& from, const Zmm& name
   e.vmovdqa32(from | e.k7, lanes);
 }
 
-/// To `others` unless every lane names all lanes as members.
+/// Jumps to `others` unless every lane's member mask names all lanes.
 void expect_all(Emitter& e, const Vectors& members, const Xbyak::Label& others) {
   e.vpcmpd(e.k7, members.at[0], e.splat(kNone), kNotEqual);
   e.vpcmpd(e.k0, members.at[1], e.splat(kNone), kNotEqual);
@@ -55,7 +55,7 @@ void shuffle(Emitter& e, const Step& step) {
   const bool may_miss = kind == ShuffleKind::Up || kind == ShuffleKind::Down;
   uint32_t all = 0;
   const bool fixed = constant_at(e.code(), step.src[3], all);
-  // A handler that runs after all finds its operands in their registers.
+  // If the handler runs instead, it needs its operand registers unchanged.
   const bool own_operand = std::ranges::find(step.src, step.dst) != step.src.end();
   if (!fixed && own_operand) return e.call(step, true);
   const Vectors values = e.read(step.src[0], RegisterClass::Narrow),
@@ -90,7 +90,7 @@ bool is_whole_shuffle(const Code& code, const Step& step) {
 }
 
 void add_exchanges(Operations& all, Accesses accesses) {
-  // The race detectors want to know that lanes have met.
+  // The race detectors must record that lanes have synchronised.
   const bool races = (accesses & (kSharedRaces | kGlobalChecks)) != 0;
   all.add_step(kRunOf<steps::shuffle>, [races](Emitter& e, const Step& step) {
     if (races) return e.call(step, true);

@@ -1,4 +1,4 @@
-// f32. A NaN that comes out of its arithmetic is the GPU's one NaN; the emitter writes it
+// Compiles f32 arithmetic. Its NaN results are the GPU's canonical NaN, which the emitter writes
 // when the value leaves the registers.
 #include "runtime/emulator/jit/operations.h"
 
@@ -8,11 +8,12 @@ using Xbyak::CodeGenerator;
 using Xbyak::Zmm;
 
 constexpr uint32_t kOne = 0x3f800000, kSign = 0x80000000, kMagnitude = 0x7fffffff;
-constexpr uint8_t kMinimum = 4, kMaximum = 5;  ///< Modes of vrangeps, for which -0 is below +0.
+/// Modes of vrangeps, which treats -0 as less than +0.
+constexpr uint8_t kMinimum = 4, kMaximum = 5;
 
-/// Makes the instruction of 16 lanes just written, on registers alone, round as the step says. The
-/// fourth byte of EVEX then has the mode, as MXCSR has it, where the length of vectors stands else
-/// (Intel's manual, volume 2, 2.7.1). The assembler knows this of some instructions, not of fma.
+/// Adds the step's rounding to the instruction just emitted, which must have 16 lanes and register
+/// operands only. The rounding mode is in the fourth byte of EVEX, in place of the vector length
+/// (Intel's manual, volume 2, 2.7.1). Xbyak supports it for some instructions, but not for fma.
 void round_as(Emitter& e, const Step& step) {
   constexpr size_t kBytes = 6, kFourth = 3;
   constexpr uint32_t kModeAt = 5, kModes = 3, kRounds = 0x10;
@@ -21,11 +22,11 @@ void round_as(Emitter& e, const Step& step) {
   e.rewrite(at, plain | step.operands.get<RoundingOperands>().mode << kModeAt | kRounds, 1);
 }
 
-/// vaddps and its like.
+/// vaddps and similar instructions.
 using FloatTernary = void (CodeGenerator::*)(const Xbyak::Xmm&, const Xbyak::Operand&,
                                              const Xbyak::Operand&);
 
-/// With and without a rounding of its own.
+/// Adds the forms with and without explicit rounding.
 void add_both(Operations& all, const std::string& key, const std::function<Emit(bool)>& emit) {
   all.add(key, emit(false));
   all.add_rounded(key, emit(true));
@@ -91,7 +92,7 @@ Emit with_bits(Ternary instruction, uint32_t bits) {
   };
 }
 
-/// A number wins over NaN.
+/// A number takes precedence over NaN.
 Emit extreme(uint8_t which) {
   return [=](Emitter& e, const Step& step) {
     const Vectors a = e.read(step.src[0], RegisterClass::Narrow, Nan::Any),
@@ -107,7 +108,7 @@ Emit extreme(uint8_t which) {
   };
 }
 
-/// Where the first operand is no number, vmaxps gives the second; of zeros too.
+/// If the first operand is NaN, vmaxps gives the second; for two zeros too.
 void saturate(Emitter& e, const Step& step) {
   const Vectors a = e.read(step.src[0], RegisterClass::Narrow, Nan::Any),
                 out = e.write(step.dst, RegisterClass::Narrow);
@@ -119,7 +120,7 @@ void saturate(Emitter& e, const Step& step) {
   }
 }
 
-/// Towards zero. The processor gives the least integer for what does not fit and for NaNs.
+/// Rounds toward zero. x86 gives the smallest integer for NaN and for values that do not fit.
 void to_integer(Emitter& e, const Step& step) {
   constexpr uint32_t kTwoTo31 = 0x4f000000, kGreatest = 0x7fffffff;
   constexpr uint8_t kAtLeast = 0x1d;  ///< Predicate of vcmpps.

@@ -1,5 +1,5 @@
-// Integers of 8 and 16 bits, f16 and bf16. Registers hold the former in words whose upper bits are
-// zero; readers use the lower ones only.
+// Compiles integers of 8 and 16 bits, f16 and bf16. Registers hold 8- and 16-bit integers in words
+// with zero upper bits; readers use only the lower bits.
 #include "runtime/emulator/jit/operations.h"
 
 namespace gpuemu::emulator {
@@ -11,7 +11,7 @@ using Xbyak::Zmm;
 constexpr uint32_t kLow16 = 0xffff, kLow8 = 0xff, kNan16 = 0x7fff;
 constexpr uint32_t kBits = 32;
 
-/// Keeps the lower bits of what `emit` writes.
+/// Keeps only the lower bits of the result of `emit`.
 Emit cut(uint32_t mask, const Emit& emit) {
   return [=](Emitter& e, const Step& step) {
     emit(e, step);
@@ -40,7 +40,7 @@ Emit sign_extend(uint32_t bits) {
   };
 }
 
-/// Whether the lower 16 bits of both are the same.
+/// Compares the lower 16 bits for equality.
 Emit equal(bool wanted) {
   return [=](Emitter& e, const Step& step) {
     const Vectors a = e.read(step.src[0], RegisterClass::Narrow),
@@ -70,7 +70,7 @@ Emit select() {
   };
 }
 
-/// The bits that are not set: none above the lower ones.
+/// Inverts the lower bits; the upper ones stay zero.
 void invert(Emitter& e, const Step& step) {
   const Vectors a = e.read(step.src[0], RegisterClass::Narrow),
                 out = e.write(step.dst, RegisterClass::Narrow);
@@ -87,7 +87,7 @@ void from_half(Emitter& e, const Step& step) {
   }
 }
 
-/// Rounded to the nearest, ties to even; the one NaN.
+/// Rounds to the nearest, ties to even; NaN results are canonical.
 void to_half(Emitter& e, const Step& step) {
   const Vectors a = e.read(step.src[0], RegisterClass::Narrow, Nan::Any),
                 out = e.write(step.dst, RegisterClass::Narrow);
@@ -100,7 +100,7 @@ void to_half(Emitter& e, const Step& step) {
   }
 }
 
-/// A bfloat16 is the upper half of an f32.
+/// Widens a bfloat16, which is the upper half of an f32.
 void from_bfloat(Emitter& e, const Step& step) {
   const Vectors a = e.read(step.src[0], RegisterClass::Narrow),
                 out = e.write(step.dst, RegisterClass::Narrow);
@@ -123,8 +123,8 @@ void to_bfloat(Emitter& e, const Step& step) {
   }
 }
 
-/// Bytes of two words by a selector that is a constant, as nearly all are; none that repeats a
-/// sign.
+/// Selects bytes of two words by a selector. Only constant selectors without sign replication, as
+/// nearly all are.
 void permute_bytes(Emitter& e, const Step& step) {
   uint32_t selector = 0;
   constexpr uint32_t kSigns = 0x8888, kBytes = 4, kNoByte = 0x80;

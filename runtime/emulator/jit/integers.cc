@@ -1,4 +1,4 @@
-// Integer arithmetic, bits, moves and conversions between integers.
+// Compiles integer arithmetic, bit operations, moves and conversions between integers.
 #include "runtime/emulator/jit/operations.h"
 
 namespace gpuemu::emulator {
@@ -9,7 +9,7 @@ using Xbyak::Zmm;
 /// Rows of vpternlogd's truth table in which the last operand is 0.
 constexpr uint8_t kNotLast = 0x55;
 
-/// `mul` and `add` one after the other.
+/// Emits `mul` followed by `add`.
 Emit multiply_add(RegisterClass slot, Ternary multiply, Ternary add) {
   return [=](Emitter& e, const Step& step) {
     const Vectors a = e.read(step.src[0], slot), b = e.read(step.src[1], slot),
@@ -21,7 +21,7 @@ Emit multiply_add(RegisterClass slot, Ternary multiply, Ternary add) {
   };
 }
 
-/// 64-bit products of 32-bit numbers, and sums of those with a third operand.
+/// Emits 64-bit products of 32-bit numbers, optionally plus a third operand.
 Emit multiply_wide(bool is_signed, bool adds) {
   return [=](Emitter& e, const Step& step) {
     const Vectors a = e.read(step.src[0], RegisterClass::Narrow),
@@ -42,7 +42,7 @@ Emit multiply_wide(bool is_signed, bool adds) {
   };
 }
 
-/// The processor's shifts by as many bits as there are, or more, give what PTX wants.
+/// For shift counts of the width or more, x86 vector shifts give the same result as PTX.
 Emit shift_wide(Ternary shift) {
   return [=](Emitter& e, const Step& step) {
     const Vectors a = e.read(step.src[0], RegisterClass::Wide),
@@ -97,8 +97,7 @@ void truncate(Emitter& e, const Step& step) {
   }
 }
 
-/// PTX numbers the rows of its truth table as the processor does. Tables are constants nearly
-/// always.
+/// PTX numbers the rows of the truth table as x86 does. The table is nearly always a constant.
 void any_logic(Emitter& e, const Step& step) {
   uint32_t table = 0;
   if (!constant_at(e.code(), step.src[3], table)) return e.call(step, false);

@@ -7,20 +7,21 @@
 
 namespace gpuemu {
 
-/// The functions whose straight-line runs are compiled, if the processor has AVX-512.
+/// Which functions are compiled, if the processor has AVX-512.
 enum class MachineCode : uint8_t {
-  WhenWorth,  ///< Entries that have run for as long as compiling them takes.
+  WhenWorth,  ///< Functions that have run for as long as compiling them takes.
   Always,
   Never,
 };
 
 namespace emulator {
 
-/// "auto", "always" or "off": for tests and comparisons, and to find out which way to run has a
-/// fault.
+/// Environment variable with the value "auto", "always" or "off", for tests, comparisons and to
+/// find whether a fault is in compiled code.
 inline constexpr const char* kMachineCodeVariable = "GPUEMU_EMULATOR_JIT";
 
-/// The setting of the environment, or else `otherwise`. Internal if it is none of these.
+/// Returns the environment's setting, or `otherwise` if there is none. Internal for an unknown
+/// value.
 Result<MachineCode> machine_code_wanted(MachineCode otherwise);
 
 }  // namespace emulator

@@ -7,7 +7,8 @@ namespace {
 using Xbyak::Zmm;
 using CheckedBounds = Emitter::CheckedBounds;
 
-constexpr uint8_t kLess = 1, kNotEqual = 4, kNotLess = 5;  ///< Predicates of vpcmpd and its like.
+/// Predicates of vpcmpd and similar instructions.
+constexpr uint8_t kLess = 1, kNotEqual = 4, kNotLess = 5;
 constexpr uint32_t kTagsOfEpoch = 1u << kWarpBits;
 constexpr uint32_t kHalfLanes = kLanes / 2, kWordBytes = sizeof(uint32_t);
 constexpr auto kNear = Xbyak::CodeGenerator::T_NEAR;
@@ -17,9 +18,9 @@ int beyond(RaceField field) {
                           static_cast<uint32_t>(field) * sizeof(uint64_t));
 }
 
-/// The routines get the address of shared memory's first word in rax, the note in edi, the lanes in
-/// the first scratch vector or esi, and keep all but scratch registers. They return with the carry
-/// set where a handler has to check, before they note anything.
+/// The routines take the address of shared memory's first word in rax, the note in edi and the
+/// lanes in the first scratch vector or esi; they preserve all but scratch registers. They return
+/// with the carry flag set, before recording anything, if a handler has to check.
 class Routine {
  public:
   explicit Routine(Emitter& e) : e_(e) { e_.mov(e_.rcx, on_stack(Emitter::kRacesAt)); }
@@ -32,7 +33,7 @@ class Routine {
     e_.kmovw(e_.r8d, e_.k1);
     e_.kmovw(e_.r9d, e_.k2);
     e_.kmovw(e_.r10d, e_.k3);
-    // k1: what changes; k2: what this warp read last; k3: what another one did.
+    // k1: words to change; k2: words last read by this warp; k3: words accessed by another warp.
     e_.vpcmpd(e_.k1, tags, spread(offsetof(RaceTags, many)), kNotEqual);
     self(e_.edx);
     e_.vpbroadcastd(own, e_.edx);
@@ -83,7 +84,7 @@ class Routine {
     self(e_.r11d);
     e_.cmp(e_.edx, e_.r11d);
     e_.jne(fresh, kNear);
-    // In this warp, other lanes of the same event are kept with these.
+    // Other lanes of this warp with the same event are kept together with these.
     e_.mov(e_.r10d, e_.r11d);
     e_.mov(e_.r11, of(RaceField::ReadEvent));
     event(e_.edx);
@@ -112,7 +113,7 @@ class Routine {
  private:
   static int offset(size_t in_tags) { return static_cast<int>(in_tags); }
   Xbyak::Address on_stack(int at) {
-    return e_.ptr[e_.rsp + at + static_cast<int>(sizeof(uint64_t))];  // Above: where to return.
+    return e_.ptr[e_.rsp + at + static_cast<int>(sizeof(uint64_t))];  // Skips the return address.
   }
   Xbyak::Address of(RaceField field) { return e_.qword[e_.rcx + beyond(field)]; }
   Xbyak::Address at(const Xbyak::Reg64& field) { return e_.ptr[e_.rax + field]; }
@@ -149,7 +150,7 @@ class Routine {
     e_.mov(e_.r11, of(field));
     e_.mov(word(e_.r11), value);
   }
-  /// Lanes that have read whole words at the same event stay beside those that do now.
+  /// Merges lanes that read whole words at the same event with those that read now.
   void join_lanes(const Zmm& lanes, const Zmm& now, const Zmm& notes) {
     event(e_.edx);
     e_.vpbroadcastd(now, e_.edx);
@@ -185,7 +186,8 @@ void load_half(Emitter& e, const CheckedBounds& bounds, uint32_t half) {
   e.mov(e.rax, on_stack(e, bounds, half == 0 ? kFirstAt : kSecondAt));
 }
 
-/// By so many words of each lane, from word `first` of a half on.
+/// Returns the lane of each word, for accesses of `words` words per lane, from word `first` of a
+/// half on.
 std::array<uint32_t, 16> lanes_of(uint32_t half, uint32_t first, uint32_t words) {
   std::array<uint32_t, 16> lanes{};
   for (uint32_t i = 0; i < lanes.size(); ++i) {
@@ -194,8 +196,8 @@ std::array<uint32_t, 16> lanes_of(uint32_t half, uint32_t first, uint32_t words)
   return lanes;
 }
 
-/// Jumps where a load would change the history of a vector of words: unless several warps have read
-/// them all, and none wrote them, in this epoch.
+/// Jumps if a load would change the history of a vector of words. It does not if several warps read
+/// all of them in this epoch and none wrote them.
 void look_at_row(Emitter& e, int from, const Xbyak::Label& changes) {
   const Zmm tags = e.scratch(0);
   e.mov(e.rdx, e.ptr[e.rcx + beyond(RaceField::Read)]);
@@ -209,7 +211,7 @@ void look_at_row(Emitter& e, int from, const Xbyak::Label& changes) {
   e.jnz(changes, kNear);
 }
 
-/// Lanes of one store that meet are a race of their own.
+/// Two halves of a store that overlap are a race between its lanes.
 void leave_if_halves_meet(Emitter& e, const CheckedBounds& bounds, uint32_t bytes,
                           Xbyak::Label& out) {
   load_half(e, bounds, 1);

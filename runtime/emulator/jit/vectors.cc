@@ -1,5 +1,5 @@
-// Loads and stores of vectors of two or four elements per lane, whose lanes lie side by side: rows
-// are taken apart, or put together, in the processor's registers.
+// Compiles loads and stores of vectors of two or four elements per lane, for consecutive lanes:
+// rows are taken apart, or put together, in processor registers.
 #include "runtime/emulator/jit/race_notes.h"
 
 namespace gpuemu::emulator {
@@ -18,7 +18,7 @@ Words words(const Pick& pick) {
   for (uint32_t i = 0; i < made.size(); ++i) made[i] = pick(i);
   return made;
 }
-/// Permutes eight 64-bit values.
+/// Returns indices that permute eight 64-bit values.
 template <typename Pick>
 Words double_words(const Pick& pick) {
   Words made{};
@@ -31,7 +31,7 @@ class VectorMover {
   VectorMover(Emitter& e, const Access& access, const CheckedBounds& bounds, int offset)
       : e_(e), access_(access), looked_(bounds), offset_(offset) {}
 
-  /// `elements` hold the registers of the first, second ... element of all lanes.
+  /// `elements` are the registers of the first, second and so on element of all lanes.
   void move(const std::array<Vectors, kElementsMax>& elements, uint32_t count) {
     const uint32_t units = elements[0].count;
     for (uint32_t unit = 0; unit < units; ++unit) {
@@ -55,7 +55,7 @@ class VectorMover {
     return e_.ptr[e_.rax + at_ + static_cast<int>(index * kVectorBytes)];
   }
   bool is_wide() const { return access_.element == sizeof(uint64_t); }
-  /// Elements of two rows by their numbers: those of the second follow those of the first.
+  /// Selects elements of two rows by index; the second row's indices follow the first's.
   void pick(const Zmm& numbers, const Zmm& first, const Xbyak::Operand& second) {
     if (is_wide()) {
       e_.vpermi2q(numbers, first, second);
@@ -85,7 +85,7 @@ class VectorMover {
     }
   }
 
-  /// Two elements of eight lanes are in the two halves of a vector, then in one of 16 lanes each.
+  /// Splits vectors with two elements of eight lanes in two halves, then those with 16 lanes each.
   void part_four(const std::array<Zmm, kElementsMax>& out) {
     const Zmm low = e_.scratch(0), high = e_.scratch(1), first = e_.scratch(2);
     for (uint32_t element = 0; element < kElementsMax; element += 2) {
@@ -100,7 +100,7 @@ class VectorMover {
       e_.vshufi64x2(out[element + 1], low, high, kUpperHalves);
     }
   }
-  /// Pairs of eight lanes first, then fours of four.
+  /// Joins pairs for eight lanes first, then groups of four for four lanes.
   void join_four(const std::array<Zmm, kElementsMax>& in) {
     const Zmm first = e_.scratch(0), second = e_.scratch(1), joined = e_.scratch(2);
     for (uint32_t eight = 0; eight < 2; ++eight) {
@@ -135,7 +135,7 @@ bool has_code(const Emitter& e, const Step& step, const Access& access) {
   for (uint32_t i = 0; all && i < step.access().count; ++i) {
     all = e.code().lists[step.access().list + i] != kNone;
   }
-  // A register that is loaded twice would be read by both.
+  // A register that is the target of two elements would be written twice.
   for (uint32_t i = 1; all && i < step.access().count; ++i) {
     for (uint32_t j = 0; j < i; ++j) {
       all = all && e.code().lists[step.access().list + i] != e.code().lists[step.access().list + j];

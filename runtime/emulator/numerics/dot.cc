@@ -13,7 +13,7 @@ using ptx::Type;
 constexpr uint32_t kNan32 = 0x7fffffff, kInfinity32 = 0x7f800000, kNan16 = 0x7fff,
                    kInfinity16 = 0x7c00;
 
-/// Bits of the exponent and of the fraction.
+/// Widths of exponent and fraction in bits.
 struct Layout {
   int exponent = 8, fraction = 23;
 };
@@ -32,7 +32,7 @@ Layout layout_of(Type type) {
   }
 }
 
-/// One summand: significand * 2^scale; `exponent` is what the unit compares.
+/// A summand: significand * 2^scale. The unit aligns terms by `exponent`.
 struct Term {
   int64_t significand = 0;
   int exponent = 0, scale = 0;
@@ -45,14 +45,14 @@ int64_t cut(const Term& term, int scale) {
   return term.significand < 0 ? -kept : kept;
 }
 
-/// A sum in units of 2^scale, or not finite.
+/// A sum in units of 2^scale, or a non-finite value.
 struct Sum {
   int64_t value = 0;
   int scale = 0;
   bool nan = false, infinite = false, negative = false;
 };
 
-/// Cut to f32 or to fewer bits.
+/// Truncates to f32, or to fewer bits.
 uint32_t pack_float(const Sum& sum, int kept_bits) {
   if (sum.nan) return kNan32;
   if (sum.infinite) return kInfinity32 | static_cast<uint32_t>(sum.negative) << 31;
@@ -68,14 +68,14 @@ uint32_t pack_float(const Sum& sum, int kept_bits) {
   return std::bit_cast<uint32_t>(sum.value < 0 ? -out : out);
 }
 
-/// Rounded to the nearest f16, ties to even.
+/// Rounds to the nearest f16, ties to even.
 uint32_t pack_half(const Sum& sum) {
   if (sum.nan) return kNan16;
   if (sum.infinite) return kInfinity16 | static_cast<uint32_t>(sum.negative) << 15;
   const auto size = static_cast<uint64_t>(std::abs(sum.value));
   const uint32_t sign = sum.value < 0 ? 0x8000 : 0;
   const int width = 64 - std::countl_zero(size);
-  const int last = std::max(width + sum.scale - 11, -24);  // Exponent of the last place kept.
+  const int last = std::max(width + sum.scale - 11, -24);  // Exponent of the last bit kept.
   const int drop = last - sum.scale;
   if (drop > 62) return 0;
   uint64_t kept = drop > 0 ? size >> drop : size << -drop;
@@ -83,7 +83,8 @@ uint32_t pack_half(const Sum& sum) {
     const uint64_t rest = size & ((uint64_t{1} << drop) - 1), half = uint64_t{1} << (drop - 1);
     kept += rest > half || (rest == half && (kept & 1) != 0) ? 1 : 0;
   }
-  // A subnormal has no leading one to take away; a carry moves into the exponent by itself.
+  // A subnormal has no implicit leading one to remove, and a carry moves into the exponent by
+  // itself.
   const uint64_t bits = kept + (kept == 0 ? 0 : static_cast<uint64_t>(last + 24) << 10);
   if (bits == 0) return 0;  // Never -0.
   return sign | static_cast<uint32_t>(std::min<uint64_t>(bits, kInfinity16));
@@ -91,7 +92,7 @@ uint32_t pack_half(const Sum& sum) {
 
 constexpr size_t kBlockMax = 32;
 
-/// Adds one block of products and `c`.
+/// Adds `c` and one block of products.
 Sum add_block(std::span<const Factor> a, std::span<const Factor> b, const Factor& c,
               const DotModel& model) {
   std::array<Term, kBlockMax + 1> terms;
@@ -136,20 +137,19 @@ DotModel dot_model(int sm, Type type, DotUnit unit) {
   const bool narrow = type == Type::F16 || type == Type::BF16;
   const bool eight = type == Type::E4M3 || type == Type::E5M2;
   if (sm >= 90) {
-    // Measured on an H200, 21 November 2026. wmma's tf32 goes through the older unit of half the
-    // depth.
+    // Measured on an H200, 2026-11-21. wmma with tf32 uses the older unit of half the depth.
     if (unit == DotUnit::Wgmma && eight) return {32, -10, 14};
     if (unit == DotUnit::Wmma && type == Type::TF32) return {4, 2};
     return {narrow || eight ? 16u : 8u, 2};
   }
-  // As others published them; not measured here.
+  // From publications; not measured here.
   if (sm >= 80) return {narrow || eight ? 8u : 4u, 1};
   return {4, 0};
 }
 
 Factor factor_of(uint32_t bits, Type type) {
   const Layout layout = layout_of(type);
-  if (type == Type::TF32) bits &= ~0x1fffu;  // The unit reads 10 bits of fraction.
+  if (type == Type::TF32) bits &= ~0x1fffu;  // The unit reads 10 bits of the fraction.
   const auto biased = static_cast<int>(bits >> layout.fraction) & ((1 << layout.exponent) - 1);
   const int64_t fraction = bits & ((uint32_t{1} << layout.fraction) - 1);
   const bool top = biased == (1 << layout.exponent) - 1;
@@ -180,7 +180,7 @@ uint32_t half_from_fp8(uint32_t bits, Type type) {
   if (size == 0x7f) return kNan16;
   if (size >= 8) return sign | ((size << 7) + (8u << 10));
   if (size == 0) return sign;
-  const auto width = static_cast<uint32_t>(std::bit_width(size));  // A subnormal: size * 2^-9.
+  const auto width = static_cast<uint32_t>(std::bit_width(size));  // For a subnormal: size * 2^-9.
   return sign | (width + 5) << 10 | (size << (11 - width) & 0x3ff);
 }
 

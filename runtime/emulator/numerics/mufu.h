@@ -1,6 +1,7 @@
 // Bit-exact models of the approximate f32 instructions of an NVIDIA H200, from input to result
 // bits.
-// `_ftz` is the bare function unit; the others add the scaling that the assembler puts around it.
+// The functions named `_ftz` model the function unit alone; the others add the scaling that ptxas
+// emits around it.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,8 @@ uint32_t ex2(uint32_t x);
 uint32_t sin(uint32_t x);
 uint32_t cos(uint32_t x);
 
-/// High words of rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 from the operand's; the low one is 0.
+/// Returns the high word of rcp.approx.ftz.f64 or rsqrt.approx.ftz.f64 from the operand's high
+/// word; the low word of the result is 0.
 uint32_t rcp_high(uint32_t x);
 uint32_t rsqrt_high(uint32_t x);
 

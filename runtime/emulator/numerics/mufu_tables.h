@@ -1,4 +1,5 @@
-// Coefficients c0, c1, c2 of every segment of the approximate functions, as measured on one chip.
+// Coefficients c0, c1 and c2 of every segment of the approximate functions, as measured on one
+// chip.
 #pragma once
 
 #include <cstdint>

@@ -10,10 +10,10 @@ namespace {
 using Address = TextureConfig::Address;
 
 constexpr int64_t kOutside = -1;
-/// Shares of a texel have eight bits of fraction (programming guide, linear filtering).
+/// Filter weights have eight fraction bits (CUDA programming guide, linear filtering).
 constexpr double kShares = 256;
 
-/// The texel that stands for index `at` of a line of `size` texels.
+/// Returns the texel used for index `at` of a line of `size` texels.
 int64_t wrapped(Address mode, int64_t at, int64_t size) {
   if (at >= 0 && at < size) return at;
   switch (mode) {
@@ -31,7 +31,7 @@ int64_t wrapped(Address mode, int64_t at, int64_t size) {
   return kOutside;
 }
 
-/// A coordinate in texels. Beyond +-2^40 all modes but the border have come round many times.
+/// Converts a coordinate to texels. Beyond +-2^40 every mode but the border has wrapped many times.
 double in_texels(const TextureConfig& texture, double at, uint32_t size) {
   if (std::isnan(at)) return 0;
   const double texels = texture.normalized_coordinates ? at * size : at;
@@ -40,11 +40,11 @@ double in_texels(const TextureConfig& texture, double at, uint32_t size) {
 
 struct Line {
   int64_t first = 0, second = 0;
-  uint32_t share = 0;  ///< Weight of the second.
+  uint32_t share = 0;  ///< Weight of the second texel.
 };
 
 Line linear(Address mode, double at, int64_t size) {
-  // The hardware's coordinates have eight bits behind the point, and so has the distance.
+  // Hardware coordinates have eight fraction bits, and so has the distance between texels.
   const double fixed = std::floor((at - 0.5) * kShares + 0.5);
   const double base = std::floor(fixed / kShares);
   const auto index = static_cast<int64_t>(base);
@@ -88,8 +88,8 @@ TexelShares texels_at(const TextureConfig& texture, double x, double y) {
 
 TexelShares texels_at(const TextureConfig& texture, int64_t x, int64_t y) {
   TexelShares made;
-  // Integer coordinates name texels: beyond the edge is nothing, whatever the mode. So an H200
-  // says.
+  // Integer coordinates name texels, so beyond the edge everything reads as zero, whatever the mode
+  // (measured on an H200).
   const bool has_rows = texture.height != 0 && texture.pitch_bytes != 0;
   add(made, wrapped(Address::Border, x, texture.width),
       has_rows ? wrapped(Address::Border, y, texture.height) : 0, kWholeShare);

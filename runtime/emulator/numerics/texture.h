@@ -1,4 +1,4 @@
-// Where a texture is read: coordinates to texels and weights.
+// Maps texture coordinates to texels and their weights.
 #pragma once
 
 #include <array>
@@ -10,23 +10,23 @@
 namespace gpuemu::emulator {
 
 inline constexpr uint32_t kWholeShare = 256 * 256;
-/// One texel that a fetch reads, and its share of the result.
+/// A texel that a fetch reads, and its weight.
 struct TexelShare {
   int64_t x = 0, y = 0;
   uint32_t share = 0;
 };
-/// The texels of one fetch: one, two in a row, or four. Texels beyond the edge of a border read as
-/// zero and have a negative x.
+/// The texels of one fetch: one, two in a row, or four. Texels outside a border have a negative x
+/// and read as zero.
 struct TexelShares {
   std::array<TexelShare, 4> of;
   uint32_t count = 0;
 };
-/// `x` and `y` as the kernel gives them; y counts only where there are rows.
+/// Takes the kernel's coordinates; y is ignored for one-dimensional textures.
 TexelShares texels_at(const TextureConfig& texture, double x, double y);
-/// Texels at integer coordinates, which no filter, no mode and no normalization concerns.
+/// Takes integer coordinates, to which neither filter, address mode nor normalisation apply.
 TexelShares texels_at(const TextureConfig& texture, int64_t x, int64_t y);
 
-/// Channel `channel` of a texel as a register holds it: the float's bits, or the integer extended.
+/// Returns a channel of a texel in register form: a float's bits, or the extended integer.
 uint32_t channel_of(const TextureConfig& texture, const std::byte* texel, uint32_t channel);
 
 }  // namespace gpuemu::emulator

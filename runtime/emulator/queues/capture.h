@@ -1,4 +1,4 @@
-// Work that is written down instead of done: a graph, and how streams add to it.
+// Captures work as a graph instead of executing it.
 #pragma once
 
 #include <cstddef>
@@ -11,18 +11,18 @@
 
 namespace gpuemu::emulator {
 
-/// One piece of work. Its error stays with the stream until somebody synchronizes.
+/// A piece of work. The stream keeps its error until a synchronize.
 using Work = std::function<Status()>;
 
 struct Graph {
   struct Node {
     Work work;
-    std::vector<size_t> after;  ///< Nodes with smaller numbers.
+    std::vector<size_t> after;  ///< Predecessors; their indices are lower.
   };
   std::vector<Node> nodes;
 };
 
-/// The last nodes of a stream: what its next one comes after.
+/// The last nodes of a stream, which its next node depends on.
 using Tips = std::vector<size_t>;
 
 class Capture {
@@ -33,13 +33,14 @@ class Capture {
   const std::map<StreamId, Tips>& streams() const { return tips_; }
   const Tips& tips(StreamId stream) const { return tips_.at(stream); }
   void add(StreamId stream, Work work);
-  /// All of another graph.
+  /// Adds all nodes of another graph.
   void add_graph(StreamId stream, const Graph& graph);
-  /// The stream's next node also comes after these; it joins if it is not there yet.
+  /// Makes the stream's next node depend on these too. The stream joins the capture if it is not in
+  /// it.
   void join(StreamId stream, const Tips& nodes);
-  /// The first reason stays.
+  /// Invalidates the capture. The first reason is kept.
   void spoil(const std::string& why);
-  /// The graph, or why there is none.
+  /// Returns the graph, or the reason why the capture is invalid.
   Result<Graph> finish() &&;
 
  private:

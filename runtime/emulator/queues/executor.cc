@@ -1,4 +1,4 @@
-// The thread that does the work, and how it chooses.
+// The thread that executes work, and how it chooses the next piece.
 #include <algorithm>
 
 #include "common/base/processors.h"
@@ -7,16 +7,16 @@
 namespace gpuemu::emulator {
 namespace {
 
-/// With a seed work waits for somebody who needs it; a host that looks at memory instead must not
-/// look for ever.
+/// With a seed, work waits until a thread needs it. This limits the wait of a host that polls
+/// memory instead of synchronizing.
 constexpr auto kPatience = std::chrono::milliseconds(500);
-/// How often a value that a stream waits for is looked at.
+/// Interval at which a value that a stream waits for is polled.
 constexpr auto kLook = std::chrono::milliseconds(1);
 
 }  // namespace
 
-/// With a seed not one step more than somebody waits for: what happens must not depend on how fast
-/// that thread wakes up.
+/// With a seed, executes no more than some thread waits for, so that the result does not depend on
+/// how fast that thread wakes up.
 bool Queues::may_go_on() const {
   return seed_ == 0 || granted_ > 0 ||
          std::ranges::any_of(waiting_, [](const Condition* is_met) { return !(*is_met)(); });
@@ -72,7 +72,7 @@ size_t Queues::choose_node(const Item& item) {
 }
 
 void Queues::step(Lock& lock, Stream& stream) {
-  Item& item = stream.items.front();  // A deque's elements stay where they are.
+  Item& item = stream.items.front();  // References to a deque's elements stay valid.
   const Work* work = &item.work;
   if (item.exec && item.left > 0) {
     const size_t node = choose_node(item);

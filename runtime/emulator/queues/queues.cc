@@ -12,9 +12,9 @@ Error unknown(const char* what, uint64_t id) {
                what, id);
 }
 
-/// An id that no other object of the process has: one device's mean nothing to another.
+/// Returns an id that is unique in the process, so that an id of another device is never valid.
 uint64_t take_id() {
-  constexpr uint64_t kFirst = 16;  // Smaller ones are the streams that always exist.
+  constexpr uint64_t kFirst = 16;  // Lower ones are the predefined streams.
   static std::atomic<uint64_t> next = kFirst;
   return next.fetch_add(1, std::memory_order_relaxed);
 }
@@ -73,7 +73,7 @@ Result<Queues::Event*> Queues::find_event(EventId event) {
   return &found->second;
 }
 
-/// The default stream would order itself after streams whose work is only written down.
+/// Fails during a capture: the default stream would wait for streams whose work is only recorded.
 Status Queues::refuse_implicit(const char* what) {
   bool refused = false;
   for (auto& [id, capture] : captures_) {
@@ -171,7 +171,7 @@ Status Queues::synchronize(StreamId stream) {
   if (stream == kDefaultStream) GPUEMU_TRY(refuse_implicit("waiting for it"));
   const StreamId id = mine(stream);
   const uint64_t target = found->issued;
-  // It may be freed meanwhile.
+  // The stream may be freed during the wait.
   wait(lock, [&] {
     const auto place = streams_.find(id);
     return place == streams_.end() || place->second.done >= target;
@@ -189,7 +189,7 @@ Status Queues::synchronize_all() {
   }
   GPUEMU_TRY(settle(true));
   const Lock lock(mutex_);
-  // One error at a time: those of other streams are theirs to tell.
+  // Reports one error; the other streams keep theirs for later calls.
   const auto failed =
       std::ranges::find_if(streams_, [](const auto& pair) { return !!pair.second.failure; });
   if (failed == streams_.end()) return ok_status();

@@ -1,10 +1,11 @@
-// Streams, events and captures as queues of work, which one thread does piece by piece: in order
-// within a stream, after the events it waits for, and beside the default stream as CUDA orders it.
-// Which of the streams that could go on does, follows from their priorities, or from a seed: then
-// nothing is done before somebody waits for it, so that a forgotten wait shows and shows again.
+// Streams, events and captures as queues of work. One thread executes them piece by piece: in order
+// within a stream, after the events that it waits for, and ordered with the default stream as in
+// CUDA. Which ready stream runs next depends on their priorities or, with a seed, on random draws.
+// With a seed nothing runs before a thread waits for it, so that a missing wait shows up, and does
+// so every time.
 //
-// One thread, and not one for each stream: a kernel uses all processors by itself, and two pieces
-// at once would only make what happens depend on the clock.
+// There is one thread rather than one per stream, because a kernel already uses all cores and
+// concurrent work would make results depend on timing.
 #pragma once
 
 #include <atomic>
@@ -26,14 +27,14 @@ namespace gpuemu::emulator {
 
 class Queues {
  public:
-  /// 0: no seed.
+  /// `seed` 0 means no seed.
   explicit Queues(uint64_t seed);
-  /// Ends the piece that is being done and drops the rest.
+  /// Finishes the piece in progress and drops the rest.
   ~Queues();
   Queues(const Queues&) = delete;
   Queues& operator=(const Queues&) = delete;
 
-  // As in runtime/device/stream.h, where they are explained.
+  // Documented in runtime/device/stream.h.
   PriorityRange priorities() const { return {0, -5}; }
   Result<StreamId> make_stream(const StreamOptions& options);
   Status free_stream(StreamId stream);
@@ -56,14 +57,14 @@ class Queues {
   Status free_graph(GraphId graph);
   Status free_graph_exec(GraphExecId graph);
 
-  /// To be done when the stream gets there; written down while it is captured.
+  /// Adds work to the stream; records it instead during a capture.
   Status submit(StreamId stream, Work work);
-  /// The stream goes on when `is_met` returns true, which is asked again and again and must not use
-  /// this. InvalidArgument while the stream is captured.
+  /// Makes the stream wait until `is_met` returns true. It is polled, and must not use this object.
+  /// InvalidArgument while the stream is being captured.
   Status wait_until(StreamId stream, std::function<bool()> is_met);
-  /// What a synchronous call does first: waits for what was issued in the blocking streams, or in
-  /// all of them. InvalidArgument on the thread that does the work and, where it is about the
-  /// blocking streams, while one of them is captured, which it spoils.
+  /// The first action of a synchronous call: waits for work issued in the blocking streams, or in
+  /// all streams. InvalidArgument on the executor's thread. Also InvalidArgument if a blocking
+  /// stream that it would wait for is being captured; that capture becomes invalid.
   Status settle(bool all_streams);
 
  private:
@@ -72,29 +73,29 @@ class Queues {
     std::chrono::steady_clock::time_point time;
   };
   struct Event {
-    std::shared_ptr<Mark> mark;  ///< Set by the latest record; nullptr when there was none.
-    uint64_t capture = 0;        ///< Recorded in this one instead, after `tips`.
+    std::shared_ptr<Mark> mark;  ///< Set by the latest record; null if there was none.
+    uint64_t capture = 0;        ///< The capture that recorded it, after `tips`.
     Tips tips;
   };
   struct Exec {
     std::shared_ptr<const Graph> graph;
     uint64_t issued = 0, finished = 0;
   };
-  /// What stands in a stream: a piece of work, a wait, a record or a graph.
+  /// An entry of a stream: a piece of work, a wait, a record or a graph.
   struct Item {
-    uint64_t number = 0;  ///< Grows with every item of all streams.
+    uint64_t number = 0;  ///< Increases with every item of any stream.
     Work work;
     std::shared_ptr<Mark> waits_for, reaches;
-    std::function<bool()> may_begin;  ///< Empty: at once.
+    std::function<bool()> may_begin;  ///< Empty: can begin at once.
     std::shared_ptr<Exec> exec;
-    uint64_t turn = 0;       ///< Number among the launches of exec.
+    uint64_t turn = 0;       ///< Index among the launches of `exec`.
     std::vector<bool> done;  ///< Per node of the graph.
     size_t left = 0;
   };
   struct Stream {
     StreamOptions options;
-    std::deque<Item> items;  ///< The first stays until it is done.
-    uint64_t done = 0;       ///< Number of the last item that is.
+    std::deque<Item> items;  ///< The first is removed when it is done.
+    uint64_t done = 0;       ///< Number of the last item that was completed.
     uint64_t issued = 0;
     uint64_t capture = 0;
     bool closing = false;
@@ -102,15 +103,15 @@ class Queues {
   };
   using Lock = std::unique_lock<std::mutex>;
 
-  // executor.cc; the mutex is held.
+  // Implemented in executor.cc; the caller holds the mutex.
   void execute();
   bool may_go_on() const;
   bool is_ready(const Stream& stream) const;
-  /// Whether some stream waits for what nobody tells.
+  /// Returns whether some stream waits for a value that must be polled.
   bool must_look_again() const;
   Stream* choose();
   size_t choose_node(const Item& item);
-  /// Does one step of the stream's first item; the mutex is free meanwhile.
+  /// Executes one step of the stream's first item, without holding the mutex.
   void step(Lock& lock, Stream& stream);
   void finish_first(Stream& stream);
   bool is_executor() const { return std::this_thread::get_id() == executor_id_; }
@@ -118,7 +119,7 @@ class Queues {
   void wait(Lock& lock, const Condition& is_met);
   void grant_one();
 
-  /// What went wrong in it and nobody was told is told by the default stream.
+  /// Removes a stream. An error that was not reported moves to the default stream.
   void remove(std::map<StreamId, Stream>::iterator stream);
   Result<Stream*> find(StreamId stream);
   Result<Event*> find_event(EventId event);
@@ -129,9 +130,9 @@ class Queues {
   StreamId add_stream(const StreamOptions& options);
 
   const uint64_t seed_;
-  /// Items and captures: while it is 0 a synchronous call need not look further.
+  /// Number of items and captures. While it is 0, a synchronous call returns at once.
   std::atomic<uint64_t> busy_ = 0;
-  std::mutex mutex_;  ///< Guards what follows.
+  std::mutex mutex_;  ///< Guards the members below.
   std::condition_variable issued_, finished_;
   std::mt19937_64 random_;
   std::map<StreamId, Stream> streams_;
@@ -142,7 +143,7 @@ class Queues {
   std::map<GraphExecId, std::shared_ptr<Exec>> execs_;
   uint64_t next_number_ = 1;
   std::vector<const Condition*> waiting_;  ///< Conditions of the threads in wait().
-  uint32_t granted_ = 0;                   ///< Steps that a query allowed.
+  uint32_t granted_ = 0;                   ///< Steps that a query has permitted.
   bool ending_ = false;
   std::atomic<std::thread::id> executor_id_;
   std::thread executor_;  ///< Starts with the first item.

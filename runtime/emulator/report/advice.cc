@@ -10,9 +10,9 @@ namespace {
 
 struct Words {
   std::string_view block_barrier, warp_barrier;
-  std::array<std::string_view, 5> global;  ///< By GlobalRace.
+  std::array<std::string_view, 5> global;  ///< Indexed by GlobalRace.
 };
-/// By ptx::Language.
+/// Indexed by ptx::Language.
 constexpr std::array<Words, 3> kWords = {{
     {"__syncthreads()",
      "__syncwarp()",

@@ -1,4 +1,4 @@
-// Suggests how to fix a race, in terms of the language that the kernel is written in.
+// Suggests how to fix a race, in terms of the kernel's language.
 #pragma once
 
 #include <string_view>
@@ -11,21 +11,21 @@ struct Instruction;
 
 namespace gpuemu::emulator {
 
-/// The barrier of a block: "__syncthreads()".
+/// Returns the barrier of a block, for example "__syncthreads()".
 std::string_view block_barrier(ptx::Language language);
-/// The barrier of one warp: "__syncwarp()".
+/// Returns the barrier of one warp, for example "__syncwarp()".
 std::string_view warp_barrier(ptx::Language language);
 
 enum class GlobalRace : uint8_t {
   InBlock,
-  InOneLine,  ///< Threads of one block run the same line: no barrier fits between.
+  InOneLine,  ///< Threads of one block execute the same line, so no barrier fits in between.
   BetweenBlocks,
-  NarrowAtomic,  ///< An atomic of block scope meets another block.
-  ReadOnly,      ///< ld.global.nc reads what the launch writes.
+  NarrowAtomic,  ///< An atomic of block scope conflicts with another block.
+  ReadOnly,      ///< ld.global.nc reads memory that the launch writes.
 };
 std::string_view advice_on(GlobalRace race, ptx::Language language);
 
-/// Whether both are of one line of the source, or one instruction where no line is known.
+/// Returns whether both are from one source line, or are one instruction if the line is unknown.
 bool in_one_line(const ptx::Instruction& one, const ptx::Instruction* other);
 
 }  // namespace gpuemu::emulator

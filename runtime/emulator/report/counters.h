@@ -1,4 +1,4 @@
-// What the blocks of a launch count while somebody asks for a profile.
+// Counters that each block of a profiled launch updates.
 #pragma once
 
 #include "runtime/profile/profile.h"

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <numbers>
 
-// Compiled for processors with FMA too, and chosen when the program starts. Sanitizers cannot run
-// before the choice.
+// Compiled for processors with FMA as well; the variant is chosen at program start. Sanitizers
+// cannot run before that choice.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && \
     !defined(GPUEMU_PORTABLE_ONLY)
@@ -33,7 +33,8 @@ inline void put(Lanes& to, uint32_t lane, DoubleDouble value, double propagated,
 
 using Three = std::array<Lanes, 3>;
 
-/// How near to 0 a divisor may be. A scale of one subnormal unit may be off by half of it.
+/// Returns the smallest distance from 0 that a divisor may have. For a scale of one subnormal unit,
+/// rounding may change half of it.
 inline double least_of(double divisor, double bound) {
   const double size = std::fabs(divisor);
   return std::max(size - bound, kLeastLeft * size);
@@ -76,13 +77,13 @@ struct Valued {
   double bound = 0;
 };
 
-/// e^x - 1 of what is hardly ever more than a few roundings.
+/// Computes e^x - 1, for x of a few roundings at most.
 double grown(double x) {
   constexpr double kCubeIsLost = 0x1p-27;  // Below it x^3 is lost beside the first two terms.
   return x < kCubeIsLost ? x + x * x / 2 : std::expm1(x);
 }
 
-/// A function of one operand of which the double nearest to the result is exact enough.
+/// Computes a function of one operand; the nearest double is exact enough.
 Valued elementary(Meaning meaning, DoubleDouble x, double bound) {
   const double at = x.high;
   switch (meaning) {
@@ -119,7 +120,7 @@ Valued rooted(Meaning meaning, DoubleDouble x, double bound) {
   return {y, bound == 0 ? 0 : std::fabs(y.high) * bound / (2 * std::fabs(x.high))};
 }
 
-/// The larger one, and a number rather than none, as min and max have it.
+/// Handles min and max: the larger (smaller) operand, and a number rather than NaN.
 Valued extreme(const Operation& by, const Three& in, uint32_t lane) {
   const DoubleDouble a = at(in[0], lane), b = at(in[1], lane);
   const bool takes_b =
@@ -177,7 +178,7 @@ void compute(const Operation& by, const std::array<Lanes, 3>& in, Lanes& out) {
         return Valued{x.high < 0 ? negated(x) : x, in[0].bound[lane]};
       });
       break;
-    case Meaning::CopySign:  // The first operand has the sign.
+    case Meaning::CopySign:  // The sign comes from the first operand.
       each_lane(by, out, [&](uint32_t lane) {
         const DoubleDouble x = at(in[1], lane);
         const bool turn = std::signbit(in[0].high[lane]) != std::signbit(x.high);
@@ -197,7 +198,7 @@ void compute(const Operation& by, const std::array<Lanes, 3>& in, Lanes& out) {
 }
 
 namespace {
-/// The derivative of a function of one operand.
+/// Returns the derivative of a function of one operand.
 double slope_of(Meaning meaning, double x, double y) {
   switch (meaning) {
     case Meaning::Neg:
@@ -282,7 +283,7 @@ GPUEMU_CLONES uint32_t far_off(const Lanes& result, double least, uint32_t mask)
   uint32_t far = 0;
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     const double gap = std::fabs((result.computed[lane] - result.high[lane]) - result.low[lane]);
-    // Written so that a lane counts where either is not finite or both are infinite.
+    // Written so that a lane counts if either is NaN or infinite, also if both are infinite.
     far |= static_cast<uint32_t>(!(gap <= least * std::fabs(result.high[lane]))) << lane;
   }
   return far & mask;

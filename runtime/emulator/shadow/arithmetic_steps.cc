@@ -1,4 +1,5 @@
-// Instructions that compute floats from floats or integers, and those that decide by them.
+// Shadows instructions that compute floats from floats or integers, and those that make decisions
+// by them.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -11,7 +12,7 @@
 
 namespace gpuemu::emulator {
 namespace {
-/// A result is looked at when it lost more than its operands had, by so much.
+/// A result is examined if it lost this factor more than its operands had.
 constexpr double kLossOverOperands = 64;
 
 Held held_as(Format format) {
@@ -41,7 +42,7 @@ bool decided(Decision decision, DoubleDouble a, DoubleDouble b) {
   }
 }
 
-/// What a reference in float64 may make of an exact value.
+/// Relative error that a float64 reference may have against the exact value.
 constexpr double kLastDigits = 0x1p-40;
 
 double whole(Decision decision, double value) {
@@ -57,10 +58,10 @@ double whole(Decision decision, double value) {
   }
 }
 
-/// Roundings of other results follow a product that is not rounded: its own move them.
+/// The roundings of later results depend on a product that is not rounded, so they move with it.
 constexpr double kTimesFusable = 2;
 
-/// Whether a value becomes another whole number within so much.
+/// Returns whether a change by `by` makes the value round to another whole number.
 bool is_near_a_step(Decision decision, double value, double by) {
   return whole(decision, value - by) != whole(decision, value + by);
 }
@@ -130,7 +131,8 @@ void Shadow::begin_arithmetic(Warp& warp, ShadowedWarp& at) {
   if (does.meaning == Meaning::Mul || does.meaning == Meaning::Fma) nudge_product(at);
 }
 
-/// What the last warp of a row does with few lanes tells nothing of sharing: the others do.
+/// A row's last warp may have few active lanes, which says nothing about sharing; the other warps
+/// decide.
 void Shadow::nudge(ShadowedWarp& at) {
   const Operation& does = *at.pending;
   if (does.operands.size() < 2 || does.operands[0].fixed || does.operands[1].fixed) return;
@@ -202,7 +204,7 @@ void Shadow::keep(Warp& warp, ShadowedWarp& at, uint32_t part) {
   }
 }
 
-/// Adds a node for what each lane computed. Lanes of `discrete` depend on no operand.
+/// Adds a history node for each lane's result. Results of lanes in `discrete` depend on no operand.
 void Shadow::trace_part(Warp& warp, ShadowedWarp& at, uint32_t part, uint32_t discrete) {
   const Operation& does = *at.pending;
   Lanes& out = at.results[part];
@@ -262,7 +264,7 @@ void Shadow::finish_arithmetic(Warp& warp, ShadowedWarp& at) {
   }
 }
 
-/// Whether one of `lanes` lost more than its operands had: the first such result of the launch.
+/// Finds the first result of the launch that lost more than its operands had, among `lanes`.
 void Shadow::look(Warp& warp, ShadowedWarp& at, uint32_t part, uint32_t lanes) {
   const Operation& does = *at.pending;
   if (does.meaning == Meaning::FromInteger) return;
@@ -301,7 +303,7 @@ void Shadow::decide(Warp& warp, ShadowedWarp& at) {
     const Lanes &a = operands[0], &b = operands[1];
     const DoubleDouble exact{a.high[lane], a.low[lane]};
     const bool fuses = config_.errors == ShadowErrors::Fusable;
-    // What rounds besides products has no bound there.
+    // Roundings other than those of products have no bound in this mode.
     const bool is_rounded = a.bound[lane] != 0 || (compares && b.bound[lane] != 0) ||
                             (fuses && distance(a.computed[lane], exact) > 0);
     if (!is_rounded) continue;

@@ -1,5 +1,5 @@
-// Values with twice the digits of a double, as the sum of two, and how far rounding may have taken
-// the value that the kernel computed from them.
+// Values with twice the precision of a double, as a sum of two doubles, and bounds of how far
+// rounding may have moved the kernel's value.
 #pragma once
 
 #include <cmath>
@@ -10,14 +10,14 @@ struct DoubleDouble {
   double high = 0, low = 0;
 };
 
-/// Without it an infinite sum would have a low part that is not a number.
+/// Returns the low part; 0 if the sum is infinite, where it would be NaN.
 inline double kept(double of, double low) { return of - of == 0 ? low : 0; }
 
 inline DoubleDouble two_sum(double a, double b) {
   const double sum = a + b, part = sum - a;
   return {sum, kept(sum, (a - (sum - part)) + (b - part))};
 }
-/// REQUIRES: |a| >= |b|, or either is 0.
+/// Requires |a| >= |b|, or that either is 0.
 inline DoubleDouble quick_sum(double a, double b) {
   const double sum = a + b;
   return {sum, kept(sum, b - (sum - a))};
@@ -50,7 +50,7 @@ inline DoubleDouble square_root(DoubleDouble a) {
   return quick_sum(first, first > 0 ? kept(first, rest.high / (2 * first)) : 0);
 }
 
-/// a - b, rounded: how far a computed value is from the exact one.
+/// Returns |a - b|: how far a computed value is from the exact one.
 inline double distance(double a, DoubleDouble b) { return std::fabs((a - b.high) - b.low); }
 /// Compares without rounding.
 inline bool less(DoubleDouble a, DoubleDouble b) {

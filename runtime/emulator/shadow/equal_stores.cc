@@ -8,12 +8,12 @@
 namespace gpuemu::emulator {
 namespace {
 
-/// Shadows have twice the digits of a double: what rounding did to the values is far larger than
-/// what they differ by, unless they are values of different things.
+/// Fraction of the rounding error by which shadows may differ. Shadows have twice the precision of
+/// a double, so equal values differ by far less than this, and different ones by more.
 constexpr double kRest = 0x1p-16;
 
-/// How far rounding has taken a value at least, where its bound says nothing: an infinite operand
-/// on the way, such as a masked score, leaves none.
+/// Returns a lower limit of a value's rounding error if it has no bound, as after an infinite
+/// operand such as a masked score.
 double least_error(const Cell& of) {
   const double unit = of.held == Held::Eight ? 0x1p-53 : of.held == Held::Four ? 0x1p-24 : 0x1p-11;
   return std::isfinite(of.bound) ? of.bound : unit * std::fabs(of.high);
@@ -21,7 +21,7 @@ double least_error(const Cell& of) {
 
 bool differ_by_rounding(const Cell& a, const Cell& b) {
   if (a.held == Held::Nothing || a.held != b.held) return false;
-  // The order of additions decides which of infinity and NaN comes of an infinite operand.
+  // For an infinite operand the order of additions decides between infinity and NaN.
   if (!std::isfinite(a.high) && !std::isfinite(b.high)) return true;
   const DoubleDouble apart = add({a.high, a.low}, {-b.high, -b.low});
   return std::fabs(apart.high) <= kRest * std::max(least_error(a), least_error(b));

@@ -1,5 +1,5 @@
-// Whether values that threads of one block store to one place with one instruction differ by
-// rounding only: whether their shadows are equal.
+// Checks whether values that threads of one block store to one place with one instruction differ
+// only by rounding, which is so if their shadows are equal.
 #pragma once
 
 #include <array>
@@ -12,22 +12,22 @@
 
 namespace gpuemu::emulator {
 
-/// An element as one lane stores it.
+/// An element stored by one lane.
 struct StoredValue {
   uint64_t bits = 0;
-  std::array<Cell, 2> parts;  ///< Two where it holds two floats.
+  std::array<Cell, 2> parts;  ///< Two if the element holds two floats.
 };
 
 class EqualStores {
  public:
-  /// `lines`: those of the PTX whose stores are compared.
+  /// `lines`: PTX lines whose stores are compared.
   explicit EqualStores(std::set<uint32_t> lines) : lines_(std::move(lines)) {}
 
   bool compares(const ptx::Instruction& store) const { return lines_.contains(store.where.line); }
-  /// `place`: an address, or an offset into the block's shared memory.
+  /// `place`: an address, or an offset in the block's shared memory.
   void add(const Block& block, const ptx::Instruction& store, uint64_t place,
            const StoredValue& value);
-  /// Whether it compared what that line stored, and found nothing else than rounding.
+  /// Returns whether stores of that line were compared and differed only by rounding.
   bool are_equal(uint32_t line) const {
     return seen_.contains(line) && !different_.contains(line) && places_.size() < kPlacesMax;
   }
@@ -51,7 +51,8 @@ class EqualStores {
   };
 
   std::set<uint32_t> lines_, seen_, different_;
-  std::unordered_map<Place, First, Hash> places_;  ///< What was stored first since a barrier.
+  /// The first store to each place since a barrier.
+  std::unordered_map<Place, First, Hash> places_;
 };
 
 }  // namespace gpuemu::emulator

@@ -67,7 +67,7 @@ double half_smallest(Format format) {
     case Format::BF16:
       return 0x1p-134;
     case Format::F64:
-      return 0x1p-1074;  // Half of it is no double.
+      return 0x1p-1074;  // Half of it is not a double.
     default:
       return 0x1p-150;
   }

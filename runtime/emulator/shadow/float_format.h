@@ -1,4 +1,4 @@
-// The formats of floats that shadow execution follows, with their precision and range.
+// The float formats that shadow execution supports, with their precision and range.
 #pragma once
 
 #include <cstdint>
@@ -7,18 +7,18 @@
 
 namespace gpuemu::emulator {
 
-/// How the bits of a float are read.
+/// A float format; None for bits that are no float.
 enum class Format : uint8_t { None, F16, BF16, F32, F64 };
 Format format_of(ptx::Type type);
 uint32_t bytes_of(Format format);
-/// Half of the distance between 1 and the next value.
+/// Returns half the distance between 1 and the next value.
 double unit_of(Format format);
-/// Half of the smallest subnormal number: what rounding to a multiple of it can do.
+/// Returns half the smallest subnormal number: the largest error of rounding to a multiple of it.
 double half_smallest(Format format);
 double smallest_normal(Format format);
-/// The value that the bits mean.
+/// Returns the value of the bits.
 double value_of(uint64_t bits, Format format);
-/// Where the last place of a format is a whole number.
+/// Returns whether sums with the value round to whole numbers of the format (as with 1.5 * 2^23).
 bool is_magic(double value, Format format);
 
 }  // namespace gpuemu::emulator

@@ -1,4 +1,4 @@
-// Finds the registers of a function that may hold floats on their way between instructions.
+// Finds the registers of a function that may hold floats between instructions.
 #pragma once
 
 #include <vector>
@@ -10,13 +10,14 @@ namespace gpuemu::emulator {
 struct FloatRegisters {
   std::vector<bool> holds;  ///< Per register: made by something that may give floats, and used by
                             ///< something that may take them.
-  bool pairs = false;       ///< Registers may hold two of them.
+  bool pairs = false;       ///< Some registers may hold two floats.
 };
 FloatRegisters find_float_registers(const ptx::Function& function);
 
-/// Integer instructions whose result may be an operand with another sign or exponent.
+/// Returns whether it is an integer instruction whose result may be an operand with another sign or
+/// exponent.
 bool is_bitwise(const ptx::Instruction& in);
-/// ldmatrix and stmatrix: matrices of 16-bit elements, of which nothing says whether they are
+/// Returns whether it is ldmatrix or stmatrix, which move 16-bit elements that may or may not be
 /// floats.
 bool moves_rows(const ptx::Instruction& in);
 
@@ -31,7 +32,7 @@ void each_result(const ptx::Instruction& in, const Visit& visit) {
       if (part.kind == Kind::Register) visit(part);
     }
   };
-  // What is no register or vector in the first place is no result: addresses, labels.
+  // Operands that are neither register nor vector, such as addresses and labels, are not results.
   if (in.has_result() && !in.operands.empty()) writes(in.operands[0]);
 }
 

@@ -1,5 +1,5 @@
-// wmma.load, wmma.store, ldmatrix and stmatrix: shadows on their way between memory and the
-// matrices in the registers of a warp.
+// Moves shadows between memory and the matrices in a warp's registers: wmma.load, wmma.store,
+// ldmatrix and stmatrix.
 #include <utility>
 
 #include "runtime/emulator/machine/block.h"
@@ -8,7 +8,7 @@
 
 namespace gpuemu::emulator {
 namespace {
-/// The bits of one element of a register.
+/// Returns the bits of one element of a register.
 uint64_t element_bits_of(const Warp& warp, const MovedElement& one, uint32_t bytes) {
   const std::byte* const reg = warp.registers.data + one.reg;
   if (bytes == 8) return reinterpret_cast<const uint64_t*>(reg)[one.lane];
@@ -16,7 +16,7 @@ uint64_t element_bits_of(const Warp& warp, const MovedElement& one, uint32_t byt
   return bytes == 4 ? word : word & 0xffff;
 }
 
-/// Every lane gives its own base and stride; all lanes give the same ones.
+/// Every lane has its own base and stride, but they are the same in all lanes.
 void find_fragment(Warp& warp, const Step& step, ShadowedWarp& at) {
   const TensorStep& matrices = *at.pending->tensor;
   const uint32_t bytes = at.pending->element;
@@ -28,7 +28,7 @@ void find_fragment(Warp& warp, const Step& step, ShadowedWarp& at) {
   }
 }
 
-/// Lane 8 m + r has the address of row r of matrix m.
+/// Lane 8 m + r holds the address of row r of matrix m.
 void find_rows(const Warp& warp, const AccessOperands& access, ShadowedWarp& at) {
   constexpr uint32_t kRows = 8;
   for (uint32_t i = 0; i < kRows * 8 * access.count; ++i) {
@@ -48,7 +48,8 @@ void Shadow::find_moved(Warp& warp, const Step& step, ShadowedWarp& at) {
 }
 
 Shadow::ShadowPlace Shadow::place_of_moved(Warp& warp, ShadowedWarp& at, const MovedElement& one) {
-  const bool rows = at.pending->tensor == nullptr;  // ldmatrix and stmatrix know no other memory.
+  // ldmatrix and stmatrix access shared memory only.
+  const bool rows = at.pending->tensor == nullptr;
   return place_at(warp, at, one.lane, one.address,
                   rows ? ptx::Space::Shared : at.pending->access->memory()->space);
 }

@@ -13,9 +13,9 @@
 namespace gpuemu::emulator {
 namespace {
 constexpr size_t kNodesMax = 4'000'000, kEdgesMax = 12'000'000;
-/// Instructions of a slice that a person can still follow.
+/// Longest slice that a reader can follow, in instructions.
 constexpr size_t kStepsMax = 16;
-/// The origin of an error has so much of it.
+/// Share of the target's error that a value must account for to count as its origin.
 constexpr double kGoodPart = 0.25;
 constexpr size_t kOperandsShown = 3;
 
@@ -29,7 +29,7 @@ bool adds(Meaning meaning) {
          meaning == Meaning::Matrix;
 }
 
-/// The operands of an addition: the product of an fma is one of them.
+/// Returns the operands of an addition; for an fma, the product is one of them.
 std::vector<double> addends(const Operation& operation, const std::vector<ShadowValue>& operands) {
   if (operation.meaning == Meaning::Fma && operands.size() == 3) {
     return {size_of(operands[0]) * size_of(operands[1]), size_of(operands[2])};
@@ -90,22 +90,22 @@ uint32_t History::add(const Node& node, const Edge* edges, size_t count) {
 
 namespace {
 
-/// What one instruction gave to a value.
+/// The values computed by one instruction.
 struct Group {
-  uint32_t best = 0, last = 0;  ///< Nodes: whose error weighs most, and the latest.
+  uint32_t best = 0, last = 0;  ///< Nodes: the one with the largest weighted error, and the latest.
   double weight = -1;
   uint64_t count = 0;
 };
 }  // namespace
 
-/// The walk from one node back to all that it comes from.
+/// Walks from one node back to everything that it depends on.
 class History::Walk {
  public:
   Walk(const History& history, uint32_t target, const HistoryPlace& place)
       : nodes_(history.nodes_), place_(place), weight_(target + 1), seen_(target + 1) {
     weight_[target] = 1;
     seen_[target] = true;
-    // Every node comes after those it was made from.
+    // A node comes after the nodes that it depends on.
     for (uint32_t at = target; at > 0; --at) {
       if (!seen_[at]) continue;
       edges_of(history, at, [&](const Edge& edge) {
@@ -116,9 +116,9 @@ class History::Walk {
     }
   }
 
-  /// The first value whose gap, carried on to the target, is a good part of the target's. Of a
-  /// target that is not finite the first that was made so of finite values, or came from memory;
-  /// else the first: a constant was not finite.
+  /// Returns the first value whose error, propagated to the target, is a good part of the target's.
+  /// If the target is not finite, returns the first value that became so from finite operands or
+  /// came from memory; else the first value, which is a non-finite constant.
   std::optional<ShadowStep> origin(const History& history) const {
     const auto target = static_cast<uint32_t>(seen_.size() - 1);
     std::optional<uint32_t> of_constants;
@@ -138,7 +138,8 @@ class History::Walk {
     return step_at(history, *of_constants);
   }
 
-  /// One step per instruction, the latest first; the value that weighs most stands for the others.
+  /// Returns one step per instruction, the latest first. The value with the largest weight
+  /// represents the instruction.
   std::vector<ShadowStep> slice(const History& history) const {
     std::vector<Group> groups = grouped();
     const auto later = [](const Group& a, const Group& b) { return a.last > b.last; };
@@ -166,7 +167,7 @@ class History::Walk {
   ShadowValue value_at(uint32_t at) const {
     return {"", nodes_[at].computed, nodes_[at].exact, nodes_[at].bound};
   }
-  /// With the kind of what is lost there; a value that is loaded has lost nothing.
+  /// Returns the step with its kind of loss. A loaded value has lost nothing.
   ShadowStep loss_at(const History& history, uint32_t at) const {
     ShadowStep step = step_at(history, at);
     if (is_load(at) && !std::isfinite(step.result.computed)) return step;
@@ -185,7 +186,7 @@ class History::Walk {
   bool is_load(uint32_t at) const {
     return nodes_[at].plan->operations[nodes_[at].operation].meaning == Meaning::Load;
   }
-  /// What stays in a slice that is too long: the loads, and what weighs most.
+  /// Ranks steps for slices that are too long: loads are kept, then those of the largest weight.
   double rank(const Group& group) const {
     return is_load(group.best) ? std::numeric_limits<double>::infinity() : group.weight;
   }
@@ -226,7 +227,7 @@ class History::Walk {
 
   const std::vector<Node>& nodes_;
   HistoryPlace place_;
-  std::vector<double> weight_;  ///< How much the target moves with each node.
+  std::vector<double> weight_;  ///< Derivative of the target by each node.
   std::vector<bool> seen_;
 };
 

@@ -1,5 +1,5 @@
-// The history of one block's values: which instruction made each, from which others, and how much
-// it moves with them. Walked backwards from a wrong value it says where its error comes from.
+// The history of one block's values: the instruction that computed each, its operands, and its
+// derivatives by them. Walked backwards from a wrong value, it shows where the error comes from.
 #pragma once
 
 #include <array>
@@ -23,12 +23,12 @@ struct Node {
   uint32_t operation = 0;
   uint32_t lane = 0, warp = 0, visit = 0;
   double computed = 0, exact = 0, bound = 0;
-  double gap = 0;  ///< computed - exact, taken before exact was rounded.
+  double gap = 0;  ///< computed - exact, before `exact` was rounded to a double.
   uint32_t edges_begin = 0, edges_end = 0;
-  bool from_finite = true;  ///< All operands were, also those that no edge leads to.
+  bool from_finite = true;  ///< All operands were finite, also those without an edge.
 };
 
-/// Where the history's block lies.
+/// Position of the history's block.
 struct HistoryPlace {
   const ptx::Module& module;
   Dim3 block, block_size;
@@ -37,27 +37,27 @@ struct HistoryPlace {
 class History {
  public:
   History() { nodes_.emplace_back(); }
-  /// 0 when it is full.
+  /// Adds a node and returns its index; 0 if the history is full.
   uint32_t add(const Node& node, const Edge* edges, size_t count);
   bool full() const { return full_; }
   const Node& node(uint32_t at) const { return nodes_[at]; }
-  /// What the value of `target` comes from, into the report: slice and origin.
+  /// Adds to the report what the value of `target` depends on: slice and origin.
   void explain(uint32_t target, const HistoryPlace& place, ShadowReport& report) const;
 
  private:
   class Walk;
 
-  std::vector<Node> nodes_;  ///< The first is none.
+  std::vector<Node> nodes_;  ///< The first is a sentinel.
   std::vector<Edge> edges_;
   bool full_ = false;
 };
 
-/// What kind of loss the operation is, seen from its operands (computed and exact values).
+/// Classifies the loss of an operation from its computed and exact operands.
 ShadowStep::Kind kind_of_loss(const Operation& operation, const ShadowValue& result,
                               const std::vector<ShadowValue>& operands);
-/// A step without values and place in the grid.
+/// Returns a step without values and position in the grid.
 ShadowStep step_of(const ptx::Module& module, const Plan& plan, uint32_t operation);
-/// How far apart they are, relative to the exact one; infinite where one of them is not finite.
+/// Returns the error relative to the exact value; infinite if either is not finite.
 double relative_gap(const ShadowValue& value);
 
 }  // namespace gpuemu::emulator

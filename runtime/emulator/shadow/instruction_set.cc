@@ -1,4 +1,4 @@
-// Chooses the instruction set whose arithmetic runs: that of the handlers.
+// Selects the instruction set of the shadow arithmetic: the same as that of the handlers.
 #include <string_view>
 
 #include "runtime/emulator/handlers/handlers.h"

@@ -1,4 +1,4 @@
-// mma and wmma: sums of exact products, spread over the registers of a warp.
+// Shadows mma and wmma: sums of exact products, distributed over the registers of a warp.
 #include <algorithm>
 #include <cmath>
 

@@ -1,4 +1,4 @@
-// Loads, stores and atomics: shadows of memory.
+// Shadows loads, stores and atomics.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -13,12 +13,12 @@ uint64_t ones(uint32_t bytes) {
   return bytes == 8 ? ~uint64_t{0} : (uint64_t{1} << (8 * bytes)) - 1;
 }
 
-/// Lanes of a row that lie in one page: from `lane` on, at the words from `word` on.
+/// Consecutive lanes from `lane` on whose words, from `word` on, are in one page.
 struct Stretch {
   uint32_t lane, word, count;
   uint64_t address;
 };
-/// A row of words lies in one page or in two.
+/// Splits a row of words, which spans one page or two.
 std::array<Stretch, 2> straight_lines(uint64_t first) {
   const auto word = static_cast<uint32_t>(first % ShadowPage::kBytes / 4);
   const uint32_t count = std::min(kLanes, ShadowPage::kWords - word);
@@ -33,7 +33,7 @@ void copy_words(const Element* from, Element* to, uint32_t count) {
   }
 }
 
-/// What a warp stores: a plane's f32s in the lanes `live`, nothing known in the others of `mask`.
+/// A row that a warp stores: a plane's f32 values in the lanes `live`; void in the rest of `mask`.
 struct StoredRow {
   const Plane* plane;
   uint32_t live, mask;
@@ -113,7 +113,7 @@ ShadowMemory& Shadow::shared_of(Warp& warp, ShadowedWarp& at) {
   return at.home->shared;
 }
 
-/// What memory holds there now; 0 where nothing may be read.
+/// Returns the current content of memory; 0 where it must not be read.
 uint64_t Shadow::read_bits(Warp& warp, ShadowedWarp& at, uint32_t lane, uint32_t bytes) {
   const ShadowPlace place = place_of(warp, at, lane, 0);
   uint64_t bits = 0;
@@ -164,7 +164,7 @@ void Shadow::store(Warp& warp, ShadowedWarp& at) {
   }
 }
 
-/// One register of a store, in one lane.
+/// Stores one register, in one lane.
 void Shadow::store_float(Warp& warp, ShadowedWarp& at, uint32_t lane, const Source& from,
                          uint32_t offset) {
   const uint32_t element = at.pending->element;
@@ -188,13 +188,13 @@ void Shadow::store_float(Warp& warp, ShadowedWarp& at, uint32_t lane, const Sour
   if (!whole) place.memory->drop(place.key);
 }
 
-/// Whether all lanes' f32s lie in registers and memory so that whole rows can be moved.
+/// Returns whether all lanes' f32 values can be moved as whole rows between registers and memory.
 bool Shadow::moves_words(const Warp& warp, const ShadowedWarp& at, const Source& reg) const {
   return at.pending->element == 4 && reg.reg != kNone && reg.bytes == 4 && at.mask != 0 &&
          at.plan->planes_each == 1 && !traces(warp);
 }
 
-/// Does what store_float() does, in all lanes at once; false where it has to be called instead.
+/// Does the same as store_float() for all lanes at once. Returns false if it is not possible.
 bool Shadow::store_row(Warp& warp, ShadowedWarp& at, const Source& from, uint32_t offset) {
   if (!moves_words(warp, at, from)) return false;
   const auto first = static_cast<uint32_t>(std::countr_zero(at.mask));
@@ -225,8 +225,8 @@ bool Shadow::store_row(Warp& warp, ShadowedWarp& at, const Source& from, uint32_
   return true;
 }
 
-/// Fills `row_` from a row of words. Lanes whose pages there are; nullopt where a page has floats
-/// of other sizes.
+/// Fills `row_` from a row of words. Returns the lanes whose pages exist; nothing if a page holds
+/// floats of other sizes.
 std::optional<uint32_t> Shadow::gather_row(ShadowMemory& memory, uint64_t begin) {
   uint32_t there = 0;
   for (const auto& [lane, word, count, address] : straight_lines(begin)) {
@@ -245,7 +245,7 @@ std::optional<uint32_t> Shadow::gather_row(ShadowMemory& memory, uint64_t begin)
   return there;
 }
 
-/// As gather_row(), where all lanes have one address.
+/// The same for lanes that all have one address.
 std::optional<uint32_t> Shadow::gather_same(ShadowMemory& memory, uint64_t address) {
   const ShadowPage* page = memory.page_at(address);
   if (page == nullptr) return 0;
@@ -256,7 +256,7 @@ std::optional<uint32_t> Shadow::gather_same(ShadowMemory& memory, uint64_t addre
   return kNone;
 }
 
-/// and where each has its own, which differ by `apart` from what the memory is asked for.
+/// The same for lanes with separate addresses, which differ by `apart` from those in shadow memory.
 std::optional<uint32_t> Shadow::gather_apart(ShadowMemory& memory, const ShadowedWarp& at,
                                              uint64_t apart) {
   uint32_t there = 0;
@@ -273,7 +273,7 @@ std::optional<uint32_t> Shadow::gather_apart(ShadowMemory& memory, const Shadowe
   return there;
 }
 
-/// Does what load_float() does, in all lanes at once; false where it has to be called instead.
+/// Does the same as load_float() for all lanes at once. Returns false if it is not possible.
 bool Shadow::load_row(Warp& warp, ShadowedWarp& at, const Source& to, uint32_t offset) {
   if (!moves_words(warp, at, to)) return false;
   const auto first = static_cast<uint32_t>(std::countr_zero(at.mask));
@@ -297,7 +297,7 @@ bool Shadow::load_row(Warp& warp, ShadowedWarp& at, const Source& to, uint32_t o
   return true;
 }
 
-/// One register of a load, in one lane: a float of its size, or two of half of it.
+/// Loads one register, in one lane: a float of its size, or two of half its size.
 void Shadow::load_float(Warp& warp, ShadowedWarp& at, uint32_t lane, const Source& to,
                         uint32_t offset) {
   const Operation& does = *at.pending;
@@ -319,7 +319,7 @@ void Shadow::load_float(Warp& warp, ShadowedWarp& at, uint32_t lane, const Sourc
     any = true;
   }
   if (any || !traces(warp)) return;
-  // What the kernel did not make itself is where the history begins.
+  // The history begins at values that the kernel did not compute itself.
   Node node;
   const Format format = does.element == 8   ? Format::F64
                         : does.element == 4 ? Format::F32
@@ -330,7 +330,7 @@ void Shadow::load_float(Warp& warp, ShadowedWarp& at, uint32_t lane, const Sourc
   plane.low[lane] = plane.bound[lane] = 0;
   plane.bits[lane] = static_cast<uint32_t>(bits);
   plane.bits_high[lane] = static_cast<uint32_t>(bits >> 32);
-  if (does.element == 2) return;  // Nothing says which format it has.
+  if (does.element == 2) return;  // The format is not known.
   plane.held[lane] = held_of(does.element);
   plane.node[lane] = add_node(warp, at, lane, node, nullptr, 0);
 }
@@ -348,7 +348,7 @@ void Shadow::load(Warp& warp, ShadowedWarp& at) {
   }
 }
 
-/// Float additions: the exact sum of what was there and of all lanes' operands, in their order.
+/// Handles float additions: the exact sum of the old value and all lanes' operands, in lane order.
 void Shadow::begin_atomic(Warp& warp, ShadowedWarp& at) {
   const Operation& does = *at.pending;
   sums_.clear();
@@ -390,7 +390,7 @@ void Shadow::finish_atomic(Warp& warp, ShadowedWarp& at) {
                                     warp.block->position.linear});
       continue;
     }
-    // exch and cas: what is there now may be what a lane put there.
+    // exch and cas: the value now in memory may be a lane's operand.
     const Source& value = does.operands.back();
     if (!exchanges || value.plane == kNone || bits_of(warp, value, lane) != bits) continue;
     const Plane& plane = at.registers->planes[value.plane];

@@ -1,4 +1,4 @@
-// Instructions that move floats as they are, and integer instructions that work on their bits.
+// Shadows instructions that move floats unchanged, and integer instructions on their bits.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -9,11 +9,11 @@ namespace gpuemu::emulator {
 namespace {
 constexpr Plane kEmpty{};
 
-/// What an integer instruction made of a float with so many bits of mantissa.
+/// Bit layout of a float, to recognise what an integer instruction did to it.
 struct BitForm {
   uint64_t sign;
   int mantissa;
-  uint64_t exponents;  ///< Exponent bits, all set, as infinity has them.
+  uint64_t exponents;  ///< All exponent bits set, as in infinity.
 };
 BitForm form_of(Held held) {
   switch (held) {
@@ -34,8 +34,8 @@ void scale(Plane& plane, uint32_t lane, double by) {
   plane.bound[lane] *= std::fabs(by);
 }
 
-/// If `bits` is the float `was` with another sign or exponent, or with its last bits cut, makes the
-/// plane's lane that.
+/// If `bits` is the float `was` with another sign or exponent, or with its last bits cut, updates
+/// the plane's lane accordingly.
 bool rework(Plane& plane, uint32_t lane, uint64_t was, uint64_t bits) {
   const Held held = plane.held[lane];
   if (bits == was) return true;
@@ -69,7 +69,8 @@ void set_bits(Plane& plane, uint32_t lane, uint64_t bits) {
 }
 }  // namespace
 
-/// copy() of f32s in all lanes at once; false: it has to be done lane by lane.
+/// Does the same as copy() for f32 values in all lanes at once. Returns false if it is not
+/// possible.
 bool Shadow::copy_row(Warp& warp, ShadowedWarp& at) {
   const Operation& does = *at.pending;
   const Source& to = does.results[0];
@@ -103,7 +104,7 @@ bool Shadow::copy_row(Warp& warp, ShadowedWarp& at) {
   return true;
 }
 
-/// mov, and selp of what its predicate picks.
+/// Handles mov, and selp with the operand that its predicate selects.
 void Shadow::copy(Warp& warp, ShadowedWarp& at) {
   const Operation& does = *at.pending;
   const Source& to = does.results[0];
@@ -129,7 +130,7 @@ void Shadow::copy(Warp& warp, ShadowedWarp& at) {
 }
 
 namespace {
-/// The lane whose value shfl gives to `lane`.
+/// Returns the source lane of shfl for `lane`.
 enum class Way : uint8_t { Up, Down, Across, Index };
 uint32_t shuffled_from(Way way, uint32_t lane, uint32_t b, uint32_t c) {
   b &= 31;
@@ -171,7 +172,7 @@ void Shadow::shuffle(Warp& warp, ShadowedWarp& at) {
   }
 }
 
-/// mov of {a, b} into one register.
+/// Handles mov of {a, b} into one register.
 void Shadow::pack(Warp& warp, ShadowedWarp& at) {
   const Operation& does = *at.pending;
   const Source& to = does.results[0];
@@ -213,7 +214,7 @@ void Shadow::pack(Warp& warp, ShadowedWarp& at) {
   }
 }
 
-/// mov of one register into {a, b}.
+/// Handles mov of one register into {a, b}.
 void Shadow::unpack(Warp& warp, ShadowedWarp& at) {
   const Operation& does = *at.pending;
   const Source& from = does.operands[0];
@@ -244,7 +245,7 @@ void Shadow::unpack(Warp& warp, ShadowedWarp& at) {
 }
 
 void Shadow::begin_bits(Warp& warp, ShadowedWarp& at) {
-  // The instruction may overwrite its own operands.
+  // Saves the operands, which the instruction may overwrite.
   const Operation& does = *at.pending;
   at.saved.clear();
   for (const Source& from : does.operands) {

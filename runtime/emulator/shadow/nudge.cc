@@ -6,12 +6,12 @@
 namespace gpuemu::emulator {
 namespace {
 
-/// Constants of no more significant bits are meant as they are: 0.5, 0.75, 127 / 1024.
+/// Constants with at most this many significant bits count as exact: 0.5, 0.75, 127 / 1024.
 constexpr int kExactBits = 10;
-/// A double has 53; what the last of them lacks is no matter of formats.
+/// Significant bits of a double. Errors below them are unrelated to the formats in use.
 constexpr int kDoubleBits = 53;
-/// The part of its last place by which a value moves. Less than all of it: inputs move by their
-/// whole last place, and the difference of two that moved alike would stay where it was.
+/// Part of the last place by which a value is moved. Less than one, because inputs move by their
+/// whole last place and the difference of two values moved alike would not change.
 constexpr double kSharedShare = 0.75;
 constexpr uint32_t kWholeWarp = ~uint32_t{0};
 
@@ -24,7 +24,7 @@ double last_place(double value, Format format) {
   return std::ldexp(2 * unit_of(format), std::ilogb(value));
 }
 
-/// SplitMix64: a fair coin of both.
+/// A fair coin from value and draw (SplitMix64).
 bool goes_down(double value, uint64_t draw) {
   uint64_t mixed = std::bit_cast<uint64_t>(value) + draw * 0x9e3779b97f4a7c15;
   mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9;
@@ -32,7 +32,7 @@ bool goes_down(double value, uint64_t draw) {
   return (mixed >> 63) != 0;
 }
 
-/// Whether every lane has the same value. Sums that each lane makes for itself in another order
+/// Returns whether every lane has the same value. Sums that each lane computes in another order
 /// differ in the last digits of a double.
 bool is_shared(const Lanes& values, uint32_t mask) {
   constexpr double kOtherOrder = 1e-12;
@@ -49,11 +49,11 @@ bool is_shared(const Lanes& values, uint32_t mask) {
   return std::isfinite(value);
 }
 
-/// Neither is 0, which has no last place, nor infinite or NaN.
+/// Returns whether the value has a last place: 0, infinities and NaN have none.
 bool has_last_place(double value) { return value != 0 && std::isfinite(value); }
 
-/// Whether every lane takes a rounded value from one that it has read, or the reverse; the mean of
-/// a row may be 0 or NaN.
+/// Returns whether every lane subtracts a value that it read from a rounded one, or the reverse.
+/// The mean of a row may be 0 or NaN.
 bool are_rounded_and_read(const Lanes& rounded, const Lanes& read, uint32_t mask) {
   bool is_any = false;
   for (uint32_t left = mask; left != 0; left &= left - 1) {
@@ -68,8 +68,8 @@ bool are_rounded_and_read(const Lanes& rounded, const Lanes& read, uint32_t mask
   return is_any;
 }
 
-/// Whether every lane takes the whole part of a rounded value from it, as of a coordinate between
-/// two pixels.
+/// Returns whether every lane subtracts the whole part of a rounded value from it, as for a
+/// coordinate between two pixels.
 bool are_fractions(const Lanes& values, const Lanes& wholes, uint32_t mask) {
   bool is_any = false;
   for (uint32_t left = mask; left != 0; left &= left - 1) {
@@ -148,7 +148,7 @@ void nudge_factor(const std::array<Lanes, 3>& operands, uint32_t mask, uint64_t 
     const double factor = shared.high[first];
     if (shared.bound[first] == 0 || factor == 0 || !is_shared(shared, kWholeWarp)) continue;
     const double step = kSharedShare * last_place(factor, Format::F32);
-    // The magnitude moves the same way for a factor and for its negative.
+    // A factor and its negative move in the same direction.
     const bool down = goes_down(std::fabs(shared.computed[first]), draw) != (factor < 0);
     for (uint32_t left = mask; left != 0; left &= left - 1) {
       const auto lane = static_cast<uint32_t>(std::countr_zero(left));

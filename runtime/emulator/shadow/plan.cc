@@ -14,7 +14,7 @@ using ptx::Opcode;
 using ptx::Operand;
 using ptx::Type;
 
-/// Frames lay registers out in steps of 32 lanes of 4 bytes, at least.
+/// Frames place registers at multiples of 32 lanes of 4 bytes.
 constexpr uint32_t kOffsetStep = 64;
 
 constexpr ptx::PerOpcode<Meaning> kArithmetic({{Opcode::Add, Meaning::Add},
@@ -37,7 +37,7 @@ constexpr ptx::PerOpcode<Meaning> kArithmetic({{Opcode::Add, Meaning::Add},
                                                {Opcode::Cos, Meaning::Cos},
                                                {Opcode::Tanh, Meaning::Tanh}});
 
-/// Errors that the PTX ISA allows the approximations: relative to the result, and in any case.
+/// Errors that the PTX ISA allows for approximations: relative to the result, and absolute.
 struct Approximation {
   Opcode opcode;
   Format format;
@@ -131,7 +131,7 @@ class Planner {
   }
 
  private:
-  /// Registers that one mov of a constant writes and nothing else.
+  /// Finds registers that a single mov of a constant writes and nothing else does.
   void find_fixed() {
     std::vector<uint32_t> writes(planes_.size());
     fixed_.assign(planes_.size(), nullptr);
@@ -213,7 +213,7 @@ class Planner {
     return true;
   }
 
-  /// Sums with such a constant round to a whole number, which is meant.
+  /// A sum with such a constant is meant to round to a whole number.
   static bool adds_magic(const Operation& made) {
     if (made.to != Format::F32 && made.to != Format::F64) return false;
     const auto fixed = [&](size_t i) {
@@ -250,8 +250,8 @@ class Planner {
     }
   }
 
-  /// A product without a rounding modifier may go into an fma, and so may a quotient that is a
-  /// product with a reciprocal.
+  /// A product without a rounding modifier may be fused into an fma, and so may a quotient computed
+  /// as a product with a reciprocal.
   static void keep_fusable(const Instruction& in, Operation& made) {
     const bool is_product = made.meaning == Meaning::Mul && !in.has(ptx::Modifier::Rn) &&
                             !in.has(ptx::Modifier::Rz) && !in.has(ptx::Modifier::Rm) &&
@@ -261,7 +261,7 @@ class Planner {
     if (!is_product && !is_quotient) made.unit = made.absolute = 0;
   }
 
-  /// Sums and roots of floats that come out subnormal are exact; those of other results are not.
+  /// Subnormal sums and roots of floats are exact; other subnormal results are not.
   void keep_underflow(const Instruction& in, Operation& made) const {
     static constexpr std::array kUnderflow = {Meaning::Mul, Meaning::Fma, Meaning::Div,
                                               Meaning::Rcp, Meaning::Ex2, Meaning::Convert};
@@ -275,7 +275,7 @@ class Planner {
     } else if (flushes && (made.meaning == Meaning::Add || made.meaning == Meaning::Sub)) {
       made.absolute = smallest_normal(made.to);
     } else if (made.meaning == Meaning::Atomic && made.to == Format::F32) {
-      // In global memory the addend and the sum are flushed, whatever the kernel asks for.
+      // In global memory the addend and the sum are flushed, even if the kernel does not use .ftz.
       made.absolute = 2 * smallest_normal(made.to);
     }
   }
@@ -328,7 +328,7 @@ class Planner {
   bool plan_to_integer(const Instruction& in, const std::vector<Type>& types,
                        Operation& made) const {
     const char kind = ptx::name_of(types[0])[0];
-    if (kind != 's' && kind != 'u') return false;  // Eight-bit floats, and packed ones.
+    if (kind != 's' && kind != 'u') return false;  // 8-bit floats, and packed ones.
     made.meaning = Meaning::ToInteger;
     made.decision = decision_of(in);
     take_operands(in, made);
@@ -404,7 +404,8 @@ class Planner {
     }
   }
 
-  /// Index into Code::tensors; kNone for what is no product of mma, wmma or wgmma.
+  /// Returns the index into Code::tensors; kNone if the step is not a product of mma, wmma or
+  /// wgmma.
   static uint32_t matrices_of(const Step& step) {
     if (const auto* const product = step.operands.find<ProductOperands>()) return product->matrices;
     const auto* const fragment = step.operands.find<FragmentOperands>();

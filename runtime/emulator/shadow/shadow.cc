@@ -143,7 +143,7 @@ void Shadow::finish(Warp& warp, ShadowedWarp& at) {
   if (done == nullptr) return;
   at.pending = done;
   std::byte* const regs = warp.registers.data;
-  // The function may have changed in between; the frame of the pending one is still there.
+  // The current function may have changed since; the frame of the pending operation still exists.
   warp.registers.data = const_cast<std::byte*>(at.frame);
   switch (done->meaning) {
     case Meaning::Copy:

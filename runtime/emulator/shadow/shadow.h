@@ -1,4 +1,4 @@
-// Shadow execution: follows every step of a launch and computes beside it.
+// Shadow execution: observes every step of a launch, and computes exact values alongside.
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@
 
 namespace gpuemu::emulator {
 
-/// One element of a product of matrices.
+/// An element of a matrix product.
 struct MatrixResult {
   uint32_t plane = kNone, offset = 0, lane = 0, shift = 0;
   DoubleDouble value;
@@ -25,9 +25,9 @@ struct MatrixResult {
   std::vector<Edge> edges;
 };
 
-/// One element on its way between memory and a matrix in registers.
+/// An element moved between memory and a matrix in registers.
 struct MovedElement {
-  uint32_t reg = 0, lane = 0, shift = 0;  ///< Its register's offset; its first bit there.
+  uint32_t reg = 0, lane = 0, shift = 0;  ///< Offset of its register; its first bit in it.
   uint64_t address = 0;
 };
 
@@ -36,10 +36,10 @@ struct ShadowedBlock {
   ShadowMemory shared;
 };
 
-/// An operand as the instruction found it: it may overwrite the register.
+/// An operand as it was before the instruction, which may overwrite the register.
 using OperandBits = std::array<uint32_t, kLanes>;
 
-/// What is under way in one warp between two of its instructions.
+/// The state of one warp between two of its instructions.
 struct ShadowedWarp {
   const Operation* pending = nullptr;
   const Plan* plan = nullptr;
@@ -47,7 +47,7 @@ struct ShadowedWarp {
   const std::byte* frame = nullptr;  ///< Frame of the pending operation.
   uint32_t mask = 0;
   uint64_t block = ~uint64_t{0};
-  std::array<std::array<Lanes, 3>, 2> operands;  ///< Per float of a register.
+  std::array<std::array<Lanes, 3>, 2> operands;  ///< One per float of a register.
   std::array<Lanes, 2> results;
   std::array<uint64_t, kLanes> address{};
   bool has_address = false;
@@ -55,23 +55,23 @@ struct ShadowedWarp {
   std::vector<MatrixResult> matrix;
   std::vector<MovedElement> moved;
   std::unordered_map<const Plan*, std::vector<uint32_t>> visits;
-  uint32_t* counts = nullptr;  ///< visits of `plan`.
+  uint32_t* counts = nullptr;  ///< Counts the executions of each operation of `plan`.
   ShadowMemory local;
-  ShadowedBlock* home = nullptr;  ///< Shadow of the block `home_of`.
+  ShadowedBlock* home = nullptr;  ///< The shadow of block `home_of`.
   const Block* home_of = nullptr;
-  bool together = false;  ///< The pending arithmetic was done on all lanes at once.
+  bool together = false;  ///< The pending arithmetic was done for all lanes at once.
   std::array<OperandBits, 3> operand_bits;
 };
 
 class Shadow final : public StepObserver {
  public:
-  /// `global` outlives the launch: later launches find there what this one stored.
+  /// `global` outlives the launch, so that later launches find the shadows of what this one stored.
   Shadow(Launch& launch, const ShadowConfig& config, ShadowMemory& global);
   ~Shadow() override;
   void before(Warp& warp, const Step& step) override;
-  /// Shows it what certain stores write; it outlives the launch.
+  /// Passes the values of certain stores to `stores`, which outlives the launch.
   void compare(EqualStores* stores) { equal_stores_ = stores; }
-  /// When the launch has ended.
+  /// Call it when the launch has ended.
   ShadowReport report();
 
  private:
@@ -158,25 +158,25 @@ class Shadow final : public StepObserver {
   ShadowMemory& global_;
   EqualStores* equal_stores_ = nullptr;
   const PairFunctions& pairs_ = pair_functions();
-  Plane row_{};  ///< A row of memory on its way to or from registers.
+  Plane row_{};  ///< A row of memory, moved to or from registers.
   const Warp* last_warp_ = nullptr;
   ShadowedWarp* last_state_ = nullptr;  ///< State of last_warp_.
   std::map<const Code*, Plan> plans_;
   std::unordered_map<const Warp*, std::unique_ptr<ShadowedWarp>> warps_;
   std::unordered_map<const Block*, std::unique_ptr<ShadowedBlock>> blocks_;
-  /// Sums of the pending atomic.
+  /// Exact sums of the pending atomic.
   std::unordered_map<uint64_t, std::pair<DoubleDouble, double>> sums_;
-  std::unordered_set<const Operation*> shares_;  ///< Subtractions of a value that lanes share.
+  std::unordered_set<const Operation*> shares_;  ///< Subtractions of a value that the lanes share.
   History history_;
   ShadowReport report_;
 };
 
-/// The part of a register that a plane holds.
+/// Returns the part of a register that a plane holds.
 inline uint32_t part_of(uint64_t bits, Held held, uint32_t part) {
   if (held == Held::Two) return static_cast<uint32_t>(bits >> (16 * part) & 0xffff);
   return static_cast<uint32_t>(bits >> (32 * part));
 }
-/// Whether the plane speaks of what the register holds now.
+/// Returns whether the plane's shadow belongs to the register's current bits.
 inline bool is_live(const Plane& plane, uint32_t lane, uint32_t part, uint64_t bits) {
   const Held held = plane.held[lane];
   if (held == Held::Nothing) return false;
@@ -185,7 +185,7 @@ inline bool is_live(const Plane& plane, uint32_t lane, uint32_t part, uint64_t b
   }
   return plane.bits[lane] == part_of(bits, held, part);
 }
-/// The bits of a register in a lane, or of a constant.
+/// Returns the bits of a register in a lane, or of a constant.
 inline uint64_t bits_of(const Warp& warp, const Source& source, uint32_t lane) {
   if (source.reg == kNone) return source.bits;
   const std::byte* at = warp.registers.data + source.offset;
@@ -193,12 +193,12 @@ inline uint64_t bits_of(const Warp& warp, const Source& source, uint32_t lane) {
   return source.bytes == 8 ? reinterpret_cast<const uint64_t*>(at)[lane]
                            : reinterpret_cast<const uint32_t*>(at)[lane];
 }
-/// The shadow that a plane holds in a lane, of an element with these bits.
+/// Returns the shadow that a plane holds in a lane, for an element with these bits.
 inline Cell cell_of(const Plane& from, uint32_t lane, uint64_t bits, uint64_t block) {
   return {from.high[lane], from.low[lane], from.bound[lane], bits, from.node[lane],
           from.held[lane], block};
 }
-/// Gives a lane of a plane what memory holds.
+/// Sets a lane of a plane from the shadow of memory.
 inline void take(Plane& to, uint32_t lane, const Cell& cell) {
   to.high[lane] = cell.high;
   to.low[lane] = cell.low;
@@ -211,7 +211,7 @@ inline void take(Plane& to, uint32_t lane, const Cell& cell) {
 inline Held held_of(uint32_t bytes) {
   return bytes == 8 ? Held::Eight : bytes == 4 ? Held::Four : Held::Two;
 }
-/// Copies a lane of a plane with all that belongs to it.
+/// Copies everything in a lane of one plane to a lane of another.
 void assign(Plane& to, uint32_t lane, const Plane& from, uint32_t from_lane);
 
 }  // namespace gpuemu::emulator

@@ -1,4 +1,4 @@
-// Does what arithmetic_steps.cc does, for f32s in all lanes at once, where no history is wanted.
+// Does the same as arithmetic_steps.cc for f32 values in all lanes at once, if no history is kept.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -8,7 +8,7 @@
 
 namespace gpuemu::emulator {
 namespace {
-/// is_magic() of the bits of an f32.
+/// is_magic() for the bits of an f32.
 bool is_magic(uint32_t bits) {
   constexpr uint32_t kMantissa = 23, kExponents = 0xff, kWholeFrom = 127 + kMantissa;
   return (bits >> kMantissa & kExponents) == kWholeFrom;
@@ -16,8 +16,8 @@ bool is_magic(uint32_t bits) {
 bool in_words(const Source& source) { return source.reg == kNone || source.bytes == 4; }
 }  // namespace
 
-/// Where the operand's values are: in its plane, or in `at.operands` when they come from several
-/// places. Its bits are kept for look().
+/// Returns a view of the operand's values: in its plane, or in `at.operands` if they come from
+/// several places. Keeps the bits for look().
 PairView Shadow::view(const Warp& warp, ShadowedWarp& at, size_t operand) {
   const Source& from = at.pending->operands[operand];
   OperandBits& bits = at.operand_bits[operand];
@@ -43,7 +43,7 @@ PairView Shadow::view(const Warp& warp, ShadowedWarp& at, size_t operand) {
   return {made.high.data(), made.low.data(), made.bound.data(), false};
 }
 
-/// False: it has to be done lane by lane.
+/// Returns false if the operation has to be done lane by lane.
 bool Shadow::begin_row(Warp& warp, ShadowedWarp& at) {
   const Operation& does = *at.pending;
   const PairFunction function = pair_function(pairs_, does.meaning);
@@ -56,7 +56,7 @@ bool Shadow::begin_row(Warp& warp, ShadowedWarp& at) {
   PairViews views;
   for (size_t i = 0; i < count; ++i) views[i] = view(warp, at, i);
   const bool multiplies = does.meaning == Meaning::Mul || does.meaning == Meaning::Fma;
-  // What was rounded, times what was read: nudge_factor() may move it.
+  // A product of a rounded and a loaded value may have to be moved by nudge_factor().
   if (config_.nudge != 0 && multiplies && views[0].exact != views[1].exact) return false;
   Lanes& out = at.results[0];
   if (function != nullptr && function(views, does, out)) {
@@ -83,7 +83,7 @@ void Shadow::finish_row(Warp& warp, ShadowedWarp& at) {
   }
   const uint32_t far = pairs_.far_off(bits, out, least_far(Format::F32)) & at.mask;
   if (far != 0 && !report_.divergence) {
-    // Their planes are as they were: the result is not kept yet.
+    // The planes are unchanged, because the result is not stored yet.
     for (size_t i = 0; i < does.operands.size(); ++i) {
       const uint32_t plane = does.operands[i].plane;
       fetch_floats(at.operand_bits[i].data(),
@@ -97,7 +97,8 @@ void Shadow::finish_row(Warp& warp, ShadowedWarp& at) {
   if (to.plane != kNone) pairs_.keep(out, bits, at.mask, at.registers->planes[to.plane]);
 }
 
-/// Whether the exact values surely decide like the computed ones in every lane.
+/// Returns whether the exact values decide the same as the computed ones in every lane, with
+/// certainty.
 bool Shadow::keeps_order(Warp& warp, ShadowedWarp& at) {
   const Operation& does = *at.pending;
   const bool compares = does.meaning == Meaning::Compare;

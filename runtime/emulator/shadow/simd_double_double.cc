@@ -1,6 +1,6 @@
-// Compiled once per instruction set of the host: GPUEMU_ISA names it (CMakeLists.txt). What the
-// steps of the arithmetic are, says double_double.h; here none looks whether its results are
-// finite, and what an exact operand would add nothing to is left out.
+// Vector versions of the operations of double_double.h, compiled once per host instruction set,
+// which GPUEMU_ISA names (CMakeLists.txt). Here results are not checked for being finite until the
+// end, and terms that are zero for exact operands are left out.
 #include "runtime/emulator/shadow/simd_double_double.h"
 
 #include "runtime/emulator/shadow/arithmetic.h"
@@ -44,7 +44,7 @@ GPUEMU_INLINE Doubles widened(const uint32_t* bits) {
 }
 GPUEMU_INLINE Doubles pick(Longs which, Doubles yes, Doubles no) { return which ? yes : no; }
 
-/// A bit per lane of a condition.
+/// Returns a bit per lane of a condition.
 GPUEMU_INLINE uint32_t lanes_of(Longs condition) {
 #if defined(__AVX512DQ__)
   return _mm512_movepi64_mask(__builtin_bit_cast(__m512i, condition));
@@ -90,7 +90,7 @@ GPUEMU_INLINE Pair two_product(Doubles a, Doubles b) {
 }
 GPUEMU_INLINE Pair negated(Pair a) { return {-a.high, -a.low}; }
 
-/// Adds operands whose low part may be other than zero (LowA, LowB), or is zero.
+/// Adds operands whose low part may be nonzero (LowA, LowB) or is zero.
 template <bool LowA, bool LowB>
 GPUEMU_INLINE Pair add(Pair a, Pair b) {
   Pair sum = two_sum(a.high, b.high);
@@ -101,7 +101,7 @@ GPUEMU_INLINE Pair add(Pair a, Pair b) {
   }
   if constexpr (LowA) sum = quick_sum(sum.high, sum.low + a.low);
   if constexpr (LowB) sum = quick_sum(sum.high, sum.low + b.low);
-  return {sum.high + sum.low, sum.low};  // Minus zero becomes zero, as it does above.
+  return {sum.high + sum.low, sum.low};  // Negative zero becomes positive zero, as above.
 }
 template <bool LowA, bool LowB>
 GPUEMU_INLINE Pair multiply(Pair a, Pair b) {
@@ -138,7 +138,7 @@ GPUEMU_INLINE Doubles product_bound(const PairViews& in, uint32_t lane, Pair a, 
   return Doubles{};
 }
 
-/// How near to 0 a divisor may be.
+/// Returns the smallest distance from 0 that a divisor may have.
 template <bool Low>
 GPUEMU_INLINE Doubles least_of(const PairView& view, uint32_t lane, Pair divisor) {
   const Doubles size = magnitude(divisor.high);
@@ -147,7 +147,7 @@ GPUEMU_INLINE Doubles least_of(const PairView& view, uint32_t lane, Pair divisor
   return pick(left < least, least, left);
 }
 
-/// A result, and how far the operands' errors take it.
+/// A result, and its bound from the operands' errors.
 struct Made {
   Pair value;
   Doubles propagated;
@@ -219,11 +219,11 @@ GPUEMU_INLINE Made magnitude_at(const PairViews& in, uint32_t lane) {
 
 using At = Made (*)(const PairViews&, uint32_t);
 
-/// Selected: the results are operands as they are, whatever they are.
+/// Selected: the results are operands unchanged, even if they are not finite.
 template <At of, bool Selected = false>
 GPUEMU_INLINE bool all_lanes(const PairViews& in, const Operation& by, Lanes& out) {
   const Doubles unit = splat(by.unit), absolute = splat(by.absolute);
-  Doubles wrong{};  // What is infinite or no number leaves its trace here.
+  Doubles wrong{};  // Becomes nonzero or NaN if a result is infinite or NaN.
   for (uint32_t lane = 0; lane < kLanes; lane += kWidth) {
     const Made made = of(in, lane);
     const Pair value = made.value;
@@ -238,7 +238,7 @@ GPUEMU_INLINE bool all_lanes(const PairViews& in, const Operation& by, Lanes& ou
   return lanes_of(wrong != 0) == 0;
 }
 
-/// Selects by the operands that are exact: 2, 1 or 3 of them.
+/// Instantiates by which operands are exact: both, the first, the second or none.
 #define GPUEMU_PAIRS(name, of, selected)                                            \
   bool name(const PairViews& in, const Operation& by, Lanes& out) {                 \
     if (in[0].exact)                                                                \
@@ -284,7 +284,7 @@ void widen(const uint32_t* bits, double* to) {
 GPUEMU_INLINE Words held_at(const Plane& plane, uint32_t lane) {
   return load<Words>(&plane.held[lane]);
 }
-/// As many words as fit a vector, and a bit per word of a comparison.
+/// Words per vector, for comparisons with a bit per word.
 constexpr uint32_t kWide = 2 * kWidth;
 using WideWords = uint32_t __attribute__((vector_size(4 * kWide)));
 GPUEMU_INLINE uint32_t same_words(WideWords a, WideWords b) {

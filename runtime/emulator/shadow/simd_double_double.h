@@ -1,6 +1,6 @@
-// Arithmetic on the shadows of 32 floats at once, by vectors of the best instruction set that
-// runtime/emulator/handlers chose. It gives what compute() gives (arithmetic.h), bit for bit, where
-// nothing is infinite or not a number; where something is, it says so.
+// Arithmetic on the shadows of 32 floats at once, with vectors of the instruction set that
+// runtime/emulator/handlers selected. Gives bit for bit the same as compute() (arithmetic.h) if no
+// value is infinite or NaN; otherwise reports failure.
 #pragma once
 
 #include "runtime/emulator/shadow/plan.h"
@@ -8,45 +8,47 @@
 
 namespace gpuemu::emulator {
 
-/// Where the values of an operand lie. DoubleDouble: `low` and `bound` are zero and not looked at.
+/// Where the values of an operand are. With DoubleDouble, `low` and `bound` are zero and not read.
 struct PairView {
   const double *high = nullptr, *low = nullptr, *bound = nullptr;
   bool exact = true;
 };
 using PairViews = std::array<PairView, 3>;
 
-/// False where a result or bound of any lane is, on the way or in the end, infinite or not a
-/// number; then all of them mean nothing.
+/// Returns false if any intermediate or final value or bound is infinite or NaN; all results are
+/// invalid then.
 using PairFunction = bool (*)(const PairViews& in, const Operation& by, Lanes& out);
 
 enum class LaneShape : uint8_t { Row, Same, Apart };
 
 struct PairFunctions {
   void (*widen)(const uint32_t* bits, double* to);
-  /// Lanes in which the plane holds the f32 that these are the bits of.
+  /// Returns the lanes in which the plane's shadow belongs to these f32 bits.
   uint32_t (*live)(const uint32_t* bits, const Plane& plane);
-  /// Lanes in which it holds anything but f32s.
+  /// Returns the lanes in which the plane holds something other than an f32.
   uint32_t (*others)(const Plane& plane);
-  /// Makes it hold nothing in the lanes `mask`.
+  /// Clears the plane in the lanes `mask`.
   void (*clear)(uint32_t mask, Plane& plane);
-  /// How the lanes `mask` lie whose addresses these are, of elements of so many bytes.
+  /// Classifies the addresses of the lanes `mask`, for elements of `bytes` bytes.
   LaneShape (*shape)(const uint64_t* addresses, uint32_t mask, uint32_t bytes);
-  /// The plane's values in the lanes `live`, the others as they are.
+  /// Returns the plane's values in the lanes `live`, and the computed ones in the others.
   void (*mix)(const uint32_t* bits, const Plane& plane, uint32_t live, Lanes& to);
-  /// Puts results into the plane's lanes `mask`, of f32s with these bits. Their nodes are none.
+  /// Stores results for f32 values with these bits to the plane's lanes `mask`, without history
+  /// nodes.
   void (*keep)(const Lanes& results, const uint32_t* bits, uint32_t mask, Plane& plane);
-  /// Everything of the lanes `mask`.
+  /// Copies everything in the lanes `mask`.
   void (*assign)(const Plane& from, uint32_t mask, Plane& to);
-  /// Lanes whose f32 is so much less exact than `least` allows: far_off() of arithmetic.h.
+  /// Returns the lanes whose f32 has a relative error above `least`, like far_off() of
+  /// arithmetic.h.
   uint32_t (*far_off)(const uint32_t* bits, const Lanes& results, double least);
-  /// Lanes in which the exact values may lie in another order than the computed ones.
+  /// Returns the lanes in which the exact values may be ordered differently from the computed ones.
   uint32_t (*reordered)(const uint32_t* a_bits, const uint32_t* b_bits, const PairView& a,
                         const PairView& b);
   PairFunction add, subtract, multiply, fuse, divide, invert, least, greatest, negate, absolute;
 };
 
 const PairFunctions& pair_functions();
-/// What computes the operation; nullptr: nothing does.
+/// Returns the function for the operation; null if there is none.
 PairFunction pair_function(const PairFunctions& all, Meaning meaning);
 
 }  // namespace gpuemu::emulator

@@ -1,5 +1,5 @@
-// Shadows of registers and memory. Each belongs to certain bits: where the register or the memory
-// holds others by now, whatever wrote them, the shadow is void and the computed value stands.
+// Shadows of registers and memory. Each shadow belongs to certain bits: if the register or memory
+// now holds others, whatever wrote them, the shadow is void and the computed value is used.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace gpuemu::emulator {
 
-/// What a plane holds in a lane: nothing, a float of so many bytes, or a half of a double.
+/// What a plane holds in a lane: nothing, a float of this many bytes, or half of a double.
 enum class Held : uint32_t {
   Nothing = 0,
   Two = 2,
@@ -24,7 +24,7 @@ enum class Held : uint32_t {
   HighHalf = 12
 };
 
-/// The shadow of one register, or of one of the two floats in it, in every lane.
+/// The shadow of one register, or of one of two floats in it, for every lane.
 struct Plane {
   alignas(64) std::array<double, kLanes> high, low, bound;
   std::array<uint32_t, kLanes> bits, bits_high;
@@ -40,7 +40,7 @@ struct ShadowRegisters final : ObservedRegisters {
   void take_lanes(const ObservedRegisters& from, uint32_t lanes) override;
 };
 
-/// Values of all lanes on their way through an instruction.
+/// Values of all lanes while an instruction is computed.
 struct Lanes {
   alignas(64) std::array<double, kLanes> high, low, bound, computed;
   std::array<uint32_t, kLanes> node{};
@@ -55,8 +55,8 @@ struct Cell {
   uint64_t block = 0;
 };
 
-/// The cells of so many bytes of memory: those at whole words in rows, which the lanes of a warp
-/// copy together, and those between them where there are any.
+/// The cells of a range of memory: those at whole words as rows, which a warp's lanes copy
+/// together, and those in between only if there are any.
 struct ShadowPage {
   static constexpr uint64_t kBytes = 512;
   static constexpr uint32_t kWords = kBytes / 4;
@@ -66,7 +66,7 @@ struct ShadowPage {
   std::array<Held, kWords> held{};
   std::array<uint64_t, kWords> block{};
   std::unique_ptr<std::array<Cell, kWords>> between;
-  bool only_words = true;  ///< No cell held anything but a float of four bytes since its beginning.
+  bool only_words = true;  ///< So far every cell was empty or held a 4-byte float.
 
   Cell get(uint64_t offset) const;
   void put(uint64_t offset, const Cell& cell);
@@ -80,34 +80,34 @@ inline Cell ShadowPage::get(uint64_t offset) const {
           node[word], held[word], block[word]};
 }
 
-/// Cells by address, at every second byte.
+/// Cells by address; an address must be even.
 class ShadowMemory {
  public:
   explicit ShadowMemory(uint64_t bytes_max = ~uint64_t{0}) : bytes_max_(bytes_max) {}
-  /// Holds nothing where nothing was stored.
+  /// Returns an empty cell if nothing was stored.
   Cell get(uint64_t address);
-  /// False when memory for shadows has run out, or at an odd address.
+  /// Returns false if the memory for shadows is exhausted, or at an odd address.
   bool put(uint64_t address, const Cell& cell);
   void drop(uint64_t address);
-  /// The page of an address; nullptr: it has none, or there is no memory for it.
+  /// Returns the page of an address; null if there is none, or no memory for one.
   ShadowPage* page_at(uint64_t address);
   ShadowPage* make_page(uint64_t address);
   void clear();
-  /// Clears the values, but keeps the memory for what comes.
+  /// Clears the values, but keeps the memory for reuse.
   void wipe();
   void forget(uint64_t address, uint64_t bytes);
   bool full() const { return full_; }
   bool empty() const { return pages_.empty(); }
 
  private:
-  /// Pages looked for of late, by their number; those too that do not exist.
+  /// Cache of recent page look-ups, including pages that do not exist.
   struct Recent {
     uint64_t number = ~uint64_t{0};
     ShadowPage* page = nullptr;
   };
   static constexpr uint64_t kRecent = 64;
 
-  /// Pages of one place in the memories of all lanes are apart by a power of two.
+  /// The same local variable of different lanes is a power of two apart, so mix in higher bits.
   Recent& recent(uint64_t number) { return recent_[(number ^ number >> kLaneShift) % kRecent]; }
   static constexpr uint32_t kLaneShift = 23;
 

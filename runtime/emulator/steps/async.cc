@@ -1,4 +1,4 @@
-// cp.async: each lane copies a few bytes that arrive when it waits for them.
+// cp.async: each lane copies a few bytes, which arrive when it waits for them.
 #include "runtime/emulator/steps/async.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace gpuemu::emulator::steps {
 namespace {
 uint32_t first_lane(uint32_t mask) { return static_cast<uint32_t>(std::countr_zero(mask)); }
 
-/// Lanes that may read as many bytes as each wants, or want none.
+/// Returns the lanes that may read the bytes they request, which can be none.
 uint32_t readable_lanes(Warp& warp, const Step& step, const AsyncCopy& copy) {
   const uint32_t all = warp.masks.running;
   uint32_t whole = 0, out = 0;
@@ -24,7 +24,7 @@ uint32_t readable_lanes(Warp& warp, const Step& step, const AsyncCopy& copy) {
     if (copy.size[lane] == copy.bytes) whole |= bit;
     if (copy.size[lane] == 0) out |= bit;
     if (copy.size[lane] == copy.bytes || copy.size[lane] == 0) continue;
-    // A shortened read may have any size: byte by byte it has no alignment but the copy's.
+    // A shortened read may have any size, so its bytes are checked singly for alignment 1.
     warp.masks.running = bit;
     uint64_t byte[kLanes];
     std::ranges::fill(byte, copy.from[lane]);
@@ -114,7 +114,7 @@ void arrive_copies(Warp& warp, const Step& step, const ArrivalOperands& operands
     arrival.lanes |= uint32_t{1} << lane;
     arrival.barrier[lane] = at->offset;
     if (operands.is_expected) continue;
-    // Without .noinc the arrival adds itself to those that the phase waits for.
+    // Without .noinc the arrival also adds itself to the count that the phase waits for.
     Mbarrier state = read_mbarrier(*warp.block, at->offset);
     if (state.pending == kMbarrierCountMax) {
       report_mbarrier(warp, step, named, "has no room for another arrival");

@@ -11,7 +11,7 @@
 
 namespace gpuemu::emulator::steps {
 
-/// One lane's address of an mbarrier.
+/// The address of an mbarrier in one lane.
 struct LaneAddress {
   uint32_t lane = 0;
   uint64_t address = 0;
@@ -23,16 +23,16 @@ inline WarpCopies& copies_of(Warp& warp) {
 }
 
 LaneAddress address_of(Warp& warp, const Step& step, const MbarrierAddress& where, uint32_t lane);
-/// The mbarrier there, or a report of what is there instead.
+/// Finds the mbarrier there; otherwise reports what is there and returns nothing.
 std::optional<SharedPlace> locate_mbarrier(Warp& warp, const Step& step, LaneAddress at);
 void report_mbarrier(Warp& warp, const Step& step, LaneAddress at, const std::string& what);
-/// What `atom` and `red` do to one element.
+/// Applies `atom` or `red` to one element.
 void update_atomically(const Reduction& reduction, std::byte* to, uint64_t operand, bool global);
 
-// async_arrivals.cc
-/// Waits until at most `left` of the last groups of each of `lanes` are in flight.
+// --- async_arrivals.cc ---
+/// Completes copies until at most `left` of the last groups of each of `lanes` are in flight.
 void wait_for_copies(Warp& warp, uint32_t lanes, uint32_t left);
-/// Completes the copies that have started and will signal the mbarrier.
+/// Completes the started copies that signal this mbarrier.
 void settle_barrier(Block& block, uint32_t barrier);
 
 }  // namespace gpuemu::emulator::steps

@@ -13,7 +13,7 @@ namespace {
 
 uint32_t first_lane(uint32_t mask) { return static_cast<uint32_t>(std::countr_zero(mask)); }
 
-/// The copied bytes are as defined as their source; zeros that fill the rest are.
+/// The copied bytes are as defined as their source; zero-filled bytes are defined.
 void define_arrival(Warp& warp, const AsyncCopy& copy, uint32_t lane) {
   Block& block = *warp.block;
   if (block.shared.defined.empty()) return;
@@ -32,7 +32,7 @@ void drop_empty(std::vector<AsyncCopy>& copies) {
   std::erase_if(copies, [](const AsyncCopy& copy) { return copy.lanes == 0; });
 }
 
-/// Lanes of `copy` whose group is among those that must have arrived.
+/// Returns the lanes of `copy` whose group must have arrived.
 uint32_t due(const WarpCopies& of, const AsyncCopy& copy, uint32_t lanes, uint32_t left) {
   uint32_t out = 0;
   for (uint32_t rest = copy.lanes & lanes; rest != 0; rest &= rest - 1) {
@@ -42,7 +42,7 @@ uint32_t due(const WarpCopies& of, const AsyncCopy& copy, uint32_t lanes, uint32
   return out;
 }
 
-/// Makes a copy's bytes arrive for `lanes`.
+/// Completes a copy for `lanes`.
 void arrive(Warp& warp, AsyncCopy& copy, uint32_t lanes) {
   if (lanes == 0) return;
   Block& block = *warp.block;
@@ -105,7 +105,7 @@ void settle_barrier(Block& block, uint32_t barrier) {
     if (mbarrier_state(block, barrier) != MbarrierState::Valid) continue;
     Mbarrier state = read_mbarrier(block, barrier);
     state.bytes -= static_cast<int32_t>(copy.bytes);
-    // A phase that ends here is what somebody waits for; the rest belongs to later ones.
+    // The completed phase is the one that is waited for; the rest belongs to later phases.
     if (write_mbarrier(block, barrier, state)) break;
   }
   for (Warp& warp : block.warps) {

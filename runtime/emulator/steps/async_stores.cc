@@ -1,4 +1,4 @@
-// st.async and red.async: stores to shared memory of the cluster that arrive with an mbarrier.
+// st.async and red.async: stores to shared memory of the cluster that signal an mbarrier.
 #include <bit>
 #include <cstring>
 
@@ -16,7 +16,7 @@ void reduce(const BulkCopy& copy, std::byte* to, const std::byte* from) {
   update_atomically(copy.reduction, to, operand, false);
 }
 
-/// The values of one lane, element after element.
+/// Returns the values of one lane, element after element.
 std::vector<std::byte> values_of(Warp& warp, const Step& step, uint32_t lane) {
   const auto& store = step.operands.get<AsyncStoreOperands>();
   const uint32_t width = store.element_bytes;

@@ -1,4 +1,4 @@
-// atom and red: real atomics on host memory, since blocks run on several threads.
+// atom and red, as real atomics on host memory because blocks run on several threads.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -25,7 +25,8 @@ float from_f16(uint32_t h) {
       rest >= 0x7c00 ? 0x7f800000u | (rest & 0x3ff) << 13 : std::bit_cast<uint32_t>(scaled);
   return std::bit_cast<float>(bits | (h & 0x8000) << 16);
 }
-/// A sum of two halves fits f32 exactly or is rounded where it cannot matter (24 >= 2 * 11 + 2).
+/// The sum of two f16 values is exact in f32 or rounded where it makes no difference (24 >= 2 * 11
+/// + 2).
 uint32_t to_f16(float v) {
   const auto bits = std::bit_cast<uint32_t>(v);
   const uint32_t sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
@@ -75,8 +76,8 @@ T combine_integer(AtomicKind kind, T a, T b) {
   }
 }
 
-/// Global memory adds in the cache, which keeps no subnormals (measured on sm_90); shared memory
-/// does.
+/// In global memory the L2 cache does the addition and flushes subnormals (measured on sm_90); in
+/// shared memory they are kept.
 uint32_t add_f32(uint32_t a, uint32_t b, bool global) {
   const auto flushed = [global](uint32_t bits) {
     return global && (bits & 0x7f800000) == 0 ? bits & 0x80000000 : bits;
@@ -117,11 +118,11 @@ uint64_t combine(const Reduction& reduction, uint64_t old, uint64_t b, bool glob
 }
 
 struct LaneOperands {
-  uint64_t b, c;  ///< The operand; the new value of cas.
+  uint64_t b, c;  ///< The operand, and the new value of cas.
   bool global;
 };
 
-/// The old value.
+/// Returns the old value.
 template <typename T>
 uint64_t update(const Reduction& reduction, uint64_t host, LaneOperands with) {
   auto* at = reinterpret_cast<T*>(host);
@@ -136,8 +137,8 @@ uint64_t update(const Reduction& reduction, uint64_t host, LaneOperands with) {
   }
 }
 
-/// exch and cas of 16 bytes. Hosts have no such atomic that may be counted on: Launch::wide_atomics
-/// makes each of them atomic for the others.
+/// exch and cas of 16 bytes. Not every host has such an atomic, so Launch::wide_atomics makes each
+/// of them atomic to the others.
 void apply_pairs(Warp& warp, const Step& step, const uint64_t* host, uint32_t lanes) {
   const auto& atomic = step.operands.get<AtomicOperands>();
   const uint32_t* list = warp.function.lists + atomic.list;
@@ -227,7 +228,7 @@ void on_local(Warp& warp, const Step& step, const uint64_t* address) {
   }
   apply(warp, step, host, lanes);
 }
-/// Lanes whose address names a block of the cluster; they are done.
+/// Executes the lanes whose address names a block of the cluster, and returns them.
 uint32_t on_ranked(Warp& warp, const Step& step, const uint64_t* address) {
   const auto& atomic = step.operands.get<AtomicOperands>();
   const ptx::Space space = atomic.space;

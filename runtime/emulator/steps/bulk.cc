@@ -1,4 +1,4 @@
-// cp.async.bulk and cp.reduce.async.bulk: one lane moves a whole piece of memory.
+// cp.async.bulk and cp.reduce.async.bulk: one lane copies a contiguous range of memory.
 #include "runtime/emulator/steps/bulk.h"
 
 #include <cstring>
@@ -21,7 +21,7 @@ struct LaneOperands {
   uint64_t to, from, bytes, barrier;
 };
 
-/// A report about a global address, without what is wrong with it.
+/// Builds a report about a global address, without the message.
 CheckReport report_at(Warp& warp, uint32_t lane, uint64_t address) {
   const Allocation* const near = warp.launch->memory->nearest(address);
   return {.lane = lane,
@@ -66,8 +66,8 @@ bool is_asynchronous(const ptx::Instruction* instruction) {
          (instruction->opcode == ptx::Opcode::Cp || instruction->has(ptx::Modifier::Async));
 }
 
-/// Copies go another way to shared memory than stores do, and overtake them unless a fence of both
-/// ways stands between.
+/// Reports a copy from shared memory without a proxy fence after earlier stores: copies use the
+/// asynchronous proxy and can overtake ordinary stores.
 void check_proxy_fence(Warp& warp, const Step& step, const BulkCopy& copy) {
   const Block& block = *warp.block;
   uint32_t known_site = 0;

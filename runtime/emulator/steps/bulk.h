@@ -1,4 +1,4 @@
-// What the steps of bulk copies share: cp.async.bulk with and without a tensor map.
+// Shared by the steps of bulk copies: cp.async.bulk with and without a tensor map.
 #pragma once
 
 #include <bit>
@@ -12,18 +12,19 @@ namespace gpuemu::emulator::steps {
 
 inline uint32_t first_lane(uint32_t mask) { return static_cast<uint32_t>(std::countr_zero(mask)); }
 
-/// For the race detectors the lane that starts a copy accesses its ends, `width` bytes at a time.
+/// Reports a copy's source or destination to the race detectors, as accesses by the lane that
+/// starts the copy, `width` bytes at a time.
 void note_end(Warp& warp, const Step& step, const BulkCopy& copy, const BulkEnd& end, Access access,
               uint32_t width);
-/// The whole destination is written when the copy starts.
+/// Records the whole destination as written when the copy starts.
 void note_target(Warp& warp, const Step& step, const BulkCopy& copy);
-/// Combines each element with `BulkCopy::reduction`.
+/// Combines each element by `BulkCopy::reduction`.
 void combine_elements(const BulkCopy& copy, std::byte* to, const std::byte* from);
 /// Copies to the same offset in every block of the mask and signals that block's mbarrier.
 void multicast(Warp& warp, const Step& step, const BulkCopy& copy, uint32_t blocks);
-/// The copy ends with a group of the lane, which waits for that.
+/// Adds the copy to the lane's current bulk group, which the lane can wait for.
 void add_to_group(Warp& warp, BulkCopy copy);
-/// Whether the whole range belongs to one allocation; reports where it does not.
+/// Returns whether the whole range is in one allocation; reports it otherwise.
 bool has_memory(Warp& warp, const Step& step, uint32_t lane, uint64_t address, uint64_t bytes);
 
 }  // namespace gpuemu::emulator::steps

@@ -1,4 +1,5 @@
-// cp.async.bulk.tensor and its relatives: one lane moves a box of a tensor that a map describes.
+// cp.async.bulk.tensor and related instructions: one lane copies a box of a tensor that a tensor
+// map describes.
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -21,8 +22,7 @@ namespace {
 
 constexpr uint32_t kSharedAlign = 128, kMapAlign = 64, kChunk = 16;
 
-/// The registers of an instruction: the map, the indices, what is added to them, the blocks of a
-/// multicast.
+/// The registers of an instruction: the map, the indices, the im2col offsets, the multicast mask.
 struct Registers {
   Warp& warp;
   std::span<const uint32_t> all;
@@ -37,7 +37,7 @@ void refuse(Warp& warp, const Step& step, uint32_t lane, DeviceFindingKind kind,
   report_check(warp, step, {.kind = kind, .message = message, .lane = lane});
 }
 
-/// The bytes of a parameter or of global memory; null where there are not that many.
+/// Returns the bytes of a parameter or of global memory; null if fewer are accessible.
 const void* bytes_at(Warp& warp, uint64_t address, uint64_t bytes) {
   if ((address & kWindowMask) != kParamWindow) {
     return warp.launch->memory->find(address, bytes) == nullptr
@@ -90,9 +90,9 @@ TensorPlace place_of(const Registers& in, const BulkOperands& bulk) {
   return place;
 }
 
-/// What a GPU stops at with an illegal instruction, as measured on an H200 (driver 580, 2026-11-29,
-/// tiles of uint8 and float32): tiles that do not begin at a multiple of 16 bytes, loads too, and
-/// boxes that are written and begin before the tensor. Loads may begin there.
+/// Checks for what a GPU rejects as an illegal instruction (measured on an H200, driver 580,
+/// 2026-11-29, tiles of uint8 and float32): tiles, also of loads, that do not begin at a multiple
+/// of 16 bytes, and stored boxes that begin before the tensor. Loads may begin there.
 bool may_begin_at(Warp& warp, const Step& step, const Registers& in, const TensorMap& map,
                   const TensorPlace& place) {
   const auto& bulk = step.operands.get<BulkOperands>();
@@ -122,7 +122,7 @@ ptx::Type type_of(const TensorMap& map) {
   return kTypes[map.type];
 }
 
-/// Bits are combined whatever they stand for.
+/// Bitwise reductions ignore the element type.
 std::optional<Reduction> reduction_of(const BulkOperands& bulk, const TensorMap& map) {
   const AtomicKind kind = bulk.reduction.kind;
   const ptx::Type type = type_of(map);
@@ -138,7 +138,7 @@ std::optional<Reduction> reduction_of(const BulkOperands& bulk, const TensorMap&
   return Reduction{kind, type};
 }
 
-/// Leaves out the pieces where no memory is, and reports them.
+/// Drops the pieces without memory, and reports them.
 void check_memory(Warp& warp, const Step& step, uint32_t lane, TensorBox& box) {
   std::erase_if(box.pieces, [&](const TensorPiece& one) {
     return one.address != 0 && !has_memory(warp, step, lane, one.address, one.bytes);
@@ -149,7 +149,7 @@ uint32_t width_of(const TensorPiece& piece, const TensorBox& box) {
   return piece.address % kChunk == 0 && piece.bytes % kChunk == 0 ? kChunk : box.element_bytes;
 }
 
-/// The global end, for the race detectors and the counters.
+/// Reports the accesses to global memory to the race detectors and the counters.
 void note_pieces(Warp& warp, const Step& step, const BulkCopy& copy, Access access) {
   const bool counts = warp.block->counters != nullptr;
   if (warp.launch->races == nullptr && !counts) return;

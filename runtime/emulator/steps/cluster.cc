@@ -1,4 +1,4 @@
-// Instructions that concern the blocks of a cluster: their barrier and each other's shared memory.
+// Instructions for clusters: their barrier, and access to each other's shared memory.
 #include "runtime/emulator/machine/cluster.h"
 
 #include <bit>

@@ -1,4 +1,4 @@
-// Control flow, parameters and barriers.
+// Handlers of control flow, parameters and barriers.
 #include <algorithm>
 #include <cstring>
 
@@ -27,8 +27,8 @@ void unsupported(Warp& warp, const Step& step, const RefusalOperands& refusal) {
        .lane = first_lane(warp.masks.running)});
 }
 void nothing(Warp&, const Step&) {}
-/// Orders nothing by itself: other threads learn of it by the next atomic or volatile access
-/// (order_before in machine/races.cc).
+/// Orders nothing by itself: other threads see its effect through the next atomic or volatile
+/// access (order_before in machine/races.cc).
 void fence(Warp& warp, const Step&, const FenceOperands& fence) {
   if (!fence.of_block && warp.launch->races != nullptr) {
     warp.launch->races->fence(warp);
@@ -41,8 +41,8 @@ void fence(Warp& warp, const Step&, const FenceOperands& fence) {
 }
 
 namespace {
-/// Lanes that stay at an aligned barrier which the others jump over. Where these exit behind it,
-/// nothing else would tell that from an early return.
+/// Reports lanes that wait at an aligned barrier which the others skip. If these exit afterwards,
+/// nothing else would distinguish this from an early return.
 void report_skipped_barrier(Warp& warp, const Step& step) {
   const uint32_t stay = warp.masks.active & ~warp.masks.running;
   report_check(
@@ -79,12 +79,12 @@ void branch_indexed(Warp& warp, const Step& step, const IndexedBranchOperands& t
                          .lane = first_lane(warp.masks.running)});
   }
   const uint32_t target = warp.function.lists[to.list + lead];
-  // The other lanes execute this instruction again and choose their own target.
+  // The other lanes execute this instruction again and use their own target.
   if (same != warp.masks.active) warp.pc -= 1;
   warp.diverge(same, target, to.reconverge);
 }
 
-/// The stack is ready for a call of `lanes`.
+/// Enters the callee for `lanes`; the stack is ready for it.
 void enter_callee(Warp& warp, uint32_t lanes, const CallSite& site, const Code& callee) {
   const Frame& from = warp.frame();
   warp.masks.running = lanes;
@@ -197,7 +197,7 @@ void load_param(Warp& warp, const Step& step, const ParamOperands& param) {
 }
 
 namespace {
-/// Start of the executed access in every lane's parameter area; kNone when it leaves the area.
+/// Returns where the access starts in every lane's parameter area; kNone if it leaves the area.
 uint32_t frame_param_offset(Warp& warp, const Step& step, const ParamOperands& param) {
   const uint64_t area = warp.code().param_bytes,
                  bytes = uint64_t{param.element_bytes} * param.count;
@@ -260,7 +260,7 @@ void is_space(Warp& warp, const Step& step, const SpaceTestOperands& test) {
 }
 
 namespace {
-/// Operands of a barrier on which threads must agree.
+/// Checks the operands of a barrier, on which threads must agree.
 void check_barrier(Warp& warp, const Step& step) {
   const uint32_t lead = first_lane(warp.masks.running);
   const uint32_t *ids = warp.u32(step.src[0]), *counts = warp.u32(step.src[1]);
@@ -298,8 +298,8 @@ void check_barrier(Warp& warp, const Step& step) {
 }
 }  // namespace
 
-/// An aligned instruction is for all threads of the warp that have not exited before. Who went past
-/// it and has exited since was one of them.
+/// Checks an aligned instruction, which all threads of the warp must execute unless they exited
+/// before. Threads that skipped it and exited later are reported.
 void check_aligned(Warp& warp, const Step& step) {
   if (!warp.launch->inputs.checks.sync) return;
   const uint32_t gone = warp.gone_past(kNone), running = warp.masks.alive | gone;
@@ -314,7 +314,7 @@ void check_aligned(Warp& warp, const Step& step) {
 }
 
 void barrier(Warp& warp, const Step& step, const BarrierOperands& barrier) {
-  // Threads that have exited count as arrived: since sm_70 a barrier waits for the others alone.
+  // Threads that have exited count as arrived: since sm_70 a barrier waits only for the others.
   if (warp.await_lanes(step, kNone)) return;
   warp.sync_lanes(kNone);
   const uint32_t lead = first_lane(warp.masks.running);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint32_t kSectorBytes = 32, kLineBytes = 128;
 constexpr uint32_t kBanks = 32, kBankBytes = 4;
-/// Pieces of memory that one request may touch: lanes with 32 bytes each, all misaligned.
+/// Largest number of pieces that one request can touch: 32 misaligned bytes per lane.
 constexpr size_t kPiecesMax = kLanes * 10;
 
 struct Request {
@@ -23,7 +23,7 @@ struct Request {
   uint32_t bytes = 0;
 };
 
-/// Distinct aligned pieces of `piece` bytes, a power of two, that the lanes touch.
+/// The distinct aligned pieces of `piece` bytes (a power of two) that the lanes access.
 class Pieces {
  public:
   Pieces(const Request& request, uint32_t lanes, uint32_t piece) {
@@ -33,7 +33,7 @@ class Pieces {
       const uint64_t first = request.address[static_cast<uint32_t>(std::countr_zero(left))];
       const uint64_t last = (first + request.bytes - 1) >> shift;
       for (uint64_t at = first >> shift; at <= last && size_ < kPiecesMax; ++at) {
-        // Lanes beside each other mostly touch the same pieces, or the ones behind.
+        // Neighbouring lanes mostly access the same piece or the next one.
         if (size_ != 0 && all_[size_ - 1] == at) continue;
         ascending = ascending && (size_ == 0 || all_[size_ - 1] < at);
         all_[size_++] = at;
@@ -44,7 +44,7 @@ class Pieces {
     size_ = static_cast<uint32_t>(std::unique(all_.begin(), all_.begin() + size_) - all_.begin());
   }
   uint32_t size() const { return size_; }
-  /// The most pieces that one of `kBanks` banks has to give.
+  /// Returns the largest number of pieces in any of `kBanks` banks.
   uint32_t deepest_bank() const {
     std::array<uint32_t, kBanks> depth{};
     for (uint32_t i = 0; i < size_; ++i) ++depth[all_[i] % kBanks];
@@ -56,8 +56,8 @@ class Pieces {
   uint32_t size_ = 0;
 };
 
-/// The bytes from the first lane's to the last one's, where the lanes access them in order without
-/// gaps or all the same ones: then pieces need not be listed to be counted.
+/// Returns the bytes from the first to the last lane, if the lanes access them in order without
+/// gaps or all access the same ones. Then pieces can be counted without listing them.
 std::optional<std::pair<uint64_t, uint64_t>> row_of(const Request& request, uint32_t lanes) {
   const uint64_t first = request.address[static_cast<uint32_t>(std::countr_zero(lanes))];
   uint64_t next = first;
@@ -89,17 +89,17 @@ void count_global(const Request& request, MemoryCount& to) {
   to.lines += Pieces(request, request.lanes, kLineBytes).size();
 }
 
-/// Passes over the banks that the lanes of one part need.
+/// Returns the passes over the banks that the lanes of one part need.
 uint64_t passes_of(const Request& request, uint32_t lanes) {
-  // Words one behind the other lie in one bank after the other.
+  // Consecutive words are in consecutive banks.
   if (const auto row = row_of(request, lanes)) {
     return (pieces_of_row(*row, kBankBytes) + kBanks - 1) / kBanks;
   }
   return Pieces(request, lanes, kBankBytes).deepest_bank();
 }
 
-/// Shared memory serves 128 bytes at once: 8-byte accesses come in two halves of the warp, 16-byte
-/// ones in four quarters. A word that several lanes read is served once.
+/// Shared memory serves 128 bytes at once: 8-byte accesses are split into two halves of the warp,
+/// 16-byte ones into four quarters. A word that several lanes read is served once.
 void count_shared(const Request& request, MemoryCount& to) {
   const uint32_t parts = std::clamp(request.bytes / kBankBytes, 1u, 4u), width = kLanes / parts;
   to.shared_requests += 1;
@@ -144,7 +144,7 @@ void add(std::vector<FlowCount>& to, uint32_t index, uint32_t lanes) {
   to[index].threads += lanes_in(lanes);
 }
 
-/// Edges that lanes take behind this instruction; `active` are those that came to it.
+/// Counts the edges that lanes take after this instruction; `active` are the lanes that reached it.
 void count_edges(Warp& warp, const Step& step, const CountingStep& counter, uint32_t active) {
   ProfileCounts& counts = warp.block->counters->counts;
   const uint32_t mask = warp.masks.running;
@@ -164,7 +164,7 @@ void count_edges(Warp& warp, const Step& step, const CountingStep& counter, uint
   }
 }
 
-/// Where the requests of `step` are counted; none for a helper step.
+/// Returns the counter for the requests of `step`; null for a helper step.
 MemoryCount* memory_count(Warp& warp, const Step& step) {
   const Code& code = warp.code();
   const uint32_t instruction =

@@ -1,5 +1,5 @@
-// The handler that counts what an instruction does and then runs it. Code that counts has it
-// everywhere (decode/counting_code.cc), other code nowhere: counting costs nothing when it is off.
+// The handler that counts an instruction and then executes it. Instrumented code uses it everywhere
+// (decode/counting_code.cc), other code nowhere, so counting costs nothing when it is off.
 #pragma once
 
 #include <array>
@@ -10,12 +10,11 @@ namespace gpuemu::emulator::steps {
 
 void count(Warp& warp, const Step& step);
 
-/// Bytes that one lane's part of a matrix instruction's request has at most.
+/// Largest number of bytes of one lane's part in a matrix instruction's request.
 inline constexpr uint32_t kPieceBytes = 16;
 
-/// Counts what an instruction moves whose addresses do not follow from one register per lane: 32
-/// pieces are one request. REQUIRES: Block::counters is not null. What is left is counted at the
-/// end.
+/// Counts the accesses of instructions whose addresses do not follow from one register per lane; 32
+/// pieces make one request. The destructor counts the rest. Requires Block::counters to be set.
 class PieceCounter {
  public:
   PieceCounter(Warp& warp, const Step& step, ptx::Space space, uint32_t bytes);
@@ -35,7 +34,7 @@ class PieceCounter {
   uint32_t used_ = 0;
 };
 
-/// One request for a row of bytes.
+/// Counts one request for a row of bytes.
 void count_row(Warp& warp, const Step& step, ptx::Space space, uint64_t address, uint64_t bytes);
 
 }  // namespace gpuemu::emulator::steps

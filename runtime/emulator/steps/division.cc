@@ -1,5 +1,5 @@
-// Integer division by zero: what it gives means nothing, so it is followed like a value that
-// nothing wrote. Compiled code divides in lanes whose result it throws away.
+// Integer division by zero: its result is undefined and tracked like a value of uninitialised
+// memory, because compiled code also divides in lanes whose result it discards.
 #include "runtime/emulator/machine/warp.h"
 #include "runtime/emulator/steps/steps.h"
 

@@ -1,4 +1,4 @@
-// What lanes of one warp tell each other: shuffles, votes, matches, reductions, carries.
+// Warp-level instructions: shuffles, votes, matches, reductions and carries.
 #include <algorithm>
 #include <array>
 
@@ -10,10 +10,10 @@ namespace {
 uint32_t first_lane(uint32_t mask) { return static_cast<uint32_t>(std::countr_zero(mask)); }
 bool in(uint32_t mask, uint32_t lane) { return (mask >> lane & 1) != 0; }
 
-/// What an instruction does for lanes with the same member mask: `present` are its members here.
+/// Handles the lanes with one member mask; `present` are those of its members that execute here.
 using Exchange = void (*)(Warp& warp, const Step& step, uint32_t present);
 
-/// What the instruction orders between its lanes.
+/// The order that an instruction establishes between its lanes.
 enum class Orders : uint8_t { Reads, All };
 void note_order(Warp& warp, uint32_t members, Orders orders) {
   if (orders == Orders::All) {
@@ -23,13 +23,13 @@ void note_order(Warp& warp, uint32_t members, Orders orders) {
   }
 }
 
-/// Runs `one` for every group of lanes that name the same members in register `source`.
+/// Runs `one` for every group of lanes that have the same member mask in register `source`.
 void for_groups(Warp& warp, const Step& step, uint32_t source, Exchange one,
                 Orders orders = Orders::Reads) {
   const uint32_t all = warp.masks.running;
   uint32_t common = kNone;
   for (uint32_t lane = 0; lane < kLanes; ++lane) common &= warp.u32(source)[lane];
-  if (all == kNone && common == kNone) {  // Everyone with everyone: nothing can be wrong.
+  if (all == kNone && common == kNone) {  // All lanes with a full mask: nothing to check.
     if (warp.await_lanes(step, kNone)) return;
     note_order(warp, kNone, orders);
     return one(warp, step, kNone);
@@ -48,7 +48,7 @@ void for_groups(Warp& warp, const Step& step, uint32_t source, Exchange one,
     left &= ~group;
     warp.masks.running = group;
     note_order(warp, named[lead] | group, orders);
-    // A mask may name lanes that have exited, unless they went past this instruction before.
+    // A mask may name lanes that exited, unless they skipped this instruction before.
     const uint32_t absent = (named[lead] & warp.masks.alive & ~group) | warp.gone_past(named[lead]),
                    strangers = group & ~named[lead];
     if (warp.launch->inputs.checks.sync && (absent != 0 || strangers != 0)) {
@@ -79,11 +79,12 @@ void warp_barrier(Warp& warp, const Step& step) {
 }
 
 namespace {
-/// What a lane that takes no part gives: undefined, and often discarded. A NaN in every type shows
-/// up in the results of kernels that use it.
+/// The result for a lane whose source does not take part: undefined, and often discarded. It is a
+/// NaN in every float type, so that it shows up in results of kernels that use it.
 constexpr uint32_t kUndefinedShuffle = 0x7fffffff;
 
-/// Where every lane reads, itself if its source is out of range; a bit for each that is not.
+/// Computes the source of every lane: itself if the named one is out of range. Returns a mask of
+/// the lanes whose source is in range.
 template <ShuffleKind Kind>
 uint32_t shuffle_sources(const uint32_t* offsets, const uint32_t* clamps, uint32_t* from) {
   uint32_t valid = 0;
@@ -104,7 +105,7 @@ uint32_t shuffle_sources(const uint32_t* offsets, const uint32_t* clamps, uint32
   return valid;
 }
 
-/// A lane that reads from one that takes no part has a value that means nothing.
+/// Marks the value of a lane as undefined if its source does not take part.
 void follow_shuffle(Warp& warp, const Step& step, uint32_t present, const uint32_t* from) {
   std::array<uint32_t, kLanes> source{};
   uint32_t nobody = 0;
@@ -120,8 +121,8 @@ void follow_shuffle(Warp& warp, const Step& step, uint32_t present, const uint32
   }
 }
 
-/// A whole warp in one segment, as reductions and broadcasts have it: no lane can name another one
-/// that does not exist. False, and nothing done, where it is something else.
+/// Shuffles a whole warp in one segment, as reductions and broadcasts do; then every named lane
+/// exists. Otherwise does nothing and returns false.
 template <ShuffleKind Kind>
 bool shuffle_whole(Warp& warp, const Step& step, uint32_t present) {
   if ((Kind != ShuffleKind::Idx && Kind != ShuffleKind::Bfly) ||
@@ -278,8 +279,8 @@ void reduce(Warp& warp, const Step& step, const ReduceOperands&) {
   for_groups(warp, step, step.src[1], reduce_group);
 }
 
-/// dst = a + b + carry, or a + ~b + carry: after a subtraction the flag says that nothing was
-/// borrowed, which compiled code relies on when it reads the flag with addc.
+/// dst = a + b + carry, or a + ~b + carry: after a subtraction the flag means that nothing was
+/// borrowed. Compiled code relies on this when it reads the flag with addc.
 void add_carry(Warp& warp, const Step& step, const CarryOperands& carries) {
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     if (!in(warp.masks.running, lane)) continue;

@@ -13,7 +13,8 @@ namespace gpuemu::emulator::steps {
 namespace {
 constexpr uint32_t kRows = 8, kRowBytes = 16, kCellBytes = 2;
 
-/// Notes the lanes that get two cells that nothing wrote. `address` and `lanes` are those of rows.
+/// Records lanes that receive a pair of undefined cells. `address` and `lanes` are those of the
+/// rows.
 void note_undefined_rows(Warp& warp, const Step& step, const AccessOperands& access,
                          const uint64_t* address, uint32_t lanes) {
   const std::vector<uint8_t>& defined = warp.block->shared.defined;
@@ -54,7 +55,7 @@ void load_matrix(Warp& warp, const Step& step, const AccessOperands& access) {
     note_shared(warp, step, address, kRowBytes, Access::Load, lanes, 0);
   }
   if (warp.launch->inputs.checks.defers) note_undefined_rows(warp, step, access, address, lanes);
-  warp.meet_lanes(kNone);  // .sync, and the rows have been read for all of them.
+  warp.meet_lanes(kNone);  // .sync: the rows have been read for all lanes.
   warp.masks.running = all;
   for (uint32_t matrix = 0; matrix < access.count; ++matrix) {
     uint16_t cells[kRows][kRows] = {};

@@ -30,7 +30,7 @@ void init(Warp& warp, const Step& step, LaneAddress named) {
   write_mbarrier(*at->block, at->offset, {.pending = count, .expected = count});
 }
 
-/// Adds to the bytes that the phase waits for.
+/// Adds to the number of bytes that the phase waits for.
 bool expect_bytes(Warp& warp, const Step& step, LaneAddress named, int64_t bytes, Mbarrier& state) {
   const int64_t sum = state.bytes + bytes;
   if (sum > kBytesMax || sum < -kBytesMax) {
@@ -76,7 +76,8 @@ void count_bytes(Warp& warp, const Step& step, LaneAddress named, bool complete)
   }
 }
 
-/// Whether the phase that src[1] names, by its parity or the state before an arrival, has ended.
+/// Returns whether the phase given by src[1], as parity or as the state before an arrival, has
+/// completed.
 bool ended(Warp& warp, const Step& step, uint32_t lane, const Mbarrier& state) {
   const bool by_parity = step.operands.get<MbarrierWaitOperands>().by_parity;
   const bool odd =
@@ -148,7 +149,7 @@ void wait_mbarrier(Warp& warp, const Step& step, const MbarrierWaitOperands& wai
     const uint32_t lane = first_lane(left);
     const auto at = locate_mbarrier(warp, step, address_of(warp, step, wait, lane));
     if (!at) {
-      done |= uint32_t{1} << lane;  // Reported; to wait on would only hide it behind a deadlock.
+      done |= uint32_t{1} << lane;  // Already reported; waiting on would only add a deadlock.
       continue;
     }
     bool over = ended(warp, step, lane, read_mbarrier(*at->block, at->offset));

@@ -14,10 +14,10 @@
 namespace gpuemu::emulator::steps {
 namespace {
 constexpr size_t kStringMax = 4096;
-/// Digits of a width or precision: more than a line shows say nothing.
+/// Digits of a width or precision; more are meaningless on a line.
 constexpr size_t kDigitsMax = 2;
 
-/// Bytes at a generic address of one lane; fewer than asked for where memory ends.
+/// Reads bytes at a generic address of one lane; fewer than requested if memory ends.
 std::string bytes_at(Warp& warp, uint64_t address, size_t size, uint32_t lane) {
   std::string out;
   const uint64_t window = address & kWindowMask;
@@ -46,13 +46,14 @@ std::string string_at(Warp& warp, uint64_t address, uint32_t lane) {
   return out;
 }
 
-/// "%-*.3lld" taken apart. A star is a width or precision among the arguments.
+/// A parsed conversion such as "%-*.3lld". A star stands for a width or precision among the
+/// arguments.
 struct Conversion {
   std::string flags;
-  std::string width, precision;  ///< Digits, "*" or nothing; a precision keeps its dot.
+  std::string width, precision;  ///< Digits, "*" or empty; a precision includes its dot.
   uint32_t longs = 0, shorts = 0;
   char type = 0;
-  size_t end = 0;  ///< Behind it in the format; 0: this is none.
+  size_t end = 0;  ///< Its end in the format; 0: not a conversion.
 };
 
 std::string digits_at(const std::string& format, size_t& at) {
@@ -81,7 +82,7 @@ Conversion conversion_at(const std::string& format, size_t at) {
   return made;
 }
 
-/// Reads the arguments of one printf, which lie like the members of a structure.
+/// Reads the arguments of one printf, which are laid out like the members of a struct.
 class Arguments {
  public:
   Arguments(Warp& warp, uint32_t lane, uint64_t at) : warp_(warp), lane_(lane), at_(at) {}
@@ -110,7 +111,7 @@ std::string formatted(const std::string& spec, auto value) {
   return text;
 }
 
-/// Replaces the stars by what the arguments say, cut to what a line can show.
+/// Replaces stars by the arguments' values, limited to what a line can show.
 void resolve_stars(Conversion& it, Arguments& arguments) {
   constexpr int32_t kMost = 99;
   if (it.width == "*") {
@@ -168,7 +169,7 @@ std::string convert(Warp& warp, Conversion it, Arguments& arguments, uint32_t la
   }
 }
 
-/// The text, and how many arguments it took.
+/// Returns the text, and the number of arguments it used.
 std::pair<std::string, int> expand(Warp& warp, const std::string& format, uint64_t at,
                                    uint32_t lane) {
   Arguments arguments(warp, lane, at);
@@ -188,11 +189,11 @@ std::pair<std::string, int> expand(Warp& warp, const std::string& format, uint64
 
 }  // namespace
 
-/// Gives the number of arguments it read, and -1 without a format.
+/// Returns the number of arguments it read, or -1 without a format.
 void print(Warp& warp, const Step&, const CallSite& site) {
   const bool quiet = warp.launch->report.is_print_full();
   std::string format;
-  uint64_t format_at = 0;  // Lanes mostly share it.
+  uint64_t format_at = 0;  // Usually the same for all lanes.
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     if ((warp.masks.running >> lane & 1) == 0) continue;
     const uint64_t wanted = argument(warp, site, 0, lane);

@@ -11,7 +11,7 @@ namespace gpuemu::emulator::steps {
 namespace {
 using ptx::Type;
 
-/// Where mma.sync and wgmma keep element `part` of register `reg` of `lane`.
+/// Returns the position of element `part` of register `reg` of `lane`, for mma.sync and wgmma.
 Place place_of(TensorRole role, uint32_t per_register, uint32_t reg, uint32_t lane, uint32_t part) {
   const uint32_t group = lane / 4, within = lane % 4;
   if (role == TensorRole::A) {
@@ -22,7 +22,7 @@ Place place_of(TensorRole role, uint32_t per_register, uint32_t reg, uint32_t la
   return {group + 8 * (index / 2 % 2), 8 * (index / 4) + within * 2 + index % 2};
 }
 
-/// Place of an element for mma.m8n8k4 with f16, in the product that the lane takes part in.
+/// Returns an element's position for mma.m8n8k4 with f16, in the product of the lane's quad.
 Place place_of_quads(const TensorOperand& operand, uint32_t index, uint32_t lane) {
   const uint32_t within = lane % 4, upper = lane < kLanes / 2 ? 0 : 4;
   if (operand.role == TensorRole::A) {
@@ -35,7 +35,7 @@ Place place_of_quads(const TensorOperand& operand, uint32_t index, uint32_t lane
   return {(lane & 1) + (index & 2) + upper, (index & 4) + (lane & 2) + (index & 1)};
 }
 
-/// Calls `visit` with the place, the register's offset, the lane and the shift of every element.
+/// Calls `visit` with the position, the register's offset, the lane and the shift of every element.
 template <typename Visit>
 void each_element(const TensorOperand& operand, uint32_t quad, const Visit& visit) {
   const uint32_t bits = element_bits(operand.type), per_register = bits >= 32 ? 1 : 32 / bits;
@@ -55,7 +55,8 @@ void each_element(const TensorOperand& operand, uint32_t quad, const Visit& visi
   }
 }
 
-/// One of the two sums of an integer product: of products, or of the bits that two words share.
+/// Returns one of the two sums of an integer product: of products, or of the bits that two words
+/// share.
 int64_t integer_term(const TensorStep& matrices, uint32_t a, uint32_t b) {
   if (matrices.a.type != Type::B1) {
     return int64_t{integer_element(a, matrices.a.type)} * integer_element(b, matrices.b.type);
@@ -90,7 +91,7 @@ void multiply_doubles(const TensorStep& matrices, Matrix& a, Matrix& b, Matrix& 
   }
 }
 
-/// The factors of every row of A, or of every column of B, one after the other.
+/// The factors of all rows of A, or of all columns of B, in sequence.
 struct Factors {
   uint32_t depth = 0;
   std::vector<Factor> all;
@@ -144,8 +145,8 @@ void multiply_floats(const TensorStep& matrices, Matrix& a, Matrix& b, Matrix& c
   }
 }
 
-/// mma of eight-bit floats on chips without a unit for them: as f16, the lower two bytes of every
-/// register before the upper two, and C added at the end.
+/// mma of 8-bit floats on chips without a unit for them: converted to f16, the lower two bytes of
+/// every register before the upper two, with C added at the end.
 void multiply_fp8(const TensorStep& matrices, Matrix& a, Matrix& b, Matrix& c, int sm) {
   const bool to_half = matrices.d.type == Type::F16;
   const uint32_t depth = matrices.a.columns;
@@ -179,7 +180,7 @@ uint32_t element_bits(Type type) {
   return ptx::byte_size(type) * 8;
 }
 
-/// Elements in order over the lanes, repeated where the registers hold more than there are.
+/// Elements in order over the lanes, repeated if the registers hold more than there are.
 Place place_of_wmma(const TensorOperand& operand, uint32_t per_register, uint32_t reg,
                     uint32_t lane, uint32_t part) {
   const uint32_t at =

@@ -1,4 +1,4 @@
-// Matrices in the registers of a warp, and their product.
+// Matrices held in the registers of a warp, and their product.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace gpuemu::emulator::steps {
 
-/// Bits of one element of a matrix.
+/// Returns the bits of one matrix element.
 uint32_t element_bits(ptx::Type type);
 
 /// A matrix as the raw bits of its elements.
@@ -26,29 +26,30 @@ struct Matrix {
 struct Place {
   uint32_t row = 0, column = 0;
 };
-/// Place of element `part` of register `reg` of `lane` in an operand of wmma. PTX leaves the places
-/// open; these are ours.
+/// Returns the position of element `part` of register `reg` of `lane` in a wmma operand. PTX leaves
+/// the layout open; this is the emulator's own.
 Place place_of_wmma(const TensorOperand& operand, uint32_t per_register, uint32_t reg,
                     uint32_t lane, uint32_t part);
 
-/// One element of a matrix in the registers of a warp.
+/// Where an element of a matrix is in the registers of a warp.
 struct ElementPlace {
   Place place;
-  uint32_t reg = 0, lane = 0, shift = 0;  ///< Its register's offset; its first bit there.
+  uint32_t reg = 0, lane = 0, shift = 0;  ///< Offset of its register; its first bit in it.
 };
-/// All elements of an operand, some more than once for wmma.
+/// Lists all elements of an operand; for wmma some occur more than once.
 std::vector<ElementPlace> elements_of(const TensorOperand& operand, uint32_t quad = 0);
 
-/// Products of one mma.m8n8k4 with f16; `quad` is one of them, and of no meaning for others.
+/// Number of products in one mma.m8n8k4 with f16. `quad` selects one; it is ignored otherwise.
 inline constexpr uint32_t kQuads = 4;
 Matrix gather(Warp& warp, const TensorOperand& operand, uint32_t quad = 0);
-/// Writes to the running lanes.
+/// Writes the matrix to the running lanes.
 void scatter(Warp& warp, const TensorOperand& operand, Matrix& from, uint32_t quad = 0);
 
-/// a * b + c in `c`, its elements of the type of d.
+/// Computes a * b + c into `c`, with elements of the type of d.
 void multiply(const TensorStep& matrices, Matrix& a, Matrix& b, Matrix& c, int sm);
 
-/// Waits until all lanes of the warp have arrived; false: the matrices is executed again later.
+/// Waits until all lanes of the warp have arrived. Returns false if the instruction must be
+/// executed again later.
 bool whole_warp(Warp& warp, const Step& step);
 
 }  // namespace gpuemu::emulator::steps

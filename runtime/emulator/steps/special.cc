@@ -38,7 +38,7 @@ std::optional<SpecialRegister> special_register(const std::string& name) {
       {"%globaltimer", R::Globaltimer},
       {"%globaltimer_lo", R::GlobaltimerLo},
       {"%globaltimer_hi", R::GlobaltimerHi},
-      // The fourth part of what has three.
+      // The fourth component of three-component registers is zero.
       {"%tid.w", R::Zero},
       {"%ntid.w", R::Zero},
       {"%ctaid.w", R::Zero},
@@ -113,7 +113,7 @@ uint64_t cluster_value(const Warp& warp, SpecialRegister which) {
   }
 }
 
-/// Registers that say where a thread and its block are, and how large block and grid are.
+/// Returns registers that give the position of a thread and block, and the sizes of block and grid.
 uint64_t coordinate_value(const Warp& warp, SpecialRegister which, uint32_t lane) {
   using R = SpecialRegister;
   const LaunchConfig& config = *warp.launch->inputs.config;
@@ -202,7 +202,7 @@ uint64_t special_value(Warp& warp, SpecialRegister which, uint32_t lane) {
   }
 }
 
-/// Writes `first` to all lanes; if ascending, one more from lane to lane.
+/// Writes `first` to all lanes; if `ascending`, incremented by one per lane.
 template <typename Word>
 void fill_lanes(Word* out, Word first, bool ascending) {
   for (uint32_t lane = 0; lane < kLanes; ++lane) out[lane] = first + (ascending ? lane : 0);

@@ -1,5 +1,5 @@
-// alloca, stacksave and stackrestore: local memory that a function takes while it runs. Every lane
-// has a stack of its own.
+// alloca, stacksave and stackrestore: local memory that a function allocates while it runs. Every
+// lane has a separate stack.
 #include <algorithm>
 #include <bit>
 
@@ -50,7 +50,7 @@ void take_stack(Warp& warp, const Step& step, const StackOperands& stack) {
     }
     ends[lane] = static_cast<uint32_t>(begin + bytes);
     warp.ensure_local(ends[lane]);
-    // What an earlier alloca left there is none of its business.
+    // The content that an earlier alloca left there is undefined.
     const auto shadow = warp.local.defined.begin() +
                         static_cast<std::ptrdiff_t>(size_t{lane} * warp.local.stride + begin);
     std::fill_n(shadow, bytes, uint8_t{0});

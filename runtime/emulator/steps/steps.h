@@ -1,4 +1,5 @@
-// Handlers that exist once: control flow, exchange between lanes, parameters, atomics.
+// Handlers that are not compiled per instruction set: control flow, warp-level instructions,
+// parameters, atomics.
 #pragma once
 
 #include <optional>
@@ -22,7 +23,7 @@ void fence(Warp& warp, const Step& step, const FenceOperands& fence);
 void check_divisor(Warp& warp, const Step& step, const DivisorOperands& division);
 void special(Warp& warp, const Step& step, const SpecialOperands& special);
 void local_address(Warp& warp, const Step& step, const LocalAddressOperands& at);
-/// An entry's parameter, same for all lanes.
+/// Reads an entry's parameter, which is the same for all lanes.
 void load_param(Warp& warp, const Step& step, const ParamOperands& param);
 void load_frame_param(Warp& warp, const Step& step, const ParamOperands& param);
 void store_frame_param(Warp& warp, const Step& step, const ParamOperands& param);
@@ -72,13 +73,13 @@ void restore_stack(Warp& warp, const Step& step, const StackOperands& stack);
 void add_carry(Warp& warp, const Step& step, const CarryOperands& carry);
 void atomic(Warp& warp, const Step& step, const AtomicOperands& atomic);
 
-/// Whether there is a function of this name without a body: vprintf, malloc ...
+/// Returns whether the driver supplies a function of this name, such as vprintf or malloc.
 bool is_external(std::string_view name);
 
-/// By its PTX name, "%tid.x".
+/// Finds a special register by its PTX name, such as "%tid.x".
 std::optional<SpecialRegister> special_register(const std::string& name);
 
-/// For aligned barriers: reports where not all running threads of the warp execute them.
+/// Reports an aligned barrier that not all threads of the warp execute.
 void check_aligned(Warp& warp, const Step& step);
 
 }  // namespace gpuemu::emulator::steps
@@ -101,10 +102,10 @@ struct Entry<Run> {
 };
 }  // namespace detail
 
-/// What Step::run is for one of the functions of steps.
+/// The value of Step::run for one of the functions of steps.
 template <auto Run>
 inline constexpr Handler kRunOf = detail::Entry<Run>::kRun;
-/// What it takes besides registers; void: nothing.
+/// The operand struct of the function; void: none.
 template <auto Run>
 using OperandsOf = typename detail::Entry<Run>::Operands;
 

@@ -1,4 +1,4 @@
-// mma.sync, wmma, stmatrix and movmatrix: fragments spread over the registers of a warp.
+// mma.sync, wmma, stmatrix and movmatrix: fragments distributed over the registers of a warp.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -15,14 +15,14 @@
 
 namespace gpuemu::emulator::steps {
 namespace {
-/// What the lanes store, one after the other; nothing for a load.
+/// The values that the lanes store, one after another; empty for a load.
 struct Stored {
   const std::byte* first = nullptr;
   size_t stride = 0;
   Access access() const { return first != nullptr ? Access::Store : Access::Load; }
 };
 
-/// Returns the lanes that store what is at `base` + `address` already.
+/// Returns the lanes that store the value that is already at `base` + `address`.
 uint32_t unchanged(const Stored& stored, uint32_t lanes, const uint64_t* address, uint64_t base,
                    uint32_t bytes) {
   uint32_t same = 0;
@@ -52,8 +52,9 @@ uint32_t resolve_in_global(Warp& warp, const Step& step, const uint64_t* address
   return good;
 }
 
-/// For the race detector. Which lane has which element is not specified, and ours may be the one
-/// that a kernel fills its tile by: then no other lane would ever seem to touch it.
+/// Reports the accesses to the race detector, with the lanes reversed. Which lane holds which
+/// element is unspecified; if our layout matched the one by which a kernel fills its tile, each
+/// lane would only access its own elements, and no race would show.
 void note_fragment(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes,
                    Access access, uint32_t lanes, uint32_t same_value) {
   uint64_t turned[kLanes];
@@ -67,7 +68,7 @@ void note_fragment(Warp& warp, const Step& step, const uint64_t* address, uint32
   note_shared(warp, step, turned, bytes, access, turned_lanes, turned_same);
 }
 
-/// Checks the lanes and turns the offsets of the good ones into host addresses.
+/// Checks the lanes, and converts the offsets of valid ones to host addresses.
 uint32_t resolve_in_shared(Warp& warp, const Step& step, uint64_t* address, uint32_t bytes,
                            const Stored& stored) {
   Block& block = *warp.block;
@@ -87,7 +88,8 @@ uint32_t resolve_in_shared(Warp& warp, const Step& step, uint64_t* address, uint
   return good;
 }
 
-/// Host address of `bytes` at each lane's generic or space's address; 0 where it may not go.
+/// Converts each lane's address, generic or of a space, to the host address of `bytes` bytes; 0 if
+/// the access is invalid.
 void resolve(Warp& warp, const Step& step, uint64_t* address, uint32_t bytes,
              const Stored& stored) {
   const uint32_t all = warp.masks.running;
@@ -127,7 +129,7 @@ void multiply_matrices(Warp& warp, const Step& step, const ProductOperands& prod
 }
 
 namespace {
-/// A fragment moves in pieces of 16 bytes, one per lane, as ldmatrix moves its rows.
+/// A fragment moves in pieces of 16 bytes, one per lane, like the rows of ldmatrix.
 void count_fragment(Warp& warp, const Step& step, const TensorStep& matrices) {
   const uint64_t bytes = element_bits(matrices.d.type) / 8;
   const uint64_t stride = warp.u32(step.src[1])[0] * bytes;
@@ -149,7 +151,7 @@ struct WrittenTo {
   const uint64_t* host;  ///< Per lane; 0: nothing was written.
   uint32_t bytes;
 };
-/// Marks where undefined elements of register `reg` went.
+/// Marks the memory to which undefined elements of register `reg` were written.
 void keep_fragment(Warp& warp, const Step& step, uint32_t reg,
                    const std::array<uint64_t, kLanes>& places, const WrittenTo& written) {
   if (!Definedness::follows_cells(warp)) return;

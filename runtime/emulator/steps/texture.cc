@@ -14,7 +14,7 @@ namespace gpuemu::emulator::steps {
 namespace {
 uint32_t first_lane(uint32_t mask) { return static_cast<uint32_t>(std::countr_zero(mask)); }
 
-/// Lanes whose texels are no memory, or which nobody wrote.
+/// Lanes whose texels are outside valid memory, or undefined.
 struct Faults {
   uint32_t gone = 0, undefined = 0;
   std::string gone_tensor, tensor;
@@ -44,7 +44,7 @@ const std::byte* texel_at(Warp& warp, const TextureConfig& texture, const TexelS
   return reinterpret_cast<const std::byte*>(at);
 }
 
-/// The four channels; those that the texture does not have are zero.
+/// Returns the four channels; those that the texture lacks are zero.
 std::array<uint32_t, 4> fetch(Warp& warp, const TextureConfig& texture, const TexelShares& shares,
                               std::pair<uint32_t, Faults*> of) {
   std::array<uint32_t, 4> out = {};
@@ -89,7 +89,7 @@ void report_faults(Warp& warp, const Step& step, const Faults& faults) {
   }
 }
 
-/// Why the instruction cannot read this object; empty when it can.
+/// Returns why the instruction cannot read this object; empty if it can.
 std::string mismatch(const TextureOperands& read, uint64_t handle, const TextureConfig* texture) {
   if (texture == nullptr) return fmt::format("reads {:#x}, which is not a texture object", handle);
   const bool rows = read.has_rows;

@@ -10,10 +10,10 @@
 namespace gpuemu::emulator::steps {
 namespace {
 
-/// Places in mma and wmma.mma.
+/// Operand positions in mma and wmma.mma.
 enum Position : uint8_t { kD, kA, kB, kC, kOperands };
 
-/// Where an undefined value comes from, plus 1; 0: the value is defined.
+/// The origin of an undefined value, plus 1; 0: the value is defined.
 using From = uint32_t;
 
 class Product {
@@ -33,7 +33,7 @@ class Product {
   }
 
  private:
-  /// A register of the result: it is undefined in lanes where all of its elements are.
+  /// A register of the result. It is undefined in lanes in which all of its elements are.
   struct Result {
     uint32_t undefined = 0, defined = 0;
     From from = 0;

@@ -1,4 +1,4 @@
-// Follows undefined elements through products of matrices.
+// Tracks undefined elements through matrix products.
 #pragma once
 
 #include "runtime/emulator/code/matrix_step.h"
@@ -6,9 +6,9 @@
 
 namespace gpuemu::emulator::steps {
 
-/// Marks the elements of the result as undefined whose row of A, column of B or element of C has an
-/// undefined one, before the product changes registers. Other results are defined. Only where
-/// LaunchConfig::defers_undefined is set and a register is undefined.
+/// Marks an element of the result as undefined if its row of A, its column of B or its element of C
+/// contains an undefined one; other results are defined. Called before the product changes
+/// registers. Acts only if LaunchConfig::defers_undefined is set and a register is undefined.
 void follow_product(Warp& warp, const Step& step, const TensorStep& matrices);
 
 }  // namespace gpuemu::emulator::steps

@@ -1,6 +1,6 @@
-// wgmma.mma_async: four warps multiply a tile of 64 rows, each its own 16. The operands in shared
-// memory are read when a warp gets to the instruction, which every correct program allows: what it
-// writes there for another warp stands behind a barrier.
+// wgmma.mma_async: four warps multiply a tile of 64 rows, 16 rows each. A warp reads the operands
+// in shared memory when it reaches the instruction. This is valid for every correct program,
+// because data written for another warp is followed by a barrier.
 #include <array>
 #include <bit>
 #include <cstring>
@@ -20,10 +20,10 @@ using ptx::Type;
 
 constexpr uint32_t kChunkBytes = 16, kGroupWarps = 4, kTileRows = 16;
 
-/// A matrix descriptor, taken apart: bytes.
+/// A decoded matrix descriptor; all members are in bytes.
 struct Descriptor {
   uint32_t start = 0, leading = 0, stride = 0, phase = 0;
-  uint32_t width = kChunkBytes;  ///< Bytes of a row of the pattern that swizzling permutes.
+  uint32_t width = kChunkBytes;  ///< Row length of the swizzle pattern.
 
   explicit Descriptor(uint64_t bits)
       : start(static_cast<uint32_t>(bits & 0x3fff) << 4),
@@ -33,8 +33,8 @@ struct Descriptor {
     const auto mode = static_cast<uint32_t>(bits >> 62);
     if (mode != 0) width = 256u >> mode;
   }
-  /// Where the chunk is whose place without swizzling is `offset` from the start. The pattern
-  /// follows the address, not the matrix.
+  /// Returns the address of the chunk whose place without swizzling is `offset` from the start. The
+  /// pattern depends on the address, not on the matrix.
   uint32_t address(uint32_t offset) const {
     const uint32_t linear = start + offset, rows = width / kChunkBytes - 1;
     return (linear ^ (((linear >> 7) - phase) & rows) << 4) & 0x3ffff;
@@ -44,20 +44,20 @@ struct Descriptor {
 /// A matrix as rows along M or N and columns along K.
 struct Layout {
   uint32_t rows = 0, depth = 0, bits = 16;
-  bool by_row = true;  ///< K runs along the bytes of a chunk; else M or N does.
+  bool by_row = true;  ///< K is contiguous in a chunk; otherwise M or N is.
 };
 
-/// Offset of chunk `chunk` of line `line`: of a row, or of a column if those run along the chunks.
+/// Returns the offset of chunk `chunk` of a row; of a column if columns are contiguous.
 uint32_t chunk_offset(const Descriptor& from, const Layout& layout, uint32_t line, uint32_t chunk) {
   const uint32_t byte = chunk * kChunkBytes, inner = line % 8 * from.width + byte % from.width;
   const uint32_t across = byte / from.width, along = line / 8;
-  // Without swizzling the two distances change places for the transposed form.
+  // Without swizzling, the two strides are swapped for the transposed form.
   const bool swap = !layout.by_row && from.width == kChunkBytes;
   return inner + along * (swap ? from.leading : from.stride) +
          across * (swap ? from.stride : from.leading);
 }
 
-/// Reads 32 chunks at most, with all that the checks see of a load; zeros where it may not read.
+/// Reads at most 32 chunks, with all checks of a load; zeros where the read is invalid.
 struct ChunkReader {
   Warp& warp;
   const Step& step;
@@ -97,7 +97,7 @@ uint32_t element_of(const std::array<std::byte, kChunkBytes>& chunk, uint32_t in
   return value;
 }
 
-/// Rows [first, first + rows) of the matrix that the descriptor shows.
+/// Reads rows [first, first + rows) of the matrix that the descriptor describes.
 Matrix read_shared(Warp& warp, const Step& step, uint64_t descriptor, const Layout& layout,
                    uint32_t first) {
   const Descriptor from(descriptor);
@@ -139,7 +139,7 @@ Matrix transposed(Matrix& from) {
 
 void multiply_group(Warp& warp, const Step& step, const FragmentOperands& product) {
   if (!whole_warp(warp, step)) return;
-  // Its lanes may read undefined values; between them it counts as a barrier.
+  // Its lanes may read undefined values; among them it counts as a barrier.
   warp.sync_lanes(kNone);
   const TensorStep& matrices = warp.code().tensors[product.matrices];
   const uint32_t lane = static_cast<uint32_t>(std::countr_zero(warp.masks.running));
