@@ -10,23 +10,22 @@
 
 namespace gpuemu::emulator {
 namespace {
-/// ThreadScheduler of a block on its own before it seems to wait, and of one among several.
+/// Rounds of a single block, and of one among several, per pass of the scheduler.
 constexpr uint32_t kRoundsAlone = 128, kRoundsTogether = 4;
-/// Passes in which none ends before it seems that many have to meet.
+/// Passes without a block ending after which many blocks seem to wait for each other.
 constexpr size_t kLonelyPasses = 32;
-/// ThreadScheduler without an end before the first look whether there can be one. Every look
-/// doubles them.
+/// Rounds without a block ending before the first deadlock check. Each check doubles the number.
 constexpr size_t kTurnsBeforeLook = 1024;
-/// Blocks in progress at once where blocks are to be mixed.
+/// Blocks in progress per thread in the random thread order.
 constexpr size_t kMixed = 4;
 constexpr auto kBetweenLooks = std::chrono::microseconds(200);
-/// Fewer blocks than these may be a group that works together however large the grid is.
+/// Fewer blocks than this may be a group that cooperates, however large the grid is.
 constexpr uint64_t kTellingBlocks = 16;
-/// Blocks that a thread takes at once where none can wait for another, and into how many such
-/// takings of each thread a grid is cut at least: the counter moves between processors for every
-/// one.
+/// Blocks that a thread takes at once if none can wait for another, and the smallest number of such
+/// batches per thread. Taking a batch moves the shared counter's cache line between cores.
 constexpr uint64_t kTakenMost = 16, kTakings = 64;
-/// While all wait the clock leaps by 2^10, 2^11, ... of its units of 16 ns: to 5 hours in all.
+/// If all blocks wait, the clock is advanced by 2^10, 2^11 and so on of its units of 16 ns, up to 5
+/// hours in total.
 constexpr uint32_t kFirstLeap = 10, kLeaps = 30;
 }  // namespace
 
@@ -190,7 +189,7 @@ size_t Schedule::look(uint32_t thread, const Clusters& resident) {
 size_t Schedule::joining(size_t resident, bool ended, size_t passes) const {
   const bool mixes = launch_.inputs.config->thread_order == ThreadOrder::Random;
   if (mixes && resident < kMixed) return kMixed - resident;
-  // Blocks that wait for each other have to meet, however the others are mixed.
+  // Blocks that wait for each other must all be in progress, even in the random order.
   if (mixes && !launch_.inputs.program->may_spin) return 0;
   if (resident == 0) return 1;
   if (ended || issue_.in_order) return 0;
@@ -211,10 +210,10 @@ void Schedule::work() {
     ended = pass(resident, spare);
     if (ended) before_look = kTurnsBeforeLook;
     if (ended || !launch_.inputs.program->may_spin || !is_full(resident)) continue;
-    const size_t scheduler =
+    const size_t rounds =
         passes * (resident.size() == 1 ? kRoundsAlone : kRoundsTogether * resident.size());
-    if (scheduler < before_look) continue;
-    before_look = 2 * scheduler;
+    if (rounds < before_look) continue;
+    before_look = 2 * rounds;
     wanted = look(thread, resident);
     if (wanted > 0) before_look = kTurnsBeforeLook, passes = 0;
   }

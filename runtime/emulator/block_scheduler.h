@@ -1,4 +1,4 @@
-// The host threads that run the blocks of a launch.
+// Runs the blocks of a launch on the host's threads.
 #pragma once
 
 #include <atomic>
@@ -11,69 +11,71 @@
 
 namespace gpuemu::emulator {
 
-/// How a real part begins blocks.
+/// How a real GPU starts blocks.
 struct Issue {
-  bool in_order = false;  ///< As LaunchConfig::in_issue_order says.
-  uint64_t held = 0;      ///< Blocks in progress at most.
+  bool in_order = false;  ///< See LaunchConfig::in_issue_order.
+  uint64_t held = 0;      ///< Largest number of blocks in progress.
   int sm = 0;
   uint32_t multiprocessors = 0;
 };
 
 class Schedule {
  public:
-  /// Each thread keeps `resident_max` clusters in progress at most.
+  /// Each thread keeps at most `resident_max` clusters in progress.
   Schedule(Launch& launch, uint32_t threads, size_t resident_max, const Issue& issue = {});
 
-  /// To be called once by each thread. Runs clusters one after the other. While none ends further
-  /// ones join, one by one as they may wait for a lock, then as many again: all of a grid can meet.
+  /// Runs clusters one after the other; called once by each thread. While none ends, further
+  /// clusters join: first one at a time, in case a lock is held, then doubling their number, so
+  /// that the whole grid can be in progress.
   void work();
-  /// After all have returned: whether blocks may have waited for some that a real part would not
-  /// have begun, in this launch or in the same one for larger sizes.
+  /// Call it after all threads have returned. Returns whether blocks may have waited for some that
+  /// a real GPU would not have started, in this launch or in the same one for larger sizes.
   bool blocks_met() const;
 
  private:
   using Clusters = std::vector<std::unique_ptr<Cluster>>;
 
-  /// Numbers of clusters that a thread has taken and not begun.
+  /// The range of clusters that a thread has taken and not yet started.
   struct Taken {
     uint64_t next = 0, end = 0;
   };
 
   void join(Clusters& resident, Clusters& spare, Taken& taken, size_t wanted);
   void count_another();
-  /// How many clusters join `resident` ones, of which one `ended` or none did in `passes` passes.
+  /// Returns how many clusters join the `resident` ones. `ended`: one has just ended. `passes`:
+  /// passes since one last ended.
   size_t joining(size_t resident, bool ended, size_t passes) const;
-  /// One turn for each; whether one ended.
+  /// Gives each cluster its rounds. Returns whether one ended.
   bool pass(Clusters& resident, Clusters& spare);
-  /// Whether no further cluster of the thread can join.
+  /// Returns whether no further cluster of the thread can join.
   bool is_full(const Clusters& resident) const;
-  /// Looks whether the clusters can still go on, for as long as they seem not to. How many further
-  /// ones they have to wait for.
+  /// Checks for a deadlock, as long as no cluster seems to make progress. Returns how many further
+  /// clusters must join.
   size_t look(uint32_t thread, const Clusters& resident);
-  /// In issue order: how many may begin beside those that all wait.
+  /// In issue order: returns how many clusters may start beside those that all wait.
   size_t issued_beside(size_t resident) const;
-  /// In issue order: whether it is the host that cannot hold what a real part would.
+  /// In issue order: returns whether the host lacks memory for what a real GPU would hold.
   bool is_short_of_memory(size_t resident) const;
-  /// Whether `waiting` blocks that wait for later ones are as many as a launch for larger sizes
-  /// lets wait: there they would keep the others from beginning.
+  /// Returns whether a launch for larger sizes would have as many waiting blocks as a GPU can hold,
+  /// so that the blocks they wait for could never start.
   bool grows_too_large(size_t waiting) const;
-  /// Puts the clock forward for those that wait no longer than a time; false where it is far ahead
-  /// already, or nobody looks at it.
+  /// Advances the clock, for blocks that only wait for time to pass. Returns false if it is far
+  /// ahead already or the program reads no clock.
   bool pass_time();
   std::string why_stuck() const;
   std::string why_not_begun(uint64_t begun) const;
 
   Launch& launch_;
   const uint64_t clusters_;
-  const uint64_t held_;  ///< Clusters that a real part has in progress at most.
+  const uint64_t held_;  ///< Clusters that a real GPU has in progress at most.
   const size_t resident_max_;
   const Issue issue_;
-  const bool counts_;  ///< Whether anybody asks how many are in progress.
+  const bool counts_;  ///< Whether clusters in progress must be counted.
   const uint64_t taken_at_once_;
   GridDeadlock deadlock_;
   std::atomic<uint32_t> next_thread_ = 0;
-  std::atomic<uint64_t> in_progress_ = 0, in_progress_most_ = 0;  ///< Clusters of all threads.
-  std::atomic<uint32_t> leaps_ = 0;  ///< Leaps of the clock since a thread made progress.
+  std::atomic<uint64_t> in_progress_ = 0, in_progress_most_ = 0;  ///< Over all threads.
+  std::atomic<uint32_t> leaps_ = 0;  ///< Advances of the clock since a thread made progress.
 };
 
 }  // namespace gpuemu::emulator

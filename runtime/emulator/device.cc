@@ -253,7 +253,7 @@ std::optional<uint64_t> Emulator::number_at(uint64_t address, uint64_t bytes) {
   const std::shared_lock layout(layout_, std::try_to_lock);
   if (!layout || memory_.find(address, bytes) == nullptr) return std::nullopt;
   Fence::instance().enter();
-  // Another thread may write it at this moment.
+  // Another thread may be writing it.
   const uint64_t number =
       bytes == sizeof(uint64_t)
           ? __atomic_load_n(reinterpret_cast<const uint64_t*>(address), __ATOMIC_ACQUIRE)
@@ -374,7 +374,7 @@ Result<const EntryInfo*> Emulator::entry(ModuleId module, const std::string& nam
     const auto found = known->second.find(name);
     if (found != known->second.end()) return &found->second;
   }
-  const std::vector<EntryInfo> all = GPUEMU_TRY(entries_of(module));  // For the message.
+  const std::vector<EntryInfo> all = GPUEMU_TRY(entries_of(module));  // Listed by the message.
   return find_entry(all, name).error();
 }
 

@@ -1,6 +1,7 @@
-// The emulated device. `running_` is held by whatever touches memory or runs a kernel, so that one
-// thing happens at a time; `layout_` by who changes which allocations, modules and textures there
-// are, and shared by who only looks, so that nobody who issues work waits for a kernel.
+// The emulated device. Lock order: `running_`, then `layout_`. `running_` is held by anything that
+// accesses memory or runs a kernel, so that only one does at a time. `layout_` protects which
+// allocations, modules and textures exist: held exclusively to change them, shared to look them up,
+// so that issuing work never waits for a kernel.
 #pragma once
 
 #include <atomic>
@@ -55,8 +56,9 @@ class Emulator final : public Device, public SparseMemory {
   Result<ModuleVariable> variable(ModuleId module, const std::string& name) override;
   Result<LaunchReport> launch(ModuleId module, const LaunchConfig& config) override;
 
-  // What streams do when they get there, and look at when they are told to.
-  /// With `touched` the launch has to check races of global memory: they tell what it touches.
+  // Called by streams when they reach a piece of work, or poll a value.
+  /// If `touched` is set, it receives the memory accessed. The launch must then check races of
+  /// global memory, whose records provide it.
   Result<LaunchReport> launch_now(ModuleId module, const LaunchConfig& config,
                                   TouchedMemory* touched = nullptr);
   Status upload_now(uint64_t address, std::span<const std::byte> from);
@@ -64,17 +66,18 @@ class Emulator final : public Device, public SparseMemory {
   Status copy_now(uint64_t to, uint64_t from, uint64_t bytes);
   Status fill_now(uint64_t address, std::byte value, uint64_t bytes);
   Status check_range(uint64_t address, uint64_t bytes, const char* what);
-  /// The number of 4 or 8 bytes; nothing while what is allocated changes. Does not wait.
+  /// Reads an integer of 4 or 8 bytes, without waiting; nothing while allocations are being
+  /// changed.
   std::optional<uint64_t> number_at(uint64_t address, uint64_t bytes);
   Status check_registers(ModuleId module, const EntryInfo& entry, const LaunchShape& shape) {
     return registers_.check(module, entry, shape, properties_);
   }
   Result<EntryInfo> entry_of_module(ModuleId module, const std::string& name);
   Result<uint64_t> allocate_pinned(uint64_t bytes);
-  /// Streams::adopt_memory and release_memory.
+  /// Implements Streams::adopt_memory and release_memory.
   Status adopt(uint64_t address, uint64_t bytes, const std::string& name);
   Status release(uint64_t address, uint64_t bytes);
-  /// Unavailable once a fault has lost the device.
+  /// Returns Unavailable after a fault has lost the device.
   Status ready() const;
 
  private:
@@ -82,41 +85,41 @@ class Emulator final : public Device, public SparseMemory {
   Result<Program*> program(ModuleId module);
   Result<std::vector<EntryInfo>> entries_of(ModuleId module);
   Result<const EntryInfo*> entry(ModuleId module, const std::string& name);
-  /// What a run is for, beside its results.
+  /// Why a launch is executed: normally, or as part of a redundancy review.
   struct Purpose {
-    Suspicion* suspicion = nullptr;    ///< Gathers what a second look needs.
-    RedundancyReview* look = nullptr;  ///< It is that look.
+    Suspicion* suspicion = nullptr;    ///< Collects what a review needs.
+    RedundancyReview* look = nullptr;  ///< The review that this execution belongs to.
   };
   Result<LaunchReport> run(const Program& found, const EntryInfo& entry, const LaunchConfig& config,
                            const Purpose& purpose);
-  /// Whether the races of a launch may be looked at again: those of modules that Triton made.
+  /// Returns whether the launch's races can be reviewed, which is so for modules made by Triton.
   bool may_look_again(ModuleId module, const LaunchConfig& config) const;
-  /// Executes the launch again on what memory held `before` it, to explain races of `report`.
+  /// Executes the launch again on the memory content `before` it, to explain races in `report`.
   Status review_redundancy(Program& program, const EntryInfo& entry, const LaunchConfig& config,
                            const MemoryCopy& before, Suspicion& suspicion, LaunchReport& report);
 
   EmulatorOptions options_;
   DeviceProperties properties_;
-  FencedMutex running_;  ///< Before layout_ where both are taken.
+  FencedMutex running_;  ///< Taken before layout_.
   std::shared_mutex layout_;
   Memory memory_;
   Textures textures_;
-  ShadowMemory shadows_;  ///< What launches with shadows stored, for those that follow.
+  ShadowMemory shadows_;  ///< Shadows of memory, kept for later launches.
   ThreadPool thread_pool_;
   Registers registers_;
   std::map<ModuleId, std::unique_ptr<Program>> modules_;
-  /// By name; every launch asks for its entry.
+  /// By name; every launch looks up its entry here.
   std::map<ModuleId, std::map<std::string, EntryInfo, std::less<>>> entries_;
   ModuleId next_module_ = 1;
   std::set<ModuleId> by_triton_;  ///< Modules that Triton made.
-  /// Every live allocation, in the order of their addresses.
+  /// Returns every live allocation, by ascending address.
   std::vector<Allocation*> allocations();
-  std::set<uint64_t> addresses_;     ///< All allocations, freed ones too, until the next launch.
-  std::multiset<uint64_t> adopted_;  ///< Where the memory of others begins.
-  std::string lost_;                 ///< Why; written once, before is_lost_.
+  std::set<uint64_t> addresses_;  ///< All allocations, including freed ones, until the next launch.
+  std::multiset<uint64_t> adopted_;  ///< Start addresses of memory allocated elsewhere.
+  std::string lost_;                 ///< Why the device is lost; written once, before is_lost_.
   std::atomic<bool> is_lost_ = false;
   std::unique_ptr<EmulatorStreams> streams_;
-  Queues queues_;  ///< Last: its thread ends before what the work uses.
+  Queues queues_;  ///< Last, so that its thread ends before the members that it uses are destroyed.
 };
 
 }  // namespace gpuemu::emulator

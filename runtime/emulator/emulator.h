@@ -1,4 +1,4 @@
-// A device without hardware: executes parsed PTX, 32 lanes at a time, and checks every access.
+// A device without hardware: executes parsed PTX for 32 lanes at a time, and checks every access.
 #pragma once
 
 #include <cstdint>
@@ -14,29 +14,29 @@ namespace gpuemu {
 
 class Debugger;  // runtime/device/debug.h
 
-/// Blocks run at once, at most: more threads than any host has processors only cost memory.
+/// Largest number of blocks run at once: more threads than a host has cores only use memory.
 inline constexpr uint32_t kEmulatorThreadsMax = 1024;
 
 struct EmulatorOptions {
-  int index = 0;                                    ///< Among the emulated devices.
-  int sm = 80;                                      ///< 75 to 120: what the kernels may ask for.
+  int index = 0;                                    ///< Index among the emulated devices.
+  int sm = 80;                                      ///< Architecture, 75 to 120.
   uint32_t threads = 0;                             ///< Blocks run at once; 0: one per core.
-  uint64_t memory_limit_bytes = uint64_t{8} << 30;  ///< For all allocations together.
+  uint64_t memory_limit_bytes = uint64_t{8} << 30;  ///< Limit for all allocations together.
   std::string name = "gpuemu emulator";
-  Contraction contraction = Contraction::Auto;  ///< Auto is Never.
-  uint64_t contraction_seed = 0;                ///< For Random: which products are fused.
-  /// Not 0: streams go on only when somebody waits, in an order that follows from the seed.
+  Contraction contraction = Contraction::Auto;  ///< Auto means Never.
+  uint64_t contraction_seed = 0;                ///< For Random: selects the products to fuse.
+  /// If not 0, streams only make progress while a thread waits, in an order drawn from this seed.
   uint64_t schedule_seed = 0;
-  /// Asked when a block may need more registers than a GPU has. Empty: such launches are run.
+  /// Called when a block may need more registers than a GPU has. Empty: such launches are run.
   RegisterCounter registers;
-  /// Not null: asked before every instruction of every launch; outlives the device.
+  /// If set, called before every instruction of every launch. Must outlive the device.
   Debugger* debugger = nullptr;
-  /// As on a GPU: a kernel that faults loses the device, and every later call is Unavailable.
+  /// As on a GPU, a kernel's fault loses the device, and every later call fails with Unavailable.
   bool sticky_faults = false;
-  /// Keeps this many bytes of freed allocations, so that accesses to them are found.
+  /// Bytes of freed allocations to keep, so that accesses to them are detected.
   uint64_t freed_bytes_kept = 0;
   uint64_t red_zone_bytes = 4096;  ///< Between allocations.
-  /// The environment's GPUEMU_EMULATOR_JIT goes before it.
+  /// GPUEMU_EMULATOR_JIT takes precedence.
   MachineCode machine_code = MachineCode::WhenWorth;
 };
 

@@ -5,8 +5,8 @@
 
 namespace gpuemu::emulator {
 namespace {
-/// The table of technical specifications of the programming guide; multiprocessors of Quadro RTX
-/// 6000, A100, A40, L40, H100, B200 and RTX PRO 6000 Blackwell.
+/// From the technical specifications in the CUDA programming guide. Multiprocessors are those of
+/// Quadro RTX 6000, A100, A40, L40, H100, B200 and RTX PRO 6000 Blackwell.
 constexpr Part kParts[] = {
     {75, 72, 65536, 65536, 1024, 16},    {80, 108, 166912, 167936, 2048, 32},
     {86, 84, 101376, 102400, 1536, 16},  {89, 142, 101376, 102400, 1536, 24},

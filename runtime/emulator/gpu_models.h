@@ -1,4 +1,4 @@
-// What the real parts have that the emulator stands for.
+// The limits of the real GPUs that the emulator stands for.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@ struct Part {
   uint32_t shared_per_block, shared_per_multiprocessor, threads, blocks;
 };
 
-/// The newest one that is not newer than `sm`.
+/// Returns the newest model that is not newer than `sm`.
 const Part& part_of(int sm);
 
-/// Blocks of the launch that it holds at once: by threads, shared memory and number. How many
-/// registers a block will have is not known, so that it may be fewer.
+/// Returns how many blocks of the launch the model holds at once, by threads, shared memory and the
+/// block limit. Registers are unknown, so the true number may be lower.
 uint64_t blocks_held(const Part& part, const Launch& launch);
 
 }  // namespace gpuemu::emulator

@@ -1,4 +1,4 @@
-// Whether the threads that run blocks have all found out that theirs wait for ever.
+// Detects a grid-wide deadlock: the blocks of every host thread wait forever.
 #pragma once
 
 #include <cstdint>
@@ -7,30 +7,31 @@
 
 namespace gpuemu::emulator {
 
-/// Blocks that wait for blocks of another thread are stuck only when those are too. Each thread
-/// looks at its own while the others go on, and runs nothing after a look that found nothing; the
-/// look holds until somebody else has run blocks without looking.
+/// Blocks that wait for another thread's blocks are deadlocked only if those are too. So each
+/// thread checks its own blocks while the others run, and runs nothing after a check that found no
+/// progress. The result of a check stays valid until some thread runs blocks again.
 class GridDeadlock {
  public:
   explicit GridDeadlock(uint32_t threads) : threads_(threads, kBusy) {}
 
-  /// `thread` begins to look at its blocks. The time, for all_stuck.
+  /// Called when `thread` begins a check of its blocks. Returns the time to pass to all_stuck().
   uint64_t begin(uint32_t thread);
-  /// After a look that began at `time` and saw no block go on: whether none of any thread does.
+  /// Called after a check that began at `time` and found no progress. Returns whether no block of
+  /// any thread makes progress.
   bool all_stuck(uint32_t thread, uint64_t time);
-  /// Whether another look may find more than the last one.
+  /// Returns whether another check may have a different result from the last one.
   bool may_have_changed(uint32_t thread);
-  /// The thread runs its blocks again.
+  /// Called when the thread runs its blocks again.
   void goes_on(uint32_t thread);
-  /// It has no blocks any more.
+  /// Called when the thread has no more blocks.
   void leaves(uint32_t thread);
 
  private:
   static constexpr uint64_t kBusy = 0, kLooking = 1, kGone = ~uint64_t{0};
 
-  std::mutex mutex_;               ///< Guards what follows.
-  uint64_t time_ = 2;              ///< Grows whenever something may have changed.
-  std::vector<uint64_t> threads_;  ///< What each does, or the time of its last look.
+  std::mutex mutex_;   ///< Guards the members below.
+  uint64_t time_ = 2;  ///< A logical clock; advances whenever something may have changed.
+  std::vector<uint64_t> threads_;  ///< State of each thread, or the time of its last check.
 };
 
 }  // namespace gpuemu::emulator

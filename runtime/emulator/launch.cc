@@ -1,4 +1,4 @@
-// One launch: arguments, checks, and the threads that run blocks.
+// Executes one launch: arguments, checks, and the threads that run blocks.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -27,10 +27,10 @@
 namespace gpuemu::emulator {
 namespace {
 
-/// Bytes of the barrier of a grid, as large as the driver's.
+/// Size of the grid barrier's workspace, the same as the driver's.
 constexpr uint64_t kWorkspaceBytes = 1024;
-/// Blocks that one thread keeps in progress when they may wait for each other: what the largest
-/// devices keep.
+/// Blocks that one thread keeps in progress if they may wait for each other: as many as the largest
+/// GPUs hold.
 constexpr uint32_t kResidentMax = 8192;
 std::shared_ptr<Counters> new_counters(const Program& program) {
   auto made = std::make_shared<Counters>();
@@ -40,8 +40,8 @@ std::shared_ptr<Counters> new_counters(const Program& program) {
   return made;
 }
 
-/// Loops that a compiler unrolled make many instructions of one: the same operation of the same
-/// lines is one finding.
+/// Merges findings of the same operation on the same lines: a compiler that unrolls a loop makes
+/// many instructions of one.
 std::vector<DeviceFinding> fold_by_line(std::vector<DeviceFinding> findings) {
   const auto operation = [](const DeviceFinding& of) {
     const size_t guard = of.instruction.starts_with('@') ? of.instruction.find(' ') + 1 : 0;
@@ -79,7 +79,7 @@ Checks checks_of(const LaunchConfig& config) {
           .defers = init && config.defers_undefined};
 }
 
-/// Compiling a function takes about as long as handlers take for so many warps.
+/// Compiling a function takes about as long as handlers take to run this many warps.
 constexpr uint64_t kWarpsBeforeCompiling = 256;
 
 Accesses accesses_of(const Checks& checks) {
@@ -87,7 +87,7 @@ Accesses accesses_of(const Checks& checks) {
                                (checks.global_race || checks.writes ? kGlobalChecks : 0));
 }
 
-/// Functions that are called are compiled with the first entry that is.
+/// Compiles the entry once it has run long enough, with the functions that it can call.
 void compile_if_worth(Program& program, const LaunchConfig& config, MachineCode wanted) {
   Code& entry = *program.by_name.at(config.entry);
   const Accesses kind = accesses_of(checks_of(config));
@@ -104,7 +104,7 @@ void compile_if_worth(Program& program, const LaunchConfig& config, MachineCode 
   }
 }
 
-/// What the launch found, printed and did, but not what only a schedule or an observer knows.
+/// Builds the report, except for what only the scheduler or an observer provides.
 LaunchReport report_of(Launch& run, const Program& program) {
   LaunchReport report;
   report.findings = run.report.take_findings();
@@ -174,7 +174,7 @@ Result<LaunchReport> Emulator::launch_now(ModuleId module, const LaunchConfig& c
 
 namespace {
 
-/// Copies the arguments to where the entry reads them, and notes which bytes an argument covers.
+/// Copies the arguments into the entry's parameter buffer, and records which bytes they cover.
 void put_params(const EntryInfo& entry, const LaunchConfig& config, LaunchInputs& inputs) {
   inputs.params.resize(inputs.entry->param_bytes);
   inputs.params_given.resize(inputs.entry->param_bytes);
@@ -185,7 +185,7 @@ void put_params(const EntryInfo& entry, const LaunchConfig& config, LaunchInputs
   }
 }
 
-/// Everything but the workspace of the grid's barrier.
+/// Sets everything except the workspace of the grid barrier.
 Result<LaunchInputs> inputs_of(const Program& program, const EntryInfo& entry,
                                const LaunchConfig& config, const Checks& checks) {
   LaunchInputs inputs;
@@ -206,7 +206,7 @@ Result<LaunchInputs> inputs_of(const Program& program, const EntryInfo& entry,
   return inputs;
 }
 
-/// The observer that a launch asks for, at most one of them, with what it needs.
+/// The observer that a launch needs (at most one), with its data.
 class Observers {
  public:
   void observe(Launch& run, const LaunchConfig& config, ShadowMemory& shadows) {
@@ -229,7 +229,7 @@ class Observers {
       run.observer = &stepper_.emplace(run, *debugger);
     }
   }
-  /// Null unless the launch has asked for shadows.
+  /// Returns null unless the launch asked for shadows.
   std::shared_ptr<ShadowReport> shadow_report() {
     return shadow_ ? std::make_shared<ShadowReport>(shadow_->report()) : nullptr;
   }
@@ -242,8 +242,7 @@ class Observers {
   std::optional<Stepper> stepper_;
 };
 
-/// Executes all blocks on `threads` threads. ResourceExhausted when the host has no memory for
-/// them.
+/// Executes all blocks on `threads` threads. Fails with ResourceExhausted if the host lacks memory.
 Status work_on(Schedule& schedule, uint32_t threads, ThreadPool& thread_pool,
                const std::string& entry, Launch& run) {
   std::atomic<bool> short_of_memory = false;
@@ -297,9 +296,10 @@ Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
   }
   if (checks.defers) memory_.track_variables();
   if (!checks.writes) {
-    memory_.settle();  // The check of what is written twice needs to see all writes.
+    memory_.settle();  // The check for bytes written twice must see all writes.
   }
-  // An observer sees one order of execution, and a chosen order is one: both need a single thread.
+  // An observer must see one order of execution, and a chosen order is a single one, so both run on
+  // one thread.
   const bool ordered = config.shadow != nullptr || purpose.look != nullptr ||
                        options_.debugger != nullptr ||
                        config.thread_order != ThreadOrder::InOrder || config.in_issue_order;
@@ -332,7 +332,7 @@ Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
   return report;
 }
 
-/// Threads that repeat each other's work are the compiler's doing in a language without threads.
+/// In a language without threads, it is the compiler that makes threads repeat each other's work.
 bool Emulator::may_look_again(ModuleId module, const LaunchConfig& config) const {
   return by_triton_.contains(module) && checks_of(config).global_race &&
          options_.debugger == nullptr;
@@ -362,7 +362,7 @@ Status Emulator::review_redundancy(Program& program, const EntryInfo& entry,
   if (seen) seen = run(form, entry, again, {.look = &look});
   after.put_back();
   if (!seen) return seen.error();
-  // A fault, or the end of its time, ends the look before it has seen all.
+  // A fault or a timeout ends the review before it has seen everything.
   bool whole = true;
   for (const DeviceFinding& finding : seen->findings) {
     const bool known = std::ranges::any_of(report.findings, [&](const DeviceFinding& first) {

@@ -1,5 +1,5 @@
-// How many registers the entries of modules need on a GPU, asked of its compiler when a launch
-// could fail for want of them, which the text of PTX does not tell.
+// Determines how many registers the entries of modules need on a GPU. Runs ptxas, because PTX does
+// not contain the number, but only when a launch could fail for lack of registers.
 #pragma once
 
 #include <map>
@@ -12,27 +12,27 @@
 
 namespace gpuemu::emulator {
 
-/// Any thread.
+/// Register counts of the loaded modules. Thread-safe.
 class Registers {
  public:
-  /// Without a counter nothing is known and nothing refused.
+  /// Without a counter nothing is known, and no launch is refused.
   Registers(RegisterCounter counter, int sm) : counter_(std::move(counter)), sm_(sm) {}
 
   void add(ModuleId module, const std::string& ptx);
   void forget(ModuleId module);
-  /// InvalidArgument when a block needs more than a GPU of these properties has.
+  /// InvalidArgument if a block needs more registers than a GPU with these properties has.
   Status check(ModuleId module, const EntryInfo& entry, const LaunchShape& shape,
                const DeviceProperties& properties);
 
  private:
   struct Module {
     std::string ptx;
-    std::optional<std::map<std::string, int>> counts;  ///< Since somebody asked.
+    std::optional<std::map<std::string, int>> counts;  ///< Empty until the first query.
   };
 
   const RegisterCounter counter_;
   const int sm_;
-  /// Guards what follows; a second launch waits for the answer that the first asked for.
+  /// Guards the members below. A second launch waits for the query that the first one started.
   std::mutex mutex_;
   std::map<ModuleId, Module> modules_;
 };

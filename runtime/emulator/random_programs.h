@@ -1,5 +1,5 @@
-// Random programs over every type, with guards, branches and accesses of all shapes: what runs code
-// in two ways is compared on them.
+// Random programs over every type, with guards, branches and all access patterns. Tests use them to
+// compare two ways of executing code.
 #pragma once
 
 #include <random>
@@ -12,9 +12,10 @@ namespace gpuemu::emulator {
 
 inline constexpr uint32_t kThreads = 64, kWords = 16, kLongs = 8, kPredicates = 6;
 
-/// R, F, D, G, P: a register that is written; in small letters: one that is read. A, B, C: an
-/// address in global memory of lanes 4, 8 or 16 bytes apart, S, T, U: in shared memory, O: an
-/// offset that all of them allow. J: all lanes, K: all of the first warp, the halves of the others.
+/// Upper-case R, F, D, G, P: a register that is written; lower case: one that is read. A, B, C: a
+/// global address, with lanes 4, 8 or 16 bytes apart. S, T, U: the same in shared memory. O: an
+/// offset that all of them allow. J: all lanes. K: all lanes of the first warp, one half of the
+/// others.
 inline const char* const kTemplates[] = {"add.s32 R, r, r;",
                                          "add.u32 R, r, r;",
                                          "sub.s32 R, r, r;",
@@ -245,8 +246,8 @@ inline const char* const kTemplates[] = {"add.s32 R, r, r;",
                                          "st.shared.v2.u32 [T+O], {r, r};",
                                          "ld.shared.v2.b64 {D, D}, [U+O];"};
 
-/// Where lane %l of a warp accesses, in units of 4 bytes or more: side by side, at one place,
-/// backwards, apart, crosswise, in pairs, each half of the warp in a row.
+/// Access patterns: the place of lane %l, in units of 4 bytes or more. Consecutive, one place,
+/// reversed, strided, crosswise, in pairs, one row per half of the warp.
 inline const char* const kPlaces[] = {"mov.b32 %o, %l;",
                                       "mov.b32 %o, 5;",
                                       "sub.u32 %o, 31, %l;",
@@ -275,7 +276,7 @@ class RandomPrograms {
     if (skipping != 0) body += "L" + std::to_string(label) + ":\n";
     return whole(body);
   }
-  /// Every instruction once.
+  /// Writes a program with every instruction once.
   std::string write_all() {
     std::string body;
     for (const char* from : kTemplates) body += " " + instruction(from) + "\n";
@@ -337,13 +338,13 @@ class RandomPrograms {
     return text;
   }
 
-  /// Two predicates of six begin as one for all lanes of a warp.
+  /// Returns a guard. Two of the six predicates start with the same value in all lanes of a warp.
   std::string guard() {
     return (below(2) == 0 ? " @%p" : " @!%p") + std::to_string(below(kPredicates));
   }
 
-  /// `visit(type, name, place)` for each register that programs begin and end with, in places of
-  /// eight bytes for each thread. The place behind them.
+  /// Calls `visit(type, name, place)` for each register that programs load at the start and store
+  /// at the end, in slots of eight bytes per thread. Returns the place after the last one.
   template <typename Visit>
   static uint32_t each_register(const Visit& visit) {
     uint32_t at = 0;

@@ -11,7 +11,7 @@
 namespace gpuemu::emulator {
 namespace {
 
-/// Beyond that copies of all memory cost more than a second look is worth.
+/// Above this size a review is not worth copying all memory.
 constexpr uint64_t kBytesMax = uint64_t{1} << 30;
 
 void make_note(DeviceFinding& race, Evidence evidence) {
@@ -86,7 +86,7 @@ void RedundancyObserver::collect(Warp& warp, const Step& step, uint32_t bytes) {
   }
 }
 
-/// Lanes of which some of these bytes may be the old ones or the new ones.
+/// Returns the lanes for which some of these bytes may be either the old or the new ones.
 uint32_t RedundancyObserver::doubtful_lanes(Warp& warp, const Step& step, uint64_t offset,
                                             uint32_t bytes) const {
   uint32_t found = 0;
@@ -122,7 +122,7 @@ void RedundancyObserver::before(Warp& warp, const Step& step) {
   }
   if (instruction.opcode == ptx::Opcode::St || instruction.opcode == ptx::Opcode::Red) return;
   if (instruction.opcode != ptx::Opcode::Ld) {
-    // Copies and atomics: what becomes of their values is not followed.
+    // Values read by copies and atomics are not tracked, so they count as used.
     constexpr uint32_t kWidest = 16;
     if (doubtful_lanes(warp, step, 0, kWidest) != 0) look_.reads_used = true;
     return;

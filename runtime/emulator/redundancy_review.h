@@ -1,7 +1,7 @@
-// Further executions of a launch of Triton's, after the first one has found races that may only be
-// those of threads that repeat each other's work (machine/redundancy.h). One notes who stores to
-// the words that were read without an order. In the next one such reads count as undefined and are
-// followed to every use, and what several threads store is compared without rounding.
+// Executes a launch of a Triton kernel again, after the first execution found races that may be due
+// to threads repeating each other's work (checks/redundancy.h). One execution records which threads
+// store to the words that were read without synchronisation. The next treats such reads as
+// undefined and tracks them to every use, and compares without rounding what several threads store.
 #pragma once
 
 #include <set>
@@ -14,23 +14,23 @@
 
 namespace gpuemu::emulator {
 
-/// What an execution looks at, and what it saw.
+/// What an execution of the review checks, and its results.
 struct RedundancyReview {
   DoubtfulReads& reads;
   EqualStores stores;
-  bool collects = false;  ///< Who stores; it follows nothing.
-  bool compares = false;  ///< Stores, which takes shadows.
+  bool collects = false;  ///< Record the storing threads; track nothing.
+  bool compares = false;  ///< Compare stores, which requires shadows.
   bool reads_used = false;
 };
 
-/// Makes notes of those races that it explains.
+/// Turns the races that the review explains into notes.
 void explain(std::vector<DeviceFinding>& findings, const Suspicion& suspicion,
              const RedundancyReview& look);
 
-/// What allocations held at one time, and which of their bytes were written.
+/// A copy of allocations: their bytes, and which of them were written.
 class MemoryCopy {
  public:
-  /// False where they have more than a second look is worth; then the copy is empty.
+  /// Returns false, with an empty copy, if the allocations are too large for a review.
   bool take(Memory& memory, const std::set<uint64_t>& addresses);
   void put_back() const;
 
@@ -45,7 +45,7 @@ class MemoryCopy {
 
 class RedundancyObserver final : public StepObserver {
  public:
-  /// `shadow` may be absent.
+  /// `shadow` may be null.
   RedundancyObserver(RedundancyReview& look, Shadow* shadow) : look_(look), shadow_(shadow) {}
   void before(Warp& warp, const Step& step) override;
 

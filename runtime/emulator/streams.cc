@@ -160,7 +160,8 @@ Status EmulatorStreams::run(const Order& order) {
 Result<LaunchReport> EmulatorStreams::launch_and_tell(const Order& order,
                                                       const StreamChecks& checks,
                                                       LaunchConfig config) {
-  // The race detector knows what was touched; its findings count where they were asked for.
+  // The race detector provides the accessed memory; its findings are reported only if they were
+  // requested.
   const bool wants_races =
       config.sanitize.has(DeviceCheck::Race) || config.sanitize.has(DeviceCheck::RaceGlobal);
   config.sanitize.add(DeviceCheck::RaceGlobal);

@@ -1,4 +1,4 @@
-// Streams of the emulated device: what is issued becomes work of the queues.
+// Streams of the emulated device. Issued work is added to the queues.
 #pragma once
 
 #include <map>
@@ -44,7 +44,7 @@ class EmulatorStreams final : public Streams {
               const UndefinedCopied& undefined) override;
   Status fill(StreamId stream, uint64_t address, std::byte value, uint64_t bytes) override;
   Status host_call(StreamId stream, std::function<void()> work) override;
-  /// Later work of the stream begins when the number of 4 or 8 bytes at the address meets the
+  /// Makes later work of the stream wait until the integer of 4 or 8 bytes at the address meets the
   /// condition, whoever writes it.
   Status wait_value(StreamId stream, uint64_t address, uint64_t bytes,
                     std::function<bool(uint64_t)> is_met);
@@ -61,14 +61,14 @@ class EmulatorStreams final : public Streams {
   Status free_graph(GraphId graph) override { return queues_.free_graph(graph); }
   Status free_graph_exec(GraphExecId graph) override { return queues_.free_graph_exec(graph); }
   Result<void*> allocate_host(uint64_t bytes) override;
-  /// The host's memory is the device's.
+  /// Host memory and device memory are the same.
   Result<void*> allocate_managed(uint64_t bytes) override { return allocate_host(bytes); }
   Status free_host(void* memory) override;
   Status adopt_memory(uint64_t address, uint64_t bytes, const std::string& name) override;
   Status release_memory(uint64_t address, uint64_t bytes) override;
   Result<StreamId> adopt_stream(void* native) override;
 
-  /// The functions of the module are no more.
+  /// Removes the functions of an unloaded module.
   void forget(ModuleId module);
 
  private:
@@ -82,12 +82,12 @@ class EmulatorStreams final : public Streams {
     LaunchConfig config;
     bool tells_touched = false;
   };
-  /// A wait that went well on a device that is lost did not.
+  /// Returns `done`, or an error if the device was lost meanwhile.
   Status ready_after(const Status& done) const;
-  /// On the thread that does the work.
+  /// Runs on the executor's thread.
   Status run(const Order& order);
   void tell_undefined(const UndefinedCopied& told, uint64_t from, uint64_t bytes);
-  /// Launches and calls StreamChecks::touched.
+  /// Runs the launch and calls StreamChecks::touched.
   Result<LaunchReport> launch_and_tell(const Order& order, const StreamChecks& checks,
                                        LaunchConfig config);
 
@@ -97,7 +97,7 @@ class EmulatorStreams final : public Streams {
   std::map<FunctionId, std::shared_ptr<const Function>> functions_;
   std::map<std::pair<ModuleId, std::string>, FunctionId> known_;
   FunctionId next_function_ = 1;
-  std::mutex checks_mutex_;  ///< Guards what follows.
+  std::mutex checks_mutex_;  ///< Guards the members below.
   std::shared_ptr<const StreamChecks> checks_ = std::make_shared<const StreamChecks>();
   std::vector<DeviceFinding> findings_;
   std::vector<void*> pinned_;

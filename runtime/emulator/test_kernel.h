@@ -1,4 +1,4 @@
-// Runs one entry of a PTX text over arrays: what every test of the emulator begins with.
+// Runs an entry of a PTX text over arrays. Used by most tests of the emulator.
 #pragma once
 
 #include <cstring>
@@ -82,8 +82,8 @@ class TestKernel {
 };
 
 /// Runs `body`, which computes %d from %a, %b and %c, for every element of three arrays of equal
-/// length. All are raw bits of sizeof(D) and sizeof(S) bytes; predicates %p, %q and scratch %x, %y
-/// (b32) exist.
+/// length. Elements are raw bits of sizeof(D) and sizeof(S) bytes. Predicates %p, %q and b32
+/// scratch registers %x, %y exist.
 template <typename D, typename S>
 std::vector<D> evaluate(const std::string& body, std::vector<S> a, std::vector<S> b = {},
                         std::vector<S> c = {}) {
@@ -113,7 +113,7 @@ std::vector<D> evaluate(const std::string& body, std::vector<S> a, std::vector<S
   kernel.config().grid = {static_cast<uint32_t>((n + 63) / 64), 1, 1};
   kernel.config().block = {64, 1, 1};
   kernel.config().sanitize = {DeviceCheck::Memory, DeviceCheck::Race,
-                              DeviceCheck::Sync};  // Results of divisions by zero count too.
+                              DeviceCheck::Sync};  // Results of divisions by zero are tested too.
   kernel.arg(out).arg(pa).arg(pb).arg(pc).arg(static_cast<uint32_t>(n));
   kernel.run();
   return kernel.read<D>(out, n);

@@ -41,7 +41,7 @@ void ThreadPool::serve(const std::stop_token& stop) {
     ++busy_;
     const std::function<void()>& work = *work_;
     lock.unlock();
-    wake_.notify_one();  // One wakes the next: the launching thread has work to do.
+    wake_.notify_one();  // Each thread wakes the next, because the launching thread has work to do.
     work();
     lock.lock();
     if (--busy_ == 0) idle_.notify_one();

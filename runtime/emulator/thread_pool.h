@@ -1,4 +1,4 @@
-// Threads that stay from launch to launch: starting one takes longer than a small launch.
+// Threads kept from launch to launch, because starting one takes longer than a small launch.
 #pragma once
 
 #include <condition_variable>
@@ -16,22 +16,23 @@ class ThreadPool {
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  /// Runs `work` here and on up to `count` thread_pool, which begin when they wake up: those that
-  /// find it done leave it alone. Returns when nobody runs it any more. One thread at a time.
+  /// Runs `work` on the calling thread and on up to `count` threads of the pool. Threads that wake
+  /// up after it is done skip it. Returns when none runs it any more. One caller at a time.
   void run(uint32_t count, const std::function<void()>& work);
 
  private:
   void serve(const std::stop_token& stop);
   void start(uint32_t count);
 
-  std::mutex mutex_;  ///< Guards what follows, but for threads_.
+  std::mutex mutex_;  ///< Guards the members below, except threads_.
   std::condition_variable_any wake_;
   std::condition_variable idle_;
   const std::function<void()>* work_ = nullptr;
-  uint32_t wanted_ = 0;  ///< ThreadPool that may still begin.
+  uint32_t wanted_ = 0;  ///< Threads of the pool that may still start.
   uint32_t busy_ = 0;
-  int beside_ = -1;                    ///< The processor that the thread_pool were kept off.
-  std::vector<std::jthread> threads_;  ///< Last: they end before what they use.
+  int beside_ = -1;                    ///< The core that the pool's threads were kept off.
+  std::vector<std::jthread> threads_;  ///< Last, so that they end before the members they use are
+                                       ///< destroyed.
 };
 
 }  // namespace gpuemu::emulator

@@ -16,7 +16,7 @@ namespace gpuemu::emulator {
 namespace {
 
 constexpr uint64_t kWordBytes = 4;
-/// Ranges of one launch; a kernel that touches memory in more pieces is not followed further.
+/// Limit of ranges per launch; a kernel that accesses more separate ranges is not tracked further.
 constexpr size_t kRangesMax = size_t{1} << 20;
 
 uint64_t page_bytes() {
@@ -26,7 +26,7 @@ uint64_t page_bytes() {
 
 uint64_t word_count(const Allocation& of) { return of.bytes / kWordBytes + 1; }
 
-/// The whole pages of an array of cells, as indices of cells; empty where it has none.
+/// The whole pages of an array of cells, as cell indices; empty if it contains none.
 struct Pages {
   uint64_t begin = 0, end = 0;
 };
@@ -41,7 +41,7 @@ Pages pages_of(const uint64_t* cells, uint64_t count) {
 void forget(uint64_t* cells, uint64_t count) {
   if (cells == nullptr) return;
   const Pages whole = pages_of(cells, count);
-  // Pages that are given back are zeros when they are touched again.
+  // Pages given back to the system read as zeros when they are accessed again.
   const bool given_back =
       whole.begin != whole.end &&
       ::madvise(cells + whole.begin, (whole.end - whole.begin) * sizeof(uint64_t), MADV_DONTNEED) ==
@@ -54,7 +54,7 @@ void forget(uint64_t* cells, uint64_t count) {
   std::fill(cells + whole.end, cells + count, uint64_t{0});
 }
 
-/// Calls `visit(begin, end)` for the cells that may not be zero.
+/// Calls `visit(begin, end)` for the ranges of cells that may be nonzero.
 template <typename Visit>
 void each_used_part(uint64_t* cells, uint64_t count, const Visit& visit) {
   const Pages whole = pages_of(cells, count);
@@ -72,7 +72,7 @@ void each_used_part(uint64_t* cells, uint64_t count, const Visit& visit) {
   visit(whole.end, count);
 }
 
-/// Collects the ranges of all allocations, and the instructions that touched them.
+/// Collects the ranges of all allocations, and the instructions that accessed them.
 class Collector {
  public:
   explicit Collector(const Program& program) : program_(program) {}
@@ -100,7 +100,7 @@ class Collector {
 
   void add_word(uint64_t address, uint64_t cell, std::vector<TouchedBytes>& list) {
     constexpr uint32_t kAll = 0xf;
-    // Several threads that store the same value leave no bytes.
+    // If several threads stored the same value, the cell has no byte mask.
     uint32_t bits = bytes_in(cell) == 0 ? kAll : bytes_in(cell);
     const uint32_t place = place_of(site_in(cell));
     for (uint64_t at = address; bits != 0;) {

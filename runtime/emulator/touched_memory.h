@@ -1,4 +1,4 @@
-// Lists the bytes of global memory that a launch touched, read from the race detector's cells.
+// Lists the bytes of global memory that a launch accessed, from the race detector's cells.
 #pragma once
 
 #include <vector>
@@ -9,11 +9,11 @@
 
 namespace gpuemu::emulator {
 
-/// Empties the cells of the allocations, so that afterwards those of one launch alone are there.
+/// Clears the cells of the allocations, so that they afterwards hold those of a single launch.
 void forget_cells(const std::vector<Allocation*>& of);
 
-/// Reads the cells that a launch of `program` left. `of` is in the order of addresses. Several
-/// accesses to different bytes of one word count as the last of them.
+/// Reads the cells that a launch of `program` left. `of` is sorted by address. If several accesses
+/// touched different bytes of one word, only the last is listed.
 TouchedMemory touched_memory(const std::vector<Allocation*>& of, const Program& program);
 
 }  // namespace gpuemu::emulator

@@ -17,14 +17,14 @@
 namespace gpuemu {
 namespace {
 
-constexpr size_t kCodeBytesMax = size_t{64} << 20;  ///< As much as the driver takes.
+constexpr size_t kCodeBytesMax = size_t{64} << 20;  ///< As much as the driver accepts.
 constexpr size_t kFormsShown = 3;
 
-/// The instructions that kernels came to and that the emulator refused: kernel and form, with the
+/// The instructions that kernels reached and the emulator refused: kernel and form, with the
 /// reason.
 using Refused = std::map<std::pair<std::string, std::string>, std::string>;
 
-/// "ld.global.f32" of "@%p ld.global.f32 %f1, [%rd1]".
+/// Returns "ld.global.f32" for "@%p ld.global.f32 %f1, [%rd1]".
 std::string form_in(const std::string& instruction) {
   const size_t guard = instruction.starts_with('@') ? instruction.find(' ') : 0;
   const size_t begin = instruction.find_first_not_of(' ', guard);
@@ -53,7 +53,7 @@ RunFidelity classified(const RunForm& form, bool is_counted, const Refused& refu
   return made;
 }
 
-/// The forms of the kernels that were launched, from their PTX.
+/// Returns the forms in the PTX of the launched kernels.
 Result<std::vector<RunForm>> forms_of_code(const std::vector<RunCode>& code,
                                            const std::string& folder) {
   std::map<std::string, ptx::Module> modules;
@@ -74,7 +74,7 @@ Result<std::vector<RunForm>> forms_of_code(const std::vector<RunCode>& code,
   return made;
 }
 
-/// "ex2.approx.f32 on sm_80".
+/// Returns for example "ex2.approx.f32 on sm_80".
 std::string shown(const RunFidelity& one) {
   const std::string name = short_name(one.form);
   return one.of_architecture ? fmt::format("{} on sm_{}", name, one.sm) : name;

@@ -83,11 +83,11 @@ bool is_matrix_sum(const Form& form) {
 
 bool is_float_sum_of_threads(const Form& form) {
   const bool is_atomic = form.info().what == ptx::OpcodeClass::Atomic || form.has(Modifier::Reduce);
-  // A tensor map says of what type its elements are: they may be floats.
+  // The element type is in the tensor map and may be a float.
   return is_atomic && form.has(Modifier::Add) && (has_float(form) || form.has(Modifier::Tensor));
 }
 
-/// Whether the result says which threads of a warp run together.
+/// Returns whether the result depends on which threads of a warp run together.
 bool asks_who_runs(const Form& form) {
   return form.info().what == ptx::OpcodeClass::Warp && form.has(Trait::FreshResult) &&
          !form.has(Trait::TakesMembers);
@@ -95,7 +95,7 @@ bool asks_who_runs(const Form& form) {
 
 /// Why the ISA leaves bits of the result open.
 struct Open {
-  const char* why = nullptr;  ///< Null where it does not.
+  const char* why = nullptr;  ///< Null if it does not.
   bool of_architecture =
       false;  ///< The same in all threads of an architecture, so it can be recorded.
 };
@@ -111,16 +111,16 @@ Open open_bits(const Form& form) {
   return {};
 }
 
-/// The name of a type in an instruction that moves values as they are, where it extends none with a
-/// sign: "b32" of "f32" and "u32".
+/// Returns a type's name for instructions that move values unchanged: "b32" for "f32" and "u32".
+/// Types that are sign-extended keep their name.
 std::string type_as_bits(const std::string& type) {
   const bool is_plain = type == "f32" || type == "f64" || type == "u8" || type == "u16" ||
                         type == "u32" || type == "u64";
   return is_plain ? "b" + type.substr(1) : type;
 }
 
-/// The same for all spellings of one operation: modifiers are sorted, the rounding that an
-/// operation has anyway is left out.
+/// Returns a key that is the same for all spellings of one operation: modifiers are sorted, and a
+/// rounding that is the operation's default is left out.
 std::string key_of(const Form& form) {
   const bool moves = form.info().what == ptx::OpcodeClass::Memory || form.has(Trait::CarriesValue);
   std::vector<std::string> modifiers, types;
@@ -137,7 +137,7 @@ std::string key_of(const Form& form) {
 
 struct Row {
   const char* form;
-  int sm;  ///< That of the GPU that answered.
+  int sm;  ///< Architecture of the GPU whose results were recorded.
 };
 constexpr Row kRecorded[] = {
 #define CHIP(sm, name)
@@ -158,7 +158,7 @@ constexpr const char* kTested[] = {
 #undef TESTED_FORM
 };
 
-/// "NVIDIA H200 (sm_90)".
+/// Returns for example "NVIDIA H200 (sm_90)".
 std::string chip_name(int sm) {
   switch (sm) {
 #define CHIP(of_sm, name) \
@@ -175,9 +175,10 @@ std::string chip_name(int sm) {
   }
 }
 
-/// What forms.def has, by key_of().
+/// The content of forms.def, by key_of().
 struct Tables {
-  std::map<std::string, int> recorded;  ///< With the architecture of the GPU that answered.
+  /// With the architecture of the GPU whose results were recorded.
+  std::map<std::string, int> recorded;
   std::set<std::string> tested;
 };
 
@@ -248,7 +249,7 @@ std::string short_name(const std::string& text) {
     }
     if (ptx::type_from_name(one)) types.push_back(one);
   }
-  // With two types, those of the result and the addend, the factors are f16.
+  // With only two types, those of the result and the addend, the factors are f16.
   return fmt::format("{}.{}.{}", form.name, shape, types.size() > 2 ? types[1] : "f16");
 }
 

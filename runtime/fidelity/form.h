@@ -1,5 +1,5 @@
-// Says of a form of an instruction (its opcode, types and modifiers) how far the bits that the
-// emulator gives are known to be those of a GPU.
+// Classifies a form of an instruction (its opcode, types and modifiers) by how certain it is that
+// the emulator's results match a GPU's bit for bit.
 #pragma once
 
 #include <cstdint>
@@ -9,24 +9,25 @@
 namespace gpuemu {
 
 enum class FidelityClass : uint8_t {
-  Exact,     ///< The recorded answers of a GPU have this form, bit for bit.
-  Defined,   ///< The PTX ISA alone fixes the bits.
-  Modelled,  ///< The ISA leaves bits open, and no answer of the emulated architecture is recorded.
+  Exact,        ///< Recorded results of a GPU match this form bit for bit.
+  Defined,      ///< The PTX ISA alone determines the bits.
+  Modelled,     ///< The ISA leaves bits open, and no results of the emulated architecture are
+                ///< recorded.
   Unsupported,  ///< The emulator refuses it.
 };
-/// "exact"
+/// Returns for example "exact".
 std::string_view name_of(FidelityClass what);
 
 struct FormFidelity {
   FidelityClass what = FidelityClass::Defined;
   std::string why;
-  bool of_architecture = false;  ///< Another architecture may give other bits.
+  bool of_architecture = false;  ///< Other architectures may give other bits.
 };
-/// `form` is written as in PTX: "ex2.approx.ftz.f32". `sm` is the emulated architecture.
+/// `form` is spelled as in PTX, such as "ex2.approx.ftz.f32". `sm` is the emulated architecture.
 FormFidelity fidelity_of(std::string_view form, int sm);
 
-/// Returns a form as lists have it, that of a matrix product without what all of them have:
-/// "mma.m16n8k16.f16", where the last is the type of the first factor.
+/// Returns a form as lists show it. Matrix products are abbreviated, as in "mma.m16n8k16.f16",
+/// where the type is that of the first factor.
 std::string short_name(const std::string& form);
 
 }  // namespace gpuemu

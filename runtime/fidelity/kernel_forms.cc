@@ -34,7 +34,7 @@ class Collector {
       visit(module_.find(callee.name));
       return;
     }
-    // A pointer may be to any function.
+    // A function pointer may point to any function.
     for (const ptx::Function& one : module_.functions) {
       if (!one.is_entry) visit(&one);
     }

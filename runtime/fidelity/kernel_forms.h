@@ -1,4 +1,4 @@
-// Lists the forms of the instructions that the code of a kernel has.
+// Lists the forms of the instructions in a kernel's code.
 #pragma once
 
 #include <set>
@@ -8,8 +8,8 @@
 
 namespace gpuemu {
 
-/// The forms of an entry and of the functions that it may call, written as in the PTX; empty when
-/// the module has no such entry.
+/// Returns the forms of an entry and of the functions that it may call, spelled as in the PTX;
+/// empty if the module has no such entry.
 std::set<std::string> forms_of(const ptx::Module& module, const std::string& entry);
 
 }  // namespace gpuemu

@@ -29,7 +29,7 @@ class Reader {
 
   bool wants(uint32_t function) const { return wanted_[function]; }
 
-  /// Leaves out what belongs to other kernels.
+  /// Returns the lines without those of other kernels.
   std::vector<LineCount> lines() const {
     Profile own{std::make_shared<ProfilePlaces>(), {}};
     ProfilePlaces places;
@@ -51,7 +51,7 @@ class Reader {
     return all;
   }
 
-  /// Without their places in the source.
+  /// Returns the edges without source positions.
   std::vector<CoveredEdge> bare_edges() const {
     std::vector<CoveredEdge> all;
     const std::vector<EdgePlace>& places = profile_.places->edges;
@@ -68,7 +68,7 @@ class Reader {
 
   std::vector<CoveredEdge> edges() const {
     const ProfilePlaces& places = *profile_.places;
-    std::map<uint32_t, uint32_t> ways;  // Per block, of all its edges.
+    std::map<uint32_t, uint32_t> ways;  // By block, over all its edges.
     for (const EdgePlace& edge : places.edges) ++ways[edge.from];
     std::map<std::pair<std::string, uint32_t>, std::vector<uint32_t>> branches;  // Blocks.
     std::map<uint32_t, uint32_t> seen;
@@ -93,7 +93,7 @@ class Reader {
     return all;
   }
 
-  /// Warps that entered the entry's first block.
+  /// Returns the warps that entered the entry's first block.
   uint64_t warps(const std::string& entry) const {
     const ProfilePlaces& places = *profile_.places;
     for (size_t i = 0; i < places.blocks.size(); ++i) {
@@ -116,7 +116,7 @@ class Reader {
   std::vector<bool> wanted_;
 };
 
-/// Joins by id; what only `from` has is appended.
+/// Merges by id; items that only `from` has are appended.
 template <typename T, typename Add>
 void join(std::vector<T>& to, const std::vector<T>& from, const Add& add) {
   if (to.empty()) {

@@ -29,7 +29,8 @@ void add_flow(std::vector<FlowCount>& to, const std::vector<FlowCount>& from) {
   }
 }
 
-/// 1, 2, 3, 4-7, 8-15, 16-31, 32-127, more: loops that run a bit longer are no news.
+/// Returns a bit for 1, 2, 3, 4-7, 8-15, 16-31, 32-127 or more times: a loop that runs a few more
+/// iterations is not new coverage.
 uint8_t bucket(uint64_t times) {
   if (times <= 3) return static_cast<uint8_t>(1u << (times - 1));
   if (times < 32) return static_cast<uint8_t>(1u << std::bit_width(times));

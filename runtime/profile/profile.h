@@ -1,5 +1,5 @@
-// What a launch did, counted by devices that can (the emulator): per instruction, basic block and
-// edge between blocks. The places belong to the module and are shared by all its launches.
+// Counters of a launch, from devices that support them (the emulator): per instruction, basic block
+// and edge between blocks. The places belong to the module and are shared by all its launches.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,21 @@
 
 namespace gpuemu {
 
-/// Requests of warps to memory. A request is one instruction of one warp.
+/// Memory requests of warps. A request is one instruction of one warp.
 struct MemoryCount {
   uint64_t global_requests = 0;
-  uint64_t global_bytes = 0;  ///< Bytes that threads asked for.
+  uint64_t global_bytes = 0;  ///< Bytes that threads requested.
   uint64_t sectors = 0;       ///< Distinct 32-byte sectors of each request, summed.
-  uint64_t lines = 0;         ///< Distinct 128-byte lines likewise.
+  uint64_t lines = 0;         ///< Distinct 128-byte lines of each request, summed.
   uint64_t shared_requests = 0;
-  uint64_t wavefronts = 0;      ///< Passes that shared memory needed for its requests.
-  uint64_t bank_conflicts = 0;  ///< Passes beyond the fewest possible.
+  uint64_t wavefronts = 0;      ///< Passes over shared memory that the requests took.
+  uint64_t bank_conflicts = 0;  ///< Passes beyond the minimum.
 };
 
 struct InstructionCount {
-  uint64_t warps = 0;      ///< Times that a warp executed it with at least one thread.
-  uint64_t threads = 0;    ///< Times that a thread did.
-  uint64_t divergent = 0;  ///< Branches: some threads of the warp went each way.
+  uint64_t warps = 0;      ///< Executions by a warp with at least one thread.
+  uint64_t threads = 0;    ///< Executions by a thread.
+  uint64_t divergent = 0;  ///< Branches: executions in which threads of the warp went both ways.
   MemoryCount memory;
 };
 
@@ -37,23 +37,23 @@ struct ProfileCounts {
   std::vector<InstructionCount> instructions;
   std::vector<FlowCount> blocks, edges;
 
-  void add(const ProfileCounts& other);  ///< REQUIRES: counts of the same module.
-  void clear();                          ///< All zero; the sizes stay.
+  void add(const ProfileCounts& other);  ///< Requires counts of the same module.
+  void clear();                          ///< Zeroes the counts; the sizes stay.
 };
 
 struct InstructionPlace {
   uint32_t function = 0;  ///< Index into ProfilePlaces::functions.
   uint32_t ptx_line = 0;
-  std::string file = {};  ///< From .loc, "" without -lineinfo.
+  std::string file = {};  ///< From .loc; "" without -lineinfo.
   uint32_t line = 0;
   std::string text = {};   ///< "ld.global.f32"
-  std::string_view group;  ///< "arithmetic", "memory", "control" ...
+  std::string_view group;  ///< "arithmetic", "memory", "control" and others.
 };
 
 struct BlockPlace {
-  uint64_t id = 0;  ///< Follows from the PTX: equal in every run and process.
+  uint64_t id = 0;  ///< Derived from the PTX: the same in every run and process.
   uint32_t function = 0;
-  uint32_t first = 0, last = 0;  ///< Its instructions, of ProfilePlaces::instructions.
+  uint32_t first = 0, last = 0;  ///< First and last index into ProfilePlaces::instructions.
 };
 
 struct EdgePlace {
@@ -77,32 +77,32 @@ struct Profile {
 struct LineCount {
   std::string file;
   uint32_t line = 0;
-  uint64_t instructions = 0;  ///< Different ones.
+  uint64_t instructions = 0;  ///< Number of distinct instructions.
   InstructionCount count;
 };
 
-/// By file and line; lines that nothing executed are part of it. Without -lineinfo: by PTX line,
-/// with an empty file.
+/// Returns the lines by file and number, including lines that were not executed. Without -lineinfo:
+/// by PTX line, with an empty file.
 std::vector<LineCount> by_line(const Profile& profile);
-/// Adds those of another launch, whatever its kernel; keeps the order of by_line.
+/// Adds the lines of another launch of any kernel. Keeps the order of by_line().
 void add_lines(std::vector<LineCount>& to, const std::vector<LineCount>& from);
 
-/// Threads' instructions per group, by name; groups that nothing executed are left out.
+/// Executed thread instructions per group, by name; groups without any are left out.
 struct GroupCount {
   std::string_view group;
   uint64_t warps = 0, threads = 0;
 };
 std::vector<GroupCount> by_group(const Profile& profile);
 
-/// Average share of a warp's lanes that took part in its instructions, 0 to 1; 1 for none.
+/// Returns the average share of a warp's lanes that took part, 0 to 1; 1 if it never ran.
 double lanes_active(const InstructionCount& count);
-/// Bytes asked for per byte that the sectors moved: 1 is coalesced. May exceed 1 for broadcasts; 1
-/// for no requests.
+/// Returns the requested bytes per byte of the sectors moved: 1 means coalesced, broadcasts may
+/// exceed it. 1 without requests.
 double coalescing(const MemoryCount& count);
 
-/// For a fuzzer: sets, for every edge that was taken, the bit of its number of times (1, 2, 3, 4-7,
-/// 8-15, 16-31, 32-127, more) in the byte of `map` that its id selects. Returns how many bits are
-/// new.
+/// For a fuzzer: for every taken edge, sets a bit in the byte of `map` selected by the edge's id.
+/// The bit stands for its number of executions (1, 2, 3, 4-7, 8-15, 16-31, 32-127, more). Returns
+/// how many bits are new.
 uint64_t mark_edges(const Profile& profile, std::span<uint8_t> map);
 
 }  // namespace gpuemu

@@ -8,10 +8,10 @@ namespace gpuemu {
 namespace {
 
 constexpr uint64_t kWarpLanes = 32;
-// Loops that run longer than that are no news.
+// A loop that runs longer is not new coverage.
 constexpr uint64_t kTripClassMax = 8;
 
-/// SplitMix64's mixing step: ids and classes must not cancel each other.
+/// The mixing step of SplitMix64, so that ids and classes do not cancel each other.
 uint64_t mixed(uint64_t value) {
   value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9U;
   value = (value ^ (value >> 27)) * 0x94d049bb133111ebU;

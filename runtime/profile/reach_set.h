@@ -1,4 +1,4 @@
-// What executions reached, hashed into sets of one fixed size.
+// The features that executions reached, hashed into bit sets of a fixed size.
 #pragma once
 
 #include <cstddef>
@@ -10,24 +10,25 @@
 
 namespace gpuemu {
 
-/// Features are numbers below this.
+/// Features are numbers below this limit.
 inline constexpr uint32_t kFeatures = uint32_t{1} << 16;
 
-/// What tells one execution from another, hashed: each block and edge that ran, each edge with how
-/// often a warp took it (0, 1, 2-3, 4-7, ... times) and whether its warps were full, partial or
-/// single threads. Sorted, each once; the same in every process for the same PTX.
+/// Returns the features that distinguish one execution from another, hashed: each block and edge
+/// that ran, how often a warp took each edge (0, 1, 2-3, 4-7, ... times), and whether the warps
+/// were full, partial or single threads. Sorted and unique; the same in every process for the same
+/// PTX.
 std::vector<uint32_t> features_of(const LaunchCoverage& reached);
 
 class ReachSet {
  public:
   ReachSet() = default;
-  /// Takes those of bytes(); others make an empty set.
+  /// Restores a set from bytes(). Bytes of another size give an empty set.
   explicit ReachSet(std::vector<std::byte> bytes);
 
   bool has_all(std::span<const uint32_t> features) const;
-  /// Returns how many of them are new.
+  /// Adds features; returns how many of them are new.
   size_t add(std::span<const uint32_t> features);
-  /// One bit for each feature; none at all while the set is empty.
+  /// Returns one bit per feature; no bytes while the set is empty.
   const std::vector<std::byte>& bytes() const { return bits_; }
 
  private:

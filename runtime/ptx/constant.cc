@@ -12,7 +12,7 @@ struct Operator {
   std::string_view text;
   int binding;  ///< Higher binds tighter.
 };
-// Longer spellings before their beginnings.
+// Longer spellings come before their prefixes.
 constexpr auto kOperators = std::to_array<Operator>({{"||", 1},
                                                      {"&&", 2},
                                                      {"==", 6},
@@ -34,7 +34,7 @@ constexpr auto kOperators = std::to_array<Operator>({{"||", 1},
 constexpr int kLoosest = 1;
 
 bool stands_here(const Cursor& in, std::string_view spelling) {
-  // Names may begin with it, so that a single one is read as a name.
+  // Names may begin with '%', so a single one is lexed as a name.
   if (spelling == "%") return in.peek().kind == TokenKind::Word && in.peek().text == "%";
   return in.is(spelling[0]) && (spelling.size() == 1 || in.adjacent(spelling[1]));
 }
@@ -47,7 +47,7 @@ bool less(const Number& a, const Number& b, bool is_unsigned) {
 
 uint64_t quotient(const Number& a, const Number& b, bool is_unsigned, bool remainder) {
   if (is_unsigned) return remainder ? a.bits % b.bits : a.bits / b.bits;
-  // The smallest by -1 does not fit: it wraps, as all else here.
+  // INT64_MIN / -1 does not fit and wraps, like every other operation here.
   if (as_signed(b) == -1) return remainder ? 0 : uint64_t{0} - a.bits;
   return std::bit_cast<uint64_t>(remainder ? as_signed(a) % as_signed(b)
                                            : as_signed(a) / as_signed(b));
@@ -119,7 +119,7 @@ class Evaluator {
       }
       const bool is_unsigned = left.is_unsigned || right.is_unsigned;
       left.bits = applied(op->text, left, right, is_unsigned);
-      // A comparison is .s64, a shift has the type of what is shifted.
+      // A comparison is .s64; a shift has the type of its left operand.
       if (op->binding == 6 || op->binding == 7 || op->binding <= 2) {
         left.is_unsigned = false;
       } else if (op->binding != 8) {

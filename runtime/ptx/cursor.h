@@ -1,4 +1,4 @@
-// One token of look-ahead over a lexer, and the errors that name file, line and column.
+// A lexer with one token of look-ahead, and errors that name file, line and column.
 #pragma once
 
 #include <string>
@@ -22,25 +22,25 @@ class Cursor {
   bool is_directive(std::string_view text) const {
     return ahead_.kind == TokenKind::Directive && ahead_.text == text;
   }
-  /// Whether the token behind peek() is this; only a look at the text's next characters.
+  /// Returns whether the token after peek() is this character; examines only the next characters.
   bool next_is(char punct) { return lexer_.blank_then(punct); }
-  /// Whether this character follows peek() without a blank: "<<" is two tokens.
+  /// Returns whether this character follows peek() without a blank: "<<" is two tokens.
   bool adjacent(char punct) const { return lexer_.adjacent(punct); }
   bool accept(char punct);
   bool accept_directive(std::string_view text);
 
-  /// `what` reads like "after the operands".
+  /// `what` completes the message, such as "after the operands".
   Status expect(char punct, std::string_view what);
   Result<std::string_view> word(std::string_view what);
-  /// An integer with an optional sign, two's complement.
+  /// Parses an integer with an optional sign, in two's complement.
   Result<uint64_t> integer(std::string_view what);
-  /// An integer constant expression, two's complement (constant.h).
+  /// Parses an integer constant expression, in two's complement (constant.h).
   Result<uint64_t> constant(std::string_view what);
   Result<uint32_t> integer_below(uint64_t limit, std::string_view what);
-  /// A literal, as between angle brackets, where '>' is no operator.
+  /// Parses a literal, as in angle brackets, where '>' is not an operator.
   Result<uint32_t> count_below(uint64_t limit, std::string_view what);
 
-  /// Skips to the closing brace of an opened one, or to the end of the text.
+  /// Skips to the closing brace of an open one, or to the end of the text.
   Status skip_braces(Location opened);
   Status skip_parentheses();
   void skip_line();

@@ -25,7 +25,7 @@ constexpr auto kSpaces = std::to_array<SpaceRow>({
     {".tex", Space::Global},
 });
 
-// Textures and surfaces are handles of 8 bytes here.
+// Textures and surfaces are represented by handles of 8 bytes.
 bool is_opaque(std::string_view name) {
   return name == "texref" || name == "samplerref" || name == "surfref";
 }
@@ -72,7 +72,7 @@ Result<Declaration> parse_declaration(Cursor& in, Space space) {
     const Token token = in.take();
     const std::string_view name = token.text.substr(1);
     if (name == "align") {
-      // Behind .ptr this is what the pointer promises, not how the parameter lies.
+      // After .ptr it is the alignment of the memory pointed to, not of the parameter.
       const uint32_t align = GPUEMU_TRY(parse_align(in));
       if (!declaration.ptr) declaration.align = align;
     } else if (name == "attribute") {
@@ -146,7 +146,7 @@ Result<std::vector<Variable>> parse_declarator(Cursor& in, const Declaration& de
 
 namespace {
 
-// Fills `variable.init` from nested braces; positions count elements of the variable's type.
+// Fills `variable.init` from nested braces. Positions count elements of the variable's type.
 class Initialiser {
  public:
   Initialiser(Cursor& in, Variable& variable, uint64_t& budget)
@@ -179,7 +179,7 @@ class Initialiser {
     return {};
   }
 
-  // Elements of one sub-array whose indices start at dimension `depth`.
+  // Returns the elements of one sub-array whose indices start at dimension `depth`.
   uint64_t stride(size_t depth) const {
     uint64_t elements = 1;
     for (size_t i = depth; i < variable_.dims.size(); ++i) elements *= variable_.dims[i];
@@ -234,7 +234,7 @@ class Initialiser {
     return {};
   }
 
-  // A float is converted to the width of the variable; an integer for a float variable likewise.
+  // Converts a float to the width of the variable, and an integer for a float variable likewise.
   uint64_t pattern(const Number& number) const {
     const bool wide = variable_.type == Type::F64;
     const bool narrow = variable_.type == Type::F32;
@@ -257,7 +257,7 @@ class Initialiser {
     return {};
   }
 
-  // sym, sym+4, generic(sym), generic(sym)+4, generic(sym+4)
+  // Parses sym, sym+4, generic(sym), generic(sym)+4 or generic(sym+4).
   Status symbol(uint64_t position) {
     GPUEMU_TRY(slot(position));
     Variable::Relocation relocation;
@@ -268,7 +268,7 @@ class Initialiser {
     return {};
   }
 
-  // 0xFF00(sym), what compilers write for a pointer among bytes.
+  // Parses 0xFF00(sym), which compilers emit for a pointer stored among bytes.
   Status masked(uint64_t position, uint64_t mask, Location where) {
     if (mask == 0) return in_.error_at(where, "a mask of 0; expected bits of an address");
     Variable::Relocation relocation;

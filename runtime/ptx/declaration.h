@@ -1,4 +1,4 @@
-// Variable declarations with their initialisers, the same at module level, in functions and in
+// Parses variable declarations with their initialisers, at module level, in functions and in
 // parameter lists.
 #pragma once
 
@@ -11,28 +11,28 @@
 
 namespace gpuemu::ptx {
 
-/// What precedes the names: ".align 4 .v2 .f32".
+/// The part of a declaration before the names: ".align 4 .v2 .f32".
 struct Declaration {
   Space space = Space::Global;
   Type type = Type::None;
-  uint32_t align = 0;   ///< 0: that of the type.
+  uint32_t align = 0;   ///< 0: the alignment of the type.
   uint32_t vector = 1;  ///< .v2 .v4 .v8
   bool is_extern = false;
   bool ptr = false;
 };
 
-/// The state space that a directive such as ".global" names.
+/// Returns the state space that a directive such as ".global" names.
 std::optional<Space> space_from_directive(std::string_view directive);
 
-/// Reads from behind the state space up to the first name.
+/// Parses from after the state space up to the first name.
 Result<Declaration> parse_declaration(Cursor& in, Space space);
 
-/// One name with its dimensions; no initialiser. A name in angle brackets makes several. `budget`:
-/// variables that the module may still have.
+/// Parses a name with its dimensions, without initialiser. A name with angle brackets declares
+/// several. `budget`: variables that the module may still declare.
 Result<std::vector<Variable>> parse_declarator(Cursor& in, const Declaration& declaration,
                                                uint64_t& budget);
 
-/// "= value" or nothing. `budget`: bytes of initialisers that the module may still have.
+/// Parses "= value" if it is there. `budget`: bytes of initialisers that the module may still have.
 Status parse_initialiser(Cursor& in, Variable& variable, uint64_t& budget);
 
 }  // namespace gpuemu::ptx

@@ -93,7 +93,7 @@ Status FunctionParser::performance_directives() {
       while (in_.peek().kind == TokenKind::String || in_.is(',')) in_.take();
       in_.accept(';');
     } else {
-      // Newer tuning directives change no result: skip their arguments.
+      // Newer tuning directives do not change results: skip their arguments.
       while (in_.peek().kind == TokenKind::Number || in_.is(',')) in_.take();
     }
   }
@@ -176,7 +176,7 @@ Status FunctionParser::registers() {
   return in_.expect(';', "or ',' after a register");
 }
 
-// `count` 0: a single name.
+// `count` 0 declares a single name.
 Status FunctionParser::add_registers(const Declaration& declaration, const Token& name,
                                      uint64_t count) {
   if (declaration.vector > 1) return add_vector_register(declaration, name);
@@ -200,7 +200,7 @@ Status FunctionParser::add_registers(const Declaration& declaration, const Token
   return {};
 }
 
-// .reg .v4 .f32 v makes v.x v.y v.z v.w, and v names all of them.
+// .reg .v4 .f32 v declares v.x, v.y, v.z and v.w; v stands for all of them.
 Status FunctionParser::add_vector_register(const Declaration& declaration, const Token& name) {
   constexpr std::string_view kParts = "xyzw";
   const auto first = static_cast<uint32_t>(function_.registers.size());
@@ -217,7 +217,7 @@ Status FunctionParser::add_vector_register(const Declaration& declaration, const
   return {};
 }
 
-// .reg .b128 q makes q.lo and q.hi of 64 bits, and q names both, as a vector does.
+// .reg .b128 q declares q.lo and q.hi of 64 bits; q stands for both, like a vector.
 Status FunctionParser::add_register_pairs(const Token& name, uint64_t count) {
   for (uint64_t i = 0; i < std::max<uint64_t>(count, 1); ++i) {
     const auto first = static_cast<uint32_t>(function_.registers.size());
@@ -265,14 +265,14 @@ Status FunctionParser::add_variable(Variable variable) {
     return in_.error_at(variable.where, "duplicate name '{}' in this scope", name);
   }
   std::string suffix = symbols_.suffix_for(name);
-  // The module's name stays usable elsewhere in the function, so the two must differ.
+  // The module's variable can be used elsewhere in the function, so the names must differ.
   if (suffix.empty() && state_.has(variable.name)) suffix = symbols_.suffix_for(name);
   variable.name += suffix;
   function_.variables.push_back(std::move(variable));
   return {};
 }
 
-// A label, or the name of a table: "ts: .branchtargets a, b;".
+// Parses a label, or a table: "ts: .branchtargets a, b;".
 Status FunctionParser::labelled(const Token& name) {
   in_.take();
   if (in_.is_directive(".branchtargets") || in_.is_directive(".calltargets") ||
@@ -324,7 +324,7 @@ Status FunctionParser::table(const Token& name) {
   return in_.expect(';', "or ',' after a target");
 }
 
-// Labels are known now: branches get their indices.
+// All labels are known now, so branches get their indices.
 Status FunctionParser::finish() {
   for (const Pending& pending : pending_) {
     GPUEMU_TRY(resolve(function_.body[pending.instruction], pending.scope));

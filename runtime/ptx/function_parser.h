@@ -1,4 +1,4 @@
-// One function's text to a Function: body, scopes, registers, labels and instructions.
+// Parses one function: body, scopes, registers, labels and instructions.
 #pragma once
 
 #include <array>
@@ -14,12 +14,12 @@
 
 namespace gpuemu::ptx {
 
-/// What all functions of a module share while it is parsed.
+/// State shared by all functions of a module while it is parsed.
 struct ModuleState {
   Module module;
   std::unordered_map<std::string, size_t> functions;  ///< Name to index in module.functions.
   std::unordered_map<std::string, size_t> variables;
-  /// File, line and column to SourceLine::site, as the last .loc with them said.
+  /// File, line and column to SourceLine::site, from the last .loc with them.
   std::map<std::array<uint32_t, 3>, uint32_t> sites;
   uint64_t initialiser_budget = 0;
   uint64_t register_budget = 0;
@@ -31,14 +31,14 @@ struct ModuleState {
   }
 };
 
-/// .file, .loc, .pragma and .section mean the same inside and outside functions.
+/// Parses .file, .loc, .pragma and .section, which mean the same inside and outside functions.
 Result<bool> parse_common_directive(Cursor& in, ModuleState& state, SourceLine* line);
 
 class FunctionParser {
  public:
   FunctionParser(Cursor& in, ModuleState& state) : in_(in), state_(state) {}
 
-  /// From behind ".entry" or ".func" to the end of the body or the ';' of a declaration.
+  /// Parses from after ".entry" or ".func" to the end of the body, or the ';' of a declaration.
   Result<Function> parse(bool is_entry);
 
  private:
@@ -98,7 +98,7 @@ class FunctionParser {
     size_t instruction;
     uint32_t scope;
   };
-  std::vector<Pending> pending_;  // Instructions with names that may be declared later.
+  std::vector<Pending> pending_;  // Instructions that use names which may be declared later.
   struct PendingTable {
     std::string name;
     uint32_t scope;
@@ -110,7 +110,7 @@ class FunctionParser {
     uint32_t reg;
     std::string param;
   };
-  std::vector<Passed> passed_;  // Registers that are results, then those that are parameters.
+  std::vector<Passed> passed_;  // Registers passed as results, then those passed as parameters.
   size_t passed_results_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Instructions and their operands.
+// Parses instructions and their operands.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -82,7 +82,7 @@ Status FunctionParser::guard(Instruction& made) {
   return {};
 }
 
-// call (results), callee, (arguments), prototype: all but the callee may be absent.
+// call (results), callee, (arguments), prototype: only the callee is required.
 Status FunctionParser::call(Instruction& made) {
   if (in_.is('(')) {
     made.call_results = GPUEMU_TRY(call_list());
@@ -143,7 +143,7 @@ Result<Operand> FunctionParser::constant() {
   return made;
 }
 
-// [base], [base+4], [base+-4], [base, {x, y}], [base, other]
+// Parses [base], [base+4], [base+-4], [base, {x, y}] or [base, other].
 Result<Operand> FunctionParser::address(uint32_t depth) {
   in_.take();
   Operand made;
@@ -179,7 +179,7 @@ Result<int64_t> FunctionParser::offset() {
   return std::bit_cast<int64_t>(GPUEMU_TRY(in_.constant("an offset in bytes")));
 }
 
-// [i] or [i][j] behind an array of this function: how far the element lies from its beginning.
+// Parses [i] or [i][j] after an array of this function. Returns the byte offset of the element.
 Result<int64_t> FunctionParser::subscripts(const Token& name) {
   const auto found = symbols_.find(name.text);
   if (!found || found->kind != Symbol::Kind::Variable) {
@@ -196,7 +196,7 @@ Result<int64_t> FunctionParser::subscripts(const Token& name) {
   return element * int64_t{byte_size(array.type)};
 }
 
-// A name, name+offset, name[index] or the pair p|q.
+// Parses a name, name+offset, name[index] or the pair p|q.
 Result<Operand> FunctionParser::named(bool negated) {
   if (in_.peek().kind != TokenKind::Word) return in_.unexpected("a name");
   const Token name = in_.take();
@@ -227,7 +227,7 @@ Operand FunctionParser::register_operand(std::string_view name, uint32_t index) 
   made.kind = Operand::Kind::Register;
   made.reg = index;
   const std::string& declared = function_.registers[index].name;
-  // A selector such as %r1.b0 stays visible in the name.
+  // A selector, as in %r1.b0, is kept in the name.
   made.name = name.size() > declared.size() ? name : std::string_view(declared);
   return made;
 }
@@ -262,7 +262,8 @@ Result<Operand> FunctionParser::symbol(const Token& name) {
   return made;
 }
 
-// Special registers, constants, selected parts of registers; anything else may be declared later.
+// Handles special registers, constants and parts of registers; any other name may be declared
+// later.
 Result<Operand> FunctionParser::undeclared(const Token& name) {
   Operand made;
   if (is_special_register(name.text)) {

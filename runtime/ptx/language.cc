@@ -15,7 +15,7 @@ bool has_variable(const Module& module, std::string_view prefix) {
 
 Language language_of(const Module& module) {
   if (has_variable(module, "_ZN08NumbaEnv")) return Language::Numba;
-  // Without line information the name that Triton gives its shared memory is left.
+  // Without line information, only the name that Triton gives its shared memory identifies it.
   const bool triton = module.files.empty()
                           ? has_variable(module, "global_smem")
                           : std::ranges::all_of(module.files, [](const auto& file) {

@@ -1,4 +1,4 @@
-// The language that a module was compiled from. Messages name its own functions.
+// Detects the language that a module was compiled from, so that messages use its terms.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace gpuemu::ptx {
 
-/// Cpp stands for CUDA C++ and everything that is not recognised.
+/// Cpp means CUDA C++, and every module that is not recognised.
 enum class Language : uint8_t { Cpp, Triton, Numba };
 
 Language language_of(const Module& module);
-/// Whether Triton made the module: other compilers of Python let a programmer write threads.
+/// Returns whether Triton compiled the module. Other Python compilers let programs use threads.
 bool is_made_by_triton(const Module& module, std::string_view text);
 
 }  // namespace gpuemu::ptx

@@ -1,4 +1,4 @@
-// PTX text to tokens, one at a time, without copying: token texts are views into the input.
+// Splits PTX text into tokens, one at a time and without copying: tokens are views into the input.
 #pragma once
 
 #include <array>
@@ -12,11 +12,11 @@ namespace gpuemu::ptx {
 enum class TokenKind : uint8_t {
   End,
   Word,       ///< Identifier with its dots: "ld.global.f32", "%tid.x", "$L__BB0_1".
-  Directive,  ///< ".reg", ".shared::cta": one dot, one name.
+  Directive,  ///< ".reg", ".shared::cta": one dot and one name.
   Number,     ///< Starts with a digit; no sign.
-  String,     ///< Text between the quotes, escapes as written.
+  String,     ///< Text between the quotes, with escapes as written.
   Punct,      ///< One character.
-  Bad,        ///< `text` says what is wrong.
+  Bad,        ///< `text` is the error.
 };
 
 struct Token {
@@ -24,25 +24,25 @@ struct Token {
   char punct = 0;
   std::string_view text;
   Location where;
-  bool inline_asm = false;  ///< Between the comments with which compilers frame inline PTX.
+  bool inline_asm = false;  ///< Between the comments that compilers put around inline PTX.
 };
 
 class Lexer {
  public:
-  /// REQUIRES: `text` outlives the lexer and its tokens.
+  /// `text` must outlive the lexer and its tokens.
   explicit Lexer(std::string_view text) : text_(text) {}
 
   Token next();
-  /// Whether the next token is this character, and not two of it.
+  /// Returns whether the next token is this character, and not two of it.
   bool blank_then(char punct);
-  /// Whether this character follows the last token at once.
+  /// Returns whether this character directly follows the last token.
   bool adjacent(char c) const { return at(position_) == c; }
-  /// Drops the rest of the current line, for line-oriented remains of old compilers.
+  /// Skips the rest of the line, for line-oriented text of old compilers.
   void skip_line();
 
  private:
   char at(size_t position) const { return position < text_.size() ? text_[position] : '\0'; }
-  /// False when a comment does not end.
+  /// Returns false if a comment is not closed.
   bool skip_blank();
   void note_frame(std::string_view comment);
   size_t word_end(size_t position, bool dots) const;

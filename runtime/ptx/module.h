@@ -1,6 +1,5 @@
-// A parsed PTX module: what the emulator executes and the inspector measures. Values only; it owns
-// all its text. Instructions keep their opcode and their modifiers apart, these in the order they
-// were written.
+// A parsed PTX module, for the emulator and for static analysis. Consists of values that own all
+// their text. An instruction's opcode and modifiers are separate, the modifiers in written order.
 #pragma once
 
 #include <array>
@@ -18,16 +17,16 @@
 namespace gpuemu::ptx {
 
 struct Location {
-  uint32_t line = 0;  ///< In the PTX text, from 1.
+  uint32_t line = 0;  ///< Line in the PTX text, from 1.
   uint32_t column = 0;
 };
 
-/// Where a kernel's instruction comes from, by .loc.
+/// The source position of a kernel's instruction, from .loc.
 struct SourceLine {
-  uint32_t file = 0;  ///< Key of Module::files; 0 = unknown.
+  uint32_t file = 0;  ///< Key of Module::files; 0: unknown.
   uint32_t line = 0;
   uint32_t column = 0;
-  /// 1 + the index in Module::sites of where the code was inlined; 0: it was not.
+  /// 1 + the index in Module::sites of the call into which the code was inlined; 0: not inlined.
   uint32_t site = 0;
   bool operator==(const SourceLine&) const = default;
 };
@@ -56,7 +55,7 @@ enum class Type : uint8_t {
   TF32,
   E4M3x2,
   E5M2x2,
-  E4M3,  ///< From here to B1: elements of matrices.
+  E4M3,  ///< From here to B1: element types of matrices.
   E5M2,
   S4,
   U4,
@@ -94,28 +93,28 @@ struct Operand {
   std::vector<Operand> elements;
 };
 
-/// As the PTX has it.
+/// Returns the operand as in PTX.
 std::string text(const Operand& operand);
 
 struct Instruction {
   Opcode opcode = Opcode::Unknown;
-  std::string unknown;  ///< The name of an Opcode::Unknown, else empty.
+  std::string unknown;  ///< The name, for Opcode::Unknown; else empty.
   Modifiers modifiers;
   std::optional<Operand> guard;   ///< Register operand, `negated` for @!%p.
-  std::vector<Operand> operands;  ///< Destination first; for call: see below.
-  // call (ret), callee, (args): operands[0] the callee (Variable or Register); results, arguments
-  // and the prototype or target table name here.
+  std::vector<Operand> operands;  ///< Destination first; for call, see below.
+  // For call (ret), callee, (args): operands[0] is the callee (Variable or Register). Results,
+  // arguments, and the name of the prototype or target table are here.
   std::vector<Operand> call_results, call_arguments;
   std::string call_prototype;
   Location where;
   SourceLine source;
 
-  /// From the text before the first dot.
+  /// Sets the opcode from the text before the first dot.
   void set_name(std::string_view text);
   std::string_view name() const { return unknown.empty() ? info(opcode).text : unknown; }
   bool has(Modifier modifier) const { return modifiers.has(modifier); }
   bool has(Trait trait) const { return info(opcode).traits.has(trait); }
-  /// Whether its first operand, if there is one, is what it computes.
+  /// Returns whether its first operand, if it has one, is its result.
   bool has_result() const { return !has(Trait::NoResult) || has(Modifier::Red); }
   std::string spelling() const;  ///< "ld.global.nc.v4.f32"
   std::string text() const;      ///< With guard and operands, for messages.
@@ -131,7 +130,7 @@ struct Variable {
   Space space = Space::Global;
   Type type = Type::B8;
   uint32_t align = 1;
-  uint64_t bytes = 0;  ///< 0: extern array of unknown size (dynamic shared memory).
+  uint64_t bytes = 0;  ///< 0: an extern array of unknown size (dynamic shared memory).
   std::vector<uint64_t> dims;
   bool is_extern = false;
   std::vector<std::byte> init;  ///< Empty, or `bytes` long.
@@ -141,8 +140,8 @@ struct Variable {
     int64_t addend = 0;
     bool generic = false;
     uint64_t mask =
-        ~uint64_t{0};    ///< mask(symbol): these bits of the address, moved to the low end.
-    uint32_t bytes = 8;  ///< Bytes of the element.
+        ~uint64_t{0};    ///< mask(symbol): selects these bits of the address, moved to the low end.
+    uint32_t bytes = 8;  ///< Size of the element.
   };
   std::vector<Relocation> relocations;
   bool ptr = false;  ///< .param with .ptr
@@ -178,8 +177,8 @@ struct Function {
 
 struct Module {
   std::string version;  ///< "9.0"
-  /// The version is newer than the newest that this reader knows, so that there may be
-  /// instructions that it does not know.
+  /// The version is newer than the newest that this parser knows, so it may have unknown
+  /// instructions.
   bool is_newer = false;
   std::string target;  ///< "sm_80"
   bool debug = false;  ///< Unoptimised code with full debug information.
@@ -187,12 +186,13 @@ struct Module {
   std::map<uint32_t, std::string> files;  ///< From .file
   std::vector<Variable> variables;        ///< .global, .const, .shared (extern), .tex ...
   std::vector<Function> functions;
-  std::vector<SourceLine> sites;  ///< Where code was inlined, from .loc; outer places come first.
+  std::vector<SourceLine> sites;  ///< The calls into which code was inlined, from .loc; outer ones
+                                  ///< come first.
   std::vector<std::string>
       warnings;  ///< "line 1: .version 9.5 is newer than the newest known, 9.0"
 
   const Function* find(std::string_view name) const;
-  /// `line` with inlining undone: the line of the kernel's own text.
+  /// Returns the line of the kernel's own text: `line` with inlining undone.
   SourceLine outermost(SourceLine line) const;
 };
 

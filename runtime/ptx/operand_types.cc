@@ -10,7 +10,7 @@ namespace {
 struct Types {
   std::array<Type, 2> of = {Type::None, Type::None};
   size_t count = 0;
-  /// A type that Type does not have, such as .s16x2, or one of two registers: nothing is known.
+  /// Set for a type that Type lacks, such as .s16x2 or one of two registers: nothing is known then.
   bool other = false;
 };
 
@@ -42,7 +42,7 @@ Type doubled(Type type) {
   }
 }
 
-/// mul.wide and mad.wide: the result and what is added are twice as wide.
+/// For mul.wide and mad.wide, the result and the addend are twice as wide.
 Type same(const Instruction& instruction, Type type, size_t index) {
   const bool wide = instruction.has(Modifier::Wide) && (index == 0 || index == 3);
   return wide ? doubled(type) : type;

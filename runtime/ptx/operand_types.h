@@ -1,4 +1,4 @@
-// Types of an instruction's operands, where the instruction alone says them.
+// Determines the types of an instruction's operands, as far as the instruction defines them.
 #pragma once
 
 #include "runtime/ptx/module.h"
@@ -6,11 +6,11 @@
 namespace gpuemu::ptx {
 
 struct OperandType {
-  Type type = Type::None;     ///< None: not known here, any register goes.
-  bool may_be_wider = false;  ///< ld, st and cvt take registers that are wider than the type.
+  Type type = Type::None;     ///< None: unknown, any register is allowed.
+  bool may_be_wider = false;  ///< ld, st and cvt accept registers wider than the type.
 };
 
-/// Type of operand `index`; of the second register of p|q when `second`.
+/// Returns the type of operand `index`; with `second`, of the second register of p|q.
 OperandType operand_type(const Instruction& instruction, size_t index, bool second);
 
 }  // namespace gpuemu::ptx

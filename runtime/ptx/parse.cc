@@ -1,4 +1,5 @@
-// Module level: version, target, linkage, variables, functions; then the checks of verify.h.
+// Parses the module level: version, target, linkage, variables and functions. Then runs the checks
+// of verify.h.
 #include "runtime/ptx/parse.h"
 
 #include <algorithm>
@@ -14,8 +15,8 @@ namespace {
 
 constexpr uint64_t kAny32 = uint64_t{1} << 32;
 
-/// "sm_80", "sm_90a", "sm_100f" of an architecture that the PTX ISA lists, "texmode_independent"
-/// and its like aside.
+/// Returns whether it is an architecture of the PTX ISA, such as "sm_80", "sm_90a" or "sm_100f".
+/// Options such as "texmode_independent" are handled elsewhere.
 bool is_known_target(std::string_view name) {
   constexpr auto kKnown =
       std::to_array<uint32_t>({10, 11, 12, 13, 20, 21, 30, 32, 35, 37,  50,  52,  53,  60,  61, 62,
@@ -188,7 +189,7 @@ class ModuleParser {
     return {};
   }
 
-  // .alias name, function;  The name gets a copy of the body.
+  // Parses ".alias name, function;". The name gets a copy of the body.
   Status alias() {
     const Location where = in_.peek().where;
     const std::string name(GPUEMU_TRY(in_.word("the name of an alias")));
@@ -224,8 +225,9 @@ class ModuleParser {
   ModuleState state_;
 };
 
-// .file 1 "a.cu"[, timestamp, size]
-/// Compilers write the bytes of a name that are no ASCII as \303, and quotes behind a backslash.
+// Parses .file 1 "a.cu"[, timestamp, size]
+/// Undoes the escapes of a name: compilers write non-ASCII bytes as \303, and quotes after a
+/// backslash.
 std::string without_escapes(std::string_view text) {
   const auto is_octal = [&](size_t at) {
     return at < text.size() && text[at] >= '0' && text[at] <= '7';
@@ -261,7 +263,7 @@ Result<SourceLine> source_line(Cursor& in) {
   return line;
 }
 
-// .loc 2 162 3[, function_name $L__info_string6[+4], inlined_at 1 1 30]
+// Parses .loc 2 162 3[, function_name $L__info_string6[+4], inlined_at 1 1 30]
 Status loc_directive(Cursor& in, ModuleState& state, SourceLine* line) {
   SourceLine here = GPUEMU_TRY(source_line(in));
   const std::array<uint32_t, 3> key = {here.file, here.line, here.column};
@@ -269,8 +271,8 @@ Status loc_directive(Cursor& in, ModuleState& state, SourceLine* line) {
     const std::string_view attribute = GPUEMU_TRY(in.word("function_name or inlined_at"));
     if (attribute == "inlined_at") {
       SourceLine outer = GPUEMU_TRY(source_line(in));
-      // The text names the outer place alone; where that was inlined itself stands in its own .loc,
-      // the last one before this.
+      // The text only names the next outer position. If that was inlined itself, its own .loc, the
+      // last one before this, says where.
       if (const auto own = state.sites.find({outer.file, outer.line, outer.column});
           own != state.sites.end()) {
         outer.site = own->second;
@@ -294,8 +296,8 @@ Status loc_directive(Cursor& in, ModuleState& state, SourceLine* line) {
 }  // namespace
 
 Result<bool> parse_common_directive(Cursor& in, ModuleState& state, SourceLine* line) {
-  // LLVM counts the lines of inline PTX on from the line of the asm statement: the first line is
-  // the source's, and it stands before.
+  // LLVM numbers the lines of inline PTX from the line of the asm statement on. Only the first is
+  // the real source line, and it has a .loc before the inline text.
   SourceLine* const believed = in.peek().inline_asm ? nullptr : line;
   if (in.accept_directive(".loc")) {
     GPUEMU_TRY(loc_directive(in, state, believed));

@@ -1,4 +1,4 @@
-// PTX text to a verified module.
+// Parses PTX text to a verified module.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace gpuemu::ptx {
 
-/// Compile error "name:line:column: what; expected ...". Unknown instructions are no error here;
-/// whoever executes them refuses them. Nothing in `text` can make it crash or recurse deeply.
+/// Fails with Compile, as "name:line:column: what; expected ...". Unknown instructions are accepted
+/// here and refused when executed. Hostile text cannot cause a crash or deep recursion.
 Result<Module> parse(std::string_view text, const std::string& name);
 
 }  // namespace gpuemu::ptx

@@ -1,6 +1,5 @@
-// Functions that take and give registers, as in .func (.reg .b32 r) f (.reg .b32 x): they become
-// functions with .param variables, and the moves between those and the registers become
-// instructions.
+// Rewrites functions that pass parameters in registers, as in .func (.reg .b32 r) f (.reg .b32 x),
+// to functions with .param variables, and inserts the moves between these and the registers.
 #include <array>
 #include <string>
 #include <utility>
@@ -13,7 +12,7 @@
 namespace gpuemu::ptx {
 namespace {
 
-/// "b32" for a register of 32 bits, whatever its type.
+/// Returns for example "b32" for a register of 32 bits, whatever its type.
 std::string bits_of(Type type) { return fmt::format("b{}", 8 * byte_size(type)); }
 
 Operand address_of(const std::string& variable) {
@@ -104,7 +103,7 @@ Result<Operand> FunctionParser::passing_variable(Type type, const Instruction& c
   return operand;
 }
 
-// The callee says how wide a constant is.
+// The width of a constant argument follows from the callee.
 Result<Type> FunctionParser::passed_type(const Operand& operand, size_t index,
                                          const Instruction& call) const {
   Type type = Type::None;

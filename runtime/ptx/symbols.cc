@@ -14,7 +14,7 @@ struct Split {
   uint32_t number = 0;
 };
 
-// "%r12" is "%r" and 12; "%r012" is no element of a range.
+// "%r12" is "%r" and 12; "%r012" is not an element of a range.
 std::optional<Split> split_number(std::string_view name) {
   size_t begin = name.size();
   while (begin > 0 && name[begin - 1] >= '0' && name[begin - 1] <= '9') --begin;

@@ -11,7 +11,7 @@ bool is_on_device(const Variable& variable) {
   return variable.space == Space::Global || variable.space == Space::Const;
 }
 
-/// "5model7weights" of "model::weights", as names are mangled.
+/// Returns the mangled form "5model7weights" of "model::weights".
 std::string mangled(const std::string& name) {
   std::string out;
   for (size_t at = 0; at <= name.size();) {
@@ -22,7 +22,8 @@ std::string mangled(const std::string& name) {
   return out;
 }
 
-/// Whether it ends the name: the E closes a nested one, digits before it belong to a longer length.
+/// Returns whether the symbol ends with the mangled name. An E after it closes a nested name; a
+/// digit before it would belong to a longer length.
 bool is_mangled_as(const std::string& symbol, const std::string& name) {
   if (!symbol.starts_with("_Z")) return false;
   for (const std::string& end : {name, name + "E"}) {

@@ -1,4 +1,4 @@
-// Module variables by the name that their source has.
+// Finds module variables by the names that they have in the source.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace gpuemu::ptx {
 
-/// The .global or .const variable that the source calls "weights" or "model::weights": by its PTX
-/// name, else by that name within a mangled one ("_ZL7weights", "_ZN5model7weightsE"). NotFound
-/// lists what there is; InvalidArgument when several have the name. Points into `module`.
+/// Finds the .global or .const variable that the source calls "weights" or "model::weights": by its
+/// PTX name, else by a mangled name that contains it ("_ZL7weights", "_ZN5model7weightsE").
+/// NotFound lists the variables; InvalidArgument if several match. Points into `module`.
 Result<const Variable*> find_variable(const Module& module, const std::string& name);
 
 }  // namespace gpuemu::ptx

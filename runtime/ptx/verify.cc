@@ -74,7 +74,7 @@ class Verifier {
     return {};
   }
 
-  /// Registers are bits: their size counts, and whether they are predicates.
+  /// Registers are untyped bits: only their size matters, and whether they are predicates.
   Status check_type(const Function& function, const Instruction& instruction,
                     const Operand& operand, OperandType expected) const {
     using Kind = Operand::Kind;
@@ -94,7 +94,7 @@ class Verifier {
     }
     if (operand.kind != Kind::Register) return {};
     const Register& given = function.registers[operand.reg];
-    // %r1.b0 is a part of a register, which only some instructions know.
+    // %r1.b0 is a part of a register, which only some instructions accept.
     if (operand.name.size() > given.name.size()) return {};
     const bool predicate = given.type == Type::Pred;
     const uint32_t bytes = byte_size(given.type);

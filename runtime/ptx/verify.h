@@ -1,4 +1,4 @@
-// Checks of a parsed module that need all of it: names, types of guards, operand counts.
+// Checks that need the whole module: names, types of guards, operand counts.
 #pragma once
 
 #include "common/base/result.h"
@@ -7,7 +7,7 @@
 
 namespace gpuemu::ptx {
 
-/// `in` only names the text in errors.
+/// `in` is only used to name the text in errors.
 Status verify(const Module& module, const Cursor& in);
 
 }  // namespace gpuemu::ptx

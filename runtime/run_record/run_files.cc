@@ -1,4 +1,4 @@
-// Writes and reads what lies in the folder of a run beside its findings: settings and traces.
+// Writes and reads the files of a run other than its findings: settings and traces.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>

@@ -160,7 +160,7 @@ RunFinding finding_of(const json& from) {
 
 template <typename Record>
 std::string line_of(const char* what, const Record& record) {
-  // Names in a program may not be UTF-8.
+  // Names in a program may not be valid UTF-8.
   return json{{what, json_of(record)}}.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
@@ -206,7 +206,7 @@ Status read_process(const fs::path& path, RunRecords& records) {
     try {
       read_line(json::parse(line), records, process);
     } catch (const json::exception&) {
-      continue;  // A process that was killed may leave half a line.
+      continue;  // A killed process may leave an incomplete line.
     }
   }
   if (process.pid == 0) return ok_status();

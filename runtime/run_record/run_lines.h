@@ -1,4 +1,5 @@
-// Writes and reads the file that each process leaves for `gpuemu run`: one JSON document per line.
+// Writes and reads the file in which each process leaves its results for `gpuemu run`: one JSON
+// document per line.
 #pragma once
 
 #include <string>
@@ -9,8 +10,8 @@
 
 namespace gpuemu {
 
-/// Returns a line with its line feed. A process may write itself several times, and the last line
-/// counts; a finding may be written several times, and its counts add up.
+/// Returns a line with its line feed. If a process writes its own record several times, the last
+/// one counts. Counts of a finding that is written several times are added.
 std::string encode_line(const RunFinding& finding);
 std::string encode_line(const RunProcess& process);
 std::string encode_line(const RunKernel& kernel);
@@ -23,38 +24,38 @@ std::string run_file_name(const std::string& folder, int pid);
 /// Returns "FOLDER/PID.forms.run", for the lines of forms and code.
 std::string forms_file_name(const std::string& folder, int pid);
 
-/// Returns "FOLDER/PID.launches": eight bytes with the launches so far, which stay behind when the
-/// process is killed.
+/// Returns "FOLDER/PID.launches": eight bytes with the number of launches so far, which survive if
+/// the process is killed.
 std::string launches_file_name(const std::string& folder, int pid);
 
-/// What the processes of a run left.
+/// The results that the processes of a run left.
 struct RunRecords {
-  std::vector<RunFinding> findings;  ///< Each once, as fold() returns them.
+  std::vector<RunFinding> findings;  ///< Unique, as returned by fold().
   std::vector<RunProcess> processes;
-  std::vector<RunKernel> kernels;  ///< Sorted; each once for every test that launched it.
+  std::vector<RunKernel> kernels;  ///< Sorted; unique for every test that launched the kernel.
   std::vector<RunUnsupported> unsupported;
-  std::vector<RunForm> forms;         ///< Sorted; each once for every kernel and architecture.
-  std::vector<RunCode> code;          ///< Sorted, each once.
-  std::vector<RunFidelity> fidelity;  ///< Not read: runtime/fidelity makes it of the others.
+  std::vector<RunForm> forms;         ///< Sorted; unique for every kernel and architecture.
+  std::vector<RunCode> code;          ///< Sorted and unique.
+  std::vector<RunFidelity> fidelity;  ///< Not read; runtime/fidelity computes it from the others.
 };
 
-/// Reads the files of all processes in the folder. Skips a line that a killed process did not
-/// finish. Io names what cannot be read.
+/// Reads the files of all processes in the folder. Skips incomplete lines of killed processes. Io
+/// names what cannot be read.
 Result<RunRecords> read_run_records(const std::string& folder);
 
 struct RunProgram {
   std::vector<std::string> command;
-  int exit_code = 0;          ///< What `gpuemu run` ends with.
-  int program_exit_code = 0;  ///< What the program ended with.
+  int exit_code = 0;          ///< Exit code of `gpuemu run`.
+  int program_exit_code = 0;  ///< Exit code of the program.
   int signal = 0;
   double seconds = 0;
 };
 /// Returns the document of `--format json`.
 std::string run_json(const RunRecords& records, const RunProgram& program);
-/// What the classes of RunFidelity say nothing about.
+/// What the classes of RunFidelity do not cover.
 inline constexpr const char* kNotCovered[] = {"the choices of ptxas (contraction, scheduling)",
                                               "weak memory order", "timing"};
-/// Returns the document of `--fidelity`: a list with an object for each form of a kernel.
+/// Returns the document of `--fidelity`: a list with an object for each form in a kernel.
 std::string fidelity_json(const std::vector<RunFidelity>& fidelity);
 
 }  // namespace gpuemu

@@ -25,7 +25,7 @@ std::string frame_text(const RunFrame& frame) {
   return frame.function.empty() ? place : fmt::format("{} ({})", place, frame.function);
 }
 
-/// Returns "  launched at  a.c:19 (main)" and the callers in the lines below.
+/// Returns "  launched at  a.c:19 (main)", with the callers in the lines below.
 std::string stack_text(std::string_view label, const std::vector<RunFrame>& stack) {
   constexpr std::string_view kIndent = "                ";
   std::string text;
@@ -58,7 +58,8 @@ std::string offset_text(const RunAllocation& of) {
   return fmt::format("byte {} of its {}", at, of.bytes);
 }
 
-/// Returns the line "  and at        a.cu:7"; for another piece of work also its kernel and stack.
+/// Returns the line "  and at        a.cu:7", with kernel and stack if the other access is from
+/// another piece of work.
 std::string other_text(const RunFinding& finding) {
   const RunOther& other = *finding.other;
   if (!other.host.call.empty() && other.kernel.empty()) {
@@ -94,7 +95,8 @@ std::string_view name_of(RunSeverity severity) {
 }
 
 std::string run_kind_of(DeviceFindingKind kind) {
-  // Reports of runs call these by what threads do, and not by what the emulator sees.
+  // Reports of `gpuemu run` name these after what the threads do, not after what the emulator
+  // detects.
   if (kind == DeviceFindingKind::RedundantStores) return "ReplicaStore";
   if (kind == DeviceFindingKind::RedundantReads) return "DeadReplicaRead";
   switch (kind) {
@@ -125,7 +127,7 @@ std::vector<std::string> run_kinds() {
 }
 
 std::string fold_key(const RunFinding& one) {
-  // Without source lines, PTX lines tell places apart. A host call without a line is identified by
+  // Without source lines, PTX lines distinguish places. A host call without a line is identified by
   // its message and stack.
   const RunOther other = one.other.value_or(RunOther{});
   std::string key =
@@ -167,7 +169,7 @@ std::string text_of(const RunFinding& finding) {
     text +=
         fmt::format("  {:14}{}{}kernel {}", "at", place, place.empty() ? "" : ", ", finding.kernel);
     // The race detector knows which thread came first only within one launch; a launch that failed
-    // has no threads; an unmeasured instruction is one of the whole kernel.
+    // has no threads; an unmeasured instruction concerns the whole kernel.
     if (finding.kind != kRunStreamRace && finding.kind != kRunUncheckedError &&
         finding.kind != kRunUnmeasured) {
       text += fmt::format(", thread {} of block {}", index_text(finding.thread),

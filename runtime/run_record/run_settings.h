@@ -10,12 +10,12 @@
 
 namespace gpuemu {
 
-/// The environment variable with the folder of the settings and the findings of a run.
+/// Environment variable with the folder of a run's settings and findings.
 inline constexpr const char* kRunFolderVariable = "GPUEMU_RUN";
-/// The environment variable with the architecture of the device where no `gpuemu run` has said it.
+/// Environment variable with the architecture of the device, if no `gpuemu run` sets it.
 inline constexpr const char* kRunArchVariable = "GPUEMU_RUN_ARCH";
 
-/// What a fault of a kernel does to later driver calls.
+/// The effect of a kernel's fault on later driver calls.
 enum class OnFinding : uint8_t {
   Report,  ///< The next call that waits fails; the context stays usable.
   Sticky,  ///< That call and every later call that needs a context fails, as on a GPU.
@@ -30,17 +30,19 @@ struct RunDevice {
 struct DriverSettings {
   std::vector<RunDevice> devices = std::vector<RunDevice>(1);
   DeviceChecks checks = kUsualChecks;
-  bool leaks = false;        ///< Report what is still allocated at the end.
-  bool host_calls = true;    ///< Report wrong driver calls.
-  bool streams = true;       ///< Report work of two streams that meets without an order.
-  bool replicas = false;     ///< What threads of Triton do twice is an error and no note.
-  bool trace = false;        ///< Write when calls and kernels ran.
-  bool count_forms = false;  ///< Count the executed forms of instructions; kernels are slower.
+  bool leaks = false;      ///< Report memory that is still allocated at the end.
+  bool host_calls = true;  ///< Report incorrect driver calls.
+  bool streams = true;    ///< Report conflicting accesses from two streams without an order between
+                          ///< them.
+  bool replicas = false;  ///< Report duplicated work of Triton's threads as an error instead of a
+                          ///< note.
+  bool trace = false;     ///< Write the times of calls and kernels.
+  bool count_forms = false;  ///< Count the executed forms of instructions; slows kernels down.
   uint64_t launch_timeout_ms = 30'000;
   uint64_t schedule_seed = 0;
   int driver_version = 13000;  ///< 1000 * major + 10 * minor.
   OnFinding on_finding = OnFinding::Report;
-  uint64_t findings_max = 1000;  ///< The different findings that a process records.
+  uint64_t findings_max = 1000;  ///< Distinct findings that a process records.
 };
 
 /// Io names the file that cannot be written.

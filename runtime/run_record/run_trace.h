@@ -1,4 +1,4 @@
-// The trace of `gpuemu run --trace`: what each process did when, in the format of Chrome's tracing.
+// The trace of `gpuemu run --trace`: a timeline of each process, in Chrome's trace event format.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace gpuemu {
 
-/// A line of the picture: a thread of the host or a stream of a device.
+/// A row of the timeline: a host thread or a stream of a device.
 struct RunTraceRow {
   int process = 0;
-  uint64_t number = 0;  ///< Different for every row of a process.
+  uint64_t number = 0;  ///< Unique for every row of a process.
   std::string name;     ///< "device 0, stream 16"
 };
 
@@ -20,19 +20,19 @@ struct RunTraceEvent {
   const char* kind = "";  ///< "call" or "kernel".
   int process = 0;
   uint64_t row = 0;
-  uint64_t begin_ns = 0, end_ns = 0;  ///< By CLOCK_MONOTONIC, which all processes share.
-  uint64_t instructions = 0;          ///< That the threads of a kernel executed.
+  uint64_t begin_ns = 0, end_ns = 0;  ///< CLOCK_MONOTONIC, which all processes share.
+  uint64_t instructions = 0;          ///< Executed by the threads of a kernel.
 };
 
-/// Each is one line, with its line feed.
+/// Returns one line with its line feed.
 std::string encode_line(const RunTraceRow& row);
 std::string encode_line(const RunTraceEvent& event);
 
-/// Returns "FOLDER/PID.trace", where a process writes its lines.
+/// Returns "FOLDER/PID.trace", to which a process writes its lines.
 std::string trace_file_name(const std::string& folder, int pid);
 
-/// Writes the lines of all processes as one document; a line that a killed process did not finish
-/// is left out. Io names what cannot be read or written.
+/// Writes the lines of all processes as one document, without incomplete lines of killed processes.
+/// Io names what cannot be read or written.
 Status write_trace(const std::string& folder, const std::string& path);
 
 }  // namespace gpuemu

@@ -18,7 +18,7 @@ std::vector<fs::path> cuda_homes() {
     const char* value = std::getenv(variable);
     if (value == nullptr || *value == '\0') continue;
     out.emplace_back(value);
-    // The folder that pip filled is accepted as well as the toolkit inside it.
+    // Accepts the folder that pip filled, as well as the toolkit in it.
     out.push_back(fs::path(value) / "nvidia" / "cu13");
   }
   std::error_code failed;

@@ -1,4 +1,4 @@
-// Where CUDA may lie on this machine.
+// Finds the places where CUDA may be installed on this machine.
 #pragma once
 
 #include <filesystem>
@@ -6,9 +6,9 @@
 
 namespace gpuemu {
 
-/// Folders that may be a toolkit, in the order in which they are looked at: GPUEMU_CUDA_HOME,
-/// CUDA_HOME, beside the program, the wheels folder cuda/nvidia/cu13 beside or above it,
-/// /usr/local/cuda. They need not exist.
+/// Returns folders that may be a toolkit, in search order: GPUEMU_CUDA_HOME, CUDA_HOME, beside the
+/// program, the wheels' folder cuda/nvidia/cu13 beside or above the program, /usr/local/cuda. They
+/// need not exist.
 std::vector<std::filesystem::path> cuda_homes();
 
 }  // namespace gpuemu

@@ -7,7 +7,7 @@
 namespace gpuemu {
 namespace {
 
-/// Folders of a toolkit, of the wheels, and where a toolkit has CUPTI alone.
+/// Library folders of a toolkit, of the wheels, and of CUPTI in a toolkit.
 constexpr const char* kLibraryFolders[] = {"lib64", "lib", "extras/CUPTI/lib64"};
 
 void* open_file(const std::string& path) { return ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL); }
@@ -26,7 +26,8 @@ Result<SharedLibrary> SharedLibrary::open(std::span<const std::string> names) {
         std::error_code ignored;
         if (!std::filesystem::exists(path, ignored)) continue;
         if (void* handle = open_file(path)) return SharedLibrary(handle, path);
-        // A library that is there and cannot be opened says more than one that is not.
+        // The error of an existing library that cannot be opened is more useful than that of a
+        // missing one.
         if (const char* why = ::dlerror(); why != nullptr) reason = why;
       }
     }

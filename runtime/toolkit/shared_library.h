@@ -1,5 +1,5 @@
-// A library that a machine may have, opened when it is first wanted. No header of it is needed: the
-// functions that are used are declared by who uses them.
+// An optional shared library, opened on first use. Needs none of its headers: the caller declares
+// the functions that it uses.
 #pragma once
 
 #include <span>
@@ -11,15 +11,16 @@ namespace gpuemu {
 
 class SharedLibrary {
  public:
-  /// The first of `names` that is there, where the loader looks or in a folder for libraries of
-  /// cuda_homes(); a name with a slash is a path. Unavailable with what the loader says of the
-  /// first name. It stays open to the end of the process: such libraries have threads of their own.
+  /// Opens the first of `names` that the loader finds, or that is in a library folder of
+  /// cuda_homes(). A name with a slash is a path. Unavailable includes the loader's message for the
+  /// first name. The library stays open until the process ends, because such libraries have threads
+  /// of their own.
   static Result<SharedLibrary> open(std::span<const std::string> names);
 
-  /// As it was opened.
+  /// Returns the name by which it was opened.
   const std::string& name() const { return name_; }
 
-  /// Unavailable naming the function and the library.
+  /// Unavailable names the function and the library.
   template <typename Function>
   Status bind(const char* function, Function& into) const {
     into = reinterpret_cast<Function>(find(function));

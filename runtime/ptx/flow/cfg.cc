@@ -53,7 +53,7 @@ class Analysis {
     }
   }
 
-  // Blocks with which threads or calls end, and in which no lane needs another.
+  // Returns the blocks that end the thread or the call, in which no lane needs another.
   std::vector<bool> leaving_blocks() const {
     std::vector<bool> all;
     for (const BasicBlock& block : flow_.blocks) {
@@ -67,7 +67,7 @@ class Analysis {
     return all;
   }
 
-  // A label behind the last instruction is the exit.
+  // A label after the last instruction stands for the exit.
   void add_successor(BasicBlock& block, uint32_t instruction) {
     if (instruction < size()) {
       block.successors.push_back(flow_.block_of[instruction]);
@@ -103,7 +103,7 @@ class Analysis {
     block.successors.erase(rest.begin(), rest.end());
   }
 
-  // Post-order of the reversed graph from the exit (number `exit`), without recursion.
+  // Computes the post-order of the reversed graph from the exit (number `exit`), without recursion.
   std::vector<uint32_t> reverse_post_order(const std::vector<std::vector<uint32_t>>& before) const {
     const auto exit = static_cast<uint32_t>(flow_.blocks.size());
     std::vector<bool> seen(exit + 1, false);
@@ -125,7 +125,7 @@ class Analysis {
     return order;
   }
 
-  // Cooper, Harvey and Kennedy's iteration on the reversed graph.
+  // The iteration of Cooper, Harvey and Kennedy on the reversed graph.
   void find_post_dominators() {
     const auto exit = static_cast<uint32_t>(flow_.blocks.size());
     std::vector<std::vector<uint32_t>> before(exit + 1);

@@ -1,4 +1,4 @@
-// Every register that an operand names, those inside of vectors and addresses too.
+// Visits every register that an operand names, including those in vectors and addresses.
 #pragma once
 
 #include "runtime/ptx/module.h"

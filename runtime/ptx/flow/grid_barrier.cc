@@ -14,7 +14,7 @@ bool reads_for_host(const Instruction& instruction) {
          std::ranges::find(instruction.modifiers, "sys") != instruction.modifiers.end();
 }
 
-/// Whether the function or one that it calls by name has such an instruction.
+/// Returns whether the function, or one that it calls by name, has such an instruction.
 template <typename Predicate>
 bool has_any(const Module& module, const Function& function, const Predicate& is_such) {
   std::vector<const Function*> left = {&function};

@@ -1,17 +1,17 @@
-// Finds kernels that wait for others: for all blocks of their grid, so that they have to be
-// launched cooperatively, or for the host.
+// Finds kernels that wait for all blocks of their grid, so that they need a cooperative launch, or
+// for the host.
 #pragma once
 
 #include "runtime/ptx/module.h"
 
 namespace gpuemu::ptx {
 
-/// Whether it reads where the barrier of the grid lies, as this_grid().sync() does.
+/// Returns whether it reads the address of the grid barrier, as this_grid().sync() does.
 bool reads_grid_barrier(const Instruction& instruction);
-/// Whether the function does, or one that it calls by name.
+/// Returns whether the function, or one that it calls by name, does so.
 bool waits_for_grid(const Module& module, const Function& function);
-/// Whether it or a function that it calls by name reads memory that the host may change meanwhile:
-/// volatile, or in the order of the whole system.
+/// Returns whether the function, or one that it calls by name, reads memory that the host may
+/// change meanwhile: a volatile access, or one of system scope.
 bool may_wait_for_host(const Module& module, const Function& function);
 
 }  // namespace gpuemu::ptx

@@ -4,11 +4,11 @@
 
 namespace gpuemu::ptx {
 namespace {
-/// Beyond it the search, quadratic at worst, is not worth its time.
+/// Above this size the search, quadratic in the worst case, takes too long.
 constexpr size_t kBlocksMax = 4096;
 constexpr size_t kCandidatesMax = 64;
-/// Blocks looked at for one function: real ones stay below a hundredth of it, and what hostile
-/// control flow leaves unfinished meets where it must, at post-dominators.
+/// Blocks visited for one function. Real functions need less than a hundredth of it. Where hostile
+/// control flow exceeds the limit, post-dominators are used.
 constexpr uint64_t kStepsMax = 20'000'000;
 constexpr uint32_t kUnreached = UINT32_MAX;
 
@@ -31,7 +31,7 @@ class Meetings {
   }
 
  private:
-  /// Reverse post-order from the entry, without recursion.
+  /// Numbers the blocks in reverse post-order from the entry, without recursion.
   void number_blocks() {
     std::vector<bool> seen(blocks_.size(), false);
     std::vector<std::pair<uint32_t, size_t>> stack{{0, 0}};
@@ -53,7 +53,7 @@ class Meetings {
     }
   }
 
-  /// Where the loop that `latch` closes by going to `header` continues.
+  /// Returns the blocks at which the loop closed by the edge from `latch` to `header` is left.
   std::vector<uint32_t> exits_of_loop(uint32_t latch, uint32_t header) {
     steps_ += blocks_.size();
     std::vector<bool> inside(blocks_.size(), false);
@@ -77,8 +77,8 @@ class Meetings {
     return exits;
   }
 
-  /// Marks what paths from `start` reach. A path ends where a loop closes; with `around` it goes on
-  /// behind that loop.
+  /// Marks the blocks that paths from `start` reach. A path ends at the back edge of a loop; with
+  /// `around` it continues after that loop.
   std::vector<bool> reach(uint32_t branch, uint32_t start, bool around, uint32_t without) {
     steps_ += blocks_.size() / 64;
     std::vector<bool> seen(blocks_.size(), false);
@@ -107,7 +107,7 @@ class Meetings {
     return seen;
   }
 
-  /// How many successors' paths (2 for more) reach each block.
+  /// Returns for each block how many successors' paths reach it (2 for two or more).
   std::vector<uint8_t> reached(uint32_t branch, bool around, uint32_t without) {
     steps_ += blocks_.size();
     std::vector<uint8_t> times(blocks_.size(), 0);
@@ -120,7 +120,8 @@ class Meetings {
     return times;
   }
 
-  /// Blocks ahead of the branch that are common, first to last, and the nearest header behind it.
+  /// Returns the first common block ahead of the branch, else the nearest common loop header behind
+  /// it.
   int32_t first_common(uint32_t branch, bool around) {
     const std::vector<uint8_t> times = reached(branch, around, kUnreached);
     std::vector<uint32_t> ahead;

@@ -1,4 +1,4 @@
-// Where lanes meet again after a branch, when some of their paths leave the function.
+// Computes a branch's reconvergence point when some paths leave the function.
 #pragma once
 
 #include <vector>
@@ -7,10 +7,10 @@
 
 namespace gpuemu::ptx {
 
-/// Fills in BasicBlock::meet. It is the immediate post-dominator where there is one. An early
-/// return or a failed assertion below a branch leaves only the exit as post-dominator, but the
-/// lanes that stay must come together: they meet at the first block that paths from two successors
-/// reach. `leaving`: blocks that only end the thread or the call.
+/// Fills in BasicBlock::meet: the immediate post-dominator if there is one. After an early return
+/// or a failed assertion only the exit post-dominates the branch, but the remaining lanes must
+/// still reconverge: at the first block that paths from two successors reach. `leaving`: blocks
+/// that only end the thread or the call.
 void find_meetings(ControlFlow& flow, const std::vector<bool>& leaving);
 
 }  // namespace gpuemu::ptx

@@ -1,5 +1,5 @@
-// The modifiers of PTX instructions: as text in the order that they are written, and as a set of
-// those that modifiers.def names, in which a look-up is one bit.
+// The modifiers of PTX instructions: as text in written order, and as a bit set of those that
+// modifiers.def lists.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace gpuemu::ptx {
 
-/// One per row of modifiers.def, in its order.
+/// One enumerator per row of modifiers.def, in its order.
 enum class Modifier : uint8_t {
 #define MODIFIER(modifier, text) modifier,
 #include "runtime/ptx/isa/modifiers.def"
@@ -26,12 +26,12 @@ inline constexpr size_t kModifierCount = 0
     ;
 #undef MODIFIER
 
-/// Without the dot; nothing for a text that has no row.
+/// Takes the text without the dot; returns nothing if it has no row.
 std::optional<Modifier> modifier_of(std::string_view text);
-/// "acq_rel", without the dot.
+/// Returns for example "acq_rel", without the dot.
 std::string_view name_of(Modifier modifier);
 
-/// What is written between the dots of an instruction: "global", "nc", "v4" and "f32" of
+/// The texts between the dots of an instruction: "global", "nc", "v4" and "f32" for
 /// ld.global.nc.v4.f32.
 class Modifiers {
  public:
@@ -41,7 +41,7 @@ class Modifiers {
   }
 
   void add(std::string_view text) { insert(texts_.size(), text); }
-  /// Before the modifier at `index`, or at the end.
+  /// Inserts before the modifier at `index`, or at the end.
   void insert(size_t index, std::string_view text);
   void reserve(size_t count) { texts_.reserve(count); }
 
@@ -58,7 +58,7 @@ class Modifiers {
 
  private:
   std::vector<std::string> texts_;
-  std::array<uint64_t, (kModifierCount + 63) / 64> given_{};  ///< A bit for each Modifier.
+  std::array<uint64_t, (kModifierCount + 63) / 64> given_{};  ///< One bit per Modifier.
 };
 
 }  // namespace gpuemu::ptx

@@ -22,7 +22,7 @@ constexpr auto kTexts = std::to_array<std::string_view>({
 });
 static_assert(std::ranges::is_sorted(kTexts));
 
-/// What PTX has beside the rows of instructions.def.
+/// Instructions of PTX without a row in instructions.def.
 constexpr auto kWithoutRow =
     std::to_array<std::string_view>({"clusterlaunchcontrol", "vabsdiff", "vadd", "vmad", "vmax",
                                      "vmin", "vset", "vset2", "vset4", "vshl", "vshr", "vsub"});

@@ -1,6 +1,6 @@
-// The PTX instructions and what they are, from instructions.def: the only list of them. A property
-// that several analyses need is a trait here; what one analysis does with single instructions is a
-// PerOpcode table of its own.
+// The PTX instructions and their properties, from instructions.def, which is the only list of them.
+// A property used by several analyses is a trait here; one used by a single analysis is in a
+// PerOpcode table of that analysis.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@
 
 namespace gpuemu::ptx {
 
-/// One per row of instructions.def, in its order. Unknown: an instruction that the table does not
-/// have; it parses, and only its text says what it is.
+/// One enumerator per row of instructions.def, in its order. Unknown: an instruction without a row;
+/// it parses, but only its text identifies it.
 enum class Opcode : uint8_t {
 #define INSTRUCTION(opcode, text, least, most, what, operands, traits) opcode,
 #include "runtime/ptx/isa/instructions.def"
@@ -38,73 +38,73 @@ enum class OpcodeClass : uint8_t {
   Texture,
   Misc,
   Video,
-  Unknown  ///< The class of Opcode::Unknown alone.
+  Unknown  ///< Only for Opcode::Unknown.
 };
 
-/// How the types of the modifiers spread over the operands.
+/// How the types among the modifiers apply to the operands.
 enum class OperandShape : uint8_t {
-  Unchecked,  ///< Any register goes.
-  Same,       ///< All have the one type.
+  Unchecked,  ///< Any register is allowed.
+  Same,       ///< All operands have the one type.
   Shift,      ///< The amount is .u32.
   Field,      ///< bfe: position and length are .u32.
   Insert,     ///< bfi: the last two are .u32.
   Count,      ///< bfind, clz, popc: the result is .u32.
-  Words,      ///< All have 32 bits, whatever the types say.
+  Words,      ///< All have 32 bits, whatever the types are.
   Select,     ///< selp: the last is a predicate.
-  Slct,       ///< The last has the second type.
+  Slct,       ///< The last operand has the second type.
   Test,       ///< testp: the result is a predicate.
-  Compare,    ///< setp: predicates around operands of the one type.
-  Set,        ///< A result of the first type, operands of the second.
+  Compare,    ///< setp: predicates, and operands of the one type.
+  Set,        ///< The result has the first type, the operands the second.
   Convert,    ///< cvt
-  Move,       ///< mov: all, but not the parts that are packed.
+  Move,       ///< mov: all operands, except the parts of a packed vector.
   Shuffle,    ///< shfl: words and a predicate.
-  Vote,       ///< A predicate, the lanes, and either as result.
+  Vote,       ///< A predicate, the lane mask, and either one as result.
   Match,      ///< A value of the type, words and a predicate.
-  Access,     ///< ld, st: all but the address; registers may be wider than the type.
-  Atomic,     ///< atom, red: all but the address.
+  Access,     ///< ld, st: all except the address; registers may be wider than the type.
+  Atomic,     ///< atom, red: all except the address.
 };
 
-/// What analyses ask of an instruction.
+/// Properties of an instruction that analyses query.
 enum class Trait : uint8_t {
   // Memory
-  Reads,          ///< One access at an address, which gives a register its value.
-  Writes,         ///< One access at an address, which takes a register's value.
-  TouchesMemory,  ///< Accesses, copies, and hints about memory.
+  Reads,          ///< One access at an address, loaded into a register.
+  Writes,         ///< One access at an address, stored from a register.
+  TouchesMemory,  ///< Accesses, copies and memory hints.
   // Effects
-  NoResult,      ///< The first operand is no result; unless a modifier is .red.
-  Refused,       ///< The emulator executes no form of it.
-  NoEffect,      ///< A hint: the emulator does nothing for it.
-  Branches,      ///< Goes on at a label.
+  NoResult,      ///< The first operand is not a result, unless a modifier is .red.
+  Refused,       ///< The emulator supports no form of it.
+  NoEffect,      ///< A hint that the emulator ignores.
+  Branches,      ///< Jumps to a label.
   Leaves,        ///< Ends the function or the thread.
-  UseIsVisible,  ///< Whether it is executed shows outside of registers.
-  OnlyAssigns,   ///< Compilers branch around it, and it does nothing but write a register.
+  UseIsVisible,  ///< Executing it has an effect outside registers.
+  OnlyAssigns,   ///< Compilers branch around it, and it only writes a register.
   // Threads
   Synchronizes,   ///< A barrier of threads.
   Fences,         ///< Orders memory accesses.
-  Waits,          ///< Waits for others, or signals them, but is no barrier.
-  TakesMembers,   ///< Has a mask of lanes as its last operand when it is .sync.
-  UniformResult,  ///< The result is the same in all lanes that take part.
-  VaryingResult,  ///< The result differs between lanes, whatever went in.
+  Waits,          ///< Waits for or signals other threads, without being a barrier.
+  TakesMembers,   ///< Its last operand is a lane mask if it is .sync.
+  UniformResult,  ///< The result is the same in all participating lanes.
+  VaryingResult,  ///< The result differs between lanes, whatever the operands.
   CombinesLanes,  ///< The result is computed from the values of all lanes.
   // Operands and values
   Compares,        ///< Compares two operands by a condition among its modifiers.
-  Selects,         ///< Takes one of two operands.
-  MatrixProduct,   ///< Multiplies matrices, at least with the modifier .mma.
-  RegisterMatrix,  ///< Matrices of a product in registers, with types of their own.
-  FreshResult,     ///< The result is no function of the register operands.
-  EndsTracking,    ///< Undefined values are not followed through it.
-  MixesBits,       ///< One operand may decide alone, or the parts of words are put together.
-  KeepsBits,       ///< The result has the bits of its only operand.
-  CarriesValue,    ///< The result is one of the operands, as it is.
-  MovesBits,       ///< On integers: may change the sign or exponent of a float, or move it.
-  PassesOn,        ///< A narrow float in the operands is the one in the result.
-  PassesIndex,     ///< An index in the operands is an index in the result.
-  IndexMath,       ///< Compilers compute indices and sizes with it.
-  RevealsSizes,    ///< A constant operand may be a size at which a kernel changes its ways.
+  Selects,         ///< Selects one of two operands.
+  MatrixProduct,   ///< Multiplies matrices, if only with the modifier .mma.
+  RegisterMatrix,  ///< Holds the matrices of a product in registers, with a type for each.
+  FreshResult,     ///< The result does not depend on register operands.
+  EndsTracking,    ///< Undefined values are not tracked through it.
+  MixesBits,       ///< One operand can determine the result alone, or parts of words are combined.
+  KeepsBits,       ///< The result consists of the bits of its only operand.
+  CarriesValue,    ///< The result is one of the operands, unchanged.
+  MovesBits,       ///< On integers: may change the sign or exponent of a float, or move the float.
+  PassesOn,        ///< A narrow float among the operands is passed to the result.
+  PassesIndex,     ///< An index among the operands is passed to the result.
+  IndexMath,       ///< Compilers use it to compute indices and sizes.
+  RevealsSizes,    ///< A constant operand may be a size at which a kernel changes its code path.
   ComparesSizes,   ///< Compares an operand with such a size.
   // Floating point
-  MakesNonFinite,   ///< May make a NaN or an infinity of finite operands.
-  FloatArithmetic,  ///< One of the four operations on floats, or fma.
+  MakesNonFinite,   ///< May produce a NaN or an infinity from finite operands.
+  FloatArithmetic,  ///< Addition, subtraction, multiplication or division of floats, or fma.
   RoundsToType,     ///< Rounds its result to the last type among its modifiers.
   SpecialFunction,  ///< Computed by the special function unit.
 };
@@ -134,21 +134,20 @@ struct InstructionInfo {
   Traits traits;
 };
 
-/// By Opcode; the last is that of Opcode::Unknown.
+/// Indexed by Opcode; the last row is that of Opcode::Unknown.
 extern const std::array<InstructionInfo, kOpcodeCount + 1> kInstructions;
 
 inline const InstructionInfo& info(Opcode opcode) {
   return kInstructions[static_cast<size_t>(opcode)];
 }
 
-/// The instruction with this text before its modifiers; Unknown for a text that has no row.
+/// Returns the instruction with this text before its modifiers; Unknown if it has no row.
 Opcode opcode_of(std::string_view text);
-/// Whether PTX has it up to the newest version that this reader knows (limits.h), with a row or
-/// without.
+/// Returns whether PTX has the instruction, with or without a row, up to the newest version that
+/// the parser knows (limits.h).
 bool is_instruction(std::string_view text);
 
-/// A row for some opcodes: constructed from pairs, of which two with the same opcode do not
-/// compile.
+/// A table with a row for some opcodes, constructed from pairs. Duplicate opcodes do not compile.
 template <typename Row>
 class PerOpcode {
  public:
@@ -160,7 +159,7 @@ class PerOpcode {
       rows_[at] = row;
     }
   }
-  /// Null for an opcode without a row.
+  /// Returns null for an opcode without a row.
   constexpr const Row* find(Opcode opcode) const {
     const auto at = static_cast<size_t>(opcode);
     return given_[at] ? &rows_[at] : nullptr;

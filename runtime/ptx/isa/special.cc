@@ -6,7 +6,7 @@
 namespace gpuemu::ptx {
 namespace {
 
-// Registers with .x .y .z .w, usable without them as a vector.
+// Registers with .x, .y, .z and .w; without a suffix each is a vector.
 constexpr auto kVectors = std::to_array<std::string_view>({
     "%cluster_ctaid",
     "%cluster_nctaid",
