@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A large template library takes a minute; beyond this the compiler hangs.
+/// A large template library takes a minute to compile; beyond this limit the compiler hangs.
 constexpr std::chrono::seconds kCompileTimeout{300};
 constexpr std::chrono::milliseconds kPollInterval{5};
 

@@ -1,4 +1,5 @@
-// Programs of the toolkit as child processes that end when they hang, and folders for their files.
+// Runs programs of the toolkit as child processes with a timeout, and makes folders for their
+// files.
 #pragma once
 
 #include <atomic>
@@ -11,7 +12,7 @@
 
 namespace gpuemu::compile {
 
-/// A folder that is removed with its content.
+/// A temporary folder, removed with its content by the destructor.
 class ScratchFolder {
  public:
   static Result<ScratchFolder> create();
@@ -27,9 +28,10 @@ class ScratchFolder {
   std::string path_;
 };
 
-/// The exit status; 128 and the signal's number where one ended it. Output and errors go to `log`.
-/// `path_first` is put in front of PATH for the child, which may look for its own tools there.
-/// Cancelled once `cancel` is true: the child and its children are ended, or never started.
+/// Runs a command. Returns its exit status, or 128 plus the number of the signal that ended it.
+/// Output and errors go to `log`. `path_first` is prepended to the child's PATH, because the child
+/// may look for its own tools there. Cancelled if `cancel` becomes true: the child and its children
+/// are terminated, or not started.
 Result<int> run_child(const std::vector<std::string>& command, const std::filesystem::path& log,
                       const std::string& path_first = "",
                       const std::atomic<bool>* cancel = nullptr);

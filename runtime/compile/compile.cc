@@ -1,4 +1,4 @@
-// The order of things: source, cache, compiler, entries.
+// Compiles a source: reads it, looks in the cache, runs the compiler and resolves the entries.
 #include "runtime/compile/compile.h"
 
 #include <algorithm>
@@ -28,13 +28,15 @@ using compile::Job;
 using compile::Output;
 using compile::Toolkit;
 
-/// Behind the PTX in a cached file, one line per template: what the compiler called it.
+/// Follows the PTX in a cached file, one line per template, with the PTX name of the template's
+/// entry.
 constexpr std::string_view kNameMark = "// gpuemu-entry\t";
-/// Part of the key: another layout of cached files gets another number.
+/// Part of the cache key. Change it when the layout of cached files changes.
 constexpr std::string_view kCacheFormat = "gpuemu-ptx-3";
-/// Sets of entries that are compiled at once: all of them must be done within a compiler's time.
+/// Sets of entries that are compiled together. All must finish within the compiler's timeout.
 constexpr size_t kTogetherMax = 64;
-/// More than one broken set of so many causes: all of them are, and each says why when it is alone.
+/// After this many failures in a row, all remaining sets are assumed to be faulty; each reports its
+/// error when it is compiled alone.
 constexpr size_t kFailedInARowMax = 8;
 
 Result<std::string> virtual_arch(const std::string& arch) {
@@ -53,7 +55,7 @@ Result<std::string> virtual_arch(const std::string& arch) {
 struct Compiler {
   bool use_nvrtc = false;
   std::string name;      ///< "NVRTC 13.0", "nvcc"
-  std::string identity;  ///< Changes when another compiler would run.
+  std::string identity;  ///< Changes if another compiler would run.
 };
 
 Result<Compiler> choose(const Toolkit& toolkit, CompilerChoice wanted) {
@@ -70,7 +72,7 @@ Result<Compiler> choose(const Toolkit& toolkit, CompilerChoice wanted) {
         "scripts/setup.sh");
   }
   std::string identity = "nvcc " + compile::program_identity(toolkit.nvcc);
-  // nvcc adds the options that these hold to its own.
+  // nvcc adds the options in these variables to its own.
   for (const char* variable : {"NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"}) {
     const char* value = std::getenv(variable);
     identity += fmt::format(" {}", value == nullptr ? "" : value);
@@ -88,7 +90,7 @@ std::string cache_key(const Job& job, const Compiler& compiler) {
   std::ranges::copy(compile::include_dirs_of(job.flags), std::back_inserter(folders));
   const std::string forced = compile::forced_includes(job.flags);
   std::string headers = compile::included_content(job.path, forced + job.source, folders);
-  // The sizes keep the end of one part from passing for the start of the next.
+  // The sizes mark where one part ends and the next begins.
   const std::string sizes =
       fmt::format("{} {} {}", job.source.size(), headers.size(), settings.size());
   return content_hash({kCacheFormat, sizes, job.path, "\n", job.source, headers, settings, job.arch,
@@ -105,7 +107,7 @@ Result<Output> read_cached(const fs::path& file) {
     if (tab == std::string::npos || end == std::string::npos || tab > end) break;
     out.lowered[out.ptx.substr(begin, tab - begin)] = out.ptx.substr(tab + 1, end - tab - 1);
   }
-  // What is read is what was compiled.
+  // Truncated exactly like a cached text, so both read the same.
   out.ptx.resize(std::min(out.ptx.find(kNameMark), out.ptx.size()));
   return out;
 }
@@ -118,8 +120,8 @@ void write_cached(const fs::path& file, const Output& output) {
   compile::write_kept(file, std::move(text));
 }
 
-/// Held while a text is compiled for the cache. nvcc draws names at random, so two compilations of
-/// one text differ, and whoever compares what they used with what is kept would find a change.
+/// Held while a text is compiled for the cache. nvcc draws random names, so two compilations of one
+/// text differ, and a client that compares its copy with the cached one would see a change.
 std::shared_ptr<std::mutex> turn_of(const std::string& file) {
   static std::mutex guard;
   static std::map<std::string, std::weak_ptr<std::mutex>> turns;
@@ -139,7 +141,7 @@ Result<Output> run_compiler(const Toolkit& toolkit, const Job& job, Compiler& co
   if (!compiler.use_nvrtc) return compile::run_nvcc(toolkit, job);
   auto output = compile::run_nvrtc(toolkit, job);
   if (output || output.error().code != ErrorCode::Unsupported) return output;
-  // Code of the host beside the kernels, as of a PyTorch extension, need not compile.
+  // Host code beside the kernels, as in a PyTorch extension, does not have to compile.
   auto without_host = compile::run_nvrtc_without_host(toolkit, job);
   if (without_host) return without_host;
   if (wanted == CompilerChoice::Nvrtc || toolkit.nvcc.empty()) {
@@ -160,8 +162,8 @@ bool has_word(std::string_view text, std::string_view word) {
   return false;
 }
 
-/// A template that does not exist makes the whole compilation fail, with messages about our own
-/// text. Compiled without it, the source itself may be fine: then it is the name that is wrong.
+/// Explains a failed compilation. A template that does not exist makes the whole compilation fail,
+/// with messages about the text that we add. If the source compiles without it, the name is wrong.
 Error explain(const Toolkit& toolkit, Job job, Compiler compiler, const Error& first) {
   if (first.code != ErrorCode::Compile || job.templates.empty()) return first;
   const auto wanted = job.templates;
@@ -179,7 +181,8 @@ Error explain(const Toolkit& toolkit, Job job, Compiler compiler, const Error& f
     return error(ErrorCode::NotFound, "no entry '{0}': {1} in {2} is not a template; write '{1}'",
                  name, base, job.path);
   }
-  // The kernel may exist and fail inside for this type: then the compiler's lines tell.
+  // The kernel may exist and fail to compile for this type; then the compiler's messages explain
+  // it.
   for (const std::string& name : wanted) {
     const std::string base = name.substr(0, name.find('<'));
     const std::string simple =
@@ -211,7 +214,7 @@ std::vector<std::string> templates_of(const std::vector<std::string>& expression
   return templates;
 }
 
-/// The job of a request, without its templates.
+/// Returns the job of a request, without its templates.
 Result<Job> job_of(const CompileRequest& request, std::string source) {
   Job job;
   std::error_code failed;
@@ -231,10 +234,10 @@ Result<Job> job_of(const CompileRequest& request, std::string source) {
   return job;
 }
 
-/// Where a set of templates is kept.
+/// Cache files of a set of templates.
 struct CacheFiles {
   fs::path alone;
-  fs::path together;  ///< Compiled with other sets.
+  fs::path together;  ///< Compiled together with other sets.
 };
 
 CacheFiles cache_files(const CompileRequest& request, const Job& job, const Compiler& compiler) {
@@ -247,13 +250,13 @@ Result<Output> read_either(const CacheFiles& places) {
   return alone ? std::move(alone) : read_cached(places.together);
 }
 
-/// One set of templates that is wanted and not in the cache.
+/// A requested set of templates that is not in the cache.
 struct Absent {
   std::vector<std::string> templates;
   CacheFiles places;
 };
 
-/// Compiles sets together: all of them, or halves of them where one stands in the others' way.
+/// Compiles several sets in one compilation; if that fails, tries each half separately.
 class TogetherCompiler {
  public:
   TogetherCompiler(const Toolkit& toolkit, Job job, Compiler compiler, CompilerChoice wanted)
@@ -270,7 +273,8 @@ class TogetherCompiler {
       failed_in_a_row_ = 0;
       return ok_status();
     }
-    // Names that only the compiler of one set alone can tell apart, as with default arguments.
+    // Such names can only be resolved in a compilation of one set alone, for example with default
+    // template arguments.
     if (is_about_names(made.error())) return ok_status();
     if (made.error().code != ErrorCode::Compile) return made.error();
     if (!source_is_sound_) {
@@ -289,7 +293,7 @@ class TogetherCompiler {
   static bool is_about_names(const Error& why) {
     return why.code == ErrorCode::NotFound || why.code == ErrorCode::InvalidArgument;
   }
-  /// With the entry of each template, which one set alone could not tell from the others'.
+  /// Compiles, and finds the entry of each template among those of all sets.
   Result<Output> run() {
     Compiler compiler = compiler_;
     Output made = GPUEMU_TRY(run_compiler(toolkit_, job_, compiler, wanted_));
@@ -320,7 +324,7 @@ std::vector<Absent> absent_of(const CompileRequest& request, Job job, const Comp
   return absent;
 }
 
-/// The turns of all files, in one order for everybody, so that no two wait for each other.
+/// Locks the cache files of all sets, in a fixed order to avoid deadlocks.
 class FileLocks {
  public:
   explicit FileLocks(const std::vector<Absent>& sets) {
@@ -334,7 +338,8 @@ class FileLocks {
 
  private:
   std::vector<std::shared_ptr<std::mutex>> turns_;
-  std::vector<std::unique_lock<std::mutex>> held_;  // Last: released before the turns go.
+  // Last, so that the locks are released before the mutexes are freed.
+  std::vector<std::unique_lock<std::mutex>> held_;
 };
 
 }  // namespace
@@ -355,7 +360,7 @@ Status compile_ahead(const CompileRequest& request,
   const std::vector<Absent> wanted = absent_of(request, job, compiler, sets);
   if (wanted.size() < 2) return ok_status();
   const FileLocks turns(wanted);
-  // Somebody may have compiled some of them while this waited.
+  // Another request may have compiled some of them during the wait.
   std::vector<Absent> absent = wanted;
   std::erase_if(absent, [](const Absent& set) { return read_either(set.places).ok(); });
   TogetherCompiler together(toolkit, job, compiler, request.compiler);

@@ -1,5 +1,5 @@
-// CUDA C++ to PTX at run time: through NVRTC where it can be loaded, else through nvcc. What was
-// compiled once is kept on disk under the hash of everything that went into it.
+// Compiles CUDA C++ to PTX at run time, with NVRTC if it can be loaded, otherwise with nvcc.
+// Results are cached on disk under a hash of everything that they depend on.
 #pragma once
 
 #include <atomic>
@@ -15,41 +15,42 @@ namespace gpuemu {
 enum class CompilerChoice { Auto, Nvrtc, Nvcc };
 
 struct CompileRequest {
-  std::string path;    ///< A .cu file, or a .ptx file, which is read as it is.
-  std::string source;  ///< When not empty: the text; `path` is only its name and the folder of its
-                       ///< includes.
-  std::string arch = "sm_80";  ///< Code is made for the virtual architecture of the same number.
+  std::string path;    ///< A .cu file, or a .ptx file, which is used unchanged.
+  std::string source;  ///< The text, if not empty; `path` then only gives its name and the folder
+                       ///< for its includes.
+  std::string arch = "sm_80";  ///< Target; code is generated for the virtual architecture of the
+                               ///< same number.
   std::vector<std::string> include_dirs;
-  std::vector<std::string> flags;  ///< As the compiler spells them: "-DN=4", "--use_fast_math".
-  /// Entries that are wanted: "scale", "softmax<float>", "ns::scale". Templates are instantiated.
+  std::vector<std::string> flags;  ///< In the compiler's spelling: "-DN=4", "--use_fast_math".
+  /// Requested entries: "scale", "softmax<float>", "ns::scale". Templates are instantiated.
   std::vector<std::string> name_expressions;
-  std::string cache_folder;  ///< Created when missing; "" keeps nothing.
+  std::string cache_folder;  ///< Created if missing; "" disables the cache.
   CompilerChoice compiler = CompilerChoice::Auto;
-  /// A text that compile_ahead() kept will do, which has the entries of other requests too. Whoever
-  /// measures or compares texts wants one that depends on nothing but this request.
+  /// Accept a text kept by compile_ahead(), which also has the entries of other requests. Leave it
+  /// false to measure or compare texts, which must then depend on this request alone.
   bool with_others = false;
-  /// When it turns true nvcc is ended and the answer is Cancelled; NVRTC, which runs in this
-  /// process, ends what it compiles first. Outlives the request.
+  /// If it becomes true, nvcc is terminated and the result is Cancelled. NVRTC runs in this process
+  /// and finishes its compilation first. Must outlive the request.
   const std::atomic<bool>* cancel = nullptr;
 };
 
 struct CompiledModule {
   std::string ptx;
-  std::map<std::string, std::string> lowered;  ///< Each name expression to its PTX entry.
-  std::set<std::string> others;                ///< Entries of `ptx` that other requests wanted.
+  std::map<std::string, std::string> lowered;  ///< Each name expression's PTX entry.
+  std::set<std::string> others;                ///< Entries of `ptx` that belong to other requests.
   std::string compiler;  ///< "NVRTC 13.0", "nvcc", "cache" or "none" (a .ptx file).
 };
 
-/// Compile: the compiler's error lines, with file and line as it printed them. NotFound: no such
-/// file, or no such entry (the message lists those there are). Unavailable: no compiler, with the
-/// remedy.
+/// Errors: Compile (the compiler's error lines as printed, with file and line), NotFound (no such
+/// file, or no such entry; the message lists the entries), Unavailable (no compiler; the message
+/// says how to get one).
 Result<CompiledModule> compile_source(const CompileRequest& request);
 
-/// Compiles several sets of name expressions of one source together, as few times as it can, so
-/// that compile_source() finds each set in the cache when it is asked `with_others`. Sets that do
-/// not compile with the others are left out: compile_source() says what is wrong with them. Compile
-/// when the source itself does not compile, whatever is asked of it; Cancelled.
-/// Nothing is done when `request.name_expressions` are some and are in the cache already.
+/// Compiles several sets of name expressions of one source in as few compilations as possible, so
+/// that compile_source() with `with_others` finds each set in the cache. Sets that do not compile
+/// together with others are left out; compile_source() reports their errors. Does nothing if
+/// `request.name_expressions` is not empty and already cached. Fails with Compile if the source
+/// itself does not compile, and with Cancelled.
 Status compile_ahead(const CompileRequest& request,
                      const std::vector<std::vector<std::string>>& sets);
 

@@ -1,4 +1,4 @@
-// Sources in a folder that goes with the test, and a request for each compiler that is here.
+// Test fixture: sources in a temporary folder, and a request for each installed compiler.
 #pragma once
 
 #include <filesystem>
@@ -23,7 +23,7 @@ __global__ void plain(float* x) { *x = FACTOR; }
 extern "C" __global__ void c_name(float* x) { *x = FACTOR; }
 )";
 
-/// The parameter is the compiler; one that is not installed skips.
+/// Parameterised by the compiler. Skips the test if it is not installed.
 class CompileFixture : public testing::TestWithParam<CompilerChoice> {
  protected:
   void SetUp() override {

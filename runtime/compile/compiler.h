@@ -1,4 +1,4 @@
-// What the two compilers have in common. Each takes a complete job and gives PTX.
+// The common interface of the two compilers. Each takes a complete job and returns PTX.
 #pragma once
 
 #include <atomic>
@@ -19,25 +19,25 @@ struct Job {
   std::vector<std::string> flags;
   std::vector<std::string> templates;         ///< Name expressions that must be instantiated.
   const std::atomic<bool>* cancel = nullptr;  ///< See CompileRequest.
-  /// Headers that stand for those on disk, by the name in the #include; NVRTC alone takes them.
+  /// Contents of headers by the name in the #include, used instead of files on disk. NVRTC only.
   std::map<std::string, std::string> headers = {};
 };
 
 struct Output {
   std::string ptx;
-  std::map<std::string, std::string> lowered;  ///< What the compiler itself says; may be empty.
+  std::map<std::string, std::string> lowered;  ///< As reported by the compiler; may be empty.
 };
 
-/// Compile errors as documented in compile.h; Unsupported when NVRTC cannot serve this job (an
-/// option or a host header that it does not know) and nvcc may.
+/// Fails with Compile as documented in compile.h, or with Unsupported if NVRTC cannot compile this
+/// job (an unknown option or host header) but nvcc may.
 Result<Output> run_nvrtc(const Toolkit& toolkit, const Job& job);
 Result<Output> run_nvcc(const Toolkit& toolkit, const Job& job);
 
-/// What NVRTC makes of the source without code and headers of the host (host_code.h); run_nvrtc()'s
-/// error where that cannot be compiled either.
+/// Compiles the source with NVRTC without its host code and host headers (host_code.h). If that
+/// fails too, returns the error of run_nvrtc().
 Result<Output> run_nvrtc_without_host(const Toolkit& toolkit, const Job& job);
 
-/// "13.0"; Unavailable when the library cannot be loaded.
+/// Returns for example "13.0"; Unavailable if the library cannot be loaded.
 Result<std::string> nvrtc_version(const Toolkit& toolkit);
 
 }  // namespace gpuemu::compile

@@ -1,4 +1,4 @@
-// Picks the error lines out of a log.
+// Extracts the error lines from a compiler log.
 #include "runtime/compile/diagnostics.h"
 
 #include <algorithm>
@@ -54,7 +54,7 @@ std::string without_ours(const std::string& lines, const std::string& path, size
     }
   }
   if (!theirs.empty() || ours.empty()) return theirs;
-  size_t number = 0;  // The 3 of "(3): error: ...".
+  size_t number = 0;  // The 3 in "(3): error: ...".
   std::sscanf(ours.c_str(), "(%zu)", &number);
   const size_t message = ours.find("error");
   if (number < first_line || number - first_line >= names.size() || message == std::string::npos) {

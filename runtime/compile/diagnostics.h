@@ -1,4 +1,4 @@
-// What people see of a compiler's output.
+// Extracts what a user needs from a compiler's output.
 #pragma once
 
 #include <string>
@@ -7,11 +7,13 @@
 
 namespace gpuemu::compile {
 
-/// The lines that report an error, the first twenty, as printed; the whole text when none does.
+/// Returns the first twenty lines that report an error, as printed; the whole text if there are
+/// none.
 std::string error_lines(std::string_view log);
 
-/// Such lines without those about a text of ours, in which line `first_line` + i instantiates the
-/// i-th of `names`: nobody else has it. Where all are about it, the first, as one about that name.
+/// Removes the lines about the text that we add, in which line `first_line` + i instantiates the
+/// i-th of `names`. If no others remain, returns the first one, rewritten as an error about that
+/// name.
 std::string without_ours(const std::string& lines, const std::string& path, size_t first_line,
                          const std::vector<std::string>& names);
 

@@ -1,4 +1,4 @@
-// Demangling, and finding entries in PTX and kernels in CUDA text without parsing either.
+// Demangles names, and finds entries in PTX and kernels in CUDA text without parsing either.
 #include "runtime/compile/entry_names.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ bool is_space(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0;
 struct Spelling {
   std::string_view from, to;
 };
-/// What the demangler prints for the types that people write otherwise.
+/// Common spellings of types, and the demangler's.
 constexpr Spelling kSpellings[] = {
     {"int8_t", "signed char"},
     {"uint8_t", "unsigned char"},
@@ -38,7 +38,7 @@ constexpr Spelling kSpellings[] = {
     {"size_t", "unsigned long"},
 };
 
-/// A word, with the suffix of an integer literal (256u, 4ul) removed.
+/// Returns a word without the suffix of an integer literal (256u, 4ul).
 std::string word_of(std::string_view word) {
   if (std::isdigit(static_cast<unsigned char>(word.front())) != 0) {
     while (word.size() > 1 &&
@@ -64,7 +64,7 @@ std::vector<std::string> split_words(std::string_view text) {
   return out;
 }
 
-/// The position of the argument list of a demangled function, or the text's end.
+/// Returns the position of the argument list of a demangled function, or the text's end.
 size_t arguments_at(const std::string& text) {
   int depth = 0;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -80,7 +80,7 @@ size_t arguments_at(const std::string& text) {
   return text.size();
 }
 
-/// Skips the result type that the demangler puts before a template: "void scale<float>".
+/// Removes the result type that the demangler puts before a template: "void scale<float>".
 std::string without_result(const std::string& text) {
   int depth = 0;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -92,7 +92,8 @@ std::string without_result(const std::string& text) {
   return text;
 }
 
-/// Without the namespace in which nvcc puts what is static: "_INTERNAL_1f_k_cu_2e::relu" -> "relu".
+/// Removes the namespace that nvcc adds to static functions: "_INTERNAL_1f_k_cu_2e::relu" ->
+/// "relu".
 std::string without_internal(std::string text) {
   constexpr std::string_view kMark = "_INTERNAL_";
   for (size_t at = text.find(kMark); at != std::string::npos; at = text.find(kMark, at)) {
@@ -104,7 +105,7 @@ std::string without_internal(std::string text) {
   return text;
 }
 
-/// Without namespaces: "a::b<c::d>" -> "b<c::d>".
+/// Removes namespaces: "a::b<c::d>" -> "b<c::d>".
 std::string base_of(const std::string& name) {
   const size_t colon = name.substr(0, name.find('<')).rfind("::");
   return colon == std::string::npos ? name : name.substr(colon + 2);
@@ -112,7 +113,7 @@ std::string base_of(const std::string& name) {
 
 std::string template_of(const std::string& name) { return name.substr(0, name.find('<')); }
 
-/// By PTX name, else by plain name, else by plain name without namespaces.
+/// Matches by PTX name, else by plain name, else by plain name without namespaces.
 std::vector<std::string> fitting_entries(const std::vector<std::string>& entries,
                                          const std::string& expression) {
   if (std::ranges::find(entries, expression) != entries.end()) return {expression};
@@ -126,10 +127,10 @@ std::vector<std::string> fitting_entries(const std::vector<std::string>& entries
   return exact.empty() ? by_base : exact;
 }
 
-// As many as are read at a glance.
+// Few enough to read at a glance.
 constexpr size_t kEntriesListedMax = 8;
 
-/// Those of the same template come first, then those whose template is spelled most like it.
+/// Sorts names of the same template first, then those with the most similar spelling.
 void keep_nearest(const std::string& wanted, std::vector<std::string>& names) {
   using Rank = std::pair<size_t, size_t>;
   std::vector<std::pair<Rank, std::string>> ranked;
@@ -144,7 +145,8 @@ void keep_nearest(const std::string& wanted, std::vector<std::string>& names) {
   for (size_t i = 0; i < kEntriesListedMax; ++i) names.push_back(ranked[i].second);
 }
 
-/// Names behind __global__ in a source, attributes such as __launch_bounds__(128) left out.
+/// Returns the names after __global__ in a source, ignoring attributes such as
+/// __launch_bounds__(128).
 std::vector<std::string> kernels_of(std::string_view source) {
   std::vector<std::string> out;
   constexpr std::string_view kMark = "__global__";
@@ -161,8 +163,8 @@ std::vector<std::string> kernels_of(std::string_view source) {
   return out;
 }
 
-/// The enumerators of a source as the demangler spells them: "Op::Add" -> "(Op)0". One whose value
-/// is an expression, and those behind it, are left out.
+/// Returns the enumerators of a source in the demangler's spelling: "Op::Add" -> "(Op)0". Omits
+/// those whose value is an expression, and those after them.
 std::map<std::string, std::string> enumerators_of(std::string_view source) {
   std::map<std::string, std::string> found;
   constexpr std::string_view kMark = "enum";
@@ -197,7 +199,7 @@ std::map<std::string, std::string> enumerators_of(std::string_view source) {
   return found;
 }
 
-/// The expression with its enumerators so spelled.
+/// Returns the expression with its enumerators in that spelling.
 std::string with_enumerators(const std::string& expression, std::string_view source) {
   const size_t open = expression.find('<');
   if (open == std::string::npos) return expression;
@@ -243,7 +245,7 @@ std::string normalised(std::string_view expression) {
   std::string out;
   for (size_t i = 0; i < words.size(); ++i) {
     std::string word = words[i];
-    // The address of a function as an argument: its name says as much.
+    // Drop the & before a function passed as a template argument: it is redundant.
     if (word == "&" && i > 0 && (words[i - 1] == "<" || words[i - 1] == ",")) continue;
     const bool plain_unsigned =
         word == "unsigned" && (i + 1 == words.size() || !is_word(words[i + 1][0]));
@@ -315,8 +317,9 @@ Result<std::map<std::string, std::string>> resolve_entries(
     if (!fitting.empty()) out[expression] = fitting[0];
   }
   for (const std::string& expression : open) {
-    // A template argument may be spelled by a macro or an alias. The source was compiled with this
-    // instantiation, so an only one that nobody else asked for is it. PTX was not compiled here.
+    // A template argument may be spelled with a macro or an alias. The source was compiled with
+    // this instantiation, so a single entry that matches no other expression must be it. This does
+    // not hold for PTX that was compiled elsewhere.
     std::vector<std::string> left;
     for (const std::string& entry : entries) {
       const bool taken =

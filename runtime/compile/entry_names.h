@@ -1,4 +1,4 @@
-// From what a user calls a kernel to what PTX calls it.
+// Maps a user's name of a kernel to its PTX name.
 #pragma once
 
 #include <map>
@@ -10,23 +10,24 @@
 
 namespace gpuemu::compile {
 
-/// All .entry names in order of appearance.
+/// Returns all .entry names in order of appearance.
 std::vector<std::string> ptx_entries(std::string_view ptx);
 
-/// "_Z5scaleIfEvPT_" -> "scale<float>": demangled, without result and arguments, without needless
-/// spaces, types spelled plainly ("int32_t" -> "int"). A name that is not mangled stays as it is.
+/// Demangles an entry: "_Z5scaleIfEvPT_" -> "scale<float>", without result type, arguments and
+/// superfluous spaces, and with plain types ("int32_t" -> "int"). A name that is not mangled is
+/// returned unchanged.
 std::string plain_name(const std::string& entry);
-/// Spells what a user writes as plain_name() does.
+/// Converts a user's spelling to that of plain_name().
 std::string normalised(std::string_view expression);
 
-/// The entry for each expression. `known` is what the compiler itself said, which goes before.
-/// NotFound lists the entries and the templates of `source`; InvalidArgument when two entries fit.
+/// Finds the entry of each expression. Names reported by the compiler (`known`) take precedence.
+/// NotFound lists the entries, and the templates of `source`; InvalidArgument if two entries match.
 Result<std::map<std::string, std::string>> resolve_entries(
     const std::vector<std::string>& expressions, std::string_view ptx, std::string_view source,
     const std::map<std::string, std::string>& known);
 
-/// "a, b, c": the entries of `ptx` by their plain names, then kernels that only `source` names. Of
-/// many those nearest to `wanted`, and how many more there are.
+/// Returns "a, b, c": the entries of `ptx` by their plain names, then kernels that only `source`
+/// has. If there are many, the nearest to `wanted` and the number of the others.
 std::string describe_entries(std::string_view ptx, std::string_view source,
                              const std::string& wanted);
 

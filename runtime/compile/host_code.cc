@@ -24,14 +24,14 @@ struct Range {
   size_t begin = 0, end = 0;
 };
 
-/// A source without comments, literals and directives, each character in its place.
+/// A source with comments, literals and directives blanked, so that positions are unchanged.
 struct Masked {
   std::string text;
-  std::map<std::string, std::string> macros;  ///< By name: what follows it in its #define.
+  std::map<std::string, std::string> macros;  ///< Macro definitions by name.
   std::vector<Range> directives;
 };
 
-/// Behind the comment or literal that begins at `at`; `at` itself where none does.
+/// Returns the position after the comment or literal that begins at `at`; `at` itself if none does.
 size_t behind_hidden(const std::string& text, size_t at) {
   if (text.compare(at, 2, "//") == 0) return std::min(text.find('\n', at), text.size());
   if (text.compare(at, 2, "/*") == 0) {
@@ -39,7 +39,7 @@ size_t behind_hidden(const std::string& text, size_t at) {
     return end == std::string::npos ? text.size() : end + 2;
   }
   const char quote = text[at];
-  // The quote of 1'000'000 opens nothing.
+  // The quotes in 1'000'000 are digit separators.
   const bool opens = quote == '"' || (quote == '\'' && (at == 0 || !is_name_char(text[at - 1])));
   if (!opens) return at;
   for (size_t i = at + 1; i < text.size() && text[i] != '\n'; ++i) {
@@ -52,7 +52,8 @@ size_t behind_hidden(const std::string& text, size_t at) {
   return at + 1;
 }
 
-/// "NAME" and what follows it of a directive `#define NAME ...`; an empty name for any other.
+/// Returns the name and the definition of a directive `#define NAME ...`; an empty name for other
+/// directives.
 std::pair<std::string, std::string> macro_of(const std::string& directive) {
   constexpr std::string_view kDefine = "define";
   size_t at = directive.find_first_not_of(" \t", 1);
@@ -64,7 +65,7 @@ std::pair<std::string, std::string> macro_of(const std::string& directive) {
   return {directive.substr(at, end - at), directive.substr(end)};
 }
 
-/// Whether the line that ends at `at` ends with a backslash; Windows has a '\r' behind it.
+/// Returns whether the line that ends at `at` ends with a backslash, possibly followed by '\r'.
 bool is_continued(const std::string& text, size_t at) {
   if (at > 0 && text[at - 1] == '\r') --at;
   return at > 0 && text[at - 1] == '\\';
@@ -93,7 +94,7 @@ Masked masked(const std::string& source) {
   return out;
 }
 
-/// Behind the bracket that closes the one at `open`; npos when none does.
+/// Returns the position after the bracket that closes the one at `open`; npos if it is not closed.
 size_t behind_bracket(const std::string& text, size_t open) {
   const char opening = text[open], closing = opening == '(' ? ')' : '}';
   int depth = 0;
@@ -136,7 +137,7 @@ bool says_device(const std::string& text) {
                              [&](const Name& name) { return is_one_of(kWords, name.text); });
 }
 
-/// A function of CUDA's libraries: cudaMemset, cuLaunchKernel, cublasCreate.
+/// Returns whether it is a function of CUDA's libraries: cudaMemset, cuLaunchKernel, cublasCreate.
 bool is_cuda_call(std::string_view name) {
   constexpr auto kPrefixes =
       std::to_array<std::string_view>({"cublas", "cudnn", "cufft", "curand", "nccl", "nvtx"});
@@ -161,7 +162,7 @@ bool says_host(const std::string& text) {
   });
 }
 
-/// Behind the parameters of a template, where a declaration has some.
+/// Returns the position after a declaration's template parameters, if it has any.
 size_t behind_template(const std::string& head) {
   const size_t begin = head.find_first_not_of(" \t\r\n");
   if (begin == std::string::npos || head.compare(begin, 8, "template") != 0) return 0;
@@ -173,15 +174,15 @@ size_t behind_template(const std::string& head) {
   return head.size();
 }
 
-/// Whether the head of a type is of a specialization: "template <> struct Sum<half>". Without it
-/// device code would get the general type, and compute something else.
+/// Returns whether the head of a type declares a specialisation: "template <> struct Sum<half>".
+/// Removing it would silently give device code the general template.
 bool is_specialization(const std::string& head) {
   size_t end = behind_template(head);
   for (; end < head.size(); ++end) {
     if (head.compare(end, 2, "::") == 0) {
       ++end;
     } else if (head[end] == ':') {
-      break;  // What it is derived from.
+      break;  // Its base classes follow.
     } else if (head[end] == '<') {
       return true;
     }
@@ -189,7 +190,7 @@ bool is_specialization(const std::string& head) {
   return false;
 }
 
-/// Whether a type's members come next, and not a function's body: "struct __align__(8) Pair".
+/// Returns whether it is the head of a type rather than of a function: "struct __align__(8) Pair".
 bool is_type_head(const std::string& head) {
   constexpr auto kTypes =
       std::to_array<std::string_view>({"struct", "class", "union", "enum", "typedef"});
@@ -199,7 +200,8 @@ bool is_type_head(const std::string& head) {
   return !names.empty() && is_one_of(kTypes, names.front().text);
 }
 
-/// Whether the statement declares a function: NVRTC takes none of the host.
+/// Returns whether the statement declares a function; NVRTC accepts no declarations of host
+/// functions.
 bool is_declaration(const std::string& text) {
   constexpr auto kOthers =
       std::to_array<std::string_view>({"typedef", "using", "static_assert", "asm"});
@@ -209,19 +211,19 @@ bool is_declaration(const std::string& text) {
          !is_one_of(kOthers, names.front().text);
 }
 
-/// How often a text without comments says __global__.
+/// Returns how often __global__ occurs in a text without comments.
 size_t kernels_in(const std::string& text) {
   const std::vector<Name> names = names_in(text);
   return static_cast<size_t>(std::ranges::count(names, "__global__", &Name::text));
 }
 
-/// Blanks pieces of a source between the braces of its namespaces.
+/// Blanks the host code of a source, statement by statement, inside the braces of its namespaces.
 class HostCode {
  public:
   explicit HostCode(const std::string& source)
       : masked_(masked(source)), text_(masked_.text), out_(source) {}
 
-  /// False where brackets do not match, or a kernel would go.
+  /// Returns false if brackets do not match, or a kernel would be removed.
   bool remove() {
     while (at_ < text_.size()) {
       if (!step()) return false;
@@ -247,7 +249,7 @@ class HostCode {
     if (is_host) drop(begin_, at_);
     begin_ = at_;
   }
-  /// Blanks all but directives.
+  /// Blanks everything but directives.
   void drop(size_t from, size_t to) {
     for (const Range& directive : masked_.directives) {
       if (directive.end <= from || directive.begin >= to) continue;
@@ -257,7 +259,7 @@ class HostCode {
     if (from < to) blank(out_, from, to);
   }
 
-  /// A macro that is called like a function, on lines of its own, may be a whole function.
+  /// Handles a macro call on lines of its own, which may expand to a whole function.
   bool take_list() {
     const std::vector<Name> before = names_in(piece());
     at_ = behind_bracket(text_, at_);
@@ -291,7 +293,7 @@ class HostCode {
       if (at_ == std::string::npos) return false;
       ++at_;
     }
-    // Device code can call no function that does not say so.
+    // Device code can only call functions that are declared as device functions.
     const std::string whole = piece();
     const bool is_special = is_type && is_specialization(head);
     end_piece(is_function ? !may_be_device(head)
@@ -312,7 +314,7 @@ class HostCode {
     return is_using || is_instance || is_declaration(text) || says_host(text);
   }
 
-  /// Whether it has a word of device code, or a macro that may be one.
+  /// Returns whether the head has a device keyword, or a macro that may contain one.
   bool may_be_device(const std::string& head) const {
     if (says_device(head)) return true;
     return std::ranges::any_of(names_in(head), [&](const Name& name) {
@@ -323,7 +325,7 @@ class HostCode {
     });
   }
 
-  /// A macro of a header, such as DEVICE_INLINE.
+  /// Returns whether the name looks like a device macro of a header, such as DEVICE_INLINE.
   static bool is_device_macro(const std::string& name) {
     constexpr auto kDevice =
         std::to_array<std::string_view>({"DEVICE", "GLOBAL", "KERNEL", "GPU", "INLINE"});
@@ -335,13 +337,13 @@ class HostCode {
   }
 
   const Masked masked_;
-  const std::string& text_;  ///< That of `masked_`.
+  const std::string& text_;  ///< The text of `masked_`.
   std::string out_;
   size_t at_ = 0, begin_ = 0;
   int depth_ = 0;
 };
 
-/// The C++ library has them, CUDA for the host, or the samples of its toolkit.
+/// Headers of the C++ library, of CUDA's host API, and of the toolkit's samples.
 constexpr std::string_view kHostHeaders[] = {"Python.h",
                                              "algorithm",
                                              "array",

@@ -1,5 +1,5 @@
-// Takes code of the host out of a CUDA source, so that a compiler of device code alone, NVRTC, can
-// take what remains: the kernels of a PyTorch extension, or of a program with a main().
+// Removes host code from a CUDA source, so that NVRTC, which compiles only device code, accepts the
+// rest: the kernels of a PyTorch extension, or of a program with a main().
 #pragma once
 
 #include <string>
@@ -8,13 +8,14 @@
 
 namespace gpuemu::compile {
 
-/// The source with blanks in place of functions, variables and types of the host; every line stays
-/// where it is. What may be device code stays: whatever has __global__, __device__, __constant__ or
-/// `constexpr`, or a macro that says so. The source itself where its brackets do not match.
+/// Returns the source with host functions, variables and types blanked; line numbers stay the same.
+/// Keeps everything that may be device code: whatever has __global__, __device__, __constant__ or
+/// `constexpr`, or a macro that contains them. Returns the source unchanged if its brackets do not
+/// match.
 std::string without_host_code(const std::string& source);
 
-/// Names in the source's #include lines that are for the host: of PyTorch, pybind11, and of the C++
-/// library what device code has no use for.
+/// Returns the names in #include lines that are for host code: PyTorch, pybind11, and headers of
+/// the C++ library that are useless in device code.
 std::vector<std::string> host_headers(const std::string& source);
 
 }  // namespace gpuemu::compile

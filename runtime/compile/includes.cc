@@ -1,4 +1,4 @@
-// Follows #include lines; conditions are ignored, which only makes a key more careful.
+// Follows #include lines. Ignores preprocessor conditions, which can only add files to a cache key.
 #include "runtime/compile/includes.h"
 
 #include <filesystem>
@@ -16,10 +16,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Pending {  // A source whose #include lines are to be followed.
+struct Pending {  // A source whose #include lines are still to be followed.
   fs::path path;
   std::string source;
-  std::string name = {};  ///< As the #include spells it.
+  std::string name = {};  ///< The spelling in the #include.
 };
 
 std::optional<fs::path> locate(const std::string& name, const fs::path& beside,
@@ -34,7 +34,7 @@ std::optional<fs::path> locate(const std::string& name, const fs::path& beside,
   return {};
 }
 
-/// The values of an option: "-Ifolder", "-I folder", "--include-path=folder".
+/// Returns the values of an option: "-Ifolder", "-I folder", "--include-path=folder".
 std::vector<std::string> values_of(const std::vector<std::string>& flags,
                                    std::initializer_list<std::string_view> spellings) {
   std::vector<std::string> values;
@@ -51,7 +51,7 @@ std::vector<std::string> values_of(const std::vector<std::string>& flags,
   return values;
 }
 
-/// Every file that `first` includes, directly or not.
+/// Returns every file that `first` includes, directly or not.
 std::vector<Pending> all_included(const Pending& first,
                                   const std::vector<std::string>& include_dirs) {
   std::vector<Pending> all;
@@ -67,7 +67,7 @@ std::vector<Pending> all_included(const Pending& first,
       const auto found = locate(*name, current.path.parent_path(), include_dirs);
       if (!found || !seen.insert(*found).second) continue;
       auto text = read_file(*found, kSourceBytesMax);
-      if (!text) continue;  // The compiler will say what is wrong with it.
+      if (!text) continue;  // The compiler will report the problem.
       all.push_back({*found, *std::move(text), *name});
       pending.push_back(all.back());
     }

@@ -9,7 +9,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Begins the last line: the hash of everything before it.
+/// Starts the last line, which holds the hash of everything before it.
 constexpr std::string_view kHashMark = "// gpuemu-hash\t";
 
 }  // namespace

@@ -1,5 +1,4 @@
-// Files of a cache on disk that show by themselves whether they are whole, and what makes one of
-// them out of date.
+// Cache files on disk with a checksum, and the parts of a cache key that make one out of date.
 #pragma once
 
 #include <filesystem>
@@ -9,14 +8,14 @@
 
 namespace gpuemu::compile {
 
-/// What write_kept() was given. Corruption for a file that was cut, changed or read while it was
-/// written; Io where there is none.
+/// Returns the text passed to write_kept(). Corruption if the file was truncated, changed, or read
+/// while it was being written; Io if it does not exist.
 Result<std::string> read_kept(const std::filesystem::path& file);
 
-/// Makes the folder as well. A cache that cannot be written costs time, not the result: no errors.
+/// Writes a file, and creates its folder. Errors are ignored: an unwritable cache only costs time.
 void write_kept(const std::filesystem::path& file, std::string text);
 
-/// A part of a key: changes when another program lies at this path.
+/// Returns a part of the cache key that changes when the program at this path is replaced.
 std::string program_identity(const std::string& path);
 
 }  // namespace gpuemu::compile

@@ -28,7 +28,7 @@ constexpr const char* kNoCuobjdump =
     "nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm` and set CUDA_HOME to the site-packages folder; "
     "then restart the daemon";
 
-/// ptxas of a text for another architecture: nothing is wrong with the text.
+/// Returns whether ptxas rejected the text only because it is for another architecture.
 bool is_other_arch(std::string_view log) {
   for (const char* said : {"SM version specified by .target is higher", "is not defined for option",
                            "cannot be compiled for architecture", "not supported for target"}) {
@@ -39,7 +39,7 @@ bool is_other_arch(std::string_view log) {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-/// What a tool of the toolkit printed; Compile when it says that it did not work.
+/// Returns a tool's output; Compile if the tool failed.
 Result<std::string> output_of(const std::vector<std::string>& command, const fs::path& log) {
   const std::string folder = fs::path(command[0]).parent_path().string();
   const int status = GPUEMU_TRY(compile::run_child(command, log, folder));
@@ -50,10 +50,10 @@ Result<std::string> output_of(const std::vector<std::string>& command, const fs:
                text.empty() ? "it said nothing" : compile::error_lines(text));
 }
 
-/// Part of the key: another layout of kept files gets another number.
+/// Part of the cache key. Change it when the layout of cached files changes.
 constexpr std::string_view kKeptFormat = "gpuemu-sass-1";
 
-/// A hash of the text and of all that makes something of it.
+/// Returns a hash of the text and of all tools and settings that process it.
 std::string kept_key(const AssembleRequest& request, const Toolkit& toolkit, bool disassemble) {
   std::string programs = compile::program_identity(toolkit.ptxas);
   if (disassemble) {
@@ -88,7 +88,7 @@ Result<Assembled> run_ptxas(const AssembleRequest& request, const Toolkit& toolk
   Assembled made;
   made.log = GPUEMU_TRY(read_file(log, kSourceBytesMax));
   if (status != 0) {
-    // Messages name our copy of the text.
+    // Messages contain the path of our copy of the text.
     std::string said = compile::error_lines(made.log);
     for (size_t at = said.find(ptx.string()); at != said.npos; at = said.find(ptx.string(), at)) {
       said.replace(at, ptx.string().size(), request.name);

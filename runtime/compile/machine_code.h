@@ -1,5 +1,5 @@
-// PTX to machine code through ptxas, and what the toolkit's tools say about machine code. The texts
-// are as the tools print them; reading them is somebody else's affair.
+// Assembles PTX to machine code with ptxas, and runs the toolkit's tools on machine code. The texts
+// are returned as the tools print them; parsing them is the caller's task.
 #pragma once
 
 #include <string>
@@ -12,18 +12,19 @@ namespace gpuemu {
 struct AssembleRequest {
   std::string ptx;
   std::string name;            ///< Name of the text, for messages.
-  std::string arch = "sm_80";  ///< Code is made for it.
-  bool disassemble = true;     ///< Where cuobjdump is there.
-  std::string cache_folder;    ///< Created when missing; "" keeps nothing.
+  std::string arch = "sm_80";  ///< Target architecture.
+  bool disassemble = true;     ///< If cuobjdump is installed.
+  std::string cache_folder;    ///< Created if missing; "" disables the cache.
 };
 
 struct Assembled {
   std::string log;      ///< What `ptxas -v` printed.
-  std::string listing;  ///< Output of `cuobjdump -sass`; "" when it was not disassembled.
+  std::string listing;  ///< Output of `cuobjdump -sass`; "" if it was not disassembled.
 };
 
-/// Unavailable without ptxas, with the remedy. Unsupported when ptxas does not know the
-/// architecture or the text is for a newer one. Compile with what ptxas said otherwise.
+/// Errors: Unavailable without ptxas (the message says how to get it), Unsupported if ptxas does
+/// not know the architecture or the text is for a newer one, otherwise Compile with the output of
+/// ptxas.
 Result<Assembled> assemble(const AssembleRequest& request);
 
 struct Disassembled {
@@ -31,12 +32,12 @@ struct Disassembled {
   std::string resources;  ///< Output of `cuobjdump --dump-resource-usage`.
 };
 
-/// Disassembles a cubin, fatbin, object file, library or program. Unavailable without cuobjdump,
-/// with the remedy. Compile when there is no device code in the file, which is also what cuobjdump
-/// says of one that is cut off.
+/// Disassembles a cubin, fatbin, object file, library or program. Errors: Unavailable without
+/// cuobjdump (the message says how to get it), Compile if the file has no device code. For a
+/// truncated file, cuobjdump reports the same.
 Result<Disassembled> disassemble(const std::string& path);
 
-/// What is missing here and how to get it: at most one line per tool.
+/// Returns which tools are missing and how to get them: at most one line per tool.
 std::vector<std::string> missing_machine_code_tools();
 
 }  // namespace gpuemu

@@ -1,5 +1,5 @@
-// nvcc as a child process. Templates are instantiated by host references in a wrapper that includes
-// the user's file, so that messages and .loc keep naming that file.
+// Runs nvcc as a child process. A wrapper file includes the user's file and instantiates templates
+// by host references to them, so that messages and .loc still name the user's file.
 #include <filesystem>
 
 #include "common/base/files.h"
@@ -14,12 +14,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kFirstEntryLine = 3;  ///< Line of the wrapper on which entries begin.
+constexpr size_t kFirstEntryLine = 3;  ///< The line of the wrapper at which the entries begin.
 
 std::string wrapper_of(const Job& job, const std::string& included) {
   std::string text = fmt::format("#include \"{}\"\nnamespace {{\n", included);
   for (size_t i = 0; i < job.templates.size(); ++i) {
-    // Spelled plainly: the file may include nothing that declares uint32_t.
+    // With plain type names, because the file may not include a declaration of uint32_t.
     text += fmt::format("[[maybe_unused]] auto* gpuemu_entry_{} = &{};\n", i,
                         normalised(job.templates[i]));
   }
@@ -32,7 +32,7 @@ Result<Output> run_nvcc(const Toolkit& toolkit, const Job& job) {
   const ScratchFolder scratch = GPUEMU_TRY(ScratchFolder::create());
   std::error_code failed;
   std::string included = job.path;
-  // Text that is not what the file holds is compiled from a file of the same name.
+  // If the text differs from the file on disk, it is compiled from another file of the same name.
   auto on_disk = read_file(job.path, kSourceBytesMax);
   if (!on_disk || *on_disk != job.source) {
     included = scratch / fs::path(job.path).filename().string();

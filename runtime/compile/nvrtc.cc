@@ -1,5 +1,5 @@
-// NVRTC, loaded when first needed. Only the ten functions below are used; their signatures are
-// NVRTC's ABI, so that no header of the toolkit is needed to build.
+// NVRTC, loaded on first use. The signatures of the ten functions used are NVRTC's ABI, so the
+// build needs no header of the toolkit.
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
@@ -45,21 +45,21 @@ Status find(void* handle, const char* name, Function& into) {
                "NVRTC has no '{}': version 13 is needed; run scripts/setup.sh", name);
 }
 
-/// NVRTC opens its built-in headers by bare name, which finds them only where the loader looks.
-/// Opened here by path, they are found wherever the library lies.
+/// Opens NVRTC's built-in headers by path. NVRTC opens them by bare name, which would find them
+/// only in the loader's folders.
 void open_builtins(const std::string& nvrtc) {
   std::error_code failed;
   for (const auto& file :
        std::filesystem::directory_iterator(std::filesystem::path(nvrtc).parent_path(), failed)) {
     const std::string name = file.path().filename();
-    // Two releases of one major version may lie side by side; the one not wanted is harmless.
+    // There may be two releases of one major version; opening the other one is harmless.
     if (name.starts_with("libnvrtc-builtins.so.13.")) {
       ::dlopen(file.path().c_str(), RTLD_NOW | RTLD_LOCAL);
     }
   }
 }
 
-/// The handle stays open to the end of the process: the library keeps state of its own.
+/// The handle stays open until the process ends, because the library keeps internal state.
 Result<Library> load(const Toolkit& toolkit) {
   if (toolkit.nvrtc.empty()) {
     return error(ErrorCode::Unavailable,
@@ -106,7 +106,7 @@ std::string log_of(const Library& library, Program program) {
   return log;
 }
 
-/// nvcc has the last word on a source: it knows the host's headers and options of its own.
+/// Returns Unsupported where nvcc may succeed: it knows the host's headers, and options of its own.
 Error failure(const Library& library, Program program, int code) {
   const std::string log = log_of(library, program);
   if (code == kInvalidOption || code == kCompilationFailed) {
@@ -127,7 +127,7 @@ Result<std::string> nvrtc_version(const Toolkit& toolkit) {
 
 namespace {
 
-/// Whether errors alone are wanted, or PTX.
+/// Whether only errors are needed, or also PTX.
 enum class Wanted { Errors, Ptx };
 
 Result<Output> run_program(const Library& library, const Toolkit& toolkit, const Job& job,
@@ -147,7 +147,7 @@ Result<Output> run_program(const Library& library, const Toolkit& toolkit, const
   if (code != kSuccess) return error(ErrorCode::Internal, "NVRTC: {}", library.message(code));
   const auto destroy = [&library](Program* dead) { library.destroy(dead); };
   const std::unique_ptr<Program, decltype(destroy)> owner(&program, destroy);
-  // Spelled plainly: NVRTC has no int32_t unless the source includes it.
+  // With plain type names: NVRTC has no int32_t unless the source includes it.
   for (const std::string& name : job.templates) {
     code = library.add_name(program, normalised(name).c_str());
     if (code != kSuccess) {
@@ -171,7 +171,7 @@ Result<Output> run_program(const Library& library, const Toolkit& toolkit, const
   if (library.ptx(program, out.ptx.data()) != kSuccess) {
     return error(ErrorCode::Internal, "NVRTC gave no PTX");
   }
-  out.ptx.resize(bytes - 1);  // Its terminator.
+  out.ptx.resize(bytes - 1);  // Removes the terminator.
   for (const std::string& name : job.templates) {
     const char* lowered = nullptr;
     if (library.lowered_name(program, normalised(name).c_str(), &lowered) == kSuccess) {
@@ -186,8 +186,8 @@ Result<Output> run_program(const Library& library, const Toolkit& toolkit, const
 Result<Output> run_nvrtc(const Toolkit& toolkit, const Job& job) {
   const Library library = GPUEMU_TRY(load(toolkit));
   if (!job.templates.empty()) {
-    // NVRTC 13.0 crashes where names of templates are wanted of a text with some errors, such as a
-    // `half` without its header.
+    // NVRTC 13.0 crashes if name expressions are added to a text with certain errors, such as a
+    // `half` without its header. So compile without them first.
     Job plain = job;
     plain.templates.clear();
     GPUEMU_TRY(run_program(library, toolkit, plain, Wanted::Errors));
@@ -205,7 +205,7 @@ Result<Output> run_nvrtc_without_host(const Toolkit& toolkit, const Job& job) {
     left.headers[own.name] = without_host_code(own.text);
     for (const std::string& name : host_headers(own.text)) left.headers[name];
   }
-  left.flags.emplace_back("-default-device");  // What is `constexpr`, and members of types.
+  left.flags.emplace_back("-default-device");  // For `constexpr` functions, and members of types.
   return run_nvrtc(toolkit, left);
 }
 

@@ -1,4 +1,4 @@
-// The texts. Only what means something in device code is declared: functions of the host are not.
+// The header texts. Only what is useful in device code is declared, no host functions.
 #include "runtime/compile/nvrtc_headers.h"
 
 namespace gpuemu::compile {
@@ -51,7 +51,7 @@ using ::trunc;
 }
 )";
 
-// As libcu++ declares them, whose headers a source may include as well.
+// The same declarations as in libcu++, whose headers a source may include as well.
 constexpr const char* kStdint = R"(#pragma once
 #include <limits.h>
 typedef signed char int8_t;
@@ -123,7 +123,7 @@ constexpr const char* kFloat = R"(#pragma once
 #define DBL_MAX 1.7976931348623157e+308
 )";
 
-// The words of libcu++, so that both may be included.
+// The same names as in libcu++, so that both may be included.
 constexpr const char* kLimits = R"(#pragma once
 #define CHAR_BIT 8
 #define SCHAR_MIN (-128)
@@ -145,7 +145,7 @@ constexpr const char* kLimits = R"(#pragma once
 #define ULLONG_MAX 0xffffffffffffffffUL
 )";
 
-// The CUDA C++ library has these for device code where its headers are installed.
+// The CUDA C++ library provides these for device code if its headers are installed.
 constexpr const char* kNumericLimits = R"(#pragma once
 #include <cuda/std/limits>
 namespace std { using cuda::std::numeric_limits; }
@@ -163,7 +163,7 @@ using cuda::std::false_type;
 }
 )";
 
-// printf, assert, malloc, memcpy and the like are known to NVRTC itself.
+// NVRTC itself provides printf, assert, malloc, memcpy and others.
 constexpr const char* kKnownAnyway = "#pragma once\n#include <stddef.h>\n";
 
 constexpr VirtualHeader kHeaders[] = {

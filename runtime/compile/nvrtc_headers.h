@@ -1,5 +1,5 @@
-// Headers that nvcc takes from the host's compiler and that NVRTC does not have, so that a source
-// which includes <math.h> or says INFINITY compiles with either.
+// Replaces headers that nvcc takes from the host compiler and NVRTC lacks, so that a source that
+// includes <math.h> or uses INFINITY compiles with either.
 #pragma once
 
 #include <span>
@@ -14,7 +14,7 @@ struct VirtualHeader {
 /// Included before every source: what nvcc defines without any #include.
 inline constexpr const char* kPrelude = "gpuemu_prelude.h";
 
-/// Declarations that device code can use, and nothing more. Static storage.
+/// Returns the headers, with only what device code can use. Static storage.
 std::span<const VirtualHeader> virtual_headers();
 
 }  // namespace gpuemu::compile

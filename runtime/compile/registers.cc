@@ -1,4 +1,4 @@
-// What `ptxas -v` says of each entry:
+// Parses what `ptxas -v` prints for each entry:
 //
 //   ptxas info    : Compiling entry function 'NAME' for 'sm_80'
 //   ptxas info    : Used 18 registers, used 1 barriers
@@ -12,7 +12,7 @@
 namespace gpuemu {
 namespace {
 
-/// "sm_90a" where the text is for that, else "sm_90".
+/// Returns "sm_90a" if the text is for that architecture, else "sm_90".
 std::string arch_of(const std::string& ptx, int sm) {
   const std::string plain = "sm_" + std::to_string(sm);
   const size_t target = ptx.find(".target");

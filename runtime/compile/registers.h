@@ -1,4 +1,4 @@
-// The registers that ptxas gives the entries of a PTX text.
+// Determines how many registers ptxas allocates for the entries of a PTX text.
 #pragma once
 
 #include <map>
@@ -6,8 +6,8 @@
 
 namespace gpuemu {
 
-/// By entry, for a GPU of compute capability `sm`, as in 80. Empty without ptxas, and for a text
-/// that it does not compile for that GPU: nothing is known then.
+/// Returns the registers by entry, for a GPU of compute capability `sm`, such as 80. Empty without
+/// ptxas, or if it cannot compile the text for that GPU.
 std::map<std::string, int> registers_by_ptxas(const std::string& ptx, int sm);
 
 }  // namespace gpuemu

@@ -1,4 +1,4 @@
-// The search for NVRTC, nvcc and their headers.
+// Searches for NVRTC, nvcc and their headers.
 #include "runtime/compile/toolkit.h"
 
 #include <cstdlib>
@@ -17,7 +17,7 @@ bool is_there(const fs::path& path) {
   return fs::exists(path, ignored);
 }
 
-/// Where the loader looks for a library that is given by name alone.
+/// Returns the folders in which the loader looks for a library given by name alone.
 std::vector<fs::path> loader_folders() {
   std::vector<fs::path> folders;
   const char* variable = std::getenv("LD_LIBRARY_PATH");
@@ -41,7 +41,7 @@ std::string find_in_path(const std::string& program) {
   return {};
 }
 
-/// Takes from one home what no earlier one has.
+/// Adds from one CUDA folder what no earlier folder had.
 void search(const fs::path& home, Toolkit& kit) {
   for (const char* where : {"libnvrtc.so.13", "lib64/libnvrtc.so.13", "lib/libnvrtc.so.13"}) {
     if (kit.nvrtc.empty() && is_there(home / where)) kit.nvrtc = home / where;

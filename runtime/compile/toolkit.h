@@ -1,4 +1,4 @@
-// Where the parts of a CUDA toolkit are on this machine.
+// Finds the parts of a CUDA toolkit on this machine.
 #pragma once
 
 #include <string>
@@ -7,16 +7,17 @@
 namespace gpuemu::compile {
 
 struct Toolkit {
-  std::string nvrtc;                      ///< Path of libnvrtc.so.13, "" when there is none.
-  std::string nvcc;                       ///< Path of nvcc, "" when there is none.
-  std::string ptxas;                      ///< Path of the assembler, "" when there is none.
-  std::string cuobjdump;                  ///< Where nvdisasm is too, without which it is blind.
-  std::vector<std::string> include_dirs;  ///< The toolkit's, which NVRTC needs for cuda_fp16.h.
+  std::string nvrtc;      ///< Path of libnvrtc.so.13; "" if missing.
+  std::string nvcc;       ///< Path of nvcc; "" if missing.
+  std::string ptxas;      ///< Path of ptxas; "" if missing.
+  std::string cuobjdump;  ///< Path of cuobjdump; "" unless nvdisasm, which it needs, is there too.
+  /// The toolkit's headers; NVRTC needs them for cuda_fp16.h.
+  std::vector<std::string> include_dirs;
 };
 
-/// Looks at GPUEMU_CUDA_HOME, CUDA_HOME, beside the program, at the wheels folder cuda/nvidia/cu13
-/// beside or above it, at /usr/local/cuda, at PATH and the toolkit of the nvcc there, and for NVRTC
-/// where the loader looks.
+/// Searches GPUEMU_CUDA_HOME, CUDA_HOME, the folder of the program, the wheels' folder
+/// cuda/nvidia/cu13 beside or above it, /usr/local/cuda, PATH and the toolkit of the nvcc found
+/// there. Searches the loader's folders for NVRTC.
 Toolkit find_toolkit();
 
 }  // namespace gpuemu::compile

@@ -10,7 +10,7 @@ namespace {
 
 bool is_name_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-/// Comments and the contents of quotes become blanks.
+/// Blanks comments and the contents of quotes.
 std::string without_comments(const std::string& text) {
   std::string out = text;
   const auto blank = [&](size_t from, size_t to) {
@@ -37,7 +37,7 @@ std::string without_comments(const std::string& text) {
   return out;
 }
 
-/// Takes "alignas(16)" and "__align__(16)" out.
+/// Removes "alignas(16)" and "__align__(16)".
 std::string without_alignment(std::string text) {
   for (const std::string_view word : {"alignas", "__align__"}) {
     for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at)) {
@@ -48,7 +48,7 @@ std::string without_alignment(std::string text) {
   return text;
 }
 
-/// "w" of " float w[4][2]"; "" where it is something else.
+/// Returns "w" for " float w[4][2]"; "" if it is not a declarator.
 std::string declared_name(std::string_view declarator) {
   size_t end = std::min(declarator.find('['), declarator.size());
   while (end > 0 && !is_name_letter(declarator[end - 1])) --end;
@@ -57,7 +57,7 @@ std::string declared_name(std::string_view declarator) {
   return std::string(declarator.substr(start, end - start));
 }
 
-/// Names in the declarations of __constant__ variables that end without an initialiser.
+/// Returns the names of __constant__ variables declared without an initialiser.
 std::vector<std::string> names_without_initialiser(const std::string& source) {
   constexpr std::string_view kWord = "__constant__";
   const std::string text = without_comments(source);

@@ -1,4 +1,4 @@
-// __constant__ variables that only the host can set.
+// Finds __constant__ variables without an initial value, which the host must set.
 #pragma once
 
 #include <set>
@@ -8,9 +8,10 @@
 
 namespace gpuemu {
 
-/// PTX names of the .const variables that `source` (CUDA C++) declares without an initialiser. PTX
-/// does not tell "= 0" from none, so what the text does not show is taken to have one: variables of
-/// headers, of macros, of classes with constructors.
+/// Returns the PTX names of the .const variables that `source` (CUDA C++) declares without an
+/// initialiser. PTX does not distinguish "= 0" from no initialiser, so variables whose declaration
+/// is not in the text count as initialised: those of headers, of macros, of classes with
+/// constructors.
 std::set<std::string> unset_constants(const ptx::Module& module, const std::string& source);
 
 }  // namespace gpuemu

@@ -5,7 +5,7 @@
 namespace gpuemu::cuda {
 namespace {
 
-/// Each launch is compared with so many before it at most.
+/// Each launch is compared with at most this many earlier ones.
 constexpr size_t kLaunchesMax = 1024;
 
 bool conflict(const MemoryAccess& a, const MemoryAccess& b) {
@@ -37,7 +37,7 @@ std::vector<size_t> CaptureOrder::needed(std::span<const MemoryAccess> accesses)
   std::vector<size_t> found;
   std::vector<bool> covered(launched_.size());
   for (size_t i = launched_.size(); i-- > 0;) {
-    // Whoever follows it is waited for already.
+    // Skip launches that another dependency already waits for.
     if (covered[i] || !conflict(accesses, launched_[i].accesses)) continue;
     found.push_back(i);
     for (size_t k = 0; k < i; ++k) covered[k] = covered[k] || launched_[i].after[k];

@@ -1,4 +1,4 @@
-// Memory, modules and launches on one GPU, and the watch over a launch.
+// Memory, modules and launches on one GPU, with a timeout for launches.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -17,17 +17,17 @@ namespace gpuemu::cuda {
 namespace {
 
 constexpr size_t kJitLogBytes = 16384;
-/// Kernels under a millisecond are waited for without sleeping.
+/// Kernels shorter than this are waited for without sleeping.
 constexpr std::chrono::milliseconds kSpinTime{1};
 constexpr std::chrono::microseconds kSleepTime{50};
-/// Dynamic shared memory above this must be asked for.
+/// Larger dynamic shared memory requires opt-in.
 constexpr uint32_t kSharedWithoutOptin = 49152;
 
 struct Fault {
   int code;
   DeviceFindingKind kind;
 };
-/// After these the context is of no more use.
+/// Error codes after which the context is unusable.
 constexpr Fault kFaults[] = {
     {kIllegalAddress, DeviceFindingKind::IllegalAddress},
     {kLaunchTimeout, DeviceFindingKind::Timeout},
@@ -56,8 +56,8 @@ CudaDevice::CudaDevice(const Driver& driver, int device, Context context,
       streams_(std::make_unique<CudaStreams>(*this)) {}
 
 CudaDevice::~CudaDevice() {
-  // A lost context may hold a kernel that never ends; every call that frees would wait for it. The
-  // process ends and takes everything with it.
+  // A lost context may hold a kernel that never ends, and every call that frees would wait for it.
+  // The process ends soon and releases everything.
   if (is_lost_) return;
   driver_.cuCtxSetCurrent(context_);
   streams_->free_all();
@@ -115,7 +115,7 @@ Result<MemoryInfo> CudaDevice::memory() {
 
 Result<uint64_t> CudaDevice::allocate(uint64_t bytes, const std::string& name) {
   GPUEMU_TRY(ready());
-  // The driver refuses zero bytes; a unique address is promised.
+  // The driver refuses zero bytes, but allocate() promises a unique address.
   const uint64_t real = std::max<uint64_t>(bytes, 1);
   {
     const std::lock_guard lock(mutex_);
@@ -136,7 +136,7 @@ Result<uint64_t> CudaDevice::allocate(uint64_t bytes, const std::string& name) {
     allocated_bytes_ -= real;
   }
   GPUEMU_TRY(check(code == kOutOfMemory ? kSuccess : code, "allocating"));
-  // Others take of the GPU too.
+  // Other programs use the GPU's memory too.
   size_t free_bytes = 0, total = 0;
   GPUEMU_TRY(check(driver_.cuMemGetInfo_v2(&free_bytes, &total), "asking for memory"));
   const std::shared_lock lock(mutex_);
@@ -167,7 +167,7 @@ Status CudaDevice::free(uint64_t address) {
     allocated_bytes_ -= std::max<uint64_t>(found->second.bytes, 1);
     allocations_.erase(found);
   }
-  // It waits for the device; others must not wait for it.
+  // It waits for the device; other threads must not wait for that.
   return check(driver_.cuMemFree_v2(address), "freeing");
 }
 
@@ -204,8 +204,8 @@ Status CudaDevice::fill(uint64_t address, std::byte value, uint64_t bytes) {
   if (bytes == 0) return {};
   GPUEMU_TRY(check(driver_.cuMemsetD8_v2(address, std::to_integer<unsigned char>(value), bytes),
                    "filling"));
-  // Unlike copies the driver's fill may return before it is done, and streams that do not wait for
-  // the default one would not see it.
+  // Unlike copies, the driver's fill may return before it is done; non-blocking streams would then
+  // not see it.
   return check(driver_.cuStreamSynchronize(nullptr), "filling");
 }
 
@@ -331,7 +331,7 @@ Result<int> CudaDevice::launch_on(Stream stream, const FoundEntry& entry, const 
   LaunchAttribute attributes[2];
   unsigned count = 0;
   if (entry.info.cooperative) attributes[count++] = {kAttributeCooperative, 0, {1}};
-  // A cluster that the kernel declares must not be given again.
+  // A cluster size that the kernel declares must not be passed again.
   if (entry.info.cluster[0] == 0 && cluster != Dim3{1, 1, 1}) {
     attributes[count++] = {kAttributeCluster, 0, {cluster.x, cluster.y, cluster.z}};
   }
@@ -380,7 +380,7 @@ Status CudaDevice::refusal(int code, const std::string& entry, const LaunchShape
 }
 
 Status CudaDevice::start(const FoundEntry& entry, const LaunchConfig& config) {
-  std::vector<std::vector<std::byte>> args = config.args;  // The driver wants them writable.
+  std::vector<std::vector<std::byte>> args = config.args;  // The driver takes non-const pointers.
   std::vector<void*> pointers;
   for (auto& arg : args) pointers.push_back(arg.data());
   GPUEMU_TRY(check(driver_.cuEventRecord(begin_, nullptr), "recording an event"));

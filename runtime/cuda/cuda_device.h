@@ -1,4 +1,4 @@
-// NVIDIA GPUs through the driver API, which is loaded at run time: no toolkit is needed.
+// NVIDIA GPUs through the driver API, which is loaded at run time, so no toolkit is needed.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,16 @@ namespace gpuemu {
 
 struct CudaOptions {
   uint32_t index = 0;
-  uint64_t memory_limit_bytes = uint64_t{8} << 30;  ///< For all allocations together.
-  /// Never: un-suffixed add, sub and mul become .rn before the driver sees them.
+  uint64_t memory_limit_bytes = uint64_t{8} << 30;  ///< Limit for all allocations together.
+  /// Never: un-suffixed add, sub and mul become .rn before the driver compiles them.
   Contraction contraction = Contraction::Auto;
 };
 
-/// Unavailable when there is no driver or no such device; the message says what to choose instead.
+/// Fails with Unavailable if there is no driver or no such device; the message says what to choose
+/// instead.
 Result<std::unique_ptr<Device>> make_cuda_device(const CudaOptions& options);
 
-/// Lists the devices that answer, 16 at most; none without a driver. Makes no context.
+/// Lists the devices that answer, at most 16; none without a driver. Creates no context.
 std::vector<DeviceProperties> cuda_devices();
 uint32_t cuda_device_count();
 

@@ -1,4 +1,4 @@
-// One GPU and its primary context. Made by open_device.cc.
+// One GPU and its primary context. Created by open_device.cc.
 #pragma once
 
 #include <atomic>
@@ -27,7 +27,7 @@ class CudaDevice final : public Device {
   CudaDevice(const CudaDevice&) = delete;
   CudaDevice& operator=(const CudaDevice&) = delete;
 
-  /// To be called once before anything else.
+  /// Must be called once before anything else.
   Status prepare(DeviceProperties properties);
 
   const DeviceProperties& properties() const override { return properties_; }
@@ -46,18 +46,18 @@ class CudaDevice final : public Device {
   Result<ModuleVariable> variable(ModuleId module, const std::string& name) override;
   Result<LaunchReport> launch(ModuleId module, const LaunchConfig& config) override;
 
-  // For the streams.
+  // --- Used by the streams ---
   struct FoundEntry {
     Function handle = nullptr;
     EntryInfo info;
   };
   const Driver& driver() const { return driver_; }
-  /// Unavailable when lost; makes the context current otherwise.
+  /// Makes the context current. Fails with Unavailable if the device is lost.
   Status ready();
-  /// The error of a call that must not fail. Sticky codes lose the device.
+  /// Converts the code of a call that must not fail. Sticky codes lose the device.
   Status check(int code, const char* what);
   Status check_range(uint64_t address, uint64_t bytes) const;
-  /// Memory that others have allocated, for check_range().
+  /// Registers memory that was allocated elsewhere, for check_range().
   void know_foreign(uint64_t address, uint64_t bytes) {
     const std::lock_guard lock(mutex_);
     foreign_memory_.add(address, bytes);
@@ -68,14 +68,14 @@ class CudaDevice final : public Device {
   }
   bool is_context(Context context) const { return context == context_; }
   Result<FoundEntry> find_entry_of(ModuleId module, const std::string& name);
-  /// Whether a launch says nothing but grid, block and shared memory; then it is `node`.
+  /// Returns whether a launch uses only grid, block and shared memory; `node` then describes it.
   Result<bool> is_plain(const FoundEntry& entry, const LaunchShape& shape, KernelNode& node);
-  /// The driver's answer. `arguments` point to one value each.
+  /// Launches and returns the driver's code. `arguments` point to one value each.
   Result<int> launch_on(Stream stream, const FoundEntry& entry, const LaunchShape& shape,
                         void** arguments);
-  /// What is wrong with the launch when its code says so.
+  /// Returns the error of a launch that failed with this code.
   static Status refusal(int code, const std::string& entry, const LaunchShape& shape);
-  /// The finding of a sticky code, which loses the device; nothing of any other.
+  /// Returns the finding of a sticky code, and marks the device as lost; nothing for other codes.
   std::optional<DeviceFinding> lose(int code, const std::string& entry);
 
  private:
@@ -89,14 +89,14 @@ class CudaDevice final : public Device {
     std::vector<EntryInfo> entries;
   };
 
-  // For the message that memory is out; the mutex is held.
+  // For out-of-memory messages; the caller holds the mutex.
   std::string where() const;
   std::vector<AllocationOwner> owners() const;
   Result<Loaded*> find_module(ModuleId module);
-  /// More dynamic shared memory than every kernel may have is the function's to allow.
+  /// Opts in to more dynamic shared memory than every kernel may use.
   Status ask_for_shared(const FoundEntry& entry, const LaunchShape& shape);
   Status start(const FoundEntry& entry, const LaunchConfig& config);
-  /// kSuccess, a sticky error or kNotReady after `timeout_ms`.
+  /// Returns kSuccess, a sticky error, or kNotReady after `timeout_ms`.
   int wait(uint64_t timeout_ms) const;
   DeviceFinding finding_of(int code, const LaunchConfig& config) const;
 
@@ -107,7 +107,7 @@ class CudaDevice final : public Device {
   DeviceProperties properties_;
   std::mutex launch_mutex_;  ///< Guards the two events of synchronous launches.
   Event begin_ = nullptr, end_ = nullptr;
-  mutable std::shared_mutex mutex_;  ///< Guards what follows.
+  mutable std::shared_mutex mutex_;  ///< Guards the members below.
   std::map<uint64_t, Allocation> allocations_;
   ForeignMemory foreign_memory_;
   uint64_t allocated_bytes_ = 0;
@@ -115,7 +115,7 @@ class CudaDevice final : public Device {
   std::map<ModuleId, Loaded> modules_;
   ModuleId next_module_ = 1;
   std::atomic<bool> is_lost_ = false;
-  std::string lost_;  ///< Why; empty while the device works.
+  std::string lost_;  ///< Why the device is lost; empty while it works.
   std::unique_ptr<CudaStreams> streams_;
 };
 

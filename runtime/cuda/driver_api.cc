@@ -1,4 +1,4 @@
-// Fills the table of driver functions.
+// Loads the driver's functions into a table.
 #include "runtime/cuda/driver_api.h"
 
 #include <dlfcn.h>
@@ -15,7 +15,7 @@ std::string Driver::text_of(int code) const {
   return fmt::format("{} ({})", name, text);
 }
 
-/// The library stays open to the end of the process: the driver has threads of its own.
+/// The library stays open until the process ends, because the driver has threads of its own.
 Result<Driver> load_driver(const std::string& library) {
   void* handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {

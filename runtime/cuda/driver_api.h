@@ -47,7 +47,7 @@ struct KernelNode {
 };
 static_assert(sizeof(KernelNode) == 56);
 
-/// CUresult values that are told apart.
+/// The CUresult values that are handled separately.
 inline constexpr int kSuccess = 0;
 inline constexpr int kOutOfMemory = 2;
 inline constexpr int kInvalidPtx = 218;
@@ -66,11 +66,11 @@ inline constexpr int kInvalidAddressSpace = 717;
 inline constexpr int kInvalidPc = 718;
 inline constexpr int kLaunchFailed = 719;
 inline constexpr int kCooperativeTooLarge = 720;
-/// From the first to the last: what a capture does not allow.
+/// The range of codes for operations that a capture does not allow.
 inline constexpr int kCaptureUnsupported = 900;
 inline constexpr int kCaptureWrongThread = 908;
 inline constexpr int kInvalidClusterSize = 912;
-/// CUdevice_attribute, CUfunction_attribute and CUjit_option values that are asked for.
+/// The CUdevice_attribute, CUfunction_attribute and CUjit_option values in use.
 inline constexpr int kRegistersPerBlock = 12;
 inline constexpr int kMultiprocessorCount = 16;
 inline constexpr int kThreadsPerMultiprocessor = 39;
@@ -84,7 +84,7 @@ inline constexpr int kFunctionSharedBytes = 1;
 inline constexpr int kFunctionLocalBytes = 3;
 inline constexpr int kFunctionRegisters = 4;
 inline constexpr int kFunctionMaxDynamicShared = 8;
-/// Flags of streams and of pinned memory, and the mode of a capture that forbids nothing else.
+/// Flags of streams and of pinned memory, and the capture mode that restricts no other calls.
 inline constexpr unsigned kNonBlocking = 1;
 inline constexpr unsigned kHostPortable = 1, kHostMapped = 2;
 inline constexpr int kCaptureRelaxed = 2;
@@ -99,11 +99,11 @@ struct Driver {
 #include "runtime/cuda/symbols.def"
 #undef CUDA_SYMBOL
 
-  /// "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)"
+  /// Returns for example "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)".
   std::string text_of(int code) const;
 };
 
-/// Unavailable naming the library or the function that is missing.
+/// Unavailable names the missing library or function.
 Result<Driver> load_driver(const std::string& library = "libcuda.so.1");
 
 }  // namespace gpuemu::cuda

@@ -1,4 +1,4 @@
-// Parameter offsets by natural alignment, as the driver lays them out.
+// Computes parameter offsets by natural alignment, as the driver does.
 #include "runtime/cuda/entry_info.h"
 
 #include <algorithm>

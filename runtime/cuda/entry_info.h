@@ -1,4 +1,4 @@
-// What a parsed module says about its entries, in the words of runtime/device.
+// Converts the entries of a parsed module to the types of runtime/device.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace gpuemu::cuda {
 
-/// Static shared memory is left at zero: the driver knows it better.
+/// Static shared memory stays 0, because the driver reports it more exactly.
 std::vector<EntryInfo> entries_of(const ptx::Module& module);
 
 }  // namespace gpuemu::cuda

@@ -1,4 +1,4 @@
-// Memory of the host and of others, and streams of others.
+// Host memory, and memory and streams created elsewhere.
 #include <algorithm>
 #include <mutex>
 
@@ -8,7 +8,7 @@
 namespace gpuemu::cuda {
 namespace {
 
-// Numbers of the driver's header.
+// Constants of the driver's header.
 constexpr unsigned kManagedGlobal = 1;
 constexpr int kPointerMemoryType = 2, kPointerDeviceOrdinal = 9, kMemoryOfDevice = 2;
 constexpr uint64_t kLegacyHandle = 1;
@@ -71,7 +71,7 @@ Status CudaStreams::release_memory(uint64_t address, uint64_t bytes) {
 Result<StreamId> CudaStreams::adopt_stream(void* native) {
   GPUEMU_TRY(device_.ready());
   const uint64_t stream = number_of(native);
-  // The two that always exist have the same numbers for the driver.
+  // The two predefined streams have the same handles in the driver.
   if (stream == kDefaultStream || stream == kPerThreadStream) return stream;
   if (stream == kLegacyHandle) return kDefaultStream;
   Context context = nullptr;

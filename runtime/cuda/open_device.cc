@@ -1,4 +1,4 @@
-// Discovery: which GPUs there are and how one is opened.
+// Discovers GPUs and opens one.
 #include <algorithm>
 
 #include <dlfcn.h>
@@ -11,7 +11,7 @@ namespace {
 using cuda::Driver;
 using cuda::kSuccess;
 
-/// More GPUs than one host has; a wrong count from a driver must not make us loop.
+/// More GPUs than one host has; protects against a wrong count from a driver.
 constexpr int kDevicesMax = 16;
 
 struct Found {
@@ -41,7 +41,7 @@ std::string version_text(int version) {
   return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
 }
 
-/// Version of the newest CUDA runtime that the loader finds. Programs beside this one need it.
+/// Returns the version of the newest CUDA runtime that the loader finds. Other programs need it.
 std::string runtime_version() {
   for (const char* name : {"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0"}) {
     void* library = ::dlopen(name, RTLD_LAZY | RTLD_LOCAL);

@@ -1,4 +1,5 @@
-// A rewrite of the parser's tokens, not of text: comments, strings and names stay as they are.
+// Rewrites the parser's tokens rather than text, so that comments, strings and names stay
+// unchanged.
 #include "runtime/cuda/pin_rounding.h"
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 namespace gpuemu::cuda {
 namespace {
 
-/// True for "add.ftz.f32" and the like: no rounding, a floating-point type at the end.
+/// Returns whether it has no rounding and ends with a floating-point type, like "add.ftz.f32".
 bool may_be_fused(std::string_view word) {
   if (!word.starts_with("add.") && !word.starts_with("sub.") && !word.starts_with("mul.")) {
     return false;
@@ -30,7 +31,7 @@ bool may_be_fused(std::string_view word) {
 }  // namespace
 
 std::string pin_rounding(std::string_view ptx) {
-  constexpr size_t kFamily = 3;  // Bytes of "add".
+  constexpr size_t kFamily = 3;  // Length of "add".
   std::string out;
   out.reserve(ptx.size() + ptx.size() / 64);
   size_t copied = 0;

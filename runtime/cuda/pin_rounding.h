@@ -1,4 +1,4 @@
-// Keeps ptxas from fusing a multiplication with an addition.
+// Prevents ptxas from fusing a multiplication with an addition.
 #pragma once
 
 #include <string>
@@ -6,8 +6,9 @@
 
 namespace gpuemu::cuda {
 
-/// add, sub and mul on floating-point types without a rounding modifier get .rn: the same value,
-/// but not to be contracted. Every other byte stays as it is, and so do line numbers.
+/// Adds .rn to add, sub and mul on floating-point types without a rounding modifier: the results
+/// stay the same, but the instruction is not contracted. All other bytes and the line numbers stay
+/// unchanged.
 std::string pin_rounding(std::string_view ptx);
 
 }  // namespace gpuemu::cuda

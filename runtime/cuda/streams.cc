@@ -16,7 +16,7 @@ uint64_t id_of(Handle handle) {
   return reinterpret_cast<uint64_t>(handle);
 }
 
-/// So many stay on the stack.
+/// Argument lists up to this size are on the stack.
 constexpr size_t kArgsUsual = 64;
 
 void call_and_free(void* work) {
@@ -318,8 +318,8 @@ Result<int> CudaStreams::add_to_capture(Stream stream, const Known& known,
   KernelNode described;
   if (!GPUEMU_TRY(device_.is_plain(known.entry, launch, described))) return kNotReady;
   described.arguments = arguments;
-  // The graph is only added to and the stream only waits for more, so that whatever another thread
-  // or library has captured meanwhile stays waited for.
+  // Nodes and dependencies are only added, so dependencies that another thread or library captures
+  // meanwhile are kept.
   const std::lock_guard lock(order_mutex_);
   int state = 0;
   uint64_t capture = 0;

@@ -1,4 +1,5 @@
-// Streams, events and graphs of one GPU. An id is the driver's handle, checked against those given.
+// Streams, events and graphs of one GPU. An id is the driver's handle, validated against the
+// handles in use.
 #pragma once
 
 #include <atomic>
@@ -60,9 +61,9 @@ class CudaStreams final : public Streams {
   Status release_memory(uint64_t address, uint64_t bytes) override;
   Result<StreamId> adopt_stream(void* native) override;
 
-  /// The functions of the module are no more.
+  /// Removes the functions of an unloaded module.
   void forget(ModuleId module);
-  /// Everything given and not freed. The context is current.
+  /// Frees everything that was not freed. The context must be current.
   void free_all();
 
  private:
@@ -70,40 +71,40 @@ class CudaStreams final : public Streams {
     ModuleId module = 0;
     CudaDevice::FoundEntry entry;
   };
-  /// What a stream was given last, for the message of a fault.
+  /// The last launch of a stream, for messages about a fault.
   struct Last {
     std::shared_ptr<const Known> function;
     LaunchShape shape;
   };
   using Handles = std::unordered_set<uint64_t>;
 
-  /// InvalidArgument for a stream that is none; makes the context current otherwise.
+  /// Makes the context current and returns the handle. InvalidArgument for an unknown stream.
   Result<Stream> use(StreamId stream);
-  bool is_stream(StreamId stream) const;  ///< REQUIRES: `mutex_` is held.
+  bool is_stream(StreamId stream) const;  ///< Requires `mutex_` to be held.
   Result<Event> use_event(EventId event);
   Status use_handle(const Handles& handles, uint64_t handle, const char* what);
   Status forget_handle(Handles& handles, uint64_t handle, const char* what);
-  /// The launch as a node of the stream's capture that waits for no more than it has to; kNotReady
-  /// when it has to be launched as every other.
+  /// Adds the launch to the stream's capture as a node with minimal dependencies. Returns kNotReady
+  /// if it has to be launched in the ordinary way.
   Result<int> add_to_capture(Stream stream, const Known& known, const StreamLaunch& launch,
                              void** arguments);
-  /// The error of a wait: Launch for the first that sees a kernel's fault.
+  /// Returns the error of a wait. Launch for the first wait that sees a kernel's fault.
   Status waited(int code, StreamId stream);
 
   CudaDevice& device_;
   const Driver& driver_;
-  std::shared_mutex mutex_;  ///< Guards what follows.
+  std::shared_mutex mutex_;  ///< Guards the members below.
   Handles streams_, events_, graphs_, execs_, pinned_;
-  Handles foreign_;                                 ///< Among streams_: somebody else's.
+  Handles foreign_;  ///< Those of streams_ that were created elsewhere.
   std::unordered_map<uint64_t, uint64_t> managed_;  ///< Bytes by address.
-  Handles captured_;  ///< Streams whose capture has begun and not ended.
+  Handles captured_;                                ///< Streams with an active capture.
   std::unordered_map<FunctionId, std::shared_ptr<const Known>> functions_;
   FunctionId next_function_ = 1;
   std::vector<std::unique_ptr<std::function<void()>>> captured_calls_;
-  std::atomic<bool> is_capturing_ = false;  ///< One of captured_; spares launches a question.
-  std::mutex order_mutex_;                  ///< Guards what follows.
+  std::atomic<bool> is_capturing_ = false;  ///< captured_ is not empty; saves launches a query.
+  std::mutex order_mutex_;                  ///< Guards the members below.
   std::unordered_map<Stream, CaptureOrder> orders_;
-  std::mutex last_mutex_;  ///< Guards what follows.
+  std::mutex last_mutex_;  ///< Guards the members below.
   std::unordered_map<StreamId, Last> last_;
   std::vector<DeviceFinding> findings_;
 };

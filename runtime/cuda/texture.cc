@@ -1,4 +1,4 @@
-// Texture objects: the driver's descriptors, written out as its ABI has them.
+// Texture objects: the driver's descriptors, laid out as in its ABI.
 #include <array>
 #include <cstring>
 
@@ -8,7 +8,7 @@
 namespace gpuemu::cuda {
 namespace {
 
-/// CUDA_RESOURCE_DESC. The union has room for 128 bytes.
+/// CUDA_RESOURCE_DESC, whose union has room for 128 bytes.
 struct ResourceDesc {
   int type = 0;
   alignas(8) std::array<std::byte, 128> of = {};

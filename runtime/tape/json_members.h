@@ -12,7 +12,7 @@
 
 namespace gpuemu::tape {
 
-/// Members of one object; the first that is wrong is kept.
+/// Reads members of one object; keeps the first error.
 class Members {
  public:
   using Json = nlohmann::ordered_json;
@@ -84,7 +84,7 @@ class Members {
       return true;
     });
   }
-  /// A name that `parse` knows.
+  /// Reads a name that `parse` accepts.
   template <typename T, typename Parse>
   void read_word(const char* name, T& to, const Parse& parse) {
     take(name, "a known name", [&](const Json& value) {
@@ -93,7 +93,7 @@ class Members {
       return known.has_value();
     });
   }
-  /// Calls read(element, place) for each, until one is wrong.
+  /// Calls read(element, place) for each element, until one fails.
   template <typename Read>
   void each(const char* name, const Read& read) {
     if (error_ || !has(name)) return;
@@ -125,7 +125,7 @@ class Members {
     }
     return false;
   }
-  /// Members that are missing or null leave the value as it is.
+  /// Leaves the value unchanged if the member is missing or null.
   template <typename Take>
   void take(const char* name, const char* expected, const Take& take) {
     if (error_ || !has(name) || take(object_[name])) return;

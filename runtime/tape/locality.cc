@@ -1,4 +1,4 @@
-// The devices of a small tape's ops that move the fewest bytes.
+// Finds the devices for a small tape's ops that move the fewest bytes.
 #include <algorithm>
 #include <bit>
 
@@ -7,18 +7,18 @@
 namespace gpuemu::tape {
 namespace {
 
-/// More ways to place the ops than this are not tried.
+/// Limit of the placements that are tried.
 constexpr uint64_t kPlansMax = 4096;
-/// A set of devices is one word. With more devices only a tape of one op has so few plans, and the
-/// device with most of its input is the best for it.
+/// A set of devices is one word. With more devices, only a tape of one op has so few placements,
+/// and then the device with most of its input is best.
 constexpr size_t kDevicesInWord = 64;
 
-/// A tensor that ops read: where it is made and who moves it.
+/// A tensor that ops read: where it is made, and which ops read it.
 struct Source {
   uint64_t bytes = 0;
-  uint32_t device = 0;               ///< Where a leaf is.
-  std::optional<size_t> op = {};     ///< The op that makes it.
-  std::vector<size_t> readers = {};  ///< Ops.
+  uint32_t device = 0;               ///< The device of a leaf.
+  std::optional<size_t> op = {};     ///< The op that produces it.
+  std::vector<size_t> readers = {};  ///< Indices of ops.
 };
 
 uint64_t moved_bytes(const std::vector<Source>& sources, const std::vector<uint32_t>& devices) {
@@ -32,7 +32,7 @@ uint64_t moved_bytes(const std::vector<Source>& sources, const std::vector<uint3
   return moved;
 }
 
-/// The next plan in the order of the ops' devices; false after the last.
+/// Moves to the next placement, in the order of the ops' devices. Returns false after the last.
 bool advance(std::vector<uint32_t>& devices, uint32_t count) {
   for (size_t i = devices.size(); i-- > 0;) {
     if (++devices[i] < count) return true;
@@ -51,7 +51,7 @@ bool has_few_plans(size_t devices, size_t ops) {
 
 void Scheduler::Machine::plan_localities() {
   std::vector<Op*> ops;
-  std::map<uint64_t, size_t> places;  // In `ops`, by `seq`.
+  std::map<uint64_t, size_t> places;  // Index in `ops`, by `seq`.
   for (const Entry& entry : tape_) {
     if (!entry.makes_tensor() || entry.is_leaf()) continue;
     const auto found = ops_.find(entry.seq);
@@ -71,7 +71,7 @@ void Scheduler::Machine::plan_localities() {
       if (made_by != places.end()) {
         source.op = made_by->second;
       } else if (input.copies.empty()) {
-        return;  // A leaf that waits for memory: nobody knows yet where it will be.
+        return;  // A leaf that waits for memory has no device yet.
       } else {
         source.device = input.copies.front().device;
       }

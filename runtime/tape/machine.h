@@ -17,17 +17,17 @@
 
 namespace gpuemu::tape {
 
-/// An entry of the tape that has been admitted and has not ended.
+/// An entry of the tape that is admitted and has not ended.
 struct Op {
   enum class Does : uint8_t { Leaf, Compute, Fetch } does = Does::Compute;
   uint64_t seq = 0, bytes = 0, cost = 0;
   uint32_t session = 0;
-  std::vector<uint64_t> inputs = {};     ///< Tensors, each once, in order.
-  size_t missing = 0;                    ///< Inputs that are not produced yet.
-  std::optional<uint32_t> planned = {};  ///< Its device, by plan_localities().
+  std::vector<uint64_t> inputs = {};     ///< Unique tensors, in order.
+  size_t missing = 0;                    ///< Number of inputs not yet produced.
+  std::optional<uint32_t> planned = {};  ///< The device chosen by plan_localities().
 };
 
-/// A line of the output queue and what has become of it.
+/// A line of the output queue and its state.
 struct Line {
   struct Use {
     uint64_t tensor = 0;
@@ -35,25 +35,25 @@ struct Line {
   };
   Queued told;
   uint64_t tensor = 0;           ///< Number.
-  uint64_t cost = 0;             ///< Time of its device, in us.
-  std::vector<Use> pinned = {};  ///< Copies that it uses until its end.
+  uint64_t cost = 0;             ///< Estimated time on its device, in us.
+  std::vector<Use> pinned = {};  ///< Copies in use until it ends.
   bool has_ended = false;
 };
 
-/// A device as the scheduler sees it.
+/// The scheduler's view of a device.
 struct Lane {
-  std::deque<uint64_t> queue;  ///< Positions that have not started.
+  std::deque<uint64_t> queue;  ///< Queue positions that have not started.
   std::optional<uint64_t> running;
-  uint64_t wait = 0;               ///< Cost of both.
-  std::vector<uint64_t> released;  ///< Lines that give memory back and may not have ended.
+  uint64_t wait = 0;               ///< Cost of the queue and of the running line.
+  std::vector<uint64_t> released;  ///< Lines that free memory and may not have ended.
 
   size_t length() const { return queue.size() + (running ? 1 : 0); }
 };
 
 struct SessionState {
   Session told;
-  uint32_t number = 0;            ///< Place among the sessions.
-  double used = 0;                ///< Virtual time.
+  uint32_t number = 0;            ///< Index among the sessions.
+  double used = 0;                ///< Virtual time used.
   std::set<uint64_t> ready = {};  ///< By `seq`.
   uint64_t unfinished = 0, live_bytes = 0;
 };
@@ -64,7 +64,7 @@ class Scheduler::Machine {
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
-  // As Scheduler has them.
+  // Same as in Scheduler.
   void set_weight(const std::string& session, double weight);
   Result<uint64_t> add(std::vector<Entry> entries, const OpCheck& check);
   bool step();
@@ -111,16 +111,17 @@ class Scheduler::Machine {
   const Line& line(uint64_t pos) const { return queue_[pos - first_pos_]; }
   TensorState& tensor(uint64_t number) { return tensors_.at(number); }
 
-  // place.cc: ready ops to devices.
+  // --- place.cc: places ready ops on devices ---
   void place_ready();
-  /// False when it has to wait for memory.
+  /// Returns false if the op has to wait for memory.
   bool place(Op& op);
   bool place_fetch(Op& op);
-  /// `able`: the devices that can hold the op, ascending and not empty.
+  /// `able`: the devices that can hold the op; ascending, not empty.
   uint32_t device_for(const Op& op, const std::vector<uint32_t>& able);
   uint32_t balanced_device(const Op& op, const std::vector<uint32_t>& able);
   uint32_t device_with_most_input(const Op& op, const std::vector<uint32_t>& able);
-  /// Keeps what the op finds on the device and makes room for the rest; false where it has to wait.
+  /// Pins the inputs already on the device and makes room for the others. Returns false if the op
+  /// has to wait.
   bool pin_inputs(const Op& op, uint32_t device);
   void run(Op& op, uint32_t device);
   double move_time(uint32_t device, uint64_t bytes) const;
@@ -141,29 +142,29 @@ class Scheduler::Machine {
   const Settings settings_;
   Names names_;
   std::deque<Entry> tape_;
-  uint64_t first_seq_ = 0, admitted_ = 0;  ///< The first that is kept; the first not admitted.
+  uint64_t first_seq_ = 0, admitted_ = 0;  ///< The first kept `seq`, and the first not admitted.
   std::deque<Line> queue_;
   uint64_t first_pos_ = 0;
   std::deque<Tick> ticks_;
-  std::unordered_map<uint64_t, Op> ops_;  ///< Unfinished ones, by `seq`.
+  std::unordered_map<uint64_t, Op> ops_;  ///< Unfinished ops, by `seq`.
   std::unordered_map<uint64_t, TensorState> tensors_;
   std::map<uint64_t, Failure> failures_;  ///< By `seq` of every op that failed.
   std::vector<uint64_t> refused_;         ///< In the last tick.
-  std::deque<uint64_t> gone_;             ///< Tensors that are freed or failed, oldest first.
+  std::deque<uint64_t> gone_;             ///< Tensors freed or failed, oldest first.
   std::vector<SessionState> sessions_;
   std::unordered_map<std::string, uint32_t> session_numbers_;
-  std::vector<Lane> lanes_;  ///< One for each device.
+  std::vector<Lane> lanes_;  ///< One per device.
   Memory memory_;
-  std::vector<uint64_t> floating_;            ///< What no device does and has not started.
+  std::vector<uint64_t> floating_;            ///< Lines without a device that have not started.
   using End = std::pair<uint64_t, uint64_t>;  ///< Time and position.
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
-  /// The newest position that was done again, by tensor and device.
+  /// The latest repeated position, by tensor and device.
   std::map<std::pair<uint64_t, uint32_t>, uint64_t> repeated_;
   std::vector<bool> is_full_;  ///< Devices on which an op waits for memory in this tick.
   uint64_t tick_ = UINT64_MAX, now_ = 0, next_leaf_ = 0, waiting_ = 0;
-  /// Sessions with ready ops: virtual time and place in sessions_.
+  /// Sessions with ready ops: virtual time, and index in sessions_.
   std::set<std::pair<double, uint32_t>> active_;
-  double clock_ = 0;  ///< Virtual time of the session that was served last.
+  double clock_ = 0;  ///< Virtual time of the session served last.
   Totals totals_;
 };
 

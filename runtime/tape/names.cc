@@ -15,12 +15,12 @@ bool has_control_character(std::string_view text) {
   });
 }
 
-// The model of costs: a launch, then each byte once, then products and sums.
+// The cost model: a launch, plus each byte once, plus products and sums.
 constexpr uint64_t kLaunchUs = 5;
 constexpr uint64_t kTrafficBytesPerUs = 10'000;
 constexpr double kOperationsPerUs = 1e6;
 
-/// Every size is at least 0 and their product with the dtype's size fits 63 bits.
+/// Checks that every size is at least 0 and that the size in bytes fits 63 bits.
 Result<uint64_t> bytes_of(const Entry& entry) {
   if (entry.shape.size() > kRankMax) {
     return error(ErrorCode::InvalidArgument, "shape has {} axes, expected {} or fewer",

@@ -1,5 +1,5 @@
-// The tensors that the sessions of a tape have defined, by their names, and the checks of entries
-// against them.
+// The named tensors that the sessions of a tape have defined, and the checks of entries against
+// them.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace gpuemu::tape {
 
-/// What is known of a tensor by its name.
+/// A named tensor.
 struct Known {
   uint64_t number = 0;  ///< `seq` of the entry that makes it.
   std::vector<int64_t> shape;
@@ -22,20 +22,20 @@ struct Known {
   bool is_dropped = false;
 };
 
-/// Judges op, shape, dtype and attributes of an entry that makes a tensor.
+/// Checks op, shape, dtype and attributes of an entry that makes a tensor.
 using OpCheck = std::function<Status(const Entry& entry, std::span<const Known* const> inputs)>;
 
-/// Not thread-safe.
+/// Tensors by session and name. Not thread-safe.
 class Names {
  public:
-  /// Takes the entries, whose `seq` follow each other, or none of them: InvalidArgument names the
-  /// entry and what is wrong with it. Fills in `bytes` and `cost_us` where they are absent.
+  /// Adds the entries, whose `seq` must be consecutive; adds none if one is invalid.
+  /// InvalidArgument names the entry and the problem. Fills in `bytes` and `cost_us` if absent.
   Status add(std::span<Entry> entries, const OpCheck& check);
-  /// Null where the session has defined none of that name.
+  /// Returns null if the session has not defined the name.
   const Known* find(const std::string& session, const std::string& id) const;
-  /// The names that the session has not dropped, in the order of their definition.
+  /// Returns the names that the session has not dropped, in the order of their definition.
   std::vector<std::string> held(const std::string& session) const;
-  /// The name may be used again.
+  /// Makes the name available again.
   void forget(const std::string& session, const std::string& id);
 
  private:

@@ -1,4 +1,4 @@
-// Ready ops to devices, and the lines that bring their inputs and make room.
+// Places ready ops on devices, and adds the lines that bring their inputs and make room.
 #include <algorithm>
 #include <cmath>
 
@@ -8,9 +8,9 @@
 namespace gpuemu::tape {
 namespace {
 
-/// Readers of a copy beyond so many are looked through for those that have ended.
+/// When a copy has more readers than this, those that have ended are removed.
 constexpr size_t kReadersKept = 16;
-/// Ops that may wait for memory in a tick before no more are looked at.
+/// Ops that may wait for memory in one tick; after that, no more are considered.
 constexpr size_t kHeldBackMax = 32;
 
 }  // namespace
@@ -90,7 +90,7 @@ uint32_t Scheduler::Machine::balanced_device(const Op& op, const std::vector<uin
       return total != other.total ? total < other.total : moved < other.moved;
     }
   };
-  std::optional<Choice> best, resident;  // `resident`: of those that have all inputs.
+  std::optional<Choice> best, resident;  // `resident`: the best of those that have all inputs.
   for (const uint32_t device : able) {
     Choice choice{.device = device};
     bool has_all = true;
@@ -186,14 +186,14 @@ bool Scheduler::Machine::place_fetch(Op& op) {
   return true;
 }
 
-/// The copy whose device has the least to do. REQUIRES: there is one.
+/// Returns the copy whose device has the least work. Requires a copy.
 uint32_t Scheduler::Machine::shortest_queue(const TensorState& tensor) const {
   return std::ranges::min_element(tensor.copies, {},
                                   [&](const Copy& copy) { return lanes_[copy.device].length(); })
       ->device;
 }
 
-/// REQUIRES: Memory::fits_now().
+/// Requires Memory::fits_now().
 void Scheduler::Machine::make_room(uint32_t device, uint64_t bytes) {
   while (!memory_.has_room(device, bytes)) {
     const auto victim = memory_.victim(device);
@@ -209,7 +209,7 @@ void Scheduler::Machine::make_room(uint32_t device, uint64_t bytes) {
 
 namespace {
 
-/// Nothing may take a copy away before these have ended.
+/// Makes a line that removes a copy wait for the copy's writer and readers.
 void need_all(std::vector<uint64_t>& needs, const Copy& copy) {
   needs.push_back(copy.writer);
   needs.insert(needs.end(), copy.readers.begin(), copy.readers.end());
@@ -229,7 +229,7 @@ void Scheduler::Machine::spill(TensorState& leaving, uint32_t device) {
   ++totals_.spills;
 }
 
-/// Appends what puts a copy on the device.
+/// Appends the line that brings a copy to the device.
 void Scheduler::Machine::bring(TensorState& input, uint32_t device) {
   Line line{.told = {.kind = Kind::Move, .device = device, .bytes = input.bytes},
             .cost = whole_move_time(device, input.bytes)};
@@ -255,7 +255,7 @@ void Scheduler::Machine::bring(TensorState& input, uint32_t device) {
   append(std::move(line), input);
 }
 
-/// `device`: only there.
+/// With `device`, frees only the copy on that device.
 void Scheduler::Machine::append_free(TensorState& tensor, std::optional<uint32_t> device) {
   Line line{.told = {.kind = Kind::Free, .device = device}};
   if (!device && tensor.is_host()) {
@@ -273,7 +273,7 @@ void Scheduler::Machine::append_free(TensorState& tensor, std::optional<uint32_t
   append(std::move(line), tensor);
 }
 
-/// The line reads the copy.
+/// Records that the line reads the copy.
 void Scheduler::Machine::read(Line& line, TensorState& tensor, uint32_t device) {
   Copy& copy = *tensor.on(device);
   line.told.needs.push_back(copy.writer);
@@ -284,7 +284,7 @@ void Scheduler::Machine::read(Line& line, TensorState& tensor, uint32_t device) 
   memory_.touch(tensor, device, queue_size());
 }
 
-/// The line takes memory that these lines give back.
+/// Makes the line wait for the lines that free memory on the device.
 void Scheduler::Machine::need_released(Line& line, uint32_t device) {
   auto& released = lanes_[device].released;
   std::erase_if(released, [&](uint64_t pos) { return has_ended(pos); });

@@ -1,4 +1,4 @@
-// A tick: what has ended ends, entries are admitted, ready ops are placed, free devices start.
+// A tick: ends what has ended, admits entries, places ready ops and starts idle devices.
 #include <algorithm>
 #include <utility>
 
@@ -50,7 +50,7 @@ const SessionState* Scheduler::Machine::session(const std::string& name) const {
   return found == session_numbers_.end() ? nullptr : &sessions_[found->second];
 }
 
-/// The number of the tick that is due; nothing when there is nothing to do.
+/// Returns the number of the next tick; nothing if there is no work.
 std::optional<uint64_t> Scheduler::Machine::begin_tick() {
   const uint64_t next = tick_ + 1;
   if (!ends_.empty()) {
@@ -71,7 +71,7 @@ bool Scheduler::Machine::step() {
   end_entries(tick);
   admit(tick_);
   place_ready();
-  // What comes later is not known then, in a plan as in a daemon.
+  // Later entries are unknown at this point, both in a plan and in a daemon.
   if (tick_ == 0) plan_localities();
   start_entries(tick);
   for (const Lane& lane : lanes_) tick.busy.push_back(lane.running);
@@ -110,7 +110,7 @@ void Scheduler::Machine::end_entry(Line& line) {
     TensorState& made = tensor(line.tensor);
     made.is_produced = true;
     for (const uint64_t seq : std::exchange(made.waiting, {})) {
-      const auto reader = ops_.find(seq);  // One that failed meanwhile is gone.
+      const auto reader = ops_.find(seq);  // An op that failed meanwhile is gone.
       if (reader != ops_.end() && --reader->second.missing == 0) make_ready(reader->second);
     }
     finish(op->second);
@@ -134,13 +134,13 @@ bool Scheduler::Machine::remove_ready(SessionState& session, uint64_t seq) {
 void Scheduler::Machine::make_ready(Op& op) {
   SessionState& session = sessions_[op.session];
   if (session.ready.empty()) {
-    // Whoever had nothing waiting begins beside those that have.
+    // A session that had nothing waiting starts level with those that have.
     session.used = std::max(session.used, active_.empty() ? clock_ : active_.begin()->first);
   }
   add_ready(session, op.seq);
 }
 
-/// Gives back what the op held. It is gone afterwards.
+/// Releases what the op held. The op is removed.
 void Scheduler::Machine::finish(Op& op) {
   --sessions_[op.session].unfinished;
   const std::vector<uint64_t> inputs = std::move(op.inputs);
@@ -232,7 +232,7 @@ void Scheduler::Machine::drop(const Entry& entry) {
   release(dropped);
 }
 
-/// What puts the tensor on the device, by the newest line that does so.
+/// Returns the latest line that puts the tensor on the device.
 std::optional<uint64_t> Scheduler::Machine::writer_of(uint64_t tensor, uint32_t device) const {
   const auto again = repeated_.find({tensor, device});
   if (again != repeated_.end()) return again->second;
@@ -304,7 +304,7 @@ void Scheduler::Machine::start_entries(Tick& tick) {
   }
 }
 
-/// Lets go of the oldest lines beyond the limit.
+/// Drops the oldest lines beyond the limit.
 void Scheduler::Machine::forget_old() {
   const size_t most = settings_.entries_max;
   while (ticks_.size() > most) ticks_.pop_front();

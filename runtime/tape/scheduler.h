@@ -1,6 +1,6 @@
-// From an input tape to an output queue: places ready ops on devices, adds what moves, spills,
-// loads and frees tensors, tick by tick in estimated time. Knows no clock, thread or device: the
-// same tape, devices, seed and policy give the same queue.
+// Turns an input tape into an output queue: places ready ops on devices and adds moves, spills,
+// loads and frees, tick by tick in estimated time. Deterministic: uses no clock, thread or device,
+// so the same tape, devices, seed and policy give the same queue.
 #pragma once
 
 #include <limits>
@@ -15,17 +15,18 @@
 namespace gpuemu::tape {
 
 struct Settings {
-  std::vector<Device> devices;  ///< 1 to kDevicesMax; `index` is the place in the list.
-  uint64_t seed = 0;            ///< Leaves begin at device `seed` mod devices.
+  std::vector<Device> devices;  ///< 1 to kDevicesMax; `index` is the position in the list.
+  uint64_t seed = 0;            ///< Leaves start at device `seed` mod the number of devices.
   Policy policy = Policy::Balanced;
-  /// How many lines of tape, queue, handles and ticks are kept; what has not ended is kept anyway.
+  /// Limit of the kept lines of tape, queue, handles and ticks. Lines that have not ended are
+  /// always kept.
   size_t entries_max = std::numeric_limits<size_t>::max();
 };
 
-/// An op that the scheduler refuses to place, and all that follows from it.
+/// An op that the scheduler cannot place. Ops that depend on it fail too.
 struct Failure {
   uint64_t seq = 0;    ///< The op that cannot run.
-  std::string reason;  ///< For people.
+  std::string reason;  ///< Human-readable.
 };
 
 /// Not thread-safe.
@@ -36,50 +37,51 @@ class Scheduler {
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
 
-  /// Counts for what is placed from now on.
+  /// Applies to ops placed from now on.
   void set_weight(const std::string& session, double weight);
-  /// Takes all entries, numbers them and returns the first number, or takes none: InvalidArgument
-  /// as Names::add. They are admitted in their order, each at its tick `at` or the next one after.
+  /// Numbers and adds all entries, and returns the first number; adds none if one is invalid
+  /// (InvalidArgument as for Names::add). They are admitted in order, each at its tick `at` or the
+  /// next one after it.
   Result<uint64_t> add(std::vector<Entry> entries, const OpCheck& check = {});
-  /// Does the next tick. False when there is nothing left to do; then there was none.
+  /// Runs the next tick. Returns false, without a tick, if there is no work left.
   bool step();
-  /// The tick that the next step() is at the earliest.
+  /// Returns the earliest tick that the next step() can run.
   uint64_t next_tick() const;
 
-  /// A line that was done again after its device was lost: one of its own, in a tick of its own.
-  /// Returns its position. Of `line` count kind, device, `from`, bytes and attempt. REQUIRES:
-  /// keeps() the tensor's entry.
+  /// Adds a line for work that is repeated after its device was lost, in a tick of its own. Returns
+  /// its position. Uses kind, device, `from`, bytes and attempt of `line`. Requires keeps() of the
+  /// tensor's entry.
   uint64_t repeat(Queued line, uint64_t tensor);
 
-  /// The last tick. REQUIRES: there was one.
+  /// Returns the last tick. Requires that there was one.
   const Tick& last_tick() const;
-  /// REQUIRES: its line is kept.
+  /// Requires that the line is kept.
   const Queued& queued(uint64_t pos) const;
   uint64_t queue_size() const;
-  /// The `seq` of the entry that makes the line's tensor. REQUIRES: as queued().
+  /// Returns the `seq` of the entry that makes the line's tensor. Requires the same as queued().
   uint64_t tensor_of(uint64_t pos) const;
-  /// Keeps other attributes, which are for people, in place of an entry's. REQUIRES: as entry().
+  /// Replaces the attributes shown for an entry. Requires the same as entry().
   void set_attrs(uint64_t seq, std::string attrs);
-  /// REQUIRES: its line is kept, as that of every op that has not ended.
+  /// Requires that its line is kept, which holds for every op that has not ended.
   const Entry& entry(uint64_t seq) const;
   size_t devices() const;
-  /// Whether the entry's line is kept.
+  /// Returns whether the entry's line is kept.
   bool keeps(uint64_t seq) const;
   uint64_t tape_size() const;
-  /// Null where the session has defined no such tensor or it was forgotten.
+  /// Returns null if the session defined no such tensor, or it was forgotten.
   const Known* find(const std::string& session, const std::string& id) const;
-  /// The ops that the last tick refused, and all that follow from them.
+  /// Returns the ops that the last tick refused, and those that depend on them.
   const std::vector<uint64_t>& refused() const;
-  /// Why an op failed, by its `seq`; null when it did not.
+  /// Returns why an op failed, by its `seq`; null if it did not.
   const Failure* failure(uint64_t seq) const;
-  /// The ops of the session that have not ended.
+  /// Returns the number of the session's ops that have not ended.
   uint64_t unfinished(const std::string& session) const;
-  /// Bytes of the tensors that the session has defined and that are not freed.
+  /// Returns the bytes of the tensors that the session has defined and that are not freed.
   uint64_t live_bytes(const std::string& session) const;
-  /// The tensors that the session can still name, in the order of their definition.
+  /// Returns the tensors that the session can still name, in the order of their definition.
   std::vector<std::string> held(const std::string& session) const;
 
-  /// All that is kept.
+  /// Returns everything that is kept.
   Trace trace() const;
 
  private:

@@ -1,4 +1,4 @@
-// Values that the scheduler of tapes takes and makes: input tape, output queue, handles, ticks.
+// Input and output of the tape scheduler: input tape, output queue, handles, ticks.
 #pragma once
 
 #include <cstdint>
@@ -17,23 +17,23 @@ inline constexpr size_t kIdBytesMax = 64;
 inline constexpr uint32_t kDevicesMax = 256;
 inline constexpr double kLatencyUs = 10, kBytesPerUs = 10'000;
 
-/// Two ops make no tensor.
+/// Ops that make no tensor.
 inline constexpr std::string_view kFetch = "fetch", kDrop = "drop";
-/// Ops without inputs that only tapes have.
+/// Ops without inputs that exist only in tapes.
 inline constexpr std::string_view kRandn = "randn", kOnes = "ones", kTensor = "tensor";
 
-/// One line of the input tape.
+/// A line of the input tape.
 struct Entry {
   uint64_t seq = 0;
-  std::string session;  ///< Its name.
+  std::string session;  ///< Name of the session.
   std::string id;       ///< "" for fetch and drop.
   std::string op;
   std::vector<std::string> inputs;
   std::vector<int64_t> shape = {};
   DType dtype = DType::Float32;
   std::string attrs = "{}";                          ///< A JSON object.
-  std::optional<uint64_t> bytes = {}, cost_us = {};  ///< Absent: follows from the rest.
-  uint64_t at = 0;                                   ///< Tick of its admission.
+  std::optional<uint64_t> bytes = {}, cost_us = {};  ///< Absent: computed from the rest.
+  uint64_t at = 0;                                   ///< Tick in which it is admitted.
 
   bool makes_tensor() const { return op != kFetch && op != kDrop; }
   bool is_leaf() const { return makes_tensor() && inputs.empty(); }
@@ -44,17 +44,17 @@ enum class Kind : uint8_t { Run, Move, Spill, Load, Fetch, Free };
 std::string_view name_of(Kind kind);  ///< "run"
 std::optional<Kind> kind_from_name(std::string_view name);
 
-/// One line of the output queue.
+/// A line of the output queue.
 struct Queued {
   uint64_t pos = 0;
   Kind kind = Kind::Run;
-  std::optional<uint64_t> seq = {};     ///< The tape's entry; none for what the scheduler adds.
-  std::string session, id;              ///< The tensor.
-  std::optional<uint32_t> device = {};  ///< None: everywhere (free), the host's copy (fetch).
-  std::optional<uint32_t> from = {};    ///< Where a move begins.
-  uint64_t bytes = 0;                   ///< What move, spill and load copy.
-  std::vector<uint64_t> needs = {};     ///< Positions that must have ended, ascending.
-  /// 1 or 2: it is done again, because what it made was lost with its device.
+  std::optional<uint64_t> seq = {};  ///< The tape's entry; none for lines that the scheduler adds.
+  std::string session, id;           ///< The tensor.
+  std::optional<uint32_t> device = {};  ///< None: all devices (free), or the host's copy (fetch).
+  std::optional<uint32_t> from = {};    ///< Source of a move.
+  uint64_t bytes = 0;                   ///< Bytes that a move, spill or load copies.
+  std::vector<uint64_t> needs = {};     ///< Positions that must have ended; ascending.
+  /// 1 or 2 if it is a repetition, because its result was lost with its device.
   uint32_t attempt = 0;
   bool operator==(const Queued&) const = default;
 };
@@ -63,7 +63,7 @@ enum class State : uint8_t { Pending, Ready, Spilled, Freed, Lost, Failed };
 std::string_view name_of(State state);  ///< "pending"
 std::optional<State> state_from_name(std::string_view name);
 
-/// Where a tensor lives.
+/// The location of a tensor.
 struct Handle {
   std::string id, session;
   std::vector<uint32_t> devices = {};  ///< Ascending.
@@ -76,7 +76,7 @@ struct Handle {
 struct Tick {
   uint64_t tick = 0, time_us = 0;
   std::vector<uint64_t> started = {}, ended = {};  ///< Positions, in this order.
-  std::vector<std::optional<uint64_t>> busy = {};  ///< For each device the position that it does.
+  std::vector<std::optional<uint64_t>> busy = {};  ///< The position that each device executes.
   uint64_t waiting = 0;                            ///< Admitted ops that have not started.
   bool operator==(const Tick&) const = default;
 };
@@ -92,7 +92,7 @@ struct Device {
 struct Session {
   std::string name;
   double weight = 1;
-  uint64_t device_us = 0;  ///< Estimated, of what was placed.
+  uint64_t device_us = 0;  ///< Estimated, for placed ops.
   bool operator==(const Session&) const = default;
 };
 
@@ -105,7 +105,7 @@ struct Totals {
   bool operator==(const Totals&) const = default;
 };
 
-/// All of a run, as trace files have it.
+/// The content of a trace file.
 struct Trace {
   std::string gpuemu;  ///< Version of the program that wrote it.
   uint64_t seed = 0;

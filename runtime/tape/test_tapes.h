@@ -1,4 +1,4 @@
-// For tests of this folder: tapes in few words, and whether an output queue is right.
+// Test helpers of this folder: compact notation for tapes, and a checker of output queues.
 #pragma once
 
 #include <map>
@@ -56,7 +56,7 @@ class Replay {
  public:
   explicit Replay(const Trace& trace) : trace_(trace), used_(trace.devices.size()) {}
 
-  /// "" when all of it is legal, else the first that is not.
+  /// Returns "" if the queue is valid, else the first problem.
   std::string problem() {
     for (const Queued& line : trace_.output_queue) {
       std::string wrong = execute(line);
@@ -125,7 +125,8 @@ class Replay {
     }
     return "";
   }
-  /// Each line starts once and ends once, after what it needs; a device does one at a time.
+  /// Checks that each line starts and ends once, after what it needs, and that a device runs one at
+  /// a time.
   std::string ticks_problem() {
     std::map<uint64_t, int> state;  // 1: started, 2: ended.
     for (const Tick& tick : trace_.ticks) {

@@ -17,7 +17,7 @@ constexpr const char* kFormat = "gpuemu-trace";
 constexpr int kVersion = 1;
 constexpr const char* kDefaultSession = "default";
 
-/// Whole numbers without a fraction.
+/// Writes whole numbers without a fraction.
 Json number_json(double value) {
   if (value == std::floor(value) && std::abs(value) < 1e15) return static_cast<int64_t>(value);
   return value;
@@ -235,7 +235,7 @@ Status read_session(const Json& json, const std::string& where, Trace& trace) {
   return members.status();
 }
 
-/// How deep lists and objects are inside of each other, at most.
+/// Returns the maximum nesting of lists and objects.
 int depth_of(std::string_view text) {
   int depth = 0, deepest = 0;
   bool is_text = false;
@@ -263,7 +263,7 @@ Result<Json> parse(std::string_view text) {
   return json;
 }
 
-/// Reads elements into `trace` by one of the functions above.
+/// Reads elements into `trace` with one of the functions above.
 template <typename Read>
 void read_list(Members& members, const char* name, Trace& trace, const Read& read) {
   members.each(
@@ -351,7 +351,7 @@ Result<Trace> decode_trace(std::string_view text) {
                  Members::shown(json.value("version", Json())), kVersion);
   }
   Trace trace = GPUEMU_TRY(read_trace(json));
-  // `seq` is each entry's own: a trace of a long run may begin late.
+  // Entries carry their own `seq`, because a trace of a long run may start late.
   for (size_t i = 0; i < trace.input_tape.size(); ++i) {
     Members entry(json["input_tape"][i], "input_tape");
     trace.input_tape[i].seq = i;

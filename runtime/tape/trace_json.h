@@ -1,4 +1,5 @@
-// Trace files and plans as JSON and back. docs/schemas/trace.schema.json describes the form.
+// Converts trace files and plans to and from JSON. docs/schemas/trace.schema.json describes the
+// format.
 #pragma once
 
 #include <string>
@@ -10,26 +11,26 @@
 
 namespace gpuemu::tape {
 
-/// Largest trace file that is read: several times what 100,000 entries take.
+/// Largest trace file that is read: several times the size for 100,000 entries.
 inline constexpr size_t kTraceBytesMax = size_t{512} << 20;
 
-/// The parts of a trace that may be left out.
+/// The optional parts of a trace.
 struct Layers {
   bool input_tape = true, output_queue = true, handles = true, ticks = true;
 };
-/// "input_tape", "output_queue", "handles" and "ticks"; all of them for an empty list.
+/// Parses "input_tape", "output_queue", "handles" and "ticks"; an empty list means all.
 /// InvalidArgument for another name.
 Result<Layers> layers_named(const std::vector<std::string>& names);
 
 std::string encode_trace(const Trace& trace, const Layers& layers = {});
-/// InvalidArgument for what is no trace of version 1; the message names the member.
+/// InvalidArgument if it is not a trace of version 1; the message names the member.
 Result<Trace> decode_trace(std::string_view json);
 
-/// What a plan begins with: a tape, and where the file says so devices, sessions, seed and policy.
-/// A trace file is one, too. InvalidArgument as above.
+/// Reads the input of a plan: a tape and, if the file has them, devices, sessions, seed and policy.
+/// Accepts a trace file too. InvalidArgument as above.
 Result<Trace> decode_plan(std::string_view json);
 
-/// A JSON array of entries of the input tape. InvalidArgument names the entry and the member.
+/// Reads a JSON array of entries of the input tape. InvalidArgument names the entry and the member.
 Result<std::vector<Entry>> decode_entries(std::string_view json);
 
 }  // namespace gpuemu::tape
