@@ -1,6 +1,6 @@
-// Lanes of AVX2 registers to scalars. The intrinsics of this folder are here and in *_avx2.cc;
-// every function that uses them names the instruction set itself, so that the rest runs on any
-// processor.
+// Conversions from lanes of AVX2 registers to scalars. Intrinsics are used only here and in
+// *_avx2.cc. Every function that uses them declares the instruction set itself, so the rest of the
+// code runs on any processor.
 #pragma once
 
 #if defined(__x86_64__)

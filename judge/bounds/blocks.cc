@@ -25,7 +25,8 @@ double largest_finite(std::span<const double> values) {
 }
 
 FiniteSum sum_of_finite(std::span<const double> values) {
-  constexpr size_t kLanes = 4;  // Each adds every fourth: one sum would wait for every addition.
+  constexpr size_t kLanes = 4;  // Each lane adds every fourth element: a single sum would serialise
+                                // the additions.
   std::array<double, kLanes> sums{};
   std::array<size_t, kLanes> counts{};
   const auto add = [&](size_t lane, double value) {

@@ -1,4 +1,4 @@
-// Blocks of elements: what a processor with vector instructions computes of several at once.
+// Operations on blocks of elements that vector instructions compute several elements at a time.
 #pragma once
 
 #include <cstddef>
@@ -10,20 +10,20 @@ namespace gpuemu {
 
 inline constexpr size_t kBlockElements = 1024;
 
-/// True when the processor runs the functions that say so.
+/// Returns whether the processor can run the functions that require it.
 bool has_vector_blocks();
 
-/// Largest finite |value|, 0 without any.
+/// Returns the largest finite |value|; 0 if there is none.
 double largest_finite(std::span<const double> values);
-/// largest_finite(). REQUIRES: has_vector_blocks(), values.size() % 4 == 0.
+/// The same as largest_finite(). Requires has_vector_blocks() and values.size() % 4 == 0.
 double largest_finite_by_four(std::span<const double> values);
-/// The finite ones of some values, added in the order of four lanes.
+/// The sum and the count of the finite values, added in the order of four lanes.
 struct FiniteSum {
   double sum = 0;
   size_t count = 0;
 };
 FiniteSum sum_of_finite(std::span<const double> values);
-/// Turns scales into bounds. REQUIRES: has_vector_blocks(), scales.size() % 4 == 0.
+/// Turns scales into bounds. Requires has_vector_blocks() and scales.size() % 4 == 0.
 void automatic_bounds_by_four(const BoundTerms& terms, const double* references,
                               std::span<double> scales);
 

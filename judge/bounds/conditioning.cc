@@ -11,22 +11,22 @@
 namespace gpuemu {
 namespace {
 
-/// Roundings inside a kernel are as many as its terms, a change of the inputs is one per term.
-/// A place of 16 bits is so large that what float32 rounds is nothing beside it, in a wider output
-/// too.
+/// Allowed error, as a multiple of how far a result moves when its inputs move by their last place.
+/// A kernel rounds about once per term, and the inputs change once per term. The last place of a
+/// 16-bit type is so large that float32 rounding is negligible beside it, also in a wider output.
 constexpr double kTimes = 32, kTimesNarrow = 8;
-/// Roundings of sums of n terms in the type of their inputs, times sqrt(n): each partial sum of a
-/// sequence is rounded, and grows with sqrt(n).
+/// The same for sums of n terms in the type of their inputs, to be multiplied by sqrt(n): each
+/// partial sum of a sequence is rounded, and grows with sqrt(n).
 constexpr double kTimesSequence = 4;
-/// Within so many units in the last place no input has to be blamed. A type of 16 bits is what a
-/// kernel stores in, not what it sums in.
+/// Errors up to this many units in the last place are always allowed. Kernels store in 16-bit types
+/// but do not sum in them.
 constexpr double kOrdinaryUlps = 16, kOrdinaryUlpsNarrow = 2;
-/// A sum of n equal terms rounds the same way again and again, and may lose n times this many: half
-/// of what it loses where every rounding is the worst.
+/// A sum of n equal terms always rounds in the same direction and may lose n times this many units:
+/// half of what it loses if every rounding is the worst possible.
 constexpr double kUlpsSequence = 0.25;
 constexpr double kHopeless = 100, kNearly = 4;
-/// What is left of a move that cancels: exact sums in another order, and of two tied scores that
-/// moved together their other terms.
+/// Moves below this relative size count as zero: what remains of moves that cancel, such as exact
+/// sums in another order, or the other terms of two tied scores that moved together.
 constexpr double kStill = 1e-4;
 
 Tensor neighbour_of(const Tensor& tensor, bool in_turn, Stream stream) {

@@ -1,7 +1,6 @@
-// How exact a result can be at all: no formula does better than the last place of its inputs
-// allows. What a kernel gives without rounding, or a reference, is computed once more on inputs
-// that lie at a neighbour of their type; an error of no more than a few times what that makes of
-// the result is no fault of the formula.
+// Measures how exact a result can be: no formula is more exact than the last place of its inputs
+// allows. The exact result, or a reference, is computed again on inputs moved to a neighbour in
+// their type. An error of at most a few times the resulting change is not the formula's fault.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +11,9 @@
 
 namespace gpuemu {
 
-/// Limits on the draws of neighbouring inputs. More draws seldom help, except for elements that
-/// stayed by chance or are nearly explained. Two scores that tie move together in every other draw:
-/// what looks hopeless after few is not.
+/// Limits on the draws of neighbouring inputs. More draws rarely help, except for elements that did
+/// not move by chance or are nearly explained. Two tied scores move together in every other draw,
+/// so a few draws may make them look inexplicable.
 inline constexpr size_t kConditioningDrawsLeast = 2, kConditioningDrawsOfHope = 5,
                         kConditioningDrawsMost = 6, kConditioningDrawsForStill = 16;
 
@@ -23,25 +22,25 @@ struct DrawnFor {
   uint64_t base_seed = 0, iteration = 0;
 };
 
-/// The inputs at neighbours of their type: every finite float that is not 0 goes up or down. In
-/// draw 0 in turn, so that differences of neighbours move, in others by chance of the case.
+/// Moves the inputs to neighbours in their type: every finite float other than 0 goes up or down.
+/// In draw 0 alternately, so that differences of adjacent elements move; in other draws randomly.
 NamedTensors neighbours_of(const NamedTensors& inputs, DrawnFor drawn, uint64_t draw);
 
-/// How many terms one element of the output may be a sum of where nothing says so: the longest axis
-/// of an input, or the elements of one for each of the output.
+/// Returns how many terms an element of the output may be a sum of, if that is not declared: the
+/// length of the longest input axis, or an input's elements per element of the output.
 double terms_of(const std::vector<Shape>& inputs, const Shape& output);
 
-/// Errors that the conditioning of a result explains.
+/// Decides which errors the conditioning of a result explains.
 class Conditioning {
  public:
-  /// For an output that is a sum of so many terms, or fewer. `narrow_inputs`: inputs of floats have
-  /// 16 bits.
+  /// For an output that is a sum of at most `terms` terms. `narrow_inputs`: float inputs have 16
+  /// bits.
   Conditioning(DType output, double terms, bool narrow_inputs = false);
 
   const FloatFormat& format() const { return *format_; }
   bool is_narrow() const { return narrow_; }  ///< Less precise than float32.
   double terms() const { return terms_; }
-  /// The error that is allowed of a result `value` that moves by `moved` with the last place of the
+  /// Returns the allowed error of a result `value` that moves by `moved` with the last place of the
   /// inputs.
   double allowed(double moved, double value) const;
 
@@ -51,17 +50,17 @@ class Conditioning {
   double terms_ = 1, times_ = 0, ulps_ = 0;
 };
 
-/// Whether more draws may explain the error: not when it is a hundred times as large as what the
-/// first ones allow. NaN is beyond hope.
+/// Returns whether more draws may explain the error: not if it is a hundred times what the first
+/// ones allow, or NaN.
 bool may_be_explained(double error, double allowed);
 
-/// Whether one more draw, which changes all inputs in one direction, may explain the error.
+/// Returns whether one more draw, which changes all inputs in one direction, may explain the error.
 /// Example: two tied scores among thousands move together or apart.
 bool is_nearly_explained(double error, double allowed);
 
-/// Whether an element that moved by `moved` stayed by chance where others of its output moved by up
-/// to `largest`: of inputs of one magnitude every seventh sum of 32 terms does, one up and one
-/// down.
+/// Returns whether an element that moved by `moved` stayed in place by chance, although others of
+/// its output moved by up to `largest`. For inputs of equal magnitude this happens to every seventh
+/// sum of 32 terms: moves up and down cancel.
 bool stayed_by_chance(double moved, double largest);
 
 }  // namespace gpuemu

@@ -11,12 +11,12 @@
 namespace gpuemu {
 namespace {
 
-/// Partial sums of n terms are rounded one after the other, which the root of n times this many
-/// roundings allow for; only so far, as the customary numbers are for sums of ordinary length.
+/// Sums of n terms round their partial sums; this many roundings times sqrt(n) allow for it. The
+/// widening is limited, because the customary tolerances are meant for sums of ordinary length.
 constexpr double kTimesRoot = 1.5, kWideningMost = 4;
 
-/// By how much sums that may be in the op widen what is customary for float32 and float64. A
-/// customary test of 16-bit types allows for far more.
+/// Returns by how much possible sums in the op widen the customary tolerance of float32 and
+/// float64. For 16-bit types the customary tolerance is wide enough already.
 double widening_of(const Comparison& comparison, CustomaryTolerance tolerance) {
   const FloatFormat& format = format_of(comparison.output.dtype);
   if (format.unit > format_of(DType::Float32).unit) return 1;
@@ -31,7 +31,7 @@ constexpr double kExactMost = 0x1p24;
 
 bool is_whole(double value) { return value == std::nearbyint(value); }
 
-/// False where an element is no number.
+/// Returns false if an element is not a whole number.
 bool are_whole(const TensorView& tensor) {
   std::array<double, kBlockElements> buffer;
   const auto count = static_cast<size_t>(element_count(tensor.shape));
@@ -44,8 +44,8 @@ bool are_whole(const TensorView& tensor) {
   return true;
 }
 
-/// Root of the mean square of the finite elements [first, first + count). Scaled by the largest:
-/// squares of float64 overflow.
+/// Returns the root mean square of the finite elements [first, first + count). Scales by the
+/// largest, because squares of float64 overflow.
 double root_mean_square(const TensorView& tensor, size_t first, size_t count) {
   std::array<double, kBlockElements> buffer;
   double largest = 0, squares = 0;

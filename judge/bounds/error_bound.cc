@@ -40,7 +40,7 @@ const TensorView* same_shape_input(const Comparison& comparison) {
   return nullptr;
 }
 
-/// (|x| + max |x|) / sigma + |r| of rows: what subtracting a mean can cost.
+/// Returns (|x| + max |x|) / sigma + |r| per row: what subtracting a mean can cost.
 std::vector<double> normalized_scale(const std::vector<double>& x, const std::vector<double>& r,
                                      size_t row_size) {
   std::vector<double> scale(x.size());
@@ -62,7 +62,8 @@ std::vector<double> normalized_scale(const std::vector<double>& x, const std::ve
   return scale;
 }
 
-/// Lengths of the rows (axis 1) or columns (axis 0) of a matrix; their products bound |A| |B|.
+/// Returns the norms of the rows (axis 1) or columns (axis 0) of a matrix; their products bound |A|
+/// |B|.
 std::vector<double> lengths(const TensorView& matrix, size_t axis) {
   const std::vector<double> values = all_of(matrix);
   const auto columns = static_cast<size_t>(matrix.shape[1]);
@@ -74,7 +75,7 @@ std::vector<double> lengths(const TensorView& matrix, size_t axis) {
   return squares;
 }
 
-/// Two inputs that multiply to the output's shape; nothing when there are none.
+/// Returns two inputs whose matrix product has the output's shape; nothing if there are none.
 std::optional<std::pair<const TensorView*, const TensorView*>> factors_of(
     const Comparison& comparison) {
   const Shape& out = comparison.output.shape;
@@ -90,8 +91,8 @@ std::optional<std::pair<const TensorView*, const TensorView*>> factors_of(
   return std::nullopt;
 }
 
-/// S of a matrix product by Cauchy and Schwarz; empty when no two inputs multiply to the output's
-/// shape.
+/// Returns S of a matrix product by the Cauchy-Schwarz inequality; empty if no two inputs multiply
+/// to the output's shape.
 std::vector<double> product_scale(const Comparison& comparison) {
   const auto factors = factors_of(comparison);
   if (!factors) return {};
@@ -105,7 +106,7 @@ std::vector<double> product_scale(const Comparison& comparison) {
   return scale;
 }
 
-/// The first input where it holds a row for each element of the output.
+/// Returns the first input, if it has a row for each element of the output.
 const TensorView* summed_of(const Comparison& comparison) {
   const auto found = comparison.inputs.find(comparison.reference_input);
   const auto count = static_cast<size_t>(element_count(comparison.output.shape));
@@ -118,7 +119,7 @@ const TensorView* summed_of(const Comparison& comparison) {
   return rows ? &found->second : nullptr;
 }
 
-/// Sums of |x| where one input holds a whole number of elements per output element.
+/// Returns sums of |x|, if an input holds a whole number of elements per output element.
 std::vector<double> sum_scale(const Comparison& comparison) {
   const TensorView* summed = summed_of(comparison);
   if (summed == nullptr) return {};
@@ -142,7 +143,7 @@ std::vector<double> elementwise_scale(const Comparison& comparison, const std::v
   return scale;
 }
 
-/// What a scale demands of the shapes of inputs and output.
+/// What a scale requires of the shapes of inputs and output.
 enum class ScaleNeed : uint8_t { Nothing, Summed, Factors, SameShape };
 ScaleNeed need_of(ErrorScale scale) {
   switch (scale) {
@@ -159,7 +160,7 @@ ScaleNeed need_of(ErrorScale scale) {
   }
 }
 
-/// The scale of each element; empty where it has none for these shapes, or is none of them.
+/// Returns the scale of each element; empty if it is not per element or does not fit the shapes.
 std::vector<double> scale_per_element(const Comparison& comparison, ErrorScale scale) {
   switch (scale) {
     case ErrorScale::Dot:
@@ -186,7 +187,7 @@ std::vector<double> scale_per_element(const Comparison& comparison, ErrorScale s
   }
 }
 
-/// The formula; automatic_bounds_by_four does the same operations in the same order.
+/// The formula. automatic_bounds_by_four does the same operations in the same order.
 inline double automatic_bound(const BoundTerms& terms, double reference, double scale) {
   const double magnitude = std::fabs(reference);
   const double bound = ulp_at(terms.format, reference) + terms.sum_factor * std::fabs(scale) +
@@ -229,7 +230,7 @@ ErrorBound::ErrorBound(const Comparison& comparison) {
   terms_.value_factor = policy.widen * kSafety * unit;
   terms_.sum_factor = terms_.value_factor * std::sqrt(terms);
   const double magnitude = std::isfinite(policy.input_abs_max) ? policy.input_abs_max : 0;
-  // Each product of a sum may be flushed, always towards zero, or rounded among the subnormals.
+  // Each product of a sum may be flushed, always toward zero, or rounded as a subnormal.
   const double smallest = policy.ftz_ok ? terms * terms_.format.min_normal
                                         : std::sqrt(terms) * terms_.format.min_subnormal;
   terms_.floor = policy.widen * smallest * (1 + magnitude);

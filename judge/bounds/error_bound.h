@@ -1,4 +1,4 @@
-// How far an element may lie from its reference: the tolerance of the configuration, or the
+// The largest allowed distance of an element from its reference: the configured tolerance, or the
 // scale-aware bound
 //   a ulp(r) + K u_acc (sqrt(n) S + |r|) + F (1 + X)      a = 1, K = 8
 #pragma once
@@ -13,28 +13,29 @@
 
 namespace gpuemu {
 
-/// What the scale-aware bound has in common for all elements.
+/// The parts of the scale-aware bound that are the same for all elements.
 struct BoundTerms {
-  FloatFormat format;       ///< The output's.
+  FloatFormat format;       ///< Of the output.
   double sum_factor = 0;    ///< K u_acc sqrt(n)
   double value_factor = 0;  ///< K u_acc
   double floor = 0;         ///< F (1 + X)
 };
 
-/// Whether the shapes are those that the policy's named scale is for; else `auto` stands in.
+/// Returns whether the shapes fit the policy's named scale; otherwise `auto` is used.
 bool scale_applies(const Comparison& comparison);
 
 class ErrorBound {
  public:
-  /// REQUIRES: output and reference of equal shape; the comparison outlives the bound.
+  /// Requires output and reference of equal shape. The comparison must outlive the bound.
   explicit ErrorBound(const Comparison& comparison);
 
-  /// Never NaN; infinite where the scale is not finite. `reference` is the finite value at `index`.
+  /// Returns the bound at `index`, for the finite reference value there. Never NaN; infinite if the
+  /// scale is not finite.
   double at(size_t index, double reference) const;
-  /// at() for the elements [first, first + references.size()). REQUIRES: equal sizes.
+  /// Computes at() for the elements [first, first + references.size()). Requires equal sizes.
   void fill(size_t first, std::span<const double> references, std::span<double> bounds) const;
 
-  /// True when it is atol + rtol |r| and nothing else.
+  /// Returns whether the bound is just atol + rtol |r|.
   bool plain() const { return !automatic_; }
   double atol() const { return atol_; }
   double rtol() const { return rtol_; }
@@ -55,8 +56,8 @@ class ErrorBound {
   double addend_ = 0;
   TensorView reference_;
   size_t row_size_ = 1;
-  /// Found when first asked for, by any thread: the row is in the cache then. Empty when no row
-  /// matters.
+  /// Computed on first use, by any thread, when the row is in the cache. Empty if rows do not
+  /// matter.
   mutable std::vector<std::atomic<double>> row_maxima_;
   // ... or per element.
   std::vector<double> per_element_;

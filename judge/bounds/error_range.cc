@@ -10,7 +10,7 @@
 namespace gpuemu {
 namespace {
 
-/// Two significant decimal digits, never less than the value.
+/// Returns the value rounded up to two significant decimal digits.
 double rounded_up(double value) {
   if (!(value > 0)) return 0;
   const double unit = std::pow(10.0, std::floor(std::log10(value)) - 1);
@@ -18,7 +18,8 @@ double rounded_up(double value) {
   return rounded >= value ? rounded : rounded + unit;
 }
 
-/// How much room the tolerance leaves above the errors, in octaves over all magnitudes.
+/// Returns the room that the tolerance leaves above the errors, in octaves, summed over all
+/// magnitudes.
 double slack(const ErrorRange& envelope, const EnclosingTolerance& tolerance) {
   double octaves = 0;
   for (const auto& [exponent, error] : envelope.largest) {
@@ -28,7 +29,8 @@ double slack(const ErrorRange& envelope, const EnclosingTolerance& tolerance) {
   return octaves;
 }
 
-/// The relative part from the magnitudes at `bend` and above, the absolute one from what is left.
+/// Takes the relative part from the magnitudes at `bend` and above, and the absolute part from the
+/// rest.
 EnclosingTolerance with_bend(const ErrorRange& envelope, int bend) {
   EnclosingTolerance found;
   for (const auto& [exponent, error] : envelope.largest) {

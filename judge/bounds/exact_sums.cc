@@ -12,7 +12,7 @@
 namespace gpuemu {
 namespace {
 
-/// The largest magnitude; nothing when an element is no whole number.
+/// Returns the largest magnitude; nothing if an element is not a whole number.
 std::optional<double> largest_whole(const TensorView& view) {
   std::vector<double> wide(static_cast<size_t>(element_count(view.shape)));
   widen_to_double(view.dtype, view.data, wide);
@@ -24,7 +24,8 @@ std::optional<double> largest_whole(const TensorView& view) {
   return largest;
 }
 
-/// Factors such as 0.1 are none of the format, so that products with them are rounded.
+/// Returns whether attributes are exact with few bits. Products with factors such as 0.1 are
+/// rounded.
 bool has_short_attrs(const CasePlan& plan) {
   constexpr double kSteps = 256;
   return std::ranges::all_of(plan.attrs, [](const auto& attr) {
@@ -49,7 +50,7 @@ bool compares_exactly(const ExactQuestion& question, const TensorView& reference
     if (!largest) return false;
     factor = std::max(factor, *largest);
   }
-  // Two factors to a term; a bias or a former output are two terms more.
+  // Two factors per term; a bias and a former output add two more terms.
   const double most = static_cast<double>(question.terms + 2) * factor * factor;
   if (most > std::ldexp(1.0, format_of(accumulator_of(question.op, output)).precision)) {
     return false;

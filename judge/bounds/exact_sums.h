@@ -1,5 +1,5 @@
-// Cases whose right answer leaves no room: sums of small whole numbers, which every order of adding
-// gives exactly.
+// Cases with an exact answer: sums of small whole numbers, which are exact in any order of
+// addition.
 #pragma once
 
 #include <map>
@@ -14,13 +14,13 @@ namespace gpuemu {
 struct ExactQuestion {
   const OpConfig& op;
   const CasePlan& plan;
-  int64_t terms = 1;  ///< Behind one element: `accumulate`.
+  int64_t terms = 1;  ///< Terms per element: `accumulate`.
   const std::map<std::string, TensorView>& inputs;
 };
 
-/// Whether the op only adds and multiplies (`exact`, or an error_scale of such ops), all inputs are
-/// whole numbers so small that no partial sum needs more bits than the accumulator has, and the
-/// reference is whole and representable.
+/// Returns whether the result must be exact: the op only adds and multiplies (`exact`, or an
+/// error_scale of such ops), all inputs are whole numbers so small that no partial sum needs more
+/// bits than the accumulator has, and the reference is whole and representable.
 bool compares_exactly(const ExactQuestion& question, const TensorView& reference, DType output);
 
 }  // namespace gpuemu

@@ -32,8 +32,8 @@ const FloatFormat& format_of(DType dtype) {
 }
 
 int64_t order_number(const FloatFormat& format, double value) {
-  // Each power of two from the smallest normal on starts a run of `hidden` numbers, which the
-  // digits (hidden bit included) continue; a carry out of the digits lands on the next run.
+  // Each power of two from the smallest normal number on starts a run of `hidden` numbers, which
+  // the digits (hidden bit included) continue. A carry out of the digits lands on the next run.
   const auto runs = [&](double power) {
     return std::bit_cast<int64_t>(std::max(power, format.min_normal)) -
            std::bit_cast<int64_t>(format.min_normal);
@@ -56,7 +56,7 @@ uint64_t ulp_distance(const FloatFormat& format, double a, double b) {
 }
 
 void decode(const TensorView& tensor, size_t first, std::span<double> to) {
-  // A bool that is neither 0 nor 1 differs from both.
+  // A bool that is neither 0 nor 1 is equal to neither.
   const DType dtype = tensor.dtype == DType::Bool ? DType::UInt8 : tensor.dtype;
   const size_t size = byte_size(dtype);
   widen_to_double(dtype, tensor.data.subspan(first * size, to.size() * size), to);

@@ -1,5 +1,5 @@
-// Reading elements of any dtype as double, and what a float format knows about distance: unit in
-// the last place, largest value, order number.
+// Reads elements of any dtype as double, and measures distances in a float format: unit in the last
+// place, largest value, order number.
 #pragma once
 
 #include <algorithm>
@@ -14,36 +14,38 @@ namespace gpuemu {
 
 /// The constants of a binary float format.
 struct FloatFormat {
-  int precision = 24;  ///< Bits of the significand, the hidden one included.
+  int precision = 24;  ///< Bits of the significand, including the hidden one.
   double max = 0;      ///< Largest finite value.
   double unit = 0;     ///< u: half an ulp at 1.
   double min_subnormal = 0;
   double min_normal = 0;
 };
-/// REQUIRES: is_float(dtype).
+/// Requires is_float(dtype).
 const FloatFormat& format_of(DType dtype);
 
-/// The largest power of two <= |value|; 0 below the smallest normal double. Finite values only.
+/// Returns the largest power of two <= |value|; 0 below the smallest normal double. Finite values
+/// only.
 inline double power_of_two_of(double value) {
   constexpr uint64_t kExponentBits = uint64_t{0x7FF} << 52;
   return std::bit_cast<double>(std::bit_cast<uint64_t>(value) & kExponentBits);
 }
 
-/// Distance of neighbours at `value` in the format; finite values only.
+/// Returns the distance to the next value of the format at `value`; finite values only.
 inline double ulp_at(const FloatFormat& format, double value) {
   return std::max(power_of_two_of(value), format.min_normal) * (2 * format.unit);
 }
 
-/// Position of a finite value among the format's values, -0 and +0 one apart; the value is rounded
-/// to the format first (to nearest even), beyond its maximum it takes infinity's place.
+/// Returns the position of a finite value among the format's values; -0 and +0 are one apart.
+/// Rounds the value to the format first (to nearest even); beyond the maximum it gets infinity's
+/// position.
 int64_t order_number(const FloatFormat& format, double value);
 
-/// |order_number(a) - order_number(b)|; UINT64_MAX when either is not finite.
+/// Returns |order_number(a) - order_number(b)|; UINT64_MAX if either is not finite.
 uint64_t ulp_distance(const FloatFormat& format, double a, double b);
 
-/// Elements [first, first + to.size()) as double. 64-bit integers round to nearest.
+/// Converts elements [first, first + to.size()) to double. 64-bit integers round to nearest.
 void decode(const TensorView& tensor, size_t first, std::span<double> to);
-/// decode() without a copy where the tensor holds float64 in aligned memory, else through `buffer`.
+/// Like decode(), but without a copy if the tensor holds aligned float64; otherwise uses `buffer`.
 std::span<const double> as_doubles(const TensorView& tensor, size_t first,
                                    std::span<double> buffer);
 double element(const TensorView& tensor, size_t index);

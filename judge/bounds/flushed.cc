@@ -9,7 +9,8 @@
 namespace gpuemu {
 namespace {
 
-/// The smallest number of the type that is not flushed; 0 where all numbers are kept.
+/// Returns the smallest positive number of the type that is not flushed; 0 if the type is not
+/// flushed.
 double least_kept(DType dtype) {
   if (!is_float(dtype)) return 0;
   const double smallest = format_of(dtype).min_normal;
@@ -18,13 +19,13 @@ double least_kept(DType dtype) {
 
 bool is_flushed(double value, double least) { return value != 0 && std::fabs(value) < least; }
 
-/// Whether both count as zero. Not all instructions flush: a comparison may take a number as zero
-/// that a move then keeps.
+/// Returns whether both count as zero. Not all instructions flush: a comparison may treat a number
+/// as zero that a move then keeps.
 bool are_both_zero(double computed, double expected, double least) {
   return computed != expected && std::fabs(computed) < least && std::fabs(expected) < least;
 }
 
-/// Whether `other` explains what was computed better than `reference` does.
+/// Returns whether `other` explains the computed value better than `reference` does.
 bool is_nearer(double computed, double other, double reference, DType dtype) {
   if (computed == reference) return false;
   if (std::isnan(computed)) return std::isnan(other) && !std::isnan(reference);
@@ -32,7 +33,7 @@ bool is_nearer(double computed, double other, double reference, DType dtype) {
     const bool beyond = std::fabs(other) >= format_of(dtype).max;
     return beyond && std::signbit(other) == std::signbit(computed);
   }
-  // Written so that a reference that is not finite is farther than any that is.
+  // Written so that a non-finite reference is farther away than any finite one.
   return std::isfinite(other) && !(std::fabs(computed - reference) <= std::fabs(computed - other));
 }
 
@@ -46,7 +47,7 @@ void write_element(double value, size_t index, Tensor& to) {
   narrow_from_double(to.dtype, {&value, 1}, std::span(to.data).subspan(index * bytes, bytes));
 }
 
-/// Zero with the sign of the element, as processors flush.
+/// Sets the element to zero with its sign, as processors flush.
 void clear_element(size_t index, Tensor& in) {
   constexpr std::byte kSign{0x80};
   const size_t bytes = byte_size(in.dtype);

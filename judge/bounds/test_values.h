@@ -1,4 +1,4 @@
-// Tensors for the tests of this folder and of those above it that compare outputs.
+// Tensors for tests of this folder and of folders that build on it.
 #pragma once
 
 #include <cstring>
@@ -21,7 +21,8 @@ inline Tensor doubles(Shape shape, const std::vector<double>& values) {
   return tensor_of(DType::Float64, std::move(shape), values);
 }
 
-/// A comparison of tensors that outlive it, as of an op of an existing client, tolerance 1e-5.
+/// Returns a comparison as for an op of an existing client, with tolerance 1e-5. The tensors must
+/// outlive it.
 inline Comparison legacy(const Tensor& output, const Tensor& reference) {
   Comparison comparison;
   comparison.output = view_of(output);
@@ -30,7 +31,7 @@ inline Comparison legacy(const Tensor& output, const Tensor& reference) {
   return comparison;
 }
 
-/// The same under the scale-aware bound.
+/// The same with the scale-aware bound.
 inline Comparison automatic(const Tensor& output, const Tensor& reference,
                             NanPolicy policy = NanPolicy::Match) {
   Comparison comparison = legacy(output, reference);

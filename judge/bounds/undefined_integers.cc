@@ -34,13 +34,13 @@ bool is_none(const TensorView& reference, size_t index) {
          read_as_int64(reference.dtype, at) == std::numeric_limits<int64_t>::min();
 }
 
-/// The dims that both begin with have to be all of one of them.
+/// Returns whether the common leading dims are all dims of one of the two shapes.
 bool belong_together(const Shape& a, const Shape& b) {
   const size_t common = std::min(a.size(), b.size());
   return std::equal(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(common), b.begin());
 }
 
-/// Marks the elements of `out` that belong to one of `from` that is not finite.
+/// Marks the elements of `out` that belong to a non-finite element of `from`.
 void mark_belonging(const TensorView& from, std::vector<uint8_t>& out) {
   const auto count = static_cast<size_t>(element_count(from.shape));
   for (size_t i = 0; i < count; ++i) {

@@ -9,7 +9,7 @@ namespace gpuemu {
 namespace {
 
 constexpr size_t kByteBits = 8;
-/// From here on a float64 has no bit for the ones.
+/// From here on, float64 cannot represent every integer.
 constexpr double kWholeEnd = 0x1p53;
 
 bool keeps_lowest_bits(const Comparison& comparison, size_t index) {

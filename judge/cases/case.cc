@@ -1,4 +1,5 @@
-// From (op, base seed, iteration) to the plan of a case: every decision draws from its own stream.
+// Derives the plan of a case from (op, base seed, iteration). Every decision draws from a stream of
+// its own.
 #include "judge/cases/case.h"
 
 #include <algorithm>
@@ -28,10 +29,10 @@ const T& choose(const CasePlan& plan, const std::string& label, const std::vecto
   return items[stream.below(items.size())];
 }
 
-/// What a case chooses from beside its dtype.
+/// What a case chooses from, besides its dtype.
 struct Choices {
-  std::vector<Strategy> values;            ///< In the order in which they come up.
-  std::vector<std::vector<int64_t>> dims;  ///< Corners of each dim.
+  std::vector<Strategy> values;            ///< In the order in which they are used.
+  std::vector<std::vector<int64_t>> dims;  ///< Corner sizes of each dim.
 };
 
 Choices choices_of(const OpConfig& op, uint64_t base_seed, const std::vector<Strategy>& values) {
@@ -40,8 +41,8 @@ Choices choices_of(const OpConfig& op, uint64_t base_seed, const std::vector<Str
   return choices;
 }
 
-/// Sizes at corners, value strategy, layout and attrs as a row of the covering array has them.
-/// False where it has no such row.
+/// Sets sizes (at corners), value strategy, layout and attrs from a row of the covering array.
+/// Returns false if there is no such row.
 bool choose_covering(const OpConfig& op, const Choices& choices, uint64_t row, CasePlan& plan) {
   std::vector<size_t> counts{choices.values.size(), std::max<size_t>(1, op.layouts.size())};
   for (const AttrSpec& attr : op.attrs) counts.push_back(std::max<size_t>(1, attr.values.size()));
@@ -63,8 +64,9 @@ bool choose_covering(const OpConfig& op, const Choices& choices, uint64_t row, C
   return true;
 }
 
-/// Cases left to chance have strategies of their own, or go on where the first cases of the
-/// covering array end; later ones go through all from the end, before chance decides that too.
+/// Chooses a value strategy for cases outside the covering array: the one reserved for the row,
+/// else the next one that the first rows of the array did not use, later all from the end, and
+/// finally a random one.
 Strategy value_strategy_of(const CasePlan& plan, const Choices& choices, uint64_t row,
                            bool covered) {
   const size_t count = choices.values.size();
@@ -79,12 +81,12 @@ Strategy value_strategy_of(const CasePlan& plan, const Choices& choices, uint64_
   return choices.values[stream.below(count)];
 }
 
-/// Takes the longest dim of ops that say nothing of sums: they may sum over it.
+/// Some ops that declare no sum may still sum over the longest dim, so this case uses it.
 bool is_longest_turn(uint64_t row) { return row == kCoveringFirst + 3; }
 
-/// Sizes that some cases draw without being asked for: the kernel's own numbers in every fourth
-/// case, short sums and, where they can be exact, the longest ones in every sixteenth, long grids
-/// in every thirty-second, and of ops that say nothing of sums the longest dim once.
+/// Returns the size strategy reserved for a row: every fourth case uses the kernel's own numbers,
+/// every sixteenth short sums and, if they can be exact, the longest sums, every thirty-second long
+/// grids. For ops that declare no sum, one case uses the longest dim.
 std::optional<Strategy> reserved_strategy(const OpConfig& op, uint64_t row,
                                           const Constants& constants) {
   if (row < kCoveringFirst) return std::nullopt;
@@ -96,7 +98,7 @@ std::optional<Strategy> reserved_strategy(const OpConfig& op, uint64_t row,
   return std::nullopt;
 }
 
-/// Short sums have the tightest bounds where the values are small too: these take turns.
+/// Short sums have the tightest bounds if the values are small too, so these strategies alternate.
 Strategy exact_values(const CasePlan& plan, const Choices& choices, uint64_t row) {
   constexpr Strategy kTight[] = {Strategy::Unit, Strategy::SignedZero, Strategy::Normal,
                                  Strategy::BitsUniform};
@@ -105,20 +107,20 @@ Strategy exact_values(const CasePlan& plan, const Choices& choices, uint64_t row
   return there ? wanted : plan.value_strategy;
 }
 
-/// One term of a long sum is less than the bound of its rounding errors: it shows where there are
-/// none.
+/// A missing term of a long sum is below the bound of its rounding errors. It only shows without
+/// rounding errors, so use small whole numbers.
 Strategy exact_values(const CasePlan& plan, const Choices& choices) {
   const bool there = std::ranges::find(choices.values, Strategy::SmallInt) != choices.values.end();
   return there ? Strategy::SmallInt : plan.value_strategy;
 }
 
-/// A size from `least` on, but below twice that, or the nearest that the dim has.
+/// Returns a size from `least` up to twice that, or the nearest that the dim allows.
 int64_t size_from(const DimSpec& dim, int64_t least, const CasePlan& plan) {
   Stream stream(plan.base_seed, plan.iteration, "enlarged/" + dim.name);
   return nearest_size(dim, stream.integer(least, 2 * least - 1));
 }
 
-/// A size that comes once needs values that show what is done with it: no zeros.
+/// Returns values that reveal how a rarely drawn size is handled: not mostly zeros.
 Strategy discriminating_values(const CasePlan& plan, const Choices& choices) {
   const bool mostly_zero =
       plan.value_strategy == Strategy::Zeros || plan.value_strategy == Strategy::Impulse;
@@ -127,7 +129,7 @@ Strategy discriminating_values(const CasePlan& plan, const Choices& choices) {
   return mostly_zero && has_other ? Strategy::Uniform10 : plan.value_strategy;
 }
 
-/// The elements of the largest input; 0 where its sizes cannot be told.
+/// Returns the elements of the largest input; 0 if its sizes cannot be computed.
 int64_t largest_input(const OpConfig& op, CasePlan plan) {
   if (!add_tensors(op, plan)) return 0;
   int64_t most = 0;
@@ -135,8 +137,9 @@ int64_t largest_input(const OpConfig& op, CasePlan plan) {
   return most;
 }
 
-/// Values that few elements do not show: numbers of the kernel have to be drawn more than once, a
-/// row far from 0 needs more than its mean, and rounding may be kind to a few such rows.
+/// Enlarges sizes for values whose faults few elements reveal: numbers of the kernel must be drawn
+/// more than once, a row far from 0 needs more than its mean, and a few such rows may round well by
+/// chance.
 void enlarge(const OpConfig& op, CasePlan& plan) {
   constexpr int64_t kFewElements = 128, kShortDim = 4;
   const bool is_offset = plan.value_strategy == Strategy::Offset;
@@ -153,8 +156,8 @@ void enlarge(const OpConfig& op, CasePlan& plan) {
   size = std::max(size, size_from(longest, kFewElements, plan));
 }
 
-/// The value strategies that have something to draw: without numbers in the kernel there are no
-/// thresholds.
+/// Returns the value strategies that apply: for example, thresholds need numbers in the kernel's
+/// code.
 std::vector<Strategy> values_for(const OpConfig& op, DType dtype, const CaseOptions& options) {
   const auto allowed = value_strategies_for(op, dtype, options.strategies);
   std::vector<Strategy> kept = allowed;
@@ -185,7 +188,7 @@ void change_one(const OpConfig& op, const std::vector<Strategy>& values, const C
   plan.value_strategy = values[stream.below(values.size())];
 }
 
-/// A name of its own for what does not follow from seed and number alone.
+/// Returns a separate label for what does not follow from seed and number alone.
 std::string label_of(const CasePlan& plan) {
   std::string label =
       fmt::format("{}?{},{}", plan.op, name_of(plan.layout), name_of(plan.value_strategy));
@@ -219,7 +222,7 @@ Result<CasePlan> plan_case(const OpConfig& op, uint64_t base_seed, uint64_t iter
   }
   const std::string first = op.inputs.empty() ? "" : op.inputs.front().name;
   if (!op.layouts.empty()) plan.layout = choose(plan, "layout/" + first, op.layouts);
-  // Campaigns give every dtype of the op each n-th iteration; rows count within one of them.
+  // Campaigns give each of the op's n dtypes every n-th iteration; rows count within one dtype.
   const uint64_t number = iteration / std::max<size_t>(1, op.dtypes.size());
   DimRequest request{base_seed, iteration, {}, options.constants, {}};
   request.strategies = shape_strategies_for(op, options.strategies);
@@ -233,7 +236,7 @@ Result<CasePlan> plan_case(const OpConfig& op, uint64_t base_seed, uint64_t iter
     GPUEMU_TRY(fit_together(op, plan, options.large.limits));
     return plan;
   }
-  // The others follow each other as if there were no large ones.
+  // The other cases are numbered as if there were no large ones.
   const uint64_t row = number - large.before;
   const auto covering = usual ? covering_row(row) : std::nullopt;
   if (!covering || !choose_covering(op, choices, *covering, plan)) {

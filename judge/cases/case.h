@@ -22,10 +22,10 @@ struct CaseTensor {
   Layout layout;
   bool inout = false;
   uint32_t base_offset_bytes = 0;
-  std::vector<std::byte> initial = {};  ///< One element of an output that begins with values.
+  std::vector<std::byte> initial = {};  ///< One element of an output that has initial values.
 };
 
-/// The plan of a case: no values yet. Values follow from it with fill_input.
+/// The plan of a case, without values. fill_input() computes the values from it.
 struct CasePlan {
   std::string op;
   uint64_t base_seed = 0, iteration = 0, case_seed = 0;
@@ -34,61 +34,63 @@ struct CasePlan {
   std::map<std::string, double> attrs;
   MemoryLayout layout = MemoryLayout::Contiguous;
   Strategy shape_strategy = Strategy::None, value_strategy = Strategy::None;
-  /// The inputs' elements, where they do not follow from the seed: minimization has changed single
-  /// ones. `value_strategy` is then Stored.
+  /// The inputs' elements, if they do not follow from the seed because minimization changed some.
+  /// `value_strategy` is then Stored.
   std::shared_ptr<const NamedTensors> stored;
-  double value_scale = 1.0;  ///< Narrowed by minimization; 1 as generated.
-  /// What the value strategy takes beside the seed: `thresholds` its numbers, patterns of rows
-  /// their turn.
+  double value_scale = 1.0;  ///< Reduced by minimization; 1 when generated.
+  /// Parameters of the value strategy besides the seed: the numbers for `thresholds`, a counter for
+  /// patterns of rows.
   std::vector<double> value_parameters;
-  std::string kernel;                       ///< The variant chosen, "" until the engine knows.
-  std::vector<CaseTensor> inputs, outputs;  ///< An inout tensor stands in both.
+  std::string kernel;                       ///< The chosen variant; "" until it is chosen.
+  std::vector<CaseTensor> inputs, outputs;  ///< An inout tensor is in both.
 };
 
-/// How large a case may be.
+/// Limits for the size of a case.
 struct SizeLimits {
   int64_t elements = kUsualElementsMax;                      ///< Elements of the largest tensor.
-  double product = std::numeric_limits<double>::infinity();  ///< The product of all dims.
+  double product = std::numeric_limits<double>::infinity();  ///< Product of all dims.
   double bytes = std::numeric_limits<double>::infinity();    ///< Bytes of all tensors.
 };
 
-/// What large_sizes() finds.
+/// Result of large_sizes().
 struct LargeSizes {
   SizeLimits limits = {};
   std::vector<std::map<std::string, int64_t>> targets = {};  ///< Dims of the largest cases.
-  std::vector<std::string> not_run = {};  ///< Declared sizes that no case has, and why; for people.
+  /// Declared sizes that no case has, with the reason. Human-readable.
+  std::vector<std::string> not_run = {};
 };
 
 struct CaseOptions {
-  std::vector<DType> dtypes;                 ///< Restricts the op's; empty = the op's.
-  std::vector<Strategy> strategies;          ///< Value or shape strategies or Default.
-  int64_t elements_max = kUsualElementsMax;  ///< Largest tensor; dims are lowered until it fits.
-  Constants constants = {};                  ///< The kernel's, for strategies that use them.
-  LargeSizes large = {};                     ///< Cases with other limits; by default none.
+  std::vector<DType> dtypes;         ///< Restricts the op's dtypes; empty: all of them.
+  std::vector<Strategy> strategies;  ///< Value and shape strategies, or Default.
+  /// Of the largest tensor; dims are lowered until it fits.
+  int64_t elements_max = kUsualElementsMax;
+  Constants constants = {};  ///< The kernel's numbers, for strategies that use them.
+  LargeSizes large = {};     ///< Cases with other limits; none by default.
 };
 
-/// The case seed of rng.md section 5.
+/// Returns the case seed of rng.md section 5.
 uint64_t case_seed_of(uint64_t base_seed, uint64_t iteration, const std::string& op);
 
-/// InvalidArgument when the op's schema does not evaluate (message names op, tensor and
-/// expression).
+/// InvalidArgument if the op's schema cannot be evaluated; the message names op, tensor and
+/// expression.
 Result<CasePlan> plan_case(const OpConfig& op, uint64_t base_seed, uint64_t iteration,
                            const CaseOptions& options);
 
-/// `plan` with other dims (dtype and layout as they are): what minimization tries. Shapes and
-/// layouts are derived anew.
+/// Returns `plan` with other dims and the same dtype and layout, for minimization. Derives shapes
+/// and layouts again.
 Result<CasePlan> with_dims(const OpConfig& op, const CasePlan& plan,
                            const std::map<std::string, int64_t>& dims);
 
-/// Another case made from this one: by the seed of `iteration` one to three of its dims, attrs,
-/// layout and value strategy become another legal one, and its values are drawn anew.
+/// Derives a new case from this one: depending on the seed of `iteration`, changes one to three of
+/// its dims, attrs, layout and value strategy to other legal choices, and draws new values.
 Result<CasePlan> mutated_case(const OpConfig& op, const CasePlan& from, uint64_t base_seed,
                               uint64_t iteration, const CaseOptions& options);
 
-/// Writes the packed elements of input number `index`. REQUIRES: `to` has exactly its bytes.
+/// Writes the packed elements of input number `index`. Requires `to` to have exactly its size.
 void fill_input(const OpConfig& op, const CasePlan& plan, size_t index, std::span<std::byte> to);
 
-/// Strategies by name, "default" among them. InvalidArgument for the first that does not exist.
+/// Parses strategies by name, including "default". InvalidArgument names the first unknown one.
 Result<std::vector<Strategy>> parse_strategies(const std::vector<std::string>& names);
 
 }  // namespace gpuemu

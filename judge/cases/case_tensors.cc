@@ -1,4 +1,4 @@
-// Shapes and layouts of a plan, and its dims lowered until they fit.
+// Computes shapes and layouts of a plan, and lowers its dims until they fit.
 #include "judge/cases/case_tensors.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ Scope scope_of(const OpConfig& op, const CasePlan& plan) {
   return scope;
 }
 
-/// Dims that follow from others, with the values that they have now.
+/// Computes the dims that are derived from others.
 Status settle_dims(const OpConfig& op, CasePlan& plan) {
   if (op.derived_dims.empty() && !op.require) return ok_status();
   Scope scope = scope_of(op, plan);
@@ -60,7 +60,7 @@ Result<DType> dtype_of(const OpConfig& op, const TensorSpec& spec, DType case_dt
                op.name, spec.name, unknown_dtype(spec.dtype));
 }
 
-/// The case's layout where the kernel is given the tensor's strides, else contiguous.
+/// Returns the case's layout if the kernel takes the tensor's strides, else contiguous.
 Layout layout_of(const OpConfig& op, const CasePlan& plan, const TensorSpec& spec,
                  const Shape& shape) {
   if (plan.layout == MemoryLayout::Transposed && spec.all_strides_passed) {
@@ -69,7 +69,8 @@ Layout layout_of(const OpConfig& op, const CasePlan& plan, const TensorSpec& spe
   if (plan.layout == MemoryLayout::Contiguous || plan.layout == MemoryLayout::Transposed) {
     return contiguous_layout(shape);
   }
-  // Not "layout/": its first output has chosen the layout of the case.
+  // Not the label "layout/": with the first output's name that one has chosen the layout of the
+  // case.
   Stream stream(plan.base_seed, plan.iteration, "strides/" + spec.name);
   if (plan.layout != MemoryLayout::Strided) {
     const bool repeats = plan.layout == MemoryLayout::Broadcast && spec.distinct;
@@ -86,7 +87,7 @@ Layout layout_of(const OpConfig& op, const CasePlan& plan, const TensorSpec& spe
   return padded_layout(shape, kind == 0 ? 1 : 16);
 }
 
-/// A multiple of the alignment below that of allocations, half of the time.
+/// Returns, for half of the cases, a multiple of the alignment that is below an allocation's.
 uint32_t base_offset_of(const CasePlan& plan, const TensorSpec& spec, DType dtype) {
   const uint32_t align = std::max<uint32_t>(spec.align, static_cast<uint32_t>(byte_size(dtype)));
   if (align >= 256) return 0;
@@ -95,7 +96,7 @@ uint32_t base_offset_of(const CasePlan& plan, const TensorSpec& spec, DType dtyp
   return stream.negative() ? static_cast<uint32_t>(steps * align) : 0;
 }
 
-/// The range of a tensor of this case: its ends may follow from sizes.
+/// Returns the range of a tensor in this case; its ends may depend on sizes.
 Result<std::pair<double, double>> settled_range(const OpConfig& op, const TensorSpec& spec,
                                                 const Scope& scope) {
   std::pair<double, double> range = *spec.range;
@@ -113,7 +114,7 @@ Result<std::pair<double, double>> settled_range(const OpConfig& op, const Tensor
   return range;
 }
 
-/// A tensor with elements needs values for them.
+/// A tensor with elements needs a range that is not empty.
 Status check_range(const OpConfig& op, const TensorSpec& spec, const Shape& shape,
                    const Scope& scope) {
   if (!spec.range || element_count(shape) == 0) return ok_status();
@@ -174,8 +175,8 @@ const TensorSpec* largest_above(const OpConfig& op, const CasePlan& plan, int64_
   return largest;
 }
 
-/// The tensor at which add_tensors has ended because it would have more elements than any may have;
-/// null where it ended for another reason.
+/// Returns the tensor at which add_tensors() stopped because it would have too many elements; null
+/// if it stopped for another reason.
 const TensorSpec* too_large(const OpConfig& op, const CasePlan& plan) {
   const size_t inputs = plan.inputs.size(), outputs = plan.outputs.size();
   const TensorSpec* spec = inputs < op.inputs.size()     ? &op.inputs[inputs]
@@ -198,7 +199,7 @@ const TensorSpec* too_large(const OpConfig& op, const CasePlan& plan) {
   return checked_element_count(shape) ? nullptr : spec;
 }
 
-/// Names of the dims in its shape, and of those that these follow from.
+/// Returns the names of the dims in the shape, and of those from which they are derived.
 std::vector<std::string> names_of(const OpConfig& op, const TensorSpec& spec) {
   std::vector<std::string> names;
   for (const Expression& size : spec.shape) {
@@ -214,7 +215,7 @@ std::vector<std::string> names_of(const OpConfig& op, const TensorSpec& spec) {
   return names;
 }
 
-/// Lowers the largest of these dims; false when none can be lowered.
+/// Lowers the largest of these dims. Returns false if none can be lowered.
 bool lower_one_dim(const OpConfig& op, const std::vector<std::string>& names, CasePlan& plan) {
   const DimSpec* pick = nullptr;
   for (const std::string& name : names) {
@@ -235,7 +236,7 @@ std::vector<std::string> dims_of(const OpConfig& op) {
   return names;
 }
 
-/// A limit that the plan exceeds, and the dims that may be lowered for it.
+/// A limit that the plan exceeds, and the dims that may be lowered to fix it.
 struct Excess {
   SizeLimit limit = SizeLimit::None;
   std::vector<std::string> dims = {};
@@ -267,7 +268,7 @@ std::optional<std::pair<double, double>> declared_range(const OpConfig& op, cons
     for (const auto* made : {&plan.inputs, &plan.outputs}) {
       for (const CaseTensor& tensor : *made) scope.shapes[tensor.name] = tensor.shape;
     }
-    // An empty one belongs to a tensor without elements.
+    // An empty range belongs to a tensor without elements.
     const auto range = settled_range(op, *spec, scope);
     if (range && range->first <= range->second) return *range;
     return std::nullopt;

@@ -1,4 +1,4 @@
-// The tensors of a case: shapes and layouts that follow from its dims, and dims lowered until the
+// The tensors of a case: computes shapes and layouts from its dims, and lowers dims until the
 // tensors fit.
 #pragma once
 
@@ -15,27 +15,27 @@ namespace gpuemu {
 /// Adds the shapes and layouts that follow from the plan's dims, attrs, dtype and layout.
 Status add_tensors(const OpConfig& op, CasePlan& plan);
 
-/// Whether every size is legal and `require` holds.
+/// Returns whether every size is legal and `require` holds.
 bool go_together(const OpConfig& op, const CasePlan& plan);
 
 enum class SizeLimit : uint8_t { None, Elements, Product, Bytes };
 
-/// add_tensors() with dims lowered until no limit is exceeded, as far as their ranges allow.
+/// Calls add_tensors() with dims lowered until no limit is exceeded, as far as their ranges allow.
 Status fit(const OpConfig& op, CasePlan& plan, const SizeLimits& limits);
 
-/// What keeps these dims from being run; None where they fit.
+/// Returns the limit that these dims exceed; None if they fit.
 SizeLimit exceeded_limit(const OpConfig& op, const CasePlan& plan, const SizeLimits& limits);
 
-/// The range that gpuemu.toml gives the input, its ends as they are in this case. Nothing where it
-/// gives none, or the range is empty as the tensor is.
+/// Returns the range that gpuemu.toml declares for the input, evaluated for this case. Nothing if
+/// there is none, or if it is empty like the tensor.
 std::optional<std::pair<double, double>> declared_range(const OpConfig& op, const CasePlan& plan,
                                                         const std::string& input);
 
-/// About what a kernel computes with; a dim that is 0 counts as 1.
+/// Returns an estimate of a kernel's work; a dim of 0 counts as 1.
 double product_of_dims(const CasePlan& plan);
-/// Sums over all tensors, each once.
+/// Sums over all tensors, counting each once.
 double bytes_of(const CasePlan& plan);
-/// Elements.
+/// In elements.
 int64_t largest_tensor(const CasePlan& plan);
 
 }  // namespace gpuemu

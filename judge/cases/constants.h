@@ -1,4 +1,4 @@
-// Numbers in a kernel's code, for cases that meet them.
+// Numbers in a kernel's code, used to generate cases that hit them.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@ namespace gpuemu {
 
 /// Numbers in a kernel's code.
 struct Constants {
-  std::vector<int64_t> all = {};       ///< Sizes are compared with them.
-  std::vector<int64_t> singled = {};   ///< One size by itself takes another path.
-  std::vector<double> floats = {};     ///< Values of floats meet them.
-  std::vector<int64_t> integers = {};  ///< Values of integers are compared with them.
-  /// Sizes that take a path which few take: one of each list is enough. The rarest come first.
+  std::vector<int64_t> all = {};       ///< Compared with sizes.
+  std::vector<int64_t> singled = {};   ///< A single size takes another path.
+  std::vector<double> floats = {};     ///< Compared with float values.
+  std::vector<int64_t> integers = {};  ///< Compared with integer values.
+  /// Sizes that take a rare path: one of each list is enough. The rarest come first.
   std::vector<std::vector<int64_t>> classes = {};
 };
 

@@ -28,7 +28,8 @@ CoveringArray::CoveringArray(std::vector<size_t> choices) : choices_(std::move(c
 
 size_t CoveringArray::choice(uint64_t row, size_t factor) const {
   GPUEMU_CHECK(row < rows() && factor < choices_.size());
-  // Two factors f != g: (shift, step) -> (step + f shift, step + g shift) hits each pair once.
+  // For factors f != g, the map (shift, step) -> (step + f shift, step + g shift) hits each pair
+  // once.
   const uint64_t shift = row / prime_, step = row % prime_;
   return static_cast<size_t>((step + factor * shift) % prime_) % choices_[factor];
 }

@@ -1,4 +1,4 @@
-// Sizes drawn by strategy, and the corners that the covering array goes through.
+// Draws sizes by strategy, and lists the corner sizes for the covering array.
 #include "judge/cases/dims.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kPrimes[] = {2,  3,  5,  7,  11, 13, 17,  19,  23,  29,  31,  37,  41,
                                43, 47, 53, 61, 67, 97, 131, 197, 257, 389, 521, 769, 1031};
-// Corners of one dim: as many as any range has; a longer list of sizes is cut.
+// Limit of the corner sizes of one dim: no range has more; a longer list of sizes is cut.
 constexpr size_t kCornersMax = 24;
 constexpr int64_t kTiles[] = {16, 32, 64, 128, 256};
 
@@ -25,7 +25,7 @@ int64_t highest(const DimSpec& dim) {
   return dim.is_set ? std::ranges::max(dim.values) : dim.values.back();
 }
 
-/// The sizes that the dim may have, sorted, once each.
+/// Returns the sizes that the dim may have, sorted and unique.
 std::vector<int64_t> legal(const DimSpec& dim, const std::vector<int64_t>& wanted) {
   std::set<int64_t> sizes;
   for (const int64_t size : wanted) {
@@ -69,22 +69,22 @@ std::vector<int64_t> sizes_around(const std::vector<int64_t>& constants) {
   return sizes;
 }
 
-/// What all dims of a case share.
+/// Shared by all dims of a case.
 struct Draw {
   Strategy strategy = Strategy::None;
   uint64_t shared = 0;
-  std::vector<std::string> reduced;   ///< Dims that sums run over.
-  const DimSpec* zero = nullptr;      ///< The one that is 0.
-  const DimSpec* long_one = nullptr;  ///< The one at its largest.
+  std::vector<std::string> reduced;   ///< Dims that are summed over.
+  const DimSpec* zero = nullptr;      ///< The dim that is 0.
+  const DimSpec* long_one = nullptr;  ///< The dim at its largest.
   Constants constants = {};
   std::optional<uint64_t> turn = {};
   bool longest = false;
-  /// The size that each dim takes in this turn, while combinations of singled-out numbers last.
+  /// The size of each dim in this turn, while there are combinations of singled-out numbers left.
   std::map<std::string, int64_t> combination = {};
 };
 
-/// First every constant itself, then what lies around them. Once a dim has had all, the dims are
-/// shifted against each other, so that pairs of constants meet.
+/// Uses every constant itself first, then the sizes around it. After that, shifts the dims against
+/// each other so that pairs of constants are combined.
 int64_t size_of_turn(const DimSpec& dim, size_t position, const Draw& draw) {
   const std::vector<int64_t>& constants = draw.constants.all;
   std::vector<int64_t> order = legal(dim, constants);
@@ -95,8 +95,8 @@ int64_t size_of_turn(const DimSpec& dim, size_t position, const Draw& draw) {
   return order[(turn + position * (turn / order.size())) % order.size()];
 }
 
-/// The first turns belong to what code singles out, `rows == 3 && cols == 96` as a whole: every
-/// combination of what the dims can be of it, where these are few.
+/// The first turns use the sizes that code singles out, such as `rows == 3 && cols == 96` as a
+/// whole: every combination of those that the dims can have, if there are few.
 void take_combination(const OpConfig& op, Draw& draw) {
   constexpr uint64_t kCombinationsMax = 6;
   uint64_t left = *draw.turn, combinations = 1;
@@ -114,8 +114,8 @@ void take_combination(const OpConfig& op, Draw& draw) {
   *draw.turn -= combinations;
 }
 
-/// The next turns belong to the lists of sizes that take a rare path, one each: every dim that can
-/// be one of the sizes is.
+/// The next turns use the lists of sizes that take a rare path, one each: every dim that can have
+/// one of the sizes does.
 void take_class(const OpConfig& op, Stream stream, Draw& draw) {
   if (!draw.combination.empty()) return;
   for (const std::vector<int64_t>& sizes : draw.constants.classes) {
@@ -210,7 +210,7 @@ int64_t other_size(const DimSpec& dim, int64_t size, const Constants& constants,
                               (size + 1) / 2, lowest(dim), highest(dim)};
   if (dim.is_set) wanted = dim.values;
   const auto corners = dim.is_set ? std::vector<int64_t>() : boundary_sizes(dim);
-  // A few of the corners and constants, so that neighbours are as likely.
+  // Only a few of the corners and constants, so that their neighbours are as likely.
   for (const auto& more : {sizes_around(constants.all), corners}) {
     for (int i = 0; i < 4 && !more.empty(); ++i) wanted.push_back(more[stream.below(more.size())]);
   }
@@ -267,7 +267,7 @@ int64_t smaller_size(const DimSpec& dim, int64_t size) {
     }
     return best;
   }
-  const int64_t half = size / 2 + (size & 1);  // An odd size stays beside an even one.
+  const int64_t half = size / 2 + (size & 1);  // Keeps an odd size odd and an even one even.
   return std::max(lowest(dim), half == size ? size - 1 : half);
 }
 

@@ -11,12 +11,13 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// The nearest number of the format at or towards `toward` of `value`.
+/// Returns the number of the format that is nearest to `value` without going beyond it, on the side
+/// of `toward`.
 double round_inward(DType dtype, double value, double toward) {
   const double rounded = round_to(dtype, value);
   const bool outside = toward > value ? rounded < value : rounded > value;
   if (!outside) return rounded;
-  // Half a step and a bit beyond: rounding then gives the neighbour.
+  // A little more than half a step, so that rounding gives the neighbour.
   const FloatLimits limits = float_limits(dtype);
   const double step = std::max(std::abs(rounded) * limits.ulp_of_one, limits.min_subnormal);
   double probe = value;
@@ -28,14 +29,14 @@ double round_inward(DType dtype, double value, double toward) {
   return rounded;
 }
 
-/// Strategies that draw whole numbers of all of their type.
+/// Returns whether the strategy draws whole numbers from the full range of their type.
 bool takes_whole_type(Strategy strategy) {
   return strategy == Strategy::IntExtremes || strategy == Strategy::IntWide ||
          strategy == Strategy::IntThresholds;
 }
 
-/// Words beside floats hold packed numbers more often than a place: these strategies of floats draw
-/// all of their bits.
+/// Returns whether a strategy of floats draws all bits of the input's words: unsigned 16- and
+/// 32-bit words beside floats hold packed numbers more often than an index.
 bool takes_all_bits(DType dtype, Strategy strategy) {
   const bool word = dtype == DType::UInt16 || dtype == DType::UInt32;
   return word && (strategy == Strategy::TileMaxima || strategy == Strategy::RowMix ||
@@ -85,7 +86,7 @@ double next_below(DType dtype, double value) {
   const FloatLimits limits = float_limits(dtype);
   if (value <= limits.min_normal) return value - limits.min_subnormal;
   const int exponent = std::ilogb(value);
-  // Below a power of two its numbers lie twice as close.
+  // Below a power of two, numbers are twice as close.
   const bool is_power = value == std::ldexp(1.0, exponent);
   return value - std::ldexp(limits.ulp_of_one, is_power ? exponent - 1 : exponent);
 }

@@ -1,4 +1,4 @@
-// What the values of one input follow from, and the numbers that they keep to.
+// The parameters that determine one input's values, and the interval that they must be in.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,13 @@ struct ValueRecipe {
   DType dtype = DType::Float32;
   Shape shape;
   std::optional<std::pair<double, double>> range;
-  /// CasePlan::value_parameters.
+  /// See CasePlan::value_parameters.
   std::vector<double> parameters = {};
-  /// As TensorSpec has them.
+  /// See TensorSpec.
   bool distinct = false, sorted = false;
 };
 
-/// The closed interval that values must lie in, its ends representable.
+/// The closed interval of allowed values; its ends are representable.
 struct Domain {
   double lo, hi;
   bool declared;
@@ -34,17 +34,17 @@ struct Domain {
 
 Domain domain_of(const ValueRecipe& recipe);
 
-/// Where ordinary values lie: a declared range, else -10 to 10.
+/// Returns the interval of ordinary values: the declared range, else -10 to 10.
 std::pair<double, double> usual_interval(const ValueRecipe& recipe, const Domain& domain);
 
 inline double clamped(double value, const Domain& domain) {
   return value < domain.lo ? domain.lo : value > domain.hi ? domain.hi : value;
 }
 
-/// An infinity on the side where the domain has no number.
+/// Returns whether it is an infinity on a side where the domain has no numbers.
 bool is_excluded(double value, const Domain& domain);
 
-/// The numbers of a floating-point dtype next to `value`, which is one of them.
+/// Return the neighbours of `value`, a number of the floating-point dtype.
 double next_below(DType dtype, double value);
 double next_above(DType dtype, double value);
 

@@ -22,11 +22,11 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kExactInteger = 0x1p53;
 
-/// What a strategy draws before folding, scaling and clamping.
+/// What a strategy draws, before folding, scaling and clamping.
 struct Recipe {
   Distribution distribution;
-  double core_lo, core_hi;  ///< Where most of its values lie.
-  bool symmetric;           ///< Has either sign: folded onto a domain of one sign.
+  double core_lo, core_hi;  ///< Interval of most values.
+  bool symmetric;           ///< Draws both signs; folded if the domain has only one.
   double factor = 1;        ///< Multiplies each value.
 };
 
@@ -38,8 +38,9 @@ Recipe uniform_recipe(const ValueRecipe& recipe, const Domain& domain) {
   return {Distribution::integer(from, until), lo, hi, false};
 }
 
-/// Far from 0 and close together. Where the domain has no 1000, at the end of it that is farther
-/// from 0, of two the lower one: what is large and positive, `uniform10` has too.
+/// Values far from 0 and close together. If the domain does not contain 1000, at its end farther
+/// from 0; if both are equally far, at the lower end, because `uniform10` already draws large
+/// positive values.
 Recipe offset_recipe(double centre, const Domain& domain) {
   if (domain.lo <= centre + 1 && domain.hi >= centre - 1) {
     return {Distribution::uniform(centre - 1, centre + 1), centre - 1, centre + 1, false};
@@ -86,7 +87,8 @@ Recipe recipe_of(const ValueRecipe& recipe, const Domain& domain) {
   Recipe drawn = uniform_recipe(recipe, domain);
   const bool is_integer = !is_float(recipe.dtype) && recipe.dtype != DType::Bool;
   if (recipe.strategy == Strategy::IntWide && is_integer) {
-    // Numbers that float32 cannot hold, products that wrap: every power of two is as likely.
+    // Numbers that float32 cannot hold and products that wrap: every power of two is equally
+    // likely.
     const auto bits = static_cast<int64_t>(byte_size(recipe.dtype)) * 8;
     const int64_t top = is_signed_integer(recipe.dtype) ? bits - 2 : bits - 1;
     drawn = {Distribution::log_uniform(0, top), -1, 1, true};
@@ -99,7 +101,7 @@ Recipe recipe_of(const ValueRecipe& recipe, const Domain& domain) {
   double hi = drawn.core_hi;
   if (drawn.symmetric && domain.lo >= 0) lo = 0;
   if (drawn.symmetric && domain.hi <= 0) hi = 0;
-  // Nearly all would be clamped to one end of the domain: that tests nothing.
+  // Otherwise nearly all values would be clamped to one end of the domain, which tests nothing.
   if (hi < domain.lo || lo > domain.hi) return uniform_recipe(recipe, domain);
   return drawn;
 }
@@ -129,7 +131,7 @@ void ramp(const ValueRecipe& recipe, const Domain& domain, std::span<double> val
   }
 }
 
-/// Runs of two or more equal values along the last axis; the seed says which way they go.
+/// Makes runs of two or more equal values along the last axis; the seed decides in which direction.
 void ties(const ValueRecipe& recipe, const Domain& domain, std::span<double> values) {
   const auto [lo, hi] = usual_interval(recipe, domain);
   const size_t row = recipe.shape.empty() ? 1 : static_cast<size_t>(recipe.shape.back());
@@ -155,7 +157,7 @@ void impulse(const ValueRecipe& recipe, std::span<double> values) {
   }
 }
 
-/// Picks among few values with one draw of integers per element.
+/// Picks from a few values with one integer draw per element.
 void pick(const ValueRecipe& recipe, std::span<const double> choices, std::span<double> values) {
   fill_doubles(derive_state(recipe.base_seed, recipe.iteration, "input/" + recipe.input),
                Distribution::integer(0, static_cast<int64_t>(choices.size()) - 1), values);
@@ -191,7 +193,7 @@ void make_values(const ValueRecipe& recipe, const Domain& domain, std::span<doub
   }
 }
 
-/// NaN or an infinity for the strategies that plant one.
+/// Returns the NaN or infinity of strategies that plant one.
 std::optional<double> planted_value(Strategy strategy) {
   if (strategy == Strategy::OneNan) return std::numeric_limits<double>::quiet_NaN();
   if (strategy == Strategy::OneInf) return kInfinity;
@@ -199,14 +201,15 @@ std::optional<double> planted_value(Strategy strategy) {
   return std::nullopt;
 }
 
-/// A part of a tensor's elements.
+/// A range of a tensor's elements.
 struct PlantedPlaces {
   size_t first, count;
 };
 
-/// Where a NaN or an infinity stands. Infinities stand at one place in a quarter of the cases; else
-/// in a whole row of the last axis, of a tensor of one row in a quarter of it: only so a row or a
-/// window has nothing else, and what a maximum begins with shows.
+/// Returns where a NaN or infinity is planted. In a quarter of the cases an infinity is planted at
+/// one place; otherwise it fills a whole row of the last axis (of a tensor of one row, a quarter).
+/// Only then does a row or a window contain nothing else, which reveals the initial value of a
+/// maximum.
 PlantedPlaces planted_places(const ValueRecipe& recipe, Stream& stream, size_t count) {
   const size_t place = stream.below(count);
   if (recipe.strategy == Strategy::OneNan || stream.below(4) == 0) return {place, 1};
@@ -216,9 +219,9 @@ PlantedPlaces planted_places(const ValueRecipe& recipe, Stream& stream, size_t c
   return {first, std::min(length, count - first)};
 }
 
-/// What a `special` case mixes with zeros and ones, in all of its inputs alike: in a sum a NaN
-/// hides an infinity, infinities of either sign hide each other, and each of them hides what is
-/// small.
+/// Returns the special values that a `special` case mixes with zeros and ones, the same for all of
+/// its inputs. They are not mixed with each other: in a sum, NaN hides an infinity, infinities of
+/// opposite signs hide each other, and either hides small values.
 std::vector<double> special_family(const ValueRecipe& recipe) {
   const FloatLimits limits = float_limits(recipe.dtype);
   switch (Stream(recipe.base_seed, recipe.iteration, "special").below(4)) {
@@ -233,8 +236,8 @@ std::vector<double> special_family(const ValueRecipe& recipe) {
   }
 }
 
-/// The table that `special`, `mixed_adversarial` and the thresholds pick from; the others have
-/// none.
+/// Returns the values that `special`, `mixed_adversarial` and the thresholds pick from; empty for
+/// other strategies.
 std::vector<double> special_values(const ValueRecipe& recipe, const Domain& domain) {
   if (recipe.strategy == Strategy::Thresholds || recipe.strategy == Strategy::IntThresholds) {
     return values_around(recipe, domain);
@@ -259,7 +262,7 @@ std::vector<double> special_values(const ValueRecipe& recipe, const Domain& doma
   return table;
 }
 
-/// Puts special values over what a strategy drew. Those that are numbers keep to the domain.
+/// Overwrites drawn values with special ones. Special values that are numbers stay in the domain.
 void plant(const ValueRecipe& recipe, const Domain& domain, std::span<double> values) {
   const std::string label = "special/" + recipe.input;
   if (plant_in_rows(recipe, domain, values)) return;
@@ -283,7 +286,7 @@ void plant(const ValueRecipe& recipe, const Domain& domain, std::span<double> va
   }
 }
 
-/// Along axes whose stride is 0 every element is the first one.
+/// Along axes with stride 0, every element is the first one.
 void share_elements(const CaseTensor& tensor, std::span<std::byte> to) {
   size_t inner = byte_size(tensor.dtype);
   for (size_t axis = tensor.shape.size(); axis-- > 0;) {

@@ -1,5 +1,5 @@
-// Values of one input. python/gpuemu/generate/values.py computes the same, so each step here is one
-// float64 operation that both languages round alike.
+// Computes the values of one input. python/gpuemu/generate/values.py computes the same, so each
+// step is one float64 operation that both languages round alike.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace gpuemu {
 
-/// Every finite value lies in the range. REQUIRES: `to` has exactly the tensor's bytes.
+/// Every finite value is in the range. Requires `to` to have exactly the tensor's size.
 void fill_values(const ValueRecipe& recipe, std::span<std::byte> to);
 
 }  // namespace gpuemu

@@ -1,5 +1,5 @@
-// The largest sizes that fit, found from the op's declaration alone, so that a case follows from
-// its seed and number.
+// Finds the largest sizes that fit, from the op's declaration alone, so that a case still follows
+// from its seed and number.
 #include "judge/cases/large_sizes.h"
 
 #include <algorithm>
@@ -22,13 +22,13 @@ namespace {
 
 using Dims = std::map<std::string, int64_t>;
 
-// The first large case is the third one of a dtype, so that ten cases have those of a matrix
+// The first large case is the third one of a dtype, so that ten cases include those of a matrix
 // product.
 constexpr uint64_t kFirstLarge = 2, kLargeEvery = 2, kDoublingFrom = 32;
-/// Drawn sizes: of dims from this size on, and which parts of the target's. They take less time
-/// than the targets, so that some fit where these do not.
+/// Drawn sizes: for dims from this size on, a part of the target's between these divisors. They
+/// take less time than the targets, so some may fit where the targets do not.
 constexpr int64_t kDrawnFrom = 64, kLeastPart = 32, kMostPart = 4;
-/// The size of dims beside the one that is at its largest; 1 would leave out what their loops do.
+/// Size of the dims other than the largest one. Size 1 would not exercise their loops.
 constexpr int64_t kBeside = 3;
 
 int64_t lowest(const DimSpec& dim) { return std::ranges::min(dim.values); }
@@ -43,7 +43,7 @@ int64_t small_size(const DimSpec& dim) {
   return best;
 }
 
-/// What does not depend on the case but for its dims.
+/// Returns the part of a plan that depends only on dtype, without dims.
 CasePlan plan_without_dims(const OpConfig& op, DType dtype) {
   CasePlan plan;
   plan.op = op.name;
@@ -73,7 +73,7 @@ class Finder {
     return dims;
   }
   SizeLimit exceeded(const Dims& dims) const { return exceeded_limit(op_, with(dims), limits_); }
-  /// Nothing where no shape follows from the dims.
+  /// Returns nothing if no shapes follow from the dims.
   std::optional<Dims> fitted(const Dims& wanted, const SizeLimits& limits) const {
     CasePlan plan = with(wanted);
     if (!fit(op_, plan, limits)) {
@@ -85,7 +85,7 @@ class Finder {
     for (const DerivedDim& dim : op_.derived_dims) plan.dims.erase(dim.name);
     return plan.dims;
   }
-  /// fitted(), raised again as far as halving has lowered too much.
+  /// Calls fitted(), then raises the dims again as far as halving has lowered them too much.
   std::optional<Dims> largest_of(const Dims& wanted) const {
     auto dims = fitted(wanted, limits_);
     if (!dims) return std::nullopt;
@@ -113,8 +113,8 @@ class Finder {
     plan.dims = dims;
     return plan;
   }
-  /// To the largest size up to `most` with which the others still fit; where no kernel takes that,
-  /// to a multiple of a power of two.
+  /// Raises the dim to the largest size up to `most` that still fits with the others; if no kernel
+  /// accepts that, to a multiple of a power of two.
   void raise(const DimSpec& dim, int64_t most, Dims& dims) const {
     const int64_t before = dims.at(dim.name);
     if (before >= most) return;
@@ -155,7 +155,7 @@ std::string text_of(const OpConfig& op, const Dims& dims) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-/// Why the dims are not run, and what to do.
+/// Returns why the dims are not run, and what to do.
 std::string reason(const Finder& finder, const Dims& dims, const SizeLimits& limits) {
   constexpr double kMiB = 1 << 20;
   constexpr const char* kRemedy = "raise max_elements in gpuemu.toml or by --max-elements";
@@ -181,7 +181,7 @@ std::string reason(const Finder& finder, const Dims& dims, const SizeLimits& lim
                      kRemedy);
 }
 
-/// The largest size of each dim among these.
+/// Returns the largest size of each dim.
 Dims reach_of(const std::vector<Dims>& all) {
   Dims reached;
   for (const Dims& dims : all) {
@@ -285,8 +285,8 @@ void choose_large(const OpConfig& op, const LargeSizes& large, uint64_t turn,
       size = std::min(size, odd);
     }
   }
-  // These cases are about sizes. Long sums of small whole numbers come out exact in any order, of
-  // others a correct kernel may lose more than a reference shows.
+  // These cases test sizes. Long sums of small whole numbers are exact in any order; with other
+  // values a correct kernel may have more rounding errors than a reference shows.
   plan.value_strategy = values[turn % values.size()];
   for (const Strategy ordinary : {Strategy::Normal, Strategy::Uniform10, Strategy::SmallInt}) {
     if (std::ranges::find(values, ordinary) != values.end()) plan.value_strategy = ordinary;

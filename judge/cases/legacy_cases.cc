@@ -1,4 +1,4 @@
-// Cases of existing clients, decision by decision.
+// Reproduces the cases of existing clients, decision by decision.
 #include "judge/cases/legacy_cases.h"
 
 #include <algorithm>

@@ -8,33 +8,32 @@
 namespace gpuemu {
 namespace {
 
-/// A case of one dtype that has a strategy of its own.
+/// A row for which a strategy is reserved.
 struct Place {
   uint64_t row;
   Strategy strategy;
   uint64_t turn = 0;
 };
 
-/// Strategies with places among the rows of the covering array. Row 0 has every dim at its least,
-/// where little shows, row 1 at its largest.
+/// Strategies reserved for rows of the covering array. Row 0 has every dim at its smallest, where
+/// little shows; row 1 at its largest.
 constexpr Place kCovered[] = {{0, Strategy::Normal},          {1, Strategy::TileMaxima},
                               {3, Strategy::Thresholds},      {3, Strategy::IntThresholds},
                               {4, Strategy::RowMix},          {6, Strategy::RowSpecials},
                               {10, Strategy::RowSpecials, 2}, {14, Strategy::RowSpecials, 1}};
 
-/// Strategies with places between those rows: every fourth from 9 on has sizes of the kernel's own,
-/// 11 short sums or the longest dim, 15 a long dim.
+/// Strategies reserved for rows outside the covering array. Every fourth row from 9 on uses the
+/// kernel's own sizes, row 11 short sums or the longest dim, row 15 a long dim.
 constexpr Place kBetween[] = {
     {9, Strategy::RowMix, 2},  {11, Strategy::Unit},       {13, Strategy::RowSpecials, 3},
     {15, Strategy::ExactTies}, {17, Strategy::Thresholds}, {17, Strategy::IntThresholds},
     {19, Strategy::RowMix, 1}, {21, Strategy::Offset},     {23, Strategy::TileMaxima, 1}};
 
-/// Strategies that are drawn only in kBetween. Unit values show what a long sum in a narrow format
-/// loses, values far from 0 what a one-pass variance loses; small sizes hide both.
+/// Strategies that are only used in kBetween. Unit values reveal what a long sum in a narrow format
+/// loses, values far from 0 what a one-pass variance loses; small sizes would hide both.
 constexpr Strategy kOnlyBetween[] = {Strategy::Unit, Strategy::Offset, Strategy::ExactTies};
 
-/// Strategies of floats whose faults those above show too: they wait, in this order, until the
-/// others have come.
+/// Float strategies whose faults the ones above reveal too. They come last, in this order.
 constexpr Strategy kLater[] = {Strategy::Large,   Strategy::SortedTies, Strategy::OneInf,
                                Strategy::OneNinf, Strategy::AllNeg,     Strategy::Impulse,
                                Strategy::Ascend,  Strategy::Descend,    Strategy::Constant,
@@ -58,7 +57,7 @@ bool is_of_integers(const TensorSpec& input) {
   return dtype && !is_float(*dtype) && *dtype != DType::Bool;
 }
 
-/// How the patterns of a case are turned, so that those of a run differ.
+/// Returns the counter for the patterns of a case, so that the cases of a run differ.
 uint64_t turn_of(Strategy strategy, uint64_t row) {
   for (const Place& place : kBetween) {
     if (place.row == row && place.strategy == strategy) return place.turn;
@@ -92,7 +91,7 @@ std::vector<Strategy> in_order(const std::vector<Strategy>& strategies, uint64_t
     const auto start = static_cast<ptrdiff_t>(rotation.below(usual.size()));
     std::ranges::rotate(usual, usual.begin() + start);
   }
-  // Functions without code of ours have the cases that kernels with numbers have.
+  // Functions whose code is unknown get the same cases as kernels with numbers.
   const bool has_numbers =
       has(placed, Strategy::Thresholds) || has(placed, Strategy::IntThresholds);
   const bool is_filled = !has_numbers && !later.empty();
@@ -115,7 +114,8 @@ std::vector<Strategy> in_order(const std::vector<Strategy>& strategies, uint64_t
 
 std::optional<Strategy> value_of_row(const std::vector<Strategy>& ordered, uint64_t row) {
   if (row >= kOrderedRows) return std::nullopt;
-  const size_t covered = (kOrderedRows + kCoveringFirst) / 2;  // In the first rows of the array.
+  // Used in the first rows of the array.
+  const size_t covered = (kOrderedRows + kCoveringFirst) / 2;
   size_t next = covered;
   for (uint64_t each = kCoveringFirst + 1; each <= row; each += 2) {
     const auto place = std::ranges::find_if(
@@ -124,7 +124,7 @@ std::optional<Strategy> value_of_row(const std::vector<Strategy>& ordered, uint6
     if (each == row) {
       if (is_reserved) return place->strategy;
       if (next < ordered.size()) return ordered[next];
-      // All have been; where they are few they come again, from the end.
+      // All have been used; if there are few, they are used again from the end.
       return ordered[ordered.size() - 1 - (next - covered) % ordered.size()];
     }
     if (!is_reserved) ++next;
@@ -138,7 +138,8 @@ bool has_integer_inputs(const OpConfig& op) {
 
 void set_value_parameters(const OpConfig& op, const Constants& constants, uint64_t row,
                           CasePlan& plan) {
-  constexpr int64_t kBesideFloatsMost = 65536;  // Floats meet them too: no further than their own.
+  // Floats exceed it too; integers need not go further.
+  constexpr int64_t kBesideFloatsMost = 65536;
   std::vector<double>& parameters = plan.value_parameters;
   parameters.clear();
   const Strategy strategy = plan.value_strategy;

@@ -16,14 +16,14 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 enum class Form : uint8_t {
   Offset,   ///< Far from 0 and close together.
-  NearEps,  ///< So small that an epsilon beside their squares counts.
-  Ties,     ///< Halves of whole numbers, times powers of two.
+  NearEps,  ///< So small that an epsilon added to their squares matters.
+  Ties,     ///< Halves of odd numbers, times powers of two: ties of rounding.
   Negative,
-  Rising,  ///< From one end of the reach to the other: every tile has the largest one yet.
-  Spike,   ///< One large element above low ones.
+  Rising,  ///< From one end of the range to the other: every tile has a new maximum.
+  Spike,   ///< One large element among low ones.
   RisingBelowZero,
   Falling,
-  RowByRow,  ///< Rising from row to row, for what goes along the axis before the last.
+  RowByRow,  ///< Rising from row to row, for ops along the axis before the last.
   Constant,
   Zeros,
 };
@@ -32,31 +32,31 @@ constexpr std::array kStairs = {Form::Rising, Form::Spike, Form::RisingBelowZero
 constexpr std::array kAfterFirst = {Form::NearEps, Form::Ties,     Form::Negative, Form::Rising,
                                     Form::Offset,  Form::Constant, Form::Zeros,    Form::Spike};
 
-/// Exponents of magnitudes near an epsilon: their squares lie around 1e-5 to 1e-12.
+/// Exponents of magnitudes near an epsilon: their squares are around 1e-5 to 1e-12.
 constexpr std::array kNearEps = {-6, -7, -8, -9, -10, -11, -13, -20};
 
-/// What all rows of a tensor share.
+/// Parameters shared by all rows of a tensor.
 struct Table {
   Domain domain;
   double lo, hi;              ///< The usual interval.
-  double reach_lo, reach_hi;  ///< Wide enough that exp overflows between its ends.
-  double count;               ///< Elements of a row.
-  uint64_t rows;              ///< Rows for one index of the axes before the last two.
+  double reach_lo, reach_hi;  ///< So wide that exp overflows between its ends.
+  double count;               ///< Elements per row.
+  uint64_t rows;              ///< Rows per index of the axes before the last two.
   bool is_wide;               ///< The type has more than 16 bits.
-  bool is_scale;              ///< Something that other inputs may be divided by.
-  double shift;               ///< Makes ties small enough for the domain: a power of two.
+  bool is_scale;              ///< Other inputs may be divided by it.
+  double shift;               ///< A power of two that makes ties small enough for the domain.
 };
 
 struct Row {
   Form form;
   double draw;      ///< From 0 to 1.
-  double power;     ///< A power of two for a row of ties.
-  double place;     ///< Where the one element that differs stands.
-  bool has_second;  ///< Ties have -128 beside 127.
-  double number;    ///< Along its axis.
+  double power;     ///< Power of two for a row of ties.
+  double place;     ///< Position of the one different element.
+  bool has_second;  ///< Ties contain -128 besides 127.
+  double number;    ///< Index along its axis.
 };
 
-/// A power of two by which 128 fits into the domain; 0 where none does.
+/// Returns a power of two by which 128 fits the domain; 0 if there is none.
 double shift_of(const Domain& domain) {
   const bool both = domain.lo < 0 && domain.hi > 0;
   const double most =
@@ -69,8 +69,8 @@ double shift_of(const Domain& domain) {
 Table table_of(const ValueRecipe& recipe, const Domain& domain, size_t count) {
   const bool wide = recipe.dtype == DType::Float32 || recipe.dtype == DType::Float64;
   double most = wide ? 500 : 100;
-  // As `large` does it: who declares a domain has its kernels hold it. Rows of another kind beside
-  // it would be judged by bounds that follow from the largest input.
+  // As with `large`: kernels must handle a declared domain. Without one, other rows would be judged
+  // by bounds that follow from the largest input.
   if (domain.declared && recipe.strategy == Strategy::TileMaxima) {
     most = std::max(most, std::min(1e5, std::sqrt(float_limits(recipe.dtype).max) / 2));
   }
@@ -104,7 +104,7 @@ Form form_of(Strategy strategy, uint64_t turn, size_t row, bool alone) {
   return first == Form::Rising ? kStairs[turn / 4 % kStairs.size()] : first;
 }
 
-/// All rows of `exact_ties` are alike: a scale may follow from the whole tensor.
+/// All rows of `exact_ties` are alike, because a scale may depend on the whole tensor.
 Row row_of(const ValueRecipe& recipe, const Table& table, size_t number, double draw) {
   const auto turn = static_cast<uint64_t>(turn_of(recipe));
   Row row{.form = form_of(recipe.strategy, turn, number, table.rows == 1),
@@ -146,7 +146,7 @@ double negative(const Table& table, double draw) {
   return least * (1 - draw * 0.5);
 }
 
-/// One of four powers of two, at most 1 where the domain has such.
+/// Returns one of four powers of two, at most 1 if the domain allows it.
 double power_in(const Table& table, double draw) {
   const double most = std::min(table.domain.hi, std::max(1.0, 8 * table.domain.lo));
   if (most <= 0) return ordinary(table, draw);
@@ -156,7 +156,7 @@ double power_in(const Table& table, double draw) {
   return low >= table.domain.lo ? low : std::ldexp(1.0, top);
 }
 
-/// A whole number and a half, half of the time a small one, at one of four scales.
+/// Returns a whole number and a half, small in half of the draws, at one of four scales.
 double tie(const Table& table, const Row& row, double column, double draw) {
   if (table.is_scale) return power_in(table, draw);
   if (row.power == 0) return ordinary(table, draw);
@@ -177,8 +177,8 @@ double tie(const Table& table, const Row& row, double column, double draw) {
   return value;
 }
 
-/// Where exp is below the normal numbers but not yet 0, the usual formulas of sigmoids lose it;
-/// with the values farther out they are as right as any. Ties stay below the largest of their row.
+/// Avoids the interval where exp is subnormal but not yet 0, and the usual formulas of sigmoids
+/// lose it; with values farther out they are accurate. Ties stay below the largest of their row.
 double outside_gap(double value, Form form) {
   constexpr double kGapLow = -115, kGapHigh = -87, kStep = 30;
   return value > kGapLow && value < kGapHigh ? value + (form == Form::Ties ? kStep : -kStep)
@@ -233,11 +233,11 @@ size_t length_of(const ValueRecipe& recipe) {
   return recipe.shape.empty() ? 1 : static_cast<size_t>(recipe.shape.back());
 }
 
-/// What `row_specials` plants in one row.
+/// The special value that `row_specials` plants in one row.
 struct Special {
   double value;
-  bool odd;    ///< At an odd place: in the upper half of a packed pair.
-  bool whole;  ///< In all of the row; of a tensor of one row in a quarter of it.
+  bool odd;    ///< At an odd position: the upper half of a packed pair.
+  bool whole;  ///< Fills the row; if the tensor has one row, a quarter of it.
 };
 
 constexpr std::array kSpecials = {
@@ -245,7 +245,7 @@ constexpr std::array kSpecials = {
     Special{-kInfinity, false, true},  Special{kInfinity, true, false},
     Special{-kInfinity, false, false}, Special{0, false, false},
     Special{kInfinity, false, false},  Special{-kInfinity, true, false}};
-/// At most so many rows, so that results which depend on several rows have numbers left.
+/// Limit of planted rows, so that results that depend on several rows still contain numbers.
 constexpr size_t kSpecialRowsMax = 16;
 
 void plant_in_row(const Special& special, double draw, bool alone, std::span<double> row) {

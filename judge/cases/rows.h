@@ -1,5 +1,5 @@
-// Values whose rows, along the last axis, each follow a pattern of their own, so that one case has
-// what would take many: maxima that grow from tile to tile, numbers near an epsilon, ties of
+// Values with a separate pattern for each row along the last axis, so that one case covers what
+// would take many: maxima that grow from tile to tile, numbers near an epsilon, rounding ties of
 // quantisers, rows of negative numbers, one NaN or infinity in each row.
 #pragma once
 
@@ -9,10 +9,11 @@
 
 namespace gpuemu {
 
-/// False, and nothing done, for strategies without patterns and for integers.
+/// Returns false, without a change, for integers and for strategies without patterns.
 bool fill_rows(const ValueRecipe& recipe, const Domain& domain, std::span<double> values);
 
-/// Puts the NaNs and infinities of `row_specials` over values. False for other strategies.
+/// Overwrites values with the NaNs and infinities of `row_specials`. Returns false for other
+/// strategies.
 bool plant_in_rows(const ValueRecipe& recipe, const Domain& domain, std::span<double> values);
 
 }  // namespace gpuemu

@@ -1,4 +1,4 @@
-// Chooses the strategies of common/config/strategies.def that a case draws from.
+// Selects the strategies of common/config/strategies.def that a case draws from.
 #include "judge/cases/strategies.h"
 
 #include <algorithm>
@@ -14,16 +14,17 @@ namespace {
 enum class Gate : uint8_t {
   Always,
   Reduction,     ///< Ops with `accumulate`.
-  Integers,      ///< Cases of an integer dtype.
-  Floats,        ///< Cases of a floating-point dtype.
+  Integers,      ///< Cases with an integer dtype.
+  Floats,        ///< Cases with a floating-point dtype.
   Both,          ///< Any dtype.
-  RangedFloats,  ///< Floats when every input declares its domain: else a correct kernel overflows.
-  NanPolicy,     ///< Floats when the op says what NaN and infinity must give.
-  PlusInf,       ///< As NanPolicy, and the domain of some input has positive numbers.
-  MinusInf,      ///< As NanPolicy, and the domain of some input has negative numbers.
-  ByName,        ///< When somebody asks for it, values in floats only. The generator gives some of
-                 ///< the sizes rows of their own.
-  Never,         ///< Markers.
+  RangedFloats,  ///< Floats, if every input declares its domain; otherwise a correct kernel would
+                 ///< overflow.
+  NanPolicy,     ///< Floats, if the op declares a nan_policy.
+  PlusInf,       ///< NanPolicy, and the domain of some input has positive numbers.
+  MinusInf,      ///< NanPolicy, and the domain of some input has negative numbers.
+  ByName,  ///< Only on request; values only for floats. The generator reserves rows for some of the
+           ///< sizes.
+  Never,   ///< Markers.
 };
 
 struct Row {
@@ -39,7 +40,7 @@ constexpr Row kRows[] = {
 #undef GPUEMU_STRATEGY
 };
 
-/// Whether the domain of some input has numbers of this sign.
+/// Returns whether the domain of some input has numbers of this sign.
 bool any_input_holds(const OpConfig& op, bool positive) {
   return std::ranges::any_of(op.inputs, [positive](const TensorSpec& input) {
     return !input.range || (positive ? input.range->second > 0 : input.range->first < 0);
@@ -75,8 +76,8 @@ bool open(Gate gate, const OpConfig& op, DType dtype) {
   return false;
 }
 
-/// Whether NaN and infinity have a meaning in some output. As an integer they have none: what a
-/// reference's conversion makes of them differs by machine and says nothing about the kernel.
+/// Returns whether NaN and infinity are meaningful in some output. Their conversion to an integer
+/// differs between machines and says nothing about the kernel.
 bool gives_floats(const OpConfig& op, DType dtype) {
   return op.outputs.empty() || std::ranges::any_of(op.outputs, [dtype](const TensorSpec& output) {
            if (output.dtype.empty() || output.dtype == "{dtype}") return is_float(dtype);
@@ -85,7 +86,7 @@ bool gives_floats(const OpConfig& op, DType dtype) {
          });
 }
 
-/// Whether cases draw from the row though nobody asked for it.
+/// Returns whether cases use the row by default.
 bool comes_unasked(Gate gate, const OpConfig& op, DType dtype) {
   const bool plants = gate == Gate::NanPolicy || gate == Gate::PlusInf || gate == Gate::MinusInf;
   return gate != Gate::ByName && (!plants || gives_floats(op, dtype));
@@ -101,11 +102,11 @@ std::vector<Strategy> allowed(StrategyKind kind, const OpConfig& op, DType dtype
     if (comes_unasked(row.gate, op, dtype)) defaults.push_back(row.strategy);
     if (!by_default && is_asked(row.strategy)) named.push_back(row.strategy);
   }
-  // `large` without a domain is no gate, yet somebody may ask for it by name.
+  // `large` without a domain passes no gate, but can be requested by name.
   const bool wants_large =
       kind == StrategyKind::Values && !by_default && is_asked(Strategy::Large) && is_float(dtype);
   if (named.empty() && wants_large) named.push_back(Strategy::Large);
-  // Asked for nothing that fits this op and dtype (int_extremes of a float): the usual ones.
+  // If nothing requested fits this op and dtype (int_extremes of a float), use the defaults.
   return named.empty() ? defaults : named;
 }
 

@@ -1,4 +1,4 @@
-// Chooses the shape and value strategies that a case draws from.
+// Selects the shape and value strategies that a case draws from.
 #pragma once
 
 #include <vector>
@@ -7,14 +7,14 @@
 
 namespace gpuemu {
 
-/// The strategies of one kind that `chosen` allows for the op, in table order. A kind of which
-/// nothing is named, or Default, gives its default.
+/// Returns the strategies of one kind that `chosen` allows for the op, in table order. If no
+/// strategy of the kind is named, or Default is, returns the kind's defaults.
 std::vector<Strategy> shape_strategies_for(const OpConfig& op, const std::vector<Strategy>& chosen);
 std::vector<Strategy> value_strategies_for(const OpConfig& op, DType dtype,
                                            const std::vector<Strategy>& chosen);
 
-/// Whether sums of small whole numbers are exact in the op, so that they are compared without a
-/// tolerance.
+/// Returns whether sums of small whole numbers are exact in the op, so that they are compared
+/// without a tolerance.
 bool has_exact_sums(const OpConfig& op);
 
 }  // namespace gpuemu

@@ -7,7 +7,7 @@
 namespace gpuemu {
 namespace {
 
-/// Numbers with so few bits are what their source says, in any language.
+/// Numbers with at most this many bits equal their decimal text in every language.
 constexpr int kExactBits = 12;
 
 bool is_exact(double number) {

@@ -1,4 +1,4 @@
-// Values around the numbers in a kernel's code: what `thresholds` and `int_thresholds` draw from.
+// Values around the numbers in a kernel's code, for `thresholds` and `int_thresholds`.
 #pragma once
 
 #include <vector>
@@ -7,10 +7,10 @@
 
 namespace gpuemu {
 
-/// For each number of the recipe's parameters the value just below, the number itself and the value
-/// just above, as far as the domain has them. A number that the format rounds or that has many
-/// digits is left out itself: a reference that writes 0.1 means another one than the kernel's 0.1f,
-/// and both are right.
+/// Returns, for each number among the recipe's parameters, the next value below, the number itself
+/// and the next value above, as far as they are in the domain. Leaves out the number itself if the
+/// format rounds it or it has many digits: 0.1 in a reference and 0.1f in a kernel differ, and both
+/// are right.
 std::vector<double> values_around(const ValueRecipe& recipe, const Domain& domain);
 
 }  // namespace gpuemu

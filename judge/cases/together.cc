@@ -29,8 +29,8 @@ struct Change {
   int64_t size = 0;
 };
 
-/// Sizes to try: the ends of the range and the sizes of the other dims, where incompatible sizes
-/// often just become compatible.
+/// Returns sizes to try: the ends of the range, and the sizes of other dims, because incompatible
+/// sizes often become compatible there.
 std::vector<Change> changes_of(const OpConfig& op, const CasePlan& plan, Stream& stream) {
   std::vector<Change> all;
   for (const DimSpec& dim : op.dims) {
@@ -55,8 +55,8 @@ DimSpec lowered(const DimSpec& dim, int64_t most) {
   return low;
 }
 
-/// Lowers one dim of the plan a little, until its sizes go together. Leaves the plan unchanged
-/// where none do.
+/// Lowers one dim of the plan slightly until its sizes are compatible. Leaves the plan unchanged if
+/// that fails.
 bool step_down(const OpConfig& op, CasePlan& plan) {
   constexpr int kStepsMax = 128;
   const std::map<std::string, int64_t> drawn = plan.dims;
@@ -101,8 +101,7 @@ bool draw_all(const OpConfig& op, CasePlan& plan) {
   return false;
 }
 
-/// Draws other values of the attrs and sizes that go with them, because some values may go with
-/// no size.
+/// Draws other values of the attrs, and sizes for them, because some values allow no size.
 bool draw_attrs(const OpConfig& op, const SizeLimits& limits, CasePlan& plan) {
   constexpr int kAttrDrawsMax = 16;
   const bool has_other =
@@ -142,7 +141,7 @@ bool draw_below(const OpConfig& op, const std::map<std::string, int64_t>& most,
   std::optional<CasePlan> best;
   bool best_fits = false;
   double best_product = 0;
-  // A limit may be far below `most`, so every second draw is from a range that is halved up to 15
+  // A limit may be far below `most`, so every second draw uses a range that is halved up to 15
   // times.
   constexpr int kHalvings = 16;
   for (int turn = 0; turn < kDrawsMax; ++turn) {

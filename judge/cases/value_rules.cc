@@ -12,16 +12,17 @@
 namespace gpuemu {
 namespace {
 
-/// Up to here every whole number is a float64.
+/// Up to here, float64 represents every whole number.
 constexpr double kExact = 0x1p53;
 
-/// Hands out whole numbers of an interval, each once. Numbers that are gone lead to a later one, so
-/// that a run of them is walked over once.
+/// Hands out the whole numbers of an interval, each once. Used numbers link to a later one, so that
+/// a run of them is traversed only once.
 class FreeNumbers {
  public:
   FreeNumbers(double lo, double hi) : lo_(lo), hi_(hi) {}
 
-  /// The least one that is left from `wanted` on, else the least of all. REQUIRES: one is left.
+  /// Returns the smallest free number from `wanted` on, else the smallest of all. Requires a free
+  /// number.
   double take(double wanted) {
     double free = left_from(wanted);
     if (free > hi_) free = left_from(lo_);
@@ -55,7 +56,7 @@ void sort_rows(std::span<T> values, const Shape& shape, Before before) {
   }
 }
 
-/// In their own type: not every integer of 64 bits is a float64.
+/// Sorts in the integer type, because not every 64-bit integer is a float64.
 template <typename T>
 void sort_integers(const Shape& shape, std::span<std::byte> bytes) {
   std::vector<T> values(bytes.size() / sizeof(T));

@@ -1,5 +1,5 @@
-// Values that keep to more than a range: none comes twice, or they ascend. python/gpuemu/generate/
-// value_rules.py computes the same.
+// Rules for values beyond a range: distinct or ascending. python/gpuemu/generate/value_rules.py
+// computes the same.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,13 @@
 
 namespace gpuemu {
 
-/// How many whole numbers the domain has.
+/// Returns how many whole numbers the domain has.
 double whole_numbers_in(const Domain& domain);
 
-/// Applies the rules of the recipe to the elements that were drawn. `distinct`: an integer that
-/// came before becomes the next larger one that is free, after the last of the domain the first;
-/// where the domain has fewer integers than there are elements, they stay as they are. Then
-/// `sorted`: each row of the last axis ascends, NaN last.
+/// Applies the recipe's rules to the drawn elements. `distinct`: replaces an integer that occurred
+/// before by the next larger free one, wrapping around at the end of the domain; if the domain has
+/// fewer integers than there are elements, changes nothing. Then `sorted`: sorts each row of the
+/// last axis ascending, NaN last.
 void keep_value_rules(const ValueRecipe& recipe, const Domain& domain, std::span<std::byte> bytes);
 
 }  // namespace gpuemu

@@ -12,12 +12,12 @@ namespace {
 
 bool agree(double a, double b, double tolerance) {
   if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
-  // An infinity lies within no bound, even one that is infinite itself.
+  // An infinity is within no bound, even an infinite one.
   if (std::isinf(a) || std::isinf(b)) return a == b;
   return a == b || std::fabs(a - b) <= tolerance;
 }
 
-/// A disputed with what every sentence about it needs.
+/// A disputed element, with the parts of every sentence about it.
 class Count {
  public:
   explicit Count(const DisputedElement& disputed) : disputed_(disputed) {}
@@ -41,13 +41,13 @@ class Count {
   bool exact_is_computed() const {
     return disputed_.exact && same(*disputed_.exact, disputed_.computed);
   }
-  /// The first other kernel of the op that says the same as this; null: none.
+  /// Returns the first other kernel of the op that agrees with this value; null if none does.
   const DisagreementSide* kernel_with(double value) const {
     const auto found = std::ranges::find_if(
         disputed_.others, [&](const DisagreementSide& one) { return same(one.value, value); });
     return found == disputed_.others.end() ? nullptr : &*found;
   }
-  /// "the kernel on cuda and on emulator", "the kernel"
+  /// Returns "the kernel on cuda and on emulator" or "the kernel".
   std::string kernel() const {
     return disputed_.other ? fmt::format("the kernel on {} and on {}", disputed_.backend,
                                          disputed_.other_backend)
@@ -92,7 +92,7 @@ Disagreement between_backends(const Count& count) {
           {}};
 }
 
-/// The kernel's formula against the reference's.
+/// Compares the kernel's formula with the reference's.
 Disagreement between_formulas(const Count& count) {
   const DisputedElement& disputed = count.disputed();
   const std::string lead =

@@ -14,12 +14,12 @@ namespace gpuemu {
 namespace {
 using Kind = ShadowStep::Kind;
 
-/// Within so many units in the last place of the exact value no kernel could do much better.
+/// Within this many units in the last place of the exact value, no kernel could be much better.
 constexpr double kOrdinaryUlps = 16;
-/// Where both the formula and the arithmetic are off, the one that is off by far more is to blame.
+/// If both formula and arithmetic are wrong, the one with an error larger by this factor is blamed.
 constexpr double kByFar = 4;
 
-// The wire's words are those of the device, in its order.
+// The wire's enumerators equal those of the device.
 static_assert(static_cast<int>(kLastStepKind) == static_cast<int>(ShadowStep::Kind::Grows));
 static_assert(static_cast<int>(StepKind::Cancels) == static_cast<int>(ShadowStep::Kind::Cancels));
 
@@ -49,7 +49,7 @@ ExplainVerdict judge(const WrongElement& at, DType dtype) {
   return arithmetic <= ordinary ? ExplainVerdict::Rounding : ExplainVerdict::Numerical;
 }
 
-/// How badly wrong it is: use of the tolerance.
+/// Returns how wrong the element is, as a multiple of the tolerance.
 double use_of(const WrongElement& at) {
   if (!std::isfinite(at.computed) || !std::isfinite(at.reference)) return INFINITY;
   return std::fabs(at.computed - at.reference) / at.tolerance;
@@ -66,7 +66,7 @@ WrongElement element_of(const TensorView& output, const ElementShadow& shadow, s
   return at;
 }
 
-/// The reference is an output like any other: what must hold of the one must hold of the other.
+/// The reference is checked like an output: both must satisfy the invariants.
 void name_broken_invariants(const Comparison& comparison, ComparedShadow& made) {
   if (comparison.output.shape != comparison.reference.shape) return;
   Comparison expected = comparison;
@@ -152,7 +152,7 @@ void add_origin(const ExecutionShadow& history, std::vector<std::string>& to) {
   to.push_back(fmt::format("What to do: {}.", what_to_do(step.kind)));
 }
 
-/// One line of a source may have several loads: it is named once, with all that they loaded.
+/// Adds the loads; several loads on one source line are named together.
 void add_loads(const ExecutionShadow& history, std::vector<std::string>& to) {
   std::vector<std::pair<std::string, uint64_t>> places;
   for (const ShadowStep& step : history.slice) {
@@ -199,7 +199,7 @@ ComparedShadow compare_shadow(const Comparison& comparison, std::span<const Elem
   for (size_t i = 0; i < shadows.size(); ++i) {
     WrongElement at = element_of(comparison.output, shadows[i], i);
     at.reference = element(comparison.reference, i);
-    // A value that is not finite has no bound; the others still agree up to that of the output.
+    // A value that is not finite has no bound; the others are compared with the output's bound.
     const double magnitude = std::isfinite(at.reference) ? at.reference : at.computed;
     at.tolerance = std::isfinite(magnitude) ? bound.at(i, magnitude) : 0;
     const bool wrong = is_wrong(at.computed, at.reference, at.tolerance);
@@ -265,8 +265,8 @@ std::vector<std::string> sentences_of(const ExactProperty& property,
 }
 
 namespace {
-/// Includes 0 / 0, a root of a negative number and their like: nothing else makes a NaN of finite
-/// values without rounding.
+/// Includes 0 / 0, the root of a negative number and similar operations: without rounding, nothing
+/// else makes a NaN from finite values.
 bool divides_by_zero(const ShadowStep& step) {
   const auto is_zero = [](const ShadowValue& operand) { return operand.exact == 0; };
   const std::string& text = step.instruction;

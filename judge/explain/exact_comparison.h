@@ -1,5 +1,5 @@
-// Explains a failing case: every output element is compared three ways, as the kernel computed it,
-// as it would be without rounding, and as the reference says.
+// Explains a failing case by comparing three values of every output element: the kernel's, the one
+// without rounding, and the reference's.
 #pragma once
 
 #include <optional>
@@ -16,9 +16,10 @@ namespace gpuemu {
 struct Comparison;
 struct ShadowOptions;
 
-std::string number_text(double value);  ///< "nan" whatever its sign, which means nothing.
+/// Returns "nan" for either sign of NaN, because the sign is meaningless.
+std::string number_text(double value);
 
-/// The wrong element that matters most in one output.
+/// The most important wrong element of one output.
 struct WrongElement {
   int64_t index = 0;
   double computed = 0, exact = 0, reference = 0, tolerance = 0, bound = 0;
@@ -29,43 +30,44 @@ struct WrongElement {
 
 struct ComparedShadow {
   ExplainedOutput counts;
-  std::optional<WrongElement> worst;   ///< None when no element is wrong.
-  std::optional<WrongElement> chosen;  ///< The element of the options.
-  /// An invariant that only the reference violates, or only the output; "" without one.
+  std::optional<WrongElement> worst;   ///< None if no element is wrong.
+  std::optional<WrongElement> chosen;  ///< The element selected in the options.
+  /// An invariant that only the reference, or only the output, violates; "" if there is none.
   std::string broken_by_reference, broken_by_output;
 };
 
-/// An invariant or a relation that the outputs violate, and whether they would without rounding.
+/// An invariant or relation that the outputs violate, and whether they also do without rounding.
 struct ExactProperty {
   ValidationFailure finding;
-  bool holds = false;  ///< Whether the exact values have it.
-  /// The element that the finding names, where it is one of the case's own run.
+  bool holds = false;  ///< Whether the exact values satisfy it.
+  /// The element that the finding names, if it belongs to the case's own run.
   std::optional<WrongElement> at;
 };
 
-/// The outputs of a launch as they would be without rounding, as numbers; the computed value where
-/// no float instruction made it.
+/// Returns a launch's outputs without rounding, as numbers; the computed value for elements that no
+/// float instruction produced.
 std::vector<double> exact_values(const TensorView& output, std::span<const ElementShadow> shadows);
 
-/// The invariants that the output violates.
+/// Returns the invariants that the output violates.
 std::vector<ExactProperty> judge_exactly(const Comparison& comparison,
                                          std::span<const ElementShadow> shadows);
 
-/// `shadows` has one per element. If `options` names this output, its element is looked at as well.
+/// Compares the values. `shadows` has one item per element. If `options` names this output, also
+/// returns its element.
 ComparedShadow compare_shadow(const Comparison& comparison, std::span<const ElementShadow> shadows,
                               const ShadowOptions& options);
 
-/// The element's verdict now that its history is known: an overflow of finite values is one of the
-/// arithmetic, whatever the exact value would be.
+/// Returns the element's verdict with its history known: an overflow of finite values counts as a
+/// fault of the arithmetic, whatever the exact value is.
 ExplainVerdict with_history(const WrongElement& element, const ExecutionShadow& history);
 
-/// What happened and what to do, of an invariant or a relation.
+/// Returns what happened and what to do, for an invariant or a relation.
 std::vector<std::string> sentences_of(const ExactProperty& property,
                                       const ExecutionShadow& history);
-/// "logic" where the exact values violate it as well, else "numerical".
+/// Returns "logic" if the exact values violate it too, else "numerical".
 ExplainVerdict verdict_of(const ExactProperty& property);
 
-/// What happened and what to do.
+/// Returns what happened and what to do, for an element.
 std::vector<std::string> sentences_of(const WrongElement& element, const std::string& output,
                                       DType dtype, const ExecutionShadow& history);
 

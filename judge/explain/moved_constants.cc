@@ -12,7 +12,7 @@
 namespace gpuemu {
 namespace {
 
-/// A float32 in PTX is 0f3F666666: so many behind "0f".
+/// Hex digits of a float32 in PTX, after "0f", as in 0f3F666666.
 constexpr size_t kDigits = 8;
 
 float moved(float value, uint64_t draw) {

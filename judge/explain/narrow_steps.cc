@@ -21,7 +21,7 @@ bool is_one_of(std::string_view what, std::initializer_list<std::string_view> al
   return std::ranges::find(all, what) != all.end();
 }
 
-/// Whether the instruction rounds its result to the type, "f16" or "bf16".
+/// Returns whether the instruction rounds its result to the type, "f16" or "bf16".
 bool rounds_to(const Instruction& in, const std::string& type) {
   const auto& types = in.modifiers;
   if (in.opcode == Opcode::Cvt) {
@@ -33,7 +33,7 @@ bool rounds_to(const Instruction& in, const std::string& type) {
          is_one_of(types.back(), {type, type + "x2"});
 }
 
-/// Whether a value that the instruction reads is one that the kernel goes on with.
+/// Returns whether the instruction uses the value in further computation.
 bool goes_on_with(const Instruction& in) {
   if (in.opcode == Opcode::St) return in.has(ptx::Modifier::Shared);
   return !in.has(Trait::UseIsVisible);
@@ -44,7 +44,7 @@ class NarrowStepFinder {
   NarrowStepFinder(const ptx::Function& function, std::string type)
       : function_(function), type_(std::move(type)) {}
 
-  /// The first instruction that rounds in between; nullptr: none does.
+  /// Returns the first instruction that rounds an intermediate result; null if none does.
   const Instruction* first() {
     const Instruction* found = nullptr;
     for (const Instruction& in : function_.body) {
@@ -80,7 +80,7 @@ class NarrowStepFinder {
   const ptx::Function& function_;
   const std::string type_;
   std::map<uint32_t, const Instruction*>
-      made_by_;  ///< The instruction that rounded a register's value.
+      made_by_;  ///< The instruction that rounded the value of a register.
 };
 
 }  // namespace

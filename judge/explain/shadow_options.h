@@ -1,4 +1,4 @@
-// What a case that runs without rounding is asked for.
+// Options of a case that runs without rounding.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 
 namespace gpuemu {
 
-/// Shadow execution of a case, and the element whose history is wanted.
+/// Requests shadow execution of a case, and optionally the history of one element.
 struct ShadowOptions {
   std::string output;  ///< "": no history.
   int64_t element = 0;
   uint64_t block = 0;
-  uint64_t timeout_ms = 0;  ///< Limit of the launches; 0: the project's.
+  uint64_t timeout_ms = 0;  ///< Timeout of the launches; 0: the project's.
   ShadowErrors errors = ShadowErrors::All;
-  uint64_t nudge = 0;  ///< ShadowConfig::nudge
+  uint64_t nudge = 0;  ///< See ShadowConfig::nudge.
 };
 
 }  // namespace gpuemu

@@ -1,4 +1,4 @@
-// Whether the addresses of a kernel stay inside of what they point into.
+// Checks whether a kernel's addresses stay in bounds of the regions that they point into.
 #include <algorithm>
 
 #include <fmt/core.h>
@@ -14,7 +14,8 @@ using ptx::Operand;
 using ptx::Space;
 using ptx::Trait;
 
-constexpr uint64_t kMatrixRowBytes = 16;  // What one lane's address of ldmatrix points to.
+// Size of the row that one lane's address of ldmatrix points to.
+constexpr uint64_t kMatrixRowBytes = 16;
 constexpr uint64_t kBarrierBytes = 8;
 
 Space space_of(const Instruction& instruction) {
@@ -106,7 +107,7 @@ Polynomial Evaluator::address(uint32_t at, const Operand& operand) {
 }
 
 namespace {
-// Only what the symbol was made of: conditions name others too.
+// Only symbols from which this one was made: conditions mention others too.
 void add_earlier(const Assumption& assumption, Symbol symbol, std::vector<Symbol>& to) {
   for (const Polynomial& fact : assumption.facts) {
     for (const Symbol other : fact.symbols()) {
@@ -116,7 +117,7 @@ void add_earlier(const Assumption& assumption, Symbol symbol, std::vector<Symbol
 }
 }  // namespace
 
-// The first thing in it that nothing is known about.
+// Returns the first symbol about which nothing is known.
 std::string Evaluator::blame(const Polynomial& poly) const {
   std::vector<Symbol> open;
   for (const Symbol symbol : poly.symbols()) open.push_back(symbol);

@@ -1,4 +1,4 @@
-// What predicates say.
+// Evaluates predicates.
 #include <algorithm>
 
 #include "judge/inbounds/evaluator.h"
@@ -17,7 +17,8 @@ struct Sides {
 
 Alternatives one(std::vector<Polynomial> facts) { return {Assumption{std::move(facts), {}}}; }
 
-/// Where either of them is not known, or they are too many, nothing is.
+/// Returns the alternatives of a disjunction; nothing is known if one side is unknown or there are
+/// too many.
 Alternatives either(const Alternatives& a, const Alternatives& b) {
   if (a.empty() || b.empty() || a.size() + b.size() > kAlternativesMax) return {};
   Alternatives all = a;
@@ -46,7 +47,7 @@ Sides join(Opcode how, const Sides& a, const Sides& b) {
   return {};
 }
 
-/// a < b and the like, of the numbers themselves.
+/// Handles a < b and similar comparisons of the numbers themselves.
 Sides ordered(const std::string& how, const Polynomial& a, const Polynomial& b) {
   if (how == "lt" || how == "lo") return {one({b - a - Polynomial(1)}), one({a - b})};
   if (how == "le" || how == "ls") return {one({b - a}), one({a - b - Polynomial(1)})};
@@ -74,14 +75,14 @@ void Evaluator::compare(uint32_t at) {
     const bool equality = how == "eq" || how == "ne";
     if (left && right && !equality) sides = ordered(how, *left, *right);
     if (equality && !a.is_broken() && !b.is_broken()) {
-      // Registers that differ hold numbers that differ, whatever was cut off.
+      // Registers that differ hold numbers that differ, even if upper bits were cut off.
       const Alternatives differ = {Assumption{{}, {left && right ? *left - *right : a - b}}};
       Alternatives same;
       if (left && right) same = one({*left - *right, *right - *left});
       sides = how == "eq" ? Sides{same, differ} : Sides{differ, same};
     }
   }
-  // setp.lt.and.s32 %p, a, b, %q
+  // Form: setp.lt.and.s32 %p, a, b, %q
   const bool joined = instruction.operands.size() == 4;
   if (joined) {
     const Operand& other = instruction.operands[3];
@@ -91,10 +92,10 @@ void Evaluator::compare(uint32_t at) {
       second = {value.when_true, value.when_false};
       if (other.negated) std::swap(second.yes, second.no);
     }
-    // The modifier that joins is spelt as the instruction that does the same.
+    // The joining modifier is spelled like the instruction that does the same.
     sides = join(ptx::opcode_of(instruction.modifiers[1]), sides, second);
   }
-  // The second result of %p|%q is the negation only where nothing is joined; it is left unknown.
+  // The second result of %p|%q is the negation only if nothing is joined; otherwise it is unknown.
   const Operand& to = instruction.operands[0];
   const Operand& first = to.kind == Operand::Kind::PredPair ? to.elements[0] : to;
   if (first.kind != Operand::Kind::Register) return;

@@ -10,7 +10,8 @@
 namespace gpuemu::inbounds {
 namespace {
 
-/// What an integer or bool of this type may be, of 64 bits without the end that no int64 has.
+/// Returns the range of an integer or bool type; for 64 bits without the end that int64 cannot
+/// hold.
 Interval range_of(DType dtype) {
   if (dtype == DType::Bool) return {0, 1};
   if (dtype == DType::UInt64) return {0, Interval::kNone};
@@ -27,7 +28,7 @@ using Op = ExpressionOp;
 
 struct Tensor {
   std::vector<Polynomial> shape, strides;
-  Polynomial count;  ///< Elements.
+  Polynomial count;  ///< In elements.
   Polynomial element_bytes;
   Polynomial address;
 };
@@ -41,7 +42,7 @@ class DomainBuilder {
     for (const AttrSpec& attr : setting_.op.attrs) add_attr(attr);
     for (const DerivedDim& dim : setting_.op.derived_dims) {
       const Polynomial size = value_of(dim.value, dim.name);
-      // A negative size is an error before anything runs.
+      // A negative size is rejected before anything runs.
       if (!size.constant()) space_.known.facts.push_back(size);
       names_[dim.name] = size;
     }
@@ -100,7 +101,7 @@ class DomainBuilder {
     for (size_t axis = 0; axis < spec.shape.size(); ++axis) {
       const Polynomial size =
           value_of(spec.shape[axis], fmt::format("{}.shape[{}]", spec.name, axis));
-      // A negative size is an error before anything runs.
+      // A negative size is rejected before anything runs.
       if (!size.constant()) space_.known.facts.push_back(size);
       tensor.shape.push_back(size);
       tensor.count = tensor.count * size;
@@ -123,7 +124,7 @@ class DomainBuilder {
     return setting_.op.layouts_given && layouts == std::vector{MemoryLayout::Contiguous};
   }
 
-  /// Gives the tensor strides; how many elements they reach over.
+  /// Sets the tensor's strides. Returns how many elements they span.
   Polynomial lay_out(const TensorSpec& spec, Tensor& tensor) {
     const size_t rank = tensor.shape.size();
     tensor.strides.assign(rank, Polynomial(1));
@@ -179,7 +180,7 @@ class DomainBuilder {
     const Polynomial poly =
         arg.value ? value_of(*arg.value, "'" + arg.text + "'") : Polynomial::broken();
     if (poly.is_broken() || poly.constant()) return poly;
-    // A launch whose numbers do not fit is an error before anything runs.
+    // A launch whose numbers do not fit is rejected before anything runs.
     if (range.has_low()) space_.known.facts.push_back(poly - Polynomial(range.low));
     if (range.has_high()) space_.known.facts.push_back(Polynomial(range.high) - poly);
     return poly;
@@ -264,7 +265,7 @@ class DomainBuilder {
     return strides[static_cast<size_t>(*axis < 0 ? *axis + rank : *axis)];
   }
 
-  /// 1 or 0.
+  /// Returns 1 or 0.
   Polynomial truth(const Node& node) {
     if (impossible(holds_when(node, false))) return Polynomial(1);
     if (impossible(holds_when(node, true))) return Polynomial(0);
@@ -279,14 +280,15 @@ class DomainBuilder {
     });
   }
 
-  /// What follows when a condition is `wanted`; nothing when that is not understood.
+  /// Returns what follows if a condition has the value `wanted`; nothing if the condition is not
+  /// understood.
   Alternatives holds_when(const Node& node, bool wanted) {
     if (node.op == Op::Not) return holds_when(*node.children[0], !wanted);
     if (node.op == Op::And || node.op == Op::Or) return joined(node, wanted);
     if (node.op == Op::Equal || node.op == Op::NotEqual) {
       const auto left = text_of(*node.children[0]);
       const auto right = text_of(*node.children[1]);
-      // dtype == 'float16' is known.
+      // For example, dtype == 'float16' can be decided.
       if (left && right) {
         const bool holds = ((*left == *right) == (node.op == Op::Equal)) == wanted;
         return {Assumption{{Polynomial(holds ? 0 : -1)}, {}}};

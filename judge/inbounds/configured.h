@@ -1,4 +1,5 @@
-// From gpuemu.toml to all launches that it allows: sizes are letters, not numbers.
+// Builds the domain of all launches that gpuemu.toml allows, with sizes as symbols instead of
+// numbers.
 #pragma once
 
 #include <map>
@@ -13,13 +14,14 @@ struct Setting {
   const OpConfig& op;
   const KernelConfig& kernel;
   DType dtype = DType::Float32;
-  std::map<std::string, int64_t> attrs;  ///< Whole ones with one value; others take any of theirs.
-  uint64_t memory_limit_bytes = 0;       ///< No tensor is larger.
+  /// Whole attrs with a fixed value; the others may take any of theirs.
+  std::map<std::string, int64_t> attrs;
+  uint64_t memory_limit_bytes = 0;  ///< Upper limit of a tensor's size.
 };
 
-/// Dims take every size of their range. Strides that the kernel is given are any that are not
-/// negative, when the op has other layouts than packed ones. What an expression says in ways that
-/// are not understood is anything.
+/// Dims take every size of their range. If the op has layouts other than packed, strides passed to
+/// the kernel may be any non-negative numbers. The value of an expression that is not understood
+/// may be anything.
 LaunchDomain launch_domain(const Setting& setting, const LaunchSpec& launch);
 
 }  // namespace gpuemu::inbounds

@@ -16,8 +16,8 @@ bool is_predicate(const ptx::Function& function, uint32_t reg) {
   return function.registers[reg].type == ptx::Type::Pred;
 }
 
-/// One formula that gives each of the values where its way was taken: behind a loop of r iterations
-/// that is skipped when r is 0, a sum has grown by r steps on either way.
+/// Returns one formula that gives each value if its way was taken. Example: after a loop of r
+/// iterations that is skipped for r = 0, a sum has grown by r steps either way.
 std::optional<Polynomial> common_formula(const Alternatives& ways,
                                          const std::vector<Polynomial>& values) {
   for (size_t i = 0; i < values.size(); ++i) {
@@ -45,11 +45,12 @@ std::vector<Access> Evaluator::run() {
   for (uint32_t round = 0;; ++round) {
     trusting_ = round < kRoundsMax;
     walk();
-    // A form found or refuted, or an assumption dropped: what was concluded with it is void.
+    // If a form was found or refuted, or an assumption was dropped, conclusions that used it are
+    // invalid.
     const bool forms_hold = !find_forms();
     if (forms_hold && settle()) return accesses();
     if (round < 2 * kRoundsMax) continue;
-    // Registers that change in loops are then anything.
+    // From then on, registers that change in loops may hold anything.
     for (auto& [meeting, form] : forms_) form.kind = Form::Kind::Ranged;
     walk();
     return settle() ? accesses() : std::vector<Access>();
@@ -152,7 +153,7 @@ Polynomial Evaluator::unknown(const std::string& key, int32_t home, Interval ran
   return Polynomial::symbol(place->second);
 }
 
-// One value of several, by which of the conditions holds.
+// Returns one of several values, depending on which condition holds.
 Polynomial Evaluator::choice(const std::string& key, int32_t home, const Alternatives& ways,
                              const std::vector<Polynomial>& values) {
   if (std::ranges::any_of(values, &Polynomial::is_broken)) return Polynomial::broken();
@@ -186,7 +187,7 @@ void Evaluator::assign(uint32_t at, uint32_t reg, Polynomial poly) {
   const auto& guard = function_.body[at].guard;
   if (poly.is_broken()) poly = unknown_result(at, reg, "is too long a formula at " + place(at));
   if (guard) {
-    // Where the guard does not hold the register keeps what it had.
+    // If the guard does not hold, the register keeps its old value.
     const ValueId old = ssa_.resolved(ssa_.definitions()[static_cast<size_t>(value)].old);
     const Value& condition = value_of(ssa_.read(at, guard->reg));
     const auto one = [](const Alternatives& all) {
@@ -209,7 +210,8 @@ void Evaluator::evaluate(uint32_t at) {
   const std::vector<uint32_t> results = assigned_registers(instruction);
   if (results.empty()) return;
   if (is_predicate(function_, results[0])) {
-    // A guarded comparison leaves the predicate alone where it does not run: nothing is known.
+    // If the guard of a comparison does not hold, the predicate keeps its value, so nothing is
+    // known.
     if (instruction.guard) return;
     if (instruction.opcode == ptx::Opcode::Setp) {
       compare(at);
@@ -245,7 +247,8 @@ std::optional<Polynomial> Evaluator::exact(uint32_t at, const Polynomial& poly, 
     }
   }
   std::vector<Polynomial> goals = {poly - Polynomial(range.low), Polynomial(range.high) - poly};
-  // An address plus what stays inside of its region. Those of shared and local memory have 32 bits.
+  // An address plus an offset that stays inside its region. Addresses of shared and local memory
+  // have 32 bits.
   for (const Symbol symbol : poly.symbols()) {
     const int32_t index = space_.symbols[symbol].region;
     if (index < 0) continue;

@@ -1,11 +1,11 @@
-// What every register of one kernel entry holds, as a polynomial over the launch, for all threads
-// and all data at once.
+// Computes the value of every register of a kernel entry as a polynomial over the launch, for all
+// threads and all data at once.
 //
-// A register of w bits and its polynomial agree modulo 2^w; where an instruction needs the number
-// itself (widening, comparing, dividing), that the polynomial fits its type is proved, or assumed
-// and proved later: an assumption about a moment of an execution is checked with nothing but what
-// holds because of earlier moments, so that all of them together are an induction over time. What
-// fails is dropped, and everything is evaluated again without it.
+// A register of w bits and its polynomial agree modulo 2^w. Some instructions need the number
+// itself (widening, comparing, dividing). That the polynomial fits its type is then proved, or
+// assumed and proved later. An assumption about one moment of the execution is checked using only
+// what holds at earlier moments, so all assumptions together form an induction over time. Those
+// that fail are dropped, and everything is evaluated again without them.
 #pragma once
 
 #include <map>
@@ -21,36 +21,37 @@
 namespace gpuemu::inbounds {
 
 struct Value {
-  Polynomial poly = Polynomial::broken();  ///< Unless it is a predicate; broken: not known.
-  Alternatives when_true, when_false;      ///< If it is a predicate; empty: not known.
+  /// For a value that is not a predicate; broken: unknown.
+  Polynomial poly = Polynomial::broken();
+  Alternatives when_true, when_false;  ///< For a predicate; empty: unknown.
 };
 
-/// One use of memory by one instruction.
+/// A memory access of one instruction.
 struct Access {
   uint32_t instruction = 0;
   ptx::Space space = ptx::Space::Generic;
   MemoryUseKind kind = MemoryUseKind::Access;
-  std::string region;  ///< "" when not known.
+  std::string region;  ///< "" if unknown.
   bool proved = false;
-  std::string reason;          ///< Why not.
-  std::string offset, extent;  ///< In bytes, for people.
+  std::string reason;          ///< Why it is not proved.
+  std::string offset, extent;  ///< In bytes, human-readable.
 };
 
 /// An operand that is an address.
 struct Use {
   MemoryUseKind kind;
-  size_t operand;  ///< Its number.
+  size_t operand;  ///< Its index.
   ptx::Space space;
-  uint64_t bytes;  ///< 0: how many is not understood.
+  uint64_t bytes;  ///< 0: the size is not understood.
 };
 std::vector<Use> uses_of(const ptx::Instruction& instruction);
 
-/// All accesses of an entry that is not looked into, none proved.
+/// Lists all accesses of an entry that is not analysed, as not proved.
 std::vector<Access> list_accesses(const ptx::Function& entry, const std::string& reason);
 
 class Evaluator {
  public:
-  /// REQUIRES: all outlive this; flow.reducible.
+  /// Requires that all arguments outlive this object, and flow.reducible.
   Evaluator(const ptx::Module& module, const ptx::Function& function, const Flow& flow,
             LaunchDomain space);
 
@@ -60,20 +61,20 @@ class Evaluator {
   /// How a register changes from one iteration of a loop to the next.
   struct Form {
     enum class Kind { Undecided, Steady, Ranged } kind = Kind::Undecided;
-    Polynomial step;  ///< Steady: what is added in every iteration.
+    Polynomial step;  ///< Steady: the increment per iteration.
   };
-  /// What was assumed, where, and what must hold for it.
+  /// An assumption, where it was made, and what must hold to justify it.
   struct Duty {
     std::string key;
     Known known;
     std::vector<Polynomial> goals;
   };
-  /// Something that is true of a register at the beginning of a loop and shall stay so.
+  /// A property that holds for a register when a loop begins, and that should stay true.
   struct Candidate {
     std::string key;
     ValueId meeting;
     const Loop* loop;
-    Symbol symbol;  ///< The register, as a number without a sign up to `most`.
+    Symbol symbol;  ///< The register as an unsigned number up to `most`.
     Polynomial fact;
     int64_t most;
   };
@@ -98,7 +99,7 @@ class Evaluator {
                      const std::string& reason);
   Polynomial unknown_result(uint32_t at, uint32_t reg, const std::string& reason);
   std::string place(uint32_t at) const;
-  /// `poly` when it is the number that the bits stand for; see above.
+  /// Returns `poly` if it is the number that the bits represent; see above.
   std::optional<Polynomial> exact(uint32_t at, const Polynomial& poly, Integer type, int slot);
   bool settle();
 
@@ -106,7 +107,7 @@ class Evaluator {
   Polynomial operand(uint32_t at, size_t index, Integer type) const;
   Polynomial special(const std::string& name) const;
   Polynomial address_of(const std::string& variable);
-  /// What is added to an address in `space` to make it a generic one.
+  /// Returns what must be added to an address in `space` to make it a generic address.
   Polynomial window_of(ptx::Space space);
   std::optional<Polynomial> compute(uint32_t at);
   std::optional<Polynomial> arithmetic(uint32_t at, Integer type);
@@ -156,9 +157,9 @@ class Evaluator {
   std::map<ValueId, Form> forms_;
   std::vector<Duty> duties_;
   std::vector<Candidate> candidates_;
-  std::set<std::string> denied_;         // Assumptions that did not hold.
-  bool trusting_ = true;                 // False: nothing is assumed any more.
-  std::map<std::string, Symbol> named_;  // Symbols by what they are for, the same in every walk.
+  std::set<std::string> denied_;                 // Assumptions that did not hold.
+  bool trusting_ = true;                         // False: nothing is assumed any more.
+  std::map<std::string, Symbol> named_;          // Symbols by purpose, the same in every walk.
   std::map<std::string, Polynomial> variables_;  // Addresses of variables.
 };
 

@@ -15,7 +15,7 @@ Polynomial LaunchDomain::add_region(Region region) {
 }
 
 void LaunchDomain::add_threads() {
-  // What a launch may be at most; a larger one fails before any thread runs.
+  // Hardware limits; a larger launch fails before any thread runs.
   constexpr std::array<int64_t, 3> kGridMost = {kGridXMax, 65535, 65535};
   constexpr std::array<int64_t, 3> kBlockMost = {1024, 1024, 64};
   constexpr int64_t kThreadsMost = 1024;

@@ -1,5 +1,5 @@
-// All launches of one kernel entry that are looked at together: what its parameters, its grid and
-// its memory are, in terms of sizes that vary.
+// All launches of a kernel entry that are analysed together: parameters, grid and memory, in terms
+// of variable sizes.
 #pragma once
 
 #include <array>
@@ -12,26 +12,26 @@
 
 namespace gpuemu::inbounds {
 
-/// Memory that one allocation or variable is.
+/// The memory of one allocation or variable.
 struct Region {
   std::string name;
   ptx::Space space = ptx::Space::Global;
-  Polynomial bytes;  ///< Broken: not known.
+  Polynomial bytes;  ///< Broken: unknown.
 };
 
 struct LaunchDomain {
   Symbols symbols;
   Known known;                            ///< Holds for every thread of every launch.
-  std::array<Polynomial, 3> grid, block;  ///< Each at least 1 where a thread runs.
+  std::array<Polynomial, 3> grid, block;  ///< Each at least 1 if a thread runs.
   std::array<Polynomial, 3> block_index, thread_index;
-  Polynomial shared_bytes;         ///< Dynamic.
+  Polynomial shared_bytes;         ///< Dynamic shared memory.
   std::vector<Polynomial> params;  ///< Whole numbers and addresses, as the host passes them.
   std::vector<Region> regions;
-  bool possible = true;  ///< False: the kernel runs for none of these sizes.
+  bool possible = true;  ///< False: the kernel accepts none of these sizes.
 
-  /// An address: one symbol for where the region begins.
+  /// Returns an address: one symbol for the beginning of the region.
   Polynomial add_region(Region region);
-  /// Gives block_index and thread_index their symbols. REQUIRES: grid and block.
+  /// Creates the symbols of block_index and thread_index. Requires grid and block.
   void add_threads();
 };
 

@@ -1,4 +1,4 @@
-// Registers that change from one iteration of a loop to the next, and what bounds its iterations.
+// Finds how registers change between loop iterations, and what bounds the iterations.
 #include <algorithm>
 
 #include <fmt/core.h>
@@ -10,7 +10,7 @@ namespace gpuemu::inbounds {
 Symbol Evaluator::counter_of(const Loop& loop) {
   const std::string key = fmt::format("iteration@{}", loop.header);
   if (const auto found = named_.find(key); found != named_.end()) {
-    // What an earlier walk concluded is void.
+    // Conclusions of an earlier walk are invalid.
     space_.symbols[found->second].facts.clear();
     space_.symbols[found->second].cases.clear();
     return found->second;
@@ -76,7 +76,7 @@ void Evaluator::meet(ValueId meeting) {
   const size_t shared_facts = known_[dominator].facts.size();
   const size_t shared_unequal = known_[dominator].unequal.size();
   for (size_t i = 0; i < definition.incoming.size() && i < before.size(); ++i) {
-    // What holds on this way in and not on all of them.
+    // What holds on this incoming edge but not on all of them.
     const Known known = known_on_edge(before[i], definition.block);
     Assumption way;
     way.facts.assign(known.facts.begin() + static_cast<ptrdiff_t>(shared_facts), known.facts.end());
@@ -117,7 +117,8 @@ void Evaluator::meet_in_loop(ValueId meeting, const Loop& loop) {
   }
 }
 
-// Any number, unless it never leaves one side of where it began: halved, doubled, counted down.
+// Returns an unknown number, unless it provably stays on one side of its start: halved, doubled,
+// counted down.
 Polynomial Evaluator::ranged(ValueId meeting, const Loop& loop,
                              const std::optional<Polynomial>& from) {
   const Definition& definition = ssa_.definitions()[static_cast<size_t>(meeting)];
@@ -136,7 +137,8 @@ Polynomial Evaluator::ranged(ValueId meeting, const Loop& loop,
                            });
   if (!whole || !from || !before || has_address || !trusting_) return it;
   if (!prover_.holds_between(*from, {0, most}, *before)) return it;
-  // Candidates that hold at first; that they stay is found out when the loop has been walked.
+  // Candidates that hold at first; whether they stay true is checked after the loop has been
+  // walked.
   std::vector<std::pair<std::string, Polynomial>> candidates = {{key + "/least", it - *from},
                                                                 {key + "/most", *from - it}};
   if (prover_.holds(Polynomial(most / 2) - *from, *before)) {
@@ -151,7 +153,7 @@ Polynomial Evaluator::ranged(ValueId meeting, const Loop& loop,
   return it;
 }
 
-// What the next iteration begins with must satisfy it again, whichever way goes back.
+// The value at the start of the next iteration must satisfy it again, on every back edge.
 void Evaluator::add_duties_of_candidates() {
   for (const Candidate& one : candidates_) {
     const std::vector<ValueId> next = next_values(one.meeting, *one.loop);
@@ -179,7 +181,7 @@ Evaluator::Form Evaluator::form_of(ValueId meeting, const Loop& loop) const {
   return form;
 }
 
-// True when a form was found or refuted.
+// Returns true if a form was found or refuted.
 bool Evaluator::find_forms() {
   bool changed = false;
   for (const Loop& loop : flow_.loops) {
@@ -189,7 +191,7 @@ bool Evaluator::find_forms() {
       const Form found = form_of(meeting, loop);
       const bool same = found.kind == form.kind && found.step == form.step;
       if (same) continue;
-      // A step is believed once; what turns out differently changes in another way.
+      // A step is believed once; if it turns out otherwise, the register changes in another way.
       if (form.kind == Form::Kind::Steady) {
         form.kind = Form::Kind::Ranged;
       } else {
@@ -201,7 +203,7 @@ bool Evaluator::find_forms() {
   return changed;
 }
 
-// A loop goes back when its last condition held: in iteration k that says something of k - 1.
+// A loop repeats if its last condition held; in iteration k this gives a fact about k - 1.
 void Evaluator::find_loop_facts(const Loop& loop) {
   const Symbol counter = counter_of(loop);
   const auto entry = known_before(loop);
@@ -241,7 +243,7 @@ void Evaluator::find_loop_facts(const Loop& loop) {
   space_.symbols[counter].cases = {{first, again}};
 }
 
-// What moves by one in every iteration and is never 0 keeps its sign.
+// A value that changes by one in every iteration and is never 0 keeps its sign.
 void Evaluator::add_countdown(const Polynomial& unequal, Symbol counter, const Known& entry) {
   const auto parts = unequal.linear_in(counter);
   const auto step = parts ? parts->factor.constant() : std::nullopt;

@@ -1,4 +1,4 @@
-// What single instructions compute, as polynomials.
+// Computes the results of single instructions as polynomials.
 #include <algorithm>
 #include <bit>
 
@@ -19,14 +19,15 @@ using ptx::Type;
 bool is_whole(Type type) { return type >= Type::B8 && type <= Type::S64 && type != Type::B128; }
 bool is_signed(Type type) { return type >= Type::S8 && type <= Type::S64; }
 
-/// The type at the end, or `back` places before it; None when that is no type.
+/// Returns the last type among the modifiers, or the one `back` places before it; None if it is not
+/// a type.
 Type type_of(const Instruction& instruction, size_t back = 0) {
   if (instruction.modifiers.size() <= back) return Type::None;
   const std::string& name = instruction.modifiers[instruction.modifiers.size() - 1 - back];
   return ptx::type_from_name(name).value_or(Type::None);
 }
 
-/// Two's complement of `bits` bits as the number it is.
+/// Interprets `bits` bits as a two's complement number.
 int64_t as_number(uint64_t pattern, uint32_t bits) {
   if (bits >= 64) return static_cast<int64_t>(pattern);
   const uint64_t kept = pattern & ((uint64_t{1} << bits) - 1);
@@ -36,7 +37,7 @@ int64_t as_number(uint64_t pattern, uint32_t bits) {
 
 constexpr uint32_t kShiftMost = 61;  // The largest power of two among the coefficients.
 
-/// Amount of a shift by a number; nothing for others.
+/// Returns the amount of a shift by a constant; nothing for other shifts.
 std::optional<uint32_t> amount_of(const Polynomial& poly, uint32_t bits) {
   const auto number = poly.constant();
   if (!number || *number < 0 || *number >= bits || *number > kShiftMost) return std::nullopt;
@@ -105,7 +106,7 @@ Interval Evaluator::range_of_result(uint32_t at, uint32_t reg) const {
   if (counts) return {0, 64};
   Type type = type_of(instruction);
   const Type own = function_.registers[reg].type;
-  // Loads widen numbers; elsewhere the type at the end may be that of an operand or an element.
+  // Loads widen numbers; for other instructions the last type may be that of an operand or element.
   const bool loads = instruction.has(Trait::Reads) && !instruction.has(Trait::Writes);
   if (opcode == Opcode::Cvt || !is_whole(type)) type = own;
   uint32_t bits = ptx::byte_size(own) * 8;
@@ -118,8 +119,9 @@ Interval Evaluator::range_of_result(uint32_t at, uint32_t reg) const {
   }
   if (!is_whole(type) || bits == 0 || bits >= 64) return {};
   const int64_t count = int64_t{1} << bits;
-  if (opcode == Opcode::Mul || opcode == Opcode::Mad) return {};  // Twice as wide, perhaps.
-  // Narrow signed numbers are widened by what loads them; other bits may be read either way.
+  // The result may be twice as wide.
+  if (opcode == Opcode::Mul || opcode == Opcode::Mad) return {};
+  // Narrow signed numbers are widened by their load; other bits may be read either way.
   if (is_signed(type)) return {-count / 2, count / 2 - 1};
   return {0, count - 1};
 }
@@ -170,7 +172,7 @@ std::optional<Polynomial> Evaluator::converted(uint32_t at) {
   if (!plain) return std::nullopt;
   const uint32_t from_bits = ptx::byte_size(from) * 8;
   const Polynomial value = operand(at, 1, {from_bits, is_signed(from)});
-  // A register may be wider than what is converted to: then the result is extended once more.
+  // If the register is wider than the target type, the result is extended once more.
   const uint32_t own = ptx::byte_size(function_.registers[instruction.operands[0].reg].type) * 8;
   const uint32_t to_bits = ptx::byte_size(to) * 8;
   Polynomial result = value;
@@ -194,7 +196,7 @@ std::optional<Polynomial> Evaluator::arithmetic(uint32_t at, Integer type) {
   if (opcode == Opcode::Neg) return Polynomial(-1) * a;
   if (opcode == Opcode::Not) return Polynomial(-1) - a;
   const Polynomial b = operand(at, 2, type);
-  // Plain ones wrap as the polynomials' congruence allows; saturating ones and carries do not.
+  // Plain operations wrap, as congruence of polynomials allows; saturating ones and carries do not.
   if (opcode == Opcode::Add || opcode == Opcode::Sub) {
     if (instruction.modifiers.size() != 1) return std::nullopt;
     return opcode == Opcode::Add ? a + b : a - b;
@@ -234,7 +236,7 @@ std::optional<Polynomial> Evaluator::quotient(uint32_t at, Integer type) {
   const auto a = exact(at, operand(at, 1, type), type, 1);
   const auto b = exact(at, operand(at, 2, type), type, 2);
   if (!a || !b) return std::nullopt;
-  // '/' drops the fraction, which is rounding down for what is not negative.
+  // '/' truncates, which equals rounding down for non-negative numbers.
   const Known known = known_at(at);
   if (!prover_.holds(*b - Polynomial(1), known)) return std::nullopt;
   if (type.is_signed && !prover_.holds(*a, known)) {
@@ -254,17 +256,17 @@ std::optional<Polynomial> Evaluator::shifted(uint32_t at, Integer type) {
   if (!amount) return std::nullopt;
   const int64_t factor = int64_t{1} << *amount;
   if (instruction.opcode == Opcode::Shl) return a * Polynomial(factor);
-  // Logical unless the type is signed.
+  // Logical, unless the type is signed.
   const auto number = exact(at, a, type, 1);
   if (number && !type.is_signed) return space_.symbols.quotient_of(*number, Polynomial(factor));
   if (number) return space_.symbols.floor_of(*number, factor);
   if (type.is_signed || type.bits > 32 || a.is_broken()) return std::nullopt;
-  // Whatever was lost above: bits `amount` to 31 of the sum.
+  // Even if bits were lost above: bits `amount` to 31 of the sum.
   return space_.symbols.modulo(space_.symbols.floor_of(a, factor),
                                int64_t{1} << (type.bits - *amount));
 }
 
-// Bits of a two's complement number below a power of two do not depend on those above.
+// Bits of a two's complement number below a power of two do not depend on those above it.
 std::optional<Polynomial> Evaluator::bits_kept(const Polynomial& poly, uint64_t mask) {
   if (poly.is_broken() || mask == 0) return std::nullopt;
   const int low = std::countr_zero(mask);
@@ -308,7 +310,7 @@ std::optional<Polynomial> Evaluator::masked(uint32_t at, Integer type) {
     return unknown(fmt::format("and@{}", at), home, {0, *number}, "");
   }
   if (opcode == Opcode::Or && !a.is_broken() && !b.is_broken()) {
-    // Bits that do not meet add up.
+    // Bits that do not overlap can be added.
     for (const auto& [upper, lower] : {std::pair(a, b), std::pair(b, a)}) {
       uint32_t bits = 0;
       while (bits + 1 < type.bits && bits < kShiftMost &&
@@ -320,7 +322,7 @@ std::optional<Polynomial> Evaluator::masked(uint32_t at, Integer type) {
       }
     }
   }
-  // Bits that neither has appear in no result of `or`, `xor` and `and`.
+  // Bits that neither operand has are in no result of `or`, `xor` and `and`.
   const Interval left = space_.symbols.interval(a);
   const Interval right = space_.symbols.interval(b);
   if (left.low < 0 || right.low < 0 || !left.has_high() || !right.has_high()) return std::nullopt;

@@ -128,7 +128,7 @@ std::pair<Polynomial, Polynomial> Polynomial::split_by(int64_t divisor) const {
   parts.first.broken_ = parts.second.broken_ = broken_;
   for (const auto& [monomial, coefficient] : terms_) {
     const int64_t whole = floor_division(coefficient, divisor);
-    // Only the constant is taken apart: 5 symbols are no 4 symbols and one more.
+    // Only the constant is split: 5 times a symbol is not 4 times it plus 1.
     if (coefficient % divisor == 0 || monomial.empty()) {
       parts.first.add_term(monomial, whole);
       if (coefficient % divisor != 0) {

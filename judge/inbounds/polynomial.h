@@ -1,6 +1,6 @@
-// Polynomials with whole coefficients over symbols (symbols.h): what a kernel's integers are in
-// terms of its launch. One that grew too large, or whose numbers left 64 bits, is broken: nothing
-// is ever concluded from it.
+// Polynomials with whole coefficients over symbols (symbols.h): a kernel's integers in terms of its
+// launch. A polynomial that grew too large, or whose coefficients left 64 bits, is broken: nothing
+// may be concluded from it.
 #pragma once
 
 #include <compare>
@@ -15,7 +15,7 @@
 namespace gpuemu::inbounds {
 
 using Symbol = uint32_t;
-using Monomial = std::vector<Symbol>;  ///< Ascending; an symbol stands in it as often as its power.
+using Monomial = std::vector<Symbol>;  ///< Ascending; a symbol is repeated according to its power.
 
 class Polynomial {
  public:
@@ -26,7 +26,7 @@ class Polynomial {
 
   bool is_broken() const { return broken_; }
   bool is_zero() const { return !broken_ && terms_.empty(); }
-  std::optional<int64_t> constant() const;  ///< When there is no symbol in it.
+  std::optional<int64_t> constant() const;  ///< Set if there is no symbol in it.
   int64_t constant_term() const;
   const std::map<Monomial, int64_t>& terms() const { return terms_; }
   std::set<Symbol> symbols() const;
@@ -42,24 +42,24 @@ class Polynomial {
   bool operator<(const Polynomial& other) const { return terms_ < other.terms_; }
 
   struct Linear;
-  /// As factor * symbol + rest, neither with `symbol` in it; nothing when a higher power stands
-  /// there.
+  /// Splits into factor * symbol + rest, both without `symbol`; nothing if a higher power occurs.
   std::optional<Linear> linear_in(Symbol symbol) const;
   Polynomial replaced(Symbol symbol, const Polynomial& by) const;
-  /// The part whose coefficients `divisor` divides, divided; and what is left. REQUIRES: divisor>0.
+  /// Returns the part whose coefficients are divisible by `divisor`, divided, and the rest.
+  /// Requires divisor > 0.
   std::pair<Polynomial, Polynomial> split_by(int64_t divisor) const;
-  /// This = divisor * result, when `divisor` is one term.
+  /// Returns the quotient if this equals divisor * quotient and `divisor` is a single term.
   std::optional<Polynomial> divided_by(const Polynomial& divisor) const;
-  /// p >= 0 says the same as normalized() >= 0: coefficients without a common factor.
+  /// Divides by the common factor of the coefficients: p >= 0 if and only if normalized() >= 0.
   Polynomial normalized() const;
-  /// "4*n - 4*i - 4"
+  /// Returns for example "4*n - 4*i - 4".
   std::string text(const std::function<std::string(Symbol)>& name_of) const;
 
  private:
   void add_term(const Monomial& monomial, int64_t coefficient);
   void check_size();
 
-  std::map<Monomial, int64_t> terms_;  // Without zeros.
+  std::map<Monomial, int64_t> terms_;  // Without zero coefficients.
   bool broken_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Whether the memory accesses of a kernel entry stay inside of their tensors, whatever the data.
+// Proves that the memory accesses of a kernel entry stay in bounds of their tensors for all data.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace gpuemu::inbounds {
 
-/// Every access of `entry`, in the order of its text, for all threads of all launches of `space`.
-/// REQUIRES: `entry` is of `module`, which was verified.
+/// Returns every access of `entry` in text order, with the proof result for all threads of all
+/// launches of `space`. Requires `entry` to belong to `module`, which must be verified.
 std::vector<Access> prove_accesses(const ptx::Module& module, const ptx::Function& entry,
                                    LaunchDomain space);
 

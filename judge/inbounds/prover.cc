@@ -19,7 +19,7 @@ bool share_symbols(const Alternatives& cases, const std::set<Symbol>& symbols) {
   });
 }
 
-/// The positive number k with a = k * b.
+/// Returns the positive number k with a = k * b.
 std::optional<int64_t> ratio_of(const Polynomial& a, const Polynomial& b) {
   if (a.terms().empty() || b.terms().empty()) return std::nullopt;
   const int64_t left = a.terms().begin()->second;
@@ -28,7 +28,7 @@ std::optional<int64_t> ratio_of(const Polynomial& a, const Polynomial& b) {
   return a == b * Polynomial(left / right) ? std::optional(left / right) : std::nullopt;
 }
 
-/// The two ways in which a number is not 0.
+/// Returns the two alternatives of a number that is not 0.
 Alternatives sides_of(const Polynomial& unequal) {
   return {Assumption{{unequal - Polynomial(1)}, {}}, Assumption{{Polynomial(-1) - unequal}, {}}};
 }
@@ -75,7 +75,7 @@ std::vector<Alternatives> InequalityProver::cases_for(const Polynomial& goal,
   for (const Polynomial& fact : known.facts) {
     if (share_symbols(fact, wanted)) near.merge(fact.symbols());
   }
-  // What the goal speaks of itself first.
+  // Tries symbols of the goal itself first.
   for (const bool direct : {true, false}) {
     for (auto symbol = near.rbegin(); symbol != near.rend(); ++symbol) {
       if (wanted.contains(*symbol) != direct) continue;
@@ -89,7 +89,7 @@ std::vector<Alternatives> InequalityProver::cases_for(const Polynomial& goal,
   for (const Polynomial& one : known.unequal) {
     if (share_symbols(one, near)) all.push_back(sides_of(one));
   }
-  // Whole numbers: a quotient is 0, or at least 1.
+  // For whole numbers, a quotient is 0 or at least 1.
   for (const Symbol symbol : near) {
     if (!symbols_[symbol].is_quotient) continue;
     const Polynomial it = Polynomial::symbol(symbol);
@@ -107,7 +107,7 @@ bool InequalityProver::by_cases(const Polynomial& goal, const Known& known, size
       Known more = known;
       more.add(one);
       if (derive(goal, more) || contradictory(one, more)) return true;
-      // An equality of the case may say the goal in other words, of which others cases speak.
+      // An equality of the case may restate the goal in terms for which other cases exist.
       const Polynomial same = reduced(goal, one);
       if (same.is_broken() || same == goal) return by_cases(goal, more, i + 1, depth - 1);
       return derive(same, more) || by_cases(same, more, 0, depth - 1);
@@ -123,8 +123,9 @@ bool InequalityProver::contradictory(const Assumption& added, const Known& known
   });
 }
 
-// One derivation may not use up what the distinctions of cases need. Two orders: what was defined
-// last first, or what leaves the least; neither finds all that the other one does.
+// Limits a derivation, so that case distinctions have steps left. Tries two orders: the symbol
+// defined last first, or the substitution with the shortest result; neither finds everything that
+// the other does.
 bool InequalityProver::derive(const Polynomial& goal, const Known& known) {
   for (const Order order : {Order::LatestFirst, Order::ShortestFirst}) {
     if (steps_left_ == 0) return false;
@@ -148,12 +149,12 @@ bool InequalityProver::search(Polynomial goal, const Known& known, Seen& seen, u
   if (depth == 0 || steps_left_ == 0 || !seen.insert(goal).second) return false;
   --steps_left_;
   const auto follows = [&](std::vector<Polynomial>& weaker) {
-    // What leaves the least is the nearest to a number.
+    // The shortest remainder is the closest to a number.
     std::ranges::stable_sort(weaker, {}, [](const Polynomial& one) { return one.terms().size(); });
     return std::ranges::any_of(
         weaker, [&](const Polynomial& one) { return search(one, known, seen, depth - 1); });
   };
-  // What was defined last is bounded by what came before it.
+  // A symbol defined later is bounded by symbols defined earlier.
   const std::set<Symbol> symbols = goal.symbols();
   std::vector<Polynomial> weaker;
   for (auto symbol = symbols.rbegin(); symbol != symbols.rend(); ++symbol) {
@@ -173,7 +174,7 @@ void InequalityProver::eliminate(const Polynomial& goal, Symbol symbol, const Kn
     auto one = weakened(goal, parts->factor, fact, symbol);
     if (one && !one->is_broken()) weaker.push_back(*std::move(one));
   };
-  // Guards stand at the end, and say more than what holds anyway.
+  // Guards come last and are stronger than facts that always hold.
   std::for_each(known.facts.rbegin(), known.facts.rend(), use);
   const SymbolInfo& info = symbols_[symbol];
   std::ranges::for_each(info.facts, use);
@@ -188,9 +189,9 @@ int InequalityProver::sign_of(const Polynomial& poly) const {
   return range.has_high() && range.high <= 0 ? -1 : 0;
 }
 
-// fact = d * symbol + e >= 0 and goal = c * symbol + r with c and d of one sign: |d| goal - |c|
-// fact has no symbol, and where it is >= 0 so is the goal. Whole numbers: |d| goal > -|d| is
-// enough.
+// For fact = d * symbol + e >= 0 and goal = c * symbol + r, with c and d of one sign: |d| goal -
+// |c| fact does not contain the symbol, and if it is >= 0, so is the goal. For whole numbers, |d|
+// goal > -|d| is enough.
 std::optional<Polynomial> InequalityProver::weakened(const Polynomial& goal,
                                                      const Polynomial& factor,
                                                      const Polynomial& fact, Symbol symbol) const {
@@ -201,7 +202,7 @@ std::optional<Polynomial> InequalityProver::weakened(const Polynomial& goal,
   if (sign == 0 || sign != sign_of(parts->factor)) return std::nullopt;
   const Polynomial c = factor * Polynomial(sign);
   const Polynomial d = parts->factor * Polynomial(sign);
-  // A factor that is 0 may hide the sign of the other one.
+  // A factor of 0 may hide the sign of the other one.
   if (const auto times = c.divided_by(d); times && sign_of(*times) > 0) return goal - *times * fact;
   if (const auto times = ratio_of(c, d)) return goal - Polynomial(*times) * fact;
   const Interval least = symbols_.interval(d);

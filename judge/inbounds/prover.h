@@ -1,5 +1,5 @@
-// Whether an inequality over symbols follows from others. A search for a derivation: what it finds
-// holds; what it does not find may hold too.
+// Decides whether an inequality over symbols follows from others, by searching for a derivation.
+// What it finds holds; what it does not find may hold too.
 #pragma once
 
 #include <set>
@@ -10,14 +10,14 @@
 
 namespace gpuemu::inbounds {
 
-/// What is known at one place of a program.
+/// The facts known at one place of a program.
 struct Known {
-  std::vector<Polynomial> facts;    ///< >= 0
-  std::vector<Polynomial> unequal;  ///< Not 0.
+  std::vector<Polynomial> facts;    ///< Each is >= 0.
+  std::vector<Polynomial> unequal;  ///< Each is not 0.
   std::vector<Alternatives> cases;
 
   void add(const Assumption& assumption);
-  /// One of them holds; a single one simply does.
+  /// At least one of the alternatives holds; a single one is a plain fact.
   void add(const Alternatives& alternatives);
 };
 
@@ -25,10 +25,11 @@ class InequalityProver {
  public:
   explicit InequalityProver(const Symbols& symbols) : symbols_(symbols) {}
 
-  /// goal >= 0, for every value of the symbols that `known` and what is known of the symbols allow.
+  /// Returns whether goal >= 0 for every value of the symbols that `known` and the symbols' own
+  /// facts allow.
   bool holds(const Polynomial& goal, const Known& known);
   bool holds_between(const Polynomial& value, const Interval& range, const Known& known);
-  /// goal != 0
+  /// Returns whether goal != 0.
   bool differs(const Polynomial& goal, const Known& known);
 
  private:
@@ -39,7 +40,7 @@ class InequalityProver {
   bool contradictory(const Assumption& added, const Known& known);
   bool derive(const Polynomial& goal, const Known& known);
   bool search(Polynomial goal, const Known& known, Seen& seen, uint32_t depth);
-  /// What is to be shown instead when a fact bounds the symbol; added to `weaker`.
+  /// Adds to `weaker` the goals that would be sufficient, one for each fact that bounds the symbol.
   void eliminate(const Polynomial& goal, Symbol symbol, const Known& known,
                  std::vector<Polynomial>& weaker) const;
   std::optional<Polynomial> weakened(const Polynomial& goal, const Polynomial& factor,
@@ -48,7 +49,7 @@ class InequalityProver {
 
   const Symbols& symbols_;
   Order order_ = Order::LatestFirst;
-  uint32_t steps_left_ = 0;  // For the goal.
+  uint32_t steps_left_ = 0;  // For the current goal.
   uint32_t all_steps_left_ = kLaunchStepsMax;
 };
 

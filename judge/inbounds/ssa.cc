@@ -27,7 +27,7 @@ class FlowFinder {
  private:
   size_t blocks() const { return flow_.control.blocks.size(); }
 
-  // Depth first without recursion.
+  // Depth-first search without recursion.
   void find_order() {
     std::vector<bool> seen(blocks(), false);
     std::vector<std::pair<uint32_t, size_t>> stack;
@@ -58,7 +58,7 @@ class FlowFinder {
     }
   }
 
-  // Cooper, Harvey and Kennedy's iteration.
+  // The iteration of Cooper, Harvey and Kennedy.
   void find_dominators() {
     flow_.dominator.assign(blocks(), -1);
     for (bool changed = true; changed;) {
@@ -197,13 +197,13 @@ ValueId Ssa::at_end(uint32_t block, uint32_t reg) {
   return found == last_in_[block].end() ? at_begin(block, reg) : found->second;
 }
 
-// Up the graph until something assigns; a work list in place of recursion, which long kernels would
-// take too deep.
+// Follows the graph backward to the assignments. Uses a work list, because recursion would be too
+// deep for long kernels.
 ValueId Ssa::at_begin(uint32_t block, uint32_t reg) {
   const auto known = begin_of_[block].find(reg);
   if (known != begin_of_[block].end()) return known->second;
   std::vector<ValueId> open;
-  // Blocks with one way in share what holds at its end.
+  // Blocks with one predecessor share the values at its end.
   const auto enter = [&](uint32_t at) {
     std::vector<uint32_t> chain;
     ValueId value = kUndefined;
@@ -242,7 +242,7 @@ ValueId Ssa::at_begin(uint32_t block, uint32_t reg) {
       const auto last = last_in_[other].find(reg);
       incoming.push_back(last == last_in_[other].end() ? enter(other) : last->second);
     }
-    // The entry may be a loop's header: then registers come in undefined too.
+    // The entry may be a loop header; then its registers may also be undefined.
     if (at == flow_.order[0]) incoming.push_back(kUndefined);
     definitions_[static_cast<size_t>(meeting)].incoming = std::move(incoming);
   }

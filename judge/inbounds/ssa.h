@@ -1,4 +1,4 @@
-// A function's registers as values that are assigned once, with its dominators and loops.
+// Static single assignment form of a function's registers, with dominators and loops.
 #pragma once
 
 #include <map>
@@ -11,30 +11,31 @@
 namespace gpuemu::inbounds {
 
 using ValueId = int32_t;
-inline constexpr ValueId kUndefined = -1;  ///< Read before anything is assigned.
+inline constexpr ValueId kUndefined = -1;  ///< Read before any assignment.
 
-/// Who assigns a value: an instruction's register, or the meeting of several ways into a block.
+/// The definition of a value: an instruction's register, or a phi at the start of a block.
 struct Definition {
-  int32_t instruction = -1;  ///< -1: a meeting.
+  int32_t instruction = -1;  ///< -1: a phi.
   uint32_t reg = 0;
   uint32_t block = 0;
-  std::vector<ValueId> incoming;  ///< For a meeting, in the order of Flow::before[block].
-  ValueId old = kUndefined;       ///< What the register held before a guarded instruction.
+  std::vector<ValueId> incoming;  ///< For a phi, in the order of Flow::before[block].
+  ValueId old = kUndefined;       ///< The register's value before a guarded instruction.
 };
 
 struct Loop {
   uint32_t header = 0;
-  std::vector<uint32_t> latches;  ///< Blocks that go back to the header.
+  std::vector<uint32_t> latches;  ///< Blocks with an edge back to the header.
   std::vector<bool> contains;     ///< Per block.
 };
 
 struct Flow {
   ptx::ControlFlow control;
-  std::vector<std::vector<uint32_t>> before;  ///< Predecessors, of blocks that can be reached.
-  std::vector<uint32_t> order;                ///< Reachable blocks, reverse post-order.
-  std::vector<int32_t> dominator;  ///< Immediate; -1 for the entry and what is not reached.
-  std::vector<Loop> loops;         ///< Outer ones first.
-  bool reducible = true;           ///< Every way back leads to a block that dominates it.
+  std::vector<std::vector<uint32_t>> before;  ///< Predecessors of reachable blocks.
+  std::vector<uint32_t> order;                ///< Reachable blocks in reverse post-order.
+  std::vector<int32_t> dominator;  ///< Immediate dominator; -1 for the entry and for unreachable
+                                   ///< blocks.
+  std::vector<Loop> loops;         ///< Outer loops first.
+  bool reducible = true;           ///< Every back edge leads to a block that dominates its source.
 
   bool dominates(uint32_t a, uint32_t b) const;
   const Loop* loop_at(uint32_t header) const;
@@ -44,17 +45,17 @@ Flow flow_of(const ptx::Function& function);
 
 class Ssa {
  public:
-  /// REQUIRES: `function` and `flow` outlive this, flow.reducible.
+  /// Requires `function` and `flow` to outlive this object, and flow.reducible.
   Ssa(const ptx::Function& function, const Flow& flow);
 
   const std::vector<Definition>& definitions() const { return definitions_; }
-  /// What instruction `at` reads in register `reg`.
+  /// Returns the value that instruction `at` reads in register `reg`.
   ValueId read(uint32_t at, uint32_t reg) const;
-  /// What instruction `at` assigns to `reg`; kUndefined when it does not.
+  /// Returns the value that instruction `at` assigns to `reg`; kUndefined if it assigns none.
   ValueId assigned(uint32_t at, uint32_t reg) const;
-  /// The meetings at the beginning of a block, those that merge something.
+  /// Returns the phis at the start of a block that merge different values.
   const std::vector<ValueId>& meetings(uint32_t block) const { return meetings_[block]; }
-  /// The value itself, where a meeting merges nothing else.
+  /// Returns the single value that a trivial phi stands for, else the value itself.
   ValueId resolved(ValueId value) const;
 
  private:
@@ -66,15 +67,16 @@ class Ssa {
   const ptx::Function& function_;
   const Flow& flow_;
   std::vector<Definition> definitions_;
-  std::vector<ValueId> same_as_;  // What a trivial meeting is; else itself.
+  std::vector<ValueId> same_as_;  // The value that a trivial phi stands for; else itself.
   std::vector<std::vector<ValueId>> meetings_;
-  std::vector<std::map<uint32_t, ValueId>> last_in_, begin_of_;        // Per block, by register.
-  std::map<std::pair<uint32_t, uint32_t>, ValueId> reads_, assigned_;  // By instruction, register.
+  std::vector<std::map<uint32_t, ValueId>> last_in_, begin_of_;  // Per block, by register.
+  // By instruction and register.
+  std::map<std::pair<uint32_t, uint32_t>, ValueId> reads_, assigned_;
 };
 
-/// Registers that an instruction assigns. More than it does is harmless, fewer would not be.
+/// Returns the registers that an instruction assigns, possibly too many but never too few.
 std::vector<uint32_t> assigned_registers(const ptx::Instruction& instruction);
-/// Registers that it reads, its guard among them.
+/// Returns the registers that it reads, including its guard.
 std::vector<uint32_t> read_registers(const ptx::Instruction& instruction);
 
 }  // namespace gpuemu::inbounds

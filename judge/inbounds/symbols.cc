@@ -11,7 +11,7 @@ namespace {
 __extension__ using Wide = __int128;
 constexpr Wide kFar = Wide{1} << 62;
 
-// A bound that does not fit is left out, or moved to the harmless side.
+// Drops a bound that does not fit, or weakens it.
 int64_t as_low(Wide value) {
   if (value < -kFar) return -Interval::kNone;
   return static_cast<int64_t>(std::min(value, kFar));
@@ -36,7 +36,7 @@ Interval scaled(const Interval& a, int64_t by) {
   return all;
 }
 
-/// Products of bounded intervals, and of those that are not negative.
+/// Multiplies bounded intervals, and non-negative ones.
 Interval product(const Interval& a, const Interval& b) {
   if (a.low == 1 && a.high == 1) return b;
   Interval all;
@@ -192,7 +192,7 @@ Polynomial Symbols::extreme_of(const Polynomial& a, const Polynomial& b, bool la
   const auto pick = [larger](int64_t x, int64_t y) {
     return larger ? std::max(x, y) : std::min(x, y);
   };
-  // -kNone and kNone order as minus and plus infinity.
+  // -kNone and kNone compare as minus and plus infinity.
   info.range = {pick(left.low, right.low), pick(left.high, right.high)};
   info.parts = parts_of(a, b);
   const bool is_new = !functions_.contains(key);
@@ -214,11 +214,11 @@ Polynomial Symbols::extreme_of(const Polynomial& a, const Polynomial& b, bool la
 
 Polynomial reduced(Polynomial poly, const Assumption& way) {
   for (auto one = way.facts.begin(); one != way.facts.end(); ++one) {
-    // 4 a - 4 b == 0 says a - b == 0.
+    // 4 a - 4 b == 0 means a - b == 0.
     const Polynomial fact = one->normalized();
     if (fact.is_broken()) continue;
     const Polynomial opposite = Polynomial(-1) * fact;
-    // Only the first of the two: the second one would put back what it has taken out.
+    // Only the first of the two, because the second would undo the substitution.
     const bool equal = std::any_of(one + 1, way.facts.end(), [&](const Polynomial& other) {
       return other.normalized() == opposite;
     });

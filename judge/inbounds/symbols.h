@@ -1,4 +1,4 @@
-// What the letters of the polynomials stand for, and what is always true of them.
+// The symbols of polynomials, and what is always true of them.
 #pragma once
 
 #include <map>
@@ -10,31 +10,32 @@
 
 namespace gpuemu::inbounds {
 
-/// Bounds that may be absent. Numbers beyond 2^62 are.
+/// An interval with optional bounds. Bounds beyond 2^62 count as absent.
 struct Interval {
-  static constexpr int64_t kNone = INT64_MAX;  ///< As `high`; as `low` it is -kNone.
+  static constexpr int64_t kNone = INT64_MAX;  ///< As `high`; absent `low` is -kNone.
   int64_t low = -kNone, high = kNone;
   bool has_low() const { return low != -kNone; }
   bool has_high() const { return high != kNone; }
 };
 
-/// Facts that hold together: each `facts` is >= 0, each `unequal` is not 0.
+/// A conjunction: each of `facts` is >= 0, each of `unequal` is not 0.
 struct Assumption {
   std::vector<Polynomial> facts, unequal;
 };
-/// At least one of them holds.
+/// A disjunction: at least one holds.
 using Alternatives = std::vector<Assumption>;
 
 struct SymbolInfo {
   std::string name;
   Interval range;
   std::vector<Polynomial> facts;    ///< >= 0 wherever the symbol has a value.
-  std::vector<Alternatives> cases;  ///< One of each, wherever the symbol has a value.
+  std::vector<Alternatives> cases;  ///< One alternative of each holds wherever the symbol has a
+                                    ///< value.
   std::vector<Symbol> parts;        ///< The symbols that it is a function of.
-  int32_t home = -1;                ///< Basic block that gives it its value; -1: the launch.
+  int32_t home = -1;                ///< Basic block that computes it; -1: known at launch.
   int32_t region = -1;              ///< The region whose address it is; -1: none.
-  bool is_quotient = false;         ///< Rounded down, at least 0.
-  std::string reason;  ///< Why nothing is known about it: "is read from memory at line 7".
+  bool is_quotient = false;         ///< A quotient rounded down, at least 0.
+  std::string reason;  ///< Why nothing is known about it, such as "is read from memory at line 7".
 };
 
 class Symbols {
@@ -47,21 +48,21 @@ class Symbols {
   Interval interval(const Polynomial& poly) const;
   std::string text(const Polynomial& poly) const;
 
-  /// The integer floor(numerator / divisor). REQUIRES: divisor > 0.
+  /// Returns the integer floor(numerator / divisor). Requires divisor > 0.
   Polynomial floor_of(const Polynomial& numerator, int64_t divisor);
-  /// floor(numerator / divisor). REQUIRES: the divisor is at least 1 wherever this is used.
+  /// Returns floor(numerator / divisor). Requires divisor >= 1 wherever it is used.
   Polynomial floor_of(const Polynomial& numerator, const Polynomial& divisor);
-  /// floor_of(). REQUIRES: numerator >= 0 and divisor >= 1 wherever this is used.
+  /// The same as floor_of(). Requires numerator >= 0 and divisor >= 1 wherever it is used.
   Polynomial quotient_of(const Polynomial& numerator, const Polynomial& divisor);
-  /// What else `fact`, which is >= 0, says: of numerator - divisor * x that x is at most the
-  /// quotient, where numerator >= 0 and divisor >= 1.
+  /// Returns what else `fact`, which is >= 0, implies: if it is numerator - divisor * x with
+  /// numerator >= 0 and divisor >= 1, then x is at most the quotient.
   struct Rounded {
     Polynomial fact, numerator, divisor;
   };
   std::vector<Rounded> rounded(const Polynomial& fact) const;
-  /// numerator - divisor * floor(numerator / divisor)
+  /// Returns numerator - divisor * floor(numerator / divisor).
   Polynomial modulo(const Polynomial& numerator, int64_t divisor);
-  /// The smaller (larger) of two integers.
+  /// Returns the smaller (larger) of two integers.
   Polynomial extreme_of(const Polynomial& a, const Polynomial& b, bool larger);
 
  private:
@@ -70,9 +71,9 @@ class Symbols {
     Polynomial a, b;
     bool operator<(const Key& other) const;
   };
-  /// The symbol for a function of polynomials, the same for the same ones.
+  /// Returns the symbol for a function of polynomials; equal arguments give the same symbol.
   Symbol function(const Key& key, SymbolInfo info);
-  /// The symbol of that key, with what holds for numerator / divisor rounded down.
+  /// Returns the symbol of that key, with the facts of numerator / divisor rounded down.
   Polynomial quotient(const Key& key, SymbolInfo info, const Polynomial& numerator,
                       const Polynomial& divisor);
 
@@ -80,11 +81,11 @@ class Symbols {
   std::map<Key, Symbol> functions_;
 };
 
-/// Equals `poly` where the assumption holds: each equality among its facts takes one symbol out of
-/// it.
+/// Returns a polynomial that equals `poly` under the assumption: each equality among its facts
+/// eliminates one symbol.
 Polynomial reduced(Polynomial poly, const Assumption& way);
 
-/// a == b as facts.
+/// Adds a == b as facts.
 void add_equality(std::vector<Polynomial>& facts, const Polynomial& a, const Polynomial& b);
 
 }  // namespace gpuemu::inbounds

@@ -1,4 +1,4 @@
-// Myers' greedy search over diagonals, with common ends cut off first.
+// Myers' greedy search over diagonals. Common ends are cut off first.
 #include "judge/metrics/align.h"
 
 #include <algorithm>
@@ -6,10 +6,10 @@
 namespace gpuemu {
 namespace {
 
-// Changes that are looked for; the search remembers its square, 4 million places.
+// Limit of the number of changes; the search stores its square, 4 million places.
 constexpr int64_t kChangesMax = 2000;
 
-/// The search between two middles, which have no common ends.
+/// Searches between two middles that have no common ends.
 class Alignment {
  public:
   Alignment(const std::vector<uint64_t>& before, const std::vector<uint64_t>& after)
@@ -18,7 +18,7 @@ class Alignment {
         rows_(static_cast<int64_t>(before.size())),
         columns_(static_cast<int64_t>(after.size())) {}
 
-  /// Pairs of equal elements, ascending; nothing when there are too many changes.
+  /// Returns pairs of equal elements, ascending; nothing if there are too many changes.
   std::optional<std::vector<std::pair<size_t, size_t>>> run() {
     const int64_t most = std::min(rows_ + columns_, kChangesMax);
     for (int64_t changes = 0; changes <= most; ++changes) {
@@ -36,7 +36,7 @@ class Alignment {
   int64_t& at(int64_t changes, int64_t diagonal) {
     return reached_[static_cast<size_t>(changes)][static_cast<size_t>(diagonal + changes)];
   }
-  /// Whether the last change on the way to the diagonal is an addition.
+  /// Returns whether the last change on the way to the diagonal is an addition.
   bool comes_from_addition(int64_t changes, int64_t diagonal) {
     if (diagonal == -changes) return true;
     if (diagonal == changes) return false;

@@ -1,4 +1,4 @@
-// Aligning two sequences so that as much as possible stands beside its like.
+// Aligns two sequences so that as many equal elements as possible are paired.
 #pragma once
 
 #include <cstddef>
@@ -8,14 +8,15 @@
 
 namespace gpuemu {
 
-/// One step of an alignment: a pair that is alike, or one side alone.
+/// One step of an alignment: a pair of equal elements, or an element of one side.
 struct AlignedPair {
   std::optional<size_t> before, after;
   bool operator==(const AlignedPair&) const = default;
 };
 
-/// The shortest script of removals and additions (Myers); what is removed comes before what is
-/// added in its place. Beyond a fixed number of changes the middle counts as replaced altogether.
+/// Returns the shortest script of removals and additions (Myers), with removals before the
+/// additions that replace them. Beyond a fixed number of changes, the whole middle counts as
+/// replaced.
 std::vector<AlignedPair> align(const std::vector<uint64_t>& before,
                                const std::vector<uint64_t>& after);
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kLeast = 2, kMost = 65536;
 constexpr size_t kConstantsMax = 24;
-/// Larger floats are fillers and parts of functions: squared, they would overflow in correct
+/// Larger floats are fill values and parts of functions; their squares would overflow in correct
 /// kernels.
 constexpr double kComparedMost = 65536, kUsedMost = 1000;
 
@@ -32,12 +32,12 @@ bool speaks_of_threads(const std::string& special) {
 }
 
 enum class What : uint8_t {
-  Derived,     ///< What follows from thread indices and parameters.
-  Parameters,  ///< Parameters as they are.
-  Data,        ///< What follows from memory.
+  Derived,     ///< Values that depend on thread indices and parameters.
+  Parameters,  ///< Unchanged parameters.
+  Data,        ///< Values that depend on memory.
 };
 
-/// The registers that hold it, anywhere in the function.
+/// The registers that hold such a value anywhere in the function.
 class Followers {
  public:
   Followers(const Function& function, What what)
@@ -65,7 +65,7 @@ class Followers {
                                [this](const Operand& element) { return follows(element); });
   }
 
-  /// What memory holds is data, but for parameters.
+  /// Values loaded from memory are data, except parameters.
   bool passes_on(const Instruction& instruction) const {
     if (instruction.opcode == Opcode::Mov || instruction.opcode == Opcode::Cvt) return true;
     if (what_ == What::Parameters) return false;
@@ -101,7 +101,8 @@ void add_size(int64_t size, std::set<int64_t>& sizes) {
   if (size >= kLeast && size <= kMost) sizes.insert(size);
 }
 
-/// A number of `setp.lt %r, 100` as itself, of `shr %r, 5` as 32, of `and %r, 31` as 32.
+/// Adds the size that a number stands for: 100 of `setp.lt %r, 100`, 32 of `shr %r, 5` and of `and
+/// %r, 31`.
 void add_number(const Instruction& instruction, int64_t number, std::set<int64_t>& sizes) {
   if (instruction.opcode == Opcode::Shr || instruction.opcode == Opcode::Shl) {
     if (number >= 1 && number <= 16) add_size(int64_t{1} << number, sizes);
@@ -109,7 +110,7 @@ void add_number(const Instruction& instruction, int64_t number, std::set<int64_t
     const bool is_mask = number > 0 && (number & (number + 1)) == 0;
     if (is_mask) add_size(number + 1, sizes);
   } else if (number < 0) {
-    // `and -32` rounds down, `setp.gt -1` asks for the sign.
+    // `and -32` rounds down, and `setp.gt -1` tests the sign.
     add_size(-number, sizes);
   } else {
     add_size(number, sizes);
@@ -126,7 +127,7 @@ struct Found {
   std::vector<std::vector<int64_t>> classes;
 };
 
-/// Smaller tiles have a rest of one element in every few sizes.
+/// With smaller tiles, every few sizes have a remainder of one element.
 constexpr int64_t kTileFrom = 8;
 
 void add_function(const Function& function, Found& found) {
@@ -145,7 +146,7 @@ void add_function(const Function& function, Found& found) {
   }
 }
 
-/// Without what is found twice.
+/// Adds a number unless it is already there.
 template <typename T>
 void add_number_once(T number, std::vector<T>& numbers) {
   if (std::ranges::find(numbers, number) == numbers.end()) numbers.push_back(number);
@@ -156,7 +157,7 @@ double number_of(const Operand& operand) {
   return std::bit_cast<float>(static_cast<uint32_t>(operand.bits));
 }
 
-/// Floats of a function, those first with which it compares.
+/// The floats of a function; those in comparisons come first.
 class Floats {
  public:
   void add(const Function& function) {
@@ -183,7 +184,7 @@ class Floats {
   }
 
  private:
-  /// Compilers keep many a number in a register.
+  /// Compilers keep many constants in registers.
   static std::map<uint32_t, double> registers_of(const Function& function) {
     std::map<uint32_t, double> held;
     for (const Instruction& instruction : function.body) {
@@ -210,10 +211,10 @@ class Floats {
   std::vector<double> compared_, used_;
 };
 
-/// Whole numbers with which a function compares what it has read.
+/// Adds whole numbers with which a function compares values that it has read.
 void add_integers(const Function& function, std::vector<int64_t>& numbers) {
   const Followers data(function, What::Data);
-  std::map<uint32_t, int64_t> added;  // `x - 1001 < 9` asks for 1001 to 1009.
+  std::map<uint32_t, int64_t> added;  // `x - 1001 < 9` tests for 1001 to 1009.
   for (const Instruction& instruction : function.body) {
     if (instruction.operands.size() < 3 || !data.any_of(instruction, 1)) continue;
     const Operand& left = instruction.operands[1];
@@ -237,8 +238,8 @@ void add_class(const std::vector<int64_t>& sizes, Found& found) {
   if (!known && found.classes.size() < kConstantsMax) found.classes.push_back(sizes);
 }
 
-/// Tiles of shared memory, [16][17] as 16 and 17; compilers often leave bytes alone: then as many
-/// elements of four bytes.
+/// Adds the dimensions of tiles in shared memory: 16 and 17 for [16][17]. Compilers often leave
+/// only a byte count, which is then divided by an element size of four.
 void add_tiles(const std::vector<ptx::Variable>& variables, std::set<int64_t>& sizes) {
   for (const ptx::Variable& variable : variables) {
     if (variable.space != ptx::Space::Shared || variable.bytes == 0) continue;

@@ -43,7 +43,7 @@ double spills_of(const CompiledMetrics& one) {
   return static_cast<double>(one.spill_store_bytes) + one.spill_load_bytes;
 }
 
-/// Metrics that an older gpuemu wrote have no control flow, and code without any has no exit.
+/// Metrics written by an older gpuemu lack control flow; code that has any has at least one exit.
 void compare_control(const Counts& before, const Counts& after, const std::string& arch,
                      Changes& changes) {
   if (before.empty() || after.empty()) return;
@@ -87,7 +87,7 @@ void compare_constants(const Counts& before, const Counts& after, std::vector<st
   }
 }
 
-/// Compares what both sides have for the same architecture; false when there is nothing.
+/// Compares the architectures that both sides have. Returns false if there are none.
 bool compare_all_archs(const ArtifactMetrics& baseline, const ArtifactMetrics& current,
                        Changes& changes) {
   bool any = false;

@@ -13,7 +13,7 @@ using ptx::Instruction;
 using ptx::Opcode;
 using ptx::Operand;
 
-// Special registers that every lane of a warp reads alike.
+// Special registers that have the same value in every lane of a warp.
 constexpr auto kUniformSpecials = std::to_array<std::string_view>(
     {"%ctaid", "%nctaid", "%ntid", "%gridid", "%warpid", "%nwarpid", "%smid", "%nsmid",
      "%clusterid", "%nclusterid", "%cluster_ctaid", "%cluster_nctaid", "%cluster_ctarank",
@@ -34,7 +34,7 @@ class Analysis {
   }
 
   Branches run() {
-    // Everything only ever turns from alike to different, so this ends.
+    // Values only ever change from uniform to varying, so this terminates.
     for (bool changed = true; changed;) {
       changed = false;
       for (const Instruction& one : function_.body) changed = step(one) || changed;
@@ -60,7 +60,7 @@ class Analysis {
     return found;
   }
 
-  // Threads that went different ways may have given such a register different values.
+  // Threads on different paths may have assigned different values to such a register.
   bool mark_redefined() {
     bool changed = false;
     for (size_t i = 0; i < varies_.size(); ++i) {
@@ -97,7 +97,7 @@ class Analysis {
 
   bool result_varies(const Instruction& one) const {
     if (one.guard && varies(*one.guard)) return true;
-    // The lanes that took part agree, which after a divergent branch are not all.
+    // All participating lanes agree, but after a divergent branch these are not all lanes.
     if (one.has(ptx::Trait::UniformResult)) return parted_;
     if (one.has(ptx::Trait::VaryingResult)) return true;
     if (one.opcode == Opcode::Ld && load_varies(one)) return true;
@@ -112,8 +112,8 @@ class Analysis {
     return mark(one.operands[0]);
   }
 
-  /// Whatever the address: each thread has its own local memory and its own results of calls, and
-  /// threads that parted may read at different times.
+  /// Varies whatever the address is: each thread has its own local memory and call results, and
+  /// diverged threads may read at different times.
   bool load_varies(const Instruction& load) const {
     if (load.has(ptx::Modifier::Local)) return true;
     if (load.has(ptx::Modifier::Const)) return false;

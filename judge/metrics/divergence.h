@@ -1,4 +1,4 @@
-// Finds the branches of a kernel that may send the threads of one warp different ways.
+// Finds the branches of a kernel at which the threads of a warp may diverge.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@ namespace gpuemu {
 
 struct Branches {
   uint32_t conditional = 0;
-  uint32_t divergent = 0;  ///< Their condition may differ between the lanes of a warp.
+  uint32_t divergent = 0;  ///< Branches whose condition may differ between the lanes of a warp.
 };
 
-/// What may differ between lanes follows from %tid, %laneid and what atomics, shuffles, calls and
-/// loads from addresses that differ give; what a vote gives is the same in all. Never too few, and
-/// too many where values happen to agree.
+/// A value may vary between lanes if it depends on %tid, %laneid, or the results of atomics,
+/// shuffles, calls or loads from varying addresses; results of votes are uniform. Never reports too
+/// few branches, but too many if values happen to agree.
 Branches find_divergence(const ptx::Function& function);
 
 }  // namespace gpuemu

@@ -27,8 +27,8 @@ class Walk {
 
  private:
   struct Node {
-    uint32_t header = kNone;  // Header of the innermost loop around it, itself not counted.
-    uint32_t position = 0;    // On the path that is being walked, from 1; 0 when not on it.
+    uint32_t header = kNone;  // Header of the innermost enclosing loop, excluding itself.
+    uint32_t position = 0;    // Position on the path being walked, from 1; 0 if not on it.
     bool seen = false, is_header = false;
   };
   struct Step {
@@ -36,7 +36,7 @@ class Walk {
     size_t next = 0;
   };
 
-  // Depth first without recursion: a kernel may have as many blocks as it likes.
+  // Depth-first search without recursion, because a kernel may have any number of blocks.
   void visit_all() {
     std::vector<Step> path;
     enter(0, path);
@@ -67,13 +67,13 @@ class Walk {
       nodes_[to].is_header = true;
       return put_inside(from, to);
     }
-    // Into something walked before: its loop, if that is still on the path, holds `from` too.
+    // A block visited before: its loop, if still on the path, contains `from` too.
     uint32_t header = nodes_[to].header;
     while (header != kNone && nodes_[header].position == 0) header = nodes_[header].header;
     put_inside(from, header);
   }
 
-  // Puts `block` and the loops around it into the loop of `header`, innermost first.
+  // Adds `block` and its enclosing loops to the loop of `header`, innermost first.
   void put_inside(uint32_t block, uint32_t header) {
     if (block == header || header == kNone) return;
     uint32_t inner = block, outer = header;

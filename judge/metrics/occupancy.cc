@@ -1,7 +1,7 @@
-// Limits: CUDA C++ Programming Guide 13.0, "Compute Capabilities", tables "Technical
+// Sources of the limits: CUDA C++ Programming Guide 13.0, "Compute Capabilities", tables "Technical
 // Specifications" (warps, blocks, registers, shared memory per multiprocessor and per block) and
-// the text on shared memory of each capability (1 KiB is reserved per block since 8.0). Units of
-// allocation: CUDA's occupancy calculator, as its header cuda_occupancy.h documents them.
+// the text on shared memory of each capability (1 KiB is reserved per block since 8.0). Allocation
+// units: CUDA's occupancy calculator, documented in its header cuda_occupancy.h.
 #include "judge/metrics/occupancy.h"
 
 #include <algorithm>
@@ -14,9 +14,9 @@ struct ArchLimits {
   std::string_view arch;
   uint32_t warps, blocks;     // Per multiprocessor.
   uint32_t shared_kib;        // Per multiprocessor.
-  uint32_t block_shared_kib;  // Per block, opted in.
-  uint32_t shared_unit;       // Bytes in which shared memory is given out.
-  uint32_t reserved;          // Bytes that the system takes of each block's.
+  uint32_t block_shared_kib;  // Per block, with opt-in.
+  uint32_t shared_unit;       // Allocation granularity of shared memory, in bytes.
+  uint32_t reserved;          // Bytes per block reserved by the system.
 };
 constexpr auto kArchs = std::to_array<ArchLimits>({
     {"sm_75", 32, 16, 64, 64, 256, 0},
@@ -25,17 +25,17 @@ constexpr auto kArchs = std::to_array<ArchLimits>({
     {"sm_89", 48, 24, 100, 99, 128, 1024},
     {"sm_90", 64, 32, 228, 227, 128, 1024},
 });
-// All of them have these.
-constexpr uint32_t kRegisters = 65536;      // Per multiprocessor and at most per block.
-constexpr uint32_t kRegisterUnit = 256;     // Registers are given to a warp in these steps.
+// The same for all architectures.
+constexpr uint32_t kRegisters = 65536;      // Per multiprocessor, and the maximum per block.
+constexpr uint32_t kRegisterUnit = 256;     // Allocation granularity of registers per warp.
 constexpr uint32_t kPartitions = 4;         // Each has a quarter of the registers.
-constexpr uint32_t kThreadRegisters = 255;  // At most.
+constexpr uint32_t kThreadRegisters = 255;  // Maximum.
 constexpr uint32_t kWarp = 32;
 constexpr uint32_t kBlockThreads = 1024;
 
 uint64_t rounded_up(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
-/// "sm_90a" runs where sm_90 does.
+/// Code for "sm_90a" runs on the same hardware as code for sm_90.
 std::string_view base_of(std::string_view arch) {
   while (!arch.empty() && (arch.back() == 'a' || arch.back() == 'f')) arch.remove_suffix(1);
   return arch;

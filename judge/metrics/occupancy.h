@@ -1,4 +1,4 @@
-// Theoretical occupancy: how many warps of a kernel one multiprocessor can hold at a time.
+// Theoretical occupancy: how many warps of a kernel a multiprocessor can hold at once.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ struct LaunchFootprint {
   uint64_t dynamic_shared_bytes = 0;
 };
 
-/// Unsupported for an architecture whose limits are not known here; InvalidArgument for a launch
-/// that the architecture refuses.
+/// Unsupported if the architecture's limits are unknown; InvalidArgument for a launch that the
+/// architecture refuses.
 Result<Occupancy> occupancy_of(const CompiledMetrics& kernel, const LaunchFootprint& launch);
 
 }  // namespace gpuemu

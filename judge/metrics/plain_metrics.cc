@@ -13,7 +13,7 @@ constexpr std::string_view kMnemonic = "abcdefghijklmnopqrstuvwxyz0123456789_";
 constexpr std::string_view kName =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$";
 
-/// Takes pieces off the front of a text.
+/// Consumes a text from the front.
 class Reader {
  public:
   explicit Reader(std::string_view text) : rest_(text) {}
@@ -48,7 +48,7 @@ uint64_t number_of(std::string_view digits) {
   return parsed.ec == std::errc() ? std::min<uint64_t>(value, UINT32_MAX) : UINT32_MAX;
 }
 
-/// ".reg .f32 %f<4>" holds 4.
+/// Returns 4 for ".reg .f32 %f<4>".
 uint64_t registers_declared(std::string_view line) {
   uint64_t sum = 0;
   for (size_t at = line.find(".reg"); at != line.npos; at = line.find(".reg", at + 1)) {
@@ -63,7 +63,7 @@ uint64_t registers_declared(std::string_view line) {
   return sum;
 }
 
-/// The number in the brackets of ".shared .align 4 .b8 buffer[256];".
+/// Returns the number in the brackets of ".shared .align 4 .b8 buffer[256];".
 uint64_t bytes_declared(std::string_view line, std::string_view space) {
   Reader in(line);
   in.take(kBlank);
@@ -77,7 +77,7 @@ uint64_t bytes_declared(std::string_view line, std::string_view space) {
   return !digits.empty() && inside.take_word("]") ? number_of(digits) : 0;
 }
 
-/// The mnemonic of "  ld.global.f32 %f1, [%rd1];"; empty for a line of another form.
+/// Returns the mnemonic of "  ld.global.f32 %f1, [%rd1];"; empty for a line of another form.
 std::string_view mnemonic_of(std::string_view line) {
   Reader in(line);
   if (in.take(kBlank).empty()) return {};
@@ -105,7 +105,7 @@ uint32_t occurrences(std::string_view text, std::string_view word) {
   return found;
 }
 
-/// The name in ".visible .entry NAME (".
+/// Returns NAME from ".visible .entry NAME (".
 std::string first_entry(std::string_view text) {
   constexpr std::string_view kVisible = ".visible";
   for (size_t at = text.find(kVisible); at != text.npos; at = text.find(kVisible, at + 1)) {

@@ -1,6 +1,6 @@
-// The numbers that existing tools read from PTX text, line by line and without parsing it, so that
-// theirs and ours agree (wire-protocol, section 3.7). Registers are virtual ones, of all kernels of
-// the text together.
+// Computes the numbers that existing tools read from PTX text line by line without parsing it, so
+// that both agree (wire-protocol, section 3.7). Registers are virtual, over all kernels of the
+// text.
 #pragma once
 
 #include <string_view>
@@ -9,10 +9,10 @@
 
 namespace gpuemu {
 
-/// Whether any PTX directive stands in the text; what has none is no PTX.
+/// Returns whether the text contains any PTX directive.
 bool looks_like_ptx(std::string_view text);
 
-/// `kernel_name` is the first visible entry's, else "unknown"; `timestamp` is left 0.
+/// `kernel_name` is that of the first visible entry, else "unknown"; `timestamp` stays 0.
 ArtifactMetrics plain_metrics(std::string_view ptx);
 
 }  // namespace gpuemu

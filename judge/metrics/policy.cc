@@ -12,7 +12,7 @@
 namespace gpuemu {
 namespace {
 
-/// One number against its limit.
+/// A number and its limit.
 struct Check {
   LintKind kind;
   const char* key;

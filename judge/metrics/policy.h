@@ -1,5 +1,5 @@
-// The checks of gpuemu.toml against what was measured. A kernel that is too large is a violation,
-// which is data; a check that could not be made is said, never passed over.
+// Checks the limits of gpuemu.toml against measured metrics. A kernel that exceeds a limit is a
+// violation, which is data. A check that could not be made is always reported.
 #pragma once
 
 #include <map>
@@ -12,21 +12,22 @@
 
 namespace gpuemu {
 
-/// What the checks look at beside LintResult::metrics. Pointers outlive the call.
+/// What the checks use besides LintResult::metrics. Pointers must outlive the call.
 struct Measured {
-  const ptx::Module* module = nullptr;  ///< Null for machine code alone; then `entry` is too.
+  /// Null if there is only machine code; then `entry` is null too.
+  const ptx::Module* module = nullptr;
   const ptx::Function* entry = nullptr;
-  std::vector<std::string> archs;                        ///< The ones that were asked for.
+  std::vector<std::string> archs;                        ///< The requested architectures.
   std::map<std::string, std::vector<std::string>> sass;  ///< Opcodes by architecture.
-  std::map<std::string, std::string> not_compiled;       ///< Why an architecture has no numbers.
+  std::map<std::string, std::string> not_compiled;       ///< Why an architecture has no metrics.
   std::map<std::string, std::string> no_occupancy;       ///< Why it has no occupancy.
 };
 
-/// Fills violations, not_checked and passed. `kernel` null: one that gpuemu.toml does not list.
+/// Fills in violations, not_checked and passed. `kernel` is null if gpuemu.toml does not list it.
 void judge(const Config& config, const KernelConfig* kernel, const Measured& measured,
            LintResult& result);
 
-/// The verdict that existing clients know: their own numbers, whatever ptxas would say.
+/// Computes the verdict for existing clients, from their own numbers, regardless of ptxas.
 void judge_plain(const ArtifactLimits& limits, LintResult& result);
 
 }  // namespace gpuemu

@@ -58,7 +58,7 @@ const char* class_name(OpcodeClass what) {
   return "other";
 }
 
-/// "global" of ld.global and of ld.shared::cta "shared"; "generic" without a space.
+/// Returns "global" for ld.global, "shared" for ld.shared::cta, "generic" without a space.
 std::string space_of(const Instruction& one) {
   for (const char* space : {"global", "shared", "local", "param", "const"}) {
     for (const std::string& modifier : one.modifiers) {
@@ -68,7 +68,7 @@ std::string space_of(const Instruction& one) {
   return "generic";
 }
 
-/// Bytes that one thread moves: type times vector.
+/// Returns the bytes that one thread moves: size of the type times vector width.
 uint32_t width_of(const Instruction& one) {
   uint32_t bytes = 0, elements = 1;
   for (const std::string& modifier : one.modifiers) {
@@ -190,8 +190,8 @@ std::string readable_name(const std::string& entry) {
       abi::__cxa_demangle(entry.c_str(), nullptr, nullptr, &status), &std::free);
   if (status != 0 || text == nullptr) return entry;
   std::string name = text.get();
-  // "void ns::scale<float, 4>(float*, int)": the parameters start at the first parenthesis outside
-  // of angle brackets, the name behind the last blank before it.
+  // For "void ns::scale<float, 4>(float*, int)": the parameters begin at the first parenthesis
+  // outside angle brackets, the name after the last blank before it.
   int depth = 0;
   size_t begin = 0;
   for (size_t at = 0; at < name.size(); ++at) {

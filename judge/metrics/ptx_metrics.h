@@ -1,4 +1,4 @@
-// What the parsed PTX of one kernel says about it.
+// Computes the metrics of one kernel from its parsed PTX.
 #pragma once
 
 #include <map>
@@ -10,22 +10,22 @@
 
 namespace gpuemu {
 
-/// REQUIRES: `entry` is an entry of `module`.
+/// Requires `entry` to be an entry of `module`.
 PtxMetrics measure_ptx(const ptx::Module& module, const ptx::Function& entry);
 
-/// The first instruction of `entry` whose text a search accepts: its spelling, and its place.
+/// The first instruction of `entry` whose text matches a search: its spelling and position.
 struct InstructionSite {
   std::string text;
   std::string source_file;   ///< "" without line information.
-  uint32_t source_line = 0;  ///< Line of the source; of the PTX where source_file is "".
+  uint32_t source_line = 0;  ///< Line in the source; in the PTX if source_file is "".
 };
 InstructionSite place_of(const ptx::Module& module, const ptx::Instruction& instruction);
 
-/// "softmax<float>" for a mangled name, the name itself where there is nothing to undo. Parameters
-/// and a leading return type are left out.
+/// Returns "softmax<float>" for a mangled name, without parameters and return type; other names
+/// unchanged.
 std::string readable_name(const std::string& entry);
-/// readable_name() for all entries of one file; overloads that would read alike keep their own
-/// names.
+/// Returns readable_name() for all entries of one file. Overloads that would read alike keep their
+/// mangled names.
 std::map<std::string, std::string> readable_names(const std::set<std::string>& entries);
 
 }  // namespace gpuemu

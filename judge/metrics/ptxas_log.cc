@@ -1,11 +1,11 @@
-// The form, the same since CUDA 5, with members that come and go:
+// The format, the same since CUDA 5 except for some members:
 //
 //   ptxas info    : Compiling entry function 'NAME' for 'sm_80'
 //   ptxas info    : Function properties for NAME
 //       0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
 //   ptxas info    : Used 18 registers, used 1 barriers, 256 bytes smem, 372 bytes cmem[0]
 //
-// Between them stand the properties of functions that are called, with a name of their own.
+// Between them are the properties of called functions, with names of their own.
 #include "judge/metrics/ptxas_log.h"
 
 #include <charconv>
@@ -21,7 +21,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
 }
 
-/// The number in front and what follows it; nothing where there is none.
+/// Removes and returns the number at the front; nothing if there is none.
 std::optional<uint32_t> leading_number(std::string_view& text) {
   uint32_t value = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -31,7 +31,7 @@ std::optional<uint32_t> leading_number(std::string_view& text) {
   return value;
 }
 
-/// What stands behind `mark` up to `end`, or the rest of the line.
+/// Returns the text after `mark` up to `end`, or to the end of the line.
 std::string_view between(std::string_view line, std::string_view mark, char end) {
   const size_t at = line.find(mark);
   if (at == line.npos) return {};
@@ -78,7 +78,7 @@ std::map<std::string, CompiledMetrics> read_ptxas_log(std::string_view log) {
   std::map<std::string, CompiledMetrics> entries;
   CompiledMetrics* entry = nullptr;
   std::string name;
-  bool own_frame = false;  // The next frame line is of the entry, not of a function it calls.
+  bool own_frame = false;  // The next frame line belongs to the entry, not to a called function.
   while (!log.empty()) {
     const size_t end = std::min(log.find('\n'), log.size());
     const std::string_view line = log.substr(0, end);

@@ -1,4 +1,4 @@
-// What `ptxas -v` prints, read as numbers per entry.
+// Parses the output of `ptxas -v` to numbers per entry.
 #pragma once
 
 #include <map>
@@ -9,8 +9,8 @@
 
 namespace gpuemu {
 
-/// By entry as the PTX names it. Lines and members that are not known are passed over: ptxas adds
-/// some with every release and leaves out what is zero.
+/// Returns the metrics by PTX name of the entry. Ignores unknown lines and members: ptxas adds some
+/// with every release and omits those that are zero.
 std::map<std::string, CompiledMetrics> read_ptxas_log(std::string_view log);
 
 }  // namespace gpuemu

@@ -1,4 +1,4 @@
-// The forms that are read:
+// The formats:
 //
 //     code for sm_80                                        Fatbin elf code:
 //         Function : softmax                                arch = sm_80
@@ -16,11 +16,10 @@ namespace gpuemu {
 namespace {
 
 struct ClassRow {
-  std::string_view prefix;  // Begin of the opcode, up to its first dot.
+  std::string_view prefix;  // Prefix of the opcode up to its first dot.
   std::string_view name;
 };
-// The first that fits counts; the CUDA Binary Utilities manual lists the opcodes of each
-// architecture.
+// The first match counts. The CUDA Binary Utilities manual lists the opcodes of each architecture.
 constexpr auto kClasses = std::to_array<ClassRow>({
     {"HMMA", "tensor"},       {"IMMA", "tensor"},    {"DMMA", "tensor"},
     {"BMMA", "tensor"},       {"QGMMA", "tensor"},   {"HGMMA", "tensor"},
@@ -64,14 +63,14 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
 }
 
-/// "/*0010*/  @!P0 BRA 0x80 ;" in its parts.
+/// The parts of a line such as "/*0010*/  @!P0 BRA 0x80 ;".
 struct Instruction {
   uint64_t address = 0;
   bool predicated = false;
   std::string_view opcode, operands;
 };
 
-/// Nothing for other lines.
+/// Returns nothing for other lines.
 std::optional<Instruction> instruction_of(std::string_view line) {
   line = trimmed(line);
   if (!line.starts_with("/*") || line.starts_with("/* ")) return std::nullopt;
@@ -94,7 +93,7 @@ std::optional<Instruction> instruction_of(std::string_view line) {
   return made;
 }
 
-/// Where the instruction goes: the address at the end of its operands.
+/// Returns the branch target: the address at the end of the operands.
 std::optional<uint64_t> target_of(const Instruction& one) {
   const size_t at = one.operands.rfind("0x");
   if (at == one.operands.npos) return std::nullopt;
@@ -130,7 +129,7 @@ class ControlFlow {
     const auto target = computed ? std::nullopt : target_of(one);
     // "BRA P1, 0x80" has its condition among the operands.
     const bool conditional = one.predicated || one.operands.find(',') != one.operands.npos;
-    // The endless branch with which ptxas ends a kernel's code.
+    // Skip the endless branch with which ptxas ends a kernel's code.
     if (target == one.address && !conditional) return;
     ++counts["branches"];
     if (conditional && !computed) ++counts["conditional branches"];
@@ -138,10 +137,10 @@ class ControlFlow {
     if (target && *target <= one.address && heads_.insert(*target).second) ++counts["loops"];
   }
 
-  std::set<uint64_t> heads_;  ///< Where branches backwards go.
+  std::set<uint64_t> heads_;  ///< Targets of backward branches.
 };
 
-/// Calls `visit` with each line.
+/// Calls `visit` for each line.
 template <typename Visit>
 void for_each_line(std::string_view text, const Visit& visit) {
   while (!text.empty()) {
@@ -169,7 +168,7 @@ void read_resource(std::string_view word, CompiledMetrics& metrics) {
 
 constexpr uint64_t kSystemShared = 1024;
 
-/// Since sm_90 the resources count what the system takes.
+/// Returns whether the resource usage includes the system's shared memory, which is so since sm_90.
 bool counts_system_shared(std::string_view arch) {
   int number = 0;
   if (!arch.starts_with("sm_")) return false;

@@ -1,5 +1,5 @@
-// Instructions are aligned by what they do, without registers and numbers; aligned pairs are then
-// compared in detail, and registers must correspond one to one.
+// Aligns instructions by what they do, without registers and numbers; then compares aligned pairs
+// in detail. Registers must correspond one to one.
 #include "judge/metrics/semantic_diff.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ using ptx::Module;
 using ptx::Operand;
 using ptx::Trait;
 
-constexpr size_t kDifferencesMax = 200;  // Per entry; the rest are counted.
+constexpr size_t kDifferencesMax = 200;  // Per entry; the rest are only counted.
 
 constexpr std::string_view kConditions[] = {"eq",  "ne",  "lt",  "le",  "gt",  "ge",
                                             "lo",  "ls",  "hi",  "hs",  "equ", "neu",
@@ -32,8 +32,8 @@ bool is_condition(std::string_view modifier) {
   return std::ranges::find(kConditions, modifier) != std::end(kConditions);
 }
 
-/// Barriers, fences and exchanges between threads; of the copies cp.async.wait_group and its like,
-/// others are accesses.
+/// Returns whether it is a barrier, a fence or a warp-level exchange. Of the copy instructions only
+/// waits such as cp.async.wait_group count; the others are accesses.
 bool synchronizes(const Instruction& one) {
   const ptx::OpcodeClass what = ptx::info(one.opcode).what;
   return what == ptx::OpcodeClass::Warp || what == ptx::OpcodeClass::Barrier ||
@@ -50,7 +50,7 @@ void mix(uint64_t& hash, std::string_view text) {
   hash = hash * 0x100000001B3u ^ std::hash<std::string_view>{}(text);
 }
 
-/// A number, whatever its value.
+/// Returns whether it is a number, whatever its value.
 bool is_number(const Operand& operand) {
   return operand.kind == Operand::Kind::Integer || operand.kind == Operand::Kind::Float;
 }
@@ -66,7 +66,7 @@ void mix_operand(uint64_t& hash, const Operand& operand, uint32_t depth) {
 
 constexpr uint32_t kOperandDepth = 3;  // Addresses in vectors in calls.
 
-/// What an instruction does, without its registers, numbers, labels and the condition it tests.
+/// Returns a hash of what an instruction does, without registers, numbers, labels and condition.
 uint64_t shape_of(const Instruction& one) {
   uint64_t hash = 0;
   mix(hash, one.name());
@@ -82,7 +82,7 @@ uint64_t shape_of(const Instruction& one) {
   return hash;
 }
 
-/// 1065353216 is 1.0f to those who wrote the kernel.
+/// Also shows the float, because 1065353216 is 1.0f to the kernel's author.
 std::string with_float(uint64_t bits) {
   const auto value = static_cast<int64_t>(bits);
   const auto as_float = std::bit_cast<float>(static_cast<uint32_t>(bits));
@@ -105,7 +105,7 @@ std::string condition_of(const Instruction& one) {
   return "";
 }
 
-/// A kernel's text and where its instructions come from.
+/// A kernel's text, and the source positions of its instructions.
 struct Side {
   const Module& module;
   const Function& function;
@@ -218,7 +218,7 @@ class EntryComparison {
                       right.guard->negated ? "false" : "true"),
           &left, &right);
     }
-    // Sources first: `add r, r, 1` reads the old one.
+    // Sources first: `add r, r, 1` reads the old value.
     bool same = !left.guard || corresponds(*left.guard, *right.guard);
     for (size_t i = left.operands.size(); i-- > 0;) {
       const bool writes = i == 0 && left.has_result();
@@ -239,7 +239,8 @@ class EntryComparison {
     bool writes = false;
   };
 
-  /// False when registers, variables or labels do not correspond; numbers are told here.
+  /// Returns false if registers, variables or labels do not correspond. Reports different numbers
+  /// itself.
   bool compare_operand(const Instruction& left, const Instruction& right, const Pair& pair) {
     const Operand &a = pair.left, &b = pair.right;
     if (is_number(a)) {
@@ -274,10 +275,10 @@ class EntryComparison {
 
   bool corresponds(const Operand& a, const Operand& b) {
     uint32_t& known = registers_.try_emplace(a.reg, b.reg).first->second;
-    return std::exchange(known, b.reg) == b.reg;  // Told once, not at every use.
+    return std::exchange(known, b.reg) == b.reg;  // Reported once, not at every use.
   }
 
-  /// Parameters by their place, variables by whatever they stood for first.
+  /// Parameters correspond by position, variables by their first use.
   bool names_correspond(const std::string& a, const std::string& b) {
     const auto place = [](const Function& function, const std::string& name) {
       return std::ranges::find(function.params, name, &ptx::Variable::name) -
@@ -306,7 +307,7 @@ class EntryComparison {
   const Side& after_;
   EntryDifference out_;
   std::set<DifferenceKind> kinds_;
-  // Before to after.
+  // From before to after.
   std::map<uint32_t, uint32_t> registers_, labels_;
   std::map<std::string, std::string> names_;
 };

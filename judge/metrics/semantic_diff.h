@@ -1,4 +1,4 @@
-// What two kernels do differently, whatever their registers are called: the sequence of operations,
+// Finds what two kernels do differently, ignoring register names: sequence of operations,
 // constants, conditions, synchronization and memory accesses.
 #pragma once
 
@@ -7,9 +7,9 @@
 
 namespace gpuemu {
 
-/// Entries are paired by name; where one is left over on each side, those two. Verdicts: "none",
-/// "constant" (immediates alone), "sync" (barriers, fences and the like, perhaps constants too),
-/// "structural" (anything else). REQUIRES: both modules were verified.
+/// Pairs entries by name, and if one is left on each side, those two. Verdicts: "none", "constant"
+/// (only immediates), "sync" (barriers, fences and similar, possibly constants too), "structural"
+/// (anything else). Requires verified modules.
 KernelComparisonReply compare_modules(const ptx::Module& before, const ptx::Module& after);
 
 }  // namespace gpuemu

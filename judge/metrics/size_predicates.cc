@@ -17,15 +17,15 @@ using ptx::Opcode;
 using ptx::Operand;
 using ptx::Type;
 
-/// Sizes for which every predicate is computed: several periods of any tile, in a millisecond.
+/// Sizes for which every predicate is evaluated: several periods of any tile, within a millisecond.
 constexpr int64_t kSizesTried = 2100;
-/// A predicate that more than one of so many sizes fulfil needs no case of its own.
+/// A predicate that is true for more than one in this many sizes needs no case of its own.
 constexpr size_t kCommonFrom = 12;
 constexpr int64_t kLargestConstant = 1 << 20;
 constexpr size_t kSizesOfClass = 6, kClassesMax = 16;
-/// Smaller sizes come often enough by themselves; unrolled loops ask for many of them.
+/// Smaller sizes occur often enough anyway, and unrolled loops compare with many of them.
 constexpr int64_t kThresholdFrom = 8;
-/// Instructions that one value may follow from.
+/// Limit of the instructions that one value is derived from.
 constexpr int kDepthMax = 64;
 
 struct IntegerType {
@@ -43,7 +43,7 @@ std::optional<IntegerType> integer_type(const std::string& modifier) {
   return std::nullopt;
 }
 
-/// The last types of the instruction, in order of writing.
+/// Returns the trailing types of the instruction, in written order.
 std::vector<IntegerType> types_of(const Instruction& instruction) {
   std::vector<IntegerType> types;
   for (const std::string& modifier : instruction.modifiers) {
@@ -52,7 +52,7 @@ std::vector<IntegerType> types_of(const Instruction& instruction) {
   return types;
 }
 
-/// The low bits, extended to 64 as the type says.
+/// Returns the low bits, extended to 64 bits as the type requires.
 int64_t as_type(uint64_t value, IntegerType type) {
   if (type.bits == 64) return std::bit_cast<int64_t>(value);
   const uint64_t low = value & ((uint64_t{1} << type.bits) - 1);
@@ -102,7 +102,7 @@ Computed divided(const Given& given) {
   return number(rest ? bits(a) % bits(b) : bits(a) / bits(b));
 }
 
-/// The upper half of a product of 64 bits is not computed.
+/// The upper half of a 64-bit product is not computed.
 Computed multiplied(const Given& given) {
   const IntegerType type = given.from;
   const uint64_t low = bits(given.values[0]) * bits(given.values[1]);
@@ -129,7 +129,7 @@ Computed shifted(const Given& given) {
 Computed moved(const Given& given) { return given.values[0]; }
 
 struct Operation {
-  size_t operands = 0;  ///< At least, beside the result.
+  size_t operands = 0;  ///< Minimum, besides the result.
   Computed (*compute)(const Given&) = nullptr;
 };
 constexpr ptx::PerOpcode<Operation> kOperations({
@@ -176,8 +176,8 @@ constexpr ptx::PerOpcode<Operation> kOperations({
     {Opcode::Setp, {2, compared}},
 });
 
-/// Whether operand `index` behind the result has another type than the one that is computed with:
-/// the amount of a shift has 32 bits whatever is shifted, what mad.wide adds is twice as wide.
+/// Returns whether operand `index` after the result has another type than the operation: shift
+/// amounts always have 32 bits, and the addend of mad.wide is twice as wide.
 bool is_of_another_type(const Instruction& instruction, size_t index) {
   if (instruction.opcode == Opcode::Selp) return index == 2;
   if (instruction.opcode == Opcode::Shl || instruction.opcode == Opcode::Shr) return index == 1;
@@ -195,7 +195,7 @@ Computed of_predicates(const Instruction& instruction, const std::vector<int64_t
   return std::nullopt;
 }
 
-/// Computes values that follow from one parameter.
+/// Evaluates values that depend on one parameter.
 class Evaluator {
  public:
   Evaluator(const Function& function, uint32_t block)
@@ -206,7 +206,7 @@ class Evaluator {
     }
   }
 
-  /// The parameters that a value follows from; nothing where it follows from something else too.
+  /// Returns the parameters that a value depends on; nothing if it depends on something else too.
   std::optional<std::set<std::string>> parameters(const Operand& operand, int depth = 0) const {
     if (operand.kind == Operand::Kind::Integer) return std::set<std::string>();
     if (operand.kind == Operand::Kind::Special && operand.name == "%ntid.x" && block_ > 0) {
@@ -225,7 +225,7 @@ class Evaluator {
     return names;
   }
 
-  /// Whether it is the parameter as it is.
+  /// Returns whether it is the unchanged parameter.
   bool is_parameter(const Operand& operand) const {
     const Instruction* from = definition(operand);
     for (int depth = 0; from != nullptr && depth < kDepthMax; ++depth) {
@@ -236,7 +236,7 @@ class Evaluator {
     return false;
   }
 
-  /// With the parameter of this value. Nothing for what the machine does not define.
+  /// Returns the value for this parameter value; nothing if the result is undefined.
   std::optional<int64_t> value(const Operand& operand, int64_t parameter, int depth = 0) const {
     if (operand.kind == Operand::Kind::Integer) return std::bit_cast<int64_t>(operand.bits);
     if (operand.kind == Operand::Kind::Special) return int64_t{block_};
@@ -323,11 +323,11 @@ class Evaluator {
 };
 
 struct RareClass {
-  size_t fulfilled = 0;  ///< How many of the tried sizes do what is rare.
+  size_t fulfilled = 0;  ///< Number of tried sizes that take the rare side.
   std::vector<int64_t> sizes;
 };
 
-/// The sizes that do what few do, without those at which a period has hardly begun.
+/// Returns the rare sizes, without those at which a period has just begun.
 std::vector<int64_t> chosen(const std::vector<int64_t>& rare) {
   std::vector<int64_t> sizes;
   for (const int64_t size : rare) {

@@ -1,5 +1,5 @@
-// What code asks of one integer parameter alone, such as `n % 256 == 1`, and the sizes for which
-// the answer is a rare one.
+// Finds predicates on a single integer parameter, such as `n % 256 == 1`, and the sizes that take
+// their rare side.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 namespace gpuemu {
 
 struct RareSizes {
-  /// Some sizes for each predicate that few sizes fulfil, or few do not; the rarest first.
+  /// For each predicate that is true, or false, for few sizes: some of these sizes. The rarest
+  /// predicates come first.
   std::vector<std::vector<int64_t>> classes;
   /// Both sides of each threshold (`n > 1024`), the largest first.
   std::vector<int64_t> thresholds;
 };
 
-/// Only predicates that follow from a single parameter and constants count, and not those that ask
-/// whether the parameter as it is equals a number. `block` is the block size where it is known,
-/// else 0.
+/// Considers only predicates that depend on a single parameter and constants, and not those that
+/// test an unchanged parameter for equality. `block` is the block size, or 0 if unknown.
 RareSizes rare_sizes(const ptx::Function& function, uint32_t block);
 
 }  // namespace gpuemu

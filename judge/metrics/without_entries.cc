@@ -9,10 +9,10 @@ namespace gpuemu {
 namespace {
 
 constexpr std::string_view kEntry = ".entry ";
-/// How compilers end a body; what stands inside is indented or in braces of its own lines.
+/// How compilers end a body. Text inside is indented, or in braces on lines of their own.
 constexpr std::string_view kBodyEnd = "}";
 
-/// The name of the entry that begins in this line; empty in any other.
+/// Returns the name of the entry that begins on this line; empty for other lines.
 std::string_view entry_of(std::string_view line) {
   const size_t at = line.find(kEntry);
   if (at == std::string_view::npos || line.find("//") < at) return {};
@@ -20,7 +20,7 @@ std::string_view entry_of(std::string_view line) {
   return name.substr(0, name.find_first_of("( \t\r"));
 }
 
-/// What ends a line without its end.
+/// Returns the line without its line end.
 std::string_view without_end(std::string_view line) {
   return line.substr(0, line.find_last_not_of("\r\n") + 1);
 }
@@ -41,7 +41,7 @@ bool is_of_a_name(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$' || c == '%';
 }
 
-/// Whether a word of the text is one of `names`, other than in a comment.
+/// Returns whether a word of the text outside comments is one of `names`.
 bool has_word(std::string_view text, const std::set<std::string, std::less<>>& names) {
   for (size_t begin = 0; begin < text.size();) {
     if (text.substr(begin).starts_with("//")) {  // Compilers write "// .globl NAME".

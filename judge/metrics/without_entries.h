@@ -1,4 +1,4 @@
-// A text of several kernels as the compiler would have made it for fewer.
+// Removes kernels from a PTX text, as if the compiler had been given fewer.
 #pragma once
 
 #include <set>
@@ -6,12 +6,11 @@
 
 namespace gpuemu {
 
-/// The PTX that a compiler wrote, without the entries of these names. Everything outside of them
-/// stays.
+/// Returns a compiler's PTX without the entries of these names. Everything outside them stays.
 std::string without_entries(std::string ptx, const std::set<std::string>& names);
 
-/// The PTX that a compiler wrote, with no other entries than these. As it is where what stays names
-/// one of the others: a kernel may launch another one.
+/// Returns a compiler's PTX with only these entries. Unchanged if the rest refers to one of the
+/// others, because a kernel may launch another one.
 std::string only_entries(std::string ptx, const std::set<std::string>& names);
 
 }  // namespace gpuemu

@@ -18,14 +18,15 @@ std::vector<double> numbers_of(const Tensor& tensor) {
 
 size_t count_of(const Tensor& tensor) { return tensor.data.size() / byte_size(tensor.dtype); }
 
-/// One element's bytes.
+/// Returns the bytes of one element.
 std::vector<std::byte> bytes_of(DType dtype, double value) {
   std::vector<std::byte> bytes(byte_size(dtype));
   narrow_from_double(dtype, std::vector<double>{value}, bytes);
   return bytes;
 }
 
-/// Row-major index of what has index `at` in a tensor of shape `shape`; nothing beyond `within`.
+/// Converts the row-major index `at` in a tensor of shape `shape` to one in `within`; nothing if it
+/// is outside.
 std::optional<size_t> index_within(const Shape& shape, size_t at, const Shape& within) {
   std::vector<size_t> place(shape.size());
   for (size_t axis = shape.size(); axis-- > 0;) {

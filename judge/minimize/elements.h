@@ -1,5 +1,5 @@
-// Single elements of inputs: which differ from the simplest value, and inputs with some of them
-// simplified. Used by minimize_case.cc alone.
+// Single elements of inputs: finds those that differ from the simplest value, and simplifies some
+// of them. Used only by minimize_case.cc.
 #pragma once
 
 #include <map>
@@ -10,17 +10,17 @@
 
 namespace gpuemu {
 
-/// Elements are numbered through all inputs in order of name. Those of an input whose simplest
-/// value is NaN stay.
+/// Numbers elements through all inputs in order of name. Elements of an input whose simplest value
+/// is NaN are not changed.
 class Elements {
  public:
   Elements(const NamedTensors& inputs, const std::map<std::string, double>& simplest);
 
-  /// The elements that are not simple already, ascending.
+  /// Returns the elements that are not yet simple, ascending.
   std::vector<size_t> differing() const;
-  /// The inputs with every other element simplified. REQUIRES: `kept` ascends.
+  /// Returns the inputs with every other element simplified. Requires `kept` to be ascending.
   NamedTensors only(const std::vector<size_t>& kept) const;
-  /// The inputs with this element as `value`.
+  /// Returns the inputs with this element set to `value`.
   NamedTensors with(size_t element, double value) const;
   double value_of(size_t element) const;
 
@@ -31,7 +31,7 @@ class Elements {
   const std::map<std::string, double>& simplest_;
 };
 
-/// The leading part of each input that has the wanted shape; what is new is simple.
+/// Returns the leading part of each input in the wanted shape; new elements are simple.
 NamedTensors cropped(const NamedTensors& inputs, const NamedTensors& wanted);
 
 }  // namespace gpuemu

@@ -1,4 +1,4 @@
-// The search over dims, the search over values, and the search over single elements.
+// The searches over dims, over values, and over single elements.
 #include "judge/minimize/minimize.h"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 namespace gpuemu {
 namespace {
 
-/// The search over dims: the best failing case so far and what was tried.
+/// The search over dims: the smallest failing case so far, and the results of all trials.
 class DimsSearch {
  public:
   DimsSearch(const Dims& start, const std::string& kind, const DimsTrial& trial,
@@ -37,7 +37,7 @@ class DimsSearch {
     return std::min(lower, best_.at(name));
   }
 
-  /// Still the same failure? Remembered answers cost nothing.
+  /// Returns whether the same failure still occurs. Known results are reused.
   bool fails(const Dims& dims) {
     const auto known = tried_.find(dims);
     if (known != tried_.end()) return known->second;
@@ -74,7 +74,7 @@ class DimsSearch {
     return names;
   }
 
-  /// Halving between the largest value known to pass and the smallest known to fail.
+  /// Bisects between the largest value known to pass and the smallest known to fail.
   bool shrink(const std::string& name) {
     const int64_t start = best_.at(name);
     int64_t passes = lower_of(name) - 1;
@@ -87,15 +87,15 @@ class DimsSearch {
     return best_.at(name) < start;
   }
 
-  /// Failures at odd or unaligned sizes are not monotonic: a neighbour below may fail although the
-  /// middle passed.
+  /// Failures at odd or unaligned sizes are not monotonic: a smaller neighbour may fail although
+  /// the middle passed.
   bool step_down() {
     for (const std::string& name : largest_first()) {
       for (const int64_t step : {int64_t{1}, int64_t{2}, int64_t{3}}) {
         const int64_t value = best_.at(name) - step;
         if (value >= lower_of(name) && adopt(with(name, value))) return true;
       }
-      // The first multiple above a smaller power of two plus one: what boundaries of tiles leave.
+      // Tries one more than a smaller power of two, which is typical of tile boundaries.
       for (int64_t power = 1; power < best_.at(name) - 1; power *= 2) {
         if (power + 1 >= lower_of(name) && adopt(with(name, power + 1))) return true;
       }
@@ -103,7 +103,7 @@ class DimsSearch {
     return false;
   }
 
-  /// Dims that must stay equal or in proportion shrink only together.
+  /// Handles dims that must stay equal or proportional, which can only shrink together.
   bool shrink_pairs() {
     const std::vector<std::string> names = largest_first();
     for (size_t i = 0; i < names.size(); ++i) {
@@ -154,7 +154,7 @@ ValueMinimum minimize_values(const ValueChoice& start, const std::string& kind,
   }
   const Strategy strategy = best.choice.strategy;
   const double from = best.choice.scale;
-  // Halvings still left of those that take 1 to the least scale; zeros have nothing to narrow.
+  // Halvings left before the smallest scale is reached; zeros cannot be narrowed.
   const double left = static_cast<double>(options.halvings_max) + std::floor(std::log2(from));
   if (strategy == Strategy::Zeros || !(left >= 1)) return best;
   const auto narrowed = [&](uint64_t halvings) {
@@ -187,7 +187,7 @@ ElementMinimum minimize_elements(const std::vector<size_t>& elements, const Elem
       std::vector<size_t> kept = best.kept;
       const auto first = kept.begin() + static_cast<ptrdiff_t>(at);
       kept.erase(first, kept.begin() + static_cast<ptrdiff_t>(std::min(at + block, kept.size())));
-      // Nothing at all was tried already.
+      // The empty set was tried already.
       const bool adopted = !kept.empty() && adopt(std::move(kept));
       smaller = smaller || adopted;
       if (!adopted) at += block;

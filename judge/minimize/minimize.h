@@ -1,5 +1,5 @@
-// Makes a failing case smaller. Pure search over dims, layout, attributes and values; what a case
-// is and whether it still fails is the caller's function.
+// Makes a failing case smaller: searches over dims, layout, attributes and values. The caller's
+// function defines what a case is and whether it still fails.
 #pragma once
 
 #include <cstdint>
@@ -17,30 +17,30 @@ namespace gpuemu {
 
 using Dims = std::map<std::string, int64_t>;
 
-/// Runs the case with these dims: the kind of its failure (any text or number that tells kinds
-/// apart), or nothing when it passes or cannot be built.
+/// Runs the case with these dims. Returns the kind of its failure (any text or number that
+/// distinguishes kinds), or nothing if it passes or cannot be built.
 using DimsTrial = std::function<std::optional<std::string>(const Dims& dims)>;
 
 struct DimsOptions {
-  Dims lower;                       ///< Smallest legal value per dim; 1 where absent.
-  uint64_t trials_max = 200;        ///< Calls of the trial function.
+  Dims lower;                       ///< Smallest legal value per dim; 1 if absent.
+  uint64_t trials_max = 200;        ///< Limit of trial calls.
   std::function<bool()> cancelled;  ///< May be empty.
 };
 
 struct DimsMinimum {
-  Dims dims;         ///< The smallest failing ones found; the start's when nothing smaller fails.
-  std::string kind;  ///< Kind of the failure that was kept.
+  Dims dims;         ///< The smallest failing ones; the start's if nothing smaller fails.
+  std::string kind;  ///< Kind of the preserved failure.
   uint64_t trials = 0;
-  bool complete = false;  ///< No single dim can shrink further; false when trials ran out.
+  bool complete = false;  ///< No single dim can shrink further; false if the trials ran out.
 };
 
-/// Shrinks every dim as far as the failure of the same kind persists: lower bound first, then by
-/// halving, to a fixed point, then steps of one, and pairs of dims together. REQUIRES: the case
-/// fails with `kind` at `start`.
+/// Shrinks every dim as far as the same kind of failure persists: first to its lower bound, then by
+/// bisection to a fixed point, then in steps of one, then pairs of dims together. Requires the case
+/// to fail with `kind` at `start`.
 DimsMinimum minimize_dims(const Dims& start, const std::string& kind, const DimsTrial& trial,
                           const DimsOptions& options);
 
-/// The values of a case: where they come from and by which factor they are narrowed.
+/// The values of a case: their strategy, and the factor that narrows them.
 struct ValueChoice {
   Strategy strategy = Strategy::None;
   double scale = 1.0;
@@ -61,13 +61,13 @@ struct ValueMinimum {
   uint64_t trials = 0;
 };
 
-/// The simplest strategy that keeps the failure, then by binary search the smallest power of two as
-/// scale. REQUIRES: the case fails with `kind` at `start`.
+/// Finds the simplest strategy that keeps the failure, then the smallest power of two as scale, by
+/// binary search. Requires the case to fail with `kind` at `start`.
 ValueMinimum minimize_values(const ValueChoice& start, const std::string& kind,
                              const ValueTrial& trial, const ValueOptions& options);
 
-/// Tries a case in which only the elements `kept` (ascending) of its inputs keep their value; the
-/// others take the simplest one.
+/// Tries a case in which only the elements `kept` (ascending) of its inputs keep their values; the
+/// others get the simplest one.
 using ElementTrial = std::function<bool(const std::vector<size_t>& kept)>;
 
 struct ElementMinimum {
@@ -75,53 +75,52 @@ struct ElementMinimum {
   uint64_t trials = 0;
 };
 
-/// Delta debugging: none at all, then without ever smaller blocks, down to single elements.
-/// REQUIRES: the case fails with all of `elements`.
+/// Delta debugging: tries the empty set, then removes ever smaller blocks, down to single elements.
+/// Requires the case to fail with all of `elements`.
 ElementMinimum minimize_elements(const std::vector<size_t>& elements, const ElementTrial& trial,
                                  uint64_t trials_max);
 
-/// Elements of inputs, and how many of them are not as simple as they could be.
+/// How many elements the inputs have, and how many of them are not yet simple.
 struct ElementCount {
   uint64_t all = 0, differing = 0;
 };
 ElementCount count_elements(const NamedTensors& inputs,
                             const std::map<std::string, double>& simplest);
 
-/// A case by what minimization may change.
+/// The parts of a case that minimization may change.
 struct CaseChoice {
   Dims dims;
   ValueChoice values;
   MemoryLayout layout = MemoryLayout::Contiguous;
   std::map<std::string, double> attrs = {};
-  /// The inputs' elements, when single ones were changed; `values` then says nothing.
+  /// The inputs' elements, if single ones were changed; `values` is then unused.
   std::shared_ptr<const NamedTensors> stored = {};
 };
 using CaseTrial = std::function<std::optional<std::string>(const CaseChoice& choice)>;
 
 struct CaseSearch {
-  Dims lower;  ///< As in DimsOptions.
-  /// Dims that may have these sizes only, each list ascending; the search goes along the list.
+  Dims lower;  ///< See DimsOptions.
+  /// Dims that may only have these sizes, each list ascending; the search moves along the list.
   std::map<std::string, std::vector<int64_t>> sizes;
   std::vector<MemoryLayout> layouts;                 ///< Simplest first.
-  std::map<std::string, std::vector<double>> attrs;  ///< The values that each may have.
-  /// Inputs of a choice, and the simplest value of each; empty where elements are not to be
-  /// changed.
+  std::map<std::string, std::vector<double>> attrs;  ///< Allowed values of each attribute.
+  /// Returns the inputs of a choice; empty if elements must not be changed.
   std::function<NamedTensors(const CaseChoice& choice)> inputs_of;
-  std::map<std::string, double> simplest;  ///< By input; 0 where absent.
+  std::map<std::string, double> simplest;  ///< Simplest value by input; 0 if absent.
   bool change_dims = true, change_values = true;
-  uint64_t trials_max = 100;        ///< Calls of the trial function, of all searches together.
+  uint64_t trials_max = 100;        ///< Limit of trial calls over all searches.
   std::function<bool()> cancelled;  ///< May be empty.
 };
 
 struct CaseMinimum {
   CaseChoice choice;
   uint64_t trials = 0;
-  bool complete = false;  ///< No search finds anything smaller; false when trials ran out.
+  bool complete = false;  ///< No search finds anything smaller; false if the trials ran out.
 };
 
-/// Layout and attributes; then dims, then values, then dims again with those values, until nothing
-/// shrinks: simpler values often fail at smaller sizes. At last single elements, and the sizes that
-/// hold those left. REQUIRES: the case fails with `kind` at `start`.
+/// Minimizes layout and attributes; then dims and values in turn until nothing shrinks, because
+/// simpler values often fail at smaller sizes; finally single elements, and the sizes that contain
+/// those left. Requires the case to fail with `kind` at `start`.
 CaseMinimum minimize_case(const CaseChoice& start, const std::string& kind, const CaseTrial& trial,
                           const CaseSearch& search);
 

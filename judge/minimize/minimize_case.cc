@@ -1,4 +1,4 @@
-// All searches in turn, over one predicate with one budget and one memory of what was tried.
+// Runs all searches in turn, with one predicate, one budget and one memory of results.
 #include <algorithm>
 #include <cmath>
 #include <tuple>
@@ -9,12 +9,12 @@
 namespace gpuemu {
 namespace {
 
-// Trials that single elements may take: sums that need all of theirs would use up any number.
+// Limit of trials for single elements: sums that need all their elements would use up any budget.
 constexpr uint64_t kElementTrialsMax = 60;
 constexpr size_t kElementsMax = size_t{1} << 20;
-constexpr size_t kSimplifiedMax = 8;  // Elements that are given a rounder value.
+constexpr size_t kSimplifiedMax = 8;  // Elements that are replaced by rounder values.
 
-/// How simple a number is to people: 0, 1, then whole ones, then the others.
+/// Ranks how simple a number is to a reader: 0, 1, whole numbers, others.
 std::tuple<int, double> simplicity_of(double value) {
   const int group = value == 0 ? 0 : value == 1 ? 1 : std::trunc(value) == value ? 2 : 3;
   return {group, std::fabs(value)};
@@ -35,7 +35,7 @@ class CaseMinimizer {
   }
 
  private:
-  /// Everything that leaves the values to the generator.
+  /// Runs all searches in which the generator still makes the values.
   void run_generated() {
     if (search_.change_dims) {
       simplify_layout();
@@ -45,7 +45,7 @@ class CaseMinimizer {
     while (smaller && !exhausted()) {
       const bool dims = search_.change_dims && shrink_dims();
       const bool values = search_.change_values && shrink_values();
-      // Without new values the dims are at their least already, and the other way round.
+      // Without new values the dims are already minimal, and the reverse.
       smaller = search_.change_dims && search_.change_values && (dims || values);
     }
     if (search_.change_dims) {
@@ -58,7 +58,7 @@ class CaseMinimizer {
     return trials_ >= search_.trials_max || (search_.cancelled && search_.cancelled());
   }
 
-  /// What came of a choice. Remembered answers cost nothing.
+  /// Returns the result of a choice. Known results are reused.
   std::optional<std::string> ask(const CaseChoice& choice) {
     if (choice.stored) {
       if (exhausted()) return std::nullopt;
@@ -73,7 +73,7 @@ class CaseMinimizer {
     return tried_[key] = trial_(choice);
   }
 
-  /// Takes the choice when it fails in the same way.
+  /// Adopts the choice if it fails in the same way.
   bool consider(const CaseChoice& choice) {
     const auto kind = ask(choice);
     if (!kind || *kind != kind_) return false;
@@ -81,7 +81,7 @@ class CaseMinimizer {
     return true;
   }
 
-  /// The choice of now with other dims, layout and the like.
+  /// Returns the current choice with a change applied.
   template <typename Change>
   CaseChoice with(const Change& change) const {
     CaseChoice choice = best_;
@@ -108,7 +108,7 @@ class CaseMinimizer {
     }
   }
 
-  /// The search sees the place in the list for dims that have one, and sizes for the others.
+  /// For dims with a list of sizes, the search uses positions in the list.
   Dims positions_of(Dims dims) const {
     for (auto& [name, size] : dims) {
       const auto list = search_.sizes.find(name);
@@ -127,7 +127,7 @@ class CaseMinimizer {
     return places;
   }
 
-  /// The search over dims, where `made` says what other dims make of the choice of now.
+  /// Searches over dims; `made` returns the current choice with other dims.
   template <typename Made>
   bool search_dims(const Made& made) {
     DimsOptions options;
@@ -139,7 +139,7 @@ class CaseMinimizer {
     const DimsMinimum minimum = minimize_dims(
         positions_of(before), kind_,
         [&](const Dims& places) { return ask(made(sizes_of(places))); }, options);
-    // An unlisted size of an older configuration stays as it is unless something smaller fails.
+    // An unlisted size from an older configuration is kept unless something smaller fails.
     if (minimum.dims != positions_of(before)) best_ = made(sizes_of(minimum.dims));
     return best_.dims != before;
   }
@@ -174,9 +174,9 @@ class CaseMinimizer {
     return choice;
   }
 
-  /// Where few elements matter, the others are simplified; else the generator's values stay.
+  /// If few elements matter, simplifies the others; otherwise the generator's values stay.
   void shrink_elements() {
-    // A word is simpler to tell than a list of elements.
+    // A strategy's name is simpler to report than a list of elements.
     if (best_.values.strategy == Strategy::Zeros || best_.values.strategy == Strategy::Constant) {
       return;
     }
@@ -196,7 +196,7 @@ class CaseMinimizer {
     if (minimum.kept.size() < differing.size()) best_ = with_inputs(elements.only(minimum.kept));
   }
 
-  /// Smaller sizes of what is stored now: the leading part of every input.
+  /// Reduces the sizes of stored inputs to the leading part of each.
   void crop() {
     const CaseChoice start = best_;
     search_dims([&](const Dims& dims) {
@@ -211,7 +211,7 @@ class CaseMinimizer {
     });
   }
 
-  /// Round numbers in place of the few that are left.
+  /// Replaces the few remaining values by round numbers.
   void round_elements() {
     const std::vector<size_t> left = Elements(*best_.stored, search_.simplest).differing();
     if (left.size() > kSimplifiedMax) return;

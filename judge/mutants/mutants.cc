@@ -18,7 +18,7 @@ bool wanted(const std::vector<std::string>& names, const std::string& name) {
   return names.empty() || std::ranges::find(names, name) != names.end();
 }
 
-/// The mutants of one instruction.
+/// Adds the mutants of one instruction.
 void add_mutants(const ptx::Module& module, const MutationSite& site, std::vector<Mutant>& out) {
   const ptx::SourceLine source = module.outermost(site.instruction.source);
   const auto file = module.files.find(source.file);
@@ -63,7 +63,7 @@ std::string with_mutant(std::string_view ptx, const Mutant& mutant) {
   std::string text(ptx.substr(0, mutant.begin));
   text += mutant.after;
   if (!mutant.after.empty() && !mutant.after.ends_with('}')) text += ';';
-  // Lines of findings stay those of the original.
+  // Keep the number of lines, so that findings have the same line numbers as in the original.
   const std::string_view replaced = ptx.substr(mutant.begin, mutant.end - mutant.begin);
   text.append(static_cast<size_t>(std::ranges::count(replaced, '\n')), '\n');
   text += ptx.substr(mutant.end);
@@ -72,7 +72,7 @@ std::string with_mutant(std::string_view ptx, const Mutant& mutant) {
 
 std::vector<Mutant> choose_mutants(std::vector<Mutant> mutants, uint64_t count, uint64_t seed) {
   if (count == 0 || mutants.size() <= count) return mutants;
-  // In each kind's own random order; then the kinds take turns, so that a rare one is among them.
+  // Shuffles each kind, then takes from the kinds in turn, so that rare kinds are included.
   std::map<std::string, std::vector<Mutant>> kinds;
   for (Mutant& one : mutants) kinds[one.mutation].push_back(std::move(one));
   for (auto& [name, kind] : kinds) {

@@ -1,4 +1,4 @@
-// Every mutant of a kernel: the text with one mistake planted.
+// Lists the mutants of a kernel: its text with one planted mistake.
 #pragma once
 
 #include <cstdint>
@@ -12,29 +12,28 @@
 namespace gpuemu {
 
 struct Mutant {
-  uint64_t id = 0;  ///< Its number among all of the text; the same whatever is chosen.
+  uint64_t id = 0;  ///< Number among all mutants of the text, independent of which are chosen.
   std::string mutation, entry;
-  std::string file;  ///< The source file; "" when not known.
+  std::string file;  ///< The source file; "" if unknown.
   uint32_t line = 0, ptx_line = 0;
-  std::string before, after;  ///< `after` is "" where the instruction is removed.
-  size_t begin = 0, end = 0;  ///< In the text.
+  std::string before, after;  ///< `after` is "" if the instruction is removed.
+  size_t begin = 0, end = 0;  ///< Range in the text.
 };
 
-/// The mutants of the entries and of all functions that are not entries. `mutations` empty: all
-/// kinds.
-/// REQUIRES: `module` was parsed from `ptx`.
+/// Returns the mutants of the entries and of all functions that are not entries. Empty `mutations`:
+/// all kinds. Requires `module` to be parsed from `ptx`.
 std::vector<Mutant> find_mutants(std::string_view ptx, const ptx::Module& module,
                                  const std::vector<std::string>& entries,
                                  const std::vector<std::string>& mutations);
 
-/// The text with the mutant's statement replaced; as many lines as before.
+/// Returns the text with the mutant's statement replaced. Keeps the number of lines.
 std::string with_mutant(std::string_view ptx, const Mutant& mutant);
 
-/// `count` of them, ascending by id, chosen by the seed evenly over the kinds; all when count is 0
-/// or there are no more.
+/// Chooses `count` mutants evenly over the kinds by the seed, ascending by id; all if count is 0 or
+/// not less than their number.
 std::vector<Mutant> choose_mutants(std::vector<Mutant> mutants, uint64_t count, uint64_t seed);
 
-/// InvalidArgument naming the first kind that does not exist, and those that do.
+/// InvalidArgument names the first unknown kind, and the existing ones.
 Status check_mutations(const std::vector<std::string>& names);
 
 }  // namespace gpuemu

@@ -18,7 +18,7 @@ using ptx::Operand;
 using ptx::Trait;
 using Texts = std::vector<std::string>;
 
-/// The type that an instruction computes in: its last modifier that is one.
+/// Returns the type that an instruction computes in: its last modifier that is a type.
 ptx::Type type_of(const Instruction& one) {
   for (size_t i = one.modifiers.size(); i-- > 0;) {
     if (const auto type = ptx::type_from_name(one.modifiers[i])) return *type;
@@ -51,7 +51,7 @@ std::string with_operand(const Statement& statement, size_t index, std::string o
   return changed.text();
 }
 
-/// `opcode` with the given operands of the statement, under its guard.
+/// Builds `opcode` with the given operands of the statement, under its guard.
 std::string made_of(const Statement& statement, std::string opcode,
                     std::initializer_list<size_t> operands) {
   Statement changed = statement;
@@ -73,14 +73,14 @@ double value_of(const Operand& operand) {
                                   : std::bit_cast<float>(static_cast<uint32_t>(operand.bits));
 }
 
-/// What is mistaken for it: an identity for another, one for a half; else a wrong digit.
+/// Returns a plausible mistaken constant: one identity for another, 1 for 1/2, else a wrong digit.
 double mistaken(double value) {
   if (std::isnan(value)) return 0;
   if (std::isinf(value)) return 0;
   if (value == 0) return -std::numeric_limits<double>::infinity();
   if (std::fabs(value) == 1) return value / 2;
   if (std::fabs(value) == 0.5) return 2 * value;
-  return value * 0.984375;  // 0.044 for 0.044715 and the like.
+  return value * 0.984375;  // For example 0.044 for 0.044715.
 }
 
 Texts swap_constant(const MutationSite& site) {
@@ -247,7 +247,7 @@ Texts shift_index(const MutationSite& site) {
     if (address.kind != Operand::Kind::Address || address.elements.size() != 1) continue;
     std::string base = site.statement.operands[i];
     base = base.substr(1, base.find_first_of("+]") - 1);
-    // A minus in the text belongs to the offset as well.
+    // A minus before the offset belongs to it too.
     while (!base.empty() && base.back() == ' ') base.pop_back();
     Texts out;
     for (const int64_t step : {bytes, -bytes}) {

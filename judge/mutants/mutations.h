@@ -1,5 +1,5 @@
-// The mistakes that are planted: one row per kind. Each turns an instruction into what somebody who
-// made that mistake would have got.
+// The planted mistakes, one row per kind. Each changes an instruction to what a programmer who made
+// that mistake would get.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace gpuemu {
 
-/// An instruction in its surroundings.
+/// An instruction and its context.
 struct MutationSite {
   const ptx::Function& function;
   const ptx::Instruction& instruction;
@@ -19,12 +19,12 @@ struct MutationSite {
 
 struct Mutation {
   const char* name;         ///< "drop_barrier"
-  const char* description;  ///< For people, one line.
-  /// What may stand in place of the statement, each another mutant; "" removes it.
+  const char* description;  ///< One line, human-readable.
+  /// Returns replacements of the statement, each a separate mutant; "" removes it.
   std::vector<std::string> (*replacements)(const MutationSite& site);
 };
 
-/// All of them, in a fixed order: identifiers of mutants follow from it.
+/// Returns all kinds in a fixed order, because the ids of mutants depend on it.
 std::span<const Mutation> known_mutations();
 
 }  // namespace gpuemu

@@ -13,7 +13,7 @@ std::string trimmed(std::string_view text) {
   return std::string(text.substr(first, text.find_last_not_of(kSpace) - first + 1));
 }
 
-/// At commas outside of brackets.
+/// Splits at commas outside brackets.
 std::vector<std::string> split_operands(std::string_view text) {
   std::vector<std::string> parts;
   if (trimmed(text).empty()) return parts;
@@ -71,7 +71,7 @@ std::optional<Statement> statement_at(std::string_view text, const std::vector<s
   if (made.guard.empty() != !instruction.guard.has_value()) return std::nullopt;
   const size_t operands = opcode + spelling.size();
   made.operands = split_operands(text.substr(operands, end - operands));
-  // A comment in the middle, or a form that this does not take apart.
+  // The text has a comment inside, or a form that is not supported here.
   if (made.operands.size() != instruction.operands.size()) return std::nullopt;
   return made;
 }

@@ -11,7 +11,7 @@
 namespace gpuemu {
 namespace {
 
-/// For two values that are not both finite.
+/// For two values of which at least one is not finite.
 bool non_finite_agree(double got, double expected, NanPolicy policy) {
   if (std::isnan(got) && std::isnan(expected)) return true;
   if (got == expected) return true;
@@ -70,7 +70,7 @@ std::optional<ValidationFailure> find_disagreement(const Agreement& agreement) {
   const Comparison comparison = comparison_of(agreement);
   const ErrorBound bound(comparison);
   const NanPolicy policy = agreement.policy.nan_policy.value_or(NanPolicy::Match);
-  // Integers get here with unequal bytes: beyond 2^53 their doubles may be equal nevertheless.
+  // Integers reach this with unequal bytes; beyond 2^53 their doubles may still be equal.
   const auto agree = [&](double here, double there, double allowed) {
     if (!is_float(got.dtype)) return allowed > 0 && std::fabs(here - there) <= allowed;
     if (!std::isfinite(here) || !std::isfinite(there)) {

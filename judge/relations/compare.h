@@ -1,4 +1,4 @@
-// Two outputs of a kernel that must agree, bit for bit or within what rounding can do.
+// Compares two outputs of a kernel that must agree, bit for bit or within rounding.
 #pragma once
 
 #include <optional>
@@ -10,23 +10,23 @@
 
 namespace gpuemu {
 
-/// What a relation demands of one output.
+/// What a relation requires of one output.
 struct Agreement {
   std::string output;
   const Tensor& got;
   const Tensor& expected;          ///< Has the shape of `got`.
-  std::vector<bool> free = {};     ///< Elements about which the relation says nothing; or none.
-  std::vector<double> slack = {};  ///< Allowed beyond the bound, per element; or none.
-  ValidationPolicy policy = {};    ///< For the bound; its invariants do not matter.
-  const NamedTensors* inputs = nullptr;  ///< Those of the run that gave `got`.
+  std::vector<bool> free = {};     ///< Elements that the relation does not constrain; may be empty.
+  std::vector<double> slack = {};  ///< Allowed beyond the bound, per element; may be empty.
+  ValidationPolicy policy = {};    ///< For the bound; its invariants are ignored.
+  const NamedTensors* inputs = nullptr;  ///< The inputs of the run that gave `got`.
   std::string reference_input = {};
 };
 
-/// The message of the failure says place, both values, how many elements and their pattern. A zero
-/// of either sign and a NaN of any payload are one value.
+/// Returns the disagreement, if any. Its message gives the place, both values, the number of
+/// elements and their pattern. Zeros of either sign are equal, and so are all NaNs.
 std::optional<ValidationFailure> find_disagreement(const Agreement& agreement);
 
-/// Nothing may differ.
+/// Returns a policy that allows no difference.
 ValidationPolicy exact_policy();
 
 }  // namespace gpuemu

@@ -10,11 +10,11 @@
 namespace gpuemu {
 namespace {
 
-/// Added to the base seed, so that another case's values come out.
+/// Added to the base seed to draw the values of another case.
 constexpr uint64_t kOtherSeed = 0x9E3779B97F4A7C15;
 constexpr int64_t kTameMax = 3;
 
-/// Seven values from a range that does not hold the integers, other ones for odd draws.
+/// Returns seven values spread over a range without integers; different ones for odd draws.
 double spread_over(const std::pair<double, double>& range, int64_t step, bool odd) {
   const double share =
       (static_cast<double>(step + kTameMax + 1) - (odd ? 0.5 : 0)) / (2 * kTameMax + 2);
@@ -29,7 +29,7 @@ NamedTensors tame_inputs(const OpConfig& op, const CasePlan& plan, const NamedTe
   for (auto& [name, tensor] : inputs) {
     if (!is_float(tensor.dtype)) continue;
     const auto range = declared_range(op, plan, name);
-    // The largest of many is the same in most draws: those of odd ones are twice as large.
+    // In most draws the maximum of many elements is the same, so odd draws are twice as large.
     const bool odd = draw % 2 == 1;
     const int64_t factor = odd ? 2 : 1;
     const auto most = static_cast<double>(factor * kTameMax);

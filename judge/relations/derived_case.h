@@ -1,4 +1,4 @@
-// A further run of a kernel that a relation asks for, and the inputs it starts from.
+// A further run of a kernel that a relation needs, and its inputs.
 #pragma once
 
 #include <functional>
@@ -13,56 +13,57 @@
 
 namespace gpuemu {
 
-/// The slices of one output that a wide-index run shows, and which elements it has written.
+/// The slices of one output that a wide-index run returns, and which of their elements it wrote.
 struct WideIndexWindow {
   Tensor values;
   std::vector<bool> written;
 };
 
-/// A run in which every tensor with the dim is its small self again and again, of which the device
-/// runs some blocks: the first ones in order, then the last ones in reverse. Its outputs are the
+/// A run in which every tensor with the dim consists of repetitions of a small one. The device runs
+/// only some blocks: the first ones in order, then the last ones in reverse. Its results are the
 /// first and the last copy of every output.
 struct WideIndexRun {
   uint64_t repeats = 1;
-  uint64_t launch_ms = 1;  ///< Each launch ends after it, wherever its blocks are.
+  uint64_t launch_ms = 1;  ///< Each launch is stopped after this time, wherever its blocks are.
   struct Windows {
     std::map<std::string, WideIndexWindow> first, last;  ///< By output.
   };
   Windows in_order, reverse;
-  bool blocks_apart = false;  ///< No block ran in both, so what both wrote, two blocks write.
+  bool blocks_apart = false;  ///< No block ran in both launches, so an element written by both was
+                              ///< written by two blocks.
 };
 
 struct DerivedCase {
-  CasePlan plan;        ///< Its dims may differ from those of the case.
-  NamedTensors inputs;  ///< Every input of the plan.
-  /// This output has the memory of this input; "": each its own.
+  CasePlan plan;        ///< Its dims may differ from the case's.
+  NamedTensors inputs;  ///< All inputs of the plan.
+  /// This output uses the memory of this input; "": each has memory of its own.
   std::string in_place_input, in_place_output;
-  /// Its `grid`, `block` and `shared` instead of the kernel's; null: the kernel's.
+  /// Replaces the kernel's `grid`, `block` and `shared`; null: keeps them.
   const InvariantSpec* launch = nullptr;
-  /// Order of the threads, and what it draws from, where the device can choose.
+  /// The thread order and its seed, if the device supports it.
   ThreadOrder order = ThreadOrder::InOrder;
   uint64_t order_seed = 0;
-  /// Not null: its windows are made instead of outputs. The sizes of `plan` are the large
-  /// ones, those of `inputs` the small ones.
+  /// If set, its windows are filled in instead of outputs. `plan` then has the large sizes,
+  /// `inputs` the small ones.
   WideIndexRun* wide_index = nullptr;
 };
 
-/// Runs the kernel of `derived.plan.op` and gives its outputs. Unsupported when no kernel takes
-/// such a case, Cancelled when the run failed and its finding is kept already.
+/// Runs the kernel of `derived.plan.op` and returns its outputs. Unsupported if no kernel accepts
+/// such a case; Cancelled if the run failed and its finding is already recorded.
 using DerivedCaseRunner = std::function<Result<NamedTensors>(const DerivedCase& derived)>;
 
-/// Inputs on which arithmetic is exact or nearly so: small integers for floats, spread over the
-/// tensor's range where it has one. Inputs of integer types are those of the case. `draw` tells
-/// several such sets of one case apart.
+/// Returns inputs on which arithmetic is exact or nearly so: small integers for floats, spread over
+/// the tensor's declared range if there is one. Inputs of integer types are the case's own. `draw`
+/// distinguishes several such sets of one case.
 NamedTensors tame_inputs(const OpConfig& op, const CasePlan& plan, const NamedTensors& own,
                          uint64_t draw);
 
-/// A case of the same sizes with other values, drawn inside the domains.
+/// Returns a case of the same sizes with other values from the same domains.
 CasePlan other_case(const CasePlan& plan);
-/// Its inputs.
+/// Returns the inputs of other_case().
 NamedTensors other_inputs(const OpConfig& op, const CasePlan& plan);
 
-/// Whether every finite element lies in the range that the op declares for the input.
+/// Returns whether every finite element is in the range that the op declares for the input.
 bool is_in_range(const OpConfig& op, const CasePlan& plan, const std::string& input,
                  const Tensor& values);
 

@@ -9,7 +9,8 @@
 namespace gpuemu {
 namespace {
 
-/// What a kind of op implies. Only names that leave no doubt about the axis and the formula.
+/// The properties that a kind of op implies. Contains only names that are unambiguous about axis
+/// and formula.
 struct KindRow {
   std::string_view kind;
   std::array<std::optional<InvariantKind>, 4> implied;
@@ -48,8 +49,8 @@ std::string_view kind_of(const OpConfig& op, const KernelConfig& kernel) {
   return "";
 }
 
-/// Whether two axes of a tensor have one size, as of square matrices: what is exchanged along it is
-/// rows and columns then.
+/// Returns whether a tensor has two axes of the same size, such as a square matrix: exchanging
+/// slices along it would exchange both rows and columns.
 bool has_square(const OpConfig& op) {
   const auto is_square = [](const TensorSpec& tensor) {
     for (size_t i = 0; i < tensor.shape.size(); ++i) {
@@ -67,7 +68,7 @@ std::vector<InvariantSpec> implied_by_kind(const OpConfig& op, const KernelConfi
   for (const KindRow& row : kKinds) {
     if (row.kind != kind_of(op, kernel)) continue;
     for (const auto& implied_one : row.implied) {
-      // Along rows of one axis there is nothing but the row.
+      // With a single axis there is only one row.
       const bool needs_rows = implied_one == InvariantKind::RowIndependent;
       if (!implied_one || (needs_rows && op.outputs.front().shape.size() < 2)) continue;
       const bool along_axis = needs_rows || implied_one == InvariantKind::Additive;

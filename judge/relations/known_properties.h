@@ -1,4 +1,4 @@
-// Relations and invariants that an op must have without declaring them.
+// Relations and invariants that apply to an op without being declared.
 #pragma once
 
 #include <string>
@@ -8,20 +8,20 @@
 
 namespace gpuemu {
 
-/// The relations of an op and its kernel, without repetitions: the declared ones, and for an op
-/// without a reference those that its kind implies (a name such as "softmax", or a built-in
-/// kernel) unless the configuration switches them off.
+/// Returns the unique relations of an op and its kernel: the declared ones and, for an op without a
+/// reference, those implied by its kind (a name such as "softmax", or a built-in kernel), unless
+/// the configuration disables them.
 std::vector<InvariantSpec> relations_of(const OpConfig& op, const KernelConfig& kernel);
 
-/// The invariants of an op and its kernel, found in the same way.
+/// Returns the invariants of an op and its kernel in the same way.
 std::vector<InvariantSpec> invariants_of(const OpConfig& op, const KernelConfig& kernel);
 
-/// Invariants that not every case or device can tell anything about: reports count the cases that
-/// did, as those of relations.
+/// Returns whether only some cases or devices can check the invariant. Reports count the cases that
+/// did, as for relations.
 bool is_rarely_conclusive(InvariantKind invariant);
 
-/// Whether the invariant or relation of this name compares values. The others see that a shape is
-/// right, that inputs matter, or that something was written.
+/// Returns whether the invariant or relation of this name compares values. The others check that a
+/// shape is right, that inputs matter, or that something was written.
 bool sees_values(std::string_view name);
 
 }  // namespace gpuemu

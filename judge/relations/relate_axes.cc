@@ -1,4 +1,4 @@
-// Relations that exchange, change, add or leave out slices along an axis.
+// Relations that exchange, change, add or remove slices along an axis.
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -27,7 +27,7 @@ NamedTensors take_all(const NamedTensors& tensors, const NamedAxes& axes,
   return taken;
 }
 
-/// The first dim of the inputs that no output has.
+/// Returns the first dim of the inputs that no output has.
 std::string reduced_dim(const OpConfig& op) {
   for (const TensorSpec& input : op.inputs) {
     for (const Expression& size : input.shape) {
@@ -39,7 +39,7 @@ std::string reduced_dim(const OpConfig& op) {
   return "";
 }
 
-/// The dim or axis that the spec names, else the reduced one where the relation speaks of it.
+/// Returns the dim or axis that the spec names, else the reduced dim if the relation is about it.
 SharedAxes chosen_axes(const RelationCheck& relation) {
   const OpConfig& op = relation.op();
   const bool reduces = relation.spec().kind == InvariantKind::PermutationInvariant ||
@@ -52,7 +52,7 @@ SharedAxes chosen_axes(const RelationCheck& relation) {
   return axes_of(op, relation.spec(), of_input ? op.inputs.front() : op.outputs.front(), 0);
 }
 
-/// A permutation that moves something. REQUIRES: size >= 2.
+/// Returns a permutation that is not the identity. Requires size >= 2.
 std::vector<int64_t> shuffled(size_t size, Stream stream) {
   std::vector<int64_t> from(size);
   std::iota(from.begin(), from.end(), int64_t{0});
@@ -61,25 +61,24 @@ std::vector<int64_t> shuffled(size_t size, Stream stream) {
   return from;
 }
 
-/// NaN in the changed slices shows what a number hides: 0 * NaN and max(NaN, x).
+/// NaN in the changed slices reveals what numbers hide: 0 * NaN and max(NaN, x).
 bool may_hold_nan(const RelationCheck& relation, const std::string& input, DType dtype) {
   if (!is_float(dtype) || !relation.op().has_nan_policy) return false;
   const auto spec = std::ranges::find(relation.op().inputs, input, &TensorSpec::name);
   return spec != relation.op().inputs.end() && !spec->range;
 }
 
-/// Chooses the slices that stay: those up to a place, or about every second one. REQUIRES: size >=
-/// 2.
+/// Chooses the slices to keep: those up to a place, or about every second one. Requires size >= 2.
 std::vector<bool> kept_slices(size_t size, bool causal, Stream& stream) {
   std::vector<bool> kept(size);
   const uint64_t last = stream.below(size - 1);
   for (size_t i = 0; i < size; ++i) kept[i] = causal ? i <= last : stream.negative();
-  // At least one of either kind.
+  // At least one slice is kept and one is not.
   if (!causal) kept[last + 1] = !kept[last];
   return kept;
 }
 
-/// The case's inputs with other values in the slices that are not `kept`.
+/// Returns the case's inputs with other values in the slices that are not `kept`.
 NamedTensors changed_slices(const RelationCheck& relation, const DerivedRun& base,
                             const SharedAxes& axes, const std::vector<bool>& kept, bool with_nan) {
   NamedTensors inputs = base.inputs;
@@ -96,7 +95,7 @@ NamedTensors changed_slices(const RelationCheck& relation, const DerivedRun& bas
   return inputs;
 }
 
-/// A size above `size` that the dim may have; 0: none.
+/// Returns a larger size of the dim; 0 if there is none.
 int64_t larger_size(const OpConfig& op, const std::string& name, int64_t size, uint64_t more) {
   const auto dim = std::ranges::find(op.dims, name, &DimSpec::name);
   if (dim == op.dims.end()) return 0;
@@ -228,8 +227,8 @@ RelationResult relate_additive(const RelationCheck& relation) {
   return relation.agree(base.outputs, expected, demand);
 }
 
-/// (A B)^T = B^T A^T, for operands stored either way: the dims that only one operand has change
-/// places, and each operand is made from the other.
+/// (A B)^T = B^T A^T, for either storage order of the operands: exchanges the dims that only one
+/// operand has, and makes each operand from the other.
 RelationResult relate_transpose_dual(const RelationCheck& relation) {
   const OpConfig& op = relation.op();
   if (op.inputs.size() != 2 || op.outputs.size() != 1) return not_checked();

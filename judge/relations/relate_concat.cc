@@ -1,4 +1,4 @@
-// The op over parts of its inputs, one after the other, and the parts of the output put together.
+// Runs the op on parts of its inputs, and compares the concatenated outputs with the whole.
 #include <algorithm>
 #include <numeric>
 
@@ -7,7 +7,8 @@
 namespace gpuemu {
 namespace {
 
-/// Where the dim can be cut so that it may have the size of either part; 0: nowhere.
+/// Returns a position at which the dim can be cut so that both parts are legal sizes; 0 if there is
+/// none.
 int64_t cut_of(const DimSpec& dim, int64_t size, Stream stream) {
   std::vector<int64_t> cuts;
   if (!dim.is_set) {
@@ -25,7 +26,7 @@ bool once_each(const std::map<std::string, std::vector<size_t>>& axes) {
   return std::ranges::all_of(axes, [](const auto& one) { return one.second.size() == 1; });
 }
 
-/// Slices [first, first + count) of every input that has the dim.
+/// Returns slices [first, first + count) of every input that has the dim.
 NamedTensors part_of(const NamedTensors& inputs, const SharedAxes& axes, int64_t first,
                      int64_t count) {
   NamedTensors part = inputs;
@@ -37,7 +38,7 @@ NamedTensors part_of(const NamedTensors& inputs, const SharedAxes& axes, int64_t
   return part;
 }
 
-/// Nothing where a size follows from the dim in another way, such as n / 2.
+/// Returns nothing if a size depends on the dim in another way, such as n / 2.
 Result<std::optional<NamedTensors>> run_part(const RelationCheck& relation, const SharedAxes& axes,
                                              const NamedTensors& inputs, int64_t size) {
   std::map<std::string, int64_t> dims = relation.plan().dims;
@@ -52,7 +53,7 @@ Result<std::optional<NamedTensors>> run_part(const RelationCheck& relation, cons
   return std::optional(GPUEMU_TRY(relation.checker().of().run(derived)));
 }
 
-/// The slices of `low`, then those of `high`.
+/// Concatenates the slices of `low` and `high`.
 Tensor joined(const Tensor& low, const Tensor& high, size_t axis) {
   const int64_t first = low.shape[axis], size = first + high.shape[axis];
   std::vector<int64_t> from_low(static_cast<size_t>(size), -1), from_high = from_low;

@@ -1,8 +1,8 @@
-// Tensors beyond 2^31 elements: the case's own slices again and again along a dim, until an index
-// of 32 bits cannot tell them apart. A few blocks run; what they write must be what the case has.
+// Tests tensors of more than 2^31 elements: repeats the case's slices along a dim until 32-bit
+// indices overflow. Only a few blocks run; what they write must equal the case's output.
 //
-// Two sizes: a little above 2^31 elements an index that is signed becomes negative, a little above
-// 2^32 an unsigned one begins anew, so that the last blocks write where the first ones do.
+// Uses two sizes: just above 2^31 elements a signed index becomes negative; just above 2^32 an
+// unsigned one wraps to 0, so that the last blocks write where the first ones do.
 #include <algorithm>
 
 #include "judge/relations/relation_check.h"
@@ -11,18 +11,18 @@ namespace gpuemu {
 namespace {
 
 constexpr uint64_t kBeyond[] = {uint64_t{1} << 31, uint64_t{1} << 32};
-/// Smaller cases would need more blocks than a grid can have, larger ones more than the time.
+/// Smaller cases would need more blocks than a grid can have; larger ones take too long.
 constexpr int64_t kElementsMin = 8, kElementsMax = 65'536;
-/// Enough for tens of thousands of threads. A block that was ended may have left what it was going
-/// to change, so a wrong value counts where it is still there after the longer time.
+/// Time for tens of thousands of threads. A stopped block may leave a value that it was about to
+/// change, so a wrong value only counts if it persists with the longer time.
 constexpr uint64_t kLaunchMs = 20, kLongLaunchMs = 400;
-/// Each takes a tenth of a second: so many cases are left out between two.
+/// A check takes a tenth of a second, so it is made for one in this many cases.
 constexpr uint64_t kEvery = 4;
 
 bool leads(const std::vector<size_t>& axes) { return axes.size() == 1 && axes.front() == 0; }
 
-/// The dim is the first axis wherever it is one, and every output has it: copies one after the
-/// other in memory are a longer dim.
+/// Requires that the dim is always the first axis and that every output has it: then consecutive
+/// copies in memory are a longer dim.
 bool can_grow(const OpConfig& op, const SharedAxes& axes) {
   const auto good = [](const auto& one) { return leads(one.second); };
   return !axes.inputs.empty() && axes.outputs.size() == op.outputs.size() &&
@@ -50,7 +50,7 @@ bool same_shapes(const std::vector<CaseTensor>& a, const std::vector<CaseTensor>
   return std::ranges::equal(a, b, {}, &CaseTensor::shape, &CaseTensor::shape);
 }
 
-/// No size follows from the dim in another way, such as rows + 1.
+/// Returns whether no size depends on the dim in another way, such as rows + 1.
 bool grows_alone(const RelationCheck& relation, const SharedAxes& axes) {
   const CasePlan twice = grown(relation.plan(), axes, 2);
   const auto made = with_dims(relation.op(), relation.plan(), twice.dims);
@@ -63,7 +63,7 @@ bool is_plain(const CaseTensor& tensor) {
          tensor.layout == contiguous_layout(tensor.shape);
 }
 
-/// Elements of the largest tensor that has the dim; 0 where some tensor does not lie packed.
+/// Returns the elements of the largest tensor that has the dim; 0 if some tensor is not packed.
 int64_t most_elements(const CasePlan& plan, const SharedAxes& axes) {
   int64_t most = 0;
   for (const auto* tensors : {&plan.inputs, &plan.outputs}) {
@@ -77,7 +77,7 @@ int64_t most_elements(const CasePlan& plan, const SharedAxes& axes) {
   return most;
 }
 
-/// What the elements that the windows have must be.
+/// Checks the elements in the windows.
 RelationVerdict agree_where_written(const RelationCheck& relation,
                                     const std::map<std::string, WideIndexWindow>& windows,
                                     const NamedTensors& expected, RelationCheck::Demand demand) {
@@ -90,8 +90,8 @@ RelationVerdict agree_where_written(const RelationCheck& relation,
   return relation.agree(got, expected, demand);
 }
 
-/// An element that the first and the last blocks write. In a case of ordinary size no two blocks
-/// do: the races that they would be are found there.
+/// Finds an element that both the first and the last blocks write. At ordinary sizes no two blocks
+/// write the same element: that would have been reported as a race.
 std::optional<ValidationFailure> written_by_both(const RelationCheck& relation,
                                                  const WideIndexRun& run,
                                                  const std::string& change) {
@@ -119,7 +119,7 @@ bool shows_end(const WideIndexRun& run) {
   return std::ranges::any_of(run.in_order.last, any) || std::ranges::any_of(run.reverse.last, any);
 }
 
-/// A run on `repeats` copies, judged.
+/// Runs on `repeats` copies and checks the result.
 RelationResult check_run(const RelationCheck& relation, const DerivedRun& base,
                          const SharedAxes& axes, const WideIndexRun& wanted) {
   WideIndexRun run = wanted;
@@ -169,7 +169,7 @@ RelationResult relate_index_width(const RelationCheck& relation) {
     const uint64_t repeats = beyond / static_cast<uint64_t>(elements) + 2;
     const auto verdict =
         check_run(relation, base, axes, {.repeats = repeats, .launch_ms = kLaunchMs});
-    // An argument of 32 bits, or a grid, that cannot be so large is a limit and no fault.
+    // If a 32-bit argument or the grid cannot be that large, it is a limit and not a fault.
     if (!verdict && verdict.error().code == ErrorCode::Unsupported) continue;
     if (!verdict || verdict->finding) return verdict;
     all.checked = all.checked || verdict->checked;

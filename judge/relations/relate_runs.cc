@@ -1,4 +1,4 @@
-// Relations of other launches, shared memory, and outputs that become inputs.
+// Relations between different launches: other orders or shared memory, and outputs used as inputs.
 #include <algorithm>
 
 #include "common/config/names.h"
@@ -8,7 +8,7 @@
 namespace gpuemu {
 namespace {
 
-/// The tensor of that name, else the first of the shape and type of `like`; null: none.
+/// Returns the tensor of that name, else the first with the shape and type of `like`; null if none.
 const CaseTensor* choose(const std::vector<CaseTensor>& tensors, const std::string& name,
                          const CaseTensor& like) {
   for (const CaseTensor& tensor : tensors) {
@@ -18,7 +18,7 @@ const CaseTensor* choose(const std::vector<CaseTensor>& tensors, const std::stri
   return nullptr;
 }
 
-/// The dims for which the op's first input has the shape; nothing where they do not follow.
+/// Finds the dims for which the op's first input has the shape; nothing if they are not determined.
 bool solve_dims(const OpConfig& op, const Shape& shape, std::map<std::string, int64_t>& dims) {
   if (op.inputs.empty() || op.inputs.front().shape.size() != shape.size()) return false;
   std::map<std::string, int64_t> solved;
@@ -66,7 +66,7 @@ RelationResult relate_in_place(const RelationCheck& relation) {
   if (output == nullptr) return not_checked();
   const CaseTensor* input = choose(plan.inputs, relation.text("input"), *output);
   if (input == nullptr || input->inout || input->layout != output->layout) return not_checked();
-  if (!output->initial.empty()) return not_checked();  // Its memory cannot hold the input, too.
+  if (!output->initial.empty()) return not_checked();  // Its memory cannot hold the input too.
   const bool exact = relation.exact(true);
   const DerivedRun base = GPUEMU_TRY(relation.base(exact));
   const DerivedCase derived{.plan = plan,
@@ -103,7 +103,7 @@ RelationResult relate_deterministic(const RelationCheck& relation) {
   if (orders.empty()) {
     for (int i = 1; i < kThreadOrders; ++i) orders.push_back(static_cast<ThreadOrder>(i));
   }
-  // Without a number each order has its turn.
+  // Without a number, each order is used once.
   const auto runs =
       static_cast<size_t>(relation.number("runs", static_cast<double>(orders.size() + 1)));
   for (size_t run = 1; run < runs; ++run) {
@@ -128,7 +128,7 @@ RelationResult relate_deterministic(const RelationCheck& relation) {
   return RelationVerdict{.checked = runs > 1, .finding = {}};
 }
 
-/// The other op on this op's output must give this op's first input.
+/// The other op, applied to this op's output, must return this op's first input.
 RelationResult relate_inverse(const RelationCheck& relation) {
   const OpConfig* other = relation.checker().of().find_op(relation.text("op"));
   const CasePlan& plan = relation.plan();

@@ -1,4 +1,4 @@
-// Relations that put other values in the same places.
+// Relations that replace values at the same places.
 #include <algorithm>
 #include <cmath>
 
@@ -8,13 +8,14 @@
 namespace gpuemu {
 namespace {
 
-// Inputs beyond these magnitudes may overflow or underflow on the way, where powers of two round.
+// Beyond these magnitudes intermediate results may overflow or underflow, where powers of two
+// round.
 constexpr double kCalmLeast = 0x1p-12, kCalmMost = 0x1p12;
 // Small shapes have outputs that no input can change, such as a softmax over one element.
 constexpr int64_t kTellingSize = 4, kTellingElements = 16;
-/// Moves small integers to integers that bfloat16 still holds, and exp(shift) beyond float32.
+/// Moves small integers to integers that bfloat16 still represents, and exp(shift) beyond float32.
 constexpr double kUsualShift = 128;
-/// An error of the bound's usual size at a shift of this.
+/// A shift of this size may cost an error of the bound's usual size.
 constexpr double kShiftUnit = 8;
 
 bool is_calm(const Tensor& tensor) {
@@ -25,7 +26,7 @@ bool is_calm(const Tensor& tensor) {
   });
 }
 
-/// All float inputs calm: the case itself, else the run on tame ones.
+/// Returns a run with all float inputs calm: the case itself, else the run on tame inputs.
 Result<DerivedRun> calm_base(const RelationCheck& relation, bool exact) {
   const NamedTensors& own = relation.checker().of().inputs;
   const bool calm = std::ranges::all_of(own, [](const auto& named) {
@@ -34,7 +35,7 @@ Result<DerivedRun> calm_base(const RelationCheck& relation, bool exact) {
   return relation.base(exact && calm);
 }
 
-/// Elements near the ends of the format, where a power of two rounds too.
+/// Returns the elements near the ends of the format, where powers of two round too.
 std::vector<bool> rounds_at(const Tensor& expected) {
   const FloatLimits limits = float_limits(expected.dtype);
   std::vector<bool> rounds;
@@ -48,7 +49,7 @@ std::vector<bool> rounds_at(const Tensor& expected) {
 
 }  // namespace
 
-/// An output that does not depend on the inputs is a constant, left over, or taken from elsewhere.
+/// An output that does not depend on the inputs is a constant, a leftover, or taken from elsewhere.
 RelationResult relate_reads_inputs(const RelationCheck& relation) {
   for (const auto& [name, size] : relation.plan().dims) {
     if (size < kTellingSize) return not_checked();

@@ -39,7 +39,7 @@ constexpr Row kRows[] = {
     {InvariantKind::Huge, relate_index_width},
 };
 
-/// In the order of the enumeration, behind the invariants of one output.
+/// In the order of the enumeration, after the invariants of one output.
 constexpr auto kFirst = static_cast<size_t>(kRows[0].kind);
 constexpr bool rows_follow_the_enumeration() {
   for (size_t i = 0; i < std::size(kRows); ++i) {

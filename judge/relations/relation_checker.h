@@ -1,4 +1,4 @@
-// Metamorphic relations: what further runs of a kernel on changed inputs must give, found out
+// Checks metamorphic relations: what further runs of a kernel on changed inputs must return,
 // without any reference. Everything follows from the case, so that a finding can be reproduced.
 #pragma once
 
@@ -15,39 +15,40 @@
 
 namespace gpuemu {
 
-/// A case that ran. Op, plan and tensors are borrowed; what it calls is its own.
+/// A case that ran. Op, plan and tensors are borrowed; the callbacks are owned.
 struct RelationCase {
   const OpConfig& op;
   const CasePlan& plan;
   const NamedTensors &inputs, &outputs;
-  ValidationPolicy policy;  ///< The op's; tolerance and invariants do not matter.
+  ValidationPolicy policy;  ///< The op's; tolerance and invariants are ignored.
   std::function<Tolerance(const std::string& output, DType)> tolerance_of;
   DerivedCaseRunner run;
-  std::function<const OpConfig*(const std::string& name)> find_op;  ///< Null for an unknown one.
+  /// Returns null for an unknown op.
+  std::function<const OpConfig*(const std::string& name)> find_op;
 };
 
 struct RelationVerdict {
-  bool checked = false;  ///< False where the case says nothing about the relation.
+  bool checked = false;  ///< False if the case cannot check the relation.
   std::optional<ValidationFailure> finding;
 };
 
-/// One run on some inputs.
+/// A run on some inputs.
 struct DerivedRun {
   NamedTensors inputs, outputs;
 };
 
-/// Checks the relations of one case; runs that several of them need happen once.
+/// Checks the relations of one case. Runs that several relations need are made once.
 class RelationChecker {
  public:
   explicit RelationChecker(RelationCase of) : of_(std::move(of)) {}
 
-  /// An error of the runner, but for Unsupported, which makes a verdict that is not checked.
+  /// Returns errors of the runner, except Unsupported, which gives a verdict that is not checked.
   Result<RelationVerdict> check(const InvariantSpec& spec);
 
   const RelationCase& of() const { return of_; }
-  /// The run on tame inputs number `draw`.
+  /// Returns the run on tame inputs number `draw`.
   Result<const DerivedRun*> tame(uint64_t draw);
-  /// Runs the case's kernel on these.
+  /// Runs the case's kernel on these inputs.
   Result<NamedTensors> run(const NamedTensors& inputs) const;
 
  private:
@@ -55,7 +56,7 @@ class RelationChecker {
   std::map<uint64_t, DerivedRun> tame_;
 };
 
-/// For a message: "permutation_equivariant (dim rows)".
+/// Returns for example "permutation_equivariant (dim rows)", for messages.
 std::string describe_relation(const InvariantSpec& spec);
 
 }  // namespace gpuemu

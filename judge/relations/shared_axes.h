@@ -1,5 +1,4 @@
-// The axes of an op's tensors that are one dim, and tensors whose slices along an axis are
-// exchanged.
+// Finds the axes of an op's tensors that are the same dim, and exchanges slices along an axis.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +11,26 @@
 
 namespace gpuemu {
 
-/// The axes that have the size of one dim. A tensor may have it twice.
+/// The axes with the size of one dim. A tensor may have it twice.
 struct SharedAxes {
-  std::string dim;  ///< As the shapes write it.
+  std::string dim;  ///< As written in the shapes.
   std::map<std::string, std::vector<size_t>> inputs, outputs;
 };
 
-/// The axes of the dim that the spec names, else of the one at its `axis` of `anchor`.
+/// Returns the axes of the dim that the spec names, else of the dim at its `axis` of `anchor`.
 SharedAxes axes_of(const OpConfig& op, const InvariantSpec& spec, const TensorSpec& anchor,
                    int64_t default_axis);
-/// All axes whose size is written `text`.
+/// Returns all axes whose size is written as `text`.
 SharedAxes axes_written(const OpConfig& op, const std::string& text);
 
-/// Slice i of the result is slice from[i] along the axis; -1: every element is `fill`.
+/// Returns a tensor whose slice i is slice from[i] along the axis; -1: filled with `fill`.
 Tensor take_slices(const Tensor& tensor, size_t axis, const std::vector<int64_t>& from,
                    double fill = 0);
-/// `tensor` with the slices of `other` where `mine` is false. REQUIRES: equal shapes and dtypes.
+/// Returns `tensor` with the slices of `other` where `mine` is false. Requires equal shapes and
+/// dtypes.
 Tensor mix_slices(const Tensor& tensor, const Tensor& other, size_t axis,
                   const std::vector<bool>& mine);
-/// For each element, which slice along the axis it belongs to.
+/// Returns for each element the index of its slice along the axis.
 std::vector<int64_t> slice_numbers(const Shape& shape, size_t axis);
 
 }  // namespace gpuemu

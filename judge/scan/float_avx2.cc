@@ -1,6 +1,6 @@
-// Blocks of float32 on float32 in float32 arithmetic, eight elements at a time. The difference of
-// two floats within a factor of two is exact (Sterbenz), the quotient is rounded and only summed;
-// what decides is compared with limits that leave room for all roundings.
+// Scans blocks of float32 with a float32 reference in float32 arithmetic, eight elements at a time.
+// The difference of two floats within a factor of two is exact (Sterbenz); the quotient is rounded
+// and only summed. Decisions use limits that leave room for all roundings.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -15,10 +15,10 @@
 namespace gpuemu {
 namespace {
 
-/// What lets float32 arithmetic decide: an error below these needs no closer look.
+/// Limits for decisions in float32: errors below these need no closer examination.
 struct FloatLimits32 {
-  float atol = 0, rtol = 0;  ///< atol + rtol |r| in float32 never exceeds what it stands for, or 0.
-  float relative = 0;        ///< Up to it no relative error raises a maximum.
+  float atol = 0, rtol = 0;  ///< atol + rtol |r| in float32 never exceeds the exact bound, or 0.
+  float relative = 0;        ///< A relative error up to this raises no maximum.
 };
 
 float float_below(double value) {
@@ -32,20 +32,20 @@ float float_above(double value) {
 }
 
 FloatLimits32 limits_of(const BlockRun& run, const Scan& scan) {
-  // Larger than all roundings of a product and a sum, or of a quotient, in float32.
+  // Covers all roundings of a product and a sum, or of a quotient, in float32.
   constexpr double kSlack = 1 - 0x1p-20;
   const ErrorBound& bound = run.judge.bound();
   FloatLimits32 limits;
   limits.relative = float_below(std::min(scan.max_rel, scan.max_rel_diff) * kSlack);
   if (bound.rtol() == 0) {
-    // The use grows with the error alone. Errors in whole units in the last place reach the worst
-    // one often; that must not count as worse.
+    // The ratio grows with the error alone. Errors in whole units in the last place often equal the
+    // worst one, which must not count as worse.
     limits.atol = float_below(std::min(scan.worst_error, bound.atol()));
     return limits;
   }
   const double use = std::min(use_threshold(scan), 1.0) * kSlack;
   limits.rtol = float_below(use * bound.rtol());
-  // What the product may be rounded up by where it is subnormal.
+  // The amount by which a subnormal product may be rounded up.
   limits.atol = float_below(use * bound.atol()) - 0x1p-148f;
   return limits;
 }
@@ -66,15 +66,16 @@ GPUEMU_AVX2_INLINE __m256d add_wide(__m256d sum, __m256 values) {
   return _mm256_add_pd(sum, _mm256_add_pd(low, high));
 }
 
-/// Asks for memory ahead of its use; the processor's own prefetcher stops at the end of a page. An
-/// address, not a pointer: near the end it lies outside the tensor, which a prefetch allows.
+/// Prefetches memory ahead of its use, because the hardware prefetcher stops at page boundaries.
+/// Takes an address rather than a pointer: near the end it is outside the tensor, which a prefetch
+/// allows.
 GPUEMU_AVX2_INLINE void ask_ahead(const float* at) {
   constexpr uintptr_t kAhead = 4096;
   _mm_prefetch(reinterpret_cast<const char*>(reinterpret_cast<uintptr_t>(at) + kAhead),
                _MM_HINT_T0);
 }
 
-/// Adds eight elements but for sum_rel: returns the relative errors, 0 where the reference is 0.
+/// Adds eight elements, except to sum_rel. Returns the relative errors, 0 where the reference is 0.
 GPUEMU_AVX2_INLINE __m256 add_eight(const float* output, const float* reference,
                                     const LimitLanes& limits, float* errors, FloatTotals& totals) {
   const __m256 o = _mm256_loadu_ps(output), r = _mm256_loadu_ps(reference);
@@ -85,12 +86,12 @@ GPUEMU_AVX2_INLINE __m256 add_eight(const float* output, const float* reference,
   const __m256 sum = _mm256_add_ps(_mm256_mul_ps(limits.rtol, size), limits.atol);
   const __m256 limit = _mm256_max_ps(sum, _mm256_setzero_ps());
   totals.over = _mm256_or_ps(totals.over, _mm256_cmp_ps(error, limit, _CMP_NLE_UQ));
-  // 0 / 0 is NaN, which max and the mask ignore; anything else over 0 stays as infinity.
+  // 0 / 0 is NaN, which max and the mask ignore; anything else over 0 stays infinite.
   const __m256 quotient = _mm256_div_ps(error, size);
   const __m256 zero = _mm256_cmp_ps(size, _mm256_setzero_ps(), _CMP_EQ_OQ);
   totals.max_rel = _mm256_max_ps(quotient, totals.max_rel);
   totals.zeros = _mm256_sub_epi32(totals.zeros, _mm256_castps_si256(zero));
-  // Right for numbers of one sign; above 2^23 for two signs as well.
+  // Correct for numbers of the same sign; above 2^23 also for different signs.
   const __m256i ulps =
       _mm256_abs_epi32(_mm256_sub_epi32(_mm256_castps_si256(o), _mm256_castps_si256(r)));
   totals.max_ulp = _mm256_max_epu32(totals.max_ulp, ulps);
@@ -98,8 +99,8 @@ GPUEMU_AVX2_INLINE __m256 add_eight(const float* output, const float* reference,
   return _mm256_andnot_ps(zero, quotient);
 }
 
-/// Writes the errors too. Wrong where output and reference are more than a factor of two apart,
-/// which max_ulp tells.
+/// Also writes the errors. Invalid if output and reference differ by more than a factor of two,
+/// which max_ulp reveals.
 GPUEMU_AVX2 FloatTotals measure(const float* output, const float* reference, size_t count,
                                 const FloatLimits32& limits, float* errors) {
   const LimitLanes lanes{_mm256_set1_ps(limits.atol), _mm256_set1_ps(limits.rtol)};
@@ -120,7 +121,7 @@ GPUEMU_AVX2 void count_below(const float* errors, size_t count, const EdgeGroup&
   __m256 at[kEdgesAtOnce], ends[kEdgesAtOnce];
   __m256i below[kEdgesAtOnce];
   for (size_t k = 0; k < kEdgesAtOnce; ++k) {
-    // A float lies below the edge exactly when it lies below the next float.
+    // A float is below the edge exactly when it is below the next float.
     at[k] = _mm256_set1_ps(float_above(group.at[k]));
     ends[k] = _mm256_castsi256_ps(_mm256_set1_epi64x(static_cast<int64_t>(group.ends[k])));
     below[k] = _mm256_setzero_si256();
@@ -155,7 +156,7 @@ void count_errors(const float* errors, size_t size, const HistogramCells& cells,
   if (!cells.kept.empty()) keep(errors, size, kept, cells, counts);
 }
 
-/// False when the block needs float64: an error may be inexact, a fault, or raise a maximum.
+/// Returns false if the block needs float64: an error may be inexact, a fault, or raise a maximum.
 GPUEMU_AVX2 bool merge(const FloatTotals& totals, size_t count, const FloatLimits32& limits,
                        Scan& scan) {
   constexpr uint64_t kFactorOfTwo = uint64_t{1} << 23;

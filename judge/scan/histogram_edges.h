@@ -1,5 +1,5 @@
-// How a block counts its errors below the edges of the cells: some edges at a time, and one bit for
-// each error to be kept.
+// Counts a block's errors below the edges of the cells: several edges at a time, with one bit per
+// error that must be kept.
 #pragma once
 
 #include <algorithm>
@@ -12,17 +12,17 @@
 
 namespace gpuemu {
 
-/// Two for each percentile; their counts stay in registers.
+/// Two for each percentile, few enough for their counts to stay in registers.
 inline constexpr size_t kEdgesAtOnce = 6;
 
-/// Bit i: whether error i of the block is to be kept.
+/// Bit i: error i of the block must be kept.
 using KeptBits = std::array<uint64_t, kBlockElements / 64>;
 
-/// One group of edges. A value lies in a kept range when it lies below an odd number of the ends of
-/// kept ranges (ascending, disjoint).
+/// A group of edges. A value is in a kept range if it is below an odd number of the ends of kept
+/// ranges (ascending, disjoint).
 struct EdgeGroup {
   std::array<double, kEdgesAtOnce> at;
-  std::array<uint64_t, kEdgesAtOnce> ends{};  ///< All ones where the edge is such an end.
+  std::array<uint64_t, kEdgesAtOnce> ends{};  ///< All ones if the edge is an end of a kept range.
   size_t first = 0, count = 0;
 };
 
@@ -38,7 +38,7 @@ inline EdgeGroup group_of(const HistogramCells& cells, size_t first) {
   return group;
 }
 
-/// Below infinity lies every error of a block; an open last range starts with all bits set.
+/// Every error of a block is below infinity, so with an open last range all bits start set.
 inline KeptBits kept_at_first(const HistogramCells& cells) {
   KeptBits kept;
   const bool open =
@@ -47,7 +47,7 @@ inline KeptBits kept_at_first(const HistogramCells& cells) {
   return kept;
 }
 
-/// Adds the errors whose bits are set to the ranges that hold them.
+/// Adds the errors whose bits are set to the ranges that contain them.
 template <typename T>
 void keep(const T* errors, size_t count, const KeptBits& bits, const HistogramCells& cells,
           CellCounts& counts) {

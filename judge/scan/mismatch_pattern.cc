@@ -18,7 +18,7 @@ void MismatchPattern::merge(const MismatchPattern& other) {
     *this = other;
     return;
   }
-  // What differs from their first either differs from ours or ours differs from theirs.
+  // A bit that differs from their first fault differs from ours, or ours differs from theirs in it.
   index_bits_ |= other.index_bits_ | (first_ ^ other.first_);
   row_bits_ |= other.row_bits_ | (first_row_ ^ other.first_row_);
   column_bits_ |= other.column_bits_ | (first_column_ ^ other.first_column_);
@@ -56,7 +56,7 @@ std::string MismatchPattern::axis_pattern(const Grid& grid) const {
   return "";
 }
 
-/// The end of every row, or of the whole tensor: what a missing tail mask leaves.
+/// Recognises the end of every row, or of the whole tensor: the result of a missing tail mask.
 std::string MismatchPattern::tail_pattern(const Grid& grid) const {
   if (count_ > 1 && first_ + count_ == grid.size()) {
     return fmt::format("only the last {} elements", count_);

@@ -1,5 +1,5 @@
-// How many elements are wrong and where, in a few words of memory: enough to say whether they fill
-// one row, one column, a tile, the tail or every n-th place.
+// Counts wrong elements and tracks their positions in a few words of memory: enough to recognise
+// one row, one column, a tile, the tail, or every n-th element.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ struct Grid {
 
 class MismatchPattern {
  public:
-  /// REQUIRES: index above all added before.
+  /// Requires index to be above all added before.
   void add(size_t index, const Grid& grid) {
     const size_t row = index / grid.columns, column = index - row * grid.columns;
     if (count_++ == 0) {
@@ -30,10 +30,10 @@ class MismatchPattern {
   void merge(const MismatchPattern& other);
 
   uint64_t count() const { return count_; }
-  /// REQUIRES: count() > 0.
+  /// Requires count() > 0.
   size_t first() const { return first_; }
 
-  /// "only the last column"; "" when the faults form no pattern.
+  /// Returns for example "only the last column"; "" if the faults form no pattern.
   std::string pattern(const Grid& grid) const;
 
  private:
@@ -50,7 +50,7 @@ class MismatchPattern {
 
   uint64_t count_ = 0;
   size_t first_ = 0, first_row_ = 0, first_column_ = 0, lowest_column_ = 0;
-  // The bits in which some fault's place differs from the first's.
+  // The bits in which the position of some fault differs from the first one's.
   size_t index_bits_ = 0, row_bits_ = 0, column_bits_ = 0;
 };
 

@@ -37,7 +37,7 @@ bool is_integer(const TensorView& tensor) {
   return !is_float(tensor.dtype) && tensor.dtype != DType::Bool;
 }
 
-/// An integer with all of its digits, which float64 would not keep; a NaN without its sign.
+/// Returns an integer with all digits, which float64 would lose; NaN without its sign.
 std::string text_of(const TensorView& tensor, size_t index) {
   const std::byte* at = tensor.data.data() + index * byte_size(tensor.dtype);
   const double value = element(tensor, index);
@@ -61,7 +61,7 @@ std::string difference_of(const TensorView& a, const TensorView& b, size_t index
   return fmt::format("{}", less ? y - x : x - y);
 }
 
-/// The one key that changes what becomes of a NaN or an infinity; "" where none does.
+/// Returns the key that changes how a NaN or infinity is judged; "" if there is none.
 std::string policy_hint(const Comparison& comparison, Fault fault, size_t index) {
   const bool judged = comparison.policy.nan_policy && fault != Fault::None &&
                       fault != Fault::Tolerance && is_float(comparison.output.dtype);

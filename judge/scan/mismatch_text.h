@@ -1,4 +1,4 @@
-// Sentences about faults: where, what was expected, how many, and the pattern they form.
+// Describes faults: position, expected value, number, and pattern.
 #pragma once
 
 #include <string>
@@ -7,11 +7,12 @@
 
 namespace gpuemu {
 
-/// "17 [0, 17]"
+/// Returns for example "17 [0, 17]".
 std::string place_of(size_t index, const Shape& shape);
 
-/// "element 17 [0, 17]: expected 0.5, got 0, |diff| 0.5 > bound 1e-05 (3 of 54 elements; only the
-/// last column)". `fault` is what the first of the faults is. REQUIRES: faults.count() > 0.
+/// Returns for example "element 17 [0, 17]: expected 0.5, got 0, |diff| 0.5 > bound 1e-05 (3 of 54
+/// elements; only the last column)". `fault` is the kind of the first fault. Requires
+/// faults.count() > 0.
 std::string describe_fault(const Judge& judge, Fault fault, const MismatchPattern& faults);
 
 }  // namespace gpuemu

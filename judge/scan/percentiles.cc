@@ -9,8 +9,8 @@ namespace gpuemu {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// Sigmas between a sample's percentile and the true one; beyond them (one in 16,000) a pass
-// repeats.
+// Sigmas between a sample's percentile and the true one. If it is farther away (one in 16,000), the
+// pass is repeated.
 constexpr double kSpread = 4;
 // A value that fills this part of the window around a percentile gets a cell of its own.
 constexpr size_t kHeavyPart = 8;
@@ -18,7 +18,7 @@ constexpr size_t kHeavyMin = 4;
 
 double next(double value) { return std::nextafter(value, kInfinity); }
 
-/// The places of the sample between which the percentile lies very likely.
+/// Returns the positions in the sample between which the percentile is very likely.
 std::pair<size_t, size_t> window_of(size_t which, size_t sample_size, uint64_t count) {
   const auto size = static_cast<double>(sample_size);
   const double p = static_cast<double>(percentile_rank(which, count)) /
@@ -28,7 +28,7 @@ std::pair<size_t, size_t> window_of(size_t which, size_t sample_size, uint64_t c
   return {place(p * size - spread), place(p * size + spread)};
 }
 
-/// Edges for one sorted window.
+/// Adds the edges for one sorted window.
 void add_edges(std::span<const double> window, std::vector<double>& edges) {
   edges.push_back(window.front());
   edges.push_back(window.back());
@@ -46,8 +46,8 @@ void add_edges(std::span<const double> window, std::vector<double>& edges) {
 
 using Parts = std::vector<std::span<const double>>;
 
-/// Element `rank` of the values inside the cell. Sorted into bins first: nth_element alone takes
-/// three times as long.
+/// Returns element `rank` of the values in the cell. Sorts into bins first, because nth_element
+/// alone takes three times as long.
 double select(const Parts& parts, const ValueRange& cell, uint64_t rank) {
   constexpr size_t kBins = 2048;
   const double width = cell.to - cell.from;

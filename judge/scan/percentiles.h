@@ -1,5 +1,5 @@
-// Exact order statistics of the absolute errors in one pass: a sample says where the wanted
-// elements lie, the pass counts below a few edges there and keeps the values between them.
+// Exact order statistics of the absolute errors in one pass: a sample estimates where the wanted
+// elements are; the pass counts values below a few edges there and keeps those between them.
 #pragma once
 
 #include <array>
@@ -13,7 +13,8 @@ namespace gpuemu {
 inline constexpr size_t kPercentileCount = 3;
 inline constexpr std::array<double, kPercentileCount> kPercentiles{0.5, 0.9, 0.99};
 
-/// Sorted position of percentile number `which` among `count` values. REQUIRES: count > 0.
+/// Returns the sorted position of percentile number `which` among `count` values. Requires count >
+/// 0.
 uint64_t percentile_rank(size_t which, uint64_t count);
 
 /// Half-open: from <= value < to.
@@ -22,38 +23,38 @@ struct ValueRange {
   bool holds(double value) const { return value >= from && value < to; }
 };
 
-/// How a pass over errors (finite ones are >= 0) sorts them. Two edges next to each other in
-/// float64 isolate one value, which then needs not be kept: errors in whole units in the last place
-/// repeat a few values millions of times.
+/// How a pass classifies errors (finite ones are >= 0). Two adjacent float64 edges isolate one
+/// value, which then need not be kept: errors in whole units in the last place repeat a few values
+/// millions of times.
 struct HistogramCells {
   std::vector<double> edges;     ///< Ascending, finite.
-  std::vector<ValueRange> kept;  ///< Ascending, disjoint; ends are edges or infinity.
-  std::vector<double> shares;    ///< About which part of all values each kept range holds.
-  std::vector<bool> ends;        ///< Whether the edge of this place is an end of a kept range.
+  std::vector<ValueRange> kept;  ///< Ascending, disjoint; the ends are edges or infinity.
+  std::vector<double> shares;    ///< Estimated part of all values in each kept range.
+  std::vector<bool> ends;        ///< Whether the edge at this position is an end of a kept range.
 };
 
-/// Keeps everything: for small tensors.
+/// Keeps everything; for small tensors.
 HistogramCells keep_all();
-/// From a sample of the values (any order, infinity allowed) of which there are `count`.
+/// Computes cells from a sample (any order, infinity allowed) of `count` values.
 HistogramCells cells_around_percentiles(std::vector<double> sample, uint64_t count);
 
-/// What one pass (or one thread's part of it) found.
+/// The result of one pass, or of one thread's part of it.
 struct CellCounts {
-  /// With room for what is kept of `count` values.
+  /// Reserves room for the values to keep out of `count`.
   CellCounts(const HistogramCells& cells, uint64_t count);
-  std::vector<uint64_t> below;  ///< How many values lie below each edge.
+  std::vector<uint64_t> below;  ///< Number of values below each edge.
   uint64_t finite = 0;
-  /// Number i holds values of kept range i modulo their number; a merge appends.
+  /// Number i holds values of kept range i modulo the number of ranges; a merge appends.
   std::vector<std::vector<double>> kept;
 
   void add(const HistogramCells& cells, double value, uint64_t times = 1);
   void merge(CellCounts&& other);
 };
 
-/// Calls visit(value) for every value again; only when the sample misled.
+/// Calls visit(value) for every value again; used only if the sample was misleading.
 using Revisit = std::function<void(const std::function<void(double)>& visit)>;
 
-/// Element `rank` of the sorted values.
+/// Returns element `rank` of the sorted values.
 double value_at_rank(uint64_t rank, const HistogramCells& cells, const CellCounts& counts,
                      const Revisit& revisit);
 

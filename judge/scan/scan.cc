@@ -17,13 +17,13 @@
 namespace gpuemu {
 namespace {
 
-// Below it keeping all errors is as cheap as a sample and its edges.
+// Below this size, keeping all errors is as cheap as sampling.
 constexpr size_t kSampleFrom = 4096;
 constexpr size_t kSampleMin = 1024;
 constexpr size_t kSampleMax = size_t{1} << 12;
-// Enough to tell a bias of a tenth of a unit, and a small part of the pass.
+// Enough to detect a bias of a tenth of a unit, and a small part of the pass.
 constexpr size_t kBiasSample = 4096;
-// A second thread costs some ten microseconds to start.
+// Starting a second thread costs about ten microseconds.
 constexpr size_t kThreadElementsMin = size_t{1} << 20;
 
 bool asks_for(const ValidationPolicy& policy, InvariantKind kind) {
@@ -36,7 +36,7 @@ double absolute_error(double output, double reference) {
   return std::isfinite(difference) ? difference : std::numeric_limits<double>::infinity();
 }
 
-/// Indices of one element of every stretch, at a place that no period of the data can follow.
+/// Returns one index in every stretch, at positions that no period of the data can match.
 std::vector<size_t> sample_places(size_t count, size_t size) {
   std::vector<size_t> places(size);
   const double step = static_cast<double>(count) / static_cast<double>(size);
@@ -58,7 +58,7 @@ HistogramCells cells_of(const Comparison& comparison, size_t count) {
       sample_places(count, std::clamp(count / 16, kSampleMin, kSampleMax));
   std::vector<double> sample(places.size());
   for (size_t i = 0; i < places.size(); ++i) {
-    // Each sample is a miss of every cache; asked for in time they overlap.
+    // Each sample is a cache miss; prefetching makes the misses overlap.
     const size_t ahead = places[std::min(i + 24, places.size() - 1)];
     __builtin_prefetch(output.data.data() + ahead * output_size);
     __builtin_prefetch(reference.data.data() + ahead * reference_size);
@@ -73,7 +73,7 @@ void scan_range(const BlockRun& run, size_t first, size_t last, Scan& scan) {
   }
 }
 
-/// `from` scanned what follows `to`.
+/// `from` is the scan of the elements after those of `to`.
 void merge_scans(Scan& to, Scan&& from) {
   for (size_t i = 0; i < kFaultCount; ++i) to.faults[i].merge(from.faults[i]);
   to.count += from.count;
@@ -94,8 +94,9 @@ void merge_scans(Scan& to, Scan&& from) {
   to.errors.merge(std::move(from.errors));
 }
 
-/// Output above reference counts positive; of up to kBiasSample elements spread over the output. A
-/// mean far from 0 is a rounding that always goes one way.
+/// Returns the mean error in ulps, positive if the output is above the reference, over up to
+/// kBiasSample elements spread over the output. A mean far from 0 means that rounding always goes
+/// in one direction.
 double mean_signed_ulp(const Comparison& comparison, size_t count) {
   const std::vector<size_t> places =
       count > kBiasSample ? sample_places(count, kBiasSample) : std::vector<size_t>();
@@ -111,7 +112,7 @@ double mean_signed_ulp(const Comparison& comparison, size_t count) {
   for (const size_t index : places) {
     add(element(comparison.output, index), element(comparison.reference, index));
   }
-  // All of them: converted many at a time, which takes a fraction of one by one.
+  // All elements: converting blocks takes a fraction of the time of single elements.
   std::array<double, kBlockElements> outputs, references;
   for (size_t at = 0; places.empty() && at < count; at += kBlockElements) {
     const size_t part = std::min(kBlockElements, count - at);
@@ -154,8 +155,7 @@ void fill_stats(const Judge& judge, const HistogramCells& cells, Scan& scan, Err
 }
 
 uint64_t bits_of(const TensorView& tensor, size_t index) {
-  // Sign-extended for signed types, so that every pair of integers can be compared as 65-bit
-  // numbers.
+  // Sign-extended for signed types, so that any two integers can be compared as 65-bit numbers.
   if (tensor.dtype == DType::UInt64) {
     uint64_t value = 0;
     std::copy_n(tensor.data.data() + index * 8, 8, reinterpret_cast<std::byte*>(&value));
@@ -169,7 +169,7 @@ uint64_t bits_of(const TensorView& tensor, size_t index) {
   return static_cast<uint64_t>(static_cast<int64_t>(element(tensor, index)));
 }
 
-/// |a - b| of two integers of any types, as double; exact below 2^53.
+/// Returns |a - b| of two integers of any types as double; exact below 2^53.
 double integer_distance(const TensorView& a, const TensorView& b, size_t index) {
   const uint64_t left = bits_of(a, index), right = bits_of(b, index);
   const bool left_negative = a.dtype != DType::UInt64 && static_cast<int64_t>(left) < 0;
@@ -195,7 +195,7 @@ FindingKind kind_of(Fault fault, bool legacy) {
     case Fault::InfCreated:
     case Fault::InfBoth:
       return FindingKind::InfDetected;
-    // Existing clients know NaNDetected and InfDetected as words about the output.
+    // For existing clients, NaNDetected and InfDetected are about the output.
     case Fault::NanLost:
       return legacy ? FindingKind::ToleranceExceeded : FindingKind::NaNDetected;
     case Fault::InfLost:
@@ -239,7 +239,7 @@ Fault Judge::of_non_finite(double output, double reference) const {
       return std::isnan(reference) ? Fault::NanLost : Fault::InfCreated;
     }
     if (!rules_.overflow_edge) return Fault::InfCreated;
-    // Rounding alone may carry a reference near the largest value over the edge.
+    // Rounding alone may carry a reference near the largest value to infinity.
     const FloatFormat& format = format_of(comparison_.output.dtype);
     const bool at_edge = std::fabs(reference) * (1 + 4 * format.unit) >= format.max;
     return at_edge && std::signbit(output) == std::signbit(reference) ? Fault::None

@@ -1,6 +1,6 @@
-// The one pass over output and reference: every statistic, every fault of an element, the worst use
-// of the bound. Fast where a block has no fault and sets no new maximum; element by element
-// elsewhere.
+// The single pass over output and reference: all statistics, faults of elements and the largest
+// ratio of error to bound. Fast for blocks without a fault or a new maximum; element by element for
+// the others.
 #pragma once
 
 #include <array>
@@ -30,14 +30,14 @@ FindingKind kind_of(Fault fault, bool legacy);
 /// How non-finite values are judged.
 struct NonFiniteRules {
   std::optional<NanPolicy> policy;
-  bool refuse_nan = false, refuse_inf = false;  ///< Even where the reference has the same.
-  bool overflow_edge = false;  ///< Inf for a finite reference at the format's edge.
+  bool refuse_nan = false, refuse_inf = false;  ///< Even if the reference has the same.
+  bool overflow_edge = false;  ///< Inf for a finite reference near the format's largest value.
 };
 
-/// Decides single elements; the scan and the search for error patterns share it.
+/// Judges single elements; shared by the scan and the search for error patterns.
 class Judge {
  public:
-  /// The comparison outlives the judge.
+  /// The comparison must outlive the judge.
   explicit Judge(const Comparison& comparison);
   Fault of(size_t index, double output, double reference) const;
   Fault at(size_t index) const;
@@ -73,16 +73,17 @@ struct Scan {
   CellCounts errors;  ///< Counts of the absolute errors.
 };
 
-/// How a scan runs; never what it finds, but for the last digits of the means.
+/// How a scan runs. Does not change its results, except for the last digits of the means.
 struct ScanOptions {
-  bool vectors = false;            ///< REQUIRES: has_vector_blocks().
-  size_t halve_from = ~size_t{0};  ///< Elements from which a second thread takes one half.
+  bool vectors = false;            ///< Requires has_vector_blocks().
+  size_t halve_from = ~size_t{0};  ///< Number of elements from which a second thread takes one
+                                   ///< half.
 };
 ScanOptions fastest_scan();
 
-/// Float outputs. `stats` receives the wire's statistics.
+/// For float outputs. `stats` receives the statistics of the wire protocol.
 Scan scan_floats(const Judge& judge, const ScanOptions& options, ErrorStats& stats);
-/// Integers, bool, and a float reference of them.
+/// For integers, bool, and float references of these.
 Scan scan_exact(const Judge& judge);
 
 }  // namespace gpuemu

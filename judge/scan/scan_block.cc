@@ -15,7 +15,7 @@ void add_fault(Fault fault, size_t index, Scan& scan) {
   if (fault != Fault::None) scan.faults[static_cast<size_t>(fault)].add(index, scan.grid);
 }
 
-/// `difference` is finite.
+/// Requires a finite `difference`.
 void add_use(size_t index, double difference, double bound, Scan& scan) {
   if (!(difference > 0)) return;
   const double use = bound > 0 ? difference / bound : kInfinity;

@@ -1,5 +1,5 @@
-// Both sides become their place in the order of the output's format (order_number), a negative one
-// as the complement of its magnitude.
+// Maps both sides to their position in the order of the output's format (order_number); negative
+// numbers to the complement of their magnitude's position.
 #include "judge/scan/ulps_avx2.h"
 
 #include <bit>
@@ -22,7 +22,7 @@ GPUEMU_AVX2_INLINE __m256i in_order_64(__m256i bits) {
   return _mm256_xor_si256(bits, _mm256_srli_epi64(negative, 1));
 }
 
-/// Four 16-bit patterns.
+/// Loads four 16-bit patterns.
 GPUEMU_AVX2_INLINE __m256i in_order_16(const std::byte* from) {
   const __m256i bits =
       _mm256_cvtepu16_epi64(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from)));
@@ -31,7 +31,7 @@ GPUEMU_AVX2_INLINE __m256i in_order_16(const std::byte* from) {
   return _mm256_xor_si256(_mm256_andnot_si256(sign_bit, bits), negative);
 }
 
-/// order_number of float64 values in a narrower format; the constants of that format.
+/// Constants for order_number of float64 values in a narrower format.
 struct Rounding {
   __m256d min_normal;
   __m256i runs_from, to_digits, infinity;
@@ -43,7 +43,7 @@ GPUEMU_AVX2 Rounding rounding_to(const FloatFormat& format) {
   Rounding to;
   to.min_normal = _mm256_set1_pd(format.min_normal);
   to.runs_from = _mm256_set1_epi64x(min_normal);
-  // This minus the bits of a power of two is the bits of (one ulp there) to the power of -1.
+  // This minus the bits of a power of two gives the bits of 1 / (one ulp there).
   to.to_digits = _mm256_set1_epi64x(
       static_cast<int64_t>(static_cast<uint64_t>(2045 + format.precision) << 52));
   to.infinity = _mm256_set1_epi64x(order_number(format, format.max) + 1);
@@ -56,7 +56,7 @@ GPUEMU_AVX2_INLINE __m256i in_order_rounded(__m256d value, const Rounding& to) {
   const __m256i power =
       _mm256_castpd_si256(_mm256_max_pd(_mm256_and_pd(value, exponent_bits), to.min_normal));
   const __m256d per_ulp = _mm256_castsi256_pd(_mm256_sub_epi64(to.to_digits, power));
-  // Added to 2^52, the hardware rounds to a whole number and leaves it in the low bits.
+  // Adding it to 2^52 makes the hardware round to a whole number, which is then in the low bits.
   const __m256d shifter = _mm256_set1_pd(0x1p52);
   const __m256d digits = _mm256_add_pd(_mm256_mul_pd(magnitude(value), per_ulp), shifter);
   const __m256i runs = _mm256_srl_epi64(_mm256_sub_epi64(power, to.runs_from), to.shift);
@@ -68,7 +68,7 @@ GPUEMU_AVX2_INLINE __m256i in_order_rounded(__m256d value, const Rounding& to) {
   return _mm256_xor_si256(capped, negative);
 }
 
-/// The difference as an unsigned number.
+/// Returns the difference as an unsigned number.
 GPUEMU_AVX2_INLINE __m256i apart_64(__m256i left, __m256i right) {
   const __m256i swap = _mm256_cmpgt_epi64(right, left);
   return _mm256_sub_epi64(_mm256_xor_si256(_mm256_sub_epi64(left, right), swap), swap);
@@ -131,7 +131,7 @@ GPUEMU_AVX2_INLINE __m256i high_half_64(__m256i numbers) {
   return _mm256_cvtepi32_epi64(_mm256_extracti128_si256(numbers, 1));
 }
 
-/// Pairs of finite numbers alone: nothing once there is another.
+/// Requires pairs of finite numbers; returns nothing if another value occurs.
 GPUEMU_AVX2 std::optional<double> signed_ulps_float32(const float* output,
                                                       std::span<const double> references) {
   const __m256d infinity = _mm256_set1_pd(std::numeric_limits<double>::infinity());

@@ -1,4 +1,4 @@
-// Distances of a block's elements in units in the last place of the output's format.
+// Computes distances of a block's elements in units in the last place of the output's format.
 #pragma once
 
 #include <optional>
@@ -13,11 +13,11 @@ struct Ulps {
   double sum = 0;
 };
 
-/// REQUIRES: has_vector_blocks(), finite elements, block.count % kGroupElements == 0.
+/// Requires has_vector_blocks(), finite elements and block.count % kGroupElements == 0.
 Ulps ulps_of(const TensorView& output, const WideBlock& block);
 
-/// How many units the outputs from `first` on lie above these references, added up; exact. Nothing
-/// where an element is not finite, or the processor, the type or the size have no fast way.
+/// Returns by how many units the outputs from `first` on are above these references, summed
+/// exactly. Nothing if an element is not finite, or the processor, type or size has no fast path.
 std::optional<double> signed_ulps_of(const TensorView& output, size_t first,
                                      std::span<const double> references);
 

@@ -1,4 +1,4 @@
-// Blocks in float64, four elements at a time.
+// Scans blocks in float64, four elements at a time.
 #include <cmath>
 #include <limits>
 
@@ -14,8 +14,8 @@
 namespace gpuemu {
 namespace {
 
-/// Counts the errors below each edge of the group and, with kKeep, flips the bits of those below an
-/// odd number of ends.
+/// Counts the errors below each edge of the group; with kKeep, flips the bits of those below an odd
+/// number of ends.
 template <bool kKeep>
 GPUEMU_AVX2 void count_below(const WideBlock& block, const EdgeGroup& group, CellCounts& counts,
                              KeptBits& kept) {
@@ -59,12 +59,12 @@ void count_errors(const WideBlock& block, const HistogramCells& cells, CellCount
 
 struct WideTotals {
   double sum_abs = 0, max_abs = 0, sum_rel = 0, max_rel = 0;
-  double max_at_zero = 0;  ///< Largest error where the reference is 0.
+  double max_at_zero = 0;  ///< Largest error for a reference of 0.
   uint64_t zeros = 0;
-  bool judge = false;  ///< Some error may be a fault or raise the worst use.
+  bool judge = false;  ///< Some error may be a fault or raise the largest ratio.
 };
 
-/// Fills block.error. Wrong (with a sum that is not finite) when an error is not finite.
+/// Fills block.error. Invalid, with a non-finite sum, if an error is not finite.
 GPUEMU_AVX2 WideTotals measure(WideBlock& block, double threshold) {
   const __m256d none = _mm256_setzero_pd(), use = _mm256_set1_pd(threshold);
   const __m256d smallest = _mm256_set1_pd(std::numeric_limits<double>::denorm_min());
@@ -86,7 +86,7 @@ GPUEMU_AVX2 WideTotals measure(WideBlock& block, double threshold) {
     at_zero = _mm256_max_pd(at_zero, _mm256_and_pd(zero, error));
     zeros = _mm256_sub_epi64(zeros, _mm256_castpd_si256(zero));
     const __m256d over = _mm256_cmp_pd(error, bound, _CMP_NLE_UQ);
-    // Equality counts where the product is subnormal and may have been rounded up; zero never does.
+    // Equality counts if the product is subnormal and may have been rounded up; zero never counts.
     const __m256d limit = _mm256_max_pd(_mm256_mul_pd(use, bound), smallest);
     const __m256d worse = _mm256_cmp_pd(error, limit, _CMP_GE_OQ);
     judge = _mm256_or_pd(judge, _mm256_or_pd(over, worse));

@@ -11,7 +11,7 @@ namespace gpuemu {
 namespace {
 
 constexpr uint64_t kGridMax = 48;
-constexpr int kSmallestDecade = -12;  ///< Anything less is counted there.
+constexpr int kSmallestDecade = -12;  ///< Smaller errors are counted here.
 
 std::vector<double> widened(const TensorView& view) {
   std::vector<double> wide(view.data.size() / byte_size(view.dtype));
@@ -21,7 +21,7 @@ std::vector<double> widened(const TensorView& view) {
 
 double error_between(double output, double reference) {
   if (std::isnan(output) && std::isnan(reference)) return 0;
-  if (output == reference) return 0;  // Equal infinities too.
+  if (output == reference) return 0;  // Also for equal infinities.
   const double difference = std::abs(output - reference);
   return std::isfinite(difference) ? difference : std::numeric_limits<double>::infinity();
 }

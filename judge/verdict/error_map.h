@@ -1,4 +1,4 @@
-// Where the errors of an output are, small enough for a report.
+// A map of an output's errors, small enough for a report.
 #pragma once
 
 #include "common/protocol/ci.h"
@@ -7,10 +7,10 @@ namespace gpuemu {
 
 struct Comparison;
 
-/// |output - reference| over a grid of at most 48 x 48 cells, each the largest of its elements, and
-/// how many elements there are in each decade. Equal infinities and two NaNs are no error; any
-/// other pair with one of them is an infinite one. Without cells when the shapes differ. Names of
-/// the op and its seed are the caller's.
+/// Computes |output - reference| on a grid of at most 48 x 48 cells, each the maximum over its
+/// elements, and the number of elements per decade. Equal infinities and two NaNs count as no
+/// error; any other pair with one of them as an infinite error. Has no cells if the shapes differ.
+/// The caller fills in the op's name and seed.
 ErrorMap map_errors(const Comparison& comparison);
 
 }  // namespace gpuemu

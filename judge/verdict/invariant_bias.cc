@@ -1,9 +1,9 @@
-// `unbiased`: rounding to nearest is off in both directions alike, truncation is not.
+// `unbiased`: rounding to nearest errs equally in both directions, truncation does not.
 //
-// Elements whose reference lies well between two neighbours of the output's format have one nearest
-// neighbour, which a sound kernel hits whatever the values are; what misses it is counted in ulps.
-// Those in the lower half and those in the upper half of the gap have equal weight, so that values
-// that all lie in one half (x + 0.01 of numbers of few digits) do not look like a bias.
+// Elements whose reference is clearly between two neighbours of the output's format have one
+// nearest neighbour, which a correct kernel hits whatever the values are. Misses are counted in
+// ulps. The lower and the upper half of the gap have equal weight, so that values that are all in
+// one half (x + 0.01 for numbers of few digits) do not look biased.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -15,26 +15,26 @@
 namespace gpuemu::invariants {
 namespace {
 
-/// Elements looked at, spread over the output.
+/// Limit of the sampled elements, spread over the output.
 constexpr size_t kSampleMax = size_t{1} << 16;
-/// Places in the gap, as parts of it, from which the nearest neighbour is beyond doubt and from
-/// which truncation and rounding differ (the upper ones) or do not (the lower ones).
+/// Positions in the gap, as a fraction of it: where the nearest neighbour is unambiguous, and from
+/// where on truncation and rounding differ (upper half) or agree (lower half).
 constexpr double kClear = 0.125, kHalf = 0.5;
-/// Default limit: half of what truncation costs.
+/// Default limit: half of the bias of truncation.
 constexpr double kUlpsAllowed = 0.25;
-/// The bias must stand out of the limit by so many standard errors: by chance once in 10^10 cases.
+/// The bias must exceed the limit by this many standard errors: by chance, once in 10^10 cases.
 constexpr double kSigmas = 6.5;
-/// The variance of a coin: what is counted are mostly steps of one ulp, and a few elements that all
-/// agree must not pass for certainty.
+/// Minimum variance, that of a coin flip: misses are mostly steps of one ulp, and a few elements
+/// that all agree must not count as certain.
 constexpr double kVarianceMin = 0.25;
 
 struct Miss {
   double reference = 0;
   double ulps = 0;    ///< Output minus the nearest neighbour.
-  double inward = 0;  ///< `ulps` counted towards zero.
+  double inward = 0;  ///< `ulps`, counted toward zero.
 };
 
-/// Elements that say the same twice are one: nothing else makes their errors independent.
+/// Keeps one of several equal elements, because only different ones have independent errors.
 void keep_different(std::vector<Miss>& misses) {
   std::ranges::sort(misses, {}, &Miss::reference);
   const auto same = [](const Miss& a, const Miss& b) { return a.reference == b.reference; };
@@ -99,7 +99,7 @@ class Halves {
   std::vector<Miss> lower_, upper_;
 };
 
-/// A reference that is rounded already has no place between the neighbours.
+/// A reference that is already rounded has no position between neighbours.
 bool has_places(const Comparison& comparison) {
   return comparison.has_reference && is_float(comparison.output.dtype) &&
          comparison.output.shape == comparison.reference.shape &&
@@ -111,7 +111,7 @@ bool has_places(const Comparison& comparison) {
 bool can_show_bias(const Subject& subject) {
   if (!has_places(subject.comparison)) return false;
   const Bias bias = Halves(subject).bias(&Miss::inward);
-  // A kernel that truncates would be found.
+  // A truncating kernel would be detected.
   return kHalf > subject.number("ulps", kUlpsAllowed) + kSigmas * bias.error;
 }
 

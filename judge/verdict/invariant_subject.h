@@ -1,4 +1,4 @@
-// Private to this folder: what the checks of invariants share.
+// Private to this folder: shared by the checks of invariants.
 #pragma once
 
 #include <cmath>
@@ -19,7 +19,7 @@ inline constexpr double kSafety = 8;
 
 using Finding = std::optional<ValidationFailure>;
 
-/// The output as numbers, with what every check needs.
+/// The output as numbers, and what every check needs.
 struct Subject {
   const Comparison& comparison;
   const InvariantSpec& spec;
@@ -30,7 +30,7 @@ struct Subject {
     const auto found = spec.numbers.find(name);
     return found == spec.numbers.end() ? otherwise : found->second;
   }
-  /// u of the output's format, 0 for integers.
+  /// Returns u of the output's format; 0 for integers.
   double unit() const {
     return is_float(comparison.output.dtype) ? format_of(comparison.output.dtype).unit : 0;
   }
@@ -39,21 +39,21 @@ struct Subject {
 Finding violation(const Subject& subject, std::string message, std::optional<size_t> index = {},
                   std::optional<double> expected = {});
 
-/// One line of elements along an axis.
+/// A line of elements along an axis.
 struct Line {
   size_t first = 0, step = 1, count = 0;
   size_t at(size_t i) const { return first + i * step; }
 };
 
-/// Calls visit for every line until it finds something.
+/// Calls visit for every line until it returns a finding.
 Finding for_lines(const Subject& subject, const std::function<Finding(const Line&)>& visit);
 
-/// The input that the invariant names, else the first; null when there is none.
+/// Returns the input that the invariant names, else the first; null if there is none.
 const TensorView* input_of(const Subject& subject);
 
 Finding check_non_negative(const Subject& subject);
 
-// invariants_inputs.cc: those that compare the output with an input.
+// --- invariants_inputs.cc: checks that compare the output with an input ---
 Finding check_zero_preserving(const Subject& subject);
 Finding check_count_preserved(const Subject& subject);
 Finding check_convex_hull(const Subject& subject);
@@ -61,9 +61,9 @@ Finding check_sign(const Subject& subject);
 Finding check_subset_of_input(const Subject& subject);
 Finding check_conserve(const Subject& subject);
 
-// invariant_bias.cc
+// --- invariant_bias.cc ---
 Finding check_unbiased(const Subject& subject);
-/// Whether there are elements enough to find a kernel that truncates.
+/// Returns whether there are enough elements to detect a truncating kernel.
 bool can_show_bias(const Subject& subject);
 
 }  // namespace gpuemu::invariants

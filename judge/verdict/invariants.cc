@@ -92,7 +92,7 @@ Finding check_range(const Subject& subject) {
   const double low = lo - slack(lo), high = hi + slack(hi);
   for (size_t i = 0; i < subject.values.size(); ++i) {
     const double value = subject.values[i];
-    // NaN and, where no limit is set, infinity belong to the NaN and Inf stages.
+    // NaN and, without a limit, infinity are judged by the NaN and Inf stages.
     if (std::isnan(value) || (value >= low && value <= high)) continue;
     return violation(subject,
                      fmt::format("element {} is {:.9g}, expected a value in [{}, {}]",
@@ -111,7 +111,7 @@ Finding check_shape_preserved(const Subject& subject) {
                                         found->first, to_string(found->second.shape)));
 }
 
-/// u of the format that the kernel sums in.
+/// Returns u of the format in which the kernel sums.
 double summing_unit(const Subject& subject) {
   const DType dtype = subject.comparison.output.dtype;
   if (!is_float(dtype)) return 0;
@@ -132,7 +132,7 @@ Finding check_sums(const Subject& subject) {
     const double smallest =
         static_cast<double>(line.count) *
         (subject.unit() > 0 ? format_of(subject.comparison.output.dtype).min_subnormal : 0);
-    // The terms are rounded, and so was the sum that they were divided by.
+    // The terms are rounded, and so was the sum by which they were divided.
     const double unit =
         subject.unit() + summing_unit(subject) * std::sqrt(static_cast<double>(line.count));
     const double allowed = subject.number("tolerance", kSafety * unit * magnitude + smallest);
@@ -169,8 +169,8 @@ Finding check_norm(const Subject& subject) {
 
 Finding check_mean_var(const Subject& subject) {
   const double mean_wanted = subject.number("mean", 0), var_wanted = subject.number("var", 1);
-  // The usual epsilon in the denominator lowers the variance of quiet rows; 16-bit outputs round
-  // more.
+  // The usual epsilon in the denominator lowers the variance of rows with little variation; 16-bit
+  // outputs round more.
   const double allowed = subject.number("tolerance", std::max(1e-3, kSafety * subject.unit()));
   return for_lines(subject, [&](const Line& line) -> Finding {
     if (!all_finite(subject, line)) return std::nullopt;
@@ -199,7 +199,7 @@ Finding check_monotonic(const Subject& subject) {
   const auto direction = subject.spec.strings.find("direction");
   const bool falling = direction != subject.spec.strings.end() && direction->second == "decreasing";
   return for_lines(subject, [&](const Line& line) -> Finding {
-    if (has_nan(subject, line)) return std::nullopt;  // It has no place in an order.
+    if (has_nan(subject, line)) return std::nullopt;  // NaN has no place in an order.
     for (size_t i = 1; i < line.count; ++i) {
       const double before = subject.values[line.at(i - 1)], here = subject.values[line.at(i)];
       const double rise = falling ? before - here : here - before;
@@ -235,7 +235,7 @@ Finding check_symmetric(const Subject& subject) {
   return std::nullopt;
 }
 
-/// Against a reference the scan decides these, for each element once.
+/// With a reference, the scan decides these once per element.
 Finding check_finite(const Subject& subject) {
   const bool nan = subject.spec.kind != InvariantKind::NoInf;
   const bool inf = subject.spec.kind != InvariantKind::NoNan;
@@ -248,7 +248,7 @@ Finding check_finite(const Subject& subject) {
   return std::nullopt;
 }
 
-/// The values do not show it: the device reports it (DeviceCheck::Writes).
+/// Values do not reveal it; the device reports it (DeviceCheck::Writes).
 Finding seen_by_device(const Subject&) { return std::nullopt; }
 
 struct Row {
@@ -280,7 +280,7 @@ constexpr Row kRows[] = {
     {InvariantKind::WrittenOnce, seen_by_device},
 };
 
-/// The row of each invariant has its place in the enumeration; relations follow behind them.
+/// Each invariant's row is at its position in the enumeration; relations follow after them.
 constexpr bool rows_follow_the_enumeration() {
   for (size_t i = 0; i < std::size(kRows); ++i) {
     if (static_cast<size_t>(kRows[i].kind) != i) return false;

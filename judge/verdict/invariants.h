@@ -1,4 +1,4 @@
-// Properties that an output must have by itself, whatever the reference says.
+// Properties that an output must have by itself, independent of the reference.
 #pragma once
 
 #include <optional>
@@ -7,13 +7,13 @@
 
 namespace gpuemu {
 
-/// The first violation, or nothing. no_nan, no_inf and finite belong to the scan and find nothing
-/// here.
+/// Returns the first violation, if any. no_nan, no_inf and finite are checked by the scan and find
+/// nothing here.
 std::optional<ValidationFailure> check_invariant(const Comparison& comparison,
                                                  const InvariantSpec& spec);
 
-/// False where the output is too small, or of values too few, to show a violation, and for what the
-/// device alone sees.
+/// Returns false if the output is too small, or has too few different values, to reveal a
+/// violation, and for invariants that only the device can check.
 bool is_conclusive(const Comparison& comparison, const InvariantSpec& spec);
 
 }  // namespace gpuemu

@@ -48,7 +48,8 @@ Finding check_count_preserved(const Subject& subject) {
 
 namespace {
 
-/// Whether the input is a line of values per line of the output: equal shapes but along the axis.
+/// Returns whether the input has a line of values per line of the output: shapes equal except along
+/// the axis.
 bool hull_axis_fits(const Shape& input, const Shape& output, size_t axis) {
   if (input.size() != output.size()) return false;
   for (size_t i = 0; i < input.size(); ++i) {
@@ -57,7 +58,7 @@ bool hull_axis_fits(const Shape& input, const Shape& output, size_t axis) {
   return axis < input.size();
 }
 
-/// The least and the largest element of every line of the input along the axis.
+/// The smallest and largest element of every line of the input along the axis.
 struct Hull {
   size_t inner = 1;
   std::vector<double> least, most;
@@ -87,7 +88,7 @@ Hull hull_of(const TensorView& input, size_t axis) {
 
 }  // namespace
 
-/// A weighted average lies between the least and the largest of what it averages.
+/// A weighted average is between the smallest and the largest averaged value.
 Finding check_convex_hull(const Subject& subject) {
   const TensorView* input = input_of(subject);
   if (input == nullptr) return violation(subject, "needs an input; name it with input = \"...\"");
@@ -95,7 +96,7 @@ Finding check_convex_hull(const Subject& subject) {
   double axis = subject.number("axis", rank >= 2 ? -2 : -1);
   if (axis < 0) axis += rank;
   const auto along = static_cast<size_t>(std::max(axis, 0.0));
-  // What is averaged may be gone from the output's shape altogether.
+  // The averaged axis may be absent from the output's shape.
   Shape kept = input->shape;
   if (along < kept.size()) kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(along));
   const bool reduced = kept == subject.shape;
@@ -130,13 +131,13 @@ namespace {
 /// The values of `kind` for the invariant `sign`, the default first.
 struct SignRow {
   std::string_view text;
-  double product;  ///< Sign of input times output; 0: only the output counts.
+  double product;  ///< Sign of input times output; 0: only the output matters.
 };
 constexpr SignRow kSigns[] = {{"same", 1}, {"opposite", -1}, {"non_negative", 0}};
 
 }  // namespace
 
-/// Where the output is not zero it has the sign of the input, or the other one.
+/// Where the output is not zero, it has the input's sign, or the opposite one.
 Finding check_sign(const Subject& subject) {
   const auto named = subject.spec.strings.find("kind");
   const std::string_view text =
@@ -160,7 +161,7 @@ Finding check_sign(const Subject& subject) {
   return std::nullopt;
 }
 
-/// As often as an element stands in the output it stands in the input; NaN is one value.
+/// An element occurs in the output at most as often as in the input; all NaNs are equal.
 Finding check_subset_of_input(const Subject& subject) {
   const TensorView* input = input_of(subject);
   if (input == nullptr) return violation(subject, "needs an input; name it with input = \"...\"");
@@ -199,7 +200,7 @@ Total total_of(const std::vector<double>& values) {
 
 }  // namespace
 
-/// What goes in comes out: the sums over everything are equal, or along an axis lines keep theirs.
+/// The sums of input and output are equal: over everything, or along an axis for each line.
 Finding check_conserve(const Subject& subject) {
   const TensorView* input = input_of(subject);
   if (input == nullptr) return violation(subject, "needs an input; name it with input = \"...\"");

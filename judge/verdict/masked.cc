@@ -15,18 +15,19 @@ namespace {
 enum Draw : size_t { High, Low, Middle, ByChance };
 static_assert(ByChance + 1 == kMaskedDraws);
 
-/// Beyond the values that come with NaN and infinity, which are within 10, so that a maximum or a
-/// minimum shows them; by chance up to 2^15, which thresholds seldom exceed. Of a declared range it
-/// is a quarter at either end, or in the middle.
+/// Larger than the other values of such cases, which are within 10, so that a maximum or minimum
+/// reveals them; in the random draw up to 2^15, which thresholds rarely exceed. In a declared
+/// range: a quarter at either end, or the middle.
 constexpr double kLeast = 16, kMost = 32, kPart = 0.25, kDoublings = 11;
-/// Numbers of the middle are smaller, so that what is limited to [-1, 1] shows them.
+/// Numbers near the middle are smaller, so that clamping to [-1, 1] reveals them.
 constexpr double kSmall = 0.5;
-/// In the place of infinity, where a limit is asked for: from 2^96 to 2^116, of which a product is
-/// finite in float64. What they make is beyond kLargeAnswer, or grows with them: of a weight of
-/// softmax little is left. Draws come in pairs that differ by kLargeStep; what is largest in one
-/// pair is least in the other, so that inf - inf grows one way, then the other.
+/// Replacements for infinity when a limit is computed: from 2^96 to 2^116, whose products are
+/// finite in float64. Results are infinite if they are beyond kLargeAnswer or grow with the
+/// replacement; a softmax weight, for example, stays small. Draws come in pairs that differ by
+/// kLargeStep. What is largest in one pair is smallest in the other, so that inf - inf grows in one
+/// direction, then in the other.
 constexpr double kLargeLeast = 100, kLargeMost = 116, kLargeStep = 4, kLargeAnswer = 0x1p60;
-/// What sums in another order leave.
+/// Relative difference that another order of summation may cause.
 constexpr double kAgree = 1e-12;
 
 using Range = std::pair<double, double>;
@@ -44,7 +45,7 @@ double number_for(const Range* range, size_t draw, bool positive, double share) 
   return positive ? range->second - step : range->first + step;
 }
 
-/// Absent when every element is finite.
+/// Absent if every element is finite.
 std::optional<Tensor> finite(const TensorView& view, const Range* range, size_t draw,
                              Stream stream) {
   if (!is_float(view.dtype)) return std::nullopt;
@@ -66,7 +67,7 @@ bool holds_large(DType dtype) {
   return dtype == DType::Float32 || dtype == DType::Float64 || dtype == DType::BFloat16;
 }
 
-/// With large numbers in the place of infinity. `stream` is the same for all draws.
+/// Replaces infinities by large numbers. `stream` is the same for all draws.
 Tensor limited(const TensorView& view, size_t draw, Stream stream) {
   Tensor made{view.dtype, view.shape, {view.data.begin(), view.data.end()}};
   std::vector<double> values(static_cast<size_t>(element_count(view.shape)));
@@ -98,7 +99,7 @@ bool has_none(const TensorView& view) {
   return std::ranges::any_of(values, [](double value) { return !std::isfinite(value); });
 }
 
-/// The inputs with NaN or infinity.
+/// Returns the inputs that contain NaN or infinity.
 std::vector<std::string> inputs_with_none(const std::map<std::string, TensorView>& inputs) {
   std::vector<std::string> names;
   for (const auto& [name, view] : inputs) {
@@ -107,7 +108,7 @@ std::vector<std::string> inputs_with_none(const std::map<std::string, TensorView
   return names;
 }
 
-/// What the answers of one set of inputs agree on for an element; NaN where they do not.
+/// Returns the value on which the answers for one set of inputs agree; NaN if they do not.
 double told_by_all(std::span<const TensorView> answers, size_t index) {
   const double first = element(answers.front(), index);
   const bool same = std::ranges::all_of(
@@ -119,7 +120,7 @@ double told_by_all(std::span<const TensorView> answers, size_t index) {
   return grows ? std::copysign(INFINITY, first) : NAN;
 }
 
-/// Whether an element becomes larger, with the sign of `infinity`, where what stands for infinity
+/// Returns whether the element grows, with the sign of `infinity`, when the replacement of infinity
 /// does.
 bool grows_with_infinity(std::span<const TensorView> limits, size_t index, double infinity) {
   if (limits.size() != kMaskedDraws) return false;
@@ -131,9 +132,9 @@ bool grows_with_infinity(std::span<const TensorView> limits, size_t index, doubl
   return true;
 }
 
-/// Returns the one of two answers that is nearer to what was computed. NaN stands for no answer. A
+/// Returns the one of two answers that is nearer to the computed value; NaN means no answer. A
 /// reference that subtracts what it has added, such as `cumsum(x) - x`, loses small numbers beside
-/// the large ones that replace infinities, and then gives the same wrong number each time.
+/// the large replacements, and then gives the same wrong number each time.
 double nearer(double computed, double told, double other) {
   if (std::isnan(told) || other == computed) return other;
   if (std::isnan(other) || told == computed) return told;

@@ -16,7 +16,7 @@ bool has_infinity(const TensorView& view) {
   return std::ranges::any_of(values, [](double value) { return std::isinf(value); });
 }
 
-/// A copy of the reference with what `value` gives for its elements; nullopt where it gives none.
+/// Returns a copy of the reference with elements replaced by `value`; nothing if it replaces none.
 template <typename Value>
 std::optional<Tensor> replaced(const TensorView& reference, const Value& value) {
   const size_t bytes = byte_size(reference.dtype);

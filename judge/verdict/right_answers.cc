@@ -13,12 +13,12 @@
 namespace gpuemu {
 namespace {
 
-/// Lines of a tensor along one axis.
+/// The lines of a tensor along one axis.
 struct Lines {
   int64_t outer = 1, length = 1, inner = 1;
 };
 
-/// REQUIRES: the axis is one of the shape's.
+/// Requires an axis of the shape.
 Lines lines_along(const Shape& shape, int64_t axis) {
   const auto at = static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(shape.size()) : axis);
   Lines lines;
@@ -33,7 +33,7 @@ size_t place(const Lines& lines, int64_t line, int64_t step) {
   return static_cast<size_t>((outer * lines.length + step) * lines.inner + inner);
 }
 
-/// Exact for every dtype: 64-bit integers fit its 64 bits of mantissa.
+/// Exact for every dtype: 64-bit integers fit its 64-bit mantissa.
 long double value_at(const TensorView& tensor, size_t index) {
   const std::byte* element = tensor.data.data() + index * byte_size(tensor.dtype);
   if (is_float(tensor.dtype)) {
@@ -47,7 +47,7 @@ long double value_at(const TensorView& tensor, size_t index) {
 
 bool same_key(long double a, long double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
-/// In ascending order, NaN behind all numbers.
+/// Returns the places in ascending order of value, NaN last.
 std::vector<size_t> sorted_places(const TensorView& tensor, const Lines& lines, int64_t line) {
   std::vector<std::pair<long double, size_t>> all;
   for (int64_t step = 0; step < lines.length; ++step) {
@@ -62,7 +62,7 @@ std::vector<size_t> sorted_places(const TensorView& tensor, const Lines& lines, 
   return places;
 }
 
-/// The k-th smallest expected element goes where the k-th smallest computed one is.
+/// Moves the k-th smallest expected element to the place of the k-th smallest computed one.
 void match_order(const Lines& lines, const Comparison& comparison, MatchedReference& matched) {
   const TensorView& reference = comparison.reference;
   const size_t bytes = byte_size(reference.dtype);
@@ -77,7 +77,7 @@ void match_order(const Lines& lines, const Comparison& comparison, MatchedRefere
   }
 }
 
-/// Takes over indices whose keys equal those of the expected ones, in lines that name none twice.
+/// Accepts indices whose keys equal the expected ones' keys, in lines without duplicate indices.
 void match_indices(const Lines& keys_lines, const TensorView& keys, const Lines& lines,
                    const Comparison& comparison, MatchedReference& matched) {
   const size_t bytes = byte_size(comparison.reference.dtype);
@@ -105,7 +105,7 @@ void match_indices(const Lines& keys_lines, const TensorView& keys, const Lines&
   }
 }
 
-/// Lines of an output that has one index, or several, for each line of the keys.
+/// Returns the lines of an output that has one or more indices per line of the keys.
 Result<Lines> index_lines(const TensorSpec& spec, const Lines& keys, const Shape& shape) {
   const int64_t lines = keys.outer * keys.inner, count = element_count(shape);
   if (lines > 0 && count % lines == 0) return Lines{keys.outer, count / lines, keys.inner};
@@ -117,20 +117,20 @@ Result<Lines> index_lines(const TensorSpec& spec, const Lines& keys, const Shape
       spec.name, to_string(shape), lines, spec.indices_of, spec.axis);
 }
 
-/// What a subtraction of the largest and a function after it may take for equal, in units in the
-/// last place of the largest element, or of 1: exp of what is nearly 0 is nearly 1.
+/// Distance, in units in the last place of the largest element or of 1, that a softmax may lose
+/// when it subtracts the maximum and applies a function: exp of nearly 0 is nearly 1.
 constexpr double kCloseUnits = 4;
-/// exp of less is 0 in float32, or smaller than its normal numbers.
+/// exp of a smaller value is 0 or subnormal in float32.
 constexpr long double kExpVanishes = -87;
 
-/// Whether a softmax in float32 of elements up to `largest` may take two of them for equal.
+/// Returns whether a float32 softmax of elements up to `largest` may treat the two as equal.
 bool are_alike(long double a, long double b, long double largest, DType dtype) {
   const double unit = format_of(dtype == DType::Float64 ? dtype : DType::Float32).unit;
   const long double close = kCloseUnits * 2 * unit * std::max(1.0L, std::fabs(largest));
   return std::fabs(a - b) <= close || std::max(a, b) - largest <= kExpVanishes;
 }
 
-/// One line of the output beside the elements among which it chooses.
+/// Checks one line of the output and the elements that it chooses from.
 bool is_close_line(const Lines& keys_lines, const TensorView& keys, const Lines& lines,
                    const Comparison& comparison, int64_t line) {
   std::vector<long double> all;

@@ -11,24 +11,23 @@ namespace gpuemu {
 struct Comparison;
 struct TensorSpec;
 
-/// A reference whose elements were changed for another answer that is as right.
+/// A reference changed to another, equally right answer.
 struct MatchedReference {
   Tensor tensor;
-  std::vector<double> scale;  ///< Comparison::scale in the same order; empty where that is.
+  std::vector<double> scale;  ///< Comparison::scale in the same order; empty if that is empty.
 };
 
-/// The comparison's reference as `spec` allows it to be matched with the output: equal keys count
-/// as equal indices (indices_of), elements along the axis have no order (any_order). Nothing where
-/// the output is left as it is, or has another shape. InvalidArgument where the keys do not fit the
-/// output.
+/// Returns the reference matched to the output as `spec` allows: indices of equal keys are equal
+/// (indices_of), elements along the axis have no order (any_order). Nothing if no matching is
+/// declared or the output has another shape. InvalidArgument if the keys do not fit the output.
 Result<std::optional<MatchedReference>> matched_reference(const TensorSpec& spec,
                                                           const Comparison& comparison);
 
-/// Whether every integer that differs from the reference chooses, along the last axis of one float
-/// input, an element that a softmax in float32 can take for the expected one: probabilities may be
-/// equal, or 0, where the scores that they are made of differ. Equal elements are no such
-/// choice, since a kernel that takes another one of them breaks ties by another rule; but where one
-/// of a line's choices is close, those of equal elements move with it.
+/// Returns whether every integer that differs from the reference selects, along the last axis of
+/// one float input, an element that a float32 softmax may treat as equal to the expected one:
+/// probabilities may be equal, or 0, although the scores differ. Exactly equal elements do not
+/// count, since a kernel that selects another one uses another tie-breaking rule. But if one choice
+/// of a line is close, choices of equal elements in it may shift with it.
 bool are_close_choices(const Comparison& comparison);
 
 }  // namespace gpuemu

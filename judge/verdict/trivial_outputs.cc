@@ -68,7 +68,7 @@ class TrivialJudge {
 
  private:
   double reference(size_t index) const { return element(comparison_.reference, index); }
-  /// Visits elements of the reference in order, many at a time.
+  /// Visits elements of the reference in order, a block at a time.
   template <typename Visit>
   void each_block(size_t from, size_t until, const Visit& visit) const {
     std::array<double, kBlockElements> buffer;
@@ -102,7 +102,7 @@ class TrivialJudge {
     });
   }
 
-  /// The mean of the finite elements; computed when the row begins.
+  /// Returns the mean of the finite elements; computed once per row.
   double row_mean(size_t row) {
     if (mean_row_ == row) return mean_;
     FiniteSum all;
@@ -144,7 +144,7 @@ class TrivialJudge {
     const double right = reference(index);
     if (!std::isfinite(right)) return 0;
     if (dtype_ == DType::Bool) return right == 0 ? 1 : 0;
-    // Away from the end of the format.
+    // Toward zero, away from the end of the format.
     return as_output(dtype_, right > 0 ? right - off : right + off);
   }
 

@@ -20,7 +20,7 @@ ValidationFailure failure_of(const Comparison& comparison, FindingKind kind, std
   return failure;
 }
 
-/// A tensor whose bytes are not its shape's would be read beyond its end.
+/// Reports a tensor whose size does not match its shape, which would be read beyond its end.
 void check_size(const Comparison& comparison, const char* side, const TensorView& tensor,
                 Verdict& verdict) {
   const auto expected = static_cast<size_t>(element_count(tensor.shape)) * byte_size(tensor.dtype);
@@ -31,7 +31,7 @@ void check_size(const Comparison& comparison, const char* side, const TensorView
                   expected, to_string(tensor.shape), name_of(tensor.dtype))));
 }
 
-/// Shape, dtype and the number of bytes; values are compared only when nothing is reported.
+/// Checks shape, dtype and size. Values are compared only if nothing is reported.
 void check_metadata(const Comparison& comparison, Verdict& verdict) {
   const TensorView &output = comparison.output, &reference = comparison.reference;
   if (output.shape != reference.shape) {
@@ -51,7 +51,7 @@ void check_metadata(const Comparison& comparison, Verdict& verdict) {
   }
 }
 
-/// One failure per kind: the first fault of the kind, and how many there are.
+/// Reports one failure per kind: the first fault, and the number of faults.
 void report_kind(const Judge& judge, const Scan& scan, FindingKind kind, Verdict& verdict) {
   Fault first = Fault::None;
   MismatchPattern all;
@@ -92,7 +92,7 @@ void compare_values(const Comparison& comparison, Verdict& verdict) {
   }
 }
 
-/// Several invariants may be violated; the first speaks, the others join its message.
+/// Several invariants may be violated: the first gives the message, the others are appended to it.
 void check_invariants(const Comparison& comparison, Verdict& verdict) {
   std::optional<ValidationFailure> first;
   for (const InvariantSpec& spec : comparison.policy.invariants) {

@@ -1,5 +1,5 @@
-// Decides whether an output is right: shape, dtype, tolerance, NaN, Inf, invariants, in this order,
-// all in one pass over the data. Pure functions; thread-safe.
+// Decides whether an output is right: shape, dtype, tolerance, NaN, Inf and invariants, in this
+// order, in a single pass over the data. Pure functions; thread-safe.
 #pragma once
 
 #include "judge/bounds/comparison.h"
